@@ -1,0 +1,172 @@
+// SPDX-License-Identifier: Apache-2.0
+// The read side of gait: open what was recorded and ask. A trace is one shard
+// (a *.gait file) or a run directory of them; it is never loaded whole. Link
+// with libgait-read.so (`pkg-config --libs gait-read`).
+//
+// A trace may be used by one thread at a time. Texts belong to the trace and
+// live until it is closed; they may hold any bytes, UTF-8 or not.
+#ifndef GAIT_TRACE_H
+#define GAIT_TRACE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "error.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+struct gait_trace;
+struct gait_cursor;
+
+enum gait_kind {
+    GAIT_KIND_SPAN,
+    GAIT_KIND_MARK,
+    GAIT_KIND_COUNTER,
+    GAIT_KIND_ASYNC,
+    GAIT_KIND_FLOW,
+    GAIT_KIND_STEP,
+    GAIT_KIND_DROP,
+    GAIT_KIND_SAMPLE,
+    GAIT_KIND_MEMORY,
+    GAIT_KIND_LOG,
+    GAIT_KIND_COUNT,
+};
+
+enum gait_track_kind {
+    GAIT_TRACK_THREAD = 1,
+    GAIT_TRACK_STREAM = 2,
+    GAIT_TRACK_COUNTER = 3,
+    GAIT_TRACK_PROCESS = 4,
+};
+
+enum gait_arg_kind { GAIT_ARG_INT = 1, GAIT_ARG_REAL = 2, GAIT_ARG_TEXT = 3, GAIT_ARG_RAW = 4 };
+
+// Opens a shard or a run directory. A damaged or unfinished file opens too:
+// what is missing is listed by gait_trace_damage().
+GAIT_API GAIT_CHECK int gait_trace_open(const char *path, struct gait_trace **ret_trace);
+GAIT_API void gait_trace_close(struct gait_trace *trace); // takes NULL
+
+// The last failure on this thread in words, "" if none.
+GAIT_API const char *gait_trace_error(void);
+
+struct gait_shard_info {
+    const char *path, *host, *role, *run_id;
+    int64_t pid, rank, subject_pid;  // rank -1: not known
+    int64_t start_ns, end_ns;        // since the epoch
+    uint64_t events, dropped, bytes; // a span counts once; bytes of the file
+    uint64_t overhead_cpu_ns;        // what gait's own thread used
+    int format_version, complete;    // complete: closed properly or made whole
+};
+GAIT_API uint32_t gait_trace_shard_count(const struct gait_trace *trace);
+GAIT_API GAIT_CHECK int gait_trace_shard(const struct gait_trace *trace, uint32_t index,
+                                         struct gait_shard_info *ret_info);
+
+struct gait_track_info {
+    uint32_t shard;
+    enum gait_track_kind kind;
+    const char *key, *name; // key: the track's id as text ("4711"); name may be ""
+    int64_t tid;            // 0 when the track is no thread
+    uint64_t events, dropped;
+    int internal; // gait's own work, left out of answers unless asked for
+};
+GAIT_API uint32_t gait_trace_track_count(const struct gait_trace *trace);
+GAIT_API GAIT_CHECK int gait_trace_track(const struct gait_trace *trace, uint32_t index,
+                                         struct gait_track_info *ret_info);
+
+struct gait_damage_info {
+    const char *path;
+    uint64_t offset, bytes;
+    const char *what; // one sentence
+};
+GAIT_API uint32_t gait_trace_damage_count(const struct gait_trace *trace);
+GAIT_API GAIT_CHECK int gait_trace_damage(const struct gait_trace *trace, uint32_t index,
+                                          struct gait_damage_info *ret_info);
+
+// Metadata of one shard: JSON text by key; NULL past the last one or unknown.
+GAIT_API const char *gait_trace_metadata(const struct gait_trace *trace, uint32_t shard,
+                                         const char *key);
+GAIT_API const char *gait_trace_metadata_key(const struct gait_trace *trace, uint32_t shard,
+                                             uint32_t index);
+
+// Sites carry one number for the whole trace, whichever shard they came from.
+struct gait_site_info {
+    const char *category, *name, *file;
+    uint32_t line;
+};
+GAIT_API uint32_t gait_trace_site_count(const struct gait_trace *trace);
+GAIT_API GAIT_CHECK int gait_trace_site(const struct gait_trace *trace, uint32_t site,
+                                        struct gait_site_info *ret_info);
+
+struct gait_arg {
+    const char *key;
+    enum gait_arg_kind kind;
+    int64_t integer;
+    double real;
+    const char *text; // TEXT, and RAW: a number too large for 64 bits
+    size_t text_bytes;
+};
+
+struct gait_event {
+    enum gait_kind kind;
+    uint32_t track, site, depth; // depth: 0 is outermost on its track
+    const char *category, *name; // of the site; a log's text is its name
+    int64_t start_ns;            // since the epoch
+    int64_t duration_ns;         // -1: still open when the record ends
+    uint64_t id;                 // async, flow: id; step: number; drop: events lost
+    int64_t value;               // counter, memory: bytes, sample: weight
+    double real;                 // counter, when is_real
+    int is_real;
+    int phase; // flow: 0 begin, 1 step, 2 end; async 3: one whole span
+    const struct gait_arg *args;
+    size_t arg_count;
+};
+
+// Which events. `size` must be sizeof(struct gait_query); zero elsewhere means
+// all of them.
+struct gait_query {
+    size_t size;
+    uint32_t kinds;             // bits 1u << GAIT_KIND_…; 0 = all
+    int64_t since_ns, until_ns; // events that touch [since, until); 0 = open
+    const uint32_t *tracks;     // only these, NULL = all
+    uint32_t track_count;
+    int internal; // gait's own tracks too
+};
+
+// Events of all tracks in order of start time (parents before children), in
+// bounded memory. next: 1 and an event, 0 at the end, or an error. The event's
+// pointers are good until the next call.
+GAIT_API GAIT_CHECK int gait_cursor_open(struct gait_trace *trace, const struct gait_query *query,
+                                         struct gait_cursor **ret_cursor);
+GAIT_API GAIT_CHECK int gait_cursor_next(struct gait_cursor *cursor, struct gait_event *ret_event);
+GAIT_API void gait_cursor_close(struct gait_cursor *cursor); // takes NULL
+
+// Columns of one frame: the quick way through many events. Frames come in file
+// order; rows within one are in order of start. Only the columns asked for are
+// decoded, the others are NULL.
+enum gait_column {
+    GAIT_COLUMN_START = 1 << 0,
+    GAIT_COLUMN_DURATION = 1 << 1,
+    GAIT_COLUMN_SITE = 1 << 2,
+    GAIT_COLUMN_DEPTH = 1 << 3,
+    GAIT_COLUMN_ID = 1 << 4,
+    GAIT_COLUMN_VALUE = 1 << 5,
+};
+struct gait_batch {
+    enum gait_kind kind;
+    uint32_t track;
+    size_t rows;
+    const int64_t *start_ns, *duration_ns, *value;
+    const uint32_t *site, *depth;
+    const uint64_t *id;
+};
+typedef int gait_batch_visit(const struct gait_batch *batch, void *context); // not 0 stops
+
+GAIT_API GAIT_CHECK int gait_scan(struct gait_trace *trace, const struct gait_query *query,
+                                  uint32_t columns, gait_batch_visit *visit, void *context);
+
+#ifdef __cplusplus
+}
+#endif
+#endif
