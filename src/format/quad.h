@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+// The quad packing: 64-bit numbers in groups of four, lengths apart from bytes
+// (docs/FORMAT.md section 2). Lengths known ahead make decoding branch-free.
+#ifndef GAIT_FORMAT_QUAD_H
+#define GAIT_FORMAT_QUAD_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include <gait/error.h>
+
+// Most bytes `rows` values can take, 8 bytes of slack for the encoder included.
+static inline size_t quad_bound(size_t rows)
+{
+    return (rows + 3) / 4 + rows * 8 + 8;
+}
+
+// Packs values into `out` (quad_bound() bytes) and returns the length.
+size_t quad_encode(const uint64_t *values, size_t rows, uint8_t *out);
+
+// Unpacks exactly `rows` values. Fails unless the packed form is well formed;
+// `ret_used` (may be NULL) gets its length, which may be less than `bytes`.
+GAIT_CHECK int quad_decode(const uint8_t *packed, size_t bytes, size_t rows, uint64_t *ret_values,
+                           size_t *ret_used);
+
+#endif

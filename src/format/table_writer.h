@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+// Builds frames from columns in memory and appends them to a buffer.
+//
+//     table_begin(&w, TABLE_MARK, track, rows);
+//     table_put(&w, 0, TRANSFORM_DELTA, start);
+//     table_put(&w, 1, TRANSFORM_NONE, site);
+//     status = table_end(&w, &about);
+//
+// A put that fails is remembered and reported by table_end(), which then
+// appends nothing. A column that is zero in all rows is left out by itself.
+#ifndef GAIT_FORMAT_TABLE_WRITER_H
+#define GAIT_FORMAT_TABLE_WRITER_H
+
+#include "base/buffer.h"
+#include "base/slice.h"
+#include "format/frame.h"
+#include "format/schema.h"
+
+enum column_transform { TRANSFORM_NONE, TRANSFORM_ZIGZAG, TRANSFORM_DELTA };
+enum column_packing { PACKING_QUAD, PACKING_FIXED64, PACKING_BYTES, PACKING_CONSTANT };
+
+struct table_writer {
+    struct buffer *out;     // frames go here
+    struct buffer payload;  // of the frame in the making
+    struct buffer scratch;  // one column before compression
+    void *zstd;             // compression context, made once
+    int level;              // zstd level; 0: store, do not compress
+    uint64_t sequence;      // of the next frame
+    uint32_t rows, columns;
+    uint16_t table;
+    uint32_t track;
+    int status;             // first failure of this frame
+};
+
+// What the caller knows of the frame beyond its columns.
+struct table_about {
+    uint64_t first, last; // ticks
+    uint32_t events;
+};
+
+// All memory is taken here: columns up to `max_rows` never allocate again as
+// long as bytes columns stay below `max_bytes` a frame.
+GAIT_CHECK int table_writer_init(struct table_writer *writer, struct buffer *out, size_t max_rows,
+                                 size_t max_bytes);
+void table_writer_finish(struct table_writer *writer);
+
+void table_begin(struct table_writer *writer, enum table_id table, uint32_t track, uint32_t rows);
+void table_put(struct table_writer *writer, uint16_t column, enum column_transform transform,
+               const uint64_t *values);
+void table_put_constant(struct table_writer *writer, uint16_t column, uint64_t value);
+void table_put_real(struct table_writer *writer, uint16_t column, const double *values);
+void table_put_bytes(struct table_writer *writer, uint16_t column, const struct slice *values);
+
+// Appends the frame; `ret_header` (may be NULL) says what was written.
+GAIT_CHECK int table_end(struct table_writer *writer, const struct table_about *about,
+                         struct frame_header *ret_header);
+
+// The schema frame that opens every shard: all tables of this version.
+GAIT_CHECK int table_write_schema(struct table_writer *writer);
+
+#endif
