@@ -74,10 +74,10 @@ static const struct table_schema tables[TABLE_COUNT] = {
 };
 
 static const char *const type_names[COLUMN_TYPE_COUNT] = {
-    [COLUMN_UINT] = "uint",     [COLUMN_INT] = "int",     [COLUMN_REAL] = "real",
-    [COLUMN_TIME] = "time",     [COLUMN_TICKS] = "ticks", [COLUMN_STRING] = "string",
-    [COLUMN_SITE] = "site",     [COLUMN_TRACK] = "track", [COLUMN_STACK] = "stack",
-    [COLUMN_BYTES] = "bytes",   [COLUMN_JSON] = "json",   [COLUMN_ARGS] = "args",
+    [COLUMN_UINT] = "uint",   [COLUMN_INT] = "int",     [COLUMN_REAL] = "real",
+    [COLUMN_TIME] = "time",   [COLUMN_TICKS] = "ticks", [COLUMN_STRING] = "string",
+    [COLUMN_SITE] = "site",   [COLUMN_TRACK] = "track", [COLUMN_STACK] = "stack",
+    [COLUMN_BYTES] = "bytes", [COLUMN_JSON] = "json",   [COLUMN_ARGS] = "args",
 };
 
 const struct table_schema *schema_table(uint32_t table)

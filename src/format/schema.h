@@ -65,7 +65,7 @@ enum table_id {
 #define X(identifier, id, name) TABLE_##identifier = id,
     SCHEMA_TABLES(X)
 #undef X
-    TABLE_COUNT
+        TABLE_COUNT
 };
 
 struct column_schema {

@@ -27,7 +27,7 @@ struct table_writer {
     uint32_t put;           // bit i: column i was put, stored or left out
     uint16_t table;
     uint32_t track;
-    int status;             // first failure of this frame
+    int status; // first failure of this frame
     uint8_t directory[FRAME_DIRECTORY_BYTES(SCHEMA_MAX_COLUMNS)];
     uint8_t rests[TABLE_COUNT][SCHEMA_MAX_COLUMNS]; // frames to store a column as it is
 };
