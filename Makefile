@@ -1,0 +1,83 @@
+# The front door: every habit is a target. Meson builds; the scripts in tools/
+# do the rest. `make help` lists what there is.
+
+BUILD ?= build
+PYTHON ?= python3
+T ?= 60
+export PYTHON BUILD
+
+BIN := $(CURDIR)/.venv/bin
+unexport PYTHONPATH PYTHONHOME
+
+.PHONY: all setup build test lint check fmt tidy cppcheck asan ubsan tsan fuzz torture \
+	bench bench-peers golden docs demo clean help
+
+all: build
+
+setup:
+	@tools/setup build
+
+build: setup
+	@tools/build $(BUILD)
+
+test: lint
+	@tools/run-tests $(BUILD)
+
+lint: build
+	@tools/setup test
+	@tools/lint $(BUILD)
+
+check: build
+	@tools/setup test check
+	@tools/check $(BUILD)
+
+fmt: setup
+	@tools/setup test
+	@tools/lint --fix $(BUILD)
+
+tidy cppcheck asan ubsan tsan: build
+	@tools/setup test check
+	@tools/check $(BUILD) $@
+
+fuzz: build
+	@tools/setup check
+	@FUZZ_SECONDS=$(T) tools/check $(BUILD) fuzz
+
+torture: build
+	@tools/setup test
+	@tools/torture $(BUILD)
+
+bench: build
+	@$(BIN)/python bench/run.py $(BUILD)
+
+bench-peers:
+	@tools/setup peers
+
+golden: build
+	@tools/setup test
+	@GAIT_GOLDEN=write $(BIN)/python -m pytest -q tests/cli
+	@git --no-pager diff --stat -- tests/golden
+
+docs: build
+	@tools/make-docs $(BUILD)
+
+demo: build
+	@tools/demo $(BUILD)
+
+clean:
+	@rm -rf build build-*
+
+help:
+	@echo 'make              set up what is missing, build the tool, the libraries, the package'
+	@echo 'make test         lint, then unit, command-line, Python and accuracy tests'
+	@echo 'make check        clang-tidy, cppcheck, sanitizers, a minute of fuzzing'
+	@echo 'make demo         record a small training and print its report'
+	@echo 'make fmt          bring C and Python into shape'
+	@echo 'make lint         layers, sizes, exports, banned functions, formatting'
+	@echo 'make fuzz T=60    fuzz the decoder and the reader for T seconds in all'
+	@echo 'make torture      let the n-th allocation fail, for every n'
+	@echo 'make bench        measure; bench-peers installs what to compare with'
+	@echo 'make golden       rewrite the expected outputs and show what changed'
+	@echo 'make docs         write the man pages from the table of options'
+	@echo 'make asan         one step of check: also ubsan, tsan, tidy, cppcheck'
+	@echo 'make clean        remove the build folders (.venv stays)'

@@ -1,0 +1,2 @@
+# SPDX-License-Identifier: Apache-2.0
+"""gait: see where a training run's time goes."""

@@ -1,0 +1,60 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What all tests share: where the build is, and running its tool."""
+
+import os
+import pathlib
+import subprocess
+
+import pytest
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+
+
+@pytest.fixture(scope="session")
+def root():
+    """The checkout."""
+    return ROOT
+
+
+@pytest.fixture(scope="session")
+def build():
+    """The build folder under test; tools/run-tests names it in GAIT_BUILD."""
+    return pathlib.Path(os.environ.get("GAIT_BUILD", ROOT / "build")).resolve()
+
+
+@pytest.fixture
+def gait(build, tmp_path):
+    """Run the tool: gait("info", path) gives a CompletedProcess, never raises."""
+
+    def run(*args, timeout=120, **options):
+        options.setdefault("cwd", tmp_path)
+        options.setdefault("stdin", subprocess.DEVNULL)
+        command = [str(build / "gait"), *map(str, args)]
+        return subprocess.run(
+            command,
+            capture_output=True,
+            text=True,
+            errors="surrogateescape",
+            timeout=timeout,
+            **options,
+        )
+
+    return run
+
+
+@pytest.fixture
+def compile_c(build, root, tmp_path):
+    """Compile C against the public API: compile_c(source text, *flags) gives a path."""
+
+    def compile_program(source, *flags, name="program", library="gait"):
+        path = tmp_path / (name + ".c")
+        path.write_text(source)
+        command = [os.environ.get("CC", "cc"), "-std=c11", "-O1", "-g", "-Wall", "-Wextra"]
+        if os.environ.get("GAIT_SANITIZE"):
+            command.append("-fsanitize=" + os.environ["GAIT_SANITIZE"])
+        command += [f"-I{root}/include", str(path), "-o", str(tmp_path / name), *flags]
+        command += [f"-L{build}", f"-l{library}", f"-Wl,-rpath,{build}", "-lpthread"]
+        subprocess.run(command, check=True)
+        return tmp_path / name
+
+    return compile_program
