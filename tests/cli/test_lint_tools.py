@@ -79,6 +79,12 @@ def test_layers_finds(tree, lint, fault):
     assert path in said
 
 
+def test_layers_knows_what_the_build_makes(tree, lint):
+    tree("src/base/version.h.in", SPDX)
+    tree("src/base/g.c", SPDX + '#include "base/version.h"\n')
+    assert lint("check-layers")[0] == 0
+
+
 def test_layers_does_not_read_comments(tree, lint):
     tree("src/base/g.c", SPDX + '/*\n#include "format/schema.h"\n*/\n// #include "x.h"\n')
     assert lint("check-layers")[0] == 0
@@ -191,6 +197,7 @@ def test_sizes_holds_prototypes_and_python_to_it(tree, lint):
 BANNED_FAULTS = {
     "strcpy": ("src/cli/a.c", SPDX + "void f(char *s)\n{\n    strcpy(s, s);\n}\n", "strcpy"),
     "printf": ("src/base/a.c", SPDX + 'void f(void)\n{\n    printf("");\n}\n', "only cli"),
+    "stderr": ("src/base/a.c", SPDX + "FILE *f = stderr;\n", "stderr is not"),
     "exit": ("src/record/a.c", SPDX + "void f(void)\n{\n    exit (1);\n}\n", "exit is banned"),
     "typedef": ("src/base/a.h", SPDX + "typedef struct a { int b; } a;\n", "no typedef"),
     "todo": ("src/base/a.h", SPDX + "// TODO: later\n", "names its issue"),
@@ -216,6 +223,7 @@ def test_banned_finds(tree, lint, fault):
         'const char *s = "strcpy(a, b)";\n',
         "int my_strcpy(void);\n",
         "// TODO(#12): later\n",
+        'void f(FILE *out)\n{\n    fprintf(out, "");\n}\n',
         "void f(struct r *r)\n{\n    r->exit(1);\n}\n",
     ],
 )
