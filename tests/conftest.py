@@ -32,8 +32,7 @@ def gait(build, tmp_path):
         command = [str(build / "gait"), *map(str, args)]
         return subprocess.run(
             command,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
+            capture_output=True,
             text=True,
             errors="surrogateescape",
             timeout=timeout,

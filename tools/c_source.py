@@ -109,7 +109,8 @@ def _parameter_count(toks, opening, closing):
         elif toks[index].text == ",":
             count += 1
         index += 1
-    return count
+    is_variadic = toks[closing - 1].text == "."
+    return count - is_variadic
 
 
 def _declarator(toks, start, end):

@@ -13,6 +13,7 @@
 #define FRAME_VERSION 1
 #define FRAME_HEADER_BYTES 64
 #define FRAME_TRAILER_BYTES 32
+#define FRAME_DIRECTORY_BYTES(columns) (8 + 16 * (size_t)(columns)) // of the payload
 #define FRAME_MAX_ROWS (1u << 20)
 #define FRAME_MAX_PAYLOAD (16u << 20)
 #define FRAME_MAX_RAW (64u << 20)

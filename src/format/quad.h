@@ -4,6 +4,7 @@
 #ifndef GAIT_FORMAT_QUAD_H
 #define GAIT_FORMAT_QUAD_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -22,5 +23,22 @@ size_t quad_encode(const uint64_t *values, size_t rows, uint8_t *out);
 // `ret_used` (may be NULL) gets its length, which may be less than `bytes`.
 GAIT_CHECK int quad_decode(const uint8_t *packed, size_t bytes, size_t rows, uint64_t *ret_values,
                            size_t *ret_used);
+
+// The same in steps, for callers that transform values while they are in the
+// first cache. Every step but the last takes a multiple of four rows.
+struct quad_sink {
+    uint8_t *control, *data; // where the next group goes
+};
+struct quad_source {
+    const uint8_t *control, *data, *end; // of the next group
+};
+
+void quad_sink_init(struct quad_sink *sink, size_t rows, uint8_t *out);
+void quad_put(struct quad_sink *sink, const uint64_t *values, size_t rows);
+
+GAIT_CHECK int quad_source_init(struct quad_source *source, const uint8_t *packed, size_t bytes,
+                                size_t rows);
+// False when the bytes end before the values do.
+GAIT_CHECK bool quad_take(struct quad_source *source, uint64_t *ret_values, size_t rows);
 
 #endif

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The tables of the file format, one line a table (docs/FORMAT.md section 4).
-// A new table is a line here, its columns below, a golden file and a section
+// A new table is a line here, its columns in schema.c, a golden file and a section
 // in FORMAT.md.
 #ifndef GAIT_FORMAT_SCHEMA_H
 #define GAIT_FORMAT_SCHEMA_H
@@ -25,7 +25,17 @@ enum column_type {
     COLUMN_TYPE_COUNT,
 };
 
-// X(identifier, id, "name", columns…): columns are X-lists below.
+static inline bool schema_holds_bytes(enum column_type type)
+{
+    return type == COLUMN_BYTES || type == COLUMN_JSON || type == COLUMN_ARGS;
+}
+
+// How a column is stored (FORMAT.md section 2).
+enum column_transform { TRANSFORM_NONE, TRANSFORM_ZIGZAG, TRANSFORM_DELTA };
+enum column_packing { PACKING_QUAD, PACKING_FIXED64, PACKING_BYTES, PACKING_CONSTANT };
+enum column_compression { COMPRESSION_NONE, COMPRESSION_ZSTD };
+
+// X(identifier, id, "name"); the columns of each are X-lists in schema.c.
 #define SCHEMA_TABLES(X)                                                                           \
     X(SCHEMA, 0, "schema")                                                                         \
     X(META, 1, "meta")                                                                             \
@@ -55,7 +65,7 @@ enum table_id {
 #define X(identifier, id, name) TABLE_##identifier = id,
     SCHEMA_TABLES(X)
 #undef X
-    TABLE_COUNT
+        TABLE_COUNT
 };
 
 struct column_schema {

@@ -24,20 +24,20 @@ struct table_view {
 
 // Scratch space of one reading thread, reused from frame to frame.
 struct table_reader {
-    struct buffer raw;     // a decompressed blob
-    struct buffer lengths; // of a bytes column
+    struct buffer raw; // a decompressed blob
     void *zstd;
 };
 
 GAIT_CHECK int table_reader_init(struct table_reader *reader);
-void table_reader_finish(struct table_reader *reader);
+void table_reader_finish(struct table_reader *reader); // takes NULL and a zeroed struct
 
 // Checks header limits and the directory (not the hashes: see frame.h).
 GAIT_CHECK int table_view_init(struct table_view *view, const struct frame_header *header,
                                const uint8_t *payload);
 
 // All rows of a number column (zeros when absent); `ret_values` has
-// header.rows places. Fails on a bytes column and on any lie.
+// header.rows places, whose contents are undefined after a failure. Fails on a
+// bytes column and on any lie.
 GAIT_CHECK int table_read(struct table_reader *reader, const struct table_view *view,
                           uint16_t column, uint64_t *ret_values);
 

@@ -16,20 +16,20 @@
 #include "format/frame.h"
 #include "format/schema.h"
 
-enum column_transform { TRANSFORM_NONE, TRANSFORM_ZIGZAG, TRANSFORM_DELTA };
-enum column_packing { PACKING_QUAD, PACKING_FIXED64, PACKING_BYTES, PACKING_CONSTANT };
-
 struct table_writer {
     struct buffer *out;     // frames go here
-    struct buffer payload;  // of the frame in the making
+    struct buffer payload;  // blobs of the frame in the making
     struct buffer scratch;  // one column before compression
     void *zstd;             // compression context, made once
     int level;              // zstd level; 0: store, do not compress
     uint64_t sequence;      // of the next frame
-    uint32_t rows, columns;
+    uint32_t rows, columns; // of the frame in the making; columns put so far
+    uint32_t put;           // bit i: column i was put, stored or left out
     uint16_t table;
     uint32_t track;
-    int status;             // first failure of this frame
+    int status; // first failure of this frame
+    uint8_t directory[FRAME_DIRECTORY_BYTES(SCHEMA_MAX_COLUMNS)];
+    uint8_t rests[TABLE_COUNT][SCHEMA_MAX_COLUMNS]; // frames to store a column as it is
 };
 
 // What the caller knows of the frame beyond its columns.
@@ -39,10 +39,11 @@ struct table_about {
 };
 
 // All memory is taken here: columns up to `max_rows` never allocate again as
-// long as bytes columns stay below `max_bytes` a frame.
+// long as bytes columns stay below `max_bytes` a frame. `out` is the caller's:
+// it needs the room to take each frame.
 GAIT_CHECK int table_writer_init(struct table_writer *writer, struct buffer *out, size_t max_rows,
                                  size_t max_bytes);
-void table_writer_finish(struct table_writer *writer);
+void table_writer_finish(struct table_writer *writer); // takes NULL and a zeroed struct
 
 void table_begin(struct table_writer *writer, enum table_id table, uint32_t track, uint32_t rows);
 void table_put(struct table_writer *writer, uint16_t column, enum column_transform transform,
@@ -51,7 +52,8 @@ void table_put_constant(struct table_writer *writer, uint16_t column, uint64_t v
 void table_put_real(struct table_writer *writer, uint16_t column, const double *values);
 void table_put_bytes(struct table_writer *writer, uint16_t column, const struct slice *values);
 
-// Appends the frame; `ret_header` (may be NULL) says what was written.
+// Appends the frame; `ret_header` (may be NULL) says what was written. The
+// sequence number moves on only when that succeeds.
 GAIT_CHECK int table_end(struct table_writer *writer, const struct table_about *about,
                          struct frame_header *ret_header);
 

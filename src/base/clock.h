@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+// The recorder's clock: raw ticks, turned into time only by readers.
+#ifndef GAIT_BASE_CLOCK_H
+#define GAIT_BASE_CLOCK_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+// One moment on three clocks, true to ± error_ns.
+struct clock_anchor {
+    uint64_t tick;
+    int64_t raw_ns, real_ns;
+    uint64_t error_ns;
+};
+
+// Chosen by clock_setup(); until then, and where ticks are unsteady, false.
+extern bool clock_has_ticks;
+
+void clock_setup(void);
+uint64_t clock_raw_ns(void);
+struct clock_anchor clock_read_anchor(void);
+
+// Ticks a second between two anchors, 0 when they are too close to tell.
+uint64_t clock_tick_hz(const struct clock_anchor *from, const struct clock_anchor *to);
+
+static inline uint64_t clock_now(void)
+{
+#if defined(__x86_64__)
+    if (__builtin_expect(clock_has_ticks, 1))
+        return __builtin_ia32_rdtsc();
+#elif defined(__aarch64__)
+    if (__builtin_expect(clock_has_ticks, 1)) {
+        uint64_t ticks;
+        __asm__ volatile("mrs %0, cntvct_el0" : "=r"(ticks));
+        return ticks;
+    }
+#endif
+    return clock_raw_ns();
+}
+
+#endif

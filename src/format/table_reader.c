@@ -1,0 +1,343 @@
+// SPDX-License-Identifier: Apache-2.0
+// The directory is checked once a frame, a blob when it is read: a frame with
+// one bad column still serves the others.
+#include "format/table_reader.h"
+
+#include <zstd.h>
+
+#include "base/bytes.h"
+#include "base/fail.h"
+#include "format/quad.h"
+
+#define ENTRY_BYTES 16
+#define BLOCK_ROWS 1024 // transformed while they are in the first cache
+#define ZSTD_MAGIC 0xfd2fb528u
+
+int table_reader_init(struct table_reader *reader)
+{
+    *reader = (struct table_reader){0};
+    buffer_init(&reader->raw, FRAME_MAX_RAW);
+    reader->zstd = ZSTD_createDCtx();
+    if (!reader->zstd)
+        return fail(GAIT_ERR_MEMORY, "no memory for a decompressor");
+    return 0;
+}
+
+void table_reader_finish(struct table_reader *reader)
+{
+    if (!reader)
+        return;
+    ZSTD_freeDCtx(reader->zstd);
+    buffer_finish(&reader->raw);
+    *reader = (struct table_reader){0};
+}
+
+// Whether `raw_bytes` can hold `rows` values at all: asked before memory is
+// taken for them, so that a small file cannot make a reader take much.
+static bool is_plausible(const struct table_column *column, size_t rows)
+{
+    const size_t raw = column->raw_bytes, controls = (rows + 3) / 4;
+
+    switch (column->packing) {
+    case PACKING_QUAD:
+        return raw >= controls + rows && raw <= controls + rows * 8;
+    case PACKING_FIXED64:
+        return raw == rows * 8;
+    case PACKING_CONSTANT:
+        return raw == 8;
+    default:
+        return raw >= 4 + controls + rows;
+    }
+}
+
+// What is wrong with a column that shall be read, or NULL. Entries of columns
+// that this version does not know may say what it does not understand.
+static const char *check_column(const struct table_column *column, size_t rows, bool bytes)
+{
+    if (column->transform > TRANSFORM_DELTA || column->packing > PACKING_CONSTANT ||
+        column->compression > COMPRESSION_ZSTD)
+        return "its encoding is unknown";
+    if ((column->packing == PACKING_BYTES) != bytes)
+        return bytes ? "it holds numbers where bytes belong" : "it holds bytes, not numbers";
+    if (bytes && column->transform != TRANSFORM_NONE)
+        return "bytes are transformed";
+    if (column->compression == COMPRESSION_NONE && column->stored_bytes != column->raw_bytes)
+        return "its two lengths differ";
+    if (!is_plausible(column, rows))
+        return "its length does not fit the rows";
+    return NULL;
+}
+
+static int read_entry(struct table_view *view, const uint8_t *entry, const uint8_t *blob,
+                      size_t left)
+{
+    const struct table_schema *schema = schema_table(view->header.table);
+    const uint16_t index = bytes_get16(entry);
+
+    if (index >= SCHEMA_MAX_COLUMNS || view->columns[index].present)
+        return fail(GAIT_ERR_FORMAT, "column %u stands twice or is none", index);
+
+    const struct table_column column = {
+        .stored = blob,
+        .transform = entry[2],
+        .packing = entry[3],
+        .compression = entry[4],
+        .raw_bytes = bytes_get32(entry + 8),
+        .stored_bytes = bytes_get32(entry + 12),
+        .present = true,
+    };
+    if (entry[5] || entry[6] || entry[7])
+        return fail(GAIT_ERR_FORMAT, "column %u: reserved bytes are not zero", index);
+    if (column.raw_bytes > FRAME_MAX_RAW || column.stored_bytes > left)
+        return fail(GAIT_ERR_FORMAT, "column %u: its lengths are impossible", index);
+    if (schema && index < schema->column_count) {
+        const char *wrong = check_column(&column, view->header.rows,
+                                         schema_holds_bytes(schema->columns[index].type));
+        if (wrong)
+            return fail(GAIT_ERR_FORMAT, "column '%s.%s': %s", schema->name,
+                        schema->columns[index].name, wrong);
+    }
+    view->columns[index] = column;
+    return 0;
+}
+
+static int read_directory(struct table_view *view, const uint8_t *payload)
+{
+    const size_t bytes = view->header.stored_bytes;
+    const uint32_t columns = bytes_get32(payload);
+
+    if (columns > SCHEMA_MAX_COLUMNS || bytes_get32(payload + 4) != 0 ||
+        FRAME_DIRECTORY_BYTES(columns) > bytes)
+        return fail(GAIT_ERR_FORMAT, "a directory of %u columns is impossible", columns);
+
+    size_t used = FRAME_DIRECTORY_BYTES(columns);
+    for (uint32_t i = 0; i < columns; i++) {
+        const uint8_t *entry = payload + 8 + ENTRY_BYTES * i;
+        int status = read_entry(view, entry, payload + used, bytes - used);
+        if (status)
+            return status;
+        used += bytes_get32(entry + 12);
+    }
+    if (bytes - used >= 8)
+        return fail(GAIT_ERR_FORMAT, "%zu bytes follow the last column", bytes - used);
+    for (; used < bytes; used++)
+        if (payload[used])
+            return fail(GAIT_ERR_FORMAT, "the bytes after the last column are not zero");
+    return 0;
+}
+
+int table_view_init(struct table_view *view, const struct frame_header *header,
+                    const uint8_t *payload)
+{
+    *view = (struct table_view){.header = *header};
+    if (header->rows > FRAME_MAX_ROWS || header->stored_bytes > FRAME_MAX_PAYLOAD ||
+        header->stored_bytes < 8)
+        return fail(GAIT_ERR_FORMAT, "%u rows in %u bytes are impossible", header->rows,
+                    header->stored_bytes);
+
+    int status = read_directory(view, payload);
+    if (status)
+        memset(view->columns, 0, sizeof(view->columns));
+    return status;
+}
+
+// The checks before decompression keep lies from costing memory, and formats
+// of old zstd versions, which some builds still read, from being tried.
+static int inflate(struct table_reader *reader, const struct table_column *column, uint8_t *out)
+{
+    const uint8_t *in = column->stored;
+    const size_t bytes = column->stored_bytes, raw = column->raw_bytes;
+
+    if (bytes < 4 || bytes_get32(in) != ZSTD_MAGIC ||
+        ZSTD_findFrameCompressedSize(in, bytes) != bytes)
+        return fail(GAIT_ERR_FORMAT, "a column is not one zstd frame");
+    if (ZSTD_getFrameContentSize(in, bytes) != raw)
+        return fail(GAIT_ERR_FORMAT, "a zstd frame does not hold the %zu bytes promised", raw);
+    const size_t got = ZSTD_decompressDCtx(reader->zstd, out, raw, in, bytes);
+    if (ZSTD_isError(got))
+        return fail(GAIT_ERR_FORMAT, "a zstd frame is broken: %s", ZSTD_getErrorName(got));
+    if (got != raw)
+        return fail(GAIT_ERR_FORMAT, "a zstd frame holds %zu bytes, not %zu", got, raw);
+    return 0;
+}
+
+// The blob as it was before compression; good until the next call.
+static int open_blob(struct table_reader *reader, const struct table_column *column,
+                     const uint8_t **ret_blob)
+{
+    if (column->compression == COMPRESSION_NONE) {
+        *ret_blob = column->stored;
+        return 0;
+    }
+    reader->raw.used = 0;
+    uint8_t *room = buffer_reserve(&reader->raw, column->raw_bytes);
+    if (!room)
+        return fail(GAIT_ERR_MEMORY, "no memory for a column of %u bytes", column->raw_bytes);
+    int status = inflate(reader, column, room);
+    if (!status)
+        *ret_blob = room;
+    return status;
+}
+
+static uint64_t unzigzag(uint64_t stored)
+{
+    return stored >> 1 ^ -(stored & 1);
+}
+
+// Undoes the transform in place; returns the last value, the start of the next
+// block.
+static uint64_t undo_transform(uint8_t transform, uint64_t *values, size_t rows, uint64_t before)
+{
+    if (transform == TRANSFORM_ZIGZAG)
+        for (size_t row = 0; row < rows; row++)
+            values[row] = unzigzag(values[row]);
+    if (transform == TRANSFORM_DELTA)
+        for (size_t row = 0; row < rows; row++)
+            values[row] = before += unzigzag(values[row]);
+    return before;
+}
+
+static int read_quad(const struct table_column *column, const uint8_t *blob, size_t rows,
+                     uint64_t *ret_values)
+{
+    struct quad_source source;
+    uint64_t before = 0;
+    int status = quad_source_init(&source, blob, column->raw_bytes, rows);
+
+    if (status)
+        return status;
+    for (size_t row = 0; row < rows; row += BLOCK_ROWS) {
+        const size_t count = rows - row < BLOCK_ROWS ? rows - row : BLOCK_ROWS;
+        if (!quad_take(&source, ret_values + row, count))
+            return fail(GAIT_ERR_FORMAT, "a column ends before its last row");
+        before = undo_transform(column->transform, ret_values + row, count, before);
+    }
+    if (source.data != source.end)
+        return fail(GAIT_ERR_FORMAT, "bytes follow the last row of a column");
+    return 0;
+}
+
+static int read_fixed(struct table_reader *reader, const struct table_column *column, size_t rows,
+                      uint64_t *ret_values)
+{
+    int status = 0;
+
+    if (column->compression == COMPRESSION_ZSTD)
+        status = inflate(reader, column, (uint8_t *)ret_values);
+    else if (rows)
+        memcpy(ret_values, column->stored, rows * sizeof(*ret_values));
+    if (!status)
+        undo_transform(column->transform, ret_values, rows, 0);
+    return status;
+}
+
+static int read_numbers(struct table_reader *reader, const struct table_column *column, size_t rows,
+                        uint64_t *ret_values)
+{
+    const uint8_t *blob = NULL;
+
+    if (column->packing == PACKING_FIXED64)
+        return read_fixed(reader, column, rows, ret_values);
+    int status = open_blob(reader, column, &blob);
+    if (status)
+        return status;
+    if (column->packing == PACKING_QUAD)
+        return read_quad(column, blob, rows, ret_values);
+    const uint64_t value = bytes_get64(blob);
+    for (size_t row = 0; row < rows; row++)
+        ret_values[row] = value;
+    undo_transform(column->transform, ret_values, rows, 0);
+    return 0;
+}
+
+int table_read(struct table_reader *reader, const struct table_view *view, uint16_t column,
+               uint64_t *ret_values)
+{
+    const size_t rows = view->header.rows;
+
+    if (column >= SCHEMA_MAX_COLUMNS)
+        return fail(GAIT_ERR_ARGUMENT, "there is no column %u", column);
+    if (!rows)
+        return 0;
+    if (!view->columns[column].present) {
+        memset(ret_values, 0, rows * sizeof(*ret_values));
+        return 0;
+    }
+    const char *wrong = check_column(&view->columns[column], rows, false);
+    if (wrong)
+        return fail(GAIT_ERR_FORMAT, "column %u: %s", column, wrong);
+    int status = read_numbers(reader, &view->columns[column], rows, ret_values);
+    return status ? fail_because(status, "column %u", column) : 0;
+}
+
+// Cuts `bytes` into rows by their packed lengths, to the last byte.
+static int cut_rows(struct quad_source *lengths, struct slice bytes, size_t rows,
+                    struct slice *ret_values)
+{
+    uint64_t block[BLOCK_ROWS];
+
+    for (size_t row = 0; row < rows; row += BLOCK_ROWS) {
+        const size_t count = rows - row < BLOCK_ROWS ? rows - row : BLOCK_ROWS;
+        if (!quad_take(lengths, block, count))
+            return fail(GAIT_ERR_FORMAT, "lengths end before the last row");
+        for (size_t i = 0; i < count; i++) {
+            if (block[i] > bytes.count)
+                return fail(GAIT_ERR_FORMAT, "row %zu ends past the column", row + i);
+            ret_values[row + i] = (struct slice){bytes.bytes, (size_t)block[i]};
+            bytes.bytes += block[i];
+            bytes.count -= (size_t)block[i];
+        }
+    }
+    if (bytes.count || lengths->data != lengths->end)
+        return fail(GAIT_ERR_FORMAT, "bytes follow the last row");
+    return 0;
+}
+
+static int read_bytes(struct table_reader *reader, const struct table_column *column, size_t rows,
+                      struct buffer *text, struct slice *ret_values)
+{
+    struct quad_source lengths;
+
+    text->used = 0;
+    uint8_t *blob = buffer_reserve(text, column->raw_bytes);
+    if (!blob)
+        return fail(GAIT_ERR_MEMORY, "no memory for %u bytes of text", column->raw_bytes);
+    int status = 0;
+    if (column->compression == COMPRESSION_ZSTD)
+        status = inflate(reader, column, blob);
+    else
+        memcpy(blob, column->stored, column->raw_bytes);
+    if (status)
+        return status;
+    text->used = column->raw_bytes;
+
+    const size_t packed = bytes_get32(blob);
+    if (packed > column->raw_bytes - 4)
+        return fail(GAIT_ERR_FORMAT, "the lengths of the rows end past the column");
+    status = quad_source_init(&lengths, blob + 4, packed, rows);
+    if (status)
+        return status;
+    const struct slice bytes = {blob + 4 + packed, column->raw_bytes - 4 - packed};
+    return cut_rows(&lengths, bytes, rows, ret_values);
+}
+
+int table_read_bytes(struct table_reader *reader, const struct table_view *view, uint16_t column,
+                     struct buffer *text, struct slice *ret_values)
+{
+    const size_t rows = view->header.rows;
+
+    if (column >= SCHEMA_MAX_COLUMNS)
+        return fail(GAIT_ERR_ARGUMENT, "there is no column %u", column);
+    text->used = 0;
+    if (!rows)
+        return 0;
+    if (!view->columns[column].present) {
+        memset(ret_values, 0, rows * sizeof(*ret_values));
+        return 0;
+    }
+    const char *wrong = check_column(&view->columns[column], rows, true);
+    if (wrong)
+        return fail(GAIT_ERR_FORMAT, "column %u: %s", column, wrong);
+    int status = read_bytes(reader, &view->columns[column], rows, text, ret_values);
+    return status ? fail_because(status, "column %u", column) : 0;
+}

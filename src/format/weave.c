@@ -1,0 +1,392 @@
+// SPDX-License-Identifier: Apache-2.0
+// From slots to rows. The ring is taken as it is found: after a crash it may
+// hold anything, so nothing here trusts a slot beyond its own 16 bytes.
+#include "format/weave.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/fail.h"
+#include "format/args.h"
+#include "format/weave_rows.h"
+
+#define MAX_OPEN_SPANS (1u << 20)
+#define MAX_PIECES_BYTES (8u << 20)
+#define MAX_SPAN_ARGS_BYTES (64u << 10)
+
+const struct weave_table_shape weave_shapes[WEAVE_TABLE_COUNT] = {
+    [WEAVE_SPAN] = {TABLE_SPAN, 4, 4, {TRANSFORM_DELTA}},
+    [WEAVE_MARK] = {TABLE_MARK, 2, 0, {TRANSFORM_DELTA}},
+    [WEAVE_COUNTER] = {TABLE_COUNTER, 3, 0, {TRANSFORM_DELTA, TRANSFORM_NONE, TRANSFORM_DELTA}},
+    [WEAVE_COUNTER_REAL] = {TABLE_COUNTER_REAL, 3, 0, {TRANSFORM_DELTA}},
+    [WEAVE_ASYNC] = {TABLE_ASYNC, 4, 0, {TRANSFORM_DELTA, TRANSFORM_NONE, TRANSFORM_DELTA}},
+    [WEAVE_FLOW] = {TABLE_FLOW, 4, 0, {TRANSFORM_DELTA, TRANSFORM_NONE, TRANSFORM_DELTA}},
+    [WEAVE_STEP] = {TABLE_STEP, 3, 0, {TRANSFORM_DELTA, TRANSFORM_NONE, TRANSFORM_DELTA}},
+};
+
+static void empty_rows(struct weave *weave)
+{
+    for (int i = 0; i < WEAVE_TABLE_COUNT; i++) {
+        struct weave_rows *rows = &weave->tables[i];
+        rows->begin = rows->end = i == WEAVE_SPAN ? WEAVE_HEADROOM : 0;
+        rows->first = UINT64_MAX;
+        rows->last = rows->events = 0;
+    }
+    weave->has_args = false;
+    weave->pieces.used = sizeof(struct weave_piece); // offset 0 means none
+}
+
+int weave_create(struct table_writer *writer, struct weave **ret_weave)
+{
+    const size_t rows_max = WEAVE_HEADROOM + WEAVE_MAX_SLOTS;
+    struct weave *weave = calloc(1, sizeof(*weave));
+    if (!weave)
+        return fail(GAIT_ERR_MEMORY, "no memory to arrange records");
+    size_t columns = 0;
+    for (int i = 0; i < WEAVE_TABLE_COUNT; i++) {
+        columns += weave_shapes[i].column_count;
+    }
+    weave->writer = writer;
+    weave->memory = malloc(columns * rows_max * sizeof(uint64_t));
+    weave->args_of_row = malloc(rows_max * sizeof(uint32_t));
+    weave->args_column = malloc(rows_max * sizeof(struct slice));
+    buffer_init(&weave->pieces, MAX_PIECES_BYTES);
+    buffer_init(&weave->joined, MAX_PIECES_BYTES);
+    if (!weave->memory || !weave->args_of_row || !weave->args_column ||
+        !buffer_reserve(&weave->pieces, sizeof(struct weave_piece))) {
+        weave_destroy(weave);
+        return fail(GAIT_ERR_MEMORY, "no memory to arrange records");
+    }
+    uint64_t *next = weave->memory;
+    for (int i = 0; i < WEAVE_TABLE_COUNT; i++) {
+        for (int c = 0; c < weave_shapes[i].column_count; c++, next += rows_max) {
+            weave->tables[i].columns[c] = next;
+        }
+    }
+    empty_rows(weave);
+    *ret_weave = weave;
+    return 0;
+}
+
+void weave_destroy(struct weave *weave)
+{
+    if (!weave)
+        return;
+    free(weave->memory);
+    free(weave->args_of_row);
+    free(weave->args_column);
+    buffer_finish(&weave->pieces);
+    buffer_finish(&weave->joined);
+    free(weave);
+}
+
+void weave_reset(struct weave *weave); // weave_frames.c, after a flush
+
+void weave_reset(struct weave *weave)
+{
+    empty_rows(weave);
+}
+
+void weave_track_init(struct weave_track *track, uint32_t id, uint64_t position)
+{
+    *track = (struct weave_track){.track = id, .position = position};
+}
+
+void weave_track_finish(struct weave_track *track)
+{
+    if (!track)
+        return;
+    for (uint32_t i = 0; i < track->open_capacity; i++) {
+        buffer_finish(&track->open[i].args);
+    }
+    free(track->open);
+    *track = (struct weave_track){0};
+}
+
+// --- one row each ---------------------------------------------------------
+
+static void note_times(struct weave_rows *rows, uint64_t first, uint64_t last)
+{
+    rows->first = first < rows->first ? first : rows->first;
+    rows->last = last > rows->last ? last : rows->last;
+}
+
+static void add_point(struct weave *weave, enum weave_table table, const uint64_t values[4],
+                      uint64_t last)
+{
+    struct weave_rows *rows = &weave->tables[table];
+    for (int c = 0; c < weave_shapes[table].column_count; c++) {
+        rows->columns[c][rows->end] = values[c];
+    }
+    rows->end++;
+    note_times(rows, values[0], last);
+}
+
+static int grow_open(struct weave_track *track)
+{
+    uint32_t capacity = track->open_capacity ? track->open_capacity * 2 : 32;
+    if (capacity > MAX_OPEN_SPANS)
+        return fail(GAIT_ERR_MEMORY, "more than %u spans open in one thread", MAX_OPEN_SPANS);
+    struct weave_span *open = realloc(track->open, capacity * sizeof(*open));
+    if (!open)
+        return fail(GAIT_ERR_MEMORY, "no memory for %u open spans", capacity);
+    for (uint32_t i = track->open_capacity; i < capacity; i++) {
+        open[i] = (struct weave_span){0};
+        buffer_init(&open[i].args, MAX_SPAN_ARGS_BYTES);
+    }
+    track->open = open;
+    track->open_capacity = capacity;
+    return 0;
+}
+
+static int begin_span(struct weave *weave, struct weave_track *track, uint64_t tick, uint32_t site)
+{
+    struct weave_rows *rows = &weave->tables[WEAVE_SPAN];
+    if (track->open_count == track->open_capacity) {
+        int status = grow_open(track);
+        if (status)
+            return status;
+    }
+    uint32_t row = rows->end++;
+    struct weave_span *span = &track->open[track->open_count];
+    span->start = tick;
+    span->site = site;
+    span->depth = track->base_depth + track->open_count++;
+    span->row = row;
+    span->args.used = 0;
+    rows->columns[0][row] = tick;
+    rows->columns[2][row] = site;
+    rows->columns[3][row] = span->depth;
+    weave->args_of_row[row] = 0;
+    return 0;
+}
+
+// Puts a span of an earlier frame in front: inner ones end first, so the
+// outer ones end up further down, in order of start.
+static void end_carried(struct weave *weave, const struct weave_span *span, uint64_t duration)
+{
+    struct weave_rows *rows = &weave->tables[WEAVE_SPAN];
+    uint32_t row = --rows->begin;
+    rows->columns[0][row] = span->start;
+    rows->columns[1][row] = duration;
+    rows->columns[2][row] = span->site;
+    rows->columns[3][row] = span->depth;
+    weave->args_of_row[row] = 0;
+    uint8_t *piece = span->args.used
+                         ? buffer_reserve(&weave->pieces, sizeof(struct weave_piece) + span->args.used)
+                         : NULL;
+    if (!piece)
+        return;
+    struct weave_piece head = {0, (uint32_t)span->args.used};
+    memcpy(piece, &head, sizeof(head));
+    memcpy(piece + sizeof(head), span->args.bytes, span->args.used);
+    weave->args_of_row[row] = (uint32_t)weave->pieces.used;
+    weave->pieces.used += sizeof(head) + span->args.used;
+    weave->has_args = true;
+}
+
+static void end_span(struct weave *weave, struct weave_track *track, uint64_t tick)
+{
+    struct weave_rows *rows = &weave->tables[WEAVE_SPAN];
+    if (track->open_count == 0) {
+        // its begin was overwritten: already counted as lost there
+        track->base_depth -= track->base_depth > 0;
+        return;
+    }
+    struct weave_span *span = &track->open[--track->open_count];
+    uint64_t duration = tick > span->start ? tick - span->start : 0;
+    if (span->row >= 0)
+        rows->columns[1][span->row] = duration;
+    else
+        end_carried(weave, span, duration);
+    note_times(rows, span->start, span->start + duration);
+}
+
+static void end_step(struct weave *weave, struct weave_track *track, uint64_t tick)
+{
+    if (!track->has_step)
+        return;
+    uint64_t duration = tick > track->step_start ? tick - track->step_start : 0;
+    const uint64_t values[4] = {track->step_start, duration, track->step_number};
+    add_point(weave, WEAVE_STEP, values, track->step_start + duration);
+    track->has_step = false;
+}
+
+static void begin_step(struct weave *weave, struct weave_track *track, uint64_t tick,
+                       uint64_t number)
+{
+    end_step(weave, track, tick);
+    track->has_step = true;
+    track->step_start = tick;
+    track->step_number = number;
+}
+
+// --- arguments ------------------------------------------------------------
+
+static int read_arg(const struct slot *slots, uint64_t mask, uint64_t at, uint8_t text[SLOT_TEXT_MAX + 16],
+                    struct args_item *ret_item)
+{
+    const struct slot head = slots[at & mask];
+    struct args_item item = {.key = slot_site(head.word)};
+    switch (slot_kind_of(head.word)) {
+    case SLOT_ARG_INT:
+        item.kind = ARGS_INT;
+        item.integer = (int64_t)head.tick;
+        break;
+    case SLOT_ARG_REAL:
+        item.kind = ARGS_REAL;
+        memcpy(&item.real, &head.tick, sizeof(item.real));
+        break;
+    default:
+        item.kind = ARGS_TEXT;
+        if (head.tick > SLOT_TEXT_MAX || slot_count(head.word) != slot_text_slots(head.tick))
+            return GAIT_ERR_FORMAT;
+        for (uint32_t i = 1; i < slot_count(head.word); i++) {
+            memcpy(text + (i - 1) * sizeof(struct slot), &slots[(at + i) & mask],
+                   sizeof(struct slot));
+        }
+        item.text = (struct slice){text, head.tick};
+    }
+    *ret_item = item;
+    return 0;
+}
+
+// Arguments that do not fit are dropped; their span is not.
+static void add_arg(struct weave *weave, struct weave_track *track, const struct args_item *item)
+{
+    if (track->open_count == 0)
+        return;
+    struct weave_span *span = &track->open[track->open_count - 1];
+    if (span->row < 0) {
+        if (args_append(&span->args, item))
+            fail_clear();
+        return;
+    }
+    struct weave_piece head = {weave->args_of_row[span->row], 0};
+    size_t start = weave->pieces.used;
+    if (!buffer_reserve(&weave->pieces, sizeof(head)))
+        return;
+    weave->pieces.used += sizeof(head);
+    if (args_append(&weave->pieces, item)) {
+        fail_clear();
+        weave->pieces.used = start;
+        return;
+    }
+    head.bytes = (uint32_t)(weave->pieces.used - start - sizeof(head));
+    memcpy(weave->pieces.bytes + start, &head, sizeof(head));
+    weave->args_of_row[span->row] = (uint32_t)start;
+    weave->has_args = true;
+}
+
+// --- the loop -------------------------------------------------------------
+
+// Slots the record at `word` takes; 0 for what no recorder writes.
+static uint32_t record_slots(uint64_t word)
+{
+    switch (slot_kind_of(word)) {
+    case SLOT_BEGIN:
+    case SLOT_END:
+    case SLOT_NEXT:
+    case SLOT_MARK:
+    case SLOT_STEP_END:
+    case SLOT_ARG_INT:
+    case SLOT_ARG_REAL:
+        return 1;
+    case SLOT_ARG_TEXT:
+        return slot_count(word);
+    case SLOT_COUNT:
+    case SLOT_COUNT_REAL:
+    case SLOT_STEP_BEGIN:
+    case SLOT_ASYNC:
+    case SLOT_FLOW:
+        return 2;
+    }
+    return 0;
+}
+
+// The kinds that are not spans; `value` is the tick of the record's second slot.
+static void take_point(struct weave *weave, struct weave_track *track, const struct slot *slot,
+                       uint64_t value)
+{
+    const uint64_t row[4] = {slot->tick, slot_site(slot->word), value, slot_phase(slot->word)};
+    switch (slot_kind_of(slot->word)) {
+    case SLOT_MARK:
+        add_point(weave, WEAVE_MARK, row, slot->tick);
+        break;
+    case SLOT_COUNT:
+        add_point(weave, WEAVE_COUNTER, row, slot->tick);
+        break;
+    case SLOT_COUNT_REAL:
+        add_point(weave, WEAVE_COUNTER_REAL, row, slot->tick);
+        break;
+    case SLOT_ASYNC:
+        add_point(weave, WEAVE_ASYNC, row, slot->tick);
+        weave->tables[WEAVE_ASYNC].events += row[3] == 0;
+        track->taken += row[3] == 0;
+        return;
+    case SLOT_FLOW:
+        add_point(weave, WEAVE_FLOW, row, slot->tick);
+        break;
+    case SLOT_STEP_BEGIN:
+        begin_step(weave, track, slot->tick, value);
+        break;
+    case SLOT_STEP_END:
+        end_step(weave, track, slot->tick);
+        return;
+    default:
+        return;
+    }
+    track->taken++;
+}
+
+static int take_record(struct weave *weave, struct weave_track *track, const struct slot *slots,
+                       uint64_t mask)
+{
+    const struct slot *slot = &slots[track->position & mask];
+    switch (slot_kind_of(slot->word)) {
+    case SLOT_END:
+        end_span(weave, track, slot->tick);
+        return 0;
+    case SLOT_NEXT:
+        if (track->open_count)
+            end_span(weave, track, slot->tick);
+        // fall through
+    case SLOT_BEGIN:
+        track->taken++;
+        return begin_span(weave, track, slot->tick, slot_site(slot->word));
+    case SLOT_ARG_INT:
+    case SLOT_ARG_REAL:
+    case SLOT_ARG_TEXT: {
+        uint8_t text[SLOT_TEXT_MAX + sizeof(struct slot)];
+        struct args_item item;
+        if (read_arg(slots, mask, track->position, text, &item) == 0)
+            add_arg(weave, track, &item);
+        return 0;
+    }
+    default:
+        take_point(weave, track, slot, slots[(track->position + 1) & mask].tick);
+        return 0;
+    }
+}
+
+int weave_take(struct weave *weave, struct weave_track *track, const struct slot *slots,
+               uint64_t mask, uint64_t until)
+{
+    uint64_t stop = track->position + WEAVE_MAX_SLOTS;
+    if (stop > until)
+        stop = until;
+    // a flush is needed first when no more carried spans could end
+    while (track->position < stop && weave->tables[WEAVE_SPAN].begin > 0) {
+        uint32_t count = record_slots(slots[track->position & mask].word);
+        if (count == 0 || count > mask)
+            return fail(GAIT_ERR_FORMAT, "slot %llu of track %u is no record",
+                        (unsigned long long)track->position, track->track);
+        if (track->position + count > until)
+            return 0;
+        int status = take_record(weave, track, slots, mask);
+        if (status)
+            return status;
+        track->position += count;
+    }
+    return 0;
+}

@@ -1,0 +1,224 @@
+// SPDX-License-Identifier: Apache-2.0
+// From rows to frames, and the commit that closes a batch.
+#include <string.h>
+
+#include "base/fail.h"
+#include "format/weave_rows.h"
+
+#define OPEN_ROWS_A_FRAME 512
+
+void weave_reset(struct weave *weave); // weave.c
+
+static void move_rows(struct weave *weave, uint32_t to, uint32_t from, uint32_t count)
+{
+    struct weave_rows *rows = &weave->tables[WEAVE_SPAN];
+    for (int c = 0; c < weave_shapes[WEAVE_SPAN].column_count; c++) {
+        memmove(&rows->columns[c][to], &rows->columns[c][from], count * sizeof(uint64_t));
+    }
+    memmove(&weave->args_of_row[to], &weave->args_of_row[from], count * sizeof(uint32_t));
+}
+
+static size_t chain_bytes(const struct weave *weave, uint32_t offset)
+{
+    size_t bytes = 0;
+    while (offset) {
+        struct weave_piece piece;
+        memcpy(&piece, weave->pieces.bytes + offset, sizeof(piece));
+        bytes += piece.bytes;
+        offset = piece.before;
+    }
+    return bytes;
+}
+
+// Copies a chain so that it ends at `end`: the last piece is met first.
+static void copy_chain(const struct weave *weave, uint32_t offset, uint8_t *end)
+{
+    while (offset) {
+        struct weave_piece piece;
+        memcpy(&piece, weave->pieces.bytes + offset, sizeof(piece));
+        end -= piece.bytes;
+        memcpy(end, weave->pieces.bytes + offset + sizeof(piece), piece.bytes);
+        offset = piece.before;
+    }
+}
+
+// A span that stays open keeps its arguments until the frame it ends in.
+static void keep_args(struct weave *weave, struct weave_span *span)
+{
+    uint32_t offset = weave->args_of_row[span->row];
+    size_t bytes = chain_bytes(weave, offset);
+    uint8_t *room = bytes ? buffer_reserve(&span->args, bytes) : NULL;
+    if (!room)
+        return;
+    copy_chain(weave, offset, room + bytes);
+    span->args.used += bytes;
+}
+
+// Takes the rows of spans still open out of the frame: they are written where
+// they end.
+static void carry_open_spans(struct weave *weave, struct weave_track *track)
+{
+    struct weave_rows *rows = &weave->tables[WEAVE_SPAN];
+    uint32_t first = 0;
+    while (first < track->open_count && track->open[first].row < 0) {
+        first++;
+    }
+    for (uint32_t i = first; i < track->open_count; i++) {
+        struct weave_span *span = &track->open[i];
+        uint32_t hole = (uint32_t)span->row;
+        uint32_t end = i + 1 < track->open_count ? (uint32_t)track->open[i + 1].row : rows->end;
+        keep_args(weave, span);
+        move_rows(weave, hole - (i - first), hole + 1, end - hole - 1);
+        span->row = -1;
+    }
+    rows->end -= track->open_count - first;
+}
+
+static int put_args(struct weave *weave, uint16_t column)
+{
+    const struct weave_rows *rows = &weave->tables[WEAVE_SPAN];
+    // no piece is used twice, so the joined bytes are fewer than the pieces'
+    if (weave->joined.capacity < weave->pieces.used) {
+        weave->joined.used = 0;
+        if (!buffer_reserve(&weave->joined, weave->pieces.used))
+            return fail(GAIT_ERR_MEMORY, "no memory for the arguments of a frame");
+    }
+    uint8_t *next = weave->joined.bytes;
+    for (uint32_t row = rows->begin; row < rows->end; row++) {
+        size_t bytes = chain_bytes(weave, weave->args_of_row[row]);
+        copy_chain(weave, weave->args_of_row[row], next + bytes);
+        weave->args_column[row] = (struct slice){next, bytes};
+        next += bytes;
+    }
+    table_put_bytes(weave->writer, column, weave->args_column + rows->begin);
+    return 0;
+}
+
+static int write_rows(struct weave *weave, enum weave_table table, uint32_t track)
+{
+    const struct weave_table_shape *shape = &weave_shapes[table];
+    struct weave_rows *rows = &weave->tables[table];
+    uint32_t count = rows->end - rows->begin;
+    int status = 0;
+    if (count == 0)
+        return 0;
+    if (table != WEAVE_ASYNC)
+        rows->events = count;
+    struct table_about about = {rows->first, rows->last, (uint32_t)rows->events};
+    table_begin(weave->writer, shape->table, track, count);
+    for (uint16_t c = 0; c < shape->column_count; c++) {
+        table_put(weave->writer, c, shape->transforms[c], rows->columns[c] + rows->begin);
+    }
+    if (shape->args_column && weave->has_args)
+        status = put_args(weave, shape->args_column);
+    int ended = table_end(weave->writer, &about, NULL);
+    return status ? status : ended;
+}
+
+int weave_flush(struct weave *weave, struct weave_track *track, uint64_t *ret_events)
+{
+    int status = 0;
+    uint64_t events = 0;
+    carry_open_spans(weave, track);
+    for (int table = 0; table < WEAVE_TABLE_COUNT && status == 0; table++) {
+        status = write_rows(weave, (enum weave_table)table, track->track);
+        events += weave->tables[table].events;
+    }
+    weave_reset(weave);
+    if (status == 0 && ret_events)
+        *ret_events = events;
+    return status;
+}
+
+// --- commit ---------------------------------------------------------------
+
+struct open_rows {
+    uint64_t columns[6][OPEN_ROWS_A_FRAME]; // track start site depth number is_step
+    struct slice args[OPEN_ROWS_A_FRAME];
+    uint32_t count;
+};
+
+static int write_open_rows(struct table_writer *writer, struct open_rows *rows)
+{
+    struct table_about about = {0};
+    if (rows->count == 0)
+        return 0;
+    table_begin(writer, TABLE_OPEN, 0, rows->count);
+    for (uint16_t c = 0; c < 6; c++) {
+        table_put(writer, c, TRANSFORM_NONE, rows->columns[c]);
+    }
+    table_put_bytes(writer, 6, rows->args);
+    rows->count = 0;
+    return table_end(writer, &about, NULL);
+}
+
+static int add_open_row(struct table_writer *writer, struct open_rows *rows,
+                        const uint64_t values[6], struct slice args)
+{
+    for (int c = 0; c < 6; c++) {
+        rows->columns[c][rows->count] = values[c];
+    }
+    rows->args[rows->count++] = args;
+    return rows->count == OPEN_ROWS_A_FRAME ? write_open_rows(writer, rows) : 0;
+}
+
+static int write_open_track(struct table_writer *writer, struct open_rows *rows,
+                            const struct weave_track *track)
+{
+    int status = 0;
+    if (track->has_step) {
+        const uint64_t values[6] = {track->track, track->step_start, 0, 0, track->step_number, 1};
+        status = add_open_row(writer, rows, values, (struct slice){0});
+    }
+    for (uint32_t i = 0; i < track->open_count && status == 0; i++) {
+        const struct weave_span *span = &track->open[i];
+        const uint64_t values[6] = {track->track, span->start, span->site, span->depth, 0, 0};
+        status = add_open_row(writer, rows, values,
+                              (struct slice){span->args.bytes, span->args.used});
+    }
+    return status;
+}
+
+int weave_commit(struct weave *weave, struct weave_track *const *tracks, uint32_t track_count)
+{
+    struct table_writer *writer = weave->writer;
+    struct open_rows rows;
+    struct table_about about = {0};
+    int status = 0;
+    rows.count = 0;
+    for (uint32_t i = 0; i < track_count && status == 0; i++) {
+        status = write_open_track(writer, &rows, tracks[i]);
+    }
+    if (status == 0)
+        status = write_open_rows(writer, &rows);
+    for (uint32_t done = 0; done < track_count && status == 0;) {
+        uint32_t count = track_count - done;
+        if (count > OPEN_ROWS_A_FRAME)
+            count = OPEN_ROWS_A_FRAME;
+        for (uint32_t i = 0; i < count; i++) {
+            rows.columns[0][i] = tracks[done + i]->track;
+            rows.columns[1][i] = tracks[done + i]->position;
+            rows.columns[2][i] = tracks[done + i]->lost;
+        }
+        table_begin(writer, TABLE_COMMIT, 0, count);
+        for (uint16_t c = 0; c < 3; c++) {
+            table_put(writer, c, TRANSFORM_NONE, rows.columns[c]);
+        }
+        status = table_end(writer, &about, NULL);
+        done += count;
+    }
+    return status;
+}
+
+int weave_write_loss(struct table_writer *writer, uint32_t track, const struct weave_loss *loss)
+{
+    uint64_t duration = loss->last > loss->first ? loss->last - loss->first : 0;
+    uint64_t reason = loss->reason;
+    struct table_about about = {loss->first, loss->first + duration, 0};
+    table_begin(writer, TABLE_DROP, track, 1);
+    table_put(writer, 0, TRANSFORM_NONE, &loss->first);
+    table_put(writer, 1, TRANSFORM_NONE, &duration);
+    table_put(writer, 2, TRANSFORM_NONE, &loss->events);
+    table_put(writer, 3, TRANSFORM_NONE, &reason);
+    return table_end(writer, &about, NULL);
+}

@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+// The rows weave.c gathers and weave_frames.c writes; private to the two.
+#ifndef GAIT_FORMAT_WEAVE_ROWS_H
+#define GAIT_FORMAT_WEAVE_ROWS_H
+
+#include "format/weave.h"
+
+// Rows of spans begun in an earlier frame grow downwards from here, those begun
+// in this one upwards: both ends stay in order of start without sorting.
+#define WEAVE_HEADROOM 1024
+
+#define WEAVE_MAX_COLUMNS 4
+
+enum weave_table {
+    WEAVE_SPAN,
+    WEAVE_MARK,
+    WEAVE_COUNTER,
+    WEAVE_COUNTER_REAL,
+    WEAVE_ASYNC,
+    WEAVE_FLOW,
+    WEAVE_STEP,
+    WEAVE_TABLE_COUNT,
+};
+
+struct weave_rows {
+    uint64_t *columns[WEAVE_MAX_COLUMNS];
+    uint32_t begin, end; // rows lie in [begin, end)
+    uint64_t first, last;
+    uint64_t events;
+};
+
+// Arguments of spans begun in this frame: a chain of pieces a row, because the
+// arguments of a parent may come after those of its child.
+struct weave_piece {
+    uint32_t before; // offset of the piece before, 0 = none
+    uint32_t bytes;
+};
+
+struct weave {
+    struct table_writer *writer;
+    struct weave_rows tables[WEAVE_TABLE_COUNT];
+    uint32_t *args_of_row; // of spans: offset of the last piece, 0 = none
+    struct slice *args_column;
+    bool has_args;
+    struct buffer pieces, joined;
+    uint64_t *memory; // all columns
+};
+
+struct weave_table_shape {
+    enum table_id table;
+    uint16_t column_count;
+    uint16_t args_column; // 0: none
+    enum column_transform transforms[WEAVE_MAX_COLUMNS];
+};
+extern const struct weave_table_shape weave_shapes[WEAVE_TABLE_COUNT];
+
+#endif
