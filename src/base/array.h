@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0
+// Growing rows of items, for reading: the caller keeps pointer, count and
+// capacity in a struct of its own and asks here for room.
+#ifndef GAIT_BASE_ARRAY_H
+#define GAIT_BASE_ARRAY_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include <gait/error.h>
+
+// What a row of items may become: `limit` items of `item_bytes` each.
+struct array_shape {
+    size_t item_bytes, limit;
+};
+
+// Makes room for `needed` items in `*items`, which may move. On failure
+// (no memory, or past the limit) everything stays as it was.
+GAIT_CHECK int array_reserve(void **items, size_t *capacity, size_t needed,
+                             struct array_shape shape);
+
+#endif

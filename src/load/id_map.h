@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+// From the ids of one shard (nearly dense, chosen by the writer) to numbers of
+// ours: an array in pages, so that one wild id does not cost a gigabyte.
+#ifndef GAIT_LOAD_ID_MAP_H
+#define GAIT_LOAD_ID_MAP_H
+
+#include <stdint.h>
+
+#include <gait/error.h>
+
+#define ID_MAP_PAGE 4096
+#define ID_MAP_PAGES 4096 // ids up to 16,777,215
+
+struct id_map {
+    uint32_t **pages;
+};
+
+// Ids past the maximum are GAIT_ERR_FORMAT.
+GAIT_CHECK int id_map_set(struct id_map *map, uint64_t id, uint32_t value);
+void id_map_finish(struct id_map *map); // takes NULL and a zeroed struct
+
+// 0 for an id that was never set.
+static inline uint32_t id_map_get(const struct id_map *map, uint64_t id)
+{
+    const uint32_t *page;
+
+    if (!map->pages || id >= (uint64_t)ID_MAP_PAGE * ID_MAP_PAGES)
+        return 0;
+    page = map->pages[id / ID_MAP_PAGE];
+    return page ? page[id % ID_MAP_PAGE] : 0;
+}
+
+#endif
