@@ -19,10 +19,11 @@ struct open_event {
 struct open_events {
     struct open_event *events; // in order of track, then start
     size_t count, capacity;
+    struct id_map closed_by; // track id -> frame behind its newest open rows + 1
 };
 
-// Finds them: the open rows of the last commit, less those that frames written
-// after it show to have ended.
+// Finds them: of every track the open rows of the last commit that names it,
+// less those that frames written after it show to have ended.
 GAIT_CHECK int open_events_load(struct open_events *open, struct shard *shard,
                                 struct dictionary *dictionary, struct row_reader *rows,
                                 struct arena *arena);

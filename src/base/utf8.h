@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+// Texts in a trace may hold any bytes; what leaves gait is UTF-8. Repairs
+// invalid bytes to U+FFFD (one for each maximal ill-formed run, as Python's
+// "replace" does) and escapes for JSON.
+#ifndef GAIT_BASE_UTF8_H
+#define GAIT_BASE_UTF8_H
+
+#include <stddef.h>
+
+#include <gait/error.h>
+
+#include "base/buffer.h"
+
+// Bytes at the front of `text` that are valid UTF-8.
+size_t utf8_valid_prefix(const char *text, size_t bytes);
+
+// Bytes at the front of `text` that one U+FFFD stands for; at least 1. Call it
+// where utf8_valid_prefix() gave 0 and `bytes` is not 0.
+size_t utf8_broken_prefix(const char *text, size_t bytes);
+
+// Writes `text` repaired to `out`, which has room for UTF8_REPAIR_BOUND(bytes);
+// returns the bytes written. No NUL is added.
+#define UTF8_REPAIR_BOUND(bytes) (3 * (bytes))
+size_t utf8_repair(char *out, const char *text, size_t bytes);
+
+// Writes `text` repaired and escaped as a JSON string, quotes included, to
+// `out`, which has room for UTF8_JSON_BOUND(bytes); returns the bytes written.
+// U+2028 and U+2029 are escaped too, so that the text is JavaScript as well.
+#define UTF8_JSON_BOUND(bytes) (6 * (bytes) + 2)
+size_t utf8_json(char *out, const char *text, size_t bytes);
+
+// The same two at the end of a buffer.
+GAIT_CHECK int utf8_append_repaired(struct buffer *buffer, const char *text, size_t bytes);
+GAIT_CHECK int utf8_append_json(struct buffer *buffer, const char *text, size_t bytes);
+
+#endif

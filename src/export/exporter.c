@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: Apache-2.0
+#define _GNU_SOURCE
+#include "export/exporter.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdbool.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/fail.h"
+#include "export/chrome_json.h"
+#include "export/csv_rows.h"
+#include "export/output_stream.h"
+#include "export/perfetto_proto.h"
+
+static const struct export_format formats[] = {
+    {"chrome", ".json", "Chrome trace JSON: ui.perfetto.dev, chrome://tracing", chrome_json_write},
+    {"perfetto", ".pftrace", "Perfetto trace: ui.perfetto.dev, trace_processor",
+     perfetto_proto_write},
+    {"csv", ".csv", "one row an event: spreadsheets, pandas, databases", csv_rows_write},
+};
+
+const struct export_format *export_format_at(size_t index)
+{
+    return index < sizeof(formats) / sizeof(formats[0]) ? &formats[index] : NULL;
+}
+
+const struct export_format *export_format_by_name(const char *name)
+{
+    for (size_t i = 0; export_format_at(i); i++) {
+        if (name && strcmp(formats[i].name, name) == 0)
+            return &formats[i];
+    }
+    return NULL;
+}
+
+static int check_options(const struct export_options *options, const struct export_format **ret)
+{
+    if (!options || options->size != sizeof(*options))
+        return fail(GAIT_ERR_ARGUMENT, "export options of another size: compile against this gait");
+    *ret = export_format_by_name(options->format);
+    if (!*ret)
+        return fail(GAIT_ERR_ARGUMENT, "no export format '%s'",
+                    options->format ? options->format : "");
+    return GAIT_OK;
+}
+
+int export_write(struct gait_trace *trace, const struct export_options *options, int fd,
+                 const char *name)
+{
+    const struct export_format *format = NULL;
+    struct output_stream out;
+    int status = check_options(options, &format);
+    if (!status)
+        status = output_open(&out, fd, name, options->gzip);
+    if (status)
+        return status;
+    struct export_run run = {trace, options, &out};
+    status = format->write(&run);
+    // a failed write is why a format stopped, and its sentence says most
+    if (out.status || !status) {
+        int closed = output_close(&out);
+        return closed ? closed : status;
+    }
+    output_abandon(&out);
+    return status;
+}
+
+static int write_to_new(struct gait_trace *trace, const struct export_options *options,
+                        const char *path)
+{
+    int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOCTTY, 0666);
+    if (fd < 0)
+        return fail(GAIT_ERR_IO, "cannot write '%s': %s", path, strerror(errno));
+    struct stat about;
+    bool is_file = fstat(fd, &about) == 0 && S_ISREG(about.st_mode);
+    int status = export_write(trace, options, fd, path);
+    // a network file system says here that there was no room
+    if (close(fd) != 0 && errno != EINTR && !status)
+        status = fail(GAIT_ERR_IO, "cannot write '%s': %s", path, strerror(errno));
+    if (status && is_file)
+        unlink(path);
+    return status;
+}
+
+static bool ends_in_gz(const char *path)
+{
+    size_t bytes = strlen(path);
+    return bytes > 3 && strcmp(path + bytes - 3, ".gz") == 0;
+}
+
+int export_write_file(struct gait_trace *trace, const struct export_options *options,
+                      const char *path)
+{
+    const struct export_format *format = NULL;
+    int status = check_options(options, &format); // before a file is emptied
+    if (status)
+        return status;
+    if (!path || strcmp(path, "-") == 0)
+        return export_write(trace, options, STDOUT_FILENO, "standard output");
+    struct export_options packed = *options;
+    packed.gzip |= ends_in_gz(path);
+    return write_to_new(trace, &packed, path);
+}
+
+int export_each_event(const struct export_run *run, export_take *take, void *context)
+{
+    struct gait_query query = {.size = sizeof(query), .internal = run->options->internal};
+    struct gait_cursor *cursor = NULL;
+    struct gait_event event;
+    int status = gait_cursor_open(run->trace, &query, &cursor);
+    if (status)
+        return status;
+    int more = 1;
+    while (!status && (more = gait_cursor_next(cursor, &event)) == 1) {
+        status = take(context, &event);
+        if (!status)
+            status = run->out->status;
+    }
+    gait_cursor_close(cursor);
+    return status ? status : more;
+}

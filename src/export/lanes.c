@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "export/lanes.h"
+
+#include <stdlib.h>
+
+#include "base/fail.h"
+
+void lanes_init(struct lanes *lanes, bool is_flat)
+{
+    *lanes = (struct lanes){.is_flat = is_flat};
+    for (size_t i = 0; i < LANES_NESTED; i++)
+        lanes->nests[i].free_from = INT64_MIN;
+}
+
+void lanes_finish(struct lanes *lanes)
+{
+    for (size_t i = 0; i < LANES_NESTED; i++)
+        free(lanes->nests[i].spans);
+    free(lanes->busy.entries);
+    free(lanes->idle.entries);
+    *lanes = (struct lanes){0};
+}
+
+static int no_memory(size_t count)
+{
+    return fail(GAIT_ERR_MEMORY, "no memory for %zu spans that overlap", count);
+}
+
+static void tell_end(const struct lanes_listener *listener, uint32_t lane, int64_t end)
+{
+    if (listener->ended && end != LANES_OPEN)
+        listener->ended(listener->context, lane, end);
+}
+
+// A span that ends where the next one starts is over, unless that is its child:
+// a child may be of no length and lie at the very end.
+static bool is_over(const struct lane_span *span, const struct lane_span *next)
+{
+    if (span->end != next->start)
+        return span->end < next->start;
+    return next->depth <= span->depth || next->end > span->end;
+}
+
+static void end_what_is_over(struct lanes *lanes, uint32_t lane, const struct lane_span *next,
+                             const struct lanes_listener *listener)
+{
+    struct lane_nest *nest = &lanes->nests[lane];
+    while (nest->count && is_over(&nest->spans[nest->count - 1], next)) {
+        nest->free_from = nest->spans[--nest->count].end;
+        tell_end(listener, lane, nest->free_from);
+    }
+}
+
+static bool fits(const struct lane_nest *nest, const struct lane_span *span)
+{
+    if (span->start < nest->free_from)
+        return false;
+    if (nest->count == 0)
+        return true;
+    const struct lane_span *around = &nest->spans[nest->count - 1];
+    return span->start >= around->start && span->end <= around->end;
+}
+
+static int push(struct lane_nest *nest, const struct lane_span *span)
+{
+    if (nest->count == nest->capacity) {
+        uint32_t capacity = nest->capacity ? nest->capacity * 2 : 16;
+        struct lane_span *spans = realloc(nest->spans, capacity * sizeof(*spans));
+        if (!spans)
+            return no_memory(capacity);
+        nest->spans = spans;
+        nest->capacity = capacity;
+    }
+    nest->spans[nest->count++] = *span;
+    return GAIT_OK;
+}
+
+static int heap_put(struct lane_heap *heap, struct lane_entry entry)
+{
+    if (heap->count == heap->capacity) {
+        size_t capacity = heap->capacity ? heap->capacity * 2 : 16;
+        struct lane_entry *entries = realloc(heap->entries, capacity * sizeof(*entries));
+        if (!entries)
+            return no_memory(capacity);
+        heap->entries = entries;
+        heap->capacity = capacity;
+    }
+    size_t at = heap->count++;
+    for (; at && heap->entries[(at - 1) / 2].order > entry.order; at = (at - 1) / 2)
+        heap->entries[at] = heap->entries[(at - 1) / 2];
+    heap->entries[at] = entry;
+    return GAIT_OK;
+}
+
+static struct lane_entry heap_take(struct lane_heap *heap)
+{
+    struct lane_entry *entries = heap->entries;
+    struct lane_entry first = entries[0], last = entries[--heap->count];
+    size_t at = 0;
+    for (size_t child = 1; child < heap->count; child = 2 * at + 1) {
+        child += child + 1 < heap->count && entries[child + 1].order < entries[child].order;
+        if (entries[child].order >= last.order)
+            break;
+        entries[at] = entries[child];
+        at = child;
+    }
+    entries[at] = last;
+    return first;
+}
+
+static int place_flat(struct lanes *lanes, const struct lane_span *span, uint32_t *ret_lane)
+{
+    while (lanes->busy.count && lanes->busy.entries[0].order <= span->start) {
+        uint32_t lane = heap_take(&lanes->busy).lane;
+        int status = heap_put(&lanes->idle, (struct lane_entry){lane, lane});
+        if (status)
+            return status;
+    }
+    if (!lanes->idle.count && lanes->flat_count == UINT32_MAX - LANES_NESTED)
+        return no_memory(lanes->flat_count);
+    uint32_t lane = lanes->idle.count ? heap_take(&lanes->idle).lane : lanes->flat_count++;
+    int status = heap_put(&lanes->busy, (struct lane_entry){span->end, lane});
+    if (!status)
+        *ret_lane = lanes->is_flat ? lane : lane + LANES_NESTED;
+    return status;
+}
+
+int lanes_place(struct lanes *lanes, const struct lane_span *span,
+                const struct lanes_listener *listener, uint32_t *ret_lane)
+{
+    for (uint32_t lane = 0; lane < LANES_NESTED && !lanes->is_flat; lane++) {
+        end_what_is_over(lanes, lane, span, listener);
+        if (!fits(&lanes->nests[lane], span))
+            continue;
+        int status = push(&lanes->nests[lane], span);
+        if (!status)
+            *ret_lane = lane;
+        return status;
+    }
+    return place_flat(lanes, span, ret_lane);
+}
+
+void lanes_end_all(struct lanes *lanes, const struct lanes_listener *listener)
+{
+    for (uint32_t lane = 0; lane < LANES_NESTED; lane++) {
+        struct lane_nest *nest = &lanes->nests[lane];
+        while (nest->count)
+            tell_end(listener, lane, nest->spans[--nest->count].end);
+    }
+}
