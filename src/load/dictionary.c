@@ -143,7 +143,7 @@ static int find_clock(struct dictionary *dictionary, uint32_t id, size_t *ret_in
 
 static int take_clock(struct dictionary *dictionary, const struct row_reader *rows, size_t row)
 {
-    struct clock_anchor anchor = {.tick = number_at(rows, 1, row),
+    struct clock_point anchor = {.tick = number_at(rows, 1, row),
                                   .raw_ns = (int64_t)number_at(rows, 2, row),
                                   .real_ns = (int64_t)number_at(rows, 3, row)};
     uint64_t id = number_at(rows, 0, row);

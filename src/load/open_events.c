@@ -85,7 +85,9 @@ static int take_commit_frame(struct search *search, size_t frame)
     int status =
         row_reader_load(search->rows, search->shard, frame, &search->dictionary->schema);
 
-    search->group = (uint32_t)frame + 1;
+    // many tracks take several commit frames, one behind the other
+    if (!search->has_commit || search->has_open)
+        search->group = (uint32_t)frame + 1;
     search->has_commit = true;
     search->has_open = false;
     for (size_t row = 0; !status && row < search->rows->rows; row++)
@@ -93,12 +95,10 @@ static int take_commit_frame(struct search *search, size_t frame)
     return status == GAIT_ERR_FORMAT ? 0 : status;
 }
 
-// Anything else in front of open rows ends their group: the open rows met next
-// belong to a commit that was lost.
+// Open rows stand right in front of their commit: if anything else comes
+// between, the open rows met next belong to a commit that was lost.
 static void leave_group(struct search *search)
 {
-    if (!search->has_open)
-        return;
     search->group = 0;
     search->has_commit = search->has_open = false;
 }
