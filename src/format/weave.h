@@ -40,7 +40,7 @@ struct weave_track {
     uint64_t position; // slots taken so far
     uint64_t lost;     // events dropped so far, for the commit row
     uint64_t begun;    // events begun below position, on record or overwritten
-    uint64_t last_tick;
+    uint64_t unbalanced; // ends that had no begin
 };
 
 struct weave; // the rows of the frame in the making

@@ -102,7 +102,7 @@ static int write_rows(struct weave *weave, enum weave_table table, uint32_t trac
     int status = 0;
     if (count == 0)
         return 0;
-    if (table != WEAVE_ASYNC)
+    if (table == WEAVE_SPAN || table == WEAVE_STEP)
         rows->events = count;
     struct table_about about = {rows->first, rows->last, (uint32_t)rows->events};
     table_begin(weave->writer, shape->table, track, count);

@@ -200,12 +200,12 @@ static void give_up_ring(struct writer *writer, uint64_t head)
 static int drain_ring(struct drainer *drainer, struct writer *writer)
 {
     struct weave_track *track = &writer->weave;
-    uint64_t head = __atomic_load_n(&writer->ring->head, __ATOMIC_ACQUIRE);
+    uint64_t head = writer_head(writer, track->position);
     int status = 0;
     uint64_t before = head;
     while (status == 0 && track->position < head && track->position != before) {
         before = track->position;
-        if (weave_take(drainer->weave, track, writer->slots, writer->mask, head))
+        if (weave_take(drainer->weave, track, writer->slots, writer->capacity - 1, head))
             give_up_ring(writer, head);
         status = flush_rows(drainer, writer);
     }
@@ -236,14 +236,24 @@ static int skip_overwritten(struct drainer *drainer, struct writer *writer, uint
 static void copy_slots(struct slot *copy, const struct writer *writer, uint64_t from, uint64_t to)
 {
     for (uint64_t at = from; at < to; at++) {
-        copy[at & (WEAVE_MAX_SLOTS - 1)] = writer->slots[at & writer->mask];
+        copy[at & (WEAVE_MAX_SLOTS - 1)] = writer->slots[at & (writer->capacity - 1)];
     }
+}
+
+static uint64_t head_under_overwrite(const struct writer *writer)
+{
+    uint64_t tail, head;
+    do {
+        tail = __atomic_load_n(&writer->ring->tail, __ATOMIC_ACQUIRE);
+        head = writer_head(writer, tail);
+    } while (__atomic_load_n(&writer->ring->tail, __ATOMIC_ACQUIRE) != tail);
+    return head;
 }
 
 static int drain_overwritten_ring(struct drainer *drainer, struct writer *writer)
 {
     struct weave_track *track = &writer->weave;
-    uint64_t head = __atomic_load_n(&writer->ring->head, __ATOMIC_ACQUIRE);
+    uint64_t head = head_under_overwrite(writer);
     int status = 0;
     uint64_t before = UINT64_MAX;
     while (status == 0 && track->position < head && track->position != before) {
@@ -337,6 +347,7 @@ static void close_batch(struct drainer *drainer)
         settle_member(writer, is_written);
         if (writer->policy != RING_OVERWRITE)
             __atomic_store_n(&writer->ring->tail, writer->weave.position, __ATOMIC_RELEASE);
+        __atomic_store_n(&writer->ring->unbalanced, writer->weave.unbalanced, __ATOMIC_RELAXED);
     }
     drainer->track_count = 0;
     __atomic_add_fetch(&recorder->round, 1, __ATOMIC_RELEASE);
@@ -359,13 +370,15 @@ static bool is_worth_a_visit(const struct writer *writer)
 {
     if (writer->policy == RING_OVERWRITE || !writer->slots)
         return false;
-    uint64_t used = __atomic_load_n(&writer->ring->head, __ATOMIC_RELAXED) - writer->ring->tail;
-    return used * WORTH_A_VISIT > writer->mask;
+    uint64_t used = writer_head(writer, writer->weave.position) - writer->weave.position;
+    return used * WORTH_A_VISIT >= writer->capacity;
 }
 
 static bool has_news(const struct writer *writer)
 {
-    uint64_t head = __atomic_load_n(&writer->ring->head, __ATOMIC_ACQUIRE);
+    uint64_t head = writer->policy == RING_OVERWRITE
+                        ? head_under_overwrite(writer)
+                        : writer_head(writer, writer->weave.position);
     return head != writer->weave.position || writer->discarded.events ||
            __atomic_load_n(&writer->ring->lost, __ATOMIC_ACQUIRE) != writer->weave.lost;
 }

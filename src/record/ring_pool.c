@@ -187,16 +187,18 @@ int ring_pool_init(struct ring_pool *pool, const uint8_t session[16], uint64_t r
     return 0;
 }
 
-void ring_pool_finish(struct ring_pool *pool, bool keep_memory, bool is_child)
+void ring_pool_finish(struct ring_pool *pool, unsigned what)
 {
     if (!pool || !pool->segments)
         return;
-    if (is_child && pool->fd >= 0) {
+    if (pool->fd >= 0 && what & RING_POOL_UNLINK)
+        unlink(pool->path);
+    if (pool->fd >= 0)
         close(pool->fd);
-        pool->fd = -1;
-    }
-    discard_file(pool);
-    for (uint32_t i = 0; i < pool->segment_count && !keep_memory; i++) {
+    pool->fd = -1;
+    if (!(what & RING_POOL_UNMAP))
+        return;
+    for (uint32_t i = 0; i < pool->segment_count; i++) {
         munmap(pool->segments[i].memory, pool->segments[i].bytes);
     }
     free(pool->segments);
