@@ -216,6 +216,25 @@ TEST("hostile table: what is compressed must be what was promised")
     is_int(number_verdict(entry, zstd, whole), GAIT_ERR_FORMAT);
 }
 
+TEST("hostile table: frames that skip, or do not state their content, are refused")
+{
+    uint8_t raw[200] = {0}, zstd[600];
+    const uint32_t quad = (uint32_t)pack(raw, 1000);
+    ZSTD_CCtx *context = ZSTD_createCCtx();
+
+    bytes_put32(zstd, 0x184d2a50); // a skippable frame of 4 bytes in front
+    bytes_put32(zstd + 4, 4);
+    uint32_t stored = 12 + (uint32_t)ZSTD_compress(zstd + 12, 500, raw, quad, 1);
+    is_int(number_verdict((struct entry){0, 0, 0, 1, 0, quad, stored}, zstd, stored),
+           GAIT_ERR_FORMAT);
+
+    ZSTD_CCtx_setParameter(context, ZSTD_c_contentSizeFlag, 0);
+    stored = (uint32_t)ZSTD_compress2(context, zstd, sizeof zstd, raw, quad);
+    is_int(number_verdict((struct entry){0, 0, 0, 1, 0, quad, stored}, zstd, stored),
+           GAIT_ERR_FORMAT);
+    ZSTD_freeCCtx(context);
+}
+
 TEST("hostile table: a blob may be several zstd frames, cut anywhere")
 {
     uint8_t raw[200] = {0}, zstd[1000];
@@ -280,6 +299,25 @@ TEST("hostile table: rows of bytes must add up to the blob")
     const uint32_t huge = (uint32_t)pack(blob + 4, UINT64_MAX); // lengths that wrap
     bytes_put32(blob, huge);
     is_int(text_verdict(blob, 4 + huge + 50, 0), GAIT_ERR_FORMAT);
+}
+
+TEST("hostile table: lengths that wrap, end late or end early are refused")
+{
+    uint8_t blob[300] = {0};
+    uint64_t lengths[ROWS] = {UINT64_MAX - 9, 60}; // 50 in all, if nobody looks
+    const uint32_t wrapping = (uint32_t)quad_encode(lengths, ROWS, blob + 4);
+
+    bytes_put32(blob, wrapping);
+    is_int(text_verdict(blob, 4 + wrapping + 50, 0), GAIT_ERR_FORMAT);
+
+    const uint32_t exact = (uint32_t)pack(blob + 4, 5);
+    bytes_put32(blob, exact + 1); // one byte between the lengths and the rows
+    is_int(text_verdict(blob, 4 + exact + 1 + 50, 0), GAIT_ERR_FORMAT);
+
+    memset(blob + 4, 0xff, 2); // lengths of eight bytes each, far past the end
+    blob[6] = 0x0f;
+    bytes_put32(blob, 200);
+    is_int(text_verdict(blob, 20, 0), GAIT_ERR_FORMAT);
 }
 
 TEST("hostile table: a column that is not known is passed over, whatever it says")

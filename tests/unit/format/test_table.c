@@ -196,6 +196,26 @@ TEST("table: zeros cost nothing, constants and ids in a row eight bytes")
     bench_finish(&bench);
 }
 
+TEST("table: the transform that was wished for gives way to a better one")
+{
+    struct random_values random = {15};
+    struct bench bench;
+    const enum column_transform expected[] = {TRANSFORM_RISE, TRANSFORM_DELTA};
+
+    if (!bench_init(&bench))
+        return;
+    for (unsigned shape = 1; shape <= 2; shape++) { // never falling, falling
+        fill(&random, shape, 1000);
+        table_begin(&bench.writer, TABLE_SPAN, 1, 1000);
+        table_put(&bench.writer, 0, TRANSFORM_DELTA, values);
+        if (close_and_view(&bench)) {
+            is_int(bench.view.columns[0].transform, expected[shape - 1]);
+            ok(bench.view.columns[0].raw_bytes < 2300);
+        }
+    }
+    bench_finish(&bench);
+}
+
 TEST("table: a frame of the most rows comes back, one more is refused")
 {
     struct bench bench;
