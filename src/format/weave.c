@@ -139,6 +139,23 @@ static int grow_open(struct weave_track *track)
     return 0;
 }
 
+int weave_track_restore(struct weave_track *track, const struct weave_span *span,
+                        struct slice args)
+{
+    int status = track->open_count == track->open_capacity ? grow_open(track) : 0;
+    if (status)
+        return status;
+    if (track->open_count == 0)
+        track->base_depth = span->depth;
+    struct weave_span *restored = &track->open[track->open_count++];
+    restored->start = span->start;
+    restored->site = span->site;
+    restored->depth = span->depth;
+    restored->row = -1;
+    restored->args.used = 0;
+    return buffer_append(&restored->args, args.bytes, args.count);
+}
+
 static int begin_span(struct weave *weave, struct weave_track *track, uint64_t tick, uint32_t site)
 {
     struct weave_rows *rows = &weave->tables[WEAVE_SPAN];

@@ -51,6 +51,10 @@ void weave_destroy(struct weave *weave);
 void weave_track_init(struct weave_track *track, uint32_t id, uint64_t position);
 void weave_track_finish(struct weave_track *track);
 
+// Puts back a span that was open at `position`; outer ones first.
+GAIT_CHECK int weave_track_restore(struct weave_track *track, const struct weave_span *span,
+                                   struct slice args);
+
 // Takes records from slots[track->position & mask] on, at most up to position
 // `until` and WEAVE_MAX_SLOTS, and moves position behind what it took. Returns
 // less than asked only for that limit; a record cut off by `until` is left.

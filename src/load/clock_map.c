@@ -15,7 +15,7 @@
 
 typedef unsigned __int128 uint128;
 
-int clock_map_add(struct clock_map *map, const struct clock_anchor *anchor)
+int clock_map_add(struct clock_map *map, const struct clock_point *anchor)
 {
     struct array_shape shape = {sizeof(*map->anchors), ANCHOR_LIMIT};
     int status = array_reserve((void **)&map->anchors, &map->anchor_capacity,
@@ -37,7 +37,7 @@ void clock_map_finish(struct clock_map *map)
 
 // Keeps the anchors that go forward, at least 50 ms apart (the last one always)
 // and whose time fits; returns how many they are.
-static size_t choose_anchors(struct clock_anchor *anchors, size_t count)
+static size_t choose_anchors(struct clock_point *anchors, size_t count)
 {
     size_t kept = 0;
     size_t last = 0; // of those that go forward
@@ -80,7 +80,7 @@ static uint64_t reach(const struct clock_segment *segment)
 
 int clock_map_build(struct clock_map *map, uint64_t tick_hz)
 {
-    const struct clock_anchor *anchors = map->anchors;
+    const struct clock_point *anchors = map->anchors;
     size_t count = choose_anchors(map->anchors, map->anchor_count);
     struct clock_segment *segments;
 

@@ -44,8 +44,10 @@ static void leave_pool(struct file_source *source)
 static void enter_pool(struct file_source *source)
 {
     struct file_pool *pool = source->pool;
-    struct file_source *evicted = pool->open[pool->next];
+    struct file_source *evicted = pool ? pool->open[pool->next] : NULL;
 
+    if (!pool)
+        return;
     if (evicted)
         leave_pool(evicted);
     pool->open[pool->next] = source;
