@@ -76,7 +76,10 @@ def includes(text):
     """(line, name with its quotes or brackets) of every #include."""
     found = []
     for kind, lexeme, line in lexemes(text):
-        match = kind == "directive" and re.match(r'\s*#\s*include\s*("[^"]*"|<[^>]*>)', lexeme)
+        if kind != "directive":
+            continue
+        plain = re.sub(r"/\*.*?\*/", " ", lexeme, flags=re.DOTALL)
+        match = re.match(r'\s*#\s*include\s*("[^"]*"|<[^>]*>)', plain)
         if match:
             found.append((line, match.group(1)))
     return found

@@ -322,7 +322,7 @@ static void take_point(struct weave *weave, struct weave_track *track, const str
     case SLOT_ASYNC:
         add_point(weave, WEAVE_ASYNC, row, slot->tick);
         weave->tables[WEAVE_ASYNC].events += row[3] == 0;
-        track->taken += row[3] == 0;
+        track->begun += row[3] == 0;
         return;
     case SLOT_FLOW:
         add_point(weave, WEAVE_FLOW, row, slot->tick);
@@ -336,7 +336,7 @@ static void take_point(struct weave *weave, struct weave_track *track, const str
     default:
         return;
     }
-    track->taken++;
+    track->begun++;
 }
 
 static int take_record(struct weave *weave, struct weave_track *track, const struct slot *slots,
@@ -352,7 +352,7 @@ static int take_record(struct weave *weave, struct weave_track *track, const str
             end_span(weave, track, slot->tick);
         // fall through
     case SLOT_BEGIN:
-        track->taken++;
+        track->begun++;
         return begin_span(weave, track, slot->tick, slot_site(slot->word));
     case SLOT_ARG_INT:
     case SLOT_ARG_REAL:

@@ -39,7 +39,7 @@ struct weave_track {
     uint64_t step_start, step_number;
     uint64_t position; // slots taken so far
     uint64_t lost;     // events dropped so far, for the commit row
-    uint64_t taken;    // events begun in the slots taken
+    uint64_t begun;    // events begun below position, on record or overwritten
     uint64_t last_tick;
 };
 

@@ -199,9 +199,10 @@ int weave_commit(struct weave *weave, struct weave_track *const *tracks, uint32_
             rows.columns[0][i] = tracks[done + i]->track;
             rows.columns[1][i] = tracks[done + i]->position;
             rows.columns[2][i] = tracks[done + i]->lost;
+            rows.columns[3][i] = tracks[done + i]->begun;
         }
         table_begin(writer, TABLE_COMMIT, 0, count);
-        for (uint16_t c = 0; c < 3; c++) {
+        for (uint16_t c = 0; c < 4; c++) {
             table_put(writer, c, TRANSFORM_NONE, rows.columns[c]);
         }
         status = table_end(writer, &about, NULL);

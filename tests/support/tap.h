@@ -143,7 +143,7 @@ int main(int argc, char **argv)
             passed = tap_run(&tap.cases[i]) && passed;
     }
     printf("1..%zu\n", tap.printed);
-    return passed ? 0 : 1;
+    return passed && tap.printed > 0 ? 0 : 1;
 }
 
 #endif

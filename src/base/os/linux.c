@@ -8,6 +8,7 @@
 #include <linux/futex.h>
 #include <linux/membarrier.h>
 #include <sched.h>
+#include <signal.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -93,6 +94,23 @@ void os_barrier_all_threads(void)
     // no such call here: long enough for any store buffer to drain
     struct timespec pause = {0, 1000000};
     nanosleep(&pause, NULL);
+}
+
+int os_reserve(int fd, uint64_t offset, uint64_t bytes)
+{
+    // past RLIMIT_FSIZE the kernel sends SIGXFSZ, whose default is death
+    sigset_t too_large, before, pending;
+    sigemptyset(&too_large);
+    sigaddset(&too_large, SIGXFSZ);
+    sigpending(&pending);
+    pthread_sigmask(SIG_BLOCK, &too_large, &before);
+    int error = posix_fallocate(fd, (off_t)offset, (off_t)bytes);
+    if (error == EFBIG && !sigismember(&pending, SIGXFSZ)) {
+        const struct timespec now = {0, 0};
+        (void)sigtimedwait(&too_large, NULL, &now);
+    }
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    return error;
 }
 
 bool os_tick_counter_is_steady(void)

@@ -24,6 +24,10 @@ void os_wake(const uint32_t *word);
 void os_barrier_all_threads(void);
 bool os_barrier_setup(void); // once a process, before the first use
 
+// Reserves [offset, offset + bytes) of a file on its disk, so that writing there
+// cannot fail later. 0 or an errno; a file-size limit raises no signal here.
+int os_reserve(int fd, uint64_t offset, uint64_t bytes);
+
 // True where all processors count the same steady ticks, readable by clock_now().
 bool os_tick_counter_is_steady(void);
 

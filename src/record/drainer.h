@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: Apache-2.0
+// The recorder's own thread: takes what the rings hold, weaves it into frames
+// and appends them to the shard. Sleeps until a ring is a quarter full, a
+// flush is wanted or a second has passed.
+#ifndef GAIT_RECORD_DRAINER_H
+#define GAIT_RECORD_DRAINER_H
+
+#include <gait/error.h>
+
+struct recorder;
+
+// Starts the thread; the recorder's shard and pool are ready.
+GAIT_CHECK int drainer_start(struct recorder *recorder);
+
+// Has it write what is left and waits for its end.
+void drainer_stop(struct recorder *recorder);
+
+#endif

@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: Apache-2.0
+// The calls of record.h that give things names, and the small questions: cold,
+// under the recorder's lock.
+#include <gait/record.h>
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/fail.h"
+#include "record/recorder.h"
+#include "record/site_table.h"
+
+const char *gait_record_error(void)
+{
+    return fail_text();
+}
+
+static uint32_t string_locked(const char *text)
+{
+    bool is_new;
+    uint32_t id = site_table_string(slice_of(text), &is_new);
+    if (is_new) {
+        const struct journal_row row = site_table_string_row(id);
+        recorder_journal_locked(&row);
+    }
+    return id;
+}
+
+uint32_t gait_site_at(const char *category, const char *name, const char *file, uint32_t line)
+{
+    bool is_new;
+    pthread_mutex_lock(&recorder_state.lock);
+    site_table_string_count(); // the reserved ids come first
+    const struct site_key key = {string_locked(category), string_locked(name), string_locked(file),
+                                 line};
+    uint32_t id = site_table_site(&key, &is_new);
+    if (is_new) {
+        const struct journal_row row = site_table_site_row(id);
+        recorder_journal_locked(&row);
+    }
+    pthread_mutex_unlock(&recorder_state.lock);
+    return id;
+}
+
+uint32_t gait_site(const char *category, const char *name)
+{
+    return gait_site_at(category, name, NULL, 0);
+}
+
+uint32_t gait_key(const char *name)
+{
+    pthread_mutex_lock(&recorder_state.lock);
+    uint32_t id = string_locked(name);
+    pthread_mutex_unlock(&recorder_state.lock);
+    return id;
+}
+
+int gait_thread_name(const char *name)
+{
+    struct writer *writer = writer_enter();
+    if (!writer && !(writer = writer_enter_slow()))
+        return 0;
+    writer_leave(writer);
+    pthread_mutex_lock(&recorder_state.lock);
+    recorder_name_track(writer, name ? name : "");
+    pthread_mutex_unlock(&recorder_state.lock);
+    return 0;
+}
+
+int gait_metadata(const char *key, const char *json)
+{
+    if (!key || !*key || !json || !*json)
+        return fail(GAIT_ERR_ARGUMENT, "metadata needs a key and JSON text");
+    const struct journal_row row = {TABLE_META, 0, 2, {0}, {slice_of(key), slice_of(json)}};
+    recorder_journal(&row);
+    return 0;
+}
+
+int gait_rank(int64_t rank)
+{
+    char json[24];
+    if (rank < 0)
+        return fail(GAIT_ERR_ARGUMENT, "rank %lld is negative", (long long)rank);
+    snprintf(json, sizeof(json), "%lld", (long long)rank);
+    recorder_state.settings.rank = rank;
+    return gait_metadata("rank", json);
+}
+
+int gait_flush(void)
+{
+    pthread_mutex_lock(&recorder_state.lock);
+    recorder_flush_locked();
+    pthread_mutex_unlock(&recorder_state.lock);
+    return 0;
+}
+
+const char *gait_shard_path(void)
+{
+    return __atomic_load_n(&writer_session, __ATOMIC_ACQUIRE) ? recorder_state.shard.path : NULL;
+}

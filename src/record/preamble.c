@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: Apache-2.0
+// An allow-list: nothing of the environment or the command line gets in here
+// beyond what is named below.
+#define _GNU_SOURCE
+#include "record/preamble.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/fail.h"
+#include "base/os/os.h"
+#include "base/utf8.h"
+#include "format/journal.h"
+#include "record/site_table.h"
+
+#define SITE_LINE_MAX 160
+
+static int put_meta(struct table_writer *tables, const char *key, const char *json)
+{
+    const struct journal_row row = {TABLE_META, 0, 2, {0}, {slice_of(key), slice_of(json)}};
+    return journal_write_row(&row, tables);
+}
+
+static int put_number(struct table_writer *tables, const char *key, int64_t value)
+{
+    char json[24];
+    snprintf(json, sizeof(json), "%lld", (long long)value);
+    return put_meta(tables, key, json);
+}
+
+static int put_text(struct table_writer *tables, const char *key, const char *text)
+{
+    struct buffer json;
+    buffer_init(&json, 64u << 10);
+    int status = utf8_append_json(&json, text, strlen(text));
+    if (status == 0)
+        status = buffer_append(&json, "", 1);
+    if (status == 0)
+        status = put_meta(tables, key, (const char *)json.bytes);
+    buffer_finish(&json);
+    return status;
+}
+
+static int put_who(const struct preamble *preamble, struct table_writer *tables)
+{
+    const struct settings *settings = preamble->settings;
+    char host[65] = "", program[256], session[33];
+    int status;
+
+    gethostname(host, sizeof(host) - 1);
+    os_program_name(program, sizeof(program));
+    for (int i = 0; i < 16; i++) {
+        snprintf(session + 2 * i, 3, "%02x", preamble->session_id[i]);
+    }
+    if ((status = put_number(tables, "format_version", FRAME_VERSION)) ||
+        (status = put_text(tables, "host", host)) ||
+        (status = put_number(tables, "pid", getpid())) ||
+        (status = put_number(tables, "start_ns", preamble->first_anchor.real_ns)) ||
+        (status = put_text(tables, "role", settings->role)) ||
+        (status = put_text(tables, "run_id", settings->run_id)) ||
+        (status = put_text(tables, "program", program)) ||
+        (status = put_text(tables, "session", session)) ||
+        (status = put_text(tables, "ring", preamble->ring_path)) ||
+        (status = put_number(tables, "tick_hz", (int64_t)preamble->tick_hz)) ||
+        (status = put_text(tables, "overflow", settings_policy_name(settings->policy))) ||
+        (status = put_number(tables, "ring_bytes",
+                             (int64_t)(settings->ring_slots * sizeof(struct slot)))))
+        return status;
+    if (settings->rank >= 0 && (status = put_number(tables, "rank", settings->rank)))
+        return status;
+    if (settings->subject_pid)
+        status = put_number(tables, "subject_pid", settings->subject_pid);
+    return status;
+}
+
+static int put_dictionary(struct table_writer *tables)
+{
+    uint32_t string_count = site_table_string_count();
+    int status = 0;
+    struct buffer entries;
+    buffer_init(&entries, 64u << 20);
+    for (uint32_t i = 1; i <= string_count + site_table_site_count() && status == 0; i++) {
+        struct journal_row row = i <= string_count ? site_table_string_row(i)
+                                                   : site_table_site_row(i - string_count);
+        size_t bytes = journal_row_bytes(&row);
+        uint8_t *room = buffer_reserve(&entries, bytes);
+        if (!room) {
+            status = fail(GAIT_ERR_MEMORY, "no memory to write the dictionary");
+            break;
+        }
+        journal_row_write(&row, room);
+        entries.used += bytes;
+    }
+    if (status == 0)
+        status = journal_write_frames((struct slice){entries.bytes, entries.used}, tables);
+    buffer_finish(&entries);
+    return status;
+}
+
+static int put_own_track(const struct preamble *preamble, struct table_writer *tables)
+{
+    char key[24];
+    snprintf(key, sizeof(key), "%lld", (long long)preamble->drainer_tid);
+    const struct journal_row row = {
+        TABLE_TRACK,
+        6,
+        2,
+        {PREAMBLE_TRACK_DRAINER, 1, 1, 0, (uint64_t)preamble->drainer_tid, 1},
+        {slice_of(key), slice_of("gait drainer")}};
+    return journal_write_row(&row, tables);
+}
+
+int preamble_write_anchor(const struct clock_anchor *anchor, struct table_writer *tables)
+{
+    const struct journal_row row = {TABLE_CLOCK,
+                                    5,
+                                    0,
+                                    {1, anchor->tick, (uint64_t)anchor->raw_ns,
+                                     (uint64_t)anchor->real_ns, anchor->error_ns},
+                                    {{0}}};
+    return journal_write_row(&row, tables);
+}
+
+int preamble_write(const struct preamble *preamble, struct table_writer *tables)
+{
+    int status;
+    if ((status = table_write_schema(tables)) || (status = put_who(preamble, tables)) ||
+        (status = preamble_write_anchor(&preamble->first_anchor, tables)) ||
+        (status = put_dictionary(tables)))
+        return status;
+    return put_own_track(preamble, tables);
+}

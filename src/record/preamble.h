@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+// What every shard says before its first event: schema, who is recording, the
+// dictionary so far.
+#ifndef GAIT_RECORD_PREAMBLE_H
+#define GAIT_RECORD_PREAMBLE_H
+
+#include <stdint.h>
+
+#include "base/clock.h"
+#include "format/table_writer.h"
+#include "record/settings.h"
+
+#define PREAMBLE_TRACK_DRAINER 1u // the drainer's own track
+#define PREAMBLE_FIRST_TRACK 2u
+
+struct preamble {
+    const struct settings *settings;
+    const uint8_t *session_id; // 16 bytes
+    const char *ring_path;     // "" when in anonymous memory
+    struct clock_anchor first_anchor;
+    uint64_t tick_hz;
+    int64_t drainer_tid;
+};
+
+GAIT_CHECK int preamble_write(const struct preamble *preamble, struct table_writer *tables);
+
+// One row of clock, and of meta with a number or a plain text as JSON.
+GAIT_CHECK int preamble_write_anchor(const struct clock_anchor *anchor,
+                                     struct table_writer *tables);
+
+#endif

@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+// The one recorder of a process: its session, its threads' writers, its ring
+// pool. Cold paths only, under one lock; the drainer (drainer.h) shares it.
+#ifndef GAIT_RECORD_RECORDER_H
+#define GAIT_RECORD_RECORDER_H
+
+#include <pthread.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "format/journal.h"
+#include "record/ring_pool.h"
+#include "record/settings.h"
+#include "record/shard_writer.h"
+#include "record/writer.h"
+
+struct recorder {
+    pthread_mutex_t lock;
+    pthread_cond_t drained; // a round ended
+
+    // under the lock
+    struct settings settings;
+    uint64_t session_count;      // sessions ever begun; the running one's number
+    bool is_forked;              // child of a recording process that has not begun its own
+    struct ring_pool pool;
+    struct writer *writers;
+    uint32_t next_track, dead_count;
+    uint64_t flush_wanted, flush_done;
+    uint64_t journal_lost; // rows that found no room
+    bool is_stopping;
+
+    // the drainer's
+    pthread_t drainer;
+    bool has_drainer;
+    struct shard_writer shard;
+    uint8_t session_id[16];
+    struct clock_anchor first_anchor;
+
+    // futex words, any thread
+    uint32_t wake;  // 1: the drainer has something to do
+    uint32_t round; // counts the drainer's rounds
+};
+
+extern struct recorder recorder_state;
+
+// The writer of the calling thread in the session at hand; `writer` is its
+// writer of an earlier session or NULL. NULL when not recording.
+struct writer *recorder_attach_thread(struct writer *writer);
+
+void recorder_free_writer(struct writer *writer);
+
+// Puts the calling thread's track on record under `name`; the lock is held.
+void recorder_name_track(const struct writer *writer, const char *name);
+
+// Puts a row on record, waiting a little for room; takes the lock itself or
+// wants it held.
+void recorder_journal(const struct journal_row *row);
+void recorder_journal_locked(const struct journal_row *row);
+
+void recorder_wake_drainer(void);
+uint32_t recorder_drain_round(void);
+void recorder_wait_drained(uint32_t round, uint64_t timeout_ns);
+
+// Has the drainer write everything recorded so far and waits for it. The lock
+// is held by the caller and let go meanwhile.
+void recorder_flush_locked(void);
+
+#endif

@@ -1,0 +1,21 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The man pages say what the tool's tables say; `make docs` writes them."""
+
+import pathlib
+
+import pytest
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
+COMMANDS = sorted(path.stem[len("cmd_") :] for path in ROOT.glob("src/cli/cmd_*.c"))
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_the_page_of_a_command_is_current(gait, command):
+    page = (ROOT / f"docs/man/gait-{command}.1").read_text()
+    assert gait("help", "--man", command).stdout == page
+
+
+def test_the_page_of_the_tool_is_current(gait):
+    if not COMMANDS:
+        pytest.skip("no command yet")
+    assert gait("help", "--man").stdout == (ROOT / "docs/man/gait.1").read_text()
