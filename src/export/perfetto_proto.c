@@ -38,8 +38,8 @@ static int write_slice(struct perfetto_writer *perfetto, struct perfetto_event *
     perfetto_writer_begin(perfetto, about);
     status = perfetto_writer_end(perfetto);
     if (!status && lane.is_alone && event->duration_ns >= 0)
-        status = perfetto_writer_slice_end(
-            perfetto, lane.uuid, lanes_span(event->start_ns, event->duration_ns, 0).end);
+        status = perfetto_writer_slice_end(perfetto, lane.uuid,
+                                           lanes_span(event->start_ns, event->duration_ns, 0).end);
     return status;
 }
 
@@ -60,11 +60,8 @@ static int take_step(struct perfetto_writer *perfetto, const struct gait_event *
 {
     char name[NAME_BYTES];
     struct gait_arg number = int_arg("step", event->id);
-    struct perfetto_event about = {.event = event,
-                                   .category = "step",
-                                   .name = name,
-                                   .extra = &number,
-                                   .extra_count = 1};
+    struct perfetto_event about = {
+        .event = event, .category = "step", .name = name, .extra = &number, .extra_count = 1};
     snprintf(name, sizeof(name), "step %llu", (unsigned long long)event->id);
     return write_slice(perfetto, &about, LANE_STEPS);
 }
@@ -73,11 +70,8 @@ static int take_drop(struct perfetto_writer *perfetto, const struct gait_event *
 {
     char name[NAME_BYTES];
     struct gait_arg extra[] = {int_arg("events", event->id), text_arg("reason", event->name)};
-    struct perfetto_event about = {.event = event,
-                                   .category = "drop",
-                                   .name = name,
-                                   .extra = extra,
-                                   .extra_count = 2};
+    struct perfetto_event about = {
+        .event = event, .category = "drop", .name = name, .extra = extra, .extra_count = 2};
     snprintf(name, sizeof(name), "dropped %llu events", (unsigned long long)event->id);
     return write_slice(perfetto, &about, LANE_DROPS);
 }
@@ -119,11 +113,8 @@ static int take_memory(struct perfetto_writer *perfetto, const struct gait_event
 static int take_log(struct perfetto_writer *perfetto, const struct gait_event *event)
 {
     struct gait_arg level = int_arg("level", (uint64_t)event->value);
-    struct perfetto_event about = {.event = event,
-                                   .category = "log",
-                                   .name = event->name,
-                                   .extra = &level,
-                                   .extra_count = 1};
+    struct perfetto_event about = {
+        .event = event, .category = "log", .name = event->name, .extra = &level, .extra_count = 1};
     return write_instant(perfetto, &about);
 }
 
@@ -163,11 +154,11 @@ static int take_flow(struct perfetto_writer *perfetto, const struct gait_event *
 
 typedef int take_kind(struct perfetto_writer *perfetto, const struct gait_event *event);
 static take_kind *const takes[GAIT_KIND_COUNT] = {
-    [GAIT_KIND_SPAN] = take_span,     [GAIT_KIND_MARK] = take_mark,
+    [GAIT_KIND_SPAN] = take_span,       [GAIT_KIND_MARK] = take_mark,
     [GAIT_KIND_COUNTER] = take_counter, [GAIT_KIND_ASYNC] = take_async,
-    [GAIT_KIND_FLOW] = take_flow,     [GAIT_KIND_STEP] = take_step,
-    [GAIT_KIND_DROP] = take_drop,     [GAIT_KIND_SAMPLE] = take_sample,
-    [GAIT_KIND_MEMORY] = take_memory, [GAIT_KIND_LOG] = take_log,
+    [GAIT_KIND_FLOW] = take_flow,       [GAIT_KIND_STEP] = take_step,
+    [GAIT_KIND_DROP] = take_drop,       [GAIT_KIND_SAMPLE] = take_sample,
+    [GAIT_KIND_MEMORY] = take_memory,   [GAIT_KIND_LOG] = take_log,
 };
 
 static int take_event(void *context, const struct gait_event *event)

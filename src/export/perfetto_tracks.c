@@ -152,7 +152,8 @@ int perfetto_tracks_lane(struct perfetto_writer *perfetto, const struct gait_eve
     else if (role == LANE_SPANS && lane == 0)
         status = perfetto_tracks_own(perfetto, event->track, &uuid);
     else
-        status = describe_lane(perfetto, event->track, role, uuid = *number = perfetto->next_uuid++);
+        status =
+            describe_lane(perfetto, event->track, role, uuid = *number = perfetto->next_uuid++);
     if (!status)
         *ret_lane = (struct perfetto_lane){uuid, !lanes_nests(&teller.group->lanes, lane)};
     return status;

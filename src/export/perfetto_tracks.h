@@ -21,7 +21,7 @@ GAIT_CHECK int perfetto_tracks_lane(struct perfetto_writer *perfetto,
                                     const struct gait_event *event, enum lane_role role,
                                     struct perfetto_lane *ret_lane);
 GAIT_CHECK int perfetto_tracks_own(struct perfetto_writer *perfetto, uint32_t track,
-                                     uint64_t *ret_uuid);
+                                   uint64_t *ret_uuid);
 GAIT_CHECK int perfetto_tracks_gauge(struct perfetto_writer *perfetto,
                                      const struct gait_event *event, uint64_t *ret_uuid);
 

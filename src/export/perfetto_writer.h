@@ -42,17 +42,16 @@ struct perfetto_writer {
     struct process_table processes;
     struct lane_table lanes;
     uint64_t next_uuid;
-    uint64_t *process_uuids;     // by shard, 0: not described yet
-    struct number_map counters;  // uuid by gauge
-    struct number_map sites;     // 1 for a site whose names were sent
-    struct number_map keys;      // iid by address of an interned text
+    uint64_t *process_uuids;    // by shard, 0: not described yet
+    struct number_map counters; // uuid by gauge
+    struct number_map sites;    // 1 for a site whose names were sent
+    struct number_map keys;     // iid by address of an interned text
     struct arena key_memory;
     struct intern key_texts;
     struct buffer text;
 };
 
-GAIT_CHECK int perfetto_writer_init(struct perfetto_writer *perfetto,
-                                    const struct export_run *run);
+GAIT_CHECK int perfetto_writer_init(struct perfetto_writer *perfetto, const struct export_run *run);
 void perfetto_writer_finish(struct perfetto_writer *perfetto);
 
 // A packet: fields between the two go to `packet`.
