@@ -4,6 +4,7 @@
 #ifndef GAIT_FORMAT_SLOT_H
 #define GAIT_FORMAT_SLOT_H
 
+#include <stddef.h>
 #include <stdint.h>
 
 struct slot {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The calls of record.h that run inside the training: a few stores around one
 // reading of the clock. What is not straight-line is in writer.c.
+#define _GNU_SOURCE
 #include <gait/record.h>
 
 #include <string.h>

@@ -16,7 +16,7 @@
 #include "base/os/os.h"
 #include "record/preamble.h"
 #include "record/recorder.h"
-#include "record/site_table.h"
+#include "record/name_table.h"
 
 #define FLUSH_NS UINT64_C(1000000000)    // nothing waits longer than this in a ring
 #define ANCHOR_NS UINT64_C(100000000)    // clocks need no closer anchors
@@ -125,8 +125,8 @@ static int open_batch(struct drainer *drainer)
     int status = 0;
     if (!drainer->has_preamble)
         status = put_preamble(drainer);
-    if (status == 0 && frame_index_is_due(&drainer->shard->index))
-        status = frame_index_write(&drainer->shard->index, drainer->tables);
+    if (status == 0 && index_writer_is_due(&drainer->shard->index))
+        status = index_writer_write(&drainer->shard->index, drainer->tables);
     return status ? status : put_journal(drainer);
 }
 

@@ -8,7 +8,7 @@
 
 #include "base/fail.h"
 #include "record/recorder.h"
-#include "record/site_table.h"
+#include "record/name_table.h"
 
 const char *gait_record_error(void)
 {
@@ -18,9 +18,9 @@ const char *gait_record_error(void)
 static uint32_t string_locked(const char *text)
 {
     bool is_new;
-    uint32_t id = site_table_string(slice_of(text), &is_new);
+    uint32_t id = name_table_string(slice_of(text), &is_new);
     if (is_new) {
-        const struct journal_row row = site_table_string_row(id);
+        const struct journal_row row = name_table_string_row(id);
         recorder_journal_locked(&row);
     }
     return id;
@@ -30,12 +30,12 @@ uint32_t gait_site_at(const char *category, const char *name, const char *file, 
 {
     bool is_new;
     pthread_mutex_lock(&recorder_state.lock);
-    site_table_string_count(); // the reserved ids come first
+    name_table_string_count(); // the reserved ids come first
     const struct site_key key = {string_locked(category), string_locked(name), string_locked(file),
                                  line};
-    uint32_t id = site_table_site(&key, &is_new);
+    uint32_t id = name_table_site(&key, &is_new);
     if (is_new) {
-        const struct journal_row row = site_table_site_row(id);
+        const struct journal_row row = name_table_site_row(id);
         recorder_journal_locked(&row);
     }
     pthread_mutex_unlock(&recorder_state.lock);

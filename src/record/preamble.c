@@ -12,7 +12,7 @@
 #include "base/os/os.h"
 #include "base/utf8.h"
 #include "format/journal.h"
-#include "record/site_table.h"
+#include "record/name_table.h"
 
 #define SITE_LINE_MAX 160
 
@@ -76,13 +76,13 @@ static int put_who(const struct preamble *preamble, struct table_writer *tables)
 
 static int put_dictionary(struct table_writer *tables)
 {
-    uint32_t string_count = site_table_string_count();
+    uint32_t string_count = name_table_string_count();
     int status = 0;
     struct buffer entries;
     buffer_init(&entries, 64u << 20);
-    for (uint32_t i = 1; i <= string_count + site_table_site_count() && status == 0; i++) {
-        struct journal_row row = i <= string_count ? site_table_string_row(i)
-                                                   : site_table_site_row(i - string_count);
+    for (uint32_t i = 1; i <= string_count + name_table_site_count() && status == 0; i++) {
+        struct journal_row row = i <= string_count ? name_table_string_row(i)
+                                                   : name_table_site_row(i - string_count);
         size_t bytes = journal_row_bytes(&row);
         uint8_t *room = buffer_reserve(&entries, bytes);
         if (!room) {

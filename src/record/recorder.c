@@ -17,7 +17,7 @@
 #include "base/os/os.h"
 #include "record/drainer.h"
 #include "record/preamble.h"
-#include "record/site_table.h"
+#include "record/name_table.h"
 
 #define JOURNAL_WAIT_NS 1000000000
 #define BUSY_WAIT_TRIES 2000 // of 1 ms: longer than any call, shorter than patience

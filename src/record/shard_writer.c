@@ -37,7 +37,7 @@ static int make_directories(const char *directory)
 static int init_buffers(struct shard_writer *shard)
 {
     buffer_init(&shard->batch, BATCH_MAX_BYTES);
-    frame_index_init(&shard->index);
+    index_writer_init(&shard->index);
     return table_writer_init(&shard->tables, &shard->batch, WEAVE_MAX_SLOTS, TEXT_MAX_BYTES);
 }
 
@@ -107,7 +107,7 @@ int shard_writer_put(struct shard_writer *shard)
     }
     shard->batch.used = 0;
     shard->batch_sequence = shard->tables.sequence;
-    status = frame_index_add(&shard->index, batch, shard->bytes);
+    status = index_writer_add(&shard->index, batch, shard->bytes);
     shard->bytes += batch.count;
     return status;
 }
@@ -117,7 +117,7 @@ int shard_writer_seal(struct shard_writer *shard)
     uint8_t trailer[FRAME_TRAILER_BYTES];
     int status = shard_writer_put(shard);
     if (status == 0)
-        status = frame_index_write(&shard->index, &shard->tables);
+        status = index_writer_write(&shard->index, &shard->tables);
     if (status == 0)
         status = shard_writer_put(shard);
     if (status)
@@ -139,5 +139,5 @@ void shard_writer_finish(struct shard_writer *shard)
     shard->fd = -1;
     table_writer_finish(&shard->tables);
     buffer_finish(&shard->batch);
-    frame_index_finish(&shard->index);
+    index_writer_finish(&shard->index);
 }

@@ -7,7 +7,7 @@
 #include <limits.h>
 #include <stdint.h>
 
-#include "format/frame_index.h"
+#include "format/index_writer.h"
 #include "format/table_writer.h"
 
 struct shard_writer {
@@ -16,7 +16,7 @@ struct shard_writer {
     uint64_t bytes; // of the file, all of it intact
     struct buffer batch;
     struct table_writer tables; // frames go into `batch`
-    struct frame_index index;
+    struct index_writer index;
     uint64_t batch_sequence; // of the first frame in the batch
 };
 

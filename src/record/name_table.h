@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The process's dictionary: strings and sites by content, numbered from 1, kept
 // over sessions and forks. Not thread-safe by itself: callers hold the recorder's lock.
-#ifndef GAIT_RECORD_SITE_TABLE_H
-#define GAIT_RECORD_SITE_TABLE_H
+#ifndef GAIT_RECORD_NAME_TABLE_H
+#define GAIT_RECORD_NAME_TABLE_H
 
 #include <stdint.h>
 
@@ -10,7 +10,7 @@
 #include "format/journal.h"
 
 // Ids that every shard has, so that a reason needs no table when it is wanted.
-enum site_table_reserved {
+enum name_table_reserved {
     STRING_RING_FULL = 1,
     STRING_OVERWRITTEN,
     STRING_DISK_FULL,
@@ -24,19 +24,19 @@ enum site_table_reserved {
 
 // The id of a text; 0 for the empty one and when the table is full. `is_new`
 // says that the row below must be put on record.
-uint32_t site_table_string(struct slice text, bool *ret_is_new);
+uint32_t name_table_string(struct slice text, bool *ret_is_new);
 
 struct site_key {
     uint32_t category, name, file, line; // string ids
 };
-uint32_t site_table_site(const struct site_key *key, bool *ret_is_new);
+uint32_t name_table_site(const struct site_key *key, bool *ret_is_new);
 
-uint32_t site_table_string_count(void); // ids are 1 … count
-uint32_t site_table_site_count(void);
-uint64_t site_table_overflow(void); // texts and sites that found no room
+uint32_t name_table_string_count(void); // ids are 1 … count
+uint32_t name_table_site_count(void);
+uint64_t name_table_overflow(void); // texts and sites that found no room
 
 // The dictionary row of an id, borrowing its text.
-struct journal_row site_table_string_row(uint32_t id);
-struct journal_row site_table_site_row(uint32_t id);
+struct journal_row name_table_string_row(uint32_t id);
+struct journal_row name_table_site_row(uint32_t id);
 
 #endif

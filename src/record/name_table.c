@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Two hash tables with a maximum each. Open addressing over ids; texts lie in
 // chunks that never move, because frames and journals borrow them.
-#include "record/site_table.h"
+#include "record/name_table.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -143,10 +143,10 @@ static void add_reserved(void)
     }
     bool is_new;
     const struct site_key write_site = {STRING_GAIT, STRING_WRITE, 0, 0};
-    site_table_site(&write_site, &is_new);
+    name_table_site(&write_site, &is_new);
 }
 
-uint32_t site_table_string(struct slice text, bool *ret_is_new)
+uint32_t name_table_string(struct slice text, bool *ret_is_new)
 {
     *ret_is_new = false;
     if (text.count == 0)
@@ -164,7 +164,7 @@ uint32_t site_table_string(struct slice text, bool *ret_is_new)
     return id;
 }
 
-uint32_t site_table_site(const struct site_key *key, bool *ret_is_new)
+uint32_t name_table_site(const struct site_key *key, bool *ret_is_new)
 {
     uint32_t hash = (uint32_t)frame_hash(key, sizeof(*key));
     *ret_is_new = false;
@@ -185,30 +185,30 @@ uint32_t site_table_site(const struct site_key *key, bool *ret_is_new)
     return sites.count;
 }
 
-uint32_t site_table_string_count(void)
+uint32_t name_table_string_count(void)
 {
     if (strings.count == 0)
         add_reserved();
     return strings.count;
 }
 
-uint32_t site_table_site_count(void)
+uint32_t name_table_site_count(void)
 {
     return sites.count;
 }
 
-uint64_t site_table_overflow(void)
+uint64_t name_table_overflow(void)
 {
     return overflow;
 }
 
-struct journal_row site_table_string_row(uint32_t id)
+struct journal_row name_table_string_row(uint32_t id)
 {
     const struct text_entry *entry = &texts[id - 1];
     return (struct journal_row){TABLE_STRING, 1, 1, {id}, {{entry->bytes, entry->count}}};
 }
 
-struct journal_row site_table_site_row(uint32_t id)
+struct journal_row name_table_site_row(uint32_t id)
 {
     const struct site_key *key = &keys[id - 1];
     return (struct journal_row){

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Frames noted as rows of the index table, in its column order.
-#include "format/frame_index.h"
+#include "format/index_writer.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -9,21 +9,21 @@
 
 #define MAX_LISTED (1u << 18) // frames of one batch at the very most
 
-void frame_index_init(struct frame_index *index)
+void index_writer_init(struct index_writer *index)
 {
-    *index = (struct frame_index){0};
-    buffer_init(&index->rows, (size_t)MAX_LISTED * FRAME_INDEX_COLUMNS * sizeof(uint64_t));
+    *index = (struct index_writer){0};
+    buffer_init(&index->rows, (size_t)MAX_LISTED * INDEX_WRITER_COLUMNS * sizeof(uint64_t));
 }
 
-void frame_index_finish(struct frame_index *index)
+void index_writer_finish(struct index_writer *index)
 {
     if (index)
         buffer_finish(&index->rows);
 }
 
-static int note_frame(struct frame_index *index, const struct frame_header *header, uint64_t offset)
+static int note_frame(struct index_writer *index, const struct frame_header *header, uint64_t offset)
 {
-    const uint64_t row[FRAME_INDEX_COLUMNS] = {
+    const uint64_t row[INDEX_WRITER_COLUMNS] = {
         offset,       header->stored_bytes, header->table, header->track,
         header->rows, header->events,       header->first, header->last,
     };
@@ -41,7 +41,7 @@ static int note_frame(struct frame_index *index, const struct frame_header *head
     return 0;
 }
 
-int frame_index_add(struct frame_index *index, struct slice batch, uint64_t offset)
+int index_writer_add(struct index_writer *index, struct slice batch, uint64_t offset)
 {
     size_t at = 0;
     while (at + FRAME_HEADER_BYTES <= batch.count) {
@@ -56,12 +56,12 @@ int frame_index_add(struct frame_index *index, struct slice batch, uint64_t offs
     return 0;
 }
 
-bool frame_index_is_due(const struct frame_index *index)
+bool index_writer_is_due(const struct index_writer *index)
 {
     return index->count >= FRAME_INDEX_EVERY;
 }
 
-int frame_index_write(const struct frame_index *index, struct table_writer *writer)
+int index_writer_write(const struct index_writer *index, struct table_writer *writer)
 {
     const struct table_about about = {0};
     const uint64_t *rows = (const uint64_t *)(const void *)index->rows.bytes;
@@ -69,9 +69,9 @@ int frame_index_write(const struct frame_index *index, struct table_writer *writ
     if (!column)
         return fail(GAIT_ERR_MEMORY, "no memory for an index of %u frames", index->count);
     table_begin(writer, TABLE_INDEX, 0, index->count);
-    for (uint16_t c = 0; c < FRAME_INDEX_COLUMNS; c++) {
+    for (uint16_t c = 0; c < INDEX_WRITER_COLUMNS; c++) {
         for (uint32_t i = 0; i < index->count; i++) {
-            column[i] = rows[(size_t)i * FRAME_INDEX_COLUMNS + c];
+            column[i] = rows[(size_t)i * INDEX_WRITER_COLUMNS + c];
         }
         table_put(writer, c, TRANSFORM_DELTA, column);
     }
