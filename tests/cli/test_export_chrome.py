@@ -94,6 +94,14 @@ def test_spans_are_those_of_the_csv_export(trace_and_rows):
     assert {e["name"] for e in trace.by_phase["B"]} == {"outer", "inner"}
 
 
+def test_times_count_from_a_midnight_so_that_doubles_hold_them(trace_and_rows):
+    trace, _ = trace_and_rows
+    day = 86_400_000_000_000
+    assert trace.base == START - START % day
+    for e in trace.by_phase["X"]:
+        assert trace.base + round(float(e["ts"]) * 1000) == trace.ns(e["ts"])
+
+
 def test_no_lane_has_spans_that_cross(trace_and_rows):
     trace, _ = trace_and_rows
     lanes = collections.defaultdict(list)

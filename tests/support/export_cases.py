@@ -21,6 +21,7 @@ HOSTILE = [
     b"=1+1",
     b"</script><!--",
     b"comma, only",
+    b"return\ronly",
     b" spaces ",
     b"n" * 100_000,
     b"\xff" * 5_000,
