@@ -90,7 +90,9 @@ class Model:
                 self.instants.append(one)
 
     def annotation(self, annotation):
-        return (self.keys[annotation.name_iid], getattr(annotation, annotation.WhichOneof("value")))
+        iid = annotation.name_iid
+        key = self.keys[iid] if iid else annotation.name
+        return (key, getattr(annotation, annotation.WhichOneof("value")))
 
     def process(self, uuid):
         track = self.tracks[uuid]
