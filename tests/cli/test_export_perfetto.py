@@ -239,6 +239,16 @@ def test_processes_and_threads_have_numbers_of_their_own(model_and_rows):
     assert len(mains) == 2  # the first thread of each is still the one
 
 
+def test_only_lanes_are_drawn_together(model_and_rows):
+    model, _ = model_and_rows
+    lane_words = (" steps", " drops", " async", " overlapping")
+    for track in model.tracks.values():
+        if track.HasField("thread") or track.HasField("process"):
+            continue
+        merges = track.sibling_merge_behavior != track.SIBLING_MERGE_BEHAVIOR_NONE
+        assert merges == track.name.endswith(lane_words), track
+
+
 def test_times_are_those_of_the_wall_clock(model_and_rows):
     model, _ = model_and_rows
     stamps = {c.clock_id: c.timestamp for c in model.clocks.clocks}
