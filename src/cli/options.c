@@ -140,6 +140,8 @@ static int parse_long(struct parse *parse, const char *text)
     const char *equals = strchr(text, '=');
     size_t length = equals ? (size_t)(equals - text) : strlen(text);
     const struct option *option = find_name(parse->table, text, length);
+    if (!option && !strcmp(text, "help"))
+        return OPTIONS_HELP;
     if (!option)
         return fail_unknown(parse, text, length);
     if (equals && option->kind == OPTION_FLAG)
@@ -151,6 +153,8 @@ static int parse_letters(struct parse *parse, const char *letters)
 {
     for (; *letters; letters++) {
         const struct option *option = find_letter(parse->table, *letters);
+        if (!option && *letters == 'h')
+            return OPTIONS_HELP;
         if (!option)
             return fail(GAIT_ERR_ARGUMENT, "unknown option '-%c'; see 'gait help%s%s'", *letters,
                         *parse->table->command ? " " : "", parse->table->command);

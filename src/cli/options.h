@@ -49,7 +49,9 @@ struct operands {
 };
 
 // Reads argv[0..argc), moving operands to the front of it, and stores option
-// values in the struct at `values`. Fails with a sentence for the user.
+// values in the struct at `values`. Returns OPTIONS_HELP at -h and --help, and
+// fails with a sentence for the user.
+enum { OPTIONS_HELP = 1 };
 GAIT_CHECK int options_parse(const struct option_table *table, int argc, char **argv, void *values,
                              struct operands *ret_operands);
 
