@@ -167,7 +167,7 @@ static int run(const void *given, const struct operands *operands)
         return launch_exit_code(&launch);
     if (run_finish(session.directory.absolute, &launch))
         say("%s", fail_text());
-    bool is_first = job_rank() <= 0 && !session.directory.is_joined;
+    bool is_first = job_rank() <= 0 && !session.directory.is_nested;
     if (!session.values->is_quiet && is_first)
         tell_end(&session, &launch);
     return launch_exit_code(&launch);

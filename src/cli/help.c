@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-enum { NAME_COLUMN = 24, COMMAND_COLUMN = 10 };
+enum { NAME_COLUMN = 25, COMMAND_COLUMN = 10 };
 
 void help_wrap(FILE *out, const char *text, unsigned indent, unsigned at)
 {

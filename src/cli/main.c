@@ -55,7 +55,7 @@ const struct command command_gait = {
 
 static int print_version(void)
 {
-    printf("gait " GAIT_VERSION " (trace format %d, built by " __VERSION__ ")\n", FRAME_VERSION);
+    printf("gait " GAIT_VERSION " (trace format %d)\n", FRAME_VERSION);
     return command_finish_output(&command_gait);
 }
 

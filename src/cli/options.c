@@ -39,9 +39,9 @@ static const struct option *find_letter(const struct option_table *table, char l
 
 static int fail_unknown(const struct parse *parse, const char *name, size_t length)
 {
-    const char *names[64] = {NULL};
-    for (size_t i = 0; i < parse->table->count && i + 1 < 64; i++)
-        names[i] = parse->table->options[i].name;
+    const char *names[64] = {"help"};
+    for (size_t i = 0; i < parse->table->count && i + 2 < 64; i++)
+        names[i + 1] = parse->table->options[i].name;
     char typed[64];
     snprintf(typed, sizeof typed, "%.*s", (int)(length < 60 ? length : 60), name);
     const char *nearest = suggest_nearest(typed, names);
@@ -166,13 +166,17 @@ static int parse_letters(struct parse *parse, const char *letters)
     return GAIT_OK;
 }
 
+static const char uppercase[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZ";
+
 static int check_operands(const struct option_table *table, const struct operands *operands)
 {
     unsigned count = (unsigned)operands->count;
     const char *blank = *table->command ? " " : "";
-    if (count < table->min_operands)
-        return fail(GAIT_ERR_ARGUMENT, "%s is missing; see 'gait help%s%s'", table->operands, blank,
-                    table->command);
+    if (count < table->min_operands) {
+        const char *name = table->operands + strcspn(table->operands, uppercase);
+        return fail(GAIT_ERR_ARGUMENT, "%.*s is missing; see 'gait help%s%s'",
+                    (int)strspn(name, uppercase), name, blank, table->command);
+    }
     if (count > table->max_operands)
         return fail(GAIT_ERR_ARGUMENT, "'%s' is one argument too many; see 'gait help%s%s'",
                     operands->texts[table->max_operands], blank, table->command);

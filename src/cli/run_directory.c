@@ -164,6 +164,7 @@ static int settle(struct run_directory *directory, bool is_append)
         return fail(GAIT_ERR_IO, "cannot write to '%s': %s", directory->path, strerror(errno));
     const char *given = directory->is_joined ? getenv("GAIT_RUN_ID") : NULL;
     if (given && is_run_id(given)) {
+        directory->is_nested = true;
         memcpy(directory->run_id, given, sizeof directory->run_id);
         return GAIT_OK;
     }

@@ -17,7 +17,8 @@ struct run_directory {
     char run_id[33];
     bool is_new;    // made by this call
     bool is_named;  // the user chose it
-    bool is_joined; // an outer `gait run` or the user's GAIT_DIR owns it
+    bool is_joined; // GAIT_DIR named it: others may write there too
+    bool is_nested; // an outer `gait run` looks after it
 };
 
 struct run_request {
