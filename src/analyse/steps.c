@@ -51,11 +51,21 @@ static size_t number_occurrences(struct step_row *rows, size_t count)
     return kept;
 }
 
-size_t steps_merge(struct step_row *rows, size_t count)
+static uint32_t count_ranks(const struct step_row *sorted, size_t count)
 {
+    uint32_t ranks = 0;
+    for (size_t i = 0; i < count; i++)
+        ranks += !i || sorted[i - 1].rank != sorted[i].rank;
+    return ranks;
+}
+
+size_t steps_merge(struct step_row *rows, size_t count, uint32_t *ret_ranks)
+{
+    *ret_ranks = 0;
     if (!count)
         return 0;
     count = number_occurrences(rows, count);
+    *ret_ranks = count_ranks(rows, count);
     qsort(rows, count, sizeof *rows, by_step_slowest_first);
     size_t kept = 1;
     for (size_t i = 1; i < count; i++) {

@@ -21,8 +21,9 @@ struct step_row {
 // rank's. Numbers that come again (each epoch counts from 0) are told apart by
 // order: the second step 0 of one rank belongs to the second of the others.
 // The same step found twice (a snapshot beside its shard) counts once. Returns
-// how many rows are left, in order of number and occurrence.
-size_t steps_merge(struct step_row *rows, size_t count);
+// how many rows are left, in order of number and occurrence; `ret_ranks` is how
+// many ranks made steps.
+size_t steps_merge(struct step_row *rows, size_t count, uint32_t *ret_ranks);
 
 struct steps_summary {
     uint64_t count;

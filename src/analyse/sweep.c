@@ -58,10 +58,8 @@ static void remember_ends(struct sweep_track *track, const struct gait_batch *ba
 {
     int64_t last = track->last_end_ns;
     for (size_t row = 0; row < batch->rows; row++) {
-        int64_t end;
-        bool is_closed = batch->duration_ns[row] >= 0 &&
-                         !__builtin_add_overflow(batch->start_ns[row], batch->duration_ns[row], &end);
-        if (is_closed && end > last)
+        int64_t end = row_of(batch, row).end_ns;
+        if (end != INT64_MAX && end > last)
             last = end;
     }
     track->last_end_ns = last;

@@ -204,7 +204,7 @@ static const struct option options[] = {
      .help = "buffer of each thread, such as 256K or 16M",
      .offset = offsetof(struct run_values, ring_bytes),
      .low = 4096,
-     .high = INT64_C(1) << 32},
+     .high = INT64_C(1) << 30},
 };
 
 static const char *const about[] = {

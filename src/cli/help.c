@@ -2,28 +2,9 @@
 // `gait --help` and `gait help CMD`: usage, summary, options, one example.
 #include "cli/help.h"
 
-#include <string.h>
+#include "render/plain.h"
 
 enum { NAME_COLUMN = 25, COMMAND_COLUMN = 10 };
-
-void help_wrap(FILE *out, const char *text, unsigned indent, unsigned at)
-{
-    bool at_start = true;
-    while (*text) {
-        size_t word = strcspn(text, " ");
-        if (!at_start && at + 1 + word > HELP_COLUMNS) {
-            fprintf(out, "\n%*s", (int)indent, "");
-            at = indent;
-            at_start = true;
-        }
-        fprintf(out, "%s%.*s", at_start ? "" : " ", (int)word, text);
-        at += (unsigned)word + !at_start;
-        at_start = false;
-        text += word;
-        text += strspn(text, " ");
-    }
-    fputc('\n', out);
-}
 
 static void print_option(FILE *out, const struct option *option)
 {
@@ -38,7 +19,7 @@ static void print_option(FILE *out, const struct option *option)
         fprintf(out, "\n%*s", NAME_COLUMN, "");
     else
         fprintf(out, "%*s", NAME_COLUMN - length, "");
-    help_wrap(out, option->help, NAME_COLUMN, NAME_COLUMN);
+    plain_wrap(out, option->help, NAME_COLUMN, NAME_COLUMN);
 }
 
 static void print_usage(FILE *out, const struct command *command)
@@ -54,7 +35,7 @@ static void print_commands(FILE *out)
     fputs("\ncommands:\n", out);
     for (const struct command *const *at = commands; *at; at++) {
         fprintf(out, "  %-*s", COMMAND_COLUMN - 2, (*at)->name);
-        help_wrap(out, (*at)->purpose, COMMAND_COLUMN, COMMAND_COLUMN);
+        plain_wrap(out, (*at)->purpose, COMMAND_COLUMN, COMMAND_COLUMN);
     }
 }
 
@@ -62,7 +43,7 @@ void help_print(FILE *out, const struct command *command)
 {
     print_usage(out, command);
     fputc('\n', out);
-    help_wrap(out, command->summary, 0, 0);
+    plain_wrap(out, command->summary, 0, 0);
     if (!*command->name)
         print_commands(out);
     fputs("\noptions:\n", out);

@@ -93,6 +93,8 @@ static const struct variable variables[] = {
      "  run "},
     {"GAIT_RING", "Size of each thread's buffer, such as 16M.", "  run "},
     {"GAIT_RANK, RANK", "The process's rank in its job, in this order of preference.", "  run "},
+    {"GAIT_CLOCK", "raw: read CLOCK_MONOTONIC_RAW even where the processor counts steady ticks.",
+     "  run "},
     {"GAIT_RUN_ID", "32 hexadecimal digits that the shards of one run share; gait run sets it.",
      "  run "},
     {"NO_COLOR", "When set and not empty, reports use no colour even on a terminal.",
