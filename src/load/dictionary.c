@@ -308,6 +308,7 @@ int dictionary_load(struct dictionary *dictionary, struct shard *shard, struct r
     int status = 0;
 
     schema_map_init(&dictionary->schema);
+    dictionary->first_track = dictionary->home.tracks->count;
     for (size_t round = 0; round < sizeof(rounds); round++) {
         for (size_t i = 0; !status && i < shard->list.count; i++)
             if (shard->list.entries[i].table == rounds[round])
@@ -317,11 +318,10 @@ int dictionary_load(struct dictionary *dictionary, struct shard *shard, struct r
     }
     if (!status)
         status = build_clocks(dictionary);
-    for (size_t i = 0; !status && i < dictionary->home.tracks->count; i++) {
+    for (size_t i = dictionary->first_track; !status && i < dictionary->home.tracks->count; i++) {
         struct track *track = &dictionary->home.tracks->tracks[i];
 
-        if (track->info.shard == dictionary->shard)
-            track->map = find_map(dictionary, track->clock);
+        track->map = find_map(dictionary, track->clock);
     }
     return status;
 }

@@ -30,7 +30,8 @@ struct dictionary_home {
 
 struct dictionary {
     struct dictionary_home home;
-    uint32_t shard;                          // number of the shard in its run
+    uint32_t shard;     // number of the shard in its run
+    size_t first_track; // of its tracks in home.tracks
     struct schema_map schema;
     struct id_map strings;                   // -> index in texts + 1
     struct id_map sites;                     // -> number in the trace + 1

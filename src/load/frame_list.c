@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Which frames stand in a file, by hopping from header to header. The index
-// chain (frame_index.c) is the quicker way for files of very many frames; both
+// chain (index_chain.c) is the quicker way for files of very many frames; both
 // must give the same list.
 #include "load/frame_list.h"
 
@@ -11,7 +11,7 @@
 
 #include "base/array.h"
 #include "base/fail.h"
-#include "load/frame_index.h"
+#include "load/index_chain.h"
 
 #define WINDOW_BYTES 4096        // read at a hop: small frames stand many in it
 #define SEARCH_BYTES (1u << 20)  // read at a time while searching for a header
@@ -219,7 +219,7 @@ int frame_list_hop(struct frame_list *list, struct file_source *source, struct d
 
 int frame_list_load(struct frame_list *list, struct file_source *source, struct damage *damage)
 {
-    int status = frame_index_load(list, source);
+    int status = index_chain_load(list, source);
 
     if (status != GAIT_ERR_FORMAT && status != GAIT_ERR_IO)
         return status;

@@ -2,7 +2,7 @@
 // Frames from the index chain. The chain is walked from its end, so the parts
 // are put into the list back to front; then every entry must touch the next
 // one, which leaves no room for a lie about offsets.
-#include "load/frame_index.h"
+#include "load/index_chain.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -167,7 +167,7 @@ static int start_chain(struct chain *chain)
     return 0;
 }
 
-int frame_index_load(struct frame_list *list, struct file_source *source)
+int index_chain_load(struct frame_list *list, struct file_source *source)
 {
     struct chain chain = {.source = source};
     int status = table_reader_init(&chain.reader);
