@@ -6,8 +6,8 @@
 void ledger_init(struct ledger *ledger, struct ledger_window *windows, size_t count,
                  struct ledger_sum *sums, uint32_t site_count)
 {
-    *ledger = (struct ledger){
-        .windows = windows, .count = count, .sums = sums, .site_count = site_count};
+    *ledger =
+        (struct ledger){.windows = windows, .count = count, .sums = sums, .site_count = site_count};
     for (size_t i = 0; i < count; i++)
         windows[i].covered_ns = windows[i].start_ns;
 }
@@ -31,8 +31,7 @@ static void add_to_window(struct ledger *ledger, struct ledger_window *window,
 void ledger_add(struct ledger *ledger, const struct ledger_span *span)
 {
     // spans come in order of start: what ended before this one is done with
-    while (ledger->first < ledger->count &&
-           ledger->windows[ledger->first].end_ns <= span->start_ns)
+    while (ledger->first < ledger->count && ledger->windows[ledger->first].end_ns <= span->start_ns)
         ledger->first++;
     for (size_t i = ledger->first; i < ledger->count; i++) {
         if (ledger->windows[i].start_ns >= span->end_ns)

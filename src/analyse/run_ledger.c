@@ -19,7 +19,7 @@ static const uint32_t no_ledger = UINT32_MAX;
 struct pass {
     struct run_report *report;
     struct gait_trace *trace;
-    struct buffer steps;     // of struct step_row
+    struct buffer steps; // of struct step_row
     uint32_t track_count;
     uint32_t *rank_of_track; // ranks as steps_merge() wants them
     uint32_t *ledger_of;     // of a track: its place in `ledgers`, or no_ledger
@@ -132,8 +132,8 @@ static int open_ledgers(struct pass *pass, struct step_row *rows, size_t count)
     if (count)
         qsort(rows, count, sizeof *rows, by_track_start);
     for (size_t i = 0; i < count; i++)
-        pass->windows[i] = (struct ledger_window){
-            .start_ns = rows[i].start_ns, .end_ns = rows[i].start_ns + rows[i].duration_ns};
+        pass->windows[i] = (struct ledger_window){.start_ns = rows[i].start_ns,
+                                                  .end_ns = rows[i].start_ns + rows[i].duration_ns};
     for (size_t from = 0, to; from < count; from = to) {
         for (to = from; to < count && rows[to].track == rows[from].track; to++)
             ;
@@ -149,9 +149,9 @@ static int read_steps(struct pass *pass)
 {
     struct run_report *report = pass->report;
     const struct gait_query query = {.size = sizeof query, .kinds = 1u << GAIT_KIND_STEP};
-    int status = gait_scan(pass->trace, &query,
-                           GAIT_COLUMN_START | GAIT_COLUMN_DURATION | GAIT_COLUMN_ID, add_steps,
-                           pass);
+    int status =
+        gait_scan(pass->trace, &query, GAIT_COLUMN_START | GAIT_COLUMN_DURATION | GAIT_COLUMN_ID,
+                  add_steps, pass);
     if (status)
         return status;
     struct step_row *rows = (struct step_row *)(void *)pass->steps.bytes;
@@ -211,8 +211,8 @@ static void add_busy(struct pass *pass, const struct gait_batch *batch)
     uint64_t busy = 0;
     for (size_t i = 0; i < batch->rows; i++) {
         int64_t duration = batch->duration_ns[i];
-        if (duration < 0 && __builtin_sub_overflow(pass->end_ns[batch->track], batch->start_ns[i],
-                                                   &duration))
+        if (duration < 0 &&
+            __builtin_sub_overflow(pass->end_ns[batch->track], batch->start_ns[i], &duration))
             duration = 0;
         busy += batch->depth[i] == 0 && duration > 0 ? (uint64_t)duration : 0;
     }

@@ -38,8 +38,7 @@ static int read_shards(struct run_report *report, const struct gait_trace *trace
 
 static bool is_worker(const struct gait_track_info *info)
 {
-    return !info->internal &&
-           (info->kind == GAIT_TRACK_THREAD || info->kind == GAIT_TRACK_STREAM);
+    return !info->internal && (info->kind == GAIT_TRACK_THREAD || info->kind == GAIT_TRACK_STREAM);
 }
 
 static int read_threads(struct run_report *report, const struct gait_trace *trace)
@@ -110,8 +109,7 @@ static struct report_drop *new_drop(struct drop_search *search)
 }
 
 // The row for that thread and reason, made if missing; NULL without memory.
-static struct report_drop *find_drop(struct drop_search *search, uint32_t place,
-                                     const char *reason)
+static struct report_drop *find_drop(struct drop_search *search, uint32_t place, const char *reason)
 {
     struct run_report *report = search->report;
     for (uint32_t at = search->last[place]; at; at = report->drops[at - 1].before)
@@ -135,8 +133,7 @@ static int add_drop(struct drop_search *search, const struct gait_event *event)
     int64_t end;
     if (!drop)
         return fail(GAIT_ERR_MEMORY, "no memory for a list of drops");
-    if (event->duration_ns < 0 ||
-        __builtin_add_overflow(event->start_ns, event->duration_ns, &end))
+    if (event->duration_ns < 0 || __builtin_add_overflow(event->start_ns, event->duration_ns, &end))
         end = event->start_ns;
     if (!drop->gaps || event->start_ns < drop->start_ns)
         drop->start_ns = event->start_ns;

@@ -50,8 +50,8 @@ struct run_report {
     int64_t wall_ns;                  // from the first start to the last end
     uint64_t events, dropped;
     struct steps_summary steps;
-    uint64_t open_steps;         // begun and never ended
-    struct report_ledger ledger; // of the steps, else of the main thread's whole run
+    uint64_t open_steps;                     // begun and never ended
+    struct report_ledger ledger;             // of the steps, else of the main thread's whole run
     const struct report_thread *main_thread; // whose run that is; NULL when there are steps
     struct report_thread *threads;           // the busiest first
     size_t thread_count;

@@ -89,8 +89,7 @@ static int64_t nearest_rank(const int64_t *sorted, size_t count, unsigned percen
     return sorted[(count * percent + 99) / 100 - 1];
 }
 
-struct steps_summary steps_summarise(const struct step_row *rows, size_t count,
-                                     int64_t *ret_sorted)
+struct steps_summary steps_summarise(const struct step_row *rows, size_t count, int64_t *ret_sorted)
 {
     struct steps_summary summary = {.count = count};
     const struct step_row *slowest = rows;

@@ -12,7 +12,7 @@
 struct step_row {
     int64_t start_ns, duration_ns;
     uint64_t number;
-    uint32_t rank;  // any number that the rows of one rank share
+    uint32_t rank; // any number that the rows of one rank share
     uint32_t track;
     uint32_t occurrence; // filled in by steps_merge()
 };

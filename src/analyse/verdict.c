@@ -9,12 +9,12 @@
 #include <string.h>
 
 enum {
-    FEW_STEPS = 5,          // fewer are warm-up
-    LOST_PERCENT = 5,       // more lost events than this: phases may be missing
+    FEW_STEPS = 5,    // fewer are warm-up
+    LOST_PERCENT = 5, // more lost events than this: phases may be missing
     UNEXPLAINED_PERCENT = 50,
-    WAIT_PERCENT = 25,      // waiting from here on is the thing to look at
+    WAIT_PERCENT = 25, // waiting from here on is the thing to look at
     COMPUTE_PERCENT = 50,
-    NAME_BYTES = 48,        // of a phase's name in a sentence
+    NAME_BYTES = 48, // of a phase's name in a sentence
 };
 
 enum work { WORK_UNKNOWN, WORK_INPUT, WORK_PEERS, WORK_SAVING, WORK_TESTING, WORK_COMPUTING };
@@ -51,7 +51,7 @@ static const struct work_verdict work_verdicts[] = {
                      "save less often, or in the background"},
     [WORK_TESTING] = {"EVALUATION-BOUND", "evaluation", "evaluate less often, or on fewer samples"},
     [WORK_COMPUTING] = {"COMPUTE-BOUND", "computing",
-                        "that is where time should go: a faster step needs faster operations"},
+                        "make the operations themselves faster: the loop hardly waits"},
 };
 
 // Whether the word at `name` begins with `word`, whatever the case.

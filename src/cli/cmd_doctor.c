@@ -49,8 +49,9 @@ static void check_versions(struct check *check)
     check->name = "version";
     if (uname(&system))
         memset(&system, 0, sizeof system);
-    answer(check, true, "gait " GAIT_VERSION ", trace format %d, compiler " __VERSION__
-           "; %.40s %.60s on %.20s", FRAME_VERSION, system.sysname, system.release, system.machine);
+    answer(check, true,
+           "gait " GAIT_VERSION ", trace format %d, compiler " __VERSION__ "; %.40s %.60s on %.20s",
+           FRAME_VERSION, system.sysname, system.release, system.machine);
 }
 
 static void check_clock(struct check *check)

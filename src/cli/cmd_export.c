@@ -43,8 +43,7 @@ static int choose(const struct export_values *values, struct export_options *opt
     if (!options->format && !to_stdout)
         options->format = format_of(output);
     if (!options->format)
-        return fail(GAIT_ERR_ARGUMENT,
-                    "which format? give --format chrome, perfetto or csv%s",
+        return fail(GAIT_ERR_ARGUMENT, "which format? give --format chrome, perfetto or csv%s",
                     to_stdout ? "" : ", or a file name that ends in .json, .pftrace or .csv");
     bool is_binary = options->gzip || !strcmp(options->format, "perfetto");
     if (to_stdout && is_binary && isatty(STDOUT_FILENO))
@@ -56,9 +55,8 @@ static int choose(const struct export_values *values, struct export_options *opt
 static int run(const void *given, const struct operands *operands)
 {
     const struct export_values *values = given;
-    struct export_options options = {.size = sizeof options,
-                                     .gzip = values->is_packed,
-                                     .internal = values->is_internal};
+    struct export_options options = {
+        .size = sizeof options, .gzip = values->is_packed, .internal = values->is_internal};
     struct gait_trace *trace;
     if (choose(values, &options))
         return command_refuse(&cmd_export);

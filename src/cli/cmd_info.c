@@ -19,8 +19,8 @@ static int run(const void *given, const struct operands *operands)
     struct gait_trace *trace;
     if (gait_trace_open(path, &trace))
         return command_refuse_trace(&cmd_info);
-    int status = values->is_json ? trace_json_put(stdout, trace)
-                                 : trace_text_put(stdout, path, trace);
+    int status =
+        values->is_json ? trace_json_put(stdout, trace) : trace_text_put(stdout, path, trace);
     int code = status ? command_refuse_trace(&cmd_info) : command_finish_output(&cmd_info);
     gait_trace_close(trace);
     return code;

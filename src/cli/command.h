@@ -21,12 +21,12 @@ struct example {
 enum { COMMAND_VALUES_BYTES = 128 };
 
 struct command {
-    const char *name;    // "" is gait itself
-    const char *purpose; // a line without full stop; the list of commands shows it
-    const char *summary; // what `--help` says above the options: a sentence or two
-    const char *const *about; // paragraphs for the man page only; NULL-terminated
+    const char *name;               // "" is gait itself
+    const char *purpose;            // a line without full stop; the list of commands shows it
+    const char *summary;            // what `--help` says above the options: a sentence or two
+    const char *const *about;       // paragraphs for the man page only; NULL-terminated
     const struct example *examples; // ends with a NULL line; the help shows the first
-    const char *exit_status; // how the man page tells the exit codes
+    const char *exit_status;        // how the man page tells the exit codes
     struct option_table line;
     int usage_status; // exit code for wrong usage
     // Gets the command's struct (zeroed, then filled from the options; at most

@@ -26,8 +26,8 @@ static void print_usage(FILE *out, const struct command *command)
 {
     const struct option_table *line = &command->line;
     const char *blank = *command->name ? " " : "";
-    fprintf(out, "usage: gait%s%s%s%s%s\n", blank, command->name,
-            line->count ? " [OPTIONS]" : "", *line->operands ? " " : "", line->operands);
+    fprintf(out, "usage: gait%s%s%s%s%s\n", blank, command->name, line->count ? " [OPTIONS]" : "",
+            *line->operands ? " " : "", line->operands);
 }
 
 static void print_commands(FILE *out)
@@ -49,8 +49,8 @@ void help_print(FILE *out, const struct command *command)
     fputs("\noptions:\n", out);
     for (size_t i = 0; i < command->line.count; i++)
         print_option(out, &command->line.options[i]);
-    static const struct option help = {'h', OPTION_FLAG, "help", NULL, "show this text", 0, 0, 0,
-                                       NULL};
+    static const struct option help = {'h', OPTION_FLAG, "help", NULL, "show this text",
+                                       0,   0,           0,      NULL};
     print_option(out, &help);
     if (command->examples && command->examples->line)
         fprintf(out, "\nexample: %s\n", command->examples->line);

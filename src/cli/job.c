@@ -10,8 +10,8 @@
 #include <string.h>
 
 static const char *const rank_variables[] = {
-    "GAIT_RANK",    "RANK",        "HOROVOD_RANK",       "OMPI_COMM_WORLD_RANK",
-    "PMIX_RANK",    "PMI_RANK",    "MV2_COMM_WORLD_RANK", "PALS_RANKID",
+    "GAIT_RANK",      "RANK",     "HOROVOD_RANK",        "OMPI_COMM_WORLD_RANK",
+    "PMIX_RANK",      "PMI_RANK", "MV2_COMM_WORLD_RANK", "PALS_RANKID",
     "FLUX_TASK_RANK", NULL,
 };
 

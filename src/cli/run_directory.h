@@ -22,9 +22,9 @@ struct run_directory {
 };
 
 struct run_request {
-    const char *output;      // -o, or NULL
-    bool is_append;          // join what holds shards already
-    char *const *arguments;  // the program, for a name
+    const char *output;     // -o, or NULL
+    bool is_append;         // join what holds shards already
+    char *const *arguments; // the program, for a name
 };
 
 // Finds or makes the directory. GAIT_ERR_STATE: it holds another run, and the

@@ -14,16 +14,16 @@ struct range {
 };
 
 static const struct range wide[] = {
-    {0x1100, 0x115F}, {0x2E80, 0x303E},   {0x3041, 0xA4CF},   {0xAC00, 0xD7A3},
-    {0xF900, 0xFAFF}, {0xFE30, 0xFE6F},   {0xFF00, 0xFF60},   {0xFFE0, 0xFFE6},
+    {0x1100, 0x115F},   {0x2E80, 0x303E},   {0x3041, 0xA4CF},   {0xAC00, 0xD7A3},
+    {0xF900, 0xFAFF},   {0xFE30, 0xFE6F},   {0xFF00, 0xFF60},   {0xFFE0, 0xFFE6},
     {0x1F300, 0x1F64F}, {0x1F900, 0x1F9FF}, {0x20000, 0x3FFFD},
 };
 
-static const struct range unseen[] = {{0x300, 0x36F}, {0x1AB0, 0x1AFF}, {0x20D0, 0x20FF},
-                                      {0xFE00, 0xFE0F}};
+static const struct range unseen[] = {
+    {0x300, 0x36F}, {0x1AB0, 0x1AFF}, {0x20D0, 0x20FF}, {0xFE00, 0xFE0F}};
 
 // Controls, and what turns or hides the writing around it.
-static const struct range unsafe[] = {{0, 0x1F},         {0x7F, 0x9F},     {0x200B, 0x200F},
+static const struct range unsafe[] = {{0, 0x1F},        {0x7F, 0x9F},     {0x200B, 0x200F},
                                       {0x2028, 0x202E}, {0x2060, 0x206F}, {0xFEFF, 0xFEFF}};
 
 static const unsigned no_limit = UINT32_MAX - 16;
@@ -64,7 +64,7 @@ static size_t sequence_bytes(uint8_t lead)
 static struct glyph take_glyph(const char **text, size_t *left)
 {
     struct glyph glyph = {.columns = 1};
-    size_t bytes = sequence_bytes((uint8_t)**text);
+    size_t bytes = sequence_bytes((uint8_t) * *text);
     if (bytes > *left || utf8_valid_prefix(*text, bytes) != bytes) {
         bytes = utf8_broken_prefix(*text, *left);
         memcpy(glyph.text, "\xEF\xBF\xBD", 4);

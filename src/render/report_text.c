@@ -261,18 +261,21 @@ static void put_damage(const struct screen *screen)
 
 static void put_overhead(const struct screen *screen)
 {
+    static const char heading[] = "Cost of gait";
     const struct report_overhead *overhead = &screen->report->overhead;
     uint64_t events = screen->report->events;
-    fputc('\n', screen->out);
-    put_bold(screen, "Cost of gait");
-    fprintf(screen->out, "  %s of CPU in the background (%s of the run), %s on disk",
-            units_ns((int64_t)overhead->cpu_ns).text,
-            units_share(overhead->cpu_ns, overhead->process_ns).text,
-            units_bytes(overhead->bytes).text);
+    char text[200], each[48] = "";
     if (events)
-        fprintf(screen->out, "\n              %.1f bytes an event",
-                (double)overhead->bytes / (double)events);
+        snprintf(each, sizeof each, " (%.1f bytes an event)",
+                 (double)overhead->bytes / (double)events);
+    snprintf(text, sizeof text, "%s of CPU in the background, %s of the run; %s on disk%s",
+             units_ns((int64_t)overhead->cpu_ns).text,
+             units_share(overhead->cpu_ns, overhead->process_ns).text,
+             units_bytes(overhead->bytes).text, each);
     fputc('\n', screen->out);
+    put_bold(screen, heading);
+    fputs("  ", screen->out);
+    plain_wrap(screen->out, text, sizeof heading + 1, sizeof heading + 1);
 }
 
 void report_text_put(FILE *out, const struct report_text *how, const struct run_report *report,

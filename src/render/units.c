@@ -84,13 +84,10 @@ struct units_text units_ns(int64_t ns)
 
 struct units_text units_bytes(uint64_t bytes)
 {
-    static const struct scale scales[] = {{1, "B"},
-                                          {1000, "kB"},
-                                          {1000000, "MB"},
-                                          {1000000000, "GB"},
-                                          {1000000000000, "TB"},
-                                          {1000000000000000, "PB"},
-                                          {0, NULL}};
+    static const struct scale scales[] = {
+        {1, "B"},           {1000, "kB"},          {1000000, "MB"},
+        {1000000000, "GB"}, {1000000000000, "TB"}, {1000000000000000, "PB"},
+        {0, NULL}};
     struct units_text out;
     if (!scaled(bytes, scales, "", &out))
         snprintf(out.text, sizeof out.text, "%llu PB",
