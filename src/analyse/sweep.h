@@ -55,7 +55,7 @@ void sweep_sort(struct sweep *sweep);
 typedef void sweep_visit(const struct sweep_span *span, void *context);
 
 // Hands on the batch's spans and the late ones that belong before them: of each
-// track in order of start, at one start the longer first.
+// track in order of start, parents before children.
 void sweep_weave(struct sweep *sweep, const struct gait_batch *batch, sweep_visit *visit,
                  void *context);
 void sweep_finish_weave(struct sweep *sweep, sweep_visit *visit, void *context);
