@@ -1,0 +1,2 @@
+"""x"""
+def open(p): pass
