@@ -51,7 +51,8 @@ static PyMethodDef functions[] = {
      "start(directory=None, *, overflow=None, ring_bytes=0, role=None, subject_pid=0)\n--\n\n"
      "Starts recording this process. What is not given comes from the environment. False if\n"
      "that failed: last_error() says why."},
-    {"stop", py_control_stop, METH_NOARGS, "stop()\n--\n\nCloses the record. False if it could not."},
+    {"stop", py_control_stop, METH_NOARGS,
+     "stop()\n--\n\nCloses the record. False if it could not."},
     {"flush", py_control_flush, METH_NOARGS,
      "flush()\n--\n\nWaits until all that was recorded so far is in the file."},
     {"snapshot", py_control_snapshot, METH_O,
@@ -64,10 +65,10 @@ static PyMethodDef functions[] = {
      "shard_path()\n--\n\nThe file being written, or None."},
     {"thread_name", py_control_thread_name, METH_O,
      "thread_name(name, /)\n--\n\nNames this thread in the record."},
-    {"metadata_json", METHOD(py_control_metadata), FAST, NULL},
+    {"_metadata", METHOD(py_control_metadata), FAST, NULL},
     {"rank", py_control_rank, METH_O, "rank(number, /)\n--\n\nSays which rank this process is."},
-    {"decorated", METHOD(py_decorated), FAST, NULL},
-    {"segments", METHOD(py_segments), FAST, NULL},
+    {"_decorated", METHOD(py_decorated), FAST, NULL},
+    {"_segments", METHOD(py_segments), FAST, NULL},
     {NULL, NULL, 0, NULL},
 };
 

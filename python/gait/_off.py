@@ -60,7 +60,7 @@ def _no(*_):
     return False
 
 
-stop = flush = snapshot = recording = thread_name = metadata_json = rank = _no
+stop = flush = snapshot = recording = thread_name = _metadata = rank = _no
 
 
 def last_error():

@@ -11,7 +11,7 @@ when it is first resumed, not when it is called.
 import functools
 import types
 
-from ._gait import decorated, segments
+from ._gait import _decorated, _segments
 
 GENERATOR, COROUTINE, ITERABLE_COROUTINE, ASYNC_GENERATOR = 0x20, 0x80, 0x100, 0x200
 
@@ -33,8 +33,10 @@ def decorate(span, function):
         if flags & ITERABLE_COROUTINE:
             wrapper = types.coroutine(wrapper)
     else:
-        wrapper = decorated(span, function)
-    return functools.update_wrapper(wrapper, function)
+        wrapper = _decorated(span, function)
+    # an object that happens to be callable keeps its attributes to itself
+    updated = functools.WRAPPER_UPDATES if hasattr(function, "__code__") else ()
+    return functools.update_wrapper(wrapper, function, updated=updated)
 
 
 def _flags(function):
@@ -46,21 +48,21 @@ def _flags(function):
 
 def _generator(span, function):
     def wrapper(*args, **kwargs):
-        return (yield from segments(span, function(*args, **kwargs)))
+        return (yield from _segments(span, function(*args, **kwargs)))
 
     return wrapper
 
 
 def _coroutine(span, function):
     async def wrapper(*args, **kwargs):
-        return await segments(span, function(*args, **kwargs).__await__())
+        return await _segments(span, function(*args, **kwargs).__await__())
 
     return wrapper
 
 
 def _async_generator(span, function):
     def drive(awaitable):
-        return segments(span, awaitable.__await__())
+        return _segments(span, awaitable.__await__())
 
     async def wrapper(*args, **kwargs):
         inner = function(*args, **kwargs)

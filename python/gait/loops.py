@@ -6,9 +6,9 @@ import itertools
 from . import _why_off, async_begin, async_end, span, step_begin, step_end
 
 if _why_off:
-    from ._off import metadata_json
+    from ._off import _metadata
 else:
-    from ._gait import metadata_json
+    from ._gait import _metadata
 
 _END = object()
 _ids = itertools.count(1)
@@ -53,7 +53,8 @@ class steps:
 class async_span:
     """A span that may overlap others on its thread: use it around an `await`.
 
-    `async with gait.async_span("fetch"): …`, or `with`; each use is one span.
+    `async with gait.async_span("fetch"): …`, or `with`. Make one for each use:
+    tasks that share one at the same time would end each other's spans.
     """
 
     def __init__(self, name, category="python"):
@@ -84,4 +85,4 @@ def metadata(key, value):
         text = json.dumps(value, allow_nan=False, default=str)
     except (TypeError, ValueError):  # a key that is no text, NaN, a cycle
         text = json.dumps(str(value))
-    return metadata_json(key, text)
+    return _metadata(key, text)

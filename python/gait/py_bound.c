@@ -11,15 +11,13 @@
 // One side of one span: what `with` calls. It and the span own each other; the
 // span lets go first.
 struct bound {
-    PyObject_HEAD
-    vectorcallfunc call;
+    PyObject_HEAD vectorcallfunc call;
     struct span *span;
 };
 
 // The attribute __enter__ or __exit__ of the span type.
 struct binder {
-    PyObject_HEAD
-    vectorcallfunc call;
+    PyObject_HEAD vectorcallfunc call;
     PyTypeObject *span_type, *bound_type;
     enum py_side side;
 };
@@ -70,9 +68,9 @@ static PyMemberDef bound_members[] = {
 };
 
 static PyType_Slot bound_slots[] = {
-    {Py_tp_new, py_type_no_new},       {Py_tp_dealloc, bound_dealloc},
-    {Py_tp_traverse, bound_traverse},  {Py_tp_call, PyVectorcall_Call},
-    {Py_tp_members, bound_members},    {0, NULL},
+    {Py_tp_new, py_type_no_new},      {Py_tp_dealloc, bound_dealloc},
+    {Py_tp_traverse, bound_traverse}, {Py_tp_call, PyVectorcall_Call},
+    {Py_tp_members, bound_members},   {0, NULL},
 };
 
 static PyType_Spec bound_spec = {
@@ -141,9 +139,12 @@ static PyMemberDef binder_members[] = {
 };
 
 static PyType_Slot binder_slots[] = {
-    {Py_tp_new, py_type_no_new},       {Py_tp_dealloc, binder_dealloc},
-    {Py_tp_traverse, binder_traverse}, {Py_tp_call, PyVectorcall_Call},
-    {Py_tp_descr_get, binder_get},     {Py_tp_members, binder_members},
+    {Py_tp_new, py_type_no_new},
+    {Py_tp_dealloc, binder_dealloc},
+    {Py_tp_traverse, binder_traverse},
+    {Py_tp_call, PyVectorcall_Call},
+    {Py_tp_descr_get, binder_get},
+    {Py_tp_members, binder_members},
     {0, NULL},
 };
 
@@ -174,8 +175,7 @@ int py_bound_add_types(struct py_state *state)
 {
     state->bound_type = py_type_create(&bound_spec);
     PyTypeObject *binder_type = py_type_create(&binder_spec);
-    int failed = !state->bound_type || !binder_type ||
-                 add_binder(state, binder_type, PY_ENTER) ||
+    int failed = !state->bound_type || !binder_type || add_binder(state, binder_type, PY_ENTER) ||
                  add_binder(state, binder_type, PY_LEAVE);
     Py_XDECREF(binder_type);
     return failed ? -1 : 0;

@@ -21,7 +21,7 @@ struct start_options {
 static int parse_options(PyObject *args, PyObject *kwargs, struct start_options *start)
 {
     static const char *const names[] = {"directory", "overflow",    "ring_bytes",
-                                       "role",      "subject_pid", NULL};
+                                        "role",      "subject_pid", NULL};
     PyObject *directory = NULL;
     if (!PyArg_ParseTupleAndKeywords(args, kwargs, "|O$zKzL:start", (char **)names, &directory,
                                      &start->overflow, &start->ring_bytes, &start->role,
@@ -47,11 +47,8 @@ PyObject *py_control_start(PyObject *module, PyObject *args, PyObject *kwargs)
     if (parse_options(args, kwargs, &start))
         return NULL;
     int result;
-    Py_BEGIN_ALLOW_THREADS
-    result = gait_start(&start.options);
-    Py_END_ALLOW_THREADS
-    if (!result)
-        py_thread_start_recording();
+    Py_BEGIN_ALLOW_THREADS result = gait_start(&start.options);
+    Py_END_ALLOW_THREADS if (!result) py_thread_start_recording();
     Py_XDECREF(start.directory);
     return PyBool_FromLong(!result);
 }
@@ -62,20 +59,16 @@ PyObject *py_control_stop(PyObject *module, PyObject *unused)
 {
     (void)module, (void)unused;
     int result;
-    Py_BEGIN_ALLOW_THREADS
-    result = gait_stop();
-    Py_END_ALLOW_THREADS
-    return PyBool_FromLong(!result);
+    Py_BEGIN_ALLOW_THREADS result = gait_stop();
+    Py_END_ALLOW_THREADS return PyBool_FromLong(!result);
 }
 
 PyObject *py_control_flush(PyObject *module, PyObject *unused)
 {
     (void)module, (void)unused;
     int result;
-    Py_BEGIN_ALLOW_THREADS
-    result = gait_flush();
-    Py_END_ALLOW_THREADS
-    return PyBool_FromLong(!result);
+    Py_BEGIN_ALLOW_THREADS result = gait_flush();
+    Py_END_ALLOW_THREADS return PyBool_FromLong(!result);
 }
 
 PyObject *py_control_snapshot(PyObject *module, PyObject *path)
@@ -85,10 +78,8 @@ PyObject *py_control_snapshot(PyObject *module, PyObject *path)
     if (!PyUnicode_FSConverter(path, &bytes))
         return NULL;
     int result;
-    Py_BEGIN_ALLOW_THREADS
-    result = gait_snapshot(PyBytes_AS_STRING(bytes));
-    Py_END_ALLOW_THREADS
-    Py_DECREF(bytes);
+    Py_BEGIN_ALLOW_THREADS result = gait_snapshot(PyBytes_AS_STRING(bytes));
+    Py_END_ALLOW_THREADS Py_DECREF(bytes);
     return PyBool_FromLong(!result);
 }
 
@@ -119,7 +110,8 @@ PyObject *py_control_thread_name(PyObject *module, PyObject *name)
     (void)module;
     struct py_text text;
     if (!PyUnicode_Check(name)) {
-        PyErr_Format(PyExc_TypeError, "thread_name() takes a str, not '%s'", Py_TYPE(name)->tp_name);
+        PyErr_Format(PyExc_TypeError, "thread_name() takes a str, not '%s'",
+                     Py_TYPE(name)->tp_name);
         return NULL;
     }
     py_thread_ready(); // else the name that `threading` has would come later and count

@@ -9,8 +9,7 @@
 #include "py_type.h"
 
 struct decorated {
-    PyObject_HEAD
-    vectorcallfunc call;
+    PyObject_HEAD vectorcallfunc call;
     struct span *span;
     PyObject *function;
     PyObject *dict, *weak_references;
@@ -113,11 +112,16 @@ static PyMemberDef decorated_members[] = {
 };
 
 static PyType_Slot decorated_slots[] = {
-    {Py_tp_new, py_type_no_new},           {Py_tp_dealloc, decorated_dealloc},
-    {Py_tp_traverse, decorated_traverse}, {Py_tp_clear, decorated_clear},
-    {Py_tp_repr, decorated_repr},         {Py_tp_call, PyVectorcall_Call},
-    {Py_tp_descr_get, decorated_get},     {Py_tp_methods, decorated_methods},
-    {Py_tp_getset, decorated_getset},     {Py_tp_members, decorated_members},
+    {Py_tp_new, py_type_no_new},
+    {Py_tp_dealloc, decorated_dealloc},
+    {Py_tp_traverse, decorated_traverse},
+    {Py_tp_clear, decorated_clear},
+    {Py_tp_repr, decorated_repr},
+    {Py_tp_call, PyVectorcall_Call},
+    {Py_tp_descr_get, decorated_get},
+    {Py_tp_methods, decorated_methods},
+    {Py_tp_getset, decorated_getset},
+    {Py_tp_members, decorated_members},
     {0, NULL},
 };
 

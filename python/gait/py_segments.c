@@ -9,8 +9,7 @@
 #include "py_type.h"
 
 struct segments {
-    PyObject_HEAD
-    struct span *span;
+    PyObject_HEAD struct span *span;
     PyObject *inner; // what is driven
 };
 
@@ -169,9 +168,12 @@ static PyMethodDef segments_methods[] = {
 };
 
 static PyType_Slot segments_slots[] = {
-    {Py_tp_new, py_type_no_new},           {Py_tp_dealloc, segments_dealloc},
-    {Py_tp_traverse, segments_traverse}, {Py_tp_iter, segments_self},
-    {Py_tp_iternext, segments_next},     {Py_am_await, segments_self},
+    {Py_tp_new, py_type_no_new},
+    {Py_tp_dealloc, segments_dealloc},
+    {Py_tp_traverse, segments_traverse},
+    {Py_tp_iter, segments_self},
+    {Py_tp_iternext, segments_next},
+    {Py_am_await, segments_self},
     {Py_tp_methods, segments_methods},
 #if PY_VERSION_HEX >= 0x030A0000
     {Py_am_send, segments_am_send},

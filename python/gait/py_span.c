@@ -166,11 +166,11 @@ PyDoc_STRVAR(span_doc, "A named stretch of time: a context manager and a decorat
                        "One object serves all threads and any depth of nesting.");
 
 static PyType_Slot span_slots[] = {
-    {Py_tp_doc, (void *)span_doc},   {Py_tp_new, py_type_no_new},
-    {Py_tp_dealloc, span_dealloc},   {Py_tp_traverse, span_traverse},
-    {Py_tp_clear, span_clear},       {Py_tp_repr, span_repr},
-    {Py_tp_call, span_call},         {Py_tp_methods, span_methods},
-    {Py_tp_members, span_members},   {0, NULL},
+    {Py_tp_doc, (void *)span_doc}, {Py_tp_new, py_type_no_new},
+    {Py_tp_dealloc, span_dealloc}, {Py_tp_traverse, span_traverse},
+    {Py_tp_clear, span_clear},     {Py_tp_repr, span_repr},
+    {Py_tp_call, span_call},       {Py_tp_methods, span_methods},
+    {Py_tp_members, span_members}, {0, NULL},
 };
 
 static PyType_Spec span_spec = {

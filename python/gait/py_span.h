@@ -13,12 +13,11 @@
 #include "py_state.h"
 
 struct span {
-    PyObject_HEAD
-    uint32_t site; // 0: the recorder had none to give so far
+    PyObject_HEAD uint32_t site; // 0: the recorder had none to give so far
     PyObject *module;
     PyObject *category, *name;
-    PyObject *arguments;        // dict, or NULL: none
-    PyObject *bound[PY_SIDES];  // what `with` calls, made when first asked for
+    PyObject *arguments;       // dict, or NULL: none
+    PyObject *bound[PY_SIDES]; // what `with` calls, made when first asked for
 };
 
 int py_span_add_types(struct py_state *state);

@@ -133,8 +133,9 @@ int py_state_site(PyObject *module, PyObject *what, const char *function, uint32
         *ret_site = ((struct span *)what)->site;
         return 0;
     }
-    PyErr_Format(PyExc_TypeError, "%s() takes a name, a number from gait.site() or a span, not '%s'",
-                 function, Py_TYPE(what)->tp_name);
+    PyErr_Format(PyExc_TypeError,
+                 "%s() takes a name, a number from gait.site() or a span, not '%s'", function,
+                 Py_TYPE(what)->tp_name);
     return -1;
 }
 
@@ -146,11 +147,17 @@ int py_state_init(PyObject *module)
     state->keys = PyDict_New();
     if (!state->python || !state->categories || !state->keys)
         return -1;
-    if (py_span_add_types(state) || py_decorated_add_type(state) ||
-        py_segments_add_type(state) || py_step_add_type(state))
+    if (py_span_add_types(state) || py_decorated_add_type(state) || py_segments_add_type(state) ||
+        py_step_add_type(state))
         return -1;
     state->counting_step = py_step_create(module, NULL);
-    return state->counting_step ? 0 : -1;
+    if (!state->counting_step)
+        return -1;
+    // for annotations and isinstance(); neither can be called
+    return PyObject_SetAttrString(module, "Span", (PyObject *)state->span_type) ||
+                   PyObject_SetAttrString(module, "Step", (PyObject *)state->step_type)
+               ? -1
+               : 0;
 }
 
 int py_state_traverse(PyObject *module, visitproc visit, void *arg)

@@ -9,8 +9,7 @@
 #include "py_type.h"
 
 struct step {
-    PyObject_HEAD
-    PyObject *module;
+    PyObject_HEAD PyObject *module;
     uint64_t number;
     int is_counting; // the number is the next one each time it begins
 };
@@ -18,7 +17,8 @@ struct step {
 static int parse_number(PyObject *given, uint64_t *ret_number)
 {
     if (!PyIndex_Check(given)) {
-        PyErr_Format(PyExc_TypeError, "a step's number is an int, not '%s'", Py_TYPE(given)->tp_name);
+        PyErr_Format(PyExc_TypeError, "a step's number is an int, not '%s'",
+                     Py_TYPE(given)->tp_name);
         return -1;
     }
     PyObject *exact = PyNumber_Index(given);
@@ -136,8 +136,10 @@ static PyMethodDef step_methods[] = {
 };
 
 static PyType_Slot step_slots[] = {
-    {Py_tp_new, py_type_no_new},     {Py_tp_dealloc, step_dealloc},
-    {Py_tp_traverse, step_traverse}, {Py_tp_methods, step_methods},
+    {Py_tp_new, py_type_no_new},
+    {Py_tp_dealloc, step_dealloc},
+    {Py_tp_traverse, step_traverse},
+    {Py_tp_methods, step_methods},
     {0, NULL},
 };
 
