@@ -65,10 +65,15 @@ PyObject *py_record_site(PyObject *module, PyObject *const *args, Py_ssize_t cou
 
 // The only argument of begin(), next() and mark(). They are METH_FASTCALL like
 // end(): CPython 3.11 to 3.13 calls that kind quickest (METH_NOARGS + 9 ns).
-static int find_place(PyObject *module, PyObject *const *args, Py_ssize_t count,
-                      const char *function, uint32_t *ret_site)
+static inline int find_place(PyObject *module, PyObject *const *args, Py_ssize_t count,
+                             const char *function, uint32_t *ret_site)
 {
-    if (__builtin_expect(count != 1, 0)) {
+    if (__builtin_expect(count == 1 && PyLong_CheckExact(args[0]), 1)) {
+        *ret_site = small_int(args[0]);
+        if (__builtin_expect(*ret_site != UINT32_MAX, 1))
+            return 0;
+    }
+    if (count != 1) {
         PyErr_Format(PyExc_TypeError, "%s() takes one argument: a name, site or span", function);
         return -1;
     }
