@@ -8,9 +8,10 @@ from ctypes import POINTER, byref, c_char_p, c_double, c_int, c_int64, c_size_t,
 
 KINDS = "span mark counter async flow step drop sample memory log".split()
 TRACK_KINDS = {1: "thread", 2: "stream", 3: "counter", 4: "process"}
+FLOW_PHASES = ["begin", "step", "end"]
 LASTING = {"span", "async", "step", "drop"}  # kinds that have a duration
-NUMBERED = {"async", "flow", "step", "drop"}  # kinds that have an id
-VALUED = {"counter", "memory", "sample"}
+NUMBERED = {"async", "flow", "step", "drop", "memory"}  # kinds that have an id
+VALUED = {"counter", "memory", "sample", "log"}
 ARG_INT, ARG_REAL, ARG_TEXT, ARG_RAW = 1, 2, 3, 4
 
 Event = collections.namedtuple(
@@ -19,7 +20,8 @@ Event = collections.namedtuple(
 Event.__doc__ = """One event, with the columns of the CSV export; None where it has no such thing.
 
 Times are in ns, start_ns since the epoch; an open span has no duration. args is
-a dict. The id of a step is its number, that of a drop the events lost."""
+a dict; that of a flow has its phase. The id of a step is its number, of a drop
+the events lost, of memory its address. The tid of a device stream is a text."""
 
 
 class TraceError(Exception):
@@ -266,18 +268,21 @@ class Trace:
         shard = self.shards[track["shard"]]
         kind = KINDS[raw.kind]
         value = raw.real if raw.is_real else raw.value
+        args = _args(raw)
+        if kind == "flow" and 0 <= raw.phase < len(FLOW_PHASES):
+            args["phase"] = FLOW_PHASES[raw.phase]
         return Event(
             kind,
             _text(raw.category),
             _text(raw.name),
             shard["rank"] if shard["rank"] >= 0 else None,
             shard["pid"],
-            track["tid"],
+            track["tid"] or track["key"],
             raw.start_ns,
             raw.duration_ns if kind in LASTING and raw.duration_ns >= 0 else None,
             raw.id if kind in NUMBERED else None,
             value if kind in VALUED else None,
-            _args(raw),
+            args,
         )
 
 

@@ -82,7 +82,9 @@ def metadata(key, value):
     import json
 
     try:
-        text = json.dumps(value, allow_nan=False, default=str)
-    except (TypeError, ValueError):  # a key that is no text, NaN, a cycle
-        text = json.dumps(str(value))
+        text = json.dumps(value, default=str)
+        if "NaN" in text or "Infinity" in text:  # no JSON: they become texts
+            text = json.dumps(json.loads(text, parse_constant=str))
+    except (TypeError, ValueError, RecursionError):  # a key that is no text, a cycle
+        text = json.dumps(repr(value))
     return _metadata(key, text)

@@ -8,16 +8,18 @@
 #include "py_span.h"
 #include "py_type.h"
 
-// One side of one span: what `with` calls. It and the span own each other; the
-// span lets go first.
+// One side of one span: what `with` calls. It and a lasting span own each other;
+// the span lets go first.
 struct bound {
-    PyObject_HEAD vectorcallfunc call;
+    PyObject ob_base;
+    vectorcallfunc call;
     struct span *span;
 };
 
 // The attribute __enter__ or __exit__ of the span type.
 struct binder {
-    PyObject_HEAD vectorcallfunc call;
+    PyObject ob_base;
+    vectorcallfunc call;
     PyTypeObject *span_type, *bound_type;
     enum py_side side;
 };
@@ -110,11 +112,14 @@ static PyObject *binder_get(PyObject *self, PyObject *object, PyObject *type)
     struct binder *binder = (struct binder *)self;
     if (!object || Py_TYPE(object) != binder->span_type)
         return Py_NewRef(self);
-    PyObject **bound = &((struct span *)object)->bound[binder->side];
-    if (__builtin_expect(!*bound, 0))
-        *bound = bound_create((struct span *)object, binder);
-    Py_XINCREF(*bound);
-    return *bound;
+    struct span *span = (struct span *)object;
+    PyObject *bound = span->bound[binder->side];
+    if (__builtin_expect(bound != NULL, 1))
+        return Py_NewRef(bound);
+    bound = bound_create(span, binder);
+    if (bound && span->is_lasting)
+        span->bound[binder->side] = Py_NewRef(bound);
+    return bound;
 }
 
 static int binder_traverse(PyObject *self, visitproc visit, void *arg)

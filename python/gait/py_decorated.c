@@ -9,7 +9,8 @@
 #include "py_type.h"
 
 struct decorated {
-    PyObject_HEAD vectorcallfunc call;
+    PyObject ob_base;
+    vectorcallfunc call;
     struct span *span;
     PyObject *function;
     PyObject *dict, *weak_references;

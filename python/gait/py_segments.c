@@ -9,7 +9,8 @@
 #include "py_type.h"
 
 struct segments {
-    PyObject_HEAD struct span *span;
+    PyObject ob_base;
+    struct span *span;
     PyObject *inner; // what is driven
 };
 

@@ -52,6 +52,7 @@ struct span *py_span_create(PyObject *module, PyObject *category, PyObject *name
     if (!span)
         return NULL;
     span->site = 0;
+    span->is_lasting = 0;
     span->module = Py_NewRef(module);
     span->category = Py_NewRef(category);
     span->name = Py_NewRef(name);

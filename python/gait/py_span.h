@@ -13,7 +13,10 @@
 #include "py_state.h"
 
 struct span {
-    PyObject_HEAD uint32_t site; // 0: the recorder had none to give so far
+    PyObject ob_base;
+    uint32_t site;  // 0: the recorder had none to give so far
+    int is_lasting; // kept by name, and then its bound sides are kept too: a
+                    // passing span must not lie in a cycle and wait for the GC
     PyObject *module;
     PyObject *category, *name;
     PyObject *arguments;       // dict, or NULL: none

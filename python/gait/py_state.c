@@ -67,6 +67,7 @@ static struct span *find_by_text(PyObject *module, PyObject *category, PyObject 
         return NULL;
     }
     state->span_count++;
+    span->is_lasting = 1;
     remember(line, category, name, span);
     return span;
 }

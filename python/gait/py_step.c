@@ -9,7 +9,8 @@
 #include "py_type.h"
 
 struct step {
-    PyObject_HEAD PyObject *module;
+    PyObject ob_base;
+    PyObject *module;
     uint64_t number;
     int is_counting; // the number is the next one each time it begins
 };
