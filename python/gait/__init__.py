@@ -9,6 +9,7 @@ Under `gait run` the process is on record from this import on; else from
 gait.start(). Off, each call costs about as much as an empty one.
 """
 
+import atexit
 import os
 import sys
 
@@ -49,6 +50,12 @@ def _begin():
     start()  # noqa: F405
 
 
+def _close_when_interrupted():
+    """After Ctrl-C Python kills itself by SIGINT, past everybody's exit handlers."""
+    if getattr(sys, "last_type", None) is KeyboardInterrupt:
+        stop()  # noqa: F405
+
+
 def _close_in_children():
     """Children of multiprocessing leave by os._exit(): close the record there."""
     if "multiprocessing.util" in sys.modules:
@@ -59,6 +66,7 @@ def _close_in_children():
 
 _begin()
 if not _why_off:
+    atexit.register(_close_when_interrupted)
     _close_in_children()
     if hasattr(os, "register_at_fork"):
         os.register_at_fork(before=_close_in_children)

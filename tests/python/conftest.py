@@ -18,6 +18,9 @@ import pytest
 csv.field_size_limit(1 << 24)
 
 
+FIRST = "import gait\n"
+
+
 class Run:
     """A finished program and its run directory."""
 

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Switching on and off, and what is said once."""
 
+import ast
 import subprocess
 import sys
 
@@ -199,6 +200,24 @@ print(sorted(public - set(dir(gait._off)) - {"Step"}))
         check=True,
     )
     assert done.stdout.strip() == "[]"
+
+
+def test_the_stubs_name_what_there_is(read, root):
+    from gait import _gait
+
+    tree = ast.parse((root / "python/gait/_gait.pyi").read_text())
+    told = {node.name for node in tree.body if isinstance(node, (ast.FunctionDef, ast.ClassDef))}
+    assert told == {name for name in dir(_gait) if not name.startswith("__")}
+    tree = ast.parse((root / "python/gait/__init__.pyi").read_text())
+    told = {
+        alias.asname
+        for node in tree.body
+        if isinstance(node, ast.ImportFrom)
+        for alias in node.names
+    }
+    public = {name for name in dir(read) if not name.startswith("_")}
+    modules = {"os", "sys", "atexit", "loops", "children", "decorate"}
+    assert told | {"init"} == public - modules
 
 
 def test_python_m_gait_is_the_tool(gait, python_path, tmp_path):

@@ -129,6 +129,20 @@ def test_a_signal_ends_the_program_as_it_would_have(record, name):
     assert run.names() == ["open"]
 
 
+def test_an_interrupted_training_closes_its_record(record):
+    run = record(
+        """
+        import atexit, os, signal
+        atexit.register(gait.mark, "atexit")
+        os.kill(os.getpid(), signal.SIGINT)
+        """,
+        code=-signal.SIGINT,
+    )
+    assert "KeyboardInterrupt" in run.stderr
+    assert run.names("mark") == ["atexit"]
+    assert [shard["complete"] for shard in run.info()["shards"]] == [True]
+
+
 def test_an_exit_with_threads_alive(record):
     run = record(
         """
