@@ -147,8 +147,8 @@ static int run_lanes(struct bench *bench, int is_off)
         pthread_join(bench->lane[i].thread, NULL);
     pthread_barrier_destroy(&bench->barrier);
     for (int p = 0; p < PROBES && !is_off; p++)
-        bench->made += bench->lanes * (bench->repeats + 1) *
-                       (probes[p].each * bench->count + probes[p].extra);
+        bench->made +=
+            bench->lanes * (bench->repeats + 1) * (probes[p].each * bench->count + probes[p].extra);
     return 0;
 }
 

@@ -18,7 +18,7 @@ enum { SITES = 200, DEPTH = 5, OPERATIONS = 4096, BURST = 64, MAX_SECONDS = 3600
 
 struct stream {
     struct gait_options options;
-    double rate, seconds;          // spans a second
+    double rate, seconds;           // spans a second
     uint32_t operation[OPERATIONS]; // a site to begin, or 0 to end
     atomic_int is_over;
     uint64_t made, late_ns, worker_cpu_ns, drainer_cpu_ns;
@@ -156,8 +156,7 @@ static int record(struct stream *stream)
         fprintf(stderr, "stream_load: %s\n", gait_record_error());
         return -1;
     }
-    stream->drainer_cpu_ns =
-        bench_ns(CLOCK_PROCESS_CPUTIME_ID) - cpu_ns - stream->worker_cpu_ns;
+    stream->drainer_cpu_ns = bench_ns(CLOCK_PROCESS_CPUTIME_ID) - cpu_ns - stream->worker_cpu_ns;
     return 0;
 }
 
@@ -179,8 +178,7 @@ static void print_json(const struct stream *stream, const struct bench_read_back
     printf(" \"bytes\": %llu, \"bytes_per_span\": %.3f,\n", (unsigned long long)back->bytes,
            (double)back->bytes / (double)drained);
     printf(" \"rss_bytes\": %ld, \"rss_growth_bytes\": %ld}\n",
-           stream->rss_count ? stream->rss_bytes[stream->rss_count - 1] : 0,
-           memory_growth(stream));
+           stream->rss_count ? stream->rss_bytes[stream->rss_count - 1] : 0, memory_growth(stream));
 }
 
 static int parse_options(struct stream *stream, int argc, char **argv)
