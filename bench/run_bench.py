@@ -15,6 +15,7 @@ import platform
 import shutil
 import subprocess
 import sys
+import tempfile
 
 import peers
 
@@ -60,7 +61,8 @@ class Bench:
     def __init__(self, build, sizes):
         self.build = build
         self.folder = build / "bench"
-        self.work = self.folder / "runs"
+        self.folder.mkdir(parents=True, exist_ok=True)
+        self.work = pathlib.Path(tempfile.mkdtemp(prefix="runs-", dir=self.folder))
         self.sizes = sizes
         self.environment = {
             key: value for key, value in os.environ.items() if not key.startswith("GAIT_")
@@ -69,7 +71,6 @@ class Bench:
     def run_directory(self, name):
         directory = self.work / name
         shutil.rmtree(directory, ignore_errors=True)
-        directory.parent.mkdir(parents=True, exist_ok=True)
         return directory
 
     def program(self, name, *arguments, environment=None):
@@ -311,7 +312,8 @@ def parse_arguments():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("build", type=pathlib.Path)
     parser.add_argument("--quick", action="store_true", help="tiny sizes: only see that it runs")
-    parser.add_argument("--only", help="comma-separated: " + " ".join(TABLES))
+    parser.add_argument("--only", nargs="+", choices=TABLES, default=list(TABLES))
+    parser.add_argument("--output", type=pathlib.Path, help="default: BUILD/bench/result.json")
     parser.add_argument("--minutes", type=float, default=0, help="watch memory so long")
     parser.add_argument("--rate", type=int, default=1000000, help="spans/s while watching memory")
     return parser.parse_args()
@@ -330,8 +332,14 @@ TABLES = {
 def main():
     arguments = parse_arguments()
     bench = Bench(arguments.build.resolve(), QUICK if arguments.quick else FULL)
-    chosen = arguments.only.split(",") if arguments.only else list(TABLES)
-    tables = {name: TABLES[name](bench) for name in chosen}
+    try:
+        return run(bench, arguments)
+    finally:
+        shutil.rmtree(bench.work, ignore_errors=True)
+
+
+def run(bench, arguments):
+    tables = {name: TABLES[name](bench) for name in arguments.only}
     if arguments.minutes:
         tables["memory"] = memory_table(bench, arguments.minutes, arguments.rate)
     result, missed = {"machine": machine(), "quick": arguments.quick}, []
@@ -342,8 +350,7 @@ def main():
         result[name], failed = show(table)
         missed += failed
     result["missed"] = missed
-    shutil.rmtree(bench.work, ignore_errors=True)
-    path = bench.folder / "result.json"
+    path = arguments.output or bench.folder / "result.json"
     path.write_text(json.dumps(result, indent=1) + "\n")
     print(f"\nwritten to {path}; targets missed: {', '.join(missed) or 'none'}")
     return 0

@@ -74,16 +74,14 @@ def test_decode_speed_says_what_it_cannot_open(bench):
     assert "no-such-run" in done.stderr
 
 
-def test_run_bench_prints_a_table_and_writes_the_result(root, build):
-    script = root / "bench/run_bench.py"
-    command = [sys.executable, str(script), str(build), "--quick", "--only"]
-    done = subprocess.run(
-        [*command, "events,stream,decode"], capture_output=True, text=True, timeout=280
-    )
+def test_run_bench_prints_a_table_and_writes_the_result(root, build, tmp_path):
+    command = [sys.executable, root / "bench/run_bench.py", build, "--quick"]
+    command += ["--output", tmp_path / "result.json", "--only", "events", "stream", "decode"]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=280)
     assert (done.returncode, done.stderr) == (0, "")
     assert max(map(len, done.stdout.splitlines()[:-1])) <= 78
     for name in ("two clock reads", "span: begin + end", "on disk, examples/train_c", "open"):
         assert name in done.stdout
-    result = json.loads((build / "bench/result.json").read_text())
+    result = json.loads((tmp_path / "result.json").read_text())
     assert result["quick"] and result["events"]["overwrite-1"]["probes"]
     assert result["stream"]["stream"]["made"] > 0 and result["decode"]["spans"] > 0
