@@ -81,6 +81,8 @@ static inline uint64_t bench_number(const char *text)
     char *end;
     uint64_t number;
 
+    if (*text < '0' || *text > '9')
+        return 0;
     errno = 0;
     number = strtoull(text, &end, 10);
     if (*end == 'K' || *end == 'M' || *end == 'G')

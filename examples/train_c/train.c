@@ -117,16 +117,21 @@ static int train(struct training *training)
 static int parse_options(struct training *training, int argc, char **argv)
 {
     for (int i = 1; i < argc; i++) {
-        const char *value = i + 1 < argc ? argv[i + 1] : "";
+        const char *value = argv[i + 1]; // NULL after the last
 
-        if (!strcmp(argv[i], "--quiet"))
+        if (!strcmp(argv[i], "--quiet")) {
             training->is_quiet = 1;
-        else if (!strcmp(argv[i], "--steps") && ++i && strspn(value, "0123456789"))
+            continue;
+        }
+        if (!value || !*value)
+            return -1;
+        if (!strcmp(argv[i], "--steps") && !value[strspn(value, "0123456789")])
             training->steps = strtoull(value, NULL, 10);
-        else if (!strcmp(argv[i], "--checkpoint") && ++i && *value)
+        else if (!strcmp(argv[i], "--checkpoint"))
             training->checkpoint = value;
         else
             return -1;
+        i++;
     }
     return 0;
 }

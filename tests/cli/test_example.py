@@ -160,6 +160,15 @@ def test_losses_on_record_are_those_that_were_printed(recorded, events):
         assert mean == pytest.approx(loss, abs=1e-6)
 
 
+@pytest.mark.parametrize("options", [["--steps"], ["--steps", "12x"], ["--checkpoint", ""], ["x"]])
+def test_bad_options_are_a_usage_line_and_exit_code_2(program, tmp_path, options):
+    command = [str(program), *options]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=60)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.startswith("usage: train_c ")
+    assert not list(tmp_path.iterdir())
+
+
 def test_checkpoint_span_carries_bytes_and_path(recorded, events):
     spans = [e for e in events if e["kind"] == "span" and e["name"] == "checkpoint"]
     assert f"{len(recorded[2])}" in spans[0]["args"]
@@ -169,8 +178,7 @@ def test_checkpoint_span_carries_bytes_and_path(recorded, events):
 def test_gait_run_passes_the_exit_code_and_the_output_on(gait, program, recorded, tmp_path):
     done = gait("run", "-o", "run", "--", program, "--steps", STEPS)
     assert (done.returncode, done.stdout) == (0, recorded[1])
-    assert gait("run", "-o", "run2", "--", program, "--steps").returncode == 2
-    failed = gait("run", "-o", "run3", "--", program, "--steps", 500, "--checkpoint", "no/such/x")
+    failed = gait("run", "-o", "run2", "--", program, "--steps", 500, "--checkpoint", "no/such/x")
     assert failed.returncode == 1
     assert "cannot write 'no/such/x'" in failed.stderr
 
