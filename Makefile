@@ -48,7 +48,7 @@ torture: build
 	@tools/torture $(BUILD)
 
 bench: build
-	@$(BIN)/python bench/run.py $(BUILD)
+	@$(BIN)/python bench/run_bench.py $(BUILD)
 
 bench-peers:
 	@tools/setup peers
