@@ -204,7 +204,7 @@ static int copy_ring(struct salvage *salvage, uint64_t offset, uint64_t from,
     for (int i = 0; !status && i < LIVE_TRIES; i++) {
         uint64_t start = ret_head->tail > from ? ret_head->tail : from;
 
-        if (start > ret_head->head)
+        if (start > ring_view_position(ret_head))
             return fail(GAIT_ERR_FORMAT, "the ring is behind its file");
         status = ring_view_slots(&salvage->view, offset, ret_head, start, &salvage->slots);
         if (status || !salvage->view.is_live)
@@ -225,9 +225,9 @@ static int weave_ring(struct salvage *salvage, struct weave_track *track,
     int status = 0;
     int taken = 0;
 
-    while (!status && !taken && track->position < head->head && track->position != before) {
+    while (!status && !taken && track->position < ring_view_position(head) && track->position != before) {
         before = track->position;
-        taken = weave_take(salvage->weave, track, slots, head->region.capacity - 1, head->head);
+        taken = weave_take(salvage->weave, track, slots, head->region.capacity - 1, ring_view_position(head));
         status = weave_flush(salvage->weave, track, NULL);
     }
     return status ? status : taken;
