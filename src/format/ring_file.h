@@ -34,8 +34,8 @@ struct ring_file_header {
     uint8_t session[16];
     int64_t pid, process_start; // start time as the system counts it
     uint64_t tick_hz;
-    uint64_t used_bytes; // regions lie in [RING_FILE_HEADER_BYTES, used_bytes)
-    uint64_t lost_ringless; // events of threads that got no ring
+    uint64_t used_bytes;           // regions lie in [RING_FILE_HEADER_BYTES, used_bytes)
+    uint64_t lost_ringless;        // events of threads that got no ring
     struct ring_anchor anchors[2]; // the latest is anchors[anchor_count % 2]
     uint64_t anchor_count;
 };
@@ -56,11 +56,11 @@ struct ring_head {
     uint64_t spare0[2];
 
     // line 1: the owning thread, on every record
-    uint64_t next;  // address of the slot that comes next: all before are published
-    uint64_t limit; // address where the owner must ask for room
-    uint64_t ends, nexts; // records of these kinds ever written
-    uint64_t busy;        // a record is being written
-    uint64_t lost;        // events dropped here so far
+    uint64_t next;                  // address of the slot that comes next: all before are published
+    uint64_t limit;                 // address where the owner must ask for room
+    uint64_t ends, nexts;           // records of these kinds ever written
+    uint64_t busy;                  // a record is being written
+    uint64_t lost;                  // events dropped here so far
     uint64_t lost_first, lost_last; // ticks of those not yet acknowledged
 
     // line 2: the drainer (overwrite: the owner)

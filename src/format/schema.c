@@ -31,8 +31,7 @@
     X("track", TRACK)                                                                              \
     X("start", TIME)                                                                               \
     X("site", SITE) X("depth", UINT) X("number", UINT) X("is_step", UINT) X("args", ARGS)
-#define COLUMNS_COMMIT(X)                                                                          \
-    X("track", TRACK) X("position", UINT) X("lost", UINT) X("begun", UINT)
+#define COLUMNS_COMMIT(X) X("track", TRACK) X("position", UINT) X("lost", UINT) X("begun", UINT)
 #define COLUMNS_COST(X) X("start", TIME) X("cpu_ns", UINT) X("bytes", UINT)
 #define COLUMNS_STACK(X) X("id", UINT) X("parent", STACK) X("site", SITE) X("line", UINT)
 #define COLUMNS_SAMPLE(X) X("start", TIME) X("stack", STACK) X("weight", INT) X("state", UINT)

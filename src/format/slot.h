@@ -42,7 +42,7 @@ enum slot_kind {
 
 static inline uint32_t slot_class_bits(enum slot_class class)
 {
-    return (uint32_t)class << 30;
+    return (uint32_t) class << 30;
 }
 
 static inline enum slot_kind slot_kind_of(const struct slot *slot)

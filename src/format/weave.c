@@ -139,8 +139,7 @@ static int grow_open(struct weave_track *track)
     return 0;
 }
 
-int weave_track_restore(struct weave_track *track, const struct weave_span *span,
-                        struct slice args)
+int weave_track_restore(struct weave_track *track, const struct weave_span *span, struct slice args)
 {
     int status = track->open_count == track->open_capacity ? grow_open(track) : 0;
     if (status)
@@ -189,9 +188,9 @@ static void end_carried(struct weave *weave, const struct weave_span *span, uint
     rows->columns[2][row] = span->site;
     rows->columns[3][row] = span->depth;
     weave->args_of_row[row] = 0;
-    uint8_t *piece = span->args.used
-                         ? buffer_reserve(&weave->pieces, sizeof(struct weave_piece) + span->args.used)
-                         : NULL;
+    uint8_t *piece = span->args.used ? buffer_reserve(&weave->pieces,
+                                                      sizeof(struct weave_piece) + span->args.used)
+                                     : NULL;
     if (!piece)
         return;
     struct weave_piece head = {0, (uint32_t)span->args.used};
@@ -263,8 +262,7 @@ static int read_arg(const struct slot *slots, uint64_t mask, uint64_t at, struct
     default:
         item.kind = ARGS_TEXT;
         item.text = (struct slice){text->bytes, slot_tick(head)};
-        if (item.text.count > SLOT_TEXT_MAX ||
-            slot_count(head) != slot_text_slots(item.text.count))
+        if (item.text.count > SLOT_TEXT_MAX || slot_count(head) != slot_text_slots(item.text.count))
             return GAIT_ERR_FORMAT;
         for (uint32_t i = 1; i < slot_count(head); i++) {
             memcpy(text->bytes + (i - 1) * sizeof(struct slot), &slots[(at + i) & mask],
@@ -306,9 +304,9 @@ static void add_arg(struct weave *weave, struct weave_track *track, const struct
 
 // Slots each kind takes; 0: as the record says.
 static const uint8_t record_slots[] = {
-    [SLOT_BEGIN] = 1,      [SLOT_END] = 1,   [SLOT_NEXT] = 1,       [SLOT_PAD] = 1,
+    [SLOT_BEGIN] = 1,      [SLOT_END] = 1,        [SLOT_NEXT] = 1,     [SLOT_PAD] = 1,
     [SLOT_MARK] = 1,       [SLOT_STEP_BEGIN] = 2, [SLOT_STEP_END] = 1, [SLOT_COUNT] = 2,
-    [SLOT_COUNT_REAL] = 2, [SLOT_ASYNC] = 2, [SLOT_FLOW] = 2,       [SLOT_ARG_INT] = 2,
+    [SLOT_COUNT_REAL] = 2, [SLOT_ASYNC] = 2,      [SLOT_FLOW] = 2,     [SLOT_ARG_INT] = 2,
     [SLOT_ARG_REAL] = 2,   [SLOT_ARG_TEXT] = 0,
 };
 

@@ -173,8 +173,8 @@ static int write_open_track(struct table_writer *writer, struct open_rows *rows,
     for (uint32_t i = 0; i < track->open_count && status == 0; i++) {
         const struct weave_span *span = &track->open[i];
         const uint64_t values[6] = {track->track, span->start, span->site, span->depth, 0, 0};
-        status = add_open_row(writer, rows, values,
-                              (struct slice){span->args.bytes, span->args.used});
+        status =
+            add_open_row(writer, rows, values, (struct slice){span->args.bytes, span->args.used});
     }
     return status;
 }

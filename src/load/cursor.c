@@ -162,8 +162,7 @@ static int fill_event(struct gait_cursor *cursor, const struct merge_row *row,
     event->category = site->category;
     event->name = site->name;
     if (event->kind == GAIT_KIND_MEMORY)
-        status = arg_list_set_integer(&cursor->args, "total",
-                                      (int64_t)number_at(row, ROLE_TOTAL));
+        status = arg_list_set_integer(&cursor->args, "total", (int64_t)number_at(row, ROLE_TOTAL));
     return status ? status : set_details(cursor, row, event);
 }
 

@@ -71,8 +71,7 @@ static int read_header(struct ring_view *view, const char *session)
         return status;
     if (view->header.magic != RING_FILE_MAGIC || view->header.version != RING_FILE_VERSION ||
         !is_session(&view->header, session))
-        return fail(GAIT_ERR_FORMAT, "'%s' is not the ring file of this shard",
-                    view->source.path);
+        return fail(GAIT_ERR_FORMAT, "'%s' is not the ring file of this shard", view->source.path);
     return 0;
 }
 
@@ -150,8 +149,7 @@ int ring_view_head(struct ring_view *view, uint64_t offset, struct ring_head *re
         region->capacity & (region->capacity - 1) || region->capacity > SLOTS_LIMIT ||
         region->region_bytes < sizeof(head) + region->capacity * sizeof(struct slot) ||
         head.next < head.slots_address)
-        return fail(GAIT_ERR_FORMAT, "the ring of track %" PRIu32 " makes no sense",
-                    region->track);
+        return fail(GAIT_ERR_FORMAT, "the ring of track %" PRIu32 " makes no sense", region->track);
     *ret_head = head;
     return 0;
 }

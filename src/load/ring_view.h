@@ -14,7 +14,7 @@
 struct ring_view {
     struct file_source source;
     struct ring_file_header header;
-    bool is_live; // its process is still there
+    bool is_live;  // its process is still there
     uint64_t next; // offset of the next region
 };
 

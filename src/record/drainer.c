@@ -14,14 +14,14 @@
 
 #include "base/fail.h"
 #include "base/os/os.h"
+#include "record/name_table.h"
 #include "record/preamble.h"
 #include "record/recorder.h"
-#include "record/name_table.h"
 
-#define FLUSH_NS UINT64_C(1000000000)    // nothing waits longer than this in a ring
-#define ANCHOR_NS UINT64_C(100000000)    // clocks need no closer anchors
-#define BATCH_BYTES (4u << 20)           // a batch is written when it has grown to this
-#define WORTH_A_VISIT 8u                 // a ring this part full goes along with a fuller one
+#define FLUSH_NS UINT64_C(1000000000) // nothing waits longer than this in a ring
+#define ANCHOR_NS UINT64_C(100000000) // clocks need no closer anchors
+#define BATCH_BYTES (4u << 20)        // a batch is written when it has grown to this
+#define WORTH_A_VISIT 8u              // a ring this part full goes along with a fuller one
 #define OWN_SPANS 64u
 
 struct drainer {
@@ -29,7 +29,7 @@ struct drainer {
     struct shard_writer *shard;
     struct table_writer *tables;
     struct weave *weave;
-    struct slot *copy; // overwrite: a stretch of ring, safe from its writer
+    struct slot *copy;           // overwrite: a stretch of ring, safe from its writer
     struct weave_track **tracks; // of the batch
     struct writer **members;
     uint32_t track_count, track_capacity;
@@ -67,8 +67,8 @@ static int put_anchor(struct drainer *drainer)
     struct ring_file_header *header = drainer->recorder->pool.header;
     struct clock_anchor anchor = clock_read_anchor();
     uint64_t next = header->anchor_count + 1;
-    header->anchors[next % 2] = (struct ring_anchor){anchor.tick, anchor.raw_ns, anchor.real_ns,
-                                                     anchor.error_ns};
+    header->anchors[next % 2] =
+        (struct ring_anchor){anchor.tick, anchor.raw_ns, anchor.real_ns, anchor.error_ns};
     __atomic_store_n(&header->anchor_count, next, __ATOMIC_RELEASE);
     drainer->last_anchor_ns = clock_raw_ns();
     return preamble_write_anchor(&anchor, drainer->tables);
@@ -376,9 +376,8 @@ static bool is_worth_a_visit(const struct writer *writer)
 
 static bool has_news(const struct writer *writer)
 {
-    uint64_t head = writer->policy == RING_OVERWRITE
-                        ? head_under_overwrite(writer)
-                        : writer_head(writer, writer->weave.position);
+    uint64_t head = writer->policy == RING_OVERWRITE ? head_under_overwrite(writer)
+                                                     : writer_head(writer, writer->weave.position);
     return head != writer->weave.position || writer->discarded.events ||
            __atomic_load_n(&writer->ring->lost, __ATOMIC_ACQUIRE) != writer->weave.lost;
 }
@@ -421,8 +420,7 @@ static void run_round(struct drainer *drainer, enum round_kind kind)
         status = put_own_spans(drainer);
     for (struct writer *writer = writers; writer && status == 0; writer = writer->next) {
         // the flight recorder keeps flying until somebody asks
-        bool is_kept =
-            writer->policy == RING_OVERWRITE && kind < ROUND_FLUSH && !writer->is_dead;
+        bool is_kept = writer->policy == RING_OVERWRITE && kind < ROUND_FLUSH && !writer->is_dead;
         if (has_news(writer) && !is_kept && (kind > ROUND_FULL_RINGS || is_worth_a_visit(writer)))
             status = add_to_batch(drainer, writer);
     }

@@ -7,8 +7,8 @@
 #include <string.h>
 
 #include "base/fail.h"
-#include "record/recorder.h"
 #include "record/name_table.h"
+#include "record/recorder.h"
 
 const char *gait_record_error(void)
 {

@@ -16,8 +16,8 @@
 #include "base/fail.h"
 #include "base/os/os.h"
 #include "record/drainer.h"
-#include "record/preamble.h"
 #include "record/name_table.h"
+#include "record/preamble.h"
 
 #define JOURNAL_WAIT_NS 1000000000
 #define INSIDE_TRIES 2000 // of 1 ms: longer than any wait for the drainer

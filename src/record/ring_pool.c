@@ -49,8 +49,8 @@ static uint8_t *map_file(struct ring_pool *pool, uint64_t bytes)
     // reserve first: a hole filled later on a full disk would be a SIGBUS
     if (pool->fd < 0 || os_reserve(pool->fd, pool->file_bytes, bytes))
         return NULL;
-    uint8_t *memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_POPULATE,
-                           pool->fd, (off_t)pool->file_bytes);
+    uint8_t *memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_POPULATE, pool->fd,
+                           (off_t)pool->file_bytes);
     return memory == MAP_FAILED ? NULL : memory;
 }
 

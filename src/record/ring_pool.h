@@ -23,10 +23,10 @@ struct ring_pool_segment {
 };
 
 struct ring_pool {
-    int fd;                // -1: no file, all memory is anonymous
-    char path[PATH_MAX];   // "" without a file
-    bool lost_on_kill;     // some memory is anonymous
-    uint64_t ring_slots;   // what a thread gets while there are few
+    int fd;              // -1: no file, all memory is anonymous
+    char path[PATH_MAX]; // "" without a file
+    bool lost_on_kill;   // some memory is anonymous
+    uint64_t ring_slots; // what a thread gets while there are few
     uint32_t live_count;
     uint64_t file_bytes, reserved_bytes;
     struct ring_file_header *header;

@@ -161,8 +161,8 @@ static void add_sync(struct writer *writer)
         at = (at + WRITER_SYNCS - 1) % WRITER_SYNCS;
         writer->sync_count--;
     }
-    writer->syncs[at] = (struct writer_sync){
-        writer->position, spans_begun(writer) + writer->points, open_spans(writer), clock_now()};
+    writer->syncs[at] = (struct writer_sync){writer->position, spans_begun(writer) + writer->points,
+                                             open_spans(writer), clock_now()};
     writer->sync_count++;
 }
 
@@ -296,8 +296,7 @@ void writer_lose(struct writer *writer)
 
 // --- spans ----------------------------------------------------------------------
 
-static void put_span(struct writer *writer, struct slot *slot, enum slot_class class,
-                     uint32_t site)
+static void put_span(struct writer *writer, struct slot *slot, enum slot_class class, uint32_t site)
 {
     uint64_t now = clock_now();
     slot->tick_low = (uint32_t)now;

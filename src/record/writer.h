@@ -35,13 +35,13 @@ struct writer {
     enum ring_policy policy;
 
     // --- the owner's
-    uint64_t granted_at;        // address up to which `position` has been counted
-    uint64_t position;          // of granted_at
+    uint64_t granted_at;          // address up to which `position` has been counted
+    uint64_t position;            // of granted_at
     uint64_t points, point_slots; // events that are no spans, and all slots that are no span's
-    uint64_t gaps;              // bit i: the open span at level i was dropped
-    uint64_t deep;              // dropped spans above level 63
+    uint64_t gaps;                // bit i: the open span at level i was dropped
+    uint64_t deep;                // dropped spans above level 63
     enum writer_step step;
-    uint32_t is_inside; // in the slow path; stop waits for it
+    uint32_t is_inside;        // in the slow path; stop waits for it
     struct writer_sync *syncs; // overwrite only; a queue
     uint32_t sync_first, sync_count;
     struct ring_head ringless;
