@@ -7,9 +7,9 @@
 
 struct event_filter {
     const struct run *run;
-    uint32_t kinds; // bits 1u << GAIT_KIND_…
+    uint32_t kinds;            // bits 1u << GAIT_KIND_…
     int64_t since_ns, last_ns; // both are within
-    uint8_t *wanted; // by track
+    uint8_t *wanted;           // by track
 };
 
 // NULL for `query` asks for everything but gait's own tracks.
