@@ -50,9 +50,10 @@ int weave_create(struct table_writer *writer, struct weave **ret_weave)
     weave->memory = malloc(columns * rows_max * sizeof(uint64_t));
     weave->args_of_row = malloc(rows_max * sizeof(uint32_t));
     weave->args_column = malloc(rows_max * sizeof(struct slice));
+    weave->stack = malloc((WEAVE_STACK_ROWS + 1) * sizeof(uint32_t));
     buffer_init(&weave->pieces, MAX_PIECES_BYTES);
     buffer_init(&weave->joined, MAX_PIECES_BYTES);
-    if (!weave->memory || !weave->args_of_row || !weave->args_column ||
+    if (!weave->memory || !weave->args_of_row || !weave->args_column || !weave->stack ||
         !buffer_reserve(&weave->pieces, sizeof(struct weave_piece))) {
         weave_destroy(weave);
         return fail(GAIT_ERR_MEMORY, "no memory to arrange records");
@@ -75,6 +76,7 @@ void weave_destroy(struct weave *weave)
     free(weave->memory);
     free(weave->args_of_row);
     free(weave->args_column);
+    free(weave->stack);
     buffer_finish(&weave->pieces);
     buffer_finish(&weave->joined);
     free(weave);
@@ -397,6 +399,8 @@ int weave_take(struct weave *weave, struct weave_track *track, const struct slot
         stop = until;
     // a flush is needed first when no more carried spans could end
     while (track->position < stop && weave->tables[WEAVE_SPAN].begin > 0) {
+        if (weave_take_spans(weave, track, slots, mask, stop))
+            continue;
         uint32_t count = slots_of(&slots[track->position & mask]);
         if (count == 0 || count > mask)
             return fail(GAIT_ERR_FORMAT, "slot %llu of track %u is no record",
