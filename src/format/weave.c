@@ -29,7 +29,6 @@ static void empty_rows(struct weave *weave)
     for (int i = 0; i < WEAVE_TABLE_COUNT; i++) {
         struct weave_rows *rows = &weave->tables[i];
         rows->begin = rows->end = i == WEAVE_SPAN ? WEAVE_HEADROOM : 0;
-        rows->first = UINT64_MAX;
         rows->last = rows->events = 0;
     }
     weave->has_args = false;
@@ -107,9 +106,8 @@ void weave_track_finish(struct weave_track *track)
 
 // --- one row each ---------------------------------------------------------
 
-static void note_times(struct weave_rows *rows, uint64_t first, uint64_t last)
+static void note_last(struct weave_rows *rows, uint64_t last)
 {
-    rows->first = first < rows->first ? first : rows->first;
     rows->last = last > rows->last ? last : rows->last;
 }
 
@@ -121,7 +119,7 @@ static void add_point(struct weave *weave, enum weave_table table, const uint64_
         rows->columns[c][rows->end] = values[c];
     }
     rows->end++;
-    note_times(rows, values[0], last);
+    note_last(rows, last);
 }
 
 static int grow_open(struct weave_track *track)
@@ -218,7 +216,7 @@ static void end_span(struct weave *weave, struct weave_track *track, uint64_t ti
         rows->columns[1][span->row] = duration;
     else
         end_carried(weave, span, duration);
-    note_times(rows, span->start, span->start + duration);
+    note_last(rows, span->start + duration);
 }
 
 static void end_step(struct weave *weave, struct weave_track *track, uint64_t tick)

@@ -26,7 +26,7 @@ enum weave_table {
 struct weave_rows {
     uint64_t *columns[WEAVE_MAX_COLUMNS];
     uint32_t begin, end; // rows lie in [begin, end)
-    uint64_t first, last;
+    uint64_t last;       // largest tick
     uint64_t events;
 };
 

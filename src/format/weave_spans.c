@@ -26,8 +26,7 @@ static uint32_t carried_spans(const struct weave_track *track)
     return carried;
 }
 
-static void load_stack(const struct weave *weave, const struct weave_track *track,
-                       uint32_t carried)
+static void load_stack(const struct weave *weave, const struct weave_track *track, uint32_t carried)
 {
     for (uint32_t i = carried; i < track->open_count; i++) {
         weave->stack[i] = (uint32_t)track->open[i].row;
@@ -76,12 +75,11 @@ uint64_t weave_take_spans(struct weave *weave, struct weave_track *track, const 
                           uint64_t mask, uint64_t until)
 {
     struct weave_rows *rows = &weave->tables[WEAVE_SPAN];
-    struct span_run run = {rows->columns[0], rows->columns[1],   rows->columns[2],
-                           rows->columns[3], weave->args_of_row, rows->end,
-                           track->open_count};
+    struct span_run run = {rows->columns[0],   rows->columns[1], rows->columns[2], rows->columns[3],
+                           weave->args_of_row, rows->end,        track->open_count};
     const uint32_t carried = carried_spans(track);
-    const uint32_t depth_max = track->open_capacity < WEAVE_STACK_ROWS ? track->open_capacity
-                                                                       : WEAVE_STACK_ROWS;
+    const uint32_t depth_max =
+        track->open_capacity < WEAVE_STACK_ROWS ? track->open_capacity : WEAVE_STACK_ROWS;
     uint64_t position = track->position;
     uint64_t last = 0;
 
@@ -103,8 +101,6 @@ uint64_t weave_take_spans(struct weave *weave, struct weave_track *track, const 
     if (position == track->position)
         return 0;
     store_stack(weave, track, &run, lowest);
-    if (rows->first == UINT64_MAX && run.rows > rows->end)
-        rows->first = run.start[rows->end];
     rows->last = last > rows->last ? last : rows->last;
     track->begun += run.rows - rows->end;
     rows->end = run.rows;
