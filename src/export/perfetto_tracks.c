@@ -13,7 +13,11 @@ enum track_descriptor {
     DESCRIPTOR_THREAD = 4,
     DESCRIPTOR_PARENT = 5,
     DESCRIPTOR_COUNTER = 8,
+    DESCRIPTOR_SIBLING_MERGE = 15,
 };
+// The viewer draws siblings of one name as one track, which is right for lanes
+// but not for two streams or gauges that somebody named alike.
+enum sibling_merge { SIBLING_MERGE_NONE = 2 };
 enum process_descriptor { PROCESS_PID = 1, PROCESS_NAME = 6 };
 enum thread_descriptor { THREAD_PID = 1, THREAD_TID = 2, THREAD_NAME = 5 };
 static void put_buffer(struct protobuf_writer *packet, uint32_t field, const struct buffer *text)
@@ -77,6 +81,7 @@ static int describe_track(struct perfetto_writer *perfetto, uint32_t track, uint
         protobuf_end(packet, thread);
     } else {
         put_buffer(packet, DESCRIPTOR_NAME, &perfetto->text);
+        protobuf_uint(packet, DESCRIPTOR_SIBLING_MERGE, SIBLING_MERGE_NONE);
     }
     return end_descriptor(perfetto, begun);
 }
@@ -89,7 +94,7 @@ static int describe_lane(struct perfetto_writer *perfetto, uint32_t track, enum 
     perfetto->text.used = 0;
     if (!status)
         status = process_table_name_track(&perfetto->processes, track, &perfetto->text);
-    // without a number: the viewer puts tracks of one name together
+    // without a number: lanes of one name are drawn together
     if (!status)
         status = lane_table_name(role, role == LANE_SPANS, &perfetto->text);
     if (status)
@@ -171,6 +176,7 @@ static int describe_gauge(struct perfetto_writer *perfetto, const struct gait_ev
         parent = perfetto->process_uuids[perfetto->processes.shards[event->track]];
     size_t begun = begin_descriptor(perfetto, uuid, parent);
     protobuf_string(&perfetto->packet, DESCRIPTOR_NAME, event->name, strlen(event->name));
+    protobuf_uint(&perfetto->packet, DESCRIPTOR_SIBLING_MERGE, SIBLING_MERGE_NONE);
     protobuf_end(&perfetto->packet, protobuf_begin(&perfetto->packet, DESCRIPTOR_COUNTER));
     return end_descriptor(perfetto, begun);
 }

@@ -181,25 +181,24 @@ static void intern_site(struct perfetto_writer *perfetto, const struct gait_even
     intern_name(packet, INTERNED_EVENT_NAME, iid, event->name);
 }
 
-// The number of a key, which is sent when it is new; 0: there are too many.
-static uint64_t key_iid(struct perfetto_writer *perfetto, const char *key, bool *ret_is_new)
+// The number of a key that was sent, else 0; `ret_text` is the copy it goes by,
+// NULL when there is no memory for one.
+static uint64_t key_iid(struct perfetto_writer *perfetto, const char *key, const char **ret_text)
 {
-    const char *text = intern_text(&perfetto->key_texts, slice_of(key));
-    uint64_t iid = text ? number_map_get(&perfetto->keys, (uintptr_t)text) : 0;
-    *ret_is_new = text && !iid;
-    if (!*ret_is_new)
-        return iid;
-    iid = perfetto->keys.count + 1;
-    return number_map_put(&perfetto->keys, (uintptr_t)text, iid) ? 0 : iid;
+    *ret_text = intern_text(&perfetto->key_texts, slice_of(key));
+    return *ret_text ? number_map_get(&perfetto->keys, (uintptr_t)*ret_text) : 0;
 }
 
+// A key that finds no room here goes out in full each time.
 static void intern_keys(struct perfetto_writer *perfetto, const struct gait_arg *args, size_t count)
 {
     for (size_t i = 0; i < count; i++) {
-        bool is_new;
-        uint64_t iid = key_iid(perfetto, args[i].key, &is_new);
-        if (iid && is_new)
-            intern_name(&perfetto->packet, INTERNED_KEY, iid, args[i].key);
+        const char *text;
+        uint64_t iid = perfetto->keys.count + 1;
+        if (key_iid(perfetto, args[i].key, &text) || !text)
+            continue;
+        if (!number_map_put(&perfetto->keys, (uintptr_t)text, iid))
+            intern_name(&perfetto->packet, INTERNED_KEY, iid, text);
     }
 }
 
@@ -222,8 +221,8 @@ static void put_args(struct perfetto_writer *perfetto, const struct gait_arg *ar
 {
     struct protobuf_writer *packet = &perfetto->packet;
     for (size_t i = 0; i < count; i++) {
-        bool is_new;
-        uint64_t iid = key_iid(perfetto, args[i].key, &is_new);
+        const char *text;
+        uint64_t iid = key_iid(perfetto, args[i].key, &text);
         size_t begun = protobuf_begin(packet, TRACK_EVENT_DEBUG_ANNOTATIONS);
         if (iid)
             protobuf_uint(packet, ANNOTATION_NAME_IID, iid);

@@ -16,7 +16,7 @@ struct event_frame {
     bool has_bytes;
     struct slice *bytes; // when has_bytes
     struct buffer text;  // what they point into
-    uint64_t *cells;    // memory of the columns, kept from frame to frame
+    uint64_t *cells;     // memory of the columns, kept from frame to frame
     size_t cell_capacity;
     size_t slice_capacity;
 };

@@ -46,8 +46,8 @@ static int take_free(struct frame_cache *cache, uint32_t *ret_slot)
     int status;
 
     if (!cache->first_free) {
-        status = array_reserve((void **)&cache->slots, &cache->slot_capacity,
-                               cache->slot_count + 1, shape);
+        status = array_reserve((void **)&cache->slots, &cache->slot_capacity, cache->slot_count + 1,
+                               shape);
         if (status)
             return status;
         slot = &cache->slots[cache->slot_count++];

@@ -21,7 +21,7 @@ enum frame_flag {
 
 struct frame_entry {
     uint64_t offset; // of the header: in the file, or in the salvaged bytes
-    uint64_t first, last;
+    uint64_t sequence, first, last;
     uint32_t rows, stored_bytes, track, events;
     uint16_t table;
     uint8_t flags;

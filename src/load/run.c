@@ -8,7 +8,9 @@
 #include "base/array.h"
 #include "base/fail.h"
 #include "load/directory.h"
+#include "load/event_table.h"
 #include "load/run_count.h"
+#include "load/salvage.h"
 
 // Texts of dictionaries and damage: a thousand ranks with 100,000 names each
 // still stay below.
@@ -58,10 +60,48 @@ static int know_tracks(struct run_shard *shard)
     uint32_t track;
     int status = 0;
 
-    for (size_t i = 0; !status && i < list->count; i++)
-        if (schema_table(list->entries[i].table) &&
-            schema_table(list->entries[i].table)->is_event && shard_has_frame(&shard->shard, i))
-            status = dictionary_track(&shard->dictionary, list->entries[i].track, &track);
+    for (size_t i = 0; !status && i < list->count; i++) {
+        if (!event_table_of(list->entries[i].table) || !shard_has_frame(&shard->shard, i))
+            continue;
+        status = dictionary_track(&shard->dictionary, list->entries[i].track, &track);
+        if (status == GAIT_ERR_FORMAT)
+            status = shard_reject(&shard->shard, i, fail_text());
+        if (status == GAIT_ERR_FORMAT)
+            status = 0;
+    }
+    return status;
+}
+
+// A file without its trailer lacks what its process recorded last, unless
+// damage up to the end of the file says so already.
+static int note_open_end(struct run *run, const struct shard *shard)
+{
+    struct damage_range range = {.path = shard->source.path,
+                                 .offset = shard->source.bytes,
+                                 .what =
+                                     "the file was not closed: what was recorded last is missing"};
+    const struct damage_range *last;
+
+    if (shard->list.has_trailer || shard->is_whole || shard->is_live)
+        return 0;
+    last = run->damage.count ? &run->damage.ranges[run->damage.count - 1] : NULL;
+    if (last && last->path == range.path && last->offset + last->bytes == range.offset)
+        return 0;
+    return damage_add(&run->damage, &range);
+}
+
+static int find_open(struct run *run, struct run_shard *shard)
+{
+    struct last_source source = {.shard = &shard->shard,
+                                 .schema = &shard->dictionary.schema,
+                                 .rows = &run->rows,
+                                 .arena = &run->arena};
+    struct last_state state = {0};
+    int status = last_state_load(&state, &source);
+
+    if (!status)
+        status = open_events_load(&shard->open, &state, &shard->dictionary, &source);
+    last_state_finish(&state);
     return status;
 }
 
@@ -75,8 +115,7 @@ static int load_shard(struct run *run, struct run_shard *shard)
     if (!status)
         status = know_tracks(shard);
     if (!status)
-        status = open_events_load(&shard->open, &shard->shard, &shard->dictionary, &run->rows,
-                                  &run->arena);
+        status = find_open(run, shard);
     return status;
 }
 
@@ -101,8 +140,12 @@ static int add_shard(struct run *run, const char *path, struct slice bytes)
         return fail(GAIT_ERR_MEMORY, "no memory to open '%s'", path);
     status = bytes.bytes ? shard_open_memory(&shard->shard, &run->damage, bytes)
                          : shard_open(&shard->shard, &run->pool, &run->damage, path);
+    if (!status)
+        status = salvage_shard(&shard->shard, &run->rows, &run->arena);
     if (!status && shard->shard.source.bytes <= VERIFY_AT_OPEN_BYTES)
         status = shard_verify(&shard->shard);
+    if (!status)
+        status = note_open_end(run, &shard->shard);
     if (!status)
         status = load_shard(run, shard);
     if (!status)

@@ -18,6 +18,7 @@ struct shard {
     struct damage *damage;  // borrowed
     struct buffer salvaged; // frames made from the ring file
     bool is_whole;          // made whole from the ring file: reads as if closed
+    bool is_live;           // its process is still recording
     bool is_verified;       // every payload hash was looked at
     bool has_changed;       // a frame turned bad since somebody counted
 };

@@ -77,6 +77,18 @@ TEST("lanes: spans of no length follow one another and may lie at their parent's
     lanes_finish(&lanes);
 }
 
+TEST("lanes: a span that comes too late does not start before the end of another")
+{
+    struct lanes lanes;
+    struct log log = {0};
+    lanes_init(&lanes, false);
+    is_u64(place(&lanes, &log, (struct lane_span){0, 100, 0}), 0);
+    is_u64(place(&lanes, &log, (struct lane_span){20, 30, 1}), 0);
+    is_u64(place(&lanes, &log, (struct lane_span){40, 200, 1}), 1);
+    is_u64(place(&lanes, &log, (struct lane_span){25, 26, 1}), 2); // 20 to 30 was told
+    lanes_finish(&lanes);
+}
+
 TEST("lanes: an open span holds all that starts after it and has no end")
 {
     struct lanes lanes;
