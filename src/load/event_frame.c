@@ -216,18 +216,26 @@ static void convert_times(struct event_frame *frame, const struct clock_map *map
     }
 }
 
+// Nearly all ids stand on the first page of the map.
+static void number_ids(uint64_t *ids, size_t rows, const struct id_map *map, uint32_t lost)
+{
+    const uint32_t *page = map->pages ? map->pages[0] : NULL;
+
+    for (size_t i = 0; i < rows; i++) {
+        uint32_t number =
+            page && ids[i] < ID_MAP_PAGE ? page[ids[i]] : id_map_get(map, ids[i]);
+
+        ids[i] = number ? number - 1 : ids[i] ? lost : 0;
+    }
+}
+
 static void number_sites(struct event_frame *frame, const struct dictionary *dictionary)
 {
-    uint64_t *sites = frame->numbers[ROLE_SITE];
+    const struct id_map *map =
+        frame->table->site_is_stack ? &dictionary->stacks : &dictionary->sites;
 
-    if (!sites)
-        return;
-    if (frame->table->site_is_stack)
-        for (size_t i = 0; i < frame->rows; i++)
-            sites[i] = dictionary_stack(dictionary, sites[i]);
-    else
-        for (size_t i = 0; i < frame->rows; i++)
-            sites[i] = dictionary_site(dictionary, sites[i]);
+    if (frame->numbers[ROLE_SITE])
+        number_ids(frame->numbers[ROLE_SITE], frame->rows, map, dictionary->lost_site);
 }
 
 static int decode(struct event_frame *frame, struct event_decoder *decoder,

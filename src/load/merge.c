@@ -87,15 +87,37 @@ static void pop(struct merge *merge)
         sift_down(merge);
 }
 
-static int get_frame(struct merge *merge, uint32_t number, struct event_frame **ret_frame)
+static int fetch_frame(struct merge *merge, uint32_t number, struct event_frame **ret_frame)
 {
     struct merge_stream *stream = &merge->streams[number];
     struct event_ask ask = {.shard = merge->run->shards[stream->shard],
                             .tracks = &merge->run->tracks,
                             .frame = stream->frame,
                             .roles = ROLE_ALL};
+    int status;
 
-    return frame_cache_get(&merge->cache, number, &stream->slot, &ask, ret_frame);
+    merge->held = OPEN_STREAM;
+    status = frame_cache_get(&merge->cache, number, &stream->slot, &ask, ret_frame);
+    if (!status) {
+        merge->held = number;
+        merge->held_frame = *ret_frame;
+    }
+    return status;
+}
+
+// Mostly the next row stands in the frame that the last one came from.
+static inline int get_frame(struct merge *merge, uint32_t number, struct event_frame **ret_frame)
+{
+    if (number != merge->held)
+        return fetch_frame(merge, number, ret_frame);
+    *ret_frame = merge->held_frame;
+    return 0;
+}
+
+static void release_frame(struct merge *merge, uint32_t number)
+{
+    frame_cache_release(&merge->cache, number, merge->streams[number].slot);
+    merge->held = OPEN_STREAM;
 }
 
 static struct merge_item item_of(const struct merge *merge, const struct event_frame *frame,
@@ -127,7 +149,7 @@ static int begin_stream(struct merge *merge)
     if (status)
         return status == GAIT_ERR_FORMAT ? 0 : status;
     if (!frame->rows) {
-        frame_cache_release(&merge->cache, number, merge->streams[number].slot);
+        release_frame(merge, number);
         return 0;
     }
     item = item_of(merge, frame, number);
@@ -156,7 +178,7 @@ static int advance(struct merge *merge)
     if (status)
         return status;
     if (++stream->row >= frame->rows) {
-        frame_cache_release(&merge->cache, number, stream->slot);
+        release_frame(merge, number);
         pop(merge);
         return 0;
     }
@@ -283,7 +305,7 @@ int merge_open(struct merge *merge, struct run *run, const struct merge_choice *
 {
     int status;
 
-    *merge = (struct merge){.run = run};
+    *merge = (struct merge){.run = run, .held = OPEN_STREAM};
     status = frame_cache_init(&merge->cache);
     for (uint32_t i = 0; !status && i < run->shard_count; i++) {
         status = add_streams(merge, i, choice);
@@ -317,6 +339,7 @@ int merge_open_at(struct merge *merge, const struct merge *other)
     *merge = *other;
     merge->streams = NULL;
     merge->heap = NULL;
+    merge->held = OPEN_STREAM;
     merge->stream_capacity = merge->stream_count;
     merge->heap_capacity = merge->heap_count;
     status = frame_cache_init(&merge->cache);
