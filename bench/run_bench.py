@@ -60,7 +60,7 @@ class Row:
     def __str__(self):
         name, value, ratio, target = self.cells
         met = {None: "", True: "yes", False: "NO"}[self.met]
-        return f"{name:<37.37}{value:>13}{ratio:>9}{target:>14}{met:>5}".rstrip()
+        return f"{name:<36.36}{value:>13}{ratio:>10}{target:>14}{met:>5}".rstrip()
 
 
 class Bench:
@@ -354,7 +354,7 @@ def run(bench, arguments):
     result, missed = {"machine": machine(), "quick": arguments.quick}, []
     about = result["machine"]
     print(f"{about['processor']}, {about['processors']} processors, load {about['load']:.1f}")
-    print(f"{'':<37}{'figure':>13}{'floor':>9}{'target':>14}{'met':>5}")
+    print(f"{'':<36}{'figure':>13}{'floor':>10}{'target':>14}{'met':>5}")
     for name, table in tables.items():
         result[name], failed = show(table)
         missed += failed
