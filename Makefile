@@ -55,7 +55,8 @@ bench-peers:
 
 golden: build
 	@tools/setup test
-	@GAIT_GOLDEN=write $(BIN)/python -m pytest -q tests/cli
+	@$(BUILD)/tests/golden/make_golden tests/golden/v1
+	@GAIT_GOLDEN=write $(BIN)/python -m pytest -q tests/cli tests/python/test_decoder.py
 	@git --no-pager diff --stat -- tests/golden
 
 docs: build

@@ -102,7 +102,7 @@ static int write_rows(struct weave *weave, enum weave_table table, uint32_t trac
     int status = 0;
     if (count == 0)
         return 0;
-    if (table != WEAVE_ASYNC)
+    if (table == WEAVE_SPAN || table == WEAVE_STEP)
         rows->events = count;
     struct table_about about = {rows->first, rows->last, (uint32_t)rows->events};
     table_begin(weave->writer, shape->table, track, count);
@@ -173,8 +173,8 @@ static int write_open_track(struct table_writer *writer, struct open_rows *rows,
     for (uint32_t i = 0; i < track->open_count && status == 0; i++) {
         const struct weave_span *span = &track->open[i];
         const uint64_t values[6] = {track->track, span->start, span->site, span->depth, 0, 0};
-        status = add_open_row(writer, rows, values,
-                              (struct slice){span->args.bytes, span->args.used});
+        status =
+            add_open_row(writer, rows, values, (struct slice){span->args.bytes, span->args.used});
     }
     return status;
 }

@@ -9,7 +9,7 @@
 
 #include <gait/error.h>
 
-struct clock_anchor {
+struct clock_point {
     uint64_t tick;
     int64_t raw_ns, real_ns;
 };
@@ -25,13 +25,13 @@ struct clock_segment {
 
 // All zero is a map whose ticks already are nanoseconds.
 struct clock_map {
-    struct clock_anchor *anchors; // in file order, until clock_map_build()
+    struct clock_point *anchors; // in file order, until clock_map_build()
     size_t anchor_count, anchor_capacity;
     struct clock_segment *segments; // in order of tick
     size_t segment_count;
 };
 
-GAIT_CHECK int clock_map_add(struct clock_map *map, const struct clock_anchor *anchor);
+GAIT_CHECK int clock_map_add(struct clock_map *map, const struct clock_point *anchor);
 
 // Makes the map from the anchors added. `tick_hz` (0: not known) serves when
 // one anchor is all there is.

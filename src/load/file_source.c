@@ -44,8 +44,10 @@ static void leave_pool(struct file_source *source)
 static void enter_pool(struct file_source *source)
 {
     struct file_pool *pool = source->pool;
-    struct file_source *evicted = pool->open[pool->next];
+    struct file_source *evicted = pool ? pool->open[pool->next] : NULL;
 
+    if (!pool)
+        return;
     if (evicted)
         leave_pool(evicted);
     pool->open[pool->next] = source;
@@ -128,8 +130,7 @@ static int read_fully(struct file_source *source, uint64_t offset, uint8_t *out,
     size_t done = 0;
 
     while (done < count) {
-        ssize_t got =
-            pread(source->descriptor, out + done, count - done, (off_t)(offset + done));
+        ssize_t got = pread(source->descriptor, out + done, count - done, (off_t)(offset + done));
 
         if (got < 0 && errno == EINTR)
             continue;

@@ -32,7 +32,8 @@ struct file_source {
 };
 
 // Opens a regular file; anything else is refused in one sentence. `path` must
-// outlive the source, and the source must not move.
+// outlive the source, and the source must not move. Without a pool the file
+// stays open until it is closed.
 GAIT_CHECK int file_source_open(struct file_source *source, struct file_pool *pool,
                                 const char *path);
 

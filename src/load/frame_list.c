@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Which frames stand in a file, by hopping from header to header. The index
-// chain (frame_index.c) is the quicker way for files of very many frames; both
+// chain (index_chain.c) is the quicker way for files of very many frames; both
 // must give the same list.
 #include "load/frame_list.h"
 
@@ -11,7 +11,7 @@
 
 #include "base/array.h"
 #include "base/fail.h"
-#include "load/frame_index.h"
+#include "load/index_chain.h"
 
 #define WINDOW_BYTES 4096        // read at a hop: small frames stand many in it
 #define SEARCH_BYTES (1u << 20)  // read at a time while searching for a header
@@ -31,13 +31,13 @@ struct hop {
 int frame_list_add(struct frame_list *list, const struct frame_header *header, uint64_t offset)
 {
     struct array_shape shape = {sizeof(*list->entries), FRAME_LIMIT};
-    int status =
-        array_reserve((void **)&list->entries, &list->capacity, list->count + 1, shape);
+    int status = array_reserve((void **)&list->entries, &list->capacity, list->count + 1, shape);
 
     if (status)
         return status;
     list->entries[list->count++] = (struct frame_entry){
         .offset = offset,
+        .sequence = header->sequence,
         .first = header->first,
         .last = header->last,
         .rows = header->rows,
@@ -51,10 +51,10 @@ int frame_list_add(struct frame_list *list, const struct frame_header *header, u
 
 bool frame_entry_matches(const struct frame_entry *entry, const struct frame_header *header)
 {
-    return entry->table == header->table && entry->rows == header->rows &&
-           entry->stored_bytes == header->stored_bytes && entry->track == header->track &&
-           entry->events == header->events && entry->first == header->first &&
-           entry->last == header->last;
+    return entry->sequence == header->sequence && entry->table == header->table &&
+           entry->rows == header->rows && entry->stored_bytes == header->stored_bytes &&
+           entry->track == header->track && entry->events == header->events &&
+           entry->first == header->first && entry->last == header->last;
 }
 
 void frame_list_finish(struct frame_list *list)
@@ -219,7 +219,7 @@ int frame_list_hop(struct frame_list *list, struct file_source *source, struct d
 
 int frame_list_load(struct frame_list *list, struct file_source *source, struct damage *damage)
 {
-    int status = frame_index_load(list, source);
+    int status = index_chain_load(list, source);
 
     if (status != GAIT_ERR_FORMAT && status != GAIT_ERR_IO)
         return status;

@@ -16,11 +16,12 @@ enum frame_flag {
     FRAME_IS_BAD = 1,      // its payload or content turned out to be damaged
     FRAME_IS_SALVAGED = 2, // stands in memory, made from the ring file
     FRAME_IS_REPLACED = 4, // a salvaged frame holds its rows
+    FRAME_IS_NOTED = 8,    // a part of it is damaged; the rest is served
 };
 
 struct frame_entry {
     uint64_t offset; // of the header: in the file, or in the salvaged bytes
-    uint64_t first, last;
+    uint64_t sequence, first, last;
     uint32_t rows, stored_bytes, track, events;
     uint16_t table;
     uint8_t flags;

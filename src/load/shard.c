@@ -84,23 +84,43 @@ void shard_close(struct shard *shard)
     buffer_finish(&shard->salvaged);
 }
 
-int shard_reject(struct shard *shard, size_t index, const char *what)
+static int note(struct shard *shard, size_t index, const char *what)
 {
-    struct frame_entry *entry = &shard->list.entries[index];
+    const struct frame_entry *entry = &shard->list.entries[index];
     struct damage_range range = {.path = shard->source.path,
                                  .offset = entry->offset,
                                  .bytes = FRAME_HEADER_BYTES + (uint64_t)entry->stored_bytes,
                                  .what = what};
+
+    return damage_add(shard->damage, &range);
+}
+
+int shard_reject(struct shard *shard, size_t index, const char *what)
+{
+    struct frame_entry *entry = &shard->list.entries[index];
     int status;
 
     if (entry->flags & FRAME_IS_BAD)
         return GAIT_ERR_FORMAT;
-    status = damage_add(shard->damage, &range);
+    status = note(shard, index, what);
     if (status)
         return status;
     entry->flags |= FRAME_IS_BAD;
     shard->has_changed = true;
     return GAIT_ERR_FORMAT;
+}
+
+int shard_note(struct shard *shard, size_t index, const char *what)
+{
+    struct frame_entry *entry = &shard->list.entries[index];
+    int status;
+
+    if (entry->flags & FRAME_IS_NOTED)
+        return 0;
+    status = note(shard, index, what);
+    if (!status)
+        entry->flags |= FRAME_IS_NOTED;
+    return status;
 }
 
 static int read_bytes(struct shard *shard, const struct frame_entry *entry, struct buffer *payload)

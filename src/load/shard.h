@@ -15,11 +15,12 @@
 struct shard {
     struct file_source source;
     struct frame_list list;
-    struct damage *damage;   // borrowed
-    struct buffer salvaged;  // frames made from the ring file
-    bool is_verified;        // every payload hash was looked at
-    bool has_changed;        // a frame turned bad since somebody counted
-    bool ends_open;          // no trailer, and nobody to complete it
+    struct damage *damage;  // borrowed
+    struct buffer salvaged; // frames made from the ring file
+    bool is_whole;          // made whole from the ring file: reads as if closed
+    bool is_live;           // its process is still recording
+    bool is_verified;       // every payload hash was looked at
+    bool has_changed;       // a frame turned bad since somebody counted
 };
 
 // Opens the file at `path` and lists its frames. The shard must not move.
@@ -37,6 +38,10 @@ GAIT_CHECK int shard_read(struct shard *shard, size_t index, struct buffer *payl
 // Notes that frame `index` is damaged in a way that only its reader could see,
 // and returns GAIT_ERR_FORMAT (or what went wrong in noting it).
 int shard_reject(struct shard *shard, size_t index, const char *what);
+
+// Notes, once, that something within frame `index` cannot be served while the
+// rest can.
+GAIT_CHECK int shard_note(struct shard *shard, size_t index, const char *what);
 
 // Reads all payloads that were not read yet, so that damage is complete.
 GAIT_CHECK int shard_verify(struct shard *shard);

@@ -49,12 +49,15 @@ static int grow(struct site_table *table)
     return 0;
 }
 
-int site_table_init(struct site_table *table)
+int site_table_init(struct site_table *table, struct intern *texts)
 {
-    struct gait_site_info anonymous = {.category = "", .name = "", .file = ""};
+    const char *empty = intern_text(texts, slice_of(""));
+    struct gait_site_info anonymous = {.category = empty, .name = empty, .file = empty};
     uint32_t number;
 
     *table = (struct site_table){0};
+    if (!empty)
+        return GAIT_ERR_MEMORY;
     return site_table_number(table, &anonymous, &number);
 }
 

@@ -6,6 +6,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/intern.h"
+
 #include <gait/trace.h>
 
 struct site_table {
@@ -15,7 +17,7 @@ struct site_table {
     size_t slot_count;
 };
 
-GAIT_CHECK int site_table_init(struct site_table *table);
+GAIT_CHECK int site_table_init(struct site_table *table, struct intern *texts);
 void site_table_finish(struct site_table *table); // takes NULL and a zeroed struct
 
 // The number of that site. Its texts must come from one intern: they are

@@ -2,7 +2,7 @@
 // Frames from the index chain. The chain is walked from its end, so the parts
 // are put into the list back to front; then every entry must touch the next
 // one, which leaves no room for a lie about offsets.
-#include "load/frame_index.h"
+#include "load/index_chain.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -84,8 +84,8 @@ static int read_columns(struct chain *chain, const struct frame_header *header)
     int status = table_view_init(&view, header, chain->payload.bytes);
 
     if (!status)
-        status = array_reserve((void **)&chain->columns, &chain->column_capacity,
-                               rows * COLUMNS, shape);
+        status =
+            array_reserve((void **)&chain->columns, &chain->column_capacity, rows * COLUMNS, shape);
     for (uint16_t column = 0; !status && column < COLUMNS; column++)
         status = table_read(&chain->reader, &view, column, chain->columns + column * rows);
     return status;
@@ -103,8 +103,10 @@ static int fill_entry(struct chain *chain, size_t row, size_t rows)
         offset + FRAME_HEADER_BYTES + stored != chain->end)
         return fail(GAIT_ERR_FORMAT, "the index does not fit the file");
     chain->end = offset;
-    chain->entries[--chain->left] = (struct frame_entry){
+    chain->left--;
+    chain->entries[chain->left] = (struct frame_entry){
         .offset = offset,
+        .sequence = chain->left,
         .first = at[FIRST * rows],
         .last = at[LAST * rows],
         .rows = (uint32_t)at[ROWS * rows],
@@ -154,8 +156,10 @@ static int start_chain(struct chain *chain)
     if (!chain->entries)
         return fail(GAIT_ERR_MEMORY, "no memory for %zu frames", chain->total);
     chain->end = chain->offset;
-    chain->entries[--chain->left] = (struct frame_entry){
+    chain->left--;
+    chain->entries[chain->left] = (struct frame_entry){
         .offset = chain->offset,
+        .sequence = header.sequence,
         .first = header.first,
         .last = header.last,
         .rows = header.rows,
@@ -167,7 +171,7 @@ static int start_chain(struct chain *chain)
     return 0;
 }
 
-int frame_index_load(struct frame_list *list, struct file_source *source)
+int index_chain_load(struct frame_list *list, struct file_source *source)
 {
     struct chain chain = {.source = source};
     int status = table_reader_init(&chain.reader);

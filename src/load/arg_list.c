@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: Apache-2.0
+// The arguments of one event. Texts are copied, for the 0 behind them, and
+// found again by their offset once the last one stands.
+#include "load/arg_list.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/array.h"
+#include "format/args.h"
+
+#define ARG_LIMIT (32u << 20) // an argument takes two bytes or more of a 64 MiB column
+
+void arg_list_init(struct arg_list *list)
+{
+    *list = (struct arg_list){0};
+    buffer_init(&list->text, (size_t)FRAME_MAX_RAW * 2);
+}
+
+void arg_list_finish(struct arg_list *list)
+{
+    if (!list)
+        return;
+    free(list->args);
+    buffer_finish(&list->text);
+    *list = (struct arg_list){0};
+}
+
+static int add_item(struct arg_list *list, const struct args_item *item,
+                    const struct dictionary *dictionary)
+{
+    struct array_shape shape = {sizeof(*list->args), ARG_LIMIT};
+    struct gait_arg *arg;
+    int status = array_reserve((void **)&list->args, &list->capacity, list->count + 1, shape);
+
+    if (status)
+        return status;
+    arg = &list->args[list->count];
+    *arg = (struct gait_arg){.key = dictionary_text(dictionary, item->key),
+                             .kind = (enum gait_arg_kind)item->kind,
+                             .integer = item->integer,
+                             .real = item->real};
+    if (item->kind == ARGS_TEXT || item->kind == ARGS_RAW) {
+        arg->text_bytes = item->text.count;
+        status = buffer_append(&list->text, item->text.bytes, item->text.count);
+        if (!status)
+            status = buffer_append(&list->text, "", 1);
+    }
+    list->count += !status;
+    return status;
+}
+
+static void point_at_texts(struct arg_list *list)
+{
+    size_t at = 0;
+
+    for (size_t i = 0; i < list->count; i++) {
+        struct gait_arg *arg = &list->args[i];
+
+        if (arg->kind != GAIT_ARG_TEXT && arg->kind != GAIT_ARG_RAW)
+            continue;
+        arg->text = (const char *)list->text.bytes + at;
+        at += arg->text_bytes + 1;
+    }
+}
+
+int arg_list_unpack(struct arg_list *list, struct slice packed, const struct dictionary *dictionary)
+{
+    struct args_item item;
+    int got = 0;
+
+    list->count = 0;
+    list->text.used = 0;
+    while (packed.count && (got = args_next(&packed, &item)) == 1) {
+        got = add_item(list, &item, dictionary);
+        if (got)
+            break;
+    }
+    point_at_texts(list);
+    return got < 0 ? got : 0;
+}
+
+int arg_list_set_integer(struct arg_list *list, const char *key, int64_t value)
+{
+    struct array_shape shape = {sizeof(*list->args), ARG_LIMIT};
+    int status = array_reserve((void **)&list->args, &list->capacity, 1, shape);
+
+    if (status)
+        return status;
+    list->args[0] = (struct gait_arg){.key = key, .kind = GAIT_ARG_INT, .integer = value};
+    list->count = 1;
+    return 0;
+}

@@ -1,0 +1,256 @@
+// SPDX-License-Identifier: Apache-2.0
+// A run: opens its shards, one after another, and counts what they hold.
+#include "load/run.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/array.h"
+#include "base/fail.h"
+#include "load/directory.h"
+#include "load/event_table.h"
+#include "load/run_count.h"
+#include "load/salvage.h"
+
+// Texts of dictionaries and damage: a thousand ranks with 100,000 names each
+// still stay below.
+#define ARENA_LIMIT ((size_t)4 << 30)
+#define SHARD_LIMIT 1048576
+
+// Hashing reads everything: 256 MiB take some 60 ms when they are cached. What
+// is larger waits until somebody asks for the damage.
+#define VERIFY_AT_OPEN_BYTES (256u << 20)
+
+static int begin_run(struct run *run)
+{
+    memset(run, 0, sizeof(*run));
+    arena_init(&run->arena, ARENA_LIMIT);
+    intern_init(&run->texts, &run->arena);
+    damage_init(&run->damage, &run->arena);
+    return row_reader_init(&run->rows);
+}
+
+static void close_shard(struct run_shard *shard)
+{
+    shard_close(&shard->shard);
+    dictionary_finish(&shard->dictionary);
+    open_events_finish(&shard->open);
+    free(shard);
+}
+
+void run_close(struct run *run)
+{
+    if (!run)
+        return;
+    for (uint32_t i = 0; i < run->shard_count; i++)
+        close_shard(run->shards[i]);
+    free(run->shards);
+    row_reader_finish(&run->rows);
+    site_table_finish(&run->sites);
+    track_table_finish(&run->tracks);
+    damage_finish(&run->damage);
+    intern_finish(&run->texts);
+    arena_finish(&run->arena);
+}
+
+// Every track that frames name is known from here on, described or not.
+static int know_tracks(struct run_shard *shard)
+{
+    const struct frame_list *list = &shard->shard.list;
+    uint32_t track;
+    int status = 0;
+
+    for (size_t i = 0; !status && i < list->count; i++) {
+        if (!event_table_of(list->entries[i].table) || !shard_has_frame(&shard->shard, i))
+            continue;
+        status = dictionary_track(&shard->dictionary, list->entries[i].track, &track);
+        if (status == GAIT_ERR_FORMAT)
+            status = shard_reject(&shard->shard, i, fail_text());
+        if (status == GAIT_ERR_FORMAT)
+            status = 0;
+    }
+    return status;
+}
+
+// A file without its trailer lacks what its process recorded last, unless
+// damage up to the end of the file says so already.
+static int note_open_end(struct run *run, const struct shard *shard)
+{
+    struct damage_range range = {.path = shard->source.path,
+                                 .offset = shard->source.bytes,
+                                 .what =
+                                     "the file was not closed: what was recorded last is missing"};
+    const struct damage_range *last;
+
+    if (shard->list.has_trailer || shard->is_whole || shard->is_live)
+        return 0;
+    last = run->damage.count ? &run->damage.ranges[run->damage.count - 1] : NULL;
+    if (last && last->path == range.path && last->offset + last->bytes == range.offset)
+        return 0;
+    return damage_add(&run->damage, &range);
+}
+
+static int find_open(struct run *run, struct run_shard *shard)
+{
+    struct last_source source = {.shard = &shard->shard,
+                                 .schema = &shard->dictionary.schema,
+                                 .rows = &run->rows,
+                                 .arena = &run->arena};
+    struct last_state state = {0};
+    int status = last_state_load(&state, &source);
+
+    if (!status)
+        status = open_events_load(&shard->open, &state, &shard->dictionary, &source);
+    last_state_finish(&state);
+    return status;
+}
+
+static int load_shard(struct run *run, struct run_shard *shard)
+{
+    int status;
+
+    shard->dictionary.home = (struct dictionary_home){&run->texts, &run->sites, &run->tracks};
+    shard->dictionary.shard = run->shard_count;
+    status = dictionary_load(&shard->dictionary, &shard->shard, &run->rows);
+    if (!status)
+        status = know_tracks(shard);
+    if (!status)
+        status = find_open(run, shard);
+    return status;
+}
+
+static int keep_shard(struct run *run, struct run_shard *shard)
+{
+    struct array_shape shape = {sizeof(*run->shards), SHARD_LIMIT};
+    size_t capacity = run->shard_count; // grows one by one: opening a file is dearer
+    int status = array_reserve((void **)&run->shards, &capacity, run->shard_count + 1, shape);
+
+    if (!status)
+        run->shards[run->shard_count++] = shard;
+    return status;
+}
+
+// Opens the shard at `path` (kept in the arena), or the one in `bytes`.
+static int add_shard(struct run *run, const char *path, struct slice bytes)
+{
+    struct run_shard *shard = calloc(1, sizeof(*shard));
+    int status;
+
+    if (!shard)
+        return fail(GAIT_ERR_MEMORY, "no memory to open '%s'", path);
+    status = bytes.bytes ? shard_open_memory(&shard->shard, &run->damage, bytes)
+                         : shard_open(&shard->shard, &run->pool, &run->damage, path);
+    if (!status)
+        status = salvage_shard(&shard->shard, &run->rows, &run->arena);
+    if (!status && shard->shard.source.bytes <= VERIFY_AT_OPEN_BYTES)
+        status = shard_verify(&shard->shard);
+    if (!status)
+        status = note_open_end(run, &shard->shard);
+    if (!status)
+        status = load_shard(run, shard);
+    if (!status)
+        status = keep_shard(run, shard);
+    if (status)
+        close_shard(shard);
+    return status;
+}
+
+// A file among others that cannot be read is damage of the run.
+static int note_unreadable(struct run *run, const char *path)
+{
+    struct damage_range range = {.path = path, .what = fail_text()};
+
+    return damage_add(&run->damage, &range);
+}
+
+static int add_files(struct run *run, const struct directory *files)
+{
+    int status = 0;
+    int first_status = 0;
+
+    for (size_t i = 0; i < files->count; i++) {
+        status = add_shard(run, files->paths[i], (struct slice){0});
+        if (status == GAIT_ERR_MEMORY)
+            return status;
+        if (status && !first_status)
+            first_status = status;
+        if (status && note_unreadable(run, files->paths[i]))
+            return GAIT_ERR_MEMORY;
+    }
+    if (run->shard_count || !first_status)
+        return 0;
+    return fail(first_status, "none of the %zu files can be read: %s", files->count,
+                run->damage.ranges[0].what);
+}
+
+static int open_path(struct run *run, const char *path)
+{
+    struct directory files = {0};
+    int status = directory_list(&files, &run->arena, path, ".gait");
+    const char *own;
+
+    if (!status && files.is_directory && !files.count)
+        status = fail(GAIT_ERR_MISSING, "'%s' holds no *.gait file", path);
+    else if (!status && files.is_directory)
+        status = add_files(run, &files);
+    else if (!status) {
+        own = arena_text(&run->arena, path, strlen(path));
+        status = own ? add_shard(run, own, (struct slice){0}) : GAIT_ERR_MEMORY;
+    }
+    directory_finish(&files);
+    return status;
+}
+
+static int finish_open(struct run *run, int status)
+{
+    if (!status)
+        status = run_count(run);
+    if (status) {
+        run_close(run);
+        return status;
+    }
+    fail_clear();
+    return 0;
+}
+
+int run_open(struct run *run, const char *path)
+{
+    int status = begin_run(run);
+
+    if (!status)
+        status = site_table_init(&run->sites, &run->texts);
+    if (!status)
+        status = open_path(run, path);
+    return finish_open(run, status);
+}
+
+int run_open_memory(struct run *run, struct slice bytes)
+{
+    int status = begin_run(run);
+
+    if (!status)
+        status = site_table_init(&run->sites, &run->texts);
+    if (!status)
+        status = add_shard(run, "memory", bytes);
+    return finish_open(run, status);
+}
+
+int run_verify(struct run *run)
+{
+    int status = 0;
+
+    for (uint32_t i = 0; !status && i < run->shard_count; i++)
+        status = shard_verify(&run->shards[i]->shard);
+    return status;
+}
+
+int run_recount(struct run *run)
+{
+    bool has_changed = false;
+
+    for (uint32_t i = 0; i < run->shard_count; i++) {
+        has_changed = has_changed || run->shards[i]->shard.has_changed;
+        run->shards[i]->shard.has_changed = false;
+    }
+    return has_changed ? run_count(run) : 0;
+}

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+// A run: all shards of a directory (or one shard alone), with the sites and
+// tracks they share.
+#ifndef GAIT_LOAD_RUN_H
+#define GAIT_LOAD_RUN_H
+
+#include "base/arena.h"
+#include "base/intern.h"
+#include "load/damage.h"
+#include "load/dictionary.h"
+#include "load/open_events.h"
+#include "load/shard.h"
+#include "load/site_table.h"
+#include "load/track_table.h"
+
+struct run_shard {
+    struct shard shard;
+    struct dictionary dictionary;
+    struct open_events open;
+    struct gait_shard_info info;
+};
+
+struct run {
+    struct arena arena;
+    struct intern texts;
+    struct damage damage;
+    struct file_pool pool;
+    struct site_table sites;
+    struct track_table tracks;
+    struct row_reader rows;
+    struct run_shard **shards; // in order of path
+    uint32_t shard_count;
+};
+
+// What the public functions hand around.
+struct gait_trace {
+    struct run run;
+};
+
+// Opens a shard or a run directory. Damaged and foreign files among good ones
+// are damage; fails when nothing can be read.
+GAIT_CHECK int run_open(struct run *run, const char *path);
+
+// A run of one shard in memory, which must outlive it.
+GAIT_CHECK int run_open_memory(struct run *run, struct slice bytes);
+void run_close(struct run *run); // takes NULL and a half-opened run
+
+// Completes the damage list; looks at every byte that was not looked at yet.
+GAIT_CHECK int run_verify(struct run *run);
+
+// Counts events anew if frames turned out to be damaged since.
+GAIT_CHECK int run_recount(struct run *run);
+
+#endif

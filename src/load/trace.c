@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: Apache-2.0
+// The public look at a trace (include/gait/trace.h), save for its events:
+// cursor.c and scan.c serve those.
+#include <gait/trace.h>
+
+#include <stdlib.h>
+
+#include "base/fail.h"
+#include "load/run.h"
+
+int gait_trace_open(const char *path, struct gait_trace **ret_trace)
+{
+    struct gait_trace *trace;
+    int status;
+
+    if (!path || !ret_trace)
+        return fail(GAIT_ERR_ARGUMENT, "a trace needs a path and a place to be put");
+    trace = malloc(sizeof(*trace));
+    if (!trace)
+        return fail(GAIT_ERR_MEMORY, "no memory to open '%s'", path);
+    status = run_open(&trace->run, path);
+    if (status) {
+        free(trace);
+        return status;
+    }
+    *ret_trace = trace;
+    return 0;
+}
+
+void gait_trace_close(struct gait_trace *trace)
+{
+    if (!trace)
+        return;
+    run_close(&trace->run);
+    free(trace);
+}
+
+const char *gait_trace_error(void)
+{
+    return fail_text();
+}
+
+// What is counted and noted may still change while a trace is read: damage is
+// found late in a large one. To callers it is constant all the same.
+static struct run *run_of(const struct gait_trace *trace)
+{
+    return &((struct gait_trace *)(uintptr_t)trace)->run;
+}
+
+static int fail_past_end(const char *what, uint32_t index)
+{
+    return fail(GAIT_ERR_MISSING, "there is no %s %u", what, index);
+}
+
+uint32_t gait_trace_shard_count(const struct gait_trace *trace)
+{
+    return trace ? trace->run.shard_count : 0;
+}
+
+int gait_trace_shard(const struct gait_trace *trace, uint32_t index,
+                     struct gait_shard_info *ret_info)
+{
+    int status;
+
+    if (!trace || !ret_info)
+        return fail(GAIT_ERR_ARGUMENT, "no trace, or no place for an answer");
+    if (index >= trace->run.shard_count)
+        return fail_past_end("shard", index);
+    status = run_recount(run_of(trace));
+    if (!status)
+        *ret_info = trace->run.shards[index]->info;
+    return status;
+}
+
+uint32_t gait_trace_track_count(const struct gait_trace *trace)
+{
+    return trace ? (uint32_t)trace->run.tracks.count : 0;
+}
+
+int gait_trace_track(const struct gait_trace *trace, uint32_t index,
+                     struct gait_track_info *ret_info)
+{
+    int status;
+
+    if (!trace || !ret_info)
+        return fail(GAIT_ERR_ARGUMENT, "no trace, or no place for an answer");
+    if (index >= trace->run.tracks.count)
+        return fail_past_end("track", index);
+    status = run_recount(run_of(trace));
+    if (!status)
+        *ret_info = trace->run.tracks.tracks[index].info;
+    return status;
+}
+
+uint32_t gait_trace_damage_count(const struct gait_trace *trace)
+{
+    if (!trace)
+        return 0;
+    // for want of memory the list stays as it is, and is completed next time
+    if (run_verify(run_of(trace)))
+        fail_clear();
+    return (uint32_t)trace->run.damage.count;
+}
+
+int gait_trace_damage(const struct gait_trace *trace, uint32_t index,
+                      struct gait_damage_info *ret_info)
+{
+    const struct damage_range *range;
+
+    if (!trace || !ret_info)
+        return fail(GAIT_ERR_ARGUMENT, "no trace, or no place for an answer");
+    if (index >= trace->run.damage.count)
+        return fail_past_end("damage", index);
+    range = &trace->run.damage.ranges[index];
+    *ret_info = (struct gait_damage_info){
+        .path = range->path, .offset = range->offset, .bytes = range->bytes, .what = range->what};
+    return 0;
+}
+
+const char *gait_trace_metadata(const struct gait_trace *trace, uint32_t shard, const char *key)
+{
+    if (!trace || !key || shard >= trace->run.shard_count)
+        return NULL;
+    return dictionary_meta(&trace->run.shards[shard]->dictionary, key);
+}
+
+const char *gait_trace_metadata_key(const struct gait_trace *trace, uint32_t shard, uint32_t index)
+{
+    const struct dictionary *dictionary;
+
+    if (!trace || shard >= trace->run.shard_count)
+        return NULL;
+    dictionary = &trace->run.shards[shard]->dictionary;
+    return index < dictionary->meta_count ? dictionary->meta[index].key : NULL;
+}
+
+uint32_t gait_trace_site_count(const struct gait_trace *trace)
+{
+    return trace ? (uint32_t)trace->run.sites.count : 0;
+}
+
+int gait_trace_site(const struct gait_trace *trace, uint32_t site, struct gait_site_info *ret_info)
+{
+    if (!trace || !ret_info)
+        return fail(GAIT_ERR_ARGUMENT, "no trace, or no place for an answer");
+    if (site >= trace->run.sites.count)
+        return fail_past_end("site", site);
+    *ret_info = trace->run.sites.sites[site];
+    return 0;
+}
