@@ -17,7 +17,7 @@
 #define LEVEL 1
 #define LEVEL_OF_TIMES (-100)
 #define SMALLEST_COMPRESSED 64 // bytes: below, zstd's own header eats the gain
-#define SMALLEST_CUT 4096      // bytes: below, sections are not compressed apart
+#define SMALLEST_CUT 2048      // bytes: below, sections are not compressed apart
 #define REST_FRAMES 16
 
 static size_t most_columns(void)

@@ -242,8 +242,7 @@ int gait_cursor_next(struct gait_cursor *cursor, struct gait_event *ret_event)
         got = merge_next(&cursor->merge, &row);
         if (got != 1)
             return got;
-        if ((row.open ? row.open->start_ns : row.frame->start_ns[row.row]) >=
-            cursor->filter.until_ns)
+        if ((row.open ? row.open->start_ns : row.frame->start_ns[row.row]) > cursor->filter.last_ns)
             return 0;
         got = take_row(cursor, &row, &event);
         if (got < 0)

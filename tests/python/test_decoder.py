@@ -113,7 +113,7 @@ def test_what_stands_before_a_cut_is_served(cut):
     assert [frame.offset for frame in frames] == expected
     assert trailer is None
     tail = frames[-1].end
-    assert damage == ([(tail, end - tail)] if end > tail else [])
+    assert damage == [(tail, end - tail)]
 
 
 def test_what_is_unknown_is_read_by_its_own_description():

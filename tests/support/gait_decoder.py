@@ -307,7 +307,7 @@ def scan(data):
     tail = max(bad_from, len(data) - TRAILER.size)
     trailer = read_trailer(data, tail)
     end = tail if trailer else len(data)
-    if bad_from < end or (trailer and trailer[1] > last + 1):
+    if bad_from < end or not trailer or trailer[1] > last + 1:
         damage.append((bad_from, end - bad_from))
     return frames, damage, trailer
 
