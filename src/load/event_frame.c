@@ -222,8 +222,7 @@ static void number_ids(uint64_t *ids, size_t rows, const struct id_map *map, uin
     const uint32_t *page = map->pages ? map->pages[0] : NULL;
 
     for (size_t i = 0; i < rows; i++) {
-        uint32_t number =
-            page && ids[i] < ID_MAP_PAGE ? page[ids[i]] : id_map_get(map, ids[i]);
+        uint32_t number = page && ids[i] < ID_MAP_PAGE ? page[ids[i]] : id_map_get(map, ids[i]);
 
         ids[i] = number ? number - 1 : ids[i] ? lost : 0;
     }
