@@ -249,7 +249,7 @@ static int read_spans(struct pass *pass)
 {
     struct run_report *report = pass->report;
     struct gait_query query = {.size = sizeof query, .kinds = 1u << GAIT_KIND_SPAN};
-    int status = gait_scan(pass->trace, &query, SWEEP_COLUMNS, survey, pass);
+    int status = gait_scan(pass->trace, &query, SWEEP_SURVEY_COLUMNS, survey, pass);
     for (size_t i = 0; i < report->thread_count; i++)
         report->threads[i].busy_ns = pass->busy_ns[report->threads[i].track];
     if (status || report->ledger_failure)
@@ -264,7 +264,7 @@ static int read_spans(struct pass *pass)
     if (!query.track_count)
         return GAIT_OK;
     sweep_sort(&pass->sweep);
-    status = gait_scan(pass->trace, &query, SWEEP_COLUMNS, weave, pass);
+    status = gait_scan(pass->trace, &query, SWEEP_WEAVE_COLUMNS, weave, pass);
     if (!status)
         sweep_finish_weave(&pass->sweep, add_span, pass);
     return status;
