@@ -4,6 +4,7 @@
 #include "render/report_text.h"
 
 #include <inttypes.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "analyse/run_report.h"
@@ -50,20 +51,37 @@ static void put_summary(const struct screen *screen)
     fprintf(screen->out, "\n%s\n", text);
 }
 
-// "4711 on node1 ended with {...}": processes that did not end well.
+// What `gait run` noted of a process that did not end well, in words; false if
+// there is nothing to tell.
+static bool describe_end(const char *noted, char *out, size_t room)
+{
+    static const char signal_key[] = "{\"signal\": ", code_key[] = "{\"code\": ";
+    if (!noted || !strcmp(noted, "{\"code\": 0}"))
+        return false;
+    if (!strncmp(noted, signal_key, sizeof signal_key - 1))
+        snprintf(out, room, "was killed by signal %ld",
+                 strtol(noted + sizeof signal_key - 1, NULL, 10));
+    else if (!strncmp(noted, code_key, sizeof code_key - 1))
+        snprintf(out, room, "ended with exit code %ld",
+                 strtol(noted + sizeof code_key - 1, NULL, 10));
+    else
+        snprintf(out, room, "ended with %.80s", noted);
+    return true;
+}
+
 static void put_ends(const struct screen *screen)
 {
     unsigned told = 0;
     for (uint32_t i = 0; i < screen->report->shard_count && told < MOST_ENDS; i++) {
         struct gait_shard_info shard;
-        const char *how = gait_trace_metadata(screen->trace, i, "exit");
-        if (!how || strstr(how, "\"code\": 0}") || gait_trace_shard(screen->trace, i, &shard))
+        char text[300], rank[32] = "", how[120];
+        if (!describe_end(gait_trace_metadata(screen->trace, i, "exit"), how, sizeof how) ||
+            gait_trace_shard(screen->trace, i, &shard))
             continue;
-        char text[300], rank[32] = "";
         if (shard.rank >= 0)
             snprintf(rank, sizeof rank, "rank %" PRId64 ", ", shard.rank);
-        snprintf(text, sizeof text, "%sprocess %" PRId64 " on %.60s ended with %.120s", rank,
-                 shard.pid, shard.host, how);
+        snprintf(text, sizeof text, "%sprocess %" PRId64 " on %.60s %s", rank, shard.pid,
+                 shard.host, how);
         plain_wrap(screen->out, text, 2, 0);
         told++;
     }
@@ -100,11 +118,11 @@ static void put_steps(const struct screen *screen)
     if (!steps->count && !report->open_steps)
         return;
     if (report->rank_count > 1)
-        snprintf(ranks, sizeof ranks, " on %" PRIu32 " ranks (the slowest counts)",
-                 report->rank_count);
+        snprintf(ranks, sizeof ranks, " on %" PRIu32 " ranks", report->rank_count);
     if (steps->count)
-        snprintf(average, sizeof average, ", %s on average, %s of the run",
+        snprintf(average, sizeof average, ", %s on average%s, %s of the run",
                  units_ns(steps->total_ns / (int64_t)steps->count).text,
+                 *ranks ? " (slowest rank)" : "",
                  units_share((uint64_t)steps->total_ns, (uint64_t)report->wall_ns).text);
     if (report->open_steps)
         snprintf(open, sizeof open, "; %s not finished", units_count(report->open_steps).text);
@@ -294,7 +312,7 @@ static void put_overhead(const struct screen *screen)
     uint64_t events = screen->report->events;
     char text[200], each[48] = "";
     if (events)
-        snprintf(each, sizeof each, " (%.1f B an event)", (double)overhead->bytes / (double)events);
+        snprintf(each, sizeof each, ", %.1f B an event", (double)overhead->bytes / (double)events);
     snprintf(text, sizeof text, "%s of CPU (%s of the run), %s on disk%s",
              units_ns((int64_t)overhead->cpu_ns).text,
              units_share(overhead->cpu_ns, overhead->process_ns).text,

@@ -163,3 +163,37 @@ def test_the_verdict_comes_before_the_figures(gait, tmp_path):
     verdict = json.loads(gait("report", tmp_path / "run", "--json").stdout)["verdict"]
     label = verdict.split(":")[0]
     assert text.index(label) < text.index("Steps") < text.index("Where a step goes")
+
+
+def make_job(directory):
+    """Four ranks on two machines: one slow now and then, one killed, one with losses."""
+    for rank in range(4):
+        exit = {"signal": 9} if rank == 3 else {"code": 0}
+        shard = ShardMaker(pid=4000 + rank, rank=rank, host=f"node{rank // 2}", exit=exit)
+        train = shard.track(key=str(shard.pid), name="train", os_id=shard.pid)
+        loader = shard.track(key=str(shard.pid + 10), name="loader", os_id=shard.pid + 10)
+        at = shard.start_ns
+        for i in range(120):
+            late = 3_000_000 if rank == 2 and i % 10 == 0 else 0
+            parts = {"load_batch": 2_100_000, "forward": 7_900_000, "backward": 14_200_000}
+            parts |= {"all_reduce": 3_000_000 + late, "update": 1_700_000}
+            end, rows = at, []
+            for name, length in parts.items():
+                rows.append((end, length, shard.site("nn", name)))
+                end += length
+            shard.spans(train, rows)
+            shard.spans(loader, [(at, 5_000_000, shard.site("data", "read"))])
+            shard.rows("step", train, [(at, end - at + 300_000, i)])
+            at = end + 450_000
+        if rank == 1:
+            full = shard.string("buffer full")
+            shard.rows("drop", loader, [(shard.start_ns + 5000, 100, 1200, full)])
+        shard.write(directory)
+
+
+@pytest.mark.parametrize("command", ["info", "report", "info --json", "report --json"])
+def test_the_whole_answer_is_the_one_reviewed(gait, golden, tmp_path, command):
+    make_job(tmp_path / "job")
+    done = gait(*command.split(), "job")
+    assert (done.returncode, done.stderr) == (0, "")
+    golden(f"job-{command.replace(' --', '-')}.txt", done.stdout)

@@ -48,14 +48,14 @@ def test_what_is_no_trace_is_refused_in_one_sentence(gait, odd_paths, command, p
     assert done.stderr.count("\n") == 1
 
 
-def test_a_file_without_permission_is_refused(gait, tmp_path):
-    shard = ShardMaker().write(tmp_path / "run")
-    shard.chmod(0)
-    if os.access(shard, os.R_OK):
-        pytest.skip("this user may read everything")
-    done = gait("info", shard)
-    assert done.returncode == 2
-    assert "Permission denied" in done.stderr
+@pytest.mark.parametrize("closed", ["the file", "its directory"])
+def test_what_may_not_be_read_is_refused(as_nobody, closed):
+    run, home = as_nobody
+    shard = ShardMaker().write(home / "run")
+    (shard if closed == "the file" else shard.parent).chmod(0)
+    done = run("info", f"run/{shard.name}")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr == f"gait info: cannot open 'run/{shard.name}': Permission denied\n"
 
 
 def make(tmp_path):
