@@ -243,7 +243,8 @@ static int read_fixed(struct table_reader *reader, const struct table_column *co
 {
     if (column->compression == COMPRESSION_ZSTD)
         return inflate(reader, column, (uint8_t *)ret_values);
-    memcpy(ret_values, column->stored, rows * sizeof(*ret_values));
+    if (rows)
+        memcpy(ret_values, column->stored, rows * sizeof(*ret_values));
     return 0;
 }
 
@@ -291,10 +292,9 @@ int table_read(struct table_reader *reader, const struct table_view *view, uint1
 
     if (column >= SCHEMA_MAX_COLUMNS)
         return fail(GAIT_ERR_ARGUMENT, "there is no column %u", column);
-    if (!rows)
-        return 0;
     if (!view->columns[column].present) {
-        memset(ret_values, 0, rows * sizeof(*ret_values));
+        if (rows) // an array of no rows may be NULL
+            memset(ret_values, 0, rows * sizeof(*ret_values));
         return 0;
     }
     const char *wrong = check_column(&view->columns[column], rows, false);
@@ -363,10 +363,9 @@ int table_read_bytes(struct table_reader *reader, const struct table_view *view,
     if (column >= SCHEMA_MAX_COLUMNS)
         return fail(GAIT_ERR_ARGUMENT, "there is no column %u", column);
     text->used = 0;
-    if (!rows)
-        return 0;
     if (!view->columns[column].present) {
-        memset(ret_values, 0, rows * sizeof(*ret_values));
+        if (rows) // an array of no rows may be NULL
+            memset(ret_values, 0, rows * sizeof(*ret_values));
         return 0;
     }
     const char *wrong = check_column(&view->columns[column], rows, true);
