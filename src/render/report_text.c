@@ -312,7 +312,7 @@ static void put_overhead(const struct screen *screen)
     uint64_t events = screen->report->events;
     char text[200], each[48] = "";
     if (events)
-        snprintf(each, sizeof each, ", %.1f B an event", (double)overhead->bytes / (double)events);
+        snprintf(each, sizeof each, " (%.1f B/event)", (double)overhead->bytes / (double)events);
     snprintf(text, sizeof text, "%s of CPU (%s of the run), %s on disk%s",
              units_ns((int64_t)overhead->cpu_ns).text,
              units_share(overhead->cpu_ns, overhead->process_ns).text,
