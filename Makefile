@@ -48,14 +48,15 @@ torture: build
 	@tools/torture $(BUILD)
 
 bench: build
-	@$(BIN)/python bench/run.py $(BUILD)
+	@$(BIN)/python bench/run_bench.py $(BUILD)
 
 bench-peers:
 	@tools/setup peers
 
 golden: build
 	@tools/setup test
-	@GAIT_GOLDEN=write $(BIN)/python -m pytest -q tests/cli
+	@$(BUILD)/tests/golden/make_golden tests/golden/v1
+	@GAIT_GOLDEN=write $(BIN)/python -m pytest -q tests/cli tests/python/test_decoder.py
 	@git --no-pager diff --stat -- tests/golden
 
 docs: build

@@ -13,6 +13,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#undef fail
+#undef fail_because
+
 // The longest story seen in practice (three causes, each with a path) is below
 // 600 bytes; what is longer loses its end, which holds the remotest cause.
 #define STORY_BYTES 1024

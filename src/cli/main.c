@@ -1,7 +1,106 @@
 // SPDX-License-Identifier: Apache-2.0
-// Placeholder until the command table lands.
+// The tool: finds the command, reads its line, runs it. What a command can do
+// stands in its own file.
+#include <stdalign.h>
+#include <stdio.h>
 
-int main(void)
+#include "cli/command.h"
+#include "cli/help.h"
+#include "cli/version.h"
+#include "format/frame.h"
+
+struct gait_values {
+    bool is_version;
+};
+
+static const struct option options[] = {
+    {.letter = 'V',
+     .name = "version",
+     .kind = OPTION_FLAG,
+     .help = "show the version and leave",
+     .offset = offsetof(struct gait_values, is_version)},
+};
+
+static const char *const about[] = {
+    "A program that uses gait records spans, steps, marks and counters at the cost of reading "
+    "the clock. Each process writes one file, a shard (*.gait), into the run directory; a run is "
+    "that directory. What was recorded survives the end of the process, whatever it is.",
+    "The commands that read take a shard or a run directory. A truncated or damaged file is read "
+    "as far as it goes, and the answer names what is missing.",
+    NULL,
+};
+
+static const struct example examples[] = {
+    {"gait run -o run1 -- ./train && gait report run1",
+     "Records a training, then says where its time went."},
+    {NULL, NULL},
+};
+
+const struct command command_gait = {
+    .name = "",
+    .purpose = "profile machine-learning training",
+    .summary = "Records what a training does, and says where its time goes.",
+    .about = about,
+    .examples = examples,
+    .exit_status = "0: answered. 2: wrong usage, or nothing that could be read. gait run ends as "
+                   "the program did, see gait-run(1).",
+    .line = {.command = "",
+             .options = options,
+             .count = sizeof options / sizeof options[0],
+             .max_operands = 1,
+             .operands = "CMD ...",
+             .stops_at_operand = true},
+    .usage_status = EXIT_USAGE,
+};
+
+static int print_version(void)
 {
-    return 0;
+    printf("gait " GAIT_VERSION " (trace format %d)\n", FRAME_VERSION);
+    return command_finish_output(&command_gait);
+}
+
+// Reads the command's line and runs it.
+static int run_command(const struct command *command, int argc, char **argv)
+{
+    alignas(max_align_t) char values[COMMAND_VALUES_BYTES] = {0};
+    struct operands operands;
+    int status = options_parse(&command->line, argc, argv, values, &operands);
+    if (status == OPTIONS_HELP) {
+        help_print(stdout, command);
+        return command_finish_output(command);
+    }
+    if (status) {
+        command_refuse(command);
+        return command->usage_status;
+    }
+    return command->run(values, &operands);
+}
+
+// Arguments of gait itself end where the command begins.
+static int count_own(int argc, char **argv)
+{
+    int own = 1;
+    while (own < argc && argv[own][0] == '-')
+        own++;
+    return own;
+}
+
+int main(int argc, char **argv)
+{
+    struct gait_values values = {false};
+    struct operands operands;
+    int own = count_own(argc, argv);
+    int status = options_parse(&command_gait.line, own - 1, argv + 1, &values, &operands);
+    if (status < 0)
+        return command_refuse(&command_gait);
+    if (values.is_version && status != OPTIONS_HELP)
+        return print_version();
+    if (status == OPTIONS_HELP || own == argc) {
+        help_print(status ? stdout : stderr, &command_gait);
+        return status ? command_finish_output(&command_gait) : EXIT_USAGE;
+    }
+    const struct command *command;
+    if (commands_find(argv[own], &command))
+        return command_refuse(&command_gait);
+    return run_command(command, argc - own - 1, argv + own + 1);
 }

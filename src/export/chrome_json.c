@@ -96,8 +96,8 @@ static int put_instant_value(struct buffer *text, const struct gait_event *event
     case GAIT_KIND_LOG:
         return buffer_printf(text, "\"level\":%lld", (long long)event->value);
     case GAIT_KIND_MEMORY:
-        return buffer_printf(text, "\"bytes\":%lld,\"address\":\"0x%llx\"",
-                             (long long)event->value, (unsigned long long)event->id);
+        return buffer_printf(text, "\"bytes\":%lld,\"address\":\"0x%llx\"", (long long)event->value,
+                             (unsigned long long)event->id);
     default:
         return GAIT_OK;
     }
@@ -225,11 +225,11 @@ static int take_flow(struct chrome_writer *chrome, const struct gait_event *even
 
 typedef int take_kind(struct chrome_writer *chrome, const struct gait_event *event);
 static take_kind *const takes[GAIT_KIND_COUNT] = {
-    [GAIT_KIND_SPAN] = take_span,      [GAIT_KIND_MARK] = take_instant,
+    [GAIT_KIND_SPAN] = take_span,       [GAIT_KIND_MARK] = take_instant,
     [GAIT_KIND_COUNTER] = take_counter, [GAIT_KIND_ASYNC] = take_async,
-    [GAIT_KIND_FLOW] = take_flow,      [GAIT_KIND_STEP] = take_step,
-    [GAIT_KIND_DROP] = take_drop,      [GAIT_KIND_SAMPLE] = take_instant,
-    [GAIT_KIND_MEMORY] = take_instant, [GAIT_KIND_LOG] = take_instant,
+    [GAIT_KIND_FLOW] = take_flow,       [GAIT_KIND_STEP] = take_step,
+    [GAIT_KIND_DROP] = take_drop,       [GAIT_KIND_SAMPLE] = take_instant,
+    [GAIT_KIND_MEMORY] = take_instant,  [GAIT_KIND_LOG] = take_instant,
 };
 
 static int take_event(void *context, const struct gait_event *event)
@@ -286,8 +286,8 @@ static int write_shard(struct chrome_writer *chrome, uint32_t shard)
 static int write_all(struct chrome_writer *chrome, const struct export_run *run)
 {
     int status = GAIT_OK;
-    chrome_writer_number(chrome, "{\"displayTimeUnit\":\"ms\",\"baseTimeNanoseconds\":",
-                         (uint64_t)chrome->base_ns);
+    chrome_writer_number(
+        chrome, "{\"displayTimeUnit\":\"ms\",\"baseTimeNanoseconds\":", (uint64_t)chrome->base_ns);
     output_text(chrome->out, ",\n\"otherData\":{\"recorder\":\"gait\",\"shards\":[");
     for (uint32_t i = 0; i < chrome->processes.shard_count && !status; i++)
         status = write_shard(chrome, i);

@@ -25,7 +25,7 @@ struct chrome_writer {
     struct text_cache sites;
     struct process_table processes;
     struct lane_table lanes;
-    struct buffer text;  // members of args in the making, and other small texts
+    struct buffer text; // members of args in the making, and other small texts
     uint64_t async_count;
 };
 

@@ -11,6 +11,7 @@
 #include <gait/trace.h>
 
 #include "base/buffer.h"
+#include "base/fail.h"
 #include "base/utf8.h"
 #include "export/args_json.h"
 #include "export/exporter.h"
@@ -53,25 +54,38 @@ struct csv_writer {
     struct buffer text, field;
 };
 
+static bool is_plain(const char *text, size_t bytes)
+{
+    for (size_t i = 0; i < bytes; i++) {
+        if (text[i] == ',' || text[i] == '"' || text[i] == '\r' || text[i] == '\n')
+            return false;
+    }
+    return true;
+}
+
+// A field as it stands in the file: repaired first, since that may triple it,
+// then quoted where that is needed, in place and from its end.
 static int append_field(struct buffer *out, const char *text, size_t bytes)
 {
-    bool is_plain = true;
-    for (size_t i = 0; i < bytes && is_plain; i++)
-        is_plain = text[i] != ',' && text[i] != '"' && text[i] != '\r' && text[i] != '\n';
-    if (is_plain)
-        return utf8_append_repaired(out, text, bytes);
-    int status = buffer_append(out, "\"", 1);
-    const char *end = text + bytes;
-    while (!status) {
-        const char *quote = memchr(text, '"', (size_t)(end - text));
-        status = utf8_append_repaired(out, text, (size_t)((quote ? quote : end) - text));
-        if (!status)
-            status = buffer_append(out, "\"\"", quote ? 2 : 1);
-        if (!quote)
-            break;
-        text = quote + 1;
+    size_t begin = out->used, quotes = 0;
+    int status = utf8_append_repaired(out, text, bytes);
+    if (status || is_plain(text, bytes))
+        return status;
+    size_t end = out->used;
+    for (size_t i = begin; i < end; i++)
+        quotes += out->bytes[i] == '"';
+    if (!buffer_reserve(out, quotes + 2))
+        return fail(GAIT_ERR_MEMORY, "no memory for a field of %zu bytes", end - begin);
+    out->used = end + quotes + 2;
+    uint8_t *put = out->bytes + out->used;
+    *--put = '"';
+    for (const uint8_t *from = out->bytes + end; from > out->bytes + begin;) {
+        *--put = *--from;
+        if (*from == '"')
+            *--put = '"';
     }
-    return status;
+    *--put = '"';
+    return GAIT_OK;
 }
 
 static int append_field_and_comma(struct buffer *out, const char *text)

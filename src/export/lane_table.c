@@ -66,8 +66,9 @@ int lane_table_name(enum lane_role role, uint32_t lane, struct buffer *out)
 {
     static const char *const names[LANE_ROLE_COUNT] = {" overlapping", " steps", " drops",
                                                        " async"};
-    if (role == LANE_SPANS)
-        return lane ? buffer_printf(out, "%s %u", names[role], lane) : GAIT_OK;
-    return lane ? buffer_printf(out, "%s %u", names[role], lane + 1)
-                : buffer_printf(out, "%s", names[role]);
+    uint32_t first = role == LANE_SPANS ? 1 : 0; // a track's own lane bears its name alone
+    if (lane < first)
+        return GAIT_OK;
+    return lane > first ? buffer_printf(out, "%s %u", names[role], lane - first + 1)
+                        : buffer_printf(out, "%s", names[role]);
 }

@@ -17,7 +17,7 @@
 
 struct process_table {
     struct gait_trace *trace;
-    uint32_t *pids; // by shard
+    uint32_t *pids;          // by shard
     uint32_t *tids, *shards; // by track
     uint32_t shard_count, track_count, next_number;
     struct number_map used_pids, used_tids;

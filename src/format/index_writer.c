@@ -21,7 +21,8 @@ void index_writer_finish(struct index_writer *index)
         buffer_finish(&index->rows);
 }
 
-static int note_frame(struct index_writer *index, const struct frame_header *header, uint64_t offset)
+static int note_frame(struct index_writer *index, const struct frame_header *header,
+                      uint64_t offset)
 {
     const uint64_t row[INDEX_WRITER_COLUMNS] = {
         offset,       header->stored_bytes, header->table, header->track,
@@ -34,8 +35,7 @@ static int note_frame(struct index_writer *index, const struct frame_header *hea
     }
     int status = buffer_append(&index->rows, row, sizeof(row));
     if (status)
-        return fail_because(status, "cannot list frame %llu",
-                            (unsigned long long)header->sequence);
+        return fail_because(status, "cannot list frame %llu", (unsigned long long)header->sequence);
     index->count++;
     index->frame_count++;
     return 0;

@@ -16,8 +16,8 @@
 struct index_writer {
     struct buffer rows; // INDEX_WRITER_COLUMNS numbers a frame
     uint32_t count;
-    uint64_t frame_count;  // all frames of the shard
-    uint64_t last_offset;  // of the newest index frame, 0 = none
+    uint64_t frame_count; // all frames of the shard
+    uint64_t last_offset; // of the newest index frame, 0 = none
 };
 
 void index_writer_init(struct index_writer *index);

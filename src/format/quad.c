@@ -1,20 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
 // Both ways move 8 bytes a value, whatever its length, and step by the length:
-// no branch depends on the data (measured in docs/decisions/0001-columns.md).
+// no branch depends on the data (measured in docs/decisions).
 #include "format/quad.h"
 
 #include "base/bytes.h"
 #include "base/fail.h"
 
+// Bytes of a value besides its low one, by its two control bits.
+#define REST(code) ((code) == 3 ? 7u : (code))
 #define CODE(control, i) ((control) >> 2 * (i) & 3)
-#define LENGTH(code) ((code) == 3 ? 8u : (code) + 1u)
-#define AT1(c) LENGTH(CODE(c, 0))
-#define AT2(c) (AT1(c) + LENGTH(CODE(c, 1)))
-#define AT3(c) (AT2(c) + LENGTH(CODE(c, 2)))
-#define TOTAL(c) (AT3(c) + LENGTH(CODE(c, 3)))
+#define AT1(c) REST(CODE(c, 0))
+#define AT2(c) (AT1(c) + REST(CODE(c, 1)))
+#define AT3(c) (AT2(c) + REST(CODE(c, 2)))
+#define TOTAL(c) (AT3(c) + REST(CODE(c, 3)))
 
-// By control byte: where values 1 to 3 of the group begin, and its length. One
-// load keeps the chain from group to group at a single addition.
+// By control byte: where the rests of values 1 to 3 of the group begin, and the
+// length of all four. One load keeps the chain from group to group at a single
+// addition.
 #define LAYOUT(c) {AT1(c), AT2(c), AT3(c), TOTAL(c)}
 #define LAYOUTS4(c) LAYOUT(c), LAYOUT((c) + 1), LAYOUT((c) + 2), LAYOUT((c) + 3)
 #define LAYOUTS16(c) LAYOUTS4(c), LAYOUTS4((c) + 4), LAYOUTS4((c) + 8), LAYOUTS4((c) + 12)
@@ -24,24 +26,43 @@ static const struct {
     uint8_t at1, at2, at3, total;
 } layouts[256] = {LAYOUTS64(0u), LAYOUTS64(64u), LAYOUTS64(128u), LAYOUTS64(192u)};
 
-static const uint64_t masks[4] = {0xff, 0xffff, 0xffffff, UINT64_MAX};
+static const uint64_t rest_masks[4] = {0, 0xff, 0xffff, 0xffffffffffffff};
 
-#define GROUP_MAX_BYTES 32
+// By the number of the highest byte that is not zero.
+static const uint8_t codes[8] = {0, 1, 2, 3, 3, 3, 3, 3};
+
+// What looking at the rests of a group reads at most: 7 + 7 + 7 + 8 bytes.
+#define GROUP_REACH 29
 
 static unsigned code_of(uint64_t value)
 {
-    return (value > 0xff) + (value > 0xffff) + (value > 0xffffff);
+    return codes[(63 ^ __builtin_clzll(value | 1)) >> 3];
 }
 
 void quad_sink_init(struct quad_sink *sink, size_t rows, uint8_t *out)
 {
     sink->control = out;
-    sink->data = out + (rows + 3) / 4;
+    sink->low = out + (rows + 3) / 4;
+    sink->rest = sink->low + rows;
+}
+
+static void put_few(struct quad_sink *sink, const uint64_t *values, size_t rows)
+{
+    unsigned control = 0;
+
+    for (size_t row = 0; row < rows; row++) {
+        const unsigned code = code_of(values[row]);
+        control |= code << 2 * row;
+        *sink->low++ = (uint8_t)values[row];
+        bytes_put64(sink->rest, values[row] >> 8);
+        sink->rest += REST(code);
+    }
+    *sink->control++ = (uint8_t)control;
 }
 
 void quad_put(struct quad_sink *sink, const uint64_t *values, size_t rows)
 {
-    uint8_t *control = sink->control, *data = sink->data;
+    uint8_t *control = sink->control, *low = sink->low, *rest = sink->rest;
     size_t row = 0;
 
     for (; row + 4 <= rows; row += 4) {
@@ -49,23 +70,20 @@ void quad_put(struct quad_sink *sink, const uint64_t *values, size_t rows)
         const uint64_t v2 = values[row + 2], v3 = values[row + 3];
         const unsigned code = code_of(v0) | code_of(v1) << 2 | code_of(v2) << 4 | code_of(v3) << 6;
         *control++ = (uint8_t)code;
-        bytes_put64(data, v0);
-        bytes_put64(data + layouts[code].at1, v1);
-        bytes_put64(data + layouts[code].at2, v2);
-        bytes_put64(data + layouts[code].at3, v3);
-        data += layouts[code].total;
+        low[0] = (uint8_t)v0;
+        low[1] = (uint8_t)v1;
+        low[2] = (uint8_t)v2;
+        low[3] = (uint8_t)v3;
+        low += 4;
+        bytes_put64(rest, v0 >> 8);
+        bytes_put64(rest + layouts[code].at1, v1 >> 8);
+        bytes_put64(rest + layouts[code].at2, v2 >> 8);
+        bytes_put64(rest + layouts[code].at3, v3 >> 8);
+        rest += layouts[code].total;
     }
-    if (row < rows) {
-        unsigned code = 0;
-        for (unsigned i = 0; row < rows; row++, i++) {
-            code |= code_of(values[row]) << 2 * i;
-            bytes_put64(data, values[row]);
-            data += LENGTH(code_of(values[row]));
-        }
-        *control++ = (uint8_t)code;
-    }
-    sink->control = control;
-    sink->data = data;
+    *sink = (struct quad_sink){control, low, rest};
+    if (row < rows)
+        put_few(sink, values + row, rows - row);
 }
 
 size_t quad_encode(const uint64_t *values, size_t rows, uint8_t *out)
@@ -74,38 +92,53 @@ size_t quad_encode(const uint64_t *values, size_t rows, uint8_t *out)
 
     quad_sink_init(&sink, rows, out);
     quad_put(&sink, values, rows);
-    return (size_t)(sink.data - out);
+    return (size_t)(sink.rest - out);
 }
 
 int quad_source_init(struct quad_source *source, const uint8_t *packed, size_t bytes, size_t rows)
 {
     const size_t groups = rows / 4 + (rows % 4 != 0);
 
-    if (groups > bytes)
-        return fail(GAIT_ERR_FORMAT, "%zu packed values need %zu control bytes, there are %zu",
-                    rows, groups, bytes);
+    if (rows > bytes || groups > bytes - rows)
+        return fail(GAIT_ERR_FORMAT, "%zu packed values do not fit %zu bytes", rows, bytes);
     if (rows % 4 && packed[groups - 1] >> 2 * (rows % 4))
         return fail(GAIT_ERR_FORMAT, "control bits stand behind the last of %zu packed values",
                     rows);
     source->control = packed;
-    source->data = packed + groups;
+    source->low = packed + groups;
+    source->rest = source->low + rows;
     source->end = packed + bytes;
     return 0;
 }
 
-// Value by value where fewer than GROUP_MAX_BYTES are left to look at.
+// All that is left are low bytes: what site and id columns mostly are.
+static bool take_low(struct quad_source *source, uint64_t *ret_values, size_t rows)
+{
+    const size_t groups = (rows + 3) / 4;
+    unsigned controls = 0;
+
+    for (size_t group = 0; group < groups; group++)
+        controls |= source->control[group];
+    for (size_t row = 0; row < rows; row++)
+        ret_values[row] = source->low[row];
+    source->control += groups;
+    source->low += rows;
+    return controls == 0;
+}
+
+// Value by value where fewer than GROUP_REACH bytes are left to look at.
 static bool take_carefully(struct quad_source *source, uint64_t *ret_values, size_t rows)
 {
     for (size_t row = 0; row < rows; row++) {
         const unsigned code = CODE(source->control[row / 4], row % 4);
-        const size_t length = LENGTH(code);
-        uint64_t value = 0;
+        const size_t length = REST(code);
+        uint64_t rest = 0;
 
-        if (length > (size_t)(source->end - source->data))
+        if (length > (size_t)(source->end - source->rest))
             return false;
-        memcpy(&value, source->data, length);
-        ret_values[row] = value;
-        source->data += length;
+        memcpy(&rest, source->rest, length);
+        ret_values[row] = *source->low++ | rest << 8;
+        source->rest += length;
     }
     source->control += (rows + 3) / 4;
     return true;
@@ -113,20 +146,28 @@ static bool take_carefully(struct quad_source *source, uint64_t *ret_values, siz
 
 bool quad_take(struct quad_source *source, uint64_t *ret_values, size_t rows)
 {
-    const uint8_t *control = source->control, *data = source->data;
+    const uint8_t *control = source->control, *low = source->low, *rest = source->rest;
     size_t row = 0;
 
-    for (; row + 4 <= rows && source->end - data >= GROUP_MAX_BYTES; row += 4) {
+    for (; row + 4 <= rows && source->end - rest >= GROUP_REACH; row += 4) {
         const unsigned code = *control++;
-        ret_values[row] = bytes_get64(data) & masks[CODE(code, 0)];
-        ret_values[row + 1] = bytes_get64(data + layouts[code].at1) & masks[CODE(code, 1)];
-        ret_values[row + 2] = bytes_get64(data + layouts[code].at2) & masks[CODE(code, 2)];
-        ret_values[row + 3] = bytes_get64(data + layouts[code].at3) & masks[CODE(code, 3)];
-        data += layouts[code].total;
+        const uint64_t r0 = bytes_get64(rest) & rest_masks[CODE(code, 0)];
+        const uint64_t r1 = bytes_get64(rest + layouts[code].at1) & rest_masks[CODE(code, 1)];
+        const uint64_t r2 = bytes_get64(rest + layouts[code].at2) & rest_masks[CODE(code, 2)];
+        const uint64_t r3 = bytes_get64(rest + layouts[code].at3) & rest_masks[CODE(code, 3)];
+        ret_values[row] = low[0] | r0 << 8;
+        ret_values[row + 1] = low[1] | r1 << 8;
+        ret_values[row + 2] = low[2] | r2 << 8;
+        ret_values[row + 3] = low[3] | r3 << 8;
+        low += 4;
+        rest += layouts[code].total;
     }
     source->control = control;
-    source->data = data;
-    return row == rows || take_carefully(source, ret_values + row, rows - row);
+    source->low = low;
+    source->rest = rest;
+    if (rest == source->end)
+        return take_low(source, ret_values + row, rows - row);
+    return take_carefully(source, ret_values + row, rows - row);
 }
 
 int quad_decode(const uint8_t *packed, size_t bytes, size_t rows, uint64_t *ret_values,
@@ -141,6 +182,6 @@ int quad_decode(const uint8_t *packed, size_t bytes, size_t rows, uint64_t *ret_
         return fail(GAIT_ERR_FORMAT, "packed values end after %zu bytes, before the last of %zu",
                     bytes, rows);
     if (ret_used)
-        *ret_used = (size_t)(source.data - packed);
+        *ret_used = (size_t)(source.rest - packed);
     return 0;
 }

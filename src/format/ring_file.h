@@ -3,9 +3,8 @@
 // outlives it. Written by record/, read after a crash by load/salvage. One
 // header page, then regions: the journal, and one ring a thread.
 //
-// Who writes what: `head` and what stands beside it is the owning thread's, the
-// drainer writes the line of `tail` (under overwrite the owner does). Position
-// counts slots since the ring was made; the slot of position p is slots[p & (capacity - 1)].
+// Position counts slots since a thread got the ring; the slot of position p is
+// slots[p & (capacity - 1)].
 #ifndef GAIT_FORMAT_RING_FILE_H
 #define GAIT_FORMAT_RING_FILE_H
 
@@ -35,8 +34,8 @@ struct ring_file_header {
     uint8_t session[16];
     int64_t pid, process_start; // start time as the system counts it
     uint64_t tick_hz;
-    uint64_t used_bytes; // regions lie in [RING_FILE_HEADER_BYTES, used_bytes)
-    uint64_t lost_ringless; // events of threads that got no ring
+    uint64_t used_bytes;           // regions lie in [RING_FILE_HEADER_BYTES, used_bytes)
+    uint64_t lost_ringless;        // events of threads that got no ring
     struct ring_anchor anchors[2]; // the latest is anchors[anchor_count % 2]
     uint64_t anchor_count;
 };
@@ -50,23 +49,38 @@ struct ring_region {
 };
 
 struct ring_head {
-    struct ring_region region; // line 0: fixed while a thread owns the ring
-    uint8_t spare0[64 - sizeof(struct ring_region)];
+    // line 0: fixed while a thread owns the ring
+    struct ring_region region;
+    uint64_t slots_address; // where the owner has the slots mapped
+    uint64_t first_tick;    // birth of the track
+    uint64_t spare0[2];
 
-    // line 1: the owning thread
-    uint64_t head;                  // slots published
+    // line 1: the owning thread, on every record
+    uint64_t next;                  // address of the slot that comes next: all before are published
+    uint64_t limit;                 // address where the owner must ask for room
+    uint64_t ends, nexts;           // records of these kinds ever written
+    uint64_t busy;                  // a record is being written
     uint64_t lost;                  // events dropped here so far
     uint64_t lost_first, lost_last; // ticks of those not yet acknowledged
-    uint64_t tail_events;           // overwrite: events begun before tail …
-    uint64_t tail_depth;            // … and spans open there
-    uint64_t first_tick;            // birth of the track
-    uint64_t spare1;
 
-    // line 2: the drainer (overwrite: tail is the owner's)
-    uint64_t tail;         // slots below are no longer needed
+    // line 2: the drainer (overwrite: the owner)
+    uint64_t tail;         // slots below this position are no longer needed
     uint64_t lost_noticed; // how many of `lost` it has put on record
-    uint64_t spare2[6];
+    uint64_t unbalanced;   // ends it met without a begin
+    uint64_t tail_events;  // overwrite: events begun before tail …
+    uint64_t tail_depth;   // … and spans open there
+    uint64_t spare2[3];
 }; // then the slots
+
+// Position behind the last published slot. A ring never holds a full lap, so
+// the address and the tail say it; for a live ring under overwrite, read the
+// tail again afterwards and ask anew if it moved.
+static inline uint64_t ring_head_position(uint64_t next, uint64_t slots_address, uint64_t tail,
+                                          uint64_t capacity)
+{
+    uint64_t index = (next - slots_address) / sizeof(struct slot);
+    return tail + ((index - tail) & (capacity - 1));
+}
 
 struct journal_head {
     struct ring_region region;

@@ -31,8 +31,7 @@
     X("track", TRACK)                                                                              \
     X("start", TIME)                                                                               \
     X("site", SITE) X("depth", UINT) X("number", UINT) X("is_step", UINT) X("args", ARGS)
-#define COLUMNS_COMMIT(X)                                                                          \
-    X("track", TRACK) X("position", UINT) X("lost", UINT) X("begun", UINT)
+#define COLUMNS_COMMIT(X) X("track", TRACK) X("position", UINT) X("lost", UINT) X("begun", UINT)
 #define COLUMNS_COST(X) X("start", TIME) X("cpu_ns", UINT) X("bytes", UINT)
 #define COLUMNS_STACK(X) X("id", UINT) X("parent", STACK) X("site", SITE) X("line", UINT)
 #define COLUMNS_SAMPLE(X) X("start", TIME) X("stack", STACK) X("weight", INT) X("state", UINT)
@@ -59,11 +58,12 @@
 SCHEMA_TABLES(X)
 #undef X
 
-// FORMAT.md section 6.
+// FORMAT.md section 6. Rows of open come again at each commit, so that a row is
+// not an event there.
 #define EVENT_TABLES                                                                               \
     (1u << TABLE_SPAN | 1u << TABLE_MARK | 1u << TABLE_COUNTER | 1u << TABLE_COUNTER_REAL |        \
-     1u << TABLE_ASYNC | 1u << TABLE_FLOW | 1u << TABLE_STEP | 1u << TABLE_OPEN |                  \
-     1u << TABLE_SAMPLE | 1u << TABLE_MEMORY | 1u << TABLE_LOG)
+     1u << TABLE_ASYNC | 1u << TABLE_FLOW | 1u << TABLE_STEP | 1u << TABLE_SAMPLE |                \
+     1u << TABLE_MEMORY | 1u << TABLE_LOG)
 
 static const struct table_schema tables[TABLE_COUNT] = {
 #define X(identifier, id, table_name)                                                              \

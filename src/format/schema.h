@@ -31,8 +31,14 @@ static inline bool schema_holds_bytes(enum column_type type)
 }
 
 // How a column is stored (FORMAT.md section 2).
-enum column_transform { TRANSFORM_NONE, TRANSFORM_ZIGZAG, TRANSFORM_DELTA };
-enum column_packing { PACKING_QUAD, PACKING_FIXED64, PACKING_BYTES, PACKING_CONSTANT };
+enum column_transform { TRANSFORM_NONE, TRANSFORM_ZIGZAG, TRANSFORM_DELTA, TRANSFORM_RISE };
+enum column_packing {
+    PACKING_QUAD,
+    PACKING_FIXED64,
+    PACKING_BYTES,
+    PACKING_CONSTANT,
+    PACKING_NIBBLE,
+};
 enum column_compression { COMPRESSION_NONE, COMPRESSION_ZSTD };
 
 // X(identifier, id, "name"); the columns of each are X-lists in schema.c.

@@ -45,6 +45,8 @@ static bool is_plausible(const struct table_column *column, size_t rows)
         return raw == rows * 8;
     case PACKING_CONSTANT:
         return raw == 8;
+    case PACKING_NIBBLE:
+        return raw == (rows + 1) / 2;
     default:
         return raw >= 4 + controls + rows;
     }
@@ -54,7 +56,7 @@ static bool is_plausible(const struct table_column *column, size_t rows)
 // that this version does not know may say what it does not understand.
 static const char *check_column(const struct table_column *column, size_t rows, bool bytes)
 {
-    if (column->transform > TRANSFORM_DELTA || column->packing > PACKING_CONSTANT ||
+    if (column->transform > TRANSFORM_RISE || column->packing > PACKING_NIBBLE ||
         column->compression > COMPRESSION_ZSTD)
         return "its encoding is unknown";
     if ((column->packing == PACKING_BYTES) != bytes)
@@ -141,23 +143,39 @@ int table_view_init(struct table_view *view, const struct frame_header *header,
     return status;
 }
 
-// The checks before decompression keep lies from costing memory, and formats
-// of old zstd versions, which some builds still read, from being tried.
+// What the zstd frames of a blob hold by their own word, or SIZE_MAX when they
+// are no such thing. Asked before decompression, so that formats of old zstd
+// versions, which some builds still read, are not tried.
+static size_t promised_bytes(const uint8_t *in, size_t bytes)
+{
+    size_t promised = 0;
+
+    while (bytes) {
+        if (bytes < 4 || bytes_get32(in) != ZSTD_MAGIC)
+            return SIZE_MAX;
+        const size_t length = ZSTD_findFrameCompressedSize(in, bytes);
+        const unsigned long long content = ZSTD_getFrameContentSize(in, bytes);
+        if (ZSTD_isError(length) || length > bytes || content > FRAME_MAX_RAW - promised)
+            return SIZE_MAX;
+        promised += (size_t)content;
+        in += length;
+        bytes -= length;
+    }
+    return promised;
+}
+
 static int inflate(struct table_reader *reader, const struct table_column *column, uint8_t *out)
 {
     const uint8_t *in = column->stored;
     const size_t bytes = column->stored_bytes, raw = column->raw_bytes;
 
-    if (bytes < 4 || bytes_get32(in) != ZSTD_MAGIC ||
-        ZSTD_findFrameCompressedSize(in, bytes) != bytes)
-        return fail(GAIT_ERR_FORMAT, "a column is not one zstd frame");
-    if (ZSTD_getFrameContentSize(in, bytes) != raw)
-        return fail(GAIT_ERR_FORMAT, "a zstd frame does not hold the %zu bytes promised", raw);
+    if (promised_bytes(in, bytes) != raw)
+        return fail(GAIT_ERR_FORMAT, "compressed bytes do not hold the %zu bytes promised", raw);
     const size_t got = ZSTD_decompressDCtx(reader->zstd, out, raw, in, bytes);
     if (ZSTD_isError(got))
-        return fail(GAIT_ERR_FORMAT, "a zstd frame is broken: %s", ZSTD_getErrorName(got));
+        return fail(GAIT_ERR_FORMAT, "compressed bytes are broken: %s", ZSTD_getErrorName(got));
     if (got != raw)
-        return fail(GAIT_ERR_FORMAT, "a zstd frame holds %zu bytes, not %zu", got, raw);
+        return fail(GAIT_ERR_FORMAT, "compressed bytes hold %zu bytes, not %zu", got, raw);
     return 0;
 }
 
@@ -194,6 +212,9 @@ static uint64_t undo_transform(uint8_t transform, uint64_t *values, size_t rows,
     if (transform == TRANSFORM_DELTA)
         for (size_t row = 0; row < rows; row++)
             values[row] = before += unzigzag(values[row]);
+    if (transform == TRANSFORM_RISE)
+        for (size_t row = 0; row < rows; row++)
+            values[row] = before += values[row];
     return before;
 }
 
@@ -212,7 +233,7 @@ static int read_quad(const struct table_column *column, const uint8_t *blob, siz
             return fail(GAIT_ERR_FORMAT, "a column ends before its last row");
         before = undo_transform(column->transform, ret_values + row, count, before);
     }
-    if (source.data != source.end)
+    if (source.rest != source.end)
         return fail(GAIT_ERR_FORMAT, "bytes follow the last row of a column");
     return 0;
 }
@@ -220,34 +241,48 @@ static int read_quad(const struct table_column *column, const uint8_t *blob, siz
 static int read_fixed(struct table_reader *reader, const struct table_column *column, size_t rows,
                       uint64_t *ret_values)
 {
-    int status = 0;
-
     if (column->compression == COMPRESSION_ZSTD)
-        status = inflate(reader, column, (uint8_t *)ret_values);
-    else if (rows)
+        return inflate(reader, column, (uint8_t *)ret_values);
+    if (rows)
         memcpy(ret_values, column->stored, rows * sizeof(*ret_values));
-    if (!status)
-        undo_transform(column->transform, ret_values, rows, 0);
-    return status;
+    return 0;
+}
+
+static int read_nibbles(const uint8_t *blob, size_t rows, uint64_t *ret_values)
+{
+    for (size_t row = 0; row + 2 <= rows; row += 2) {
+        ret_values[row] = blob[row / 2] & 0xf;
+        ret_values[row + 1] = blob[row / 2] >> 4;
+    }
+    if (rows % 2 == 0)
+        return 0;
+    if (blob[rows / 2] >> 4)
+        return fail(GAIT_ERR_FORMAT, "bits follow the last row");
+    ret_values[rows - 1] = blob[rows / 2];
+    return 0;
 }
 
 static int read_numbers(struct table_reader *reader, const struct table_column *column, size_t rows,
                         uint64_t *ret_values)
 {
     const uint8_t *blob = NULL;
+    int status = 0;
 
-    if (column->packing == PACKING_FIXED64)
-        return read_fixed(reader, column, rows, ret_values);
-    int status = open_blob(reader, column, &blob);
+    if (column->packing != PACKING_FIXED64)
+        status = open_blob(reader, column, &blob);
     if (status)
         return status;
     if (column->packing == PACKING_QUAD)
         return read_quad(column, blob, rows, ret_values);
-    const uint64_t value = bytes_get64(blob);
-    for (size_t row = 0; row < rows; row++)
-        ret_values[row] = value;
+    if (column->packing == PACKING_FIXED64)
+        status = read_fixed(reader, column, rows, ret_values);
+    else if (column->packing == PACKING_NIBBLE)
+        status = read_nibbles(blob, rows, ret_values);
+    else
+        for (size_t row = 0; row < rows; row++)
+            ret_values[row] = bytes_get64(blob);
     undo_transform(column->transform, ret_values, rows, 0);
-    return 0;
+    return status;
 }
 
 int table_read(struct table_reader *reader, const struct table_view *view, uint16_t column,
@@ -257,10 +292,9 @@ int table_read(struct table_reader *reader, const struct table_view *view, uint1
 
     if (column >= SCHEMA_MAX_COLUMNS)
         return fail(GAIT_ERR_ARGUMENT, "there is no column %u", column);
-    if (!rows)
-        return 0;
     if (!view->columns[column].present) {
-        memset(ret_values, 0, rows * sizeof(*ret_values));
+        if (rows) // an array of no rows may be NULL
+            memset(ret_values, 0, rows * sizeof(*ret_values));
         return 0;
     }
     const char *wrong = check_column(&view->columns[column], rows, false);
@@ -288,7 +322,7 @@ static int cut_rows(struct quad_source *lengths, struct slice bytes, size_t rows
             bytes.count -= (size_t)block[i];
         }
     }
-    if (bytes.count || lengths->data != lengths->end)
+    if (bytes.count || lengths->rest != lengths->end)
         return fail(GAIT_ERR_FORMAT, "bytes follow the last row");
     return 0;
 }
@@ -329,10 +363,9 @@ int table_read_bytes(struct table_reader *reader, const struct table_view *view,
     if (column >= SCHEMA_MAX_COLUMNS)
         return fail(GAIT_ERR_ARGUMENT, "there is no column %u", column);
     text->used = 0;
-    if (!rows)
-        return 0;
     if (!view->columns[column].present) {
-        memset(ret_values, 0, rows * sizeof(*ret_values));
+        if (rows) // an array of no rows may be NULL
+            memset(ret_values, 0, rows * sizeof(*ret_values));
         return 0;
     }
     const char *wrong = check_column(&view->columns[column], rows, true);

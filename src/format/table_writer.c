@@ -3,19 +3,22 @@
 // make a frame, and when, is the recorder's business.
 #include "format/table_writer.h"
 
+// Compression without a heap of its own, and Huffman coding at negative levels.
+#define ZSTD_STATIC_LINKING_ONLY
 #include <zstd.h>
+
+#include <stdlib.h>
 
 #include "base/bytes.h"
 #include "base/fail.h"
-#include "format/quad.h"
+#include "format/column_pack.h"
 
-// zstd level, and how a column that does not shrink is left alone: figures in
-// docs/decisions/0001-columns.md.
+// All four: docs/decisions/0001-columns.md.
 #define LEVEL 1
+#define LEVEL_OF_TIMES (-100)
+#define SMALLEST_COMPRESSED 64 // bytes: below, zstd's own header eats the gain
+#define SMALLEST_CUT 2048      // bytes: below, sections are not compressed apart
 #define REST_FRAMES 16
-#define SMALLEST_COMPRESSED 64
-
-#define BLOCK_ROWS 1024 // a block of 64-bit values is a quarter of a first cache
 
 static size_t most_columns(void)
 {
@@ -27,31 +30,54 @@ static size_t most_columns(void)
     return most;
 }
 
+// What compression of a blob may take, cut into sections or not.
+static size_t compress_bound(size_t bytes)
+{
+    return bytes + bytes / 256 + COLUMN_MAX_SECTIONS * 128;
+}
+
+// A context in memory of its own never asks for more: what compression needs is
+// taken here, once, whatever the columns hold.
+static int make_compressor(struct table_writer *writer)
+{
+    const size_t bytes = ZSTD_estimateCCtxSize(LEVEL);
+
+    writer->workspace = malloc(bytes);
+    if (writer->workspace)
+        writer->zstd = ZSTD_initStaticCCtx(writer->workspace, bytes);
+    if (!writer->zstd)
+        return fail(GAIT_ERR_MEMORY, "no memory for a compressor");
+    // A static context begins without the defaults, among them that a frame
+    // states its content size.
+    (void)ZSTD_CCtx_reset(writer->zstd, ZSTD_reset_session_and_parameters);
+    // 1: always; without, negative levels leave bytes uncoded that do not
+    // repeat. A zstd that does not know this only makes larger files.
+    (void)ZSTD_CCtx_setParameter(writer->zstd, ZSTD_c_literalCompressionMode, 1);
+    return 0;
+}
+
 static int take_memory(struct table_writer *writer, size_t max_rows, size_t max_bytes)
 {
-    const size_t column = ZSTD_compressBound(quad_bound(max_rows));
-    size_t payload = most_columns() * column + ZSTD_compressBound(max_bytes);
+    size_t payload =
+        most_columns() * compress_bound(column_bound(max_rows)) + compress_bound(max_bytes);
 
     if (payload > FRAME_MAX_PAYLOAD)
         payload = FRAME_MAX_PAYLOAD;
     if (!buffer_reserve(&writer->payload, payload) ||
-        !buffer_reserve(&writer->scratch, quad_bound(max_rows) + 4 + max_bytes))
+        !buffer_reserve(&writer->scratch, column_bound_bytes(max_rows, max_bytes)))
         return fail(GAIT_ERR_MEMORY, "no memory to build frames of %zu rows", max_rows);
-    writer->zstd = ZSTD_createCCtx();
-    if (!writer->zstd)
-        return fail(GAIT_ERR_MEMORY, "no memory for a compressor");
-    return 0;
+    return make_compressor(writer);
 }
 
 int table_writer_init(struct table_writer *writer, struct buffer *out, size_t max_rows,
                       size_t max_bytes)
 {
-    if (max_rows > FRAME_MAX_ROWS || max_bytes > FRAME_MAX_RAW)
+    *writer = (struct table_writer){.out = out, .level = LEVEL};
+    buffer_init(&writer->payload, compress_bound(FRAME_MAX_RAW));
+    buffer_init(&writer->scratch, FRAME_MAX_RAW);
+    if (max_rows > FRAME_MAX_ROWS || max_bytes > FRAME_MAX_RAW / 2)
         return fail(GAIT_ERR_ARGUMENT, "a frame of %zu rows and %zu bytes is too large", max_rows,
                     max_bytes);
-    *writer = (struct table_writer){.out = out, .level = LEVEL};
-    buffer_init(&writer->payload, ZSTD_compressBound(FRAME_MAX_RAW));
-    buffer_init(&writer->scratch, FRAME_MAX_RAW);
 
     int status = take_memory(writer, max_rows, max_bytes);
     if (status)
@@ -63,7 +89,7 @@ void table_writer_finish(struct table_writer *writer)
 {
     if (!writer)
         return;
-    ZSTD_freeCCtx(writer->zstd);
+    free(writer->workspace);
     buffer_finish(&writer->payload);
     buffer_finish(&writer->scratch);
     *writer = (struct table_writer){0};
@@ -101,63 +127,94 @@ static bool accepts(struct table_writer *writer, uint16_t column, bool bytes)
     return !writer->status;
 }
 
-// Length of the compressed blob in `room`, or 0: store it as it is.
-static size_t compress(struct table_writer *writer, uint16_t column, uint8_t *room, size_t bound)
+static int level_of(const struct table_writer *writer, uint16_t column)
 {
-    const size_t raw = writer->scratch.used;
-    const bool remembers = writer->table < TABLE_COUNT && raw >= 4096;
-    uint8_t *rest = remembers ? &writer->rests[writer->table][column] : NULL;
+    const struct table_schema *schema = schema_table(writer->table);
 
-    if (!writer->level || raw < SMALLEST_COMPRESSED)
+    if (writer->level <= 0 || !schema || column >= schema->column_count)
+        return writer->level;
+    const enum column_type type = schema->columns[column].type;
+    return type == COLUMN_TIME || type == COLUMN_TICKS ? LEVEL_OF_TIMES : writer->level;
+}
+
+// Length of the compressed sections in `room`, or 0: compression failed.
+static size_t compress_sections(struct table_writer *writer, const struct column_blob *blob,
+                                uint8_t *room, size_t room_bytes)
+{
+    const uint8_t *raw = writer->scratch.bytes;
+    size_t from = 0, used = 0;
+
+    for (uint32_t i = 0; i < blob->sections; i++) {
+        const bool is_last = i + 1 == blob->sections;
+        const size_t length = blob->section_ends[i] - from;
+        if (!length || (blob->bytes < SMALLEST_CUT && !is_last))
+            continue;
+        const size_t got =
+            ZSTD_compress2(writer->zstd, room + used, room_bytes - used, raw + from, length);
+        if (ZSTD_isError(got))
+            return 0;
+        from += length;
+        used += got;
+    }
+    return used;
+}
+
+// Length of the compressed blob in `room`, or 0: store it as it is. A column
+// that did not shrink is left alone for some frames.
+static size_t compress(struct table_writer *writer, uint16_t column, const struct column_blob *blob,
+                       uint8_t *room, size_t room_bytes)
+{
+    const bool is_remembered = writer->table < TABLE_COUNT && blob->bytes >= SMALLEST_CUT;
+    uint8_t *rest = is_remembered ? &writer->rests[writer->table][column] : NULL;
+
+    if (!writer->level || blob->bytes < SMALLEST_COMPRESSED)
         return 0;
     if (rest && *rest) {
         --*rest;
         return 0;
     }
-    const size_t length =
-        ZSTD_compressCCtx(writer->zstd, room, bound, writer->scratch.bytes, raw, writer->level);
-    if (ZSTD_isError(length) || length >= raw - raw / 20) {
-        if (rest)
-            *rest = REST_FRAMES;
-        return 0;
-    }
-    return length;
+    (void)ZSTD_CCtx_setParameter(writer->zstd, ZSTD_c_compressionLevel, level_of(writer, column));
+    const size_t used = compress_sections(writer, blob, room, room_bytes);
+    if (used && used < blob->bytes - blob->bytes / 20)
+        return used;
+    if (rest)
+        *rest = REST_FRAMES;
+    return 0;
 }
 
 // Moves the column in scratch to the payload.
-static void add_blob(struct table_writer *writer, uint16_t column, enum column_transform transform,
-                     enum column_packing packing)
+static void add_blob(struct table_writer *writer, uint16_t column, const struct column_blob *blob)
 {
-    const size_t raw = writer->scratch.used;
-    const size_t bound = ZSTD_compressBound(raw);
-    uint8_t *room = buffer_reserve(&writer->payload, bound);
+    const size_t bound = compress_bound(blob->bytes);
+    uint8_t *room = blob->bytes ? buffer_reserve(&writer->payload, bound) : NULL;
 
+    if (!blob->bytes)
+        return;
     if (!room) {
-        writer->status = fail(GAIT_ERR_MEMORY, "no room for a column of %zu bytes", raw);
+        writer->status = fail(GAIT_ERR_MEMORY, "no room for a column of %zu bytes", blob->bytes);
         return;
     }
-    size_t stored = compress(writer, column, room, bound);
+    size_t stored = compress(writer, column, blob, room, bound);
     const bool is_compressed = stored != 0;
     if (!is_compressed) {
-        memcpy(room, writer->scratch.bytes, raw);
-        stored = raw;
+        memcpy(room, writer->scratch.bytes, blob->bytes);
+        stored = blob->bytes;
     }
     writer->payload.used += stored;
 
     uint8_t *entry = writer->directory + FRAME_DIRECTORY_BYTES(writer->columns++);
     memset(entry, 0, 16);
     bytes_put16(entry, column);
-    entry[2] = (uint8_t)transform;
-    entry[3] = (uint8_t)packing;
+    entry[2] = (uint8_t)blob->transform;
+    entry[3] = (uint8_t)blob->packing;
     entry[4] = is_compressed ? COMPRESSION_ZSTD : COMPRESSION_NONE;
-    bytes_put32(entry + 8, (uint32_t)raw);
+    bytes_put32(entry + 8, (uint32_t)blob->bytes);
     bytes_put32(entry + 12, (uint32_t)stored);
 }
 
-// Empties scratch and makes room in it, or fails the frame.
-static uint8_t *clear_scratch(struct table_writer *writer, size_t bytes)
+// Scratch with room for a packed column, or NULL: the frame has failed.
+static uint8_t *scratch_for(struct table_writer *writer, size_t bytes)
 {
-    writer->scratch.used = 0;
     uint8_t *room = buffer_reserve(&writer->scratch, bytes);
 
     if (!room)
@@ -165,132 +222,45 @@ static uint8_t *clear_scratch(struct table_writer *writer, size_t bytes)
     return room;
 }
 
-static void add_constant(struct table_writer *writer, uint16_t column,
-                         enum column_transform transform, uint64_t stored)
-{
-    uint8_t *room = clear_scratch(writer, sizeof(stored));
-
-    if (!room)
-        return;
-    bytes_put64(room, stored);
-    writer->scratch.used = sizeof(stored);
-    add_blob(writer, column, transform, PACKING_CONSTANT);
-}
-
-static uint64_t zigzag(uint64_t value)
-{
-    return value << 1 ^ -(value >> 63);
-}
-
-// Stored form of `rows` values that begin at values[from].
-static void transform_block(enum column_transform transform, const uint64_t *values, size_t from,
-                            size_t rows, uint64_t *ret_block)
-{
-    const uint64_t *block = values + from;
-
-    if (transform == TRANSFORM_ZIGZAG) {
-        for (size_t row = 0; row < rows; row++)
-            ret_block[row] = zigzag(block[row]);
-        return;
-    }
-    ret_block[0] = zigzag(block[0] - (from ? block[-1] : 0));
-    for (size_t row = 1; row < rows; row++)
-        ret_block[row] = zigzag(block[row] - block[row - 1]);
-}
-
-static void pack_quad(struct table_writer *writer, enum column_transform transform,
-                      const uint64_t *values, uint8_t *room)
-{
-    uint64_t block[BLOCK_ROWS];
-    struct quad_sink sink;
-
-    quad_sink_init(&sink, writer->rows, room);
-    if (transform == TRANSFORM_NONE)
-        quad_put(&sink, values, writer->rows);
-    for (size_t row = 0; transform != TRANSFORM_NONE && row < writer->rows; row += BLOCK_ROWS) {
-        const size_t left = writer->rows - row;
-        const size_t rows = left < BLOCK_ROWS ? left : BLOCK_ROWS;
-        transform_block(transform, values, row, rows, block);
-        quad_put(&sink, block, rows);
-    }
-    writer->scratch.used = (size_t)(sink.data - room);
-}
-
-static bool is_constant(const uint64_t *values, size_t rows)
-{
-    uint64_t differences = 0;
-
-    if (values[rows - 1] != values[0] || values[rows / 2] != values[0])
-        return false;
-    for (size_t row = 0; row < rows; row++)
-        differences |= values[row] ^ values[0];
-    return differences == 0;
-}
-
-// Whether each value is the one before plus the first one: ids handed out in
-// a row. Their differences, seen from 0, are a constant.
-static bool is_progression(const uint64_t *values, size_t rows)
-{
-    uint64_t differences = 0;
-
-    if (values[rows - 1] - values[0] != values[0] * (rows - 1))
-        return false;
-    for (size_t row = 1; row < rows; row++)
-        differences |= (values[row] - values[row - 1]) ^ values[0];
-    return differences == 0;
-}
-
 void table_put(struct table_writer *writer, uint16_t column, enum column_transform transform,
                const uint64_t *values)
 {
-    const size_t rows = writer->rows;
+    struct column_blob blob;
+    uint8_t *room = NULL;
 
-    if (!accepts(writer, column, false) || !rows)
-        return;
-    if (is_constant(values, rows)) {
-        if (values[0])
-            add_constant(writer, column, TRANSFORM_NONE, values[0]);
-        return;
-    }
-    if (transform == TRANSFORM_DELTA && is_progression(values, rows)) {
-        add_constant(writer, column, TRANSFORM_DELTA, zigzag(values[0]));
-        return;
-    }
-    uint8_t *room = clear_scratch(writer, quad_bound(rows));
+    if (accepts(writer, column, false))
+        room = scratch_for(writer, column_bound(writer->rows));
     if (!room)
         return;
-    pack_quad(writer, transform, values, room);
-    if (writer->scratch.used < rows * sizeof(*values)) {
-        add_blob(writer, column, transform, PACKING_QUAD);
-        return;
-    }
-    memcpy(room, values, rows * sizeof(*values));
-    writer->scratch.used = rows * sizeof(*values);
-    add_blob(writer, column, TRANSFORM_NONE, PACKING_FIXED64);
+    column_pack(transform, values, writer->rows, room, &blob);
+    add_blob(writer, column, &blob);
 }
 
 void table_put_constant(struct table_writer *writer, uint16_t column, uint64_t value)
 {
-    if (accepts(writer, column, false) && value && writer->rows)
-        add_constant(writer, column, TRANSFORM_NONE, value);
+    struct column_blob blob;
+    uint8_t *room = NULL;
+
+    if (accepts(writer, column, false) && writer->rows)
+        room = scratch_for(writer, sizeof(value));
+    if (!room)
+        return;
+    column_pack_constant(value, room, &blob);
+    add_blob(writer, column, &blob);
 }
 
 void table_put_real(struct table_writer *writer, uint16_t column, const double *values)
 {
-    const size_t bytes = writer->rows * sizeof(*values);
+    struct column_blob blob;
+    uint8_t *room = NULL;
 
-    if (!accepts(writer, column, false) || !bytes)
-        return;
-    uint8_t *room = clear_scratch(writer, bytes);
+    _Static_assert(sizeof(double) == sizeof(uint64_t), "a real is stored as its 64 bits");
+    if (accepts(writer, column, false))
+        room = scratch_for(writer, column_bound(writer->rows));
     if (!room)
         return;
-    memcpy(room, values, bytes);
-    writer->scratch.used = bytes;
-    // By bits: -0.0 is not the zero that is left out, and NaNs stay as they are.
-    if (memcmp(room, room + 8, bytes - 8) != 0)
-        add_blob(writer, column, TRANSFORM_NONE, PACKING_FIXED64);
-    else if (bytes_get64(room))
-        add_constant(writer, column, TRANSFORM_NONE, bytes_get64(room));
+    column_pack_fixed((const uint64_t *)(const void *)values, writer->rows, room, &blob);
+    add_blob(writer, column, &blob);
 }
 
 // Bytes of all rows together; FRAME_MAX_RAW + 1 when they are too many.
@@ -306,40 +276,18 @@ static size_t total_bytes(const struct slice *values, size_t rows)
     return total;
 }
 
-static uint8_t *pack_lengths(const struct slice *values, size_t rows, uint8_t *room)
-{
-    uint64_t block[BLOCK_ROWS];
-    struct quad_sink sink;
-
-    quad_sink_init(&sink, rows, room);
-    for (size_t row = 0; row < rows; row += BLOCK_ROWS) {
-        const size_t count = rows - row < BLOCK_ROWS ? rows - row : BLOCK_ROWS;
-        for (size_t i = 0; i < count; i++)
-            block[i] = values[row + i].count;
-        quad_put(&sink, block, count);
-    }
-    return sink.data;
-}
-
 void table_put_bytes(struct table_writer *writer, uint16_t column, const struct slice *values)
 {
+    struct column_blob blob;
+
     if (!accepts(writer, column, true))
         return;
     const size_t total = total_bytes(values, writer->rows);
-    if (!total)
-        return;
-    uint8_t *room = clear_scratch(writer, 4 + quad_bound(writer->rows) + total);
+    uint8_t *room = scratch_for(writer, column_bound_bytes(writer->rows, total));
     if (!room)
         return;
-    uint8_t *end = pack_lengths(values, writer->rows, room + 4);
-    bytes_put32(room, (uint32_t)(end - room - 4));
-    for (size_t row = 0; row < writer->rows; row++) {
-        if (values[row].count)
-            memcpy(end, values[row].bytes, values[row].count);
-        end += values[row].count;
-    }
-    writer->scratch.used = (size_t)(end - room);
-    add_blob(writer, column, TRANSFORM_NONE, PACKING_BYTES);
+    column_pack_bytes(values, writer->rows, total, room, &blob);
+    add_blob(writer, column, &blob);
 }
 
 int table_end(struct table_writer *writer, const struct table_about *about,

@@ -20,8 +20,8 @@ struct table_writer {
     struct buffer *out;     // frames go here
     struct buffer payload;  // blobs of the frame in the making
     struct buffer scratch;  // one column before compression
-    void *zstd;             // compression context, made once
-    int level;              // zstd level; 0: store, do not compress
+    void *zstd, *workspace; // compression context, made once, and its memory
+    int level;              // of zstd for all but times; 0: store, do not compress
     uint64_t sequence;      // of the next frame
     uint32_t rows, columns; // of the frame in the making; columns put so far
     uint32_t put;           // bit i: column i was put, stored or left out

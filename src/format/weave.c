@@ -29,7 +29,6 @@ static void empty_rows(struct weave *weave)
     for (int i = 0; i < WEAVE_TABLE_COUNT; i++) {
         struct weave_rows *rows = &weave->tables[i];
         rows->begin = rows->end = i == WEAVE_SPAN ? WEAVE_HEADROOM : 0;
-        rows->first = UINT64_MAX;
         rows->last = rows->events = 0;
     }
     weave->has_args = false;
@@ -50,9 +49,10 @@ int weave_create(struct table_writer *writer, struct weave **ret_weave)
     weave->memory = malloc(columns * rows_max * sizeof(uint64_t));
     weave->args_of_row = malloc(rows_max * sizeof(uint32_t));
     weave->args_column = malloc(rows_max * sizeof(struct slice));
+    weave->stack = malloc((WEAVE_STACK_ROWS + 1) * sizeof(uint32_t));
     buffer_init(&weave->pieces, MAX_PIECES_BYTES);
     buffer_init(&weave->joined, MAX_PIECES_BYTES);
-    if (!weave->memory || !weave->args_of_row || !weave->args_column ||
+    if (!weave->memory || !weave->args_of_row || !weave->args_column || !weave->stack ||
         !buffer_reserve(&weave->pieces, sizeof(struct weave_piece))) {
         weave_destroy(weave);
         return fail(GAIT_ERR_MEMORY, "no memory to arrange records");
@@ -75,6 +75,7 @@ void weave_destroy(struct weave *weave)
     free(weave->memory);
     free(weave->args_of_row);
     free(weave->args_column);
+    free(weave->stack);
     buffer_finish(&weave->pieces);
     buffer_finish(&weave->joined);
     free(weave);
@@ -105,9 +106,8 @@ void weave_track_finish(struct weave_track *track)
 
 // --- one row each ---------------------------------------------------------
 
-static void note_times(struct weave_rows *rows, uint64_t first, uint64_t last)
+static void note_last(struct weave_rows *rows, uint64_t last)
 {
-    rows->first = first < rows->first ? first : rows->first;
     rows->last = last > rows->last ? last : rows->last;
 }
 
@@ -119,7 +119,7 @@ static void add_point(struct weave *weave, enum weave_table table, const uint64_
         rows->columns[c][rows->end] = values[c];
     }
     rows->end++;
-    note_times(rows, values[0], last);
+    note_last(rows, last);
 }
 
 static int grow_open(struct weave_track *track)
@@ -139,8 +139,7 @@ static int grow_open(struct weave_track *track)
     return 0;
 }
 
-int weave_track_restore(struct weave_track *track, const struct weave_span *span,
-                        struct slice args)
+int weave_track_restore(struct weave_track *track, const struct weave_span *span, struct slice args)
 {
     int status = track->open_count == track->open_capacity ? grow_open(track) : 0;
     if (status)
@@ -189,9 +188,9 @@ static void end_carried(struct weave *weave, const struct weave_span *span, uint
     rows->columns[2][row] = span->site;
     rows->columns[3][row] = span->depth;
     weave->args_of_row[row] = 0;
-    uint8_t *piece = span->args.used
-                         ? buffer_reserve(&weave->pieces, sizeof(struct weave_piece) + span->args.used)
-                         : NULL;
+    uint8_t *piece = span->args.used ? buffer_reserve(&weave->pieces,
+                                                      sizeof(struct weave_piece) + span->args.used)
+                                     : NULL;
     if (!piece)
         return;
     struct weave_piece head = {0, (uint32_t)span->args.used};
@@ -207,6 +206,7 @@ static void end_span(struct weave *weave, struct weave_track *track, uint64_t ti
     struct weave_rows *rows = &weave->tables[WEAVE_SPAN];
     if (track->open_count == 0) {
         // its begin was overwritten: already counted as lost there
+        track->unbalanced += track->base_depth == 0;
         track->base_depth -= track->base_depth > 0;
         return;
     }
@@ -216,7 +216,7 @@ static void end_span(struct weave *weave, struct weave_track *track, uint64_t ti
         rows->columns[1][span->row] = duration;
     else
         end_carried(weave, span, duration);
-    note_times(rows, span->start, span->start + duration);
+    note_last(rows, span->start + duration);
 }
 
 static void end_step(struct weave *weave, struct weave_track *track, uint64_t tick)
@@ -240,29 +240,34 @@ static void begin_step(struct weave *weave, struct weave_track *track, uint64_t 
 
 // --- arguments ------------------------------------------------------------
 
-static int read_arg(const struct slot *slots, uint64_t mask, uint64_t at, uint8_t text[SLOT_TEXT_MAX + 16],
+struct arg_text {
+    uint8_t bytes[SLOT_TEXT_MAX + sizeof(struct slot)];
+};
+
+static int read_arg(const struct slot *slots, uint64_t mask, uint64_t at, struct arg_text *text,
                     struct args_item *ret_item)
 {
-    const struct slot head = slots[at & mask];
-    struct args_item item = {.key = slot_site(head.word)};
-    switch (slot_kind_of(head.word)) {
+    const struct slot *head = &slots[at & mask];
+    uint64_t value = slot_value(&slots[(at + 1) & mask]);
+    struct args_item item = {.key = head->site};
+    switch (slot_kind_of(head)) {
     case SLOT_ARG_INT:
         item.kind = ARGS_INT;
-        item.integer = (int64_t)head.tick;
+        item.integer = (int64_t)value;
         break;
     case SLOT_ARG_REAL:
         item.kind = ARGS_REAL;
-        memcpy(&item.real, &head.tick, sizeof(item.real));
+        memcpy(&item.real, &value, sizeof(item.real));
         break;
     default:
         item.kind = ARGS_TEXT;
-        if (head.tick > SLOT_TEXT_MAX || slot_count(head.word) != slot_text_slots(head.tick))
+        item.text = (struct slice){text->bytes, slot_tick(head)};
+        if (item.text.count > SLOT_TEXT_MAX || slot_count(head) != slot_text_slots(item.text.count))
             return GAIT_ERR_FORMAT;
-        for (uint32_t i = 1; i < slot_count(head.word); i++) {
-            memcpy(text + (i - 1) * sizeof(struct slot), &slots[(at + i) & mask],
+        for (uint32_t i = 1; i < slot_count(head); i++) {
+            memcpy(text->bytes + (i - 1) * sizeof(struct slot), &slots[(at + i) & mask],
                    sizeof(struct slot));
         }
-        item.text = (struct slice){text, head.tick};
     }
     *ret_item = item;
     return 0;
@@ -297,91 +302,89 @@ static void add_arg(struct weave *weave, struct weave_track *track, const struct
 
 // --- the loop -------------------------------------------------------------
 
-// Slots the record at `word` takes; 0 for what no recorder writes.
-static uint32_t record_slots(uint64_t word)
+// Slots each kind takes; 0: as the record says.
+static const uint8_t record_slots[] = {
+    [SLOT_BEGIN] = 1,      [SLOT_END] = 1,        [SLOT_NEXT] = 1,     [SLOT_PAD] = 1,
+    [SLOT_MARK] = 1,       [SLOT_STEP_BEGIN] = 2, [SLOT_STEP_END] = 1, [SLOT_COUNT] = 2,
+    [SLOT_COUNT_REAL] = 2, [SLOT_ASYNC] = 2,      [SLOT_FLOW] = 2,     [SLOT_ARG_INT] = 2,
+    [SLOT_ARG_REAL] = 2,   [SLOT_ARG_TEXT] = 0,
+};
+
+// 0 for what no recorder writes.
+static uint32_t slots_of(const struct slot *slot)
 {
-    switch (slot_kind_of(word)) {
-    case SLOT_BEGIN:
-    case SLOT_END:
-    case SLOT_NEXT:
-    case SLOT_MARK:
-    case SLOT_STEP_END:
-    case SLOT_ARG_INT:
-    case SLOT_ARG_REAL:
-        return 1;
-    case SLOT_ARG_TEXT:
-        return slot_count(word);
-    case SLOT_COUNT:
-    case SLOT_COUNT_REAL:
-    case SLOT_STEP_BEGIN:
-    case SLOT_ASYNC:
-    case SLOT_FLOW:
-        return 2;
-    }
-    return 0;
+    enum slot_kind kind = slot_kind_of(slot);
+    if (kind >= sizeof(record_slots))
+        return 0;
+    return record_slots[kind] ? record_slots[kind] : slot_count(slot);
 }
 
-// The kinds that are not spans; `value` is the tick of the record's second slot.
-static void take_point(struct weave *weave, struct weave_track *track, const struct slot *slot,
-                       uint64_t value)
+// Kinds that become a row of their own, and the table it goes to.
+static void take_point(struct weave *weave, struct weave_track *track, enum weave_table table,
+                       const uint64_t row[4])
 {
-    const uint64_t row[4] = {slot->tick, slot_site(slot->word), value, slot_phase(slot->word)};
-    switch (slot_kind_of(slot->word)) {
+    bool is_event = table != WEAVE_ASYNC || row[3] == 0;
+    add_point(weave, table, row, row[0]);
+    weave->tables[table].events += is_event;
+    track->begun += is_event;
+}
+
+static void take_other(struct weave *weave, struct weave_track *track, const struct slot *slot,
+                       const struct slot *payload)
+{
+    const uint64_t row[4] = {slot_tick(slot), slot->site, slot_value(payload), slot_phase(slot)};
+    switch (slot_kind_of(slot)) {
     case SLOT_MARK:
-        add_point(weave, WEAVE_MARK, row, slot->tick);
+        take_point(weave, track, WEAVE_MARK, row);
         break;
     case SLOT_COUNT:
-        add_point(weave, WEAVE_COUNTER, row, slot->tick);
+        take_point(weave, track, WEAVE_COUNTER, row);
         break;
     case SLOT_COUNT_REAL:
-        add_point(weave, WEAVE_COUNTER_REAL, row, slot->tick);
+        take_point(weave, track, WEAVE_COUNTER_REAL, row);
         break;
     case SLOT_ASYNC:
-        add_point(weave, WEAVE_ASYNC, row, slot->tick);
-        weave->tables[WEAVE_ASYNC].events += row[3] == 0;
-        track->begun += row[3] == 0;
-        return;
+        take_point(weave, track, WEAVE_ASYNC, row);
+        break;
     case SLOT_FLOW:
-        add_point(weave, WEAVE_FLOW, row, slot->tick);
+        take_point(weave, track, WEAVE_FLOW, row);
         break;
     case SLOT_STEP_BEGIN:
-        begin_step(weave, track, slot->tick, value);
+        begin_step(weave, track, row[0], row[2]);
+        track->begun++;
         break;
     case SLOT_STEP_END:
-        end_step(weave, track, slot->tick);
-        return;
+        end_step(weave, track, row[0]);
+        break;
     default:
-        return;
+        break;
     }
-    track->begun++;
 }
 
 static int take_record(struct weave *weave, struct weave_track *track, const struct slot *slots,
                        uint64_t mask)
 {
     const struct slot *slot = &slots[track->position & mask];
-    switch (slot_kind_of(slot->word)) {
+    struct args_item item;
+    struct arg_text text;
+    switch (slot_kind_of(slot)) {
     case SLOT_END:
-        end_span(weave, track, slot->tick);
+        end_span(weave, track, slot_tick(slot));
         return 0;
     case SLOT_NEXT:
-        if (track->open_count)
-            end_span(weave, track, slot->tick);
+        end_span(weave, track, slot_tick(slot));
         // fall through
     case SLOT_BEGIN:
         track->begun++;
-        return begin_span(weave, track, slot->tick, slot_site(slot->word));
+        return begin_span(weave, track, slot_tick(slot), slot->site);
     case SLOT_ARG_INT:
     case SLOT_ARG_REAL:
-    case SLOT_ARG_TEXT: {
-        uint8_t text[SLOT_TEXT_MAX + sizeof(struct slot)];
-        struct args_item item;
-        if (read_arg(slots, mask, track->position, text, &item) == 0)
+    case SLOT_ARG_TEXT:
+        if (read_arg(slots, mask, track->position, &text, &item) == 0)
             add_arg(weave, track, &item);
         return 0;
-    }
     default:
-        take_point(weave, track, slot, slots[(track->position + 1) & mask].tick);
+        take_other(weave, track, slot, &slots[(track->position + 1) & mask]);
         return 0;
     }
 }
@@ -394,7 +397,9 @@ int weave_take(struct weave *weave, struct weave_track *track, const struct slot
         stop = until;
     // a flush is needed first when no more carried spans could end
     while (track->position < stop && weave->tables[WEAVE_SPAN].begin > 0) {
-        uint32_t count = record_slots(slots[track->position & mask].word);
+        if (weave_take_spans(weave, track, slots, mask, stop))
+            continue;
+        uint32_t count = slots_of(&slots[track->position & mask]);
         if (count == 0 || count > mask)
             return fail(GAIT_ERR_FORMAT, "slot %llu of track %u is no record",
                         (unsigned long long)track->position, track->track);

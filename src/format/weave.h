@@ -37,10 +37,10 @@ struct weave_track {
     uint32_t base_depth;     // spans open below those: their begin was lost
     bool has_step;
     uint64_t step_start, step_number;
-    uint64_t position; // slots taken so far
-    uint64_t lost;     // events dropped so far, for the commit row
-    uint64_t begun;    // events begun below position, on record or overwritten
-    uint64_t last_tick;
+    uint64_t position;   // slots taken so far
+    uint64_t lost;       // events dropped so far, for the commit row
+    uint64_t begun;      // events begun below position, on record or overwritten
+    uint64_t unbalanced; // ends that had no begin
 };
 
 struct weave; // the rows of the frame in the making
@@ -58,8 +58,8 @@ GAIT_CHECK int weave_track_restore(struct weave_track *track, const struct weave
 // Takes records from slots[track->position & mask] on, at most up to position
 // `until` and WEAVE_MAX_SLOTS, and moves position behind what it took. Returns
 // less than asked only for that limit; a record cut off by `until` is left.
-GAIT_CHECK int weave_take(struct weave *weave, struct weave_track *track,
-                          const struct slot *slots, uint64_t mask, uint64_t until);
+GAIT_CHECK int weave_take(struct weave *weave, struct weave_track *track, const struct slot *slots,
+                          uint64_t mask, uint64_t until);
 
 // Writes the rows taken as frames of `track`; call before taking for another
 // track. `ret_events` (may be NULL) gets how many events they begin.

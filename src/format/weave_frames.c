@@ -94,6 +94,15 @@ static int put_args(struct weave *weave, uint16_t column)
     return 0;
 }
 
+static uint64_t smallest(const uint64_t *values, uint32_t count)
+{
+    uint64_t first = values[0];
+    for (uint32_t i = 1; i < count; i++) {
+        first = values[i] < first ? values[i] : first;
+    }
+    return first;
+}
+
 static int write_rows(struct weave *weave, enum weave_table table, uint32_t track)
 {
     const struct weave_table_shape *shape = &weave_shapes[table];
@@ -102,9 +111,10 @@ static int write_rows(struct weave *weave, enum weave_table table, uint32_t trac
     int status = 0;
     if (count == 0)
         return 0;
-    if (table != WEAVE_ASYNC)
+    if (table == WEAVE_SPAN || table == WEAVE_STEP)
         rows->events = count;
-    struct table_about about = {rows->first, rows->last, (uint32_t)rows->events};
+    struct table_about about = {smallest(rows->columns[0] + rows->begin, count), rows->last,
+                                (uint32_t)rows->events};
     table_begin(weave->writer, shape->table, track, count);
     for (uint16_t c = 0; c < shape->column_count; c++) {
         table_put(weave->writer, c, shape->transforms[c], rows->columns[c] + rows->begin);
@@ -173,8 +183,8 @@ static int write_open_track(struct table_writer *writer, struct open_rows *rows,
     for (uint32_t i = 0; i < track->open_count && status == 0; i++) {
         const struct weave_span *span = &track->open[i];
         const uint64_t values[6] = {track->track, span->start, span->site, span->depth, 0, 0};
-        status = add_open_row(writer, rows, values,
-                              (struct slice){span->args.bytes, span->args.used});
+        status =
+            add_open_row(writer, rows, values, (struct slice){span->args.bytes, span->args.used});
     }
     return status;
 }

@@ -31,8 +31,7 @@ static int add_item(struct arg_list *list, const struct args_item *item,
 {
     struct array_shape shape = {sizeof(*list->args), ARG_LIMIT};
     struct gait_arg *arg;
-    int status =
-        array_reserve((void **)&list->args, &list->capacity, list->count + 1, shape);
+    int status = array_reserve((void **)&list->args, &list->capacity, list->count + 1, shape);
 
     if (status)
         return status;
@@ -65,8 +64,7 @@ static void point_at_texts(struct arg_list *list)
     }
 }
 
-int arg_list_unpack(struct arg_list *list, struct slice packed,
-                    const struct dictionary *dictionary)
+int arg_list_unpack(struct arg_list *list, struct slice packed, const struct dictionary *dictionary)
 {
     struct args_item item;
     int got = 0;

@@ -92,10 +92,8 @@ static int take_begin(struct async_pairs *pairs, const struct merge_row *row)
         *key = wanted;
         pairs->key_count++;
     }
-    pairs->window[pairs->begin_count] =
-        (struct async_begin){.start_ns = row->frame->start_ns[row->row],
-                             .end_ns = INT64_MIN,
-                             .outer = key->latest};
+    pairs->window[pairs->begin_count] = (struct async_begin){
+        .start_ns = row->frame->start_ns[row->row], .end_ns = INT64_MIN, .outer = key->latest};
     key->latest = (uint32_t)pairs->begin_count++;
     pairs->pending++;
     return 0;

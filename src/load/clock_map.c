@@ -18,8 +18,8 @@ typedef unsigned __int128 uint128;
 int clock_map_add(struct clock_map *map, const struct clock_point *anchor)
 {
     struct array_shape shape = {sizeof(*map->anchors), ANCHOR_LIMIT};
-    int status = array_reserve((void **)&map->anchors, &map->anchor_capacity,
-                               map->anchor_count + 1, shape);
+    int status =
+        array_reserve((void **)&map->anchors, &map->anchor_capacity, map->anchor_count + 1, shape);
 
     if (!status)
         map->anchors[map->anchor_count++] = *anchor;
@@ -49,8 +49,7 @@ static size_t choose_anchors(struct clock_point *anchors, size_t count)
             real > INT64_MAX)
             continue;
         // `kept` never passes `last`, so nothing still needed is overwritten
-        if ((uint64_t)anchors[last].raw_ns - (uint64_t)anchors[kept].raw_ns >=
-            CLOSEST_ANCHORS_NS)
+        if ((uint64_t)anchors[last].raw_ns - (uint64_t)anchors[kept].raw_ns >= CLOSEST_ANCHORS_NS)
             anchors[++kept] = anchors[last];
         last = i;
     }
@@ -94,8 +93,8 @@ int clock_map_build(struct clock_map *map, uint64_t tick_hz)
         struct clock_segment *segment = &segments[i];
 
         segment->tick = anchors[i].tick;
-        segment->base_ns = (int64_t)((__int128)anchors[i].raw_ns - anchors[0].raw_ns +
-                                     anchors[0].real_ns);
+        segment->base_ns =
+            (int64_t)((__int128)anchors[i].raw_ns - anchors[0].raw_ns + anchors[0].real_ns);
         if (i + 1 < count)
             set_slope(segment, (uint64_t)anchors[i + 1].raw_ns - (uint64_t)anchors[i].raw_ns,
                       anchors[i + 1].tick - anchors[i].tick);
@@ -141,8 +140,7 @@ int64_t clock_map_ns(const struct clock_map *map, uint64_t tick)
     if (tick >= segment->tick) {
         room = (uint64_t)INT64_MAX - (uint64_t)segment->base_ns;
         steps = (uint128)(tick - segment->tick) * segment->rise / segment->run;
-        return steps > room ? INT64_MAX
-                            : (int64_t)((uint64_t)segment->base_ns + (uint64_t)steps);
+        return steps > room ? INT64_MAX : (int64_t)((uint64_t)segment->base_ns + (uint64_t)steps);
     }
     // before the first anchor: the floor of a negative number
     room = (uint64_t)segment->base_ns - (uint64_t)INT64_MIN;

@@ -162,8 +162,7 @@ static int fill_event(struct gait_cursor *cursor, const struct merge_row *row,
     event->category = site->category;
     event->name = site->name;
     if (event->kind == GAIT_KIND_MEMORY)
-        status = arg_list_set_integer(&cursor->args, "total",
-                                      (int64_t)number_at(row, ROLE_TOTAL));
+        status = arg_list_set_integer(&cursor->args, "total", (int64_t)number_at(row, ROLE_TOTAL));
     return status ? status : set_details(cursor, row, event);
 }
 
@@ -243,8 +242,7 @@ int gait_cursor_next(struct gait_cursor *cursor, struct gait_event *ret_event)
         got = merge_next(&cursor->merge, &row);
         if (got != 1)
             return got;
-        if ((row.open ? row.open->start_ns : row.frame->start_ns[row.row]) >=
-            cursor->filter.until_ns)
+        if ((row.open ? row.open->start_ns : row.frame->start_ns[row.row]) > cursor->filter.last_ns)
             return 0;
         got = take_row(cursor, &row, &event);
         if (got < 0)

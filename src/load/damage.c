@@ -33,8 +33,7 @@ int damage_add(struct damage *damage, const struct damage_range *range)
         damage->ranges[DAMAGE_LIMIT - 1].what = "more damage than is listed begins here";
         return 0;
     }
-    status =
-        array_reserve((void **)&damage->ranges, &damage->capacity, damage->count + 1, shape);
+    status = array_reserve((void **)&damage->ranges, &damage->capacity, damage->count + 1, shape);
     if (status)
         return status;
     what = arena_text(damage->arena, range->what, strlen(range->what));

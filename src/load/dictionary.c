@@ -130,8 +130,8 @@ static int find_clock(struct dictionary *dictionary, uint32_t id, size_t *ret_in
     while (i < dictionary->clock_count && dictionary->clocks[i].id != id)
         i++;
     if (i == dictionary->clock_count) {
-        status = array_reserve((void **)&dictionary->clocks, &dictionary->clock_capacity, i + 1,
-                               shape);
+        status =
+            array_reserve((void **)&dictionary->clocks, &dictionary->clock_capacity, i + 1, shape);
         if (status)
             return status;
         dictionary->clocks[i] = (struct dictionary_clock){.id = id};
@@ -144,8 +144,8 @@ static int find_clock(struct dictionary *dictionary, uint32_t id, size_t *ret_in
 static int take_clock(struct dictionary *dictionary, const struct row_reader *rows, size_t row)
 {
     struct clock_point anchor = {.tick = number_at(rows, 1, row),
-                                  .raw_ns = (int64_t)number_at(rows, 2, row),
-                                  .real_ns = (int64_t)number_at(rows, 3, row)};
+                                 .raw_ns = (int64_t)number_at(rows, 2, row),
+                                 .real_ns = (int64_t)number_at(rows, 3, row)};
     uint64_t id = number_at(rows, 0, row);
     size_t index;
     int status;
@@ -303,7 +303,7 @@ static int name_lost_site(struct dictionary *dictionary, const struct shard *sha
 
 int dictionary_load(struct dictionary *dictionary, struct shard *shard, struct row_reader *rows)
 {
-    static const uint8_t rounds[] = {TABLE_SCHEMA, TABLE_STRING, TABLE_META, TABLE_SITE,
+    static const uint8_t rounds[] = {TABLE_SCHEMA, TABLE_STRING, TABLE_META,  TABLE_SITE,
                                      TABLE_CLOCK,  TABLE_COST,   TABLE_TRACK, TABLE_STACK};
     int status = 0;
 

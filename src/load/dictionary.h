@@ -33,15 +33,15 @@ struct dictionary {
     uint32_t shard;     // number of the shard in its run
     size_t first_track; // of its tracks in home.tracks
     struct schema_map schema;
-    struct id_map strings;                   // -> index in texts + 1
-    struct id_map sites;                     // -> number in the trace + 1
-    struct id_map tracks;                    // -> number in the trace + 1
-    struct id_map stacks;                    // -> site number of the leaf + 1
+    struct id_map strings; // -> index in texts + 1
+    struct id_map sites;   // -> number in the trace + 1
+    struct id_map tracks;  // -> number in the trace + 1
+    struct id_map stacks;  // -> site number of the leaf + 1
     const char **texts;
     size_t text_count, text_capacity;
     struct dictionary_clock *clocks;
     size_t clock_count, clock_capacity;
-    struct dictionary_meta *meta;            // in order of first appearance
+    struct dictionary_meta *meta; // in order of first appearance
     size_t meta_count, meta_capacity;
     uint64_t overhead_cpu_ns, overhead_bytes; // gait's own, so far
     uint32_t lost_site; // for ids whose row is lost: the anonymous site, or a named one

@@ -26,15 +26,15 @@ static int add_path(struct directory *directory, struct arena *arena, const char
     int status;
 
     buffer_init(&joined, PATH_LIMIT);
-    status = buffer_printf(&joined, "%s%s%s", path, length && path[length - 1] == '/' ? "" : "/",
-                           name);
+    status =
+        buffer_printf(&joined, "%s%s%s", path, length && path[length - 1] == '/' ? "" : "/", name);
     if (!status)
         text = arena_text(arena, joined.bytes, joined.used);
     buffer_finish(&joined);
     if (!text)
         return status ? status : GAIT_ERR_MEMORY;
-    status = array_reserve((void **)&directory->paths, &directory->capacity,
-                           directory->count + 1, shape);
+    status = array_reserve((void **)&directory->paths, &directory->capacity, directory->count + 1,
+                           shape);
     if (!status)
         directory->paths[directory->count++] = text;
     return status;

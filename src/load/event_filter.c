@@ -39,7 +39,7 @@ int event_filter_init(struct event_filter *filter, const struct run *run,
         .run = run,
         .kinds = query->kinds ? query->kinds : UINT32_MAX,
         .since_ns = query->since_ns ? query->since_ns : INT64_MIN,
-        .until_ns = query->until_ns ? query->until_ns : INT64_MAX,
+        .last_ns = query->until_ns ? query->until_ns - (query->until_ns > INT64_MIN) : INT64_MAX,
         .wanted = calloc(run->tracks.count + 1, 1),
     };
     if (!filter->wanted)
@@ -86,7 +86,7 @@ bool event_filter_wants_frame(const struct event_filter *filter, const struct ru
     if (table->kind == GAIT_KIND_ASYNC)
         return true;
     return filter->wanted[number] && clock_map_ns(track->map, entry->last) >= filter->since_ns &&
-           clock_map_ns(track->map, entry->first) < filter->until_ns;
+           clock_map_ns(track->map, entry->first) <= filter->last_ns;
 }
 
 bool event_filter_covers_frame(const struct event_filter *filter, const struct run_shard *shard,
@@ -96,9 +96,9 @@ bool event_filter_covers_frame(const struct event_filter *filter, const struct r
     const struct track *track;
     uint32_t number;
 
-    if (filter->since_ns == INT64_MIN && filter->until_ns == INT64_MAX)
+    if (filter->since_ns == INT64_MIN && filter->last_ns == INT64_MAX)
         return true;
     track = track_of(filter, shard, frame, &number);
     return clock_map_ns(track->map, entry->first) >= filter->since_ns &&
-           clock_map_ns(track->map, entry->last) < filter->until_ns;
+           clock_map_ns(track->map, entry->last) <= filter->last_ns;
 }

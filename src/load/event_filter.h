@@ -7,9 +7,9 @@
 
 struct event_filter {
     const struct run *run;
-    uint32_t kinds; // bits 1u << GAIT_KIND_…
-    int64_t since_ns, until_ns;
-    uint8_t *wanted; // by track
+    uint32_t kinds;            // bits 1u << GAIT_KIND_…
+    int64_t since_ns, last_ns; // both are within
+    uint8_t *wanted;           // by track
 };
 
 // NULL for `query` asks for everything but gait's own tracks.
@@ -29,7 +29,7 @@ bool event_filter_covers_frame(const struct event_filter *filter, const struct r
 static inline bool event_filter_touches(const struct event_filter *filter, int64_t start_ns,
                                         int64_t duration_ns)
 {
-    if (start_ns >= filter->until_ns)
+    if (start_ns > filter->last_ns)
         return false;
     if (start_ns >= filter->since_ns || duration_ns < 0)
         return true;

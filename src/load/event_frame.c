@@ -150,8 +150,8 @@ static int place_columns(struct event_frame *frame, const struct event_ask *ask)
 
     for (int role = 0; role < ROLE_NUMBERS; role++)
         used += is_asked(frame, ask, role) ? frame->rows : 0;
-    status = array_reserve((void **)&frame->cells, &frame->cell_capacity,
-                           used + 2 * frame->rows, shape);
+    status =
+        array_reserve((void **)&frame->cells, &frame->cell_capacity, used + 2 * frame->rows, shape);
     frame->has_bytes = is_asked(frame, ask, ROLE_BYTES);
     if (!status && frame->has_bytes)
         status = array_reserve((void **)&frame->bytes, &frame->slice_capacity, frame->rows, slices);
@@ -162,11 +162,9 @@ static int place_columns(struct event_frame *frame, const struct event_ask *ask)
         frame->numbers[role] = is_asked(frame, ask, role) ? frame->cells + used : NULL;
         used += is_asked(frame, ask, role) ? frame->rows : 0;
     }
-    frame->start_ns =
-        is_asked(frame, ask, ROLE_START) ? (int64_t *)(frame->cells + used) : NULL;
-    frame->duration_ns = is_asked(frame, ask, ROLE_DURATION)
-                             ? (int64_t *)(frame->cells + used + frame->rows)
-                             : NULL;
+    frame->start_ns = is_asked(frame, ask, ROLE_START) ? (int64_t *)(frame->cells + used) : NULL;
+    frame->duration_ns =
+        is_asked(frame, ask, ROLE_DURATION) ? (int64_t *)(frame->cells + used + frame->rows) : NULL;
     return 0;
 }
 
@@ -234,12 +232,11 @@ static int find_order(const struct event_frame *frame, struct event_decoder *dec
     struct array_shape order = {sizeof(*decoder->order), FRAME_MAX_ROWS};
     const uint64_t *depths = frame->numbers[ROLE_DEPTH];
     struct sort_key *key;
-    int status =
-        array_reserve(&decoder->moved, &decoder->moved_capacity, frame->rows, keys);
+    int status = array_reserve(&decoder->moved, &decoder->moved_capacity, frame->rows, keys);
 
     if (!status)
-        status = array_reserve((void **)&decoder->order, &decoder->order_capacity, frame->rows,
-                               order);
+        status =
+            array_reserve((void **)&decoder->order, &decoder->order_capacity, frame->rows, order);
     if (status)
         return status;
     key = decoder->moved;
@@ -305,8 +302,7 @@ static void number_ids(uint64_t *ids, size_t rows, const struct id_map *map, uin
     const uint32_t *page = map->pages ? map->pages[0] : NULL;
 
     for (size_t i = 0; i < rows; i++) {
-        uint32_t number =
-            page && ids[i] < ID_MAP_PAGE ? page[ids[i]] : id_map_get(map, ids[i]);
+        uint32_t number = page && ids[i] < ID_MAP_PAGE ? page[ids[i]] : id_map_get(map, ids[i]);
 
         ids[i] = number ? number - 1 : ids[i] ? lost : 0;
     }

@@ -130,8 +130,7 @@ static int read_fully(struct file_source *source, uint64_t offset, uint8_t *out,
     size_t done = 0;
 
     while (done < count) {
-        ssize_t got =
-            pread(source->descriptor, out + done, count - done, (off_t)(offset + done));
+        ssize_t got = pread(source->descriptor, out + done, count - done, (off_t)(offset + done));
 
         if (got < 0 && errno == EINTR)
             continue;

@@ -52,8 +52,8 @@ static int take_free(struct frame_cache *cache, uint32_t owner, uint32_t *ret_sl
     int status;
 
     if (!cache->first_free) {
-        status = array_reserve((void **)&cache->slots, &cache->slot_capacity,
-                               cache->slot_count + 1, shape);
+        status = array_reserve((void **)&cache->slots, &cache->slot_capacity, cache->slot_count + 1,
+                               shape);
         if (status)
             return status;
         number = (uint32_t)cache->slot_count++;

@@ -31,8 +31,7 @@ struct hop {
 int frame_list_add(struct frame_list *list, const struct frame_header *header, uint64_t offset)
 {
     struct array_shape shape = {sizeof(*list->entries), FRAME_LIMIT};
-    int status =
-        array_reserve((void **)&list->entries, &list->capacity, list->count + 1, shape);
+    int status = array_reserve((void **)&list->entries, &list->capacity, list->count + 1, shape);
 
     if (status)
         return status;
@@ -52,8 +51,8 @@ int frame_list_add(struct frame_list *list, const struct frame_header *header, u
 
 bool frame_entry_matches(const struct frame_entry *entry, const struct frame_header *header)
 {
-    return entry->sequence == header->sequence && entry->table == header->table
-           && entry->rows == header->rows && entry->stored_bytes == header->stored_bytes &&
+    return entry->sequence == header->sequence && entry->table == header->table &&
+           entry->rows == header->rows && entry->stored_bytes == header->stored_bytes &&
            entry->track == header->track && entry->events == header->events &&
            entry->first == header->first && entry->last == header->last;
 }

@@ -84,8 +84,8 @@ static int read_columns(struct chain *chain, const struct frame_header *header)
     int status = table_view_init(&view, header, chain->payload.bytes);
 
     if (!status)
-        status = array_reserve((void **)&chain->columns, &chain->column_capacity,
-                               rows * COLUMNS, shape);
+        status =
+            array_reserve((void **)&chain->columns, &chain->column_capacity, rows * COLUMNS, shape);
     for (uint16_t column = 0; !status && column < COLUMNS; column++)
         status = table_read(&chain->reader, &view, column, chain->columns + column * rows);
     return status;

@@ -46,8 +46,8 @@ static int add_track(struct search *search, const struct last_track *track)
 
     if (id_map_get(&state->numbers, track->track))
         return 0;
-    status = array_reserve((void **)&state->tracks, &state->track_capacity,
-                           state->track_count + 1, shape);
+    status = array_reserve((void **)&state->tracks, &state->track_capacity, state->track_count + 1,
+                           shape);
     if (!status)
         status = id_map_set(&state->numbers, track->track, (uint32_t)state->track_count + 1);
     if (status)
@@ -76,8 +76,8 @@ static int add_open(struct search *search, size_t row)
     if (!copy)
         return GAIT_ERR_MEMORY;
     open.args = (struct slice){(const uint8_t *)copy, args.count};
-    status = array_reserve((void **)&state->open, &state->open_capacity, state->open_count + 1,
-                           shape);
+    status =
+        array_reserve((void **)&state->open, &state->open_capacity, state->open_count + 1, shape);
     if (!status)
         state->open[state->open_count++] = open;
     return status;

@@ -71,8 +71,7 @@ static int read_header(struct ring_view *view, const char *session)
         return status;
     if (view->header.magic != RING_FILE_MAGIC || view->header.version != RING_FILE_VERSION ||
         !is_session(&view->header, session))
-        return fail(GAIT_ERR_FORMAT, "'%s' is not the ring file of this shard",
-                    view->source.path);
+        return fail(GAIT_ERR_FORMAT, "'%s' is not the ring file of this shard", view->source.path);
     return 0;
 }
 
@@ -149,11 +148,15 @@ int ring_view_head(struct ring_view *view, uint64_t offset, struct ring_head *re
     if (region->kind != RING_REGION_RING || !region->capacity ||
         region->capacity & (region->capacity - 1) || region->capacity > SLOTS_LIMIT ||
         region->region_bytes < sizeof(head) + region->capacity * sizeof(struct slot) ||
-        head.tail > head.head || head.head - head.tail > region->capacity)
-        return fail(GAIT_ERR_FORMAT, "the ring of track %" PRIu32 " makes no sense",
-                    region->track);
+        head.next < head.slots_address)
+        return fail(GAIT_ERR_FORMAT, "the ring of track %" PRIu32 " makes no sense", region->track);
     *ret_head = head;
     return 0;
+}
+
+uint64_t ring_view_position(const struct ring_head *head)
+{
+    return ring_head_position(head->next, head->slots_address, head->tail, head->region.capacity);
 }
 
 int ring_view_journal(struct ring_view *view, uint64_t offset, struct buffer *ret_entries)
@@ -182,7 +185,7 @@ int ring_view_slots(struct ring_view *view, uint64_t offset, const struct ring_h
 {
     uint64_t capacity = head->region.capacity;
     uint64_t first = from & (capacity - 1);
-    uint64_t count = head->head - from;
+    uint64_t count = ring_view_position(head) - from;
     uint64_t straight = count < capacity - first ? count : capacity - first;
     struct slot *slots;
     int status;

@@ -14,7 +14,7 @@
 struct ring_view {
     struct file_source source;
     struct ring_file_header header;
-    bool is_live; // its process is still there
+    bool is_live;  // its process is still there
     uint64_t next; // offset of the next region
 };
 
@@ -26,6 +26,9 @@ void ring_view_close(struct ring_view *view); // takes NULL
 // the regions make no sense any more.
 GAIT_CHECK int ring_view_next(struct ring_view *view, struct ring_region *ret_region,
                               uint64_t *ret_offset);
+
+// Position behind the last slot that was published.
+uint64_t ring_view_position(const struct ring_head *head);
 
 // The heads as they are now.
 GAIT_CHECK int ring_view_head(struct ring_view *view, uint64_t offset, struct ring_head *ret_head);

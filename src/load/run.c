@@ -76,17 +76,16 @@ static int know_tracks(struct run_shard *shard)
 // damage up to the end of the file says so already.
 static int note_open_end(struct run *run, const struct shard *shard)
 {
-    struct damage_range range = {
-        .path = shard->source.path,
-        .offset = shard->source.bytes,
-        .what = "the file was not closed: what was recorded last is missing"};
+    struct damage_range range = {.path = shard->source.path,
+                                 .offset = shard->source.bytes,
+                                 .what =
+                                     "the file was not closed: what was recorded last is missing"};
     const struct damage_range *last;
 
     if (shard->list.has_trailer || shard->is_whole || shard->is_live)
         return 0;
     last = run->damage.count ? &run->damage.ranges[run->damage.count - 1] : NULL;
-    if (last && last->path == range.path &&
-        last->offset + last->bytes == range.offset)
+    if (last && last->path == range.path && last->offset + last->bytes == range.offset)
         return 0;
     return damage_add(&run->damage, &range);
 }

@@ -128,8 +128,7 @@ static int count_shard(struct run *run, struct run_shard *shard)
     shard->info = (struct gait_shard_info){.end_ns = INT64_MIN};
     status = describe(run, shard);
     for (size_t i = 0; !status && i < shard->shard.list.count; i++)
-        if (event_table_of(shard->shard.list.entries[i].table) &&
-            shard_has_frame(&shard->shard, i))
+        if (event_table_of(shard->shard.list.entries[i].table) && shard_has_frame(&shard->shard, i))
             status = count_frame(run, shard, i);
     for (size_t i = 0; !status && i < shard->open.count; i++) {
         struct track *track = &run->tracks.tracks[shard->open.events[i].track];

@@ -118,8 +118,7 @@ static int open_ring(struct salvage *salvage, const char *ring, const char *sess
 
 static int note_ring(struct salvage *salvage, uint64_t offset, const char *what)
 {
-    struct damage_range range = {
-        .path = salvage->view.source.path, .offset = offset, .what = what};
+    struct damage_range range = {.path = salvage->view.source.path, .offset = offset, .what = what};
 
     return damage_add(salvage->shard->damage, &range);
 }
@@ -182,9 +181,8 @@ static int skip_overwritten(struct salvage *salvage, struct weave_track *track,
 static int write_loss(struct salvage *salvage, struct weave_track *track,
                       const struct ring_head *head)
 {
-    struct weave_loss loss = {.first = head->lost_first,
-                              .last = head->lost_last,
-                              .reason = REASON_RING_FULL};
+    struct weave_loss loss = {
+        .first = head->lost_first, .last = head->lost_last, .reason = REASON_RING_FULL};
 
     if (head->lost <= track->lost)
         return 0;
@@ -204,7 +202,7 @@ static int copy_ring(struct salvage *salvage, uint64_t offset, uint64_t from,
     for (int i = 0; !status && i < LIVE_TRIES; i++) {
         uint64_t start = ret_head->tail > from ? ret_head->tail : from;
 
-        if (start > ret_head->head)
+        if (start > ring_view_position(ret_head))
             return fail(GAIT_ERR_FORMAT, "the ring is behind its file");
         status = ring_view_slots(&salvage->view, offset, ret_head, start, &salvage->slots);
         if (status || !salvage->view.is_live)
@@ -225,9 +223,11 @@ static int weave_ring(struct salvage *salvage, struct weave_track *track,
     int status = 0;
     int taken = 0;
 
-    while (!status && !taken && track->position < head->head && track->position != before) {
+    while (!status && !taken && track->position < ring_view_position(head) &&
+           track->position != before) {
         before = track->position;
-        taken = weave_take(salvage->weave, track, slots, head->region.capacity - 1, head->head);
+        taken = weave_take(salvage->weave, track, slots, head->region.capacity - 1,
+                           ring_view_position(head));
         status = weave_flush(salvage->weave, track, NULL);
     }
     return status ? status : taken;
@@ -317,8 +317,8 @@ static int add_journal(struct salvage *salvage, uint64_t offset)
     int status = ring_view_journal(&salvage->view, offset, &salvage->entries);
 
     if (!status)
-        status = journal_write_frames(
-            (struct slice){salvage->entries.bytes, salvage->entries.used}, &salvage->writer);
+        status = journal_write_frames((struct slice){salvage->entries.bytes, salvage->entries.used},
+                                      &salvage->writer);
     if (!status || status == GAIT_ERR_MEMORY)
         return status;
     return note_ring(salvage, offset, fail_text());

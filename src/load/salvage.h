@@ -13,7 +13,7 @@
 GAIT_CHECK int salvage_shard(struct shard *shard, struct row_reader *rows, struct arena *arena);
 
 // Path of the shard's ring file, in the arena; NULL when there is none.
-GAIT_CHECK int salvage_ring_path(struct shard *shard, struct row_reader *rows,
-                                 struct arena *arena, const char **ret_path);
+GAIT_CHECK int salvage_ring_path(struct shard *shard, struct row_reader *rows, struct arena *arena,
+                                 const char **ret_path);
 
 #endif

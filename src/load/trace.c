@@ -124,8 +124,7 @@ const char *gait_trace_metadata(const struct gait_trace *trace, uint32_t shard, 
     return dictionary_meta(&trace->run.shards[shard]->dictionary, key);
 }
 
-const char *gait_trace_metadata_key(const struct gait_trace *trace, uint32_t shard,
-                                    uint32_t index)
+const char *gait_trace_metadata_key(const struct gait_trace *trace, uint32_t shard, uint32_t index)
 {
     const struct dictionary *dictionary;
 
@@ -140,8 +139,7 @@ uint32_t gait_trace_site_count(const struct gait_trace *trace)
     return trace ? (uint32_t)trace->run.sites.count : 0;
 }
 
-int gait_trace_site(const struct gait_trace *trace, uint32_t site,
-                    struct gait_site_info *ret_info)
+int gait_trace_site(const struct gait_trace *trace, uint32_t site, struct gait_site_info *ret_info)
 {
     if (!trace || !ret_info)
         return fail(GAIT_ERR_ARGUMENT, "no trace, or no place for an answer");

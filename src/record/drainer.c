@@ -14,14 +14,14 @@
 
 #include "base/fail.h"
 #include "base/os/os.h"
+#include "record/name_table.h"
 #include "record/preamble.h"
 #include "record/recorder.h"
-#include "record/name_table.h"
 
-#define FLUSH_NS UINT64_C(1000000000)    // nothing waits longer than this in a ring
-#define ANCHOR_NS UINT64_C(100000000)    // clocks need no closer anchors
-#define BATCH_BYTES (4u << 20)           // a batch is written when it has grown to this
-#define WORTH_A_VISIT 8u                 // a ring this part full goes along with a fuller one
+#define FLUSH_NS UINT64_C(1000000000) // nothing waits longer than this in a ring
+#define ANCHOR_NS UINT64_C(100000000) // clocks need no closer anchors
+#define BATCH_BYTES (4u << 20)        // a batch is written when it has grown to this
+#define WORTH_A_VISIT 8u              // a ring this part full goes along with a fuller one
 #define OWN_SPANS 64u
 
 struct drainer {
@@ -29,7 +29,7 @@ struct drainer {
     struct shard_writer *shard;
     struct table_writer *tables;
     struct weave *weave;
-    struct slot *copy; // overwrite: a stretch of ring, safe from its writer
+    struct slot *copy;           // overwrite: a stretch of ring, safe from its writer
     struct weave_track **tracks; // of the batch
     struct writer **members;
     uint32_t track_count, track_capacity;
@@ -67,8 +67,8 @@ static int put_anchor(struct drainer *drainer)
     struct ring_file_header *header = drainer->recorder->pool.header;
     struct clock_anchor anchor = clock_read_anchor();
     uint64_t next = header->anchor_count + 1;
-    header->anchors[next % 2] = (struct ring_anchor){anchor.tick, anchor.raw_ns, anchor.real_ns,
-                                                     anchor.error_ns};
+    header->anchors[next % 2] =
+        (struct ring_anchor){anchor.tick, anchor.raw_ns, anchor.real_ns, anchor.error_ns};
     __atomic_store_n(&header->anchor_count, next, __ATOMIC_RELEASE);
     drainer->last_anchor_ns = clock_raw_ns();
     return preamble_write_anchor(&anchor, drainer->tables);
@@ -200,12 +200,12 @@ static void give_up_ring(struct writer *writer, uint64_t head)
 static int drain_ring(struct drainer *drainer, struct writer *writer)
 {
     struct weave_track *track = &writer->weave;
-    uint64_t head = __atomic_load_n(&writer->ring->head, __ATOMIC_ACQUIRE);
+    uint64_t head = writer_head(writer, track->position);
     int status = 0;
     uint64_t before = head;
     while (status == 0 && track->position < head && track->position != before) {
         before = track->position;
-        if (weave_take(drainer->weave, track, writer->slots, writer->mask, head))
+        if (weave_take(drainer->weave, track, writer->slots, writer->capacity - 1, head))
             give_up_ring(writer, head);
         status = flush_rows(drainer, writer);
     }
@@ -236,14 +236,24 @@ static int skip_overwritten(struct drainer *drainer, struct writer *writer, uint
 static void copy_slots(struct slot *copy, const struct writer *writer, uint64_t from, uint64_t to)
 {
     for (uint64_t at = from; at < to; at++) {
-        copy[at & (WEAVE_MAX_SLOTS - 1)] = writer->slots[at & writer->mask];
+        copy[at & (WEAVE_MAX_SLOTS - 1)] = writer->slots[at & (writer->capacity - 1)];
     }
+}
+
+static uint64_t head_under_overwrite(const struct writer *writer)
+{
+    uint64_t tail, head;
+    do {
+        tail = __atomic_load_n(&writer->ring->tail, __ATOMIC_ACQUIRE);
+        head = writer_head(writer, tail);
+    } while (__atomic_load_n(&writer->ring->tail, __ATOMIC_ACQUIRE) != tail);
+    return head;
 }
 
 static int drain_overwritten_ring(struct drainer *drainer, struct writer *writer)
 {
     struct weave_track *track = &writer->weave;
-    uint64_t head = __atomic_load_n(&writer->ring->head, __ATOMIC_ACQUIRE);
+    uint64_t head = head_under_overwrite(writer);
     int status = 0;
     uint64_t before = UINT64_MAX;
     while (status == 0 && track->position < head && track->position != before) {
@@ -337,6 +347,7 @@ static void close_batch(struct drainer *drainer)
         settle_member(writer, is_written);
         if (writer->policy != RING_OVERWRITE)
             __atomic_store_n(&writer->ring->tail, writer->weave.position, __ATOMIC_RELEASE);
+        __atomic_store_n(&writer->ring->unbalanced, writer->weave.unbalanced, __ATOMIC_RELAXED);
     }
     drainer->track_count = 0;
     __atomic_add_fetch(&recorder->round, 1, __ATOMIC_RELEASE);
@@ -359,13 +370,14 @@ static bool is_worth_a_visit(const struct writer *writer)
 {
     if (writer->policy == RING_OVERWRITE || !writer->slots)
         return false;
-    uint64_t used = __atomic_load_n(&writer->ring->head, __ATOMIC_RELAXED) - writer->ring->tail;
-    return used * WORTH_A_VISIT > writer->mask;
+    uint64_t used = writer_head(writer, writer->weave.position) - writer->weave.position;
+    return used * WORTH_A_VISIT >= writer->capacity;
 }
 
 static bool has_news(const struct writer *writer)
 {
-    uint64_t head = __atomic_load_n(&writer->ring->head, __ATOMIC_ACQUIRE);
+    uint64_t head = writer->policy == RING_OVERWRITE ? head_under_overwrite(writer)
+                                                     : writer_head(writer, writer->weave.position);
     return head != writer->weave.position || writer->discarded.events ||
            __atomic_load_n(&writer->ring->lost, __ATOMIC_ACQUIRE) != writer->weave.lost;
 }
@@ -408,8 +420,7 @@ static void run_round(struct drainer *drainer, enum round_kind kind)
         status = put_own_spans(drainer);
     for (struct writer *writer = writers; writer && status == 0; writer = writer->next) {
         // the flight recorder keeps flying until somebody asks
-        bool is_kept =
-            writer->policy == RING_OVERWRITE && kind < ROUND_FLUSH && !writer->is_dead;
+        bool is_kept = writer->policy == RING_OVERWRITE && kind < ROUND_FLUSH && !writer->is_dead;
         if (has_news(writer) && !is_kept && (kind > ROUND_FULL_RINGS || is_worth_a_visit(writer)))
             status = add_to_batch(drainer, writer);
     }

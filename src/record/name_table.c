@@ -35,10 +35,13 @@ static size_t chunk_left, text_bytes;
 static uint64_t overflow;
 
 static const char *const reserved[] = {
-    [STRING_RING_FULL] = "ring full",    [STRING_OVERWRITTEN] = "overwritten",
-    [STRING_DISK_FULL] = "disk full",    [STRING_NO_RING] = "no ring left",
+    [STRING_RING_FULL] = "ring full",
+    [STRING_OVERWRITTEN] = "overwritten",
+    [STRING_DISK_FULL] = "disk full",
+    [STRING_NO_RING] = "no ring left",
     [STRING_RING_DAMAGED] = "ring damaged",
-    [STRING_GAIT] = "gait",              [STRING_WRITE] = "write",
+    [STRING_GAIT] = "gait",
+    [STRING_WRITE] = "write",
 };
 
 static const uint8_t *keep_text(struct slice text)

@@ -7,8 +7,8 @@
 #include <string.h>
 
 #include "base/fail.h"
-#include "record/recorder.h"
 #include "record/name_table.h"
+#include "record/recorder.h"
 
 const char *gait_record_error(void)
 {
@@ -57,10 +57,9 @@ uint32_t gait_key(const char *name)
 
 int gait_thread_name(const char *name)
 {
-    struct writer *writer = writer_enter();
-    if (!writer && !(writer = writer_enter_slow()))
+    const struct writer *writer = writer_attached();
+    if (!writer)
         return 0;
-    writer_leave(writer);
     pthread_mutex_lock(&recorder_state.lock);
     recorder_name_track(writer, name ? name : "");
     pthread_mutex_unlock(&recorder_state.lock);

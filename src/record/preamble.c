@@ -81,8 +81,8 @@ static int put_dictionary(struct table_writer *tables)
     struct buffer entries;
     buffer_init(&entries, 64u << 20);
     for (uint32_t i = 1; i <= string_count + name_table_site_count() && status == 0; i++) {
-        struct journal_row row = i <= string_count ? name_table_string_row(i)
-                                                   : name_table_site_row(i - string_count);
+        struct journal_row row =
+            i <= string_count ? name_table_string_row(i) : name_table_site_row(i - string_count);
         size_t bytes = journal_row_bytes(&row);
         uint8_t *room = buffer_reserve(&entries, bytes);
         if (!room) {
@@ -113,12 +113,12 @@ static int put_own_track(const struct preamble *preamble, struct table_writer *t
 
 int preamble_write_anchor(const struct clock_anchor *anchor, struct table_writer *tables)
 {
-    const struct journal_row row = {TABLE_CLOCK,
-                                    5,
-                                    0,
-                                    {1, anchor->tick, (uint64_t)anchor->raw_ns,
-                                     (uint64_t)anchor->real_ns, anchor->error_ns},
-                                    {{0}}};
+    const struct journal_row row = {
+        TABLE_CLOCK,
+        5,
+        0,
+        {1, anchor->tick, (uint64_t)anchor->raw_ns, (uint64_t)anchor->real_ns, anchor->error_ns},
+        {{0}}};
     return journal_write_row(&row, tables);
 }
 

@@ -16,11 +16,11 @@
 #include "base/fail.h"
 #include "base/os/os.h"
 #include "record/drainer.h"
-#include "record/preamble.h"
 #include "record/name_table.h"
+#include "record/preamble.h"
 
 #define JOURNAL_WAIT_NS 1000000000
-#define BUSY_WAIT_TRIES 2000 // of 1 ms: longer than any call, shorter than patience
+#define INSIDE_TRIES 2000 // of 1 ms: longer than any wait for the drainer
 #define DEAD_WORTH_WAKING 16
 
 int gait_recording;
@@ -29,6 +29,7 @@ struct recorder recorder_state = {.lock = PTHREAD_MUTEX_INITIALIZER,
 static pthread_mutex_t sessions = PTHREAD_MUTEX_INITIALIZER;
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 static pthread_key_t thread_end;
+static struct ring_pool retired; // of the session before
 
 // --- waking and waiting -----------------------------------------------------------
 
@@ -112,7 +113,7 @@ void recorder_free_writer(struct writer *writer)
 static bool is_of_this_session(const struct writer *writer)
 {
     uint64_t session = __atomic_load_n(&writer_session, __ATOMIC_RELAXED);
-    return session && (writer->state & ~WRITER_BUSY) == session;
+    return session && writer->session == session;
 }
 
 static void end_thread(void *argument)
@@ -120,8 +121,11 @@ static void end_thread(void *argument)
     struct writer *writer = argument;
     struct recorder *recorder = &recorder_state;
     writer_self = NULL;
+    writer_ring = &writer_nowhere;
     pthread_mutex_lock(&recorder->lock);
-    if (is_of_this_session(writer)) {
+    writer->self = NULL;
+    // not asked by session: while one is being closed, the drainer still reads
+    if (writer->is_listed) {
         writer->is_dead = true;
         if (++recorder->dead_count % DEAD_WORTH_WAKING == 0)
             recorder_wake_drainer();
@@ -179,8 +183,12 @@ static struct writer *attach_locked(struct writer *writer)
     struct ring_head *ring = ring_pool_take(&recorder->pool, track, clock_now());
     fail_clear();
     writer_attach(writer, ring, track, policy, session);
+    writer->self = &writer_ring;
+    writer_self = writer;
+    writer_ring = writer->ring;
     writer->next = recorder->writers;
     recorder->writers = writer;
+    writer->is_listed = true;
     pthread_getname_np(pthread_self(), name, sizeof(name));
     recorder_name_track(writer, name);
     return writer;
@@ -249,7 +257,7 @@ static int begin_session(void)
     recorder->is_stopping = false;
     status = drainer_start(recorder);
     if (status) {
-        ring_pool_finish(&recorder->pool, false, false);
+        ring_pool_finish(&recorder->pool, RING_POOL_UNLINK | RING_POOL_UNMAP);
         shard_writer_finish(&recorder->shard);
         return status;
     }
@@ -285,22 +293,36 @@ int gait_start(const struct gait_options *options)
 
 // --- stop -------------------------------------------------------------------------
 
-// True when no thread is inside a call any more.
-static bool wait_until_left(struct recorder *recorder)
+// Takes the room away from every thread. A record being written in this very
+// moment is finished in time; one whose thread has just lost its processor may
+// come too late, as if it had been made after the stop.
+static void revoke_room(struct recorder *recorder)
+{
+    pthread_mutex_lock(&recorder->lock);
+    for (struct writer *writer = recorder->writers; writer; writer = writer->next) {
+        __atomic_store_n(&writer->ring->limit, 0, __ATOMIC_SEQ_CST);
+        if (writer->self)
+            __atomic_store_n(writer->self, &writer_nowhere, __ATOMIC_SEQ_CST);
+    }
+    pthread_mutex_unlock(&recorder->lock);
+    os_barrier_all_threads();
+}
+
+// Waits until no thread is in the slow path, where it may wait for the drainer.
+static void wait_until_outside(struct recorder *recorder)
 {
     const struct timespec pause = {0, 1000000};
-    bool is_busy = true;
-    for (int i = 0; i < BUSY_WAIT_TRIES && is_busy; i++) {
-        is_busy = false;
+    bool is_inside = true;
+    for (int i = 0; i < INSIDE_TRIES && is_inside; i++) {
+        is_inside = false;
         pthread_mutex_lock(&recorder->lock);
         for (const struct writer *writer = recorder->writers; writer; writer = writer->next) {
-            is_busy |= (__atomic_load_n(&writer->state, __ATOMIC_ACQUIRE) & WRITER_BUSY) != 0;
+            is_inside |= __atomic_load_n(&writer->is_inside, __ATOMIC_ACQUIRE) != 0;
         }
         pthread_mutex_unlock(&recorder->lock);
-        if (is_busy)
+        if (is_inside)
             nanosleep(&pause, NULL);
     }
-    return !is_busy;
 }
 
 // Writers of living threads stay with them, empty, for a later session.
@@ -312,6 +334,7 @@ static void release_writers(struct recorder *recorder)
         weave_track_finish(&writer->weave);
         writer->slots = NULL;
         writer->ring = &writer->ringless;
+        writer->is_listed = false;
         if (writer->is_dead)
             recorder_free_writer(writer);
     }
@@ -325,16 +348,20 @@ static int end_session(void)
     struct recorder *recorder = &recorder_state;
     __atomic_store_n(&gait_recording, 0, __ATOMIC_RELEASE);
     __atomic_store_n(&writer_session, 0, __ATOMIC_RELEASE);
-    os_barrier_all_threads();
-    bool all_left = wait_until_left(recorder);
+    revoke_room(recorder);
+    wait_until_outside(recorder);
+    revoke_room(recorder); // of those who were inside and took room again
     if (recorder->has_drainer)
         drainer_stop(recorder);
     int status = shard_writer_seal(&recorder->shard);
-    if (all_left)
-        release_writers(recorder);
+    release_writers(recorder);
+    // a thread without a processor may still wake up with a slot's address in
+    // hand, so its memory goes one session later
+    ring_pool_finish(&retired, RING_POOL_UNMAP);
     pthread_mutex_lock(&recorder->lock);
-    ring_pool_finish(&recorder->pool, !all_left, false);
-    recorder->writers = NULL;
+    retired = recorder->pool;
+    ring_pool_finish(&retired, RING_POOL_UNLINK);
+    recorder->pool = (struct ring_pool){.fd = -1};
     pthread_mutex_unlock(&recorder->lock);
     shard_writer_finish(&recorder->shard);
     return status;
@@ -387,11 +414,12 @@ static void resume_child(void)
         return;
     writer_session = 0;
     writer_self = NULL;
+    writer_ring = &writer_nowhere;
     pthread_setspecific(thread_end, NULL);
     recorder->writers = NULL; // the writers' memory is given up
     recorder->has_drainer = false;
     recorder->flush_done = recorder->flush_wanted;
-    ring_pool_finish(&recorder->pool, false, true);
+    ring_pool_finish(&recorder->pool, RING_POOL_UNMAP);
     close(recorder->shard.fd); // its buffers too: the drainer may have been in them
     recorder->is_forked = true;
 }

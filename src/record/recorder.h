@@ -20,8 +20,8 @@ struct recorder {
 
     // under the lock
     struct settings settings;
-    uint64_t session_count;      // sessions ever begun; the running one's number
-    bool is_forked;              // child of a recording process that has not begun its own
+    uint64_t session_count; // sessions ever begun; the running one's number
+    bool is_forked;         // child of a recording process that has not begun its own
     struct ring_pool pool;
     struct writer *writers;
     uint32_t next_track, dead_count;

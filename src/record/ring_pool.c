@@ -49,8 +49,8 @@ static uint8_t *map_file(struct ring_pool *pool, uint64_t bytes)
     // reserve first: a hole filled later on a full disk would be a SIGBUS
     if (pool->fd < 0 || os_reserve(pool->fd, pool->file_bytes, bytes))
         return NULL;
-    uint8_t *memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_POPULATE,
-                           pool->fd, (off_t)pool->file_bytes);
+    uint8_t *memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_POPULATE, pool->fd,
+                           (off_t)pool->file_bytes);
     return memory == MAP_FAILED ? NULL : memory;
 }
 
@@ -187,16 +187,18 @@ int ring_pool_init(struct ring_pool *pool, const uint8_t session[16], uint64_t r
     return 0;
 }
 
-void ring_pool_finish(struct ring_pool *pool, bool keep_memory, bool is_child)
+void ring_pool_finish(struct ring_pool *pool, unsigned what)
 {
     if (!pool || !pool->segments)
         return;
-    if (is_child && pool->fd >= 0) {
+    if (pool->fd >= 0 && what & RING_POOL_UNLINK)
+        unlink(pool->path);
+    if (pool->fd >= 0)
         close(pool->fd);
-        pool->fd = -1;
-    }
-    discard_file(pool);
-    for (uint32_t i = 0; i < pool->segment_count && !keep_memory; i++) {
+    pool->fd = -1;
+    if (!(what & RING_POOL_UNMAP))
+        return;
+    for (uint32_t i = 0; i < pool->segment_count; i++) {
         munmap(pool->segments[i].memory, pool->segments[i].bytes);
     }
     free(pool->segments);

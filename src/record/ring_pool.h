@@ -23,10 +23,10 @@ struct ring_pool_segment {
 };
 
 struct ring_pool {
-    int fd;                // -1: no file, all memory is anonymous
-    char path[PATH_MAX];   // "" without a file
-    bool lost_on_kill;     // some memory is anonymous
-    uint64_t ring_slots;   // what a thread gets while there are few
+    int fd;              // -1: no file, all memory is anonymous
+    char path[PATH_MAX]; // "" without a file
+    bool lost_on_kill;   // some memory is anonymous
+    uint64_t ring_slots; // what a thread gets while there are few
     uint32_t live_count;
     uint64_t file_bytes, reserved_bytes;
     struct ring_file_header *header;
@@ -43,9 +43,10 @@ struct ring_pool {
 GAIT_CHECK int ring_pool_init(struct ring_pool *pool, const uint8_t session[16],
                               uint64_t ring_slots, const char *directory);
 
-// Unlinks the file. With `keep_memory` the mappings stay (a thread may still be
-// in one); `is_child`: after fork, closes and unmaps only.
-void ring_pool_finish(struct ring_pool *pool, bool keep_memory, bool is_child);
+// Closes the file; what else goes is the caller's choice. A forked child must
+// not unlink its parent's file, a stop must not unmap what a thread may be in.
+enum ring_pool_end { RING_POOL_UNLINK = 1, RING_POOL_UNMAP = 2 };
+void ring_pool_finish(struct ring_pool *pool, unsigned what);
 
 // A ring for `track`, or NULL when the pool's maximum is reached.
 struct ring_head *ring_pool_take(struct ring_pool *pool, uint32_t track, uint64_t tick);

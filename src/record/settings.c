@@ -144,8 +144,8 @@ int settings_read(const struct gait_options *options, struct settings *ret_setti
     settings.subject_pid = options->subject_pid;
     settings.rank = read_rank();
     snprintf(settings.run_id, sizeof(settings.run_id), "%s", wish_of(NULL, "GAIT_RUN_ID", ""));
-    if ((status = read_policy(wish_of(options->overflow, "GAIT_OVERFLOW", "drop"),
-                              &settings.policy)) ||
+    if ((status =
+             read_policy(wish_of(options->overflow, "GAIT_OVERFLOW", "drop"), &settings.policy)) ||
         (status = read_role(wish_of(options->role, "GAIT_ROLE", "program"), settings.role)) ||
         (status = read_ring(options, &settings.ring_slots)) ||
         (status =

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// One thread's end of its ring. The hot calls (calls.c) work on the first
-// cache line alone and compare once against `limit`; everything rare, from a
-// thread's first record to a full ring, is behind it in writer.c.
+// One thread's end of its ring. The hot calls (calls.c) touch one cache line,
+// the ring's, and compare once, against its limit; everything rare, from a
+// thread's first record to a full ring, is behind that compare in writer.c.
 //
-// Room is kept for the end of every open span and of the step: a record that
-// has begun can always be ended, so an event is either on record or dropped.
+// The limit is set so that every span begun before it can still be ended: a
+// record that has begun can always be ended, so an event is either on record
+// or dropped.
 #ifndef GAIT_RECORD_WRITER_H
 #define GAIT_RECORD_WRITER_H
 
@@ -15,111 +16,86 @@
 #include "format/ring_file.h"
 #include "format/weave.h"
 
-#define WRITER_BUSY (UINT64_C(1) << 63) // in `state`: inside a call
 #define WRITER_SYNCS 64
+#define WRITER_TLS __attribute__((tls_model("initial-exec"))) _Thread_local
 
 // Overwrite: a place where a record starts and the story can be taken up.
 struct writer_sync {
     uint64_t position, events, depth, tick;
 };
 
-struct writer {
-    // --- hot: the owner's alone, `state` is also read by stop
-    struct slot *slots;
-    uint64_t mask;
-    uint64_t head;
-    uint64_t limit; // a begin needs head + open < limit
-    uint64_t open;  // spans on record and not ended
-    struct ring_head *ring;
-    uint64_t state;   // session number, WRITER_BUSY while inside a call
-    uint64_t special; // some open span is not on record, see gaps
+enum writer_step { WRITER_STEP_NONE, WRITER_STEP_ON_RECORD, WRITER_STEP_DROPPED };
 
-    // --- the owner's, rarely touched
-    uint64_t nexts, points, point_slots; // for counting what is overwritten
-    uint64_t gaps;                       // bit i: the open span at level i was dropped
-    uint64_t deep;                       // dropped spans above level 63
-    uint64_t unbalanced;                 // ends without a begin
-    enum { STEP_NONE, STEP_ON_RECORD, STEP_DROPPED } step;
+struct writer {
+    struct ring_head *ring; // &ringless when the pool was empty
+    struct slot *slots;     // NULL then
+    uint64_t capacity;      // slots
+    uint64_t session;
     uint32_t track;
     enum ring_policy policy;
+
+    // --- the owner's
+    uint64_t granted_at;          // address up to which `position` has been counted
+    uint64_t position;            // of granted_at
+    uint64_t points, point_slots; // events that are no spans, and all slots that are no span's
+    uint64_t gaps;                // bit i: the open span at level i was dropped
+    uint64_t deep;                // dropped spans above level 63
+    enum writer_step step;
+    uint32_t is_inside;        // in the slow path; stop waits for it
     struct writer_sync *syncs; // overwrite only; a queue
     uint32_t sync_first, sync_count;
-    struct ring_head ringless; // stands in when the pool is empty
+    struct ring_head ringless;
+    struct ring_head **self; // the owner's writer_ring, for stop
 
     // --- the drainer's
     struct writer *next; // list of the session
     struct weave_track weave;
-    uint64_t lost_before; // of weave.lost, should the batch not be written
+    uint64_t lost_before;        // of weave.lost, should the batch not be written
     struct weave_loss discarded; // that no disk would take
     uint64_t batch_events, batch_first, batch_last;
-    bool is_dead; // under the lock: its thread ended
+    bool is_dead;   // under the lock: its thread ended
+    bool is_listed; // under the lock: one of the recorder's writers, which the drainer reads
 };
 
-// The calling thread's writer, NULL before its first record.
-extern __attribute__((tls_model("initial-exec"))) _Thread_local struct writer *writer_self;
-// Number of the session being recorded, 0 when off.
-extern uint64_t writer_session;
+// The calling thread's ring, never NULL: one without room before its first
+// record and when not recording.
+extern WRITER_TLS struct ring_head *writer_ring;
+extern struct ring_head writer_nowhere;
+extern WRITER_TLS struct writer *writer_self; // NULL before the first record
+extern uint64_t writer_session;               // being recorded, 0 when off
 
-// Slow forms of the hot calls. `writer` is what writer_enter() gave: NULL, or
-// entered and to be left.
-void writer_begin_slow(struct writer *writer, uint32_t site);
-void writer_end_slow(struct writer *writer);
-void writer_next_slow(struct writer *writer, uint32_t site);
+// Slow forms of the hot calls.
+void writer_begin_slow(uint32_t site);
+void writer_end_slow(void);
+void writer_next_slow(uint32_t site);
 
-// Room for a record of `slots` slots beyond what is reserved, by the policy;
-// false: count it with writer_lose().
-bool writer_room(struct writer *writer, uint32_t slots);
+// Enters for a record that is not a span's: `slots` in a row at the returned
+// place, or NULL. With `is_event` a refusal counts as a lost event. Everything
+// up to writer_publish() is one piece to signal handlers.
+struct slot *writer_enter(uint32_t slots, bool is_event);
+
+// Publishes the slots that were entered for.
+void writer_publish(uint32_t slots, bool is_event);
+
+// The calling thread's writer in the session at hand, or NULL.
+struct writer *writer_attached(void);
+
 void writer_lose(struct writer *writer);
 
-// Enters from anywhere: makes a writer for a new thread, starts the session of
-// a forked child. NULL: not recording, or this is a signal handler that
-// interrupted a call (then the event has been counted as lost).
-struct writer *writer_enter_slow(void);
+// A step ends, one begins; see record.h.
+void writer_step_end(void);
+void writer_step_begin(uint64_t number);
 
-// Begins `ring` (NULL: none left) under `track` in session `session`.
+// Gives `writer` a ring (NULL: none left) under `track` in session `session`.
 void writer_attach(struct writer *writer, struct ring_head *ring, uint32_t track,
                    enum ring_policy policy, uint64_t session);
+
+// Positions, for the drainer and for whoever looks on.
+uint64_t writer_head(const struct writer *writer, uint64_t tail);
 
 static inline void writer_fence(void)
 {
     __asm__ volatile("" ::: "memory");
-}
-
-// The quick way in: a thread that has recorded before, in this session.
-static inline struct writer *writer_enter(void)
-{
-    struct writer *writer = writer_self;
-    if (__builtin_expect(!writer, 0))
-        return NULL;
-    uint64_t state = writer->state;
-    if (__builtin_expect(state != __atomic_load_n(&writer_session, __ATOMIC_RELAXED), 0))
-        return NULL;
-    // busy is set before the session is looked at again: whoever ends the
-    // session makes every thread pass a barrier and then waits for busy
-    __atomic_store_n(&writer->state, state | WRITER_BUSY, __ATOMIC_RELAXED);
-    writer_fence();
-    if (__builtin_expect(state != __atomic_load_n(&writer_session, __ATOMIC_RELAXED), 0)) {
-        __atomic_store_n(&writer->state, state, __ATOMIC_RELEASE);
-        return NULL;
-    }
-    return writer;
-}
-
-static inline void writer_leave(struct writer *writer)
-{
-    writer_fence();
-    __atomic_store_n(&writer->state, writer->state & ~WRITER_BUSY, __ATOMIC_RELEASE);
-}
-
-// Writes one slot and publishes it; there is room.
-static inline void writer_put(struct writer *writer, uint64_t tick, uint64_t word)
-{
-    uint64_t head = writer->head;
-    struct slot *slot = &writer->slots[head & writer->mask];
-    slot->tick = tick;
-    slot->word = word;
-    writer->head = head + 1;
-    __atomic_store_n(&writer->ring->head, head + 1, __ATOMIC_RELEASE);
 }
 
 #endif

@@ -2,12 +2,15 @@
 """What the build leaves behind works for somebody who only has its products."""
 
 import os
+import pathlib
 import shutil
 import subprocess
 
 import pytest
 
 HEADERS = ["error.h", "record.h", "trace.h"]
+SOURCES = pathlib.Path(__file__).resolve().parent.parent.parent / "src"
+INNER_HEADERS = sorted(str(path.relative_to(SOURCES)) for path in SOURCES.glob("**/*.h"))
 C_FLAGS = ["-Wall", "-Wextra", "-Werror", "-fsyntax-only"]
 
 pytestmark = pytest.mark.skipif(
@@ -25,6 +28,12 @@ def test_a_header_stands_alone_in_c(root, tmp_path, header):
     source.write_text(f"#include <gait/{header}>\n#include <gait/{header}>\n")
     command = ["cc", "-std=c11", "-pedantic", *C_FLAGS, f"-I{root}/include", str(source)]
     subprocess.run(command, check=True)
+
+
+@pytest.mark.parametrize("header", INNER_HEADERS)
+def test_an_inner_header_stands_alone(root, header):
+    command = ["cc", "-std=c11", "-D_GNU_SOURCE", *C_FLAGS, f"-I{root}/src", f"-I{root}/include"]
+    subprocess.run([*command, "-x", "c", "-include", header, "/dev/null"], check=True)
 
 
 @pytest.mark.parametrize("header", HEADERS)

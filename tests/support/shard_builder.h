@@ -125,9 +125,9 @@ static inline void builder_open(struct shard_builder *builder, uint64_t track, u
     uint64_t is_step = number != 0;
     uint64_t depth = 0;
 
-    builder_put(builder, TABLE_OPEN, 0, 1,
-                &(struct builder_rows){
-                    .columns = {&track, &start, &site, &depth, &number, &is_step}});
+    builder_put(
+        builder, TABLE_OPEN, 0, 1,
+        &(struct builder_rows){.columns = {&track, &start, &site, &depth, &number, &is_step}});
 }
 
 // Puts an index frame into the shard; what comes later is in the next one.
@@ -139,8 +139,8 @@ static inline void builder_index(struct shard_builder *builder)
     builder_must(index_writer_add(&builder->index, batch, builder->noted), "an index");
     builder->noted = builder->bytes.used;
     builder_must(index_writer_write(&builder->index, &builder->writer), "an index frame");
-    batch = (struct slice){builder->bytes.bytes + builder->noted,
-                           builder->bytes.used - builder->noted};
+    batch =
+        (struct slice){builder->bytes.bytes + builder->noted, builder->bytes.used - builder->noted};
     builder_must(index_writer_add(&builder->index, batch, builder->noted), "an index");
     builder->noted = builder->bytes.used;
 }
@@ -151,9 +151,8 @@ static inline void builder_close(struct shard_builder *builder)
     uint8_t trailer[FRAME_TRAILER_BYTES];
 
     builder_index(builder);
-    frame_trailer_write(&(struct frame_trailer){builder->index.last_offset,
-                                                builder->index.frame_count},
-                        trailer);
+    frame_trailer_write(
+        &(struct frame_trailer){builder->index.last_offset, builder->index.frame_count}, trailer);
     builder_must(buffer_append(&builder->bytes, trailer, sizeof(trailer)), "the trailer");
 }
 

@@ -79,8 +79,7 @@ void os_wake(const uint32_t *word)
 
 bool os_barrier_setup(void)
 {
-    bool is_ready =
-        syscall(SYS_membarrier, MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED, 0, 0) == 0;
+    bool is_ready = syscall(SYS_membarrier, MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED, 0, 0) == 0;
     atomic_store(&membarrier_is_ready, is_ready);
     return is_ready;
 }
@@ -118,14 +117,13 @@ bool os_tick_counter_is_steady(void)
 #if defined(__x86_64__)
     unsigned eax = 0, ebx = 0, ecx = 0, edx = 0;
     // "invariant TSC": CPUID 8000_0007h EDX bit 8
-    bool is_invariant =
-        __get_cpuid(0x80000007u, &eax, &ebx, &ecx, &edx) && (edx & (1u << 8)) != 0;
+    bool is_invariant = __get_cpuid(0x80000007u, &eax, &ebx, &ecx, &edx) && (edx & (1u << 8)) != 0;
     if (is_invariant)
         return true;
     // guests often hide the bit although the kernel itself trusts the counter
     char source[64];
-    ssize_t got = read_small_file("/sys/devices/system/clocksource/clocksource0/current_clocksource",
-                                  source, sizeof(source));
+    ssize_t got = read_small_file(
+        "/sys/devices/system/clocksource/clocksource0/current_clocksource", source, sizeof(source));
     return got > 0 && strncmp(source, "tsc", 3) == 0;
 #elif defined(__aarch64__)
     return true; // CNTVCT_EL0 is architecturally steady

@@ -26,11 +26,10 @@ static void build_small(struct shard_builder *builder)
         uint64_t start[MARKS] = {frame * 100, frame * 100 + 10, frame * 100 + 20};
         uint64_t site[MARKS] = {1, 1, 1};
 
-        builder_put(builder, TABLE_MARK, 2, MARKS,
-                    &(struct builder_rows){.columns = {start, site},
-                                           .first = start[0],
-                                           .last = start[2],
-                                           .events = MARKS});
+        builder_put(
+            builder, TABLE_MARK, 2, MARKS,
+            &(struct builder_rows){
+                .columns = {start, site}, .first = start[0], .last = start[2], .events = MARKS});
     }
     builder_close(builder);
 }
@@ -287,18 +286,18 @@ TEST("shard: lies in a header with a right hash are damage, not trust")
 {
     struct run run;
 
-    ok(!open_with_lie(12, 1, 4, &run));           // fewer rows
-    ok(!open_with_lie(12, 4, 4, &run));           // more rows
-    ok(!open_with_lie(12, 1048576, 4, &run));     // the most rows
-    ok(!open_with_lie(12, UINT32_MAX, 4, &run));  // more than that
-    ok(!open_with_lie(16, 0, 4, &run));           // no payload
-    ok(!open_with_lie(16, 8, 4, &run));           // a shorter one
-    ok(!open_with_lie(16, 16 << 20, 4, &run));    // the longest
-    ok(!open_with_lie(16, UINT32_MAX, 4, &run));  // longer than that
-    ok(!open_with_lie(24, UINT64_MAX, 8, &run));  // sequence from the far future
-    ok(!open_with_lie(24, 0, 8, &run));           // and from the past
-    ok(!open_with_lie(32, 315, 8, &run));         // begins later than its rows
-    ok(!open_with_lie(8, 2, 2, &run));            // another version
+    ok(!open_with_lie(12, 1, 4, &run));          // fewer rows
+    ok(!open_with_lie(12, 4, 4, &run));          // more rows
+    ok(!open_with_lie(12, 1048576, 4, &run));    // the most rows
+    ok(!open_with_lie(12, UINT32_MAX, 4, &run)); // more than that
+    ok(!open_with_lie(16, 0, 4, &run));          // no payload
+    ok(!open_with_lie(16, 8, 4, &run));          // a shorter one
+    ok(!open_with_lie(16, 16 << 20, 4, &run));   // the longest
+    ok(!open_with_lie(16, UINT32_MAX, 4, &run)); // longer than that
+    ok(!open_with_lie(24, UINT64_MAX, 8, &run)); // sequence from the far future
+    ok(!open_with_lie(24, 0, 8, &run));          // and from the past
+    ok(!open_with_lie(32, 315, 8, &run));        // begins later than its rows
+    ok(!open_with_lie(8, 2, 2, &run));           // another version
 }
 
 static int open_path(const char *path)

@@ -1,0 +1,371 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Measure gait, print one table, write BUILD/bench/result.json.
+
+Each figure stands beside its floor, taken in turn within the same run, and
+beside its target. A missed target is a row that says so, not a failure.
+"""
+
+import argparse
+import datetime
+import json
+import os
+import pathlib
+import platform
+import shutil
+import subprocess
+import sys
+import tempfile
+import textwrap
+
+import peers
+
+BENCH = pathlib.Path(__file__).resolve().parent
+WIDTH = 78
+
+# name of the probe: what a person reads, the target as (what it bounds, limit)
+PROBES = {
+    "system_clock": ("clock_gettime", None),
+    "span_off": ("span, recording off", ("cpu_ns", 0.5)),
+    "mark_off": ("mark, recording off", None),
+    "span": ("span: begin + end", ("ratio", 1.10)),
+    "next": ("next", ("ratio", 1.15)),
+    "mark": ("mark", None),
+    "counter": ("counter, integer", None),
+    "counter_real": ("counter, real", None),
+    "span_int": ("span with an integer argument", None),
+    "span_text": ("span with a text of 24 bytes", None),
+    "step": ("step: begin + end", None),
+    "async": ("async: begin + end", None),
+    "flow": ("flow: begin + end", None),
+}
+FULL = {
+    "repeats": 51,
+    "count": 200000,
+    "seconds": 10,
+    "trace_seconds": 9,
+    "steps": 1500,
+    "rounds": 51,
+}
+QUICK = {"repeats": 3, "count": 800, "seconds": 0.2, "trace_seconds": 0.2, "steps": 30, "rounds": 3}
+
+
+class Row:
+    """One line of the table; `met` is None where there is no target."""
+
+    def __init__(self, name, value, ratio="", target="", met=None):
+        self.cells = (name, value, ratio, target)
+        self.met = met
+
+    def __str__(self):
+        name, value, ratio, target = self.cells
+        met = {None: "", True: "yes", False: "NO"}[self.met]
+        return f"{name:<36.36}{value:>13}{ratio:>10}{target:>14}{met:>5}".rstrip()
+
+
+class Bench:
+    """Runs the programs of a build folder, each in a run directory of its own."""
+
+    def __init__(self, build, sizes):
+        self.build = build
+        self.folder = build / "bench"
+        self.folder.mkdir(parents=True, exist_ok=True)
+        self.work = pathlib.Path(tempfile.mkdtemp(prefix="runs-", dir=self.folder))
+        self.sizes = sizes
+        self.environment = {
+            key: value for key, value in os.environ.items() if not key.startswith("GAIT_")
+        }
+
+    def run_directory(self, name):
+        directory = self.work / name
+        shutil.rmtree(directory, ignore_errors=True)
+        return directory
+
+    def program(self, name, *arguments, environment=None):
+        done = subprocess.run(
+            [str(self.folder / name), *map(str, arguments)],
+            env=environment or self.environment,
+            stdout=subprocess.PIPE,
+            text=True,
+            check=True,
+        )
+        return json.loads(done.stdout)
+
+    def events(self, policy, threads, *options):
+        directory = self.run_directory("events")
+        sizes = ("--repeats", self.sizes["repeats"], "--count", self.sizes["count"])
+        arguments = ("--directory", directory, "--policy", policy, "--threads", threads)
+        return self.program("event_cost", *arguments, *sizes, *options)
+
+    def stream(self, seconds, **options):
+        directory = self.run_directory(options.pop("name", "stream"))
+        arguments = ["--directory", directory, "--seconds", seconds]
+        for key, value in options.items():
+            arguments += ["--" + key, value]
+        return self.program("stream_load", *arguments)
+
+    def example(self):
+        directory = self.run_directory("example")
+        environment = dict(self.environment, GAIT_DIR=str(directory))
+        subprocess.run(
+            [
+                str(self.build / "examples/train_c/train_c"),
+                *("--steps", str(self.sizes["steps"]), "--quiet"),
+                *("--checkpoint", str(self.work / "example.checkpoint")),
+            ],
+            env=environment,
+            stdout=subprocess.DEVNULL,
+            check=True,
+        )
+        info = [str(self.build / "gait"), "info", str(directory), "--json"]
+        done = subprocess.run(info, stdout=subprocess.PIPE, check=True)
+        events = json.loads(done.stdout)["events"]
+        stored = peers.folder_bytes(directory, "*.gait")
+        return {"events": events, "bytes": stored, "bytes_per_event": stored / events}
+
+    def python(self):
+        program = BENCH / "python_spans.py"
+        if not program.exists():
+            return None
+        environment = dict(self.environment, GAIT_DIR=str(self.run_directory("python")))
+        command = [sys.executable, str(program), "--json", "--rounds", str(self.sizes["rounds"])]
+        done = subprocess.run(command, env=environment, capture_output=True, text=True)
+        if done.returncode:
+            return {"absent": done.stderr.strip().splitlines()[-1:]}
+        return json.loads(done.stdout)
+
+
+def bounded(name, value, shown, limit, unit):
+    return Row(name, shown, "", f"<= {limit:g} {unit}", value <= limit)
+
+
+def probe_row(probe, suffix=""):
+    name, target = PROBES[probe["name"]]
+    ns, ratio = f"{probe['cpu_ns']:.2f} ns", f"{probe['ratio']:.2f} x"
+    if target is None:
+        return Row(name + suffix, ns, ratio)
+    measure, limit = target
+    wanted = f"<= {limit:.2f} x" if measure == "ratio" else f"<= {limit:g} ns"
+    return Row(name + suffix, ns, ratio, wanted, probe[measure] <= limit)
+
+
+def floor_rows(result):
+    floors = {probe["floor"]: probe["floor_ns"] for probe in result["probes"]}
+    named = {
+        "one_clock": "one clock read",
+        "two_clocks": "two clock reads",
+        "one_flag": "one flag test",
+        "two_flags": "two flag tests",
+    }
+    return [Row(text, f"{floors[key]:.2f} ns") for key, text in named.items()]
+
+
+def account_row(result):
+    """Every event is in the file or counted as dropped."""
+    missing = result["made"] - result["recorded"] - result["dropped"]
+    lost = f"{100 * result['dropped'] / result['made']:.0f} % lost"
+    return Row("  neither recorded nor counted lost", missing, lost, "0 events", missing == 0)
+
+
+def event_tables(bench):
+    results = {}
+    yield "Recording on, nobody waits (overwrite), CPU of the recording thread"
+    for threads in (1, 2):
+        result = bench.events("overwrite", threads)
+        results[f"overwrite-{threads}"] = result
+        if threads == 1:
+            yield from floor_rows(result)
+        for probe in result["probes"]:
+            if threads == 1 or probe["name"] in ("span", "next", "mark", "counter"):
+                yield probe_row(probe, f", {threads} threads" if threads > 1 else "")
+        yield account_row(result)
+    yield "Drainer at full rate (1 MiB ring always full), and in bursts that fit"
+    for policy in ("drop", "block"):
+        for threads in (1, 2):
+            yield from pressed_rows(bench, results, policy, threads)
+    return results
+
+
+def pressed_rows(bench, results, policy, threads):
+    for name, options in (
+        ("full rate", ("--ring", "1M")),
+        ("bursts", ("--ring", "16M", "--flush")),
+    ):
+        result = bench.events(policy, threads, *options)
+        results[f"{policy}-{threads}-{name.replace(' ', '-')}"] = result
+        span = next(probe for probe in result["probes"] if probe["name"] == "span")
+        yield Row(
+            f"span, {policy}, {name}, {threads}T",
+            f"{span['cpu_ns']:.2f} ns",
+            f"{span['ratio']:.2f} x",
+            f"{span['wall_ns']:.0f} ns wall",
+        )
+        yield account_row(result)
+
+
+def ring_table(bench):
+    results = {}
+    yield "Ring sizes (span, overwrite, 1 thread)"
+    for ring in ("64K", "256K", "1M", "4M", "16M"):
+        result = bench.events("overwrite", 1, "--ring", ring)
+        results[ring] = result
+        span = next(probe for probe in result["probes"] if probe["name"] == "span")
+        yield Row(f"  {ring}", f"{span['cpu_ns']:.2f} ns", f"{span['ratio']:.2f} x")
+    return results
+
+
+def stream_table(bench):
+    rate = 5000000
+    yield "One thread at 5,000,000 spans/s, drainer on the other core, 16 MiB ring"
+    result = bench.stream(bench.sizes["seconds"], rate=rate, ring="16M")
+    kept = result["rate"] >= 0.99 * rate
+    yield Row("rate", f"{result['rate'] / 1e6:.2f} M/s", "", ">= 4.95 M/s", kept)
+    yield bounded("spans dropped", result["dropped"], result["dropped"], 0, "spans")
+    cost = result["drainer_ns_per_record"]
+    yield bounded("drainer, per begin or end", cost, f"{cost:.2f} ns", 15, "ns")
+    size = result["bytes_per_span"]
+    yield bounded("on disk, nested stream", size, f"{size:.2f} B/event", 5, "B")
+    example = bench.example()
+    size = example["bytes_per_event"]
+    yield bounded("on disk, examples/train_c", size, f"{size:.2f} B/event", 5, "B")
+    yield account_row(result)
+    return {"stream": result, "example": example}
+
+
+def memory_table(bench, minutes, rate):
+    yield f"Memory of the recorder over {minutes:g} minutes at {rate:,} spans/s"
+    result = bench.stream(60 * minutes, rate=rate, ring="16M", name="memory")
+    growth = result["rss_growth_bytes"] / 1e6
+    yield Row("resident", f"{result['rss_bytes'] / 1e6:.1f} MB")
+    yield bounded("growth after 5 s", growth, f"{growth:.2f} MB", 5, "MB")
+    shutil.rmtree(bench.work / "memory", ignore_errors=True)
+    return result
+
+
+def decode_table(bench):
+    yield "Reading back"
+    bench.stream(
+        bench.sizes["trace_seconds"], rate=5000000, ring="64M", policy="block", name="trace"
+    )
+    result = bench.program("decode_speed", bench.work / "trace")
+    speed, first = result["spans_per_second"] / 1e6, result["first_answer_ns"] / 1e6
+    yield Row("spans in the trace", f"{result['spans'] / 1e6:.1f} M")
+    yield Row("three columns, one core", f"{speed:.1f} M/s", "", ">= 60 M/s", speed >= 60)
+    yield Row("open", f"{result['open_ns'] / 1e6:.1f} ms")
+    yield bounded("open and first answer, warm", first, f"{first:.1f} ms", 300, "ms")
+    return result
+
+
+def python_table(bench):
+    result = bench.python()
+    if result is None:
+        return None
+    yield "Python " + platform.python_version()
+    if "absent" in result:
+        yield Row("not measured", "")
+        return result
+    for row in result["rows"]:
+        ns = f"{row['ns']:.1f} ns"
+        if row.get("target_ns"):
+            yield bounded(row["name"], row["ns"], ns, row["target_ns"], "ns")
+        else:
+            yield Row(row["name"], ns)
+    return result
+
+
+def peer_table(bench):
+    yield "The same loop under each recorder (CPU of a begin and its end)"
+    results = peers.measure(bench.build, bench.run_directory("peers"))
+    for name, result in results.items():
+        if "absent" in result:
+            yield f"{result['absent']}; `make bench-peers` installs the peers"[:WIDTH]
+            continue
+        size = f"{result['bytes_per_pair']:.1f} B/pair"
+        yield Row(name, f"{result['cpu_ns']:.1f} ns", f"{result['ratio']:.2f} x", size)
+    return results
+
+
+def machine():
+    model = "unknown"
+    with open("/proc/cpuinfo") as lines:
+        for line in lines:
+            if line.startswith("model name"):
+                model = line.split(":", 1)[1].strip()
+                break
+    return {
+        "processor": model,
+        "processors": len(os.sched_getaffinity(0)),
+        "kernel": platform.release(),
+        "load": os.getloadavg()[0],
+        "date": datetime.datetime.now(datetime.timezone.utc).date().isoformat(),
+    }
+
+
+def show(table):
+    """Print a table row by row as it is measured; what it measured."""
+    missed = []
+    while True:
+        try:
+            row = next(table)
+        except StopIteration as end:
+            return end.value, missed
+        if isinstance(row, str):
+            print(row if row.endswith("peers") else f"\n{row}\n{'-' * WIDTH}", flush=True)
+            continue
+        print(row, flush=True)
+        if row.met is False:
+            missed.append(row.cells[0].strip())
+
+
+def parse_arguments():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("build", type=pathlib.Path)
+    parser.add_argument("--quick", action="store_true", help="tiny sizes: only see that it runs")
+    parser.add_argument("--only", nargs="+", choices=TABLES, default=list(TABLES))
+    parser.add_argument("--output", type=pathlib.Path, help="default: BUILD/bench/result.json")
+    parser.add_argument("--minutes", type=float, default=0, help="watch memory so long")
+    parser.add_argument("--rate", type=int, default=1000000, help="spans/s while watching memory")
+    return parser.parse_args()
+
+
+TABLES = {
+    "events": event_tables,
+    "rings": ring_table,
+    "stream": stream_table,
+    "decode": decode_table,
+    "python": python_table,
+    "peers": peer_table,
+}
+
+
+def main():
+    arguments = parse_arguments()
+    bench = Bench(arguments.build.resolve(), QUICK if arguments.quick else FULL)
+    try:
+        return run(bench, arguments)
+    finally:
+        shutil.rmtree(bench.work, ignore_errors=True)
+
+
+def run(bench, arguments):
+    tables = {name: TABLES[name](bench) for name in arguments.only}
+    if arguments.minutes:
+        tables["memory"] = memory_table(bench, arguments.minutes, arguments.rate)
+    result, missed = {"machine": machine(), "quick": arguments.quick}, []
+    about = result["machine"]
+    print(f"{about['processor']}, {about['processors']} processors, load {about['load']:.1f}")
+    print(f"{'':<36}{'figure':>13}{'floor':>10}{'target':>14}{'met':>5}")
+    for name, table in tables.items():
+        result[name], failed = show(table)
+        missed += failed
+    result["missed"] = missed
+    path = arguments.output or bench.folder / "result.json"
+    path.write_text(json.dumps(result, indent=1) + "\n")
+    print(f"\nwritten to {os.path.relpath(path)}")
+    summary = "targets missed: " + ("; ".join(dict.fromkeys(missed)) or "none")
+    print(textwrap.fill(summary, WIDTH))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,90 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Helpers around whole loops and tasks, loaded when first asked for."""
+
+import itertools
+
+from . import _why_off, async_begin, async_end, span, step_begin, step_end
+
+if _why_off:
+    from ._off import _metadata
+else:
+    from ._gait import _metadata
+
+_END = object()
+_ids = itertools.count(1)
+
+
+class steps:
+    """Each item of an iterable as one step of the training.
+
+        for batch in gait.steps(loader): ...
+
+    The first step begins when the first item is asked for, each other one when
+    its item is there: a step is the loop's body and the wait for the next item,
+    which is the span "input" in it. There are as many steps as items.
+    """
+
+    def __init__(self, iterable, first=None):
+        self._iterable = iterable
+        self._first = first
+
+    def __len__(self):
+        return len(self._iterable)
+
+    def __iter__(self):
+        wait = span("input", category="data")
+        iterator = iter(self._iterable)
+        step_begin(self._first)
+        try:
+            with wait:
+                item = next(iterator, _END)
+            while item is not _END:
+                hand_over = [item]
+                del item  # the loop's body alone decides how long its item lives
+                yield hand_over.pop()
+                with wait:
+                    item = next(iterator, _END)
+                if item is not _END:
+                    step_begin()
+        finally:
+            step_end()
+
+
+class async_span:
+    """A span that may overlap others on its thread: use it around an `await`.
+
+    `async with gait.async_span("fetch"): …`, or `with`. Make one for each use:
+    tasks that share one at the same time would end each other's spans.
+    """
+
+    def __init__(self, name, category="python"):
+        self._site = span(name, category)
+        self._open = []
+
+    def __enter__(self):
+        number = next(_ids)
+        self._open.append(number)
+        async_begin(self._site, number)
+        return self
+
+    def __exit__(self, *_):
+        async_end(self._site, self._open.pop())
+
+    async def __aenter__(self):
+        return self.__enter__()
+
+    async def __aexit__(self, *_):
+        self.__exit__()
+
+
+def metadata(key, value):
+    """Says something about this process: any value that JSON can hold."""
+    import json
+
+    try:
+        text = json.dumps(value, default=str)
+        if "NaN" in text or "Infinity" in text:  # no JSON: they become texts
+            text = json.dumps(json.loads(text, parse_constant=str))
+    except (TypeError, ValueError, RecursionError):  # a key that is no text, a cycle
+        text = json.dumps(repr(value))
+    return _metadata(key, text)

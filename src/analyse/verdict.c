@@ -1,0 +1,207 @@
+// SPDX-License-Identifier: Apache-2.0
+// The rules, in the order in which they are asked. The limits are judgement,
+// not measurement: they are set where a remedy would be worth a day's work.
+#include "analyse/verdict.h"
+
+#include <ctype.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+
+enum {
+    FEW_STEPS = 5,    // fewer are warm-up
+    LOST_PERCENT = 5, // more lost events than this: phases may be missing
+    UNEXPLAINED_PERCENT = 50,
+    WAIT_PERCENT = 25, // waiting from here on is the thing to look at
+    COMPUTE_PERCENT = 50,
+    NAME_BYTES = 48, // of a phase's name in a sentence
+};
+
+enum work { WORK_UNKNOWN, WORK_INPUT, WORK_PEERS, WORK_SAVING, WORK_TESTING, WORK_COMPUTING };
+
+struct work_words {
+    enum work work;
+    const char *words[14]; // a word of the name begins with one of these
+};
+
+static const struct work_words dictionary[] = {
+    {WORK_SAVING, {"checkpoint", "ckpt", "save", "saving"}},
+    {WORK_TESTING, {"eval", "valid", "test"}},
+    {WORK_PEERS,
+     {"allreduce", "reduce", "broadcast", "bcast", "allgather", "gather", "barrier", "sync", "comm",
+      "nccl", "mpi", "collective"}},
+    {WORK_INPUT,
+     {"data", "input", "load", "fetch", "prefetch", "next", "read", "decode", "augment", "collate",
+      "preprocess", "minibatch", "wait"}},
+    {WORK_COMPUTING,
+     {"forward", "backward", "fwd", "bwd", "optim", "update", "compute", "loss", "train", "grad",
+      "matmul", "model", "apply", "step"}},
+};
+
+struct work_verdict {
+    const char *label, *doing, *advice;
+};
+
+static const struct work_verdict work_verdicts[] = {
+    [WORK_INPUT] = {"INPUT-BOUND", "waiting for input",
+                    "load in more threads or workers, earlier, or from faster storage"},
+    [WORK_PEERS] = {"COMMUNICATION-BOUND", "communication",
+                    "overlap it with computing, send less or less often, and look for a slow rank"},
+    [WORK_SAVING] = {"CHECKPOINT-BOUND", "saving checkpoints",
+                     "save less often, or in the background"},
+    [WORK_TESTING] = {"EVALUATION-BOUND", "evaluation", "evaluate less often, or on fewer samples"},
+    [WORK_COMPUTING] = {"COMPUTE-BOUND", "computing",
+                        "make the operations themselves faster: the loop hardly waits"},
+};
+
+// Whether the word at `name` begins with `word`, whatever the case.
+static bool begins(const char *name, const char *word)
+{
+    for (; *word; name++, word++)
+        if (tolower((unsigned char)*name) != *word)
+            return false;
+    return true;
+}
+
+static bool is_word_start(const char *name, size_t at)
+{
+    unsigned char here = (unsigned char)name[at];
+    unsigned char before = at ? (unsigned char)name[at - 1] : ' ';
+    return isalpha(here) && (!isalpha(before) || (isupper(here) && islower(before)));
+}
+
+static bool has_word(const char *name, const char *const *words)
+{
+    for (size_t at = 0; name[at] && at < 200; at++) {
+        if (!is_word_start(name, at))
+            continue;
+        for (size_t i = 0; i < 14 && words[i]; i++)
+            if (begins(name + at, words[i]))
+                return true;
+    }
+    return false;
+}
+
+static enum work work_of(const char *name)
+{
+    for (size_t i = 0; i < sizeof dictionary / sizeof dictionary[0]; i++)
+        if (has_word(name, dictionary[i].words))
+            return dictionary[i].work;
+    return WORK_UNKNOWN;
+}
+
+static unsigned percent(uint64_t part, uint64_t whole)
+{
+    return whole ? (unsigned)((double)part * 100 / (double)whole + 0.5) : 0;
+}
+
+static const struct phase *largest(const struct verdict_facts *facts, enum work work)
+{
+    const struct phase *found = NULL;
+    for (size_t i = 0; i < facts->phase_count; i++) {
+        const struct phase *phase = &facts->phases[i];
+        bool fits = work == WORK_UNKNOWN || work_of(phase->name) == work;
+        if (fits && (!found || phase->total_ns > found->total_ns))
+            found = phase;
+    }
+    return found;
+}
+
+// "; the slowest step (213) took 4.2 times the median", where that is much.
+static void add_tail(const struct verdict_facts *facts, struct verdict *verdict)
+{
+    const struct steps_summary *steps = &facts->steps;
+    size_t used = strlen(verdict->why);
+    if (steps->p50_ns <= 0 || steps->max_ns / 3 < steps->p50_ns)
+        return;
+    double times = (double)steps->max_ns / (double)steps->p50_ns;
+    snprintf(verdict->why + used, sizeof verdict->why - used,
+             "; the slowest step (%llu) took %.*f times the median",
+             (unsigned long long)steps->slowest, times < 100, times);
+}
+
+#define SAY(verdict, ...) snprintf((verdict)->why, sizeof(verdict)->why, __VA_ARGS__)
+
+static void judge_work(const struct verdict_facts *facts, enum work work, uint64_t total_ns,
+                       struct verdict *verdict)
+{
+    const struct phase *most = largest(facts, work);
+    verdict->label = work_verdicts[work].label;
+    verdict->advice = work_verdicts[work].advice;
+    unsigned all = percent(total_ns, facts->total_ns);
+    unsigned one = percent(most->total_ns, facts->total_ns);
+    if (most->total_ns == total_ns)
+        SAY(verdict, "%s ('%.*s') takes %u %% of a step", work_verdicts[work].doing, NAME_BYTES,
+            most->name, all);
+    else
+        SAY(verdict, "%s takes %u %% of a step, most of it '%.*s' (%u %%)",
+            work_verdicts[work].doing, all, NAME_BYTES, most->name, one);
+}
+
+static void judge_phases(const struct verdict_facts *facts, struct verdict *verdict)
+{
+    uint64_t by_work[WORK_COMPUTING + 1] = {0}, named = 0;
+    for (size_t i = 0; i < facts->phase_count; i++) {
+        by_work[work_of(facts->phases[i].name)] += facts->phases[i].total_ns;
+        named += facts->phases[i].total_ns;
+    }
+    unsigned unexplained = percent(facts->total_ns - named, facts->total_ns);
+    enum work wait = WORK_INPUT;
+    for (enum work work = WORK_INPUT; work < WORK_COMPUTING; work++)
+        if (by_work[work] > by_work[wait])
+            wait = work;
+    const struct phase *most = largest(facts, WORK_UNKNOWN);
+    if (percent(by_work[wait], facts->total_ns) >= WAIT_PERCENT) {
+        judge_work(facts, wait, by_work[wait], verdict);
+    } else if (!most || unexplained >= UNEXPLAINED_PERCENT) {
+        verdict->label = "UNEXPLAINED";
+        SAY(verdict, "%u %% of a step lies in no span", unexplained);
+        verdict->advice = "put spans around what the loop does: the outermost are its phases";
+    } else if (percent(by_work[WORK_COMPUTING], facts->total_ns) >= COMPUTE_PERCENT) {
+        judge_work(facts, WORK_COMPUTING, by_work[WORK_COMPUTING], verdict);
+    } else {
+        unsigned share = percent(most->total_ns, facts->total_ns);
+        verdict->label = share >= COMPUTE_PERCENT ? "ONE PHASE DOMINATES" : "BALANCED";
+        SAY(verdict, "the largest phase is '%.*s' with %u %% of a step", NAME_BYTES, most->name,
+            share);
+        verdict->advice = "look at the largest phases first, with finer spans inside them";
+    }
+}
+
+static void judge_without_steps(const struct verdict_facts *facts, struct verdict *verdict)
+{
+    const struct phase *most = largest(facts, WORK_UNKNOWN);
+    verdict->label = "NO STEPS";
+    verdict->advice = "mark each iteration: gait_step_begin() and gait_step_end(), or gait.step()";
+    if (most)
+        SAY(verdict, "no steps were recorded; of the whole run '%.*s' takes %u %%", NAME_BYTES,
+            most->name, percent(most->total_ns, facts->total_ns));
+    else
+        SAY(verdict, "no steps were recorded, so nothing can be said about them");
+}
+
+void verdict_make(const struct verdict_facts *facts, struct verdict *ret_verdict)
+{
+    uint64_t made = facts->events + facts->dropped;
+    *ret_verdict = (struct verdict){.label = ""};
+    if (!made) {
+        ret_verdict->label = "NOTHING RECORDED";
+        SAY(ret_verdict, "there are no events");
+        ret_verdict->advice = "record spans and steps: gait_begin() and gait_end(), or gait.span()";
+    } else if (percent(facts->dropped, made) >= LOST_PERCENT) {
+        ret_verdict->label = "CANNOT TELL";
+        SAY(ret_verdict, "%u %% of the events were lost, so phases may be missing",
+            percent(facts->dropped, made));
+        ret_verdict->advice = "give each thread a larger buffer (GAIT_RING=64M), or record less";
+    } else if (!facts->steps.count) {
+        judge_without_steps(facts, ret_verdict);
+    } else if (facts->steps.count < FEW_STEPS) {
+        ret_verdict->label = "CANNOT TELL";
+        SAY(ret_verdict, "%llu step%s too few to judge", (unsigned long long)facts->steps.count,
+            facts->steps.count == 1 ? " is" : "s are");
+        ret_verdict->advice = "record at least 5 steps: the first ones warm up";
+    } else {
+        judge_phases(facts, ret_verdict);
+        add_tail(facts, ret_verdict);
+    }
+}

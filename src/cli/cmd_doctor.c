@@ -1,0 +1,199 @@
+// SPDX-License-Identifier: Apache-2.0
+// `gait doctor`: what recording will be like on this machine, for a person who
+// wonders and for a bug report.
+#define _GNU_SOURCE
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/statvfs.h>
+#include <sys/utsname.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/json_writer.h"
+#include "cli/command.h"
+#include "cli/version.h"
+#include "format/frame.h"
+#include "render/plain.h"
+#include "render/units.h"
+
+struct doctor_values {
+    bool is_json;
+};
+
+enum { TEXT_COLUMN = 20, SMALL_ROOM = 64 << 20 };
+
+struct check {
+    const char *name;
+    bool is_fine;
+    char text[300];
+};
+
+static void answer(struct check *check, bool is_fine, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+
+static void answer(struct check *check, bool is_fine, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    check->is_fine = is_fine;
+    vsnprintf(check->text, sizeof check->text, format, args);
+    va_end(args);
+}
+
+static void check_versions(struct check *check)
+{
+    struct utsname system;
+    check->name = "version";
+    if (uname(&system))
+        memset(&system, 0, sizeof system);
+    answer(check, true,
+           "gait " GAIT_VERSION ", trace format %d, " GAIT_COMPILER "; %.40s %.60s on %.20s",
+           FRAME_VERSION, system.sysname, system.release, system.machine);
+}
+
+static void check_clock(struct check *check)
+{
+    enum { READS = 10000 };
+    check->name = "clock";
+    clock_setup();
+    uint64_t before = clock_raw_ns();
+    for (int i = 0; i < READS; i++)
+        __asm__ volatile("" ::"r"(clock_now()));
+    double each = (double)(clock_raw_ns() - before) / READS;
+    if (clock_has_ticks)
+        answer(check, true, "the processor's tick counter, steady: %.1f ns a reading", each);
+    else
+        answer(check, false,
+               "CLOCK_MONOTONIC_RAW, because the processor's ticks are not steady: %.1f ns a "
+               "reading; spans cost a little more",
+               each);
+}
+
+static void check_shared_memory(struct check *check)
+{
+    struct statvfs room;
+    check->name = "shared memory";
+    if (statvfs("/dev/shm", &room)) {
+        answer(check, false,
+               "/dev/shm: %s; buffers lie in the run directory, where they survive a kill too but "
+               "need its disk",
+               strerror(errno));
+        return;
+    }
+    uint64_t bytes = (uint64_t)room.f_bavail * room.f_frsize;
+    bool is_roomy = bytes >= SMALL_ROOM && access("/dev/shm", W_OK) == 0;
+    answer(check, is_roomy, "%s free in /dev/shm%s", units_bytes(bytes).text,
+           is_roomy ? ": what was recorded survives a kill"
+                    : ": little, so buffers may have to lie in the run directory; in a container, "
+                      "give it more with --shm-size");
+}
+
+static void check_limits(struct check *check)
+{
+    struct rlimit files, size;
+    check->name = "limits";
+    if (getrlimit(RLIMIT_NOFILE, &files) || getrlimit(RLIMIT_FSIZE, &size)) {
+        answer(check, false, "not known: %s", strerror(errno));
+        return;
+    }
+    bool is_enough = files.rlim_cur >= 32;
+    if (size.rlim_cur == RLIM_INFINITY)
+        answer(check, is_enough, "%llu open files, files of any size",
+               (unsigned long long)files.rlim_cur);
+    else
+        answer(check, false, "%llu open files, files of at most %s: a longer recording is cut off",
+               (unsigned long long)files.rlim_cur, units_bytes(size.rlim_cur).text);
+}
+
+static void check_directory(struct check *check)
+{
+    struct statvfs room;
+    check->name = "directory";
+    if (access(".", W_OK)) {
+        answer(check, false, "runs cannot be recorded here (%s): use gait run -o DIR",
+               strerror(errno));
+        return;
+    }
+    if (statvfs(".", &room))
+        answer(check, true, "can be written");
+    else
+        answer(check, true, "can be written, %s free",
+               units_bytes((uint64_t)room.f_bavail * room.f_frsize).text);
+}
+
+static void check_rights(struct check *check)
+{
+    check->name = "rights";
+    answer(check, true, "recording needs none: no root, no ptrace, no perf events, no daemon");
+}
+
+static void (*const checks[])(struct check *) = {
+    check_versions, check_clock, check_shared_memory, check_limits, check_directory, check_rights,
+};
+
+static void put_json(const struct check *check, struct json_writer *json)
+{
+    json_key(json, check->name);
+    json_object(json);
+    json_key(json, "fine");
+    json_bool(json, check->is_fine);
+    json_key(json, "text");
+    json_text(json, check->text);
+    json_close(json);
+}
+
+static void put_text(const struct check *check)
+{
+    printf("%-5s%-*s", check->is_fine ? "ok" : "note", TEXT_COLUMN - 5, check->name);
+    plain_wrap(stdout, check->text, TEXT_COLUMN, TEXT_COLUMN);
+}
+
+static int run(const void *given, const struct operands *operands)
+{
+    const struct doctor_values *values = given;
+    struct json_writer json = {.out = stdout, .line_depth = 1, .indent = 2};
+    (void)operands;
+    if (values->is_json)
+        json_object(&json);
+    for (size_t i = 0; i < sizeof checks / sizeof checks[0]; i++) {
+        struct check check = {.name = ""};
+        checks[i](&check);
+        if (values->is_json)
+            put_json(&check, &json);
+        else
+            put_text(&check);
+    }
+    if (values->is_json)
+        json_close(&json);
+    return command_finish_output(&cmd_doctor);
+}
+
+static const struct option options[] = {
+    {.letter = 'j',
+     .name = "json",
+     .kind = OPTION_FLAG,
+     .help = "answer in JSON, for a bug report",
+     .offset = offsetof(struct doctor_values, is_json)},
+};
+
+static const struct example examples[] = {
+    {"gait doctor", "Look before a long run."},
+    {NULL, NULL},
+};
+
+const struct command cmd_doctor = {
+    .name = "doctor",
+    .purpose = "check what recording will be like here",
+    .summary = "Checks this machine: clock, shared memory, limits, directory, rights.",
+    .examples = examples,
+    .exit_status = "0: answered. 2: wrong usage.",
+    .line = {.command = "doctor",
+             .options = options,
+             .count = sizeof options / sizeof options[0],
+             .operands = ""},
+    .usage_status = EXIT_USAGE,
+    .run = run,
+};

@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: Apache-2.0
+// `gait export`: the events for other tools. Formats are in src/export.
+#define _GNU_SOURCE
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <gait/trace.h>
+
+#include "base/fail.h"
+#include "cli/command.h"
+#include "export/exporter.h"
+
+struct export_values {
+    const char *format, *output;
+    bool is_packed, is_internal;
+};
+
+static bool ends_with(const char *text, size_t length, const char *end)
+{
+    size_t end_length = strlen(end);
+    return length > end_length && !memcmp(text + length - end_length, end, end_length);
+}
+
+// The format that belongs to the suffix of the file's name, or NULL.
+static const char *format_of(const char *path)
+{
+    size_t length = strlen(path);
+    if (ends_with(path, length, ".gz"))
+        length -= strlen(".gz");
+    for (size_t i = 0; export_format_at(i); i++)
+        if (ends_with(path, length, export_format_at(i)->suffix))
+            return export_format_at(i)->name;
+    return NULL;
+}
+
+// Fills in what the line leaves open, and refuses what cannot be meant.
+static int choose(const struct export_values *values, struct export_options *options)
+{
+    const char *output = values->output;
+    bool to_stdout = !output || !strcmp(output, "-");
+    options->format = values->format;
+    if (!options->format && !to_stdout)
+        options->format = format_of(output);
+    if (!options->format)
+        return fail(GAIT_ERR_ARGUMENT, "which format? give --format chrome, perfetto or csv%s",
+                    to_stdout ? "" : ", or a file name that ends in .json, .pftrace or .csv");
+    bool is_binary = options->gzip || !strcmp(options->format, "perfetto");
+    if (to_stdout && is_binary && isatty(STDOUT_FILENO))
+        return fail(GAIT_ERR_ARGUMENT,
+                    "this is no text for a terminal; name a file with -o, or use a pipe");
+    return GAIT_OK;
+}
+
+static int run(const void *given, const struct operands *operands)
+{
+    const struct export_values *values = given;
+    struct export_options options = {
+        .size = sizeof options, .gzip = values->is_packed, .internal = values->is_internal};
+    struct gait_trace *trace;
+    if (choose(values, &options))
+        return command_refuse(&cmd_export);
+    if (gait_trace_open(operands->texts[0], &trace))
+        return command_refuse_trace(&cmd_export);
+    int code = EXIT_OK;
+    if (export_write_file(trace, &options, values->output))
+        code = command_refuse(&cmd_export);
+    gait_trace_close(trace);
+    return code;
+}
+
+static const char *const formats[] = {"chrome", "perfetto", "csv", NULL};
+
+static const struct option options[] = {
+    {.letter = 'f',
+     .name = "format",
+     .kind = OPTION_CHOICE,
+     .value = "FORMAT",
+     .help = "chrome (JSON), perfetto (native) or csv; a known suffix of FILE will do",
+     .offset = offsetof(struct export_values, format),
+     .choices = formats},
+    {.letter = 'o',
+     .name = "output",
+     .kind = OPTION_TEXT,
+     .value = "FILE",
+     .help = "write there instead of to standard output; packed if it ends in .gz",
+     .offset = offsetof(struct export_values, output)},
+    {.letter = 'z',
+     .name = "gzip",
+     .kind = OPTION_FLAG,
+     .help = "pack the output, whatever it is called",
+     .offset = offsetof(struct export_values, is_packed)},
+    {.name = "internal",
+     .kind = OPTION_FLAG,
+     .help = "with gait's own work too",
+     .offset = offsetof(struct export_values, is_internal)},
+};
+
+static const char *const about[] = {
+    "chrome: Chrome trace JSON, for ui.perfetto.dev and chrome://tracing. perfetto: Perfetto's "
+    "own format, for ui.perfetto.dev and trace_processor; smaller, and spans that overlap keep "
+    "a lane each. csv: one row an event, with the columns "
+    "kind,category,name,rank,pid,tid,start_ns,duration_ns,id,value,args.",
+    "Events come in order of start, however large the trace; times keep their nanoseconds; bytes "
+    "in names that are not UTF-8 become U+FFFD.",
+    NULL,
+};
+
+static const struct example examples[] = {
+    {"gait export run1 -o run1.pftrace", "A timeline to look at in ui.perfetto.dev."},
+    {"gait export run1 --format csv | head", "The first events as rows."},
+    {NULL, NULL},
+};
+
+const struct command cmd_export = {
+    .name = "export",
+    .purpose = "write the events for other tools",
+    .summary = "Writes the events of a shard or a run directory in a format that others read.",
+    .about = about,
+    .examples = examples,
+    .exit_status = "0: written. 2: wrong usage, nothing that could be read, or no room to write.",
+    .line = {.command = "export",
+             .options = options,
+             .count = sizeof options / sizeof options[0],
+             .min_operands = 1,
+             .max_operands = 1,
+             .operands = "PATH"},
+    .usage_status = EXIT_USAGE,
+    .run = run,
+};

@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: Apache-2.0
+// `gait report`: where the time of a training went.
+#define _GNU_SOURCE
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <gait/trace.h>
+
+#include "analyse/run_report.h"
+#include "cli/command.h"
+#include "render/report_json.h"
+#include "render/report_text.h"
+
+struct report_values {
+    bool is_json;
+};
+
+// A terminal that can show bold letters, and a user who did not object.
+static bool can_be_bold(void)
+{
+    const char *no_color = getenv("NO_COLOR"), *terminal = getenv("TERM");
+    bool is_capable = terminal && *terminal && strcmp(terminal, "dumb") != 0;
+    return is_capable && !(no_color && *no_color) && isatty(STDOUT_FILENO);
+}
+
+static int run(const void *given, const struct operands *operands)
+{
+    const struct report_values *values = given;
+    const struct report_text how = {.path = operands->texts[0], .is_bold = can_be_bold()};
+    struct gait_trace *trace;
+    struct run_report report;
+    if (gait_trace_open(how.path, &trace))
+        return command_refuse_trace(&cmd_report);
+    int code = EXIT_OK;
+    if (run_report_make(&report, trace))
+        code = command_refuse_trace(&cmd_report);
+    else if (values->is_json)
+        report_json_put(stdout, &report, trace);
+    else
+        report_text_put(stdout, &how, &report, trace);
+    if (!code)
+        code = command_finish_output(&cmd_report);
+    run_report_finish(&report);
+    gait_trace_close(trace);
+    return code;
+}
+
+static const struct option options[] = {
+    {.letter = 'j',
+     .name = "json",
+     .kind = OPTION_FLAG,
+     .help = "answer in JSON, times in integer nanoseconds",
+     .offset = offsetof(struct report_values, is_json)},
+};
+
+static const char *const about[] = {
+    "The verdict says in words what holds the training up and what to try, or that the evidence "
+    "does not suffice.",
+    "A step of the job is what all ranks did under one step number; it took as long as its "
+    "slowest rank. p50, p95 and p99 are durations that occurred (nearest rank).",
+    "Where a step goes: a phase is an outermost span inside a step, on the thread that made the "
+    "step, of the rank that was slowest in it. A span that crosses the border of a step counts "
+    "as far as it lies inside; a span that was begun before a step and covers all of it is its "
+    "surroundings, and the spans within count instead. Time in no span is called other. The "
+    "parts sum to the steps exactly. Without steps the same is told of the main thread's whole "
+    "run.",
+    "Threads: time inside outermost spans, events, and events that were lost because a buffer "
+    "was full.",
+    NULL,
+};
+
+static const struct example examples[] = {
+    {"gait report run1", "The report of a run."},
+    {"gait report --json run1 | jq .step.p95_ns", "One figure of it."},
+    {NULL, NULL},
+};
+
+const struct command cmd_report = {
+    .name = "report",
+    .purpose = "say where the time went: verdict, steps, phases",
+    .summary = "Reports on a shard or a run directory: what holds the training up, how long steps "
+               "took and where their time went, threads, losses, gait's own cost.",
+    .about = about,
+    .examples = examples,
+    .exit_status = "0: answered, also for a damaged file. 2: wrong usage, or nothing that could "
+                   "be read.",
+    .line = {.command = "report",
+             .options = options,
+             .count = sizeof options / sizeof options[0],
+             .min_operands = 1,
+             .max_operands = 1,
+             .operands = "PATH"},
+    .usage_status = EXIT_USAGE,
+    .run = run,
+};

@@ -1,0 +1,248 @@
+// SPDX-License-Identifier: Apache-2.0
+// `gait run`: a run directory, the program, and one line at the end. Nothing
+// that goes wrong here may keep the program from running, except a directory
+// that the user must choose.
+#define _GNU_SOURCE
+#include <errno.h>
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+
+#include "base/fail.h"
+#include "cli/command.h"
+#include "cli/job.h"
+#include "cli/launch.h"
+#include "cli/run_directory.h"
+#include "cli/run_finish.h"
+#include "render/units.h"
+
+struct run_values {
+    const char *output, *overflow;
+    int64_t ring_bytes;
+    bool is_append, is_quiet;
+};
+
+// What a run comes to know, from the line to the end.
+struct session {
+    const struct run_values *values;
+    char *const *arguments;
+    struct run_directory directory;
+    bool is_recording;
+};
+
+static void say(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
+static void say(const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    fputs("gait: ", stderr);
+    vfprintf(stderr, format, args);
+    fputc('\n', stderr);
+    va_end(args);
+}
+
+static bool is_switched_off(void)
+{
+    const char *enable = getenv("GAIT_ENABLE");
+    return enable && !strcmp(enable, "0");
+}
+
+// A directory, or a sentence why there is none. Only a directory that holds
+// another run is worth stopping for.
+static int prepare(struct session *session)
+{
+    const struct run_request request = {.output = session->values->output,
+                                        .is_append = session->values->is_append,
+                                        .arguments = session->arguments};
+    if (is_switched_off()) {
+        if (!session->values->is_quiet)
+            say("GAIT_ENABLE=0: nothing is recorded");
+        return EXIT_OK;
+    }
+    int status = run_directory_open(&request, &session->directory);
+    session->is_recording = !status;
+    if (status == GAIT_ERR_STATE) {
+        command_refuse(&cmd_run);
+        return EXIT_RUN_FAILED;
+    }
+    if (status)
+        say("nothing is recorded: %s", fail_text());
+    return EXIT_OK;
+}
+
+// What the program inherits. A value that does not fit into the environment is
+// a recording that does not happen, not a training that does not start.
+static void set_environment(struct session *session)
+{
+    const struct run_values *values = session->values;
+    char ring[32];
+    int failed = 0;
+    if (session->is_recording) {
+        failed |= setenv("GAIT_DIR", session->directory.absolute, 1);
+        failed |= setenv("GAIT_RUN_ID", session->directory.run_id, 1);
+        if (values->overflow)
+            failed |= setenv("GAIT_OVERFLOW", values->overflow, 1);
+        snprintf(ring, sizeof ring, "%" PRId64, values->ring_bytes);
+        if (values->ring_bytes)
+            failed |= setenv("GAIT_RING", ring, 1);
+        if (failed)
+            say("nothing is recorded: %s", strerror(errno));
+    }
+    if (failed || !session->is_recording) {
+        session->is_recording = false;
+        unsetenv("GAIT_DIR");
+        setenv("GAIT_ENABLE", "0", 1);
+    }
+}
+
+static int tell_exec_error(const struct session *session, int error)
+{
+    bool is_missing = error == ENOENT || error == ENOTDIR;
+    say("cannot run '%s': %s", session->arguments[0],
+        is_missing ? "no such program" : strerror(error));
+    if (session->is_recording)
+        run_directory_remove_unused(&session->directory);
+    return is_missing ? EXIT_NOT_FOUND : EXIT_CANNOT_RUN;
+}
+
+// A path as one word of a shell line.
+static const char *quote(const char *path, char *out, size_t room)
+{
+    static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
+                                "/._-+=:,@%";
+    if (path[strspn(path, plain)] == '\0' && *path)
+        return path;
+    size_t used = 0;
+    out[used++] = '\'';
+    for (; *path && used + 6 < room; path++) {
+        if (*path == '\'')
+            used += (size_t)snprintf(out + used, room - used, "'\\''");
+        else
+            out[used++] = *path;
+    }
+    snprintf(out + used, room - used, "'");
+    return out;
+}
+
+// The one line at the end: what there is, where it lies, what to type next.
+static void tell_end(const struct session *session, const struct launch *launch)
+{
+    const struct run_directory *directory = &session->directory;
+    struct run_content content = run_directory_content(directory);
+    char died[64] = "", quoted[2 * PATH_MAX];
+    if (WIFSIGNALED(launch->wait_status))
+        snprintf(died, sizeof died, "killed by signal %d; ", WTERMSIG(launch->wait_status));
+    const char *path = quote(directory->path, quoted, sizeof quoted);
+    if (!content.shards) {
+        bool is_gone = run_directory_remove_unused(directory);
+        say("%snothing was recorded%s%s: no process called gait_start() or imported gait", died,
+            is_gone ? "" : " in ", is_gone ? "" : path);
+        return;
+    }
+    say("%s%" PRIu64 " shard%s, %s in %s; next: gait report %s", died, content.shards,
+        content.shards == 1 ? "" : "s", units_bytes(content.bytes).text, path, path);
+}
+
+static int run(const void *given, const struct operands *operands)
+{
+    struct session session = {.values = given, .arguments = operands->texts};
+    struct launch launch;
+    // options end where the program begins, so its line ends where ours does
+    operands->texts[operands->count] = NULL;
+    int code = prepare(&session);
+    if (code)
+        return code;
+    set_environment(&session);
+    if (launch_program(session.arguments, &launch)) {
+        say("%s", fail_text());
+        return EXIT_RUN_FAILED;
+    }
+    if (launch.exec_error)
+        return tell_exec_error(&session, launch.exec_error);
+    if (!session.is_recording)
+        return launch_exit_code(&launch);
+    if (run_finish(session.directory.absolute, &launch))
+        say("%s", fail_text());
+    bool is_first = job_rank() <= 0 && !session.directory.is_nested;
+    if (!session.values->is_quiet && is_first)
+        tell_end(&session, &launch);
+    return launch_exit_code(&launch);
+}
+
+static const char *const overflow_choices[] = {"drop", "block", "overwrite", NULL};
+
+static const struct option options[] = {
+    {.letter = 'o',
+     .name = "output",
+     .kind = OPTION_TEXT,
+     .value = "DIR",
+     .help = "run directory, made if missing (default: gait-<program>-<UTC time>)",
+     .offset = offsetof(struct run_values, output)},
+    {.letter = 'a',
+     .name = "append",
+     .kind = OPTION_FLAG,
+     .help = "add to a run directory that already holds shards",
+     .offset = offsetof(struct run_values, is_append)},
+    {.letter = 'q',
+     .name = "quiet",
+     .kind = OPTION_FLAG,
+     .help = "do not say at the end where the recording lies",
+     .offset = offsetof(struct run_values, is_quiet)},
+    {.name = "overflow",
+     .kind = OPTION_CHOICE,
+     .value = "POLICY",
+     .help = "when a buffer is full: drop (and count), block, or overwrite the oldest",
+     .offset = offsetof(struct run_values, overflow),
+     .choices = overflow_choices},
+    {.name = "ring",
+     .kind = OPTION_SIZE,
+     .value = "BYTES",
+     .help = "buffer of each thread, such as 256K or 16M",
+     .offset = offsetof(struct run_values, ring_bytes),
+     .low = 4096,
+     .high = INT64_C(1) << 30},
+};
+
+static const char *const about[] = {
+    "Every process that the program starts and that uses gait writes one shard into the run "
+    "directory, with one run id for all. The program sees GAIT_DIR (absolute) and GAIT_RUN_ID; "
+    "nothing else about it changes: its output, its terminal, its process group and its exit "
+    "code are its own. Signals sent to gait run are passed on.",
+    "A process that was killed leaves its newest records in shared memory; gait run puts them "
+    "into the shard when the program has ended.",
+    "If the directory cannot be written, one sentence says so and the program runs without being "
+    "recorded. A directory that holds something already is refused unless --append is given or "
+    "it belongs to the same job, as when srun or mpirun starts gait run once a rank. Inside "
+    "another gait run, or where GAIT_DIR is set, the run joins that directory.",
+    NULL,
+};
+
+static const struct example examples[] = {
+    {"gait run -o run1 -- python train.py", "Records a training into run1."},
+    {"gait run -- torchrun --nproc-per-node 8 train.py", "Records all ranks, a shard each."},
+    {"srun gait run -- python train.py", "The ranks of a SLURM step meet in one directory."},
+    {NULL, NULL},
+};
+
+const struct command cmd_run = {
+    .name = "run",
+    .purpose = "run a program and record it",
+    .summary = "Runs CMD and records it and every process it starts. Ends as CMD does.",
+    .about = about,
+    .examples = examples,
+    .exit_status = "That of the program; 128 + N if signal N ended it; 125 if gait run could not "
+                   "begin, 126 if the program cannot be executed, 127 if there is none.",
+    .line = {.command = "run",
+             .options = options,
+             .count = sizeof options / sizeof options[0],
+             .min_operands = 1,
+             .max_operands = UINT32_MAX,
+             .operands = "[--] CMD [ARG...]",
+             .stops_at_operand = true},
+    .usage_status = EXIT_RUN_FAILED,
+    .run = run,
+};

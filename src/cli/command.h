@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+// A sub-command as data, and what all of them share. Adding one: a cmd_<name>.c
+// that defines `const struct command cmd_<name>`, a line in commands.c.
+#ifndef GAIT_CLI_COMMAND_H
+#define GAIT_CLI_COMMAND_H
+
+#include "cli/options.h"
+
+enum exit_code {
+    EXIT_OK = 0,
+    EXIT_USAGE = 2,        // wrong usage, or nothing that could be read
+    EXIT_RUN_FAILED = 125, // gait run: before the program was started
+    EXIT_CANNOT_RUN = 126, // gait run: found, but it cannot be executed
+    EXIT_NOT_FOUND = 127,  // gait run: no such program
+};
+
+struct example {
+    const char *line, *what;
+};
+
+enum { COMMAND_VALUES_BYTES = 128 };
+
+struct command {
+    const char *name;               // "" is gait itself
+    const char *purpose;            // a line without full stop; the list of commands shows it
+    const char *summary;            // what `--help` says above the options: a sentence or two
+    const char *const *about;       // paragraphs for the man page only; NULL-terminated
+    const struct example *examples; // ends with a NULL line; the help shows the first
+    const char *exit_status;        // how the man page tells the exit codes
+    struct option_table line;
+    int usage_status; // exit code for wrong usage
+    // Gets the command's struct (zeroed, then filled from the options; at most
+    // COMMAND_VALUES_BYTES) and returns an exit code.
+    int (*run)(const void *values, const struct operands *operands);
+};
+
+extern const struct command cmd_run, cmd_info, cmd_report, cmd_export, cmd_index, cmd_doctor,
+    cmd_help;
+
+extern const struct command command_gait;      // what stands before the command
+extern const struct command *const commands[]; // in the order of the help; ends with NULL
+
+// Fails with a sentence that names the nearest one.
+GAIT_CHECK int commands_find(const char *name, const struct command **ret_command);
+
+// Says "gait NAME: SENTENCE" on stderr, the sentence being why the last call
+// failed, and returns EXIT_USAGE.
+int command_refuse(const struct command *command);
+int command_refuse_trace(const struct command *command); // the reader's failure
+
+// EXIT_OK if all that was printed arrived; else says why not.
+int command_finish_output(const struct command *command);
+
+#endif

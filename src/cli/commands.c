@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+// The list of commands, and how any of them says that it cannot go on.
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <gait/trace.h>
+
+#include "base/fail.h"
+#include "cli/command.h"
+#include "cli/suggest.h"
+
+const struct command *const commands[] = {
+    &cmd_run, &cmd_report, &cmd_info, &cmd_export, &cmd_index, &cmd_doctor, &cmd_help, NULL,
+};
+
+enum { MAX_COMMANDS = 32 };
+
+int commands_find(const char *name, const struct command **ret_command)
+{
+    const char *names[MAX_COMMANDS + 1] = {NULL};
+    for (size_t i = 0; commands[i] && i < MAX_COMMANDS; i++) {
+        names[i] = commands[i]->name;
+        if (!strcmp(name, names[i])) {
+            *ret_command = commands[i];
+            return GAIT_OK;
+        }
+    }
+    const char *nearest = suggest_nearest(name, names);
+    if (nearest)
+        return fail(GAIT_ERR_MISSING, "no command '%s'; did you mean '%s'?", name, nearest);
+    return fail(GAIT_ERR_MISSING, "no command '%s'; 'gait help' lists them", name);
+}
+
+static int refuse(const struct command *command, const char *sentence)
+{
+    fflush(stdout); // what was answered so far stands before the complaint
+    fprintf(stderr, "gait%s%s: %s\n", *command->name ? " " : "", command->name, sentence);
+    return EXIT_USAGE;
+}
+
+int command_refuse(const struct command *command)
+{
+    return refuse(command, fail_text());
+}
+
+int command_refuse_trace(const struct command *command)
+{
+    return refuse(command, gait_trace_error());
+}
+
+int command_finish_output(const struct command *command)
+{
+    bool failed = ferror(stdout);
+    if (fflush(stdout) == 0 && !failed)
+        return EXIT_OK;
+    fail(GAIT_ERR_IO, "cannot write the answer: %s", strerror(errno));
+    return command_refuse(command);
+}

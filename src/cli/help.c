@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+// `gait --help` and `gait help CMD`: usage, summary, options, one example.
+#include "cli/help.h"
+
+#include "render/plain.h"
+
+enum { NAME_COLUMN = 25, COMMAND_COLUMN = 10 };
+
+static void print_option(FILE *out, const struct option *option)
+{
+    char names[64];
+    char letter[8] = "    ";
+    if (option->letter)
+        snprintf(letter, sizeof letter, "-%c, ", option->letter);
+    int length = snprintf(names, sizeof names, "  %s--%s%s%s", letter, option->name,
+                          option->value ? " " : "", option->value ? option->value : "");
+    fputs(names, out);
+    if (length + 2 > NAME_COLUMN)
+        fprintf(out, "\n%*s", NAME_COLUMN, "");
+    else
+        fprintf(out, "%*s", NAME_COLUMN - length, "");
+    plain_wrap(out, option->help, NAME_COLUMN, NAME_COLUMN);
+}
+
+static void print_usage(FILE *out, const struct command *command)
+{
+    const struct option_table *line = &command->line;
+    const char *blank = *command->name ? " " : "";
+    fprintf(out, "usage: gait%s%s%s%s%s\n", blank, command->name, line->count ? " [OPTIONS]" : "",
+            *line->operands ? " " : "", line->operands);
+}
+
+static void print_commands(FILE *out)
+{
+    fputs("\ncommands:\n", out);
+    for (const struct command *const *at = commands; *at; at++) {
+        fprintf(out, "  %-*s", COMMAND_COLUMN - 2, (*at)->name);
+        plain_wrap(out, (*at)->purpose, COMMAND_COLUMN, COMMAND_COLUMN);
+    }
+}
+
+void help_print(FILE *out, const struct command *command)
+{
+    print_usage(out, command);
+    fputc('\n', out);
+    plain_wrap(out, command->summary, 0, 0);
+    if (!*command->name)
+        print_commands(out);
+    fputs("\noptions:\n", out);
+    for (size_t i = 0; i < command->line.count; i++)
+        print_option(out, &command->line.options[i]);
+    static const struct option help = {'h', OPTION_FLAG, "help", NULL, "show this text",
+                                       0,   0,           0,      NULL};
+    print_option(out, &help);
+    if (command->examples && command->examples->line)
+        fprintf(out, "\nexample: %s\n", command->examples->line);
+}

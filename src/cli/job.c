@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+// First hit wins. A variable that a batch system sets for the whole allocation
+// does not count: two runs in one allocation are two jobs.
+#include "cli/job.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const char *const rank_variables[] = {
+    "GAIT_RANK",      "RANK",     "HOROVOD_RANK",        "OMPI_COMM_WORLD_RANK",
+    "PMIX_RANK",      "PMI_RANK", "MV2_COMM_WORLD_RANK", "PALS_RANKID",
+    "FLUX_TASK_RANK", NULL,
+};
+
+struct job_variable {
+    const char *prefix, *first, *second; // both must be set, if there are two
+};
+
+static const struct job_variable job_variables[] = {
+    {"flux", "FLUX_JOB_ID", NULL},
+    {"slurm", "SLURM_JOB_ID", "SLURM_STEP_ID"},
+    {"pals", "PALS_APID", NULL},
+    {"pmix", "PMIX_NAMESPACE", NULL},
+    {"lsf", "LSB_JOBID", "JSM_NAMESPACE_RANK"},
+};
+
+static const char *variable(const char *name)
+{
+    const char *text = name ? getenv(name) : NULL;
+    return text && *text ? text : NULL;
+}
+
+// SLURM sets these for a plain batch script too, with a task count of one.
+static bool is_many_under_slurm(void)
+{
+    const char *tasks = variable("SLURM_STEP_NUM_TASKS");
+    return tasks && strcmp(tasks, "1") != 0;
+}
+
+bool job_name(char *out, size_t room)
+{
+    for (size_t i = 0; i < sizeof job_variables / sizeof job_variables[0]; i++) {
+        const struct job_variable *job = &job_variables[i];
+        const char *first = variable(job->first), *second = variable(job->second);
+        if (!first || (job->second && !second))
+            continue;
+        if (!strcmp(job->prefix, "slurm") && !is_many_under_slurm())
+            continue;
+        bool has_step = !strcmp(job->prefix, "slurm");
+        snprintf(out, room, "%s-%s%s%s", job->prefix, first, has_step ? "." : "",
+                 has_step ? second : "");
+        for (char *at = out; *at; at++)
+            if (!isalnum((unsigned char)*at) && !strchr(".-_", *at))
+                *at = '_';
+        return true;
+    }
+    return false;
+}
+
+int64_t job_rank(void)
+{
+    const char *text = NULL;
+    for (const char *const *name = rank_variables; *name && !text; name++)
+        text = variable(*name);
+    if (!text && is_many_under_slurm())
+        text = variable("SLURM_PROCID");
+    if (!text)
+        return -1;
+    char *end;
+    errno = 0;
+    long long rank = strtoll(text, &end, 10);
+    return *end || errno || rank < 0 ? -1 : rank;
+}

@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the launcher says about the job this process belongs to: several
+// `gait run` of one job (srun, mpirun) must meet in one run directory.
+#ifndef GAIT_CLI_JOB_H
+#define GAIT_CLI_JOB_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+// Writes a name that all processes of the job have in common and no other job
+// has: letters, digits and ".-_". False when no launcher is to be seen.
+bool job_name(char *out, size_t room);
+
+// The rank of this process, -1 if nobody says so.
+int64_t job_rank(void);
+
+#endif

@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: Apache-2.0
+// The program stays in our process group, so the terminal's own signals (^C,
+// ^\, ^Z, hang-up) reach it without us, and job control is the shell's
+// business as before. What somebody sends to us alone is passed on.
+#define _GNU_SOURCE
+#include "cli/launch.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/fail.h"
+
+static const int passed_on[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2, SIGXCPU};
+
+// How signals were when we came: the program must find them so.
+struct signals {
+    sigset_t mask, waited;
+    struct sigaction child;
+};
+
+static void block_signals(struct signals *signals)
+{
+    sigemptyset(&signals->waited);
+    sigaddset(&signals->waited, SIGCHLD);
+    for (size_t i = 0; i < sizeof passed_on / sizeof passed_on[0]; i++)
+        sigaddset(&signals->waited, passed_on[i]);
+    sigset_t blocked = signals->waited;
+    sigaddset(&blocked, SIGPIPE); // a closed stderr must not end us
+    sigprocmask(SIG_BLOCK, &blocked, &signals->mask);
+    // somebody who ignores SIGCHLD passes that on, and wait() would find nobody
+    struct sigaction usual = {.sa_handler = SIG_DFL};
+    sigaction(SIGCHLD, &usual, &signals->child);
+}
+
+static _Noreturn void become_program(char *const *arguments, const struct signals *signals,
+                                     int error_pipe)
+{
+    sigaction(SIGCHLD, &signals->child, NULL);
+    sigprocmask(SIG_SETMASK, &signals->mask, NULL);
+    execvp(arguments[0], arguments);
+    int error = errno;
+    ssize_t wrote = write(error_pipe, &error, sizeof error);
+    _exit(wrote == sizeof error ? 127 : 126);
+}
+
+// The errno of a failed exec, or 0: the pipe closes by itself when it succeeds.
+static int read_exec_error(int pipe_end)
+{
+    int error = 0;
+    ssize_t got;
+    do
+        got = read(pipe_end, &error, sizeof error);
+    while (got < 0 && errno == EINTR);
+    return got == (ssize_t)sizeof error ? error : 0;
+}
+
+// The terminal sends to the whole group (the kernel is the sender), and what
+// the program sends to its group it has received itself.
+static bool reached_program_already(const siginfo_t *info, pid_t program)
+{
+    return info->si_code > 0 || info->si_pid == program;
+}
+
+// True when the program has ended. Reaps whoever else ends: as the first
+// process of a container we inherit orphans.
+static bool reap(pid_t program, int *wait_status)
+{
+    int status;
+    pid_t ended;
+    while ((ended = waitpid(-1, &status, WNOHANG)) > 0) {
+        if (ended != program)
+            continue;
+        *wait_status = status;
+        return true;
+    }
+    return ended < 0 && errno == ECHILD;
+}
+
+static void wait_for(struct launch *launch, const struct signals *signals)
+{
+    while (!reap(launch->pid, &launch->wait_status)) {
+        siginfo_t info;
+        int number = sigwaitinfo(&signals->waited, &info);
+        if (number > 0 && number != SIGCHLD && !reached_program_already(&info, launch->pid))
+            kill(launch->pid, number);
+    }
+}
+
+int launch_program(char *const *arguments, struct launch *ret_launch)
+{
+    struct launch launch = {0};
+    struct signals signals;
+    int ends[2];
+    if (pipe2(ends, O_CLOEXEC))
+        return fail(GAIT_ERR_IO, "cannot make a pipe: %s", strerror(errno));
+    fflush(NULL);
+    block_signals(&signals);
+    launch.pid = fork();
+    if (launch.pid == 0)
+        become_program(arguments, &signals, ends[1]);
+    int fork_error = errno;
+    close(ends[1]);
+    if (launch.pid > 0) {
+        launch.exec_error = read_exec_error(ends[0]);
+        wait_for(&launch, &signals);
+        *ret_launch = launch;
+    }
+    close(ends[0]);
+    if (launch.pid < 0)
+        return fail(GAIT_ERR_IO, "cannot start a process: %s", strerror(fork_error));
+    return GAIT_OK;
+}
+
+int launch_exit_code(const struct launch *launch)
+{
+    if (WIFSIGNALED(launch->wait_status))
+        return 128 + WTERMSIG(launch->wait_status);
+    return WEXITSTATUS(launch->wait_status);
+}

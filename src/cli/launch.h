@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+// Starts a program and stays beside it as if it were not there: signals,
+// process group, terminal and exit status are the program's own.
+#ifndef GAIT_CLI_LAUNCH_H
+#define GAIT_CLI_LAUNCH_H
+
+#include <sys/types.h>
+
+#include <gait/error.h>
+
+struct launch {
+    pid_t pid;
+    int wait_status; // as waitpid() gives it
+    int exec_error;  // why the program did not start: errno, 0 if it did
+};
+
+// Runs `arguments` (NULL-terminated) with this process's environment until it
+// ends. Fails only when no process could be made. Afterwards the signals that
+// were passed on stay blocked, so that the caller can finish its work.
+GAIT_CHECK int launch_program(char *const *arguments, struct launch *ret_launch);
+
+// What a shell would report: the exit code, or 128 + signal.
+int launch_exit_code(const struct launch *launch);
+
+#endif

@@ -1,0 +1,13 @@
+// SPDX-License-Identifier: Apache-2.0
+// After the program: its shards are made whole, and how it ended is noted.
+#ifndef GAIT_CLI_RUN_FINISH_H
+#define GAIT_CLI_RUN_FINISH_H
+
+#include <gait/error.h>
+
+struct launch;
+
+// Completes the shards of processes of this machine that are dead.
+GAIT_CHECK int run_finish(const char *directory, const struct launch *launch);
+
+#endif

@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+// Names from a trace on a terminal: whatever bytes they hold, what is printed
+// is UTF-8 without control characters, of known width.
+#ifndef GAIT_RENDER_PLAIN_H
+#define GAIT_RENDER_PLAIN_H
+
+#include <stdio.h>
+
+enum plain_side { PLAIN_LEFT, PLAIN_RIGHT };
+
+// Writes `text` in exactly `columns` columns: padded on the right (PLAIN_LEFT)
+// or on the left, cut with "..." where it is too long. What would move the
+// cursor or turn the writing is shown as \xNN or \u{NNNN}.
+void plain_put(FILE *out, const char *text, unsigned columns, enum plain_side side);
+
+// Writes all of `text`, made safe likewise; returns how many columns it took.
+unsigned plain_put_all(FILE *out, const char *text);
+
+// Writes the words of `text`, made safe, on lines of PLAIN_COLUMNS; the first
+// begins in column `at`, the others are indented. Ends the last line.
+enum { PLAIN_COLUMNS = 78 };
+void plain_wrap(FILE *out, const char *text, unsigned indent, unsigned at);
+
+#endif

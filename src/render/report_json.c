@@ -1,0 +1,179 @@
+// SPDX-License-Identifier: Apache-2.0
+// What is not known is null: no steps have no percentiles.
+#include "render/report_json.h"
+
+#include "analyse/run_report.h"
+#include "base/json_writer.h"
+#include "render/trace_json.h"
+
+static void put_uint(struct json_writer *json, const char *key, uint64_t value)
+{
+    json_key(json, key);
+    json_uint(json, value);
+}
+
+static void put_int(struct json_writer *json, const char *key, int64_t value)
+{
+    json_key(json, key);
+    json_int(json, value);
+}
+
+static void put_share(struct json_writer *json, uint64_t part, uint64_t whole)
+{
+    json_key(json, "share");
+    if (whole)
+        json_real(json, (double)part / (double)whole);
+    else
+        json_null(json);
+}
+
+static void put_steps(struct json_writer *json, const struct run_report *report)
+{
+    const struct steps_summary *steps = &report->steps;
+    put_uint(json, "steps", steps->count);
+    put_uint(json, "open_steps", report->open_steps);
+    put_uint(json, "ranks", report->rank_count);
+    json_key(json, "step");
+    if (steps->count) {
+        json_object(json);
+        put_int(json, "p50_ns", steps->p50_ns);
+        put_int(json, "p95_ns", steps->p95_ns);
+        put_int(json, "p99_ns", steps->p99_ns);
+        put_int(json, "max_ns", steps->max_ns);
+        put_uint(json, "slowest", steps->slowest);
+        json_close(json);
+    } else {
+        json_null(json);
+    }
+    put_int(json, "step_total_ns", steps->total_ns);
+}
+
+static void put_phase(struct json_writer *json, const struct phase *phase, uint64_t whole)
+{
+    json_object(json);
+    json_key(json, "name");
+    json_text(json, phase->name);
+    put_uint(json, "total_ns", phase->total_ns);
+    put_share(json, phase->total_ns, whole);
+    json_close(json);
+}
+
+static void put_phases(struct json_writer *json, const struct report_ledger *ledger)
+{
+    json_key(json, "phases");
+    json_array(json);
+    for (size_t i = 0; i < ledger->count; i++)
+        put_phase(json, &ledger->phases[i], ledger->total_ns);
+    put_phase(json, &(struct phase){.name = "other", .total_ns = ledger->other_ns},
+              ledger->total_ns);
+    json_close(json);
+}
+
+// Phases of the steps; a run without steps has those of its main thread
+// instead, apart, so that `phases` always sums to step_total_ns.
+static void put_ledger(struct json_writer *json, const struct run_report *report)
+{
+    if (report->steps.count) {
+        put_phases(json, &report->ledger);
+        return;
+    }
+    json_key(json, "phases");
+    json_array(json);
+    json_close(json);
+    json_key(json, "whole_run");
+    if (!report->main_thread) {
+        json_null(json);
+        return;
+    }
+    json_object(json);
+    put_int(json, "pid", report->main_thread->pid);
+    put_int(json, "tid", report->main_thread->info.tid);
+    put_uint(json, "total_ns", report->ledger.total_ns);
+    put_phases(json, &report->ledger);
+    json_close(json);
+}
+
+static void put_thread_keys(struct json_writer *json, const struct report_thread *thread)
+{
+    put_int(json, "pid", thread->pid);
+    json_key(json, "rank");
+    trace_json_rank(json, thread->rank);
+    put_int(json, "tid", thread->info.tid);
+    json_key(json, "track");
+    json_text(json, thread->info.key);
+    json_key(json, "name");
+    json_text(json, thread->info.name);
+}
+
+static void put_threads(struct json_writer *json, const struct run_report *report)
+{
+    json_key(json, "threads");
+    json_array(json);
+    for (size_t i = 0; i < report->thread_count; i++) {
+        const struct report_thread *thread = &report->threads[i];
+        json_object(json);
+        put_thread_keys(json, thread);
+        json_key(json, "kind");
+        json_text(json, thread->info.kind == GAIT_TRACK_STREAM ? "stream" : "thread");
+        put_uint(json, "busy_ns", thread->busy_ns);
+        put_uint(json, "events", thread->info.events);
+        put_uint(json, "dropped", thread->info.dropped);
+        json_close(json);
+    }
+    json_close(json);
+}
+
+static void put_drops(struct json_writer *json, const struct run_report *report)
+{
+    json_key(json, "drops");
+    json_array(json);
+    for (size_t i = 0; i < report->drop_count; i++) {
+        const struct report_drop *drop = &report->drops[i];
+        json_object(json);
+        if (drop->thread)
+            put_thread_keys(json, drop->thread);
+        json_key(json, "reason");
+        json_text(json, drop->reason);
+        put_uint(json, "events", drop->events);
+        put_uint(json, "gaps", drop->gaps);
+        put_int(json, "start_ns", drop->start_ns);
+        put_int(json, "end_ns", drop->end_ns);
+        json_close(json);
+    }
+    json_close(json);
+}
+
+static void put_overhead(struct json_writer *json, const struct report_overhead *overhead)
+{
+    json_key(json, "overhead");
+    json_object(json);
+    put_uint(json, "cpu_ns", overhead->cpu_ns);
+    put_uint(json, "bytes", overhead->bytes);
+    put_share(json, overhead->cpu_ns, overhead->process_ns);
+    json_close(json);
+}
+
+static void put_verdict(struct json_writer *json, const struct verdict *verdict)
+{
+    char text[600];
+    snprintf(text, sizeof text, "%s: %s; try: %s", verdict->label, verdict->why, verdict->advice);
+    json_key(json, "verdict");
+    json_text(json, text);
+}
+
+void report_json_put(FILE *out, const struct run_report *report, const struct gait_trace *trace)
+{
+    struct json_writer json = {.out = out, .line_depth = 2, .indent = 2};
+    json_object(&json);
+    put_verdict(&json, &report->verdict);
+    put_steps(&json, report);
+    put_ledger(&json, report);
+    put_int(&json, "wall_ns", report->wall_ns);
+    put_uint(&json, "events", report->events);
+    put_uint(&json, "dropped", report->dropped);
+    put_threads(&json, report);
+    put_drops(&json, report);
+    trace_json_damage(&json, trace);
+    put_overhead(&json, &report->overhead);
+    json_close(&json);
+}

@@ -1,0 +1,118 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Where exports go: files, pipes, full disks; and what they take in memory."""
+
+import os
+import signal
+import subprocess
+
+import pytest
+from export_cases import START, Case
+from shard_maker import ShardMaker
+
+FORMATS = ("chrome", "perfetto", "csv")
+
+
+@pytest.fixture
+def small_run(tmp_path):
+    case = Case(tmp_path / "run")
+    shard = case.shard(rank=0)
+    track = shard.track(key="1000", os_id=1000)
+    case.spans(shard, track, 1000, [(START + i, 1, "c", f"n{i % 9}") for i in range(20_000)])
+    return case.write()
+
+
+@pytest.mark.parametrize("form", FORMATS)
+def test_a_full_disk_is_one_sentence(build, small_run, form):
+    for path in ("/dev/full", "/dev/stdout"):
+        with open("/dev/full", "wb") as full:
+            command = ["export", small_run, "--format", form, "-o", path]
+            ran = run_with_stdout(build, full, *command)
+        assert ran.returncode == 2
+        assert ran.stderr.count("\n") == 1
+        assert f"cannot write '{path}': No space left on device" in ran.stderr
+
+
+def run_with_stdout(build, stdout, *arguments):
+    """The tool with its standard output where the test wants it."""
+    command = [build / "gait", *map(str, arguments)]
+    return subprocess.run(command, stdout=stdout, stderr=subprocess.PIPE, text=True)
+
+
+def test_a_reader_that_leaves_ends_the_export(build, small_run):
+    """Quietly, as the system does it; in words where a caller has that signal ignored."""
+    command = [build / "gait", "export", small_run, "--format", "csv"]
+    for shell, ends in (('exec "$@"', -signal.SIGPIPE), ("trap '' PIPE; exec \"$@\"", 2)):
+        read, write = os.pipe()
+        os.close(read)
+        ran = subprocess.run(
+            ["sh", "-c", shell, "sh", *command], stdout=write, stderr=subprocess.PIPE, text=True
+        )
+        os.close(write)
+        said = "" if ends < 0 else "gait export: cannot write 'standard output': Broken pipe\n"
+        assert (ran.returncode, ran.stderr) == (ends, said)
+
+
+def test_a_file_that_cannot_be_made_is_named(gait, small_run, tmp_path):
+    for path, why in ((tmp_path / "none" / "x.csv", "No such file"), (tmp_path, "directory")):
+        ran = gait("export", small_run, "--format", "csv", "-o", path)
+        assert ran.returncode == 2
+        assert f"cannot write '{path}': " in ran.stderr and why in ran.stderr
+
+
+def test_a_failed_export_leaves_no_half_of_a_file(build, small_run, tmp_path):
+    limit = ["sh", "-c", "trap '' XFSZ; ulimit -f 100; exec \"$@\"", "sh"]
+    command = [
+        str(build / "gait"),
+        "export",
+        str(small_run),
+        "--format",
+        "chrome",
+        "-o",
+        "out.json",
+    ]
+    ran = subprocess.run([*limit, *command], cwd=tmp_path, capture_output=True, text=True)
+    assert ran.returncode == 2
+    assert "cannot write 'out.json': File too large" in ran.stderr
+    assert not (tmp_path / "out.json").exists()
+
+
+def test_an_unknown_format_is_refused_before_a_file_is_touched(gait, small_run, tmp_path):
+    kept = tmp_path / "kept.json"
+    kept.write_text("kept")
+    ran = gait("export", small_run, "--format", "speedscope", "-o", kept)
+    assert ran.returncode == 2
+    assert "speedscope" in ran.stderr
+    assert kept.read_text() == "kept"
+
+
+def test_a_trace_without_events_is_a_valid_export(gait, tmp_path):
+    ShardMaker().write(tmp_path / "run")
+    for form in FORMATS:
+        ran = gait("export", tmp_path / "run", "--format", form, "-o", f"out.{form}")
+        assert (ran.returncode, ran.stderr) == (0, "")
+    assert (tmp_path / "out.csv").read_bytes().count(b"\r\n") == 1
+    assert b'"traceEvents":[\n]' in (tmp_path / "out.chrome").read_bytes()
+
+
+def peak_kib(build, path, form):
+    command = [build / "gait", "export", path, "--format", form, "-o", path.parent / "out"]
+    child = subprocess.Popen(command)
+    _, status, usage = os.wait4(child.pid, 0)
+    child.returncode = status
+    assert status == 0
+    return usage.ru_maxrss
+
+
+def test_memory_does_not_grow_with_the_trace(build, tmp_path):
+    """Eight times the events, with arguments, take no more than 12 MB more."""
+    runs = []
+    for count in (100_000, 800_000):
+        shard = ShardMaker(rank=0)
+        track, site = shard.track(key="1000", os_id=1000), shard.site("c", "name")
+        args = shard.args([("k", "v" * 20)])
+        shard.spans(track, [(START + i * 5, 4, site, 0, args) for i in range(count)])
+        shard.write(tmp_path / str(count))
+        runs.append(tmp_path / str(count))
+    for form in FORMATS:
+        small, large = (peak_kib(build, run, form) for run in runs)
+        assert large - small < 12 << 10, (form, small, large)

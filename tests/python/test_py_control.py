@@ -1,0 +1,228 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Switching on and off, and what is said once."""
+
+import ast
+import subprocess
+import sys
+
+import pytest
+
+HEAVY = [
+    "ctypes",
+    "json",
+    "asyncio",
+    "inspect",
+    "typing",
+    "threading",
+    "multiprocessing",
+    "numbers",
+]
+
+
+def test_off_there_is_no_file_and_nothing_is_said(record):
+    run = record(
+        """
+        assert not gait.recording() and gait.shard_path() is None
+        @gait.span("f")
+        def f(): return 1
+        for _ in range(1000):
+            with gait.span("x"), gait.step():
+                gait.count("c", 1); gait.arg("a", 1); gait.mark("m"); f()
+        assert gait.snapshot("nothing.gait") is False
+        assert not gait.recording()
+        """,
+        recording=False,
+    )
+    assert run.shards == []
+    assert (run.stdout, run.stderr) == ("", "")
+
+
+def test_gait_enable_0_switches_off(record):
+    run = record("assert not gait.recording()\ngait.mark('x')", GAIT_ENABLE="0")
+    assert run.shards == []
+    assert run.stderr == ""
+
+
+def test_importing_gait_records_under_gait_dir(record):
+    run = record("assert gait.recording() and gait.shard_path()\ngait.mark('x')")
+    assert len(run.shards) == 1
+    assert run.names("mark") == ["x"]
+
+
+def test_start_and_stop_many_times(record, tmp_path):
+    run = record(
+        """
+        import sys
+        for number in range(5):
+            assert gait.start(sys.argv[1], overflow="block", ring_bytes=1 << 16)
+            assert gait.recording()
+            assert gait.start(sys.argv[1]) is False and gait.last_error()
+            gait.mark("m%d" % number)
+            assert gait.flush()
+            assert gait.stop()
+            gait.mark("not recorded")
+        assert gait.init is gait.start
+        """,
+        str(tmp_path / "run"),
+        recording=False,
+    )
+    assert len(run.shards) == 5
+    assert sorted(run.names("mark")) == [f"m{number}" for number in range(5)]
+
+
+def test_a_start_that_fails_says_why_and_the_program_goes_on(record, tmp_path):
+    (tmp_path / "file").write_text("in the way")
+    run = record(
+        """
+        import pathlib
+        assert gait.start(pathlib.Path("file")) is False
+        print(gait.last_error())
+        assert gait.start("elsewhere", overflow="sometimes") is False
+        print(gait.last_error())
+        with gait.span("x"):
+            pass
+        """,
+        recording=False,
+    )
+    first, second = run.stdout.splitlines()
+    assert "file" in first
+    assert "sometimes" in second
+    assert run.shards == []
+
+
+def test_a_run_directory_that_cannot_be_does_not_stop_the_program(record, tmp_path):
+    (tmp_path / "file").write_text("in the way")
+    run = record("print('went on')", GAIT_DIR=str(tmp_path / "file" / "run"))
+    assert run.stdout == "went on\n"
+
+
+def test_snapshot_and_flush(record, tmp_path, gait):
+    run = record(
+        """
+        gait.mark("before")
+        assert gait.flush()
+        assert gait.snapshot("now.gait"), gait.last_error()
+        gait.mark("after")
+        """
+    )
+    assert run.names("mark") == ["before", "after"]
+    done = gait("export", tmp_path / "now.gait", "--format", "csv")
+    assert "before" in done.stdout and "after" not in done.stdout
+
+
+def test_metadata_takes_any_value(record, trace_of):
+    run = record(
+        """
+        cycle = []
+        cycle.append(cycle)
+        for key, value in {
+            "dict": {"lr": 1e-3, "layers": [1, 2], "name": 'a"b'},
+            "number": 7,
+            "none": None,
+            "surrogate": "\\ud800",
+            "not finite": {"min": float("-inf"), "nan": [float("nan")]},
+            "object": {"type": int},
+            "keys": {(1, 2): 3},
+            "cycle": cycle,
+            "twice": 1,
+        }.items():
+            assert gait.metadata(key, value), key
+        gait.metadata("twice", 2)
+        gait.rank(3)
+        gait.rank(5)
+        gait.mark("x")
+        """
+    )
+    said = trace_of(run).metadata()
+    assert said["dict"] == {"lr": 1e-3, "layers": [1, 2], "name": 'a"b'}
+    assert said["number"] == 7 and said["none"] is None and said["twice"] == 2
+    assert said["surrogate"] == "\ud800"
+    assert said["not finite"] == {"min": "-Infinity", "nan": ["NaN"]}
+    assert said["object"] == {"type": "<class 'int'>"}
+    assert said["keys"] == "{(1, 2): 3}" and said["cycle"] == "[[...]]"
+    assert run.events("mark")[0]["rank"] == 5
+
+
+def test_the_import_is_light(record):
+    run = record(
+        f"""
+        import sys
+        print([name for name in {HEAVY!r} if name in sys.modules])
+        print("libgait-read" in open("/proc/self/maps").read())
+        """,
+        options=["-S"],
+    )
+    assert run.stdout == "[]\nFalse\n"
+
+
+@pytest.mark.parametrize("recording", [True, False])
+def test_a_free_threaded_python_gets_one_sentence_and_no_ops(record, recording):
+    """Pretended, for such a build need not be here: it is told by sys.abiflags."""
+    run = record(
+        """
+        import sys
+        del gait
+        for name in [n for n in sys.modules if n.split(".")[0] == "gait"]:
+            del sys.modules[name]
+        sys.abiflags = "t"
+        import gait
+        assert "gait._gait" not in sys.modules
+        @gait.span("f")
+        def f(x): return x
+        with gait.span("a", category="b") as span, span.args(c=1), gait.step():
+            assert f(3) == 3
+            gait.begin("x"); gait.next("y"); gait.end(); gait.mark("z"); gait.count("n", 1)
+            gait.arg("k", 1); gait.metadata("k", 1); gait.rank(1); gait.thread_name("t")
+        assert [i for i in gait.steps([1, 2])] == [1, 2]
+        with gait.async_span("q"):
+            pass
+        assert gait.start() is False and "GIL" in gait.last_error()
+        assert not gait.recording() and gait.shard_path() is None
+        """,
+        recording=recording,
+    )
+    said = run.stderr.splitlines()
+    assert len(said) == (1 if recording else 0)
+    assert all("GIL" in line for line in said)
+
+
+def test_the_stand_in_offers_what_the_extension_does(python_path):
+    program = """
+import gait, gait._gait, gait._off
+public = {n for n in dir(gait._gait) if not n.startswith("_")} | {"_metadata"}
+print(sorted(public - set(dir(gait._off)) - {"Step"}))
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", program],
+        env={"PYTHONPATH": python_path},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert done.stdout.strip() == "[]"
+
+
+def test_the_stubs_name_what_there_is(read, root):
+    from gait import _gait
+
+    tree = ast.parse((root / "python/gait/_gait.pyi").read_text())
+    told = {node.name for node in tree.body if isinstance(node, (ast.FunctionDef, ast.ClassDef))}
+    assert told == {name for name in dir(_gait) if not name.startswith("__")}
+    tree = ast.parse((root / "python/gait/__init__.pyi").read_text())
+    told = {
+        alias.asname
+        for node in tree.body
+        if isinstance(node, ast.ImportFrom)
+        for alias in node.names
+    }
+    public = {name for name in dir(read) if not name.startswith("_")}
+    modules = {"os", "sys", "atexit", "loops", "children", "decorate"}
+    assert told | {"init"} == public - modules
+
+
+def test_python_m_gait_is_the_tool(gait, python_path, tmp_path):
+    environment = {"PYTHONPATH": python_path, "GAIT_DIR": str(tmp_path / "run")}
+    command = [sys.executable, "-m", "gait", "--version"]
+    done = subprocess.run(command, env=environment, capture_output=True, text=True)
+    assert (done.returncode, done.stdout) == (0, gait("--version").stdout)
+    assert not (tmp_path / "run").exists()

@@ -1,0 +1,141 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The extension on every CPython with headers that this machine happens to have."""
+
+import glob
+import json
+import os
+import pathlib
+import subprocess
+import sys
+
+import pytest
+
+ASK = """
+import json, sys, sysconfig
+print(json.dumps([sys.version_info[:2], sys.implementation.name, sys.abiflags,
+                  sysconfig.get_paths()["include"], sysconfig.get_config_var("EXT_SUFFIX")]))
+"""
+PLACES = ["/usr/bin/python3.*", "/usr/local/bin/python3.*", "~/.pyenv/versions/*/bin/python3"]
+
+PROGRAM = """
+import asyncio, contextlib, copy, inspect, pickle, sys, threading
+import gait, gait._gait
+
+class Model:
+    @gait.span("method")
+    def method(self, x, *, y=1):
+        "doc"
+        return x + y
+
+@gait.span("generator")
+def generate(n):
+    for i in range(n):
+        yield i
+
+@gait.span("coroutine")
+async def coroutine(x):
+    await asyncio.sleep(0)
+    return x
+
+@gait.span("rows")
+async def rows():
+    yield 1
+
+async def main():
+    return await asyncio.gather(coroutine(1), coroutine(2)), [row async for row in rows()]
+
+def turn(i):
+    with gait.span("outer") as outer, gait.step(), outer.args(i=i, big=2 ** 70):
+        assert Model().method(1, y=i) == 1 + i and Model.method(Model(), 2) == 3
+        assert list(generate(2)) == [0, 1]
+        gait.begin(gait.site("a", "b")); gait.next("c"); gait.end()
+        gait.count("n", i); gait.count("n", 0.5)
+    with contextlib.ExitStack() as stack:
+        stack.enter_context(gait.span("stacked", category="data"))
+
+assert Model.method.__doc__ == "doc" and str(inspect.signature(Model.method)) == "(self, x, *, y=1)"
+assert inspect.isgeneratorfunction(generate) and inspect.iscoroutinefunction(coroutine)
+assert pickle.loads(pickle.dumps(generate)) is generate
+assert copy.copy(gait.span("x")) is gait.span("x")
+assert asyncio.run(main()) == ([1, 2], [1])
+for wrong in (1.5, -1, 2 ** 70, None, True):
+    try:
+        gait.begin(wrong)
+    except (TypeError, ValueError):
+        continue
+    raise AssertionError(wrong)
+for i in range(50):
+    turn(i)
+before = sys.getallocatedblocks()
+for i in range(2000):
+    turn(0)
+grown = sys.getallocatedblocks() - before
+assert grown < 200, grown
+thread = threading.Thread(target=turn, args=(-1,), name="other")
+thread.start()
+thread.join()
+"""
+
+
+def other_pythons():
+    """{minor: (python, include folder, suffix)}, without the one that runs this."""
+    found = {}
+    for place in PLACES:
+        for python in sorted(glob.glob(os.path.expanduser(place))):
+            if python.endswith("config"):
+                continue
+            done = subprocess.run([python, "-c", ASK], capture_output=True, text=True)
+            if done.returncode:
+                continue
+            minor, name, flags, include, suffix = json.loads(done.stdout)
+            usable = name == "cpython" and "t" not in flags and minor >= [3, 8]
+            if usable and tuple(minor) != sys.version_info[:2]:
+                if os.path.exists(os.path.join(include, "Python.h")):
+                    found.setdefault("{}.{}".format(*minor), (python, include, suffix))
+    return found
+
+
+@pytest.fixture(scope="module")
+def pythons():
+    return other_pythons()
+
+
+def build_package(root, build, folder, include, suffix):
+    package = folder / "gait"
+    package.mkdir()
+    for source in (root / "python/gait").glob("*.py"):
+        (package / source.name).symlink_to(source)
+    for library in ("libgait.so", "libgait-read.so"):
+        (package / library).symlink_to(build / library)
+    sources = sorted(map(str, (root / "python/gait").glob("*.c")))
+    command = [os.environ.get("CC", "cc"), "-std=c11", "-O1", "-fPIC", "-shared", "-Wall"]
+    command += ["-Wextra", "-Werror", "-fvisibility=hidden", "-isystem", include]
+    command += [f"-I{root}/include", *sources, "-o", str(package / ("_gait" + suffix))]
+    command += [f"-L{build}", "-lgait", "-Wl,-rpath,$ORIGIN", "-pthread"]
+    subprocess.run(command, check=True)
+
+
+@pytest.mark.skipif(bool(os.environ.get("GAIT_SANITIZE")), reason="these Pythons are not sanitized")
+@pytest.mark.parametrize("minor", ["3.8", "3.9", "3.10", "3.11", "3.12", "3.13", "3.14"])
+def test_another_minor_builds_and_records(minor, pythons, root, build, tmp_path, read):
+    if minor not in pythons:
+        pytest.skip(f"no other CPython {minor} with headers")
+    python, include, suffix = pythons[minor]
+    build_package(root, build, tmp_path, include, suffix)
+    script = pathlib.Path(tmp_path / "program.py")
+    script.write_text(PROGRAM)
+    env = {
+        "PYTHONPATH": str(tmp_path),
+        "GAIT_DIR": str(tmp_path / "run"),
+        "GAIT_OVERFLOW": "block",
+        "PYTHONDEVMODE": "1",
+    }
+    done = subprocess.run([python, str(script)], env=env, capture_output=True, text=True)
+    assert (done.returncode, done.stderr) == (0, "")
+    with read.open(tmp_path / "run") as trace:
+        names = [event.name for event in trace.events(kind="span")]
+        assert {"MainThread", "other"} <= {track["name"] for track in trace.tracks}
+    turns = 50 + 2000 + 1
+    expected = {"outer": 2 * turns, "method": 2 * turns, "generator": 3 * turns, "stacked": turns}
+    assert {name: names.count(name) for name in expected} == expected
+    assert names.count("coroutine") == 4

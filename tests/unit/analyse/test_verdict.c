@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "analyse/verdict.h"
+#include "support/tap.h"
+
+static struct verdict judge(const struct phase *phases, size_t count, uint64_t steps)
+{
+    struct verdict verdict;
+    struct verdict_facts facts = {.events = 1000,
+                                  .steps = {.count = steps, .p50_ns = 10, .max_ns = 12},
+                                  .phases = phases,
+                                  .phase_count = count,
+                                  .total_ns = 1000};
+    verdict_make(&facts, &verdict);
+    return verdict;
+}
+
+TEST("verdict: waiting for input is named before computing")
+{
+    const struct phase phases[] = {{"backward", 500, 9}, {"load_batch", 300, 9}};
+    struct verdict verdict = judge(phases, 2, 100);
+    is_str(verdict.label, "INPUT-BOUND");
+    is_str(verdict.why, "waiting for input ('load_batch') takes 30 % of a step");
+}
+
+TEST("verdict: phases of one kind are taken together")
+{
+    const struct phase phases[] = {
+        {"NextBatch", 200, 9}, {"forward", 600, 9}, {"data.copy", 100, 9}};
+    is_str(judge(phases, 3, 100).why,
+           "waiting for input takes 30 % of a step, most of it 'NextBatch' (20 %)");
+}
+
+TEST("verdict: a word inside another word means nothing")
+{
+    const struct phase phases[] = {{"unload_metadata", 900, 9}};
+    is_str(judge(phases, 1, 100).label, "ONE PHASE DOMINATES");
+    const struct phase update[] = {{"update", 900, 9}};
+    is_str(judge(update, 1, 100).label, "COMPUTE-BOUND");
+}
+
+TEST("verdict: time in no span is said to be unexplained")
+{
+    const struct phase phases[] = {{"forward", 400, 9}};
+    is_str(judge(phases, 1, 100).label, "UNEXPLAINED");
+    is_str(judge(NULL, 0, 100).label, "UNEXPLAINED");
+}
+
+TEST("verdict: says that it cannot tell where evidence is thin")
+{
+    const struct phase phases[] = {{"forward", 900, 9}};
+    is_str(judge(phases, 1, 4).label, "CANNOT TELL");
+    is_str(judge(phases, 1, 0).label, "NO STEPS");
+    struct verdict verdict;
+    struct verdict_facts facts = {.events = 900,
+                                  .dropped = 100,
+                                  .steps = {.count = 100},
+                                  .phases = phases,
+                                  .phase_count = 1,
+                                  .total_ns = 1000};
+    verdict_make(&facts, &verdict);
+    is_str(verdict.label, "CANNOT TELL");
+    facts.events = facts.dropped = 0;
+    verdict_make(&facts, &verdict);
+    is_str(verdict.label, "NOTHING RECORDED");
+}
+
+TEST("verdict: a step far off the median is mentioned")
+{
+    const struct phase phases[] = {{"forward", 900, 9}};
+    struct verdict verdict;
+    struct verdict_facts facts = {.events = 900,
+                                  .steps = {.count = 100, .p50_ns = 10, .max_ns = 42, .slowest = 7},
+                                  .phases = phases,
+                                  .phase_count = 1,
+                                  .total_ns = 1000};
+    verdict_make(&facts, &verdict);
+    ok(strstr(verdict.why, "; the slowest step (7) took 4.2 times the median"));
+}
+
+TEST("verdict: names of any length fit")
+{
+    static char name[100001];
+    memset(name, 'x', sizeof name - 1);
+    const struct phase phases[] = {{name, 900, 9}};
+    ok(strlen(judge(phases, 1, 100).why) < 200);
+}

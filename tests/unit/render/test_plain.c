@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+#define _GNU_SOURCE
+#include "render/plain.h"
+#include "support/tap.h"
+
+static char *put(const char *text, unsigned columns, enum plain_side side)
+{
+    char *out = NULL;
+    size_t bytes;
+    FILE *file = open_memstream(&out, &bytes);
+    plain_put(file, text, columns, side);
+    fclose(file);
+    return out;
+}
+
+static void is_put(const char *text, unsigned columns, enum plain_side side, const char *want)
+{
+    char *got = put(text, columns, side);
+    is_str(got, want);
+    free(got);
+}
+
+TEST("plain: a text is padded on its side and cut where it is too long")
+{
+    is_put("abc", 5, PLAIN_LEFT, "abc  ");
+    is_put("abc", 5, PLAIN_RIGHT, "  abc");
+    is_put("abcde", 5, PLAIN_LEFT, "abcde");
+    is_put("abcdef", 5, PLAIN_LEFT, "ab...");
+    is_put("abcdef", 5, PLAIN_RIGHT, "ab...");
+    is_put("", 2, PLAIN_LEFT, "  ");
+    is_put("abc", 2, PLAIN_LEFT, "..");
+    is_put("abc", 0, PLAIN_LEFT, "");
+}
+
+TEST("plain: what would move the cursor is shown, not done")
+{
+    is_put("\x1b[2J", 8, PLAIN_LEFT, "\\x1b[2J ");
+    is_put("a\nb", 6, PLAIN_LEFT, "a\\x0ab");
+    is_put("\xe2\x80\xae"
+           "x",
+           9, PLAIN_LEFT, "\\u{202e}x");
+    is_put("\x7f", 4, PLAIN_LEFT, "\\x7f");
+    is_put("\xc2\x85", 4, PLAIN_LEFT, "\\x85"); // next line, a C1 control
+}
+
+TEST("plain: columns are counted in characters, wide ones twice")
+{
+    is_put("caf\xc3\xa9", 5, PLAIN_LEFT, "caf\xc3\xa9 ");
+    is_put("e\xcc\x81", 3, PLAIN_LEFT, "e\xcc\x81  ");
+    is_put("\xe4\xb8\xad\xe6\x96\x87", 5, PLAIN_LEFT, "\xe4\xb8\xad\xe6\x96\x87 ");
+    is_put("\xe4\xb8\xad\xe6\x96\x87"
+           "ab",
+           5, PLAIN_LEFT, "\xe4\xb8\xad...");
+    is_put("\xff\xfe", 3, PLAIN_LEFT, "\xef\xbf\xbd\xef\xbf\xbd ");
+}
+
+TEST("plain: words are wrapped at 78 columns, and the later lines indented")
+{
+    char text[200] = "", *out = NULL;
+    size_t bytes;
+    for (int i = 0; i < 20; i++)
+        memcpy(text + 8 * i, "seven77 ", 9);
+    FILE *file = open_memstream(&out, &bytes);
+    plain_wrap(file, text, 4, 10);
+    fclose(file);
+    size_t lines = 0;
+    for (char *line = out, *end; (end = strchr(line, '\n')); line = end + 1) {
+        ok(end - line + (lines ? 0 : 10) <= 78);
+        ok(!lines || strncmp(line, "    seven77", 11) == 0);
+        lines++;
+    }
+    is_u64(lines, 3);
+    ok(strncmp(out, "seven77 ", 8) == 0);
+    free(out);
+}
