@@ -172,8 +172,8 @@ int async_pairs_open(struct async_pairs *pairs, struct run *run)
     struct merge_choice choice = {.kinds = 1u << GAIT_KIND_ASYNC};
     int status;
 
-    *pairs = (struct async_pairs){.begin_limit = run->async_begins ? run->async_begins
-                                                                   : WINDOW_BEGINS};
+    *pairs =
+        (struct async_pairs){.begin_limit = run->async_begins ? run->async_begins : WINDOW_BEGINS};
     status = merge_open(&pairs->ahead, run, &choice);
     pairs->is_open = !status;
     return status;

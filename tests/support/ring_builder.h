@@ -10,6 +10,8 @@
 #include "format/journal.h"
 #include "format/ring_file.h"
 
+#define RING_BUILDER_ADDRESS UINT64_C(0x7f0000001000) // where its owner had the slots
+
 enum { RING_BUILDER_BYTES = 1 << 16, RING_BUILDER_SLOTS = 64, RING_BUILDER_JOURNAL = 4096 };
 
 struct ring_builder {
@@ -33,9 +35,9 @@ static inline void ring_builder_init(struct ring_builder *ring, enum ring_policy
     for (uint8_t i = 0; i < 16; i++)
         ring->file.header.session[i] = i;
     ring->journal = (struct journal_head *)(void *)(ring->file.bytes + RING_FILE_HEADER_BYTES);
-    ring->journal->region = (struct ring_region){
-        RING_REGION_MAGIC, RING_REGION_JOURNAL, 0,
-        sizeof(struct journal_head) + RING_BUILDER_JOURNAL, RING_BUILDER_JOURNAL};
+    ring->journal->region = (struct ring_region){RING_REGION_MAGIC, RING_REGION_JOURNAL, 0,
+                                                 sizeof(struct journal_head) + RING_BUILDER_JOURNAL,
+                                                 RING_BUILDER_JOURNAL};
     ring->file.header.used_bytes += ring->journal->region.region_bytes;
 }
 
@@ -53,24 +55,33 @@ static inline struct ring_head *ring_builder_ring(struct ring_builder *ring, uin
     struct ring_file_header *header = &ring->file.header;
     struct ring_head *head = (struct ring_head *)(void *)(ring->file.bytes + header->used_bytes);
 
-    head->region = (struct ring_region){
-        RING_REGION_MAGIC, RING_REGION_RING, track,
-        sizeof(*head) + RING_BUILDER_SLOTS * sizeof(struct slot), RING_BUILDER_SLOTS};
+    head->region = (struct ring_region){RING_REGION_MAGIC, RING_REGION_RING, track,
+                                        sizeof(*head) + RING_BUILDER_SLOTS * sizeof(struct slot),
+                                        RING_BUILDER_SLOTS};
     header->used_bytes += head->region.region_bytes;
+    head->slots_address = head->next = RING_BUILDER_ADDRESS;
     return head;
 }
 
-static inline void ring_builder_slot(struct ring_head *head, uint64_t tick, uint64_t word)
+static inline struct slot *ring_builder_slot(struct ring_head *head)
 {
     struct slot *slots = (struct slot *)(void *)(head + 1);
+    uint64_t at = (head->next - head->slots_address) / sizeof(*slots);
 
-    slots[head->head++ % RING_BUILDER_SLOTS] = (struct slot){tick, word};
+    head->next += sizeof(*slots);
+    return &slots[at % RING_BUILDER_SLOTS];
 }
 
+// A record of one slot.
 static inline void ring_builder_record(struct ring_head *head, uint64_t tick, enum slot_kind kind,
                                        uint32_t site)
 {
-    ring_builder_slot(head, tick, slot_word(kind, site, 0, 1));
+    struct slot *slot = ring_builder_slot(head);
+
+    if (kind > SLOT_NEXT)
+        *slot = slot_other(tick, kind, site, 0, 1);
+    else
+        *slot = (struct slot){(uint32_t)tick, slot_class_bits((enum slot_class)kind), site, 0};
 }
 
 static inline void ring_builder_save(const struct ring_builder *ring, const char *path)
