@@ -11,7 +11,7 @@ struct event_frame {
     const struct event_table *table;
     uint32_t track; // in the trace
     size_t rows;
-    size_t first_row, all_rows; // which of the frame's rows these are
+    size_t first_row, all_rows;      // which of the frame's rows these are
     uint64_t *numbers[ROLE_NUMBERS]; // NULL: not asked for, or not in the table
     int64_t *start_ns, *duration_ns; // likewise, with ROLE_START and ROLE_DURATION
     bool has_bytes;

@@ -49,8 +49,8 @@ static int64_t define_ns(const struct anchor *all, size_t count, uint64_t tick)
 static void add_all(struct clock_map *map, const struct anchor *anchors, size_t count)
 {
     for (size_t i = 0; i < count; i++)
-        ok(!clock_map_add(map, &(struct clock_point){anchors[i].tick, anchors[i].raw,
-                                                     anchors[i].real}));
+        ok(!clock_map_add(map,
+                          &(struct clock_point){anchors[i].tick, anchors[i].raw, anchors[i].real}));
     ok(!clock_map_build(map, 0));
 }
 
@@ -65,8 +65,8 @@ static size_t make_anchors(struct anchor *anchors, uint64_t scale)
     for (size_t i = 0; i < count; i++) {
         uint64_t step = 10000000 + next_random() % 190000000;
 
-        anchors[i] = (struct anchor){tick, raw, raw + 1700000000000000000 +
-                                                    (int64_t)(next_random() % 1000000000)};
+        anchors[i] = (struct anchor){
+            tick, raw, raw + 1700000000000000000 + (int64_t)(next_random() % 1000000000)};
         tick += step * scale / 1000 + next_random() % 1000;
         raw += (int64_t)step;
     }
@@ -89,7 +89,8 @@ TEST("clock_map: column and single conversion agree with the definition to the l
 
         add_all(&map, anchors, count);
         for (size_t i = 0; i < 4096; i++)
-            ticks[i] = first - first / 8 + (uint64_t)((wide)(span + span / 2 + first / 4) * (wide)i / 4096);
+            ticks[i] = first - first / 8 +
+                       (uint64_t)((wide)(span + span / 2 + first / 4) * (wide)i / 4096);
         for (size_t i = 0; i < count; i++) // and the corners
             ticks[i * 7] = anchors[i].tick + next_random() % 3 - 1;
         clock_map_column(&map, ticks, 4096, ns);
@@ -143,10 +144,10 @@ TEST("clock_map: a step of the wall clock between anchors moves nothing")
 TEST("clock_map: anchors that go back or stand still are ignored")
 {
     const struct anchor anchors[] = {{1000, 1000, 0},
-                                     {100001000, 500, 0},         // back in time
-                                     {900, 100001000, 0},         // back in ticks
-                                     {1000, 300001000, 0},        // no ticks passed
-                                     {100001000, 100001000, 0}};  // right
+                                     {100001000, 500, 0},        // back in time
+                                     {900, 100001000, 0},        // back in ticks
+                                     {1000, 300001000, 0},       // no ticks passed
+                                     {100001000, 100001000, 0}}; // right
     struct clock_map map = {0};
 
     add_all(&map, anchors, 5);

@@ -76,9 +76,8 @@ static void add_frame(struct shard_builder *builder, enum table_id table, uint32
     uint64_t start[ROWS], second[ROWS], third[ROWS], fourth[ROWS];
     uint32_t rows = 1 + (uint32_t)next_random(ROWS);
     struct builder_rows frame = {.columns = {start, second, third, fourth}, .first = UINT64_MAX};
-    static const int ranks[TABLE_COUNT] = {
-        [TABLE_STEP] = 0, [TABLE_SPAN] = 1, [TABLE_ASYNC] = 2, [TABLE_FLOW] = 3,
-        [TABLE_MARK] = 4, [TABLE_COUNTER] = 5};
+    static const int ranks[TABLE_COUNT] = {[TABLE_STEP] = 0, [TABLE_SPAN] = 1, [TABLE_ASYNC] = 2,
+                                           [TABLE_FLOW] = 3, [TABLE_MARK] = 4, [TABLE_COUNTER] = 5};
 
     for (uint32_t i = 0; i < rows; i++)
         start[i] = around + next_random(is_late ? 3000 : 400);
@@ -87,9 +86,12 @@ static void add_frame(struct shard_builder *builder, enum table_id table, uint32
     for (uint32_t i = 0; i < rows; i++) {
         uint64_t duration = next_random(10) ? next_random(50) : next_random(5000);
         uint64_t site = 1 + next_random(SITES);
-        struct wanted want = {.start_ns = ns_of(track, start[i]), .tick = start[i],
-                              .track = track, .frame = (uint32_t)builder->writer.sequence,
-                              .row = i, .rank = ranks[table]};
+        struct wanted want = {.start_ns = ns_of(track, start[i]),
+                              .tick = start[i],
+                              .track = track,
+                              .frame = (uint32_t)builder->writer.sequence,
+                              .row = i,
+                              .rank = ranks[table]};
         uint64_t last = start[i];
 
         second[i] = site;
@@ -198,10 +200,14 @@ static void build_random(struct shard_builder *builder, int frames)
 
         builder_open(builder, track, start, 1, 0);
         builder_commit(builder, track);
-        wanted[wanted_count++] = (struct wanted){
-            .kind = GAIT_KIND_SPAN, .start_ns = ns_of(track - 1, start), .tick = start,
-            .duration_ns = -1, .track = (uint32_t)track - 1, .site = 1, .rank = 1,
-            .frame = UINT32_MAX - 1};
+        wanted[wanted_count++] = (struct wanted){.kind = GAIT_KIND_SPAN,
+                                                 .start_ns = ns_of(track - 1, start),
+                                                 .tick = start,
+                                                 .duration_ns = -1,
+                                                 .track = (uint32_t)track - 1,
+                                                 .site = 1,
+                                                 .rank = 1,
+                                                 .frame = UINT32_MAX - 1};
     }
     builder_close(builder);
     qsort(wanted, wanted_count, sizeof(*wanted), compare_wanted);
@@ -279,9 +285,14 @@ static int add_batch(const struct gait_batch *batch, void *context)
     struct sums *sums = context;
 
     for (size_t i = 0; i < batch->rows; i++) {
-        const uint64_t parts[8] = {batch->kind, batch->track, (uint64_t)batch->start_ns[i],
-                                   (uint64_t)batch->duration_ns[i], batch->site[i],
-                                   batch->depth[i], batch->id[i], (uint64_t)batch->value[i]};
+        const uint64_t parts[8] = {batch->kind,
+                                   batch->track,
+                                   (uint64_t)batch->start_ns[i],
+                                   (uint64_t)batch->duration_ns[i],
+                                   batch->site[i],
+                                   batch->depth[i],
+                                   batch->id[i],
+                                   (uint64_t)batch->value[i]};
 
         sums->rows++;
         sums->hash += hash_event(parts);
@@ -296,9 +307,9 @@ static bool scan_is_right(struct run *run, const struct gait_query *query)
 
     for (size_t i = 0; i < wanted_count; i++) {
         const struct wanted *w = &wanted[i];
-        const uint64_t parts[8] = {w->kind, w->track, (uint64_t)w->start_ns,
-                                   (uint64_t)w->duration_ns, w->site, w->depth, w->id,
-                                   (uint64_t)w->value};
+        const uint64_t parts[8] = {
+            w->kind,  w->track, (uint64_t)w->start_ns, (uint64_t)w->duration_ns, w->site,
+            w->depth, w->id,    (uint64_t)w->value};
 
         if (!is_wanted(query, w))
             continue;
