@@ -83,7 +83,7 @@ static size_t pack(uint8_t *out, uint64_t value)
 
     for (int row = 0; row < ROWS; row++)
         values[row] = value;
-    return quad_encode(values, ROWS, out);
+    return quad_encode(QUAD_8, values, ROWS, out);
 }
 
 static int number_verdict(struct entry entry, const void *blob, size_t bytes)
@@ -257,7 +257,7 @@ TEST("hostile table: every changed byte of a compressed column is survived")
 
     for (int row = 0; row < ROWS; row++)
         values[row] = random_magnitude(&random) & 0xffffff;
-    const uint32_t quad = (uint32_t)quad_encode(values, ROWS, raw);
+    const uint32_t quad = (uint32_t)quad_encode(QUAD_8, values, ROWS, raw);
     const uint32_t whole = (uint32_t)ZSTD_compress(zstd, sizeof zstd, raw, quad, 1);
     int survived = 0;
 
@@ -305,7 +305,7 @@ TEST("hostile table: lengths that wrap, end late or end early are refused")
 {
     uint8_t blob[300] = {0};
     uint64_t lengths[ROWS] = {UINT64_MAX - 9, 60}; // 50 in all, if nobody looks
-    const uint32_t wrapping = (uint32_t)quad_encode(lengths, ROWS, blob + 4);
+    const uint32_t wrapping = (uint32_t)quad_encode(QUAD_8, lengths, ROWS, blob + 4);
 
     bytes_put32(blob, wrapping);
     is_int(text_verdict(blob, 4 + wrapping + 50, 0), GAIT_ERR_FORMAT);

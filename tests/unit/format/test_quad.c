@@ -59,13 +59,13 @@ TEST("quad: values of every magnitude come back, by both decoders")
 
     for (int round = 0; round < 3000; round++) {
         const size_t rows = fill(&random, values);
-        const size_t length = quad_encode(values, rows, out);
+        const size_t length = quad_encode(QUAD_8, values, rows, out);
         uint8_t *packed = exact_copy(out, length);
         size_t used = 0;
 
         ok(length + 8 <= quad_bound(rows));
         is_int(plain_decode(packed, length, rows, plain), (long)length);
-        is_int(quad_decode(packed, length, rows, got, &used), 0);
+        is_int(quad_decode(QUAD_8, (struct slice){packed, length}, rows, got, &used), 0);
         is_u64(used, length);
         ok(memcmp(values, plain, rows * sizeof *values) == 0);
         ok(memcmp(values, got, rows * sizeof *values) == 0);
@@ -84,8 +84,8 @@ TEST("quad: the limits of each length take the shortest form")
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         uint8_t out[64];
         uint64_t got = 1;
-        is_u64(quad_encode(&cases[i].value, 1, out), cases[i].bytes);
-        is_int(quad_decode(out, cases[i].bytes, 1, &got, NULL), 0);
+        is_u64(quad_encode(QUAD_8, &cases[i].value, 1, out), cases[i].bytes);
+        is_int(quad_decode(QUAD_8, (struct slice){out, cases[i].bytes}, 1, &got, NULL), 0);
         is_u64(got, cases[i].value);
     }
 }
@@ -99,17 +99,17 @@ TEST("quad: steps of any multiple of four give what one go gives")
     for (int round = 0; round < 500; round++) {
         const size_t rows = fill(&random, values);
         const size_t step = 4 + 4 * random_below(&random, 20);
-        const size_t length = quad_encode(values, rows, whole);
+        const size_t length = quad_encode(QUAD_8, values, rows, whole);
         struct quad_sink sink;
         struct quad_source source;
 
-        quad_sink_init(&sink, rows, parts);
+        quad_sink_init(&sink, QUAD_8, rows, parts);
         for (size_t row = 0; row < rows; row += step)
             quad_put(&sink, values + row, rows - row < step ? rows - row : step);
         is_u64((size_t)(sink.rest - parts), length);
         ok(memcmp(whole, parts, length) == 0);
 
-        bool taken = quad_source_init(&source, whole, length, rows) == 0;
+        bool taken = quad_source_init(&source, QUAD_8, (struct slice){whole, length}, rows) == 0;
         for (size_t row = 0; taken && row < rows; row += step)
             taken = quad_take(&source, got + row, rows - row < step ? rows - row : step);
         ok(taken && source.rest == source.end);
@@ -125,10 +125,10 @@ TEST("quad: cut short at any byte it fails, and reads nothing past the cut")
 
     for (int round = 0; round < 60; round++) {
         const size_t rows = fill(&random, values);
-        const size_t length = quad_encode(values, rows, out);
+        const size_t length = quad_encode(QUAD_8, values, rows, out);
         for (size_t cut = 0; cut < length; cut++) {
             uint8_t *packed = exact_copy(out, cut);
-            is_int(quad_decode(packed, cut, rows, got, NULL), GAIT_ERR_FORMAT);
+            is_int(quad_decode(QUAD_8, (struct slice){packed, cut}, rows, got, NULL), GAIT_ERR_FORMAT);
             free(packed);
         }
     }
@@ -150,7 +150,7 @@ TEST("quad: on random bytes both decoders agree, on the verdict too")
         uint8_t *packed = exact_copy(bytes, count);
         size_t used = 0;
         const long expected = plain_decode(packed, count, rows, plain);
-        const int status = quad_decode(packed, count, rows, got, &used);
+        const int status = quad_decode(QUAD_8, (struct slice){packed, count}, rows, got, &used);
 
         is_int(status, expected < 0 ? GAIT_ERR_FORMAT : 0);
         if (!status) {
@@ -168,8 +168,8 @@ TEST("quad: more rows than bytes can never be read")
     const uint8_t bytes[16] = {0};
     uint64_t got[4];
 
-    is_int(quad_decode(bytes, sizeof bytes, SIZE_MAX, got, NULL), GAIT_ERR_FORMAT);
-    is_int(quad_decode(bytes, sizeof bytes, SIZE_MAX - 3, got, NULL), GAIT_ERR_FORMAT);
-    is_int(quad_decode(bytes, 0, 1, got, NULL), GAIT_ERR_FORMAT);
-    is_int(quad_decode(bytes, 0, 0, got, NULL), 0);
+    is_int(quad_decode(QUAD_8, (struct slice){bytes, sizeof bytes}, SIZE_MAX, got, NULL), GAIT_ERR_FORMAT);
+    is_int(quad_decode(QUAD_8, (struct slice){bytes, sizeof bytes}, SIZE_MAX - 3, got, NULL), GAIT_ERR_FORMAT);
+    is_int(quad_decode(QUAD_8, (struct slice){bytes, 0}, 1, got, NULL), GAIT_ERR_FORMAT);
+    is_int(quad_decode(QUAD_8, (struct slice){bytes, 0}, 0, got, NULL), 0);
 }
