@@ -16,6 +16,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import textwrap
 
 import peers
 
@@ -38,8 +39,15 @@ PROBES = {
     "async": ("async: begin + end", None),
     "flow": ("flow: begin + end", None),
 }
-FULL = {"repeats": 51, "count": 200000, "seconds": 10, "trace_seconds": 8, "steps": 1500}
-QUICK = {"repeats": 3, "count": 800, "seconds": 0.2, "trace_seconds": 0.2, "steps": 30}
+FULL = {
+    "repeats": 51,
+    "count": 200000,
+    "seconds": 10,
+    "trace_seconds": 9,
+    "steps": 1500,
+    "rounds": 51,
+}
+QUICK = {"repeats": 3, "count": 800, "seconds": 0.2, "trace_seconds": 0.2, "steps": 30, "rounds": 3}
 
 
 class Row:
@@ -52,7 +60,7 @@ class Row:
     def __str__(self):
         name, value, ratio, target = self.cells
         met = {None: "", True: "yes", False: "NO"}[self.met]
-        return f"{name:<34.34}{value:>15}{ratio:>9}{target:>15}{met:>5}".rstrip()
+        return f"{name:<36.36}{value:>13}{ratio:>10}{target:>14}{met:>5}".rstrip()
 
 
 class Bench:
@@ -120,10 +128,10 @@ class Bench:
         if not program.exists():
             return None
         environment = dict(self.environment, GAIT_DIR=str(self.run_directory("python")))
-        command = [sys.executable, str(program), "--json"]
-        done = subprocess.run(
-            command, env=environment, stdout=subprocess.PIPE, text=True, check=True
-        )
+        command = [sys.executable, str(program), "--json", "--rounds", str(self.sizes["rounds"])]
+        done = subprocess.run(command, env=environment, capture_output=True, text=True)
+        if done.returncode:
+            return {"absent": done.stderr.strip().splitlines()[-1:]}
         return json.loads(done.stdout)
 
 
@@ -155,10 +163,8 @@ def floor_rows(result):
 def account_row(result):
     """Every event is in the file or counted as dropped."""
     missing = result["made"] - result["recorded"] - result["dropped"]
-    share = result["dropped"] / result["made"]
-    return Row(
-        "  made - recorded - dropped", missing, f"{share:.0%} drop", "0 missing", missing == 0
-    )
+    lost = f"{100 * result['dropped'] / result['made']:.0f} % lost"
+    return Row("  neither recorded nor counted lost", missing, lost, "0 events", missing == 0)
 
 
 def event_tables(bench):
@@ -192,7 +198,7 @@ def pressed_rows(bench, results, policy, threads):
             f"span, {policy}, {name}, {threads}T",
             f"{span['cpu_ns']:.2f} ns",
             f"{span['ratio']:.2f} x",
-            f"{span['wall_ns']:.1f} ns wall",
+            f"{span['wall_ns']:.0f} ns wall",
         )
         yield account_row(result)
 
@@ -255,6 +261,9 @@ def python_table(bench):
     if result is None:
         return None
     yield "Python " + platform.python_version()
+    if "absent" in result:
+        yield Row("not measured", "")
+        return result
     for row in result["rows"]:
         ns = f"{row['ns']:.1f} ns"
         if row.get("target_ns"):
@@ -345,14 +354,16 @@ def run(bench, arguments):
     result, missed = {"machine": machine(), "quick": arguments.quick}, []
     about = result["machine"]
     print(f"{about['processor']}, {about['processors']} processors, load {about['load']:.1f}")
-    print(f"{'':<34}{'figure':>15}{'floor':>9}{'target':>15}{'met':>5}")
+    print(f"{'':<36}{'figure':>13}{'floor':>10}{'target':>14}{'met':>5}")
     for name, table in tables.items():
         result[name], failed = show(table)
         missed += failed
     result["missed"] = missed
     path = arguments.output or bench.folder / "result.json"
     path.write_text(json.dumps(result, indent=1) + "\n")
-    print(f"\nwritten to {path}; targets missed: {', '.join(missed) or 'none'}")
+    print(f"\nwritten to {os.path.relpath(path)}")
+    summary = "targets missed: " + ("; ".join(dict.fromkeys(missed)) or "none")
+    print(textwrap.fill(summary, WIDTH))
     return 0
 
 

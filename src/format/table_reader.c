@@ -308,7 +308,8 @@ static int read_fixed(struct table_reader *reader, const struct table_column *co
 {
     if (column->compression == COMPRESSION_ZSTD)
         return inflate(reader, column, (uint8_t *)ret_values);
-    memcpy(ret_values, column->stored, rows * sizeof(*ret_values));
+    if (rows)
+        memcpy(ret_values, column->stored, rows * sizeof(*ret_values));
     return 0;
 }
 
@@ -359,7 +360,8 @@ static int read_column(struct table_reader *reader, const struct table_view *vie
                                     view->header.first};
 
     if (!numbers.column->present) {
-        memset(ret_values, 0, numbers.rows * sizeof(*ret_values));
+        if (numbers.rows) // an array of no rows may be NULL
+            memset(ret_values, 0, numbers.rows * sizeof(*ret_values));
         return 0;
     }
     const char *wrong = check_column(numbers.column, numbers.rows, false);
@@ -423,9 +425,7 @@ int table_read(struct table_reader *reader, const struct table_view *view, uint1
 {
     if (column >= SCHEMA_MAX_COLUMNS)
         return fail(GAIT_ERR_ARGUMENT, "there is no column %u", column);
-    if (!view->header.rows)
-        return 0;
-    if (is_nested(view, column))
+    if (view->header.rows && is_nested(view, column))
         return read_nested(reader, view, column, ret_values);
     return read_column(reader, view, column, ret_values);
 }
@@ -489,10 +489,9 @@ int table_read_bytes(struct table_reader *reader, const struct table_view *view,
     if (column >= SCHEMA_MAX_COLUMNS)
         return fail(GAIT_ERR_ARGUMENT, "there is no column %u", column);
     text->used = 0;
-    if (!rows)
-        return 0;
     if (!view->columns[column].present) {
-        memset(ret_values, 0, rows * sizeof(*ret_values));
+        if (rows) // an array of no rows may be NULL
+            memset(ret_values, 0, rows * sizeof(*ret_values));
         return 0;
     }
     const char *wrong = check_column(&view->columns[column], rows, true);

@@ -29,7 +29,6 @@ static void empty_rows(struct weave *weave)
     for (int i = 0; i < WEAVE_TABLE_COUNT; i++) {
         struct weave_rows *rows = &weave->tables[i];
         rows->begin = rows->end = i == WEAVE_SPAN ? WEAVE_HEADROOM : 0;
-        rows->first = UINT64_MAX;
         rows->last = rows->events = 0;
     }
     weave->has_args = false;
@@ -50,9 +49,10 @@ int weave_create(struct table_writer *writer, struct weave **ret_weave)
     weave->memory = malloc(columns * rows_max * sizeof(uint64_t));
     weave->args_of_row = malloc(rows_max * sizeof(uint32_t));
     weave->args_column = malloc(rows_max * sizeof(struct slice));
+    weave->stack = malloc((WEAVE_STACK_ROWS + 1) * sizeof(uint32_t));
     buffer_init(&weave->pieces, MAX_PIECES_BYTES);
     buffer_init(&weave->joined, MAX_PIECES_BYTES);
-    if (!weave->memory || !weave->args_of_row || !weave->args_column ||
+    if (!weave->memory || !weave->args_of_row || !weave->args_column || !weave->stack ||
         !buffer_reserve(&weave->pieces, sizeof(struct weave_piece))) {
         weave_destroy(weave);
         return fail(GAIT_ERR_MEMORY, "no memory to arrange records");
@@ -75,6 +75,7 @@ void weave_destroy(struct weave *weave)
     free(weave->memory);
     free(weave->args_of_row);
     free(weave->args_column);
+    free(weave->stack);
     buffer_finish(&weave->pieces);
     buffer_finish(&weave->joined);
     free(weave);
@@ -105,9 +106,8 @@ void weave_track_finish(struct weave_track *track)
 
 // --- one row each ---------------------------------------------------------
 
-static void note_times(struct weave_rows *rows, uint64_t first, uint64_t last)
+static void note_last(struct weave_rows *rows, uint64_t last)
 {
-    rows->first = first < rows->first ? first : rows->first;
     rows->last = last > rows->last ? last : rows->last;
 }
 
@@ -119,7 +119,7 @@ static void add_point(struct weave *weave, enum weave_table table, const uint64_
         rows->columns[c][rows->end] = values[c];
     }
     rows->end++;
-    note_times(rows, values[0], last);
+    note_last(rows, last);
 }
 
 static int grow_open(struct weave_track *track)
@@ -216,7 +216,7 @@ static void end_span(struct weave *weave, struct weave_track *track, uint64_t ti
         rows->columns[1][span->row] = duration;
     else
         end_carried(weave, span, duration);
-    note_times(rows, span->start, span->start + duration);
+    note_last(rows, span->start + duration);
 }
 
 static void end_step(struct weave *weave, struct weave_track *track, uint64_t tick)
@@ -397,6 +397,8 @@ int weave_take(struct weave *weave, struct weave_track *track, const struct slot
         stop = until;
     // a flush is needed first when no more carried spans could end
     while (track->position < stop && weave->tables[WEAVE_SPAN].begin > 0) {
+        if (weave_take_spans(weave, track, slots, mask, stop))
+            continue;
         uint32_t count = slots_of(&slots[track->position & mask]);
         if (count == 0 || count > mask)
             return fail(GAIT_ERR_FORMAT, "slot %llu of track %u is no record",

@@ -111,6 +111,15 @@ static void put_numbers(struct weave *weave, enum weave_table table)
     }
 }
 
+static uint64_t smallest(const uint64_t *values, uint32_t count)
+{
+    uint64_t first = values[0];
+    for (uint32_t i = 1; i < count; i++) {
+        first = values[i] < first ? values[i] : first;
+    }
+    return first;
+}
+
 static int write_rows(struct weave *weave, enum weave_table table, uint32_t track)
 {
     const struct weave_table_shape *shape = &weave_shapes[table];
@@ -121,9 +130,10 @@ static int write_rows(struct weave *weave, enum weave_table table, uint32_t trac
         return 0;
     if (table == WEAVE_SPAN || table == WEAVE_STEP)
         rows->events = count;
-    struct table_about about = {rows->first, rows->last, (uint32_t)rows->events};
+    struct table_about about = {smallest(rows->columns[0] + rows->begin, count), rows->last,
+                                (uint32_t)rows->events};
     table_begin(weave->writer, shape->table, track, count);
-    table_count_from(weave->writer, rows->first);
+    table_count_from(weave->writer, about.first);
     put_numbers(weave, table);
     if (shape->args_column && weave->has_args)
         status = put_args(weave, shape->args_column);

@@ -10,6 +10,7 @@
 #define WEAVE_HEADROOM 1024
 
 #define WEAVE_MAX_COLUMNS 4
+#define WEAVE_STACK_ROWS 4096 // deeper nesting takes the longer way
 
 enum weave_table {
     WEAVE_SPAN,
@@ -25,7 +26,7 @@ enum weave_table {
 struct weave_rows {
     uint64_t *columns[WEAVE_MAX_COLUMNS];
     uint32_t begin, end; // rows lie in [begin, end)
-    uint64_t first, last;
+    uint64_t last;       // largest tick
     uint64_t events;
 };
 
@@ -44,7 +45,13 @@ struct weave {
     bool has_args;
     struct buffer pieces, joined;
     uint64_t *memory; // all columns
+    uint32_t *stack;  // rows of open spans, WEAVE_STACK_ROWS + 1
 };
+
+// Takes a run of begins and ends up to position `until`; how many slots, 0 when
+// the record at hand needs weave.c.
+uint64_t weave_take_spans(struct weave *weave, struct weave_track *track, const struct slot *slots,
+                          uint64_t mask, uint64_t until);
 
 struct weave_table_shape {
     enum table_id table;

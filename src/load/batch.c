@@ -139,35 +139,47 @@ static void narrow(const uint64_t *values, size_t rows, uint32_t *ret_values)
         ret_values[i] = (uint32_t)values[i];
 }
 
-// The column of the frame, or `spare` filled with zeros.
-static void *column_or_zeros(void *column, void *spare, size_t rows)
+// Points at the column of the frame, or fills our own with zeros.
+static void *column_or_zeros(void *column, void *own, size_t rows)
 {
-    return column ? column : memset(spare, 0, rows * sizeof(int64_t));
+    return column ? column : memset(own, 0, rows * sizeof(int64_t));
 }
 
-int batch_load(struct batch *batch, struct event_frame *frame, const struct event_filter *filter)
+static void point_at_columns(struct batch *batch, const struct event_frame *frame, uint32_t columns)
 {
-    size_t rows;
+    size_t rows = frame->rows;
+
+    if (columns & GAIT_COLUMN_START)
+        batch->start_ns = column_or_zeros(frame->start_ns, batch->start_ns, rows);
+    if (columns & GAIT_COLUMN_DURATION)
+        batch->duration_ns = column_or_zeros(frame->duration_ns, batch->duration_ns, rows);
+    if (columns & GAIT_COLUMN_VALUE)
+        batch->value = column_or_zeros(frame->numbers[ROLE_VALUE], batch->value, rows);
+    if (columns & GAIT_COLUMN_ID)
+        batch->id = column_or_zeros(frame->numbers[ROLE_ID], batch->id, rows);
+    if (columns & GAIT_COLUMN_SITE)
+        narrow(frame->numbers[ROLE_SITE], rows, batch->site);
+    if (columns & GAIT_COLUMN_DEPTH)
+        narrow(frame->numbers[ROLE_DEPTH], rows, batch->depth);
+}
+
+int batch_load(struct batch *batch, struct event_frame *frame, uint32_t columns,
+               const struct event_filter *filter)
+{
     int status = batch_begin(batch, frame->rows);
 
     if (status)
         return status;
     if (filter || frame->table->kind == GAIT_KIND_ASYNC)
         keep_wanted(frame, filter);
-    rows = frame->rows;
     batch->kind = frame->table->kind;
     batch->track = frame->track;
-    batch->rows = rows;
-    if (!rows)
+    batch->rows = frame->rows;
+    if (!frame->rows)
         return 0;
     if (frame->table->is_real && frame->numbers[ROLE_VALUE])
-        round_reals(frame->numbers[ROLE_VALUE], rows);
-    batch->start_ns = column_or_zeros(frame->start_ns, batch->start_ns, rows);
-    batch->duration_ns = column_or_zeros(frame->duration_ns, batch->duration_ns, rows);
-    batch->value = column_or_zeros(frame->numbers[ROLE_VALUE], batch->value, rows);
-    batch->id = column_or_zeros(frame->numbers[ROLE_ID], batch->id, rows);
-    narrow(frame->numbers[ROLE_SITE], rows, batch->site);
-    narrow(frame->numbers[ROLE_DEPTH], rows, batch->depth);
+        round_reals(frame->numbers[ROLE_VALUE], frame->rows);
+    point_at_columns(batch, frame, columns);
     return 0;
 }
 

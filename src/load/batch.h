@@ -25,9 +25,9 @@ struct batch_async {
 
 void batch_finish(struct batch *batch); // takes NULL and a zeroed struct
 
-// Takes the rows of a frame, and of those only what `filter` wants (NULL: all).
-// The frame must stay as it is until the batch was shown.
-GAIT_CHECK int batch_load(struct batch *batch, struct event_frame *frame,
+// Takes those columns of a frame's rows, and of the rows only what `filter`
+// wants (NULL: all). The frame must stay as it is until the batch was shown.
+GAIT_CHECK int batch_load(struct batch *batch, struct event_frame *frame, uint32_t columns,
                           const struct event_filter *filter);
 
 // Starts a batch that rows are added to, at most `rows`. Its kind and track

@@ -75,13 +75,4 @@ static inline uint32_t dictionary_site(const struct dictionary *dictionary, uint
     return site ? dictionary->lost_site : 0;
 }
 
-static inline uint32_t dictionary_stack(const struct dictionary *dictionary, uint64_t stack)
-{
-    uint32_t number = id_map_get(&dictionary->stacks, stack);
-
-    if (number)
-        return number - 1;
-    return stack ? dictionary->lost_site : 0;
-}
-
 #endif

@@ -59,6 +59,86 @@ size_t event_frame_bytes(const struct event_frame *frame)
            frame->slice_capacity * sizeof(*frame->bytes) + frame->text.capacity;
 }
 
+// Columns that hold something, times in nanoseconds included.
+static size_t count_columns(const struct event_frame *frame)
+{
+    size_t count = (frame->start_ns != NULL) + (frame->duration_ns != NULL);
+
+    for (int role = 0; role < ROLE_NUMBERS; role++)
+        count += frame->numbers[role] != NULL;
+    return count;
+}
+
+size_t event_frame_needs(const struct event_frame *frame)
+{
+    size_t row_bytes = count_columns(frame) * sizeof(*frame->cells) +
+                       (frame->has_bytes ? sizeof(*frame->bytes) : 0);
+
+    return frame->rows * row_bytes + (frame->has_bytes ? frame->text.used : 0);
+}
+
+static uint64_t *copy_cells(uint64_t **next, const void *column, size_t first, size_t count)
+{
+    uint64_t *copy = *next;
+
+    if (!column)
+        return NULL;
+    memcpy(copy, (const uint64_t *)column + first, count * sizeof(*copy));
+    *next += count;
+    return copy;
+}
+
+static int copy_bytes(struct event_frame *frame, const struct event_frame *from, size_t first,
+                      size_t count)
+{
+    size_t used = 0;
+    uint8_t *text;
+
+    for (size_t i = 0; i < count; i++)
+        used += from->bytes[first + i].count;
+    frame->bytes = malloc(count * sizeof(*frame->bytes));
+    text = buffer_reserve(&frame->text, used + 1);
+    if (!frame->bytes || !text)
+        return fail(GAIT_ERR_MEMORY, "no memory for the texts of %zu rows", count);
+    frame->slice_capacity = count;
+    for (size_t i = 0; i < count; i++) {
+        struct slice slice = from->bytes[first + i];
+
+        if (slice.count)
+            memcpy(text, slice.bytes, slice.count);
+        frame->bytes[i] = (struct slice){text, slice.count};
+        text += slice.count;
+    }
+    frame->text.used = used;
+    return 0;
+}
+
+int event_frame_copy_rows(struct event_frame *frame, const struct event_frame *from, size_t first,
+                          size_t count)
+{
+    size_t cells = count * count_columns(from);
+    uint64_t *next;
+
+    event_frame_finish(frame);
+    event_frame_init(frame);
+    frame->cells = malloc((cells ? cells : 1) * sizeof(*frame->cells));
+    if (!frame->cells)
+        return fail(GAIT_ERR_MEMORY, "no memory for %zu rows", count);
+    frame->cell_capacity = cells ? cells : 1;
+    next = frame->cells;
+    for (int role = 0; role < ROLE_NUMBERS; role++)
+        frame->numbers[role] = copy_cells(&next, from->numbers[role], first, count);
+    frame->start_ns = (int64_t *)copy_cells(&next, from->start_ns, first, count);
+    frame->duration_ns = (int64_t *)copy_cells(&next, from->duration_ns, first, count);
+    frame->table = from->table;
+    frame->track = from->track;
+    frame->all_rows = from->all_rows;
+    frame->first_row = from->first_row + first;
+    frame->rows = count;
+    frame->has_bytes = from->has_bytes;
+    return frame->has_bytes && count ? copy_bytes(frame, from, first, count) : 0;
+}
+
 static bool is_asked(const struct event_frame *frame, const struct event_ask *ask,
                      enum event_role role)
 {
@@ -235,19 +315,25 @@ static void convert_times(struct event_frame *frame, const struct clock_map *map
     }
 }
 
+// Nearly all ids stand on the first page of the map.
+static void number_ids(uint64_t *ids, size_t rows, const struct id_map *map, uint32_t lost)
+{
+    const uint32_t *page = map->pages ? map->pages[0] : NULL;
+
+    for (size_t i = 0; i < rows; i++) {
+        uint32_t number = page && ids[i] < ID_MAP_PAGE ? page[ids[i]] : id_map_get(map, ids[i]);
+
+        ids[i] = number ? number - 1 : ids[i] ? lost : 0;
+    }
+}
+
 static void number_sites(struct event_frame *frame, const struct dictionary *dictionary)
 {
-    const size_t rows = frame->rows;
-    uint64_t *sites = frame->numbers[ROLE_SITE];
+    const struct id_map *map =
+        frame->table->site_is_stack ? &dictionary->stacks : &dictionary->sites;
 
-    if (!sites)
-        return;
-    if (frame->table->site_is_stack)
-        for (size_t i = 0; i < rows; i++)
-            sites[i] = dictionary_stack(dictionary, sites[i]);
-    else
-        for (size_t i = 0; i < rows; i++)
-            sites[i] = dictionary_site(dictionary, sites[i]);
+    if (frame->numbers[ROLE_SITE])
+        number_ids(frame->numbers[ROLE_SITE], frame->rows, map, dictionary->lost_site);
 }
 
 static int decode(struct event_frame *frame, struct event_decoder *decoder,
@@ -283,7 +369,8 @@ int event_frame_decode(struct event_frame *frame, struct event_decoder *decoder,
     status = shard_read(shard, ask->frame, &decoder->payload, &decoder->view);
     if (status)
         return status;
-    frame->rows = decoder->view.header.rows;
+    frame->rows = frame->all_rows = decoder->view.header.rows;
+    frame->first_row = 0;
     status = decode(frame, decoder, ask);
     if (status && status != GAIT_ERR_MEMORY)
         status = shard_reject(shard, ask->frame, fail_text());

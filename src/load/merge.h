@@ -26,6 +26,8 @@ struct merge {
     struct merge_item *heap; // one a frame begun
     size_t heap_count, heap_capacity;
     bool has_head; // the heap's first item was handed out
+    uint32_t held; // stream whose frame `held_frame` is, or UINT32_MAX
+    struct event_frame *held_frame;
 };
 
 // The row that is due: of a decoded frame, or an event that is still open.

@@ -124,7 +124,8 @@ static void end_thread(void *argument)
     writer_ring = &writer_nowhere;
     pthread_mutex_lock(&recorder->lock);
     writer->self = NULL;
-    if (is_of_this_session(writer)) {
+    // not asked by session: while one is being closed, the drainer still reads
+    if (writer->is_listed) {
         writer->is_dead = true;
         if (++recorder->dead_count % DEAD_WORTH_WAKING == 0)
             recorder_wake_drainer();
@@ -187,6 +188,7 @@ static struct writer *attach_locked(struct writer *writer)
     writer_ring = writer->ring;
     writer->next = recorder->writers;
     recorder->writers = writer;
+    writer->is_listed = true;
     pthread_getname_np(pthread_self(), name, sizeof(name));
     recorder_name_track(writer, name);
     return writer;
@@ -332,6 +334,7 @@ static void release_writers(struct recorder *recorder)
         weave_track_finish(&writer->weave);
         writer->slots = NULL;
         writer->ring = &writer->ringless;
+        writer->is_listed = false;
         if (writer->is_dead)
             recorder_free_writer(writer);
     }

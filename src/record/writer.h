@@ -53,7 +53,8 @@ struct writer {
     uint64_t lost_before;        // of weave.lost, should the batch not be written
     struct weave_loss discarded; // that no disk would take
     uint64_t batch_events, batch_first, batch_last;
-    bool is_dead; // under the lock: its thread ended
+    bool is_dead;   // under the lock: its thread ended
+    bool is_listed; // under the lock: one of the recorder's writers, which the drainer reads
 };
 
 // The calling thread's ring, never NULL: one without room before its first

@@ -320,6 +320,25 @@ TEST("hostile table: lengths that wrap, end late or end early are refused")
     is_int(text_verdict(blob, 20, 0), GAIT_ERR_FORMAT);
 }
 
+TEST("hostile table: the blobs of a frame without rows are checked like others")
+{
+    const struct entry good[] = {
+        {0, 0, 0, 0, 0, 0, 0}, {0, 0, 1, 0, 0, 0, 0}, {0, 0, 3, 0, 0, 8, 8}, {0, 0, 4, 0, 0, 0, 0}};
+    const uint8_t blob[16] = {0};
+    struct hostile hostile;
+
+    for (size_t i = 0; i < 4; i++) {
+        begin(&hostile, TABLE_SPAN, 1);
+        add(&hostile, good[i], blob, good[i].stored_bytes);
+        hostile.header.rows = 0;
+        is_int(verdict(&hostile, 0, false), 0);
+    }
+    begin(&hostile, TABLE_SPAN, 1);
+    add(&hostile, (struct entry){0, 0, 3, 1, 0, 8, 16}, blob, 16); // no zstd at all
+    hostile.header.rows = 0;
+    is_int(verdict(&hostile, 0, false), GAIT_ERR_FORMAT);
+}
+
 TEST("hostile table: a column that is not known is passed over, whatever it says")
 {
     struct hostile hostile;

@@ -345,6 +345,26 @@ TEST("table: within its promised size a writer allocates only once")
     bench_finish(&bench);
 }
 
+TEST("table: a reader takes memory for its largest column once")
+{
+    struct random_values random = {16};
+    struct bench bench;
+    const uint8_t *before = NULL;
+
+    if (!bench_init(&bench))
+        return;
+    for (unsigned frame = 0; frame < 20; frame++) {
+        fill(&random, 1, frame ? 1000 * (1 + frame % 5) : MAX_ROWS);
+        table_begin(&bench.writer, TABLE_SPAN, 1, frame ? 1000 * (1 + frame % 5) : MAX_ROWS);
+        table_put(&bench.writer, 0, TRANSFORM_DELTA, values);
+        if (!close_and_view(&bench) || !is_int(table_read(&bench.reader, &bench.view, 0, got), 0))
+            break;
+        ok(frame == 0 || before == bench.reader.raw.bytes);
+        before = bench.reader.raw.bytes;
+    }
+    bench_finish(&bench);
+}
+
 TEST("table: noise is stored as it is and not tried again at once")
 {
     struct random_values random = {12};

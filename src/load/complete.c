@@ -1,0 +1,320 @@
+// SPDX-License-Identifier: Apache-2.0
+// Makes the shard of a dead process whole, in place. What stands behind the
+// last commits is cut off first: all of it is in the ring file, which goes only
+// after the trailer is written. Dying in between leaves what was there before,
+// an unfinished shard with its ring file.
+#define _GNU_SOURCE
+#include "load/complete.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/fail.h"
+#include "format/index_writer.h"
+#include "format/journal.h"
+#include "load/directory.h"
+#include "load/run.h"
+#include "load/salvage.h"
+
+#define WRITE_BYTES (1u << 20)
+#define OUT_LIMIT ((size_t)64 << 20) // WRITE_BYTES and the largest frame
+#define ARENA_LIMIT ((size_t)64 << 20)
+#define MAX_ROWS (FRAME_INDEX_EVERY * 2)
+
+struct completion {
+    struct run run; // this one shard
+    struct shard *shard;
+    const char *path;
+    int descriptor;
+    uint64_t end; // where the next byte is written
+    struct buffer out;
+    struct table_writer writer; // puts frames into `out`
+    struct index_writer index;
+    size_t noted; // bytes of `out` that the index knows
+    struct buffer payload;
+    const char *ring;
+    bool is_held; // nothing is written yet: what is behind is still being read
+    bool is_cut;  // the file was cut where it is written anew
+};
+
+static int fail_errno(const struct completion *completion, const char *verb)
+{
+    return fail(GAIT_ERR_IO, "cannot %s '%s': %s", verb, completion->path, strerror(errno));
+}
+
+// --- writing -------------------------------------------------------------------
+
+static int write_out(struct completion *completion)
+{
+    const struct buffer *out = &completion->out;
+
+    if (!completion->is_cut && ftruncate(completion->descriptor, (off_t)completion->end))
+        return fail_errno(completion, "cut");
+    completion->is_cut = true;
+    for (size_t done = 0; done < out->used;) {
+        ssize_t written = pwrite(completion->descriptor, out->bytes + done, out->used - done,
+                                 (off_t)(completion->end + done));
+
+        if (written < 0 && errno == EINTR)
+            continue;
+        if (written <= 0)
+            return fail_errno(completion, "write");
+        done += (size_t)written;
+    }
+    completion->end += out->used;
+    completion->out.used = completion->noted = 0;
+    return 0;
+}
+
+// Tells the index of the frames put into `out`, and writes when it is worth it.
+static int note_frames(struct completion *completion)
+{
+    struct buffer *out = &completion->out;
+    struct slice frames = {out->bytes + completion->noted, out->used - completion->noted};
+    int status = index_writer_add(&completion->index, frames, completion->end + completion->noted);
+
+    completion->noted = out->used;
+    if (status || completion->is_held || out->used < WRITE_BYTES)
+        return status;
+    return write_out(completion);
+}
+
+static int put_index(struct completion *completion)
+{
+    int status = index_writer_write(&completion->index, &completion->writer);
+
+    return status ? status : note_frames(completion);
+}
+
+// Copies a frame under the next sequence number.
+static int put_frame(struct completion *completion, size_t frame)
+{
+    struct table_view view;
+    uint8_t *bytes;
+    size_t count;
+    int status = shard_read(completion->shard, frame, &completion->payload, &view);
+
+    if (status)
+        return status == GAIT_ERR_FORMAT ? 0 : status;
+    count = FRAME_HEADER_BYTES + (size_t)view.header.stored_bytes;
+    view.header.sequence = completion->writer.sequence++;
+    frame_header_write(&view.header, completion->payload.bytes);
+    bytes = buffer_reserve(&completion->out, count);
+    if (!bytes)
+        return fail(GAIT_ERR_MEMORY, "no memory for a frame of %zu bytes", count);
+    memcpy(bytes, completion->payload.bytes, count);
+    completion->out.used += count;
+    status = note_frames(completion);
+    if (!status && index_writer_is_due(&completion->index))
+        status = put_index(completion);
+    return status;
+}
+
+static int put_exit(struct completion *completion, const struct complete_exit *how)
+{
+    struct journal_row row = {.table = TABLE_META, .text_count = 2};
+    int status;
+
+    if (!how || how->pid != completion->run.shards[0]->info.pid)
+        return 0;
+    row.texts[0] = slice_of("exit");
+    row.texts[1] = slice_of(how->json);
+    status = journal_write_row(&row, &completion->writer);
+    return status ? status : note_frames(completion);
+}
+
+static int put_trailer(struct completion *completion)
+{
+    struct frame_trailer trailer;
+    uint8_t bytes[FRAME_TRAILER_BYTES];
+    int status = put_index(completion);
+
+    if (status)
+        return status;
+    trailer = (struct frame_trailer){.index_offset = completion->index.last_offset,
+                                     .frame_count = completion->writer.sequence};
+    frame_trailer_write(&trailer, bytes);
+    status = buffer_append(&completion->out, bytes, sizeof(bytes));
+    return status ? status : write_out(completion);
+}
+
+// --- what stays ----------------------------------------------------------------
+
+// The frame from which on the file is written anew: the first one whose rows
+// the ring file replaces.
+static size_t find_cut(const struct frame_list *list)
+{
+    size_t cut = 0;
+
+    while (cut < list->count &&
+           !(list->entries[cut].flags & (FRAME_IS_REPLACED | FRAME_IS_SALVAGED)))
+        cut++;
+    return cut;
+}
+
+// Tells the index of a frame that stays where it is.
+static int note_kept(struct completion *completion, const struct frame_entry *entry)
+{
+    struct frame_header header = {.version = FRAME_VERSION,
+                                  .table = entry->table,
+                                  .rows = entry->rows,
+                                  .stored_bytes = entry->stored_bytes,
+                                  .track = entry->track,
+                                  .events = entry->events,
+                                  .sequence = entry->sequence,
+                                  .first = entry->first,
+                                  .last = entry->last};
+    uint8_t bytes[FRAME_HEADER_BYTES];
+
+    frame_header_write(&header, bytes);
+    return index_writer_add(&completion->index, (struct slice){bytes, sizeof(bytes)},
+                            entry->offset);
+}
+
+static int keep_frames(struct completion *completion, size_t cut)
+{
+    const struct frame_list *list = &completion->shard->list;
+    const struct frame_entry *last = cut ? &list->entries[cut - 1] : NULL;
+    int status = 0;
+
+    for (size_t i = 0; !status && i < cut; i++)
+        status = note_kept(completion, &list->entries[i]);
+    if (last) {
+        completion->end = last->offset + FRAME_HEADER_BYTES + last->stored_bytes;
+        completion->writer.sequence = last->sequence + 1;
+    }
+    return status;
+}
+
+static int write_rest(struct completion *completion, size_t cut, const struct complete_exit *how)
+{
+    const struct frame_list *list = &completion->shard->list;
+    int status = 0;
+
+    for (size_t i = cut; !status && i < list->count; i++) {
+        // frames of the file stand in front of those salvaged
+        completion->is_held = !(list->entries[i].flags & FRAME_IS_SALVAGED);
+        if (shard_has_frame(completion->shard, i))
+            status = put_frame(completion, i);
+    }
+    completion->is_held = false;
+    if (!status)
+        status = put_exit(completion, how);
+    return status ? status : put_trailer(completion);
+}
+
+static int rewrite_end(struct completion *completion, const struct complete_exit *how)
+{
+    size_t cut = find_cut(&completion->shard->list);
+    uint64_t end;
+    int status = table_writer_init(&completion->writer, &completion->out, MAX_ROWS, WRITE_BYTES);
+
+    if (!status)
+        status = keep_frames(completion, cut);
+    end = completion->end;
+    if (!status)
+        status = write_rest(completion, cut, how);
+    // half a frame would read as damage
+    if (status && completion->is_cut && ftruncate(completion->descriptor, (off_t)end))
+        return fail_errno(completion, "cut");
+    return status;
+}
+
+// --- the shard -----------------------------------------------------------------
+
+static int open_locked(struct completion *completion)
+{
+    struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
+
+    completion->descriptor = open(completion->path, O_RDWR | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+    if (completion->descriptor < 0)
+        return fail_errno(completion, "open");
+    // of the open file, not of the process: reading the shard beside it and
+    // closing it again must not give the lock up. Where there are no locks,
+    // completing twice at once is a risk we take.
+    if (fcntl(completion->descriptor, F_OFD_SETLK, &lock) && (errno == EAGAIN || errno == EACCES))
+        return fail(GAIT_ERR_STATE, "'%s' is being completed by another process", completion->path);
+    return 0;
+}
+
+static int check_state(const struct completion *completion)
+{
+    if (completion->shard->is_live)
+        return fail(GAIT_ERR_STATE, "the process that writes '%s' is alive", completion->path);
+    if (!completion->shard->is_whole)
+        return fail(GAIT_ERR_MISSING, "the ring file of '%s' is gone", completion->path);
+    return 0;
+}
+
+static int remove_ring(const struct completion *completion)
+{
+    if (completion->ring && unlink(completion->ring) && errno != ENOENT)
+        return fail(GAIT_ERR_IO, "cannot remove '%s': %s", completion->ring, strerror(errno));
+    return 0;
+}
+
+static int complete(struct completion *completion, const struct complete_exit *how)
+{
+    int status = run_open(&completion->run, completion->path);
+
+    if (status)
+        return status;
+    completion->shard = &completion->run.shards[0]->shard;
+    status = salvage_ring_path(completion->shard, &completion->run.rows, &completion->run.arena,
+                               &completion->ring);
+    // one that was cut short behind the trailer left the ring file
+    if (!status && !completion->shard->list.has_trailer) {
+        status = check_state(completion);
+        if (!status)
+            status = rewrite_end(completion, how);
+    }
+    if (!status)
+        status = remove_ring(completion);
+    run_close(&completion->run);
+    return status;
+}
+
+int complete_shard(const char *path, const struct complete_exit *how)
+{
+    struct completion completion = {.path = path, .descriptor = -1};
+    int status;
+
+    buffer_init(&completion.out, OUT_LIMIT);
+    buffer_init(&completion.payload, OUT_LIMIT);
+    index_writer_init(&completion.index);
+    status = open_locked(&completion);
+    if (!status)
+        status = complete(&completion, how);
+    if (completion.descriptor >= 0)
+        close(completion.descriptor);
+    table_writer_finish(&completion.writer);
+    index_writer_finish(&completion.index);
+    buffer_finish(&completion.payload);
+    buffer_finish(&completion.out);
+    return status;
+}
+
+int complete_directory(const char *path, const struct complete_exit *how)
+{
+    struct directory files = {0};
+    struct arena arena;
+    int first_status = 0;
+    int status;
+
+    arena_init(&arena, ARENA_LIMIT);
+    status = directory_list(&files, &arena, path, ".gait");
+    if (!status && !files.is_directory)
+        status = fail(GAIT_ERR_MISSING, "'%s' is no directory", path);
+    for (size_t i = 0; !status && i < files.count; i++) {
+        int one = complete_shard(files.paths[i], how);
+
+        // what is no shard, or cannot be completed, was read as well as can be
+        if (one == GAIT_ERR_MEMORY || (one == GAIT_ERR_IO && !first_status))
+            first_status = one;
+    }
+    directory_finish(&files);
+    arena_finish(&arena);
+    return status ? status : first_status;
+}

@@ -1,0 +1,369 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`gait run` with real processes: exit codes, signals, directories, nesting."""
+
+import errno
+import json
+import os
+import pty
+import re
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+
+LAUNCHER = re.compile(r"^(GAIT|SLURM|PMI|PMIX|OMPI|FLUX|PALS|HOROVOD|MV2|LSB|JSM)_|^RANK$")
+
+
+@pytest.fixture(autouse=True)
+def no_launcher(monkeypatch):
+    for name in list(os.environ):
+        if LAUNCHER.match(name):
+            monkeypatch.delenv(name)
+
+
+def python(code):
+    return [sys.executable, "-c", code]
+
+
+def show_environment(*names):
+    return python(f"import os, json; print(json.dumps([os.environ.get(n) for n in {names!r}]))")
+
+
+@pytest.mark.parametrize("code", [0, 1, 3, 125, 255])
+def test_the_exit_code_is_the_programs(gait, code):
+    assert gait("run", "--", *python(f"raise SystemExit({code})")).returncode == code
+
+
+@pytest.mark.parametrize("name", ["SIGKILL", "SIGTERM", "SIGINT", "SIGSEGV", "SIGABRT", "SIGHUP"])
+def test_a_signal_that_ends_the_program_is_told_as_shells_do(gait, name):
+    number = getattr(signal, name)
+    code = f"import os, signal; signal.signal({number}, 0) if {number} != 9 else 0"
+    done = gait("run", "--", *python(f"{code}; os.kill(os.getpid(), {number})"))
+    assert done.returncode == 128 + number
+    assert f"killed by signal {int(number)}" in done.stderr
+
+
+def test_a_program_that_is_missing_is_127_and_leaves_nothing(gait, tmp_path):
+    done = gait("run", "no-such-program")
+    assert (done.returncode, done.stdout) == (127, "")
+    assert done.stderr == "gait: cannot run 'no-such-program': no such program\n"
+    assert os.listdir(tmp_path) == []
+
+
+def test_a_program_that_cannot_be_executed_is_126(gait, tmp_path):
+    (tmp_path / "data").write_text("x")
+    done = gait("run", "./data")
+    assert done.returncode == 126
+    assert done.stderr == "gait: cannot run './data': Permission denied\n"
+
+
+@pytest.mark.parametrize("line", [["--outptu", "x", "true"], ["-o"], [], ["--ring", "1", "true"]])
+def test_wrong_usage_is_125_and_starts_nothing(gait, tmp_path, line):
+    done = gait("run", *line)
+    assert done.returncode == 125
+    assert done.stderr.count("\n") == 1
+    assert os.listdir(tmp_path) == []
+
+
+def test_the_programs_own_options_are_its_own(gait):
+    done = gait("run", "-q", "echo", "-n", "--quiet", "--", "-o")
+    assert done.stdout == "--quiet -- -o"
+
+
+def test_output_and_input_pass_through_untouched(gait):
+    done = gait("run", "-q", "--", "cat", input="text\n", stdin=None)
+    assert done.stdout == "text\n"
+    assert done.stderr == ""
+
+
+def test_the_program_sees_the_directory_and_one_run_id(gait, tmp_path):
+    line = show_environment("GAIT_DIR", "GAIT_RUN_ID", "GAIT_OVERFLOW", "GAIT_RING")
+    done = gait("run", "-o", "a/b", "--overflow=block", "--ring=16M", "--", *line)
+    directory, run_id, overflow, ring = json.loads(done.stdout)
+    assert directory == str(tmp_path / "a" / "b")
+    assert re.fullmatch("[0-9a-f]{32}", run_id)
+    assert (overflow, ring) == ("block", "16777216")
+
+
+def test_two_runs_have_two_directories_and_two_ids(gait):
+    line = ["run", "--", *python("import os; open(os.environ['GAIT_DIR'] + '/x.gait', 'w')")]
+    first, second = gait(*line), gait(*line)
+    paths = [re.search(r"gait report (\S+)", done.stderr).group(1) for done in (first, second)]
+    assert paths[0] != paths[1]
+
+
+def test_the_default_directory_is_named_after_the_script(gait, tmp_path):
+    (tmp_path / "train.py").write_text("import os; open(os.environ['GAIT_DIR'] + '/x.gait', 'w')")
+    gait("run", sys.executable, "train.py")
+    (name,) = [name for name in os.listdir(tmp_path) if name.startswith("gait-")]
+    assert re.fullmatch(r"gait-train-\d{8}T\d{6}Z", name)
+
+
+def test_a_recording_is_told_in_one_line(gait, tmp_path):
+    line = python("import os; open(os.environ['GAIT_DIR'] + '/x.gait', 'w').write('abc')")
+    done = gait("run", "-o", "it's here", "--", *line)
+    quoted = "'it'\\''s here'"
+    assert done.stderr == f"gait: 1 shard, 3 B in {quoted}; next: gait report {quoted}\n"
+    assert gait("run", "-q", "-o", "quiet", "--", *line).stderr == ""
+
+
+def test_nothing_recorded_is_said_with_a_reason(gait, tmp_path):
+    done = gait("run", "true")
+    assert done.stderr == (
+        "gait: nothing was recorded: no process called gait_start() or imported gait\n"
+    )
+    assert os.listdir(tmp_path) == []
+    assert " in named:" in gait("run", "-o", "named", "true").stderr
+    assert (tmp_path / "named").is_dir()
+
+
+def test_a_directory_that_holds_something_is_refused(gait, tmp_path):
+    (tmp_path / "old").mkdir()
+    (tmp_path / "old" / "x.gait").write_text("")
+    done = gait("run", "-o", "old", "--", "touch", "ran")
+    assert done.returncode == 125
+    assert done.stderr == (
+        "gait run: 'old' is not empty; name another directory, or add to it with --append\n"
+    )
+    assert not (tmp_path / "ran").exists()
+
+
+def test_an_empty_directory_is_taken_and_append_keeps_the_id(gait, tmp_path):
+    (tmp_path / "new").mkdir()
+    line = show_environment("GAIT_RUN_ID")
+    first = gait("run", "-o", "new", "--", *line)
+    (tmp_path / "new" / "x.gait").write_text("")
+    second = gait("run", "-o", "new", "--append", "--", *line)
+    assert (first.returncode, second.returncode) == (0, 0)
+    assert json.loads(first.stdout) == json.loads(second.stdout)
+
+
+@pytest.mark.parametrize("path", ["/proc/none/x", "/dev/null", "file", "file/below", "x" * 5000])
+def test_an_impossible_directory_does_not_keep_the_program_from_running(gait, tmp_path, path):
+    (tmp_path / "file").write_text("")
+    done = gait("run", "-o", path, "--", *show_environment("GAIT_DIR", "GAIT_ENABLE"))
+    assert done.returncode == 0
+    assert json.loads(done.stdout) == [None, "0"]
+    assert done.stderr.startswith("gait: nothing is recorded: ")
+    assert done.stderr.count("\n") == 1
+
+
+def test_a_read_only_directory_does_not_keep_the_program_from_running(as_nobody):
+    run, home = as_nobody
+    (home / "closed").mkdir(mode=0o555)
+    done = run("run", "-o", "closed", "--", "sh", "-c", "exit 9")
+    assert done.returncode == 9
+    assert done.stderr == "gait: nothing is recorded: cannot write to 'closed': Permission denied\n"
+    home.chmod(0o555)
+    done = run("run", "--", "sh", "-c", "exit 8")
+    home.chmod(0o755)
+    assert done.returncode == 8
+    assert done.stderr.startswith("gait: nothing is recorded: cannot make 'gait-sh-")
+    assert done.stderr.endswith("': Permission denied\n")
+
+
+def test_gait_enable_0_records_nothing(gait, tmp_path, monkeypatch):
+    monkeypatch.setenv("GAIT_ENABLE", "0")
+    done = gait("run", "--", *show_environment("GAIT_DIR"))
+    assert json.loads(done.stdout) == [None]
+    assert done.stderr == "gait: GAIT_ENABLE=0: nothing is recorded\n"
+    assert os.listdir(tmp_path) == []
+
+
+def test_a_run_inside_a_run_joins_it_silently(gait, build, tmp_path):
+    inner = [build / "gait", "run", "--", *show_environment("GAIT_DIR", "GAIT_RUN_ID")]
+    outer = gait(
+        "run", "-o", "out", "--", "sh", "-c", 'echo "$GAIT_RUN_ID"; exec "$@"', "-", *inner
+    )
+    run_id, below = outer.stdout.splitlines()
+    assert json.loads(below) == [str(tmp_path / "out"), run_id]
+    assert outer.stderr.count("\n") == 1
+
+
+def test_gait_dir_is_used_when_no_output_is_given(gait, tmp_path, monkeypatch):
+    monkeypatch.setenv("GAIT_DIR", "mine")
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine" / "x.gait").write_text("")
+    done = gait("run", "--", *show_environment("GAIT_DIR"))
+    assert json.loads(done.stdout) == [str(tmp_path / "mine")]
+    done = gait("run", "-o", "other", "--", *show_environment("GAIT_DIR"))
+    assert json.loads(done.stdout) == [str(tmp_path / "other")]
+
+
+@pytest.mark.parametrize("output", [[], ["-o", "shared"]])
+def test_the_ranks_of_a_job_meet_in_one_directory(gait, monkeypatch, output):
+    code = (
+        "import os; d = os.environ['GAIT_DIR']; print(d, os.environ['GAIT_RUN_ID']); "
+        "open(d + '/' + os.environ['SLURM_PROCID'] + '.gait', 'w')"
+    )
+    seen, said = set(), []
+    monkeypatch.setenv("SLURM_JOB_ID", "4711")
+    monkeypatch.setenv("SLURM_STEP_ID", "0")
+    monkeypatch.setenv("SLURM_STEP_NUM_TASKS", "2")
+    for rank in ("1", "0"):
+        monkeypatch.setenv("SLURM_PROCID", rank)
+        done = gait("run", *output, "--", *python(code))
+        assert done.returncode == 0, done.stderr
+        seen.add(done.stdout)
+        said.append(done.stderr)
+    assert len(seen) == 1
+    assert said[0] == ""
+    assert said[1].startswith("gait: 2 shards")
+
+
+# What follows speaks with a running program: it writes its pid, then a line for
+# each signal it gets, and ends after so many.
+LISTENER = """
+import os, signal, sys
+signals = {1, 2, 3, 10, 12, 15}
+signal.pthread_sigmask(signal.SIG_BLOCK, signals)
+os.write(1, b"%d\\n" % os.getpid())
+for _ in range(int(sys.argv[1])):
+    os.write(1, b"%d\\n" % signal.sigwait(signals))
+raise SystemExit(5)
+"""
+
+
+def start(build, tmp_path, count, **options):
+    line = [build / "gait", "run", "-q", "--", sys.executable, "-c", LISTENER, str(count)]
+    process = subprocess.Popen(line, stdout=subprocess.PIPE, cwd=tmp_path, text=True, **options)
+    return process, int(process.stdout.readline())
+
+
+@pytest.mark.parametrize("name", ["SIGINT", "SIGTERM", "SIGHUP", "SIGQUIT", "SIGUSR1", "SIGUSR2"])
+def test_a_signal_for_gait_run_reaches_the_program_once(build, tmp_path, name):
+    number = getattr(signal, name)
+    process, _ = start(build, tmp_path, 2)
+    process.send_signal(number)
+    assert process.stdout.readline() == f"{int(number)}\n"
+    end = signal.SIGTERM if name != "SIGTERM" else signal.SIGINT
+    process.send_signal(end)
+    assert process.stdout.read() == f"{int(end)}\n"
+    assert process.wait(30) == 5
+
+
+def test_the_programs_signal_to_its_own_group_does_not_come_back(build, tmp_path):
+    code = LISTENER.replace("for _", "os.kill(0, 15)\nfor _")
+    line = [build / "gait", "run", "-q", "--", sys.executable, "-c", code, "2"]
+    process = subprocess.Popen(
+        line, stdout=subprocess.PIPE, cwd=tmp_path, text=True, start_new_session=True
+    )
+    process.stdout.readline()
+    assert process.stdout.readline() == "15\n"
+    process.send_signal(signal.SIGINT)
+    assert process.stdout.read() == "2\n"
+    assert process.wait(30) == 5
+
+
+def in_terminal(build, tmp_path, count):
+    """A run as the foreground of a new terminal: (pid, the terminal's other end)."""
+    pid, end = pty.fork()
+    if pid == 0:
+        os.chdir(tmp_path)
+        tool = str(build / "gait")
+        os.execv(tool, [tool, "run", "-q", "--", sys.executable, "-c", LISTENER, str(count)])
+    return pid, end
+
+
+def read_until(end, text):
+    seen = b""
+    while text not in seen:
+        try:
+            got = os.read(end, 1000)
+        except OSError as error:  # the terminal is gone with its last process
+            if error.errno != errno.EIO:
+                raise
+            break
+        if not got:
+            break
+        seen += got
+    return seen
+
+
+def test_control_c_in_a_terminal_arrives_once(build, tmp_path):
+    pid, end = in_terminal(build, tmp_path, 3)
+    read_until(end, b"\n")
+    os.write(end, b"\x03")
+    assert read_until(end, b"2\r\n").count(b"2\r\n") == 1
+    os.write(end, b"\x03")
+    assert read_until(end, b"2\r\n").count(b"2\r\n") == 1
+    os.write(end, b"\x1c")
+    rest = read_until(end, b"never")
+    assert rest.count(b"3\r\n") == 1 and b"2\r\n" not in rest
+    assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 5
+    os.close(end)
+
+
+# What a shell does: puts the run into the foreground and tells how it fares.
+SHELL = """
+import os, signal, sys
+signal.signal(signal.SIGTTOU, signal.SIG_IGN)
+pid = os.fork()
+if pid == 0:
+    os.setpgid(0, 0)
+    os.tcsetpgrp(0, os.getpid())
+    signal.signal(signal.SIGTTOU, signal.SIG_DFL)
+    os.execv(sys.argv[1], sys.argv[1:])
+while True:
+    _, status = os.waitpid(pid, os.WUNTRACED | os.WCONTINUED)
+    if os.WIFSTOPPED(status):
+        os.write(1, b"stopped %d %d\\n" % (pid, os.WSTOPSIG(status)))
+    elif os.WIFCONTINUED(status):
+        os.write(1, b"continued\\n")
+    else:
+        sys.exit(os.waitstatus_to_exitcode(status))
+"""
+
+
+def test_control_z_stops_both_and_continuing_goes_on(build, tmp_path):
+    shell, end = pty.fork()
+    if shell == 0:
+        os.chdir(tmp_path)
+        line = [build / "gait", "run", "-q", "--", sys.executable, "-c", LISTENER, "1"]
+        os.execv(sys.executable, [sys.executable, "-c", SHELL, *map(str, line)])
+    program = int(read_until(end, b"\n").split()[0])
+    os.write(end, b"\x1a")
+    said = read_until(end, b" %d\r\n" % signal.SIGTSTP).decode()
+    group, number = map(int, said.split("stopped")[1].split())
+    assert number == signal.SIGTSTP
+    while state_of(program) != "T":
+        time.sleep(0.01)  # the second of the group may be stopped a moment later
+    os.killpg(group, signal.SIGCONT)
+    read_until(end, b"continued")
+    os.kill(program, signal.SIGTERM)
+    read_until(end, b"never")
+    assert os.waitstatus_to_exitcode(os.waitpid(shell, 0)[1]) == 5
+    os.close(end)
+
+
+def state_of(pid):
+    with open(f"/proc/{pid}/stat") as file:
+        return file.read().rsplit(")", 1)[1].split()[0]
+
+
+def test_ignored_signals_stay_ignored_and_masks_stay_masks(gait):
+    code = (
+        "import signal as s; print(s.getsignal(1) == s.SIG_IGN, s.getsignal(17), "
+        "sorted(s.pthread_sigmask(s.SIG_BLOCK, [])))"
+    )
+    line = ["sh", "-c", 'trap "" HUP; exec "$@"', "-"]
+    bare = subprocess.run(line + python(code), capture_output=True, text=True).stdout
+    done = gait("run", "-q", "--", *line, *python(code))
+    assert done.stdout == bare
+    assert bare.startswith("True")
+
+
+def test_who_ignores_children_still_gets_the_exit_code(build, tmp_path):
+    code = (
+        "import os, signal, sys; signal.signal(signal.SIGCHLD, signal.SIG_IGN); "
+        "os.execv(sys.argv[1], sys.argv[1:])"
+    )
+    line = [*python(code), build / "gait", "run", "-q", "sh", "-c", "exit 6"]
+    assert subprocess.run(line, cwd=tmp_path).returncode == 6
+
+
+def test_orphans_do_not_keep_a_run_open(gait):
+    done = gait("run", "-q", "sh", "-c", "sleep 30 >/dev/null 2>&1 & exit 4", timeout=20)
+    assert done.returncode == 4
