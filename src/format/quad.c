@@ -36,7 +36,10 @@ struct quad_layouts {
 
 #define WIDTH(last)                                                                                \
     {                                                                                              \
-        {LAYOUTS256(last)}, {0, 0xff, 0xffff, UINT64_MAX >> (64 - 8 * (last))}, {0, 1, 2, (last)}  \
+        {LAYOUTS256(last)}, {0, 0xff, 0xffff, UINT64_MAX >> (64 - 8 * (last))},                    \
+        {                                                                                          \
+            0, 1, 2, (last)                                                                        \
+        }                                                                                          \
     }
 
 static const struct quad_layouts widths[QUAD_WIDTH_COUNT] = {
@@ -120,8 +123,7 @@ int quad_source_init(struct quad_source *source, enum quad_width width, struct s
     const size_t groups = rows / 4 + (rows % 4 != 0);
 
     if (rows > packed.count || groups > packed.count - rows)
-        return fail(GAIT_ERR_FORMAT, "%zu packed values do not fit %zu bytes", rows,
-                    packed.count);
+        return fail(GAIT_ERR_FORMAT, "%zu packed values do not fit %zu bytes", rows, packed.count);
     if (rows % 4 && packed.bytes[groups - 1] >> 2 * (rows % 4))
         return fail(GAIT_ERR_FORMAT, "control bits stand behind the last of %zu packed values",
                     rows);

@@ -129,25 +129,28 @@ static int read_entry(struct table_view *view, const uint8_t *entry, const uint8
     return 0;
 }
 
-static bool is_nested(const struct table_view *view, uint16_t column)
+static bool is_nested(const struct table_view *view, uint32_t column)
 {
-    const struct table_column *stored = &view->columns[column];
-
-    return schema_table(view->header.table) && stored->present &&
-           transform_is_nested(stored->transform);
+    return view->columns[column].present && transform_is_nested(view->columns[column].transform);
 }
 
-// Two columns of the tables of spans are nested together, no others ever.
+static bool may_nest(const struct table_view *view, uint32_t column)
+{
+    const uint16_t table = view->header.table;
+
+    return (table == TABLE_SPAN || table == TABLE_STEP) &&
+           (column == NESTED_STARTS || column == NESTED_DURATIONS);
+}
+
+// Starts and durations of spans are nested together or not at all, others never.
 static bool nests_well(const struct table_view *view)
 {
     const struct table_schema *schema = schema_table(view->header.table);
-    const bool has_spans =
-        view->header.table == TABLE_SPAN || view->header.table == TABLE_STEP;
-    uint32_t nested = 0;
 
-    for (uint16_t i = 0; schema && i < schema->column_count; i++)
-        nested |= (uint32_t)is_nested(view, i) << i;
-    return !nested || (has_spans && nested == (1u << NESTED_STARTS | 1u << NESTED_DURATIONS));
+    for (uint32_t i = 0; schema && i < schema->column_count; i++)
+        if (is_nested(view, i) && !may_nest(view, i))
+            return false;
+    return is_nested(view, NESTED_STARTS) == is_nested(view, NESTED_DURATIONS) || !schema;
 }
 
 static int read_directory(struct table_view *view, const uint8_t *payload)
@@ -356,8 +359,7 @@ static int read_numbers(struct table_reader *reader, const struct numbers *numbe
 static int read_column(struct table_reader *reader, const struct table_view *view, uint16_t column,
                        uint64_t *ret_values)
 {
-    const struct numbers numbers = {&view->columns[column], view->header.rows,
-                                    view->header.first};
+    const struct numbers numbers = {&view->columns[column], view->header.rows, view->header.first};
 
     if (!numbers.column->present) {
         if (numbers.rows) // an array of no rows may be NULL
@@ -425,6 +427,8 @@ int table_read(struct table_reader *reader, const struct table_view *view, uint1
 {
     if (column >= SCHEMA_MAX_COLUMNS)
         return fail(GAIT_ERR_ARGUMENT, "there is no column %u", column);
+    if (is_nested(view, column) && !may_nest(view, column))
+        return fail(GAIT_ERR_FORMAT, "column %u: it is nested where nothing nests", column);
     if (view->header.rows && is_nested(view, column))
         return read_nested(reader, view, column, ret_values);
     return read_column(reader, view, column, ret_values);

@@ -154,8 +154,7 @@ static bool holds(const struct table_writer *writer, uint16_t column, enum colum
 
 static int level_of(const struct table_writer *writer, uint16_t column)
 {
-    const bool is_time =
-        holds(writer, column, COLUMN_TIME) || holds(writer, column, COLUMN_TICKS);
+    const bool is_time = holds(writer, column, COLUMN_TIME) || holds(writer, column, COLUMN_TICKS);
 
     return writer->level > 0 && is_time ? LEVEL_OF_TIMES : writer->level;
 }

@@ -30,7 +30,7 @@ struct table_writer {
     uint32_t track;
     bool has_first;
     uint64_t first; // what times count from
-    int status; // first failure of this frame
+    int status;     // first failure of this frame
     uint8_t directory[FRAME_DIRECTORY_BYTES(SCHEMA_MAX_COLUMNS)];
     uint8_t rests[TABLE_COUNT][SCHEMA_MAX_COLUMNS]; // frames to store a column as it is
 };

@@ -65,8 +65,7 @@ static int put_who(const struct preamble *preamble, struct buffer *rows)
         snprintf(session + 2 * i, 3, "%02x", preamble->session_id[i]);
     }
     if ((status = put_number(rows, "format_version", FRAME_VERSION)) ||
-        (status = put_text(rows, "host", host)) ||
-        (status = put_number(rows, "pid", getpid())) ||
+        (status = put_text(rows, "host", host)) || (status = put_number(rows, "pid", getpid())) ||
         (status = put_number(rows, "start_ns", preamble->first_anchor.real_ns)) ||
         (status = put_text(rows, "role", settings->role)) ||
         (status = put_text(rows, "run_id", settings->run_id)) ||
@@ -75,8 +74,8 @@ static int put_who(const struct preamble *preamble, struct buffer *rows)
         (status = put_text(rows, "ring", preamble->ring_path)) ||
         (status = put_number(rows, "tick_hz", (int64_t)preamble->tick_hz)) ||
         (status = put_text(rows, "overflow", settings_policy_name(settings->policy))) ||
-        (status = put_number(rows, "ring_bytes",
-                             (int64_t)(settings->ring_slots * sizeof(struct slot)))))
+        (status =
+             put_number(rows, "ring_bytes", (int64_t)(settings->ring_slots * sizeof(struct slot)))))
         return status;
     if (settings->rank >= 0 && (status = put_number(rows, "rank", settings->rank)))
         return status;

@@ -129,8 +129,8 @@ static void measure_frames(struct bench *bench, size_t rows, int level)
     }
     printf("%7zu rows, %s, zstd %-3s  encode 4 columns %6.2f ns/span  %5.2f B/span  "
            "decode 3 columns %6.1f M rows/s\n",
-           rows, bench->is_nested ? "nested" : "plain ", level ? "on" : "off", encoded / SPANS, (double)bench->out.used / SPANS,
-           SPANS / decoded * 1e3);
+           rows, bench->is_nested ? "nested" : "plain ", level ? "on" : "off", encoded / SPANS,
+           (double)bench->out.used / SPANS, SPANS / decoded * 1e3);
 }
 
 static void measure_quad(const struct bench *bench)
