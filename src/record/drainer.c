@@ -17,6 +17,7 @@
 #include "record/name_table.h"
 #include "record/preamble.h"
 #include "record/recorder.h"
+#include "record/retell.h"
 
 #define FLUSH_NS UINT64_C(1000000000) // nothing waits longer than this in a ring
 #define ANCHOR_NS UINT64_C(100000000) // clocks need no closer anchors
@@ -33,8 +34,10 @@ struct drainer {
     struct weave_track **tracks; // of the batch
     struct writer **members;
     uint32_t track_count, track_capacity;
-    bool has_preamble;
+    bool has_preamble, is_last;
     uint64_t journal_taken; // journal bytes in the batch
+    bool has_retold;        // all names are in the batch
+    uint64_t names_lost, names_lost_told;
     uint64_t last_anchor_ns, last_cost_ns, last_flush_ns;
     uint64_t own_start[OWN_SPANS], own_duration[OWN_SPANS];
     uint32_t own_count;
@@ -55,10 +58,10 @@ static int put_preamble(struct drainer *drainer)
         .tick_hz = clock_tick_hz(&recorder->first_anchor, &now),
         .drainer_tid = drainer->tid,
     };
-    pthread_mutex_lock(&recorder->lock);
+    recorder_lock();
     recorder->pool.header->tick_hz = preamble.tick_hz;
     int status = preamble_write(&preamble, drainer->tables);
-    pthread_mutex_unlock(&recorder->lock);
+    recorder_unlock();
     return status;
 }
 
@@ -78,9 +81,9 @@ static int put_journal(struct drainer *drainer)
 {
     struct recorder *recorder = drainer->recorder;
     struct journal_head *journal = recorder->pool.journal;
-    pthread_mutex_lock(&recorder->lock);
+    recorder_lock();
     uint64_t head = journal->head, tail = journal->tail;
-    pthread_mutex_unlock(&recorder->lock);
+    recorder_unlock();
     drainer->journal_taken = head - tail;
     const uint8_t *entries = (const uint8_t *)(journal + 1) + tail;
     return journal_write_frames((struct slice){entries, head - tail}, drainer->tables);
@@ -120,6 +123,24 @@ static int put_own_spans(struct drainer *drainer)
     return table_end(drainer->tables, &about, NULL);
 }
 
+// Names that found no room, when there is one again; and how many never will.
+static int put_lost_names(struct drainer *drainer)
+{
+    struct recorder *recorder = drainer->recorder;
+    int status = 0;
+    recorder_lock();
+    drainer->has_retold = recorder->must_retell;
+    drainer->names_lost = name_table_overflow();
+    if (drainer->has_retold && drainer->has_preamble)
+        status = preamble_write_dictionary(drainer->tables);
+    if (drainer->has_retold && status == 0)
+        status = retell_names(recorder, drainer->tables);
+    recorder_unlock();
+    if (status == 0 && drainer->names_lost != drainer->names_lost_told)
+        status = preamble_write_number("names_lost", (int64_t)drainer->names_lost, drainer->tables);
+    return status;
+}
+
 static int open_batch(struct drainer *drainer)
 {
     int status = 0;
@@ -127,10 +148,23 @@ static int open_batch(struct drainer *drainer)
         status = put_preamble(drainer);
     if (status == 0 && index_writer_is_due(&drainer->shard->index))
         status = index_writer_write(&drainer->shard->index, drainer->tables);
-    return status ? status : put_journal(drainer);
+    if (status == 0)
+        status = put_journal(drainer);
+    return status ? status : put_lost_names(drainer);
 }
 
 // --- losses ---------------------------------------------------------------------
+
+static void discard_events(struct writer *writer, const struct weave_loss *loss)
+{
+    struct weave_loss *discarded = &writer->discarded;
+    if (loss->events == 0)
+        return;
+    if (discarded->events == 0)
+        *discarded = (struct weave_loss){.first = loss->first, .reason = loss->reason};
+    discarded->events += loss->events;
+    discarded->last = loss->last;
+}
 
 static int put_losses(struct drainer *drainer, struct writer *writer)
 {
@@ -139,13 +173,16 @@ static int put_losses(struct drainer *drainer, struct writer *writer)
     uint64_t lost = __atomic_load_n(&ring->lost, __ATOMIC_ACQUIRE);
     uint64_t reported = writer->weave.lost;
     writer->lost_before = reported;
+    writer->discarded_told = writer->discarded.events;
     if (lost > reported) {
-        const struct weave_loss loss = {lost - reported, ring->lost_first, ring->lost_last,
+        const struct weave_loss loss = {lost - reported,
+                                        __atomic_load_n(&ring->lost_first, __ATOMIC_RELAXED),
+                                        __atomic_load_n(&ring->lost_last, __ATOMIC_RELAXED),
                                         writer->slots ? STRING_RING_FULL : STRING_NO_RING};
         status = weave_write_loss(drainer->tables, writer->track, &loss);
         writer->weave.lost = lost;
     }
-    if (status == 0 && writer->discarded.events)
+    if (status == 0 && writer->discarded_told)
         status = weave_write_loss(drainer->tables, writer->track, &writer->discarded);
     return status;
 }
@@ -181,20 +218,27 @@ static int flush_rows(struct drainer *drainer, struct writer *writer)
     return status;
 }
 
-// Somebody wrote over our memory: what the ring holds means nothing any more.
-static void give_up_ring(struct writer *writer, uint64_t head)
+// Spans and the step that were taken and have not ended: they lose their end,
+// and so are lost.
+static uint64_t forget_open(struct weave_track *track)
 {
-    struct weave_track *track = &writer->weave;
-    struct weave_loss *loss = &writer->discarded;
-    uint64_t now = clock_now();
-    loss->first = loss->events ? loss->first : now;
-    loss->last = now;
-    loss->reason = STRING_RING_DAMAGED;
-    loss->events += 1 + track->open_count;
+    uint64_t events = track->open_count + track->has_step;
     track->open_count = 0;
     track->has_step = false;
-    track->position = head;
+    return events;
+}
+
+// Somebody wrote over our memory: what the ring holds means nothing any more.
+static int give_up_ring(struct drainer *drainer, struct writer *writer, uint64_t head)
+{
+    struct weave_track *track = &writer->weave;
+    uint64_t now = clock_now();
     fail_clear();
+    int status = flush_rows(drainer, writer);
+    const struct weave_loss loss = {1 + forget_open(track), now, now, STRING_RING_DAMAGED};
+    discard_events(writer, &loss);
+    track->position = head;
+    return status;
 }
 
 static int drain_ring(struct drainer *drainer, struct writer *writer)
@@ -205,9 +249,8 @@ static int drain_ring(struct drainer *drainer, struct writer *writer)
     uint64_t before = head;
     while (status == 0 && track->position < head && track->position != before) {
         before = track->position;
-        if (weave_take(drainer->weave, track, writer->slots, writer->capacity - 1, head))
-            give_up_ring(writer, head);
-        status = flush_rows(drainer, writer);
+        int taken = weave_take(drainer->weave, track, writer->slots, writer->capacity - 1, head);
+        status = taken ? give_up_ring(drainer, writer, head) : flush_rows(drainer, writer);
     }
     return status;
 }
@@ -219,17 +262,17 @@ static int skip_overwritten(struct drainer *drainer, struct writer *writer, uint
     struct ring_head *ring = writer->ring;
     uint64_t events = __atomic_load_n(&ring->tail_events, __ATOMIC_RELAXED);
     uint64_t depth = __atomic_load_n(&ring->tail_depth, __ATOMIC_RELAXED);
+    struct weave_loss loss = {0, writer->told_until,
+                              __atomic_load_n(&ring->lost_last, __ATOMIC_RELAXED),
+                              STRING_OVERWRITTEN};
     if (__atomic_load_n(&ring->tail, __ATOMIC_ACQUIRE) != tail)
         return 0; // it moved on meanwhile: the next look will tell
-    // spans taken but not ended yet lose their end: they count as lost too
-    struct weave_loss loss = {(events > track->begun ? events - track->begun : 0) +
-                                  track->open_count,
-                              ring->lost_first, ring->lost_last, STRING_OVERWRITTEN};
+    loss.events = (events > track->begun ? events - track->begun : 0) + forget_open(track);
     track->begun = events;
-    track->open_count = 0;
-    track->has_step = false;
     track->base_depth = (uint32_t)depth;
     track->position = tail;
+    writer->batch_events += loss.events; // should this batch not be written
+    writer->told_until = loss.last;
     return loss.events ? weave_write_loss(drainer->tables, writer->track, &loss) : 0;
 }
 
@@ -268,10 +311,10 @@ static int drain_overwritten_ring(struct drainer *drainer, struct writer *writer
         if (__atomic_load_n(&writer->ring->tail, __ATOMIC_ACQUIRE) > track->position)
             continue;
         before = track->position;
-        status = weave_take(drainer->weave, track, drainer->copy, WEAVE_MAX_SLOTS - 1, until);
-        int flushed = flush_rows(drainer, writer);
-        status = status ? status : flushed;
+        int taken = weave_take(drainer->weave, track, drainer->copy, WEAVE_MAX_SLOTS - 1, until);
+        status = taken ? give_up_ring(drainer, writer, head) : flush_rows(drainer, writer);
     }
+    writer->told_until = clock_now();
     return status;
 }
 
@@ -294,30 +337,45 @@ static void settle_member(struct writer *writer, bool is_written)
     struct ring_head *ring = writer->ring;
     if (is_written) {
         __atomic_store_n(&ring->lost_noticed, writer->weave.lost, __ATOMIC_RELEASE);
-        writer->discarded.events = 0;
+        writer->discarded.events -= writer->discarded_told;
         return;
     }
     writer->weave.lost = writer->lost_before;
-    if (writer->batch_events) {
-        if (writer->discarded.events == 0)
-            writer->discarded.first = writer->batch_first;
-        writer->discarded.events += writer->batch_events;
-        writer->discarded.last = writer->batch_last;
-        writer->discarded.reason = STRING_DISK_FULL;
-    }
+    const struct weave_loss loss = {writer->batch_events, writer->batch_first, writer->batch_last,
+                                    STRING_DISK_FULL};
+    discard_events(writer, &loss);
+}
+
+// The owner may write there again. What the batch held and the disk did not take
+// is only known here: for a reader of the ring file it is counted beside.
+static void move_tail(struct writer *writer)
+{
+    struct ring_head *ring = writer->ring;
+    const struct weave_track *track = &writer->weave;
+    __atomic_store_n(&ring->unbalanced, track->unbalanced, __ATOMIC_RELAXED);
+    if (writer->policy == RING_OVERWRITE)
+        return; // the owner's
+    __atomic_store_n(&ring->tail_events, track->begun, __ATOMIC_RELAXED);
+    __atomic_store_n(&ring->tail_depth, track->base_depth + track->open_count, __ATOMIC_RELAXED);
+    __atomic_store_n(&ring->tail, track->position, __ATOMIC_RELEASE);
 }
 
 static void settle_journal(struct drainer *drainer, bool is_written)
 {
     struct recorder *recorder = drainer->recorder;
     struct journal_head *journal = recorder->pool.journal;
-    if (!is_written)
-        return;
-    pthread_mutex_lock(&recorder->lock);
-    journal->tail += drainer->journal_taken;
-    if (journal->tail == journal->head)
-        journal->tail = journal->head = 0;
-    pthread_mutex_unlock(&recorder->lock);
+    recorder_lock();
+    recorder->is_disk_full = !is_written;
+    if (is_written) {
+        journal->tail += drainer->journal_taken;
+        if (journal->tail == journal->head)
+            journal->tail = journal->head = 0;
+        recorder->must_retell &= !drainer->has_retold;
+        drainer->names_lost_told = drainer->names_lost;
+    }
+    recorder_unlock();
+    drainer->journal_taken = 0;
+    drainer->has_retold = false;
 }
 
 // Commits and writes what the batch holds. A disk that takes nothing costs the
@@ -341,13 +399,12 @@ static void close_batch(struct drainer *drainer)
         shard_writer_discard(drainer->shard);
     fail_clear();
     settle_journal(drainer, is_written);
-    drainer->journal_taken = 0;
     for (uint32_t i = 0; i < drainer->track_count; i++) {
         struct writer *writer = drainer->members[i];
         settle_member(writer, is_written);
-        if (writer->policy != RING_OVERWRITE)
-            __atomic_store_n(&writer->ring->tail, writer->weave.position, __ATOMIC_RELEASE);
-        __atomic_store_n(&writer->ring->unbalanced, writer->weave.unbalanced, __ATOMIC_RELAXED);
+        // at the very end what is not written stays in the ring file
+        if (is_written || !drainer->is_last)
+            move_tail(writer);
     }
     drainer->track_count = 0;
     __atomic_add_fetch(&recorder->round, 1, __ATOMIC_RELEASE);
@@ -370,6 +427,8 @@ static bool is_worth_a_visit(const struct writer *writer)
 {
     if (writer->policy == RING_OVERWRITE || !writer->slots)
         return false;
+    if (__atomic_load_n(&writer->is_waiting, __ATOMIC_ACQUIRE))
+        return true;
     uint64_t used = writer_head(writer, writer->weave.position) - writer->weave.position;
     return used * WORTH_A_VISIT >= writer->capacity;
 }
@@ -385,7 +444,7 @@ static bool has_news(const struct writer *writer)
 // Frees the writers of ended threads that have nothing left to tell.
 static void bury_the_dead(struct recorder *recorder)
 {
-    pthread_mutex_lock(&recorder->lock);
+    recorder_lock();
     for (struct writer **link = &recorder->writers; *link;) {
         struct writer *writer = *link;
         if (!writer->is_dead || has_news(writer)) {
@@ -395,10 +454,9 @@ static void bury_the_dead(struct recorder *recorder)
         *link = writer->next;
         if (writer->slots)
             ring_pool_give(&recorder->pool, writer->ring);
-        recorder->dead_count--;
         recorder_free_writer(writer);
     }
-    pthread_mutex_unlock(&recorder->lock);
+    recorder_unlock();
 }
 
 // What moves the drainer: a ring that fills, the time, or somebody's wish.
@@ -408,9 +466,10 @@ static void run_round(struct drainer *drainer, enum round_kind kind)
 {
     struct recorder *recorder = drainer->recorder;
     bool is_last = kind == ROUND_LAST;
-    pthread_mutex_lock(&recorder->lock);
+    drainer->is_last = is_last;
+    recorder_lock();
     struct writer *writers = recorder->writers;
-    pthread_mutex_unlock(&recorder->lock);
+    recorder_unlock();
 
     int status = open_batch(drainer);
     uint64_t now = clock_raw_ns();
@@ -420,8 +479,10 @@ static void run_round(struct drainer *drainer, enum round_kind kind)
         status = put_own_spans(drainer);
     for (struct writer *writer = writers; writer && status == 0; writer = writer->next) {
         // the flight recorder keeps flying until somebody asks
-        bool is_kept = writer->policy == RING_OVERWRITE && kind < ROUND_FLUSH && !writer->is_dead;
-        if (has_news(writer) && !is_kept && (kind > ROUND_FULL_RINGS || is_worth_a_visit(writer)))
+        bool is_dead = __atomic_load_n(&writer->is_dead, __ATOMIC_ACQUIRE);
+        bool is_kept = writer->policy == RING_OVERWRITE && kind < ROUND_FLUSH && !is_dead;
+        bool is_due = is_dead || kind > ROUND_FULL_RINGS || is_worth_a_visit(writer);
+        if (is_due && !is_kept && has_news(writer))
             status = add_to_batch(drainer, writer);
     }
     if (status == 0 && (is_last || now - drainer->last_cost_ns >= FLUSH_NS))
@@ -432,21 +493,21 @@ static void run_round(struct drainer *drainer, enum round_kind kind)
 
 static void finish_flush(struct recorder *recorder, uint64_t wanted)
 {
-    pthread_mutex_lock(&recorder->lock);
+    recorder_lock();
     recorder->flush_done = wanted;
     pthread_cond_broadcast(&recorder->drained);
-    pthread_mutex_unlock(&recorder->lock);
+    recorder_unlock();
 }
 
 static void run_until_stopped(struct drainer *drainer)
 {
     struct recorder *recorder = drainer->recorder;
     for (;;) {
-        pthread_mutex_lock(&recorder->lock);
+        recorder_lock();
         uint64_t wanted = recorder->flush_wanted;
         bool is_flush = wanted != recorder->flush_done;
         bool is_last = recorder->is_stopping;
-        pthread_mutex_unlock(&recorder->lock);
+        recorder_unlock();
 
         uint64_t now = clock_raw_ns();
         bool is_time = now - drainer->last_flush_ns >= FLUSH_NS;
@@ -479,6 +540,16 @@ static int prepare(struct drainer *drainer, struct recorder *recorder)
     return weave_create(drainer->tables, &drainer->weave);
 }
 
+// Whether every event that was drained is in the shard, or counted there.
+static bool has_written_all(const struct recorder *recorder)
+{
+    for (const struct writer *writer = recorder->writers; writer; writer = writer->next) {
+        if (writer->discarded.events)
+            return false;
+    }
+    return !recorder->is_disk_full;
+}
+
 static void *run_drainer(void *argument)
 {
     struct recorder *recorder = argument;
@@ -489,10 +560,11 @@ static void *run_drainer(void *argument)
     free(drainer.copy);
     free(drainer.tracks);
     free(drainer.members);
-    pthread_mutex_lock(&recorder->lock);
+    recorder_lock();
+    recorder->is_incomplete = !has_written_all(recorder);
     recorder->has_drainer = false;
     pthread_cond_broadcast(&recorder->drained);
-    pthread_mutex_unlock(&recorder->lock);
+    recorder_unlock();
     return NULL;
 }
 
@@ -514,9 +586,9 @@ int drainer_start(struct recorder *recorder)
 
 void drainer_stop(struct recorder *recorder)
 {
-    pthread_mutex_lock(&recorder->lock);
+    recorder_lock();
     recorder->is_stopping = true;
-    pthread_mutex_unlock(&recorder->lock);
+    recorder_unlock();
     recorder_wake_drainer();
     pthread_join(recorder->drainer, NULL);
 }

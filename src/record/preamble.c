@@ -22,7 +22,7 @@ static int put_meta(struct table_writer *tables, const char *key, const char *js
     return journal_write_row(&row, tables);
 }
 
-static int put_number(struct table_writer *tables, const char *key, int64_t value)
+int preamble_write_number(const char *key, int64_t value, struct table_writer *tables)
 {
     char json[24];
     snprintf(json, sizeof(json), "%lld", (long long)value);
@@ -53,28 +53,27 @@ static int put_who(const struct preamble *preamble, struct table_writer *tables)
     for (int i = 0; i < 16; i++) {
         snprintf(session + 2 * i, 3, "%02x", preamble->session_id[i]);
     }
-    if ((status = put_number(tables, "format_version", FRAME_VERSION)) ||
+    if ((status = preamble_write_number("format_version", FRAME_VERSION, tables)) ||
         (status = put_text(tables, "host", host)) ||
-        (status = put_number(tables, "pid", getpid())) ||
-        (status = put_number(tables, "start_ns", preamble->first_anchor.real_ns)) ||
+        (status = preamble_write_number("pid", getpid(), tables)) ||
+        (status = preamble_write_number("start_ns", preamble->first_anchor.real_ns, tables)) ||
         (status = put_text(tables, "role", settings->role)) ||
         (status = put_text(tables, "run_id", settings->run_id)) ||
         (status = put_text(tables, "program", program)) ||
         (status = put_text(tables, "session", session)) ||
         (status = put_text(tables, "ring", preamble->ring_path)) ||
-        (status = put_number(tables, "tick_hz", (int64_t)preamble->tick_hz)) ||
+        (status = preamble_write_number("tick_hz", (int64_t)preamble->tick_hz, tables)) ||
         (status = put_text(tables, "overflow", settings_policy_name(settings->policy))) ||
-        (status = put_number(tables, "ring_bytes",
-                             (int64_t)(settings->ring_slots * sizeof(struct slot)))))
+        (status = preamble_write_number("ring_bytes", (int64_t)(settings->ring_slots * sizeof(struct slot)), tables)))
         return status;
-    if (settings->rank >= 0 && (status = put_number(tables, "rank", settings->rank)))
+    if (settings->rank >= 0 && (status = preamble_write_number("rank", settings->rank, tables)))
         return status;
     if (settings->subject_pid)
-        status = put_number(tables, "subject_pid", settings->subject_pid);
+        status = preamble_write_number("subject_pid", settings->subject_pid, tables);
     return status;
 }
 
-static int put_dictionary(struct table_writer *tables)
+int preamble_write_dictionary(struct table_writer *tables)
 {
     uint32_t string_count = name_table_string_count();
     int status = 0;
@@ -127,7 +126,7 @@ int preamble_write(const struct preamble *preamble, struct table_writer *tables)
     int status;
     if ((status = table_write_schema(tables)) || (status = put_who(preamble, tables)) ||
         (status = preamble_write_anchor(&preamble->first_anchor, tables)) ||
-        (status = put_dictionary(tables)))
+        (status = preamble_write_dictionary(tables)))
         return status;
     return put_own_track(preamble, tables);
 }

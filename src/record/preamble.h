@@ -24,7 +24,11 @@ struct preamble {
 
 GAIT_CHECK int preamble_write(const struct preamble *preamble, struct table_writer *tables);
 
-// One row of clock, and of meta with a number or a plain text as JSON.
+// All strings and sites known to the process.
+GAIT_CHECK int preamble_write_dictionary(struct table_writer *tables);
+
+// One row of meta with a number, and of clock.
+GAIT_CHECK int preamble_write_number(const char *key, int64_t value, struct table_writer *tables);
 GAIT_CHECK int preamble_write_anchor(const struct clock_anchor *anchor,
                                      struct table_writer *tables);
 
