@@ -17,6 +17,16 @@
 extern "C" {
 #endif
 
+// Called straight through the address table instead of through a stub.
+#ifdef __has_attribute
+#if __has_attribute(noplt)
+#define GAIT_DIRECT __attribute__((noplt))
+#endif
+#endif
+#ifndef GAIT_DIRECT
+#define GAIT_DIRECT
+#endif
+
 // Where and how to record. `size` must be sizeof(struct gait_options); a field
 // that is zero means: what the environment says, else the default.
 struct gait_options {
@@ -60,9 +70,9 @@ GAIT_API uint32_t gait_site_at(const char *category, const char *name, const cha
 
 // Spans nest per thread: begin … end. next ends one and begins another on one
 // timestamp.
-GAIT_API void gait_begin(uint32_t site);
-GAIT_API void gait_end(void);
-GAIT_API void gait_next(uint32_t site);
+GAIT_API GAIT_DIRECT void gait_begin(uint32_t site);
+GAIT_API GAIT_DIRECT void gait_end(void);
+GAIT_API GAIT_DIRECT void gait_next(uint32_t site);
 
 // A point in time; safe in a signal handler once the thread has recorded.
 GAIT_API void gait_mark(uint32_t site);

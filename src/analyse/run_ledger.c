@@ -245,13 +245,23 @@ static int weave(const struct gait_batch *batch, void *context)
     return GAIT_OK;
 }
 
+static void count_thread(const struct pass *pass, struct report_thread *thread)
+{
+    struct report_ledger *ledger = &pass->report->ledger;
+    thread->busy_ns = pass->busy_ns[thread->track];
+    if (pass->ledger_of[thread->track] == no_ledger)
+        return;
+    ledger->events += thread->info.events;
+    ledger->dropped += thread->info.dropped;
+}
+
 static int read_spans(struct pass *pass)
 {
     struct run_report *report = pass->report;
     struct gait_query query = {.size = sizeof query, .kinds = 1u << GAIT_KIND_SPAN};
-    int status = gait_scan(pass->trace, &query, SWEEP_COLUMNS, survey, pass);
+    int status = gait_scan(pass->trace, &query, SWEEP_SURVEY_COLUMNS, survey, pass);
     for (size_t i = 0; i < report->thread_count; i++)
-        report->threads[i].busy_ns = pass->busy_ns[report->threads[i].track];
+        count_thread(pass, &report->threads[i]);
     if (status || report->ledger_failure)
         return status;
     uint32_t *tracks = take(pass, pass->track_count, sizeof *tracks);
@@ -264,7 +274,7 @@ static int read_spans(struct pass *pass)
     if (!query.track_count)
         return GAIT_OK;
     sweep_sort(&pass->sweep);
-    status = gait_scan(pass->trace, &query, SWEEP_COLUMNS, weave, pass);
+    status = gait_scan(pass->trace, &query, SWEEP_WEAVE_COLUMNS, weave, pass);
     if (!status)
         sweep_finish_weave(&pass->sweep, add_span, pass);
     return status;

@@ -185,12 +185,16 @@ static void sort_threads(struct run_report *report)
 
 static void judge(struct run_report *report)
 {
-    const struct verdict_facts facts = {.events = report->events,
-                                        .dropped = report->dropped,
+    const struct report_ledger *ledger = &report->ledger;
+    // what others lost does not touch the steps
+    bool is_about_some = ledger->events + ledger->dropped > 0;
+    const struct verdict_facts facts = {.events = is_about_some ? ledger->events : report->events,
+                                        .dropped =
+                                            is_about_some ? ledger->dropped : report->dropped,
                                         .steps = report->steps,
-                                        .phases = report->ledger.phases,
-                                        .phase_count = report->ledger.count,
-                                        .total_ns = report->ledger.total_ns};
+                                        .phases = ledger->phases,
+                                        .phase_count = ledger->count,
+                                        .total_ns = ledger->total_ns};
     verdict_make(&facts, &report->verdict);
 }
 

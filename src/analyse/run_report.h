@@ -37,6 +37,7 @@ struct report_ledger {
     struct phase *phases; // the largest first
     size_t count;
     uint64_t total_ns, other_ns;
+    uint64_t events, dropped; // of the threads it is about
 };
 
 struct report_overhead {

@@ -43,7 +43,7 @@ static struct sweep_span row_of(const struct gait_batch *batch, size_t row)
                                .end_ns = end,
                                .track = batch->track,
                                .site = batch->site[row],
-                               .depth = batch->depth[row]};
+                               .depth = batch->depth ? batch->depth[row] : UINT32_MAX};
 }
 
 // Whether the row comes too late to be handed on as it stands. Spans without

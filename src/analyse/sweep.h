@@ -37,9 +37,10 @@ struct sweep {
     struct buffer late; // of struct sweep_span
 };
 
-// SWEEP_COLUMNS must be among the columns of both scans.
-#define SWEEP_COLUMNS                                                                              \
-    (GAIT_COLUMN_START | GAIT_COLUMN_DURATION | GAIT_COLUMN_SITE | GAIT_COLUMN_DEPTH)
+// What the scans must ask for. The second does without depths: of two spans
+// with the same bounds the late one is the parent, since it was written later.
+#define SWEEP_WEAVE_COLUMNS (GAIT_COLUMN_START | GAIT_COLUMN_DURATION | GAIT_COLUMN_SITE)
+#define SWEEP_SURVEY_COLUMNS (SWEEP_WEAVE_COLUMNS | GAIT_COLUMN_DEPTH)
 
 enum { SWEEP_MAX_LATE = 1 << 22 }; // 128 MiB
 

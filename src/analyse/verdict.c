@@ -114,9 +114,10 @@ static void add_tail(const struct verdict_facts *facts, struct verdict *verdict)
     size_t used = strlen(verdict->why);
     if (steps->p50_ns <= 0 || steps->max_ns / 3 < steps->p50_ns)
         return;
+    double times = (double)steps->max_ns / (double)steps->p50_ns;
     snprintf(verdict->why + used, sizeof verdict->why - used,
-             "; the slowest step (%llu) took %.1f times the median",
-             (unsigned long long)steps->slowest, (double)steps->max_ns / (double)steps->p50_ns);
+             "; the slowest step (%llu) took %.*f times the median",
+             (unsigned long long)steps->slowest, times < 100, times);
 }
 
 #define SAY(verdict, ...) snprintf((verdict)->why, sizeof(verdict)->why, __VA_ARGS__)

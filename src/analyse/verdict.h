@@ -18,7 +18,7 @@ struct phase {
 };
 
 struct verdict_facts {
-    uint64_t events, dropped;
+    uint64_t events, dropped; // of the threads that made the steps
     struct steps_summary steps;
     const struct phase *phases; // of the steps, else of the whole run
     size_t phase_count;         // the rest not included

@@ -50,7 +50,7 @@ static void check_versions(struct check *check)
     if (uname(&system))
         memset(&system, 0, sizeof system);
     answer(check, true,
-           "gait " GAIT_VERSION ", trace format %d, compiler " __VERSION__ "; %.40s %.60s on %.20s",
+           "gait " GAIT_VERSION ", trace format %d, " GAIT_COMPILER "; %.40s %.60s on %.20s",
            FRAME_VERSION, system.sysname, system.release, system.machine);
 }
 

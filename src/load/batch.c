@@ -145,8 +145,7 @@ static void *column_or_zeros(void *column, void *own, size_t rows)
     return column ? column : memset(own, 0, rows * sizeof(int64_t));
 }
 
-static void point_at_columns(struct batch *batch, const struct event_frame *frame,
-                             uint32_t columns)
+static void point_at_columns(struct batch *batch, const struct event_frame *frame, uint32_t columns)
 {
     size_t rows = frame->rows;
 

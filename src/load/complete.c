@@ -73,8 +73,7 @@ static int note_frames(struct completion *completion)
 {
     struct buffer *out = &completion->out;
     struct slice frames = {out->bytes + completion->noted, out->used - completion->noted};
-    int status =
-        index_writer_add(&completion->index, frames, completion->end + completion->noted);
+    int status = index_writer_add(&completion->index, frames, completion->end + completion->noted);
 
     completion->noted = out->used;
     if (status || completion->is_held || out->used < WRITE_BYTES)
@@ -235,10 +234,8 @@ static int open_locked(struct completion *completion)
     // of the open file, not of the process: reading the shard beside it and
     // closing it again must not give the lock up. Where there are no locks,
     // completing twice at once is a risk we take.
-    if (fcntl(completion->descriptor, F_OFD_SETLK, &lock) &&
-        (errno == EAGAIN || errno == EACCES))
-        return fail(GAIT_ERR_STATE, "'%s' is being completed by another process",
-                    completion->path);
+    if (fcntl(completion->descriptor, F_OFD_SETLK, &lock) && (errno == EAGAIN || errno == EACCES))
+        return fail(GAIT_ERR_STATE, "'%s' is being completed by another process", completion->path);
     return 0;
 }
 

@@ -12,6 +12,11 @@
 #define CELL_LIMIT ((size_t)(ROLE_NUMBERS + 2) * FRAME_MAX_ROWS)
 #define FRAME_BYTES_LIMIT (FRAME_MAX_PAYLOAD + 2 * FRAME_HEADER_BYTES)
 #define TEXT_LIMIT (FRAME_MAX_RAW + 64)
+#define BLOCK_ROWS 1024 // converted while they are in the first cache
+
+struct time_columns {
+    int64_t *starts, *durations;
+};
 
 int event_decoder_init(struct event_decoder *decoder)
 {
@@ -52,6 +57,86 @@ size_t event_frame_bytes(const struct event_frame *frame)
 {
     return frame->cell_capacity * sizeof(*frame->cells) +
            frame->slice_capacity * sizeof(*frame->bytes) + frame->text.capacity;
+}
+
+// Columns that hold something, times in nanoseconds included.
+static size_t count_columns(const struct event_frame *frame)
+{
+    size_t count = (frame->start_ns != NULL) + (frame->duration_ns != NULL);
+
+    for (int role = 0; role < ROLE_NUMBERS; role++)
+        count += frame->numbers[role] != NULL;
+    return count;
+}
+
+size_t event_frame_needs(const struct event_frame *frame)
+{
+    size_t row_bytes = count_columns(frame) * sizeof(*frame->cells) +
+                       (frame->has_bytes ? sizeof(*frame->bytes) : 0);
+
+    return frame->rows * row_bytes + (frame->has_bytes ? frame->text.used : 0);
+}
+
+static uint64_t *copy_cells(uint64_t **next, const void *column, size_t first, size_t count)
+{
+    uint64_t *copy = *next;
+
+    if (!column)
+        return NULL;
+    memcpy(copy, (const uint64_t *)column + first, count * sizeof(*copy));
+    *next += count;
+    return copy;
+}
+
+static int copy_bytes(struct event_frame *frame, const struct event_frame *from, size_t first,
+                      size_t count)
+{
+    size_t used = 0;
+    uint8_t *text;
+
+    for (size_t i = 0; i < count; i++)
+        used += from->bytes[first + i].count;
+    frame->bytes = malloc(count * sizeof(*frame->bytes));
+    text = buffer_reserve(&frame->text, used + 1);
+    if (!frame->bytes || !text)
+        return fail(GAIT_ERR_MEMORY, "no memory for the texts of %zu rows", count);
+    frame->slice_capacity = count;
+    for (size_t i = 0; i < count; i++) {
+        struct slice slice = from->bytes[first + i];
+
+        if (slice.count)
+            memcpy(text, slice.bytes, slice.count);
+        frame->bytes[i] = (struct slice){text, slice.count};
+        text += slice.count;
+    }
+    frame->text.used = used;
+    return 0;
+}
+
+int event_frame_copy_rows(struct event_frame *frame, const struct event_frame *from, size_t first,
+                          size_t count)
+{
+    size_t cells = count * count_columns(from);
+    uint64_t *next;
+
+    event_frame_finish(frame);
+    event_frame_init(frame);
+    frame->cells = malloc((cells ? cells : 1) * sizeof(*frame->cells));
+    if (!frame->cells)
+        return fail(GAIT_ERR_MEMORY, "no memory for %zu rows", count);
+    frame->cell_capacity = cells ? cells : 1;
+    next = frame->cells;
+    for (int role = 0; role < ROLE_NUMBERS; role++)
+        frame->numbers[role] = copy_cells(&next, from->numbers[role], first, count);
+    frame->start_ns = (int64_t *)copy_cells(&next, from->start_ns, first, count);
+    frame->duration_ns = (int64_t *)copy_cells(&next, from->duration_ns, first, count);
+    frame->table = from->table;
+    frame->track = from->track;
+    frame->all_rows = from->all_rows;
+    frame->first_row = from->first_row + first;
+    frame->rows = count;
+    frame->has_bytes = from->has_bytes;
+    return frame->has_bytes && count ? copy_bytes(frame, from, first, count) : 0;
 }
 
 static bool is_asked(const struct event_frame *frame, const struct event_ask *ask,
@@ -195,24 +280,38 @@ static int sort_rows(struct event_frame *frame, struct event_decoder *decoder)
     return 0;
 }
 
+static void convert_block(const struct clock_map *map, const uint64_t *starts,
+                          const uint64_t *durations, size_t rows, struct time_columns *ret)
+{
+    uint64_t ends[BLOCK_ROWS];
+
+    clock_map_column(map, starts, rows, ret->starts);
+    if (!durations)
+        return;
+    for (size_t i = 0; i < rows; i++) { // past the last tick there is no time
+        const uint64_t end = starts[i] + durations[i];
+        ends[i] = end | -(uint64_t)(end < starts[i]);
+    }
+    clock_map_column(map, ends, rows, (int64_t *)ends);
+    for (size_t i = 0; i < rows; i++) {
+        const uint64_t length = ends[i] - (uint64_t)ret->starts[i];
+        ret->durations[i] = length > INT64_MAX ? INT64_MAX : (int64_t)length;
+    }
+}
+
+// In blocks that stay in the first cache.
 static void convert_times(struct event_frame *frame, const struct clock_map *map)
 {
-    const uint64_t *start = frame->numbers[ROLE_START];
-    const uint64_t *duration = frame->numbers[ROLE_DURATION];
-    uint64_t *end = (uint64_t *)frame->duration_ns;
+    const uint64_t *starts = frame->numbers[ROLE_START];
+    const uint64_t *durations = frame->numbers[ROLE_DURATION];
+    const size_t rows = frame->rows;
 
-    if (!start)
-        return;
-    clock_map_column(map, start, frame->rows, frame->start_ns);
-    if (!duration)
-        return;
-    for (size_t i = 0; i < frame->rows; i++) // past the last tick there is no time
-        end[i] = duration[i] > UINT64_MAX - start[i] ? UINT64_MAX : start[i] + duration[i];
-    clock_map_column(map, end, frame->rows, frame->duration_ns);
-    for (size_t i = 0; i < frame->rows; i++) {
-        uint64_t length = (uint64_t)frame->duration_ns[i] - (uint64_t)frame->start_ns[i];
-
-        frame->duration_ns[i] = length > INT64_MAX ? INT64_MAX : (int64_t)length;
+    for (size_t row = 0; starts && row < rows; row += BLOCK_ROWS) {
+        struct time_columns to = {frame->start_ns + row, NULL};
+        if (durations)
+            to.durations = frame->duration_ns + row;
+        convert_block(map, starts + row, durations ? durations + row : NULL,
+                      rows - row < BLOCK_ROWS ? rows - row : BLOCK_ROWS, &to);
     }
 }
 
@@ -222,8 +321,7 @@ static void number_ids(uint64_t *ids, size_t rows, const struct id_map *map, uin
     const uint32_t *page = map->pages ? map->pages[0] : NULL;
 
     for (size_t i = 0; i < rows; i++) {
-        uint32_t number =
-            page && ids[i] < ID_MAP_PAGE ? page[ids[i]] : id_map_get(map, ids[i]);
+        uint32_t number = page && ids[i] < ID_MAP_PAGE ? page[ids[i]] : id_map_get(map, ids[i]);
 
         ids[i] = number ? number - 1 : ids[i] ? lost : 0;
     }
@@ -271,7 +369,8 @@ int event_frame_decode(struct event_frame *frame, struct event_decoder *decoder,
     status = shard_read(shard, ask->frame, &decoder->payload, &decoder->view);
     if (status)
         return status;
-    frame->rows = decoder->view.header.rows;
+    frame->rows = frame->all_rows = decoder->view.header.rows;
+    frame->first_row = 0;
     status = decode(frame, decoder, ask);
     if (status && status != GAIT_ERR_MEMORY)
         status = shard_reject(shard, ask->frame, fail_text());

@@ -11,6 +11,7 @@ struct event_frame {
     const struct event_table *table;
     uint32_t track; // in the trace
     size_t rows;
+    size_t first_row, all_rows;      // which of the frame's rows these are
     uint64_t *numbers[ROLE_NUMBERS]; // NULL: not asked for, or not in the table
     int64_t *start_ns, *duration_ns; // likewise, with ROLE_START and ROLE_DURATION
     bool has_bytes;
@@ -45,8 +46,13 @@ void event_decoder_finish(struct event_decoder *decoder); // takes NULL and a ze
 void event_frame_init(struct event_frame *frame);
 void event_frame_finish(struct event_frame *frame); // takes NULL and a zeroed struct
 
-// Memory that the frame holds on to.
+// Memory that the frame holds on to, and that it needs for its rows.
 size_t event_frame_bytes(const struct event_frame *frame);
+size_t event_frame_needs(const struct event_frame *frame);
+
+// Makes `frame` a copy of `count` rows of `from`, in no more memory than that.
+GAIT_CHECK int event_frame_copy_rows(struct event_frame *frame, const struct event_frame *from,
+                                     size_t first, size_t count);
 
 // Decodes what is asked for. A frame that proves damaged is noted in its shard
 // and is GAIT_ERR_FORMAT.

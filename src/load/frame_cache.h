@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Decoded frames of many streams, within a bound: those that were not looked at
-// for longest are given up and decoded again when they are asked for.
+// Decoded frames of many streams, within a bound. While there is room a stream
+// has its whole frame; when there are too many, each gets a window of rows and
+// its frame is decoded again for the next one.
 #ifndef GAIT_LOAD_FRAME_CACHE_H
 #define GAIT_LOAD_FRAME_CACHE_H
 
@@ -11,25 +12,34 @@ struct frame_slot {
     uint32_t owner; // number of a stream + 1; 0: free
     uint32_t next_free;
     size_t bytes; // memory it holds on to, also while it is free
-    uint64_t used_at;
 };
 
 struct frame_cache {
     struct event_decoder decoder;
+    struct event_frame scratch;
     struct frame_slot *slots;
     size_t slot_count, slot_capacity;
     uint32_t first_free; // number + 1; 0: none
+    size_t owned;        // slots that are not free
     size_t bytes;        // memory of all slots
-    uint64_t turn;
+    size_t bytes_limit;
 };
 
-GAIT_CHECK int frame_cache_init(struct frame_cache *cache);
+// What a stream asks for: the frame of `ask`, row `row` at least.
+struct frame_wish {
+    uint32_t owner; // number of the stream
+    uint32_t slot;  // where it was last time; set by frame_cache_get()
+    size_t row;
+    struct event_ask ask;
+};
+
+// With `bytes_limit` 0 the usual bound holds.
+GAIT_CHECK int frame_cache_init(struct frame_cache *cache, size_t bytes_limit);
 void frame_cache_finish(struct frame_cache *cache); // takes NULL and a zeroed struct
 
-// The frame of stream `owner`, from slot `*slot` if it is still there, else
-// decoded anew; good until the next call.
-GAIT_CHECK int frame_cache_get(struct frame_cache *cache, uint32_t owner, uint32_t *slot,
-                               const struct event_ask *ask, struct event_frame **ret_frame);
+// Rows around the one wished for; good until the next call.
+GAIT_CHECK int frame_cache_get(struct frame_cache *cache, struct frame_wish *wish,
+                               struct event_frame **ret_frame);
 
 // The stream needs its frame no longer.
 void frame_cache_release(struct frame_cache *cache, uint32_t owner, uint32_t slot);

@@ -17,8 +17,8 @@
 struct merge_stream {
     int64_t first_ns;
     uint32_t shard, frame;
-    uint32_t row;  // the one due
-    uint32_t slot; // of the cache, a guess
+    uint32_t row, rows; // the one due; of the whole frame, once it has begun
+    uint32_t slot;      // of the cache, a guess
 };
 
 struct merge_item {
@@ -43,6 +43,8 @@ static bool is_before(const struct merge_item *a, const struct merge_item *b)
         return a->rank < b->rank;
     if (a->depth != b->depth)
         return a->depth < b->depth;
+    if ((a->stream == OPEN_STREAM) != (b->stream == OPEN_STREAM))
+        return a->stream == OPEN_STREAM; // what never ended is around the rest
     return a->place < b->place;
 }
 
@@ -90,25 +92,31 @@ static void pop(struct merge *merge)
 static int fetch_frame(struct merge *merge, uint32_t number, struct event_frame **ret_frame)
 {
     struct merge_stream *stream = &merge->streams[number];
-    struct event_ask ask = {.shard = merge->run->shards[stream->shard],
-                            .tracks = &merge->run->tracks,
-                            .frame = stream->frame,
-                            .roles = ROLE_ALL};
+    struct frame_wish wish = {.owner = number,
+                              .slot = stream->slot,
+                              .row = stream->row,
+                              .ask = {.shard = merge->run->shards[stream->shard],
+                                      .tracks = &merge->run->tracks,
+                                      .frame = stream->frame,
+                                      .roles = ROLE_ALL}};
     int status;
 
     merge->held = OPEN_STREAM;
-    status = frame_cache_get(&merge->cache, number, &stream->slot, &ask, ret_frame);
-    if (!status) {
-        merge->held = number;
-        merge->held_frame = *ret_frame;
-    }
-    return status;
+    status = frame_cache_get(&merge->cache, &wish, ret_frame);
+    if (status)
+        return status;
+    stream->slot = wish.slot;
+    merge->held = number;
+    merge->held_frame = *ret_frame;
+    return 0;
 }
 
 // Mostly the next row stands in the frame that the last one came from.
 static inline int get_frame(struct merge *merge, uint32_t number, struct event_frame **ret_frame)
 {
-    if (number != merge->held)
+    const struct event_frame *frame = merge->held_frame;
+
+    if (number != merge->held || merge->streams[number].row - frame->first_row >= frame->rows)
         return fetch_frame(merge, number, ret_frame);
     *ret_frame = merge->held_frame;
     return 0;
@@ -123,7 +131,7 @@ static void release_frame(struct merge *merge, uint32_t number)
 static struct merge_item item_of(const struct merge *merge, const struct event_frame *frame,
                                  uint32_t stream)
 {
-    size_t row = merge->streams[stream].row;
+    size_t row = merge->streams[stream].row - frame->first_row;
 
     return (struct merge_item){
         .start_ns = frame->start_ns[row],
@@ -148,7 +156,8 @@ static int begin_stream(struct merge *merge)
 
     if (status)
         return status == GAIT_ERR_FORMAT ? 0 : status;
-    if (!frame->rows) {
+    merge->streams[number].rows = (uint32_t)frame->all_rows;
+    if (!frame->all_rows) {
         release_frame(merge, number);
         return 0;
     }
@@ -170,6 +179,11 @@ static int advance(struct merge *merge)
         return 0;
     }
     stream = &merge->streams[number];
+    if (++stream->row >= stream->rows) {
+        release_frame(merge, number);
+        pop(merge);
+        return 0;
+    }
     status = get_frame(merge, number, &frame);
     if (status == GAIT_ERR_FORMAT) { // the file changed under us
         pop(merge);
@@ -177,11 +191,6 @@ static int advance(struct merge *merge)
     }
     if (status)
         return status;
-    if (++stream->row >= frame->rows) {
-        release_frame(merge, number);
-        pop(merge);
-        return 0;
-    }
     merge->heap[0] = item_of(merge, frame, number);
     sift_down(merge);
     return 0;
@@ -205,7 +214,7 @@ static int hand_out(struct merge *merge, struct merge_row *ret_row)
     if (status)
         return status;
     row.frame = frame;
-    row.row = merge->streams[item->stream].row;
+    row.row = merge->streams[item->stream].row - frame->first_row;
     row.shard = merge->run->shards[merge->streams[item->stream].shard];
     row.place = merge->streams[item->stream].frame;
     *ret_row = row;
@@ -306,7 +315,7 @@ int merge_open(struct merge *merge, struct run *run, const struct merge_choice *
     int status;
 
     *merge = (struct merge){.run = run, .held = OPEN_STREAM};
-    status = frame_cache_init(&merge->cache);
+    status = frame_cache_init(&merge->cache, run->merge_bytes);
     for (uint32_t i = 0; !status && i < run->shard_count; i++) {
         status = add_streams(merge, i, choice);
         if (!status)
@@ -342,7 +351,7 @@ int merge_open_at(struct merge *merge, const struct merge *other)
     merge->held = OPEN_STREAM;
     merge->stream_capacity = merge->stream_count;
     merge->heap_capacity = merge->heap_count;
-    status = frame_cache_init(&merge->cache);
+    status = frame_cache_init(&merge->cache, other->cache.bytes_limit);
     if (!status)
         status = copy_items((void **)&merge->streams, other->streams,
                             other->stream_count * sizeof(*other->streams));

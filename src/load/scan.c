@@ -70,7 +70,8 @@ static int scan_frame(struct scan *scan, struct run_shard *shard, size_t frame)
 
     if (status)
         return status == GAIT_ERR_FORMAT ? 0 : status;
-    status = batch_load(&scan->batch, &scan->frame, scan->columns, is_covered ? NULL : &scan->filter);
+    status =
+        batch_load(&scan->batch, &scan->frame, scan->columns, is_covered ? NULL : &scan->filter);
     return status ? status : hand_out(scan);
 }
 

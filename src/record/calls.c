@@ -2,7 +2,7 @@
 // The calls of record.h that run inside the training. Begin, end and next are
 // some dozen instructions around one reading of the clock, because on the
 // processors of the day each handful of instructions costs a cycle that the
-// clock does not hide; docs/decisions/0002-hot-path.md has what was measured.
+// clock does not hide; docs/decisions/0005-hot-path.md has what was measured.
 #define _GNU_SOURCE
 #include <gait/record.h>
 

@@ -4,6 +4,7 @@
 #include "render/report_text.h"
 
 #include <inttypes.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "analyse/run_report.h"
@@ -17,6 +18,7 @@ enum {
     MOST_THREADS = 8,
     MOST_DROPS = 4,
     MOST_DAMAGE = 3,
+    MOST_ENDS = 3,
 };
 
 struct screen {
@@ -49,6 +51,42 @@ static void put_summary(const struct screen *screen)
     fprintf(screen->out, "\n%s\n", text);
 }
 
+// What `gait run` noted of a process that did not end well, in words; false if
+// there is nothing to tell.
+static bool describe_end(const char *noted, char *out, size_t room)
+{
+    static const char signal_key[] = "{\"signal\": ", code_key[] = "{\"code\": ";
+    if (!noted || !strcmp(noted, "{\"code\": 0}"))
+        return false;
+    if (!strncmp(noted, signal_key, sizeof signal_key - 1))
+        snprintf(out, room, "was killed by signal %ld",
+                 strtol(noted + sizeof signal_key - 1, NULL, 10));
+    else if (!strncmp(noted, code_key, sizeof code_key - 1))
+        snprintf(out, room, "ended with exit code %ld",
+                 strtol(noted + sizeof code_key - 1, NULL, 10));
+    else
+        snprintf(out, room, "ended with %.80s", noted);
+    return true;
+}
+
+static void put_ends(const struct screen *screen)
+{
+    unsigned told = 0;
+    for (uint32_t i = 0; i < screen->report->shard_count && told < MOST_ENDS; i++) {
+        struct gait_shard_info shard;
+        char text[300], rank[32] = "", how[120];
+        if (!describe_end(gait_trace_metadata(screen->trace, i, "exit"), how, sizeof how) ||
+            gait_trace_shard(screen->trace, i, &shard))
+            continue;
+        if (shard.rank >= 0)
+            snprintf(rank, sizeof rank, "rank %" PRId64 ", ", shard.rank);
+        snprintf(text, sizeof text, "%sprocess %" PRId64 " on %.60s %s", rank, shard.pid,
+                 shard.host, how);
+        plain_wrap(screen->out, text, 2, 0);
+        told++;
+    }
+}
+
 static void put_verdict(const struct screen *screen)
 {
     const struct verdict *verdict = &screen->report->verdict;
@@ -62,24 +100,34 @@ static void put_verdict(const struct screen *screen)
     plain_wrap(screen->out, text, 7, 2);
 }
 
+// A heading, and a sentence behind it that may need more lines than one.
+static void put_section(const struct screen *screen, const char *heading, const char *text)
+{
+    unsigned indent = (unsigned)strlen(heading) + 2;
+    fputc('\n', screen->out);
+    put_bold(screen, heading);
+    fputs("  ", screen->out);
+    plain_wrap(screen->out, text, indent, indent);
+}
+
 static void put_steps(const struct screen *screen)
 {
     const struct run_report *report = screen->report;
     const struct steps_summary *steps = &report->steps;
+    char ranks[64] = "", average[128] = "", open[64] = "", text[400];
     if (!steps->count && !report->open_steps)
         return;
-    fputc('\n', screen->out);
-    put_bold(screen, "Steps");
-    fprintf(screen->out, "  %s", units_count(steps->count).text);
     if (report->rank_count > 1)
-        fprintf(screen->out, " on %" PRIu32 " ranks (the slowest counts)", report->rank_count);
+        snprintf(ranks, sizeof ranks, " on %" PRIu32 " ranks", report->rank_count);
     if (steps->count)
-        fprintf(screen->out, ", %s on average, %s of the run",
-                units_ns(steps->total_ns / (int64_t)steps->count).text,
-                units_share((uint64_t)steps->total_ns, (uint64_t)report->wall_ns).text);
+        snprintf(average, sizeof average, ", %s on average%s, %s of the run",
+                 units_ns(steps->total_ns / (int64_t)steps->count).text,
+                 *ranks ? " (slowest rank)" : "",
+                 units_share((uint64_t)steps->total_ns, (uint64_t)report->wall_ns).text);
     if (report->open_steps)
-        fprintf(screen->out, "; %s not finished", units_count(report->open_steps).text);
-    fputc('\n', screen->out);
+        snprintf(open, sizeof open, "; %s not finished", units_count(report->open_steps).text);
+    snprintf(text, sizeof text, "%s%s%s%s", units_count(steps->count).text, ranks, average, open);
+    put_section(screen, "Steps", text);
     if (steps->count)
         fprintf(screen->out, "  p50 %s   p95 %s   p99 %s   max %s (step %" PRIu64 ")\n",
                 units_ns(steps->p50_ns).text, units_ns(steps->p95_ns).text,
@@ -213,17 +261,16 @@ static void put_threads(const struct screen *screen)
 static void put_drops(const struct screen *screen)
 {
     const struct run_report *report = screen->report;
+    char text[300];
     if (!report->dropped && !report->drop_count)
         return;
-    fputc('\n', screen->out);
-    put_bold(screen, "Lost");
-    fprintf(screen->out, "  %s event%s (%s of all); the figures above are without them\n",
-            units_count(report->dropped).text, plural(report->dropped),
-            units_share(report->dropped, report->events + report->dropped).text);
+    snprintf(text, sizeof text, "%s event%s (%s of all); the figures above are without them",
+             units_count(report->dropped).text, plural(report->dropped),
+             units_share(report->dropped, report->events + report->dropped).text);
+    put_section(screen, "Lost", text);
     for (size_t i = 0; i < report->drop_count && i < MOST_DROPS; i++) {
         const struct report_drop *drop = &report->drops[i];
-        char text[200];
-        snprintf(text, sizeof text, "%s: %s event%s in %s gap%s, thread %s",
+        snprintf(text, sizeof text, "%.80s: %s event%s in %s gap%s, thread %.80s",
                  *drop->reason ? drop->reason : "lost", units_count(drop->events).text,
                  plural(drop->events), units_count(drop->gaps).text, plural(drop->gaps),
                  drop->thread ? drop->thread->info.key : "not known");
@@ -261,21 +308,16 @@ static void put_damage(const struct screen *screen)
 
 static void put_overhead(const struct screen *screen)
 {
-    static const char heading[] = "Cost of gait";
     const struct report_overhead *overhead = &screen->report->overhead;
     uint64_t events = screen->report->events;
     char text[200], each[48] = "";
     if (events)
-        snprintf(each, sizeof each, " (%.1f bytes an event)",
-                 (double)overhead->bytes / (double)events);
-    snprintf(text, sizeof text, "%s of CPU in the background, %s of the run; %s on disk%s",
+        snprintf(each, sizeof each, " (%.1f B/event)", (double)overhead->bytes / (double)events);
+    snprintf(text, sizeof text, "%s of CPU (%s of the run), %s on disk%s",
              units_ns((int64_t)overhead->cpu_ns).text,
              units_share(overhead->cpu_ns, overhead->process_ns).text,
              units_bytes(overhead->bytes).text, each);
-    fputc('\n', screen->out);
-    put_bold(screen, heading);
-    fputs("  ", screen->out);
-    plain_wrap(screen->out, text, sizeof heading + 1, sizeof heading + 1);
+    put_section(screen, "Cost of gait", text);
 }
 
 void report_text_put(FILE *out, const struct report_text *how, const struct run_report *report,
@@ -283,6 +325,7 @@ void report_text_put(FILE *out, const struct report_text *how, const struct run_
 {
     const struct screen screen = {out, how, report, trace};
     put_summary(&screen);
+    put_ends(&screen);
     put_verdict(&screen);
     put_steps(&screen);
     put_ledger(&screen);

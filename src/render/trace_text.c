@@ -42,7 +42,7 @@ static void put_shard(FILE *out, const struct gait_shard_info *shard)
     char rank[24] = "-";
     if (shard->rank >= 0)
         snprintf(rank, sizeof rank, "%" PRId64, shard->rank);
-    fprintf(out, "%c%4s %8" PRId64 " ", shard->complete ? ' ' : '*', rank, shard->pid);
+    fprintf(out, "%c%4s %7" PRId64 " ", shard->complete ? ' ' : '*', rank, shard->pid);
     plain_put(out, shard->host, HOST_COLUMNS, PLAIN_LEFT);
     fputc(' ', out);
     plain_put(out, shard->role, ROLE_COLUMNS, PLAIN_LEFT);
@@ -54,7 +54,7 @@ static void put_shard(FILE *out, const struct gait_shard_info *shard)
 static int put_shards(FILE *out, const struct gait_trace *trace)
 {
     uint32_t count = gait_trace_shard_count(trace);
-    fprintf(out, "\n%5s %8s %-*s %-*s%12s%13s%9s%9s\n", "rank", "pid", HOST_COLUMNS, "host",
+    fprintf(out, "\n%5s %7s %-*s %-*s%12s%13s%9s%9s\n", "rank", "pid", HOST_COLUMNS, "host",
             ROLE_COLUMNS, "role", "length", "events", "lost", "size");
     for (uint32_t i = 0; i < count; i++) {
         struct gait_shard_info shard;

@@ -150,14 +150,18 @@ def test_an_impossible_directory_does_not_keep_the_program_from_running(gait, tm
     assert done.stderr.count("\n") == 1
 
 
-def test_a_read_only_directory_does_not_keep_the_program_from_running(gait, tmp_path):
-    closed = tmp_path / "closed"
-    closed.mkdir(mode=0o555)
-    if os.access(closed, os.W_OK):
-        pytest.skip("this user may write everywhere")
-    done = gait("run", "-o", "closed", "--", *python("raise SystemExit(9)"))
+def test_a_read_only_directory_does_not_keep_the_program_from_running(as_nobody):
+    run, home = as_nobody
+    (home / "closed").mkdir(mode=0o555)
+    done = run("run", "-o", "closed", "--", "sh", "-c", "exit 9")
     assert done.returncode == 9
     assert done.stderr == "gait: nothing is recorded: cannot write to 'closed': Permission denied\n"
+    home.chmod(0o555)
+    done = run("run", "--", "sh", "-c", "exit 8")
+    home.chmod(0o755)
+    assert done.returncode == 8
+    assert done.stderr.startswith("gait: nothing is recorded: cannot make 'gait-sh-")
+    assert done.stderr.endswith("': Permission denied\n")
 
 
 def test_gait_enable_0_records_nothing(gait, tmp_path, monkeypatch):

@@ -75,14 +75,15 @@ def uleb(value):
 
 
 def quad(values):
-    """The quad packing: control bytes of four lengths each, then the bytes."""
+    """The quad packing: how long the rests are, the low bytes, the rests."""
     control = bytearray((len(values) + 3) // 4)
-    data = bytearray()
+    rests = bytearray()
     for i, value in enumerate(values):
-        length = 1 if value < 1 << 8 else 2 if value < 1 << 16 else 3 if value < 1 << 24 else 8
-        control[i // 4] |= (3 if length == 8 else length - 1) << (i % 4 * 2)
-        data += value.to_bytes(length, "little")
-    return bytes(control + data)
+        rest = value >> 8
+        code = 0 if not rest else 1 if rest < 1 << 8 else 2 if rest < 1 << 16 else 3
+        control[i // 4] |= code << (i % 4 * 2)
+        rests += rest.to_bytes((0, 1, 2, 7)[code], "little")
+    return bytes(control) + bytes(value & 0xFF for value in values) + bytes(rests)
 
 
 class ShardMaker:

@@ -1,0 +1,199 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`gait info` and `gait report`: their keys, their screen, hostile names."""
+
+import json
+import os
+import pty
+import subprocess
+
+import pytest
+
+from tests.support.shard_maker import ShardMaker
+
+HOSTILE = [
+    b'quote " and \\ backslash',
+    b"new\nline\ttab\x00nul\x1b[31mred\x7f",
+    b"\xff\xfe broken \xe2\x82 \xed\xa0\x80 \xf0\x9f\x98",
+    "caf\u00e9 \u4e2d\u6587 \U0001f600 \u202e turned".encode(),
+    b"x" * 100_000,
+    b"",
+]
+
+
+def make_run(tmp_path, names=(b"forward", b"backward"), ranks=(0, 1), steps=20):
+    for rank in ranks:
+        shard = ShardMaker(pid=100 + rank, rank=rank, host=f"node{rank}")
+        track = shard.track(key=str(shard.pid), name=b"main", os_id=shard.pid)
+        for i in range(steps):
+            at = shard.start_ns + i * 1_000_000
+            rows = [
+                (at + 10 + 1000 * k, 900, shard.site(b"cat", name)) for k, name in enumerate(names)
+            ]
+            shard.spans(track, rows)
+            shard.rows("step", track, [(at, 900_000 + rank, i)])
+        shard.write(tmp_path / "run")
+    return tmp_path / "run"
+
+
+def test_info_has_the_promised_keys(gait, tmp_path):
+    info = json.loads(gait("info", make_run(tmp_path), "--json").stdout)
+    assert info["format_version"] == 1
+    assert (info["events"], info["dropped"], info["damage"]) == (2 * 20 * 3, 0, [])
+    first, second = info["shards"]
+    assert (first["host"], first["pid"], first["rank"]) == ("node0", 100, 0)
+    assert (second["host"], second["pid"], second["rank"]) == ("node1", 101, 1)
+    assert first["role"] == "program" and first["complete"] is True
+    assert isinstance(first["start_ns"], int) and "subject_pid" in first
+    assert first["metadata"]["program"] == "maker"
+
+
+def test_a_rank_that_nobody_knows_is_null(gait, tmp_path):
+    ShardMaker().write(tmp_path / "run")
+    shard = json.loads(gait("info", tmp_path / "run", "--json").stdout)["shards"][0]
+    assert shard["rank"] is None
+
+
+def test_report_has_the_promised_keys(gait, tmp_path):
+    report = json.loads(gait("report", make_run(tmp_path), "--json").stdout)
+    assert report["steps"] == 20
+    assert report["step"] == {
+        "p50_ns": 900_001,
+        "p95_ns": 900_001,
+        "p99_ns": 900_001,
+        "max_ns": 900_001,
+        "slowest": 0,
+    }
+    assert report["step_total_ns"] == 20 * 900_001
+    assert [phase["name"] for phase in report["phases"]] == ["backward", "forward", "other"]
+    assert sum(phase["total_ns"] for phase in report["phases"]) == report["step_total_ns"]
+    assert abs(sum(phase["share"] for phase in report["phases"]) - 1) < 1e-9
+    assert isinstance(report["wall_ns"], int)
+    assert set(report["overhead"]) == {"cpu_ns", "bytes", "share"}
+    assert isinstance(report["verdict"], str)
+    assert report["drops"] == [] and report["damage"] == []
+    assert {thread["tid"] for thread in report["threads"]} == {100, 101}
+
+
+def test_drops_are_told_by_thread_and_reason(gait, tmp_path):
+    shard = ShardMaker(pid=100)
+    track = shard.track(key="100", name=b"main", os_id=100)
+    full, start = shard.string("buffer full"), shard.start_ns
+    shard.spans(track, [(start, 10, shard.site("", "x"))])
+    shard.rows("drop", track, [(start + 100, 50, 7, full), (start + 500, 20, 5, full)])
+    shard.rows("drop", track, [(start + 900, 0, 1, shard.string("bad luck"))])
+    shard.write(tmp_path / "run")
+    drops = json.loads(gait("report", tmp_path / "run", "--json").stdout)["drops"]
+    for drop in drops:
+        drop["from"], drop["to"] = drop["start_ns"] - start, drop["end_ns"] - start
+    keys = ("tid", "reason", "events", "gaps", "from", "to")
+    told = [tuple(drop[key] for key in keys) for drop in drops]
+    assert told == [(100, "buffer full", 12, 2, 100, 520), (100, "bad luck", 1, 1, 900, 900)]
+
+
+@pytest.mark.parametrize("name", HOSTILE, ids=lambda name: repr(name[:8]))
+def test_hostile_names_give_valid_json(gait, tmp_path, name):
+    path = make_run(tmp_path, names=(name, b"plain"))
+    wanted = name.decode("utf-8", "replace")
+    # a C text ends at its first zero byte
+    wanted = wanted.split("\0")[0]
+    phases = json.loads(gait("report", "--json", path).stdout)["phases"]
+    assert {phase["name"] for phase in phases} == {wanted, "plain", "other"}
+
+
+@pytest.mark.parametrize("command", [["info"], ["report"]], ids=" ".join)
+@pytest.mark.parametrize("name", HOSTILE, ids=lambda name: repr(name[:8]))
+def test_hostile_names_cannot_touch_the_terminal(gait, tmp_path, command, name):
+    path = make_run(tmp_path, names=(name, b"plain"))
+    done = gait(*command, path.name, cwd=path.parent)
+    assert done.returncode == 0
+    assert all(char == "\n" or (char.isprintable() and char != "\x1b") for char in done.stdout)
+    assert max(map(len, done.stdout.split("\n"))) <= 78
+
+
+@pytest.mark.parametrize(
+    "run",
+    [
+        {"ranks": (0,)},
+        {"ranks": range(12)},
+        {"names": [b"phase %d" % i for i in range(40)], "ranks": (0,)},
+        {"steps": 3},
+        {"steps": 0},
+        {"names": ()},
+    ],
+    ids=str,
+)
+@pytest.mark.parametrize("command", ["info", "report"])
+def test_the_screen_is_78_columns_wide(gait, tmp_path, run, command):
+    make_run(tmp_path, **run)
+    done = gait(command, "run")
+    assert done.returncode == 0
+    assert max(map(len, done.stdout.split("\n"))) <= 78
+
+
+def on_terminal(build, path, **environment):
+    end, terminal = pty.openpty()
+    subprocess.run(
+        [build / "gait", "report", path],
+        stdout=terminal,
+        env={**os.environ, "TERM": "xterm", **environment},
+        check=True,
+    )
+    os.close(terminal)
+    text = b""
+    try:
+        while got := os.read(end, 4096):
+            text += got
+    except OSError:  # the other end is closed: that was all
+        pass
+    os.close(end)
+    return text
+
+
+def test_bold_is_for_terminals_that_want_it(gait, build, tmp_path, monkeypatch):
+    monkeypatch.delenv("NO_COLOR", raising=False)
+    path = make_run(tmp_path)
+    assert "\x1b" not in gait("report", path).stdout
+    assert b"\x1b[1m" in on_terminal(build, path)
+    assert b"\x1b" not in on_terminal(build, path, NO_COLOR="1")
+    assert b"\x1b" not in on_terminal(build, path, TERM="dumb")
+
+
+def test_the_verdict_comes_before_the_figures(gait, tmp_path):
+    text = gait("report", make_run(tmp_path)).stdout
+    verdict = json.loads(gait("report", tmp_path / "run", "--json").stdout)["verdict"]
+    label = verdict.split(":")[0]
+    assert text.index(label) < text.index("Steps") < text.index("Where a step goes")
+
+
+def make_job(directory):
+    """Four ranks on two machines: one slow now and then, one killed, one with losses."""
+    for rank in range(4):
+        exit = {"signal": 9} if rank == 3 else {"code": 0}
+        shard = ShardMaker(pid=4000 + rank, rank=rank, host=f"node{rank // 2}", exit=exit)
+        train = shard.track(key=str(shard.pid), name="train", os_id=shard.pid)
+        loader = shard.track(key=str(shard.pid + 10), name="loader", os_id=shard.pid + 10)
+        at = shard.start_ns
+        for i in range(120):
+            late = 3_000_000 if rank == 2 and i % 10 == 0 else 0
+            parts = {"load_batch": 2_100_000, "forward": 7_900_000, "backward": 14_200_000}
+            parts |= {"all_reduce": 3_000_000 + late, "update": 1_700_000}
+            end, rows = at, []
+            for name, length in parts.items():
+                rows.append((end, length, shard.site("nn", name)))
+                end += length
+            shard.spans(train, rows)
+            shard.spans(loader, [(at, 5_000_000, shard.site("data", "read"))])
+            shard.rows("step", train, [(at, end - at + 300_000, i)])
+            at = end + 450_000
+        if rank == 1:
+            full = shard.string("buffer full")
+            shard.rows("drop", loader, [(shard.start_ns + 5000, 100, 1200, full)])
+        shard.write(directory)
+
+
+@pytest.mark.parametrize("command", ["info", "report", "info --json", "report --json"])
+def test_the_whole_answer_is_the_one_reviewed(gait, golden, tmp_path, command):
+    make_job(tmp_path / "job")
+    done = gait(*command.split(), "job")
+    assert (done.returncode, done.stderr) == (0, "")
+    golden(f"job-{command.replace(' --', '-')}.txt", done.stdout)

@@ -1,0 +1,108 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the tool says about itself, and about lines it cannot follow."""
+
+import os
+import pty
+import subprocess
+
+import pytest
+
+COMMANDS = ["run", "report", "info", "export", "doctor", "help"]
+
+
+def is_a_screen(text):
+    lines = text.split("\n")
+    return len(lines) <= 24 and max(map(len, lines)) <= 78 and text.isascii()
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_the_help_of_a_command_fits_a_screen(gait, command):
+    asked = [gait(command, "--help"), gait(command, "-h"), gait("help", command)]
+    assert [done.returncode for done in asked] == [0, 0, 0]
+    assert len({done.stdout for done in asked}) == 1
+    assert is_a_screen(asked[0].stdout)
+    assert asked[0].stdout.startswith(f"usage: gait {command} ")
+
+
+def test_the_help_of_the_tool_fits_a_screen_and_lists_all_commands(gait):
+    help = gait("--help")
+    assert (help.returncode, help.stderr) == (0, "")
+    assert is_a_screen(help.stdout)
+    listed = help.stdout.split("commands:\n")[1].split("\n\n")[0]
+    assert [line.split()[0] for line in listed.splitlines()] == COMMANDS
+
+
+def test_without_a_command_the_help_goes_to_stderr(gait):
+    done = gait()
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr == gait("--help").stdout
+
+
+def test_the_version_is_told(gait):
+    for option in ("--version", "-V"):
+        done = gait(option)
+        assert done.returncode == 0
+        assert done.stdout.startswith("gait ") and done.stdout.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    "line, sentence",
+    [
+        (["reprot", "x"], "gait: no command 'reprot'; did you mean 'report'?"),
+        (["zebra"], "gait: no command 'zebra'; 'gait help' lists them"),
+        (["help", "exprt"], "gait help: no command 'exprt'; did you mean 'export'?"),
+        (["--verison"], "gait: unknown option '--verison'; did you mean '--version'?"),
+        (["report"], "gait report: PATH is missing; see 'gait help report'"),
+        (["info", "a", "b"], "gait info: 'b' is one argument too many; see 'gait help info'"),
+        (["report", "--jsn", "x"], "gait report: unknown option '--jsn'; did you mean '--json'?"),
+        (["report", "-x", "y"], "gait report: unknown option '-x'; see 'gait help report'"),
+        (
+            ["export", "x", "--format", "perfeto"],
+            "gait export: '--format' cannot be 'perfeto'; did you mean 'perfetto'?",
+        ),
+        (
+            ["export", "x"],
+            "gait export: which format? give --format chrome, perfetto or csv",
+        ),
+        (["doctor", "x"], "gait doctor: 'x' is one argument too many; see 'gait help doctor'"),
+    ],
+)
+def test_a_line_that_is_wrong_is_refused_in_one_sentence(gait, line, sentence):
+    done = gait(*line)
+    assert (done.returncode, done.stdout, done.stderr) == (2, "", sentence + "\n")
+
+
+def test_the_help_names_the_formats_there_are(gait, tmp_path):
+    offered = gait("export", "x", "--format", "-").stderr.split("it is one of: ")[1]
+    for name in offered.strip().split(", "):
+        assert f"'{name}'" not in gait("export", "missing", "--format", name).stderr
+        assert name in gait("export", "--help").stdout
+
+
+def test_an_answer_that_cannot_be_written_is_a_failure(build, tmp_path):
+    with open("/dev/full", "w") as full:
+        line = [build / "gait", "help"]
+        done = subprocess.run(line, stdout=full, stderr=subprocess.PIPE, text=True)
+    assert done.returncode == 2
+    assert done.stderr == "gait help: cannot write the answer: No space left on device\n"
+
+
+def test_the_doctor_answers_in_text_and_json(gait):
+    import json
+
+    text, answer = gait("doctor"), gait("doctor", "--json")
+    assert (text.returncode, answer.returncode) == (0, 0)
+    assert is_a_screen(text.stdout)
+    checks = json.loads(answer.stdout)
+    assert {"version", "clock", "shared memory", "limits", "directory", "rights"} == set(checks)
+    assert all(isinstance(check["fine"], bool) and check["text"] for check in checks.values())
+
+
+def test_binary_output_does_not_go_to_a_terminal(build, tmp_path):
+    end, terminal = pty.openpty()
+    line = [build / "gait", "export", "-f", "perfetto", "x"]
+    done = subprocess.run(line, stdout=terminal, stderr=subprocess.PIPE, text=True)
+    os.close(terminal)
+    os.close(end)
+    assert done.returncode == 2
+    assert done.stderr.startswith("gait export: this is no text for a terminal; name a file")
