@@ -14,10 +14,12 @@
 
 #include "base/fail.h"
 #include "base/os/os.h"
+#include "record/drain.h"
 #include "record/name_table.h"
 #include "record/preamble.h"
 #include "record/recorder.h"
 #include "record/retell.h"
+#include "record/snapshot.h"
 
 #define FLUSH_NS UINT64_C(5000000000) // nothing waits longer than this in a ring
 #define ANCHOR_NS UINT64_C(100000000) // clocks need no closer anchors
@@ -29,11 +31,7 @@ struct drainer {
     struct recorder *recorder;
     struct shard_writer *shard;
     struct table_writer *tables;
-    struct weave *weave;
-    struct slot *copy;           // overwrite: a stretch of ring, safe from its writer
-    struct weave_track **tracks; // of the batch
-    struct writer **members;
-    uint32_t track_count, track_capacity;
+    struct drain drain;
     bool has_preamble, is_last;
     uint64_t journal_taken; // journal bytes in the batch
     bool has_retold;        // all names are in the batch
@@ -153,212 +151,7 @@ static int open_batch(struct drainer *drainer)
     return status ? status : put_lost_names(drainer);
 }
 
-// --- losses ---------------------------------------------------------------------
-
-static void discard_events(struct writer *writer, const struct weave_loss *loss)
-{
-    struct weave_loss *discarded = &writer->discarded;
-    if (loss->events == 0)
-        return;
-    if (discarded->events == 0)
-        *discarded = (struct weave_loss){.first = loss->first, .reason = loss->reason};
-    discarded->events += loss->events;
-    discarded->last = loss->last;
-}
-
-static int put_losses(struct drainer *drainer, struct writer *writer)
-{
-    int status = 0;
-    struct ring_head *ring = writer->ring;
-    uint64_t lost = __atomic_load_n(&ring->lost, __ATOMIC_ACQUIRE);
-    uint64_t reported = writer->weave.lost;
-    writer->lost_before = reported;
-    writer->discarded_told = writer->discarded.events;
-    if (lost > reported) {
-        const struct weave_loss loss = {lost - reported,
-                                        __atomic_load_n(&ring->lost_first, __ATOMIC_RELAXED),
-                                        __atomic_load_n(&ring->lost_last, __ATOMIC_RELAXED),
-                                        writer->slots ? STRING_RING_FULL : STRING_NO_RING};
-        status = weave_write_loss(drainer->tables, writer->track, &loss);
-        writer->weave.lost = lost;
-    }
-    if (status == 0 && writer->discarded_told)
-        status = weave_write_loss(drainer->tables, writer->track, &writer->discarded);
-    return status;
-}
-
-// --- one ring -------------------------------------------------------------------
-
-static int add_member(struct drainer *drainer, struct writer *writer)
-{
-    if (drainer->track_count == drainer->track_capacity) {
-        uint32_t capacity = drainer->track_capacity ? drainer->track_capacity * 2 : 64;
-        struct weave_track **tracks = realloc(drainer->tracks, capacity * sizeof(*tracks));
-        if (tracks)
-            drainer->tracks = tracks;
-        struct writer **members = realloc(drainer->members, capacity * sizeof(*members));
-        if (members)
-            drainer->members = members;
-        if (!tracks || !members)
-            return fail(GAIT_ERR_MEMORY, "no memory to drain %u rings", capacity);
-        drainer->track_capacity = capacity;
-    }
-    drainer->tracks[drainer->track_count] = &writer->weave;
-    drainer->members[drainer->track_count++] = writer;
-    writer->batch_events = 0;
-    writer->batch_first = clock_now();
-    return 0;
-}
-
-static int flush_rows(struct drainer *drainer, struct writer *writer)
-{
-    uint64_t events = 0;
-    int status = weave_flush(drainer->weave, &writer->weave, &events);
-    writer->batch_events += events;
-    return status;
-}
-
-// Spans and the step that were taken and have not ended: they lose their end,
-// and so are lost.
-static uint64_t forget_open(struct weave_track *track)
-{
-    uint64_t events = track->open_count + track->has_step;
-    track->open_count = 0;
-    track->has_step = false;
-    return events;
-}
-
-// Somebody wrote over our memory: what the ring holds means nothing any more.
-static int give_up_ring(struct drainer *drainer, struct writer *writer, uint64_t head)
-{
-    struct weave_track *track = &writer->weave;
-    uint64_t now = clock_now();
-    fail_clear();
-    int status = flush_rows(drainer, writer);
-    const struct weave_loss loss = {1 + forget_open(track), now, now, STRING_RING_DAMAGED};
-    discard_events(writer, &loss);
-    track->position = head;
-    return status;
-}
-
-static int drain_ring(struct drainer *drainer, struct writer *writer)
-{
-    struct weave_track *track = &writer->weave;
-    uint64_t head = writer_head(writer, track->position);
-    int status = 0;
-    uint64_t before = head;
-    while (status == 0 && track->position < head && track->position != before) {
-        before = track->position;
-        int taken = weave_take(drainer->weave, track, writer->slots, writer->capacity - 1, head);
-        status = taken ? give_up_ring(drainer, writer, head) : flush_rows(drainer, writer);
-    }
-    return status;
-}
-
-// The writer went over what was not yet taken: the story goes on at its tail.
-static int skip_overwritten(struct drainer *drainer, struct writer *writer, uint64_t tail)
-{
-    struct weave_track *track = &writer->weave;
-    struct ring_head *ring = writer->ring;
-    uint64_t events = __atomic_load_n(&ring->tail_events, __ATOMIC_RELAXED);
-    uint64_t depth = __atomic_load_n(&ring->tail_depth, __ATOMIC_RELAXED);
-    struct weave_loss loss = {0, writer->told_until,
-                              __atomic_load_n(&ring->lost_last, __ATOMIC_RELAXED),
-                              STRING_OVERWRITTEN};
-    if (__atomic_load_n(&ring->tail, __ATOMIC_ACQUIRE) != tail)
-        return 0; // it moved on meanwhile: the next look will tell
-    loss.events = (events > track->begun ? events - track->begun : 0) + forget_open(track);
-    track->begun = events;
-    track->base_depth = (uint32_t)depth;
-    track->position = tail;
-    writer->batch_events += loss.events; // should this batch not be written
-    writer->told_until = loss.last;
-    return loss.events ? weave_write_loss(drainer->tables, writer->track, &loss) : 0;
-}
-
-static void copy_slots(struct slot *copy, const struct writer *writer, uint64_t from, uint64_t to)
-{
-    for (uint64_t at = from; at < to; at++) {
-        copy[at & (WEAVE_MAX_SLOTS - 1)] = writer->slots[at & (writer->capacity - 1)];
-    }
-}
-
-static uint64_t head_under_overwrite(const struct writer *writer)
-{
-    uint64_t tail, head;
-    do {
-        tail = __atomic_load_n(&writer->ring->tail, __ATOMIC_ACQUIRE);
-        head = writer_head(writer, tail);
-    } while (__atomic_load_n(&writer->ring->tail, __ATOMIC_ACQUIRE) != tail);
-    return head;
-}
-
-static int drain_overwritten_ring(struct drainer *drainer, struct writer *writer)
-{
-    struct weave_track *track = &writer->weave;
-    uint64_t head = head_under_overwrite(writer);
-    int status = 0;
-    uint64_t before = UINT64_MAX;
-    while (status == 0 && track->position < head && track->position != before) {
-        uint64_t tail = __atomic_load_n(&writer->ring->tail, __ATOMIC_ACQUIRE);
-        if (tail > track->position) {
-            status = skip_overwritten(drainer, writer, tail);
-            continue;
-        }
-        uint64_t until = track->position + WEAVE_MAX_SLOTS;
-        until = until < head ? until : head;
-        copy_slots(drainer->copy, writer, track->position, until);
-        if (__atomic_load_n(&writer->ring->tail, __ATOMIC_ACQUIRE) > track->position)
-            continue;
-        before = track->position;
-        int taken = weave_take(drainer->weave, track, drainer->copy, WEAVE_MAX_SLOTS - 1, until);
-        status = taken ? give_up_ring(drainer, writer, head) : flush_rows(drainer, writer);
-    }
-    writer->told_until = clock_now();
-    return status;
-}
-
-static int drain_writer(struct drainer *drainer, struct writer *writer)
-{
-    int status = add_member(drainer, writer);
-    if (status == 0)
-        status = put_losses(drainer, writer);
-    if (status == 0 && writer->slots)
-        status = writer->policy == RING_OVERWRITE ? drain_overwritten_ring(drainer, writer)
-                                                  : drain_ring(drainer, writer);
-    writer->batch_last = clock_now();
-    return status;
-}
-
 // --- the batch ------------------------------------------------------------------
-
-static void settle_member(struct writer *writer, bool is_written)
-{
-    struct ring_head *ring = writer->ring;
-    if (is_written) {
-        __atomic_store_n(&ring->lost_noticed, writer->weave.lost, __ATOMIC_RELEASE);
-        writer->discarded.events -= writer->discarded_told;
-        return;
-    }
-    writer->weave.lost = writer->lost_before;
-    const struct weave_loss loss = {writer->batch_events, writer->batch_first, writer->batch_last,
-                                    STRING_DISK_FULL};
-    discard_events(writer, &loss);
-}
-
-// The owner may write there again. What the batch held and the disk did not take
-// is only known here: for a reader of the ring file it is counted beside.
-static void move_tail(struct writer *writer)
-{
-    struct ring_head *ring = writer->ring;
-    const struct weave_track *track = &writer->weave;
-    __atomic_store_n(&ring->unbalanced, track->unbalanced, __ATOMIC_RELAXED);
-    if (writer->policy == RING_OVERWRITE)
-        return; // the owner's
-    __atomic_store_n(&ring->tail_events, track->begun, __ATOMIC_RELAXED);
-    __atomic_store_n(&ring->tail_depth, track->base_depth + track->open_count, __ATOMIC_RELAXED);
-    __atomic_store_n(&ring->tail, track->position, __ATOMIC_RELEASE);
-}
 
 static void settle_journal(struct drainer *drainer, bool is_written)
 {
@@ -383,7 +176,7 @@ static void settle_journal(struct drainer *drainer, bool is_written)
 static void close_batch(struct drainer *drainer)
 {
     struct recorder *recorder = drainer->recorder;
-    int status = weave_commit(drainer->weave, drainer->tracks, drainer->track_count);
+    int status = drain_commit(&drainer->drain);
     if (status == 0) {
         uint64_t start = clock_now();
         status = shard_writer_put(drainer->shard);
@@ -399,21 +192,15 @@ static void close_batch(struct drainer *drainer)
         shard_writer_discard(drainer->shard);
     fail_clear();
     settle_journal(drainer, is_written);
-    for (uint32_t i = 0; i < drainer->track_count; i++) {
-        struct writer *writer = drainer->members[i];
-        settle_member(writer, is_written);
-        // at the very end what is not written stays in the ring file
-        if (is_written || !drainer->is_last)
-            move_tail(writer);
-    }
-    drainer->track_count = 0;
+    // at the very end what is not written stays in the ring file
+    drain_settle(&drainer->drain, is_written, drainer->is_last);
     __atomic_add_fetch(&recorder->round, 1, __ATOMIC_RELEASE);
     os_wake(&recorder->round);
 }
 
 static int add_to_batch(struct drainer *drainer, struct writer *writer)
 {
-    int status = drain_writer(drainer, writer);
+    int status = drain_writer(&drainer->drain, writer);
     if (status == 0 && drainer->shard->batch.used >= BATCH_BYTES) {
         close_batch(drainer);
         status = open_batch(drainer);
@@ -433,21 +220,13 @@ static bool is_worth_a_visit(const struct writer *writer)
     return used * WORTH_A_VISIT >= writer->capacity;
 }
 
-static bool has_news(const struct writer *writer)
-{
-    uint64_t head = writer->policy == RING_OVERWRITE ? head_under_overwrite(writer)
-                                                     : writer_head(writer, writer->weave.position);
-    return head != writer->weave.position || writer->discarded.events ||
-           __atomic_load_n(&writer->ring->lost, __ATOMIC_ACQUIRE) != writer->weave.lost;
-}
-
 // Frees the writers of ended threads that have nothing left to tell.
 static void bury_the_dead(struct recorder *recorder)
 {
     recorder_lock();
     for (struct writer **link = &recorder->writers; *link;) {
         struct writer *writer = *link;
-        if (!writer->is_dead || has_news(writer)) {
+        if (!writer->is_dead || drain_has_news(writer)) {
             link = &writer->next;
             continue;
         }
@@ -482,7 +261,7 @@ static void run_round(struct drainer *drainer, enum round_kind kind)
         bool is_dead = __atomic_load_n(&writer->is_dead, __ATOMIC_ACQUIRE);
         bool is_kept = writer->policy == RING_OVERWRITE && kind < ROUND_FLUSH && !is_dead;
         bool is_due = is_dead || kind > ROUND_FULL_RINGS || is_worth_a_visit(writer);
-        if (is_due && !is_kept && has_news(writer))
+        if (is_due && !is_kept && drain_has_news(writer))
             status = add_to_batch(drainer, writer);
     }
     if (status == 0 && (is_last || now - drainer->last_cost_ns >= FLUSH_NS))
@@ -518,6 +297,7 @@ static void run_until_stopped(struct drainer *drainer)
                            : is_flush ? ROUND_FLUSH
                            : is_time  ? ROUND_TIMED
                                       : ROUND_FULL_RINGS);
+        snapshot_serve(recorder);
         if (is_flush)
             finish_flush(recorder, wanted);
         if (is_last)
@@ -532,12 +312,7 @@ static int prepare(struct drainer *drainer, struct recorder *recorder)
                                 .shard = &recorder->shard,
                                 .tables = &recorder->shard.tables,
                                 .tid = os_thread_id()};
-    if (recorder->settings.policy == RING_OVERWRITE) {
-        drainer->copy = malloc(WEAVE_MAX_SLOTS * sizeof(struct slot));
-        if (!drainer->copy)
-            return fail(GAIT_ERR_MEMORY, "no memory to drain rings");
-    }
-    return weave_create(drainer->tables, &drainer->weave);
+    return drain_init(&drainer->drain, drainer->tables, recorder->settings.policy);
 }
 
 // Whether every event that was drained is in the shard, or counted there.
@@ -556,10 +331,7 @@ static void *run_drainer(void *argument)
     struct drainer drainer;
     if (prepare(&drainer, recorder) == 0)
         run_until_stopped(&drainer);
-    weave_destroy(drainer.weave);
-    free(drainer.copy);
-    free(drainer.tracks);
-    free(drainer.members);
+    drain_finish(&drainer.drain);
     recorder_lock();
     recorder->is_incomplete = !has_written_all(recorder);
     recorder->has_drainer = false;

@@ -157,5 +157,5 @@ int preamble_write(const struct preamble *preamble, struct table_writer *tables)
         (status = preamble_write_anchor(&preamble->first_anchor, tables)) ||
         (status = write_dictionary(preamble, tables)))
         return status;
-    return put_own_track(preamble, tables);
+    return preamble->drainer_tid ? put_own_track(preamble, tables) : 0;
 }

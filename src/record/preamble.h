@@ -19,7 +19,7 @@ struct preamble {
     const char *ring_path;     // "" when in anonymous memory
     struct clock_anchor first_anchor;
     uint64_t tick_hz;
-    int64_t drainer_tid;
+    int64_t drainer_tid; // 0: no track of its own
 };
 
 GAIT_CHECK int preamble_write(const struct preamble *preamble, struct table_writer *tables);

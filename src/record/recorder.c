@@ -70,14 +70,19 @@ static struct timespec deadline_in(int64_t ns)
     return when;
 }
 
+void recorder_wait_locked(void)
+{
+    const struct timespec when = deadline_in(100000000);
+    pthread_cond_timedwait(&recorder_state.drained, &recorder_state.lock, &when);
+}
+
 void recorder_flush_locked(void)
 {
     struct recorder *recorder = &recorder_state;
     uint64_t wanted = ++recorder->flush_wanted;
     while (recorder->has_drainer && recorder->flush_done < wanted) {
         recorder_wake_drainer();
-        struct timespec when = deadline_in(100000000);
-        pthread_cond_timedwait(&recorder->drained, &recorder->lock, &when);
+        recorder_wait_locked();
     }
 }
 
@@ -465,6 +470,7 @@ static void resume_child(void)
     writer_ring = &writer_nowhere;
     pthread_setspecific(thread_end, NULL);
     recorder->writers = NULL; // the writers' memory is given up
+    recorder->snapshot = NULL;
     recorder->has_drainer = false;
     recorder->flush_done = recorder->flush_wanted;
     ring_pool_finish(&recorder->pool, false);

@@ -14,6 +14,8 @@
 #include "record/shard_writer.h"
 #include "record/writer.h"
 
+struct snapshot_request;
+
 struct recorder {
     pthread_mutex_t lock;
     pthread_cond_t drained; // a round ended
@@ -26,7 +28,8 @@ struct recorder {
     struct writer *writers;
     uint32_t next_track, dead_count;
     uint64_t flush_wanted, flush_done;
-    bool must_retell; // rows of names found no room in the journal
+    struct snapshot_request *snapshot; // one that waits for the drainer
+    bool must_retell;                  // rows of names found no room in the journal
     bool is_stopping;
     bool is_disk_full;  // the last batch could not be written
     bool is_incomplete; // at the end: the ring file has what the shard lacks
@@ -63,6 +66,7 @@ struct journal_row recorder_track_row(const struct writer *writer);
 void recorder_journal_locked(const struct journal_row *row);
 
 void recorder_wake_drainer(void);
+void recorder_wait_locked(void); // for the drainer's next word, a while
 uint32_t recorder_drain_round(void);
 void recorder_wait_drained(uint32_t round, uint64_t timeout_ns);
 

@@ -41,7 +41,7 @@ static struct slot *next_slot(const struct writer *writer)
 void writer_attach(struct writer *writer, struct ring_head *ring, uint32_t track,
                    enum ring_policy policy, uint64_t session)
 {
-    struct writer_sync *syncs = writer->syncs;
+    struct ring_tail *syncs = writer->syncs;
     free(writer->name);
     *writer = (struct writer){.track = track, .policy = policy, .session = session, .syncs = syncs};
     writer->ring = ring ? ring : &writer->ringless;
@@ -191,19 +191,9 @@ static void add_sync(struct writer *writer, uint64_t keep_from)
         at = (at + WRITER_SYNCS - 1) % WRITER_SYNCS;
         writer->sync_count--;
     }
-    writer->syncs[at] = (struct writer_sync){writer->position, spans_begun(writer) + writer->points,
-                                             open_spans(writer), clock_now()};
+    writer->syncs[at] = (struct ring_tail){writer->position, spans_begun(writer) + writer->points,
+                                           open_spans(writer), clock_now()};
     writer->sync_count++;
-}
-
-static void move_tail(struct writer *writer, const struct writer_sync *sync)
-{
-    struct ring_head *ring = writer->ring;
-    __atomic_store_n(&ring->lost_first, ring->first_tick, __ATOMIC_RELAXED);
-    __atomic_store_n(&ring->lost_last, sync->tick, __ATOMIC_RELAXED);
-    __atomic_store_n(&ring->tail_events, sync->events, __ATOMIC_RELAXED);
-    __atomic_store_n(&ring->tail_depth, sync->depth, __ATOMIC_RELAXED);
-    __atomic_store_n(&ring->tail, sync->position, __ATOMIC_RELEASE);
 }
 
 // The flight recorder: gives the oldest blocks up until `slots` fit.
@@ -214,14 +204,14 @@ static bool reclaim(struct writer *writer, uint64_t slots)
     uint64_t end = writer->position + slots + SLACK;
     uint64_t keep_from = end > writer->capacity ? end - writer->capacity : 0;
     add_sync(writer, keep_from);
-    const struct writer_sync *oldest = NULL;
+    const struct ring_tail *oldest = NULL;
     while (writer->syncs[writer->sync_first].position < keep_from) {
         writer->sync_first = (writer->sync_first + 1) % WRITER_SYNCS;
         writer->sync_count--;
         oldest = &writer->syncs[writer->sync_first];
     }
     if (oldest)
-        move_tail(writer, oldest);
+        ring_head_move_tail(writer->ring, oldest);
     return true;
 }
 

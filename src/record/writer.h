@@ -19,11 +19,6 @@
 #define WRITER_SYNCS 64
 #define WRITER_TLS __attribute__((tls_model("initial-exec"))) _Thread_local
 
-// Overwrite: a place where a record starts and the story can be taken up.
-struct writer_sync {
-    uint64_t position, events, depth, tick;
-};
-
 enum writer_step { WRITER_STEP_NONE, WRITER_STEP_ON_RECORD, WRITER_STEP_DROPPED };
 
 struct writer {
@@ -43,9 +38,9 @@ struct writer {
     uint64_t deep;                // dropped spans above these 64
     uint64_t owed;                // ends that are still to be written
     enum writer_step step;
-    uint32_t is_inside;        // in the slow path; stop waits for it
-    bool is_waiting;           // block: for the drainer, however little the ring holds
-    struct writer_sync *syncs; // overwrite only; a queue
+    uint32_t is_inside;      // in the slow path; stop waits for it
+    bool is_waiting;         // block: for the drainer, however little the ring holds
+    struct ring_tail *syncs; // overwrite only: a queue of tails to come
     uint32_t sync_first, sync_count;
     struct ring_head ringless;
     struct ring_head **self; // the owner's writer_ring, for stop

@@ -4,8 +4,6 @@
 #ifndef GAIT_RECORDING_H
 #define GAIT_RECORDING_H
 
-
-#include <dirent.h>
 #include <limits.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -30,7 +28,6 @@ struct recorded_event {
     uint64_t id;
     int64_t value;
     double real;
-    int phase;
     int64_t arg; // first integer argument, -1 without
     size_t arg_count, text_bytes;
     uint64_t text_hash; // of its text arguments
@@ -57,16 +54,7 @@ static inline void recording_must(bool held, const char *what)
 
 static void recording_remove(void)
 {
-    char path[PATH_MAX + 300];
-    DIR *directory = opendir(recording_directory);
-    for (struct dirent *entry; directory && (entry = readdir(directory));) {
-        snprintf(path, sizeof path, "%s/%s", recording_directory, entry->d_name);
-        if (entry->d_name[0] != '.')
-            unlink(path);
-    }
-    if (directory)
-        closedir(directory);
-    rmdir(recording_directory);
+    rmdir(recording_directory); // each recording's file goes with it
 }
 
 static inline const char *recording_make_directory(void)
@@ -84,9 +72,9 @@ static inline const char *recording_make_directory(void)
 // Takes variables that a surrounding `gait run` or shell may have set away.
 __attribute__((constructor)) static void recording_clear_environment(void)
 {
-    static const char *const names[] = {"GAIT_DIR",  "GAIT_ENABLE", "GAIT_OVERFLOW", "GAIT_RING",
-                                        "GAIT_RANK", "GAIT_RUN_ID", "GAIT_ROLE",     "GAIT_CLOCK",
-                                        "RANK"};
+    static const char *const names[] = {"GAIT_DIR",  "GAIT_ENABLE", "GAIT_OVERFLOW",
+                                        "GAIT_RING", "GAIT_RANK",   "GAIT_RUN_ID",
+                                        "GAIT_ROLE", "GAIT_CLOCK",  "RANK"};
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
         unsetenv(names[i]);
 }
@@ -134,7 +122,6 @@ static inline void recording_add(struct recorded *recorded, const struct gait_ev
         .id = event->id,
         .value = event->value,
         .real = event->real,
-        .phase = event->phase,
     };
     recording_take_args(event, out);
 }

@@ -323,8 +323,8 @@ TEST("block: what is nested deeper than the ring is dropped and counted, not wai
 TEST("drop: every event is on record or counted; what is there is rightly nested")
 {
     for (uint64_t i = 1; i <= 8; i++) {
-        struct plan plan = {"drop", 4096, i * 31, 60000, 50 + (uint32_t)i * 60, 4000,
-                            false,  i % 2, i % 3 == 0};
+        struct plan plan = {"drop", 4096,  i * 31, 60000,     50 + (uint32_t)i * 60,
+                            4000,   false, i % 2,  i % 3 == 0};
         run(&plan);
     }
 }
@@ -332,8 +332,15 @@ TEST("drop: every event is on record or counted; what is there is rightly nested
 TEST("overwrite: the newest is there, what was lost is counted, depths are true")
 {
     for (uint64_t i = 1; i <= 8; i++) {
-        struct plan plan = {"overwrite", i < 5 ? 4096 : 65536, i * 13, 60000,
-                            20 + (uint32_t)i * 30, 1000, false, i % 2, i % 3 == 0};
+        struct plan plan = {"overwrite",
+                            i < 5 ? 4096 : 65536,
+                            i * 13,
+                            60000,
+                            20 + (uint32_t)i * 30,
+                            1000,
+                            false,
+                            i % 2,
+                            i % 3 == 0};
         run(&plan);
         ok(found[made_count - 1] != NULL);
     }

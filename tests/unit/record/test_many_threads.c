@@ -95,8 +95,8 @@ struct story {
     struct walk walk;
     struct level levels[DEEPEST + 1];
     uint64_t spans, wrong;
-    bool is_whole;     // every span is expected
-    bool has_orphans;  // spans whose parents were overwritten
+    bool is_whole;    // every span is expected
+    bool has_orphans; // spans whose parents were overwritten
 };
 
 // The next span of this thread by start: must be the next begin of its walk.
@@ -170,8 +170,9 @@ static void check(const char *policy, uint64_t ring_bytes)
     record(&recorded, policy, ring_bytes);
     memset(stories, 0, sizeof stories);
     for (uint32_t i = 0; i < THREADS; i++)
-        stories[i] = (struct story){.walk = {.seed = seed_of(i)}, .is_whole = is_whole,
-                                     .has_orphans = !strcmp(policy, "overwrite")};
+        stories[i] = (struct story){.walk = {.seed = seed_of(i)},
+                                    .is_whole = is_whole,
+                                    .has_orphans = !strcmp(policy, "overwrite")};
     read_stories(&recorded, stories);
     for (int i = 0; i < THREADS; i++) {
         spans += stories[i].spans;
