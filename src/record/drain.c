@@ -206,6 +206,21 @@ int drain_writer(struct drain *drain, struct writer *writer)
     return status;
 }
 
+int drain_past(struct drain *drain, struct writer *writer, const struct slot *copy, uint64_t until)
+{
+    struct weave_track *track = &writer->weave;
+    int status = 0;
+    while (status == 0 && track->position < until) {
+        uint64_t before = track->position;
+        status = weave_take(drain->weave, track, copy, writer->capacity - 1, until);
+        int flushed = flush_rows(drain, writer);
+        status = status ? status : flushed;
+        if (track->position == before)
+            break;
+    }
+    return status;
+}
+
 bool drain_has_news(const struct writer *writer)
 {
     uint64_t head = writer->policy == RING_OVERWRITE ? head_under_overwrite(writer)
@@ -244,6 +259,7 @@ static void move_tail(struct writer *writer)
     __atomic_store_n(&ring->unbalanced, track->unbalanced, __ATOMIC_RELAXED);
     if (writer->policy == RING_OVERWRITE)
         return; // the owner's
+    writer->past[writer->past_count++ % WRITER_PAST] = ring_head_tail(ring);
     const struct ring_tail tail = {track->position, track->begun,
                                    track->base_depth + track->open_count, clock_now()};
     ring_head_move_tail(ring, &tail);

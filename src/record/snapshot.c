@@ -39,9 +39,45 @@ static int copy_open(const struct weave_track *from, struct weave_track *to)
     return status;
 }
 
+// What was written already lies in the ring until its owner goes over it: the
+// oldest place from which on `copy` is still whole, or the tail. Looked for after
+// copying, with room for the record that the owner may be writing.
+static struct ring_tail find_past(const struct writer *writer)
+{
+    uint64_t tail = writer->weave.position;
+    uint64_t end = writer_head(writer, tail) + slot_text_slots(SLOT_TEXT_MAX);
+    uint32_t count = writer->past_count < WRITER_PAST ? writer->past_count : WRITER_PAST;
+    for (uint32_t i = writer->past_count - count; i != writer->past_count; i++) {
+        const struct ring_tail *past = &writer->past[i % WRITER_PAST];
+        if (past->position + writer->capacity >= end)
+            return *past;
+    }
+    return (struct ring_tail){.position = tail, .depth = writer->weave.base_depth};
+}
+
+static int put_past(const struct writer *writer, struct writer *view, struct drain *drain)
+{
+    size_t bytes = writer->capacity * sizeof(struct slot);
+    struct slot *copy = writer->slots ? malloc(bytes) : NULL;
+    if (!copy)
+        return writer->slots ? fail(GAIT_ERR_MEMORY, "no memory for a ring of %zu bytes", bytes)
+                             : 0;
+    memcpy(copy, writer->slots, bytes);
+    const struct ring_tail past = find_past(writer);
+    view->weave.position = past.position;
+    view->weave.base_depth = (uint32_t)past.depth;
+    if (drain_past(drain, view, copy, writer->weave.position))
+        fail_clear(); // the past is a gift
+    free(copy);
+    // what is open there the drainer knows whole, with what began before that past
+    view->weave.open_count = 0;
+    view->weave.has_step = false;
+    return 0;
+}
+
 // Under overwrite the view begins at birth and is led to the tail by the drain;
-// else with what the drainer has not taken yet.
-static int init_view(const struct writer *writer, struct writer *view)
+// else with what the drainer has taken last and the owner left alone.
+static int init_view(const struct writer *writer, struct writer *view, struct drain *drain)
 {
     *view = (struct writer){.ring = writer->ring,
                             .slots = writer->slots,
@@ -52,12 +88,13 @@ static int init_view(const struct writer *writer, struct writer *view)
     weave_track_init(&view->weave, writer->track, 0);
     if (writer->policy == RING_OVERWRITE)
         return 0;
+    int status = put_past(writer, view, drain);
     view->weave.position = writer->weave.position;
     view->weave.lost = writer->weave.lost;
     view->weave.begun = writer->weave.begun;
     view->weave.base_depth = writer->weave.base_depth;
     view->discarded = writer->discarded;
-    return copy_open(&writer->weave, &view->weave);
+    return status ? status : copy_open(&writer->weave, &view->weave);
 }
 
 static int put_rings(const struct writer *writers, struct drain *drain, struct writer *views,
@@ -66,7 +103,7 @@ static int put_rings(const struct writer *writers, struct drain *drain, struct w
     int status = 0;
     for (const struct writer *writer = writers; writer && status == 0; writer = writer->next) {
         struct writer *view = views++;
-        status = init_view(writer, view);
+        status = init_view(writer, view, drain);
         if (status == 0)
             status = drain_writer(drain, view);
         if (status == 0 && shard->batch.used >= BATCH_BYTES)

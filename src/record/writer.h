@@ -17,6 +17,7 @@
 #include "format/weave.h"
 
 #define WRITER_SYNCS 64
+#define WRITER_PAST 16
 #define WRITER_TLS __attribute__((tls_model("initial-exec"))) _Thread_local
 
 enum writer_step { WRITER_STEP_NONE, WRITER_STEP_ON_RECORD, WRITER_STEP_DROPPED };
@@ -48,10 +49,12 @@ struct writer {
     // --- the drainer's
     struct writer *next; // list of the session
     struct weave_track weave;
-    uint64_t lost_before;        // of weave.lost, should the batch not be written
-    struct weave_loss discarded; // that no disk would take, or nobody could read
-    uint64_t discarded_told;     // of them, in the batch
-    uint64_t told_until;         // overwrite: tick up to which the ring has been taken
+    uint64_t lost_before;               // of weave.lost, should the batch not be written
+    struct weave_loss discarded;        // that no disk would take, or nobody could read
+    uint64_t discarded_told;            // of them, in the batch
+    uint64_t told_until;                // overwrite: tick up to which the ring has been taken
+    struct ring_tail past[WRITER_PAST]; // else: tails before this one, the latest is
+    uint32_t past_count;                // past[(past_count - 1) % WRITER_PAST]
     uint64_t batch_events, batch_first, batch_last;
 
     // --- under the lock
