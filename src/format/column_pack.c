@@ -41,26 +41,37 @@ static bool is_progression(const uint64_t *values, size_t rows)
     return differences == 0;
 }
 
-static bool never_falls(const uint64_t *values, size_t rows)
+static uint64_t rise_of(const uint64_t *values, size_t rows)
 {
     uint64_t differences = 0;
 
     for (size_t row = 1; row < rows; row++)
         differences |= values[row] - values[row - 1];
-    return differences >> 63 == 0;
+    return differences;
 }
 
-static bool fits_nibbles(const uint64_t *values, size_t rows)
+static bool is_ever_negative(const uint64_t *values, size_t rows)
 {
-    for (size_t row = 0; row < rows; row += BLOCK_ROWS) {
-        const size_t count = block_rows(row, rows);
-        uint64_t all = 0;
-        for (size_t i = 0; i < count; i++)
-            all |= values[row + i];
-        if (all > 0xf)
-            return false;
-    }
-    return true;
+    uint64_t all = 0;
+
+    for (size_t row = 0; row < rows; row++)
+        all |= values[row];
+    return all >> 63;
+}
+
+// The transform that fits the values best among those that `wanted` stands for.
+static enum column_transform choose(enum column_transform wanted,
+                                    const struct column_numbers *numbers)
+{
+    const uint64_t *values = numbers->values;
+
+    if (transform_is_nested(wanted))
+        return is_ever_negative(values, numbers->rows) ? TRANSFORM_NESTED : TRANSFORM_NESTED_RISE;
+    if (wanted < TRANSFORM_DELTA)
+        return wanted;
+    if (rise_of(values, numbers->rows) >> 63)
+        return TRANSFORM_DELTA;
+    return numbers->first && *numbers->first <= values[0] ? TRANSFORM_CLIMB : TRANSFORM_RISE;
 }
 
 static void finish_section(struct column_blob *blob, size_t end)
@@ -69,42 +80,64 @@ static void finish_section(struct column_blob *blob, size_t end)
     blob->bytes = end;
 }
 
-// Stored form of `rows` values that begin at values[from].
-static void transform_block(enum column_transform transform, const uint64_t *values, size_t from,
-                            size_t rows, uint64_t *ret_block)
+// Stored form of `rows` values from values[from] on.
+static const uint64_t *transform_block(enum column_transform transform,
+                                       const struct column_numbers *numbers, size_t from,
+                                       uint64_t *block)
 {
-    const uint64_t *block = values + from;
+    const uint64_t *values = numbers->values + from;
+    const size_t rows = block_rows(from, numbers->rows);
+    const uint64_t base = transform == TRANSFORM_CLIMB ? *numbers->first : 0;
 
-    if (transform == TRANSFORM_ZIGZAG) {
+    if (transform == TRANSFORM_NONE || transform == TRANSFORM_NESTED_RISE)
+        return values;
+    if (transform == TRANSFORM_ZIGZAG || transform == TRANSFORM_NESTED) {
         for (size_t row = 0; row < rows; row++)
-            ret_block[row] = zigzag(block[row]);
-        return;
+            block[row] = zigzag(values[row]);
+        return block;
     }
-    ret_block[0] = block[0] - (from ? block[-1] : 0);
+    block[0] = values[0] - (from ? values[-1] : base);
     for (size_t row = 1; row < rows; row++)
-        ret_block[row] = block[row] - block[row - 1];
+        block[row] = values[row] - values[row - 1];
     for (size_t row = 0; transform == TRANSFORM_DELTA && row < rows; row++)
-        ret_block[row] = zigzag(ret_block[row]);
+        block[row] = zigzag(block[row]);
+    return block;
 }
 
-static void pack_quad(enum column_transform transform, const uint64_t *values, size_t rows,
-                      uint8_t *out, struct column_blob *blob)
+// All bits that occur in the stored form: as long as the longest value.
+static uint64_t survey(enum column_transform transform, const struct column_numbers *numbers)
 {
+    uint64_t block[BLOCK_ROWS], all = 0;
+
+    for (size_t row = 0; row < numbers->rows; row += BLOCK_ROWS) {
+        const uint64_t *stored = transform_block(transform, numbers, row, block);
+        const size_t count = block_rows(row, numbers->rows);
+        for (size_t i = 0; i < count; i++)
+            all |= stored[i];
+    }
+    return all;
+}
+
+static void pack_quad(enum column_transform transform, const struct column_numbers *numbers,
+                      uint64_t most, uint8_t *out, struct column_blob *blob)
+{
+    static const enum column_packing packings[QUAD_WIDTH_COUNT] = {
+        [QUAD_8] = PACKING_QUAD,
+        [QUAD_5] = PACKING_QUAD5,
+        [QUAD_4] = PACKING_QUAD4,
+    };
+    const enum quad_width width = quad_width_for(most);
     uint64_t block[BLOCK_ROWS];
     struct quad_sink sink;
 
-    quad_sink_init(&sink, rows, out);
+    quad_sink_init(&sink, width, numbers->rows, out);
     finish_section(blob, (size_t)(sink.low - out));
     finish_section(blob, (size_t)(sink.rest - out));
-    if (transform == TRANSFORM_NONE)
-        quad_put(&sink, values, rows);
-    for (size_t row = 0; transform != TRANSFORM_NONE && row < rows; row += BLOCK_ROWS) {
-        const size_t count = block_rows(row, rows);
-        transform_block(transform, values, row, count, block);
-        quad_put(&sink, block, count);
-    }
+    for (size_t row = 0; row < numbers->rows; row += BLOCK_ROWS)
+        quad_put(&sink, transform_block(transform, numbers, row, block),
+                 block_rows(row, numbers->rows));
     finish_section(blob, (size_t)(sink.rest - out));
-    blob->packing = PACKING_QUAD;
+    blob->packing = packings[width];
     blob->transform = transform;
 }
 
@@ -148,27 +181,48 @@ void column_pack_fixed(const uint64_t *values, size_t rows, uint8_t *out,
     finish_section(ret_blob, rows * sizeof(*values));
 }
 
-void column_pack(enum column_transform wanted, const uint64_t *values, size_t rows, uint8_t *out,
+// Of one value. A nested column is never left out: what it is not, the other of
+// the two would not be either.
+static void pack_one_value(enum column_transform wanted, uint64_t value, uint8_t *out,
+                           struct column_blob *blob)
+{
+    column_pack_constant(value, out, blob);
+    if (!transform_is_nested(wanted))
+        return;
+    blob->transform = TRANSFORM_NESTED_RISE;
+    if (value)
+        return;
+    bytes_put64(out, 0);
+    finish_section(blob, sizeof(value));
+}
+
+void column_pack(enum column_transform wanted, const struct column_numbers *numbers, uint8_t *out,
                  struct column_blob *ret_blob)
 {
-    const bool is_delta = wanted == TRANSFORM_DELTA || wanted == TRANSFORM_RISE;
+    const uint64_t *values = numbers->values;
+    const size_t rows = numbers->rows;
 
     *ret_blob = (struct column_blob){0};
     if (!rows)
         return;
     if (is_constant(values, rows)) {
-        column_pack_constant(values[0], out, ret_blob);
-    } else if (is_delta && is_progression(values, rows)) {
-        pack_progression(values[0], out, ret_blob);
-    } else if (wanted == TRANSFORM_NONE && fits_nibbles(values, rows)) {
-        pack_nibbles(values, rows, out, ret_blob);
-    } else {
-        if (is_delta)
-            wanted = never_falls(values, rows) ? TRANSFORM_RISE : TRANSFORM_DELTA;
-        pack_quad(wanted, values, rows, out, ret_blob);
-        if (ret_blob->bytes >= rows * sizeof(*values))
-            column_pack_fixed(values, rows, out, ret_blob);
+        pack_one_value(wanted, values[0], out, ret_blob);
+        return;
     }
+    wanted = choose(wanted, numbers);
+    if ((wanted == TRANSFORM_RISE || wanted == TRANSFORM_DELTA) && is_progression(values, rows)) {
+        pack_progression(values[0], out, ret_blob);
+        return;
+    }
+    const uint64_t most = survey(wanted, numbers);
+    if (most <= 0xf && (wanted == TRANSFORM_NONE || wanted == TRANSFORM_NESTED_RISE)) {
+        pack_nibbles(values, rows, out, ret_blob);
+        ret_blob->transform = wanted;
+        return;
+    }
+    pack_quad(wanted, numbers, most, out, ret_blob);
+    if (ret_blob->bytes >= rows * sizeof(*values) && !transform_is_nested(wanted))
+        column_pack_fixed(values, rows, out, ret_blob);
 }
 
 static uint8_t *pack_lengths(const struct slice *values, size_t rows, uint8_t *out)
@@ -176,7 +230,7 @@ static uint8_t *pack_lengths(const struct slice *values, size_t rows, uint8_t *o
     uint64_t block[BLOCK_ROWS];
     struct quad_sink sink;
 
-    quad_sink_init(&sink, rows, out);
+    quad_sink_init(&sink, QUAD_8, rows, out);
     for (size_t row = 0; row < rows; row += BLOCK_ROWS) {
         const size_t count = block_rows(row, rows);
         for (size_t i = 0; i < count; i++)

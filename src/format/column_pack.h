@@ -30,9 +30,17 @@ static inline size_t column_bound_bytes(size_t rows, size_t total_bytes)
     return 4 + quad_bound(rows) + total_bytes;
 }
 
-// `wanted` is a hint: TRANSFORM_DELTA becomes TRANSFORM_RISE where no value is
-// below the one before; what is constant is stored as such.
-void column_pack(enum column_transform wanted, const uint64_t *values, size_t rows, uint8_t *out,
+struct column_numbers {
+    const uint64_t *values;
+    size_t rows;
+    const uint64_t *first; // NULL, or what a time column may count from
+};
+
+// `wanted` is a hint: what is constant is stored as such; TRANSFORM_DELTA
+// becomes TRANSFORM_RISE or TRANSFORM_CLIMB where no value is below the one
+// before, TRANSFORM_NESTED (of gaps or tails) becomes TRANSFORM_NESTED_RISE
+// where none is below 0.
+void column_pack(enum column_transform wanted, const struct column_numbers *numbers, uint8_t *out,
                  struct column_blob *ret_blob);
 
 // 64-bit patterns without structure, as reals are.

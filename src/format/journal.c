@@ -129,14 +129,17 @@ int journal_write_row(const struct journal_row *row, struct table_writer *writer
     return write_rows(row, 1, writer);
 }
 
-int journal_write_frames(struct slice entries, struct table_writer *writer)
+// All rows of one table, in as few frames as they fit.
+static int write_table(struct slice entries, enum table_id table, struct table_writer *writer)
 {
     struct journal_row rows[ROWS_A_FRAME];
+    struct journal_row row;
     uint32_t count = 0;
     int status;
-    struct journal_row row;
 
     while ((status = journal_row_next(&entries, &row)) > 0) {
+        if (row.table != table)
+            continue;
         if (count == ROWS_A_FRAME || (count && !fits_together(&rows[0], &row))) {
             if ((status = write_rows(rows, count, writer)))
                 return status;
@@ -147,4 +150,41 @@ int journal_write_frames(struct slice entries, struct table_writer *writer)
     if (status == 0 && count)
         status = write_rows(rows, count, writer);
     return status;
+}
+
+// The tables that occur, up to the first entry that makes no sense: what stands
+// before it is cut out for writing.
+static int find_tables(struct slice *entries, uint32_t *ret_tables)
+{
+    struct slice rest = *entries;
+    struct journal_row row = {0};
+    int status;
+
+    *ret_tables = 0;
+    while ((status = journal_row_next(&rest, &row)) > 0) {
+        if (!schema_table(row.table)) {
+            status = fail(GAIT_ERR_FORMAT, "journal names table %d, which does not exist",
+                          (int)row.table);
+            break;
+        }
+        *ret_tables |= 1u << row.table;
+        entries->count = (size_t)(rest.bytes - entries->bytes);
+    }
+    if (!*ret_tables)
+        entries->count = 0;
+    return status;
+}
+
+// A row names rows of tables with lower ids only: in order of the ids what is
+// named comes before who names it.
+int journal_write_frames(struct slice entries, struct table_writer *writer)
+{
+    uint32_t tables;
+    const int found = find_tables(&entries, &tables);
+    int status = 0;
+
+    for (int table = 0; status == 0 && table < TABLE_COUNT; table++)
+        if (tables >> table & 1)
+            status = write_table(entries, (enum table_id)table, writer);
+    return status ? status : found;
 }

@@ -34,8 +34,8 @@ void journal_row_write(const struct journal_row *row, uint8_t *out);
 // at the end, GAIT_ERR_FORMAT on nonsense.
 GAIT_CHECK int journal_row_next(struct slice *entries, struct journal_row *ret_row);
 
-// Appends frames with all rows of `entries` to the writer: one frame for each
-// run of rows of the same table.
+// Appends frames with all rows of `entries` to the writer, table by table; the
+// rows of each stay in their order.
 GAIT_CHECK int journal_write_frames(struct slice entries, struct table_writer *writer);
 
 // The same for one row that never saw a journal.

@@ -6,27 +6,47 @@
 #include "base/bytes.h"
 #include "base/fail.h"
 
-// Bytes of a value besides its low one, by its two control bits.
-#define REST(code) ((code) == 3 ? 7u : (code))
+// Bytes of a value besides its low one, by its two control bits; `last` where
+// all are set.
+#define REST(code, last) ((code) == 3 ? (last) : (code))
 #define CODE(control, i) ((control) >> 2 * (i) & 3)
-#define AT1(c) REST(CODE(c, 0))
-#define AT2(c) (AT1(c) + REST(CODE(c, 1)))
-#define AT3(c) (AT2(c) + REST(CODE(c, 2)))
-#define TOTAL(c) (AT3(c) + REST(CODE(c, 3)))
+#define AT1(c, last) REST(CODE(c, 0), last)
+#define AT2(c, last) (AT1(c, last) + REST(CODE(c, 1), last))
+#define AT3(c, last) (AT2(c, last) + REST(CODE(c, 2), last))
+#define TOTAL(c, last) (AT3(c, last) + REST(CODE(c, 3), last))
+
+#define LAYOUT(c, l) {AT1(c, l), AT2(c, l), AT3(c, l), TOTAL(c, l)}
+#define LAYOUTS4(c, l) LAYOUT(c, l), LAYOUT((c) + 1, l), LAYOUT((c) + 2, l), LAYOUT((c) + 3, l)
+#define LAYOUTS16(c, l)                                                                            \
+    LAYOUTS4(c, l), LAYOUTS4((c) + 4, l), LAYOUTS4((c) + 8, l), LAYOUTS4((c) + 12, l)
+#define LAYOUTS64(c, l)                                                                            \
+    LAYOUTS16(c, l), LAYOUTS16((c) + 16, l), LAYOUTS16((c) + 32, l), LAYOUTS16((c) + 48, l)
+#define LAYOUTS256(l) LAYOUTS64(0u, l), LAYOUTS64(64u, l), LAYOUTS64(128u, l), LAYOUTS64(192u, l)
 
 // By control byte: where the rests of values 1 to 3 of the group begin, and the
 // length of all four. One load keeps the chain from group to group at a single
 // addition.
-#define LAYOUT(c) {AT1(c), AT2(c), AT3(c), TOTAL(c)}
-#define LAYOUTS4(c) LAYOUT(c), LAYOUT((c) + 1), LAYOUT((c) + 2), LAYOUT((c) + 3)
-#define LAYOUTS16(c) LAYOUTS4(c), LAYOUTS4((c) + 4), LAYOUTS4((c) + 8), LAYOUTS4((c) + 12)
-#define LAYOUTS64(c) LAYOUTS16(c), LAYOUTS16((c) + 16), LAYOUTS16((c) + 32), LAYOUTS16((c) + 48)
+struct quad_layouts {
+    struct {
+        uint8_t at1, at2, at3, total;
+    } of[256];
+    uint64_t masks[4]; // of a rest, by control bits
+    uint8_t lengths[4];
+};
 
-static const struct {
-    uint8_t at1, at2, at3, total;
-} layouts[256] = {LAYOUTS64(0u), LAYOUTS64(64u), LAYOUTS64(128u), LAYOUTS64(192u)};
+#define WIDTH(last)                                                                                \
+    {                                                                                              \
+        {LAYOUTS256(last)}, {0, 0xff, 0xffff, UINT64_MAX >> (64 - 8 * (last))},                    \
+        {                                                                                          \
+            0, 1, 2, (last)                                                                        \
+        }                                                                                          \
+    }
 
-static const uint64_t rest_masks[4] = {0, 0xff, 0xffff, 0xffffffffffffff};
+static const struct quad_layouts widths[QUAD_WIDTH_COUNT] = {
+    [QUAD_8] = WIDTH(7u),
+    [QUAD_5] = WIDTH(4u),
+    [QUAD_4] = WIDTH(3u),
+};
 
 // By the number of the highest byte that is not zero.
 static const uint8_t codes[8] = {0, 1, 2, 3, 3, 3, 3, 3};
@@ -39,8 +59,9 @@ static unsigned code_of(uint64_t value)
     return codes[(63 ^ __builtin_clzll(value | 1)) >> 3];
 }
 
-void quad_sink_init(struct quad_sink *sink, size_t rows, uint8_t *out)
+void quad_sink_init(struct quad_sink *sink, enum quad_width width, size_t rows, uint8_t *out)
 {
+    sink->layouts = &widths[width];
     sink->control = out;
     sink->low = out + (rows + 3) / 4;
     sink->rest = sink->low + rows;
@@ -55,13 +76,14 @@ static void put_few(struct quad_sink *sink, const uint64_t *values, size_t rows)
         control |= code << 2 * row;
         *sink->low++ = (uint8_t)values[row];
         bytes_put64(sink->rest, values[row] >> 8);
-        sink->rest += REST(code);
+        sink->rest += sink->layouts->lengths[code];
     }
     *sink->control++ = (uint8_t)control;
 }
 
 void quad_put(struct quad_sink *sink, const uint64_t *values, size_t rows)
 {
+    const struct quad_layouts *layouts = sink->layouts;
     uint8_t *control = sink->control, *low = sink->low, *rest = sink->rest;
     size_t row = 0;
 
@@ -76,38 +98,40 @@ void quad_put(struct quad_sink *sink, const uint64_t *values, size_t rows)
         low[3] = (uint8_t)v3;
         low += 4;
         bytes_put64(rest, v0 >> 8);
-        bytes_put64(rest + layouts[code].at1, v1 >> 8);
-        bytes_put64(rest + layouts[code].at2, v2 >> 8);
-        bytes_put64(rest + layouts[code].at3, v3 >> 8);
-        rest += layouts[code].total;
+        bytes_put64(rest + layouts->of[code].at1, v1 >> 8);
+        bytes_put64(rest + layouts->of[code].at2, v2 >> 8);
+        bytes_put64(rest + layouts->of[code].at3, v3 >> 8);
+        rest += layouts->of[code].total;
     }
-    *sink = (struct quad_sink){control, low, rest};
+    *sink = (struct quad_sink){layouts, control, low, rest};
     if (row < rows)
         put_few(sink, values + row, rows - row);
 }
 
-size_t quad_encode(const uint64_t *values, size_t rows, uint8_t *out)
+size_t quad_encode(enum quad_width width, const uint64_t *values, size_t rows, uint8_t *out)
 {
     struct quad_sink sink;
 
-    quad_sink_init(&sink, rows, out);
+    quad_sink_init(&sink, width, rows, out);
     quad_put(&sink, values, rows);
     return (size_t)(sink.rest - out);
 }
 
-int quad_source_init(struct quad_source *source, const uint8_t *packed, size_t bytes, size_t rows)
+int quad_source_init(struct quad_source *source, enum quad_width width, struct slice packed,
+                     size_t rows)
 {
     const size_t groups = rows / 4 + (rows % 4 != 0);
 
-    if (rows > bytes || groups > bytes - rows)
-        return fail(GAIT_ERR_FORMAT, "%zu packed values do not fit %zu bytes", rows, bytes);
-    if (rows % 4 && packed[groups - 1] >> 2 * (rows % 4))
+    if (rows > packed.count || groups > packed.count - rows)
+        return fail(GAIT_ERR_FORMAT, "%zu packed values do not fit %zu bytes", rows, packed.count);
+    if (rows % 4 && packed.bytes[groups - 1] >> 2 * (rows % 4))
         return fail(GAIT_ERR_FORMAT, "control bits stand behind the last of %zu packed values",
                     rows);
-    source->control = packed;
-    source->low = packed + groups;
+    source->layouts = &widths[width];
+    source->control = packed.bytes;
+    source->low = packed.bytes + groups;
     source->rest = source->low + rows;
-    source->end = packed + bytes;
+    source->end = packed.bytes + packed.count;
     return 0;
 }
 
@@ -131,7 +155,7 @@ static bool take_carefully(struct quad_source *source, uint64_t *ret_values, siz
 {
     for (size_t row = 0; row < rows; row++) {
         const unsigned code = CODE(source->control[row / 4], row % 4);
-        const size_t length = REST(code);
+        const size_t length = source->layouts->lengths[code];
         uint64_t rest = 0;
 
         if (length > (size_t)(source->end - source->rest))
@@ -146,21 +170,23 @@ static bool take_carefully(struct quad_source *source, uint64_t *ret_values, siz
 
 bool quad_take(struct quad_source *source, uint64_t *ret_values, size_t rows)
 {
+    const struct quad_layouts *layouts = source->layouts;
+    const uint64_t *masks = layouts->masks;
     const uint8_t *control = source->control, *low = source->low, *rest = source->rest;
     size_t row = 0;
 
     for (; row + 4 <= rows && source->end - rest >= GROUP_REACH; row += 4) {
         const unsigned code = *control++;
-        const uint64_t r0 = bytes_get64(rest) & rest_masks[CODE(code, 0)];
-        const uint64_t r1 = bytes_get64(rest + layouts[code].at1) & rest_masks[CODE(code, 1)];
-        const uint64_t r2 = bytes_get64(rest + layouts[code].at2) & rest_masks[CODE(code, 2)];
-        const uint64_t r3 = bytes_get64(rest + layouts[code].at3) & rest_masks[CODE(code, 3)];
+        const uint64_t r0 = bytes_get64(rest) & masks[CODE(code, 0)];
+        const uint64_t r1 = bytes_get64(rest + layouts->of[code].at1) & masks[CODE(code, 1)];
+        const uint64_t r2 = bytes_get64(rest + layouts->of[code].at2) & masks[CODE(code, 2)];
+        const uint64_t r3 = bytes_get64(rest + layouts->of[code].at3) & masks[CODE(code, 3)];
         ret_values[row] = low[0] | r0 << 8;
         ret_values[row + 1] = low[1] | r1 << 8;
         ret_values[row + 2] = low[2] | r2 << 8;
         ret_values[row + 3] = low[3] | r3 << 8;
         low += 4;
-        rest += layouts[code].total;
+        rest += layouts->of[code].total;
     }
     source->control = control;
     source->low = low;
@@ -170,18 +196,18 @@ bool quad_take(struct quad_source *source, uint64_t *ret_values, size_t rows)
     return take_carefully(source, ret_values + row, rows - row);
 }
 
-int quad_decode(const uint8_t *packed, size_t bytes, size_t rows, uint64_t *ret_values,
+int quad_decode(enum quad_width width, struct slice packed, size_t rows, uint64_t *ret_values,
                 size_t *ret_used)
 {
     struct quad_source source;
-    int status = quad_source_init(&source, packed, bytes, rows);
+    int status = quad_source_init(&source, width, packed, rows);
 
     if (status)
         return status;
     if (!quad_take(&source, ret_values, rows))
         return fail(GAIT_ERR_FORMAT, "packed values end after %zu bytes, before the last of %zu",
-                    bytes, rows);
+                    packed.count, rows);
     if (ret_used)
-        *ret_used = (size_t)(source.rest - packed);
+        *ret_used = (size_t)(source.rest - packed.bytes);
     return 0;
 }

@@ -12,34 +12,47 @@
 
 #include <gait/error.h>
 
+#include "base/slice.h"
+
 // Most bytes `rows` values can take, 8 bytes of slack for the encoder included.
 static inline size_t quad_bound(size_t rows)
 {
     return (rows + 3) / 4 + rows * 8 + 8;
 }
 
+// How long the longest of the four lengths is; the others are 1, 2 and 3 bytes.
+enum quad_width { QUAD_8, QUAD_5, QUAD_4, QUAD_WIDTH_COUNT };
+
+// The narrowest that holds values up to `most`.
+static inline enum quad_width quad_width_for(uint64_t most)
+{
+    return most >> 40 ? QUAD_8 : most >> 32 ? QUAD_5 : QUAD_4;
+}
+
 // Packs values into `out` (quad_bound() bytes) and returns the length.
-size_t quad_encode(const uint64_t *values, size_t rows, uint8_t *out);
+size_t quad_encode(enum quad_width width, const uint64_t *values, size_t rows, uint8_t *out);
 
 // Unpacks exactly `rows` values. Fails unless the packed form is well formed;
-// `ret_used` (may be NULL) gets its length, which may be less than `bytes`.
-GAIT_CHECK int quad_decode(const uint8_t *packed, size_t bytes, size_t rows, uint64_t *ret_values,
-                           size_t *ret_used);
+// `ret_used` (may be NULL) gets its length, which may be less than `packed`.
+GAIT_CHECK int quad_decode(enum quad_width width, struct slice packed, size_t rows,
+                           uint64_t *ret_values, size_t *ret_used);
 
 // The same in steps, for callers that transform values while they are in the
 // first cache. Every step but the last takes a multiple of four rows.
 struct quad_sink {
+    const struct quad_layouts *layouts;
     uint8_t *control, *low, *rest; // where the next group goes
 };
 struct quad_source {
+    const struct quad_layouts *layouts;
     const uint8_t *control, *low, *rest, *end; // of the next group
 };
 
-void quad_sink_init(struct quad_sink *sink, size_t rows, uint8_t *out);
+void quad_sink_init(struct quad_sink *sink, enum quad_width width, size_t rows, uint8_t *out);
 void quad_put(struct quad_sink *sink, const uint64_t *values, size_t rows);
 
-GAIT_CHECK int quad_source_init(struct quad_source *source, const uint8_t *packed, size_t bytes,
-                                size_t rows);
+GAIT_CHECK int quad_source_init(struct quad_source *source, enum quad_width width,
+                                struct slice packed, size_t rows);
 // False when the bytes end before the values do.
 GAIT_CHECK bool quad_take(struct quad_source *source, uint64_t *ret_values, size_t rows);
 

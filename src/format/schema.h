@@ -31,15 +31,35 @@ static inline bool schema_holds_bytes(enum column_type type)
 }
 
 // How a column is stored (FORMAT.md section 2).
-enum column_transform { TRANSFORM_NONE, TRANSFORM_ZIGZAG, TRANSFORM_DELTA, TRANSFORM_RISE };
+enum column_transform {
+    TRANSFORM_NONE,
+    TRANSFORM_ZIGZAG,
+    TRANSFORM_DELTA,
+    TRANSFORM_RISE,
+    TRANSFORM_CLIMB,
+    TRANSFORM_NESTED,
+    TRANSFORM_NESTED_RISE,
+};
 enum column_packing {
     PACKING_QUAD,
     PACKING_FIXED64,
     PACKING_BYTES,
     PACKING_CONSTANT,
     PACKING_NIBBLE,
+    PACKING_QUAD5,
+    PACKING_QUAD4,
 };
 enum column_compression { COMPRESSION_NONE, COMPRESSION_ZSTD };
+
+// Columns that the nested transform takes together (nest.h).
+#define NESTED_STARTS 0
+#define NESTED_DURATIONS 1
+#define NESTED_DEPTHS 3 // a table without that column: depth 0
+
+static inline bool transform_is_nested(unsigned transform)
+{
+    return transform == TRANSFORM_NESTED || transform == TRANSFORM_NESTED_RISE;
+}
 
 // X(identifier, id, "name"); the columns of each are X-lists in schema.c.
 #define SCHEMA_TABLES(X)                                                                           \

@@ -3,10 +3,13 @@
 // one bad column still serves the others.
 #include "format/table_reader.h"
 
+#include <stdatomic.h>
+
 #include <zstd.h>
 
 #include "base/bytes.h"
 #include "base/fail.h"
+#include "format/nest.h"
 #include "format/quad.h"
 
 #define ENTRY_BYTES 16
@@ -17,6 +20,8 @@ int table_reader_init(struct table_reader *reader)
 {
     *reader = (struct table_reader){0};
     buffer_init(&reader->raw, FRAME_MAX_RAW);
+    buffer_init(&reader->twin, FRAME_MAX_ROWS * sizeof(uint64_t));
+    buffer_init(&reader->depths, FRAME_MAX_ROWS * sizeof(uint64_t));
     reader->zstd = ZSTD_createDCtx();
     if (!reader->zstd)
         return fail(GAIT_ERR_MEMORY, "no memory for a decompressor");
@@ -29,7 +34,24 @@ void table_reader_finish(struct table_reader *reader)
         return;
     ZSTD_freeDCtx(reader->zstd);
     buffer_finish(&reader->raw);
+    buffer_finish(&reader->twin);
+    buffer_finish(&reader->depths);
     *reader = (struct table_reader){0};
+}
+
+// The width of a quad packing, or QUAD_WIDTH_COUNT: it is another one.
+static enum quad_width width_of(uint8_t packing)
+{
+    switch (packing) {
+    case PACKING_QUAD:
+        return QUAD_8;
+    case PACKING_QUAD5:
+        return QUAD_5;
+    case PACKING_QUAD4:
+        return QUAD_4;
+    default:
+        return QUAD_WIDTH_COUNT;
+    }
 }
 
 // Whether `raw_bytes` can hold `rows` values at all: asked before memory is
@@ -41,6 +63,10 @@ static bool is_plausible(const struct table_column *column, size_t rows)
     switch (column->packing) {
     case PACKING_QUAD:
         return raw >= controls + rows && raw <= controls + rows * 8;
+    case PACKING_QUAD5:
+        return raw >= controls + rows && raw <= controls + rows * 5;
+    case PACKING_QUAD4:
+        return raw >= controls + rows && raw <= controls + rows * 4;
     case PACKING_FIXED64:
         return raw == rows * 8;
     case PACKING_CONSTANT:
@@ -56,7 +82,7 @@ static bool is_plausible(const struct table_column *column, size_t rows)
 // that this version does not know may say what it does not understand.
 static const char *check_column(const struct table_column *column, size_t rows, bool bytes)
 {
-    if (column->transform > TRANSFORM_RISE || column->packing > PACKING_NIBBLE ||
+    if (column->transform > TRANSFORM_NESTED_RISE || column->packing > PACKING_QUAD4 ||
         column->compression > COMPRESSION_ZSTD)
         return "its encoding is unknown";
     if ((column->packing == PACKING_BYTES) != bytes)
@@ -103,6 +129,30 @@ static int read_entry(struct table_view *view, const uint8_t *entry, const uint8
     return 0;
 }
 
+static bool is_nested(const struct table_view *view, uint32_t column)
+{
+    return view->columns[column].present && transform_is_nested(view->columns[column].transform);
+}
+
+static bool may_nest(const struct table_view *view, uint32_t column)
+{
+    const uint16_t table = view->header.table;
+
+    return (table == TABLE_SPAN || table == TABLE_STEP) &&
+           (column == NESTED_STARTS || column == NESTED_DURATIONS);
+}
+
+// Starts and durations of spans are nested together or not at all, others never.
+static bool nests_well(const struct table_view *view)
+{
+    const struct table_schema *schema = schema_table(view->header.table);
+
+    for (uint32_t i = 0; schema && i < schema->column_count; i++)
+        if (is_nested(view, i) && !may_nest(view, i))
+            return false;
+    return is_nested(view, NESTED_STARTS) == is_nested(view, NESTED_DURATIONS) || !schema;
+}
+
 static int read_directory(struct table_view *view, const uint8_t *payload)
 {
     const size_t bytes = view->header.stored_bytes;
@@ -120,6 +170,8 @@ static int read_directory(struct table_view *view, const uint8_t *payload)
             return status;
         used += bytes_get32(entry + 12);
     }
+    if (!nests_well(view))
+        return fail(GAIT_ERR_FORMAT, "a nested column is alone or where none belongs");
     if (bytes - used >= 8)
         return fail(GAIT_ERR_FORMAT, "%zu bytes follow the last column", bytes - used);
     for (; used < bytes; used++)
@@ -131,7 +183,9 @@ static int read_directory(struct table_view *view, const uint8_t *payload)
 int table_view_init(struct table_view *view, const struct frame_header *header,
                     const uint8_t *payload)
 {
-    *view = (struct table_view){.header = *header};
+    static atomic_uint_least64_t views;
+
+    *view = (struct table_view){.header = *header, .serial = ++views};
     if (header->rows > FRAME_MAX_ROWS || header->stored_bytes > FRAME_MAX_PAYLOAD ||
         header->stored_bytes < 8)
         return fail(GAIT_ERR_FORMAT, "%u rows in %u bytes are impossible", header->rows,
@@ -202,28 +256,42 @@ static uint64_t unzigzag(uint64_t stored)
     return stored >> 1 ^ -(stored & 1);
 }
 
-// Undoes the transform in place; returns the last value, the start of the next
-// block.
+// A column as it is decoded.
+struct numbers {
+    const struct table_column *column;
+    size_t rows;
+    uint64_t first; // of the frame
+};
+
+// Undoes the transform in place, as far as it is a matter of this column alone;
+// returns the last value, the start of the next block.
 static uint64_t undo_transform(uint8_t transform, uint64_t *values, size_t rows, uint64_t before)
 {
-    if (transform == TRANSFORM_ZIGZAG)
+    if (transform == TRANSFORM_ZIGZAG || transform == TRANSFORM_NESTED)
         for (size_t row = 0; row < rows; row++)
             values[row] = unzigzag(values[row]);
     if (transform == TRANSFORM_DELTA)
         for (size_t row = 0; row < rows; row++)
             values[row] = before += unzigzag(values[row]);
-    if (transform == TRANSFORM_RISE)
+    if (transform == TRANSFORM_RISE || transform == TRANSFORM_CLIMB)
         for (size_t row = 0; row < rows; row++)
             values[row] = before += values[row];
     return before;
 }
 
-static int read_quad(const struct table_column *column, const uint8_t *blob, size_t rows,
-                     uint64_t *ret_values)
+static uint64_t base_of(const struct numbers *numbers)
 {
+    return numbers->column->transform == TRANSFORM_CLIMB ? numbers->first : 0;
+}
+
+static int read_quad(const struct numbers *numbers, const uint8_t *blob, uint64_t *ret_values)
+{
+    const struct table_column *column = numbers->column;
+    const size_t rows = numbers->rows;
     struct quad_source source;
-    uint64_t before = 0;
-    int status = quad_source_init(&source, blob, column->raw_bytes, rows);
+    uint64_t before = base_of(numbers);
+    int status = quad_source_init(&source, width_of(column->packing),
+                                  (struct slice){blob, column->raw_bytes}, rows);
 
     if (status)
         return status;
@@ -262,9 +330,11 @@ static int read_nibbles(const uint8_t *blob, size_t rows, uint64_t *ret_values)
     return 0;
 }
 
-static int read_numbers(struct table_reader *reader, const struct table_column *column, size_t rows,
+static int read_numbers(struct table_reader *reader, const struct numbers *numbers,
                         uint64_t *ret_values)
 {
+    const struct table_column *column = numbers->column;
+    const size_t rows = numbers->rows;
     const uint8_t *blob = NULL;
     int status = 0;
 
@@ -272,8 +342,8 @@ static int read_numbers(struct table_reader *reader, const struct table_column *
         status = open_blob(reader, column, &blob);
     if (status)
         return status;
-    if (column->packing == PACKING_QUAD)
-        return read_quad(column, blob, rows, ret_values);
+    if (width_of(column->packing) != QUAD_WIDTH_COUNT)
+        return read_quad(numbers, blob, ret_values);
     if (column->packing == PACKING_FIXED64)
         status = read_fixed(reader, column, rows, ret_values);
     else if (column->packing == PACKING_NIBBLE)
@@ -281,27 +351,87 @@ static int read_numbers(struct table_reader *reader, const struct table_column *
     else
         for (size_t row = 0; row < rows; row++)
             ret_values[row] = bytes_get64(blob);
-    undo_transform(column->transform, ret_values, rows, 0);
+    undo_transform(column->transform, ret_values, rows, base_of(numbers));
     return status;
+}
+
+// One column by itself: of nested ones the gaps or tails.
+static int read_column(struct table_reader *reader, const struct table_view *view, uint16_t column,
+                       uint64_t *ret_values)
+{
+    const struct numbers numbers = {&view->columns[column], view->header.rows, view->header.first};
+
+    if (!numbers.column->present) {
+        if (numbers.rows) // an array of no rows may be NULL
+            memset(ret_values, 0, numbers.rows * sizeof(*ret_values));
+        return 0;
+    }
+    const char *wrong = check_column(numbers.column, numbers.rows, false);
+    if (wrong)
+        return fail(GAIT_ERR_FORMAT, "column %u: %s", column, wrong);
+    int status = read_numbers(reader, &numbers, ret_values);
+    return status ? fail_because(status, "column %u", column) : 0;
+}
+
+static uint64_t *reserve_rows(struct buffer *buffer, size_t rows)
+{
+    buffer->used = 0;
+    return (uint64_t *)(void *)buffer_reserve(buffer, rows * sizeof(uint64_t));
+}
+
+// Depths where there are any, else NULL.
+static int read_depths(struct table_reader *reader, const struct table_view *view,
+                       const uint64_t **ret_depths)
+{
+    *ret_depths = NULL;
+    if (view->header.table != TABLE_SPAN || !view->columns[NESTED_DEPTHS].present)
+        return 0;
+    uint64_t *depths = reserve_rows(&reader->depths, view->header.rows);
+    if (!depths)
+        return fail(GAIT_ERR_MEMORY, "no memory for %u depths", view->header.rows);
+    *ret_depths = depths;
+    return read_column(reader, view, NESTED_DEPTHS, depths);
+}
+
+static int read_nested(struct table_reader *reader, const struct table_view *view, uint16_t column,
+                       uint64_t *ret_values)
+{
+    const size_t rows = view->header.rows;
+    const uint64_t *depths;
+
+    if (reader->twin_serial == view->serial && reader->twin_column == column) {
+        memcpy(ret_values, reader->twin.bytes, rows * sizeof(*ret_values));
+        return 0;
+    }
+    reader->twin_serial = 0;
+    uint64_t *twin = reserve_rows(&reader->twin, rows);
+    if (!twin)
+        return fail(GAIT_ERR_MEMORY, "no memory for %zu rows", rows);
+    uint64_t *starts = column == NESTED_STARTS ? ret_values : twin;
+    uint64_t *durations = column == NESTED_STARTS ? twin : ret_values;
+    int status = read_column(reader, view, NESTED_STARTS, starts);
+    if (!status)
+        status = read_column(reader, view, NESTED_DURATIONS, durations);
+    if (!status)
+        status = read_depths(reader, view, &depths);
+    if (status)
+        return status;
+    nest_decode(depths, rows, view->header.first, starts, durations);
+    reader->twin_serial = view->serial;
+    reader->twin_column = column == NESTED_STARTS ? NESTED_DURATIONS : NESTED_STARTS;
+    return 0;
 }
 
 int table_read(struct table_reader *reader, const struct table_view *view, uint16_t column,
                uint64_t *ret_values)
 {
-    const size_t rows = view->header.rows;
-
     if (column >= SCHEMA_MAX_COLUMNS)
         return fail(GAIT_ERR_ARGUMENT, "there is no column %u", column);
-    if (!view->columns[column].present) {
-        if (rows) // an array of no rows may be NULL
-            memset(ret_values, 0, rows * sizeof(*ret_values));
-        return 0;
-    }
-    const char *wrong = check_column(&view->columns[column], rows, false);
-    if (wrong)
-        return fail(GAIT_ERR_FORMAT, "column %u: %s", column, wrong);
-    int status = read_numbers(reader, &view->columns[column], rows, ret_values);
-    return status ? fail_because(status, "column %u", column) : 0;
+    if (is_nested(view, column) && !may_nest(view, column))
+        return fail(GAIT_ERR_FORMAT, "column %u: it is nested where nothing nests", column);
+    if (view->header.rows && is_nested(view, column))
+        return read_nested(reader, view, column, ret_values);
+    return read_column(reader, view, column, ret_values);
 }
 
 // Cuts `bytes` into rows by their packed lengths, to the last byte.
@@ -348,7 +478,7 @@ static int read_bytes(struct table_reader *reader, const struct table_column *co
     const size_t packed = bytes_get32(blob);
     if (packed > column->raw_bytes - 4)
         return fail(GAIT_ERR_FORMAT, "the lengths of the rows end past the column");
-    status = quad_source_init(&lengths, blob + 4, packed, rows);
+    status = quad_source_init(&lengths, QUAD_8, (struct slice){blob + 4, packed}, rows);
     if (status)
         return status;
     const struct slice bytes = {blob + 4 + packed, column->raw_bytes - 4 - packed};

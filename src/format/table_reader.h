@@ -18,6 +18,7 @@ struct table_column {
 
 // A frame ready to be asked; borrows the payload.
 struct table_view {
+    uint64_t serial; // no other view of the process has it
     struct frame_header header;
     struct table_column columns[SCHEMA_MAX_COLUMNS];
 };
@@ -26,6 +27,11 @@ struct table_view {
 struct table_reader {
     struct buffer raw; // a decompressed blob
     void *zstd;
+    // Starts and durations that are stored as a nest are decoded together: the
+    // one not asked for waits here, it is most often asked for next.
+    struct buffer twin, depths;
+    uint64_t twin_serial; // of its view, 0: none
+    uint16_t twin_column;
 };
 
 GAIT_CHECK int table_reader_init(struct table_reader *reader);

@@ -12,6 +12,7 @@
 #include "base/bytes.h"
 #include "base/fail.h"
 #include "format/column_pack.h"
+#include "format/nest.h"
 
 // All four: docs/decisions/0001-columns.md.
 #define LEVEL 1
@@ -56,6 +57,12 @@ static int make_compressor(struct table_writer *writer)
     return 0;
 }
 
+// Gaps, tails and the place for scratch behind them.
+static size_t nest_bytes(size_t rows)
+{
+    return (2 * rows + 1) * sizeof(uint64_t);
+}
+
 static int take_memory(struct table_writer *writer, size_t max_rows, size_t max_bytes)
 {
     size_t payload =
@@ -64,7 +71,8 @@ static int take_memory(struct table_writer *writer, size_t max_rows, size_t max_
     if (payload > FRAME_MAX_PAYLOAD)
         payload = FRAME_MAX_PAYLOAD;
     if (!buffer_reserve(&writer->payload, payload) ||
-        !buffer_reserve(&writer->scratch, column_bound_bytes(max_rows, max_bytes)))
+        !buffer_reserve(&writer->scratch, column_bound_bytes(max_rows, max_bytes)) ||
+        !buffer_reserve(&writer->nest, nest_bytes(max_rows)))
         return fail(GAIT_ERR_MEMORY, "no memory to build frames of %zu rows", max_rows);
     return make_compressor(writer);
 }
@@ -75,6 +83,7 @@ int table_writer_init(struct table_writer *writer, struct buffer *out, size_t ma
     *writer = (struct table_writer){.out = out, .level = LEVEL};
     buffer_init(&writer->payload, compress_bound(FRAME_MAX_RAW));
     buffer_init(&writer->scratch, FRAME_MAX_RAW);
+    buffer_init(&writer->nest, nest_bytes(FRAME_MAX_ROWS));
     if (max_rows > FRAME_MAX_ROWS || max_bytes > FRAME_MAX_RAW / 2)
         return fail(GAIT_ERR_ARGUMENT, "a frame of %zu rows and %zu bytes is too large", max_rows,
                     max_bytes);
@@ -92,6 +101,7 @@ void table_writer_finish(struct table_writer *writer)
     free(writer->workspace);
     buffer_finish(&writer->payload);
     buffer_finish(&writer->scratch);
+    buffer_finish(&writer->nest);
     *writer = (struct table_writer){0};
 }
 
@@ -102,10 +112,18 @@ void table_begin(struct table_writer *writer, enum table_id table, uint32_t trac
     writer->rows = rows;
     writer->columns = 0;
     writer->put = 0;
+    writer->has_first = false;
+    writer->first = 0;
     writer->status = 0;
     writer->payload.used = 0;
     if (rows > FRAME_MAX_ROWS)
         writer->status = fail(GAIT_ERR_ARGUMENT, "a frame of %u rows is too large", rows);
+}
+
+void table_count_from(struct table_writer *writer, uint64_t first)
+{
+    writer->has_first = true;
+    writer->first = first;
 }
 
 // True when the column may be put now; else the frame has failed.
@@ -127,14 +145,18 @@ static bool accepts(struct table_writer *writer, uint16_t column, bool bytes)
     return !writer->status;
 }
 
-static int level_of(const struct table_writer *writer, uint16_t column)
+static bool holds(const struct table_writer *writer, uint16_t column, enum column_type type)
 {
     const struct table_schema *schema = schema_table(writer->table);
 
-    if (writer->level <= 0 || !schema || column >= schema->column_count)
-        return writer->level;
-    const enum column_type type = schema->columns[column].type;
-    return type == COLUMN_TIME || type == COLUMN_TICKS ? LEVEL_OF_TIMES : writer->level;
+    return schema && column < schema->column_count && schema->columns[column].type == type;
+}
+
+static int level_of(const struct table_writer *writer, uint16_t column)
+{
+    const bool is_time = holds(writer, column, COLUMN_TIME) || holds(writer, column, COLUMN_TICKS);
+
+    return writer->level > 0 && is_time ? LEVEL_OF_TIMES : writer->level;
 }
 
 // Length of the compressed sections in `room`, or 0: compression failed.
@@ -225,6 +247,8 @@ static uint8_t *scratch_for(struct table_writer *writer, size_t bytes)
 void table_put(struct table_writer *writer, uint16_t column, enum column_transform transform,
                const uint64_t *values)
 {
+    const bool counts = writer->has_first && holds(writer, column, COLUMN_TIME);
+    const struct column_numbers numbers = {values, writer->rows, counts ? &writer->first : NULL};
     struct column_blob blob;
     uint8_t *room = NULL;
 
@@ -232,8 +256,30 @@ void table_put(struct table_writer *writer, uint16_t column, enum column_transfo
         room = scratch_for(writer, column_bound(writer->rows));
     if (!room)
         return;
-    column_pack(transform, values, writer->rows, room, &blob);
+    column_pack(transform, &numbers, room, &blob);
     add_blob(writer, column, &blob);
+}
+
+void table_put_nested(struct table_writer *writer, const uint64_t *starts,
+                      const uint64_t *durations, const uint64_t *depths)
+{
+    const struct nest_rows nest = {starts, durations, depths, writer->rows, writer->first};
+    uint8_t *room = NULL;
+
+    writer->has_first = true; // if only 0
+    if (!writer->status)
+        room = buffer_reserve(&writer->nest, nest_bytes(writer->rows));
+    if (!room) {
+        if (!writer->status)
+            writer->status = fail(GAIT_ERR_MEMORY, "no room for %u spans", writer->rows);
+        return;
+    }
+    uint64_t *gaps = (uint64_t *)(void *)room, *tails = gaps + writer->rows;
+    nest_encode(&nest, gaps, tails);
+    table_put(writer, NESTED_STARTS, TRANSFORM_NESTED, gaps);
+    table_put(writer, NESTED_DURATIONS, TRANSFORM_NESTED, tails);
+    if (depths)
+        table_put(writer, NESTED_DEPTHS, TRANSFORM_NONE, depths);
 }
 
 void table_put_constant(struct table_writer *writer, uint16_t column, uint64_t value)
@@ -305,6 +351,9 @@ int table_end(struct table_writer *writer, const struct table_about *about,
         return fail(GAIT_ERR_ARGUMENT, "a frame of %u rows cannot be about %u events, %llu to %llu",
                     writer->rows, about->events, (unsigned long long)about->first,
                     (unsigned long long)about->last);
+    if (writer->has_first && about->first != writer->first)
+        return fail(GAIT_ERR_ARGUMENT, "a frame cannot count from %llu and begin at %llu",
+                    (unsigned long long)writer->first, (unsigned long long)about->first);
     uint8_t *frame = buffer_reserve(writer->out, FRAME_HEADER_BYTES + stored);
     if (!frame)
         return fail(GAIT_ERR_MEMORY, "no room for a frame of %zu bytes", stored);

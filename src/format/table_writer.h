@@ -20,6 +20,7 @@ struct table_writer {
     struct buffer *out;     // frames go here
     struct buffer payload;  // blobs of the frame in the making
     struct buffer scratch;  // one column before compression
+    struct buffer nest;     // gaps and tails
     void *zstd, *workspace; // compression context, made once, and its memory
     int level;              // of zstd for all but times; 0: store, do not compress
     uint64_t sequence;      // of the next frame
@@ -27,7 +28,9 @@ struct table_writer {
     uint32_t put;           // bit i: column i was put, stored or left out
     uint16_t table;
     uint32_t track;
-    int status; // first failure of this frame
+    bool has_first;
+    uint64_t first; // what times count from
+    int status;     // first failure of this frame
     uint8_t directory[FRAME_DIRECTORY_BYTES(SCHEMA_MAX_COLUMNS)];
     uint8_t rests[TABLE_COUNT][SCHEMA_MAX_COLUMNS]; // frames to store a column as it is
 };
@@ -46,8 +49,18 @@ GAIT_CHECK int table_writer_init(struct table_writer *writer, struct buffer *out
 void table_writer_finish(struct table_writer *writer); // takes NULL and a zeroed struct
 
 void table_begin(struct table_writer *writer, enum table_id table, uint32_t track, uint32_t rows);
+
+// Lets times count from `first`, which table_end() must then be told too.
+void table_count_from(struct table_writer *writer, uint64_t first);
+
 void table_put(struct table_writer *writer, uint16_t column, enum column_transform transform,
                const uint64_t *values);
+
+// Starts, durations and, unless NULL, depths of a table of spans: its columns
+// 0, 1 and 3, best in pre-order. Counts from what table_count_from() was told.
+void table_put_nested(struct table_writer *writer, const uint64_t *starts,
+                      const uint64_t *durations, const uint64_t *depths);
+
 void table_put_constant(struct table_writer *writer, uint16_t column, uint64_t value);
 void table_put_real(struct table_writer *writer, uint16_t column, const double *values);
 void table_put_bytes(struct table_writer *writer, uint16_t column, const struct slice *values);

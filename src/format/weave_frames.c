@@ -94,6 +94,23 @@ static int put_args(struct weave *weave, uint16_t column)
     return 0;
 }
 
+static void put_numbers(struct weave *weave, enum weave_table table)
+{
+    const struct weave_table_shape *shape = &weave_shapes[table];
+    uint64_t *const *columns = weave->tables[table].columns;
+    const uint32_t begin = weave->tables[table].begin;
+    uint16_t c = 0;
+    if (table == WEAVE_SPAN || table == WEAVE_STEP) {
+        const uint64_t *depths = table == WEAVE_SPAN ? columns[NESTED_DEPTHS] + begin : NULL;
+        table_put_nested(weave->writer, columns[0] + begin, columns[1] + begin, depths);
+        c = 2;
+    }
+    for (; c < shape->column_count; c++) {
+        if (table != WEAVE_SPAN || c != NESTED_DEPTHS)
+            table_put(weave->writer, c, shape->transforms[c], columns[c] + begin);
+    }
+}
+
 static uint64_t smallest(const uint64_t *values, uint32_t count)
 {
     uint64_t first = values[0];
@@ -116,9 +133,8 @@ static int write_rows(struct weave *weave, enum weave_table table, uint32_t trac
     struct table_about about = {smallest(rows->columns[0] + rows->begin, count), rows->last,
                                 (uint32_t)rows->events};
     table_begin(weave->writer, shape->table, track, count);
-    for (uint16_t c = 0; c < shape->column_count; c++) {
-        table_put(weave->writer, c, shape->transforms[c], rows->columns[c] + rows->begin);
-    }
+    table_count_from(weave->writer, about.first);
+    put_numbers(weave, table);
     if (shape->args_column && weave->has_args)
         status = put_args(weave, shape->args_column);
     int ended = table_end(weave->writer, &about, NULL);

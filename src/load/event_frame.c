@@ -12,6 +12,11 @@
 #define CELL_LIMIT ((size_t)(ROLE_NUMBERS + 2) * FRAME_MAX_ROWS)
 #define FRAME_BYTES_LIMIT (FRAME_MAX_PAYLOAD + 2 * FRAME_HEADER_BYTES)
 #define TEXT_LIMIT (FRAME_MAX_RAW + 64)
+#define BLOCK_ROWS 1024 // converted while they are in the first cache
+
+struct time_columns {
+    int64_t *starts, *durations;
+};
 
 int event_decoder_init(struct event_decoder *decoder)
 {
@@ -275,24 +280,38 @@ static int sort_rows(struct event_frame *frame, struct event_decoder *decoder)
     return 0;
 }
 
+static void convert_block(const struct clock_map *map, const uint64_t *starts,
+                          const uint64_t *durations, size_t rows, struct time_columns *ret)
+{
+    uint64_t ends[BLOCK_ROWS];
+
+    clock_map_column(map, starts, rows, ret->starts);
+    if (!durations)
+        return;
+    for (size_t i = 0; i < rows; i++) { // past the last tick there is no time
+        const uint64_t end = starts[i] + durations[i];
+        ends[i] = end | -(uint64_t)(end < starts[i]);
+    }
+    clock_map_column(map, ends, rows, (int64_t *)ends);
+    for (size_t i = 0; i < rows; i++) {
+        const uint64_t length = ends[i] - (uint64_t)ret->starts[i];
+        ret->durations[i] = length > INT64_MAX ? INT64_MAX : (int64_t)length;
+    }
+}
+
+// In blocks that stay in the first cache.
 static void convert_times(struct event_frame *frame, const struct clock_map *map)
 {
-    const uint64_t *start = frame->numbers[ROLE_START];
-    const uint64_t *duration = frame->numbers[ROLE_DURATION];
-    uint64_t *end = (uint64_t *)frame->duration_ns;
+    const uint64_t *starts = frame->numbers[ROLE_START];
+    const uint64_t *durations = frame->numbers[ROLE_DURATION];
+    const size_t rows = frame->rows;
 
-    if (!start)
-        return;
-    clock_map_column(map, start, frame->rows, frame->start_ns);
-    if (!duration)
-        return;
-    for (size_t i = 0; i < frame->rows; i++) // past the last tick there is no time
-        end[i] = duration[i] > UINT64_MAX - start[i] ? UINT64_MAX : start[i] + duration[i];
-    clock_map_column(map, end, frame->rows, frame->duration_ns);
-    for (size_t i = 0; i < frame->rows; i++) {
-        uint64_t length = (uint64_t)frame->duration_ns[i] - (uint64_t)frame->start_ns[i];
-
-        frame->duration_ns[i] = length > INT64_MAX ? INT64_MAX : (int64_t)length;
+    for (size_t row = 0; starts && row < rows; row += BLOCK_ROWS) {
+        struct time_columns to = {frame->start_ns + row, NULL};
+        if (durations)
+            to.durations = frame->duration_ns + row;
+        convert_block(map, starts + row, durations ? durations + row : NULL,
+                      rows - row < BLOCK_ROWS ? rows - row : BLOCK_ROWS, &to);
     }
 }
 

@@ -18,7 +18,7 @@
 #include "record/preamble.h"
 #include "record/recorder.h"
 
-#define FLUSH_NS UINT64_C(1000000000) // nothing waits longer than this in a ring
+#define FLUSH_NS UINT64_C(5000000000) // nothing waits longer than this in a ring
 #define ANCHOR_NS UINT64_C(100000000) // clocks need no closer anchors
 #define BATCH_BYTES (4u << 20)        // a batch is written when it has grown to this
 #define WORTH_A_VISIT 8u              // a ring this part full goes along with a fuller one
@@ -113,8 +113,8 @@ static int put_own_spans(struct drainer *drainer)
         count,
     };
     table_begin(drainer->tables, TABLE_SPAN, PREAMBLE_TRACK_DRAINER, count);
-    table_put(drainer->tables, 0, TRANSFORM_DELTA, drainer->own_start);
-    table_put(drainer->tables, 1, TRANSFORM_NONE, drainer->own_duration);
+    table_count_from(drainer->tables, about.first);
+    table_put_nested(drainer->tables, drainer->own_start, drainer->own_duration, NULL);
     table_put_constant(drainer->tables, 2, SITE_WRITE);
     drainer->own_count = 0;
     return table_end(drainer->tables, &about, NULL);

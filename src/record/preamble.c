@@ -16,20 +16,31 @@
 
 #define SITE_LINE_MAX 160
 
-static int put_meta(struct table_writer *tables, const char *key, const char *json)
+static int put_row(struct buffer *rows, const struct journal_row *row)
 {
-    const struct journal_row row = {TABLE_META, 0, 2, {0}, {slice_of(key), slice_of(json)}};
-    return journal_write_row(&row, tables);
+    const size_t bytes = journal_row_bytes(row);
+    uint8_t *room = buffer_reserve(rows, bytes);
+    if (!room)
+        return fail(GAIT_ERR_MEMORY, "no memory to write the dictionary");
+    journal_row_write(row, room);
+    rows->used += bytes;
+    return 0;
 }
 
-static int put_number(struct table_writer *tables, const char *key, int64_t value)
+static int put_meta(struct buffer *rows, const char *key, const char *json)
+{
+    const struct journal_row row = {TABLE_META, 0, 2, {0}, {slice_of(key), slice_of(json)}};
+    return put_row(rows, &row);
+}
+
+static int put_number(struct buffer *rows, const char *key, int64_t value)
 {
     char json[24];
     snprintf(json, sizeof(json), "%lld", (long long)value);
-    return put_meta(tables, key, json);
+    return put_meta(rows, key, json);
 }
 
-static int put_text(struct table_writer *tables, const char *key, const char *text)
+static int put_text(struct buffer *rows, const char *key, const char *text)
 {
     struct buffer json;
     buffer_init(&json, 64u << 10);
@@ -37,12 +48,12 @@ static int put_text(struct table_writer *tables, const char *key, const char *te
     if (status == 0)
         status = buffer_append(&json, "", 1);
     if (status == 0)
-        status = put_meta(tables, key, (const char *)json.bytes);
+        status = put_meta(rows, key, (const char *)json.bytes);
     buffer_finish(&json);
     return status;
 }
 
-static int put_who(const struct preamble *preamble, struct table_writer *tables)
+static int put_who(const struct preamble *preamble, struct buffer *rows)
 {
     const struct settings *settings = preamble->settings;
     char host[65] = "", program[256], session[33];
@@ -53,44 +64,38 @@ static int put_who(const struct preamble *preamble, struct table_writer *tables)
     for (int i = 0; i < 16; i++) {
         snprintf(session + 2 * i, 3, "%02x", preamble->session_id[i]);
     }
-    if ((status = put_number(tables, "format_version", FRAME_VERSION)) ||
-        (status = put_text(tables, "host", host)) ||
-        (status = put_number(tables, "pid", getpid())) ||
-        (status = put_number(tables, "start_ns", preamble->first_anchor.real_ns)) ||
-        (status = put_text(tables, "role", settings->role)) ||
-        (status = put_text(tables, "run_id", settings->run_id)) ||
-        (status = put_text(tables, "program", program)) ||
-        (status = put_text(tables, "session", session)) ||
-        (status = put_text(tables, "ring", preamble->ring_path)) ||
-        (status = put_number(tables, "tick_hz", (int64_t)preamble->tick_hz)) ||
-        (status = put_text(tables, "overflow", settings_policy_name(settings->policy))) ||
-        (status = put_number(tables, "ring_bytes",
-                             (int64_t)(settings->ring_slots * sizeof(struct slot)))))
+    if ((status = put_number(rows, "format_version", FRAME_VERSION)) ||
+        (status = put_text(rows, "host", host)) || (status = put_number(rows, "pid", getpid())) ||
+        (status = put_number(rows, "start_ns", preamble->first_anchor.real_ns)) ||
+        (status = put_text(rows, "role", settings->role)) ||
+        (status = put_text(rows, "run_id", settings->run_id)) ||
+        (status = put_text(rows, "program", program)) ||
+        (status = put_text(rows, "session", session)) ||
+        (status = put_text(rows, "ring", preamble->ring_path)) ||
+        (status = put_number(rows, "tick_hz", (int64_t)preamble->tick_hz)) ||
+        (status = put_text(rows, "overflow", settings_policy_name(settings->policy))) ||
+        (status =
+             put_number(rows, "ring_bytes", (int64_t)(settings->ring_slots * sizeof(struct slot)))))
         return status;
-    if (settings->rank >= 0 && (status = put_number(tables, "rank", settings->rank)))
+    if (settings->rank >= 0 && (status = put_number(rows, "rank", settings->rank)))
         return status;
     if (settings->subject_pid)
-        status = put_number(tables, "subject_pid", settings->subject_pid);
+        status = put_number(rows, "subject_pid", settings->subject_pid);
     return status;
 }
 
-static int put_dictionary(struct table_writer *tables)
+// Who records, and all names so far.
+static int put_dictionary(const struct preamble *preamble, struct table_writer *tables)
 {
     uint32_t string_count = name_table_string_count();
     int status = 0;
     struct buffer entries;
     buffer_init(&entries, 64u << 20);
+    status = put_who(preamble, &entries);
     for (uint32_t i = 1; i <= string_count + name_table_site_count() && status == 0; i++) {
         struct journal_row row =
             i <= string_count ? name_table_string_row(i) : name_table_site_row(i - string_count);
-        size_t bytes = journal_row_bytes(&row);
-        uint8_t *room = buffer_reserve(&entries, bytes);
-        if (!room) {
-            status = fail(GAIT_ERR_MEMORY, "no memory to write the dictionary");
-            break;
-        }
-        journal_row_write(&row, room);
-        entries.used += bytes;
+        status = put_row(&entries, &row);
     }
     if (status == 0)
         status = journal_write_frames((struct slice){entries.bytes, entries.used}, tables);
@@ -125,9 +130,9 @@ int preamble_write_anchor(const struct clock_anchor *anchor, struct table_writer
 int preamble_write(const struct preamble *preamble, struct table_writer *tables)
 {
     int status;
-    if ((status = table_write_schema(tables)) || (status = put_who(preamble, tables)) ||
+    if ((status = table_write_schema(tables)) ||
         (status = preamble_write_anchor(&preamble->first_anchor, tables)) ||
-        (status = put_dictionary(tables)))
+        (status = put_dictionary(preamble, tables)))
         return status;
     return put_own_track(preamble, tables);
 }

@@ -25,6 +25,7 @@ struct bench {
     struct buffer out;
     struct table_writer writer;
     struct table_reader reader;
+    bool is_nested;
 };
 
 static double cpu_ns(void)
@@ -80,10 +81,17 @@ static void encode(struct bench *bench, size_t rows)
     bench->out.used = 0;
     for (size_t row = 0; row < SPANS; row += rows) {
         table_begin(&bench->writer, TABLE_SPAN, 1, (uint32_t)rows);
-        for (uint16_t column = 0; column < COLUMNS; column++)
-            table_put(&bench->writer, column, column ? TRANSFORM_NONE : TRANSFORM_DELTA,
-                      bench->columns[column] + row);
-        if (table_end(&bench->writer, &(struct table_about){.last = UINT64_MAX}, NULL))
+        const uint64_t first = bench->columns[0][row];
+        table_count_from(&bench->writer, first);
+        table_put(&bench->writer, 2, TRANSFORM_NONE, bench->columns[2] + row);
+        if (bench->is_nested)
+            table_put_nested(&bench->writer, bench->columns[0] + row, bench->columns[1] + row,
+                             bench->columns[3] + row);
+        for (uint16_t column = 0; !bench->is_nested && column < COLUMNS; column++)
+            if (column != 2)
+                table_put(&bench->writer, column, column ? TRANSFORM_NONE : TRANSFORM_DELTA,
+                          bench->columns[column] + row);
+        if (table_end(&bench->writer, &(struct table_about){first, UINT64_MAX, 0}, NULL))
             stop("encode");
     }
 }
@@ -119,10 +127,10 @@ static void measure_frames(struct bench *bench, size_t rows, int level)
         encoded = middle - begin < encoded ? middle - begin : encoded;
         decoded = end - middle < decoded ? end - middle : decoded;
     }
-    printf("%7zu rows, zstd %-3s  encode 4 columns %6.2f ns/span  %5.2f B/span  "
+    printf("%7zu rows, %s, zstd %-3s  encode 4 columns %6.2f ns/span  %5.2f B/span  "
            "decode 3 columns %6.1f M rows/s\n",
-           rows, level ? "on" : "off", encoded / SPANS, (double)bench->out.used / SPANS,
-           SPANS / decoded * 1e3);
+           rows, bench->is_nested ? "nested" : "plain ", level ? "on" : "off", encoded / SPANS,
+           (double)bench->out.used / SPANS, SPANS / decoded * 1e3);
 }
 
 static void measure_quad(const struct bench *bench)
@@ -133,9 +141,9 @@ static void measure_quad(const struct bench *bench)
 
     for (int round = 0; packed && round < 10 * ROUNDS; round++) {
         const double begin = cpu_ns();
-        const size_t bytes = quad_encode(bench->columns[1], rows, packed);
+        const size_t bytes = quad_encode(QUAD_8, bench->columns[1], rows, packed);
         const double middle = cpu_ns();
-        if (quad_decode(packed, bytes, rows, bench->decoded, NULL))
+        if (quad_decode(QUAD_8, (struct slice){packed, bytes}, rows, bench->decoded, NULL))
             stop("quad");
         const double end = cpu_ns();
         encoded = middle - begin < encoded ? middle - begin : encoded;
@@ -176,8 +184,10 @@ int main(void)
         split(&bench, spans);
         if (i == 0)
             measure_quad(&bench);
-        measure_frames(&bench, sizes[i], 1);
-        measure_frames(&bench, sizes[i], 0);
+        for (int kind = 0; kind < 4; kind++) {
+            bench.is_nested = kind / 2;
+            measure_frames(&bench, sizes[i], 1 - kind % 2);
+        }
     }
     return 0;
 }

@@ -83,7 +83,7 @@ static size_t pack(uint8_t *out, uint64_t value)
 
     for (int row = 0; row < ROWS; row++)
         values[row] = value;
-    return quad_encode(values, ROWS, out);
+    return quad_encode(QUAD_8, values, ROWS, out);
 }
 
 static int number_verdict(struct entry entry, const void *blob, size_t bytes)
@@ -101,6 +101,8 @@ TEST("hostile table: the good form of each packing is taken")
     const uint32_t quad = (uint32_t)pack(blob, 1000);
 
     is_int(number_verdict((struct entry){0, 2, 0, 0, 0, quad, quad}, blob, quad), 0);
+    is_int(number_verdict((struct entry){0, 4, 5, 0, 0, quad, quad}, blob, quad), 0);
+    is_int(number_verdict((struct entry){0, 3, 6, 0, 0, quad, quad}, blob, quad), 0);
     is_int(number_verdict((struct entry){0, 3, 1, 0, 0, 80, 80}, blob, 80), 0);
     is_int(number_verdict((struct entry){0, 1, 3, 0, 0, 8, 8}, blob, 8), 0);
     is_int(number_verdict((struct entry){0, 0, 4, 0, 0, 5, 5}, blob, 5), 0);
@@ -111,8 +113,11 @@ TEST("hostile table: unknown encodings, reserved bytes and wrong kinds are refus
     uint8_t blob[200] = {0};
     const uint32_t quad = (uint32_t)pack(blob, 1000);
     const struct entry bad[] = {
-        {0, 4, 0, 0, 0, quad, quad},       {0, 255, 0, 0, 0, quad, quad},
-        {0, 0, 5, 0, 0, quad, quad},       {0, 0, 2, 0, 0, quad, quad},
+        {0, 7, 0, 0, 0, quad, quad},       {0, 255, 0, 0, 0, quad, quad},
+        {0, 0, 7, 0, 0, quad, quad},       {0, 0, 2, 0, 0, quad, quad},
+        {0, 5, 0, 0, 0, quad, quad},       {1, 6, 0, 0, 0, quad, quad},
+        {2, 5, 0, 0, 0, quad, quad},       {0, 0, 5, 0, 0, 54, 54},
+        {0, 0, 6, 0, 0, 44, 44},           {0, 0, 5, 0, 0, 12, 12},
         {0, 0, 0, 2, 0, quad, quad},       {0, 0, 0, 0, 1, quad, quad},
         {32, 0, 0, 0, 0, quad, quad},      {65535, 0, 0, 0, 0, quad, quad},
         {0, 0, 0, 0, 0, quad, quad - 8},   {0, 0, 0, 0, 0, quad - 1, quad},
@@ -125,6 +130,51 @@ TEST("hostile table: unknown encodings, reserved bytes and wrong kinds are refus
     for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
         if (!ok(number_verdict(bad[i], blob, quad) == GAIT_ERR_FORMAT))
             printf("# entry %zu\n", i);
+    }
+}
+
+static int nested_verdict(uint16_t table, const uint16_t columns[2], uint16_t ask)
+{
+    struct hostile hostile;
+    uint8_t blob[200] = {0};
+    const uint32_t quad = (uint32_t)pack(blob, 1000);
+
+    begin(&hostile, table, 2);
+    add(&hostile, (struct entry){columns[0], 5, 0, 0, 0, quad, quad}, blob, quad);
+    add(&hostile, (struct entry){columns[1], 6, 0, 0, 0, quad, quad}, blob, quad);
+    return verdict(&hostile, ask, false);
+}
+
+TEST("hostile table: starts and durations are nested together, nothing else is")
+{
+    const uint16_t both[2] = {0, 1}, turned[2] = {1, 0}, others[2] = {1, 2};
+
+    for (uint16_t ask = 0; ask < 2; ask++) {
+        is_int(nested_verdict(TABLE_SPAN, both, ask), 0);
+        is_int(nested_verdict(TABLE_SPAN, turned, ask), 0);
+        is_int(nested_verdict(TABLE_STEP, both, ask), 0);
+        is_int(nested_verdict(TABLE_SPAN, others, ask), GAIT_ERR_FORMAT);
+        is_int(nested_verdict(TABLE_DROP, both, ask), GAIT_ERR_FORMAT);
+        is_int(nested_verdict(TABLE_FLOW, both, ask), GAIT_ERR_FORMAT);
+        is_int(nested_verdict(300, both, ask), GAIT_ERR_FORMAT); // of a table nobody knows
+    }
+}
+
+TEST("hostile table: nested columns are lost with the depths they need")
+{
+    struct hostile hostile;
+    uint8_t blob[200] = {0};
+    const uint32_t quad = (uint32_t)pack(blob, 1000);
+
+    for (uint16_t ask = 0; ask < 4; ask++) {
+        begin(&hostile, TABLE_SPAN, 4);
+        add(&hostile, (struct entry){0, 5, 0, 0, 0, quad, quad}, blob, quad);
+        add(&hostile, (struct entry){1, 5, 0, 0, 0, quad, quad}, blob, quad);
+        add(&hostile, (struct entry){2, 0, 0, 0, 0, quad, quad}, blob, quad);
+        blob[2] |= 0x10; // a length for a row that is none
+        add(&hostile, (struct entry){3, 0, 0, 0, 0, quad, quad}, blob, quad);
+        blob[2] &= 0x0f;
+        is_int(verdict(&hostile, ask, false), ask == 2 ? 0 : GAIT_ERR_FORMAT);
     }
 }
 
@@ -257,7 +307,7 @@ TEST("hostile table: every changed byte of a compressed column is survived")
 
     for (int row = 0; row < ROWS; row++)
         values[row] = random_magnitude(&random) & 0xffffff;
-    const uint32_t quad = (uint32_t)quad_encode(values, ROWS, raw);
+    const uint32_t quad = (uint32_t)quad_encode(QUAD_8, values, ROWS, raw);
     const uint32_t whole = (uint32_t)ZSTD_compress(zstd, sizeof zstd, raw, quad, 1);
     int survived = 0;
 
@@ -305,7 +355,7 @@ TEST("hostile table: lengths that wrap, end late or end early are refused")
 {
     uint8_t blob[300] = {0};
     uint64_t lengths[ROWS] = {UINT64_MAX - 9, 60}; // 50 in all, if nobody looks
-    const uint32_t wrapping = (uint32_t)quad_encode(lengths, ROWS, blob + 4);
+    const uint32_t wrapping = (uint32_t)quad_encode(QUAD_8, lengths, ROWS, blob + 4);
 
     bytes_put32(blob, wrapping);
     is_int(text_verdict(blob, 4 + wrapping + 50, 0), GAIT_ERR_FORMAT);

@@ -216,6 +216,118 @@ TEST("table: the transform that was wished for gives way to a better one")
     bench_finish(&bench);
 }
 
+// Columns 0 and 1 of the view, in either order, with and without what the
+// first of the two left behind.
+static bool holds_spans(struct bench *bench, const uint64_t *starts, const uint64_t *durations)
+{
+    const size_t bytes = bench->view.header.rows * sizeof *got;
+    const uint64_t *columns[2] = {starts, durations};
+    const uint16_t asked[] = {0, 1, 1, 0, 0, 1, 0};
+
+    for (size_t i = 0; i < sizeof asked / sizeof asked[0]; i++) {
+        memset(got, 0x55, bytes);
+        if (!is_int(table_read(&bench->reader, &bench->view, asked[i], got), 0) ||
+            !ok(memcmp(got, columns[asked[i]], bytes) == 0))
+            return false;
+    }
+    return true;
+}
+
+TEST("table: nested spans come back, whatever their times are")
+{
+    struct random_values random = {31};
+    struct bench bench;
+    static uint64_t durations[MAX_ROWS], depths[MAX_ROWS];
+
+    if (!bench_init(&bench))
+        return;
+    for (int round = 0; round < 300; round++) {
+        const size_t rows = 1 + random_below(&random, round % 8 ? 200 : MAX_ROWS);
+        const bool is_flat = round % 4 == 0;
+        const struct table_about about = {random_magnitude(&random), UINT64_MAX, 0};
+        struct frame_header header;
+        fill(&random, (unsigned)random_below(&random, 10), rows);
+        memcpy(durations, values, rows * sizeof *values);
+        fill(&random, (unsigned)random_below(&random, 10), rows);
+        for (size_t row = 0; row < rows; row++)
+            depths[row] = random_below(&random, round % 3 ? 5 : 2000);
+        bench.out.used = 0;
+        table_begin(&bench.writer, is_flat ? TABLE_STEP : TABLE_SPAN, 1, (uint32_t)rows);
+        table_count_from(&bench.writer, about.first);
+        table_put_nested(&bench.writer, values, durations, is_flat ? NULL : depths);
+        if (!is_int(table_end(&bench.writer, &about, &header), 0) ||
+            !is_int(table_view_init(&bench.view, &header, bench.out.bytes + FRAME_HEADER_BYTES),
+                    0) ||
+            !holds_spans(&bench, values, durations))
+            break;
+    }
+    bench_finish(&bench);
+}
+
+TEST("table: what one view's nest left behind is not served to another")
+{
+    struct bench bench;
+    const uint64_t starts[2][3] = {{5, 7, 9}, {6, 70, 90}},
+                   durations[2][3] = {{1, 1, 2}, {9, 8, 7}};
+    struct frame_header header;
+    uint8_t payload[512];
+
+    if (!bench_init(&bench))
+        return;
+    for (int round = 0; round < 6; round++) { // the same view, the same bytes, other content
+        bench.out.used = 0;
+        table_begin(&bench.writer, TABLE_STEP, 1, 3);
+        table_put_nested(&bench.writer, starts[round % 2], durations[round % 2], NULL);
+        is_int(table_end(&bench.writer, &(struct table_about){0}, &header), 0);
+        memcpy(payload, bench.out.bytes + FRAME_HEADER_BYTES, header.stored_bytes);
+        is_int(table_view_init(&bench.view, &header, payload), 0);
+        is_int(table_read(&bench.reader, &bench.view, round / 2 % 2, got), 0);
+        ok(memcmp(got, round / 2 % 2 ? durations[round % 2] : starts[round % 2], 24) == 0);
+    }
+    bench_finish(&bench);
+}
+
+TEST("table: times count from where the frame begins, and only there")
+{
+    struct bench bench;
+    const uint64_t first = 1ull << 60;
+    const struct table_about about = {first, UINT64_MAX, 0};
+    struct frame_header header;
+
+    if (!bench_init(&bench))
+        return;
+    for (size_t row = 0; row < 100; row++)
+        values[row] = first + 1000 * row * row;
+    table_begin(&bench.writer, TABLE_MARK, 1, 100);
+    table_count_from(&bench.writer, first);
+    table_put(&bench.writer, 0, TRANSFORM_DELTA, values);
+    table_put(&bench.writer, 1, TRANSFORM_DELTA, values);
+    is_int(table_end(&bench.writer, &about, &header), 0);
+    is_int(table_view_init(&bench.view, &header, bench.out.bytes + FRAME_HEADER_BYTES), 0);
+    is_int(bench.view.columns[0].transform, TRANSFORM_CLIMB);
+    is_int(bench.view.columns[0].packing, PACKING_QUAD4);
+    is_int(bench.view.columns[1].transform, TRANSFORM_RISE);
+    is_int(bench.view.columns[1].packing, PACKING_QUAD);
+    for (uint16_t column = 0; column < 2; column++) {
+        is_int(table_read(&bench.reader, &bench.view, column, got), 0);
+        ok(memcmp(got, values, 100 * sizeof *got) == 0);
+    }
+    values[0] = first - 1; // begins before: 0 serves
+    table_begin(&bench.writer, TABLE_MARK, 1, 100);
+    table_count_from(&bench.writer, first);
+    table_put(&bench.writer, 0, TRANSFORM_DELTA, values);
+    bench.out.used = 0;
+    is_int(table_end(&bench.writer, &about, &header), 0);
+    is_int(table_view_init(&bench.view, &header, bench.out.bytes + FRAME_HEADER_BYTES), 0);
+    is_int(table_read(&bench.reader, &bench.view, 0, got), 0);
+    ok(memcmp(got, values, 100 * sizeof *got) == 0);
+    table_begin(&bench.writer, TABLE_MARK, 1, 100);
+    table_count_from(&bench.writer, first + 1); // not what the header will say
+    table_put(&bench.writer, 0, TRANSFORM_DELTA, values);
+    is_int(table_end(&bench.writer, &about, &header), GAIT_ERR_ARGUMENT);
+    bench_finish(&bench);
+}
+
 TEST("table: a frame of the most rows comes back, one more is refused")
 {
     struct bench bench;
