@@ -72,7 +72,7 @@ static bool is_word_start(const char *name, size_t at)
 
 static bool has_word(const char *name, const char *const *words)
 {
-    for (size_t at = 0; name[at] && at < 200; at++) {
+    for (size_t at = 0; at < 200 && name[at]; at++) {
         if (!is_word_start(name, at))
             continue;
         for (size_t i = 0; i < 14 && words[i]; i++)

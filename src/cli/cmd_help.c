@@ -15,7 +15,7 @@ static int run(const void *values, const struct operands *operands)
     const struct help_values *asked = values;
     const struct command *command = &command_gait;
     const char *name = operands->count ? operands->texts[0] : "gait";
-    if (strcmp(name, "gait") && commands_find(name, &command))
+    if (strcmp(name, "gait") != 0 && commands_find(name, &command))
         return command_refuse(&cmd_help);
     if (asked->is_man)
         man_print(stdout, command);

@@ -11,7 +11,7 @@
 #include "cli/suggest.h"
 
 const struct command *const commands[] = {
-    &cmd_run, &cmd_report, &cmd_info, &cmd_export, &cmd_index, &cmd_doctor, &cmd_help, NULL,
+    &cmd_run, &cmd_report, &cmd_info, &cmd_export, &cmd_doctor, &cmd_help, NULL,
 };
 
 enum { MAX_COMMANDS = 32 };
@@ -19,10 +19,11 @@ enum { MAX_COMMANDS = 32 };
 int commands_find(const char *name, const struct command **ret_command)
 {
     const char *names[MAX_COMMANDS + 1] = {NULL};
-    for (size_t i = 0; commands[i] && i < MAX_COMMANDS; i++) {
-        names[i] = commands[i]->name;
-        if (!strcmp(name, names[i])) {
-            *ret_command = commands[i];
+    size_t count = 0;
+    for (const struct command *const *at = commands; *at && count < MAX_COMMANDS; at++) {
+        names[count++] = (*at)->name;
+        if (strcmp(name, (*at)->name) == 0) {
+            *ret_command = *at;
             return GAIT_OK;
         }
     }

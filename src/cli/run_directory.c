@@ -105,7 +105,8 @@ static bool holds_anything(const char *path)
     struct dirent *entry;
     while (directory && !found && (entry = readdir(directory))) {
         bool is_own = !strncmp(entry->d_name, mark_name, sizeof mark_name - 1);
-        found = strcmp(entry->d_name, ".") && strcmp(entry->d_name, "..") && !is_own;
+        bool is_dots = !strcmp(entry->d_name, ".") || !strcmp(entry->d_name, "..");
+        found = !is_dots && !is_own;
     }
     if (directory)
         closedir(directory);

@@ -77,7 +77,7 @@ static bool is_begin(const struct merge_row *row)
 
 static int take_begin(struct async_pairs *pairs, const struct merge_row *row)
 {
-    struct array_shape shape = {sizeof(*pairs->window), WINDOW_BEGINS};
+    struct array_shape shape = {sizeof(*pairs->window), pairs->begin_limit};
     struct async_key wanted = key_of(row);
     struct async_key *key;
     int status = array_reserve((void **)&pairs->window, &pairs->begin_capacity,
@@ -128,7 +128,7 @@ static int fill_window(struct async_pairs *pairs)
     pairs->begin_count = pairs->next = pairs->key_count = pairs->pending = 0;
     if (pairs->key_capacity)
         memset(pairs->keys, 0, pairs->key_capacity * sizeof(*pairs->keys));
-    while (pairs->begin_count < WINDOW_BEGINS) {
+    while (pairs->begin_count < pairs->begin_limit) {
         int status = 0;
 
         got = merge_next(&pairs->ahead, &row);
@@ -172,7 +172,8 @@ int async_pairs_open(struct async_pairs *pairs, struct run *run)
     struct merge_choice choice = {.kinds = 1u << GAIT_KIND_ASYNC};
     int status;
 
-    *pairs = (struct async_pairs){0};
+    *pairs =
+        (struct async_pairs){.begin_limit = run->async_begins ? run->async_begins : WINDOW_BEGINS};
     status = merge_open(&pairs->ahead, run, &choice);
     pairs->is_open = !status;
     return status;

@@ -15,7 +15,7 @@ struct async_pairs {
     bool is_open;       // `ahead` is
     bool has_ended;     // nothing is left behind the window
     struct async_begin *window;
-    size_t begin_count, begin_capacity;
+    size_t begin_count, begin_capacity, begin_limit;
     size_t next; // of the window, to be asked for
     struct async_key *keys;
     size_t key_count, key_capacity; // capacity is a power of two, or 0

@@ -66,7 +66,7 @@ static int read_index_frame(struct chain *chain, struct frame_header *ret_header
     chain->payload.used = 0;
     payload = buffer_reserve(&chain->payload, ret_header->stored_bytes + 8);
     if (!payload)
-        return GAIT_ERR_MEMORY;
+        return fail(GAIT_ERR_MEMORY, "no memory for an index frame");
     status = file_source_read(chain->source, chain->offset + sizeof(head), payload,
                               ret_header->stored_bytes);
     if (status)

@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/fail.h"
+
 static int hex_digit(char c)
 {
     if (c >= '0' && c <= '9')
@@ -101,7 +103,7 @@ int json_value_text(const char *json, struct buffer *out)
     size_t count = 0;
 
     if (!to)
-        return GAIT_ERR_MEMORY;
+        return fail(GAIT_ERR_MEMORY, "no memory for a text of %zu bytes", length);
     if (length < 2 || json[0] != '"' || json[length - 1] != '"') {
         memcpy(to, json, length + 1);
         out->used += length + 1;

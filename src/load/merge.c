@@ -43,6 +43,8 @@ static bool is_before(const struct merge_item *a, const struct merge_item *b)
         return a->rank < b->rank;
     if (a->depth != b->depth)
         return a->depth < b->depth;
+    if ((a->stream == OPEN_STREAM) != (b->stream == OPEN_STREAM))
+        return a->stream == OPEN_STREAM; // what never ended is around the rest
     return a->place < b->place;
 }
 

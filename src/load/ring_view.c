@@ -14,6 +14,7 @@
 #include "base/fail.h"
 
 #define SLOTS_LIMIT (UINT64_C(1) << 27) // 2 GiB: more than any setting allows
+#define HEAD_TRIES 100
 #define JOURNAL_LIMIT (UINT64_C(1) << 30)
 
 // The name of a ring file tells its session, and no other file is opened on a
@@ -137,11 +138,30 @@ int ring_view_next(struct ring_view *view, struct ring_region *ret_region, uint6
     return 1;
 }
 
+// The position is told by `next` and the tail together. While the process
+// lives they may move between our looks at them: the tail is read before and
+// after, until it stands still.
+static int read_head(struct ring_view *view, uint64_t offset, struct ring_head *ret_head)
+{
+    uint64_t tail;
+    int status = file_source_read(&view->source, offset, ret_head, sizeof(*ret_head));
+
+    for (int i = 0; !status && view->is_live && i < HEAD_TRIES; i++) {
+        tail = ret_head->tail;
+        status = file_source_read(&view->source, offset, ret_head, sizeof(*ret_head));
+        if (!status && ret_head->tail == tail)
+            return 0;
+    }
+    if (!status && view->is_live)
+        return fail(GAIT_ERR_STATE, "the ring moves while it is read");
+    return status;
+}
+
 int ring_view_head(struct ring_view *view, uint64_t offset, struct ring_head *ret_head)
 {
     struct ring_head head;
     const struct ring_region *region = &head.region;
-    int status = file_source_read(&view->source, offset, &head, sizeof(head));
+    int status = read_head(view, offset, &head);
 
     if (status)
         return status;
@@ -159,7 +179,8 @@ uint64_t ring_view_position(const struct ring_head *head)
     return ring_head_position(head->next, head->slots_address, head->tail, head->region.capacity);
 }
 
-int ring_view_journal(struct ring_view *view, uint64_t offset, struct buffer *ret_entries)
+static int copy_journal(struct ring_view *view, uint64_t offset, struct journal_head *ret_head,
+                        struct buffer *ret_entries)
 {
     struct journal_head head;
     uint8_t *bytes;
@@ -176,8 +197,23 @@ int ring_view_journal(struct ring_view *view, uint64_t offset, struct buffer *re
     if (!bytes)
         return fail(GAIT_ERR_MEMORY, "no memory for the journal");
     ret_entries->used = head.head - head.tail;
+    *ret_head = head;
     return file_source_read(&view->source, offset + sizeof(head) + head.tail, bytes,
                             ret_entries->used);
+}
+
+int ring_view_journal(struct ring_view *view, uint64_t offset, struct buffer *ret_entries)
+{
+    struct journal_head before = {0};
+    struct journal_head after;
+    int status = copy_journal(view, offset, &before, ret_entries);
+
+    if (status || !view->is_live)
+        return status;
+    status = file_source_read(&view->source, offset, &after, sizeof(after));
+    if (!status && (after.tail != before.tail || after.head < before.head))
+        ret_entries->used = 0; // what it held is in the file by now
+    return status;
 }
 
 int ring_view_slots(struct ring_view *view, uint64_t offset, const struct ring_head *head,

@@ -30,7 +30,8 @@ struct run {
     struct row_reader rows;
     struct run_shard **shards; // in order of path
     uint32_t shard_count;
-    size_t merge_bytes; // bound of a merge's memory, 0 = the usual one
+    size_t merge_bytes;  // bound of a merge's memory; 0: the usual one
+    size_t async_begins; // of a window of async_pairs; 0: the usual one
 };
 
 // What the public functions hand around.

@@ -421,9 +421,9 @@ static void finish_salvage(struct salvage *salvage)
 static void forget_open_end(struct shard *shard)
 {
     struct damage *damage = shard->damage;
-    const struct damage_range *last = &damage->ranges[damage->count - 1];
+    const struct damage_range *last = damage->count ? &damage->ranges[damage->count - 1] : NULL;
 
-    if (damage->count && last->path == shard->source.path && last->bytes &&
+    if (last && last->path == shard->source.path && last->bytes &&
         last->offset + last->bytes == shard->source.bytes)
         damage->count--;
 }
