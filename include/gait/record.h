@@ -49,8 +49,11 @@ GAIT_API int gait_stop(void);
 // Blocks until all that was recorded before the call is in the shard.
 GAIT_API int gait_flush(void);
 
-// Writes what the buffers hold now to a new file at `path` without stopping
-// anybody: the flight recorder's "what just happened".
+// Writes what the buffers hold now to a new shard at `path` without stopping
+// anybody: the flight recorder's "what just happened". Open spans are in it, and
+// what was lost is counted; under drop and block it begins with the oldest batch
+// that the buffer still holds whole. While it is being written nothing else is, so
+// a full buffer may drop or block.
 GAIT_API int gait_snapshot(const char *path);
 
 // The last failure on this thread in words, "" if none; valid until the next.

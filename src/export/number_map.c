@@ -54,7 +54,9 @@ static int grow(struct number_map *map)
     }
     free(map->keys);
     free(map->values);
-    *map = larger;
+    map->keys = larger.keys;
+    map->values = larger.values;
+    map->capacity = larger.capacity;
     return GAIT_OK;
 }
 

@@ -132,8 +132,8 @@ int journal_write_row(const struct journal_row *row, struct table_writer *writer
 // All rows of one table, in as few frames as they fit.
 static int write_table(struct slice entries, enum table_id table, struct table_writer *writer)
 {
-    struct journal_row rows[ROWS_A_FRAME];
-    struct journal_row row;
+    struct journal_row rows[ROWS_A_FRAME] = {{0}};
+    struct journal_row row = {0};
     uint32_t count = 0;
     int status;
 

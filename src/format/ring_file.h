@@ -48,6 +48,14 @@ struct ring_region {
     uint64_t capacity; // of a ring: slots, a power of two; of the journal: bytes
 };
 
+// A place where a record starts and the story can be taken up.
+struct ring_tail {
+    uint64_t position; // slots below are no longer needed
+    uint64_t events;   // begun below it
+    uint64_t depth;    // spans open there
+    uint64_t tick;     // when that was
+};
+
 struct ring_head {
     // line 0: fixed while a thread owns the ring
     struct ring_region region;
@@ -63,14 +71,46 @@ struct ring_head {
     uint64_t lost;                  // events dropped here so far
     uint64_t lost_first, lost_last; // ticks of those not yet acknowledged
 
-    // line 2: the drainer (overwrite: the owner)
-    uint64_t tail;         // slots below this position are no longer needed
+    // line 2: the drainer
     uint64_t lost_noticed; // how many of `lost` it has put on record
     uint64_t unbalanced;   // ends it met without a begin
-    uint64_t tail_events;  // overwrite: events begun before tail …
-    uint64_t tail_depth;   // … and spans open there
-    uint64_t spare2[3];
+    uint64_t spare2[6];
+
+    // line 3, 4: the drainer (overwrite: the owner)
+    uint64_t tail;             // position of the latest tail, or of the one before
+    uint64_t tail_count;       // the latest is tails[tail_count % 2]
+    struct ring_tail tails[2]; // two, so that one is whole whenever somebody looks
+    uint64_t spare3[6];
 }; // then the slots
+
+// Moves the tail; the one who owns it.
+static inline void ring_head_move_tail(struct ring_head *ring, const struct ring_tail *to)
+{
+    uint64_t count = ring->tail_count + 1;
+    struct ring_tail *tail = &ring->tails[count % 2];
+    __atomic_store_n(&tail->position, to->position, __ATOMIC_RELAXED);
+    __atomic_store_n(&tail->events, to->events, __ATOMIC_RELAXED);
+    __atomic_store_n(&tail->depth, to->depth, __ATOMIC_RELAXED);
+    __atomic_store_n(&tail->tick, to->tick, __ATOMIC_RELAXED);
+    __atomic_store_n(&ring->tail_count, count, __ATOMIC_RELEASE);
+    __atomic_store_n(&ring->tail, to->position, __ATOMIC_RELEASE);
+}
+
+// The latest tail, whole; anybody, also from a copy of the head.
+static inline struct ring_tail ring_head_tail(const struct ring_head *ring)
+{
+    struct ring_tail tail;
+    uint64_t count;
+    do {
+        count = __atomic_load_n(&ring->tail_count, __ATOMIC_ACQUIRE);
+        const struct ring_tail *latest = &ring->tails[count % 2];
+        tail.position = __atomic_load_n(&latest->position, __ATOMIC_RELAXED);
+        tail.events = __atomic_load_n(&latest->events, __ATOMIC_RELAXED);
+        tail.depth = __atomic_load_n(&latest->depth, __ATOMIC_RELAXED);
+        tail.tick = __atomic_load_n(&latest->tick, __ATOMIC_ACQUIRE);
+    } while (__atomic_load_n(&ring->tail_count, __ATOMIC_ACQUIRE) != count);
+    return tail;
+}
 
 // Position behind the last published slot. A ring never holds a full lap, so
 // the address and the tail say it; for a live ring under overwrite, read the

@@ -58,7 +58,8 @@ static int grow_keys(struct async_pairs *pairs)
         if (pairs->keys[i].shard)
             *find_key(&larger, &pairs->keys[i]) = pairs->keys[i];
     free(pairs->keys);
-    *pairs = larger;
+    pairs->keys = larger.keys;
+    pairs->key_capacity = larger.key_capacity;
     return 0;
 }
 

@@ -96,7 +96,7 @@ static int copy_bytes(struct event_frame *frame, const struct event_frame *from,
 
     for (size_t i = 0; i < count; i++)
         used += from->bytes[first + i].count;
-    frame->bytes = malloc(count * sizeof(*frame->bytes));
+    frame->bytes = malloc((count + 1) * sizeof(*frame->bytes));
     text = buffer_reserve(&frame->text, used + 1);
     if (!frame->bytes || !text)
         return fail(GAIT_ERR_MEMORY, "no memory for the texts of %zu rows", count);

@@ -23,7 +23,7 @@
 #include "load/ring_view.h"
 
 // String ids that every recorder gives these reasons, ring file version 1.
-enum { REASON_RING_FULL = 1, REASON_OVERWRITTEN = 2 };
+enum { REASON_RING_FULL = 1, REASON_OVERWRITTEN = 2, REASON_DISK_FULL = 3 };
 
 #define TEXT_BYTES (8u << 20) // of one frame, as the recorder has it
 #define META_LIMIT (1u << 20)
@@ -156,23 +156,26 @@ static void replace_frames(struct salvage *salvage, uint32_t track)
             list->entries[i].flags |= FRAME_IS_REPLACED;
 }
 
-// The flight recorder went over what no commit names: its story goes on at the
-// tail. Spans taken but not ended yet lose their end.
-static int skip_overwritten(struct salvage *salvage, struct weave_track *track,
-                            const struct ring_head *head)
+// The flight recorder went over what no commit names, or no disk took it: the
+// story goes on at the tail. Spans and the step taken but not ended yet lose
+// their end.
+static int skip_to_tail(struct salvage *salvage, struct weave_track *track,
+                        const struct ring_head *head)
 {
-    struct weave_loss loss = {.events = track->open_count,
-                              .first = head->lost_first,
-                              .last = head->lost_last,
-                              .reason = REASON_OVERWRITTEN};
+    const struct ring_tail tail = ring_head_tail(head);
+    bool is_overwritten = salvage->view.header.policy == RING_OVERWRITE;
+    struct weave_loss loss = {.events = track->open_count + track->has_step,
+                              .first = head->first_tick,
+                              .last = tail.tick,
+                              .reason = is_overwritten ? REASON_OVERWRITTEN : REASON_DISK_FULL};
 
-    if (head->tail_events > track->begun)
-        loss.events += head->tail_events - track->begun;
-    track->begun = head->tail_events;
+    if (tail.events > track->begun)
+        loss.events += tail.events - track->begun;
+    track->begun = tail.events;
     track->open_count = 0;
     track->has_step = false;
-    track->base_depth = (uint32_t)head->tail_depth;
-    track->position = head->tail;
+    track->base_depth = (uint32_t)tail.depth;
+    track->position = tail.position;
     if (!loss.events)
         return 0;
     return weave_write_loss(&salvage->writer, track->track, &loss);
@@ -200,7 +203,8 @@ static int copy_ring(struct salvage *salvage, uint64_t offset, uint64_t from,
     int status = ring_view_head(&salvage->view, offset, ret_head);
 
     for (int i = 0; !status && i < LIVE_TRIES; i++) {
-        uint64_t start = ret_head->tail > from ? ret_head->tail : from;
+        uint64_t tail = ring_head_tail(ret_head).position;
+        uint64_t start = tail > from ? tail : from;
 
         if (start > ring_view_position(ret_head))
             return fail(GAIT_ERR_FORMAT, "the ring is behind its file");
@@ -233,27 +237,42 @@ static int weave_ring(struct salvage *salvage, struct weave_track *track,
     return status ? status : taken;
 }
 
+// Whether the file ends, whole, with what its last commit closed. Then what is
+// missing up to the ring's tail was never written. Otherwise a commit was lost
+// to damage, and what stands in the file is all there is.
+static bool is_clean(const struct salvage *salvage, uint32_t track)
+{
+    const struct last_track *last = last_state_track(&salvage->state, track);
+    const struct frame_list *list = &salvage->shard->list;
+
+    for (size_t i = 0; i < salvage->shard->damage->count; i++)
+        if (salvage->shard->damage->ranges[i].path == salvage->shard->source.path)
+            return false;
+    for (size_t i = last ? last->behind : 0; i < list->count; i++)
+        if (list->entries[i].track == track && event_table_of(list->entries[i].table))
+            return false;
+    return true;
+}
+
 // Brings `track` to where the ring begins to tell.
 static int meet_ring(struct salvage *salvage, struct weave_track *track,
                      const struct ring_head *head)
 {
-    bool is_behind = head->tail > track->position;
-    int status = 0;
+    const struct ring_tail tail = ring_head_tail(head);
+    bool is_behind = tail.position > track->position;
+    int status;
 
-    if (!is_behind || salvage->view.header.policy == RING_OVERWRITE)
-        status = restore_open(salvage, track);
+    if (is_behind && salvage->view.header.policy != RING_OVERWRITE &&
+        !is_clean(salvage, track->track)) {
+        salvage->has_lost_commit = true;
+        track->position = tail.position;
+        return 0;
+    }
+    status = restore_open(salvage, track);
     if (status)
         return status;
-    if (!is_behind || salvage->view.header.policy == RING_OVERWRITE)
-        replace_frames(salvage, track->track);
-    if (!is_behind)
-        return 0;
-    if (salvage->view.header.policy == RING_OVERWRITE)
-        return skip_overwritten(salvage, track, head);
-    // a commit was lost to damage: what stands in the file is all there is
-    salvage->has_lost_commit = true;
-    track->position = head->tail;
-    return 0;
+    replace_frames(salvage, track->track);
+    return is_behind ? skip_to_tail(salvage, track, head) : 0;
 }
 
 static int take_ring(struct salvage *salvage, struct weave_track *track, uint64_t offset)
@@ -273,7 +292,7 @@ static int take_ring(struct salvage *salvage, struct weave_track *track, uint64_
         return status;
     // the file has grown since it was listed: the rows between are in it, and
     // the next look will find them
-    if (salvage->view.is_live && is_dropping && head.tail > track->position)
+    if (salvage->view.is_live && is_dropping && ring_head_tail(&head).position > track->position)
         return fail(GAIT_ERR_STATE, "the file has grown");
     status = meet_ring(salvage, track, &head);
     if (!status)

@@ -45,7 +45,8 @@ static int grow(struct site_table *table)
     for (size_t i = 0; i < table->count; i++)
         *find_slot(&larger, &table->sites[i]) = (uint32_t)i + 1;
     free(table->slots);
-    *table = larger;
+    table->slots = larger.slots;
+    table->slot_count = larger.slot_count;
     return 0;
 }
 

@@ -160,7 +160,7 @@ void gait_step_end(void)
 static struct slot *enter_arg(uint32_t slots)
 {
     const struct writer *writer = writer_self;
-    return RARE(writer && (writer->gaps || writer->deep)) ? NULL : writer_enter(slots, false);
+    return RARE(writer && (writer->gaps & 1 || writer->deep)) ? NULL : writer_enter(slots, false);
 }
 
 static void record_arg(enum slot_kind kind, uint32_t key, uint64_t value)

@@ -8,6 +8,7 @@
 
 #include "base/fail.h"
 #include "record/name_table.h"
+#include "record/notes.h"
 #include "record/recorder.h"
 
 const char *gait_record_error(void)
@@ -29,7 +30,7 @@ static uint32_t string_locked(const char *text)
 uint32_t gait_site_at(const char *category, const char *name, const char *file, uint32_t line)
 {
     bool is_new;
-    pthread_mutex_lock(&recorder_state.lock);
+    recorder_lock();
     name_table_string_count(); // the reserved ids come first
     const struct site_key key = {string_locked(category), string_locked(name), string_locked(file),
                                  line};
@@ -38,7 +39,7 @@ uint32_t gait_site_at(const char *category, const char *name, const char *file, 
         const struct journal_row row = name_table_site_row(id);
         recorder_journal_locked(&row);
     }
-    pthread_mutex_unlock(&recorder_state.lock);
+    recorder_unlock();
     return id;
 }
 
@@ -49,30 +50,43 @@ uint32_t gait_site(const char *category, const char *name)
 
 uint32_t gait_key(const char *name)
 {
-    pthread_mutex_lock(&recorder_state.lock);
+    recorder_lock();
     uint32_t id = string_locked(name);
-    pthread_mutex_unlock(&recorder_state.lock);
+    recorder_unlock();
     return id;
 }
 
 int gait_thread_name(const char *name)
 {
-    const struct writer *writer = writer_attached();
+    struct writer *writer = writer_attached();
     if (!writer)
         return 0;
-    pthread_mutex_lock(&recorder_state.lock);
-    recorder_name_track(writer, name ? name : "");
-    pthread_mutex_unlock(&recorder_state.lock);
+    recorder_lock();
+    if (writer->is_listed) // its session may have ended just now
+        recorder_name_track(writer, name ? name : "");
+    recorder_unlock();
     return 0;
+}
+
+static int note(const char *key, const char *json)
+{
+    const struct journal_row row = {TABLE_META, 0, 2, {0}, {slice_of(key), slice_of(json)}};
+    if (!writer_session)
+        return 0;
+    int status = notes_keep(row.texts[0], row.texts[1]);
+    if (status == 0)
+        recorder_journal_locked(&row);
+    return status;
 }
 
 int gait_metadata(const char *key, const char *json)
 {
     if (!key || !*key || !json || !*json)
         return fail(GAIT_ERR_ARGUMENT, "metadata needs a key and JSON text");
-    const struct journal_row row = {TABLE_META, 0, 2, {0}, {slice_of(key), slice_of(json)}};
-    recorder_journal(&row);
-    return 0;
+    recorder_lock();
+    int status = note(key, json);
+    recorder_unlock();
+    return status;
 }
 
 int gait_rank(int64_t rank)
@@ -81,15 +95,18 @@ int gait_rank(int64_t rank)
     if (rank < 0)
         return fail(GAIT_ERR_ARGUMENT, "rank %lld is negative", (long long)rank);
     snprintf(json, sizeof(json), "%lld", (long long)rank);
-    recorder_state.settings.rank = rank;
-    return gait_metadata("rank", json);
+    recorder_lock();
+    recorder_state.settings.rank = rank; // a forked child's too
+    int status = note("rank", json);
+    recorder_unlock();
+    return status;
 }
 
 int gait_flush(void)
 {
-    pthread_mutex_lock(&recorder_state.lock);
+    recorder_lock();
     recorder_flush_locked();
-    pthread_mutex_unlock(&recorder_state.lock);
+    recorder_unlock();
     return 0;
 }
 

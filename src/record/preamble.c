@@ -84,22 +84,45 @@ static int put_who(const struct preamble *preamble, struct buffer *rows)
     return status;
 }
 
-// Who records, and all names so far.
-static int put_dictionary(const struct preamble *preamble, struct table_writer *tables)
+static int put_names(struct buffer *rows)
 {
     uint32_t string_count = name_table_string_count();
     int status = 0;
-    struct buffer entries;
-    buffer_init(&entries, 64u << 20);
-    status = put_who(preamble, &entries);
     for (uint32_t i = 1; i <= string_count + name_table_site_count() && status == 0; i++) {
         struct journal_row row =
             i <= string_count ? name_table_string_row(i) : name_table_site_row(i - string_count);
-        status = put_row(&entries, &row);
+        status = put_row(rows, &row);
     }
+    return status;
+}
+
+// Who records (not for NULL), and all names so far.
+static int write_dictionary(const struct preamble *preamble, struct table_writer *tables)
+{
+    struct buffer rows;
+    buffer_init(&rows, 64u << 20);
+    int status = preamble ? put_who(preamble, &rows) : 0;
     if (status == 0)
-        status = journal_write_frames((struct slice){entries.bytes, entries.used}, tables);
-    buffer_finish(&entries);
+        status = put_names(&rows);
+    if (status == 0)
+        status = journal_write_frames((struct slice){rows.bytes, rows.used}, tables);
+    buffer_finish(&rows);
+    return status;
+}
+
+int preamble_write_dictionary(struct table_writer *tables)
+{
+    return write_dictionary(NULL, tables);
+}
+
+int preamble_write_number(const char *key, int64_t value, struct table_writer *tables)
+{
+    struct buffer row;
+    buffer_init(&row, 4096);
+    int status = put_number(&row, key, value);
+    if (status == 0)
+        status = journal_write_frames((struct slice){row.bytes, row.used}, tables);
+    buffer_finish(&row);
     return status;
 }
 
@@ -132,7 +155,7 @@ int preamble_write(const struct preamble *preamble, struct table_writer *tables)
     int status;
     if ((status = table_write_schema(tables)) ||
         (status = preamble_write_anchor(&preamble->first_anchor, tables)) ||
-        (status = put_dictionary(preamble, tables)))
+        (status = write_dictionary(preamble, tables)))
         return status;
-    return put_own_track(preamble, tables);
+    return preamble->drainer_tid ? put_own_track(preamble, tables) : 0;
 }

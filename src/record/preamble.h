@@ -19,12 +19,16 @@ struct preamble {
     const char *ring_path;     // "" when in anonymous memory
     struct clock_anchor first_anchor;
     uint64_t tick_hz;
-    int64_t drainer_tid;
+    int64_t drainer_tid; // 0: no track of its own
 };
 
 GAIT_CHECK int preamble_write(const struct preamble *preamble, struct table_writer *tables);
 
-// One row of clock, and of meta with a number or a plain text as JSON.
+// All strings and sites known to the process.
+GAIT_CHECK int preamble_write_dictionary(struct table_writer *tables);
+
+// One row of meta with a number, and of clock.
+GAIT_CHECK int preamble_write_number(const char *key, int64_t value, struct table_writer *tables);
 GAIT_CHECK int preamble_write_anchor(const struct clock_anchor *anchor,
                                      struct table_writer *tables);
 

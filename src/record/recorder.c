@@ -16,7 +16,9 @@
 #include "base/fail.h"
 #include "base/os/os.h"
 #include "record/drainer.h"
+#include "record/hold.h"
 #include "record/name_table.h"
+#include "record/notes.h"
 #include "record/preamble.h"
 
 #define JOURNAL_WAIT_NS 1000000000
@@ -29,7 +31,16 @@ struct recorder recorder_state = {.lock = PTHREAD_MUTEX_INITIALIZER,
 static pthread_mutex_t sessions = PTHREAD_MUTEX_INITIALIZER;
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 static pthread_key_t thread_end;
-static struct ring_pool retired; // of the session before
+
+void recorder_lock(void)
+{
+    hold_lock(&recorder_state.lock);
+}
+
+void recorder_unlock(void)
+{
+    hold_unlock(&recorder_state.lock);
+}
 
 // --- waking and waiting -----------------------------------------------------------
 
@@ -59,46 +70,54 @@ static struct timespec deadline_in(int64_t ns)
     return when;
 }
 
+void recorder_wait_locked(void)
+{
+    const struct timespec when = deadline_in(100000000);
+    pthread_cond_timedwait(&recorder_state.drained, &recorder_state.lock, &when);
+}
+
 void recorder_flush_locked(void)
 {
     struct recorder *recorder = &recorder_state;
     uint64_t wanted = ++recorder->flush_wanted;
     while (recorder->has_drainer && recorder->flush_done < wanted) {
         recorder_wake_drainer();
-        struct timespec when = deadline_in(100000000);
-        pthread_cond_timedwait(&recorder->drained, &recorder->lock, &when);
+        recorder_wait_locked();
     }
 }
 
 // --- the journal ------------------------------------------------------------------
 
-void recorder_journal_locked(const struct journal_row *row)
+// Room for `bytes` more, or NULL; on a full disk nobody waits for any.
+static uint8_t *make_journal_room(size_t bytes)
 {
     struct recorder *recorder = &recorder_state;
-    size_t bytes = journal_row_bytes(row);
     struct timespec when = deadline_in(JOURNAL_WAIT_NS);
     int error = 0;
-    while (recorder->pool.journal && recorder->has_drainer && error != ETIMEDOUT) {
+    while (recorder->pool.journal && recorder->has_drainer) {
         struct journal_head *journal = recorder->pool.journal;
-        if (bytes > journal->region.capacity)
-            break;
-        if (journal->head + bytes <= journal->region.capacity) {
-            journal_row_write(row, (uint8_t *)(journal + 1) + journal->head);
-            __atomic_store_n(&journal->head, journal->head + bytes, __ATOMIC_RELEASE);
-            return;
-        }
+        if (journal->head + bytes <= journal->region.capacity)
+            return (uint8_t *)(journal + 1) + journal->head;
+        if (bytes > journal->region.capacity || recorder->is_disk_full || error == ETIMEDOUT)
+            return NULL;
         recorder->flush_wanted++;
         recorder_wake_drainer();
         error = pthread_cond_timedwait(&recorder->drained, &recorder->lock, &when);
     }
-    recorder->journal_lost += recorder->pool.journal != NULL;
+    return NULL;
 }
 
-void recorder_journal(const struct journal_row *row)
+void recorder_journal_locked(const struct journal_row *row)
 {
-    pthread_mutex_lock(&recorder_state.lock);
-    recorder_journal_locked(row);
-    pthread_mutex_unlock(&recorder_state.lock);
+    size_t bytes = journal_row_bytes(row);
+    uint8_t *room = make_journal_room(bytes);
+    if (!room) {
+        recorder_state.must_retell = true;
+        return;
+    }
+    struct journal_head *journal = recorder_state.pool.journal;
+    journal_row_write(row, room);
+    __atomic_store_n(&journal->head, journal->head + bytes, __ATOMIC_RELEASE);
 }
 
 // --- threads ----------------------------------------------------------------------
@@ -107,6 +126,7 @@ void recorder_free_writer(struct writer *writer)
 {
     weave_track_finish(&writer->weave);
     free(writer->syncs);
+    free(writer->name);
     free(writer);
 }
 
@@ -120,48 +140,57 @@ static void end_thread(void *argument)
 {
     struct writer *writer = argument;
     struct recorder *recorder = &recorder_state;
+    recorder_lock();
     writer_self = NULL;
-    writer_ring = &writer_nowhere;
-    pthread_mutex_lock(&recorder->lock);
+    __atomic_store_n(&writer_ring, &writer_nowhere, __ATOMIC_RELAXED);
     writer->self = NULL;
     // not asked by session: while one is being closed, the drainer still reads
     if (writer->is_listed) {
-        writer->is_dead = true;
+        __atomic_store_n(&writer->is_dead, true, __ATOMIC_RELEASE);
         if (++recorder->dead_count % DEAD_WORTH_WAKING == 0)
             recorder_wake_drainer();
     } else {
         recorder_free_writer(writer);
     }
-    pthread_mutex_unlock(&recorder->lock);
+    recorder_unlock();
 }
 
-static struct writer *new_writer(enum ring_policy policy)
+static struct writer *new_writer(void)
 {
     struct writer *writer = aligned_alloc(64, (sizeof(*writer) + 63) & ~(size_t)63);
     if (!writer)
         return NULL;
     memset(writer, 0, sizeof(*writer));
-    if (policy == RING_OVERWRITE) {
-        writer->syncs = malloc(WRITER_SYNCS * sizeof(*writer->syncs));
-        if (!writer->syncs) {
-            free(writer);
-            return NULL;
-        }
-    }
     pthread_setspecific(thread_end, writer);
     return writer;
 }
 
-void recorder_name_track(const struct writer *writer, const char *name)
+static bool has_syncs(struct writer *writer, enum ring_policy policy)
 {
-    char key[24];
-    int64_t tid = os_thread_id();
-    snprintf(key, sizeof(key), "%lld", (long long)tid);
-    const struct journal_row row = {TABLE_TRACK,
-                                    6,
-                                    2,
-                                    {writer->track, 1, 1, 0, (uint64_t)tid, 0},
-                                    {slice_of(key), slice_of(name)}};
+    if (policy == RING_OVERWRITE && !writer->syncs)
+        writer->syncs = malloc(WRITER_SYNCS * sizeof(*writer->syncs));
+    return policy != RING_OVERWRITE || writer->syncs;
+}
+
+struct journal_row recorder_track_row(const struct writer *writer)
+{
+    return (struct journal_row){TABLE_TRACK,
+                                6,
+                                2,
+                                {writer->track, 1, 1, 0, (uint64_t)writer->tid, 0},
+                                {slice_of(writer->key), slice_of(writer->name)}};
+}
+
+void recorder_name_track(struct writer *writer, const char *name)
+{
+    char *copy = strdup(name);
+    if (copy) {
+        free(writer->name);
+        writer->name = copy;
+    }
+    writer->tid = os_thread_id();
+    snprintf(writer->key, sizeof(writer->key), "%lld", (long long)writer->tid);
+    const struct journal_row row = recorder_track_row(writer);
     recorder_journal_locked(&row);
 }
 
@@ -175,9 +204,9 @@ static struct writer *attach_locked(struct writer *writer)
         return writer;
     if (writer && is_of_this_session(writer))
         return writer;
-    if (!writer || (policy == RING_OVERWRITE && !writer->syncs))
-        writer = new_writer(policy);
     if (!writer)
+        writer = new_writer();
+    if (!writer || !has_syncs(writer, policy))
         return NULL;
     uint32_t track = recorder->next_track++;
     struct ring_head *ring = ring_pool_take(&recorder->pool, track, clock_now());
@@ -185,7 +214,7 @@ static struct writer *attach_locked(struct writer *writer)
     writer_attach(writer, ring, track, policy, session);
     writer->self = &writer_ring;
     writer_self = writer;
-    writer_ring = writer->ring;
+    __atomic_store_n(&writer_ring, writer->ring, __ATOMIC_RELAXED);
     writer->next = recorder->writers;
     recorder->writers = writer;
     writer->is_listed = true;
@@ -201,10 +230,97 @@ struct writer *recorder_attach_thread(struct writer *writer)
     struct recorder *recorder = &recorder_state;
     if (__atomic_load_n(&recorder->is_forked, __ATOMIC_ACQUIRE))
         restart_in_child();
-    pthread_mutex_lock(&recorder->lock);
+    recorder_lock();
     writer = attach_locked(writer);
-    pthread_mutex_unlock(&recorder->lock);
+    recorder_unlock();
     return writer;
+}
+
+// --- stop -------------------------------------------------------------------------
+
+// Takes the room away from every thread. Whoever is past looking at the limit
+// shows it by its ring's `busy`.
+static void revoke_room(struct recorder *recorder)
+{
+    recorder_lock();
+    for (struct writer *writer = recorder->writers; writer; writer = writer->next) {
+        __atomic_store_n(&writer->ring->limit, 0, __ATOMIC_SEQ_CST);
+        if (writer->self)
+            __atomic_store_n(writer->self, &writer_nowhere, __ATOMIC_SEQ_CST);
+    }
+    recorder_unlock();
+    os_barrier_all_threads();
+}
+
+// In the middle of a record, or in the slow path, where it may wait for the
+// drainer. The calling thread itself may be, if a signal handler stops us.
+static bool is_occupied(const struct writer *writer)
+{
+    return writer != writer_self && (__atomic_load_n(&writer->is_inside, __ATOMIC_ACQUIRE) ||
+                                     __atomic_load_n(&writer->ring->busy, __ATOMIC_ACQUIRE));
+}
+
+static void wait_until_outside(struct recorder *recorder)
+{
+    const struct timespec pause = {0, 1000000};
+    bool is_inside = true;
+    for (int i = 0; i < INSIDE_TRIES && is_inside; i++) {
+        is_inside = false;
+        recorder_lock();
+        for (const struct writer *writer = recorder->writers; writer; writer = writer->next) {
+            is_inside |= is_occupied(writer);
+        }
+        recorder_unlock();
+        if (is_inside)
+            nanosleep(&pause, NULL);
+    }
+}
+
+// Writers of living threads stay with them, empty, for a later session.
+static void release_writers(struct recorder *recorder)
+{
+    recorder_lock();
+    for (struct writer *writer = recorder->writers, *next; writer; writer = next) {
+        next = writer->next;
+        weave_track_finish(&writer->weave);
+        writer->slots = NULL;
+        __atomic_store_n(&writer->ring, &writer->ringless, __ATOMIC_RELEASE);
+        writer->is_listed = false;
+        if (writer->is_dead)
+            recorder_free_writer(writer);
+    }
+    recorder->writers = NULL;
+    recorder_unlock();
+}
+
+// Where the disk took less than everything, the shard stays open and the ring
+// file stays: together they are whole, and a reader takes them together.
+static int seal(struct recorder *recorder)
+{
+    if (recorder->is_incomplete && recorder->pool.path[0])
+        return fail(GAIT_ERR_IO, "cannot write all to '%s': the rest is in '%s'",
+                    recorder->shard.path, recorder->pool.path);
+    return shard_writer_seal(&recorder->shard);
+}
+
+// With `sessions` held.
+static int end_session(void)
+{
+    struct recorder *recorder = &recorder_state;
+    __atomic_store_n(&gait_recording, 0, __ATOMIC_RELEASE);
+    __atomic_store_n(&writer_session, 0, __ATOMIC_SEQ_CST);
+    revoke_room(recorder);
+    wait_until_outside(recorder);
+    revoke_room(recorder); // of those who were inside and took room again
+    wait_until_outside(recorder);
+    drainer_stop(recorder);
+    int status = seal(recorder);
+    release_writers(recorder);
+    recorder_lock();
+    ring_pool_finish(&recorder->pool, status == 0);
+    recorder_unlock();
+    shard_writer_finish(&recorder->shard);
+    return status;
 }
 
 // --- start ------------------------------------------------------------------------
@@ -229,6 +345,19 @@ static void make_session_id(uint8_t id[16])
     memcpy(id, parts, 16);
 }
 
+static void reset_fields(struct recorder *recorder)
+{
+    const struct clock_anchor *anchor = &recorder->first_anchor;
+    recorder->pool.header->policy = recorder->settings.policy;
+    recorder->pool.header->anchors[0] =
+        (struct ring_anchor){anchor->tick, anchor->raw_ns, anchor->real_ns, anchor->error_ns};
+    recorder->writers = NULL;
+    recorder->next_track = PREAMBLE_FIRST_TRACK;
+    recorder->dead_count = 0;
+    recorder->must_retell = recorder->is_disk_full = recorder->is_stopping = false;
+    notes_clear();
+}
+
 // With `sessions` held, the lock not.
 static int begin_session(void)
 {
@@ -247,26 +376,23 @@ static int begin_session(void)
         shard_writer_finish(&recorder->shard);
         return status;
     }
-    recorder->pool.header->policy = recorder->settings.policy;
-    const struct clock_anchor *anchor = &recorder->first_anchor;
-    recorder->pool.header->anchors[0] =
-        (struct ring_anchor){anchor->tick, anchor->raw_ns, anchor->real_ns, anchor->error_ns};
-    recorder->writers = NULL;
-    recorder->next_track = PREAMBLE_FIRST_TRACK;
-    recorder->dead_count = 0;
-    recorder->is_stopping = false;
+    reset_fields(recorder);
     status = drainer_start(recorder);
     if (status) {
-        ring_pool_finish(&recorder->pool, RING_POOL_UNLINK | RING_POOL_UNMAP);
+        ring_pool_finish(&recorder->pool, true);
         shard_writer_finish(&recorder->shard);
         return status;
     }
-    pthread_mutex_lock(&recorder->lock);
+    recorder_lock();
     __atomic_store_n(&writer_session, ++recorder->session_count, __ATOMIC_RELEASE);
     __atomic_store_n(&gait_recording, 1, __ATOMIC_RELEASE);
     recorder_flush_locked(); // from here on the file says who is recording
-    pthread_mutex_unlock(&recorder->lock);
-    return 0;
+    bool has_drainer = recorder->has_drainer;
+    recorder_unlock();
+    if (has_drainer)
+        return 0;
+    (void)end_session(); // it found no memory to begin with
+    return fail(GAIT_ERR_MEMORY, "cannot start recording: no memory for the drainer");
 }
 
 int gait_start(const struct gait_options *options)
@@ -279,7 +405,7 @@ int gait_start(const struct gait_options *options)
     status = settings_read(options, &settings);
     if (status || !settings.is_enabled)
         return status;
-    pthread_mutex_lock(&sessions);
+    hold_lock(&sessions);
     if (writer_session) {
         status = fail(GAIT_ERR_STATE, "already recording to '%s'", recorder->shard.path);
     } else {
@@ -287,117 +413,43 @@ int gait_start(const struct gait_options *options)
         recorder->settings = settings;
         status = begin_session();
     }
-    pthread_mutex_unlock(&sessions);
-    return status;
-}
-
-// --- stop -------------------------------------------------------------------------
-
-// Takes the room away from every thread. A record being written in this very
-// moment is finished in time; one whose thread has just lost its processor may
-// come too late, as if it had been made after the stop.
-static void revoke_room(struct recorder *recorder)
-{
-    pthread_mutex_lock(&recorder->lock);
-    for (struct writer *writer = recorder->writers; writer; writer = writer->next) {
-        __atomic_store_n(&writer->ring->limit, 0, __ATOMIC_SEQ_CST);
-        if (writer->self)
-            __atomic_store_n(writer->self, &writer_nowhere, __ATOMIC_SEQ_CST);
-    }
-    pthread_mutex_unlock(&recorder->lock);
-    os_barrier_all_threads();
-}
-
-// Waits until no thread is in the slow path, where it may wait for the drainer.
-static void wait_until_outside(struct recorder *recorder)
-{
-    const struct timespec pause = {0, 1000000};
-    bool is_inside = true;
-    for (int i = 0; i < INSIDE_TRIES && is_inside; i++) {
-        is_inside = false;
-        pthread_mutex_lock(&recorder->lock);
-        for (const struct writer *writer = recorder->writers; writer; writer = writer->next) {
-            is_inside |= __atomic_load_n(&writer->is_inside, __ATOMIC_ACQUIRE) != 0;
-        }
-        pthread_mutex_unlock(&recorder->lock);
-        if (is_inside)
-            nanosleep(&pause, NULL);
-    }
-}
-
-// Writers of living threads stay with them, empty, for a later session.
-static void release_writers(struct recorder *recorder)
-{
-    pthread_mutex_lock(&recorder->lock);
-    for (struct writer *writer = recorder->writers, *next; writer; writer = next) {
-        next = writer->next;
-        weave_track_finish(&writer->weave);
-        writer->slots = NULL;
-        writer->ring = &writer->ringless;
-        writer->is_listed = false;
-        if (writer->is_dead)
-            recorder_free_writer(writer);
-    }
-    recorder->writers = NULL;
-    pthread_mutex_unlock(&recorder->lock);
-}
-
-// With `sessions` held.
-static int end_session(void)
-{
-    struct recorder *recorder = &recorder_state;
-    __atomic_store_n(&gait_recording, 0, __ATOMIC_RELEASE);
-    __atomic_store_n(&writer_session, 0, __ATOMIC_RELEASE);
-    revoke_room(recorder);
-    wait_until_outside(recorder);
-    revoke_room(recorder); // of those who were inside and took room again
-    if (recorder->has_drainer)
-        drainer_stop(recorder);
-    int status = shard_writer_seal(&recorder->shard);
-    release_writers(recorder);
-    // a thread without a processor may still wake up with a slot's address in
-    // hand, so its memory goes one session later
-    ring_pool_finish(&retired, RING_POOL_UNMAP);
-    pthread_mutex_lock(&recorder->lock);
-    retired = recorder->pool;
-    ring_pool_finish(&retired, RING_POOL_UNLINK);
-    recorder->pool = (struct ring_pool){.fd = -1};
-    pthread_mutex_unlock(&recorder->lock);
-    shard_writer_finish(&recorder->shard);
+    hold_unlock(&sessions);
     return status;
 }
 
 int gait_stop(void)
 {
     int status = 0;
-    pthread_mutex_lock(&sessions);
+    hold_lock(&sessions);
     if (writer_session)
         status = end_session();
     recorder_state.is_forked = false;
     __atomic_store_n(&gait_recording, 0, __ATOMIC_RELEASE);
-    pthread_mutex_unlock(&sessions);
+    hold_unlock(&sessions);
     return status;
 }
 
 // The normal end of a process. Forked children that never recorded have no
-// session and pass through.
+// session and pass through; so does a signal handler that exits in the middle
+// of our own work: what it left is completed from the ring file.
 __attribute__((destructor)) static void stop_at_exit(void)
 {
-    (void)gait_stop();
+    if (!hold_is_on())
+        (void)gait_stop();
 }
 
 // --- fork -------------------------------------------------------------------------
 
 static void prepare_fork(void)
 {
-    pthread_mutex_lock(&sessions);
-    pthread_mutex_lock(&recorder_state.lock);
+    hold_lock(&sessions);
+    recorder_lock();
 }
 
 static void resume_parent(void)
 {
-    pthread_mutex_unlock(&recorder_state.lock);
-    pthread_mutex_unlock(&sessions);
+    recorder_unlock();
+    hold_unlock(&sessions);
 }
 
 // The child has none of the parent's threads and must not touch its files. It
@@ -407,6 +459,7 @@ static void resume_child(void)
     struct recorder *recorder = &recorder_state;
     const pthread_mutex_t fresh_mutex = PTHREAD_MUTEX_INITIALIZER;
     const pthread_cond_t fresh_condition = PTHREAD_COND_INITIALIZER;
+    resume_parent(); // gives back what this thread took
     sessions = fresh_mutex;
     recorder->lock = fresh_mutex;
     recorder->drained = fresh_condition;
@@ -417,17 +470,19 @@ static void resume_child(void)
     writer_ring = &writer_nowhere;
     pthread_setspecific(thread_end, NULL);
     recorder->writers = NULL; // the writers' memory is given up
+    recorder->snapshot = NULL;
     recorder->has_drainer = false;
     recorder->flush_done = recorder->flush_wanted;
-    ring_pool_finish(&recorder->pool, RING_POOL_UNMAP);
-    close(recorder->shard.fd); // its buffers too: the drainer may have been in them
+    ring_pool_finish(&recorder->pool, false);
+    // its buffers are given up too: the drainer may have been in them
+    shard_writer_abandon(&recorder->shard);
     recorder->is_forked = true;
 }
 
 static void restart_in_child(void)
 {
     struct recorder *recorder = &recorder_state;
-    pthread_mutex_lock(&sessions);
+    hold_lock(&sessions);
     if (recorder->is_forked) {
         __atomic_store_n(&recorder->is_forked, false, __ATOMIC_RELEASE);
         if (begin_session()) {
@@ -435,5 +490,5 @@ static void restart_in_child(void)
             fail_clear();
         }
     }
-    pthread_mutex_unlock(&sessions);
+    hold_unlock(&sessions);
 }

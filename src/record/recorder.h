@@ -14,6 +14,8 @@
 #include "record/shard_writer.h"
 #include "record/writer.h"
 
+struct snapshot_request;
+
 struct recorder {
     pthread_mutex_t lock;
     pthread_cond_t drained; // a round ended
@@ -26,8 +28,11 @@ struct recorder {
     struct writer *writers;
     uint32_t next_track, dead_count;
     uint64_t flush_wanted, flush_done;
-    uint64_t journal_lost; // rows that found no room
+    struct snapshot_request *snapshot; // one that waits for the drainer
+    bool must_retell;                  // rows of names found no room in the journal
     bool is_stopping;
+    bool is_disk_full;  // the last batch could not be written
+    bool is_incomplete; // at the end: the ring file has what the shard lacks
 
     // the drainer's
     pthread_t drainer;
@@ -49,15 +54,19 @@ struct writer *recorder_attach_thread(struct writer *writer);
 
 void recorder_free_writer(struct writer *writer);
 
-// Puts the calling thread's track on record under `name`; the lock is held.
-void recorder_name_track(const struct writer *writer, const char *name);
+void recorder_lock(void);
+void recorder_unlock(void);
 
-// Puts a row on record, waiting a little for room; takes the lock itself or
-// wants it held.
-void recorder_journal(const struct journal_row *row);
+// Puts the calling thread's track on record under `name`; the lock is held.
+void recorder_name_track(struct writer *writer, const char *name);
+struct journal_row recorder_track_row(const struct writer *writer);
+
+// Puts a row on record, waiting a little for room, with the lock held. What
+// finds none is told again from where it is kept, see retell.h.
 void recorder_journal_locked(const struct journal_row *row);
 
 void recorder_wake_drainer(void);
+void recorder_wait_locked(void); // for the drainer's next word, a while
 uint32_t recorder_drain_round(void);
 void recorder_wait_drained(uint32_t round, uint64_t timeout_ns);
 

@@ -47,10 +47,10 @@ static uint64_t slots_for(const struct ring_pool *pool)
 static uint8_t *map_file(struct ring_pool *pool, uint64_t bytes)
 {
     // reserve first: a hole filled later on a full disk would be a SIGBUS
-    if (pool->fd < 0 || os_reserve(pool->fd, pool->file_bytes, bytes))
+    if (!os_file_is_ours(&pool->file) || os_file_reserve(&pool->file, pool->file_bytes, bytes))
         return NULL;
-    uint8_t *memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_POPULATE, pool->fd,
-                           (off_t)pool->file_bytes);
+    uint8_t *memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_POPULATE,
+                           pool->file.fd, (off_t)pool->file_bytes);
     return memory == MAP_FAILED ? NULL : memory;
 }
 
@@ -124,22 +124,20 @@ static int create_file(struct ring_pool *pool, const uint8_t session[16], const 
         snprintf(name + 2 * i, 3, "%02x", session[i]);
     }
     snprintf(pool->path, sizeof(pool->path), "%.4000s/gait-%s.ring", directory, name);
-    pool->fd = open(pool->path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
-    if (pool->fd < 0)
+    if (os_file_open(&pool->file, pool->path, O_RDWR | O_CREAT | O_EXCL, 0600))
         return -1;
     // held as long as this process lives: readers ask for it
     struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
-    (void)fcntl(pool->fd, F_SETLK, &lock);
+    (void)fcntl(pool->file.fd, F_SETLK, &lock);
     return 0;
 }
 
 static void discard_file(struct ring_pool *pool)
 {
-    if (pool->fd < 0)
+    if (pool->file.fd < 0)
         return;
     unlink(pool->path);
-    close(pool->fd);
-    pool->fd = -1;
+    os_file_close(&pool->file);
     pool->path[0] = '\0';
 }
 
@@ -163,7 +161,7 @@ int ring_pool_init(struct ring_pool *pool, const uint8_t session[16], uint64_t r
     uint64_t first_bytes = RING_FILE_HEADER_BYTES + sizeof(struct journal_head) + JOURNAL_BYTES;
     const char *places[] = {SHARED_MEMORY, directory};
 
-    *pool = (struct ring_pool){.fd = -1, .ring_slots = ring_slots};
+    *pool = (struct ring_pool){.file = {.fd = -1}, .ring_slots = ring_slots};
     pool->segments = calloc(RING_POOL_MAX_SEGMENTS, sizeof(*pool->segments));
     if (!pool->segments)
         return fail(GAIT_ERR_MEMORY, "no memory for the list of rings");
@@ -187,22 +185,25 @@ int ring_pool_init(struct ring_pool *pool, const uint8_t session[16], uint64_t r
     return 0;
 }
 
-void ring_pool_finish(struct ring_pool *pool, unsigned what)
+static void blank(const struct ring_pool_segment *segment)
+{
+    // where even this fails, the memory stays as it is
+    (void)mmap(segment->memory, segment->bytes, PROT_READ | PROT_WRITE,
+               MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
+}
+
+void ring_pool_finish(struct ring_pool *pool, bool is_unlinked)
 {
     if (!pool || !pool->segments)
         return;
-    if (pool->fd >= 0 && what & RING_POOL_UNLINK)
+    if (pool->path[0] && is_unlinked)
         unlink(pool->path);
-    if (pool->fd >= 0)
-        close(pool->fd);
-    pool->fd = -1;
-    if (!(what & RING_POOL_UNMAP))
-        return;
+    os_file_close(&pool->file);
     for (uint32_t i = 0; i < pool->segment_count; i++) {
-        munmap(pool->segments[i].memory, pool->segments[i].bytes);
+        blank(&pool->segments[i]);
     }
     free(pool->segments);
-    *pool = (struct ring_pool){.fd = -1};
+    *pool = (struct ring_pool){.file = {.fd = -1}};
 }
 
 // --- rings ------------------------------------------------------------------

@@ -12,6 +12,7 @@
 
 #include <gait/error.h>
 
+#include "base/os/os.h"
 #include "format/ring_file.h"
 
 #define RING_POOL_MAX_SEGMENTS 16384
@@ -23,7 +24,7 @@ struct ring_pool_segment {
 };
 
 struct ring_pool {
-    int fd;              // -1: no file, all memory is anonymous
+    struct os_file file; // none: all memory is anonymous
     char path[PATH_MAX]; // "" without a file
     bool lost_on_kill;   // some memory is anonymous
     uint64_t ring_slots; // what a thread gets while there are few
@@ -43,10 +44,11 @@ struct ring_pool {
 GAIT_CHECK int ring_pool_init(struct ring_pool *pool, const uint8_t session[16],
                               uint64_t ring_slots, const char *directory);
 
-// Closes the file; what else goes is the caller's choice. A forked child must
-// not unlink its parent's file, a stop must not unmap what a thread may be in.
-enum ring_pool_end { RING_POOL_UNLINK = 1, RING_POOL_UNMAP = 2 };
-void ring_pool_finish(struct ring_pool *pool, unsigned what);
+// Gives file and memory back; whether the file's name goes too is the caller's
+// choice: a forked child must leave its parent's. The addresses stay taken, as
+// empty pages: a thread that lost its processor between reading its ring's
+// address and looking into it may wake up any number of sessions later.
+void ring_pool_finish(struct ring_pool *pool, bool is_unlinked);
 
 // A ring for `track`, or NULL when the pool's maximum is reached.
 struct ring_head *ring_pool_take(struct ring_pool *pool, uint32_t track, uint64_t tick);

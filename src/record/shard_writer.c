@@ -45,9 +45,13 @@ int shard_writer_open_path(struct shard_writer *shard, const char *path)
 {
     memset(shard, 0, sizeof(*shard));
     snprintf(shard->path, sizeof(shard->path), "%s", path);
-    shard->fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-    if (shard->fd < 0)
-        return fail(GAIT_ERR_IO, "cannot create '%s': %s", path, strerror(errno));
+    shard->has_index = true;
+    int error = os_file_open(&shard->file, path, O_WRONLY | O_CREAT | O_EXCL, 0666);
+    if (error) {
+        shard->file.fd = -1;
+        return fail(error == EEXIST ? GAIT_ERR_STATE : GAIT_ERR_IO, "cannot create '%s': %s", path,
+                    strerror(error));
+    }
     int status = init_buffers(shard);
     if (status)
         shard_writer_finish(shard);
@@ -61,29 +65,60 @@ int shard_writer_open(struct shard_writer *shard, const char *directory, int64_t
     if (status)
         return status;
     gethostname(host, sizeof(host) - 1);
+    for (char *slash = host; (slash = strchr(slash, '/'));) {
+        *slash = '_';
+    }
     for (int try = 0; try < NAME_TRIES; try++) {
         snprintf(path, sizeof(path), "%.3800s/%s.%ld.%lld.gait", directory, host, (long)getpid(),
                  (long long)start_ns + try);
         status = shard_writer_open_path(shard, path);
-        if (status == 0 || errno != EEXIST)
+        if (status != GAIT_ERR_STATE)
             return status;
     }
     return status;
 }
 
-static int write_all(int fd, const uint8_t *bytes, size_t count, uint64_t offset)
+static bool is_same(const struct os_file *a, const struct stat *b)
 {
-    while (count) {
-        ssize_t written = pwrite(fd, bytes, count, (off_t)offset);
-        if (written < 0 && errno == EINTR)
-            continue;
-        if (written <= 0)
-            return fail(GAIT_ERR_IO, "%s", written ? strerror(errno) : "nothing was written");
-        bytes += written;
-        offset += (uint64_t)written;
-        count -= (size_t)written;
+    return a->device == b->st_dev && a->inode == b->st_ino;
+}
+
+// The program may have closed our descriptor together with its own, and some
+// file systems number their files anew: the path decides.
+static int find_file(struct shard_writer *shard)
+{
+    struct os_file again;
+    struct stat open_now;
+    if (os_file_is_ours(&shard->file))
+        return 0;
+    int error = os_file_open(&again, shard->path, O_WRONLY, 0);
+    if (error)
+        return error;
+    bool is_open = fstat(shard->file.fd, &open_now) == 0 && is_same(&again, &open_now);
+    bool is_it = again.device == shard->file.device && again.inode == shard->file.inode;
+    if (is_open)
+        close(shard->file.fd);
+    if (is_open || is_it) {
+        shard->file = again;
+        return 0;
     }
-    return 0;
+    os_file_close(&again);
+    return ENOENT;
+}
+
+// At the end of the file: all of it, or the file is as long as before. Half a
+// frame would read as damage where there is only a gap.
+static int append(struct shard_writer *shard, const void *bytes, size_t count)
+{
+    int error = find_file(shard);
+    if (error)
+        return fail(GAIT_ERR_IO, "'%s' is gone: %s", shard->path, strerror(error));
+    error = os_file_write(&shard->file, bytes, count, shard->bytes);
+    if (!error)
+        return 0;
+    if (ftruncate(shard->file.fd, (off_t)shard->bytes))
+        return fail(GAIT_ERR_IO, "cannot write and cut '%s': %s", shard->path, strerror(error));
+    return fail(GAIT_ERR_IO, "cannot write '%s': %s", shard->path, strerror(error));
 }
 
 void shard_writer_discard(struct shard_writer *shard)
@@ -97,19 +132,19 @@ int shard_writer_put(struct shard_writer *shard)
     struct slice batch = {shard->batch.bytes, shard->batch.used};
     if (batch.count == 0)
         return 0;
-    int status = write_all(shard->fd, batch.bytes, batch.count, shard->bytes);
+    int status = append(shard, batch.bytes, batch.count);
     if (status) {
-        // half a frame would read as damage where there is only a gap
-        if (ftruncate(shard->fd, (off_t)shard->bytes))
-            fail_clear();
         shard_writer_discard(shard);
-        return fail_because(status, "cannot write '%s'", shard->path);
+        return status;
     }
     shard->batch.used = 0;
     shard->batch_sequence = shard->tables.sequence;
-    status = index_writer_add(&shard->index, batch, shard->bytes);
+    if (index_writer_add(&shard->index, batch, shard->bytes)) {
+        fail_clear();
+        shard->has_index = false;
+    }
     shard->bytes += batch.count;
-    return status;
+    return 0;
 }
 
 int shard_writer_seal(struct shard_writer *shard)
@@ -122,22 +157,24 @@ int shard_writer_seal(struct shard_writer *shard)
         status = shard_writer_put(shard);
     if (status)
         return status;
+    if (!shard->has_index)
+        return fail(GAIT_ERR_MEMORY, "no memory for the index of '%s'", shard->path);
     const struct frame_trailer about = {shard->index.last_offset, shard->index.frame_count};
     frame_trailer_write(&about, trailer);
-    status = write_all(shard->fd, trailer, sizeof(trailer), shard->bytes);
-    if (status && ftruncate(shard->fd, (off_t)shard->bytes))
-        fail_clear();
-    return status;
+    return append(shard, trailer, sizeof(trailer));
 }
 
 void shard_writer_finish(struct shard_writer *shard)
 {
     if (!shard)
         return;
-    if (shard->fd >= 0)
-        close(shard->fd);
-    shard->fd = -1;
+    os_file_close(&shard->file);
     table_writer_finish(&shard->tables);
     buffer_finish(&shard->batch);
     index_writer_finish(&shard->index);
+}
+
+void shard_writer_abandon(struct shard_writer *shard)
+{
+    os_file_close(&shard->file);
 }

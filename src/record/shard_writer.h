@@ -7,17 +7,19 @@
 #include <limits.h>
 #include <stdint.h>
 
+#include "base/os/os.h"
 #include "format/index_writer.h"
 #include "format/table_writer.h"
 
 struct shard_writer {
-    int fd;
+    struct os_file file;
     char path[PATH_MAX];
     uint64_t bytes; // of the file, all of it intact
     struct buffer batch;
     struct table_writer tables; // frames go into `batch`
     struct index_writer index;
     uint64_t batch_sequence; // of the first frame in the batch
+    bool has_index;          // false once a frame could not be listed: no trailer then
 };
 
 // Creates <directory>/<host>.<pid>.<start_ns>.gait; never overwrites.
@@ -38,5 +40,9 @@ void shard_writer_discard(struct shard_writer *shard);
 GAIT_CHECK int shard_writer_seal(struct shard_writer *shard);
 
 void shard_writer_finish(struct shard_writer *shard); // closes unsealed, frees
+
+// Closes and frees nothing: in a forked child, whose parent may be in the middle
+// of all this.
+void shard_writer_abandon(struct shard_writer *shard);
 
 #endif

@@ -5,25 +5,28 @@
 // A dropped span is a gap in the stack of open spans. While there is one, the
 // limit is 0, so that every call comes here; once it has ended the hot path
 // takes over again. Positions never go back, so nothing is ever undone.
+//
+// An end always has a slot kept for it, unless the program made ends without
+// begins that nobody has noticed yet: then it is owed, and written before
+// anything else as soon as there is room.
 #define _GNU_SOURCE
 #include "record/writer.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/os/os.h"
+#include "record/hold.h"
 #include "record/recorder.h"
 
 #define SLACK 8u // slots never used: the step's end, and full must not look empty
 #define BLOCKS 16u
-#define GAP_LEVELS 64u
+#define GAP_LEVELS 64u // bits of writer.gaps
 #define BLOCK_WAIT_NS 5000000u
 
 struct ring_head writer_nowhere; // next 0, limit 0: no room, ever
 WRITER_TLS struct ring_head *writer_ring = &writer_nowhere;
 WRITER_TLS struct writer *writer_self;
 uint64_t writer_session;
-static WRITER_TLS bool is_entering;
 
 static uint64_t address_of(const struct slot *slot)
 {
@@ -38,7 +41,8 @@ static struct slot *next_slot(const struct writer *writer)
 void writer_attach(struct writer *writer, struct ring_head *ring, uint32_t track,
                    enum ring_policy policy, uint64_t session)
 {
-    struct writer_sync *syncs = writer->syncs;
+    struct ring_tail *syncs = writer->syncs;
+    free(writer->name);
     *writer = (struct writer){.track = track, .policy = policy, .session = session, .syncs = syncs};
     writer->ring = ring ? ring : &writer->ringless;
     writer->slots = ring ? (struct slot *)(ring + 1) : NULL;
@@ -46,6 +50,7 @@ void writer_attach(struct writer *writer, struct ring_head *ring, uint32_t track
     writer->granted_at = address_of(writer->slots);
     writer->ring->slots_address = writer->granted_at;
     __atomic_store_n(&writer->ring->next, writer->granted_at, __ATOMIC_RELEASE);
+    writer->told_until = writer->ring->first_tick;
     weave_track_init(&writer->weave, track, 0);
 }
 
@@ -64,32 +69,42 @@ static bool is_recording(const struct writer *writer)
     return writer->session == __atomic_load_n(&writer_session, __ATOMIC_SEQ_CST);
 }
 
-// Into the slow path, from anywhere. NULL: not recording, or a signal handler
-// that interrupted a record (what it wanted is counted as lost).
-static struct writer *enter_slow(void)
+// A signal handler that interrupted a record, or one of gait's cold calls: it
+// must neither touch the ring nor wait for anybody.
+static bool is_interrupting(const struct writer *writer)
+{
+    return hold_is_on() || (writer && (writer->is_inside || writer->ring->busy));
+}
+
+// Into the slow path, from anywhere. NULL: not recording, or interrupting; then
+// an event is counted as lost.
+static struct writer *enter_slow(bool is_event)
 {
     struct writer *writer = writer_self;
-    if (is_entering || !__atomic_load_n(&gait_recording, __ATOMIC_RELAXED))
+    if (!__atomic_load_n(&gait_recording, __ATOMIC_RELAXED))
         return NULL;
-    if (writer && (writer->is_inside || writer->ring->busy)) {
-        writer_lose(writer);
+    if (is_interrupting(writer)) {
+        if (is_event && writer && is_recording(writer))
+            writer_lose(writer);
         return NULL;
     }
     if (!writer || !is_recording(writer)) {
-        is_entering = true;
         writer = recorder_attach_thread(writer);
-        is_entering = false;
         if (!writer)
             return NULL;
     }
     __atomic_store_n(&writer->is_inside, 1, __ATOMIC_SEQ_CST);
-    if (is_recording(writer))
+    if (is_recording(writer)) {
+        writer->ring->busy = 1;
+        writer_fence();
         return writer;
+    }
     __atomic_store_n(&writer->is_inside, 0, __ATOMIC_RELEASE);
     return NULL;
 }
 
-static void leave_slow(struct writer *writer)
+// The way out for a record that is still to be written.
+static void leave_busy(struct writer *writer)
 {
     // whoever ended the session meanwhile took the limit away before this
     // looked, or finds is_inside set and waits
@@ -98,9 +113,16 @@ static void leave_slow(struct writer *writer)
     __atomic_store_n(&writer->is_inside, 0, __ATOMIC_RELEASE);
 }
 
+static void leave_slow(struct writer *writer)
+{
+    writer_fence();
+    writer->ring->busy = 0;
+    leave_busy(writer);
+}
+
 struct writer *writer_attached(void)
 {
-    struct writer *writer = enter_slow();
+    struct writer *writer = enter_slow(false);
     if (writer)
         leave_slow(writer);
     return writer;
@@ -153,27 +175,25 @@ static void wrap(struct writer *writer)
     __atomic_store_n(&writer->ring->next, writer->granted_at, __ATOMIC_RELEASE);
 }
 
-static void add_sync(struct writer *writer)
+// Notes that the story can be taken up here. Few places suffice, so a new one
+// wants its distance from the last unless nothing else would be left.
+static void add_sync(struct writer *writer, uint64_t keep_from)
 {
+    if (writer->sync_count) {
+        uint32_t last = (writer->sync_first + writer->sync_count - 1) % WRITER_SYNCS;
+        uint64_t newest = writer->syncs[last].position;
+        if (newest >= keep_from && writer->position - newest < writer->capacity / BLOCKS)
+            return;
+    }
     uint32_t at = (writer->sync_first + writer->sync_count) % WRITER_SYNCS;
     if (writer->sync_count == WRITER_SYNCS) {
         // too many: give up the newest but this one, the block gets longer
         at = (at + WRITER_SYNCS - 1) % WRITER_SYNCS;
         writer->sync_count--;
     }
-    writer->syncs[at] = (struct writer_sync){writer->position, spans_begun(writer) + writer->points,
-                                             open_spans(writer), clock_now()};
+    writer->syncs[at] = (struct ring_tail){writer->position, spans_begun(writer) + writer->points,
+                                           open_spans(writer), clock_now()};
     writer->sync_count++;
-}
-
-static void move_tail(struct writer *writer, const struct writer_sync *sync)
-{
-    struct ring_head *ring = writer->ring;
-    ring->lost_first = ring->first_tick;
-    ring->lost_last = sync->tick;
-    __atomic_store_n(&ring->tail_events, sync->events, __ATOMIC_RELAXED);
-    __atomic_store_n(&ring->tail_depth, sync->depth, __ATOMIC_RELAXED);
-    __atomic_store_n(&ring->tail, sync->position, __ATOMIC_RELEASE);
 }
 
 // The flight recorder: gives the oldest blocks up until `slots` fit.
@@ -181,17 +201,17 @@ static bool reclaim(struct writer *writer, uint64_t slots)
 {
     if (slots + SLACK > writer->capacity)
         return false;
-    add_sync(writer);
     uint64_t end = writer->position + slots + SLACK;
     uint64_t keep_from = end > writer->capacity ? end - writer->capacity : 0;
-    const struct writer_sync *oldest = NULL;
+    add_sync(writer, keep_from);
+    const struct ring_tail *oldest = NULL;
     while (writer->syncs[writer->sync_first].position < keep_from) {
         writer->sync_first = (writer->sync_first + 1) % WRITER_SYNCS;
         writer->sync_count--;
         oldest = &writer->syncs[writer->sync_first];
     }
     if (oldest)
-        move_tail(writer, oldest);
+        ring_head_move_tail(writer->ring, oldest);
     return true;
 }
 
@@ -211,14 +231,18 @@ static bool wait_until_free(struct writer *writer, uint64_t slots)
     // what can never fit would wait for ever
     if (open_spans(writer) + slots + SLACK >= writer->capacity)
         return false;
+    bool is_free = false;
+    __atomic_store_n(&writer->is_waiting, true, __ATOMIC_RELEASE);
     while (is_recording(writer)) {
         uint32_t round = recorder_drain_round();
-        if (slots_kept(writer) + slots < writer->capacity)
-            return true;
+        is_free = slots_kept(writer) + slots < writer->capacity;
+        if (is_free)
+            break;
         recorder_wake_drainer();
         recorder_wait_drained(round, BLOCK_WAIT_NS);
     }
-    return false;
+    __atomic_store_n(&writer->is_waiting, false, __ATOMIC_RELEASE);
+    return is_free;
 }
 
 static bool make_free(struct writer *writer, uint64_t slots)
@@ -247,35 +271,17 @@ static uint64_t grant(const struct writer *writer, uint64_t slots)
     return granted < row ? granted : row;
 }
 
-// Room for `slots` in a row at next_slot(), by the policy. Sets the limit.
-static bool has_room(struct writer *writer, uint64_t slots)
+// Room for `slots` in a row at next_slot(), by the policy.
+static bool make_row(struct writer *writer, uint64_t slots)
 {
-    struct ring_head *ring = writer->ring;
-    if (!writer->slots)
-        return false;
-    if (ring->next + slots * sizeof(struct slot) <= ring->limit)
-        return true;
-    count_position(writer);
-    ring->limit = 0;
     uint64_t row = slots_in_a_row(writer);
-    // the way to the ring's end is lost to a record that does not fit there
-    if (!make_free(writer, slots <= row ? slots : row + slots))
-        return false;
-    if (slots > row)
+    if (slots > row) {
+        // the way to the ring's end is lost to a record that does not fit there
+        if (row && !make_free(writer, row))
+            return false;
         wrap(writer);
-    if (clock_has_ticks && !writer->gaps && !writer->deep)
-        ring->limit = ring->next + grant(writer, slots) * sizeof(struct slot);
-    return true;
-}
-
-// A slot that was kept free for an end.
-static struct slot *reserved_slot(struct writer *writer)
-{
-    count_position(writer);
-    if (slots_in_a_row(writer) == 0)
-        wrap(writer);
-    writer->ring->limit = 0; // the grant was for others
-    return next_slot(writer);
+    }
+    return make_free(writer, slots);
 }
 
 static void publish(struct writer *writer, uint64_t slots)
@@ -283,18 +289,6 @@ static void publish(struct writer *writer, uint64_t slots)
     __atomic_store_n(&writer->ring->next, writer->ring->next + slots * sizeof(struct slot),
                      __ATOMIC_RELEASE);
 }
-
-void writer_lose(struct writer *writer)
-{
-    struct ring_head *ring = writer->ring;
-    uint64_t now = clock_now();
-    if (ring->lost == __atomic_load_n(&ring->lost_noticed, __ATOMIC_ACQUIRE))
-        ring->lost_first = now;
-    ring->lost_last = now;
-    __atomic_store_n(&ring->lost, ring->lost + 1, __ATOMIC_RELEASE);
-}
-
-// --- spans ----------------------------------------------------------------------
 
 static void put_span(struct writer *writer, struct slot *slot, enum slot_class class, uint32_t site)
 {
@@ -305,79 +299,133 @@ static void put_span(struct writer *writer, struct slot *slot, enum slot_class c
     publish(writer, 1);
 }
 
-static unsigned level_of(const struct writer *writer)
+// Whether one of the slots kept for ends is left, beside the step's.
+static bool has_kept_slot(struct writer *writer)
 {
-    uint64_t level = open_spans(writer) + (uint64_t)__builtin_popcountll(writer->gaps);
-    return level < GAP_LEVELS ? (unsigned)level : GAP_LEVELS;
+    if (slots_used(writer) + 2 >= writer->capacity)
+        return false;
+    if (slots_in_a_row(writer) == 0)
+        wrap(writer);
+    return true;
+}
+
+static void write_owed_ends(struct writer *writer)
+{
+    while (writer->owed && (make_row(writer, 1) || has_kept_slot(writer))) {
+        writer->ring->ends++;
+        put_span(writer, next_slot(writer), SLOT_CLASS_END, 0);
+        count_position(writer);
+        writer->owed--;
+    }
+}
+
+// Room for `slots` in a row at next_slot(), and nothing owed before it. Sets the
+// limit.
+static bool has_room(struct writer *writer, uint64_t slots)
+{
+    struct ring_head *ring = writer->ring;
+    if (!writer->slots)
+        return false;
+    if (ring->next + slots * sizeof(struct slot) <= ring->limit)
+        return true;
+    count_position(writer);
+    ring->limit = 0;
+    write_owed_ends(writer);
+    if (writer->owed || !make_row(writer, slots))
+        return false;
+    if (clock_has_ticks && !writer->gap_depth && !writer->deep)
+        ring->limit = ring->next + grant(writer, slots) * sizeof(struct slot);
+    return true;
+}
+
+void writer_lose(struct writer *writer)
+{
+    struct ring_head *ring = writer->ring;
+    uint64_t now = clock_now();
+    if (__atomic_load_n(&ring->lost, __ATOMIC_RELAXED) ==
+        __atomic_load_n(&ring->lost_noticed, __ATOMIC_ACQUIRE))
+        __atomic_store_n(&ring->lost_first, now, __ATOMIC_RELAXED);
+    __atomic_store_n(&ring->lost_last, now, __ATOMIC_RELAXED);
+    // in one piece: a signal handler may come in between and lose one too
+    __atomic_add_fetch(&ring->lost, 1, __ATOMIC_RELEASE);
+}
+
+// --- spans ----------------------------------------------------------------------
+
+static void push_gap(struct writer *writer, bool is_dropped)
+{
+    writer->gaps = writer->gaps << 1 | is_dropped;
+    writer->gap_depth++;
 }
 
 static void drop_span(struct writer *writer)
 {
     count_position(writer);
-    unsigned level = level_of(writer);
+    writer->ring->limit = 0;
     writer_lose(writer);
-    if (writer->deep || level == GAP_LEVELS)
+    if (writer->deep || writer->gap_depth == GAP_LEVELS)
         writer->deep++;
     else
-        writer->gaps |= UINT64_C(1) << level;
-    writer->ring->limit = 0;
+        push_gap(writer, true);
+}
+
+// Above the levels that `gaps` can tell apart everything is dropped.
+static bool may_record_span(struct writer *writer)
+{
+    return !writer->deep && writer->gap_depth < GAP_LEVELS && has_room(writer, 1);
 }
 
 static void begin_entered(struct writer *writer, uint32_t site)
 {
-    bool is_too_deep = false;
-    if (writer->gaps || writer->deep) {
-        count_position(writer);
-        is_too_deep = writer->deep || level_of(writer) == GAP_LEVELS;
-    }
-    if (is_too_deep || !has_room(writer, 1))
+    if (!may_record_span(writer)) {
         drop_span(writer);
-    else
-        put_span(writer, next_slot(writer), SLOT_CLASS_BEGIN, site);
+        return;
+    }
+    put_span(writer, next_slot(writer), SLOT_CLASS_BEGIN, site);
+    if (writer->gap_depth)
+        push_gap(writer, false);
 }
 
 void writer_begin_slow(uint32_t site)
 {
-    struct writer *writer = enter_slow();
+    struct writer *writer = enter_slow(true);
     if (!writer)
         return;
     begin_entered(writer, site);
     leave_slow(writer);
 }
 
-// Ends the innermost open span if it is one that was dropped.
+// Takes the innermost open span off; true if it is one that was dropped.
 static bool end_gap(struct writer *writer)
 {
-    if (!writer->gaps && !writer->deep)
-        return false;
     if (writer->deep) {
         writer->deep--;
         return true;
     }
-    count_position(writer);
-    unsigned level = level_of(writer);
-    uint64_t top = level ? UINT64_C(1) << (level - 1) : 0;
-    bool is_gap = level < GAP_LEVELS && (writer->gaps & top);
-    writer->gaps &= is_gap ? ~top : ~UINT64_C(0);
-    return is_gap;
+    if (!writer->gap_depth)
+        return false;
+    bool is_dropped = writer->gaps & 1;
+    writer->gaps >>= 1;
+    writer->gap_depth = writer->gaps ? writer->gap_depth - 1 : 0;
+    return is_dropped;
 }
 
 static void end_on_record(struct writer *writer)
 {
-    struct slot *slot = NULL;
-    if (has_room(writer, 1))
-        slot = next_slot(writer);
-    else if (writer->slots && open_spans(writer) > 0)
-        slot = reserved_slot(writer);
-    if (!slot)
-        return; // nothing open, so no slot was kept
-    writer->ring->ends++;
-    put_span(writer, slot, SLOT_CLASS_END, 0);
+    if (!writer->slots)
+        return;
+    if (has_room(writer, 1)) {
+        writer->ring->ends++;
+        put_span(writer, next_slot(writer), SLOT_CLASS_END, 0);
+        return;
+    }
+    writer->owed++;
+    write_owed_ends(writer);
 }
 
 void writer_end_slow(void)
 {
-    struct writer *writer = enter_slow();
+    struct writer *writer = enter_slow(false);
     if (!writer)
         return;
     if (!end_gap(writer))
@@ -387,14 +435,16 @@ void writer_end_slow(void)
 
 void writer_next_slow(uint32_t site)
 {
-    struct writer *writer = enter_slow();
+    struct writer *writer = enter_slow(true);
     if (!writer)
         return;
     if (end_gap(writer) || !writer->slots) {
         begin_entered(writer, site);
-    } else if (has_room(writer, 1)) {
+    } else if (may_record_span(writer)) {
         writer->ring->nexts++;
         put_span(writer, next_slot(writer), SLOT_CLASS_NEXT, site);
+        if (writer->gap_depth)
+            push_gap(writer, false);
     } else {
         end_on_record(writer);
         drop_span(writer);
@@ -414,16 +464,17 @@ struct slot *writer_enter(uint32_t slots, bool is_event)
             return (struct slot *)(uintptr_t)ring->next;
         ring->busy = 0;
     }
-    struct writer *writer = enter_slow();
+    struct writer *writer = enter_slow(is_event);
     if (!writer)
         return NULL;
-    bool is_granted = has_room(writer, slots);
-    if (!is_granted && is_event)
+    if (has_room(writer, slots)) {
+        leave_busy(writer);
+        return next_slot(writer);
+    }
+    if (is_event)
         writer_lose(writer);
-    writer->ring->busy = is_granted; // from one guard into the other
-    writer_fence();
     leave_slow(writer);
-    return is_granted ? next_slot(writer) : NULL;
+    return NULL;
 }
 
 void writer_publish(uint32_t slots, bool is_event)
@@ -441,8 +492,11 @@ void writer_publish(uint32_t slots, bool is_event)
 static void end_step(struct writer *writer)
 {
     if (writer->step == WRITER_STEP_ON_RECORD) {
-        struct slot *slot = has_room(writer, 1) ? next_slot(writer) : reserved_slot(writer);
-        *slot = slot_other(clock_now(), SLOT_STEP_END, 0, 0, 1);
+        count_position(writer);
+        writer->ring->limit = 0;
+        if (!make_row(writer, 1) && slots_in_a_row(writer) == 0)
+            wrap(writer); // one slot is always kept for this
+        *next_slot(writer) = slot_other(clock_now(), SLOT_STEP_END, 0, 0, 1);
         writer->point_slots++;
         publish(writer, 1);
     }
@@ -451,7 +505,7 @@ static void end_step(struct writer *writer)
 
 void writer_step_end(void)
 {
-    struct writer *writer = enter_slow();
+    struct writer *writer = enter_slow(false);
     if (!writer)
         return;
     end_step(writer);
@@ -460,7 +514,7 @@ void writer_step_end(void)
 
 void writer_step_begin(uint64_t number)
 {
-    struct writer *writer = enter_slow();
+    struct writer *writer = enter_slow(true);
     if (!writer)
         return;
     end_step(writer);

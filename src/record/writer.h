@@ -17,12 +17,8 @@
 #include "format/weave.h"
 
 #define WRITER_SYNCS 64
+#define WRITER_PAST 16
 #define WRITER_TLS __attribute__((tls_model("initial-exec"))) _Thread_local
-
-// Overwrite: a place where a record starts and the story can be taken up.
-struct writer_sync {
-    uint64_t position, events, depth, tick;
-};
 
 enum writer_step { WRITER_STEP_NONE, WRITER_STEP_ON_RECORD, WRITER_STEP_DROPPED };
 
@@ -38,11 +34,14 @@ struct writer {
     uint64_t granted_at;          // address up to which `position` has been counted
     uint64_t position;            // of granted_at
     uint64_t points, point_slots; // events that are no spans, and all slots that are no span's
-    uint64_t gaps;                // bit i: the open span at level i was dropped
-    uint64_t deep;                // dropped spans above level 63
+    uint64_t gaps;                // spans open since the oldest dropped one, innermost in bit 0:
+    uint32_t gap_depth;           // 1 = dropped, 0 = on record; so many of them
+    uint64_t deep;                // dropped spans above these 64
+    uint64_t owed;                // ends that are still to be written
     enum writer_step step;
-    uint32_t is_inside;        // in the slow path; stop waits for it
-    struct writer_sync *syncs; // overwrite only; a queue
+    uint32_t is_inside;      // in the slow path; stop waits for it
+    bool is_waiting;         // block: for the drainer, however little the ring holds
+    struct ring_tail *syncs; // overwrite only: a queue of tails to come
     uint32_t sync_first, sync_count;
     struct ring_head ringless;
     struct ring_head **self; // the owner's writer_ring, for stop
@@ -50,11 +49,19 @@ struct writer {
     // --- the drainer's
     struct writer *next; // list of the session
     struct weave_track weave;
-    uint64_t lost_before;        // of weave.lost, should the batch not be written
-    struct weave_loss discarded; // that no disk would take
+    uint64_t lost_before;               // of weave.lost, should the batch not be written
+    struct weave_loss discarded;        // that no disk would take, or nobody could read
+    uint64_t discarded_told;            // of them, in the batch
+    uint64_t told_until;                // overwrite: tick up to which the ring has been taken
+    struct ring_tail past[WRITER_PAST]; // else: tails before this one, the latest is
+    uint32_t past_count;                // past[(past_count - 1) % WRITER_PAST]
     uint64_t batch_events, batch_first, batch_last;
-    bool is_dead;   // under the lock: its thread ended
-    bool is_listed; // under the lock: one of the recorder's writers, which the drainer reads
+
+    // --- under the lock
+    char key[24], *name; // of the track; name may be NULL
+    int64_t tid;
+    bool is_dead;   // its thread ended
+    bool is_listed; // one of the recorder's writers, which the drainer reads
 };
 
 // The calling thread's ring, never NULL: one without room before its first

@@ -13,6 +13,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
@@ -95,20 +96,94 @@ void os_barrier_all_threads(void)
     nanosleep(&pause, NULL);
 }
 
-int os_reserve(int fd, uint64_t offset, uint64_t bytes)
+// --- files ----------------------------------------------------------------------
+
+int os_file_open(struct os_file *file, const char *path, int flags, unsigned mode)
 {
-    // past RLIMIT_FSIZE the kernel sends SIGXFSZ, whose default is death
-    sigset_t too_large, before, pending;
-    sigemptyset(&too_large);
-    sigaddset(&too_large, SIGXFSZ);
-    sigpending(&pending);
-    pthread_sigmask(SIG_BLOCK, &too_large, &before);
-    int error = posix_fallocate(fd, (off_t)offset, (off_t)bytes);
-    if (error == EFBIG && !sigismember(&pending, SIGXFSZ)) {
-        const struct timespec now = {0, 0};
-        (void)sigtimedwait(&too_large, NULL, &now);
+    struct stat about;
+    int fd = open(path, flags | O_CLOEXEC, mode);
+    if (fd < 0)
+        return errno;
+    if (fd <= STDERR_FILENO) {
+        int higher = fcntl(fd, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
+        int error = errno;
+        close(fd);
+        if (higher < 0)
+            return error;
+        fd = higher;
     }
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    if (fstat(fd, &about)) {
+        int error = errno;
+        close(fd);
+        return error;
+    }
+    *file = (struct os_file){fd, about.st_dev, about.st_ino};
+    return 0;
+}
+
+bool os_file_is_ours(const struct os_file *file)
+{
+    struct stat about;
+    return file->fd >= 0 && fstat(file->fd, &about) == 0 && about.st_dev == file->device &&
+           about.st_ino == file->inode;
+}
+
+void os_file_close(struct os_file *file)
+{
+    if (os_file_is_ours(file))
+        close(file->fd);
+    file->fd = -1;
+}
+
+// Past RLIMIT_FSIZE the kernel sends SIGXFSZ, whose default is death.
+struct size_guard {
+    sigset_t too_large, before, pending;
+};
+
+static void begin_guard(struct size_guard *guard)
+{
+    sigemptyset(&guard->too_large);
+    sigaddset(&guard->too_large, SIGXFSZ);
+    sigpending(&guard->pending);
+    pthread_sigmask(SIG_BLOCK, &guard->too_large, &guard->before);
+}
+
+static void end_guard(const struct size_guard *guard, int error)
+{
+    const struct timespec now = {0, 0};
+    if (error == EFBIG && !sigismember(&guard->pending, SIGXFSZ))
+        (void)sigtimedwait(&guard->too_large, NULL, &now);
+    pthread_sigmask(SIG_SETMASK, &guard->before, NULL);
+}
+
+int os_file_write(const struct os_file *file, const void *bytes, size_t count, uint64_t offset)
+{
+    const uint8_t *next = bytes;
+    struct size_guard guard;
+    int error = 0;
+    begin_guard(&guard);
+    while (count && !error) {
+        ssize_t written = pwrite(file->fd, next, count, (off_t)offset);
+        if (written < 0 && errno == EINTR)
+            continue;
+        if (written <= 0) {
+            error = written ? errno : ENOSPC;
+            continue;
+        }
+        next += written;
+        offset += (uint64_t)written;
+        count -= (size_t)written;
+    }
+    end_guard(&guard, error);
+    return error;
+}
+
+int os_file_reserve(const struct os_file *file, uint64_t offset, uint64_t bytes)
+{
+    struct size_guard guard;
+    begin_guard(&guard);
+    int error = posix_fallocate(file->fd, (off_t)offset, (off_t)bytes);
+    end_guard(&guard, error);
     return error;
 }
 

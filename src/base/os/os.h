@@ -24,9 +24,24 @@ void os_wake(const uint32_t *word);
 void os_barrier_all_threads(void);
 bool os_barrier_setup(void); // once a process, before the first use
 
+// An open file, kept apart from the number it is open under: a program may close
+// our descriptors along with its own and open something else in their place.
+struct os_file {
+    int fd; // -1: none
+    uint64_t device, inode;
+};
+
+// open(2) with O_CLOEXEC, never as standard input, output or error. 0 or an errno.
+int os_file_open(struct os_file *file, const char *path, int flags, unsigned mode);
+bool os_file_is_ours(const struct os_file *file);
+void os_file_close(struct os_file *file); // takes one that is not ours any more
+
+// Writes all of it or returns an errno; a file-size limit raises no signal here.
+int os_file_write(const struct os_file *file, const void *bytes, size_t count, uint64_t offset);
+
 // Reserves [offset, offset + bytes) of a file on its disk, so that writing there
 // cannot fail later. 0 or an errno; a file-size limit raises no signal here.
-int os_reserve(int fd, uint64_t offset, uint64_t bytes);
+int os_file_reserve(const struct os_file *file, uint64_t offset, uint64_t bytes);
 
 // True where all processors count the same steady ticks, readable by clock_now().
 bool os_tick_counter_is_steady(void);

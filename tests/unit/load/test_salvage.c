@@ -91,7 +91,8 @@ static void commit_crime(struct crime *crime, enum ring_policy policy)
     ring_builder_record(head, 15, SLOT_END, 0);
     ring_builder_record(head, 16, SLOT_BEGIN, 2);
     ring_builder_record(head, 17, SLOT_MARK, 1);
-    head->tail = policy == RING_OVERWRITE ? 0 : 4;
+    if (policy != RING_OVERWRITE)
+        ring_head_move_tail(head, &(struct ring_tail){.position = 4, .events = 3, .depth = 1});
     builder_save(builder, crime->shard);
     ring_builder_save(&crime->ring, crime->ring_path);
 }
@@ -233,11 +234,9 @@ TEST("salvage: the flight recorder's ring tells from its tail on, and what it lo
     commit_crime(&crime, RING_OVERWRITE);
     head = (struct ring_head *)(void *)(crime.ring.file.bytes + RING_FILE_HEADER_BYTES +
                                         crime.ring.journal->region.region_bytes);
-    head->tail = 6; // mark 14 and the end of A are gone; string 2 is the reason
-    head->tail_events = 4;
-    head->tail_depth = 0;
-    head->lost_first = 13;
-    head->lost_last = 15;
+    head->first_tick = 13;
+    // mark 14 and the end of A are gone; string 2 is the reason
+    ring_head_move_tail(head, &(struct ring_tail){.position = 6, .events = 4, .tick = 15});
     ring_builder_save(&crime.ring, crime.ring_path);
     is_str(tell(crime.shard), "m 11 0 A;s 12 1 A;d 13 2 C;s 16 -1 C;m 17 0 A;");
     info = info_of(crime.shard, &damage);

@@ -1,0 +1,276 @@
+// SPDX-License-Identifier: Apache-2.0
+// The one consumer of a ring. Under drop and block it reads in place, since the
+// owner waits for the tail; under overwrite it copies first and believes the
+// copy only if the tail did not come past.
+#include "record/drain.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/fail.h"
+#include "record/name_table.h"
+
+int drain_init(struct drain *drain, struct table_writer *tables, enum ring_policy policy)
+{
+    *drain = (struct drain){.tables = tables};
+    if (policy == RING_OVERWRITE) {
+        drain->copy = malloc(WEAVE_MAX_SLOTS * sizeof(struct slot));
+        if (!drain->copy)
+            return fail(GAIT_ERR_MEMORY, "no memory to drain rings");
+    }
+    return weave_create(tables, &drain->weave);
+}
+
+void drain_finish(struct drain *drain)
+{
+    weave_destroy(drain->weave);
+    free(drain->copy);
+    free(drain->tracks);
+    free(drain->members);
+    *drain = (struct drain){0};
+}
+
+// --- losses ---------------------------------------------------------------------
+
+static void discard_events(struct writer *writer, const struct weave_loss *loss)
+{
+    struct weave_loss *discarded = &writer->discarded;
+    if (loss->events == 0)
+        return;
+    if (discarded->events == 0)
+        *discarded = (struct weave_loss){.first = loss->first, .reason = loss->reason};
+    discarded->events += loss->events;
+    discarded->last = loss->last;
+}
+
+static int put_losses(struct drain *drain, struct writer *writer)
+{
+    int status = 0;
+    struct ring_head *ring = writer->ring;
+    uint64_t lost = __atomic_load_n(&ring->lost, __ATOMIC_ACQUIRE);
+    uint64_t reported = writer->weave.lost;
+    writer->lost_before = reported;
+    writer->discarded_told = writer->discarded.events;
+    if (lost > reported) {
+        const struct weave_loss loss = {lost - reported,
+                                        __atomic_load_n(&ring->lost_first, __ATOMIC_RELAXED),
+                                        __atomic_load_n(&ring->lost_last, __ATOMIC_RELAXED),
+                                        writer->slots ? STRING_RING_FULL : STRING_NO_RING};
+        status = weave_write_loss(drain->tables, writer->track, &loss);
+        writer->weave.lost = lost;
+    }
+    if (status == 0 && writer->discarded_told)
+        status = weave_write_loss(drain->tables, writer->track, &writer->discarded);
+    return status;
+}
+
+// --- one ring -------------------------------------------------------------------
+
+static int add_member(struct drain *drain, struct writer *writer)
+{
+    if (drain->count == drain->capacity) {
+        uint32_t capacity = drain->capacity ? drain->capacity * 2 : 64;
+        struct weave_track **tracks = realloc(drain->tracks, capacity * sizeof(*tracks));
+        if (tracks)
+            drain->tracks = tracks;
+        struct writer **members = realloc(drain->members, capacity * sizeof(*members));
+        if (members)
+            drain->members = members;
+        if (!tracks || !members)
+            return fail(GAIT_ERR_MEMORY, "no memory to drain %u rings", capacity);
+        drain->capacity = capacity;
+    }
+    drain->tracks[drain->count] = &writer->weave;
+    drain->members[drain->count++] = writer;
+    writer->batch_events = 0;
+    writer->batch_first = clock_now();
+    return 0;
+}
+
+static int flush_rows(struct drain *drain, struct writer *writer)
+{
+    uint64_t events = 0;
+    int status = weave_flush(drain->weave, &writer->weave, &events);
+    writer->batch_events += events;
+    return status;
+}
+
+// Spans and the step that were taken and have not ended: they lose their end,
+// and so are lost.
+static uint64_t forget_open(struct weave_track *track)
+{
+    uint64_t events = track->open_count + track->has_step;
+    track->open_count = 0;
+    track->has_step = false;
+    return events;
+}
+
+// Somebody wrote over our memory: what the ring holds means nothing any more.
+static int give_up_ring(struct drain *drain, struct writer *writer, uint64_t head)
+{
+    struct weave_track *track = &writer->weave;
+    uint64_t now = clock_now();
+    fail_clear();
+    int status = flush_rows(drain, writer);
+    const struct weave_loss loss = {1 + forget_open(track), now, now, STRING_RING_DAMAGED};
+    discard_events(writer, &loss);
+    track->position = head;
+    return status;
+}
+
+static int drain_ring(struct drain *drain, struct writer *writer)
+{
+    struct weave_track *track = &writer->weave;
+    uint64_t head = writer_head(writer, track->position);
+    int status = 0;
+    uint64_t before = head;
+    while (status == 0 && track->position < head && track->position != before) {
+        before = track->position;
+        int taken = weave_take(drain->weave, track, writer->slots, writer->capacity - 1, head);
+        status = taken ? give_up_ring(drain, writer, head) : flush_rows(drain, writer);
+    }
+    return status;
+}
+
+// The writer went over what was not yet taken: the story goes on at its tail.
+static int skip_overwritten(struct drain *drain, struct writer *writer)
+{
+    struct weave_track *track = &writer->weave;
+    const struct ring_tail tail = ring_head_tail(writer->ring);
+    struct weave_loss loss = {0, writer->told_until, tail.tick, STRING_OVERWRITTEN};
+    loss.events = (tail.events > track->begun ? tail.events - track->begun : 0);
+    loss.events += forget_open(track);
+    track->begun = tail.events;
+    track->base_depth = (uint32_t)tail.depth;
+    track->position = tail.position;
+    writer->batch_events += loss.events; // should this batch not be written
+    writer->told_until = tail.tick;
+    return loss.events ? weave_write_loss(drain->tables, writer->track, &loss) : 0;
+}
+
+static void copy_slots(struct slot *copy, const struct writer *writer, uint64_t from, uint64_t to)
+{
+    for (uint64_t at = from; at < to; at++) {
+        copy[at & (WEAVE_MAX_SLOTS - 1)] = writer->slots[at & (writer->capacity - 1)];
+    }
+}
+
+static uint64_t head_under_overwrite(const struct writer *writer)
+{
+    uint64_t tail, head;
+    do {
+        tail = __atomic_load_n(&writer->ring->tail, __ATOMIC_ACQUIRE);
+        head = writer_head(writer, tail);
+    } while (__atomic_load_n(&writer->ring->tail, __ATOMIC_ACQUIRE) != tail);
+    return head;
+}
+
+static bool is_overwritten(const struct writer *writer)
+{
+    return __atomic_load_n(&writer->ring->tail, __ATOMIC_ACQUIRE) > writer->weave.position;
+}
+
+static int drain_overwritten_ring(struct drain *drain, struct writer *writer)
+{
+    struct weave_track *track = &writer->weave;
+    uint64_t head = head_under_overwrite(writer);
+    int status = 0;
+    uint64_t before = UINT64_MAX;
+    while (status == 0 && track->position < head && track->position != before) {
+        if (is_overwritten(writer)) {
+            status = skip_overwritten(drain, writer);
+            continue;
+        }
+        uint64_t until = track->position + WEAVE_MAX_SLOTS;
+        until = until < head ? until : head;
+        copy_slots(drain->copy, writer, track->position, until);
+        if (is_overwritten(writer))
+            continue;
+        before = track->position;
+        int taken = weave_take(drain->weave, track, drain->copy, WEAVE_MAX_SLOTS - 1, until);
+        status = taken ? give_up_ring(drain, writer, head) : flush_rows(drain, writer);
+    }
+    writer->told_until = clock_now();
+    return status;
+}
+
+int drain_writer(struct drain *drain, struct writer *writer)
+{
+    int status = add_member(drain, writer);
+    if (status == 0)
+        status = put_losses(drain, writer);
+    if (status == 0 && writer->slots)
+        status = writer->policy == RING_OVERWRITE ? drain_overwritten_ring(drain, writer)
+                                                  : drain_ring(drain, writer);
+    writer->batch_last = clock_now();
+    return status;
+}
+
+int drain_past(struct drain *drain, struct writer *writer, const struct slot *copy, uint64_t until)
+{
+    struct weave_track *track = &writer->weave;
+    int status = 0;
+    while (status == 0 && track->position < until) {
+        uint64_t before = track->position;
+        status = weave_take(drain->weave, track, copy, writer->capacity - 1, until);
+        int flushed = flush_rows(drain, writer);
+        status = status ? status : flushed;
+        if (track->position == before)
+            break;
+    }
+    return status;
+}
+
+bool drain_has_news(const struct writer *writer)
+{
+    uint64_t head = writer->policy == RING_OVERWRITE ? head_under_overwrite(writer)
+                                                     : writer_head(writer, writer->weave.position);
+    return head != writer->weave.position || writer->discarded.events ||
+           __atomic_load_n(&writer->ring->lost, __ATOMIC_ACQUIRE) != writer->weave.lost;
+}
+
+// --- after the batch --------------------------------------------------------------
+
+int drain_commit(struct drain *drain)
+{
+    return weave_commit(drain->weave, drain->tracks, drain->count);
+}
+
+static void settle_member(struct writer *writer, bool is_written)
+{
+    struct ring_head *ring = writer->ring;
+    if (is_written) {
+        __atomic_store_n(&ring->lost_noticed, writer->weave.lost, __ATOMIC_RELEASE);
+        writer->discarded.events -= writer->discarded_told;
+        return;
+    }
+    writer->weave.lost = writer->lost_before;
+    const struct weave_loss loss = {writer->batch_events, writer->batch_first, writer->batch_last,
+                                    STRING_DISK_FULL};
+    discard_events(writer, &loss);
+}
+
+// The owner may write there again. What the batch held and the disk did not take
+// is only known here: for a reader of the ring file it is counted beside.
+static void move_tail(struct writer *writer)
+{
+    struct ring_head *ring = writer->ring;
+    const struct weave_track *track = &writer->weave;
+    __atomic_store_n(&ring->unbalanced, track->unbalanced, __ATOMIC_RELAXED);
+    if (writer->policy == RING_OVERWRITE)
+        return; // the owner's
+    writer->past[writer->past_count++ % WRITER_PAST] = ring_head_tail(ring);
+    const struct ring_tail tail = {track->position, track->begun,
+                                   track->base_depth + track->open_count, clock_now()};
+    ring_head_move_tail(ring, &tail);
+}
+
+void drain_settle(struct drain *drain, bool is_written, bool is_kept)
+{
+    for (uint32_t i = 0; i < drain->count; i++) {
+        settle_member(drain->members[i], is_written);
+        if (is_written || !is_kept)
+            move_tail(drain->members[i]);
+    }
+    drain->count = 0;
+}

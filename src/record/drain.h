@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+// From the rings into one batch of frames: each writer's losses and records,
+// whatever its policy. Who calls writes the batch, then settles.
+#ifndef GAIT_RECORD_DRAIN_H
+#define GAIT_RECORD_DRAIN_H
+
+#include <gait/error.h>
+
+#include "record/writer.h"
+
+struct drain {
+    struct table_writer *tables;
+    struct weave *weave;
+    struct slot *copy;           // overwrite: a stretch of ring, safe from its writer
+    struct weave_track **tracks; // of the batch
+    struct writer **members;
+    uint32_t count, capacity;
+};
+
+GAIT_CHECK int drain_init(struct drain *drain, struct table_writer *tables,
+                          enum ring_policy policy);
+void drain_finish(struct drain *drain); // takes a zeroed struct
+
+// Whether there is something to take.
+bool drain_has_news(const struct writer *writer);
+
+// Takes what the writer's ring holds, and its losses.
+GAIT_CHECK int drain_writer(struct drain *drain, struct writer *writer);
+
+// Takes from a copy of the ring what lies between the writer's position and
+// `until` and has been taken once before: the past, for snapshots.
+GAIT_CHECK int drain_past(struct drain *drain, struct writer *writer, const struct slot *copy,
+                          uint64_t until);
+
+// The commit of all writers taken.
+GAIT_CHECK int drain_commit(struct drain *drain);
+
+// After the batch was written, or not; then the next one is empty. `is_kept`
+// leaves what was not written to the ring.
+void drain_settle(struct drain *drain, bool is_written, bool is_kept);
+
+#endif

@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: Apache-2.0
+// A thread inside gait's locks. Its own signal handlers can ask whether they
+// interrupted that, since waiting there would be waiting for themselves; and it
+// is not cancelled there, since it would take the lock along.
+#ifndef GAIT_RECORD_HOLD_H
+#define GAIT_RECORD_HOLD_H
+
+#include <pthread.h>
+#include <stdbool.h>
+
+// Locks `mutex`; pairs nest.
+void hold_lock(pthread_mutex_t *mutex);
+void hold_unlock(pthread_mutex_t *mutex);
+
+// Whether the calling thread is between the two, or its signal handler is.
+bool hold_is_on(void);
+
+// In the child of a fork, which has none of these locks.
+void hold_forget(void);
+
+#endif
