@@ -11,8 +11,8 @@
 struct frame_output {
     const char *path; // borrowed, as the descriptor is
     int descriptor;
-    uint64_t end;        // where the next byte is written; what is behind goes
-    struct buffer bytes; // not written yet
+    uint64_t end;               // where the next byte is written; what is behind goes
+    struct buffer bytes;        // not written yet
     struct table_writer writer; // puts frames there
     struct index_writer index;
     size_t noted; // of `bytes`, known to the index

@@ -52,7 +52,7 @@ TABLES = {
     21: "index: offset uint, stored_bytes uint, table uint, track track, rows uint,"
     " events uint, first time, last time",
     22: "lod: level uint, start time, duration ticks, count uint, busy ticks,"
-    " longest ticks, site site",
+    " longest ticks, site site, depth uint",
 }
 NESTED_TABLES = {6: True, 12: False}  # span and step: have they depths?
 NUMBER_TYPES = {"uint", "int", "real", "time", "ticks", "string", "site", "track", "stack"}
