@@ -34,7 +34,8 @@ struct command {
     int (*run)(const void *values, const struct operands *operands);
 };
 
-extern const struct command cmd_run, cmd_info, cmd_report, cmd_export, cmd_doctor, cmd_help;
+extern const struct command cmd_run, cmd_info, cmd_report, cmd_export, cmd_index, cmd_doctor,
+    cmd_help;
 
 extern const struct command command_gait;      // what stands before the command
 extern const struct command *const commands[]; // in the order of the help; ends with NULL

@@ -47,7 +47,8 @@
 #define COLUMNS_LOD(X)                                                                             \
     X("level", UINT)                                                                               \
     X("start", TIME)                                                                               \
-    X("duration", TICKS) X("count", UINT) X("busy", TICKS) X("longest", TICKS) X("site", SITE)
+    X("duration", TICKS)                                                                           \
+    X("count", UINT) X("busy", TICKS) X("longest", TICKS) X("site", SITE) X("depth", UINT)
 
 #define COLUMN(column_name, column_type) {column_name, COLUMN_##column_type},
 #define X(identifier, id, name)                                                                    \

@@ -12,31 +12,23 @@
 #include <unistd.h>
 
 #include "base/fail.h"
-#include "format/index_writer.h"
 #include "format/journal.h"
 #include "load/directory.h"
+#include "load/frame_output.h"
 #include "load/run.h"
 #include "load/salvage.h"
 
-#define WRITE_BYTES (1u << 20)
-#define OUT_LIMIT ((size_t)64 << 20) // WRITE_BYTES and the largest frame
+#define FRAME_LIMIT (FRAME_MAX_PAYLOAD + 2 * FRAME_HEADER_BYTES)
 #define ARENA_LIMIT ((size_t)64 << 20)
-#define MAX_ROWS (FRAME_INDEX_EVERY * 2)
 
 struct completion {
     struct run run; // this one shard
     struct shard *shard;
     const char *path;
-    int descriptor;
-    uint64_t end; // where the next byte is written
-    struct buffer out;
-    struct table_writer writer; // puts frames into `out`
-    struct index_writer index;
-    size_t noted; // bytes of `out` that the index knows
-    struct buffer payload;
     const char *ring;
-    bool is_held; // nothing is written yet: what is behind is still being read
-    bool is_cut;  // the file was cut where it is written anew
+    int descriptor;
+    struct frame_output output;
+    struct buffer payload;
 };
 
 static int fail_errno(const struct completion *completion, const char *verb)
@@ -45,48 +37,6 @@ static int fail_errno(const struct completion *completion, const char *verb)
 }
 
 // --- writing -------------------------------------------------------------------
-
-static int write_out(struct completion *completion)
-{
-    const struct buffer *out = &completion->out;
-
-    if (!completion->is_cut && ftruncate(completion->descriptor, (off_t)completion->end))
-        return fail_errno(completion, "cut");
-    completion->is_cut = true;
-    for (size_t done = 0; done < out->used;) {
-        ssize_t written = pwrite(completion->descriptor, out->bytes + done, out->used - done,
-                                 (off_t)(completion->end + done));
-
-        if (written < 0 && errno == EINTR)
-            continue;
-        if (written <= 0)
-            return fail_errno(completion, "write");
-        done += (size_t)written;
-    }
-    completion->end += out->used;
-    completion->out.used = completion->noted = 0;
-    return 0;
-}
-
-// Tells the index of the frames put into `out`, and writes when it is worth it.
-static int note_frames(struct completion *completion)
-{
-    struct buffer *out = &completion->out;
-    struct slice frames = {out->bytes + completion->noted, out->used - completion->noted};
-    int status = index_writer_add(&completion->index, frames, completion->end + completion->noted);
-
-    completion->noted = out->used;
-    if (status || completion->is_held || out->used < WRITE_BYTES)
-        return status;
-    return write_out(completion);
-}
-
-static int put_index(struct completion *completion)
-{
-    int status = index_writer_write(&completion->index, &completion->writer);
-
-    return status ? status : note_frames(completion);
-}
 
 // Copies a frame under the next sequence number.
 static int put_frame(struct completion *completion, size_t frame)
@@ -99,17 +49,14 @@ static int put_frame(struct completion *completion, size_t frame)
     if (status)
         return status == GAIT_ERR_FORMAT ? 0 : status;
     count = FRAME_HEADER_BYTES + (size_t)view.header.stored_bytes;
-    view.header.sequence = completion->writer.sequence++;
+    view.header.sequence = completion->output.writer.sequence++;
     frame_header_write(&view.header, completion->payload.bytes);
-    bytes = buffer_reserve(&completion->out, count);
+    bytes = buffer_reserve(&completion->output.bytes, count);
     if (!bytes)
         return fail(GAIT_ERR_MEMORY, "no memory for a frame of %zu bytes", count);
     memcpy(bytes, completion->payload.bytes, count);
-    completion->out.used += count;
-    status = note_frames(completion);
-    if (!status && index_writer_is_due(&completion->index))
-        status = put_index(completion);
-    return status;
+    completion->output.bytes.used += count;
+    return frame_output_note(&completion->output);
 }
 
 static int put_exit(struct completion *completion, const struct complete_exit *how)
@@ -121,23 +68,8 @@ static int put_exit(struct completion *completion, const struct complete_exit *h
         return 0;
     row.texts[0] = slice_of("exit");
     row.texts[1] = slice_of(how->json);
-    status = journal_write_row(&row, &completion->writer);
-    return status ? status : note_frames(completion);
-}
-
-static int put_trailer(struct completion *completion)
-{
-    struct frame_trailer trailer;
-    uint8_t bytes[FRAME_TRAILER_BYTES];
-    int status = put_index(completion);
-
-    if (status)
-        return status;
-    trailer = (struct frame_trailer){.index_offset = completion->index.last_offset,
-                                     .frame_count = completion->writer.sequence};
-    frame_trailer_write(&trailer, bytes);
-    status = buffer_append(&completion->out, bytes, sizeof(bytes));
-    return status ? status : write_out(completion);
+    status = journal_write_row(&row, &completion->output.writer);
+    return status ? status : frame_output_note(&completion->output);
 }
 
 // --- what stays ----------------------------------------------------------------
@@ -169,7 +101,7 @@ static int note_kept(struct completion *completion, const struct frame_entry *en
     uint8_t bytes[FRAME_HEADER_BYTES];
 
     frame_header_write(&header, bytes);
-    return index_writer_add(&completion->index, (struct slice){bytes, sizeof(bytes)},
+    return index_writer_add(&completion->output.index, (struct slice){bytes, sizeof(bytes)},
                             entry->offset);
 }
 
@@ -182,8 +114,8 @@ static int keep_frames(struct completion *completion, size_t cut)
     for (size_t i = 0; !status && i < cut; i++)
         status = note_kept(completion, &list->entries[i]);
     if (last) {
-        completion->end = last->offset + FRAME_HEADER_BYTES + last->stored_bytes;
-        completion->writer.sequence = last->sequence + 1;
+        completion->output.end = last->offset + FRAME_HEADER_BYTES + last->stored_bytes;
+        completion->output.writer.sequence = last->sequence + 1;
     }
     return status;
 }
@@ -195,29 +127,30 @@ static int write_rest(struct completion *completion, size_t cut, const struct co
 
     for (size_t i = cut; !status && i < list->count; i++) {
         // frames of the file stand in front of those salvaged
-        completion->is_held = !(list->entries[i].flags & FRAME_IS_SALVAGED);
+        completion->output.is_held = !(list->entries[i].flags & FRAME_IS_SALVAGED);
         if (shard_has_frame(completion->shard, i))
             status = put_frame(completion, i);
     }
-    completion->is_held = false;
+    completion->output.is_held = false;
     if (!status)
         status = put_exit(completion, how);
-    return status ? status : put_trailer(completion);
+    return status ? status : frame_output_close(&completion->output);
 }
 
 static int rewrite_end(struct completion *completion, const struct complete_exit *how)
 {
     size_t cut = find_cut(&completion->shard->list);
+    struct frame_output *output = &completion->output;
     uint64_t end;
-    int status = table_writer_init(&completion->writer, &completion->out, MAX_ROWS, WRITE_BYTES);
+    int status = frame_output_init(output, completion->descriptor, completion->path);
 
     if (!status)
         status = keep_frames(completion, cut);
-    end = completion->end;
+    end = output->end;
     if (!status)
         status = write_rest(completion, cut, how);
     // half a frame would read as damage
-    if (status && completion->is_cut && ftruncate(completion->descriptor, (off_t)end))
+    if (status && output->is_cut && ftruncate(completion->descriptor, (off_t)end))
         return fail_errno(completion, "cut");
     return status;
 }
@@ -281,18 +214,14 @@ int complete_shard(const char *path, const struct complete_exit *how)
     struct completion completion = {.path = path, .descriptor = -1};
     int status;
 
-    buffer_init(&completion.out, OUT_LIMIT);
-    buffer_init(&completion.payload, OUT_LIMIT);
-    index_writer_init(&completion.index);
+    buffer_init(&completion.payload, FRAME_LIMIT);
     status = open_locked(&completion);
     if (!status)
         status = complete(&completion, how);
     if (completion.descriptor >= 0)
         close(completion.descriptor);
-    table_writer_finish(&completion.writer);
-    index_writer_finish(&completion.index);
+    frame_output_finish(&completion.output);
     buffer_finish(&completion.payload);
-    buffer_finish(&completion.out);
     return status;
 }
 

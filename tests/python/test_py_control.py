@@ -99,13 +99,14 @@ def test_a_run_directory_that_cannot_be_does_not_stop_the_program(record, tmp_pa
 def test_snapshot_and_flush(record, tmp_path, gait):
     run = record(
         """
-        gait.mark("before")
+        gait.mark("written")
         assert gait.flush()
+        gait.mark("before")
         assert gait.snapshot("now.gait"), gait.last_error()
         gait.mark("after")
         """
     )
-    assert run.names("mark") == ["before", "after"]
+    assert run.names("mark") == ["written", "before", "after"]
     done = gait("export", tmp_path / "now.gait", "--format", "csv")
     assert "before" in done.stdout and "after" not in done.stdout
 
