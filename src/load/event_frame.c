@@ -150,13 +150,12 @@ static int place_columns(struct event_frame *frame, const struct event_ask *ask)
 {
     struct array_shape shape = {sizeof(*frame->cells), CELL_LIMIT};
     struct array_shape slices = {sizeof(*frame->bytes), FRAME_MAX_ROWS};
-    size_t used = 0;
+    size_t used = 2 * frame->rows;
     int status;
 
     for (int role = 0; role < ROLE_NUMBERS; role++)
         used += is_asked(frame, ask, role) ? frame->rows : 0;
-    status =
-        array_reserve((void **)&frame->cells, &frame->cell_capacity, used + 2 * frame->rows, shape);
+    status = array_reserve((void **)&frame->cells, &frame->cell_capacity, used ? used : 1, shape);
     frame->has_bytes = is_asked(frame, ask, ROLE_BYTES);
     if (!status && frame->has_bytes)
         status = array_reserve((void **)&frame->bytes, &frame->slice_capacity, frame->rows, slices);

@@ -78,6 +78,28 @@ static void read_column(const struct table_view *view, uint16_t column, uint64_t
     (void)last;
 }
 
+// Starts and durations say the same in whatever order they are asked for.
+static void check_nest(const struct table_view *view)
+{
+    const uint32_t rows = view->header.rows;
+    uint64_t *values[2], *again = malloc(rows * sizeof(*again));
+    int status[2];
+
+    for (uint16_t column = 0; column < 2; column++) {
+        values[column] = malloc(rows * sizeof(*again));
+        status[column] = table_read(&reader, view, column, values[column]);
+    }
+    for (uint16_t column = 2; column-- > 0;) {
+        if (table_read(&reader, view, column, again) != status[column])
+            abort();
+        if (!status[column] && memcmp(again, values[column], rows * sizeof(*again)) != 0)
+            abort();
+    }
+    free(values[0]);
+    free(values[1]);
+    free(again);
+}
+
 // Places of exactly the size promised: a sanitizer sees a step past them.
 static void read_frame(const struct frame_header *header, const uint8_t *bytes)
 {
@@ -87,10 +109,14 @@ static void read_frame(const struct frame_header *header, const uint8_t *bytes)
     struct slice *slices = malloc(header->rows * sizeof(*slices));
 
     memcpy(payload, bytes, header->stored_bytes);
-    if (table_view_init(&view, header, payload) == 0)
+    if (table_view_init(&view, header, payload) == 0) {
         for (uint16_t column = 0; column < SCHEMA_MAX_COLUMNS; column++)
             if (view.columns[column].present)
                 read_column(&view, column, values, slices);
+        if (header->rows && view.columns[0].raw_bytes < MOST_RAW &&
+            view.columns[1].raw_bytes < MOST_RAW && view.columns[3].raw_bytes < MOST_RAW)
+            check_nest(&view);
+    }
     free(slices);
     free(values);
     free(payload);

@@ -85,8 +85,14 @@ void golden_frame(struct golden *golden, const struct golden_spec *spec)
     const uint64_t offset = golden->bytes.used;
 
     table_begin(&golden->writer, spec->table, spec->track, spec->rows);
+    if (spec->is_nested || spec->counts_from_first)
+        table_count_from(&golden->writer, spec->first);
+    if (spec->is_nested)
+        table_put_nested(&golden->writer, spec->columns[0].numbers, spec->columns[1].numbers,
+                         spec->table == TABLE_SPAN ? spec->columns[3].numbers : NULL);
     for (uint16_t i = 0; i < 8; i++)
-        put_column(golden, spec, i);
+        if (!spec->is_nested || (i > 1 && (spec->table != TABLE_SPAN || i != 3)))
+            put_column(golden, spec, i);
     golden_check(table_end(&golden->writer,
                            &(struct table_about){spec->first, spec->last, spec->events}, NULL));
     note_frame(golden, offset);

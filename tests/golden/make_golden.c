@@ -7,6 +7,8 @@
 // usage: make_golden FOLDER
 #include "golden.h"
 
+#include "support/random_values.h"
+
 // One frame, in a line or two: table, track and rows, then what else there is.
 #define FRAME(table_, track_, rows_, ...)                                                          \
     golden_frame(golden, &(struct golden_spec){                                                    \
@@ -16,6 +18,7 @@
 
 static void write_all_tables(struct golden *golden);
 static void write_encodings(struct golden *golden);
+static void write_nests(struct golden *golden);
 static void write_names(struct golden *golden);
 static void write_arguments(struct golden *golden);
 static void write_clocks(struct golden *golden);
@@ -32,6 +35,7 @@ static const struct golden_file {
 } files[] = {
     {"all_tables", write_all_tables, NULL, true},
     {"encodings", write_encodings, NULL, true},
+    {"nests", write_nests, NULL, true},
     {"names", write_names, NULL, true},
     {"arguments", write_arguments, NULL, true},
     {"clocks", write_clocks, NULL, true},
@@ -74,7 +78,7 @@ static void write_dictionaries(struct golden *golden)
 
 static void write_events(struct golden *golden)
 {
-    FRAME(TABLE_SPAN, 1, 4, WHEN(TICK + 100, TICK + 5000, 4),
+    FRAME(TABLE_SPAN, 1, 4, WHEN(TICK + 100, TICK + 5000, 4), .is_nested = true,
           COLUMNS(U(TICK + 100, TICK + 200, TICK + 300, TICK + 1000), U(4900, 600, 50, 3000),
                   U(1, 2, 4, 3), U(0, 1, 2, 1)));
     FRAME(TABLE_MARK, 1, 2, WHEN(TICK + 150, TICK + 4000, 2),
@@ -90,15 +94,15 @@ static void write_events(struct golden *golden)
     FRAME(TABLE_FLOW, 1, 3, WHEN(TICK + 7, TICK + 70, 3),
           COLUMNS(U(TICK + 7, TICK + 8, TICK + 70), U(4, 4, 4), U(UINT64_MAX, UINT64_MAX, 9),
                   U(0, 1, 2)));
-    FRAME(TABLE_STEP, 1, 2, WHEN(TICK + 90, TICK + 9000, 2),
+    FRAME(TABLE_STEP, 1, 2, WHEN(TICK + 90, TICK + 9000, 2), .is_nested = true,
           COLUMNS(U(TICK + 90, TICK + 5010), U(4915, 3990), U(0, 1)));
     FRAME(TABLE_DROP, 2, 1, WHEN(TICK + 500, TICK + 600, 0),
           COLUMNS(U(TICK + 500), U(100), U(12), U(7)));
     // Late: before the spans of the frame above. On a stream in ns since the
     // epoch, out of order and overlapping.
-    FRAME(TABLE_SPAN, 1, 2, WHEN(TICK - 800, TICK + 20, 2),
+    FRAME(TABLE_SPAN, 1, 2, WHEN(TICK - 800, TICK + 20, 2), .is_nested = true,
           COLUMNS(U(TICK - 800, TICK - 700), U(820, 10), U(5, 2), U(0, 1)));
-    FRAME(TABLE_SPAN, 3, 3, WHEN(1700000000000000100, 1700000000000000700, 3),
+    FRAME(TABLE_SPAN, 3, 3, WHEN(1700000000000000100, 1700000000000000700, 3), .is_nested = true,
           COLUMNS(U(1700000000000000300, 1700000000000000100, 1700000000000000200), U(400, 500, 10),
                   U(2, 3, 2), U(0, 0, 0)));
     FRAME(TABLE_SPAN, 5, 1, WHEN(TICK + 1, TICK + 2, 0), COLUMNS(U(TICK + 1), U(1), U(5)));
@@ -142,8 +146,49 @@ static void write_encoding(struct golden *golden, uint32_t shape, uint32_t rows,
     }
     golden->writer.level = level;
     FRAME(TABLE_FLOW, 1, rows, WHEN(0, UINT64_MAX, rows),
-          .transforms = {shape % 4, 0, (shape + rows) % 4},
+          .transforms = {shape % 4, 0, (shape + rows) % 4}, .counts_from_first = rows % 2,
           COLUMNS({.numbers = values}, {.numbers = sites}, {.numbers = numbers}));
+}
+
+// Spans and steps that nest well, nest with holes (every third row left out),
+// do not nest at all, nest deeper than the depths count.
+static void write_nest(struct golden *golden, uint32_t kind, uint32_t rows, int level)
+{
+    enum { MOST_ROWS = 300, DEPTHS = 5 };
+    static uint64_t starts[MOST_ROWS], durations[MOST_ROWS], depths[MOST_ROWS], sites[MOST_ROWS],
+        points[MOST_ROWS];
+    struct random_values random = {kind * 2000 + rows + 1};
+    const uint64_t first = kind == 1 ? 0 : TICK;
+    uint64_t now = TICK;
+
+    for (uint32_t row = 0; row < rows; row++) {
+        now += 1 + random_below(&random, 1ull << (row % 40));
+        starts[row] = kind == 2 ? random_magnitude(&random) : now;
+        depths[row] = kind == 3 ? 1021 + row % DEPTHS : row % DEPTHS * (kind == 1 ? 3 : 1);
+        durations[row] =
+            kind == 2 ? random_magnitude(&random) : (DEPTHS - row % DEPTHS) * (1ull << (rows % 40));
+        sites[row] = 1 + row % 5;
+        points[row] = TICK + 1000 * row + row % 3;
+    }
+    golden->writer.level = level;
+    FRAME(TABLE_SPAN, 1, rows, WHEN(kind == 2 ? 0 : first, UINT64_MAX, rows), .is_nested = true,
+          COLUMNS({.numbers = starts}, {.numbers = durations}, {.numbers = sites},
+                  {.numbers = depths}));
+    FRAME(TABLE_STEP, 2, rows, WHEN(kind == 2 ? 0 : first, UINT64_MAX, rows), .is_nested = true,
+          COLUMNS({.numbers = starts}, {.numbers = durations}, {.numbers = sites}));
+    FRAME(TABLE_MARK, 2, rows, WHEN(kind == 2 ? 0 : first, UINT64_MAX, rows),
+          .transforms = {TRANSFORM_DELTA}, .counts_from_first = true,
+          COLUMNS({.numbers = points}, {.numbers = sites}));
+}
+
+static void write_nests(struct golden *golden)
+{
+    const uint32_t counts[] = {0, 1, 2, 3, 4, 5, 9, 64, 300};
+
+    write_dictionaries(golden);
+    for (uint32_t kind = 0; kind < 4; kind++)
+        for (size_t i = 0; i < sizeof counts / sizeof counts[0]; i++)
+            write_nest(golden, kind, counts[i], i % 3 != 0);
 }
 
 static void write_encodings(struct golden *golden)

@@ -75,9 +75,12 @@ def test_every_encoding_is_in_a_golden_file():
         for frame in read(path).frames:
             for column in frame.columns.values():
                 seen.add((column.transform, column.packing, column.compression))
-    for transform in range(4):
-        assert {(transform, 0, 0), (transform, 0, 1)} <= seen
-    assert {(0, packing, 0) for packing in range(5)} <= seen
+    quads = {0, 5, 6}
+    for compression in range(2):
+        for transform in range(7):
+            assert quads & {p for t, p, c in seen if (t, c) == (transform, compression)}
+        assert quads <= {p for t, p, c in seen if c == compression}
+    assert {packing for _, packing, _ in seen} >= set(range(7))
     assert (3, 3, 0) in seen  # ids in a row
     assert {(0, 2, 1), (0, 4, 1)} <= seen
 

@@ -54,6 +54,7 @@ TABLES = {
     22: "lod: level uint, start time, duration ticks, count uint, busy ticks,"
     " longest ticks, site site, depth uint",
 }
+NESTED_TABLES = {6: True, 12: False}  # span and step: have they depths?
 NUMBER_TYPES = {"uint", "int", "real", "time", "ticks", "string", "site", "track", "stack"}
 BYTES_TYPES = {"bytes", "json", "args"}
 
@@ -86,7 +87,10 @@ def signed(value):
 # --- section 2: payload ----------------------------------------------------
 
 
-def decode_quad(blob, rows):
+LONGEST = {0: 7, 5: 4, 6: 3}  # by packing
+
+
+def decode_quad(blob, rows, longest=7):
     """The values, and how many bytes they took."""
     groups = (rows + 3) // 4
     at = groups + rows
@@ -97,7 +101,7 @@ def decode_quad(blob, rows):
         if row >= rows:
             require(code == 0, "quad: control bits behind the last value")
             continue
-        rest = (0, 1, 2, 7)[code]
+        rest = (0, 1, 2, longest)[code]
         require(at + rest <= len(blob), "quad: too short")
         values.append(blob[groups + row] + 256 * int.from_bytes(blob[at : at + rest], "little"))
         at += rest
@@ -114,8 +118,8 @@ def decode_nibbles(blob, rows):
 
 
 def unpack_numbers(packing, blob, rows):
-    if packing == 0:
-        values, used = decode_quad(blob, rows)
+    if packing in LONGEST:
+        values, used = decode_quad(blob, rows, LONGEST[packing])
         require(used == len(blob), "quad: bytes behind the last value")
         return values
     if packing == 1:
@@ -132,15 +136,31 @@ def unzigzag(value):
     return (value >> 1) ^ (-(value & 1) & MASK)
 
 
-def undo_transform(transform, values):
-    require(transform <= 3, "unknown transform")
-    if transform in (1, 2):
+def undo_transform(transform, values, first):
+    """All but the walk of nested columns: of those the gaps or tails."""
+    require(transform <= 6, "unknown transform")
+    if transform in (1, 2, 5):
         values = [unzigzag(value) for value in values]
-    if transform in (2, 3):
-        total = 0
+    if transform in (2, 3, 4):
+        total = first if transform == 4 else 0
         for row, value in enumerate(values):
             total = values[row] = total + value & MASK
     return values
+
+
+def walk_nest(gaps, tails, depths, first):
+    """Starts and durations from gaps and tails."""
+    starts, durations = [0] * len(gaps), list(tails)
+    inside, now = {}, {}
+    for row in reversed(range(len(gaps))):
+        depth = depths[row] % 1024
+        durations[row] = tails[row] + inside.pop(depth + 1, 0) & MASK
+        inside[depth] = inside.get(depth, 0) + gaps[row] + durations[row] & MASK
+    for row, gap in enumerate(gaps):
+        depth = depths[row] % 1024
+        starts[row] = now.get(depth, first) + gap & MASK
+        now[depth], now[depth + 1] = starts[row] + durations[row] & MASK, starts[row]
+    return starts, durations
 
 
 def unpack_bytes(blob, rows):
@@ -190,7 +210,7 @@ class Column:
     def check(self, kind, rows):
         """What the directory alone tells about a column of a known type."""
         holds_bytes = kind in BYTES_TYPES
-        require(self.transform <= 3 and self.packing <= 4, "unknown encoding")
+        require(self.transform <= 6 and self.packing <= 6, "unknown encoding")
         require(self.compression <= 1, "unknown encoding")
         require((self.packing == 2) == holds_bytes, "wrong kind of packing")
         require(not holds_bytes or self.transform == 0, "transformed bytes")
@@ -203,22 +223,35 @@ class Column:
             2: (4 + groups + rows, MAX_RAW),
             3: (8, 8),
             4: ((rows + 1) // 2, (rows + 1) // 2),
+            5: (groups + rows, groups + 5 * rows),
+            6: (groups + rows, groups + 4 * rows),
         }
         low, high = bounds[self.packing]
         require(low <= self.raw_bytes <= high, "length does not fit the rows")
 
-    def values(self, kind, rows):
+    @property
+    def is_nested(self):
+        return self.transform in (5, 6)
+
+    def values(self, kind, rows, first):
+        """Of nested columns the gaps or tails."""
         require(kind in NUMBER_TYPES or kind in BYTES_TYPES, "unknown type")
         self.check(kind, rows)
         blob = inflate(self.stored, self.raw_bytes) if self.compression else self.stored
         if self.packing == 2:
             return unpack_bytes(blob, rows)
-        numbers = undo_transform(self.transform, unpack_numbers(self.packing, blob, rows))
+        numbers = undo_transform(self.transform, unpack_numbers(self.packing, blob, rows), first)
         if kind == "int":
             return [signed(number) for number in numbers]
         if kind == "real":
             return list(struct.unpack(f"<{rows}d", struct.pack(f"<{rows}Q", *numbers)))
         return numbers
+
+
+def check_nesting(columns, table):
+    known = len(KNOWN[table][1]) if table in KNOWN else 0
+    nested = {index for index, column in columns.items() if column.is_nested and index < known}
+    require(not nested or (table in NESTED_TABLES and nested == {0, 1}), "nested alone")
 
 
 def read_directory(payload, table, rows):
@@ -239,6 +272,7 @@ def read_directory(payload, table, rows):
             column.check(KNOWN[table][1][index][1], rows)
         columns[index] = column
         at += stored
+    check_nesting(columns, table)
     require(len(payload) - at < 8 and not any(payload[at:]), "directory: bytes behind the blobs")
     return columns
 
@@ -438,18 +472,28 @@ class Shard:
     def table_name(self, frame):
         return self.schemas.get(frame.table, (f"table_{frame.table}", {}))[0]
 
+    def column_values(self, frame, index, kind):
+        """Raises BadBytes; an absent column is zero or empty."""
+        column = frame.columns.get(index)
+        if column is None:
+            empty = b"" if kind in BYTES_TYPES else 0.0 if kind == "real" else 0
+            return [empty] * frame.rows
+        require(not column.is_nested or (frame.table in NESTED_TABLES and index < 2), "nested")
+        if not column.is_nested or not frame.rows:
+            return column.values(kind, frame.rows, frame.first)
+        gaps, tails = (frame.columns[i].values("time", frame.rows, frame.first) for i in (0, 1))
+        depths = [0] * frame.rows
+        if NESTED_TABLES[frame.table]:
+            depths = self.column_values(frame, 3, "uint")
+        return walk_nest(gaps, tails, depths, frame.first)[index]
+
     def decode(self, frame):
         """Columns by name; one that cannot be read is left out."""
         described = self.schemas.get(frame.table, ("", {}))[1]
         columns = {}
         for index, (name, kind) in sorted(described.items()):
-            column = frame.columns.get(index)
             try:
-                if column is None:
-                    empty = b"" if kind in BYTES_TYPES else 0.0 if kind == "real" else 0
-                    columns[name] = [empty] * frame.rows
-                else:
-                    columns[name] = column.values(kind, frame.rows)
+                columns[name] = self.column_values(frame, index, kind)
             except BadBytes:
                 known = KNOWN.get(frame.table, ("", []))[1]
                 if index < len(known):
