@@ -10,6 +10,7 @@
 
 #define ENTRY_HEAD_BYTES 8
 #define ROWS_A_FRAME 256
+#define BYTES_A_FRAME (1u << 20) // and one row more: far below what a frame may hold
 
 size_t journal_row_bytes(const struct journal_row *row)
 {
@@ -135,17 +136,21 @@ static int write_table(struct slice entries, enum table_id table, struct table_w
     struct journal_row rows[ROWS_A_FRAME] = {{0}};
     struct journal_row row = {0};
     uint32_t count = 0;
+    size_t bytes = 0;
     int status;
 
     while ((status = journal_row_next(&entries, &row)) > 0) {
         if (row.table != table)
             continue;
-        if (count == ROWS_A_FRAME || (count && !fits_together(&rows[0], &row))) {
+        if (count == ROWS_A_FRAME || bytes > BYTES_A_FRAME ||
+            (count && !fits_together(&rows[0], &row))) {
             if ((status = write_rows(rows, count, writer)))
                 return status;
             count = 0;
+            bytes = 0;
         }
         rows[count++] = row;
+        bytes += journal_row_bytes(&row);
     }
     if (status == 0 && count)
         status = write_rows(rows, count, writer);

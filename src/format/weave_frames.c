@@ -6,6 +6,7 @@
 #include "format/weave_rows.h"
 
 #define OPEN_ROWS_A_FRAME 512
+#define OPEN_BYTES_A_FRAME (1u << 20) // of arguments, and one span's more
 
 void weave_reset(struct weave *weave); // weave.c
 
@@ -161,6 +162,7 @@ int weave_flush(struct weave *weave, struct weave_track *track, uint64_t *ret_ev
 struct open_rows {
     uint64_t columns[6][OPEN_ROWS_A_FRAME]; // track start site depth number is_step
     struct slice args[OPEN_ROWS_A_FRAME];
+    size_t args_bytes;
     uint32_t count;
 };
 
@@ -175,6 +177,7 @@ static int write_open_rows(struct table_writer *writer, struct open_rows *rows)
     }
     table_put_bytes(writer, 6, rows->args);
     rows->count = 0;
+    rows->args_bytes = 0;
     return table_end(writer, &about, NULL);
 }
 
@@ -185,7 +188,9 @@ static int add_open_row(struct table_writer *writer, struct open_rows *rows,
         rows->columns[c][rows->count] = values[c];
     }
     rows->args[rows->count++] = args;
-    return rows->count == OPEN_ROWS_A_FRAME ? write_open_rows(writer, rows) : 0;
+    rows->args_bytes += args.count;
+    bool is_full = rows->count == OPEN_ROWS_A_FRAME || rows->args_bytes > OPEN_BYTES_A_FRAME;
+    return is_full ? write_open_rows(writer, rows) : 0;
 }
 
 static int write_open_track(struct table_writer *writer, struct open_rows *rows,
@@ -212,6 +217,7 @@ int weave_commit(struct weave *weave, struct weave_track *const *tracks, uint32_
     struct table_about about = {0};
     int status = 0;
     rows.count = 0;
+    rows.args_bytes = 0;
     for (uint32_t i = 0; i < track_count && status == 0; i++) {
         status = write_open_track(writer, &rows, tracks[i]);
     }

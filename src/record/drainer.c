@@ -171,12 +171,14 @@ static void settle_journal(struct drainer *drainer, bool is_written)
     drainer->has_retold = false;
 }
 
-// Commits and writes what the batch holds. A disk that takes nothing costs the
-// events of this batch, counted, and is tried again with the next.
-static void close_batch(struct drainer *drainer)
+// Commits and writes what the batch holds, if `status` says that it was made
+// without failure. A disk that takes nothing costs the events of this batch,
+// counted, and is tried again with the next.
+static void close_batch(struct drainer *drainer, int status)
 {
     struct recorder *recorder = drainer->recorder;
-    int status = drain_commit(&drainer->drain);
+    if (status == 0)
+        status = drain_commit(&drainer->drain);
     if (status == 0) {
         uint64_t start = clock_now();
         status = shard_writer_put(drainer->shard);
@@ -202,7 +204,7 @@ static int add_to_batch(struct drainer *drainer, struct writer *writer)
 {
     int status = drain_writer(&drainer->drain, writer);
     if (status == 0 && drainer->shard->batch.used >= BATCH_BYTES) {
-        close_batch(drainer);
+        close_batch(drainer, 0);
         status = open_batch(drainer);
     }
     return status;
@@ -266,7 +268,7 @@ static void run_round(struct drainer *drainer, enum round_kind kind)
     }
     if (status == 0 && (is_last || now - drainer->last_cost_ns >= FLUSH_NS))
         status = put_cost(drainer);
-    close_batch(drainer);
+    close_batch(drainer, status);
     bury_the_dead(recorder);
 }
 

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/fail.h"
+#include "record/hold.h"
 #include "record/name_table.h"
 #include "record/notes.h"
 #include "record/recorder.h"
@@ -104,6 +105,8 @@ int gait_rank(int64_t rank)
 
 int gait_flush(void)
 {
+    if (hold_is_on())
+        return fail(GAIT_ERR_STATE, "cannot flush from a signal handler that interrupted gait");
     recorder_lock();
     recorder_flush_locked();
     recorder_unlock();

@@ -141,6 +141,10 @@ int settings_read(const struct gait_options *options, struct settings *ret_setti
         return fail(GAIT_ERR_ARGUMENT, "options of %zu bytes, this library knows %zu: set size",
                     options->size, sizeof(*options));
     settings.is_enabled = !(enable && strcmp(enable, "0") == 0);
+    if (!settings.is_enabled) { // whatever else is said then
+        ret_settings->is_enabled = false;
+        return 0;
+    }
     settings.subject_pid = options->subject_pid;
     settings.rank = read_rank();
     snprintf(settings.run_id, sizeof(settings.run_id), "%s", wish_of(NULL, "GAIT_RUN_ID", ""));

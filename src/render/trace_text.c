@@ -4,6 +4,7 @@
 #include "render/trace_text.h"
 
 #include <inttypes.h>
+#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
@@ -67,6 +68,20 @@ static int put_shards(FILE *out, const struct gait_trace *trace)
     return GAIT_OK;
 }
 
+// Names that found no room in a process's tables; their events have none.
+static void put_lost_names(FILE *out, const struct gait_trace *trace)
+{
+    uint32_t count = gait_trace_shard_count(trace);
+    for (uint32_t i = 0; i < count; i++) {
+        const char *lost = gait_trace_metadata(trace, i, "names_lost");
+        struct gait_shard_info shard;
+        if (!lost || gait_trace_shard(trace, i, &shard))
+            continue;
+        fprintf(out, "names   %s of pid %" PRId64 " found no room: what they name has none\n",
+                units_count(strtoull(lost, NULL, 10)).text, shard.pid);
+    }
+}
+
 static void put_damage(FILE *out, const struct gait_trace *trace)
 {
     uint32_t count = gait_trace_damage_count(trace);
@@ -98,5 +113,6 @@ int trace_text_put(FILE *out, const char *path, const struct gait_trace *trace)
     if (totals.incomplete)
         fprintf(out, "* not finished: the process still runs, or ended without closing it\n");
     put_damage(out, trace);
+    put_lost_names(out, trace);
     return GAIT_OK;
 }

@@ -72,7 +72,9 @@ def kill_one(victim, build, folder, policy, delay, with_run):
     return page.published()
 
 
-ROW = re.compile(r'^(span|counter),kill,(outer|inner|counter)([01]),,\d+,\d+,(\d+),(\d*),,(\d*),?(.*)$')
+ROW = re.compile(
+    r"^(span|counter),kill,(outer|inner|counter)([01]),,\d+,\d+,(\d+),(\d*),,(\d*),?(.*)$"
+)
 OUTER_ARGS = re.compile(r'"\{""n"":(\d+)\}"')
 INNER_ARGS = re.compile(r'"\{""text"":""this is number (\d+)""\}"')
 

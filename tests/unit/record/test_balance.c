@@ -354,3 +354,31 @@ TEST("ends without a begin: nothing is counted twice or forgotten, under any pol
         run(&plan);
     }
 }
+
+TEST("open spans with twenty megabytes of arguments between them harm no batch")
+{
+    struct recorded recorded;
+    char text[4001];
+    recording_start("block", 1u << 20);
+    key = gait_key("key");
+    seed = 1;
+    for (uint32_t i = 0; i < 320; i++) {
+        gait_begin(site_of(i));
+        for (int j = 0; j < 16; j++) {
+            for (int at = 0; at < 4000; at++)
+                text[at] = (char)(1 + random_below(255));
+            text[4000] = '\0';
+            gait_arg_text(key, text);
+        }
+    }
+    is_int(gait_flush(), 0);
+    gait_mark(site_of(400));
+    is_int(gait_flush(), 0);
+    recording_stop(&recorded);
+    is_u64(recorded.info.events, 321);
+    is_u64(recorded.info.dropped, 0);
+    is_u64(recorded.damage_count, 0);
+    is_u64(recorded.events[0].text_bytes, 16 * 4000);
+    is_u64(recorded.events[319].text_bytes, 16 * 4000);
+    recorded_finish(&recorded);
+}

@@ -1,0 +1,249 @@
+// SPDX-License-Identifier: Apache-2.0
+// What things are called: empty and endless names, tables that overflow, metadata
+// that is no JSON, settings that make no sense.
+#define _GNU_SOURCE
+#include <errno.h>
+
+#include "support/recording.h"
+#include "support/tap.h"
+
+static const char *metadata(const struct recorded *recorded, const char *key)
+{
+    const char *value = gait_trace_metadata(recorded->trace, 0, key);
+    return value ? value : "(none)";
+}
+
+static bool has_name(const struct recorded *recorded, const char *category, const char *name)
+{
+    struct gait_site_info site;
+    for (uint32_t i = 0; i < gait_trace_site_count(recorded->trace); i++) {
+        if (gait_trace_site(recorded->trace, i, &site) == 0 && !strcmp(site.name, name) &&
+            !strcmp(site.category, category))
+            return true;
+    }
+    return false;
+}
+
+static char *long_name(size_t bytes, char letter)
+{
+    char *name = malloc(bytes + 1);
+    recording_must(name != NULL, "no memory");
+    memset(name, letter, bytes);
+    name[bytes] = '\0';
+    return name;
+}
+
+// Letters that no compressor makes much shorter.
+static char *random_name(size_t bytes)
+{
+    static uint64_t seed = 1;
+    char *name = long_name(bytes, 'x');
+    for (size_t i = 0; i < bytes; i++) {
+        seed = seed * 6364136223846793005u + 1442695040888963407u;
+        name[i] = (char)(1 + (seed >> 33) % 255);
+    }
+    return name;
+}
+
+TEST("names: of 0 and of 100,000 bytes, of bytes that are no text, given and missing")
+{
+    struct recorded recorded;
+    char *name = long_name(100000, 'n'), *category = long_name(100000, 'c');
+    recording_start("block", 65536);
+    gait_mark(gait_site("", ""));
+    gait_mark(gait_site(NULL, NULL));
+    gait_mark(gait_site(category, name));
+    gait_mark(gait_site("\xff\xfe", "\x01\n\"\xc3"));
+    gait_mark(0);
+    gait_mark(4000000000u); // a site that nobody made
+    is_int((int)gait_site(category, name), (int)gait_site(category, name));
+    gait_begin(gait_site(name, category));
+    gait_arg_text(gait_key(name), category);
+    gait_end();
+    is_int(gait_thread_name(name), 0);
+    recording_stop(&recorded);
+    is_u64(recorded.info.events, 7);
+    is_u64(recorded.damage_count, 0);
+    ok(has_name(&recorded, category, name) && has_name(&recorded, name, category));
+    ok(has_name(&recorded, "\xff\xfe", "\x01\n\"\xc3"));
+    is_u64(recorded.events[6].text_bytes, 4000);
+    struct gait_track_info track = {.name = ""};
+    bool has_track = false;
+    for (uint32_t i = 0; i < gait_trace_track_count(recorded.trace); i++)
+        has_track |= !gait_trace_track(recorded.trace, i, &track) && !strcmp(track.name, name);
+    ok(has_track);
+    recorded_finish(&recorded);
+    free(name);
+    free(category);
+}
+
+TEST("names: a thread's last name counts, however late; 100 long ones all fit")
+{
+    struct recorded recorded;
+    struct gait_track_info track;
+    int found = 0;
+    recording_start("drop", 65536);
+    gait_mark(gait_site("a", "b"));
+    for (int i = 0; i < 100; i++) {
+        char *name = random_name(240000);
+        is_int(gait_thread_name(name), 0);
+        gait_key(name);
+        free(name);
+    }
+    is_int(gait_thread_name("worker 3"), 0);
+    recording_stop(&recorded);
+    for (uint32_t i = 0; i < gait_trace_track_count(recorded.trace); i++)
+        found += !gait_trace_track(recorded.trace, i, &track) && !strcmp(track.name, "worker 3");
+    is_int(found, 1);
+    recorded_finish(&recorded);
+    // all names again, at once, at the head of the next shard
+    recording_start("drop", 65536);
+    gait_mark(gait_site("a", "b"));
+    recording_stop(&recorded);
+    is_u64(recorded.info.events, 1);
+    is_u64(recorded.damage_count, 0);
+    recorded_finish(&recorded);
+}
+
+TEST("metadata: the last value of a key counts; what is no JSON harms nobody")
+{
+    static const char *const odd[] = {"{",        "nan",          "{\"a\":1}{\"b\":2}",
+                                      "\"\xff\"", "[[[[[[[[[",    "\x01\x02",
+                                      " ",        "\"unfinished", "01"};
+    struct recorded recorded;
+    char key[16], *large = long_name(900000, '7');
+    recording_start("drop", 65536);
+    is_int(gait_metadata("lr", "0.1"), 0);
+    is_int(gait_metadata("lr", "0.01"), 0);
+    for (size_t i = 0; i < sizeof odd / sizeof odd[0]; i++) {
+        snprintf(key, sizeof key, "odd%zu", i);
+        is_int(gait_metadata(key, odd[i]), 0);
+    }
+    is_int(gait_metadata("large", large), 0); // larger than the journal
+    is_int(gait_metadata("", "1"), GAIT_ERR_ARGUMENT);
+    is_int(gait_metadata(NULL, "1"), GAIT_ERR_ARGUMENT);
+    is_int(gait_metadata("a", NULL), GAIT_ERR_ARGUMENT);
+    is_int(gait_metadata("a", ""), GAIT_ERR_ARGUMENT);
+    is_int(gait_rank(-2), GAIT_ERR_ARGUMENT);
+    is_int(gait_rank(3), 0);
+    gait_mark(gait_site("a", "b"));
+    recording_stop(&recorded);
+    is_str(metadata(&recorded, "lr"), "0.01");
+    is_str(metadata(&recorded, "odd1"), "nan");
+    is_int((int64_t)strlen(metadata(&recorded, "large")), 900000);
+    is_int(recorded.info.rank, 3);
+    is_u64(recorded.info.events, 1);
+    recorded_finish(&recorded);
+    free(large);
+}
+
+TEST("metadata: more than there is room for is refused in one sentence")
+{
+    struct recorded recorded;
+    char key[16], *large = long_name(1000000, '7');
+    int refused = 0;
+    recording_start("drop", 65536);
+    for (int i = 0; i < 6; i++) {
+        snprintf(key, sizeof key, "large%d", i);
+        refused += gait_metadata(key, large) == GAIT_ERR_MEMORY;
+    }
+    is_int(refused, 2); // 4 MiB in all
+    ok(strstr(gait_record_error(), "metadata"));
+    recording_stop(&recorded);
+    is_int((int64_t)strlen(metadata(&recorded, "large3")), 1000000);
+    is_str(metadata(&recorded, "large4"), "(none)");
+    recorded_finish(&recorded);
+    free(large);
+}
+
+// --- settings --------------------------------------------------------------------------
+
+static void refuses(const char *name, const char *value, const char *words)
+{
+    const struct gait_options options = {.size = sizeof options,
+                                         .directory = recording_make_directory()};
+    setenv(name, value, 1);
+    is_int(gait_start(&options), GAIT_ERR_ARGUMENT);
+    if (!ok(strstr(gait_record_error(), words)))
+        printf("# %s\n", gait_record_error());
+    ok(gait_shard_path() == NULL && gait_recording == 0);
+    gait_mark(gait_site("a", "b"));
+    unsetenv(name);
+}
+
+TEST("settings: nonsense is refused with a sentence, and nothing is recorded")
+{
+    refuses("GAIT_OVERFLOW", "keep", "'keep' is not drop, block or overwrite");
+    refuses("GAIT_OVERFLOW", "DROP", "'DROP'");
+    refuses("GAIT_RING", "many", "'many' is no number");
+    refuses("GAIT_RING", "-1", "'-1'");
+    refuses("GAIT_RING", "1", "between 4K and 1G");
+    refuses("GAIT_RING", "2G", "between 4K and 1G");
+    refuses("GAIT_RING", "16MB", "K, M or G");
+    refuses("GAIT_RING", "16T", "K, M or G");
+    refuses("GAIT_RING", "99999999999999999999999", "'9999");
+    refuses("GAIT_ROLE", "boss", "'boss'");
+    struct gait_options options = {.size = 3};
+    is_int(gait_start(&options), GAIT_ERR_ARGUMENT);
+    ok(strstr(gait_record_error(), "size"));
+}
+
+TEST("settings: GAIT_ENABLE=0 is a start that succeeds and records nothing")
+{
+    const struct gait_options options = {.size = sizeof options, .directory = "/proc/none"};
+    setenv("GAIT_ENABLE", "0", 1);
+    setenv("GAIT_RING", "nonsense", 1);
+    is_int(gait_start(&options), 0);
+    ok(gait_shard_path() == NULL && gait_recording == 0);
+    gait_begin(gait_site("a", "b"));
+    gait_end();
+    is_int(gait_flush(), 0);
+    is_int(gait_stop(), 0);
+    unsetenv("GAIT_ENABLE");
+    unsetenv("GAIT_RING");
+}
+
+TEST("settings: sizes with K, M and G, lower case too")
+{
+    static const char *const sizes[][2] = {
+        {"4096", "4096"}, {"4k", "4096"}, {"5000", "8192"}, {"1M", "1048576"}};
+    for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++) {
+        struct recorded recorded;
+        setenv("GAIT_RING", sizes[i][0], 1);
+        recording_start("drop", 0);
+        gait_mark(gait_site("a", "b"));
+        recording_stop(&recorded);
+        is_str(metadata(&recorded, "ring_bytes"), sizes[i][1]);
+        recorded_finish(&recorded);
+    }
+    unsetenv("GAIT_RING");
+}
+
+// --- last, for it fills the tables of this process -----------------------------------------
+
+TEST("names: tables that overflow give site 0, count what found no room, and go on")
+{
+    struct recorded recorded;
+    char name[32];
+    uint32_t anonymous = 0;
+    recording_start("block", 65536);
+    for (int i = 0; i < 70000; i++) {
+        snprintf(name, sizeof name, "site %d", i);
+        anonymous += gait_site("many", name) == 0;
+    }
+    ok(anonymous >= 70000 - 65536);
+    for (int i = 0; i < 70000; i++) {
+        snprintf(name, sizeof name, "key %d", i);
+        anonymous += gait_key(name) == 0;
+    }
+    ok(anonymous >= 140000 - 131072);
+    gait_mark(gait_site("many", "site 69999"));
+    gait_mark(gait_site("many", "site 17"));
+    recording_stop(&recorded);
+    is_u64(recorded.info.events, 2);
+    is_u64(recorded.damage_count, 0);
+    ok(has_name(&recorded, "many", "site 17") && has_name(&recorded, "many", "site 60000"));
+    // the look-up of "site 69999" is one more
+    is_u64(strtoull(metadata(&recorded, "names_lost"), NULL, 10), anonymous + 1);
+    recorded_finish(&recorded);
+}
