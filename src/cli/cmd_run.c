@@ -226,7 +226,8 @@ static const char *const about[] = {
     "nothing else about it changes: its output, its terminal, its process group and its exit "
     "code are its own. Signals sent to gait run are passed on.",
     "A process that was killed leaves its newest records in shared memory; gait run puts them "
-    "into the shard when the program has ended.",
+    "into the shard when the program has ended. Where it was not there to do so, the first "
+    "command that reads the run does.",
     "If the directory cannot be written, one sentence says so and the program runs without being "
     "recorded. A directory that holds something already is refused unless --append is given or "
     "it belongs to the same job, as when srun or mpirun starts gait run once a rank. Inside "
