@@ -26,13 +26,14 @@
 #define BATCH_BYTES (4u << 20)        // a batch is written when it has grown to this
 #define WORTH_A_VISIT 8u              // a ring this part full goes along with a fuller one
 #define OWN_SPANS 64u
+#define LAST_THREAD_NS UINT64_C(20000000) // how often to look who is left
 
 struct drainer {
     struct recorder *recorder;
     struct shard_writer *shard;
     struct table_writer *tables;
     struct drain drain;
-    bool has_preamble, is_last;
+    bool has_preamble, is_last, has_ended_process;
     uint64_t journal_taken; // journal bytes in the batch
     bool has_retold;        // all names are in the batch
     uint64_t names_lost, names_lost_told;
@@ -280,6 +281,28 @@ static void finish_flush(struct recorder *recorder, uint64_t wanted)
     recorder_unlock();
 }
 
+// --- the end of a process ---------------------------------------------------------
+
+static void *exit_normally(void *none)
+{
+    exit(0);
+    return none;
+}
+
+// A process whose first thread has called pthread_exit() ends with its last one,
+// which must not be us. Returns how long to sleep.
+static uint64_t mind_the_last(struct drainer *drainer)
+{
+    struct recorder *recorder = drainer->recorder;
+    pthread_t thread;
+    if (!__atomic_load_n(&recorder->is_main_gone, __ATOMIC_ACQUIRE))
+        return FLUSH_NS;
+    if (!drainer->has_ended_process && !os_other_thread_lives())
+        drainer->has_ended_process = !pthread_create(&thread, NULL, exit_normally, NULL) &&
+                                     !pthread_detach(thread);
+    return LAST_THREAD_NS;
+}
+
 static void run_until_stopped(struct drainer *drainer)
 {
     struct recorder *recorder = drainer->recorder;
@@ -304,7 +327,9 @@ static void run_until_stopped(struct drainer *drainer)
             finish_flush(recorder, wanted);
         if (is_last)
             return;
-        os_wait(&recorder->wake, 0, FLUSH_NS);
+        if (is_time && !os_main_thread_lives())
+            __atomic_store_n(&recorder->is_main_gone, true, __ATOMIC_RELEASE);
+        os_wait(&recorder->wake, 0, mind_the_last(drainer));
     }
 }
 

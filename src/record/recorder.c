@@ -30,7 +30,7 @@ struct recorder recorder_state = {.lock = PTHREAD_MUTEX_INITIALIZER,
                                   .drained = PTHREAD_COND_INITIALIZER};
 static pthread_mutex_t sessions = PTHREAD_MUTEX_INITIALIZER;
 static pthread_once_t once = PTHREAD_ONCE_INIT;
-static pthread_key_t thread_end;
+static pthread_key_t thread_end, main_end;
 
 void recorder_lock(void)
 {
@@ -153,6 +153,13 @@ static void end_thread(void *argument)
         recorder_free_writer(writer);
     }
     recorder_unlock();
+}
+
+// The process goes on without its first thread, see the drainer.
+static void end_main(void *recorder)
+{
+    __atomic_store_n(&((struct recorder *)recorder)->is_main_gone, true, __ATOMIC_RELEASE);
+    recorder_wake_drainer();
 }
 
 static struct writer *new_writer(void)
@@ -334,6 +341,7 @@ static void set_up_process(void)
     clock_setup();
     os_barrier_setup();
     pthread_key_create(&thread_end, end_thread);
+    pthread_key_create(&main_end, end_main);
     pthread_atfork(prepare_fork, resume_parent, resume_child);
 }
 
@@ -377,6 +385,8 @@ static int begin_session(void)
         return status;
     }
     reset_fields(recorder);
+    if (os_thread_id() == getpid())
+        pthread_setspecific(main_end, recorder);
     status = drainer_start(recorder);
     if (status) {
         ring_pool_finish(&recorder->pool, true);
@@ -471,6 +481,7 @@ static void resume_child(void)
     pthread_setspecific(thread_end, NULL);
     recorder->writers = NULL; // the writers' memory is given up
     recorder->snapshot = NULL;
+    recorder->is_main_gone = false; // this very thread is the first now
     recorder->has_drainer = false;
     recorder->flush_done = recorder->flush_wanted;
     ring_pool_finish(&recorder->pool, false);

@@ -41,7 +41,8 @@ struct recorder {
     uint8_t session_id[16];
     struct clock_anchor first_anchor;
 
-    // futex words, any thread
+    // atomic, any thread
+    bool is_main_gone; // the process's first thread has ended, others go on
     uint32_t wake;  // 1: the drainer has something to do
     uint32_t round; // counts the drainer's rounds
 };

@@ -3,6 +3,7 @@
 #define _GNU_SOURCE
 #include "base/os/os.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/futex.h>
@@ -39,6 +40,41 @@ static ssize_t read_small_file(const char *path, char *text, size_t bytes)
     if (got >= 0)
         text[got] = '\0';
     return got;
+}
+
+static bool thread_lives(const char *thread)
+{
+    char path[64], text[1024];
+    snprintf(path, sizeof(path), "/proc/self/task/%.20s/stat", thread);
+    if (read_small_file(path, text, sizeof(text)) <= 0)
+        return access("/proc/self/task", F_OK) != 0; // gone, or no /proc to ask
+    // the state follows the name, which may hold anything
+    const char *state = strrchr(text, ')');
+    return !state || !strchr("ZX", state[1] ? state[2] : ' ');
+}
+
+bool os_main_thread_lives(void)
+{
+    char thread[24];
+    snprintf(thread, sizeof(thread), "%ld", (long)getpid());
+    return thread_lives(thread);
+}
+
+bool os_other_thread_lives(void)
+{
+    const int64_t self = os_thread_id();
+    DIR *threads = opendir("/proc/self/task");
+    bool is_alive = threads == NULL;
+    while (threads && !is_alive) {
+        const struct dirent *entry = readdir(threads);
+        if (!entry)
+            break;
+        is_alive = entry->d_name[0] != '.' && strtoll(entry->d_name, NULL, 10) != self &&
+                   thread_lives(entry->d_name);
+    }
+    if (threads)
+        closedir(threads);
+    return is_alive;
 }
 
 int64_t os_process_start(int64_t pid)

@@ -10,6 +10,11 @@
 
 int64_t os_thread_id(void);
 
+// Whether the first thread of this process lives; whether any beside the calling
+// one does. Both true where nobody can tell.
+bool os_main_thread_lives(void);
+bool os_other_thread_lives(void);
+
 // When process `pid` started, as the system counts it; -1 if there is none.
 int64_t os_process_start(int64_t pid);
 
