@@ -33,7 +33,7 @@ struct drainer {
     struct shard_writer *shard;
     struct table_writer *tables;
     struct drain drain;
-    bool has_preamble, is_last, has_ended_process;
+    bool has_preamble, is_last;
     uint64_t journal_taken; // journal bytes in the batch
     bool has_retold;        // all names are in the batch
     uint64_t names_lost, names_lost_told;
@@ -283,24 +283,11 @@ static void finish_flush(struct recorder *recorder, uint64_t wanted)
 
 // --- the end of a process ---------------------------------------------------------
 
-static void *exit_normally(void *none)
+// A process whose first thread has called pthread_exit() ends with its last one;
+// if that is us, ending is all there is to do.
+static bool is_alone(const struct recorder *recorder)
 {
-    exit(0);
-    return none;
-}
-
-// A process whose first thread has called pthread_exit() ends with its last one,
-// which must not be us. Returns how long to sleep.
-static uint64_t mind_the_last(struct drainer *drainer)
-{
-    struct recorder *recorder = drainer->recorder;
-    pthread_t thread;
-    if (!__atomic_load_n(&recorder->is_main_gone, __ATOMIC_ACQUIRE))
-        return FLUSH_NS;
-    if (!drainer->has_ended_process && !os_other_thread_lives())
-        drainer->has_ended_process = !pthread_create(&thread, NULL, exit_normally, NULL) &&
-                                     !pthread_detach(thread);
-    return LAST_THREAD_NS;
+    return __atomic_load_n(&recorder->is_main_gone, __ATOMIC_ACQUIRE) && !os_other_thread_lives();
 }
 
 static void run_until_stopped(struct drainer *drainer)
@@ -329,7 +316,12 @@ static void run_until_stopped(struct drainer *drainer)
             return;
         if (is_time && !os_main_thread_lives())
             __atomic_store_n(&recorder->is_main_gone, true, __ATOMIC_RELEASE);
-        os_wait(&recorder->wake, 0, mind_the_last(drainer));
+        if (is_alone(recorder)) {
+            run_round(drainer, ROUND_LAST);
+            return;
+        }
+        bool is_main_gone = __atomic_load_n(&recorder->is_main_gone, __ATOMIC_ACQUIRE);
+        os_wait(&recorder->wake, 0, is_main_gone ? LAST_THREAD_NS : FLUSH_NS);
     }
 }
 

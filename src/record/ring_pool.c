@@ -143,7 +143,8 @@ static void discard_file(struct ring_pool *pool)
 
 static void fill_header(struct ring_pool *pool, const uint8_t session[16])
 {
-    struct ring_file_header *header = pool->header;
+    struct ring_file_header *header = (struct ring_file_header *)(void *)pool->carve;
+    pool->header = header;
     *header = (struct ring_file_header){
         .version = RING_FILE_VERSION,
         .pid = getpid(),
@@ -177,7 +178,6 @@ int ring_pool_init(struct ring_pool *pool, const uint8_t session[16], uint64_t r
         free(pool->segments);
         return fail_because(GAIT_ERR_MEMORY, "cannot start recording");
     }
-    pool->header = (struct ring_file_header *)(void *)pool->segments[0].memory;
     fill_header(pool, session);
     pool->journal = carve(pool, RING_REGION_JOURNAL, sizeof(struct journal_head) + JOURNAL_BYTES,
                           JOURNAL_BYTES);
