@@ -298,8 +298,8 @@ static uint64_t mind_the_last(struct drainer *drainer)
     if (!__atomic_load_n(&recorder->is_main_gone, __ATOMIC_ACQUIRE))
         return FLUSH_NS;
     if (!drainer->has_ended_process && !os_other_thread_lives())
-        drainer->has_ended_process = !pthread_create(&thread, NULL, exit_normally, NULL) &&
-                                     !pthread_detach(thread);
+        drainer->has_ended_process =
+            !pthread_create(&thread, NULL, exit_normally, NULL) && !pthread_detach(thread);
     return LAST_THREAD_NS;
 }
 

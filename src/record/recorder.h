@@ -43,8 +43,8 @@ struct recorder {
 
     // atomic, any thread
     bool is_main_gone; // the process's first thread has ended, others go on
-    uint32_t wake;  // 1: the drainer has something to do
-    uint32_t round; // counts the drainer's rounds
+    uint32_t wake;     // 1: the drainer has something to do
+    uint32_t round;    // counts the drainer's rounds
 };
 
 extern struct recorder recorder_state;

@@ -265,7 +265,9 @@ def test_no_memory_for_rings(gait, tmp_path, steady):
 # --- directories ------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("path", ["/dev/null", "/dev/null/run", "/proc/none", "x" * 300, "y" * 5000])
+@pytest.mark.parametrize(
+    "path", ["/dev/null", "/dev/null/run", "/proc/none", "x" * 300, "y" * 5000]
+)
 def test_a_run_directory_that_cannot_be(steady, tmp_path, path):
     Program([steady], path, cwd=tmp_path).do("spans 10", "flush").end()
 
@@ -343,7 +345,7 @@ def test_a_slow_disk(gait, tmp_path, steady, slow, policy):
 
 
 def without_shared_memory(bytes_left):
-    line = f"mount -t tmpfs -o size={bytes_left} none /dev/shm && exec \"$@\""
+    line = f'mount -t tmpfs -o size={bytes_left} none /dev/shm && exec "$@"'
     probe = ["unshare", "-m", "sh", "-c", line, "-", "true"]
     if os.geteuid() or subprocess.run(probe, capture_output=True).returncode:
         pytest.skip("no mount namespace to be had here")
