@@ -9,6 +9,7 @@
 
 #include "base/fail.h"
 #include "cli/command.h"
+#include "cli/run_finish.h"
 #include "export/exporter.h"
 
 struct export_values {
@@ -60,7 +61,7 @@ static int run(const void *given, const struct operands *operands)
     struct gait_trace *trace;
     if (choose(values, &options))
         return command_refuse(&cmd_export);
-    if (gait_trace_open(operands->texts[0], &trace))
+    if (run_finish_and_open(operands->texts[0], &trace))
         return command_refuse_trace(&cmd_export);
     int code = EXIT_OK;
     if (export_write_file(trace, &options, values->output))

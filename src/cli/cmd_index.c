@@ -8,6 +8,7 @@
 
 #include "base/fail.h"
 #include "cli/command.h"
+#include "cli/run_finish.h"
 #include "load/lod.h"
 
 struct index_values {
@@ -41,7 +42,7 @@ static int run(const void *given, const struct operands *operands)
     const struct index_values *values = given;
     struct index_totals totals = {0};
     struct gait_trace *trace;
-    if (gait_trace_open(operands->texts[0], &trace))
+    if (run_finish_and_open(operands->texts[0], &trace))
         return command_refuse_trace(&cmd_index);
     for (uint32_t i = 0; i < gait_trace_shard_count(trace); i++) {
         struct gait_shard_info shard;

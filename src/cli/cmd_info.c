@@ -5,6 +5,7 @@
 #include <gait/trace.h>
 
 #include "cli/command.h"
+#include "cli/run_finish.h"
 #include "render/trace_json.h"
 #include "render/trace_text.h"
 
@@ -17,7 +18,7 @@ static int run(const void *given, const struct operands *operands)
     const struct info_values *values = given;
     const char *path = operands->texts[0];
     struct gait_trace *trace;
-    if (gait_trace_open(path, &trace))
+    if (run_finish_and_open(path, &trace))
         return command_refuse_trace(&cmd_info);
     int status =
         values->is_json ? trace_json_put(stdout, trace) : trace_text_put(stdout, path, trace);

@@ -10,6 +10,7 @@
 
 #include "analyse/run_report.h"
 #include "cli/command.h"
+#include "cli/run_finish.h"
 #include "render/report_json.h"
 #include "render/report_text.h"
 
@@ -31,7 +32,7 @@ static int run(const void *given, const struct operands *operands)
     const struct report_text how = {.path = operands->texts[0], .is_bold = can_be_bold()};
     struct gait_trace *trace;
     struct run_report report;
-    if (gait_trace_open(how.path, &trace))
+    if (run_finish_and_open(how.path, &trace))
         return command_refuse_trace(&cmd_report);
     int code = EXIT_OK;
     if (run_report_make(&report, trace))

@@ -5,6 +5,7 @@
 #define _GNU_SOURCE
 #include <errno.h>
 #include <inttypes.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -74,6 +75,17 @@ static int prepare(struct session *session)
     return EXIT_OK;
 }
 
+// A file that may not grow (RLIMIT_FSIZE) is a sentence then, not our death.
+static int prepare_past_limits(struct session *session)
+{
+    const struct sigaction ignore = {.sa_handler = SIG_IGN};
+    struct sigaction before;
+    sigaction(SIGXFSZ, &ignore, &before);
+    int code = prepare(session);
+    sigaction(SIGXFSZ, &before, NULL);
+    return code;
+}
+
 // What the program inherits. A value that does not fit into the environment is
 // a recording that does not happen, not a training that does not start.
 static void set_environment(struct session *session)
@@ -139,8 +151,9 @@ static void tell_end(const struct session *session, const struct launch *launch)
     const char *path = quote(directory->path, quoted, sizeof quoted);
     if (!content.shards) {
         bool is_gone = run_directory_remove_unused(directory);
-        say("%snothing was recorded%s%s: no process called gait_start() or imported gait", died,
-            is_gone ? "" : " in ", is_gone ? "" : path);
+        say("%snothing was recorded%s%s: no process called gait_start() or imported gait, or it "
+            "failed there",
+            died, is_gone ? "" : " in ", is_gone ? "" : path);
         return;
     }
     say("%s%" PRIu64 " shard%s, %s in %s; next: gait report %s", died, content.shards,
@@ -153,7 +166,7 @@ static int run(const void *given, const struct operands *operands)
     struct launch launch;
     // options end where the program begins, so its line ends where ours does
     operands->texts[operands->count] = NULL;
-    int code = prepare(&session);
+    int code = prepare_past_limits(&session);
     if (code)
         return code;
     set_environment(&session);
@@ -213,7 +226,8 @@ static const char *const about[] = {
     "nothing else about it changes: its output, its terminal, its process group and its exit "
     "code are its own. Signals sent to gait run are passed on.",
     "A process that was killed leaves its newest records in shared memory; gait run puts them "
-    "into the shard when the program has ended.",
+    "into the shard when the program has ended. Where it was not there to do so, the first "
+    "command that reads the run does.",
     "If the directory cannot be written, one sentence says so and the program runs without being "
     "recorded. A directory that holds something already is refused unless --append is given or "
     "it belongs to the same job, as when srun or mpirun starts gait run once a rank. Inside "

@@ -32,6 +32,7 @@ static void block_signals(struct signals *signals)
         sigaddset(&signals->waited, passed_on[i]);
     sigset_t blocked = signals->waited;
     sigaddset(&blocked, SIGPIPE); // a closed stderr must not end us
+    sigaddset(&blocked, SIGXFSZ); // nor a shard that may not grow any more
     sigprocmask(SIG_BLOCK, &blocked, &signals->mask);
     // somebody who ignores SIGCHLD passes that on, and wait() would find nobody
     struct sigaction usual = {.sa_handler = SIG_DFL};

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The tool: finds the command, reads its line, runs it. What a command can do
 // stands in its own file.
+#define _GNU_SOURCE
+#include <signal.h>
 #include <stdalign.h>
 #include <stdio.h>
 
@@ -73,6 +75,10 @@ static int run_command(const struct command *command, int argc, char **argv)
         command_refuse(command);
         return command->usage_status;
     }
+    // a file that may not grow (RLIMIT_FSIZE) is a failed write then, which is
+    // told; a program under `gait run` must find the signal as it was
+    if (command != &cmd_run)
+        signal(SIGXFSZ, SIG_IGN);
     return command->run(values, &operands);
 }
 

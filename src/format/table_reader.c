@@ -22,9 +22,6 @@ int table_reader_init(struct table_reader *reader)
     buffer_init(&reader->raw, FRAME_MAX_RAW);
     buffer_init(&reader->twin, FRAME_MAX_ROWS * sizeof(uint64_t));
     buffer_init(&reader->depths, FRAME_MAX_ROWS * sizeof(uint64_t));
-    reader->zstd = ZSTD_createDCtx();
-    if (!reader->zstd)
-        return fail(GAIT_ERR_MEMORY, "no memory for a decompressor");
     return 0;
 }
 
@@ -225,6 +222,11 @@ static int inflate(struct table_reader *reader, const struct table_column *colum
 
     if (promised_bytes(in, bytes) != raw)
         return fail(GAIT_ERR_FORMAT, "compressed bytes do not hold the %zu bytes promised", raw);
+    // made at the first need: clearing its 160 KB is half of opening a small file
+    if (!reader->zstd)
+        reader->zstd = ZSTD_createDCtx();
+    if (!reader->zstd)
+        return fail(GAIT_ERR_MEMORY, "no memory for a decompressor");
     const size_t got = ZSTD_decompressDCtx(reader->zstd, out, raw, in, bytes);
     if (ZSTD_isError(got))
         return fail(GAIT_ERR_FORMAT, "compressed bytes are broken: %s", ZSTD_getErrorName(got));

@@ -317,7 +317,7 @@ static void convert_times(struct event_frame *frame, const struct clock_map *map
 // Nearly all ids stand on the first page of the map.
 static void number_ids(uint64_t *ids, size_t rows, const struct id_map *map, uint32_t lost)
 {
-    const uint32_t *page = map->pages ? map->pages[0] : NULL;
+    const uint32_t *page = map->page_count ? map->pages[0] : NULL;
 
     for (size_t i = 0; i < rows; i++) {
         uint32_t number = page && ids[i] < ID_MAP_PAGE ? page[ids[i]] : id_map_get(map, ids[i]);

@@ -4,34 +4,46 @@
 
 #include <inttypes.h>
 #include <stdlib.h>
+#include <string.h>
 
+#include "base/array.h"
 #include "base/fail.h"
+
+static int reach_page(struct id_map *map, size_t page)
+{
+    struct array_shape shape = {sizeof(*map->pages), ID_MAP_PAGES};
+    int status;
+
+    if (page >= map->page_count) {
+        status = array_reserve((void **)&map->pages, &map->page_capacity, page + 1, shape);
+        if (status)
+            return status;
+        memset(map->pages + map->page_count, 0, (page + 1 - map->page_count) * sizeof(*map->pages));
+        map->page_count = page + 1;
+    }
+    if (!map->pages[page])
+        map->pages[page] = calloc(ID_MAP_PAGE, sizeof(**map->pages));
+    return map->pages[page] ? 0 : fail(GAIT_ERR_MEMORY, "no memory for ids");
+}
 
 int id_map_set(struct id_map *map, uint64_t id, uint32_t value)
 {
-    uint32_t **page;
+    int status;
 
     if (id >= (uint64_t)ID_MAP_PAGE * ID_MAP_PAGES)
         return fail(GAIT_ERR_FORMAT, "id %" PRIu64 " is larger than any writer gives", id);
-    if (!map->pages)
-        map->pages = calloc(ID_MAP_PAGES, sizeof(*map->pages));
-    if (!map->pages)
-        return fail(GAIT_ERR_MEMORY, "no memory for ids");
-    page = &map->pages[id / ID_MAP_PAGE];
-    if (!*page)
-        *page = calloc(ID_MAP_PAGE, sizeof(**page));
-    if (!*page)
-        return fail(GAIT_ERR_MEMORY, "no memory for ids");
-    (*page)[id % ID_MAP_PAGE] = value;
-    return 0;
+    status = reach_page(map, (size_t)(id / ID_MAP_PAGE));
+    if (!status)
+        map->pages[id / ID_MAP_PAGE][id % ID_MAP_PAGE] = value;
+    return status;
 }
 
 void id_map_finish(struct id_map *map)
 {
-    if (!map || !map->pages)
+    if (!map)
         return;
-    for (size_t i = 0; i < ID_MAP_PAGES; i++)
+    for (size_t i = 0; i < map->page_count; i++)
         free(map->pages[i]);
     free(map->pages);
-    map->pages = NULL;
+    *map = (struct id_map){0};
 }

@@ -4,15 +4,17 @@
 #ifndef GAIT_LOAD_ID_MAP_H
 #define GAIT_LOAD_ID_MAP_H
 
+#include <stddef.h>
 #include <stdint.h>
 
 #include <gait/error.h>
 
-#define ID_MAP_PAGE 4096
-#define ID_MAP_PAGES 4096 // ids up to 16,777,215
+#define ID_MAP_PAGE 512
+#define ID_MAP_PAGES 32768 // ids up to 16,777,215
 
 struct id_map {
-    uint32_t **pages;
+    uint32_t **pages; // NULL where no id was set
+    size_t page_count, page_capacity;
 };
 
 // Ids past the maximum are GAIT_ERR_FORMAT.
@@ -24,7 +26,7 @@ static inline uint32_t id_map_get(const struct id_map *map, uint64_t id)
 {
     const uint32_t *page;
 
-    if (!map->pages || id >= (uint64_t)ID_MAP_PAGE * ID_MAP_PAGES)
+    if (id / ID_MAP_PAGE >= map->page_count)
         return 0;
     page = map->pages[id / ID_MAP_PAGE];
     return page ? page[id % ID_MAP_PAGE] : 0;

@@ -179,6 +179,8 @@ static int add_files(struct run *run, const struct directory *files)
     }
     if (run->shard_count || !first_status)
         return 0;
+    if (files->count == 1)
+        return fail(first_status, "%s", run->damage.ranges[0].what);
     return fail(first_status, "none of the %zu files can be read: %s", files->count,
                 run->damage.ranges[0].what);
 }

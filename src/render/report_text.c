@@ -179,30 +179,44 @@ static void put_ledger_heading(const struct screen *screen)
             report->steps.count ? "a step" : "a span", "share");
 }
 
+// The phases that get no line of their own, as one.
+static struct phase sum_smaller(const struct report_ledger *ledger)
+{
+    struct phase sum = {.name = ""};
+    for (size_t i = MOST_PHASES; i < ledger->count; i++) {
+        sum.total_ns += ledger->phases[i].total_ns;
+        sum.parts += ledger->phases[i].parts;
+    }
+    return sum;
+}
+
+static uint64_t larger(uint64_t a, uint64_t b)
+{
+    return a > b ? a : b;
+}
+
 static void put_ledger(const struct screen *screen)
 {
     const struct run_report *report = screen->report;
     const struct report_ledger *ledger = &report->ledger;
-    uint64_t steps = report->steps.count, more_ns = 0, more_parts = 0;
+    const struct phase smaller = sum_smaller(ledger);
+    uint64_t steps = report->steps.count;
     if (!steps && !report->main_thread)
         return;
     put_ledger_heading(screen);
-    uint64_t largest = ledger->count ? ledger->phases[0].total_ns : ledger->other_ns;
-    largest = ledger->other_ns > largest ? ledger->other_ns : largest;
-    for (size_t i = 0; i < ledger->count; i++) {
+    uint64_t largest = larger(ledger->other_ns, smaller.total_ns);
+    if (ledger->count)
+        largest = larger(largest, ledger->phases[0].total_ns);
+    for (size_t i = 0; i < ledger->count && i < MOST_PHASES; i++) {
         const struct phase *phase = &ledger->phases[i];
         const struct line line = {phase->name, phase->total_ns, steps ? steps : phase->parts};
-        if (i < MOST_PHASES) {
-            put_line(screen, &line, largest);
-            continue;
-        }
-        more_ns += phase->total_ns;
-        more_parts += phase->parts;
+        put_line(screen, &line, largest);
     }
     if (ledger->count > MOST_PHASES) {
         char name[40];
         snprintf(name, sizeof name, "(%zu smaller)", ledger->count - MOST_PHASES);
-        put_line(screen, &(struct line){name, more_ns, steps ? steps : more_parts}, largest);
+        const struct line line = {name, smaller.total_ns, steps ? steps : smaller.parts};
+        put_line(screen, &line, largest);
     }
     put_line(screen, &(struct line){"other", ledger->other_ns, steps}, largest);
     put_line(screen, &(struct line){steps ? "= all steps" : "= the run", ledger->total_ns, steps},
@@ -249,12 +263,13 @@ static void put_threads(const struct screen *screen)
         plain_put(screen->out, name, NAME_COLUMNS, PLAIN_LEFT);
         fprintf(screen->out, "%10s%9s%13s%12s\n", units_ns((int64_t)thread->busy_ns).text,
                 units_share(thread->busy_ns, (uint64_t)report->wall_ns).text,
-                units_count(thread->info.events).text, units_count(thread->info.dropped).text);
+                units_count_short(thread->info.events).text,
+                units_count_short(thread->info.dropped).text);
     }
     if (report->thread_count > MOST_THREADS) {
         snprintf(name, sizeof name, "(%zu more)", report->thread_count - MOST_THREADS);
         fprintf(screen->out, "  %-*s%10s%9s%13s%12s\n", NAME_COLUMNS, name, "", "",
-                units_count(more_events).text, units_count(more_dropped).text);
+                units_count_short(more_events).text, units_count_short(more_dropped).text);
     }
 }
 
@@ -311,8 +326,9 @@ static void put_overhead(const struct screen *screen)
     const struct report_overhead *overhead = &screen->report->overhead;
     uint64_t events = screen->report->events;
     char text[200], each[48] = "";
+    double bytes = events ? (double)overhead->bytes / (double)events : 0;
     if (events)
-        snprintf(each, sizeof each, " (%.1f B/event)", (double)overhead->bytes / (double)events);
+        snprintf(each, sizeof each, ", %.*f B/event", bytes < 100, bytes);
     snprintf(text, sizeof text, "%s of CPU (%s of the run), %s on disk%s",
              units_ns((int64_t)overhead->cpu_ns).text,
              units_share(overhead->cpu_ns, overhead->process_ns).text,

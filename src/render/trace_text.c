@@ -12,7 +12,7 @@
 #include "render/trace_totals.h"
 #include "render/units.h"
 
-enum { HOST_COLUMNS = 12, ROLE_COLUMNS = 8 };
+enum { HOST_COLUMNS = 10, ROLE_COLUMNS = 8 };
 
 static int64_t length_of(int64_t start_ns, int64_t end_ns)
 {
@@ -47,15 +47,16 @@ static void put_shard(FILE *out, const struct gait_shard_info *shard)
     plain_put(out, shard->host, HOST_COLUMNS, PLAIN_LEFT);
     fputc(' ', out);
     plain_put(out, shard->role, ROLE_COLUMNS, PLAIN_LEFT);
-    fprintf(out, "%12s%13s", units_ns(length_of(shard->start_ns, shard->end_ns)).text,
-            units_count(shard->events).text);
-    fprintf(out, "%9s%9s\n", units_count(shard->dropped).text, units_bytes(shard->bytes).text);
+    fprintf(out, "%12s%12s", units_ns(length_of(shard->start_ns, shard->end_ns)).text,
+            units_count_short(shard->events).text);
+    fprintf(out, "%12s%9s\n", units_count_short(shard->dropped).text,
+            units_bytes(shard->bytes).text);
 }
 
 static int put_shards(FILE *out, const struct gait_trace *trace)
 {
     uint32_t count = gait_trace_shard_count(trace);
-    fprintf(out, "\n%5s %7s %-*s %-*s%12s%13s%9s%9s\n", "rank", "pid", HOST_COLUMNS, "host",
+    fprintf(out, "\n%5s %7s %-*s %-*s%12s%12s%12s%9s\n", "rank", "pid", HOST_COLUMNS, "host",
             ROLE_COLUMNS, "role", "length", "events", "lost", "size");
     for (uint32_t i = 0; i < count; i++) {
         struct gait_shard_info shard;

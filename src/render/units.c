@@ -6,6 +6,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdio.h>
+#include <string.h>
 
 struct scale {
     uint64_t size;
@@ -107,6 +108,17 @@ struct units_text units_count(uint64_t count)
         out.text[at++] = digits[i];
     }
     out.text[at] = '\0';
+    return out;
+}
+
+struct units_text units_count_short(uint64_t count)
+{
+    const uint64_t million = 1000000;
+    if (count < 1000 * million)
+        return units_count(count);
+    struct units_text out = units_count(divide_rounding(count, million));
+    size_t length = strlen(out.text);
+    snprintf(out.text + length, sizeof out.text - length, " M");
     return out;
 }
 

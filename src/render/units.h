@@ -16,6 +16,9 @@ struct units_text units_ns(int64_t ns);        // "999 ns" "12.3 ms" "12 min 05 
 struct units_text units_bytes(uint64_t bytes); // "999 B" "12.3 MB" (10^6 bytes)
 struct units_text units_count(uint64_t count); // "38,412,007"
 
+// The same in at most eleven columns: millions from 10^9 on, "1,068 M".
+struct units_text units_count_short(uint64_t count);
+
 // part of whole: "48.2 %", "<0.1 %" for what is there but rounds to nothing,
 // ">99.9 %" for what is not quite all; "-" when whole is 0.
 struct units_text units_share(uint64_t part, uint64_t whole);

@@ -197,3 +197,40 @@ def test_the_whole_answer_is_the_one_reviewed(gait, golden, tmp_path, command):
     done = gait(*command.split(), "job")
     assert (done.returncode, done.stderr) == (0, "")
     golden(f"job-{command.replace(' --', '-')}.txt", done.stdout)
+
+
+def test_the_bar_of_the_smaller_phases_stays_in_its_column(gait, tmp_path):
+    # forty equal phases: together, those without a line outweigh the largest
+    shard = ShardMaker(pid=100)
+    track = shard.track(key="100", os_id=100)
+    names = [f"phase{i:02}".encode() for i in range(40)]
+    at = shard.start_ns
+    rows = [(at + 100 * i, 100, shard.site(b"c", name)) for i, name in enumerate(names)]
+    shard.spans(track, rows)
+    shard.rows("step", track, [(at, 4000, 1)])
+    shard.write(tmp_path / "run")
+    lines = gait("report", tmp_path / "run").stdout.splitlines()
+    assert any(line.lstrip().startswith("(28 smaller)") for line in lines)
+    assert max(map(len, lines)) <= 78
+
+
+def test_columns_of_info_stay_apart_when_numbers_are_large(gait, tmp_path):
+    shard = ShardMaker(pid=100, host="h" * 40)
+    track = shard.track(key="100", os_id=100)
+    lost = 38_412_500_000
+    reason = shard.string("ring full")
+    shard.rows("drop", track, [(shard.start_ns, 1000, lost, reason)])
+    shard.write(tmp_path / "run")
+    lines = gait("info", tmp_path / "run").stdout.splitlines()
+    row = next(line for line in lines if "hhh" in line)
+    assert row.split()[-5:-2] == ["0", "38,413", "M"] and max(map(len, lines)) <= 78
+    report = gait("report", tmp_path / "run").stdout.splitlines()
+    assert max(map(len, report)) <= 78
+
+
+def test_a_run_of_one_unreadable_file_names_that_file(gait, tmp_path):
+    (tmp_path / "run").mkdir()
+    (tmp_path / "run" / "a.gait").write_bytes(b"")
+    done = gait("info", tmp_path / "run")
+    assert done.returncode == 2
+    assert done.stderr.endswith("a.gait' is empty\n") and "none of" not in done.stderr

@@ -192,6 +192,5 @@ def test_what_was_published_before_a_kill_is_read_back(gait, build, victim, tmp_
         check_counts(info, threads, published)
         assert shard["complete"]
         ring = pathlib.Path(shard["metadata"]["ring"])
-        assert ring.exists() != with_run  # gait run has put it into the shard
-        ring.unlink(missing_ok=True)
+        assert not ring.exists()  # gait run, or else the first question, emptied it
     assert reached > KILLS[policy] // 2

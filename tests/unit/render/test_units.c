@@ -32,6 +32,14 @@ TEST("units: long times are told in minutes, hours and days")
     is_str(units_ns(INT64_MIN).text, "-106752 d 0 h");
 }
 
+TEST("units: a short count is told in millions where it outgrows a column")
+{
+    is_str(units_count_short(999999999).text, "999,999,999");
+    is_str(units_count_short(1000000000).text, "1,000 M");
+    is_str(units_count_short(38412500000).text, "38,413 M");
+    is_str(units_count_short(UINT64_MAX).text, "18,446,744,073,710 M");
+}
+
 TEST("units: bytes are decimal, counts have commas")
 {
     is_str(units_bytes(0).text, "0 B");
