@@ -22,13 +22,13 @@
 
 HOT void gait_begin(uint32_t site)
 {
-    struct ring_head *ring = writer_ring;
+    struct ring_head *ring = WRITER_GET(writer_ring);
     uint32_t high;
-    ring->busy = 1;
+    WRITER_SET(ring->busy, 1);
     writer_fence();
-    struct slot *slot = (struct slot *)ring->next;
-    if (RARE((uint64_t)slot >= ring->limit)) {
-        ring->busy = 0;
+    struct slot *slot = (struct slot *)WRITER_GET(ring->next);
+    if (RARE((uint64_t)slot >= WRITER_GET(ring->limit))) {
+        WRITER_SET(ring->busy, 0);
         writer_begin_slow(site);
         return;
     }
@@ -37,18 +37,18 @@ HOT void gait_begin(uint32_t site)
     slot->site = site;
     __atomic_store_n(&ring->next, (uint64_t)(slot + 1), __ATOMIC_RELEASE);
     writer_fence();
-    ring->busy = 0;
+    WRITER_SET(ring->busy, 0);
 }
 
 HOT void gait_end(void)
 {
-    struct ring_head *ring = writer_ring;
+    struct ring_head *ring = WRITER_GET(writer_ring);
     uint32_t high;
-    ring->busy = 1;
+    WRITER_SET(ring->busy, 1);
     writer_fence();
-    struct slot *slot = (struct slot *)ring->next;
-    if (RARE((uint64_t)slot >= ring->limit)) {
-        ring->busy = 0;
+    struct slot *slot = (struct slot *)WRITER_GET(ring->next);
+    if (RARE((uint64_t)slot >= WRITER_GET(ring->limit))) {
+        WRITER_SET(ring->busy, 0);
         writer_end_slow();
         return;
     }
@@ -57,18 +57,18 @@ HOT void gait_end(void)
     ring->ends++;
     __atomic_store_n(&ring->next, (uint64_t)(slot + 1), __ATOMIC_RELEASE);
     writer_fence();
-    ring->busy = 0;
+    WRITER_SET(ring->busy, 0);
 }
 
 HOT void gait_next(uint32_t site)
 {
-    struct ring_head *ring = writer_ring;
+    struct ring_head *ring = WRITER_GET(writer_ring);
     uint32_t high;
-    ring->busy = 1;
+    WRITER_SET(ring->busy, 1);
     writer_fence();
-    struct slot *slot = (struct slot *)ring->next;
-    if (RARE((uint64_t)slot >= ring->limit)) {
-        ring->busy = 0;
+    struct slot *slot = (struct slot *)WRITER_GET(ring->next);
+    if (RARE((uint64_t)slot >= WRITER_GET(ring->limit))) {
+        WRITER_SET(ring->busy, 0);
         writer_next_slow(site);
         return;
     }
@@ -78,7 +78,7 @@ HOT void gait_next(uint32_t site)
     ring->nexts++;
     __atomic_store_n(&ring->next, (uint64_t)(slot + 1), __ATOMIC_RELEASE);
     writer_fence();
-    ring->busy = 0;
+    WRITER_SET(ring->busy, 0);
 }
 
 void gait_mark(uint32_t site)

@@ -26,8 +26,7 @@
 #define DEAD_WORTH_WAKING 16
 
 int gait_recording;
-struct recorder recorder_state = {.lock = PTHREAD_MUTEX_INITIALIZER,
-                                  .drained = PTHREAD_COND_INITIALIZER};
+struct recorder recorder_state = {.lock = PTHREAD_MUTEX_INITIALIZER};
 static pthread_mutex_t sessions = PTHREAD_MUTEX_INITIALIZER;
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 static pthread_key_t thread_end, main_end;
@@ -60,10 +59,20 @@ void recorder_wait_drained(uint32_t round, uint64_t timeout_ns)
     os_wait(&recorder_state.round, round, timeout_ns);
 }
 
+// Waits by the clock that nobody can set.
+static void init_condition(pthread_cond_t *condition)
+{
+    pthread_condattr_t monotonic;
+    pthread_condattr_init(&monotonic);
+    pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
+    pthread_cond_init(condition, &monotonic);
+    pthread_condattr_destroy(&monotonic);
+}
+
 static struct timespec deadline_in(int64_t ns)
 {
     struct timespec when;
-    clock_gettime(CLOCK_REALTIME, &when);
+    clock_gettime(CLOCK_MONOTONIC, &when);
     ns += when.tv_nsec;
     when.tv_sec += (time_t)(ns / 1000000000);
     when.tv_nsec = (long)(ns % 1000000000);
@@ -339,6 +348,7 @@ static void resume_child(void);
 static void set_up_process(void)
 {
     clock_setup();
+    init_condition(&recorder_state.drained);
     os_barrier_setup();
     pthread_key_create(&thread_end, end_thread);
     pthread_key_create(&main_end, end_main);
@@ -468,11 +478,10 @@ static void resume_child(void)
 {
     struct recorder *recorder = &recorder_state;
     const pthread_mutex_t fresh_mutex = PTHREAD_MUTEX_INITIALIZER;
-    const pthread_cond_t fresh_condition = PTHREAD_COND_INITIALIZER;
     resume_parent(); // gives back what this thread took
     sessions = fresh_mutex;
     recorder->lock = fresh_mutex;
-    recorder->drained = fresh_condition;
+    init_condition(&recorder->drained);
     if (!writer_session)
         return;
     writer_session = 0;

@@ -73,7 +73,7 @@ static bool is_recording(const struct writer *writer)
 // must neither touch the ring nor wait for anybody.
 static bool is_interrupting(const struct writer *writer)
 {
-    return hold_is_on() || (writer && (writer->is_inside || writer->ring->busy));
+    return hold_is_on() || (writer && (writer->is_inside || WRITER_GET(writer->ring->busy)));
 }
 
 // Into the slow path, from anywhere. NULL: not recording, or interrupting; then
@@ -95,7 +95,7 @@ static struct writer *enter_slow(bool is_event)
     }
     __atomic_store_n(&writer->is_inside, 1, __ATOMIC_SEQ_CST);
     if (is_recording(writer)) {
-        writer->ring->busy = 1;
+        WRITER_SET(writer->ring->busy, 1);
         writer_fence();
         return writer;
     }
@@ -109,14 +109,14 @@ static void leave_busy(struct writer *writer)
     // whoever ended the session meanwhile took the limit away before this
     // looked, or finds is_inside set and waits
     if (!is_recording(writer))
-        writer->ring->limit = 0;
+        WRITER_SET(writer->ring->limit, 0);
     __atomic_store_n(&writer->is_inside, 0, __ATOMIC_RELEASE);
 }
 
 static void leave_slow(struct writer *writer)
 {
     writer_fence();
-    writer->ring->busy = 0;
+    WRITER_SET(writer->ring->busy, 0);
     leave_busy(writer);
 }
 
@@ -326,15 +326,15 @@ static bool has_room(struct writer *writer, uint64_t slots)
     struct ring_head *ring = writer->ring;
     if (!writer->slots)
         return false;
-    if (ring->next + slots * sizeof(struct slot) <= ring->limit)
+    if (WRITER_GET(ring->next) + slots * sizeof(struct slot) <= WRITER_GET(ring->limit))
         return true;
     count_position(writer);
-    ring->limit = 0;
+    WRITER_SET(ring->limit, 0);
     write_owed_ends(writer);
     if (writer->owed || !make_row(writer, slots))
         return false;
     if (clock_has_ticks && !writer->gap_depth && !writer->deep)
-        ring->limit = ring->next + grant(writer, slots) * sizeof(struct slot);
+        WRITER_SET(ring->limit, ring->next + grant(writer, slots) * sizeof(struct slot));
     return true;
 }
 
@@ -361,7 +361,7 @@ static void push_gap(struct writer *writer, bool is_dropped)
 static void drop_span(struct writer *writer)
 {
     count_position(writer);
-    writer->ring->limit = 0;
+    WRITER_SET(writer->ring->limit, 0);
     writer_lose(writer);
     if (writer->deep || writer->gap_depth == GAP_LEVELS)
         writer->deep++;
@@ -456,13 +456,13 @@ void writer_next_slow(uint32_t site)
 
 struct slot *writer_enter(uint32_t slots, bool is_event)
 {
-    struct ring_head *ring = writer_ring;
-    if (!ring->busy) {
-        ring->busy = 1;
+    struct ring_head *ring = WRITER_GET(writer_ring);
+    if (!WRITER_GET(ring->busy)) {
+        WRITER_SET(ring->busy, 1);
         writer_fence();
-        if (ring->next + slots * sizeof(struct slot) <= ring->limit)
-            return (struct slot *)(uintptr_t)ring->next;
-        ring->busy = 0;
+        if (WRITER_GET(ring->next) + slots * sizeof(struct slot) <= WRITER_GET(ring->limit))
+            return (struct slot *)(uintptr_t)WRITER_GET(ring->next);
+        WRITER_SET(ring->busy, 0);
     }
     struct writer *writer = enter_slow(is_event);
     if (!writer)
@@ -484,7 +484,7 @@ void writer_publish(uint32_t slots, bool is_event)
     writer->point_slots += slots;
     publish(writer, slots);
     writer_fence();
-    writer->ring->busy = 0;
+    WRITER_SET(writer->ring->busy, 0);
 }
 
 // --- steps --------------------------------------------------------------------------
@@ -493,7 +493,7 @@ static void end_step(struct writer *writer)
 {
     if (writer->step == WRITER_STEP_ON_RECORD) {
         count_position(writer);
-        writer->ring->limit = 0;
+        WRITER_SET(writer->ring->limit, 0);
         if (!make_row(writer, 1) && slots_in_a_row(writer) == 0)
             wrap(writer); // one slot is always kept for this
         *next_slot(writer) = slot_other(clock_now(), SLOT_STEP_END, 0, 0, 1);

@@ -100,6 +100,11 @@ void writer_attach(struct writer *writer, struct ring_head *ring, uint32_t track
 // Positions, for the drainer and for whoever looks on.
 uint64_t writer_head(const struct writer *writer, uint64_t tail);
 
+// What another thread may look at, or take away, at any time: a plain move to
+// the processor, said to be one to whoever checks.
+#define WRITER_GET(field) __atomic_load_n(&(field), __ATOMIC_RELAXED)
+#define WRITER_SET(field, value) __atomic_store_n(&(field), (value), __ATOMIC_RELAXED)
+
 static inline void writer_fence(void)
 {
     __asm__ volatile("" ::: "memory");

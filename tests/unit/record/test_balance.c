@@ -5,6 +5,7 @@
 #define _GNU_SOURCE
 #include <math.h>
 
+#include "base/clock.h"
 #include "support/recording.h"
 #include "support/tap.h"
 
@@ -381,4 +382,24 @@ TEST("open spans with twenty megabytes of arguments between them harm no batch")
     is_u64(recorded.events[0].text_bytes, 16 * 4000);
     is_u64(recorded.events[319].text_bytes, 16 * 4000);
     recorded_finish(&recorded);
+}
+
+// Everything goes the long way round then.
+TEST("the raw clock: the same under every policy")
+{
+    static const char *const policies[] = {"block", "drop", "overwrite"};
+    setenv("GAIT_CLOCK", "raw", 1);
+    clock_setup();
+    ok(!clock_has_ticks);
+    for (uint64_t i = 0; i < 6; i++) {
+        struct plan plan = {
+            policies[i % 3], i < 3 ? 4096 : 65536, 500 + i, 30000, 100, 500, false, false, false};
+        uint64_t lost = run(&plan);
+        ok(i % 3 || lost == 0);
+        ok(i % 3 != 2 || found[made_count - 1]);
+        // the flight recorder keeps most of its buffer, not only its newest block
+        ok(i != 5 || lost < made_count - 400);
+    }
+    unsetenv("GAIT_CLOCK");
+    clock_setup();
 }

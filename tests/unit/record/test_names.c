@@ -140,7 +140,7 @@ TEST("metadata: the last value of a key counts; what is no JSON harms nobody")
 TEST("metadata: more than there is room for is refused in one sentence")
 {
     struct recorded recorded;
-    char key[16], *large = long_name(1000000, '7');
+    char key[32], *large = long_name(1000000, '7');
     int refused = 0;
     recording_start("drop", 65536);
     for (int i = 0; i < 6; i++) {

@@ -1,0 +1,391 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A disk that is full, slow, gone or not ours: the program ends as it would have,
+and every event is on record or counted."""
+
+import csv
+import io
+import json
+import os
+import pathlib
+import resource
+import shutil
+import subprocess
+import time
+
+import pytest
+
+PROGRAMS = pathlib.Path(__file__).with_name("programs")
+KIB = 1024
+
+
+@pytest.fixture
+def steady(compile_c):
+    return compile_c((PROGRAMS / "steady.c").read_text(), name="steady")
+
+
+@pytest.fixture
+def small_disk(tmp_path):
+    """A file system of 512 KiB."""
+    path = tmp_path / "disk"
+    path.mkdir()
+    mount = ["mount", "-t", "tmpfs", "-o", "size=512k", "none", str(path)]
+    if os.geteuid() or subprocess.run(mount, capture_output=True).returncode:
+        pytest.skip("no file system can be mounted here")
+    yield path
+    subprocess.run(["umount", "-l", str(path)], check=True)
+
+
+class Program:
+    """The steady program, told what to do line by line."""
+
+    def __init__(self, line, run=None, **options):
+        environment = {**os.environ, **options.pop("env", {})}
+        if run:
+            environment["GAIT_DIR"] = str(run)
+        self.output = []
+        self.process = subprocess.Popen(
+            list(map(str, line)),
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            env=environment,
+            **options,
+        )
+
+    def do(self, *lines):
+        for line in lines:
+            self.process.stdin.write(line + "\n")
+            self.process.stdin.flush()
+            self.output.append(self.process.stdout.readline())
+        return self
+
+    def end(self):
+        """Ends it: its output must be the program's own and nothing else."""
+        self.process.stdin.write("quit\n")
+        self.process.stdin.flush()
+        rest, errors = self.process.communicate(timeout=60)
+        assert self.output == ["done\n"] * len(self.output)
+        assert (rest, errors, self.process.returncode) == ("bye\n", "", 6)
+
+    def kill(self):
+        self.process.kill()
+        self.process.communicate(timeout=60)
+
+
+def fill(disk):
+    """Leaves no byte free; the file whose removal brings the disk back."""
+    ballast = disk / "ballast"
+    file = os.open(ballast, os.O_WRONLY | os.O_CREAT | os.O_APPEND)
+    for block in (65536, 512, 1):
+        try:
+            while True:
+                os.write(file, b"x" * block)
+        except OSError:
+            pass
+    os.close(file)
+    return ballast
+
+
+def info_of(gait, run):
+    done = gait("info", run, "--json")
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout)
+
+
+def rows_of(gait, run):
+    done = gait("export", run, "--format", "csv")
+    assert done.returncode == 0, done.stderr
+    return list(csv.DictReader(io.StringIO(done.stdout)))
+
+
+def span_numbers(rows):
+    # where a buffer was full the argument may be what found no room
+    numbers = [
+        json.loads(row["args"])["n"] for row in rows if row["kind"] == "span" and row["args"]
+    ]
+    assert numbers == sorted(set(numbers))
+    return numbers
+
+
+def remove_rings(gait, run):
+    for shard in info_of(gait, run)["shards"]:
+        ring = shard["metadata"].get("ring")
+        if ring:
+            pathlib.Path(ring).unlink(missing_ok=True)
+
+
+# --- full, and back again ----------------------------------------------------------------
+
+
+def drop_reasons(rows):
+    return {row["name"] for row in rows if row["kind"] == "drop"}
+
+
+@pytest.mark.parametrize("policy", ["drop", "block", "overwrite"])
+def test_a_full_disk_costs_what_it_could_not_take(gait, small_disk, steady, policy):
+    run = small_disk / "run"
+    program = Program([steady], run, env={"GAIT_OVERFLOW": policy, "GAIT_RING": "64K"})
+    program.do("spans 1000", "flush")
+    ballast = fill(small_disk)
+    for _ in range(5):
+        program.do("spans 1000", "flush", "sites 50", "flush")
+    ballast.unlink()
+    program.do("name late", "spans 1000", "flush", "spans 10").end()
+    info, rows = info_of(gait, run), rows_of(gait, run)
+    assert info["events"] + info["dropped"] == 2 * 7010 + 250
+    assert info["dropped"] > 2 * 4000  # the last page of the file takes a few
+    assert info["damage"] == []
+    assert info["shards"][0]["complete"]
+    assert "disk full" in drop_reasons(rows)
+    if policy == "block":
+        numbers = span_numbers(rows)
+        assert numbers[:1000] == list(range(1000))
+        assert numbers[-1010:] == list(range(6000, 7010))
+
+
+def test_names_made_while_the_disk_was_full_are_not_lost(gait, small_disk, steady):
+    """More of them than the journal holds: they are told again, and nobody waited."""
+    run = small_disk / "run"
+    program = Program([steady], run, env={"GAIT_OVERFLOW": "block"})
+    program.do("spans 10", "flush")
+    ballast = fill(small_disk)
+    program.do("spans 10", "flush")  # it knows now
+    start = time.monotonic()
+    program.do("sites 12000", "name named on a full disk", "flush")
+    assert time.monotonic() - start < 5
+    ballast.unlink()
+    program.do("sites 10", "flush").end()
+    info, rows = info_of(gait, run), rows_of(gait, run)
+    assert info["events"] + info["dropped"] == 2 * 20 + 12010
+    names = [row["name"] for row in rows if row["category"] == "sites"]
+    prefix = "a site with a rather long name, number"
+    assert names[-10:] == [f"{prefix} {i}" for i in range(12000, 12010)]
+    assert "named on a full disk" in gait("export", run, "--format", "chrome").stdout
+
+
+@pytest.mark.parametrize("policy", ["drop", "block", "overwrite"])
+def test_killed_on_a_full_disk(gait, small_disk, steady, policy):
+    run = small_disk / "run"
+    program = Program([steady], run, env={"GAIT_OVERFLOW": policy, "GAIT_RING": "64K"})
+    program.do("spans 1000", "flush")
+    fill(small_disk)
+    program.do("spans 1000", "flush", "spans 1000", "flush", "spans 100")
+    program.kill()
+    info = info_of(gait, run)
+    assert info["events"] + info["dropped"] == 2 * 3100
+    assert info["damage"] == []
+    assert span_numbers(rows_of(gait, run))[-100:] == list(range(3000, 3100))
+    remove_rings(gait, run)
+
+
+@pytest.mark.parametrize("policy", ["drop", "block", "overwrite"])
+def test_a_disk_that_stays_full_to_the_end(gait, build, small_disk, steady, policy):
+    run = small_disk / "run"
+    line = [build / "gait", "run", "-q", "-o", run, "--overflow", policy, "--ring", "64K", "--"]
+    program = Program([*line, steady])
+    program.do("spans 1000", "flush")
+    ballast = fill(small_disk)
+    program.do("spans 1000", "flush", "spans 400", "flush", "spans 100")
+    program.process.stdin.write("quit\n")
+    rest, errors = program.process.communicate(timeout=60)
+    assert (rest, program.process.returncode) == ("bye\n", 6)
+    assert errors.startswith("gait: ") and errors.count("\n") == 1
+    # what the disk did not take lies in the ring file, and counts
+    info = info_of(gait, run)
+    assert info["events"] + info["dropped"] == 2 * 2500
+    assert span_numbers(rows_of(gait, run))[-100:] == list(range(2400, 2500))
+    # with room again, the next run in this directory completes it
+    ballast.unlink()
+    assert gait("run", "-q", "--append", "-o", run, "--", "true").returncode == 0
+    (shard,) = info_of(gait, run)["shards"]
+    assert shard["complete"] and not pathlib.Path(shard["metadata"]["ring"]).exists()
+    assert info_of(gait, run)["events"] == info["events"]
+
+
+def test_a_disk_that_is_full_from_the_start(gait, small_disk, steady):
+    ballast = fill(small_disk)
+    with open(small_disk / "ballast", "r+b") as file:
+        file.truncate(os.path.getsize(ballast) - 4096)  # for the directory and the file
+    program = Program([steady], small_disk / "run", env={"GAIT_OVERFLOW": "block"})
+    program.do("spans 5000", "flush", "sites 300", "flush")
+    ballast.unlink()
+    program.do("spans 1000", "flush").end()
+    info = info_of(gait, small_disk / "run")
+    assert info["events"] + info["dropped"] == 2 * 6000 + 300
+    assert span_numbers(rows_of(gait, small_disk / "run"))[-1000:] == list(range(5000, 6000))
+
+
+# --- limits -----------------------------------------------------------------------------
+
+
+def limit(kind, value):
+    return lambda: resource.setrlimit(kind, (value, value))
+
+
+@pytest.mark.parametrize("kib", [0, 1, 4, 64, 300, 1500])
+@pytest.mark.parametrize("policy", ["drop", "block"])
+def test_a_file_size_limit_kills_nobody(gait, tmp_path, steady, kib, policy):
+    before = limit(resource.RLIMIT_FSIZE, kib * KIB)
+    environment = {"GAIT_OVERFLOW": policy, "GAIT_RING": "64K"}
+    program = Program([steady], tmp_path / "run", preexec_fn=before, env=environment)
+    for _ in range(10):
+        program.do("spans 3000", "flush", "sites 100")
+    program.end()
+    for shard in (tmp_path / "run").glob("*.gait"):
+        assert shard.stat().st_size <= kib * KIB
+    if kib < 64:
+        return
+    info = info_of(gait, tmp_path / "run")
+    assert 0 < info["events"] <= info["events"] + info["dropped"] <= 2 * 30000 + 1000
+    # no ring file either under such a limit: the end of the story may be missing
+    assert len(info["damage"]) == (not info["shards"][0]["complete"])
+    remove_rings(gait, tmp_path / "run")
+
+
+@pytest.mark.parametrize("descriptors", [4, 5, 6, 8])
+def test_few_descriptors(gait, tmp_path, steady, descriptors):
+    before = limit(resource.RLIMIT_NOFILE, descriptors)
+    program = Program([steady], tmp_path / "run", preexec_fn=before)
+    program.do("spans 1000", "flush").end()
+    if descriptors >= 6:
+        assert info_of(gait, tmp_path / "run")["events"] == 2000
+
+
+def test_no_memory_for_rings(gait, tmp_path, steady):
+    before = limit(resource.RLIMIT_AS, 200 << 20)
+    program = Program([steady], tmp_path / "run", preexec_fn=before, env={"GAIT_RING": "1G"})
+    program.do("spans 1000", "flush").end()
+    shards = list((tmp_path / "run").glob("*.gait"))
+    if shards:
+        info = info_of(gait, tmp_path / "run")
+        assert info["events"] + info["dropped"] == 2000
+
+
+# --- directories ------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "path", ["/dev/null", "/dev/null/run", "/proc/none", "x" * 300, "y" * 5000]
+)
+def test_a_run_directory_that_cannot_be(steady, tmp_path, path):
+    Program([steady], path, cwd=tmp_path).do("spans 10", "flush").end()
+
+
+def test_a_read_only_directory(gait, small_disk, steady):
+    remount = ["mount", "-o", "remount,ro", str(small_disk)]
+    subprocess.run(remount, check=True)
+    Program([steady], small_disk / "run").do("spans 10", "flush").end()
+    assert list(small_disk.iterdir()) == []
+
+
+def test_a_directory_of_somebody_else(tmp_path, steady):
+    run = tmp_path / "run"
+    run.mkdir(mode=0o700)
+    if os.geteuid():
+        pytest.skip("only root can become somebody else")
+    for folder in [tmp_path, *tmp_path.parents]:
+        if folder != pathlib.Path("/") and folder != pathlib.Path("/tmp"):
+            folder.chmod(folder.stat().st_mode | 0o055)
+    Program([steady], run, user=65534).do("spans 10", "flush").end()
+    assert list(run.iterdir()) == []
+
+
+def test_a_directory_that_goes_away_and_comes_back(gait, tmp_path, steady):
+    run = tmp_path / "run"
+    program = Program([steady], run).do("spans 100", "flush")
+    shutil.rmtree(run)
+    program.do("spans 100", "flush", "sites 10", "flush", "stop", "spans 10", "start")
+    program.do("spans 50", "flush").end()  # a new session makes the directory anew
+    assert info_of(gait, run)["events"] == 100
+
+
+SLOW = r"""
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <time.h>
+#include <unistd.h>
+
+ssize_t pwrite64(int fd, const void *bytes, size_t count, off64_t offset);
+
+ssize_t pwrite(int fd, const void *bytes, size_t count, off_t offset)
+{
+    static ssize_t (*real)(int, const void *, size_t, off_t);
+    const struct timespec pause = {0, 150000000};
+    if (!real)
+        *(void **)&real = dlsym(RTLD_NEXT, "pwrite");
+    nanosleep(&pause, NULL);
+    return real(fd, bytes, count > 10000 ? 10000 : count, offset); // and in pieces
+}
+
+ssize_t pwrite64(int fd, const void *bytes, size_t count, off64_t offset)
+{
+    return pwrite(fd, bytes, count, offset);
+}
+"""
+
+
+@pytest.fixture
+def slow(tmp_path, compile_c):
+    return compile_c(SLOW, "-shared", "-fPIC", name="slow.so", library="dl")
+
+
+@pytest.mark.parametrize("policy", ["drop", "block", "overwrite"])
+def test_a_slow_disk(gait, tmp_path, steady, slow, policy):
+    environment = {"LD_PRELOAD": str(slow), "GAIT_OVERFLOW": policy, "GAIT_RING": "64K"}
+    program = Program([steady], tmp_path / "run", env=environment)
+    program.do("spans 3000", "sites 30", "spans 500", "flush").end()
+    info = info_of(gait, tmp_path / "run")
+    assert info["events"] + info["dropped"] == 2 * 3500 + 30
+    assert (policy == "block") <= (info["dropped"] == 0)
+    assert info["damage"] == []
+
+
+# --- no shared memory -----------------------------------------------------------------------
+
+
+def without_shared_memory(bytes_left):
+    line = f'mount -t tmpfs -o size={bytes_left} none /dev/shm && exec "$@"'
+    probe = ["unshare", "-m", "sh", "-c", line, "-", "true"]
+    if os.geteuid() or subprocess.run(probe, capture_output=True).returncode:
+        pytest.skip("no mount namespace to be had here")
+    return ["unshare", "-m", "sh", "-c", line, "-"]
+
+
+def test_without_shared_memory_the_ring_file_lies_in_the_run_directory(gait, tmp_path, steady):
+    run = tmp_path / "run"
+    program = Program([*without_shared_memory("64k"), steady], run, env={"GAIT_OVERFLOW": "block"})
+    program.do("spans 2000")
+    program.kill()
+    assert len(list(run.glob("*.ring"))) == 1
+    info = info_of(gait, run)
+    assert (info["events"], info["dropped"]) == (4000, 0)
+
+
+def test_without_any_room_rings_are_in_memory_and_the_file_says_so(gait, small_disk, steady):
+    run = small_disk / "run"
+    program = Program([*without_shared_memory("64k"), steady], run, env={"GAIT_OVERFLOW": "block"})
+    program.do("spans 2000", "flush", "spans 100").end()
+    info = info_of(gait, run)
+    assert (info["events"], info["dropped"]) == (4200, 0)
+    assert info["shards"][0]["metadata"]["ring"] == ""
+    program = Program([*without_shared_memory("64k"), steady], small_disk / "killed")
+    program.do("spans 2000", "flush", "spans 100")
+    program.kill()
+    info = info_of(gait, small_disk / "killed")
+    assert info["events"] == 4000
+    assert not info["shards"][0]["complete"]
+
+
+def test_shared_memory_that_fills_while_threads_are_born(gait, tmp_path, compile_c):
+    """Reserved before it is mapped: no SIGBUS, whatever is left."""
+    source = (PROGRAMS / "many_alive.c").read_text()
+    program = compile_c(source, name="many_alive")
+    line = [*without_shared_memory("6m"), str(program), "60"]
+    environment = {**os.environ, "GAIT_DIR": str(tmp_path / "run")}
+    done = subprocess.run(line, env=environment, capture_output=True, text=True, timeout=60)
+    assert done.returncode == 0
+    assert done.stdout.startswith("60 ")
+    info = info_of(gait, tmp_path / "run")
+    assert info["events"] + info["dropped"] == 60 * 11
+    assert info["dropped"] == 0
