@@ -33,7 +33,7 @@ struct drainer {
     struct shard_writer *shard;
     struct table_writer *tables;
     struct drain drain;
-    bool has_preamble, is_last, has_ended_process;
+    bool has_preamble, is_last;
     uint64_t journal_taken; // journal bytes in the batch
     bool has_retold;        // all names are in the batch
     uint64_t names_lost, names_lost_told;
@@ -281,40 +281,40 @@ static void finish_flush(struct recorder *recorder, uint64_t wanted)
     recorder_unlock();
 }
 
-// --- the end of a process ---------------------------------------------------------
-
-static void *exit_normally(void *none)
+// A process whose first thread has called pthread_exit() ends with its last
+// one. Where only we are left we end, and with us the process, as it should.
+static bool is_last_thread(struct recorder *recorder, bool is_time)
 {
-    exit(0);
-    return none;
+    if (is_time && !os_main_thread_lives())
+        __atomic_store_n(&recorder->is_main_gone, true, __ATOMIC_RELEASE);
+    return __atomic_load_n(&recorder->is_main_gone, __ATOMIC_ACQUIRE) && !os_other_thread_lives();
 }
 
-// A process whose first thread has called pthread_exit() ends with its last one,
-// which must not be us. Returns how long to sleep.
-static uint64_t mind_the_last(struct drainer *drainer)
+static void sleep_until_wanted(struct drainer *drainer)
 {
     struct recorder *recorder = drainer->recorder;
-    pthread_t thread;
-    if (!__atomic_load_n(&recorder->is_main_gone, __ATOMIC_ACQUIRE))
-        return FLUSH_NS;
-    if (!drainer->has_ended_process && !os_other_thread_lives())
-        drainer->has_ended_process =
-            !pthread_create(&thread, NULL, exit_normally, NULL) && !pthread_detach(thread);
-    return LAST_THREAD_NS;
+    bool is_over = false;
+    while (!is_over && __atomic_load_n(&recorder->wake, __ATOMIC_ACQUIRE) == 0) {
+        bool is_main_gone = __atomic_load_n(&recorder->is_main_gone, __ATOMIC_ACQUIRE);
+        os_wait(&recorder->wake, 0, is_main_gone ? LAST_THREAD_NS : FLUSH_NS);
+        is_over =
+            clock_raw_ns() - drainer->last_flush_ns >= FLUSH_NS || is_last_thread(recorder, false);
+    }
 }
 
 static void run_until_stopped(struct drainer *drainer)
 {
     struct recorder *recorder = drainer->recorder;
-    for (;;) {
+    for (bool is_last = false; !is_last;) {
+        uint64_t now = clock_raw_ns();
+        bool is_time = now - drainer->last_flush_ns >= FLUSH_NS;
+        bool is_alone = is_last_thread(recorder, is_time);
         recorder_lock();
         uint64_t wanted = recorder->flush_wanted;
         bool is_flush = wanted != recorder->flush_done;
-        bool is_last = recorder->is_stopping;
+        is_last = recorder->is_stopping || is_alone;
         recorder_unlock();
 
-        uint64_t now = clock_raw_ns();
-        bool is_time = now - drainer->last_flush_ns >= FLUSH_NS;
         if (is_flush || is_last || is_time)
             drainer->last_flush_ns = now;
         __atomic_store_n(&recorder->wake, 0, __ATOMIC_RELEASE);
@@ -325,11 +325,8 @@ static void run_until_stopped(struct drainer *drainer)
         snapshot_serve(recorder);
         if (is_flush)
             finish_flush(recorder, wanted);
-        if (is_last)
-            return;
-        if (is_time && !os_main_thread_lives())
-            __atomic_store_n(&recorder->is_main_gone, true, __ATOMIC_RELEASE);
-        os_wait(&recorder->wake, 0, mind_the_last(drainer));
+        if (!is_last)
+            sleep_until_wanted(drainer);
     }
 }
 
@@ -389,5 +386,6 @@ void drainer_stop(struct recorder *recorder)
     recorder->is_stopping = true;
     recorder_unlock();
     recorder_wake_drainer();
-    pthread_join(recorder->drainer, NULL);
+    // refused where the drainer itself is the last thread of the process
+    (void)pthread_join(recorder->drainer, NULL);
 }
