@@ -240,6 +240,23 @@ static void begin_step(struct weave *weave, struct weave_track *track, uint64_t 
 
 // --- arguments ------------------------------------------------------------
 
+// Slots each kind takes; 0: as the record says.
+static const uint8_t record_slots[] = {
+    [SLOT_BEGIN] = 1,      [SLOT_END] = 1,        [SLOT_NEXT] = 1,     [SLOT_PAD] = 1,
+    [SLOT_MARK] = 1,       [SLOT_STEP_BEGIN] = 2, [SLOT_STEP_END] = 1, [SLOT_COUNT] = 2,
+    [SLOT_COUNT_REAL] = 2, [SLOT_ASYNC] = 2,      [SLOT_FLOW] = 2,     [SLOT_ARG_INT] = 2,
+    [SLOT_ARG_REAL] = 2,   [SLOT_ARG_TEXT] = 0,
+};
+
+// 0 for what no recorder writes.
+static uint32_t slots_of(const struct slot *slot)
+{
+    enum slot_kind kind = slot_kind_of(slot);
+    if (kind >= sizeof(record_slots))
+        return 0;
+    return record_slots[kind] ? record_slots[kind] : slot_count(slot);
+}
+
 struct arg_text {
     uint8_t bytes[SLOT_TEXT_MAX + sizeof(struct slot)];
 };
@@ -248,7 +265,7 @@ static int read_arg(const struct slot *slots, uint64_t mask, uint64_t at, struct
                     struct args_item *ret_item)
 {
     const struct slot *head = &slots[at & mask];
-    uint64_t value = slot_value(&slots[(at + 1) & mask]);
+    uint64_t value = slots_of(head) > 1 ? slot_value(&slots[(at + 1) & mask]) : 0;
     struct args_item item = {.key = head->site};
     switch (slot_kind_of(head)) {
     case SLOT_ARG_INT:
@@ -302,23 +319,6 @@ static void add_arg(struct weave *weave, struct weave_track *track, const struct
 
 // --- the loop -------------------------------------------------------------
 
-// Slots each kind takes; 0: as the record says.
-static const uint8_t record_slots[] = {
-    [SLOT_BEGIN] = 1,      [SLOT_END] = 1,        [SLOT_NEXT] = 1,     [SLOT_PAD] = 1,
-    [SLOT_MARK] = 1,       [SLOT_STEP_BEGIN] = 2, [SLOT_STEP_END] = 1, [SLOT_COUNT] = 2,
-    [SLOT_COUNT_REAL] = 2, [SLOT_ASYNC] = 2,      [SLOT_FLOW] = 2,     [SLOT_ARG_INT] = 2,
-    [SLOT_ARG_REAL] = 2,   [SLOT_ARG_TEXT] = 0,
-};
-
-// 0 for what no recorder writes.
-static uint32_t slots_of(const struct slot *slot)
-{
-    enum slot_kind kind = slot_kind_of(slot);
-    if (kind >= sizeof(record_slots))
-        return 0;
-    return record_slots[kind] ? record_slots[kind] : slot_count(slot);
-}
-
 // Kinds that become a row of their own, and the table it goes to.
 static void take_point(struct weave *weave, struct weave_track *track, enum weave_table table,
                        const uint64_t row[4])
@@ -332,7 +332,9 @@ static void take_point(struct weave *weave, struct weave_track *track, enum weav
 static void take_other(struct weave *weave, struct weave_track *track, const struct slot *slot,
                        const struct slot *payload)
 {
-    const uint64_t row[4] = {slot_tick(slot), slot->site, slot_value(payload), slot_phase(slot)};
+    // behind a record of one slot the next may be in the making
+    const uint64_t value = slots_of(slot) > 1 ? slot_value(payload) : 0;
+    const uint64_t row[4] = {slot_tick(slot), slot->site, value, slot_phase(slot)};
     switch (slot_kind_of(slot)) {
     case SLOT_MARK:
         take_point(weave, track, WEAVE_MARK, row);

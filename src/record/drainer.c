@@ -281,27 +281,40 @@ static void finish_flush(struct recorder *recorder, uint64_t wanted)
     recorder_unlock();
 }
 
-// --- the end of a process ---------------------------------------------------------
-
-// A process whose first thread has called pthread_exit() ends with its last one;
-// if that is us, ending is all there is to do.
-static bool is_alone(const struct recorder *recorder)
+// A process whose first thread has called pthread_exit() ends with its last
+// one. Where only we are left we end, and with us the process, as it should.
+static bool is_last_thread(struct recorder *recorder, bool is_time)
 {
+    if (is_time && !os_main_thread_lives())
+        __atomic_store_n(&recorder->is_main_gone, true, __ATOMIC_RELEASE);
     return __atomic_load_n(&recorder->is_main_gone, __ATOMIC_ACQUIRE) && !os_other_thread_lives();
+}
+
+static void sleep_until_wanted(struct drainer *drainer)
+{
+    struct recorder *recorder = drainer->recorder;
+    bool is_over = false;
+    while (!is_over && __atomic_load_n(&recorder->wake, __ATOMIC_ACQUIRE) == 0) {
+        bool is_main_gone = __atomic_load_n(&recorder->is_main_gone, __ATOMIC_ACQUIRE);
+        os_wait(&recorder->wake, 0, is_main_gone ? LAST_THREAD_NS : FLUSH_NS);
+        is_over =
+            clock_raw_ns() - drainer->last_flush_ns >= FLUSH_NS || is_last_thread(recorder, false);
+    }
 }
 
 static void run_until_stopped(struct drainer *drainer)
 {
     struct recorder *recorder = drainer->recorder;
-    for (;;) {
+    for (bool is_last = false; !is_last;) {
+        uint64_t now = clock_raw_ns();
+        bool is_time = now - drainer->last_flush_ns >= FLUSH_NS;
+        bool is_alone = is_last_thread(recorder, is_time);
         recorder_lock();
         uint64_t wanted = recorder->flush_wanted;
         bool is_flush = wanted != recorder->flush_done;
-        bool is_last = recorder->is_stopping;
+        is_last = recorder->is_stopping || is_alone;
         recorder_unlock();
 
-        uint64_t now = clock_raw_ns();
-        bool is_time = now - drainer->last_flush_ns >= FLUSH_NS;
         if (is_flush || is_last || is_time)
             drainer->last_flush_ns = now;
         __atomic_store_n(&recorder->wake, 0, __ATOMIC_RELEASE);
@@ -312,16 +325,8 @@ static void run_until_stopped(struct drainer *drainer)
         snapshot_serve(recorder);
         if (is_flush)
             finish_flush(recorder, wanted);
-        if (is_last)
-            return;
-        if (is_time && !os_main_thread_lives())
-            __atomic_store_n(&recorder->is_main_gone, true, __ATOMIC_RELEASE);
-        if (is_alone(recorder)) {
-            run_round(drainer, ROUND_LAST);
-            return;
-        }
-        bool is_main_gone = __atomic_load_n(&recorder->is_main_gone, __ATOMIC_ACQUIRE);
-        os_wait(&recorder->wake, 0, is_main_gone ? LAST_THREAD_NS : FLUSH_NS);
+        if (!is_last)
+            sleep_until_wanted(drainer);
     }
 }
 
@@ -381,5 +386,6 @@ void drainer_stop(struct recorder *recorder)
     recorder->is_stopping = true;
     recorder_unlock();
     recorder_wake_drainer();
-    pthread_join(recorder->drainer, NULL);
+    // refused where the drainer itself is the last thread of the process
+    (void)pthread_join(recorder->drainer, NULL);
 }

@@ -103,7 +103,7 @@ uint64_t writer_head(const struct writer *writer, uint64_t tail);
 // What another thread may look at, or take away, at any time: a plain move to
 // the processor, said to be one to whoever checks.
 #define WRITER_GET(field) __atomic_load_n(&(field), __ATOMIC_RELAXED)
-#define WRITER_SET(field, value) __atomic_store_n(&(field), (value), __ATOMIC_RELAXED)
+#define WRITER_SET(field, value) __atomic_store_n(&(field), (value), __ATOMIC_RELEASE)
 
 static inline void writer_fence(void)
 {

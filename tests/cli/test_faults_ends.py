@@ -64,7 +64,6 @@ WAYS = {
     "thread_exit": [2 * ONCE],
     "leave_main": [2 * ONCE],
     "exec": [ONCE, ONCE],
-    "vfork": [2 * ONCE],
     "spawn": [ONCE, 2 * ONCE],
     "fork_silent": [2 * ONCE],
     "fork_record": [ONCE, 2 * ONCE],

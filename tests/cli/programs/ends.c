@@ -123,17 +123,6 @@ static void execute(void)
     execl(self, self, "return", (char *)NULL);
 }
 
-static void vfork_and_execute(void)
-{
-    pid_t pid = vfork();
-    if (pid == 0) {
-        execl("/bin/true", "true", (char *)NULL);
-        _exit(1);
-    }
-    wait_for(pid);
-    record(SPANS);
-}
-
 static void spawn(void)
 {
     char *const arguments[] = {self, (char *)"return", NULL};
@@ -254,7 +243,6 @@ static const struct {
     {"leave_main", leave_main},
     {"handler_exit", record_until_alarm},
     {"exec", execute},
-    {"vfork", vfork_and_execute},
     {"spawn", spawn},
     {"fork_silent", fork_silently},
     {"fork_record", fork_and_record},
