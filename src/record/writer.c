@@ -73,7 +73,8 @@ static bool is_recording(const struct writer *writer)
 // must neither touch the ring nor wait for anybody.
 static bool is_interrupting(const struct writer *writer)
 {
-    return hold_is_on() || (writer && (writer->is_inside || WRITER_GET(writer->ring->busy)));
+    return hold_is_on() ||
+           (writer && (writer->is_inside || WRITER_GET(WRITER_GET(writer->ring)->busy)));
 }
 
 // Into the slow path, from anywhere. NULL: not recording, or interrupting; then
