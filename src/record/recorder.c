@@ -429,8 +429,10 @@ int gait_start(const struct gait_options *options)
     if (writer_session) {
         status = fail(GAIT_ERR_STATE, "already recording to '%s'", recorder->shard.path);
     } else {
-        recorder->is_forked = false;
+        __atomic_store_n(&recorder->is_forked, false, __ATOMIC_RELAXED);
+        recorder_lock();
         recorder->settings = settings;
+        recorder_unlock();
         status = begin_session();
     }
     hold_unlock(&sessions);
@@ -443,7 +445,7 @@ int gait_stop(void)
     hold_lock(&sessions);
     if (writer_session)
         status = end_session();
-    recorder_state.is_forked = false;
+    __atomic_store_n(&recorder_state.is_forked, false, __ATOMIC_RELAXED);
     __atomic_store_n(&gait_recording, 0, __ATOMIC_RELEASE);
     hold_unlock(&sessions);
     return status;

@@ -73,7 +73,8 @@ static bool is_recording(const struct writer *writer)
 // must neither touch the ring nor wait for anybody.
 static bool is_interrupting(const struct writer *writer)
 {
-    return hold_is_on() || (writer && (writer->is_inside || WRITER_GET(writer->ring->busy)));
+    return hold_is_on() ||
+           (writer && (writer->is_inside || WRITER_GET(WRITER_GET(writer->ring)->busy)));
 }
 
 // Into the slow path, from anywhere. NULL: not recording, or interrupting; then
@@ -115,8 +116,7 @@ static void leave_busy(struct writer *writer)
 
 static void leave_slow(struct writer *writer)
 {
-    writer_fence();
-    WRITER_SET(writer->ring->busy, 0);
+    __atomic_store_n(&writer->ring->busy, 0, __ATOMIC_RELEASE);
     leave_busy(writer);
 }
 
@@ -483,8 +483,7 @@ void writer_publish(uint32_t slots, bool is_event)
     writer->points += is_event;
     writer->point_slots += slots;
     publish(writer, slots);
-    writer_fence();
-    WRITER_SET(writer->ring->busy, 0);
+    __atomic_store_n(&writer->ring->busy, 0, __ATOMIC_RELEASE);
 }
 
 // --- steps --------------------------------------------------------------------------
