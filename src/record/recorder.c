@@ -429,7 +429,7 @@ int gait_start(const struct gait_options *options)
     if (writer_session) {
         status = fail(GAIT_ERR_STATE, "already recording to '%s'", recorder->shard.path);
     } else {
-        __atomic_store_n(&recorder->is_forked, false, __ATOMIC_RELAXED);
+        __atomic_store_n(&recorder->is_forked, false, __ATOMIC_RELEASE);
         recorder_lock();
         recorder->settings = settings;
         recorder_unlock();
@@ -445,7 +445,7 @@ int gait_stop(void)
     hold_lock(&sessions);
     if (writer_session)
         status = end_session();
-    __atomic_store_n(&recorder_state.is_forked, false, __ATOMIC_RELAXED);
+    __atomic_store_n(&recorder_state.is_forked, false, __ATOMIC_RELEASE);
     __atomic_store_n(&gait_recording, 0, __ATOMIC_RELEASE);
     hold_unlock(&sessions);
     return status;
