@@ -10,6 +10,8 @@
 #include "base/fail.h"
 #include "record/name_table.h"
 
+#define MAX_LAPS 16
+
 int drain_init(struct drain *drain, struct table_writer *tables, enum ring_policy policy)
 {
     *drain = (struct drain){.tables = tables};
@@ -150,9 +152,9 @@ static int skip_overwritten(struct drain *drain, struct writer *writer)
 
 // Reads what its owner may be writing: the tail, looked at again afterwards,
 // tells which of it counts.
-__attribute__((no_sanitize_thread)) static void copy_slots(struct slot *copy,
-                                                           const struct writer *writer,
-                                                           uint64_t from, uint64_t to)
+__attribute__((no_sanitize("thread"))) static void copy_slots(struct slot *copy,
+                                                              const struct writer *writer,
+                                                              uint64_t from, uint64_t to)
 {
     for (uint64_t at = from; at < to; at++) {
         copy[at & (WEAVE_MAX_SLOTS - 1)] = writer->slots[at & (writer->capacity - 1)];
@@ -174,25 +176,37 @@ static bool is_overwritten(const struct writer *writer)
     return __atomic_load_n(&writer->ring->tail, __ATOMIC_ACQUIRE) > writer->weave.position;
 }
 
+// Copies what is between position and `head`, as much as the weave takes at once.
+// The owner may go over the beginning of that meanwhile; the rest still holds.
+// Returns how far the copy reaches.
+static int copy_stretch(struct drain *drain, struct writer *writer, uint64_t head,
+                        uint64_t *ret_until)
+{
+    const struct weave_track *track = &writer->weave;
+    uint64_t until = track->position + WEAVE_MAX_SLOTS;
+    until = until < head ? until : head;
+    copy_slots(drain->copy, writer, track->position, until);
+    *ret_until = until;
+    return is_overwritten(writer) ? skip_overwritten(drain, writer) : 0;
+}
+
 static int drain_overwritten_ring(struct drain *drain, struct writer *writer)
 {
     struct weave_track *track = &writer->weave;
     uint64_t head = head_under_overwrite(writer);
-    int status = 0;
-    uint64_t before = UINT64_MAX;
+    uint64_t until = 0, before = UINT64_MAX;
+    int laps = 0; // that its owner was ahead of us
+    int status = is_overwritten(writer) ? skip_overwritten(drain, writer) : 0;
     while (status == 0 && track->position < head && track->position != before) {
-        if (is_overwritten(writer)) {
-            status = skip_overwritten(drain, writer);
+        status = copy_stretch(drain, writer, head, &until);
+        if (status == 0 && track->position >= until && laps++ < MAX_LAPS) {
+            head = head_under_overwrite(writer);
             continue;
         }
-        uint64_t until = track->position + WEAVE_MAX_SLOTS;
-        until = until < head ? until : head;
-        copy_slots(drain->copy, writer, track->position, until);
-        if (is_overwritten(writer))
-            continue;
         before = track->position;
         int taken = weave_take(drain->weave, track, drain->copy, WEAVE_MAX_SLOTS - 1, until);
-        status = taken ? give_up_ring(drain, writer, head) : flush_rows(drain, writer);
+        int put = taken ? give_up_ring(drain, writer, head) : flush_rows(drain, writer);
+        status = status ? status : put;
     }
     writer->told_until = clock_now();
     return status;
@@ -208,6 +222,14 @@ int drain_writer(struct drain *drain, struct writer *writer)
                                                   : drain_ring(drain, writer);
     writer->batch_last = clock_now();
     return status;
+}
+
+__attribute__((no_sanitize("thread"))) void drain_copy_ring(const struct writer *writer,
+                                                            struct slot *copy)
+{
+    for (uint64_t i = 0; i < writer->capacity; i++) {
+        copy[i] = writer->slots[i];
+    }
 }
 
 int drain_past(struct drain *drain, struct writer *writer, const struct slot *copy, uint64_t until)

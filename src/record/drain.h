@@ -27,6 +27,9 @@ bool drain_has_news(const struct writer *writer);
 // Takes what the writer's ring holds, and its losses.
 GAIT_CHECK int drain_writer(struct drain *drain, struct writer *writer);
 
+// Copies all slots, to be believed only as far as the owner has not come.
+void drain_copy_ring(const struct writer *writer, struct slot *copy);
+
 // Takes from a copy of the ring what lies between the writer's position and
 // `until` and has been taken once before: the past, for snapshots.
 GAIT_CHECK int drain_past(struct drain *drain, struct writer *writer, const struct slot *copy,

@@ -129,6 +129,7 @@ static int put_lost_names(struct drainer *drainer)
     int status = 0;
     recorder_lock();
     drainer->has_retold = recorder->must_retell;
+    recorder->must_retell = false; // what comes from here on wants another time
     drainer->names_lost = name_table_overflow();
     if (drainer->has_retold && drainer->has_preamble)
         status = preamble_write_dictionary(drainer->tables);
@@ -164,8 +165,9 @@ static void settle_journal(struct drainer *drainer, bool is_written)
         journal->tail += drainer->journal_taken;
         if (journal->tail == journal->head)
             journal->tail = journal->head = 0;
-        recorder->must_retell &= !drainer->has_retold;
         drainer->names_lost_told = drainer->names_lost;
+    } else {
+        recorder->must_retell |= drainer->has_retold;
     }
     recorder_unlock();
     drainer->journal_taken = 0;

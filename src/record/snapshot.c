@@ -62,7 +62,7 @@ static int put_past(const struct writer *writer, struct writer *view, struct dra
     if (!copy)
         return writer->slots ? fail(GAIT_ERR_MEMORY, "no memory for a ring of %zu bytes", bytes)
                              : 0;
-    memcpy(copy, writer->slots, bytes);
+    drain_copy_ring(writer, copy);
     const struct ring_tail past = find_past(writer);
     view->weave.position = past.position;
     view->weave.base_depth = (uint32_t)past.depth;

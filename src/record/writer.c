@@ -116,8 +116,7 @@ static void leave_busy(struct writer *writer)
 
 static void leave_slow(struct writer *writer)
 {
-    writer_fence();
-    WRITER_SET(writer->ring->busy, 0);
+    __atomic_store_n(&writer->ring->busy, 0, __ATOMIC_RELEASE);
     leave_busy(writer);
 }
 
@@ -484,8 +483,7 @@ void writer_publish(uint32_t slots, bool is_event)
     writer->points += is_event;
     writer->point_slots += slots;
     publish(writer, slots);
-    writer_fence();
-    WRITER_SET(writer->ring->busy, 0);
+    __atomic_store_n(&writer->ring->busy, 0, __ATOMIC_RELEASE);
 }
 
 // --- steps --------------------------------------------------------------------------

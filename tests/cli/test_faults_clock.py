@@ -9,6 +9,11 @@ import time
 
 import pytest
 
+# A sanitizer wants to be loaded first, and much memory.
+plain_build = pytest.mark.skipif(
+    bool(os.environ.get("GAIT_SANITIZE")), reason="not in a build with a sanitizer"
+)
+
 STEPPED = r"""
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -116,6 +121,7 @@ def test_durations_and_times_are_true(gait, stepped, clock):
     assert abs(metadata["tick_hz"] - 10**9) < 10**6 or clock == ""
 
 
+@plain_build
 @pytest.mark.parametrize("clock", ["", "raw"])
 def test_a_wall_clock_that_is_set_moves_nothing(gait, stepped, preload, clock):
     rows, before, after = record(gait, stepped, GAIT_CLOCK=clock, LD_PRELOAD=str(preload))

@@ -14,6 +14,11 @@ import time
 
 import pytest
 
+# A sanitizer wants to be loaded first, and much memory.
+plain_build = pytest.mark.skipif(
+    bool(os.environ.get("GAIT_SANITIZE")), reason="not in a build with a sanitizer"
+)
+
 PROGRAMS = pathlib.Path(__file__).with_name("programs")
 KIB = 1024
 
@@ -252,6 +257,7 @@ def test_few_descriptors(gait, tmp_path, steady, descriptors):
         assert info_of(gait, tmp_path / "run")["events"] == 2000
 
 
+@plain_build
 def test_no_memory_for_rings(gait, tmp_path, steady):
     before = limit(resource.RLIMIT_AS, 200 << 20)
     program = Program([steady], tmp_path / "run", preexec_fn=before, env={"GAIT_RING": "1G"})
@@ -330,6 +336,7 @@ def slow(tmp_path, compile_c):
     return compile_c(SLOW, "-shared", "-fPIC", name="slow.so", library="dl")
 
 
+@plain_build
 @pytest.mark.parametrize("policy", ["drop", "block", "overwrite"])
 def test_a_slow_disk(gait, tmp_path, steady, slow, policy):
     environment = {"LD_PRELOAD": str(slow), "GAIT_OVERFLOW": policy, "GAIT_RING": "64K"}

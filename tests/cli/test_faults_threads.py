@@ -8,6 +8,11 @@ import subprocess
 
 import pytest
 
+# A sanitizer wants to be loaded first, and much memory.
+plain_build = pytest.mark.skipif(
+    bool(os.environ.get("GAIT_SANITIZE")), reason="not in a build with a sanitizer"
+)
+
 PROGRAM = pathlib.Path(__file__).with_name("programs") / "many_alive.c"
 WANTED = 10000
 MIB = 1024
@@ -26,6 +31,7 @@ def run(line, **variables):
     return done, [int(word) for word in done.stdout.split()]
 
 
+@plain_build
 @pytest.mark.parametrize("policy", ["drop", "block", "overwrite"])
 def test_ten_thousand_threads_alive_fit(gait, build, compile_c, tmp_path, policy):
     program = compile_c(PROGRAM.read_text(), name="many_alive")
