@@ -77,5 +77,6 @@ int main(int argc, char **argv)
     pthread_barrier_wait(&may_end);
     for (int i = 0; i < made; i++)
         pthread_join(threads[i], NULL);
+    free(threads);
     return 0;
 }
