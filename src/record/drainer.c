@@ -283,6 +283,25 @@ static void finish_flush(struct recorder *recorder, uint64_t wanted)
     recorder_unlock();
 }
 
+// Whether every event that was drained is in the shard, or counted there.
+static bool has_written_all(const struct recorder *recorder)
+{
+    for (const struct writer *writer = recorder->writers; writer; writer = writer->next) {
+        if (writer->discarded.events)
+            return false;
+    }
+    return !recorder->is_disk_full;
+}
+
+static void run_last_round(struct drainer *drainer)
+{
+    run_round(drainer, ROUND_LAST);
+    // without a ring file to keep what the disk did not take, it can only be
+    // counted, and that may still fit
+    if (!drainer->recorder->pool.path[0] && !has_written_all(drainer->recorder))
+        run_round(drainer, ROUND_LAST);
+}
+
 // A process whose first thread has called pthread_exit() ends with its last
 // one. Where only we are left we end, and with us the process, as it should.
 static bool is_last_thread(struct recorder *recorder, bool is_time)
@@ -320,10 +339,10 @@ static void run_until_stopped(struct drainer *drainer)
         if (is_flush || is_last || is_time)
             drainer->last_flush_ns = now;
         __atomic_store_n(&recorder->wake, 0, __ATOMIC_RELEASE);
-        run_round(drainer, is_last    ? ROUND_LAST
-                           : is_flush ? ROUND_FLUSH
-                           : is_time  ? ROUND_TIMED
-                                      : ROUND_FULL_RINGS);
+        if (is_last)
+            run_last_round(drainer);
+        else
+            run_round(drainer, is_flush ? ROUND_FLUSH : is_time ? ROUND_TIMED : ROUND_FULL_RINGS);
         snapshot_serve(recorder);
         if (is_flush)
             finish_flush(recorder, wanted);
@@ -339,16 +358,6 @@ static int prepare(struct drainer *drainer, struct recorder *recorder)
                                 .tables = &recorder->shard.tables,
                                 .tid = os_thread_id()};
     return drain_init(&drainer->drain, drainer->tables, recorder->settings.policy);
-}
-
-// Whether every event that was drained is in the shard, or counted there.
-static bool has_written_all(const struct recorder *recorder)
-{
-    for (const struct writer *writer = recorder->writers; writer; writer = writer->next) {
-        if (writer->discarded.events)
-            return false;
-    }
-    return !recorder->is_disk_full;
 }
 
 static void *run_drainer(void *argument)
