@@ -37,6 +37,7 @@ struct drainer {
     uint64_t journal_taken; // journal bytes in the batch
     bool has_retold;        // all names are in the batch
     uint64_t names_lost, names_lost_told;
+    bool is_at_risk, is_risk_told; // some ring is in no file
     uint64_t last_anchor_ns, last_cost_ns, last_flush_ns;
     uint64_t own_start[OWN_SPANS], own_duration[OWN_SPANS];
     uint32_t own_count;
@@ -131,6 +132,7 @@ static int put_lost_names(struct drainer *drainer)
     drainer->has_retold = recorder->must_retell;
     recorder->must_retell = false; // what comes from here on wants another time
     drainer->names_lost = name_table_overflow();
+    drainer->is_at_risk = recorder->pool.lost_on_kill && !drainer->is_last;
     if (drainer->has_retold && drainer->has_preamble)
         status = preamble_write_dictionary(drainer->tables);
     if (drainer->has_retold && status == 0)
@@ -138,6 +140,8 @@ static int put_lost_names(struct drainer *drainer)
     recorder_unlock();
     if (status == 0 && drainer->names_lost != drainer->names_lost_told)
         status = preamble_write_number("names_lost", (int64_t)drainer->names_lost, drainer->tables);
+    if (status == 0 && drainer->is_at_risk != drainer->is_risk_told)
+        status = preamble_write_truth("lost_on_kill", drainer->is_at_risk, drainer->tables);
     return status;
 }
 
@@ -166,6 +170,7 @@ static void settle_journal(struct drainer *drainer, bool is_written)
         if (journal->tail == journal->head)
             journal->tail = journal->head = 0;
         drainer->names_lost_told = drainer->names_lost;
+        drainer->is_risk_told = drainer->is_at_risk;
     } else {
         recorder->must_retell |= drainer->has_retold;
     }

@@ -399,3 +399,53 @@ def test_half_of_shared_memory_is_left_alone(gait, tmp_path, compile_c):
     info = info_of(gait, tmp_path / "run")
     assert info["events"] + info["dropped"] == 60 * 11
     assert info["dropped"] == 0
+
+
+IN_MEMORY = r"""
+#include <pthread.h>
+#include <stdio.h>
+#include <gait/record.h>
+
+static pthread_barrier_t done;
+
+static void *record(void *none)
+{
+    for (int i = 0; i < 100; i++)
+        gait_mark(GAIT_SITE("in", "memory"));
+    pthread_barrier_wait(&done);
+    return none;
+}
+
+int main(void)
+{
+    pthread_t threads[8];
+    gait_start(NULL);
+    pthread_barrier_init(&done, NULL, 9);
+    for (int i = 0; i < 8; i++)
+        pthread_create(&threads[i], NULL, record, NULL);
+    pthread_barrier_wait(&done);
+    gait_flush(); // names and commits
+    for (int i = 0; i < 8; i++)
+        pthread_join(threads[i], NULL);
+    puts("ready");
+    fflush(stdout);
+    return getchar() == 'x';
+}
+"""
+
+
+@pytest.mark.parametrize("is_killed", [True, False])
+def test_rings_without_a_file_are_told_of_where_it_matters(gait, tmp_path, compile_c, is_killed):
+    program = compile_c(IN_MEMORY, name="in_memory")
+    line = [*without_shared_memory("5m"), str(program)]
+    environment = {**os.environ, "GAIT_DIR": str(tmp_path / "run")}
+    with subprocess.Popen(
+        line, env=environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    ) as process:
+        assert process.stdout.readline() == "ready\n"
+        if is_killed:
+            process.kill()
+        process.communicate("y", timeout=30)
+    info = info_of(gait, tmp_path / "run")
+    assert info["events"] == 800
+    assert ["plain memory" in damage["what"] for damage in info["damage"]] == [True] * is_killed
