@@ -49,3 +49,16 @@ def run(tool, home, *args, **options):
     if "user" in options:
         options["extra_groups"] = []
     return subprocess.run(line, cwd=home, capture_output=True, text=True, timeout=60, **options)
+
+
+def pytest_collection_modifyitems(items):
+    """Programs under faults are not run with a sanitizer in them.
+
+    It takes the signals, the memory limits and the preloaded libraries that
+    these tests are about; the recorder's unit tests run with it instead.
+    """
+    if not os.environ.get("GAIT_SANITIZE"):
+        return
+    for item in items:
+        if item.path.name.startswith("test_faults_"):
+            item.add_marker(pytest.mark.skip(reason="faults, not sanitizers"))

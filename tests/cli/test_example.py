@@ -60,6 +60,10 @@ int main()
 }
 """
 
+UNSANITIZED = pytest.mark.skipif(
+    bool(os.environ.get("GAIT_SANITIZE")), reason="a user's build has no sanitizer in it"
+)
+
 
 def train(program, folder, *options, **environment):
     """Standard output and the checkpoint's bytes of one training."""
@@ -204,6 +208,7 @@ def package_flags(build):
     return flags
 
 
+@UNSANITIZED
 def test_example_builds_outside_the_tree_as_c11(root, package_flags, recorded, tmp_path):
     sources = shutil.copytree(root / "examples/train_c", tmp_path / "train_c")
     command = [os.environ.get("CC", "cc"), "-std=c11", "-O2", "-Wall", "-Wextra", "-Wpedantic"]
@@ -215,6 +220,7 @@ def test_example_builds_outside_the_tree_as_c11(root, package_flags, recorded, t
     assert checkpoint == recorded[2]
 
 
+@UNSANITIZED
 def test_headers_serve_a_program_in_cxx17(gait, package_flags, tmp_path):
     compiler = os.environ.get("CXX") or shutil.which("c++")
     if not compiler:
