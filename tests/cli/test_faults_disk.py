@@ -402,8 +402,9 @@ def test_half_of_shared_memory_is_left_alone(gait, tmp_path, compile_c):
 
 
 IN_MEMORY = r"""
+#define _GNU_SOURCE
 #include <pthread.h>
-#include <stdio.h>
+#include <signal.h>
 #include <gait/record.h>
 
 static pthread_barrier_t done;
@@ -413,39 +414,38 @@ static void *record(void *none)
     for (int i = 0; i < 100; i++)
         gait_mark(GAIT_SITE("in", "memory"));
     pthread_barrier_wait(&done);
+    pthread_barrier_wait(&done);
     return none;
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
     pthread_t threads[8];
+    (void)argv;
     gait_start(NULL);
     pthread_barrier_init(&done, NULL, 9);
     for (int i = 0; i < 8; i++)
         pthread_create(&threads[i], NULL, record, NULL);
     pthread_barrier_wait(&done);
-    gait_flush(); // names and commits
+    gait_flush();
+    if (argc > 1)
+        raise(SIGKILL);
+    pthread_barrier_wait(&done);
     for (int i = 0; i < 8; i++)
         pthread_join(threads[i], NULL);
-    puts("ready");
-    fflush(stdout);
-    return getchar() == 'x';
+    return 0;
 }
 """
 
 
 @pytest.mark.parametrize("is_killed", [True, False])
-def test_rings_without_a_file_are_told_of_where_it_matters(gait, tmp_path, compile_c, is_killed):
+def test_rings_without_a_file_are_told_of_where_it_matters(build, tmp_path, compile_c, is_killed):
     program = compile_c(IN_MEMORY, name="in_memory")
-    line = [*without_shared_memory("5m"), str(program)]
+    # all in one namespace: its shared memory ends with it
+    script = f"{program} {'killed' * is_killed}; {build}/gait info {tmp_path}/run --json"
+    line = [*without_shared_memory("5m"), "sh", "-c", script]
     environment = {**os.environ, "GAIT_DIR": str(tmp_path / "run")}
-    with subprocess.Popen(
-        line, env=environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
-    ) as process:
-        assert process.stdout.readline() == "ready\n"
-        if is_killed:
-            process.kill()
-        process.communicate("y", timeout=30)
-    info = info_of(gait, tmp_path / "run")
+    done = subprocess.run(line, env=environment, capture_output=True, text=True, timeout=60)
+    info = json.loads(done.stdout)
     assert info["events"] == 800
     assert ["plain memory" in damage["what"] for damage in info["damage"]] == [True] * is_killed
