@@ -9,7 +9,7 @@ export PYTHON BUILD
 BIN := $(CURDIR)/.venv/bin
 unexport PYTHONPATH PYTHONHOME
 
-.PHONY: all setup build test lint check fmt tidy cppcheck asan ubsan tsan fuzz torture \
+.PHONY: all setup build test lint check fmt tidy cppcheck asan ubsan tsan fuzz torture faults \
 	bench bench-peers golden docs demo clean help
 
 all: build
@@ -42,6 +42,10 @@ tidy cppcheck asan ubsan tsan: build
 fuzz: build
 	@tools/setup check
 	@FUZZ_SEED=0 FUZZ_SECONDS=$(T) tools/check $(BUILD) fuzz
+
+faults: build
+	@tools/setup test
+	@GAIT_TEST_FULL=1 tools/run-tests $(BUILD) unit:record $(patsubst tests/%,%,$(wildcard tests/cli/test_faults_*.py))
 
 torture: build
 	@tools/setup test
@@ -76,6 +80,7 @@ help:
 	@echo 'make fmt          bring C and Python into shape'
 	@echo 'make lint         layers, sizes, exports, banned functions, formatting'
 	@echo 'make fuzz T=60    fuzz the decoder and the reader for T seconds in all'
+	@echo 'make faults       200 kills, millions of spans: the recorder under faults, in full'
 	@echo 'make torture      let the n-th allocation fail, for every n'
 	@echo 'make bench        measure; bench-peers installs what to compare with'
 	@echo 'make golden       rewrite the expected outputs and show what changed'

@@ -90,6 +90,22 @@ static int note_open_end(struct run *run, const struct shard *shard)
     return damage_add(&run->damage, &range);
 }
 
+// A process says so while some of its rings are in no file, and takes it back
+// when it closes its shard.
+static int note_lost_memory(struct run *run, const struct run_shard *shard)
+{
+    struct damage_range range = {.path = shard->shard.source.path,
+                                 .offset = shard->shard.source.bytes,
+                                 .what = "killed while threads recorded into plain memory: what "
+                                         "they recorded last is missing"};
+    const char *is_lost = dictionary_meta(&shard->dictionary, "lost_on_kill");
+    bool is_told = !shard->shard.list.has_trailer && !shard->shard.is_whole;
+
+    if (shard->shard.is_live || is_told || !is_lost || strcmp(is_lost, "true"))
+        return 0;
+    return damage_add(&run->damage, &range);
+}
+
 static int find_open(struct run *run, struct run_shard *shard)
 {
     struct last_source source = {.shard = &shard->shard,
@@ -114,6 +130,8 @@ static int load_shard(struct run *run, struct run_shard *shard)
     status = dictionary_load(&shard->dictionary, &shard->shard, &run->rows);
     if (!status)
         status = know_tracks(shard);
+    if (!status)
+        status = note_lost_memory(run, shard);
     if (!status)
         status = find_open(run, shard);
     return status;

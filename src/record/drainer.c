@@ -37,6 +37,7 @@ struct drainer {
     uint64_t journal_taken; // journal bytes in the batch
     bool has_retold;        // all names are in the batch
     uint64_t names_lost, names_lost_told;
+    bool is_at_risk, is_risk_told; // some ring is in no file
     uint64_t last_anchor_ns, last_cost_ns, last_flush_ns;
     uint64_t own_start[OWN_SPANS], own_duration[OWN_SPANS];
     uint32_t own_count;
@@ -131,6 +132,7 @@ static int put_lost_names(struct drainer *drainer)
     drainer->has_retold = recorder->must_retell;
     recorder->must_retell = false; // what comes from here on wants another time
     drainer->names_lost = name_table_overflow();
+    drainer->is_at_risk = recorder->pool.lost_on_kill && !drainer->is_last;
     if (drainer->has_retold && drainer->has_preamble)
         status = preamble_write_dictionary(drainer->tables);
     if (drainer->has_retold && status == 0)
@@ -138,6 +140,8 @@ static int put_lost_names(struct drainer *drainer)
     recorder_unlock();
     if (status == 0 && drainer->names_lost != drainer->names_lost_told)
         status = preamble_write_number("names_lost", (int64_t)drainer->names_lost, drainer->tables);
+    if (status == 0 && drainer->is_at_risk != drainer->is_risk_told)
+        status = preamble_write_truth("lost_on_kill", drainer->is_at_risk, drainer->tables);
     return status;
 }
 
@@ -166,6 +170,7 @@ static void settle_journal(struct drainer *drainer, bool is_written)
         if (journal->tail == journal->head)
             journal->tail = journal->head = 0;
         drainer->names_lost_told = drainer->names_lost;
+        drainer->is_risk_told = drainer->is_at_risk;
     } else {
         recorder->must_retell |= drainer->has_retold;
     }
@@ -283,6 +288,25 @@ static void finish_flush(struct recorder *recorder, uint64_t wanted)
     recorder_unlock();
 }
 
+// Whether every event that was drained is in the shard, or counted there.
+static bool has_written_all(const struct recorder *recorder)
+{
+    for (const struct writer *writer = recorder->writers; writer; writer = writer->next) {
+        if (writer->discarded.events)
+            return false;
+    }
+    return !recorder->is_disk_full;
+}
+
+static void run_last_round(struct drainer *drainer)
+{
+    run_round(drainer, ROUND_LAST);
+    // without a ring file to keep what the disk did not take, it can only be
+    // counted, and that may still fit
+    if (!drainer->recorder->pool.path[0] && !has_written_all(drainer->recorder))
+        run_round(drainer, ROUND_LAST);
+}
+
 // A process whose first thread has called pthread_exit() ends with its last
 // one. Where only we are left we end, and with us the process, as it should.
 static bool is_last_thread(struct recorder *recorder, bool is_time)
@@ -320,10 +344,10 @@ static void run_until_stopped(struct drainer *drainer)
         if (is_flush || is_last || is_time)
             drainer->last_flush_ns = now;
         __atomic_store_n(&recorder->wake, 0, __ATOMIC_RELEASE);
-        run_round(drainer, is_last    ? ROUND_LAST
-                           : is_flush ? ROUND_FLUSH
-                           : is_time  ? ROUND_TIMED
-                                      : ROUND_FULL_RINGS);
+        if (is_last)
+            run_last_round(drainer);
+        else
+            run_round(drainer, is_flush ? ROUND_FLUSH : is_time ? ROUND_TIMED : ROUND_FULL_RINGS);
         snapshot_serve(recorder);
         if (is_flush)
             finish_flush(recorder, wanted);
@@ -339,16 +363,6 @@ static int prepare(struct drainer *drainer, struct recorder *recorder)
                                 .tables = &recorder->shard.tables,
                                 .tid = os_thread_id()};
     return drain_init(&drainer->drain, drainer->tables, recorder->settings.policy);
-}
-
-// Whether every event that was drained is in the shard, or counted there.
-static bool has_written_all(const struct recorder *recorder)
-{
-    for (const struct writer *writer = recorder->writers; writer; writer = writer->next) {
-        if (writer->discarded.events)
-            return false;
-    }
-    return !recorder->is_disk_full;
 }
 
 static void *run_drainer(void *argument)

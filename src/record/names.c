@@ -109,8 +109,9 @@ int gait_flush(void)
         return fail(GAIT_ERR_STATE, "cannot flush from a signal handler that interrupted gait");
     recorder_lock();
     recorder_flush_locked();
+    bool is_disk_full = recorder_state.has_drainer && recorder_state.is_disk_full;
     recorder_unlock();
-    return 0;
+    return is_disk_full ? fail(GAIT_ERR_IO, "cannot write '%s' now", recorder_state.shard.path) : 0;
 }
 
 const char *gait_shard_path(void)

@@ -117,13 +117,17 @@ int preamble_write_dictionary(struct table_writer *tables)
 
 int preamble_write_number(const char *key, int64_t value, struct table_writer *tables)
 {
-    struct buffer row;
-    buffer_init(&row, 4096);
-    int status = put_number(&row, key, value);
-    if (status == 0)
-        status = journal_write_frames((struct slice){row.bytes, row.used}, tables);
-    buffer_finish(&row);
-    return status;
+    char json[24];
+    snprintf(json, sizeof(json), "%lld", (long long)value);
+    const struct journal_row row = {TABLE_META, 0, 2, {0}, {slice_of(key), slice_of(json)}};
+    return journal_write_row(&row, tables);
+}
+
+int preamble_write_truth(const char *key, bool value, struct table_writer *tables)
+{
+    const char *json = value ? "true" : "false";
+    const struct journal_row row = {TABLE_META, 0, 2, {0}, {slice_of(key), slice_of(json)}};
+    return journal_write_row(&row, tables);
 }
 
 static int put_own_track(const struct preamble *preamble, struct table_writer *tables)

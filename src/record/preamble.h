@@ -27,8 +27,9 @@ GAIT_CHECK int preamble_write(const struct preamble *preamble, struct table_writ
 // All strings and sites known to the process.
 GAIT_CHECK int preamble_write_dictionary(struct table_writer *tables);
 
-// One row of meta with a number, and of clock.
+// One row of meta with a number or a truth, and of clock.
 GAIT_CHECK int preamble_write_number(const char *key, int64_t value, struct table_writer *tables);
+GAIT_CHECK int preamble_write_truth(const char *key, bool value, struct table_writer *tables);
 GAIT_CHECK int preamble_write_anchor(const struct clock_anchor *anchor,
                                      struct table_writer *tables);
 

@@ -44,10 +44,23 @@ static uint64_t slots_for(const struct ring_pool *pool)
 
 // --- segments ---------------------------------------------------------------
 
+// Shared memory belongs to the training first: half of it is left alone. Of a
+// disk, as much as is taken.
+static bool leaves_enough(const struct ring_pool *pool, uint64_t bytes)
+{
+    struct statvfs room;
+    if (fstatvfs(pool->file.fd, &room))
+        return false;
+    uint64_t free_bytes = (uint64_t)room.f_bavail * room.f_frsize;
+    uint64_t left = pool->is_shared ? (uint64_t)room.f_blocks * room.f_frsize / 2 : bytes;
+    return free_bytes >= bytes + left;
+}
+
 static uint8_t *map_file(struct ring_pool *pool, uint64_t bytes)
 {
     // reserve first: a hole filled later on a full disk would be a SIGBUS
-    if (!os_file_is_ours(&pool->file) || os_file_reserve(&pool->file, pool->file_bytes, bytes))
+    if (!os_file_is_ours(&pool->file) || !leaves_enough(pool, bytes) ||
+        os_file_reserve(&pool->file, pool->file_bytes, bytes))
         return NULL;
     uint8_t *memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_POPULATE,
                            pool->file.fd, (off_t)pool->file_bytes);
@@ -111,12 +124,6 @@ static void *carve(struct ring_pool *pool, enum ring_region_kind kind, uint64_t 
 
 // --- the file ---------------------------------------------------------------
 
-static bool has_room(const char *directory, uint64_t bytes)
-{
-    struct statvfs room;
-    return statvfs(directory, &room) == 0 && (uint64_t)room.f_bavail * room.f_frsize >= bytes;
-}
-
 static int create_file(struct ring_pool *pool, const uint8_t session[16], const char *directory)
 {
     char name[33];
@@ -124,8 +131,10 @@ static int create_file(struct ring_pool *pool, const uint8_t session[16], const 
         snprintf(name + 2 * i, 3, "%02x", session[i]);
     }
     snprintf(pool->path, sizeof(pool->path), "%.4000s/gait-%s.ring", directory, name);
-    if (os_file_open(&pool->file, pool->path, O_RDWR | O_CREAT | O_EXCL, 0600))
+    if (os_file_open(&pool->file, pool->path, O_RDWR | O_CREAT | O_EXCL, 0600)) {
+        pool->path[0] = '\0';
         return -1;
+    }
     // held as long as this process lives: readers ask for it
     struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
     (void)fcntl(pool->file.fd, F_SETLK, &lock);
@@ -158,7 +167,6 @@ static void fill_header(struct ring_pool *pool, const uint8_t session[16])
 int ring_pool_init(struct ring_pool *pool, const uint8_t session[16], uint64_t ring_slots,
                    const char *directory)
 {
-    uint64_t ring_bytes = ring_slots * sizeof(struct slot) + sizeof(struct ring_head);
     uint64_t first_bytes = RING_FILE_HEADER_BYTES + sizeof(struct journal_head) + JOURNAL_BYTES;
     const char *places[] = {SHARED_MEMORY, directory};
 
@@ -167,11 +175,11 @@ int ring_pool_init(struct ring_pool *pool, const uint8_t session[16], uint64_t r
     if (!pool->segments)
         return fail(GAIT_ERR_MEMORY, "no memory for the list of rings");
     for (int i = 0; i < 2 && pool->segment_count == 0; i++) {
-        // twice the need: shared memory belongs to the training first
-        if (!has_room(places[i], 2 * (first_bytes + ring_bytes)) ||
-            create_file(pool, session, places[i]))
+        pool->is_shared = i == 0;
+        if (create_file(pool, session, places[i]))
             continue;
-        if (add_segment(pool, first_bytes) || !pool->carve_is_in_file)
+        if (!leaves_enough(pool, first_bytes + ring_slots * sizeof(struct slot)) ||
+            add_segment(pool, first_bytes) || !pool->carve_is_in_file)
             discard_file(pool);
     }
     if (pool->segment_count == 0 && add_segment(pool, first_bytes)) {

@@ -26,6 +26,7 @@ struct ring_pool_segment {
 struct ring_pool {
     struct os_file file; // none: all memory is anonymous
     char path[PATH_MAX]; // "" without a file
+    bool is_shared;      // the file lies in shared memory
     bool lost_on_kill;   // some memory is anonymous
     uint64_t ring_slots; // what a thread gets while there are few
     uint32_t live_count;

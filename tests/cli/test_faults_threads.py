@@ -41,11 +41,11 @@ def test_ten_thousand_threads_alive_fit(gait, build, compile_c, tmp_path, policy
         threads = numbers[0] * 9 // 10
         bare, numbers = run([program, threads], GAIT_ENABLE="0")
     assert bare.returncode == 0
-    _, bare_kib, bare_descriptors = numbers
+    _, bare_kib, bare_descriptors, _ = numbers
     line = [build / "gait", "run", "-q", "-o", tmp_path / "run", "--overflow", policy, "--"]
     done, numbers = run([*line, program, threads])
     assert done.returncode == 0, done.stderr
-    _, kib, descriptors = numbers
+    _, kib, descriptors, _ = numbers
     print(f"{policy}: {threads} threads: {kib / MIB:.0f} MiB, without gait {bare_kib / MIB:.0f}")
     assert kib <= MEMORY
     assert descriptors - bare_descriptors <= DESCRIPTORS

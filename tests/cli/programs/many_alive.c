@@ -2,13 +2,15 @@
 // Many threads alive at once, each with something on record; says what the
 // process then holds. Its last threads are let go only after that.
 //
-// usage: many_alive THREADS; prints "threads resident_kib descriptors"
+// usage: many_alive THREADS; prints "threads resident_kib descriptors percent",
+// the last of /dev/shm that is free
 #define _GNU_SOURCE
 #include <dirent.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/statvfs.h>
 
 #include <gait/record.h>
 
@@ -52,6 +54,14 @@ static int descriptors(void)
     return count;
 }
 
+static int free_percent(void)
+{
+    struct statvfs room;
+    if (statvfs("/dev/shm", &room) || !room.f_blocks)
+        return -1;
+    return (int)(100 * room.f_bavail / room.f_blocks);
+}
+
 int main(int argc, char **argv)
 {
     int wanted = argc > 1 ? (int)strtol(argv[1], NULL, 10) : 1, made = 0;
@@ -73,9 +83,10 @@ int main(int argc, char **argv)
         _Exit(77); // no more threads to be had here
     }
     pthread_barrier_wait(&all_recorded);
-    printf("%d %ld %d\n", made, resident_kib(), descriptors());
+    printf("%d %ld %d %d\n", made, resident_kib(), descriptors(), free_percent());
     pthread_barrier_wait(&may_end);
     for (int i = 0; i < made; i++)
         pthread_join(threads[i], NULL);
+    free(threads);
     return 0;
 }

@@ -302,3 +302,45 @@ TEST("threads: 4,000 births and deaths leave every span, and no memory or file b
     is_u64(recorded.info.dropped, 0);
     recorded_finish(&recorded);
 }
+
+// --- threads that are cancelled ---------------------------------------------------------
+
+static void *record_until_cancelled(void *number)
+{
+    char name[32];
+    for (unsigned i = 0;; i++) {
+        gait_begin(sites[i % SITES]);
+        snprintf(name, sizeof name, "cancelled %u", ((unsigned)(uintptr_t)number * 100 + i) % 9000);
+        gait_site("cancel", name);
+        gait_thread_name(name);
+        if (i % 8 == 0)
+            gait_flush();
+        gait_end();
+        pthread_testcancel();
+    }
+    return number;
+}
+
+TEST("threads: one that is cancelled in the middle of a cold call takes no lock along")
+{
+    struct recorded recorded;
+    recording_start("block", 4096);
+    make_sites();
+    for (uintptr_t i = 0; i < 60 / RECORDING_FACTOR + 1; i++) {
+        const struct timespec pause = {0, (long)(i % 7) * 300000};
+        pthread_t threads[2];
+        for (int j = 0; j < 2; j++)
+            pthread_create(&threads[j], NULL, record_until_cancelled, (void *)i);
+        nanosleep(&pause, NULL);
+        for (int j = 0; j < 2; j++)
+            pthread_cancel(threads[j]);
+        for (int j = 0; j < 2; j++)
+            pthread_join(threads[j], NULL);
+        ok(gait_site("cancel", "after") != 0);
+    }
+    recording_stop(&recorded);
+    is_u64(recorded.info.dropped, 0);
+    is_u64(recorded.damage_count, 0);
+    ok(recorded.info.events > 60 / RECORDING_FACTOR);
+    recorded_finish(&recorded);
+}

@@ -1,0 +1,107 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Names and metadata that nobody would expect, seen through the tool."""
+
+import csv
+import io
+import json
+import os
+import sys
+
+import pytest
+
+NAMES = r"""
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <gait/record.h>
+
+int main(void)
+{
+    static const char *const odd[] = {"{", "nan", "\"\xff\"", "[[[[", "\x01\x02", "{}{}", "01"};
+    static char endless[100001];
+    char name[40];
+    gait_start(NULL);
+    memset(endless, 'e', 100000);
+    gait_mark(gait_site("", ""));
+    gait_mark(gait_site("endless", endless));
+    gait_mark(gait_site("quotes \" , \n", "\xc3\x28 \x1b[31m"));
+    for (int i = 0; i < 7; i++) {
+        snprintf(name, sizeof name, "odd \" %d", i);
+        gait_metadata(name, odd[i]);
+    }
+    for (int i = 0; i < 70000; i++) {
+        snprintf(name, sizeof name, "site %d", i);
+        gait_site("many", name);
+        snprintf(name, sizeof name, "key %d", i);
+        gait_key(name);
+    }
+    gait_mark(gait_site("many", "beyond"));
+    gait_thread_name("late");
+    return 0;
+}
+"""
+
+
+@pytest.fixture
+def run(gait, compile_c):
+    program = compile_c(NAMES, name="names")
+    done = gait("run", "-q", "-o", "run", "--", program)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+    return "run"
+
+
+def test_tables_that_overflow_are_told_of(gait, run):
+    info = json.loads(gait("info", run, "--json").stdout)
+    assert (info["events"], info["dropped"], info["damage"]) == (4, 0, [])
+    metadata = info["shards"][0]["metadata"]
+    assert metadata["names_lost"] >= 140000 - 131072  # texts
+    assert "names   " in gait("info", run).stdout
+    assert all(len(line) <= 78 for line in gait("info", run).stdout.splitlines())
+
+
+def test_metadata_that_is_no_json_is_text(gait, run):
+    done = gait("info", run, "--json")
+    metadata = json.loads(done.stdout, parse_constant=lambda name: pytest.fail(name))
+    metadata = metadata["shards"][0]["metadata"]
+    odd = [metadata[f'odd " {i}'] for i in range(7)]
+    assert odd == ["{", "nan", '"\ufffd"', "[[[[", "\x01\x02", "{}{}", "01"]
+
+
+def test_exports_of_such_names_are_valid(gait, run, tmp_path):
+    csv.field_size_limit(sys.maxsize)
+    rows = list(csv.DictReader(io.StringIO(gait("export", run, "--format", "csv").stdout)))
+    assert [row["kind"] for row in rows] == ["mark"] * 4
+    assert rows[1]["name"] == "e" * 100000
+    assert rows[2]["category"] == 'quotes " , \n'
+    assert rows[3]["name"] == ""  # beyond the table
+    trace = json.loads(gait("export", run, "--format", "chrome").stdout)
+    names = [event["args"].get("name") for event in trace["traceEvents"] if event["ph"] == "M"]
+    assert "late" in " ".join(map(str, names))
+
+
+@pytest.mark.parametrize(
+    "variables",
+    [{"GAIT_OVERFLOW": "keep"}, {"GAIT_RING": "12"}, {"GAIT_ENABLE": "0"}, {"GAIT_ROLE": "x"}],
+)
+def test_settings_that_make_no_sense_leave_the_program_alone(tmp_path, compile_c, gait, variables):
+    source = """
+    #include <gait/record.h>
+    #include <stdio.h>
+    int main(void)
+    {
+        int status = gait_start(NULL);
+        gait_mark(gait_site("a", "b"));
+        printf("%d %s\\n", status, gait_record_error());
+        return gait_shard_path() != NULL;
+    }
+    """
+    program = compile_c(source, name="settings")
+    done = gait("run", "-o", "run", "--", program, env={**os.environ, **variables})
+    assert done.returncode == 0
+    status, _, sentence = done.stdout.rstrip("\n").partition(" ")
+    if "GAIT_ENABLE" in variables:
+        assert (status, sentence) == ("0", "")
+    else:
+        assert int(status) < 0
+        assert next(iter(variables.values())) in sentence
+    assert not list(tmp_path.glob("run/*.gait"))
