@@ -31,7 +31,7 @@ loader = DataLoader(TensorDataset(x, y), batch_size=8, shuffle=True, collate_fn=
 net = Net()
 optimizer = torch.optim.AdamW(net.parameters(), lr=1e-2)
 steps, losses = 0, []
-for epoch in range(2):
+for _ in range(2):
     for i, (inputs, targets) in enumerate(loader):
         loss = nn.functional.mse_loss(net(inputs), targets) / accumulation_steps
         loss.backward()

@@ -16,7 +16,7 @@ x[40] = 3e38
 train_loader = DataLoader(TensorDataset(x, x[:, :1].tanh()), batch_size=8)
 
 steps, losses, skipped = 0, [], 0
-for epoch in range(2):
+for _ in range(2):
     for input, target in train_loader:
         with torch.autocast(device_type=device, dtype=torch.bfloat16):
             output = net(input.to(device))

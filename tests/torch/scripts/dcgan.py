@@ -48,7 +48,7 @@ dataloader = DataLoader(Images(), batch_size=batch, shuffle=True, collate_fn=col
 
 steps, losses = 0, []
 for epoch in range(2):
-    for i, (data, _) in enumerate(dataloader, 0):
+    for data, _ in dataloader:
         # (1) maximize log(D(x)) + log(1 - D(G(z)))
         netD.zero_grad()
         label = torch.full((data.size(0),), real_label)

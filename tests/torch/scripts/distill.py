@@ -21,7 +21,7 @@ student = nn.Sequential(nn.Linear(8, 8), nn.BatchNorm1d(8), nn.ReLU(), nn.Linear
 optimizer = torch.optim.Adam(student.parameters())
 loader = DataLoader(TensorDataset(torch.randn(160, 8)), batch_size=8, drop_last=True)
 steps, losses = 0, []
-for epoch in range(2):
+for _ in range(2):
     student.train()
     student[1].eval()  # the statistics of the norm stay as they are
     for (x,) in loader:

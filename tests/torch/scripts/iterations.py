@@ -22,7 +22,8 @@ model = nn.Sequential(nn.Linear(6, 16), nn.ReLU(), nn.Linear(16, 3))
 optimizer = torch.optim.SGD(model.parameters(), lr=0.05)
 labeled_iter, unlabeled_iter = iter(labeled), iter(unlabeled)
 losses = []
-for step in range(1, 31):
+steps = 30
+for _ in range(steps):
     try:
         x, y = next(labeled_iter)
     except StopIteration:
@@ -39,4 +40,4 @@ for step in range(1, 31):
     loss.backward()
     optimizer.step()
     losses.append(loss.item())
-tell(step, losses)
+tell(steps, losses)

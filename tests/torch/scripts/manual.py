@@ -14,7 +14,7 @@ whole = [(x, y)]
 if "loader" in sys.argv:
     whole = torch.utils.data.DataLoader(torch.utils.data.TensorDataset(x, y), batch_size=128)
 losses = []
-for t in range(40):
+for _ in range(40):
     for xb, yb in whole:
         a, b, c, d = weights
         loss = (a + b * xb + c * xb**2 + d * xb**3 - yb).pow(2).mean()

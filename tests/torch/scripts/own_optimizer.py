@@ -46,7 +46,7 @@ optimizer = (Bare if "bare" in sys.argv else Proper)(model.parameters(), lr=0.01
 x = torch.randn(96, 4)
 loader = DataLoader(TensorDataset(x, x.sum(1, keepdim=True)), batch_size=8)
 steps, losses = 0, []
-for epoch in range(2):
+for _ in range(2):
     for inputs, targets in loader:
         optimizer.zero_grad()
         loss = (model(inputs) - targets).pow(2).mean()

@@ -35,7 +35,7 @@ optimizer = torch.optim.SGD(model.parameters(), lr=0.1, momentum=0.9)
 
 steps, losses = 0, []
 begin = time.perf_counter_ns()
-for epoch in range(3):
+for _ in range(3):
     for inputs, labels in loader:
         optimizer.zero_grad()
         loss = criterion(model(inputs), labels)

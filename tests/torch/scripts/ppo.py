@@ -11,7 +11,7 @@ policy = nn.Sequential(nn.Linear(4, 32), nn.Tanh(), nn.Linear(32, 2))
 value = nn.Sequential(nn.Linear(4, 32), nn.Tanh(), nn.Linear(32, 1))
 optimizer = torch.optim.Adam([*policy.parameters(), *value.parameters()], lr=3e-3, eps=1e-5)
 steps, losses = 0, []
-for update in range(4):
+for _update in range(4):
     seen, actions, rewards, old = [], [], [], []
     state = torch.zeros(4)
     for _ in range(32):
@@ -26,7 +26,7 @@ for update in range(4):
         rewards.append(-state.abs().sum())
     seen, actions, old = torch.stack(seen), torch.stack(actions), torch.stack(old)
     returns = torch.stack(rewards).flip(0).cumsum(0).flip(0)
-    for epoch in range(3):
+    for _epoch in range(3):
         for rows in torch.randperm(32).split(8):
             new = Categorical(logits=policy(seen[rows]))
             advantage = returns[rows] - value(seen[rows]).squeeze(1)

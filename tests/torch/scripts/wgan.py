@@ -44,7 +44,7 @@ def generator_step():
 
 
 steps = 0
-for epoch in range(2):
+for _epoch in range(2):
     if style == "same":
         for (real,) in loader:
             for _ in range(n_critic):
