@@ -42,7 +42,7 @@ for _ in range(2):
             optimizer.zero_grad()
             collect()
             steps += 1
-    for _ in range(5):
+    for _ in range(6):
         torch.save([net.state_dict(), optimizer.state_dict(), SlowToSave()], "last.ckpt")
 
 lbfgs = torch.optim.LBFGS(net.parameters(), lr=0.5, max_iter=4)

@@ -2,7 +2,7 @@
 """A GAN as in the DCGAN example: two networks, two optimizers, one batch a step."""
 
 import torch
-from plants import SlowGradient, collect, delay, tell
+from plants import SlowGradient, SlowToSave, collect, delay, tell
 from torch import nn, optim
 from torch.utils.data import DataLoader, default_collate
 
@@ -71,5 +71,6 @@ for epoch in range(2):
         losses += [errD_real.item() + errD_fake.item(), errG.item()]
     with torch.no_grad():
         netG(torch.randn(4, nz, 1, 1))
-    torch.save(netG.state_dict(), f"netG_epoch_{epoch}.pth")
+    for net in [netG, netD] * 3:
+        torch.save([net.state_dict(), SlowToSave()], f"net_epoch_{epoch}.pth")
 tell(steps, losses)

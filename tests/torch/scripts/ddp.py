@@ -52,9 +52,8 @@ def main():
             collect()
             losses.append(loss.item())
             steps += 1
-        if rank == 0:
-            for _ in range(5):
-                torch.save([ddp_model.state_dict(), SlowToSave()], "checkpoint.pt")
+        for _ in range(6):
+            torch.save([ddp_model.state_dict(), SlowToSave()], f"checkpoint{rank}.pt")
         dist.barrier()
     assert int(os.environ["WORLD_SIZE"]) == dist.get_world_size()
     tell(steps, losses)

@@ -15,11 +15,10 @@ import torch
 
 RANK = int(os.environ.get("RANK", "0"))
 MILLISECONDS_50 = 0.05
-places = [place for place in os.environ.get("PLANT", "").split(",") if place]
-if RANK != int(os.environ.get("PLANT_RANK", RANK)):
-    places = []
-left = dict.fromkeys(places, int(os.environ.get("PLANT_COUNT", "10")))
-planted_ns = dict.fromkeys(places, 0)
+# "place:count,…", on one rank alone where PLANT_RANK says so
+PLANT = os.environ.get("PLANT") if RANK == int(os.environ.get("PLANT_RANK", RANK)) else None
+left = {place: int(count) for place, count in (p.split(":") for p in (PLANT or "").split(",") if p)}
+planted_ns = dict.fromkeys(left, 0)
 
 
 def delay(place):
@@ -63,7 +62,7 @@ class SlowToCollect:
 
 def collect():
     """A forced collection; its finalizers run inside it."""
-    if "gc" in places:
+    if "gc" in left:
         SlowToCollect()
         gc.collect()
 
