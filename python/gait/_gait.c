@@ -16,6 +16,7 @@
 #include "py_state.h"
 #include "py_step.h"
 #include "py_thread.h"
+#include "py_torch.h"
 
 #define FAST METH_FASTCALL
 
@@ -88,6 +89,10 @@ static PyMethodDef functions[] = {
     {"_backward_tail", py_backward_tail, METH_O, NULL},
     {"_backward_begins", METHOD(py_backward_begins), FAST, NULL},
     {"_backward_ends", METHOD(py_backward_ends), FAST, NULL},
+    {"_torch_attach", py_torch_attach, METH_NOARGS, NULL},
+    {"_torch_guard", METHOD(py_torch_guard), FAST, NULL},
+    {"_torch_ranges", py_torch_ranges, METH_O, NULL},
+    {"_torch_lacks", py_torch_lacks, METH_NOARGS, NULL},
     {"_windows", METHOD(py_schedule_windows), FAST, NULL},
     {"_windows_close", py_schedule_close, METH_NOARGS, NULL},
     {NULL, NULL, 0, NULL},

@@ -12,8 +12,7 @@
 #include "py_optimizer.h"
 #include "py_type.h"
 
-static PyObject *call_plain(PyObject *self, PyObject *const *args, size_t nargsf,
-                            PyObject *kwnames)
+static PyObject *call_plain(PyObject *self, PyObject *const *args, size_t nargsf, PyObject *kwnames)
 {
     if (!py_phase_begin(((struct hook *)self)->phase))
         return py_hook_pass(self, args, nargsf, kwnames);

@@ -9,6 +9,7 @@
 
 #include <gait/record.h>
 
+#include "py_schedule.h"
 #include "py_thread.h"
 
 _Thread_local struct py_phase_thread py_phase_self;
@@ -21,9 +22,9 @@ static uint32_t sites[PHASE_COUNT], evaluation_site;
 #define MAX_EVALUATED 64
 static const PyObject *evaluated[MAX_EVALUATED];
 
-// Has this process shown a training, or been told to record? In a forked child
+// Has this process been told to record, or shown a training? In a forked child
 // anew; written with the GIL held or in a child that has one thread.
-static bool is_awake;
+static enum { ASLEEP, AWAKE, TRAINING } stage;
 
 // Called with the GIL held before the first record of a process that waits for
 // one (a launcher, which may turn out to train after all); NULL otherwise.
@@ -57,15 +58,15 @@ static const struct rule rules[PHASE_COUNT] = {
 };
 
 static const char *const key_names[KEY_COUNT] = {
-    [KEY_LOADER] = "loader",         [KEY_ITERATOR] = "iterator", [KEY_ASKS] = "asks",
-    [KEY_GOT] = "got",               [KEY_SAMPLES] = "samples",   [KEY_TOKENS] = "tokens",
-    [KEY_MODULE] = "module",         [KEY_TRAINING] = "training", [KEY_OPTIMIZER] = "optimizer",
-    [KEY_STEPS] = "steps",           [KEY_GENERATION] = "generation",
+    [KEY_LOADER] = "loader", [KEY_ITERATOR] = "iterator",     [KEY_ASKS] = "asks",
+    [KEY_GOT] = "got",       [KEY_SAMPLES] = "samples",       [KEY_TOKENS] = "tokens",
+    [KEY_MODULE] = "module", [KEY_TRAINING] = "training",     [KEY_OPTIMIZER] = "optimizer",
+    [KEY_STEPS] = "steps",   [KEY_GENERATION] = "generation",
 };
 
 static void sleep_in_child(void)
 {
-    is_awake = false;
+    stage = ASLEEP;
     memset(evaluated, 0, sizeof(evaluated));
     py_phase_self = (struct py_phase_thread){0};
 }
@@ -96,14 +97,18 @@ static void start_late(void)
     PyErr_Restore(type, value, traceback);
 }
 
-static bool wake_up(const struct rule *rule)
+// What is not training yet: false when the phase stays off the record.
+static bool is_wanted(const struct rule *rule)
 {
     if (!rule->is_training)
-        return is_awake && GAIT_ON;
+        return stage != ASLEEP && GAIT_ON;
     if (!GAIT_ON && late_starter)
         start_late();
-    is_awake = true;
-    return GAIT_ON;
+    if (!GAIT_ON)
+        return false;
+    stage = TRAINING;
+    py_schedule_begin();
+    return true;
 }
 
 bool py_phase_begin(enum py_phase phase)
@@ -111,7 +116,7 @@ bool py_phase_begin(enum py_phase phase)
     const struct rule *rule = &rules[phase];
     if (py_phase_self.inside & rule->hidden_in)
         return false;
-    if (__builtin_expect(!is_awake || !GAIT_ON, 0) && !wake_up(rule))
+    if (__builtin_expect(stage != TRAINING || !GAIT_ON, 0) && !is_wanted(rule))
         return false;
     py_thread_ready();
     (gait_begin)(sites[phase]);
@@ -143,7 +148,7 @@ static const PyObject **find_evaluated(const PyObject *module)
 
 void py_phase_evaluation(const PyObject *module, bool begins)
 {
-    if (!is_awake || !GAIT_ON || py_phase_self.inside & LOADING)
+    if (stage == ASLEEP || !GAIT_ON || py_phase_self.inside & LOADING)
         return;
     uint64_t id = (uint64_t)(uintptr_t)module;
     const PyObject **place = find_evaluated(module);
@@ -174,7 +179,8 @@ PyObject *py_phase_arm(PyObject *module, PyObject *starter)
 PyObject *py_phase_wake(PyObject *module, PyObject *unused)
 {
     (void)module, (void)unused;
-    is_awake = true;
+    if (stage == ASLEEP)
+        stage = AWAKE;
     Py_RETURN_NONE;
 }
 

@@ -21,7 +21,7 @@ static struct {
     int64_t step;                 // the one that runs, from 0
     int64_t edge;                 // the step that opens or closes the next window
     unsigned levels;
-    bool is_open, has_stepped, is_told, has_thread;
+    bool is_open, has_begun, has_stepped, is_told, has_thread;
     pthread_t thread;
     uint64_t window;
     uint32_t site;
@@ -81,6 +81,14 @@ static void next_step(void)
     schedule.round_count = 0;
     if (schedule.step >= schedule.edge)
         turn();
+}
+
+void py_schedule_begin(void)
+{
+    if (schedule.has_begun)
+        return;
+    schedule.has_begun = true;
+    turn();
 }
 
 static bool is_mine(void)
@@ -154,7 +162,8 @@ PyObject *py_schedule_windows(PyObject *module, PyObject *const *args, Py_ssize_
     schedule.active = numbers[1];
     schedule.every = numbers[2];
     schedule.levels = (unsigned)numbers[3];
-    turn();
+    if (schedule.has_begun)
+        turn();
     Py_RETURN_NONE;
 }
 

@@ -9,6 +9,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+// The first phase of a training begins, and with it step 0.
+void py_schedule_begin(void);
+
 // A batch is about to be asked for.
 void py_schedule_asked(void);
 

@@ -65,5 +65,3 @@ def hook_epoch(path, module):
         return function(*args, **kwargs)
 
     setattr(owner, name, begin_epoch)
-
-

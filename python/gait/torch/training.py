@@ -54,8 +54,14 @@ def install_optimizers():
     wrap_step = base.profile_hook_step
 
     def profile_hook_step(function):
-        return hook("step", wrap_step(getattr(function, "__wrapped__", function)
-                                      if isinstance(function, Hook) else function))
+        return hook(
+            "step",
+            wrap_step(
+                getattr(function, "__wrapped__", function)
+                if isinstance(function, Hook)
+                else function
+            ),
+        )
 
     def __init_subclass__(cls, **options):
         super(base, cls).__init_subclass__(**options)

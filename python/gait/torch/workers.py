@@ -4,7 +4,6 @@
 import functools
 import os
 
-import torch.utils.data
 from torch.utils.data._utils import fetch, worker
 
 from .. import _gait
