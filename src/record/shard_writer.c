@@ -54,7 +54,7 @@ int shard_writer_open_path(struct shard_writer *shard, const char *path)
     }
     int status = init_buffers(shard);
     if (status)
-        shard_writer_finish(shard);
+        shard_writer_remove(shard);
     return status;
 }
 
@@ -172,6 +172,14 @@ void shard_writer_finish(struct shard_writer *shard)
     table_writer_finish(&shard->tables);
     buffer_finish(&shard->batch);
     index_writer_finish(&shard->index);
+}
+
+void shard_writer_remove(struct shard_writer *shard)
+{
+    // by its own name only: the file may have been moved and another put there
+    if (find_file(shard) == 0)
+        unlink(shard->path);
+    shard_writer_finish(shard);
 }
 
 void shard_writer_abandon(struct shard_writer *shard)

@@ -268,6 +268,25 @@ def test_no_memory_for_rings(gait, tmp_path, steady):
         assert info["events"] + info["dropped"] == 2000
 
 
+def rings_of(pid):
+    """Ring files whose header names this process (src/format/ring_file.h)."""
+    heads = ((ring, ring.open("rb").read(40)) for ring in pathlib.Path("/dev/shm").glob("gait-*"))
+    return [ring for ring, head in heads if head[32:] == pid.to_bytes(8, "little")]
+
+
+@plain_build
+@pytest.mark.parametrize("mib", [8, 15, 20, 25, 30, 35, 40, 45, 50, 60, 100])
+def test_a_start_that_finds_no_memory_leaves_no_file(gait, tmp_path, steady, mib):
+    run = tmp_path / "run"
+    program = Program([steady], run, preexec_fn=limit(resource.RLIMIT_AS, mib << 20))
+    program.do("spans 100", "flush").end()
+    for _ in run.glob("*.gait"):  # it is the whole story, or there is none
+        info = info_of(gait, run)
+        assert info["shards"][0]["complete"] and info["damage"] == []
+        assert info["events"] + info["dropped"] == 200
+    assert rings_of(program.process.pid) == []
+
+
 # --- directories ------------------------------------------------------------------------
 
 
