@@ -3,6 +3,7 @@
 // the nearest thing that would have been right.
 #include "cli/options.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -52,29 +53,34 @@ static int fail_unknown(const struct parse *parse, const char *name, size_t leng
                 *parse->table->command ? " " : "", parse->table->command);
 }
 
-// Whole numbers, and sizes; what is beyond 64 bits is the nearest end, and so
-// out of any option's range.
-static bool read_number(enum option_kind kind, const char *text, int64_t *ret_value)
+enum reading { READ_NOTHING, READ_NUMBER, READ_BEYOND };
+
+static enum reading read_number(enum option_kind kind, const char *text, int64_t *ret_value)
 {
     uint64_t bytes;
     char *end;
     if (kind == OPTION_SIZE) {
-        bool is_size = size_text_read(text, &bytes);
-        *ret_value = !is_size || bytes > INT64_MAX ? INT64_MAX : (int64_t)bytes;
-        return is_size;
+        if (!size_text_read(text, &bytes))
+            return READ_NOTHING;
+        *ret_value = (int64_t)bytes;
+        return bytes > INT64_MAX ? READ_BEYOND : READ_NUMBER;
     }
+    errno = 0;
     *ret_value = strtoll(text, &end, 10);
-    return end != text && !*end;
+    if (end == text || *end)
+        return READ_NOTHING;
+    return errno == ERANGE ? READ_BEYOND : READ_NUMBER;
 }
 
 static int store_number(const struct option *option, const char *text, char *place)
 {
     int64_t value;
-    if (!read_number(option->kind, text, &value))
+    enum reading reading = read_number(option->kind, text, &value);
+    if (reading == READ_NOTHING)
         return fail(GAIT_ERR_ARGUMENT, "'--%s' takes %s, not '%s'", option->name,
                     option->kind == OPTION_SIZE ? "a size such as 65536, 64K or 16M" : "a number",
                     text);
-    if (value < option->low || value > option->high)
+    if (reading == READ_BEYOND || value < option->low || value > option->high)
         return fail(GAIT_ERR_ARGUMENT, "'--%s' must lie between %lld and %lld, not '%s'",
                     option->name, (long long)option->low, (long long)option->high, text);
     memcpy(place, &value, sizeof value);
