@@ -381,6 +381,15 @@ static void make_session_id(uint8_t id[16])
     memcpy(id, parts, 16);
 }
 
+// Who finds the ring file alone must find its shard, or that there is none.
+static void tell_shard_path(const struct recorder *recorder)
+{
+    struct ring_file_header *header = recorder->pool.header;
+    char path[PATH_MAX];
+    if (realpath(recorder->shard.path, path) && strlen(path) < sizeof(header->shard_path))
+        memcpy(header->shard_path, path, strlen(path) + 1);
+}
+
 static void reset_fields(struct recorder *recorder)
 {
     const struct clock_anchor *anchor = &recorder->first_anchor;
@@ -413,6 +422,7 @@ static int begin_session(void)
         return status;
     }
     reset_fields(recorder);
+    tell_shard_path(recorder);
     if (os_thread_id() == getpid())
         pthread_setspecific(main_end, recorder);
     status = drainer_start(recorder);

@@ -94,7 +94,9 @@ static int find_file(struct shard_writer *shard)
     int error = os_file_open(&again, shard->path, O_WRONLY, 0);
     if (error)
         return error;
-    bool is_open = fstat(shard->file.fd, &open_now) == 0 && is_same(&again, &open_now);
+    // a number that was closed is the first to be given out again
+    bool is_open = again.fd != shard->file.fd && fstat(shard->file.fd, &open_now) == 0 &&
+                   is_same(&again, &open_now);
     bool is_it = again.device == shard->file.device && again.inode == shard->file.inode;
     if (is_open)
         close(shard->file.fd);
