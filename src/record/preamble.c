@@ -12,6 +12,7 @@
 #include "base/os/os.h"
 #include "base/utf8.h"
 #include "format/journal.h"
+#include "format/ring_setting.h"
 #include "record/name_table.h"
 
 #define SITE_LINE_MAX 160
@@ -73,11 +74,13 @@ static int put_who(const struct preamble *preamble, struct buffer *rows)
         (status = put_text(rows, "session", session)) ||
         (status = put_text(rows, "ring", preamble->ring_path)) ||
         (status = put_number(rows, "tick_hz", (int64_t)preamble->tick_hz)) ||
-        (status = put_text(rows, "overflow", settings_policy_name(settings->policy))) ||
+        (status = put_text(rows, "overflow", ring_setting_policies[settings->policy])) ||
         (status =
              put_number(rows, "ring_bytes", (int64_t)(settings->ring_slots * sizeof(struct slot)))))
         return status;
     if (settings->rank >= 0 && (status = put_number(rows, "rank", settings->rank)))
+        return status;
+    if (settings->ignored[0] && (status = put_text(rows, "settings_ignored", settings->ignored)))
         return status;
     if (settings->subject_pid)
         status = put_number(rows, "subject_pid", settings->subject_pid);

@@ -54,7 +54,7 @@ int shard_writer_open_path(struct shard_writer *shard, const char *path)
     }
     int status = init_buffers(shard);
     if (status)
-        shard_writer_finish(shard);
+        shard_writer_remove(shard);
     return status;
 }
 
@@ -94,7 +94,9 @@ static int find_file(struct shard_writer *shard)
     int error = os_file_open(&again, shard->path, O_WRONLY, 0);
     if (error)
         return error;
-    bool is_open = fstat(shard->file.fd, &open_now) == 0 && is_same(&again, &open_now);
+    // a number that was closed is the first to be given out again
+    bool is_open = again.fd != shard->file.fd && fstat(shard->file.fd, &open_now) == 0 &&
+                   is_same(&again, &open_now);
     bool is_it = again.device == shard->file.device && again.inode == shard->file.inode;
     if (is_open)
         close(shard->file.fd);
@@ -172,6 +174,14 @@ void shard_writer_finish(struct shard_writer *shard)
     table_writer_finish(&shard->tables);
     buffer_finish(&shard->batch);
     index_writer_finish(&shard->index);
+}
+
+void shard_writer_remove(struct shard_writer *shard)
+{
+    // by its own name only: the file may have been moved and another put there
+    if (find_file(shard) == 0)
+        unlink(shard->path);
+    shard_writer_finish(shard);
 }
 
 void shard_writer_abandon(struct shard_writer *shard)

@@ -40,6 +40,7 @@ void shard_writer_discard(struct shard_writer *shard);
 GAIT_CHECK int shard_writer_seal(struct shard_writer *shard);
 
 void shard_writer_finish(struct shard_writer *shard); // closes unsealed, frees
+void shard_writer_remove(struct shard_writer *shard); // the same, and the file goes
 
 // Closes and frees nothing: in a forked child, whose parent may be in the middle
 // of all this.

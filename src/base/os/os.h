@@ -18,6 +18,13 @@ bool os_other_thread_lives(void);
 // When process `pid` started, as the system counts it; -1 if there is none.
 int64_t os_process_start(int64_t pid);
 
+// Whether process `pid` is there, is the one that started then, and has not
+// ended (a zombie has). False where the start is not known.
+bool os_process_lives(int64_t pid, int64_t start);
+
+// Tells apart the numberings of processes that containers have; 0: not known.
+uint64_t os_pid_namespace(void);
+
 // Base name of this process's executable, or "".
 void os_program_name(char *ret_name, size_t bytes);
 
