@@ -50,7 +50,7 @@ tidy cppcheck asan ubsan tsan: build
 
 fuzz: build
 	@tools/setup check
-	@FUZZ_SEED=0 FUZZ_SECONDS=$(T) tools/check $(BUILD) fuzz
+	@FUZZ_SECONDS=$(T) tools/check $(BUILD) fuzz
 
 faults: build
 	@tools/setup test
