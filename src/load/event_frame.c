@@ -157,7 +157,8 @@ static int place_columns(struct event_frame *frame, const struct event_ask *ask)
         used += is_asked(frame, ask, role) ? frame->rows : 0;
     status = array_reserve((void **)&frame->cells, &frame->cell_capacity, used ? used : 1, shape);
     frame->has_bytes = is_asked(frame, ask, ROLE_BYTES);
-    if (!status && frame->has_bytes) // at least one: a frame may have no rows, memset() wants a place
+    if (!status &&
+        frame->has_bytes) // at least one: a frame may have no rows, memset() wants a place
         status = array_reserve((void **)&frame->bytes, &frame->slice_capacity,
                                frame->rows ? frame->rows : 1, slices);
     if (status)

@@ -28,8 +28,8 @@ int live_blocks_open(void)
     const size_t bytes = BUCKETS * sizeof(struct bucket);
     if (buckets)
         return 0;
-    void *memory =
-        mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    void *memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE,
+                        MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (memory == MAP_FAILED)
         return fail(GAIT_ERR_MEMORY, "no memory to follow %u blocks", BUCKETS * WAYS);
     buckets = memory;

@@ -38,10 +38,8 @@ static bool has_scope(void)
 }
 
 static const struct level parts[] = {
-    {"sequence numbers", has_seq},
-    {"forward threads", has_forward_thread},
-    {"scopes", has_scope},
-    {"shapes", torch_shapes_can},
+    {"sequence numbers", has_seq}, {"forward threads", has_forward_thread},
+    {"scopes", has_scope},         {"shapes", torch_shapes_can},
     {"memory", torch_memory_can},
 };
 

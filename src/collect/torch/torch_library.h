@@ -46,8 +46,7 @@ struct torch_device { // c10::Device
     X(construct, void, (void *, uint8_t), "_ZN2at14RecordFunctionC1ENS_11RecordScopeE")            \
     X(destroy, void, (void *), "_ZN2at14RecordFunctionD1Ev")
 #define TORCH_BEFORE_SYMBOLS(X) /* one of them: torch 2.2 to 2.6, and after */                     \
-    X(before_text, void, (void *, const char *, int64_t),                                          \
-      "_ZN2at14RecordFunction6beforeEPKcl")                                                        \
+    X(before_text, void, (void *, const char *, int64_t), "_ZN2at14RecordFunction6beforeEPKcl")    \
     X(before, void, (void *, struct torch_function_name, int64_t),                                 \
       "_ZN2at14RecordFunction6beforeESt7variantIJSt17basic_string_viewIcSt11char_traitsIcEE"       \
       "St17reference_wrapperIKN3c1014FunctionSchemaEEEEl")
@@ -64,10 +63,8 @@ struct torch_device { // c10::Device
     X(dtype_float32, int32_t, (void), "aoti_torch_dtype_float32")                                  \
     X(undefined_tensor, char, (void), "_ZN3c1019UndefinedTensorImpl10_singletonE")
 #define TORCH_MEMORY_SYMBOLS(X)                                                                    \
-    X(memory_new, void, (void *, void *, size_t),                                                  \
-      "_ZN3c1025ProfiledCPUMemoryReporter3NewEPvm")                                                \
-    X(memory_delete, void, (void *, void *),                                                       \
-      "_ZN3c1025ProfiledCPUMemoryReporter6DeleteEPv")                                              \
+    X(memory_new, void, (void *, void *, size_t), "_ZN3c1025ProfiledCPUMemoryReporter3NewEPvm")    \
+    X(memory_delete, void, (void *, void *), "_ZN3c1025ProfiledCPUMemoryReporter6DeleteEPv")       \
     X(memory_report, void, (void *, int64_t, size_t, size_t, struct torch_device),                 \
       "_ZN3c1027reportMemoryUsageToProfilerEPvlmmNS_6DeviceE")
 #define TORCH_SYMBOLS(X)                                                                           \

@@ -103,8 +103,9 @@ static struct call_patch_target targets[] = {
     {"_ZN3c1027reportMemoryUsageToProfilerEPvlmmNS_6DeviceE", NULL, NULL},
 };
 static const char *const libraries[] = {"libc10", "libtorch", NULL};
-static struct call_patch patch = {
-    .targets = targets, .target_count = sizeof(targets) / sizeof(targets[0]), .libraries = libraries};
+static struct call_patch patch = {.targets = targets,
+                                  .target_count = sizeof(targets) / sizeof(targets[0]),
+                                  .libraries = libraries};
 
 // A function's address as data; ISO C has no word for it.
 #define ADDRESS(function)                                                                          \

@@ -36,15 +36,15 @@ static struct {
 static const struct dtype_name {
     const char *symbol, *text;
 } dtype_names[] = {
-    {"aoti_torch_dtype_float32", "f32"},        {"aoti_torch_dtype_float64", "f64"},
-    {"aoti_torch_dtype_float16", "f16"},        {"aoti_torch_dtype_bfloat16", "bf16"},
-    {"aoti_torch_dtype_float8_e5m2", "f8e5"},   {"aoti_torch_dtype_float8_e4m3fn", "f8e4"},
-    {"aoti_torch_dtype_uint8", "u8"},           {"aoti_torch_dtype_int8", "i8"},
-    {"aoti_torch_dtype_uint16", "u16"},         {"aoti_torch_dtype_int16", "i16"},
-    {"aoti_torch_dtype_uint32", "u32"},         {"aoti_torch_dtype_int32", "i32"},
-    {"aoti_torch_dtype_uint64", "u64"},         {"aoti_torch_dtype_int64", "i64"},
-    {"aoti_torch_dtype_bool", "bool"},          {"aoti_torch_dtype_complex32", "c32"},
-    {"aoti_torch_dtype_complex64", "c64"},      {"aoti_torch_dtype_complex128", "c128"},
+    {"aoti_torch_dtype_float32", "f32"},      {"aoti_torch_dtype_float64", "f64"},
+    {"aoti_torch_dtype_float16", "f16"},      {"aoti_torch_dtype_bfloat16", "bf16"},
+    {"aoti_torch_dtype_float8_e5m2", "f8e5"}, {"aoti_torch_dtype_float8_e4m3fn", "f8e4"},
+    {"aoti_torch_dtype_uint8", "u8"},         {"aoti_torch_dtype_int8", "i8"},
+    {"aoti_torch_dtype_uint16", "u16"},       {"aoti_torch_dtype_int16", "i16"},
+    {"aoti_torch_dtype_uint32", "u32"},       {"aoti_torch_dtype_int32", "i32"},
+    {"aoti_torch_dtype_uint64", "u64"},       {"aoti_torch_dtype_int64", "i64"},
+    {"aoti_torch_dtype_bool", "bool"},        {"aoti_torch_dtype_complex32", "c32"},
+    {"aoti_torch_dtype_complex64", "c64"},    {"aoti_torch_dtype_complex128", "c128"},
 };
 
 void torch_shapes_init(void)
@@ -141,16 +141,15 @@ struct hash {
 // Both halves of a product; the constants are odd and otherwise nothing special.
 static inline uint64_t mix(uint64_t lane, uint64_t word, uint64_t factor)
 {
-    __extension__ const unsigned __int128 product =
-        (unsigned __int128)(lane ^ word) * factor;
+    __extension__ const unsigned __int128 product = (unsigned __int128)(lane ^ word) * factor;
     return (uint64_t)product ^ (uint64_t)(product >> 64);
 }
 
 static inline void add_word(struct hash *hash, uint64_t word)
 {
     hash->lanes[0] = mix(hash->lanes[0], word, UINT64_C(0x9e3779b97f4a7c15));
-    hash->lanes[1] = mix(hash->lanes[1], word + UINT64_C(0x632be59bd9b4e019),
-                         UINT64_C(0xd6e8feb86659fd93));
+    hash->lanes[1] =
+        mix(hash->lanes[1], word + UINT64_C(0x632be59bd9b4e019), UINT64_C(0xd6e8feb86659fd93));
 }
 
 static void add_tensor(struct hash *hash, size_t index, enum tensor_kind kind,

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #if defined(__aarch64__)
-void *(*torch_shim_starts[TORCH_SHIM_MAX])(void **, const void *) __attribute__((used));
+void *(*torch_shim_starts[TORCH_SHIM_MAX])(void **, const void *)__attribute__((used));
 
 #define STUB(n)                                                                                    \
     ".globl torch_shim_stub" #n "\n.hidden torch_shim_stub" #n "\n"                                \

@@ -31,8 +31,8 @@ struct torch_thread {
     struct torch_shape shapes[TORCH_SHAPE_SETS][2];
 };
 
-extern __attribute__((tls_model("initial-exec"))) _Thread_local struct torch_thread *
-    torch_thread_self;
+extern
+    __attribute__((tls_model("initial-exec"))) _Thread_local struct torch_thread *torch_thread_self;
 
 // The calling thread's, or NULL for want of memory.
 struct torch_thread *torch_thread_make(void);

@@ -28,9 +28,9 @@ static pthread_once_t once = PTHREAD_ONCE_INIT;
 
 static struct {
     bool is_attached;
-    uint64_t ranges, window;       // torch's handles, 0: none
-    uint64_t inherited[2];         // of the parent of a fork
-    bool has_memory;               // in this window
+    uint64_t ranges, window; // torch's handles, 0: none
+    uint64_t inherited[2];   // of the parent of a fork
+    bool has_memory;         // in this window
 } state;
 
 // --- fork ---------------------------------------------------------------------------
