@@ -38,12 +38,12 @@ def attempt(function):
     try:
         function()
     except Exception as error:
-        say("%s: %s" % (type(error).__name__, error))
+        say(f"{type(error).__name__}: {error}")
 
 
 def say(why):
     if sys.stderr is not None:
-        sys.stderr.write("gait: not everything is recorded: %s\n" % why)
+        sys.stderr.write(f"gait: not everything is recorded: {why}\n")
 
 
 def begin():
@@ -51,7 +51,7 @@ def begin():
     from . import windows
 
     if not _gait.recording() and not _gait.start() and os.environ.get("GAIT_ENABLE") != "0":
-        sys.stderr.write("gait: nothing is recorded: %s\n" % _gait.last_error())
+        sys.stderr.write(f"gait: nothing is recorded: {_gait.last_error()}\n")
         return
     if not _gait.recording():
         return

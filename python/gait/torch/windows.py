@@ -66,7 +66,7 @@ def install():
     except ValueError:
         from . import say
 
-        say("GAIT_TORCH_WINDOWS '%s' is not off, all or FIRST/ACTIVE/EVERY" % text)
+        say(f"GAIT_TORCH_WINDOWS '{text}' is not off, all or FIRST/ACTIVE/EVERY")
         first, active, every = parse("")
     try:
         if not attach():
