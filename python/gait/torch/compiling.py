@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """torch.compile: its time, and our hooks out of its sight meanwhile."""
 
+import functools
+
 import torch
 
 from .. import _gait
@@ -31,16 +33,24 @@ def learn_wrapper(module):
 
 
 def listen(module):
-    handler = module.callback_handler
-    handler.register_start_callback(compile_begins)
-    handler.register_end_callback(compile_ends)
+    """Around the callbacks rather than among them: torch.compiler.reset() would
+    throw ours out with the user's."""
+    handler = module.CompilationCallbackHandler
+    run_start, run_end = handler.run_start_callbacks, handler.run_end_callbacks
 
+    @functools.wraps(run_start)
+    def run_start_callbacks(self, *args):
+        _gait._compile_begin()
+        take_away()
+        run_start(self, *args)
 
-def compile_begins(*_):
-    _gait._compile_begin()
-    take_away()
+    @functools.wraps(run_end)
+    def run_end_callbacks(self, *args):
+        try:
+            run_end(self, *args)
+        finally:
+            put_back()
+            _gait._compile_end()
 
-
-def compile_ends(*_):
-    put_back()
-    _gait._compile_end()
+    handler.run_start_callbacks = run_start_callbacks
+    handler.run_end_callbacks = run_end_callbacks
