@@ -19,6 +19,7 @@
 #include "cli/python_hook.h"
 #include "cli/run_directory.h"
 #include "cli/run_finish.h"
+#include "format/ring_setting.h"
 #include "render/units.h"
 
 struct run_values {
@@ -85,6 +86,22 @@ static int prepare_past_limits(struct session *session)
     int code = prepare(session);
     sigaction(SIGXFSZ, &before, NULL);
     return code;
+}
+
+// The recorder takes the default then, and only the file would say so.
+static void warn_of_settings(const struct run_values *values)
+{
+    const char *overflow = getenv("GAIT_OVERFLOW"), *ring = getenv("GAIT_RING");
+    enum ring_policy policy;
+    uint64_t bytes;
+    if (!values->overflow && overflow && *overflow && ring_setting_policy(overflow, &policy))
+        say("GAIT_OVERFLOW in the environment: %s; recording with drop, the default: correct it, "
+            "or use --overflow",
+            fail_text());
+    if (!values->ring_bytes && ring && *ring && ring_setting_bytes(ring, &bytes))
+        say("GAIT_RING in the environment: %s; recording with 1M, the default: correct it, or "
+            "use --ring",
+            fail_text());
 }
 
 // What the program inherits. A value that does not fit into the environment is
@@ -181,6 +198,8 @@ static int run(const void *given, const struct operands *operands)
     if (code)
         return code;
     set_environment(&session);
+    if (session.is_recording)
+        warn_of_settings(session.values);
     if (launch_program(session.arguments, &launch)) {
         say("%s", fail_text());
         return EXIT_RUN_FAILED;
@@ -196,8 +215,6 @@ static int run(const void *given, const struct operands *operands)
         tell_end(&session, &launch);
     return launch_exit_code(&launch);
 }
-
-static const char *const overflow_choices[] = {"drop", "block", "overwrite", NULL};
 
 static const struct option options[] = {
     {.letter = 'o',
@@ -221,14 +238,14 @@ static const struct option options[] = {
      .value = "POLICY",
      .help = "when a buffer is full: drop (and count), block, or overwrite the oldest",
      .offset = offsetof(struct run_values, overflow),
-     .choices = overflow_choices},
+     .choices = ring_setting_policies},
     {.name = "ring",
      .kind = OPTION_SIZE,
      .value = "BYTES",
      .help = "buffer of each thread, such as 256K or 16M",
      .offset = offsetof(struct run_values, ring_bytes),
-     .low = 4096,
-     .high = INT64_C(1) << 30},
+     .low = RING_SETTING_MIN_BYTES,
+     .high = RING_SETTING_MAX_BYTES},
     {.name = "windows",
      .kind = OPTION_TEXT,
      .value = "WHEN",

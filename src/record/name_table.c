@@ -36,11 +36,11 @@ static size_t chunk_left, text_bytes;
 static uint64_t overflow;
 
 static const char *const reserved[] = {
-    [STRING_RING_FULL] = "ring full",
-    [STRING_OVERWRITTEN] = "overwritten",
-    [STRING_DISK_FULL] = "disk full",
-    [STRING_NO_RING] = "no ring left",
-    [STRING_RING_DAMAGED] = "ring damaged",
+    [RING_LOSS_FULL] = "ring full",
+    [RING_LOSS_OVERWRITTEN] = "overwritten",
+    [RING_LOSS_DISK_FULL] = "disk full",
+    [RING_LOSS_NO_RING] = "no ring left",
+    [RING_LOSS_DAMAGED] = "ring damaged",
     [STRING_GAIT] = "gait",
     [STRING_WRITE] = "write",
     [SLOT_KEY_SEQ] = "seq",

@@ -587,8 +587,13 @@ class Shard:
         return self.text(self.sites[number][0]), self.text(self.sites[number][1])
 
     def ns(self, track, tick):
-        clock = self.tracks.get(track, {"clock": 0})["clock"]
-        return self.clocks.get(clock, Clock([], 0)).ns(tick)
+        return self.clocks.get(self.track(track)["clock"], Clock([], 0)).ns(tick)
+
+    def track(self, number):
+        """A track's row, or what stands for one that was lost."""
+        lost = {"kind": 1 if number else 4, "key": b"", "name": b"", "clock": 1, "parent": 0}
+        track = self.tracks.get(number, {**lost, "os_id": 0, "internal": 0})
+        return {**track, "key": track["key"] or str(number).encode()}
 
     def args(self, packed):
         """Kind 5 as the text it names."""
