@@ -19,6 +19,7 @@ def install():
     # both keep Module.__call__ to see later whether somebody has replaced it
     watch.add("torch._dynamo.utils", restore)
     watch.add("torch._dynamo.variables.nn_module", restore)
+    watch.add("torch._dynamo.trace_rules", show_methods)
     watch.add("torch._dynamo.callback", listen)
     watch.add("torch._dynamo.eval_frame", learn_wrapper)
 
@@ -26,6 +27,15 @@ def install():
 def restore(module):
     if _module_call is not None and hasattr(module, "unpatched_nn_module_call"):
         module.unpatched_nn_module_call = _module_call
+
+
+def show_methods(module):
+    """dynamo makes its list of tensor methods once, from what it sees then."""
+    take_away()
+    try:
+        module.get_tensor_method()
+    finally:
+        put_back()
 
 
 def learn_wrapper(module):
