@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "analyse/torch_report.h"
-#include "analyse/torch_thread.h"
+#include "analyse/training_thread.h"
 #include "base/array.h"
 #include "base/fail.h"
 
@@ -51,7 +51,7 @@ static int add_epoch(struct torch_epochs *epochs, const struct torch_periods *wi
     return status;
 }
 
-static int find_by_loops(struct torch_epochs *epochs, const struct torch_thread *thread,
+static int find_by_loops(struct torch_epochs *epochs, const struct training_thread *thread,
                          const struct torch_periods *windows)
 {
     const struct torch_steps *steps = &thread->steps;
@@ -70,7 +70,7 @@ static int find_by_loops(struct torch_epochs *epochs, const struct torch_thread 
     return status;
 }
 
-int torch_epochs_find(struct torch_epochs *epochs, const struct torch_thread *thread,
+int torch_epochs_find(struct torch_epochs *epochs, const struct training_thread *thread,
                       const struct torch_periods *windows)
 {
     int status = GAIT_OK;

@@ -13,7 +13,7 @@ struct arena;
 struct torch_epoch;
 struct torch_periods;
 struct torch_report;
-struct torch_thread;
+struct training_thread;
 
 enum { TORCH_MOST_EPOCHS = 4096 }; // told apart; later ones join the last
 
@@ -25,7 +25,7 @@ struct torch_epochs {
 void torch_epochs_finish(struct torch_epochs *epochs); // takes NULL and a zeroed struct
 
 // From one thread whose steps are `windows`. A run that tells none has none.
-GAIT_CHECK int torch_epochs_find(struct torch_epochs *epochs, const struct torch_thread *thread,
+GAIT_CHECK int torch_epochs_find(struct torch_epochs *epochs, const struct training_thread *thread,
                                  const struct torch_periods *windows);
 
 // Makes the report's rows of them.

@@ -9,7 +9,7 @@
 
 #include "analyse/torch_epochs.h"
 #include "analyse/torch_ledger.h"
-#include "analyse/torch_thread.h"
+#include "analyse/training_thread.h"
 #include "base/buffer.h"
 #include "base/fail.h"
 
@@ -26,7 +26,7 @@ struct gathering {
     struct torch_job *job;
     struct gait_trace *trace;
     struct buffer rows;         // of struct step_row
-    struct torch_thread thread; // the rank's at hand
+    struct training_thread thread; // the rank's at hand
     uint32_t track;             // its thread, or UINT32_MAX
     struct step_note *notes;    // of a row
     struct torch_epochs epochs;
@@ -41,10 +41,10 @@ static int read_thread(struct gathering *gathering, uint32_t track)
 {
     if (gathering->track == track)
         return GAIT_OK;
-    torch_thread_finish(&gathering->thread);
-    torch_thread_init(&gathering->thread);
+    training_thread_finish(&gathering->thread);
+    training_thread_init(&gathering->thread);
     gathering->track = track;
-    return torch_thread_read(&gathering->thread, gathering->trace, &gathering->job->torch->phases,
+    return training_thread_read(&gathering->thread, gathering->trace, &gathering->job->torch->phases,
                              track);
 }
 
@@ -397,13 +397,13 @@ static void gathering_init(struct gathering *gathering, struct torch_job *job,
 {
     *gathering = (struct gathering){.job = job, .trace = trace, .track = UINT32_MAX};
     buffer_init(&gathering->rows, MOST_STEPS * sizeof(struct step_row));
-    torch_thread_init(&gathering->thread);
+    training_thread_init(&gathering->thread);
 }
 
 static void gathering_finish(struct gathering *gathering)
 {
     buffer_finish(&gathering->rows);
-    torch_thread_finish(&gathering->thread);
+    training_thread_finish(&gathering->thread);
     torch_epochs_finish(&gathering->epochs);
 }
 

@@ -10,13 +10,13 @@
 //
 // and of what must be found: | a step begins with the next fact, ^ it begins
 // where the last fact ended, { evaluation begins and } ends with the next fact.
-#include "analyse/torch_thread.h"
+#include "analyse/training_thread.h"
 #include "support/tap.h"
 
 enum { MOST = 4000, FACT_NS = 10, GAP_NS = 1 };
 
 struct script {
-    struct torch_thread thread;
+    struct training_thread thread;
     int64_t now_ns, last_end_ns;
     int64_t starts[MOST], evaluations[MOST];
     size_t start_count, evaluation_count;
@@ -95,7 +95,7 @@ static void read_script(const char *text)
 {
     memset(&script, 0, sizeof script);
     script.now_ns = 1000;
-    torch_thread_init(&script.thread);
+    training_thread_init(&script.thread);
     for (; *text; text++)
         read_sign(text);
     script.now_ns += 100;
@@ -104,7 +104,7 @@ static void read_script(const char *text)
             set_mode(module, true);
     script.thread.facts.end_ns = script.now_ns;
     ok(!torch_facts_sort(&script.thread.facts));
-    ok(!torch_thread_derive(&script.thread));
+    ok(!training_thread_derive(&script.thread));
 }
 
 // Finds steps and evaluations where the script has its signs.
@@ -128,7 +128,7 @@ static void check(const char *text)
     }
     if (!is_right)
         printf("# in: %s\n", text);
-    torch_thread_finish(&script.thread);
+    training_thread_finish(&script.thread);
 }
 
 TEST("steps: a plain loop, from request to request")
@@ -324,5 +324,5 @@ TEST("steps: samples are those of the batches asked for")
         is_u64(script.thread.steps.rows[0].samples, 8);
         is_u64(script.thread.steps.rows[1].samples, 12);
     }
-    torch_thread_finish(&script.thread);
+    training_thread_finish(&script.thread);
 }

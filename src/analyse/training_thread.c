@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Loops are judged twice: optimizer steps tell what cannot be evaluation, and
 // without evaluation a backward is a training's.
-#include "analyse/torch_thread.h"
+#include "analyse/training_thread.h"
 
-void torch_thread_init(struct torch_thread *thread)
+void training_thread_init(struct training_thread *thread)
 {
     torch_facts_init(&thread->facts);
     torch_loops_init(&thread->loops);
@@ -11,7 +11,7 @@ void torch_thread_init(struct torch_thread *thread)
     torch_steps_init(&thread->steps);
 }
 
-void torch_thread_finish(struct torch_thread *thread)
+void training_thread_finish(struct training_thread *thread)
 {
     if (!thread)
         return;
@@ -21,7 +21,7 @@ void torch_thread_finish(struct torch_thread *thread)
     torch_steps_finish(&thread->steps);
 }
 
-int torch_thread_derive(struct torch_thread *thread)
+int training_thread_derive(struct training_thread *thread)
 {
     int status = torch_loops_find(&thread->loops, &thread->facts);
     if (status)
@@ -34,9 +34,9 @@ int torch_thread_derive(struct torch_thread *thread)
     return torch_steps_find(&thread->steps, &thread->facts, &thread->loops, &thread->evaluation);
 }
 
-int torch_thread_read(struct torch_thread *thread, struct gait_trace *trace,
+int training_thread_read(struct training_thread *thread, struct gait_trace *trace,
                       const struct torch_phases *phases, uint32_t track)
 {
     int status = torch_facts_read(&thread->facts, trace, phases, track);
-    return status ? status : torch_thread_derive(thread);
+    return status ? status : training_thread_derive(thread);
 }
