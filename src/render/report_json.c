@@ -3,7 +3,9 @@
 #include "render/report_json.h"
 
 #include "analyse/run_report.h"
+#include "analyse/torch_report.h"
 #include "base/json_writer.h"
+#include "render/torch_json.h"
 #include "render/trace_json.h"
 
 static void put_uint(struct json_writer *json, const char *key, uint64_t value)
@@ -32,7 +34,7 @@ static void put_steps(struct json_writer *json, const struct run_report *report)
     const struct steps_summary *steps = &report->steps;
     put_uint(json, "steps", steps->count);
     put_uint(json, "open_steps", report->open_steps);
-    put_uint(json, "ranks", report->rank_count);
+    put_uint(json, report->torch ? "rank_count" : "ranks", report->rank_count);
     json_key(json, "step");
     if (steps->count) {
         json_object(json);
@@ -58,8 +60,13 @@ static void put_phase(struct json_writer *json, const struct phase *phase, uint6
     json_close(json);
 }
 
-static void put_phases(struct json_writer *json, const struct report_ledger *ledger)
+static void put_phases(struct json_writer *json, const struct run_report *report)
 {
+    const struct report_ledger *ledger = &report->ledger;
+    if (report->torch) {
+        torch_json_phases(json, &report->torch->phases, report->torch->totals);
+        return;
+    }
     json_key(json, "phases");
     json_array(json);
     for (size_t i = 0; i < ledger->count; i++)
@@ -74,12 +81,16 @@ static void put_phases(struct json_writer *json, const struct report_ledger *led
 static void put_ledger(struct json_writer *json, const struct run_report *report)
 {
     if (report->steps.count) {
-        put_phases(json, &report->ledger);
+        put_phases(json, report);
         return;
     }
-    json_key(json, "phases");
-    json_array(json);
-    json_close(json);
+    if (report->torch) {
+        torch_json_no_phases(json, &report->torch->phases);
+    } else {
+        json_key(json, "phases");
+        json_array(json);
+        json_close(json);
+    }
     json_key(json, "whole_run");
     if (!report->main_thread) {
         json_null(json);
@@ -89,7 +100,7 @@ static void put_ledger(struct json_writer *json, const struct run_report *report
     put_int(json, "pid", report->main_thread->pid);
     put_int(json, "tid", report->main_thread->info.tid);
     put_uint(json, "total_ns", report->ledger.total_ns);
-    put_phases(json, &report->ledger);
+    put_phases(json, report);
     json_close(json);
 }
 
@@ -182,6 +193,8 @@ void report_json_put(FILE *out, const struct run_report *report, const struct ga
     put_verdict(&json, &report->verdict);
     put_steps(&json, report);
     put_ledger(&json, report);
+    if (report->torch)
+        torch_json_put(&json, report);
     put_int(&json, "wall_ns", report->wall_ns);
     put_uint(&json, "events", report->events);
     put_uint(&json, "dropped", report->dropped);
