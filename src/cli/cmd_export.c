@@ -120,12 +120,7 @@ const struct command cmd_export = {
     .about = about,
     .examples = examples,
     .exit_status = "0: written. 2: wrong usage, nothing that could be read, or no room to write.",
-    .line = {.command = "export",
-             .options = options,
-             .count = sizeof options / sizeof options[0],
-             .min_operands = 1,
-             .max_operands = 1,
-             .operands = "PATH"},
+    .line = {.command = "export", COMMAND_READS_PATH(options)},
     .usage_status = EXIT_USAGE,
     .run = run,
 };

@@ -41,11 +41,7 @@ const struct command cmd_help = {
     .purpose = "explain gait or one command",
     .summary = "Shows what CMD does and its options; without CMD, the list of commands.",
     .examples = examples,
-    .line = {.command = "help",
-             .options = options,
-             .count = sizeof options / sizeof options[0],
-             .max_operands = 1,
-             .operands = "[CMD]"},
+    .line = {.command = "help", OPTIONS_ARE(options), .max_operands = 1, .operands = "[CMD]"},
     .usage_status = EXIT_USAGE,
     .run = run,
 };
