@@ -2,6 +2,8 @@
 // What is not known is null: no steps have no percentiles.
 #include "render/report_json.h"
 
+#include <string.h>
+
 #include "analyse/run_report.h"
 #include "base/json_writer.h"
 #include "render/trace_json.h"
@@ -53,6 +55,28 @@ static void put_phases(struct json_writer *json, const struct report_ledger *led
         put_phase(json, &ledger->phases[i], ledger->total_ns);
     put_phase(json, &(struct phase){.name = "other", .total_ns = ledger->other_ns},
               ledger->total_ns);
+    json_close(json);
+}
+
+// How processes ended that did not end well, as `gait run` noted it.
+static void put_ends(struct json_writer *json, const struct gait_trace *trace)
+{
+    json_key(json, "ends");
+    json_array(json);
+    for (uint32_t i = 0; i < gait_trace_shard_count(trace); i++) {
+        const char *noted = gait_trace_metadata(trace, i, "exit");
+        struct gait_shard_info shard;
+        if (!noted || !strcmp(noted, "{\"code\": 0}") || gait_trace_shard(trace, i, &shard))
+            continue;
+        json_object(json);
+        json_put_text(json, "host", shard.host);
+        json_put_int(json, "pid", shard.pid);
+        json_key(json, "rank");
+        trace_json_rank(json, shard.rank);
+        json_key(json, "exit");
+        json_embed(json, slice_of(noted));
+        json_close(json);
+    }
     json_close(json);
 }
 
@@ -161,8 +185,10 @@ void report_json_put(FILE *out, const struct run_report *report, const struct ga
     struct json_writer json = {.out = out, .line_depth = 2, .indent = 2};
     json_object(&json);
     put_verdict(&json, &report->verdict);
+    put_ends(&json, trace);
     put_steps(&json, report);
     put_ledger(&json, report);
+    json_put_text(&json, "ledger_failure", report->ledger_failure);
     json_put_int(&json, "wall_ns", report->wall_ns);
     json_put_uint(&json, "events", report->events);
     json_put_uint(&json, "dropped", report->dropped);
