@@ -14,7 +14,7 @@
 enum name_table_reserved {
     STRING_GAIT = RING_LOSS_END, // below: the reasons for losses
     STRING_WRITE,
-    STRING_RESERVED_END,
+    STRING_RESERVED_END, // the keys of ops follow: enum slot_op_key
 };
 #define SITE_WRITE 1 // category "gait", name "write": the drainer's own span
 

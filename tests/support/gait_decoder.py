@@ -373,13 +373,16 @@ def take_argument(data, at):
     key, at = take_uleb(data, at)
     require(key < 1 << 32 and at < len(data), "argument: key")
     kind, at = data[at], at + 1
-    require(1 <= kind <= 4, "argument: unknown kind")
+    require(1 <= kind <= 5, "argument: unknown kind")
     if kind == 2:
         require(at + 8 <= len(data), "argument: cut")
         return (key, kind, struct.unpack_from("<d", data, at)[0]), at + 8
     number, at = take_uleb(data, at)
     if kind == 1:
         return (key, kind, signed(unzigzag(number))), at
+    if kind == 5:
+        require(number < 1 << 32, "argument: string id")
+        return (key, kind, number), at
     require(at + number <= len(data), "argument: cut")
     text = data[at : at + number]
     require(kind == 3 or is_json_number(text), "argument: raw is no number")
@@ -593,4 +596,8 @@ class Shard:
         return {**track, "key": track["key"] or str(number).encode()}
 
     def args(self, packed):
-        return [(self.text(key), kind, value) for key, kind, value in decode_args(packed)]
+        """Kind 5 as the text it names."""
+        return [
+            (self.text(key), 3, self.text(value)) if kind == 5 else (self.text(key), kind, value)
+            for key, kind, value in decode_args(packed)
+        ]
