@@ -142,15 +142,25 @@ static int write_rows(struct weave *weave, enum weave_table table, uint32_t trac
     return status ? status : ended;
 }
 
+// No row has arguments to begin with, so that a span need not say so.
+static void forget_args(struct weave *weave, uint32_t end)
+{
+    const uint32_t begin = weave->tables[WEAVE_SPAN].begin;
+    if (weave->has_args)
+        memset(&weave->args_of_row[begin], 0, (end - begin) * sizeof(*weave->args_of_row));
+}
+
 int weave_flush(struct weave *weave, struct weave_track *track, uint64_t *ret_events)
 {
     int status = 0;
     uint64_t events = 0;
+    const uint32_t end = weave->tables[WEAVE_SPAN].end;
     carry_open_spans(weave, track);
     for (int table = 0; table < WEAVE_TABLE_COUNT && status == 0; table++) {
         status = write_rows(weave, (enum weave_table)table, track->track);
         events += weave->tables[table].events;
     }
+    forget_args(weave, end);
     weave_reset(weave);
     if (status == 0 && ret_events)
         *ret_events = events;
