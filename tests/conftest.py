@@ -3,9 +3,16 @@
 
 import os
 import pathlib
+import signal
 import subprocess
 
 import pytest
+
+# Whoever starts us in the background, or under nohup, has these ignored, and so
+# would have every program that we start.
+signal.signal(signal.SIGINT, signal.default_int_handler)
+signal.signal(signal.SIGQUIT, signal.SIG_DFL)
+signal.signal(signal.SIGHUP, signal.SIG_DFL)
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 

@@ -40,7 +40,8 @@ struct gait_options {
 
 // Starts recording this process into a new shard; NULL takes everything from
 // the environment. GAIT_ENABLE=0 makes it a successful no-op. A second start
-// without a stop between is GAIT_ERR_STATE.
+// without a stop between is GAIT_ERR_STATE. An option that makes no sense fails;
+// for such a value of the environment the default is taken, and the file says so.
 GAIT_API int gait_start(const struct gait_options *options);
 
 // Writes what is still buffered, closes the shard. Also runs at normal exit.

@@ -7,7 +7,9 @@
 #include <string.h>
 
 #include "analyse/run_ledger.h"
+#include "base/buffer.h"
 #include "base/fail.h"
+#include "load/json_value.h"
 
 // Steps of a long run are the largest part: 40 bytes each, twice.
 #define REPORT_MAX_BYTES ((size_t)2 << 30)
@@ -34,6 +36,37 @@ static int read_shards(struct run_report *report, const struct gait_trace *trace
     if (first > last || __builtin_sub_overflow(last, first, &report->wall_ns))
         report->wall_ns = 0;
     return GAIT_OK;
+}
+
+static bool is_told(const struct run_report *report, const char *words)
+{
+    for (size_t i = 0; i < report->ignored_count; i++)
+        if (!strcmp(report->ignored[i].words, words))
+            return true;
+    return false;
+}
+
+static int read_ignored(struct run_report *report, const struct gait_trace *trace)
+{
+    int status = GAIT_OK;
+    struct buffer words;
+    buffer_init(&words, 1u << 20);
+    for (uint32_t i = 0; !status && i < report->shard_count; i++) {
+        const char *json = gait_trace_metadata(trace, i, "settings_ignored");
+        struct gait_shard_info shard;
+        words.used = 0;
+        if (!json || report->ignored_count == REPORT_MOST_IGNORED ||
+            gait_trace_shard(trace, i, &shard))
+            continue;
+        status = json_value_text(json, &words);
+        if (status || is_told(report, (const char *)words.bytes))
+            continue;
+        const char *copy = arena_text(&report->arena, words.bytes, words.used);
+        status = copy ? GAIT_OK : GAIT_ERR_MEMORY;
+        report->ignored[report->ignored_count++] = (struct report_ignored){shard.pid, copy};
+    }
+    buffer_finish(&words);
+    return status;
 }
 
 static bool is_worker(const struct gait_track_info *info)
@@ -205,6 +238,8 @@ int run_report_make(struct run_report *report, struct gait_trace *trace)
     int status = read_shards(report, trace);
     if (!status)
         status = read_threads(report, trace);
+    if (!status)
+        status = read_ignored(report, trace);
     if (!status)
         status = run_ledger_make(report, trace);
     if (status)

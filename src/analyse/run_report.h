@@ -32,6 +32,13 @@ struct report_drop {
     uint32_t before;          // the thread's row before, + 1; 0: none
 };
 
+// What a process's environment said that could not be meant. Processes of one
+// run mostly share it: the first of those with the same words stands for all.
+struct report_ignored {
+    int64_t pid;
+    const char *words;
+};
+
 // Phases and rest sum to total_ns exactly.
 struct report_ledger {
     struct phase *phases; // the largest first
@@ -39,6 +46,8 @@ struct report_ledger {
     uint64_t total_ns, other_ns;
     uint64_t events, dropped; // of the threads it is about
 };
+
+enum { REPORT_MOST_IGNORED = 4 };
 
 struct report_overhead {
     uint64_t cpu_ns, bytes;
@@ -58,6 +67,8 @@ struct run_report {
     size_t thread_count;
     struct report_drop *drops;
     size_t drop_count;
+    struct report_ignored ignored[REPORT_MOST_IGNORED];
+    size_t ignored_count;
     struct report_overhead overhead;
     struct verdict verdict;
     const char *ledger_failure; // why there are no phases although there should be; or NULL

@@ -12,8 +12,10 @@ enum {
     FEW_STEPS = 5,    // fewer are warm-up
     LOST_PERCENT = 5, // more lost events than this: phases may be missing
     UNEXPLAINED_PERCENT = 50,
-    WAIT_PERCENT = 25, // waiting from here on is the thing to look at
-    COMPUTE_PERCENT = 50,
+    BOUND_PERCENT = 40, // what holds a step up takes so much of it, and the most
+    WORTH_PERCENT = 25, // waiting from here on is worth a remedy, whatever else there is
+    HARDLY_WAIT_PERCENT = 10,
+    DOMINANT_PERCENT = 50,
     NAME_BYTES = 48, // of a phase's name in a sentence
 };
 
@@ -39,19 +41,20 @@ static const struct work_words dictionary[] = {
 };
 
 struct work_verdict {
-    const char *label, *doing, *advice;
+    const char *bound, *partly; // labels: it holds the step up, or is a part worth a remedy
+    const char *doing, *advice;
 };
 
 static const struct work_verdict work_verdicts[] = {
-    [WORK_INPUT] = {"INPUT-BOUND", "waiting for input",
+    [WORK_INPUT] = {"INPUT-BOUND", "PARTLY INPUT", "waiting for input",
                     "load in more threads or workers, earlier, or from faster storage"},
-    [WORK_PEERS] = {"COMMUNICATION-BOUND", "communication",
+    [WORK_PEERS] = {"COMMUNICATION-BOUND", "PARTLY COMMUNICATION", "communication",
                     "overlap it with computing, send less or less often, and look for a slow rank"},
-    [WORK_SAVING] = {"CHECKPOINT-BOUND", "saving checkpoints",
+    [WORK_SAVING] = {"CHECKPOINT-BOUND", "PARTLY CHECKPOINTS", "saving checkpoints",
                      "save less often, or in the background"},
-    [WORK_TESTING] = {"EVALUATION-BOUND", "evaluation", "evaluate less often, or on fewer samples"},
-    [WORK_COMPUTING] = {"COMPUTE-BOUND", "computing",
-                        "make the operations themselves faster: the loop hardly waits"},
+    [WORK_TESTING] = {"EVALUATION-BOUND", "PARTLY EVALUATION", "evaluation",
+                      "evaluate less often, or on fewer samples"},
+    [WORK_COMPUTING] = {"COMPUTE-BOUND", "", "computing", "make the operations themselves faster"},
 };
 
 // Whether the word at `name` begins with `word`, whatever the case.
@@ -122,11 +125,47 @@ static void add_tail(const struct verdict_facts *facts, struct verdict *verdict)
 
 #define SAY(verdict, ...) snprintf((verdict)->why, sizeof(verdict)->why, __VA_ARGS__)
 
+// How a step divides: by kind of work, and what lies in no span.
+struct division {
+    uint64_t by_work[WORK_COMPUTING + 1], unexplained, waiting;
+    enum work wait; // the largest of those that are no computing
+};
+
+static struct division divide(const struct verdict_facts *facts)
+{
+    struct division division = {.unexplained = facts->total_ns, .wait = WORK_INPUT};
+    for (size_t i = 0; i < facts->phase_count; i++) {
+        division.by_work[work_of(facts->phases[i].name)] += facts->phases[i].total_ns;
+        division.unexplained -= facts->phases[i].total_ns;
+    }
+    for (enum work work = WORK_INPUT; work < WORK_COMPUTING; work++) {
+        division.waiting += division.by_work[work];
+        if (division.by_work[work] > division.by_work[division.wait])
+            division.wait = work;
+    }
+    return division;
+}
+
+// A phase whose name says nothing stands for itself.
+static bool is_largest(const struct verdict_facts *facts, const struct division *division,
+                       enum work work)
+{
+    const uint64_t part = division->by_work[work];
+    if (part <= division->unexplained)
+        return false;
+    for (enum work other = WORK_INPUT; other <= WORK_COMPUTING; other++)
+        if (other != work && division->by_work[other] >= part)
+            return false;
+    for (size_t i = 0; i < facts->phase_count; i++)
+        if (work_of(facts->phases[i].name) == WORK_UNKNOWN && facts->phases[i].total_ns >= part)
+            return false;
+    return true;
+}
+
 static void judge_work(const struct verdict_facts *facts, enum work work, uint64_t total_ns,
                        struct verdict *verdict)
 {
     const struct phase *most = largest(facts, work);
-    verdict->label = work_verdicts[work].label;
     verdict->advice = work_verdicts[work].advice;
     unsigned all = percent(total_ns, facts->total_ns);
     unsigned one = percent(most->total_ns, facts->total_ns);
@@ -138,33 +177,46 @@ static void judge_work(const struct verdict_facts *facts, enum work work, uint64
             work_verdicts[work].doing, all, NAME_BYTES, most->name, one);
 }
 
+static void judge_no_work(const struct verdict_facts *facts, struct verdict *verdict)
+{
+    const struct phase *most = largest(facts, WORK_UNKNOWN);
+    unsigned share = percent(most->total_ns, facts->total_ns);
+    verdict->label = share >= DOMINANT_PERCENT ? "ONE PHASE DOMINATES" : "BALANCED";
+    SAY(verdict, "the largest phase is '%.*s' with %u %% of a step", NAME_BYTES, most->name, share);
+    verdict->advice = "look at the largest phases first, with finer spans inside them";
+}
+
+// Whether work of that kind holds the step up.
+static bool is_bound(const struct verdict_facts *facts, const struct division *division,
+                     enum work work)
+{
+    return percent(division->by_work[work], facts->total_ns) >= BOUND_PERCENT &&
+           is_largest(facts, division, work);
+}
+
 static void judge_phases(const struct verdict_facts *facts, struct verdict *verdict)
 {
-    uint64_t by_work[WORK_COMPUTING + 1] = {0}, named = 0;
-    for (size_t i = 0; i < facts->phase_count; i++) {
-        by_work[work_of(facts->phases[i].name)] += facts->phases[i].total_ns;
-        named += facts->phases[i].total_ns;
-    }
-    unsigned unexplained = percent(facts->total_ns - named, facts->total_ns);
-    enum work wait = WORK_INPUT;
-    for (enum work work = WORK_INPUT; work < WORK_COMPUTING; work++)
-        if (by_work[work] > by_work[wait])
-            wait = work;
-    const struct phase *most = largest(facts, WORK_UNKNOWN);
-    if (percent(by_work[wait], facts->total_ns) >= WAIT_PERCENT) {
-        judge_work(facts, wait, by_work[wait], verdict);
-    } else if (!most || unexplained >= UNEXPLAINED_PERCENT) {
+    const struct division division = divide(facts);
+    const enum work wait = division.wait;
+    if (is_bound(facts, &division, wait)) {
+        judge_work(facts, wait, division.by_work[wait], verdict);
+        verdict->label = work_verdicts[wait].bound;
+    } else if (!facts->phase_count ||
+               percent(division.unexplained, facts->total_ns) >= UNEXPLAINED_PERCENT) {
         verdict->label = "UNEXPLAINED";
-        SAY(verdict, "%u %% of a step lies in no span", unexplained);
+        SAY(verdict, "%u %% of a step lies in no span",
+            percent(division.unexplained, facts->total_ns));
         verdict->advice = "put spans around what the loop does: the outermost are its phases";
-    } else if (percent(by_work[WORK_COMPUTING], facts->total_ns) >= COMPUTE_PERCENT) {
-        judge_work(facts, WORK_COMPUTING, by_work[WORK_COMPUTING], verdict);
+    } else if (percent(division.by_work[wait], facts->total_ns) >= WORTH_PERCENT) {
+        judge_work(facts, wait, division.by_work[wait], verdict);
+        verdict->label = work_verdicts[wait].partly;
+    } else if (is_bound(facts, &division, WORK_COMPUTING)) {
+        judge_work(facts, WORK_COMPUTING, division.by_work[WORK_COMPUTING], verdict);
+        verdict->label = work_verdicts[WORK_COMPUTING].bound;
+        if (percent(division.waiting, facts->total_ns) < HARDLY_WAIT_PERCENT)
+            verdict->advice = "make the operations themselves faster: the loop hardly waits";
     } else {
-        unsigned share = percent(most->total_ns, facts->total_ns);
-        verdict->label = share >= COMPUTE_PERCENT ? "ONE PHASE DOMINATES" : "BALANCED";
-        SAY(verdict, "the largest phase is '%.*s' with %u %% of a step", NAME_BYTES, most->name,
-            share);
-        verdict->advice = "look at the largest phases first, with finer spans inside them";
+        judge_no_work(facts, verdict);
     }
 }
 

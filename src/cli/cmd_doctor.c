@@ -3,6 +3,7 @@
 // wonders and for a bug report.
 #define _GNU_SOURCE
 #include <errno.h>
+#include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -12,15 +13,18 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/fail.h"
 #include "base/json_writer.h"
 #include "cli/command.h"
 #include "cli/version.h"
 #include "format/frame.h"
+#include "format/ring_file.h"
+#include "load/dead_rings.h"
 #include "render/plain.h"
 #include "render/units.h"
 
 struct doctor_values {
-    bool is_json;
+    bool is_json, is_clean;
 };
 
 enum { TEXT_COLUMN = 20, SMALL_ROOM = 64 << 20 };
@@ -29,6 +33,9 @@ struct check {
     const char *name;
     bool is_fine;
     char text[300];
+    bool is_to_clean; // what can be set right here
+    bool has_rings;
+    struct dead_rings rings;
 };
 
 static void answer(struct check *check, bool is_fine, const char *format, ...)
@@ -76,19 +83,53 @@ static void check_shared_memory(struct check *check)
 {
     struct statvfs room;
     check->name = "shared memory";
-    if (statvfs("/dev/shm", &room)) {
+    if (statvfs(RING_FILE_SHARED_MEMORY, &room)) {
         answer(check, false,
-               "/dev/shm: %s; buffers lie in the run directory, where they survive a kill too but "
+               RING_FILE_SHARED_MEMORY
+               ": %s; buffers lie in the run directory, where they survive a kill too but "
                "need its disk",
                strerror(errno));
         return;
     }
     uint64_t bytes = (uint64_t)room.f_bavail * room.f_frsize;
-    bool is_roomy = bytes >= SMALL_ROOM && access("/dev/shm", W_OK) == 0;
-    answer(check, is_roomy, "%s free in /dev/shm%s", units_bytes(bytes).text,
+    bool is_roomy = bytes >= SMALL_ROOM && access(RING_FILE_SHARED_MEMORY, W_OK) == 0;
+    answer(check, is_roomy, "%s free in " RING_FILE_SHARED_MEMORY "%s", units_bytes(bytes).text,
            is_roomy ? ": what was recorded survives a kill"
                     : ": little, so buffers may have to lie in the run directory; in a container, "
                       "give it more with --shm-size");
+}
+
+static void check_buffers(struct check *check)
+{
+    struct dead_rings *rings = &check->rings;
+    char riddles[80] = "";
+    check->name = "buffers";
+    check->has_rings = true;
+    if (check->is_to_clean ? dead_rings_clean(RING_FILE_SHARED_MEMORY, rings)
+                           : dead_rings_find(RING_FILE_SHARED_MEMORY, rings)) {
+        answer(check, false, "%.250s", fail_text());
+        return;
+    }
+    if (rings->riddle_count)
+        snprintf(riddles, sizeof riddles, "; %" PRIu64 " of another container",
+                 rings->riddle_count);
+    uint64_t left = rings->count - rings->removed_count - rings->completed_count;
+    if (check->is_to_clean)
+        answer(check, !left,
+               "of %" PRIu64 " that dead processes left, %s, %" PRIu64 " went with a shard that "
+               "was completed, %" PRIu64 " without one, %" PRIu64 " stayed%s",
+               rings->count, units_bytes(rings->bytes).text, rings->completed_count,
+               rings->removed_count, left, riddles);
+    else if (rings->count)
+        answer(check, false,
+               "%" PRIu64 " left by dead process%s, %s in " RING_FILE_SHARED_MEMORY
+               "; gait doctor --clean completes their shards, and removes them where the shard is "
+               "gone%s",
+               rings->count, rings->count == 1 ? "" : "es", units_bytes(rings->bytes).text,
+               riddles);
+    else
+        answer(check, true, "none left by dead processes, %" PRIu64 " in use%s", rings->live_count,
+               riddles);
 }
 
 static void check_limits(struct check *check)
@@ -131,8 +172,15 @@ static void check_rights(struct check *check)
 }
 
 static void (*const checks[])(struct check *) = {
-    check_versions, check_clock, check_shared_memory, check_limits, check_directory, check_rights,
+    check_versions, check_clock,     check_shared_memory, check_buffers,
+    check_limits,   check_directory, check_rights,
 };
+
+static void put_count(struct json_writer *json, const char *key, uint64_t count)
+{
+    json_key(json, key);
+    json_uint(json, count);
+}
 
 static void put_json(const struct check *check, struct json_writer *json)
 {
@@ -142,6 +190,13 @@ static void put_json(const struct check *check, struct json_writer *json)
     json_bool(json, check->is_fine);
     json_key(json, "text");
     json_text(json, check->text);
+    if (check->has_rings) {
+        put_count(json, "dead", check->rings.count);
+        put_count(json, "dead_bytes", check->rings.bytes);
+        put_count(json, "live", check->rings.live_count);
+        put_count(json, "completed", check->rings.completed_count);
+        put_count(json, "removed", check->rings.removed_count);
+    }
     json_close(json);
 }
 
@@ -159,7 +214,7 @@ static int run(const void *given, const struct operands *operands)
     if (values->is_json)
         json_object(&json);
     for (size_t i = 0; i < sizeof checks / sizeof checks[0]; i++) {
-        struct check check = {.name = ""};
+        struct check check = {.is_to_clean = values->is_clean};
         checks[i](&check);
         if (values->is_json)
             put_json(&check, &json);
@@ -177,17 +232,33 @@ static const struct option options[] = {
      .kind = OPTION_FLAG,
      .help = "answer in JSON, for a bug report",
      .offset = offsetof(struct doctor_values, is_json)},
+    {.name = "clean",
+     .kind = OPTION_FLAG,
+     .help = "complete shards that dead processes left; remove their buffers from shared memory",
+     .offset = offsetof(struct doctor_values, is_clean)},
+};
+
+static const char *const about[] = {
+    "A process that is killed leaves its buffers in shared memory, and the first command that "
+    "reads its shard puts what they hold into it. Where the run directory was deleted before, "
+    "they stay: gait doctor counts them, and with --clean they go. Buffers of processes that "
+    "run, of other users, and of other containers are left alone. A run directory that was moved "
+    "is not found: let gait info read it first.",
+    NULL,
 };
 
 static const struct example examples[] = {
     {"gait doctor", "Look before a long run."},
+    {"gait doctor --clean", "Give back memory that killed processes hold."},
     {NULL, NULL},
 };
 
 const struct command cmd_doctor = {
     .name = "doctor",
     .purpose = "check what recording will be like here",
-    .summary = "Checks this machine: clock, shared memory, limits, directory, rights.",
+    .summary = "Checks this machine: clock, shared memory, what lies there of dead processes, "
+               "limits, directory, rights.",
+    .about = about,
     .examples = examples,
     .exit_status = "0: answered. 2: wrong usage.",
     .line = {.command = "doctor",

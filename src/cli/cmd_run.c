@@ -16,12 +16,14 @@
 #include "cli/command.h"
 #include "cli/job.h"
 #include "cli/launch.h"
+#include "cli/python_hook.h"
 #include "cli/run_directory.h"
 #include "cli/run_finish.h"
+#include "format/ring_setting.h"
 #include "render/units.h"
 
 struct run_values {
-    const char *output, *overflow;
+    const char *output, *overflow, *windows;
     int64_t ring_bytes;
     bool is_append, is_quiet;
 };
@@ -86,6 +88,22 @@ static int prepare_past_limits(struct session *session)
     return code;
 }
 
+// The recorder takes the default then, and only the file would say so.
+static void warn_of_settings(const struct run_values *values)
+{
+    const char *overflow = getenv("GAIT_OVERFLOW"), *ring = getenv("GAIT_RING");
+    enum ring_policy policy;
+    uint64_t bytes;
+    if (!values->overflow && overflow && *overflow && ring_setting_policy(overflow, &policy))
+        say("GAIT_OVERFLOW in the environment: %s; recording with drop, the default: correct it, "
+            "or use --overflow",
+            fail_text());
+    if (!values->ring_bytes && ring && *ring && ring_setting_bytes(ring, &bytes))
+        say("GAIT_RING in the environment: %s; recording with 1M, the default: correct it, or "
+            "use --ring",
+            fail_text());
+}
+
 // What the program inherits. A value that does not fit into the environment is
 // a recording that does not happen, not a training that does not start.
 static void set_environment(struct session *session)
@@ -101,8 +119,12 @@ static void set_environment(struct session *session)
         snprintf(ring, sizeof ring, "%" PRId64, values->ring_bytes);
         if (values->ring_bytes)
             failed |= setenv("GAIT_RING", ring, 1);
+        if (values->windows)
+            failed |= setenv("GAIT_TORCH_WINDOWS", values->windows, 1);
         if (failed)
             say("nothing is recorded: %s", strerror(errno));
+        else if (python_hook_set())
+            fail_clear(); // a C program needs no Python package
     }
     if (failed || !session->is_recording) {
         session->is_recording = false;
@@ -151,9 +173,15 @@ static void tell_end(const struct session *session, const struct launch *launch)
     const char *path = quote(directory->path, quoted, sizeof quoted);
     if (!content.shards) {
         bool is_gone = run_directory_remove_unused(directory);
-        say("%snothing was recorded%s%s: no process called gait_start() or imported gait, or it "
-            "failed there",
-            died, is_gone ? "" : " in ", is_gone ? "" : path);
+        const char *option = python_hook_obstacle(session->arguments);
+        if (option)
+            say("%snothing was recorded%s%s: Python's option %s keeps gait out; leave it away, or "
+                "import gait in the program",
+                died, is_gone ? "" : " in ", is_gone ? "" : path, option);
+        else
+            say("%snothing was recorded%s%s: no process imported torch or gait or called "
+                "gait_start(), or it failed there",
+                died, is_gone ? "" : " in ", is_gone ? "" : path);
         return;
     }
     say("%s%" PRIu64 " shard%s, %s in %s; next: gait report %s", died, content.shards,
@@ -170,6 +198,8 @@ static int run(const void *given, const struct operands *operands)
     if (code)
         return code;
     set_environment(&session);
+    if (session.is_recording)
+        warn_of_settings(session.values);
     if (launch_program(session.arguments, &launch)) {
         say("%s", fail_text());
         return EXIT_RUN_FAILED;
@@ -185,8 +215,6 @@ static int run(const void *given, const struct operands *operands)
         tell_end(&session, &launch);
     return launch_exit_code(&launch);
 }
-
-static const char *const overflow_choices[] = {"drop", "block", "overwrite", NULL};
 
 static const struct option options[] = {
     {.letter = 'o',
@@ -210,14 +238,20 @@ static const struct option options[] = {
      .value = "POLICY",
      .help = "when a buffer is full: drop (and count), block, or overwrite the oldest",
      .offset = offsetof(struct run_values, overflow),
-     .choices = overflow_choices},
+     .choices = ring_setting_policies},
     {.name = "ring",
      .kind = OPTION_SIZE,
      .value = "BYTES",
      .help = "buffer of each thread, such as 256K or 16M",
      .offset = offsetof(struct run_values, ring_bytes),
-     .low = 4096,
-     .high = INT64_C(1) << 30},
+     .low = RING_SETTING_MIN_BYTES,
+     .high = RING_SETTING_MAX_BYTES},
+    {.name = "windows",
+     .kind = OPTION_TEXT,
+     .value = "WHEN",
+     .help = "steps of PyTorch with ops on record: off, all, or FIRST/ACTIVE/EVERY "
+             "(default: 5/3/100, steps 5 to 7 of each 100)",
+     .offset = offsetof(struct run_values, windows)},
 };
 
 static const char *const about[] = {

@@ -89,9 +89,11 @@ static const struct variable variables[] = {
     {"GAIT_ENABLE", "0 switches recording off: programs run as if gait were not there.", "  run "},
     {"GAIT_OVERFLOW",
      "What a thread does when its buffer is full: drop (count and go on, the default), block "
-     "(wait), overwrite (keep the newest: a flight recorder).",
+     "(wait), overwrite (keep the newest: a flight recorder). Of a value that makes no sense, here "
+     "and in GAIT_RING, the default is used, and the report says so.",
      "  run "},
-    {"GAIT_RING", "Size of each thread's buffer, such as 16M.", "  run "},
+    {"GAIT_RING", "Size of each thread's buffer, 4K to 1G, such as 16M; 1M is the default.",
+     "  run "},
     {"GAIT_RANK, RANK", "The process's rank in its job, in this order of preference.", "  run "},
     {"GAIT_CLOCK", "raw: read CLOCK_MONOTONIC_RAW even where the processor counts steady ticks.",
      "  run "},

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/fail.h"
+#include "base/size_text.h"
 #include "cli/suggest.h"
 
 struct parse {
@@ -52,31 +53,34 @@ static int fail_unknown(const struct parse *parse, const char *name, size_t leng
                 *parse->table->command ? " " : "", parse->table->command);
 }
 
-// The factor of K, M, G or T at the end of a size; 0 for anything else.
-static int64_t size_factor(const char *suffix)
+enum reading { READ_NOTHING, READ_NUMBER, READ_BEYOND };
+
+static enum reading read_number(enum option_kind kind, const char *text, int64_t *ret_value)
 {
-    static const char letters[] = "KMGT";
-    if (!*suffix)
-        return 1;
-    char upper = (char)(*suffix & ~0x20);
-    const char *at = strchr(letters, upper);
-    bool ends_well = !suffix[1] || !strcmp(suffix + 1, "B") || !strcmp(suffix + 1, "iB");
-    return at && upper && ends_well ? (int64_t)1 << (10 * (at - letters + 1)) : 0;
+    uint64_t bytes;
+    char *end;
+    if (kind == OPTION_SIZE) {
+        if (!size_text_read(text, &bytes))
+            return READ_NOTHING;
+        *ret_value = (int64_t)bytes;
+        return bytes > INT64_MAX ? READ_BEYOND : READ_NUMBER;
+    }
+    errno = 0;
+    *ret_value = strtoll(text, &end, 10);
+    if (end == text || *end)
+        return READ_NOTHING;
+    return errno == ERANGE ? READ_BEYOND : READ_NUMBER;
 }
 
 static int store_number(const struct option *option, const char *text, char *place)
 {
-    char *end;
-    errno = 0;
-    long long number = strtoll(text, &end, 10);
-    int64_t factor = option->kind == OPTION_SIZE ? size_factor(end) : *end == '\0';
-    if (end == text || !factor)
+    int64_t value;
+    enum reading reading = read_number(option->kind, text, &value);
+    if (reading == READ_NOTHING)
         return fail(GAIT_ERR_ARGUMENT, "'--%s' takes %s, not '%s'", option->name,
                     option->kind == OPTION_SIZE ? "a size such as 65536, 64K or 16M" : "a number",
                     text);
-    int64_t value;
-    bool overflows = errno == ERANGE || __builtin_mul_overflow((int64_t)number, factor, &value);
-    if (overflows || value < option->low || value > option->high)
+    if (reading == READ_BEYOND || value < option->low || value > option->high)
         return fail(GAIT_ERR_ARGUMENT, "'--%s' must lie between %lld and %lld, not '%s'",
                     option->name, (long long)option->low, (long long)option->high, text);
     memcpy(place, &value, sizeof value);

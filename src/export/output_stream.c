@@ -136,7 +136,8 @@ void output_write(struct output_stream *stream, const void *bytes, size_t count)
 {
     if (count <= OUTPUT_RESERVE_MAX) {
         char *put = output_reserve(stream, count);
-        memcpy(put, bytes, count);
+        if (count) // memcpy from NULL is undefined even for no bytes
+            memcpy(put, bytes, count);
         stream->used += count;
         return;
     }

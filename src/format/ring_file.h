@@ -17,9 +17,21 @@
 #define RING_FILE_HEADER_BYTES 4096
 #define RING_REGION_MAGIC UINT64_C(0x4e4f494745523147)
 #define RING_ALIGN 64
+#define RING_FILE_SHARED_MEMORY "/dev/shm" // where they lie, if there is room
 
 enum ring_region_kind { RING_REGION_JOURNAL = 1, RING_REGION_RING = 2, RING_REGION_PAD = 3 };
 enum ring_policy { RING_DROP = 0, RING_BLOCK = 1, RING_OVERWRITE = 2 };
+
+// Why events are lost: the ids of these texts in the string table of every
+// shard, so that a reader of the ring file needs no table.
+enum ring_loss {
+    RING_LOSS_FULL = 1,
+    RING_LOSS_OVERWRITTEN,
+    RING_LOSS_DISK_FULL,
+    RING_LOSS_NO_RING,
+    RING_LOSS_DAMAGED,
+    RING_LOSS_END,
+};
 
 // A point on both time lines; see FORMAT.md section 5.
 struct ring_anchor {
@@ -38,7 +50,10 @@ struct ring_file_header {
     uint64_t lost_ringless;        // events of threads that got no ring
     struct ring_anchor anchors[2]; // the latest is anchors[anchor_count % 2]
     uint64_t anchor_count;
+    uint64_t pid_namespace; // in which `pid` counts; 0: not known
+    char shard_path[3840];  // absolute; "" where not known
 };
+_Static_assert(sizeof(struct ring_file_header) <= RING_FILE_HEADER_BYTES, "one page");
 
 // In front of every region; the next one begins region_bytes further.
 struct ring_region {

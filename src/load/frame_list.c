@@ -120,16 +120,17 @@ static int note_gap(struct hop *hop, uint64_t sequence)
 // Goes on to the next offset where a header reads well, or to the end.
 static int search(struct hop *hop)
 {
-    uint8_t *block = malloc(SEARCH_BYTES);
     uint64_t bytes = hop->source->bytes;
     uint64_t at = hop->at + 8;
+    size_t room = bytes - hop->at < SEARCH_BYTES ? (size_t)(bytes - hop->at) : SEARCH_BYTES;
+    uint8_t *block = malloc(room);
     int status = 0;
 
     if (!block)
         return fail(GAIT_ERR_MEMORY, "no memory to search '%s'", hop->source->path);
     hop->at = bytes;
     while (at + FRAME_HEADER_BYTES <= bytes) {
-        size_t count = bytes - at < SEARCH_BYTES ? (size_t)(bytes - at) : SEARCH_BYTES;
+        size_t count = bytes - at < room ? (size_t)(bytes - at) : room;
         size_t found;
 
         status = file_source_read(hop->source, at, block, count);
@@ -140,7 +141,7 @@ static int search(struct hop *hop)
             hop->at = at + found;
             break;
         }
-        if (count < SEARCH_BYTES)
+        if (at + count == bytes)
             break;
         at += count - FRAME_HEADER_BYTES; // stays a multiple of 8
     }

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "base/fail.h"
+#include "base/process.h"
 
 #define SLOTS_LIMIT (UINT64_C(1) << 27) // 2 GiB: more than any setting allows
 #define HEAD_TRIES 100
@@ -47,8 +48,9 @@ static bool is_mapped_here(const char *path)
     return is_here;
 }
 
-// The process holds a lock on its ring file as long as it lives.
-static bool is_locked(int descriptor)
+// The process holds a lock on its ring file as long as it lives, unless it
+// closed every descriptor it found, ours with its own.
+bool ring_view_is_locked(int descriptor)
 {
     struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
 
@@ -95,7 +97,8 @@ int ring_view_open(struct ring_view *view, const char *path, const char *session
         ring_view_close(view);
         return status;
     }
-    view->is_live = is_locked(view->source.descriptor);
+    view->is_live = ring_view_is_locked(view->source.descriptor) ||
+                    process_lives(view->header.pid, view->header.process_start);
     return 0;
 }
 

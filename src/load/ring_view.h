@@ -20,6 +20,7 @@ struct ring_view {
 
 // Opens the ring file at `path` if it belongs to `session` (32 hex digits).
 GAIT_CHECK int ring_view_open(struct ring_view *view, const char *path, const char *session);
+bool ring_view_is_locked(int descriptor);     // by a process that lives
 void ring_view_close(struct ring_view *view); // takes NULL
 
 // 1 and where the next ring or journal stands, 0 behind the last one or where

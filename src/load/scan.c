@@ -82,7 +82,8 @@ static bool is_paired(const struct scan *scan, const struct event_table *table)
            (scan->columns & GAIT_COLUMN_DURATION || scan->filter.since_ns != INT64_MIN);
 }
 
-static int scan_frames(struct scan *scan, struct run_shard *shard, bool *ret_has_paired)
+// Adds to `paired_rows` what must be joined with other frames first.
+static int scan_frames(struct scan *scan, struct run_shard *shard, size_t *paired_rows)
 {
     const struct event_table *table;
     uint32_t track;
@@ -94,7 +95,7 @@ static int scan_frames(struct scan *scan, struct run_shard *shard, bool *ret_has
         table = event_table_of(shard->shard.list.entries[i].table);
         track = id_map_get(&shard->dictionary.tracks, shard->shard.list.entries[i].track) - 1;
         if (is_paired(scan, table))
-            *ret_has_paired = true;
+            *paired_rows += shard->shard.list.entries[i].rows;
         else if (scan->filter.wanted[track])
             status = scan_frame(scan, shard, i);
     }
@@ -181,9 +182,15 @@ static int pair_row(struct scan *scan, struct async_pairs *pairs, const struct m
            event_filter_touches(&scan->filter, start_ns, ret_async->duration_ns);
 }
 
+struct gathering {
+    struct batch_async *spans;
+    size_t capacity;
+};
+
 static int gather_async(struct scan *scan, struct merge *merge, struct async_pairs *pairs,
-                        struct batch_async *gathered)
+                        const struct gathering *gathering)
 {
+    struct batch_async *gathered = gathering->spans;
     struct merge_row row;
     size_t count = 0;
     int got;
@@ -193,7 +200,7 @@ static int gather_async(struct scan *scan, struct merge *merge, struct async_pai
         if (got < 0)
             break;
         count += (size_t)got;
-        if (count < ASYNC_BATCH)
+        if (count < gathering->capacity)
             continue;
         got = hand_out_async(scan, gathered, count);
         if (got)
@@ -203,38 +210,42 @@ static int gather_async(struct scan *scan, struct merge *merge, struct async_pai
     return got ? got : hand_out_async(scan, gathered, count);
 }
 
-static int scan_async(struct scan *scan)
+static int scan_async(struct scan *scan, size_t rows)
 {
     struct merge_choice choice = {.kinds = 1u << GAIT_KIND_ASYNC};
-    struct batch_async *gathered = malloc(ASYNC_BATCH * sizeof(*gathered));
+    struct gathering gathering = {.capacity = rows < ASYNC_BATCH ? rows : ASYNC_BATCH};
     struct async_pairs pairs;
     struct merge merge;
-    int status = gathered ? 0 : fail(GAIT_ERR_MEMORY, "no memory for asynchronous spans");
+    int status = 0;
+
+    gathering.spans = malloc(gathering.capacity * sizeof(*gathering.spans));
+    if (!gathering.spans)
+        status = fail(GAIT_ERR_MEMORY, "no memory for asynchronous spans");
 
     if (!status)
         status = merge_open(&merge, scan->run, &choice);
     if (status) {
-        free(gathered);
+        free(gathering.spans);
         return status;
     }
     status = async_pairs_open(&pairs, scan->run);
     if (!status)
-        status = gather_async(scan, &merge, &pairs, gathered);
+        status = gather_async(scan, &merge, &pairs, &gathering);
     async_pairs_close(&pairs);
     merge_close(&merge);
-    free(gathered);
+    free(gathering.spans);
     return status;
 }
 
 static int scan_all(struct scan *scan)
 {
-    bool has_paired = false;
+    size_t paired_rows = 0;
     int status = 0;
 
     for (uint32_t i = 0; !status && i < scan->run->shard_count; i++)
-        status = scan_frames(scan, scan->run->shards[i], &has_paired);
-    if (!status && has_paired)
-        status = scan_async(scan);
+        status = scan_frames(scan, scan->run->shards[i], &paired_rows);
+    if (!status && paired_rows)
+        status = scan_async(scan, paired_rows);
     for (uint32_t i = 0; !status && i < scan->run->shard_count; i++)
         status = scan_open(scan, scan->run->shards[i]);
     return status;

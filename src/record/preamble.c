@@ -12,6 +12,7 @@
 #include "base/os/os.h"
 #include "base/utf8.h"
 #include "format/journal.h"
+#include "format/ring_setting.h"
 #include "record/name_table.h"
 
 #define SITE_LINE_MAX 160
@@ -73,24 +74,30 @@ static int put_who(const struct preamble *preamble, struct buffer *rows)
         (status = put_text(rows, "session", session)) ||
         (status = put_text(rows, "ring", preamble->ring_path)) ||
         (status = put_number(rows, "tick_hz", (int64_t)preamble->tick_hz)) ||
-        (status = put_text(rows, "overflow", settings_policy_name(settings->policy))) ||
+        (status = put_text(rows, "overflow", ring_setting_policies[settings->policy])) ||
         (status =
              put_number(rows, "ring_bytes", (int64_t)(settings->ring_slots * sizeof(struct slot)))))
         return status;
     if (settings->rank >= 0 && (status = put_number(rows, "rank", settings->rank)))
+        return status;
+    if (settings->ignored[0] && (status = put_text(rows, "settings_ignored", settings->ignored)))
         return status;
     if (settings->subject_pid)
         status = put_number(rows, "subject_pid", settings->subject_pid);
     return status;
 }
 
-static int put_names(struct buffer *rows)
+static int put_names(struct buffer *rows, bool is_brief)
 {
-    uint32_t string_count = name_table_string_count();
+    uint32_t strings = name_table_string_count(), sites = name_table_site_count();
     int status = 0;
-    for (uint32_t i = 1; i <= string_count + name_table_site_count() && status == 0; i++) {
+    if (is_brief && strings >= STRING_RESERVED_END) {
+        strings = STRING_RESERVED_END - 1;
+        sites = SITE_WRITE;
+    }
+    for (uint32_t i = 1; i <= strings + sites && status == 0; i++) {
         struct journal_row row =
-            i <= string_count ? name_table_string_row(i) : name_table_site_row(i - string_count);
+            i <= strings ? name_table_string_row(i) : name_table_site_row(i - strings);
         status = put_row(rows, &row);
     }
     return status;
@@ -103,7 +110,7 @@ static int write_dictionary(const struct preamble *preamble, struct table_writer
     buffer_init(&rows, 64u << 20);
     int status = preamble ? put_who(preamble, &rows) : 0;
     if (status == 0)
-        status = put_names(&rows);
+        status = put_names(&rows, preamble && preamble->is_brief);
     if (status == 0)
         status = journal_write_frames((struct slice){rows.bytes, rows.used}, tables);
     buffer_finish(&rows);

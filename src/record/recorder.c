@@ -316,13 +316,15 @@ static int seal(struct recorder *recorder)
     if (recorder->is_incomplete && recorder->pool.path[0])
         return fail(GAIT_ERR_IO, "cannot write all to '%s': the rest is in '%s'",
                     recorder->shard.path, recorder->pool.path);
+    if (recorder->is_incomplete)
+        return fail(GAIT_ERR_IO, "cannot write all to '%s': the rest is lost",
+                    recorder->shard.path);
     return shard_writer_seal(&recorder->shard);
 }
 
 // With `sessions` held.
-static int end_session(void)
+static void halt_session(struct recorder *recorder)
 {
-    struct recorder *recorder = &recorder_state;
     __atomic_store_n(&gait_recording, 0, __ATOMIC_RELEASE);
     __atomic_store_n(&writer_session, 0, __ATOMIC_SEQ_CST);
     revoke_room(recorder);
@@ -330,13 +332,37 @@ static int end_session(void)
     revoke_room(recorder); // of those who were inside and took room again
     wait_until_outside(recorder);
     drainer_stop(recorder);
-    int status = seal(recorder);
+}
+
+static void release_session(struct recorder *recorder, bool is_ring_done)
+{
     release_writers(recorder);
     recorder_lock();
-    ring_pool_finish(&recorder->pool, status == 0);
+    ring_pool_finish(&recorder->pool, is_ring_done);
     recorder_unlock();
-    shard_writer_finish(&recorder->shard);
+}
+
+static int end_session(void)
+{
+    struct recorder *recorder = &recorder_state;
+    halt_session(recorder);
+    int status = seal(recorder);
+    // no reader would find a ring file by a shard that does not name it
+    bool is_empty = !recorder->shard.bytes;
+    release_session(recorder, status == 0 || is_empty);
+    if (is_empty)
+        shard_writer_remove(&recorder->shard);
+    else
+        shard_writer_finish(&recorder->shard);
     return status;
+}
+
+// Of a start that failed half-way nothing stays behind.
+static void undo_session(struct recorder *recorder)
+{
+    halt_session(recorder);
+    release_session(recorder, true);
+    shard_writer_remove(&recorder->shard);
 }
 
 // --- start ------------------------------------------------------------------------
@@ -361,6 +387,15 @@ static void make_session_id(uint8_t id[16])
         return;
     const uint64_t parts[2] = {clock_raw_ns(), (uint64_t)getpid()};
     memcpy(id, parts, 16);
+}
+
+// Who finds the ring file alone must find its shard, or that there is none.
+static void tell_shard_path(const struct recorder *recorder)
+{
+    struct ring_file_header *header = recorder->pool.header;
+    char path[PATH_MAX];
+    if (realpath(recorder->shard.path, path) && strlen(path) < sizeof(header->shard_path))
+        memcpy(header->shard_path, path, strlen(path) + 1);
 }
 
 static void reset_fields(struct recorder *recorder)
@@ -391,16 +426,17 @@ static int begin_session(void)
     status = ring_pool_init(&recorder->pool, recorder->session_id, recorder->settings.ring_slots,
                             recorder->settings.directory);
     if (status) {
-        shard_writer_finish(&recorder->shard);
+        shard_writer_remove(&recorder->shard);
         return status;
     }
     reset_fields(recorder);
+    tell_shard_path(recorder);
     if (os_thread_id() == getpid())
         pthread_setspecific(main_end, recorder);
     status = drainer_start(recorder);
     if (status) {
         ring_pool_finish(&recorder->pool, true);
-        shard_writer_finish(&recorder->shard);
+        shard_writer_remove(&recorder->shard);
         return status;
     }
     recorder_lock();
@@ -411,7 +447,7 @@ static int begin_session(void)
     recorder_unlock();
     if (has_drainer)
         return 0;
-    (void)end_session(); // it found no memory to begin with
+    undo_session(recorder); // it found no memory to begin with
     return fail(GAIT_ERR_MEMORY, "cannot start recording: no memory for the drainer");
 }
 

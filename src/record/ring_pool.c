@@ -16,7 +16,6 @@
 #include "base/fail.h"
 #include "base/os/os.h"
 
-#define SHARED_MEMORY "/dev/shm"
 #define JOURNAL_BYTES (768u << 10) // holds a 100,000-byte name several times
 #define SEGMENT_MIN_BYTES (1u << 20)
 #define POOL_MAX_BYTES (UINT64_C(1) << 30)
@@ -158,6 +157,7 @@ static void fill_header(struct ring_pool *pool, const uint8_t session[16])
         .version = RING_FILE_VERSION,
         .pid = getpid(),
         .process_start = os_process_start(getpid()),
+        .pid_namespace = os_pid_namespace(),
         .used_bytes = RING_FILE_HEADER_BYTES,
     };
     memcpy(header->session, session, sizeof(header->session));
@@ -168,7 +168,7 @@ int ring_pool_init(struct ring_pool *pool, const uint8_t session[16], uint64_t r
                    const char *directory)
 {
     uint64_t first_bytes = RING_FILE_HEADER_BYTES + sizeof(struct journal_head) + JOURNAL_BYTES;
-    const char *places[] = {SHARED_MEMORY, directory};
+    const char *places[] = {RING_FILE_SHARED_MEMORY, directory};
 
     *pool = (struct ring_pool){.file = {.fd = -1}, .ring_slots = ring_slots};
     pool->segments = calloc(RING_POOL_MAX_SEGMENTS, sizeof(*pool->segments));

@@ -11,40 +11,42 @@
 
 #include "base/fail.h"
 #include "base/os/os.h"
+#include "format/ring_setting.h"
 
-#define RING_BYTES_DEFAULT (1u << 20)
-#define RING_BYTES_MIN 4096u
-#define RING_BYTES_MAX (UINT64_C(1) << 30)
-
-static const char *const policy_names[] = {
-    [RING_DROP] = "drop", [RING_BLOCK] = "block", [RING_OVERWRITE] = "overwrite"};
 static const char *const role_names[] = {"program", "worker", "launcher", "sampler"};
 
 #define COUNT_OF(array) (sizeof(array) / sizeof((array)[0]))
 
-const char *settings_policy_name(enum ring_policy policy)
+// A value of the environment that makes no sense must not cost the recording:
+// the default is taken, and the file says so.
+static void ignore(struct settings *settings, const char *variable, const char *instead)
 {
-    return policy_names[policy];
+    size_t used = strlen(settings->ignored);
+    snprintf(settings->ignored + used, sizeof(settings->ignored) - used, "%s%s %s: %s is used",
+             used ? "; " : "", variable, fail_text(), instead);
+    fail_clear();
 }
 
-static const char *wish_of(const char *option, const char *variable, const char *fallback)
+static const char *variable_of(const char *name)
 {
-    const char *value = option && *option ? option : getenv(variable);
-    return value && *value ? value : fallback;
+    const char *value = getenv(name);
+    return value && *value ? value : NULL;
 }
 
-static int read_policy(const char *wish, enum ring_policy *ret_policy)
+static int read_policy(const struct gait_options *options, struct settings *settings)
 {
-    for (size_t i = 0; i < COUNT_OF(policy_names); i++) {
-        if (strcmp(wish, policy_names[i]) == 0) {
-            *ret_policy = (enum ring_policy)i;
-            return 0;
-        }
+    const char *variable = variable_of("GAIT_OVERFLOW");
+    settings->policy = RING_SETTING_DEFAULT_POLICY;
+    if (options->overflow && *options->overflow) {
+        int status = ring_setting_policy(options->overflow, &settings->policy);
+        return status ? fail_because(status, "options.overflow") : 0;
     }
-    return fail(GAIT_ERR_ARGUMENT, "overflow policy '%s' is not drop, block or overwrite", wish);
+    if (variable && ring_setting_policy(variable, &settings->policy))
+        ignore(settings, "GAIT_OVERFLOW", ring_setting_policies[RING_SETTING_DEFAULT_POLICY]);
+    return 0;
 }
 
-static int read_role(const char *wish, char ret_role[16])
+static int find_role(const char *wish, char ret_role[16])
 {
     for (size_t i = 0; i < COUNT_OF(role_names); i++) {
         if (strcmp(wish, role_names[i]) == 0) {
@@ -52,65 +54,59 @@ static int read_role(const char *wish, char ret_role[16])
             return 0;
         }
     }
-    return fail(GAIT_ERR_ARGUMENT, "role '%s' is not program, worker, launcher or sampler", wish);
+    return fail(GAIT_ERR_ARGUMENT, "'%.40s' is not program, worker, launcher or sampler", wish);
 }
 
-// "16M" and the like.
-static int read_bytes(const char *text, uint64_t *ret_bytes)
+static int read_role(const struct gait_options *options, struct settings *settings)
 {
-    static const char suffixes[] = "KMG";
-    char *end;
-    errno = 0;
-    unsigned long long number = strtoull(text, &end, 10);
-    if (end == text || errno || *text == '-')
-        return fail(GAIT_ERR_ARGUMENT, "GAIT_RING '%s' is no number of bytes", text);
-    const char *suffix = *end ? strchr(suffixes, *end & ~0x20) : NULL;
-    unsigned shift = suffix ? 10 * (unsigned)(suffix - suffixes + 1) : 0;
-    if ((*end && !suffix) || (suffix && end[1]))
-        return fail(GAIT_ERR_ARGUMENT, "GAIT_RING '%s' ends in something other than K, M or G",
-                    text);
-    if (number > RING_BYTES_MAX >> shift || number << shift < RING_BYTES_MIN)
-        return fail(GAIT_ERR_ARGUMENT, "GAIT_RING '%s' is not between 4K and 1G", text);
-    *ret_bytes = (uint64_t)number << shift;
+    const char *variable = variable_of("GAIT_ROLE");
+    snprintf(settings->role, sizeof(settings->role), "program");
+    if (options->role && *options->role) {
+        int status = find_role(options->role, settings->role);
+        return status ? fail_because(status, "options.role") : 0;
+    }
+    if (variable && find_role(variable, settings->role))
+        ignore(settings, "GAIT_ROLE", "program");
     return 0;
 }
 
-static int read_ring(const struct gait_options *options, uint64_t *ret_slots)
+static int read_ring(const struct gait_options *options, struct settings *settings)
 {
-    uint64_t bytes = RING_BYTES_DEFAULT;
-    const char *variable = getenv("GAIT_RING");
+    uint64_t bytes = RING_SETTING_DEFAULT_BYTES;
+    const char *variable = variable_of("GAIT_RING");
     if (options->ring_bytes) {
         bytes = options->ring_bytes;
-        if (bytes < RING_BYTES_MIN || bytes > RING_BYTES_MAX)
+        if (bytes < RING_SETTING_MIN_BYTES || bytes > RING_SETTING_MAX_BYTES)
             return fail(GAIT_ERR_ARGUMENT, "a ring of %llu bytes is not between 4K and 1G",
                         (unsigned long long)bytes);
-    } else if (variable && *variable) {
-        int status = read_bytes(variable, &bytes);
-        if (status)
-            return status;
+    } else if (variable && ring_setting_bytes(variable, &bytes)) {
+        ignore(settings, "GAIT_RING", "1M");
     }
-    uint64_t slots = RING_BYTES_MIN / sizeof(struct slot);
-    while (slots * sizeof(struct slot) < bytes) {
-        slots *= 2;
+    settings->ring_slots = RING_SETTING_MIN_BYTES / sizeof(struct slot);
+    while (settings->ring_slots * sizeof(struct slot) < bytes) {
+        settings->ring_slots *= 2;
     }
-    *ret_slots = slots;
     return 0;
 }
 
 // GAIT_RANK, then RANK; nonsense there is a launcher's, not our user's: no rank.
 static int64_t read_rank(void)
 {
-    const char *text = wish_of(NULL, "GAIT_RANK", getenv("RANK"));
+    const char *text = variable_of("GAIT_RANK");
     char *end;
-    if (!text || !*text)
+    if (!text)
+        text = variable_of("RANK");
+    if (!text)
         return -1;
     errno = 0;
     long long rank = strtoll(text, &end, 10);
     return *end || errno || rank < 0 || rank > INT32_MAX ? -1 : rank;
 }
 
-static int read_directory(const char *wish, char ret_directory[PATH_MAX])
+static int read_directory(const struct gait_options *options, char ret_directory[PATH_MAX])
 {
+    const bool is_chosen = options->directory && *options->directory;
+    const char *wish = is_chosen ? options->directory : variable_of("GAIT_DIR");
     char program[64], stamp[32];
     struct tm utc;
     time_t now = time(NULL);
@@ -132,7 +128,7 @@ int settings_read(const struct gait_options *options, struct settings *ret_setti
 {
     const struct gait_options none = {.size = sizeof(none)};
     struct settings settings = {.subject_pid = 0};
-    const char *enable = getenv("GAIT_ENABLE");
+    const char *enable = getenv("GAIT_ENABLE"), *run_id;
     int status;
 
     if (!options)
@@ -147,13 +143,11 @@ int settings_read(const struct gait_options *options, struct settings *ret_setti
     }
     settings.subject_pid = options->subject_pid;
     settings.rank = read_rank();
-    snprintf(settings.run_id, sizeof(settings.run_id), "%s", wish_of(NULL, "GAIT_RUN_ID", ""));
-    if ((status =
-             read_policy(wish_of(options->overflow, "GAIT_OVERFLOW", "drop"), &settings.policy)) ||
-        (status = read_role(wish_of(options->role, "GAIT_ROLE", "program"), settings.role)) ||
-        (status = read_ring(options, &settings.ring_slots)) ||
-        (status =
-             read_directory(wish_of(options->directory, "GAIT_DIR", NULL), settings.directory)))
+    run_id = variable_of("GAIT_RUN_ID");
+    snprintf(settings.run_id, sizeof(settings.run_id), "%s", run_id ? run_id : "");
+    if ((status = read_policy(options, &settings)) || (status = read_role(options, &settings)) ||
+        (status = read_ring(options, &settings)) ||
+        (status = read_directory(options, settings.directory)))
         return status;
     *ret_settings = settings;
     return 0;

@@ -21,10 +21,9 @@ struct settings {
     int64_t subject_pid;
     int64_t rank; // -1: not known
     char run_id[64];
+    char ignored[400]; // what the environment says and cannot be meant, in words; or ""
 };
 
 GAIT_CHECK int settings_read(const struct gait_options *options, struct settings *ret_settings);
-
-const char *settings_policy_name(enum ring_policy policy);
 
 #endif

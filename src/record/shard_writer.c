@@ -17,6 +17,7 @@
 #define BATCH_MAX_BYTES (64u << 20)
 #define TEXT_MAX_BYTES (8u << 20)
 #define NAME_TRIES 1000
+#define RESERVE_BYTES (16u << 10) // and never more than a quarter of the limit
 
 static int make_directories(const char *directory)
 {
@@ -54,7 +55,7 @@ int shard_writer_open_path(struct shard_writer *shard, const char *path)
     }
     int status = init_buffers(shard);
     if (status)
-        shard_writer_finish(shard);
+        shard_writer_remove(shard);
     return status;
 }
 
@@ -94,7 +95,9 @@ static int find_file(struct shard_writer *shard)
     int error = os_file_open(&again, shard->path, O_WRONLY, 0);
     if (error)
         return error;
-    bool is_open = fstat(shard->file.fd, &open_now) == 0 && is_same(&again, &open_now);
+    // a number that was closed is the first to be given out again
+    bool is_open = again.fd != shard->file.fd && fstat(shard->file.fd, &open_now) == 0 &&
+                   is_same(&again, &open_now);
     bool is_it = again.device == shard->file.device && again.inode == shard->file.inode;
     if (is_open)
         close(shard->file.fd);
@@ -127,12 +130,23 @@ void shard_writer_discard(struct shard_writer *shard)
     shard->tables.sequence = shard->batch_sequence;
 }
 
+// Under a limit to the file's size, what was lost must still find room at the
+// end: else nobody could tell how much it was.
+static bool is_beyond_limit(const struct shard_writer *shard, size_t count)
+{
+    const uint64_t limit = os_file_size_limit();
+    const uint64_t reserve = limit / 4 < RESERVE_BYTES ? limit / 4 : RESERVE_BYTES;
+    return !shard->is_ending && shard->bytes + count > limit - reserve;
+}
+
 int shard_writer_put(struct shard_writer *shard)
 {
     struct slice batch = {shard->batch.bytes, shard->batch.used};
     if (batch.count == 0)
         return 0;
-    int status = append(shard, batch.bytes, batch.count);
+    int status = is_beyond_limit(shard, batch.count)
+                     ? fail(GAIT_ERR_IO, "'%s' may not grow any more", shard->path)
+                     : append(shard, batch.bytes, batch.count);
     if (status) {
         shard_writer_discard(shard);
         return status;
@@ -172,6 +186,14 @@ void shard_writer_finish(struct shard_writer *shard)
     table_writer_finish(&shard->tables);
     buffer_finish(&shard->batch);
     index_writer_finish(&shard->index);
+}
+
+void shard_writer_remove(struct shard_writer *shard)
+{
+    // by its own name only: the file may have been moved and another put there
+    if (find_file(shard) == 0)
+        unlink(shard->path);
+    shard_writer_finish(shard);
 }
 
 void shard_writer_abandon(struct shard_writer *shard)

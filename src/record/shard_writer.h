@@ -19,6 +19,7 @@ struct shard_writer {
     struct table_writer tables; // frames go into `batch`
     struct index_writer index;
     uint64_t batch_sequence; // of the first frame in the batch
+    bool is_ending;          // the reserve under a file-size limit may be used
     bool has_index;          // false once a frame could not be listed: no trailer then
 };
 
@@ -40,6 +41,7 @@ void shard_writer_discard(struct shard_writer *shard);
 GAIT_CHECK int shard_writer_seal(struct shard_writer *shard);
 
 void shard_writer_finish(struct shard_writer *shard); // closes unsealed, frees
+void shard_writer_remove(struct shard_writer *shard); // the same, and the file goes
 
 // Closes and frees nothing: in a forked child, whose parent may be in the middle
 // of all this.

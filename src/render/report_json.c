@@ -143,6 +143,20 @@ static void put_drops(struct json_writer *json, const struct run_report *report)
     json_close(json);
 }
 
+static void put_ignored(struct json_writer *json, const struct run_report *report)
+{
+    json_key(json, "settings_ignored");
+    json_array(json);
+    for (size_t i = 0; i < report->ignored_count; i++) {
+        json_object(json);
+        put_int(json, "pid", report->ignored[i].pid);
+        json_key(json, "text");
+        json_text(json, report->ignored[i].words);
+        json_close(json);
+    }
+    json_close(json);
+}
+
 static void put_overhead(struct json_writer *json, const struct report_overhead *overhead)
 {
     json_key(json, "overhead");
@@ -173,6 +187,7 @@ void report_json_put(FILE *out, const struct run_report *report, const struct ga
     put_uint(&json, "dropped", report->dropped);
     put_threads(&json, report);
     put_drops(&json, report);
+    put_ignored(&json, report);
     trace_json_damage(&json, trace);
     put_overhead(&json, &report->overhead);
     json_close(&json);

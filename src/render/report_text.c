@@ -87,6 +87,17 @@ static void put_ends(const struct screen *screen)
     }
 }
 
+static void put_ignored(const struct screen *screen)
+{
+    for (size_t i = 0; i < screen->report->ignored_count; i++) {
+        const struct report_ignored *ignored = &screen->report->ignored[i];
+        char text[600];
+        snprintf(text, sizeof text, "setting not heeded in process %" PRId64 ": %.500s",
+                 ignored->pid, ignored->words);
+        plain_wrap(screen->out, text, 2, 0);
+    }
+}
+
 static void put_verdict(const struct screen *screen)
 {
     const struct verdict *verdict = &screen->report->verdict;
@@ -342,6 +353,7 @@ void report_text_put(FILE *out, const struct report_text *how, const struct run_
     const struct screen screen = {out, how, report, trace};
     put_summary(&screen);
     put_ends(&screen);
+    put_ignored(&screen);
     put_verdict(&screen);
     put_steps(&screen);
     put_ledger(&screen);

@@ -16,6 +16,7 @@ import subprocess
 import time
 
 import pytest
+from ring_files import rings_of
 
 FULL = os.environ.get("GAIT_TEST_FULL") == "1"
 KILLS = {"block": 200, "drop": 50, "overwrite": 50}
@@ -74,14 +75,8 @@ def kill_one(victim, build, folder, policy, delay, with_run):
 
 def remove_rings(pid):
     """Those of a victim that died before its shard could name one."""
-    for ring in pathlib.Path("/dev/shm").glob("gait-*.ring"):
-        try:
-            with open(ring, "rb") as file:
-                head = file.read(40)
-            if len(head) == 40 and struct.unpack_from("<q", head, 32)[0] == pid:
-                ring.unlink()
-        except OSError:
-            pass  # somebody else's, or gone
+    for ring in rings_of([pid]):
+        ring.unlink(missing_ok=True)
 
 
 ROW = re.compile(

@@ -79,29 +79,61 @@ def test_exports_of_such_names_are_valid(gait, run, tmp_path):
     assert "late" in " ".join(map(str, names))
 
 
-@pytest.mark.parametrize(
-    "variables",
-    [{"GAIT_OVERFLOW": "keep"}, {"GAIT_RING": "12"}, {"GAIT_ENABLE": "0"}, {"GAIT_ROLE": "x"}],
-)
-def test_settings_that_make_no_sense_leave_the_program_alone(tmp_path, compile_c, gait, variables):
-    source = """
-    #include <gait/record.h>
-    #include <stdio.h>
-    int main(void)
-    {
-        int status = gait_start(NULL);
-        gait_mark(gait_site("a", "b"));
-        printf("%d %s\\n", status, gait_record_error());
-        return gait_shard_path() != NULL;
-    }
-    """
-    program = compile_c(source, name="settings")
-    done = gait("run", "-o", "run", "--", program, env={**os.environ, **variables})
-    assert done.returncode == 0
-    status, _, sentence = done.stdout.rstrip("\n").partition(" ")
-    if "GAIT_ENABLE" in variables:
-        assert (status, sentence) == ("0", "")
-    else:
-        assert int(status) < 0
-        assert next(iter(variables.values())) in sentence
+SETTINGS = """
+#include <gait/record.h>
+#include <stdio.h>
+int main(void)
+{
+    int status = gait_start(NULL);
+    gait_mark(gait_site("a", "b"));
+    printf("%d %d\\n", status, gait_shard_path() != NULL);
+    return 7;
+}
+"""
+
+NONSENSE = [
+    ({"GAIT_OVERFLOW": "keep"}, "--overflow"),
+    ({"GAIT_RING": "abc"}, "--ring"),
+    ({"GAIT_RING": "-1"}, "--ring"),
+    ({"GAIT_RING": "1E9G"}, "--ring"),
+]
+
+
+@pytest.mark.parametrize("variables, remedy", NONSENSE)
+def test_settings_that_make_no_sense_cost_a_sentence_and_nothing_else(
+    compile_c, gait, variables, remedy
+):
+    program = compile_c(SETTINGS, name="settings")
+    ((name, value),) = variables.items()
+    done = gait("run", "-q", "-o", "run", "--", program, env={**os.environ, **variables})
+    assert (done.stdout, done.returncode) == ("0 1\n", 7)
+    assert done.stderr.startswith(f"gait: {name} in the environment: '{value}' is ")
+    assert done.stderr.endswith(f"or use {remedy}\n") and done.stderr.count("\n") == 1
+    assert json.loads(gait("info", "run", "--json").stdout)["events"] == 1
+    screen = gait("report", "run").stdout
+    assert "setting not heeded in process" in screen and f"{name} '{value}'" in screen
+    assert max(map(len, screen.splitlines())) <= 78
+    (told,) = json.loads(gait("report", "run", "--json").stdout)["settings_ignored"]
+    assert told["text"].startswith(f"{name} '{value}' is ")
+    # the option of gait run takes the place of what was wrong
+    choice = {"--overflow": "drop", "--ring": "64K"}[remedy]
+    line = ["run", "-q", "-o", "right", remedy, choice, "--", program]
+    assert gait(*line, env={**os.environ, **variables}).stderr == ""
+    assert json.loads(gait("report", "right", "--json").stdout)["settings_ignored"] == []
+
+
+def test_processes_with_the_same_wrong_setting_are_told_once(compile_c, gait):
+    program = compile_c(SETTINGS, name="settings")
+    line = ["run", "-q", "-o", "run", "--", "sh", "-c", f"{program}; {program}"]
+    gait(*line, env={**os.environ, "GAIT_RING": "\x1b[31mred"})
+    assert len(json.loads(gait("report", "run", "--json").stdout)["settings_ignored"]) == 1
+    assert "\x1b" not in gait("report", "run").stdout
+
+
+def test_switched_off_nothing_is_said_of_other_settings(tmp_path, compile_c, gait):
+    program = compile_c(SETTINGS, name="settings")
+    variables = {**os.environ, "GAIT_ENABLE": "0", "GAIT_RING": "abc"}
+    done = gait("run", "-o", "run", "--", program, env=variables)
+    assert (done.stdout, done.returncode) == ("0 0\n", 7)
+    assert "GAIT_RING" not in done.stderr
     assert not list(tmp_path.glob("run/*.gait"))

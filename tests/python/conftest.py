@@ -8,7 +8,6 @@ tool's CSV export, never through the library that wrote it.
 import csv
 import json
 import os
-import signal
 import subprocess
 import sys
 import tempfile
@@ -115,8 +114,6 @@ def record(tmp_path, gait, python_path):
             capture_output=True,
             text=True,
             timeout=120,
-            # whoever started us in the background had SIGINT ignored
-            preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
         )
         if code is not None:
             assert process.returncode == code, process.stdout + process.stderr

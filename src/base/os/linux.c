@@ -14,6 +14,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <time.h>
@@ -77,18 +78,41 @@ bool os_other_thread_lives(void)
     return is_alive;
 }
 
-int64_t os_process_start(int64_t pid)
+// State and start of a process; false if there is none.
+static bool read_process(int64_t pid, char *ret_state, int64_t *ret_start)
 {
     char path[64], text[1024];
     snprintf(path, sizeof(path), "/proc/%lld/stat", (long long)pid);
     if (read_small_file(path, text, sizeof(text)) <= 0)
-        return -1;
+        return false;
     // field 22; the second may hold spaces and brackets, so count from its end
     const char *field = strrchr(text, ')');
+    *ret_state = field && field[1] ? field[2] : ' ';
     for (int spaces = 0; field && spaces < 20; spaces++) {
         field = strchr(field + 1, ' ');
     }
-    return field ? strtoll(field, NULL, 10) : -1;
+    *ret_start = field ? strtoll(field, NULL, 10) : -1;
+    return field != NULL;
+}
+
+int64_t os_process_start(int64_t pid)
+{
+    char state;
+    int64_t start;
+    return read_process(pid, &state, &start) ? start : -1;
+}
+
+bool os_process_lives(int64_t pid, int64_t start)
+{
+    char state;
+    int64_t now;
+    return start > 0 && read_process(pid, &state, &now) && now == start && !strchr("ZX", state);
+}
+
+uint64_t os_pid_namespace(void)
+{
+    struct stat about;
+    return stat("/proc/self/ns/pid", &about) ? 0 : (uint64_t)about.st_ino;
 }
 
 void os_program_name(char *ret_name, size_t bytes)
@@ -221,6 +245,13 @@ int os_file_reserve(const struct os_file *file, uint64_t offset, uint64_t bytes)
     int error = posix_fallocate(file->fd, (off_t)offset, (off_t)bytes);
     end_guard(&guard, error);
     return error;
+}
+
+uint64_t os_file_size_limit(void)
+{
+    struct rlimit limit;
+    bool is_known = getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY;
+    return is_known ? limit.rlim_cur : UINT64_MAX;
 }
 
 bool os_tick_counter_is_steady(void)

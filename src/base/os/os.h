@@ -18,6 +18,13 @@ bool os_other_thread_lives(void);
 // When process `pid` started, as the system counts it; -1 if there is none.
 int64_t os_process_start(int64_t pid);
 
+// Whether process `pid` is there, is the one that started then, and has not
+// ended (a zombie has). False where the start is not known.
+bool os_process_lives(int64_t pid, int64_t start);
+
+// Tells apart the numberings of processes that containers have; 0: not known.
+uint64_t os_pid_namespace(void);
+
 // Base name of this process's executable, or "".
 void os_program_name(char *ret_name, size_t bytes);
 
@@ -47,6 +54,9 @@ int os_file_write(const struct os_file *file, const void *bytes, size_t count, u
 // Reserves [offset, offset + bytes) of a file on its disk, so that writing there
 // cannot fail later. 0 or an errno; a file-size limit raises no signal here.
 int os_file_reserve(const struct os_file *file, uint64_t offset, uint64_t bytes);
+
+// How long a file may become (RLIMIT_FSIZE); UINT64_MAX: as long as it likes.
+uint64_t os_file_size_limit(void);
 
 // True where all processors count the same steady ticks, readable by clock_now().
 bool os_tick_counter_is_steady(void);

@@ -14,20 +14,47 @@ static struct verdict judge(const struct phase *phases, size_t count, uint64_t s
     return verdict;
 }
 
-TEST("verdict: waiting for input is named before computing")
+TEST("verdict: bound is only what takes the most of a step, and 40 % at least")
 {
-    const struct phase phases[] = {{"backward", 500, 9}, {"load_batch", 300, 9}};
-    struct verdict verdict = judge(phases, 2, 100);
+    const struct phase most[] = {{"load_batch", 410, 9}, {"forward", 390, 9}, {"plot", 200, 9}};
+    struct verdict verdict = judge(most, 3, 100);
     is_str(verdict.label, "INPUT-BOUND");
-    is_str(verdict.why, "waiting for input ('load_batch') takes 30 % of a step");
+    is_str(verdict.why, "waiting for input ('load_batch') takes 41 % of a step");
+    const struct phase less[] = {{"load_batch", 380, 9}, {"forward", 360, 9}, {"plot", 260, 9}};
+    is_str(judge(less, 3, 100).label, "PARTLY INPUT");
+    const struct phase second[] = {{"load_batch", 450, 9}, {"forward", 550, 9}};
+    is_str(judge(second, 2, 100).label, "PARTLY INPUT");
+    const struct phase behind_a_riddle[] = {{"load_batch", 450, 9}, {"plot", 550, 9}};
+    is_str(judge(behind_a_riddle, 2, 100).label, "PARTLY INPUT");
+    const struct phase even[] = {{"load_batch", 500, 9}, {"forward", 500, 9}};
+    is_str(judge(even, 2, 100).label, "PARTLY INPUT");
+    const struct phase unexplained[] = {{"load_batch", 450, 9}};
+    is_str(judge(unexplained, 1, 100).label, "UNEXPLAINED");
+}
+
+TEST("verdict: waiting for a quarter is told as a part, and before computing")
+{
+    const struct phase phases[] = {{"backward", 740, 9}, {"load_batch", 260, 9}};
+    struct verdict verdict = judge(phases, 2, 100);
+    is_str(verdict.label, "PARTLY INPUT");
+    is_str(verdict.why, "waiting for input ('load_batch') takes 26 % of a step");
+    const struct phase peers[] = {{"backward", 740, 9}, {"allreduce", 260, 9}};
+    is_str(judge(peers, 2, 100).label, "PARTLY COMMUNICATION");
+    const struct phase little[] = {{"backward", 800, 9}, {"load_batch", 200, 9}};
+    verdict = judge(little, 2, 100);
+    is_str(verdict.label, "COMPUTE-BOUND");
+    is_str(verdict.advice, "make the operations themselves faster");
+    const struct phase less[] = {{"backward", 910, 9}, {"load_batch", 90, 9}};
+    ok(strstr(judge(less, 2, 100).advice, "the loop hardly waits"));
 }
 
 TEST("verdict: phases of one kind are taken together")
 {
     const struct phase phases[] = {
         {"NextBatch", 200, 9}, {"forward", 600, 9}, {"data.copy", 100, 9}};
-    is_str(judge(phases, 3, 100).why,
-           "waiting for input takes 30 % of a step, most of it 'NextBatch' (20 %)");
+    struct verdict verdict = judge(phases, 3, 100);
+    is_str(verdict.label, "PARTLY INPUT");
+    is_str(verdict.why, "waiting for input takes 30 % of a step, most of it 'NextBatch' (20 %)");
 }
 
 TEST("verdict: a word inside another word means nothing")
