@@ -34,11 +34,6 @@ static void put_bold(const struct screen *screen, const char *text)
     fprintf(screen->out, "%s%s%s", on, text, off);
 }
 
-static const char *plural(uint64_t count)
-{
-    return count == 1 ? "" : "s";
-}
-
 static void put_summary(const struct screen *screen)
 {
     const struct run_report *report = screen->report;
@@ -46,7 +41,7 @@ static void put_summary(const struct screen *screen)
     plain_put_all(screen->out, screen->how->path);
     snprintf(text, sizeof text, "%" PRIu32 " process%s, %s, %s event%s in %s", report->shard_count,
              report->shard_count == 1 ? "" : "es", units_ns(report->wall_ns).text,
-             units_count(report->events).text, plural(report->events),
+             units_count(report->events).text, units_plural(report->events),
              units_bytes(report->overhead.bytes).text);
     fprintf(screen->out, "\n%s\n", text);
 }
@@ -291,14 +286,14 @@ static void put_drops(const struct screen *screen)
     if (!report->dropped && !report->drop_count)
         return;
     snprintf(text, sizeof text, "%s event%s (%s of all); the figures above are without them",
-             units_count(report->dropped).text, plural(report->dropped),
+             units_count(report->dropped).text, units_plural(report->dropped),
              units_share(report->dropped, report->events + report->dropped).text);
     put_section(screen, "Lost", text);
     for (size_t i = 0; i < report->drop_count && i < MOST_DROPS; i++) {
         const struct report_drop *drop = &report->drops[i];
         snprintf(text, sizeof text, "%.80s: %s event%s in %s gap%s, thread %.80s",
                  *drop->reason ? drop->reason : "lost", units_count(drop->events).text,
-                 plural(drop->events), units_count(drop->gaps).text, plural(drop->gaps),
+                 units_plural(drop->events), units_count(drop->gaps).text, units_plural(drop->gaps),
                  drop->thread ? drop->thread->info.key : "not known");
         fputs("  ", screen->out);
         plain_wrap(screen->out, text, 4, 2);
@@ -315,7 +310,7 @@ static void put_damage(const struct screen *screen)
     fputc('\n', screen->out);
     put_bold(screen, "Damage");
     fprintf(screen->out, "  %" PRIu32 " place%s; what is intact is counted above\n", count,
-            plural(count));
+            units_plural(count));
     for (uint32_t i = 0; i < count && i < MOST_DAMAGE; i++) {
         struct gait_damage_info damage;
         if (gait_trace_damage(screen->trace, i, &damage))
