@@ -134,8 +134,10 @@ struct gait_query {
     int internal; // gait's own tracks too
 };
 
-// Events of all tracks in order of start time (parents before children), in
-// bounded memory. next: 1 and an event, 0 at the end, or an error. The event's
+// Events of all tracks in order of start time, in bounded memory. Of a track's
+// events that start together steps come first, then spans, the outer before the
+// inner, then the other kinds; of one kind and depth those still open, then as
+// they stand in the file. next: 1 and an event, 0 at the end, or an error. The event's
 // pointers are good until the next call.
 GAIT_API GAIT_CHECK int gait_cursor_open(struct gait_trace *trace, const struct gait_query *query,
                                          struct gait_cursor **ret_cursor);
@@ -143,7 +145,8 @@ GAIT_API GAIT_CHECK int gait_cursor_next(struct gait_cursor *cursor, struct gait
 GAIT_API void gait_cursor_close(struct gait_cursor *cursor); // takes NULL
 
 // Columns of one frame: the quick way through many events. Frames come in file
-// order; rows within one are in order of start. Only the columns asked for are
+// order; rows within one are in order of start, and as they stand in the file
+// where they start together. Only the columns asked for are
 // decoded, the others are NULL.
 enum gait_column {
     GAIT_COLUMN_START = 1 << 0,

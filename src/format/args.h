@@ -6,12 +6,12 @@
 #include "base/buffer.h"
 #include "base/slice.h"
 
-enum args_kind { ARGS_INT = 1, ARGS_REAL = 2, ARGS_TEXT = 3, ARGS_RAW = 4 };
+enum args_kind { ARGS_INT = 1, ARGS_REAL = 2, ARGS_TEXT = 3, ARGS_RAW = 4, ARGS_STRING = 5 };
 
 struct args_item {
     uint32_t key; // string id
     enum args_kind kind;
-    int64_t integer;
+    int64_t integer; // of STRING: the string id
     double real;
     struct slice text; // TEXT and RAW; borrows
 };

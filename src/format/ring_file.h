@@ -22,6 +22,17 @@
 enum ring_region_kind { RING_REGION_JOURNAL = 1, RING_REGION_RING = 2, RING_REGION_PAD = 3 };
 enum ring_policy { RING_DROP = 0, RING_BLOCK = 1, RING_OVERWRITE = 2 };
 
+// Why events are lost: the ids of these texts in the string table of every
+// shard, so that a reader of the ring file needs no table.
+enum ring_loss {
+    RING_LOSS_FULL = 1,
+    RING_LOSS_OVERWRITTEN,
+    RING_LOSS_DISK_FULL,
+    RING_LOSS_NO_RING,
+    RING_LOSS_DAMAGED,
+    RING_LOSS_END,
+};
+
 // A point on both time lines; see FORMAT.md section 5.
 struct ring_anchor {
     uint64_t tick;

@@ -36,6 +36,17 @@ enum slot_kind {
     SLOT_ARG_INT,    // payload: value
     SLOT_ARG_REAL,   // payload: a double's bits
     SLOT_ARG_TEXT,   // tick is the length; payload: the bytes
+    SLOT_OP,         // about the span begun before it, see slot_of_op()
+    SLOT_MEMORY,     // payload: address, bytes; total; phase 1 allocation, 2 release
+};
+
+// String ids of the arguments that SLOT_OP stands for, in every shard.
+enum slot_op_key {
+    SLOT_KEY_SEQ = 8,
+    SLOT_KEY_FWD_THREAD,
+    SLOT_KEY_SHAPES,
+    SLOT_KEY_SCOPE,
+    SLOT_KEY_END,
 };
 
 #define SLOT_TEXT_MAX 4000 // bytes of one text argument
@@ -81,6 +92,32 @@ static inline uint64_t slot_value(const struct slot *payload)
     uint64_t value;
     memcpy(&value, payload, sizeof(value));
     return value;
+}
+
+// What SLOT_OP says; 0 means that there is none. In one slot: `shapes` (a string
+// id) lies in the site's place, `scope` in the phase's, the others in the tick's.
+struct slot_op {
+    uint64_t seq_above; // sequence number + 1
+    uint32_t fwd_thread;
+    uint32_t shapes;
+    uint8_t scope;
+};
+#define SLOT_OP_SEQ_BITS 40
+#define SLOT_OP_THREAD_BITS 22
+
+static inline struct slot slot_of_op(const struct slot_op *op)
+{
+    const uint64_t seq = op->seq_above >> SLOT_OP_SEQ_BITS ? 0 : op->seq_above;
+    const uint64_t thread = op->fwd_thread >> SLOT_OP_THREAD_BITS ? 0 : op->fwd_thread;
+    return slot_other(thread << SLOT_OP_SEQ_BITS | seq, SLOT_OP, op->shapes, op->scope, 1);
+}
+
+static inline struct slot_op slot_op_of(const struct slot *slot)
+{
+    const uint64_t both = slot_tick(slot);
+    return (struct slot_op){both & ((UINT64_C(1) << SLOT_OP_SEQ_BITS) - 1),
+                            (uint32_t)(both >> SLOT_OP_SEQ_BITS), slot->site,
+                            (uint8_t)slot_phase(slot)};
 }
 
 static inline uint32_t slot_text_slots(size_t bytes)

@@ -22,6 +22,11 @@ const struct weave_table_shape weave_shapes[WEAVE_TABLE_COUNT] = {
     [WEAVE_ASYNC] = {TABLE_ASYNC, 4, 0, {TRANSFORM_DELTA, TRANSFORM_NONE, TRANSFORM_DELTA}},
     [WEAVE_FLOW] = {TABLE_FLOW, 4, 0, {TRANSFORM_DELTA, TRANSFORM_NONE, TRANSFORM_DELTA}},
     [WEAVE_STEP] = {TABLE_STEP, 3, 0, {TRANSFORM_NESTED, TRANSFORM_NESTED, TRANSFORM_DELTA}},
+    [WEAVE_MEMORY] = {TABLE_MEMORY,
+                      6,
+                      0,
+                      {TRANSFORM_DELTA, TRANSFORM_NONE, TRANSFORM_DELTA, TRANSFORM_ZIGZAG,
+                       TRANSFORM_DELTA, TRANSFORM_NONE}},
 };
 
 static void empty_rows(struct weave *weave)
@@ -111,7 +116,7 @@ static void note_last(struct weave_rows *rows, uint64_t last)
     rows->last = last > rows->last ? last : rows->last;
 }
 
-static void add_point(struct weave *weave, enum weave_table table, const uint64_t values[4],
+static void add_point(struct weave *weave, enum weave_table table, const uint64_t *values,
                       uint64_t last)
 {
     struct weave_rows *rows = &weave->tables[table];
@@ -245,7 +250,7 @@ static const uint8_t record_slots[] = {
     [SLOT_BEGIN] = 1,      [SLOT_END] = 1,        [SLOT_NEXT] = 1,     [SLOT_PAD] = 1,
     [SLOT_MARK] = 1,       [SLOT_STEP_BEGIN] = 2, [SLOT_STEP_END] = 1, [SLOT_COUNT] = 2,
     [SLOT_COUNT_REAL] = 2, [SLOT_ASYNC] = 2,      [SLOT_FLOW] = 2,     [SLOT_ARG_INT] = 2,
-    [SLOT_ARG_REAL] = 2,   [SLOT_ARG_TEXT] = 0,
+    [SLOT_ARG_REAL] = 2,   [SLOT_ARG_TEXT] = 0,   [SLOT_OP] = 1,       [SLOT_MEMORY] = 3,
 };
 
 // 0 for what no recorder writes.
@@ -290,14 +295,24 @@ static int read_arg(const struct slot *slots, uint64_t mask, uint64_t at, struct
     return 0;
 }
 
+static int append_items(struct buffer *out, const struct args_item *items, size_t count)
+{
+    int status = 0;
+    for (size_t i = 0; i < count && status == 0; i++) {
+        status = args_append(out, &items[i]);
+    }
+    return status;
+}
+
 // Arguments that do not fit are dropped; their span is not.
-static void add_arg(struct weave *weave, struct weave_track *track, const struct args_item *item)
+static void add_args(struct weave *weave, struct weave_track *track, const struct args_item *items,
+                     size_t count)
 {
     if (track->open_count == 0)
         return;
     struct weave_span *span = &track->open[track->open_count - 1];
     if (span->row < 0) {
-        if (args_append(&span->args, item))
+        if (append_items(&span->args, items, count))
             fail_clear();
         return;
     }
@@ -306,7 +321,7 @@ static void add_arg(struct weave *weave, struct weave_track *track, const struct
     if (!buffer_reserve(&weave->pieces, sizeof(head)))
         return;
     weave->pieces.used += sizeof(head);
-    if (args_append(&weave->pieces, item)) {
+    if (append_items(&weave->pieces, items, count)) {
         fail_clear();
         weave->pieces.used = start;
         return;
@@ -317,16 +332,47 @@ static void add_arg(struct weave *weave, struct weave_track *track, const struct
     weave->has_args = true;
 }
 
+// What varies most stands last: what is before it then repeats from op to op.
+static void add_op(struct weave *weave, struct weave_track *track, const struct slot *slot)
+{
+    const struct slot_op op = slot_op_of(slot);
+    struct args_item items[4];
+    size_t count = 0;
+    if (op.shapes)
+        items[count++] =
+            (struct args_item){.key = SLOT_KEY_SHAPES, .kind = ARGS_STRING, .integer = op.shapes};
+    if (op.scope)
+        items[count++] =
+            (struct args_item){.key = SLOT_KEY_SCOPE, .kind = ARGS_INT, .integer = op.scope};
+    if (op.fwd_thread)
+        items[count++] = (struct args_item){
+            .key = SLOT_KEY_FWD_THREAD, .kind = ARGS_INT, .integer = op.fwd_thread};
+    if (op.seq_above)
+        items[count++] = (struct args_item){
+            .key = SLOT_KEY_SEQ, .kind = ARGS_INT, .integer = (int64_t)op.seq_above - 1};
+    add_args(weave, track, items, count);
+}
+
 // --- the loop -------------------------------------------------------------
 
 // Kinds that become a row of their own, and the table it goes to.
 static void take_point(struct weave *weave, struct weave_track *track, enum weave_table table,
-                       const uint64_t row[4])
+                       const uint64_t *row)
 {
     bool is_event = table != WEAVE_ASYNC || row[3] == 0;
     add_point(weave, table, row, row[0]);
     weave->tables[table].events += is_event;
     track->begun += is_event;
+}
+
+static void take_memory(struct weave *weave, struct weave_track *track, const struct slot *slot,
+                        const struct slot payload[2])
+{
+    uint64_t about[4];
+    memcpy(about, payload, sizeof(about)); // address, bytes, total, nothing
+    const uint64_t row[WEAVE_MAX_COLUMNS] = {slot_tick(slot), slot_phase(slot), about[0],
+                                             about[1],        about[2],         slot->site};
+    take_point(weave, track, WEAVE_MEMORY, row);
 }
 
 static void take_other(struct weave *weave, struct weave_track *track, const struct slot *slot,
@@ -383,8 +429,17 @@ static int take_record(struct weave *weave, struct weave_track *track, const str
     case SLOT_ARG_REAL:
     case SLOT_ARG_TEXT:
         if (read_arg(slots, mask, track->position, &text, &item) == 0)
-            add_arg(weave, track, &item);
+            add_args(weave, track, &item, 1);
         return 0;
+    case SLOT_OP:
+        add_op(weave, track, slot);
+        return 0;
+    case SLOT_MEMORY: {
+        const struct slot payload[2] = {slots[(track->position + 1) & mask],
+                                        slots[(track->position + 2) & mask]};
+        take_memory(weave, track, slot, payload);
+        return 0;
+    }
     default:
         take_other(weave, track, slot, &slots[(track->position + 1) & mask]);
         return 0;

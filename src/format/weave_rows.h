@@ -9,7 +9,7 @@
 // in this one upwards: both ends stay in order of start without sorting.
 #define WEAVE_HEADROOM 1024
 
-#define WEAVE_MAX_COLUMNS 4
+#define WEAVE_MAX_COLUMNS 6
 #define WEAVE_STACK_ROWS 4096 // deeper nesting takes the longer way
 
 enum weave_table {
@@ -20,6 +20,7 @@ enum weave_table {
     WEAVE_ASYNC,
     WEAVE_FLOW,
     WEAVE_STEP,
+    WEAVE_MEMORY,
     WEAVE_TABLE_COUNT,
 };
 

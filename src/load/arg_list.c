@@ -40,7 +40,13 @@ static int add_item(struct arg_list *list, const struct args_item *item,
                              .kind = (enum gait_arg_kind)item->kind,
                              .integer = item->integer,
                              .real = item->real};
-    if (item->kind == ARGS_TEXT || item->kind == ARGS_RAW) {
+    if (item->kind == ARGS_STRING) {
+        // the dictionary's text has its own 0 and stays
+        arg->kind = GAIT_ARG_TEXT;
+        arg->integer = 0;
+        arg->text = dictionary_text(dictionary, (uint32_t)item->integer);
+        arg->text_bytes = slice_of(arg->text).count;
+    } else if (item->kind == ARGS_TEXT || item->kind == ARGS_RAW) {
         arg->text_bytes = item->text.count;
         status = buffer_append(&list->text, item->text.bytes, item->text.count);
         if (!status)
@@ -57,7 +63,7 @@ static void point_at_texts(struct arg_list *list)
     for (size_t i = 0; i < list->count; i++) {
         struct gait_arg *arg = &list->args[i];
 
-        if (arg->kind != GAIT_ARG_TEXT && arg->kind != GAIT_ARG_RAW)
+        if (arg->text || (arg->kind != GAIT_ARG_TEXT && arg->kind != GAIT_ARG_RAW))
             continue;
         arg->text = (const char *)list->text.bytes + at;
         at += arg->text_bytes + 1;

@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 #include "base/fail.h"
-#include "base/os/os.h"
+#include "base/process.h"
 #include "load/complete.h"
 #include "load/directory.h"
 #include "load/ring_view.h"
@@ -35,7 +35,7 @@ static enum ring_state state_of(const struct ring_view *view)
     if (view->is_live)
         return RING_IS_LIVE;
     // its number means nothing among our processes
-    if (view->header.pid_namespace && view->header.pid_namespace != os_pid_namespace())
+    if (!process_is_numbered_here(view->header.pid_namespace))
         return RING_IS_RIDDLE;
     return RING_IS_DEAD;
 }

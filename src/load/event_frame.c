@@ -215,6 +215,15 @@ static bool is_sorted(const uint64_t *starts, size_t rows)
     return !wrong;
 }
 
+static bool are_parents_first(const uint64_t *starts, const uint64_t *depths, size_t rows)
+{
+    uint64_t wrong = 0;
+
+    for (size_t i = 1; i < rows; i++)
+        wrong |= (uint64_t)(starts[i] == starts[i - 1]) & (uint64_t)(depths[i] < depths[i - 1]);
+    return !wrong;
+}
+
 struct sort_key {
     uint64_t start;
     uint32_t depth, row;
@@ -232,11 +241,11 @@ static int compare_keys(const void *left, const void *right)
     return a->row < b->row ? -1 : a->row > b->row;
 }
 
-static int find_order(const struct event_frame *frame, struct event_decoder *decoder)
+static int find_order(const struct event_frame *frame, struct event_decoder *decoder,
+                      const uint64_t *depths)
 {
     struct array_shape keys = {sizeof(struct sort_key), FRAME_MAX_ROWS};
     struct array_shape order = {sizeof(*decoder->order), FRAME_MAX_ROWS};
-    const uint64_t *depths = frame->numbers[ROLE_DEPTH];
     struct sort_key *key;
     int status = array_reserve(&decoder->moved, &decoder->moved_capacity, frame->rows, keys);
 
@@ -256,11 +265,12 @@ static int find_order(const struct event_frame *frame, struct event_decoder *dec
     return 0;
 }
 
-// Brings all columns into order of start. The keys' memory serves for the
-// columns too: a key is as large as the largest cell.
-static int sort_rows(struct event_frame *frame, struct event_decoder *decoder)
+// Brings all columns into order of start, and of depth if there are depths. The
+// keys' memory serves for the columns too: a key is as large as the largest cell.
+static int sort_rows(struct event_frame *frame, struct event_decoder *decoder,
+                     const uint64_t *depths)
 {
-    int status = find_order(frame, decoder);
+    int status = find_order(frame, decoder, depths);
     uint64_t *numbers = decoder->moved;
     struct slice *slices = decoder->moved;
 
@@ -345,8 +355,12 @@ static int decode(struct event_frame *frame, struct event_decoder *decoder,
     if (!status)
         status = read_columns(frame, decoder, ask);
     if (!status && frame->rows && frame->start_ns) {
-        if (!is_sorted(frame->numbers[ROLE_START], frame->rows))
-            status = sort_rows(frame, decoder);
+        const uint64_t *starts = frame->numbers[ROLE_START];
+        const uint64_t *depths = ask->parents_first ? frame->numbers[ROLE_DEPTH] : NULL;
+
+        if (!is_sorted(starts, frame->rows) ||
+            (depths && !are_parents_first(starts, depths, frame->rows)))
+            status = sort_rows(frame, decoder, depths);
         // the merge relies on it
         if (!status && frame->numbers[ROLE_START][0] < decoder->view.header.first)
             status = fail(GAIT_ERR_FORMAT, "rows begin before the header says");

@@ -37,7 +37,8 @@ struct event_ask {
     struct run_shard *shard;
     const struct track_table *tracks;
     size_t frame;
-    uint32_t roles; // ROLE_BIT()s; a duration in ns needs the start too
+    uint32_t roles;     // ROLE_BIT()s; a duration in ns needs the start too
+    bool parents_first; // of rows that start together, by depth; else as they stand
 };
 
 GAIT_CHECK int event_decoder_init(struct event_decoder *decoder);

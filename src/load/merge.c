@@ -98,7 +98,8 @@ static int fetch_frame(struct merge *merge, uint32_t number, struct event_frame 
                               .ask = {.shard = merge->run->shards[stream->shard],
                                       .tracks = &merge->run->tracks,
                                       .frame = stream->frame,
-                                      .roles = ROLE_ALL}};
+                                      .roles = ROLE_ALL,
+                                      .parents_first = true}};
     int status;
 
     merge->held = OPEN_STREAM;

@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 #include "base/fail.h"
-#include "base/os/os.h"
+#include "base/process.h"
 
 #define SLOTS_LIMIT (UINT64_C(1) << 27) // 2 GiB: more than any setting allows
 #define HEAD_TRIES 100
@@ -98,7 +98,7 @@ int ring_view_open(struct ring_view *view, const char *path, const char *session
         return status;
     }
     view->is_live = ring_view_is_locked(view->source.descriptor) ||
-                    os_process_lives(view->header.pid, view->header.process_start);
+                    process_lives(view->header.pid, view->header.process_start);
     return 0;
 }
 

@@ -22,9 +22,6 @@
 #include "load/last_state.h"
 #include "load/ring_view.h"
 
-// String ids that every recorder gives these reasons, ring file version 1.
-enum { REASON_RING_FULL = 1, REASON_OVERWRITTEN = 2, REASON_DISK_FULL = 3 };
-
 #define TEXT_BYTES (8u << 20) // of one frame, as the recorder has it
 #define META_LIMIT (1u << 20)
 #define RING_LIMIT 1048576
@@ -167,7 +164,8 @@ static int skip_to_tail(struct salvage *salvage, struct weave_track *track,
     struct weave_loss loss = {.events = track->open_count + track->has_step,
                               .first = head->first_tick,
                               .last = tail.tick,
-                              .reason = is_overwritten ? REASON_OVERWRITTEN : REASON_DISK_FULL};
+                              .reason =
+                                  is_overwritten ? RING_LOSS_OVERWRITTEN : RING_LOSS_DISK_FULL};
 
     if (tail.events > track->begun)
         loss.events += tail.events - track->begun;
@@ -185,7 +183,7 @@ static int write_loss(struct salvage *salvage, struct weave_track *track,
                       const struct ring_head *head)
 {
     struct weave_loss loss = {
-        .first = head->lost_first, .last = head->lost_last, .reason = REASON_RING_FULL};
+        .first = head->lost_first, .last = head->lost_last, .reason = RING_LOSS_FULL};
 
     if (head->lost <= track->lost)
         return 0;

@@ -57,7 +57,7 @@ static int put_losses(struct drain *drain, struct writer *writer)
         const struct weave_loss loss = {lost - reported,
                                         __atomic_load_n(&ring->lost_first, __ATOMIC_RELAXED),
                                         __atomic_load_n(&ring->lost_last, __ATOMIC_RELAXED),
-                                        writer->slots ? STRING_RING_FULL : STRING_NO_RING};
+                                        writer->slots ? RING_LOSS_FULL : RING_LOSS_NO_RING};
         status = weave_write_loss(drain->tables, writer->track, &loss);
         writer->weave.lost = lost;
     }
@@ -114,7 +114,7 @@ static int give_up_ring(struct drain *drain, struct writer *writer, uint64_t hea
     uint64_t now = clock_now();
     fail_clear();
     int status = flush_rows(drain, writer);
-    const struct weave_loss loss = {1 + forget_open(track), now, now, STRING_RING_DAMAGED};
+    const struct weave_loss loss = {1 + forget_open(track), now, now, RING_LOSS_DAMAGED};
     discard_events(writer, &loss);
     track->position = head;
     return status;
@@ -139,7 +139,7 @@ static int skip_overwritten(struct drain *drain, struct writer *writer)
 {
     struct weave_track *track = &writer->weave;
     const struct ring_tail tail = ring_head_tail(writer->ring);
-    struct weave_loss loss = {0, writer->told_until, tail.tick, STRING_OVERWRITTEN};
+    struct weave_loss loss = {0, writer->told_until, tail.tick, RING_LOSS_OVERWRITTEN};
     loss.events = (tail.events > track->begun ? tail.events - track->begun : 0);
     loss.events += forget_open(track);
     track->begun = tail.events;
@@ -272,7 +272,7 @@ static void settle_member(struct writer *writer, bool is_written)
     }
     writer->weave.lost = writer->lost_before;
     const struct weave_loss loss = {writer->batch_events, writer->batch_first, writer->batch_last,
-                                    STRING_DISK_FULL};
+                                    RING_LOSS_DISK_FULL};
     discard_events(writer, &loss);
 }
 

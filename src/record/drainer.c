@@ -34,6 +34,7 @@ struct drainer {
     struct table_writer *tables;
     struct drain drain;
     bool has_preamble, is_last;
+    bool is_brief;          // who it was and what was lost, and nothing more
     uint64_t journal_taken; // journal bytes in the batch
     bool has_retold;        // all names are in the batch
     uint64_t names_lost, names_lost_told;
@@ -57,6 +58,7 @@ static int put_preamble(struct drainer *drainer)
         .first_anchor = recorder->first_anchor,
         .tick_hz = clock_tick_hz(&recorder->first_anchor, &now),
         .drainer_tid = drainer->tid,
+        .is_brief = drainer->is_brief,
     };
     recorder_lock();
     recorder->pool.header->tick_hz = preamble.tick_hz;
@@ -150,7 +152,12 @@ static int open_batch(struct drainer *drainer)
     int status = 0;
     if (!drainer->has_preamble)
         status = put_preamble(drainer);
-    if (status == 0 && index_writer_is_due(&drainer->shard->index))
+    if (status)
+        return status;
+    if (drainer->is_brief)
+        return drainer->is_risk_told ? preamble_write_truth("lost_on_kill", false, drainer->tables)
+                                     : 0;
+    if (index_writer_is_due(&drainer->shard->index))
         status = index_writer_write(&drainer->shard->index, drainer->tables);
     if (status == 0)
         status = put_journal(drainer);
@@ -248,23 +255,26 @@ static void bury_the_dead(struct recorder *recorder)
     recorder_unlock();
 }
 
-// What moves the drainer: a ring that fills, the time, or somebody's wish.
-enum round_kind { ROUND_FULL_RINGS, ROUND_TIMED, ROUND_FLUSH, ROUND_LAST };
+// What moves the drainer: a ring that fills, the time, somebody's wish, the end,
+// and what is to be said when the end found no room.
+enum round_kind { ROUND_FULL_RINGS, ROUND_TIMED, ROUND_FLUSH, ROUND_LAST, ROUND_LOSSES };
 
 static void run_round(struct drainer *drainer, enum round_kind kind)
 {
     struct recorder *recorder = drainer->recorder;
-    bool is_last = kind == ROUND_LAST;
+    bool is_last = kind >= ROUND_LAST;
     drainer->is_last = is_last;
+    drainer->is_brief = kind == ROUND_LOSSES;
     recorder_lock();
     struct writer *writers = recorder->writers;
     recorder_unlock();
 
     int status = open_batch(drainer);
     uint64_t now = clock_raw_ns();
-    if (status == 0 && (is_last || now - drainer->last_anchor_ns >= ANCHOR_NS))
+    if (status == 0 && !drainer->is_brief &&
+        (is_last || now - drainer->last_anchor_ns >= ANCHOR_NS))
         status = put_anchor(drainer);
-    if (status == 0)
+    if (status == 0 && !drainer->is_brief)
         status = put_own_spans(drainer);
     for (struct writer *writer = writers; writer && status == 0; writer = writer->next) {
         // the flight recorder keeps flying until somebody asks
@@ -274,7 +284,7 @@ static void run_round(struct drainer *drainer, enum round_kind kind)
         if (is_due && !is_kept && drain_has_news(writer))
             status = add_to_batch(drainer, writer);
     }
-    if (status == 0 && (is_last || now - drainer->last_cost_ns >= FLUSH_NS))
+    if (status == 0 && !drainer->is_brief && (is_last || now - drainer->last_cost_ns >= FLUSH_NS))
         status = put_cost(drainer);
     close_batch(drainer, status);
     bury_the_dead(recorder);
@@ -300,11 +310,13 @@ static bool has_written_all(const struct recorder *recorder)
 
 static void run_last_round(struct drainer *drainer)
 {
+    const struct ring_pool *pool = &drainer->recorder->pool;
+    drainer->shard->is_ending = true;
     run_round(drainer, ROUND_LAST);
-    // without a ring file to keep what the disk did not take, it can only be
+    // where no ring file keeps what the disk did not take, it can only be
     // counted, and that may still fit
-    if (!drainer->recorder->pool.path[0] && !has_written_all(drainer->recorder))
-        run_round(drainer, ROUND_LAST);
+    if ((!pool->path[0] || pool->lost_on_kill) && !has_written_all(drainer->recorder))
+        run_round(drainer, ROUND_LOSSES);
 }
 
 // A process whose first thread has called pthread_exit() ends with its last

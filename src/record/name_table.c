@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "format/frame.h"
+#include "format/slot.h"
 
 #define MAX_STRINGS (1u << 17)
 #define MAX_SITES (1u << 16)
@@ -35,14 +36,19 @@ static size_t chunk_left, text_bytes;
 static uint64_t overflow;
 
 static const char *const reserved[] = {
-    [STRING_RING_FULL] = "ring full",
-    [STRING_OVERWRITTEN] = "overwritten",
-    [STRING_DISK_FULL] = "disk full",
-    [STRING_NO_RING] = "no ring left",
-    [STRING_RING_DAMAGED] = "ring damaged",
+    [RING_LOSS_FULL] = "ring full",
+    [RING_LOSS_OVERWRITTEN] = "overwritten",
+    [RING_LOSS_DISK_FULL] = "disk full",
+    [RING_LOSS_NO_RING] = "no ring left",
+    [RING_LOSS_DAMAGED] = "ring damaged",
     [STRING_GAIT] = "gait",
     [STRING_WRITE] = "write",
+    [SLOT_KEY_SEQ] = "seq",
+    [SLOT_KEY_FWD_THREAD] = "fwd_thread",
+    [SLOT_KEY_SHAPES] = "shapes",
+    [SLOT_KEY_SCOPE] = "scope",
 };
+_Static_assert((int)STRING_RESERVED_END == (int)SLOT_KEY_SEQ, "reserved ids are in a row");
 
 static const uint8_t *keep_text(struct slice text)
 {
@@ -140,7 +146,7 @@ static uint32_t add_string(struct slice text, uint32_t hash)
 
 static void add_reserved(void)
 {
-    for (int i = 1; i < STRING_RESERVED_END; i++) {
+    for (int i = 1; i < SLOT_KEY_END; i++) {
         struct slice text = slice_of(reserved[i]);
         add_string(text, (uint32_t)frame_hash(text.bytes, text.count));
     }

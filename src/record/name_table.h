@@ -8,17 +8,13 @@
 
 #include "base/slice.h"
 #include "format/journal.h"
+#include "format/ring_file.h"
 
-// Ids that every shard has, so that a reason needs no table when it is wanted.
+// Ids that every shard has.
 enum name_table_reserved {
-    STRING_RING_FULL = 1,
-    STRING_OVERWRITTEN,
-    STRING_DISK_FULL,
-    STRING_NO_RING,
-    STRING_RING_DAMAGED,
-    STRING_GAIT,
+    STRING_GAIT = RING_LOSS_END, // below: the reasons for losses
     STRING_WRITE,
-    STRING_RESERVED_END,
+    STRING_RESERVED_END, // the keys of ops follow: enum slot_op_key
 };
 #define SITE_WRITE 1 // category "gait", name "write": the drainer's own span
 

@@ -87,13 +87,17 @@ static int put_who(const struct preamble *preamble, struct buffer *rows)
     return status;
 }
 
-static int put_names(struct buffer *rows)
+static int put_names(struct buffer *rows, bool is_brief)
 {
-    uint32_t string_count = name_table_string_count();
+    uint32_t strings = name_table_string_count(), sites = name_table_site_count();
     int status = 0;
-    for (uint32_t i = 1; i <= string_count + name_table_site_count() && status == 0; i++) {
+    if (is_brief && strings >= STRING_RESERVED_END) {
+        strings = STRING_RESERVED_END - 1;
+        sites = SITE_WRITE;
+    }
+    for (uint32_t i = 1; i <= strings + sites && status == 0; i++) {
         struct journal_row row =
-            i <= string_count ? name_table_string_row(i) : name_table_site_row(i - string_count);
+            i <= strings ? name_table_string_row(i) : name_table_site_row(i - strings);
         status = put_row(rows, &row);
     }
     return status;
@@ -106,7 +110,7 @@ static int write_dictionary(const struct preamble *preamble, struct table_writer
     buffer_init(&rows, 64u << 20);
     int status = preamble ? put_who(preamble, &rows) : 0;
     if (status == 0)
-        status = put_names(&rows);
+        status = put_names(&rows, preamble && preamble->is_brief);
     if (status == 0)
         status = journal_write_frames((struct slice){rows.bytes, rows.used}, tables);
     buffer_finish(&rows);

@@ -20,6 +20,7 @@ struct preamble {
     struct clock_anchor first_anchor;
     uint64_t tick_hz;
     int64_t drainer_tid; // 0: no track of its own
+    bool is_brief;       // without the names that the program made
 };
 
 GAIT_CHECK int preamble_write(const struct preamble *preamble, struct table_writer *tables);

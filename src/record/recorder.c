@@ -316,6 +316,9 @@ static int seal(struct recorder *recorder)
     if (recorder->is_incomplete && recorder->pool.path[0])
         return fail(GAIT_ERR_IO, "cannot write all to '%s': the rest is in '%s'",
                     recorder->shard.path, recorder->pool.path);
+    if (recorder->is_incomplete)
+        return fail(GAIT_ERR_IO, "cannot write all to '%s': the rest is lost",
+                    recorder->shard.path);
     return shard_writer_seal(&recorder->shard);
 }
 
@@ -344,8 +347,13 @@ static int end_session(void)
     struct recorder *recorder = &recorder_state;
     halt_session(recorder);
     int status = seal(recorder);
-    release_session(recorder, status == 0);
-    shard_writer_finish(&recorder->shard);
+    // no reader would find a ring file by a shard that does not name it
+    bool is_empty = !recorder->shard.bytes;
+    release_session(recorder, status == 0 || is_empty);
+    if (is_empty)
+        shard_writer_remove(&recorder->shard);
+    else
+        shard_writer_finish(&recorder->shard);
     return status;
 }
 

@@ -17,6 +17,7 @@
 #define BATCH_MAX_BYTES (64u << 20)
 #define TEXT_MAX_BYTES (8u << 20)
 #define NAME_TRIES 1000
+#define RESERVE_BYTES (16u << 10) // and never more than a quarter of the limit
 
 static int make_directories(const char *directory)
 {
@@ -129,12 +130,23 @@ void shard_writer_discard(struct shard_writer *shard)
     shard->tables.sequence = shard->batch_sequence;
 }
 
+// Under a limit to the file's size, what was lost must still find room at the
+// end: else nobody could tell how much it was.
+static bool is_beyond_limit(const struct shard_writer *shard, size_t count)
+{
+    const uint64_t limit = os_file_size_limit();
+    const uint64_t reserve = limit / 4 < RESERVE_BYTES ? limit / 4 : RESERVE_BYTES;
+    return !shard->is_ending && shard->bytes + count > limit - reserve;
+}
+
 int shard_writer_put(struct shard_writer *shard)
 {
     struct slice batch = {shard->batch.bytes, shard->batch.used};
     if (batch.count == 0)
         return 0;
-    int status = append(shard, batch.bytes, batch.count);
+    int status = is_beyond_limit(shard, batch.count)
+                     ? fail(GAIT_ERR_IO, "'%s' may not grow any more", shard->path)
+                     : append(shard, batch.bytes, batch.count);
     if (status) {
         shard_writer_discard(shard);
         return status;

@@ -19,6 +19,7 @@ struct shard_writer {
     struct table_writer tables; // frames go into `batch`
     struct index_writer index;
     uint64_t batch_sequence; // of the first frame in the batch
+    bool is_ending;          // the reserve under a file-size limit may be used
     bool has_index;          // false once a frame could not be listed: no trailer then
 };
 

@@ -21,6 +21,7 @@ static void write_encodings(struct golden *golden);
 static void write_nests(struct golden *golden);
 static void write_names(struct golden *golden);
 static void write_arguments(struct golden *golden);
+static void write_text_ids(struct golden *golden);
 static void write_clocks(struct golden *golden);
 static void write_open(struct golden *golden);
 static void write_unknown(struct golden *golden);
@@ -38,6 +39,7 @@ static const struct golden_file {
     {"nests", write_nests, NULL, true},
     {"names", write_names, NULL, true},
     {"arguments", write_arguments, NULL, true},
+    {"text_ids", write_text_ids, NULL, true},
     {"clocks", write_clocks, NULL, true},
     {"open", write_open, NULL, false},
     {"unknown", write_unknown, NULL, true},
@@ -270,6 +272,35 @@ static void write_arguments(struct golden *golden)
                        "\x08\x07 unknown kind"); // one good argument, then nonsense
     FRAME(TABLE_SPAN, 1, 1, WHEN(TICK, TICK + 9, 1),
           COLUMNS(U(TICK), U(9), U(1), U(0), {.texts = rows}));
+    buffer_finish(&all);
+}
+
+// Arguments whose text is in the string table: one before its row stands, the
+// empty one, one that is lost, one among other kinds, one too wide.
+static void write_text_ids(struct golden *golden)
+{
+    static const struct args_item items[] = {
+        {.key = 8, .kind = ARGS_STRING, .integer = 300}, {.key = 8, .kind = ARGS_STRING},
+        {.key = 8, .kind = ARGS_STRING, .integer = 999}, {.key = 4, .kind = ARGS_INT, .integer = 7},
+        {.key = 8, .kind = ARGS_STRING, .integer = 6},   {.key = 5, .kind = ARGS_INT, .integer = 1}};
+    struct slice rows[5];
+    struct buffer all;
+
+    write_dictionaries(golden);
+    buffer_init(&all, 4096);
+    golden_check(buffer_reserve(&all, 4096) ? 0 : GAIT_ERR_MEMORY);
+    for (size_t i = 0; i < 6; i++) { // rows 0 to 2: argument i; row 3: the others
+        if (i < 4)
+            rows[i] = (struct slice){all.bytes + all.used, all.used};
+        golden_check(args_append(&all, &items[i]));
+        rows[i < 4 ? i : 3].count = all.used - (size_t)(rows[i < 4 ? i : 3].bytes - all.bytes);
+    }
+    rows[4] = slice_of("\x08\x05\x06"
+                       "\x08\x05\xff\xff\xff\xff\x1f");
+    FRAME(TABLE_SPAN, 1, 5, WHEN(TICK, TICK + 45, 5), .is_nested = true,
+          COLUMNS(U(TICK, TICK + 10, TICK + 20, TICK + 30, TICK + 40), U(5, 5, 5, 5, 5),
+                  U(1, 2, 3, 2, 1), U(0, 0, 0, 0, 0), {.texts = rows}));
+    FRAME(TABLE_STRING, 0, 1, COLUMNS(U(300), T("f32[8,16] f32[16] - i64[]")));
     buffer_finish(&all);
 }
 

@@ -373,13 +373,16 @@ def take_argument(data, at):
     key, at = take_uleb(data, at)
     require(key < 1 << 32 and at < len(data), "argument: key")
     kind, at = data[at], at + 1
-    require(1 <= kind <= 4, "argument: unknown kind")
+    require(1 <= kind <= 5, "argument: unknown kind")
     if kind == 2:
         require(at + 8 <= len(data), "argument: cut")
         return (key, kind, struct.unpack_from("<d", data, at)[0]), at + 8
     number, at = take_uleb(data, at)
     if kind == 1:
         return (key, kind, signed(unzigzag(number))), at
+    if kind == 5:
+        require(number < 1 << 32, "argument: string id")
+        return (key, kind, number), at
     require(at + number <= len(data), "argument: cut")
     text = data[at : at + number]
     require(kind == 3 or is_json_number(text), "argument: raw is no number")
@@ -584,8 +587,17 @@ class Shard:
         return self.text(self.sites[number][0]), self.text(self.sites[number][1])
 
     def ns(self, track, tick):
-        clock = self.tracks.get(track, {"clock": 0})["clock"]
-        return self.clocks.get(clock, Clock([], 0)).ns(tick)
+        return self.clocks.get(self.track(track)["clock"], Clock([], 0)).ns(tick)
+
+    def track(self, number):
+        """A track's row, or what stands for one that was lost."""
+        lost = {"kind": 1 if number else 4, "key": b"", "name": b"", "clock": 1, "parent": 0}
+        track = self.tracks.get(number, {**lost, "os_id": 0, "internal": 0})
+        return {**track, "key": track["key"] or str(number).encode()}
 
     def args(self, packed):
-        return [(self.text(key), kind, value) for key, kind, value in decode_args(packed)]
+        """Kind 5 as the text it names."""
+        return [
+            (self.text(key), 3, self.text(value)) if kind == 5 else (self.text(key), kind, value)
+            for key, kind, value in decode_args(packed)
+        ]

@@ -34,6 +34,7 @@ class EventShard(Shard):
             "value": None,
             "args": [],
             "depth": 0,
+            "is_open": False,
         }
         if "site" in more:
             event["category"], event["name"] = self.site(more.pop("site"))
@@ -53,9 +54,7 @@ class EventShard(Shard):
         found += self.open_events()
         found = self.pair_async(found)
         if not internal:
-            found = [
-                event for event in found if not self.tracks.get(event["track"], {}).get("internal")
-            ]
+            found = [event for event in found if not self.track(event["track"])["internal"]]
         order = [
             "step",
             "span",
@@ -75,6 +74,7 @@ class EventShard(Shard):
                 event["tick"],
                 order.index(event["kind"]),
                 event["depth"],
+                not event["is_open"],  # then as they stand in the file: the sort is stable
             )
         )
         return found
@@ -164,7 +164,7 @@ class EventShard(Shard):
         for track, rows in in_force.items():
             for row in rows:
                 if row["is_step"]:
-                    yield self.event("step", track, row["start"], id=row["number"])
+                    yield self.event("step", track, row["start"], id=row["number"], is_open=True)
                 else:
                     yield self.event(
                         "span",
@@ -173,6 +173,7 @@ class EventShard(Shard):
                         site=row["site"],
                         depth=row["depth"],
                         args=self.args(row["args"]),
+                        is_open=True,
                     )
 
     def pair_async(self, events):
@@ -240,7 +241,7 @@ CSV_HEADER = "kind,category,name,rank,pid,tid,start_ns,duration_ns,id,value,args
 
 
 def csv_row(shard, event):
-    track = shard.tracks.get(event["track"], {"kind": 0, "key": b"", "os_id": 0})
+    track = shard.track(event["track"])
     is_thread = track["kind"] == 1 and track["os_id"] != 0
     rank = shard.meta_number("rank", -1)
     value = event["value"]

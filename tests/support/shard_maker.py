@@ -30,6 +30,7 @@ TABLES = {
         "id uint, kind uint, key bytes, name bytes, clock uint, parent track, os_id int,"
         " internal uint",
     ),
+    "clock": (5, "clock uint, tick time, raw_ns int, real_ns int, error_ns uint"),
     "span": (6, "start time, duration ticks, site site, depth uint, args args"),
     "mark": (7, "start time, site site, args args"),
     "counter": (8, "start time, site site, value int"),

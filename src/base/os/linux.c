@@ -14,6 +14,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <time.h>
@@ -244,6 +245,13 @@ int os_file_reserve(const struct os_file *file, uint64_t offset, uint64_t bytes)
     int error = posix_fallocate(file->fd, (off_t)offset, (off_t)bytes);
     end_guard(&guard, error);
     return error;
+}
+
+uint64_t os_file_size_limit(void)
+{
+    struct rlimit limit;
+    bool is_known = getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY;
+    return is_known ? limit.rlim_cur : UINT64_MAX;
 }
 
 bool os_tick_counter_is_steady(void)

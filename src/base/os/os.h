@@ -55,6 +55,9 @@ int os_file_write(const struct os_file *file, const void *bytes, size_t count, u
 // cannot fail later. 0 or an errno; a file-size limit raises no signal here.
 int os_file_reserve(const struct os_file *file, uint64_t offset, uint64_t bytes);
 
+// How long a file may become (RLIMIT_FSIZE); UINT64_MAX: as long as it likes.
+uint64_t os_file_size_limit(void);
+
 // True where all processors count the same steady ticks, readable by clock_now().
 bool os_tick_counter_is_steady(void);
 

@@ -8,9 +8,11 @@
 static struct args_item random_item(struct random_values *random, const char *texts)
 {
     struct args_item item = {.key = (uint32_t)random_magnitude(random),
-                             .kind = (enum args_kind)(1 + random_below(random, 4))};
+                             .kind = (enum args_kind)(1 + random_below(random, 5))};
     if (item.kind == ARGS_INT)
         item.integer = (int64_t)(random_magnitude(random) * (random_below(random, 2) ? 1 : -1));
+    if (item.kind == ARGS_STRING)
+        item.integer = (uint32_t)random_magnitude(random);
     if (item.kind == ARGS_REAL)
         item.real = ldexp((double)random_next(random), (int)random_below(random, 600) - 300);
     if (item.kind == ARGS_TEXT)
@@ -58,16 +60,18 @@ TEST("args: the bytes are the ones FORMAT.md section 3 says")
 {
     const uint8_t expected[] = {0xac, 0x02, 1, 0x7f,                          // 300: int -64
                                 5,    2,    0, 0,    0,  0, 0, 0, 0xf8, 0x3f, // 5: real 1.5
-                                0,    3,    2, 'h',  'i'};                    // 0: text
+                                0,    3,    2, 'h',  'i',                     // 0: text
+                                10,   5,    0xac, 0x02};                      // 10: string 300
     const struct args_item items[] = {
         {.key = 300, .kind = ARGS_INT, .integer = -64},
         {.key = 5, .kind = ARGS_REAL, .real = 1.5},
         {.key = 0, .kind = ARGS_TEXT, .text = slice_of("hi")},
+        {.key = 10, .kind = ARGS_STRING, .integer = 300},
     };
     struct buffer buffer;
 
     buffer_init(&buffer, 1000);
-    for (size_t i = 0; i < 3; i++)
+    for (size_t i = 0; i < 4; i++)
         is_int(args_append(&buffer, &items[i]), 0);
     is_u64(buffer.used, sizeof expected);
     ok(memcmp(buffer.bytes, expected, sizeof expected) == 0);
@@ -124,7 +128,9 @@ TEST("args: numbers past their width and unknown kinds are refused")
     is_int(first_status(endless, sizeof endless - 1), GAIT_ERR_FORMAT);
     is_int(first_status(long_text, sizeof long_text - 1), GAIT_ERR_FORMAT);
     is_int(first_status("\x01\x00\x00", 3), GAIT_ERR_FORMAT);
-    is_int(first_status("\x01\x05\x00", 3), GAIT_ERR_FORMAT);
+    is_int(first_status("\x01\x06\x00", 3), GAIT_ERR_FORMAT);
+    is_int(first_status("\x01\x05\xff\xff\xff\xff\x0f", 7), 1);
+    is_int(first_status("\x01\x05\xff\xff\xff\xff\x1f", 7), GAIT_ERR_FORMAT);
 }
 
 TEST("args: raw takes JSON numbers and nothing else, coming and going")

@@ -29,7 +29,7 @@ static uint32_t random_below(uint32_t bound)
 
 // --- the model: one stack over all slots -------------------------------------------
 
-static struct rows wanted_spans, wanted_counts, wanted_steps;
+static struct rows wanted_spans, wanted_counts, wanted_steps, wanted_blocks;
 static struct slot ring[RING];
 static uint64_t ring_end;
 
@@ -74,6 +74,38 @@ static void put_pair(uint64_t tick, enum slot_kind kind, uint32_t site, uint64_t
     put(payload);
 }
 
+static void add_model_arg(bool is_there, uint64_t value)
+{
+    if (is_there && open_count)
+        open_model[open_count - 1].arg_sum = open_model[open_count - 1].arg_sum * 31 + value;
+}
+
+static void make_op(void)
+{
+    const struct slot_op op = {
+        .seq_above = random_below(2) ? 0 : (uint64_t)random_below(UINT32_MAX) << random_below(8),
+        .fwd_thread = random_below(3) ? 0 : random_below(1 << 22),
+        .shapes = random_below(2) ? 0 : random_below(UINT32_MAX),
+        .scope = (uint8_t)random_below(8)};
+    put(slot_of_op(&op));
+    add_model_arg(op.shapes, op.shapes);
+    add_model_arg(op.scope, op.scope);
+    add_model_arg(op.fwd_thread, op.fwd_thread);
+    add_model_arg(op.seq_above, op.seq_above - 1);
+}
+
+static void make_block(uint64_t tick, uint32_t site, uint64_t value)
+{
+    const uint32_t kind = 1 + random_below(2);
+    const uint64_t payload[4] = {value, 0 - value / 3, value * 5};
+    put(slot_other(tick, SLOT_MEMORY, site, kind, 3));
+    struct slot slots[2];
+    memcpy(slots, payload, sizeof(slots));
+    put(slots[0]);
+    put(slots[1]);
+    add(&wanted_blocks, (struct row){tick, payload[0] ^ payload[1], site, kind, payload[2]});
+}
+
 static void make_record(uint64_t tick, uint32_t bias)
 {
     uint32_t site = 1 + random_below(50), what = random_below(100);
@@ -91,10 +123,13 @@ static void make_record(uint64_t tick, uint32_t bias)
     } else if (what < 94) {
         put_pair(tick, SLOT_COUNT, site, value);
         add(&wanted_counts, (struct row){tick, value, site, 0, 0});
-    } else if (what < 98) {
+    } else if (what < 96) {
         put_pair(0, SLOT_ARG_INT, site, value);
-        if (open_count)
-            open_model[open_count - 1].arg_sum = open_model[open_count - 1].arg_sum * 31 + value;
+        add_model_arg(true, value);
+    } else if (what < 98) {
+        make_op();
+    } else if (what < 99) {
+        make_block(tick, site, value);
     } else {
         put(slot_other(0, SLOT_PAD, 0, 0, 1));
     }
@@ -103,7 +138,7 @@ static void make_record(uint64_t tick, uint32_t bias)
 static void make_ring(uint64_t first_seed, uint32_t bias, uint64_t start)
 {
     seed = first_seed;
-    wanted_spans.count = wanted_counts.count = wanted_steps.count = 0;
+    wanted_spans.count = wanted_counts.count = wanted_steps.count = wanted_blocks.count = 0;
     open_count = 0;
     ring_end = start;
     uint64_t tick = UINT64_C(1) << 33;
@@ -114,8 +149,8 @@ static void make_ring(uint64_t first_seed, uint32_t bias, uint64_t start)
 
 // --- what the weave wrote -------------------------------------------------------------
 
-static struct rows got_spans, got_counts;
-static uint64_t columns[4][WEAVE_MAX_SLOTS];
+static struct rows got_spans, got_counts, got_blocks;
+static uint64_t columns[6][WEAVE_MAX_SLOTS];
 static struct slice texts[WEAVE_MAX_SLOTS];
 
 static uint64_t sum_args(struct slice args)
@@ -157,12 +192,23 @@ static void read_counts(struct table_reader *reader, const struct table_view *vi
     }
 }
 
+static void read_blocks(struct table_reader *reader, const struct table_view *view)
+{
+    for (uint16_t c = 0; c < 6; c++) {
+        ok(table_read(reader, view, c, columns[c]) == 0);
+    }
+    for (uint32_t i = 0; i < view->header.rows; i++) {
+        add(&got_blocks, (struct row){columns[0][i], columns[2][i] ^ columns[3][i], columns[5][i],
+                                      columns[1][i], columns[4][i]});
+    }
+}
+
 static void read_frames(const struct buffer *frames)
 {
     struct table_reader reader;
     struct frame_header header;
     struct table_view view;
-    got_spans.count = got_counts.count = 0;
+    got_spans.count = got_counts.count = got_blocks.count = 0;
     ok(table_reader_init(&reader) == 0);
     for (size_t at = 0; at < frames->used; at += FRAME_HEADER_BYTES + header.stored_bytes) {
         if (!ok(frame_header_read(frames->bytes + at, &header) == 0))
@@ -174,6 +220,8 @@ static void read_frames(const struct buffer *frames)
             read_spans(&reader, &view);
         if (header.table == TABLE_COUNTER)
             read_counts(&reader, &view);
+        if (header.table == TABLE_MEMORY)
+            read_blocks(&reader, &view);
     }
     table_reader_finish(&reader);
 }
@@ -235,13 +283,14 @@ static void weave_all(uint64_t start, uint32_t portion)
     buffer_finish(&frames);
 }
 
-TEST("weave: spans, counters and arguments equal the model, however they are portioned")
+TEST("weave: spans, counters, blocks and arguments equal the model, however they are portioned")
 {
     static const uint32_t portions[] = {1, 3, 50, 1000, 100000};
     for (uint32_t i = 0; i < 25; i++) {
         make_ring(88172645463325252u + i, i % 3, i * 977);
         weave_all(i * 977, portions[i % 5]);
-        if (!same_rows(&got_spans, &wanted_spans) || !same_rows(&got_counts, &wanted_counts))
+        if (!same_rows(&got_spans, &wanted_spans) || !same_rows(&got_counts, &wanted_counts) ||
+            !same_rows(&got_blocks, &wanted_blocks))
             return;
     }
 }

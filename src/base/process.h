@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: Apache-2.0
+// Whether a process that a file tells of is still there, for the read leg.
+#ifndef GAIT_BASE_PROCESS_H
+#define GAIT_BASE_PROCESS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+// `start` is what os_process_start() said in that process; numbers are used
+// again. False for a zombie, and where the start is not known.
+bool process_lives(int64_t pid, int64_t start);
+
+// Whether numbers of that namespace mean our processes; 0 passes, not known.
+bool process_is_numbered_here(uint64_t pid_namespace);
+
+#endif

@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+// How large the blocks are that were allocated while somebody looked: a release
+// tells only the address. Any thread, no locks, a fixed size; a block that finds
+// no room is not known later.
+#ifndef GAIT_COLLECT_LIVE_BLOCKS_H
+#define GAIT_COLLECT_LIVE_BLOCKS_H
+
+#include <stdint.h>
+
+#include <gait/error.h>
+
+GAIT_CHECK int live_blocks_open(void); // empty; again after a close
+void live_blocks_close(void);
+
+void live_blocks_put(const void *block, uint64_t bytes);
+
+// The size of a block, which is then forgotten; 0 when it is not known.
+uint64_t live_blocks_take(const void *block);
+
+// Blocks that found no room so far.
+uint64_t live_blocks_lost(void);
+
+#endif

@@ -1,0 +1,164 @@
+// SPDX-License-Identifier: Apache-2.0
+// The CPU's allocator tells each block to a reporter before it is handed out and
+// before it is freed; those of devices tell another function, which also hears
+// of the CPU's while torch.profiler looks at memory: those are left out there.
+#include "collect/torch/torch_memory.h"
+
+#include <gait/record.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "collect/torch/call_patch.h"
+#include "collect/torch/live_blocks.h"
+#include "collect/torch/torch_library.h"
+#include "record/op.h"
+
+#define DEVICE_TYPES 32
+#define DEVICE_INDEXES 16
+
+static struct {
+    bool is_armed;
+    int64_t total;
+    uint32_t sites[DEVICE_TYPES][DEVICE_INDEXES]; // of devices met so far
+} memory;
+
+static const char *const device_names[DEVICE_TYPES] = {
+    [0] = "cpu", [1] = "cuda", [6] = "hip", [12] = "xpu", [13] = "mps", [20] = "privateuse1",
+};
+
+static uint32_t learn_site(struct torch_device device)
+{
+    char name[32];
+    const char *type = device_names[device.type];
+    if (device.type == 0)
+        snprintf(name, sizeof(name), "%s", type);
+    else if (type)
+        snprintf(name, sizeof(name), "%s:%d", type, device.index);
+    else
+        snprintf(name, sizeof(name), "device%d:%d", device.type, device.index);
+    return gait_site("memory", name);
+}
+
+static uint32_t site_of(struct torch_device device)
+{
+    if (device.type < 0 || device.type >= DEVICE_TYPES || device.index < 0 ||
+        device.index >= DEVICE_INDEXES)
+        return 0;
+    uint32_t *site = &memory.sites[device.type][device.index];
+    uint32_t known = __atomic_load_n(site, __ATOMIC_RELAXED);
+    if (!known) {
+        known = learn_site(device);
+        __atomic_store_n(site, known, __ATOMIC_RELAXED);
+    }
+    return known;
+}
+
+static bool is_wanted(void)
+{
+    return __atomic_load_n(&memory.is_armed, __ATOMIC_RELAXED) &&
+           __atomic_load_n(&gait_recording, __ATOMIC_RELAXED);
+}
+
+static void record(struct torch_device device, enum op_memory_kind kind, const void *block,
+                   int64_t bytes)
+{
+    const struct op_memory event = {kind, (uint64_t)(uintptr_t)block, bytes,
+                                    __atomic_add_fetch(&memory.total, bytes, __ATOMIC_RELAXED)};
+    op_memory(site_of(device), &event);
+}
+
+// --- in place of torch's --------------------------------------------------------------
+
+static const struct torch_device cpu = {0, 0};
+
+static void see_new(void *reporter, void *block, size_t bytes)
+{
+    if (bytes && is_wanted()) {
+        live_blocks_put(block, bytes);
+        record(cpu, OP_ALLOCATION, block, (int64_t)bytes);
+    }
+    torch_library.memory_new(reporter, block, bytes);
+}
+
+static void see_delete(void *reporter, void *block)
+{
+    if (is_wanted())
+        record(cpu, OP_RELEASE, block, -(int64_t)live_blocks_take(block));
+    torch_library.memory_delete(reporter, block);
+}
+
+static void see_report(void *block, int64_t bytes, size_t allocated, size_t reserved,
+                       struct torch_device device)
+{
+    if (device.type != 0 && bytes && is_wanted())
+        record(device, bytes > 0 ? OP_ALLOCATION : OP_RELEASE, block, bytes);
+    torch_library.memory_report(block, bytes, allocated, reserved, device);
+}
+
+// --- on and off -----------------------------------------------------------------------
+
+static struct call_patch_target targets[] = {
+    {"_ZN3c1025ProfiledCPUMemoryReporter3NewEPvm", NULL, NULL},
+    {"_ZN3c1025ProfiledCPUMemoryReporter6DeleteEPv", NULL, NULL},
+    {"_ZN3c1027reportMemoryUsageToProfilerEPvlmmNS_6DeviceE", NULL, NULL},
+};
+static const char *const libraries[] = {"libc10", "libtorch", NULL};
+static struct call_patch patch = {.targets = targets,
+                                  .target_count = sizeof(targets) / sizeof(targets[0]),
+                                  .libraries = libraries};
+
+// A function's address as data; ISO C has no word for it.
+#define ADDRESS(function)                                                                          \
+    (__extension__({                                                                               \
+        void *address_;                                                                            \
+        const __typeof__(function) function_ = (function);                                         \
+        memcpy(&address_, &function_, sizeof(address_));                                           \
+        address_;                                                                                  \
+    }))
+
+static bool has_place(size_t which)
+{
+    for (size_t i = 0; i < patch.place_count; i++) {
+        if (patch.places[i].which == which)
+            return true;
+    }
+    return false;
+}
+
+bool torch_memory_can(void)
+{
+    targets[0].original = ADDRESS(torch_library.memory_new);
+    targets[1].original = ADDRESS(torch_library.memory_delete);
+    targets[2].original = ADDRESS(torch_library.memory_report);
+    targets[0].ours = ADDRESS(&see_new);
+    targets[1].ours = ADDRESS(&see_delete);
+    targets[2].ours = ADDRESS(&see_report);
+    (void)call_patch_find(&patch);
+    return targets[0].original && targets[1].original && has_place(0) && has_place(1);
+}
+
+int torch_memory_start(void)
+{
+    int status = live_blocks_open();
+    if (status)
+        return status;
+    (void)call_patch_find(&patch); // of libraries loaded since, as CUDA's are late
+    memory.total = 0;
+    __atomic_store_n(&memory.is_armed, true, __ATOMIC_RELEASE);
+    call_patch_turn(&patch, true);
+    return 0;
+}
+
+void torch_memory_stop(void)
+{
+    if (!memory.is_armed)
+        return;
+    call_patch_turn(&patch, false);
+    __atomic_store_n(&memory.is_armed, false, __ATOMIC_RELEASE);
+    live_blocks_close();
+}
+
+uint64_t torch_memory_lost(void)
+{
+    return live_blocks_lost();
+}

@@ -1,0 +1,268 @@
+// SPDX-License-Identifier: Apache-2.0
+// An op of a training comes again with the same shapes, step after step: so they
+// are hashed where they lie, and the text is made when a hash is new to the
+// thread. 128 bits of hash stand for the shapes; nobody compares further.
+//
+// Sizes are asked of torch's stable C functions, never read from the tensor. On
+// tensors with Python behind them, nested or symbolic ones the question would run
+// code, so those are told by their dispatch keys first and left alone.
+#include "collect/torch/torch_shapes.h"
+
+#include <gait/record.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "collect/torch/torch_layout.h"
+#include "collect/torch/torch_library.h"
+#include "collect/torch/torch_thread.h"
+
+#define INPUTS_MAX 64
+#define DIMS_MAX 64
+#define TEXT_BYTES 1024
+#define DTYPES 64
+#define NAMES_ROOM (1u << 15) // of the recorder's 2^17 texts, left for names
+#define TEXTS_MAX ((1u << 17) - NAMES_ROOM)
+
+static struct {
+    uint64_t avoided;
+    const void *undefined;
+    char dtypes[DTYPES][8];
+    bool is_guarded, has_strides;
+    bool is_full; // no more texts
+    uint64_t lost;
+} shapes;
+
+static const struct dtype_name {
+    const char *symbol, *text;
+} dtype_names[] = {
+    {"aoti_torch_dtype_float32", "f32"},      {"aoti_torch_dtype_float64", "f64"},
+    {"aoti_torch_dtype_float16", "f16"},      {"aoti_torch_dtype_bfloat16", "bf16"},
+    {"aoti_torch_dtype_float8_e5m2", "f8e5"}, {"aoti_torch_dtype_float8_e4m3fn", "f8e4"},
+    {"aoti_torch_dtype_uint8", "u8"},         {"aoti_torch_dtype_int8", "i8"},
+    {"aoti_torch_dtype_uint16", "u16"},       {"aoti_torch_dtype_int16", "i16"},
+    {"aoti_torch_dtype_uint32", "u32"},       {"aoti_torch_dtype_int32", "i32"},
+    {"aoti_torch_dtype_uint64", "u64"},       {"aoti_torch_dtype_int64", "i64"},
+    {"aoti_torch_dtype_bool", "bool"},        {"aoti_torch_dtype_complex32", "c32"},
+    {"aoti_torch_dtype_complex64", "c64"},    {"aoti_torch_dtype_complex128", "c128"},
+};
+
+void torch_shapes_init(void)
+{
+    shapes.undefined = torch_library_lookup("_ZN3c1019UndefinedTensorImpl10_singletonE");
+    for (int i = 0; i < DTYPES; i++) {
+        snprintf(shapes.dtypes[i], sizeof(shapes.dtypes[i]), "t%d", i);
+    }
+    for (size_t i = 0; i < sizeof(dtype_names) / sizeof(dtype_names[0]); i++) {
+        int32_t (*number)(void);
+        void *address = torch_library_lookup(dtype_names[i].symbol);
+        if (!address)
+            continue;
+        memcpy(&number, &address, sizeof(number));
+        const int32_t dtype = number();
+        if (dtype >= 0 && dtype < DTYPES)
+            snprintf(shapes.dtypes[dtype], sizeof(shapes.dtypes[dtype]), "%s", dtype_names[i].text);
+    }
+}
+
+void torch_shapes_avoid(uint64_t keys)
+{
+    shapes.avoided = keys;
+    shapes.is_guarded = true;
+}
+
+bool torch_shapes_can(void)
+{
+    return shapes.is_guarded && torch_layout_has(FIELD_KEYS) && torch_layout_has(FIELD_INPUTS) &&
+           torch_layout_has(FIELD_TENSOR_TAG);
+}
+
+void torch_shapes_set_strides(bool is_on)
+{
+    shapes.has_strides = is_on && torch_library.get_strides;
+}
+
+uint64_t torch_shapes_lost(void)
+{
+    return __atomic_load_n(&shapes.lost, __ATOMIC_RELAXED);
+}
+
+// --- one tensor ---------------------------------------------------------------------
+
+enum tensor_kind { TENSOR_NONE, TENSOR_HIDDEN, TENSOR_SEEN };
+
+struct tensor {
+    int64_t dims;
+    const int64_t *sizes, *strides; // no strides where they follow from the sizes
+    int32_t dtype;
+};
+
+static bool is_contiguous(const struct tensor *tensor)
+{
+    int64_t stride = 1;
+    for (int64_t i = tensor->dims - 1; i >= 0; i--) {
+        if (tensor->sizes[i] != 1 && tensor->strides[i] != stride)
+            return false;
+        stride *= tensor->sizes[i];
+    }
+    return true;
+}
+
+static enum tensor_kind look_at(const char *input, struct tensor *tensor)
+{
+    const struct torch_library *torch = &torch_library;
+    int64_t *sizes = NULL, *strides = NULL;
+    if (torch_half_at(input, TORCH_IVALUE_TAG) != (uint32_t)torch_layout[FIELD_TENSOR_TAG].place)
+        return TENSOR_NONE;
+    const void *impl = (const void *)(uintptr_t)torch_word_at(input, 0);
+    if (!impl || impl == shapes.undefined)
+        return TENSOR_NONE;
+    if (torch_word_at(impl, torch_layout[FIELD_KEYS].place) & shapes.avoided)
+        return TENSOR_HIDDEN;
+    if (torch->get_dim(input, &tensor->dims) || torch->get_sizes(input, &sizes) ||
+        torch->get_dtype(input, &tensor->dtype) || tensor->dims < 0 || tensor->dims > DIMS_MAX)
+        return TENSOR_HIDDEN;
+    tensor->sizes = sizes;
+    tensor->strides = NULL;
+    if (shapes.has_strides && torch->get_strides(input, &strides) == 0) {
+        tensor->strides = strides;
+        if (is_contiguous(tensor))
+            tensor->strides = NULL;
+    }
+    return TENSOR_SEEN;
+}
+
+// --- the hash -----------------------------------------------------------------------
+
+struct hash {
+    uint64_t lanes[2];
+};
+
+// Both halves of a product; the constants are odd and otherwise nothing special.
+static inline uint64_t mix(uint64_t lane, uint64_t word, uint64_t factor)
+{
+    __extension__ const unsigned __int128 product = (unsigned __int128)(lane ^ word) * factor;
+    return (uint64_t)product ^ (uint64_t)(product >> 64);
+}
+
+static inline void add_word(struct hash *hash, uint64_t word)
+{
+    hash->lanes[0] = mix(hash->lanes[0], word, UINT64_C(0x9e3779b97f4a7c15));
+    hash->lanes[1] =
+        mix(hash->lanes[1], word + UINT64_C(0x632be59bd9b4e019), UINT64_C(0xd6e8feb86659fd93));
+}
+
+static void add_tensor(struct hash *hash, size_t index, enum tensor_kind kind,
+                       const struct tensor *tensor)
+{
+    add_word(hash, (uint64_t)index << 48 | (uint64_t)kind << 40);
+    if (kind != TENSOR_SEEN)
+        return;
+    add_word(hash, (uint64_t)tensor->dtype << 8 | (uint64_t)tensor->dims << 32 |
+                       (tensor->strides != NULL));
+    for (int64_t i = 0; i < tensor->dims; i++) {
+        add_word(hash, (uint64_t)tensor->sizes[i]);
+        if (tensor->strides)
+            add_word(hash, (uint64_t)tensor->strides[i]);
+    }
+}
+
+// --- the text -----------------------------------------------------------------------
+
+struct text {
+    char bytes[TEXT_BYTES];
+    size_t used;
+};
+
+// What does not fit is left out; the text then ends in "...".
+__attribute__((format(printf, 2, 3))) static void put(struct text *text, const char *format, ...)
+{
+    const size_t room = sizeof(text->bytes) - 4 - text->used;
+    va_list args;
+    va_start(args, format);
+    const int wanted = vsnprintf(text->bytes + text->used, room, format, args);
+    va_end(args);
+    if (wanted >= 0 && (size_t)wanted < room)
+        text->used += (size_t)wanted;
+    else if (text->used < sizeof(text->bytes) - 4)
+        memcpy(text->bytes + text->used, "...", 4);
+}
+
+static void put_numbers(struct text *text, char open, const int64_t *numbers, int64_t count)
+{
+    put(text, "%c", open);
+    for (int64_t i = 0; i < count; i++) {
+        put(text, i ? ",%lld" : "%lld", (long long)numbers[i]);
+    }
+    put(text, "%c", open == '[' ? ']' : '}');
+}
+
+static void put_tensor(struct text *text, enum tensor_kind kind, const struct tensor *tensor)
+{
+    if (kind == TENSOR_HIDDEN) {
+        put(text, "?");
+        return;
+    }
+    if (tensor->dtype >= 0 && tensor->dtype < DTYPES)
+        put(text, "%s", shapes.dtypes[tensor->dtype]);
+    else
+        put(text, "t%d", (int)tensor->dtype);
+    put_numbers(text, '[', tensor->sizes, tensor->dims);
+    if (tensor->strides)
+        put_numbers(text, '{', tensor->strides, tensor->dims);
+}
+
+static uint32_t intern_text(const char *inputs, size_t count)
+{
+    struct text text = {.used = 0};
+    size_t written = 0;
+    for (size_t i = 0; i < count; i++) {
+        struct tensor tensor;
+        const enum tensor_kind kind = look_at(inputs + i * TORCH_IVALUE_BYTES, &tensor);
+        if (kind == TENSOR_NONE)
+            continue;
+        for (; written < i; written++) {
+            put(&text, written ? " -" : "-");
+        }
+        if (written++)
+            put(&text, " ");
+        put_tensor(&text, kind, &tensor);
+    }
+    if (__atomic_load_n(&shapes.is_full, __ATOMIC_RELAXED)) {
+        __atomic_add_fetch(&shapes.lost, 1, __ATOMIC_RELAXED);
+        return 0;
+    }
+    const uint32_t id = gait_key(text.bytes);
+    if (id > TEXTS_MAX || !id)
+        __atomic_store_n(&shapes.is_full, true, __ATOMIC_RELAXED);
+    return id;
+}
+
+uint32_t torch_shapes_of(struct torch_thread *thread, const void *function)
+{
+    const int place = torch_layout[FIELD_INPUTS].place;
+    const char *inputs = (const char *)(uintptr_t)torch_word_at(function, place);
+    size_t count = torch_word_at(function, place + 8);
+    struct hash hash = {{1, 2}};
+    bool has_tensor = false;
+    if (count > INPUTS_MAX)
+        count = INPUTS_MAX;
+    for (size_t i = 0; i < count; i++) {
+        struct tensor tensor;
+        const enum tensor_kind kind = look_at(inputs + i * TORCH_IVALUE_BYTES, &tensor);
+        if (kind == TENSOR_NONE)
+            continue;
+        has_tensor = true;
+        add_tensor(&hash, i, kind, &tensor);
+    }
+    if (!has_tensor)
+        return 0;
+    struct torch_shape *set = thread->shapes[hash.lanes[0] % TORCH_SHAPE_SETS];
+    for (int i = 0; i < 2; i++) {
+        if (set[i].hash[0] == hash.lanes[0] && set[i].hash[1] == hash.lanes[1])
+            return set[i].text;
+    }
+    set[1] = set[0];
+    set[0] = (struct torch_shape){{hash.lanes[0], hash.lanes[1]}, intern_text(inputs, count)};
+    return set[0].text;
+}
