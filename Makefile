@@ -10,7 +10,7 @@ BIN := $(CURDIR)/.venv/bin
 unexport PYTHONPATH PYTHONHOME
 
 .PHONY: all setup build test lint check fmt tidy cppcheck asan ubsan tsan fuzz torture faults \
-	bench bench-peers golden docs demo clean help
+	bench bench-peers golden docs demo demo-c setup-torch check-torch clean help
 
 all: build
 
@@ -20,8 +20,17 @@ setup:
 build: setup
 	@tools/build $(BUILD)
 
-test: lint
+# Asked for by name it fails where no torch can be had; before `make test` and
+# `make demo` it only says so, and they do what needs none.
+setup-torch: build
+	@tools/setup-torch$(if $(filter setup-torch,$(MAKECMDGOALS)),, || true)
+
+test: lint setup-torch
 	@tools/run-tests $(BUILD)
+
+check-torch: build
+	@tools/setup test
+	@tools/try-torch $(BUILD) "$(TORCH)"
 
 lint: build
 	@tools/setup test
@@ -66,8 +75,11 @@ golden: build
 docs: build
 	@tools/make-docs $(BUILD)
 
-demo: build
+demo: build setup-torch
 	@tools/demo $(BUILD)
+
+demo-c: build
+	@tools/demo $(BUILD) c
 
 clean:
 	@rm -rf build build-*
@@ -76,7 +88,9 @@ help:
 	@echo 'make              set up what is missing, build the tool, the libraries, the package'
 	@echo 'make test         lint, then unit, command-line, Python and accuracy tests'
 	@echo 'make check        clang-tidy, cppcheck, sanitizers, a minute of fuzzing'
-	@echo 'make demo         record a small training and print its report'
+	@echo 'make demo         profile a PyTorch training and print its report; demo-c: one in C'
+	@echo 'make setup-torch  torch into .venv, 200 MB; demo and test do it too'
+	@echo 'make check-torch TORCH=x.y.z    the torch tests with another torch'
 	@echo 'make fmt          bring C and Python into shape'
 	@echo 'make lint         layers, sizes, exports, banned functions, formatting'
 	@echo 'make fuzz T=60    fuzz the decoder and the reader for T seconds in all'

@@ -29,7 +29,33 @@ from . import trace  # noqa: E402, F401
 from .loops import async_span, metadata, steps  # noqa: E402, F401
 from .trace import open  # noqa: E402, F401
 
-init = start  # noqa: F405
+
+def init(*args, **kwargs):
+    """start(), and PyTorch's phases and ops with it, imported or yet to be."""
+    started = start(*args, **kwargs)  # noqa: F405
+    _wait_for_torch()
+    return started
+
+
+def _wait_for_torch():
+    if _why_off:
+        return
+    from .torch import install, watching
+
+    watching.watch().add("torch", lambda _module: install())
+
+
+def phase(name):
+    """A span of the step's ledger: input, forward, … or a name of your own."""
+    return span(name, "phase")  # noqa: F405
+
+
+def epoch():
+    """Says that an epoch begins here, where no framework says so."""
+    mark(_EPOCH)  # noqa: F405
+
+
+_EPOCH = span("epoch", "torch")  # noqa: F405
 
 
 def _runs_the_tool():
@@ -40,14 +66,21 @@ def _runs_the_tool():
     return ("-m", "gait") in zip(words, words[1:])
 
 
+def _is_imported_by_hooks():
+    """Then gait/torch decides when the record begins."""
+    return getattr(sys.modules.get("_gait_start"), "is_starting", False)
+
+
 def _begin():
-    if not os.environ.get("GAIT_DIR") or _runs_the_tool():
+    if not os.environ.get("GAIT_DIR") or _runs_the_tool() or _is_imported_by_hooks():
         return
     if _why_off and os.environ.get("GAIT_ENABLE") != "0":
         from ._off import say
 
         say(_why_off)
     start()  # noqa: F405
+    if os.environ.get("GAIT_ENABLE") != "0":
+        _wait_for_torch()
 
 
 def _close_when_interrupted():

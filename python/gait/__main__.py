@@ -25,6 +25,7 @@ def main():
     import gait
 
     gait.stop()
+    os.environ["GAIT_PACKAGE"] = os.path.dirname(os.path.abspath(__file__))
     os.execv(tool, ["gait", *sys.argv[1:]])
 
 

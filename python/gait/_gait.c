@@ -3,13 +3,20 @@
 // calls the recorder, libgait.so; it keeps no records and makes no threads.
 #include "py_compat.h"
 
+#include "py_backward.h"
 #include "py_control.h"
 #include "py_decorated.h"
+#include "py_hook.h"
+#include "py_loader.h"
+#include "py_module.h"
+#include "py_phase.h"
 #include "py_record.h"
+#include "py_schedule.h"
 #include "py_segments.h"
 #include "py_state.h"
 #include "py_step.h"
 #include "py_thread.h"
+#include "py_torch.h"
 
 #define FAST METH_FASTCALL
 
@@ -69,12 +76,32 @@ static PyMethodDef functions[] = {
     {"rank", py_control_rank, METH_O, "rank(number, /)\n--\n\nSays which rank this process is."},
     {"_decorated", METHOD(py_decorated), FAST, NULL},
     {"_segments", METHOD(py_segments), FAST, NULL},
+    // for gait/torch/*.py
+    {"_hook", METHOD(py_hook), FAST, NULL},
+    {"_phase_arm", py_phase_arm, METH_O, NULL},
+    {"_phase_wake", py_phase_wake, METH_NOARGS, NULL},
+    {"_gc", METHOD(py_phase_gc), FAST, NULL},
+    {"_compile_begin", METHOD(py_phase_compile_begin), FAST, NULL},
+    {"_compile_end", METHOD(py_phase_compile_end), FAST, NULL},
+    {"_tensor_type", py_loader_tensor_type, METH_O, NULL},
+    {"_device_type", py_module_device_type, METH_O, NULL},
+    {"_wrapper_module", METHOD(py_module_wrapper), FAST, NULL},
+    {"_backward_tail", py_backward_tail, METH_O, NULL},
+    {"_backward_begins", METHOD(py_backward_begins), FAST, NULL},
+    {"_backward_ends", METHOD(py_backward_ends), FAST, NULL},
+    {"_torch_attach", py_torch_attach, METH_NOARGS, NULL},
+    {"_torch_guard", METHOD(py_torch_guard), FAST, NULL},
+    {"_torch_ranges", py_torch_ranges, METH_O, NULL},
+    {"_torch_lacks", py_torch_lacks, METH_NOARGS, NULL},
+    {"_windows", METHOD(py_schedule_windows), FAST, NULL},
+    {"_windows_close", py_schedule_close, METH_NOARGS, NULL},
     {NULL, NULL, 0, NULL},
 };
 
 static int execute(PyObject *module)
 {
     py_thread_init();
+    py_phase_init();
     return py_state_init(module);
 }
 

@@ -5,6 +5,7 @@
 #include <gait/record.h>
 
 #include "py_decorated.h"
+#include "py_hook.h"
 #include "py_segments.h"
 #include "py_span.h"
 #include "py_step.h"
@@ -149,7 +150,7 @@ int py_state_init(PyObject *module)
     if (!state->python || !state->categories || !state->keys)
         return -1;
     if (py_span_add_types(state) || py_decorated_add_type(state) || py_segments_add_type(state) ||
-        py_step_add_type(state))
+        py_step_add_type(state) || py_hook_add_type(state))
         return -1;
     state->counting_step = py_step_create(module, NULL);
     if (!state->counting_step)
@@ -171,6 +172,7 @@ int py_state_traverse(PyObject *module, visitproc visit, void *arg)
     Py_VISIT(state->decorated_type);
     Py_VISIT(state->segments_type);
     Py_VISIT(state->step_type);
+    Py_VISIT(state->hook_type);
     Py_VISIT(state->categories);
     Py_VISIT(state->counting_step);
     return 0;
@@ -195,5 +197,6 @@ int py_state_clear(PyObject *module)
     Py_CLEAR(state->decorated_type);
     Py_CLEAR(state->segments_type);
     Py_CLEAR(state->step_type);
+    Py_CLEAR(state->hook_type);
     return 0;
 }

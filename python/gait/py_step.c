@@ -5,6 +5,7 @@
 
 #include <gait/record.h>
 
+#include "py_schedule.h"
 #include "py_thread.h"
 #include "py_type.h"
 
@@ -39,6 +40,7 @@ static int parse_number(PyObject *given, uint64_t *ret_number)
 static void begin(PyObject *module, uint64_t number)
 {
     py_state_of(module)->next_step = number + 1;
+    py_schedule_told();
     if (!GAIT_ON)
         return;
     py_thread_ready();

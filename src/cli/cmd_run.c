@@ -16,13 +16,14 @@
 #include "cli/command.h"
 #include "cli/job.h"
 #include "cli/launch.h"
+#include "cli/python_hook.h"
 #include "cli/run_directory.h"
 #include "cli/run_finish.h"
 #include "format/ring_setting.h"
 #include "render/units.h"
 
 struct run_values {
-    const char *output, *overflow;
+    const char *output, *overflow, *windows;
     int64_t ring_bytes;
     bool is_append, is_quiet;
 };
@@ -118,8 +119,12 @@ static void set_environment(struct session *session)
         snprintf(ring, sizeof ring, "%" PRId64, values->ring_bytes);
         if (values->ring_bytes)
             failed |= setenv("GAIT_RING", ring, 1);
+        if (values->windows)
+            failed |= setenv("GAIT_TORCH_WINDOWS", values->windows, 1);
         if (failed)
             say("nothing is recorded: %s", strerror(errno));
+        else if (python_hook_set())
+            fail_clear(); // a C program needs no Python package
     }
     if (failed || !session->is_recording) {
         session->is_recording = false;
@@ -168,9 +173,15 @@ static void tell_end(const struct session *session, const struct launch *launch)
     const char *path = quote(directory->path, quoted, sizeof quoted);
     if (!content.shards) {
         bool is_gone = run_directory_remove_unused(directory);
-        say("%snothing was recorded%s%s: no process called gait_start() or imported gait, or it "
-            "failed there",
-            died, is_gone ? "" : " in ", is_gone ? "" : path);
+        const char *option = python_hook_obstacle(session->arguments);
+        if (option)
+            say("%snothing was recorded%s%s: Python's option %s keeps gait out; leave it away, or "
+                "import gait in the program",
+                died, is_gone ? "" : " in ", is_gone ? "" : path, option);
+        else
+            say("%snothing was recorded%s%s: no process imported torch or gait or called "
+                "gait_start(), or it failed there",
+                died, is_gone ? "" : " in ", is_gone ? "" : path);
         return;
     }
     say("%s%" PRIu64 " shard%s, %s in %s; next: gait report %s", died, content.shards,
@@ -235,6 +246,12 @@ static const struct option options[] = {
      .offset = offsetof(struct run_values, ring_bytes),
      .low = RING_SETTING_MIN_BYTES,
      .high = RING_SETTING_MAX_BYTES},
+    {.name = "windows",
+     .kind = OPTION_TEXT,
+     .value = "WHEN",
+     .help = "steps of PyTorch with ops on record: off, all, or FIRST/ACTIVE/EVERY "
+             "(default: 5/3/100, steps 5 to 7 of each 100)",
+     .offset = offsetof(struct run_values, windows)},
 };
 
 static const char *const about[] = {

@@ -1,0 +1,174 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Waits for modules to be imported, and then for torch to install gait's hooks.
+
+It must cost nothing in a process that never imports torch, so it imports nothing
+that Python has not loaded by itself.
+"""
+
+import os
+import sys
+
+# Programs that only start others, or compile for them: they import torch and train
+# nothing. They are on record only if they do after all.
+LAUNCHERS = (
+    "torch.distributed.run",
+    "torch.distributed.launch",
+    "torch.distributed.elastic",
+    "accelerate.commands",
+    "deepspeed.launcher",
+    "torch._inductor.compile_worker",
+    "torch.utils.collect_env",
+    "pip",
+)
+LAUNCHER_SCRIPTS = ("torchrun", "accelerate", "deepspeed", "pip", "pip3", "ray")
+
+is_starting = False  # while gait is being imported for its hooks
+
+
+class Loader:
+    """A module's loader that calls somebody once the module is there."""
+
+    def __init__(self, loader, then):
+        self._loader = loader
+        self._then = then
+
+    def __getattr__(self, name):
+        return getattr(self._loader, name)
+
+    def create_module(self, spec):
+        return self._loader.create_module(spec)
+
+    def exec_module(self, module):
+        # the module sees its own loader, as if nobody had waited for it
+        module.__loader__ = self._loader
+        if module.__spec__ is not None:
+            module.__spec__.loader = self._loader
+        self._loader.exec_module(module)
+        for function in self._then.pop(module.__name__, ()):
+            call(function, module)
+
+
+class Watch:
+    """First in sys.meta_path; finds nothing by itself."""
+
+    def __init__(self):
+        self._then = {}
+
+    def add(self, name, function):
+        """Calls function(module) now if the module is there, else once it is."""
+        module = sys.modules.get(name)
+        spec = getattr(module, "__spec__", None)
+        if module is not None and not getattr(spec, "_initializing", False):
+            call(function, module)
+        else:
+            self._then.setdefault(name, []).append(function)
+
+    def find_spec(self, name, path=None, target=None):
+        if name not in self._then:
+            return None
+        for finder in sys.meta_path:
+            find = getattr(finder, "find_spec", None)
+            spec = find(name, path, target) if find and finder is not self else None
+            if spec is not None:
+                break
+        else:
+            return None
+        if hasattr(spec.loader, "exec_module") and not isinstance(spec.loader, Loader):
+            spec.loader = Loader(spec.loader, self._then)
+        return spec
+
+
+def call(function, module):
+    """A failure of ours is a sentence, not the end of a training."""
+    try:
+        function(module)
+    except Exception as error:
+        say("%s: %s" % (type(error).__name__, error))
+
+
+def say(why):
+    if sys.stderr is not None:
+        sys.stderr.write("gait: not everything is recorded: %s\n" % why)
+
+
+watch = Watch()
+
+
+def words_of_line():
+    words = getattr(sys, "orig_argv", None)
+    if words is None:  # before 3.10
+        try:
+            with open("/proc/self/cmdline", "rb") as file:
+                words = file.read().decode("utf-8", "replace").split("\0")
+        except OSError:
+            words = []
+    return words[1:]
+
+
+def is_launcher():
+    words = words_of_line()
+    for word, after in zip(words, words[1:] + [""]):
+        if word == "-c":
+            return "multiprocessing" in after
+        module = after if word == "-m" else word.replace("/", ".")
+        if word == "-m" or not word.startswith("-"):
+            scripts = os.path.basename(word) in LAUNCHER_SCRIPTS
+            return scripts or any(name in module for name in LAUNCHERS)
+    return False
+
+
+def import_gait():
+    """The package beside this folder, wherever it lies; nobody's sys.path changes."""
+    global is_starting
+    if "gait" in sys.modules:
+        return sys.modules["gait"]
+    import importlib.util
+
+    folder = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+    place = os.path.join(folder, "__init__.py")
+    spec = importlib.util.spec_from_file_location(
+        "gait", place, submodule_search_locations=[folder]
+    )
+    module = importlib.util.module_from_spec(spec)
+    sys.modules["gait"] = module
+    is_starting = True
+    try:
+        spec.loader.exec_module(module)
+    except BaseException:
+        del sys.modules["gait"]
+        raise
+    finally:
+        is_starting = False
+    return module
+
+
+def torch_is_there(_torch):
+    gait = import_gait()
+    if not gait._why_off:
+        import gait.torch
+
+        gait.torch.install(is_launcher())
+    elif not is_launcher():
+        gait._off.say(gait._why_off)
+
+
+def find_gait(name, path=None, target=None):
+    """For scripts that import gait in an environment that does not have it."""
+    if name != "gait":
+        return None
+    import importlib.util
+
+    folder = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+    return importlib.util.spec_from_file_location(
+        "gait", os.path.join(folder, "__init__.py"), submodule_search_locations=[folder]
+    )
+
+
+class LastFinder:
+    find_spec = staticmethod(find_gait)
+
+
+def begin():
+    watch.add("torch", torch_is_there)
+    sys.meta_path.insert(0, watch)
+    sys.meta_path.append(LastFinder)

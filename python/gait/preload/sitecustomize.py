@@ -1,0 +1,39 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Runs in each Python that `gait run` starts: waits for `import torch`.
+
+`gait run` puts this folder first in PYTHONPATH. Nothing is imported here but
+what the interpreter has loaded anyway; then the sitecustomize that would have
+run without us has its turn, and sys.path is what it would have been.
+"""
+
+import os
+import sys
+
+
+def _begin(folder):
+    sys.path[:] = [entry for entry in sys.path if os.path.abspath(entry) != folder]
+    if os.environ.get("GAIT_DIR") and os.environ.get("GAIT_ENABLE") != "0":
+        sys.path.insert(0, folder)
+        try:
+            import _gait_start
+        finally:
+            sys.path.remove(folder)
+        _gait_start.begin()
+
+
+def _give_way():
+    """What a second `import sitecustomize` finds is what there would have been.
+
+    Where there is none we end as if we had not been there either: site takes an
+    ImportError of this name for that.
+    """
+    sys.modules.pop("sitecustomize", None)
+    import sitecustomize  # noqa: F401
+
+
+try:
+    _begin(os.path.dirname(os.path.abspath(__file__)))
+except Exception as error:  # whatever it is, it must not cost the training
+    if sys.stderr is not None:
+        sys.stderr.write("gait: nothing is recorded: %s\n" % error)
+_give_way()

@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+// One span for the outermost of nested steps. Optimizers that only hold another
+// one (accelerate's) step when that one does; a gradient scaler's step counts
+// even when it finds infinities and leaves the weights alone.
+#include "py_optimizer.h"
+
+#include <stdbool.h>
+
+#include "py_hook.h"
+#include "py_phase.h"
+#include "py_schedule.h"
+
+// Does it hold an optimizer as `optimizer`, as wrappers do?
+static bool is_wrapper(PyObject *optimizer)
+{
+    PyObject *inner = PyObject_GetAttrString(optimizer, "optimizer");
+    PyErr_Clear();
+    PyObject *groups = inner ? PyObject_GetAttrString(inner, "param_groups") : NULL;
+    PyErr_Clear();
+    bool is = groups != NULL;
+    Py_XDECREF(groups);
+    Py_XDECREF(inner);
+    return is;
+}
+
+static bool has_stepped(PyObject *optimizer)
+{
+    if (py_phase_self.steps)
+        return true;
+    PyObject *type, *value, *traceback;
+    PyErr_Fetch(&type, &value, &traceback);
+    bool stepped = !is_wrapper(optimizer);
+    PyErr_Restore(type, value, traceback);
+    return stepped;
+}
+
+PyObject *py_optimizer_call_step(PyObject *self, PyObject *const *args, size_t nargsf,
+                                 PyObject *kwnames)
+{
+    if (!PyVectorcall_NARGS(nargsf) || !py_phase_begin(PHASE_OPTIMIZER)) {
+        py_phase_self.steps++;
+        return py_hook_pass(self, args, nargsf, kwnames);
+    }
+    PyObject *optimizer = args[0];
+    py_schedule_stepping(optimizer);
+    py_phase_arg_object(KEY_OPTIMIZER, optimizer);
+    py_phase_self.steps = 0;
+    PyObject *result = py_hook_call_inside(self, args, nargsf, kwnames);
+    bool stepped = has_stepped(optimizer);
+    py_phase_arg(KEY_STEPS, stepped);
+    py_phase_end();
+    if (stepped)
+        py_schedule_stepped(optimizer);
+    return result;
+}
+
+PyObject *py_optimizer_call_scaler(PyObject *self, PyObject *const *args, size_t nargsf,
+                                   PyObject *kwnames)
+{
+    if (PyVectorcall_NARGS(nargsf) < 2 || !py_phase_begin(PHASE_OPTIMIZER))
+        return py_hook_pass(self, args, nargsf, kwnames);
+    PyObject *optimizer = args[1];
+    py_schedule_stepping(optimizer);
+    py_phase_arg_object(KEY_OPTIMIZER, optimizer);
+    py_phase_arg(KEY_STEPS, 1);
+    PyObject *result = py_hook_call_inside(self, args, nargsf, kwnames);
+    py_phase_end();
+    py_schedule_stepped(optimizer);
+    return result;
+}
+
+PyObject *py_optimizer_call_other(PyObject *self, PyObject *const *args, size_t nargsf,
+                                  PyObject *kwnames)
+{
+    if (!PyVectorcall_NARGS(nargsf) || !py_phase_begin(PHASE_OPTIMIZER))
+        return py_hook_pass(self, args, nargsf, kwnames);
+    py_phase_arg_object(KEY_OPTIMIZER, args[0]);
+    py_phase_arg(KEY_STEPS, 0);
+    PyObject *result = py_hook_call_inside(self, args, nargsf, kwnames);
+    py_phase_end();
+    return result;
+}

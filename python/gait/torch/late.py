@@ -1,0 +1,67 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Modules that may be imported later, or never: hooked once they are there."""
+
+import functools
+
+from .. import _gait
+from . import watching
+from .wrap import Hook, replace
+
+# module, kind, attributes (dots lead into classes)
+LATE = (
+    ("safetensors.torch", "checkpoint", "save_file load_file save_model load_model"),
+    ("torch.distributed.checkpoint", "checkpoint", "save load async_save"),
+    (
+        "torch.utils.tensorboard.writer",
+        "logging",
+        "SummaryWriter.add_scalar SummaryWriter.add_scalars SummaryWriter.add_histogram "
+        "SummaryWriter.add_image SummaryWriter.add_text SummaryWriter.add_figure "
+        "SummaryWriter.add_graph SummaryWriter.flush SummaryWriter.close",
+    ),
+    ("tqdm.std", "logging", "tqdm.display"),
+    ("wandb.sdk.wandb_run", "logging", "Run.log"),
+    ("mlflow", "logging", "log_metric log_metrics log_param log_params log_artifact"),
+)
+
+# module, attribute: called when an epoch begins
+EPOCHS = (
+    ("lightning.pytorch.loops.fit_loop", "_FitLoop.on_advance_start"),
+    ("pytorch_lightning.loops.fit_loop", "_FitLoop.on_advance_start"),
+    ("transformers.trainer_callback", "CallbackHandler.on_epoch_begin"),
+)
+
+
+def install():
+    for name, kind, attributes in LATE:
+        watching.watch().add(name, functools.partial(hook_module, kind, attributes))
+    for name, attribute in EPOCHS:
+        watching.watch().add(name, functools.partial(hook_epoch, attribute))
+
+
+def owner_of(module, path):
+    *classes, name = path.split(".")
+    for part in classes:
+        module = getattr(module, part, None)
+    return module, name
+
+
+def hook_module(kind, attributes, module):
+    for path in attributes.split():
+        owner, name = owner_of(module, path)
+        if owner is not None:
+            replace(owner, name, kind)
+
+
+def hook_epoch(path, module):
+    owner, name = owner_of(module, path)
+    function = getattr(owner, name, None)
+    if function is None or isinstance(function, Hook):
+        return
+    site = _gait.site("torch", "epoch")
+
+    @functools.wraps(function)
+    def begin_epoch(*args, **kwargs):
+        _gait.mark(site)
+        return function(*args, **kwargs)
+
+    setattr(owner, name, begin_epoch)

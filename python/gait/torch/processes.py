@@ -1,0 +1,61 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Groups of processes: who we are in them, and waiting for the others."""
+
+import functools
+
+import torch
+
+from .. import _gait
+from .wrap import replace, replace_all
+
+COLLECTIVES = (
+    "allreduce allreduce_coalesced allgather allgather_coalesced _allgather_base "
+    "allgather_into_tensor_coalesced gather scatter reduce broadcast reduce_scatter "
+    "_reduce_scatter_base reduce_scatter_tensor_coalesced alltoall alltoall_base "
+    "send recv recv_anysource barrier"
+)
+
+
+def install():
+    if not torch.distributed.is_available():
+        return
+    from torch._C import _distributed_c10d as native
+    from torch.distributed import distributed_c10d as group
+
+    replace_all(native.ProcessGroup, COLLECTIVES, "communication")
+    replace(native.Work, "wait", "communication")
+    replace(torch.distributed, "_broadcast_coalesced", "communication")
+    follow(group, "init_process_group", tell_rank)
+    follow(group, "destroy_process_group", forget_group)
+    if group.is_initialized():
+        tell_rank()
+
+
+def follow(module, name, then):
+    """Has `then` called after the function, under both names it is known by."""
+    function = getattr(module, name)
+
+    @functools.wraps(function)
+    def followed(*args, **kwargs):
+        result = function(*args, **kwargs)
+        then()
+        return result
+
+    for place in (module, torch.distributed):
+        if getattr(place, name, None) is function:
+            setattr(place, name, followed)
+
+
+def tell_rank():
+    group = torch.distributed
+    if not group.is_initialized():
+        return
+    _gait.rank(group.get_rank())
+    engine = torch.autograd.Variable._execution_engine
+    alone = group.get_world_size() < 2
+    _gait._backward_tail(None if alone else engine.queue_callback)
+
+
+def forget_group():
+    if not torch.distributed.is_initialized():
+        _gait._backward_tail(None)

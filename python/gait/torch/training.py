@@ -1,0 +1,117 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The phases of a step: input, copy, forward, backward, optimizer, evaluation."""
+
+import torch
+import torch.utils.data
+
+from .. import _gait
+from .wrap import Hook, also, hook, replace, replace_all
+
+
+def install():
+    _gait._tensor_type(torch.Tensor)
+    _gait._device_type(torch.device)
+    install_loaders()
+    install_modules()
+    install_backward()
+    install_optimizers()
+    install_scalers()
+    replace_all(torch.Tensor, "to cuda cpu", "copy")
+
+
+def install_loaders():
+    loader = torch.utils.data.dataloader
+    replace(loader.DataLoader, "__iter__", "iterator")
+    replace(loader._BaseDataLoaderIter, "__next__", "ask")
+
+
+def install_modules():
+    module = torch.nn.Module
+    replace(module, "__call__", "forward")
+    replace(module, "train", "train")
+    replace_all(module, "to cuda cpu", "copy")
+    _gait._wrapper_module(torch.nn.DataParallel, "module")
+    _gait._wrapper_module(torch.nn.parallel.DistributedDataParallel, "module")
+
+
+def install_backward():
+    if replace(torch.autograd, "_engine_run_backward", "backward"):
+        return
+    # before 2.3 each of them calls the engine by itself
+    replace_all(torch.autograd, "backward grad", "backward")
+    replace(torch.Tensor, "backward", "backward")
+
+
+# --- optimizers ---
+#
+# torch wraps `step` of a class when its first optimizer is made, in a function
+# with the profiler's range and the hooks. We stand around that one. Classes that
+# never call Optimizer.__init__() are hooked as they are.
+
+
+def install_optimizers():
+    base = torch.optim.Optimizer
+    wrap_step = base.profile_hook_step
+
+    def profile_hook_step(function):
+        return hook(
+            "step",
+            wrap_step(
+                getattr(function, "__wrapped__", function)
+                if isinstance(function, Hook)
+                else function
+            ),
+        )
+
+    def __init_subclass__(cls, **options):
+        super(base, cls).__init_subclass__(**options)
+        hook_class(cls)
+
+    base.profile_hook_step = staticmethod(profile_hook_step)
+    base.__init_subclass__ = classmethod(__init_subclass__)
+    for cls in subclasses(base):
+        hook_class(cls)
+    replace(base, "zero_grad", "zero_grad")
+    also(take_steps_away, put_steps_back)
+
+
+def subclasses(cls):
+    for child in cls.__subclasses__():
+        yield child
+        yield from subclasses(child)
+
+
+def hook_class(cls):
+    for name, kind in (("step", "step"), ("zero_grad", "zero_grad")):
+        function = vars(cls).get(name)
+        if callable(function) and not isinstance(function, (Hook, type)):
+            setattr(cls, name, hook(kind, function))
+
+
+_steps_away = []
+
+
+def take_steps_away():
+    for cls in subclasses(torch.optim.Optimizer):
+        for name in ("step", "zero_grad"):
+            made = vars(cls).get(name)
+            if not isinstance(made, Hook):
+                continue
+            function = made.__wrapped__
+            if getattr(made, "hooked", False):
+                function.hooked = True
+            setattr(cls, name, function)
+            _steps_away.append((cls, name, made))
+
+
+def put_steps_back():
+    while _steps_away:
+        cls, name, made = _steps_away.pop()
+        if vars(cls).get(name) is made.__wrapped__:
+            setattr(cls, name, made)
+
+
+def install_scalers():
+    scaler = torch.amp.GradScaler
+    replace(scaler, "step", "scaler_step")
+    replace_all(scaler, "unscale_ update", "optimizer")

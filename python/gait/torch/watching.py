@@ -1,0 +1,21 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The one watch over imports of this process, whoever needs it first."""
+
+import sys
+
+
+def starter():
+    """preload/_gait_start.py: `gait run` has loaded it, else it is loaded now."""
+    known = sys.modules.get("_gait_start")
+    if known is None:
+        from ..preload import _gait_start as known
+
+        sys.modules["_gait_start"] = known
+    return known
+
+
+def watch():
+    known = starter()
+    if known.watch not in sys.meta_path:
+        sys.meta_path.insert(0, known.watch)
+    return known.watch

@@ -1,0 +1,156 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Runs the trainings in tests/torch/scripts with and without gait, each of them once."""
+
+import concurrent.futures
+import csv
+import dataclasses
+import functools
+import io
+import json
+import os
+import pathlib
+import subprocess
+import sys
+
+SCRIPTS = pathlib.Path(__file__).parent.parent / "torch" / "scripts"
+csv.field_size_limit(1 << 24)
+
+
+@dataclasses.dataclass(frozen=True)
+class Job:
+    """A training as it is asked for; `env` and `args` are tuples, so that it can be a key."""
+
+    script: str
+    args: tuple = ()
+    env: tuple = ()
+    gait: bool = True
+    options: tuple = ()  # of `gait run`
+    python: tuple = ()  # of the interpreter
+    processes: int = 1  # more: under torchrun
+    turn: int = 0  # tells apart runs that are otherwise the same
+
+    def __str__(self):
+        parts = [self.script, *self.args, *(f"{k}={v}" for k, v in self.env), *self.python]
+        return "-".join(str(part) for part in parts)
+
+    def but(self, **changes):
+        return dataclasses.replace(self, **changes)
+
+    def planted(self, rank=None, **places):
+        """The same with delays of 50 ms: planted(forward=10), in one rank or in all."""
+        plant = ",".join(f"{place}:{count}" for place, count in places.items())
+        env = (("PLANT", plant), *([("PLANT_RANK", str(rank))] if rank is not None else []))
+        return self.but(env=self.env + env)
+
+
+class Training:
+    """A training that ended: what it said, and what is on record of it."""
+
+    def __init__(self, tool, job, directory, process):
+        self.job = job
+        self.directory = directory
+        self.code = process.returncode
+        self.stdout = process.stdout
+        self.stderr = process.stderr
+        self._tool = tool
+
+    @functools.cached_property
+    def truths(self):
+        """What each process counted and measured itself, in order of rank."""
+        lines = [line for line in self.stdout.splitlines() if line.startswith("TRUTH ")]
+        return sorted((json.loads(line[6:]) for line in lines), key=lambda truth: truth["rank"])
+
+    @property
+    def truth(self):
+        assert self.truths, f"{self.job} ended with {self.code}\n{self.stdout}{self.stderr}"
+        return self.truths[0]
+
+    @functools.cached_property
+    def report(self):
+        done = self.ask("report", self.directory, "--json")
+        assert done.returncode == 0, done.stderr
+        return json.loads(done.stdout)
+
+    @functools.cached_property
+    def screen(self):
+        done = self.ask("report", self.directory)
+        assert done.returncode == 0, done.stderr
+        return done.stdout
+
+    @functools.cached_property
+    def rows(self):
+        """The events as the CSV export has them: texts, empty where unknown."""
+        done = self.ask("export", self.directory, "--format", "csv", "-o", "-")
+        assert done.returncode == 0, done.stderr
+        return list(csv.DictReader(io.StringIO(done.stdout, newline="")))
+
+    def ask(self, *words):
+        return subprocess.run(
+            [self._tool, *map(str, words)], capture_output=True, text=True, timeout=120
+        )
+
+    @property
+    def phases(self):
+        return times(self.report["phases"])
+
+    def rank_phases(self, rank):
+        (found,) = [one for one in self.report["ranks"] if one["rank"] == rank]
+        return times(found["phases"])
+
+
+def times(phases):
+    return {phase["name"]: phase["total_ns"] for phase in phases}
+
+
+class Trainings:
+    """Runs jobs, each once, a few at a time."""
+
+    def __init__(self, build, home):
+        self.build = build
+        self.tool = str(build / "gait")
+        self.home = home
+        self.pool = concurrent.futures.ThreadPoolExecutor(len(os.sched_getaffinity(0)))
+        self.begun = {}
+
+    def begin(self, job):
+        if job not in self.begun:
+            number = len(self.begun)
+            self.begun[job] = self.pool.submit(self._run, job, self.home / str(number))
+        return self.begun[job]
+
+    def get(self, job):
+        return self.begin(job).result()
+
+    def environment(self, extra=()):
+        env = {key: value for key, value in os.environ.items() if not key.startswith("GAIT_")}
+        # one thread: the tests share two cores, and losses are compared bit by bit
+        env.update(OMP_NUM_THREADS="1", MKL_NUM_THREADS="1", PYTHONUNBUFFERED="1")
+        return {**env, **dict(extra)}
+
+    def command(self, job, directory):
+        script = SCRIPTS / (job.script + ".py") if isinstance(job.script, str) else job.script
+        line = [sys.executable, *job.python]
+        if job.processes > 1:
+            line += ["-m", "torch.distributed.run", "--standalone"]
+            line += ["--nproc-per-node", str(job.processes)]
+        line += [str(script), *map(str, job.args)]
+        if job.gait:
+            run = [self.tool, "run", *(job.options or ("--quiet",)), "-o", str(directory), "--"]
+            line = run + line
+        return line
+
+    def _run(self, job, home):
+        home.mkdir()
+        process = subprocess.run(
+            self.command(job, home / "run"),
+            cwd=home,
+            env=self.environment(job.env),
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            timeout=240,
+        )
+        return Training(self.tool, job, home / "run", process)
+
+    def close(self):
+        self.pool.shutdown(cancel_futures=True)

@@ -1,0 +1,72 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Delays that a test asks for, and what a script says of itself at its end.
+
+The scripts beside this one are written as people write theirs. The calls into
+here are the only trace of the tests in them: `delay` does nothing unless PLANT
+names their place, and `tell` prints what the script counted.
+"""
+
+import gc
+import json
+import os
+import time
+
+import torch
+
+RANK = int(os.environ.get("RANK", "0"))
+MILLISECONDS_50 = 0.05
+# "place:count,…", on one rank alone where PLANT_RANK says so
+PLANT = os.environ.get("PLANT") if RANK == int(os.environ.get("PLANT_RANK", RANK)) else None
+left = {place: int(count) for place, count in (p.split(":") for p in (PLANT or "").split(",") if p)}
+planted_ns = dict.fromkeys(left, 0)
+
+
+def delay(place):
+    """50 ms, the first so many times that this place is passed."""
+    if left.get(place, 0) == 0:
+        return
+    left[place] -= 1
+    begin = time.perf_counter_ns()
+    time.sleep(MILLISECONDS_50)
+    planted_ns[place] += time.perf_counter_ns() - begin
+
+
+class SlowGradient(torch.autograd.Function):
+    """Nothing forward, a delay on the way back."""
+
+    @staticmethod
+    def forward(_, tensor):
+        return tensor.view_as(tensor)
+
+    @staticmethod
+    def backward(_, gradient):
+        delay("backward")
+        return gradient
+
+
+class SlowToSave:
+    """Something in a checkpoint that takes its time to be pickled."""
+
+    def __reduce__(self):
+        delay("checkpoint")
+        return (SlowToSave, ())
+
+
+class SlowToCollect:
+    def __init__(self):
+        self.itself = self
+
+    def __del__(self):
+        delay("gc")
+
+
+def collect():
+    """A forced collection; its finalizers run inside it."""
+    if "gc" in left:
+        SlowToCollect()
+        gc.collect()
+
+
+def tell(steps, losses, **more):
+    truth = {"rank": RANK, "steps": steps, "losses": [float(loss).hex() for loss in losses]}
+    print("TRUTH " + json.dumps({**truth, "planted_ns": planted_ns, **more}), flush=True)

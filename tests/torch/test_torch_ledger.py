@@ -1,0 +1,164 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Each step counted, each nanosecond of it in one phase, each delay where it was planted."""
+
+import pytest
+from torch_trainings import Job, times
+
+TWELVE = (
+    "input copy forward backward optimizer communication gc compile checkpoint evaluation "
+    "logging other"
+).split()
+STYLES = [
+    Job("plain"),
+    Job("mnist"),
+    Job("dcgan"),
+    Job("wgan", ("same",)),
+    Job("wgan", ("fresh",)),
+    Job("wgan", ("skip",)),
+    Job("accumulate"),
+    Job("amp"),
+    Job("nanogpt"),
+    Job("trainer"),
+    Job("distill"),
+    Job("iterations"),
+    Job("ppo"),
+    Job("own_optimizer"),
+]
+WITHOUT_OPTIMIZER = [Job("manual"), Job("manual", ("loader",))]
+DDP = Job("ddp", processes=2)
+ALL = [*STYLES, *WITHOUT_OPTIMIZER, DDP]
+TOGETHER = Job("together", tuple(" ".join([j.script, *j.args]) for j in ALL[:-1]), gait=False)
+
+# Delays of 50 ms, so many in each place, and the phase that must show them.
+PHASE_OF = {"collate": "input", "evaluation": "evaluation", "batch": "other", "world": "forward"}
+EVERYWHERE = {"collate": 12, "forward": 12, "backward": 12, "checkpoint": 12, "gc": 12}
+PLANTED = [
+    Job("plain").planted(**EVERYWHERE),
+    Job("dcgan").planted(**EVERYWHERE),
+    Job("accumulate").planted(**EVERYWHERE),
+    Job("mnist").planted(forward=12, evaluation=9),
+    Job("nanogpt").planted(forward=12, evaluation=12),
+    Job("trainer").planted(collate=12, forward=12, evaluation=12, checkpoint=3),
+    Job("iterations").planted(collate=12),
+]
+of_styles = pytest.mark.parametrize("training", STYLES, ids=str, indirect=True)
+of_all = pytest.mark.parametrize("training", ALL, ids=str, indirect=True)
+
+
+@of_styles
+def test_steps_are_counted_exactly(training):
+    assert training.report["steps"] == training.truth["steps"]
+
+
+@of_all
+def test_the_phases_are_the_twelve_and_sum_to_the_steps(training):
+    assert [phase["name"] for phase in training.report["phases"]] == TWELVE
+    assert sum(training.phases.values()) == training.report["step_total_ns"]
+    assert min(training.phases.values()) >= 0
+
+
+@of_all
+def test_gait_changes_neither_the_exit_code_nor_what_is_said(training):
+    assert training.code == 0
+    assert training.stderr == ""
+
+
+@pytest.fixture(scope="module")
+def losses_without(trainings):
+    """The losses of every script, run without gait, in one process to save time."""
+    losses, found = {}, trainings.get(TOGETHER)
+    for part in found.stdout.split("SCRIPT ")[1:]:
+        words, _, said = part.partition("\n")
+        losses[words] = [line for line in said.splitlines() if line.startswith("TRUTH")]
+    return losses
+
+
+@pytest.mark.parametrize("training", ALL[:-1], ids=str, indirect=True)
+def test_losses_are_the_same_bit_by_bit(training, losses_without):
+    words = " ".join([training.job.script, *training.job.args])
+    assert len(training.truth["losses"]) > 5
+    said = [line for line in training.stdout.splitlines() if line.startswith("TRUTH")]
+    assert without_times(said) == without_times(losses_without[words])
+
+
+def without_times(lines):
+    return [line.split('"planted_ns"')[0] for line in lines]
+
+
+def test_losses_of_two_ranks_are_the_same_bit_by_bit(run):
+    on, off = run(DDP), run(DDP.but(gait=False))
+    assert [truth["losses"] for truth in on.truths] == [truth["losses"] for truth in off.truths]
+
+
+def test_the_steps_cover_the_loop(run):
+    """From the first batch that is asked for, up to the end."""
+    plain = run(Job("plain"))
+    loop_ns = plain.truth["loop_ns"]
+    assert 0.95 * loop_ns < plain.report["step_total_ns"] < 1.05 * loop_ns + 50e6
+
+
+def assert_planted(found, base, planted):
+    """What the phases have more than without delays, within 5 %."""
+    wanted = dict.fromkeys(found, 0)
+    for place, ns in planted.items():
+        wanted[PHASE_OF.get(place, place)] += ns
+    more = {name: found[name] - base[name] for name in found}
+    near = 0.05 * max(wanted.values())
+    wrong = {
+        name: f"{more[name] / 1e6:.1f} ms more, planted {wanted[name] / 1e6:.1f} ms"
+        for name in found
+        if abs(more[name] - wanted[name]) > (0.05 * wanted[name] or 2 * near)
+    }
+    assert not wrong
+
+
+@pytest.mark.parametrize("training", PLANTED, ids=str, indirect=True)
+def test_a_planted_delay_is_in_its_phase(training, run):
+    base = run(training.job.but(env=()))
+    counts = dict(part.split(":") for part in dict(training.job.env)["PLANT"].split(","))
+    planted = training.truth["planted_ns"]
+    assert all(planted[place] >= 50e6 * int(count) for place, count in counts.items())
+    assert_planted(training.phases, base.phases, planted)
+
+
+def test_evaluation_is_only_that_of_models_that_train(run):
+    assert run(Job("distill")).phases["evaluation"] == 0
+    assert run(Job("mnist")).phases["evaluation"] > 0
+
+
+@pytest.mark.parametrize("training", WITHOUT_OPTIMIZER, ids=str, indirect=True)
+def test_a_loop_without_optimizer_is_told_so(training):
+    report = training.report
+    said = report["verdict"] + str(report["findings"])
+    assert "no optimizer" in said
+
+
+# ---- ranks ------------------------------------------------------------------
+
+LATE = DDP.planted(rank=1, collate=6, forward=6, checkpoint=6, gc=6, backward=20)
+
+
+def test_the_ranks_make_one_run(run):
+    ddp = run(DDP)
+    assert [rank["rank"] for rank in ddp.report["ranks"]] == [0, 1]
+    assert [rank["steps"] for rank in ddp.report["ranks"]] == [t["steps"] for t in ddp.truths]
+    assert ddp.report["steps"] == ddp.truth["steps"]
+
+
+def test_delays_of_one_rank_are_in_its_phases_and_the_other_waits(run):
+    late, base = run(LATE), run(DDP)
+    assert [truth["rank"] for truth in late.truths] == [0, 1]
+    planted = late.truths[1]["planted_ns"]
+    assert_planted(late.rank_phases(1), base.rank_phases(1), planted)
+    waited = {"communication": sum(planted.values())}
+    assert_planted(late.rank_phases(0), base.rank_phases(0), waited)
+
+
+def test_the_slowest_rank_and_its_phase_are_named(run):
+    slow = run(LATE).report["slow_rank"]
+    assert (slow["rank"], slow["phase"]) == (1, "backward")
+
+
+def test_each_rank_has_the_twelve_phases(run):
+    for rank in run(LATE).report["ranks"]:
+        assert list(times(rank["phases"])) == TWELVE
