@@ -279,10 +279,12 @@ static void write_arguments(struct golden *golden)
 // empty one, one that is lost, one among other kinds, one too wide.
 static void write_text_ids(struct golden *golden)
 {
-    static const struct args_item items[] = {
-        {.key = 8, .kind = ARGS_STRING, .integer = 300}, {.key = 8, .kind = ARGS_STRING},
-        {.key = 8, .kind = ARGS_STRING, .integer = 999}, {.key = 4, .kind = ARGS_INT, .integer = 7},
-        {.key = 8, .kind = ARGS_STRING, .integer = 6},   {.key = 5, .kind = ARGS_INT, .integer = 1}};
+    static const struct args_item items[] = {{.key = 8, .kind = ARGS_STRING, .integer = 300},
+                                             {.key = 8, .kind = ARGS_STRING},
+                                             {.key = 8, .kind = ARGS_STRING, .integer = 999},
+                                             {.key = 4, .kind = ARGS_INT, .integer = 7},
+                                             {.key = 8, .kind = ARGS_STRING, .integer = 6},
+                                             {.key = 5, .kind = ARGS_INT, .integer = 1}};
     struct slice rows[5];
     struct buffer all;
 

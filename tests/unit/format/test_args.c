@@ -58,10 +58,10 @@ TEST("args: items of all kinds come back in order")
 
 TEST("args: the bytes are the ones FORMAT.md section 3 says")
 {
-    const uint8_t expected[] = {0xac, 0x02, 1, 0x7f,                          // 300: int -64
-                                5,    2,    0, 0,    0,  0, 0, 0, 0xf8, 0x3f, // 5: real 1.5
-                                0,    3,    2, 'h',  'i',                     // 0: text
-                                10,   5,    0xac, 0x02};                      // 10: string 300
+    const uint8_t expected[] = {0xac, 0x02, 1,    0x7f,                           // 300: int -64
+                                5,    2,    0,    0,    0,   0, 0, 0, 0xf8, 0x3f, // 5: real 1.5
+                                0,    3,    2,    'h',  'i',                      // 0: text
+                                10,   5,    0xac, 0x02};                          // 10: string 300
     const struct args_item items[] = {
         {.key = 300, .kind = ARGS_INT, .integer = -64},
         {.key = 5, .kind = ARGS_REAL, .real = 1.5},
