@@ -113,7 +113,7 @@ def test_nothing_recorded_is_said_with_a_reason(gait, tmp_path):
     done = gait("run", "true")
     assert done.stderr == (
         "gait: nothing was recorded: "
-        "no process called gait_start() or imported gait, or it failed there\n"
+        "no process imported torch or gait or called gait_start(), or it failed there\n"
     )
     assert os.listdir(tmp_path) == []
     assert " in named:" in gait("run", "-o", "named", "true").stderr
