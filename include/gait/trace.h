@@ -155,7 +155,9 @@ enum gait_column {
     GAIT_COLUMN_DEPTH = 1 << 3,
     GAIT_COLUMN_ID = 1 << 4,
     GAIT_COLUMN_VALUE = 1 << 5,
+    GAIT_COLUMN_ARGS = 1 << 6, // asked of a row by gait_batch_args()
 };
+struct gait_batch_rows; // what only the library reads
 struct gait_batch {
     enum gait_kind kind;
     uint32_t track;
@@ -163,11 +165,17 @@ struct gait_batch {
     const int64_t *start_ns, *duration_ns, *value;
     const uint32_t *site, *depth;
     const uint64_t *id;
+    struct gait_batch_rows *args;
 };
 typedef int gait_batch_visit(const struct gait_batch *batch, void *context); // not 0 stops
 
 GAIT_API GAIT_CHECK int gait_scan(struct gait_trace *trace, const struct gait_query *query,
                                   uint32_t columns, gait_batch_visit *visit, void *context);
+
+// The arguments of one row, if GAIT_COLUMN_ARGS was asked for (else none); good
+// until the next call. Damaged ones count as far as they can be read.
+GAIT_API GAIT_CHECK int gait_batch_args(const struct gait_batch *batch, size_t row,
+                                        const struct gait_arg **ret_args, size_t *ret_count);
 
 #ifdef __cplusplus
 }

@@ -40,9 +40,9 @@ def init(*args, **kwargs):
 def _wait_for_torch():
     if _why_off:
         return
-    from .torch import install, watching
+    from .preload import _gait_start
 
-    watching.watch().add("torch", lambda _module: install())
+    sys.modules.setdefault("_gait_start", _gait_start).begin()
 
 
 def phase(name):

@@ -1,4 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
+import os
+
 from . import trace as trace
 from ._gait import Span as Span
 from ._gait import Step as Step
@@ -32,4 +34,13 @@ from .loops import metadata as metadata
 from .loops import steps as steps
 from .trace import open as open
 
-init = start
+def init(
+    directory: str | bytes | os.PathLike[str] | os.PathLike[bytes] | None = None,
+    *,
+    overflow: str | None = None,
+    ring_bytes: int = 0,
+    role: str | None = None,
+    subject_pid: int = 0,
+) -> bool: ...
+def phase(name: str) -> Span: ...
+def epoch() -> None: ...

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "analyse/run_ledger.h"
+#include "analyse/torch_report.h"
 #include "base/buffer.h"
 #include "base/fail.h"
 #include "load/json_value.h"
@@ -245,7 +246,9 @@ int run_report_make(struct run_report *report, struct gait_trace *trace)
     if (status)
         return status;
     sort_threads(report);
-    status = read_drops(report, trace);
+    status = torch_report_make(report, trace);
+    if (!status)
+        status = read_drops(report, trace);
     if (!status)
         judge(report);
     return status;
@@ -253,6 +256,8 @@ int run_report_make(struct run_report *report, struct gait_trace *trace)
 
 void run_report_finish(struct run_report *report)
 {
-    if (report)
-        arena_finish(&report->arena);
+    if (!report)
+        return;
+    torch_report_finish(report->torch);
+    arena_finish(&report->arena);
 }

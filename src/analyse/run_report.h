@@ -54,8 +54,11 @@ struct report_overhead {
     uint64_t process_ns; // life of all processes together: what cpu_ns is a share of
 };
 
+struct torch_report;
+
 struct run_report {
     struct arena arena;
+    struct torch_report *torch;       // NULL: no PyTorch run
     uint32_t shard_count, rank_count; // ranks that made steps
     int64_t wall_ns;                  // from the first start to the last end
     uint64_t events, dropped;

@@ -3,18 +3,21 @@
 // decoder left them; only sites and depths change their type.
 #include "load/batch.h"
 
+#include <gait/trace.h>
+
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/fail.h"
 
-#define ROW_BYTES (4 * sizeof(int64_t) + 2 * sizeof(uint32_t))
+#define ROW_BYTES (4 * sizeof(int64_t) + 2 * sizeof(uint32_t) + sizeof(struct slice))
 
 void batch_finish(struct batch *batch)
 {
     if (!batch)
         return;
     free(batch->memory);
+    arg_list_finish(&batch->args.list);
     *batch = (struct batch){0};
 }
 
@@ -39,6 +42,8 @@ int batch_begin(struct batch *batch, size_t rows)
     batch->id = (uint64_t *)(memory + 3 * batch->capacity);
     batch->site = (uint32_t *)(memory + 4 * batch->capacity);
     batch->depth = batch->site + batch->capacity;
+    batch->packed = (struct slice *)(void *)(batch->depth + batch->capacity);
+    batch->args.packed = batch->packed;
     return 0;
 }
 
@@ -52,6 +57,7 @@ void batch_add_open(struct batch *batch, const struct open_event *event)
     batch->id[row] = event->is_step ? event->number : 0;
     batch->site[row] = event->site;
     batch->depth[row] = event->is_step ? 0 : event->depth;
+    batch->packed[row] = event->args;
 }
 
 void batch_add_async(struct batch *batch, const struct batch_async *span)
@@ -64,6 +70,7 @@ void batch_add_async(struct batch *batch, const struct batch_async *span)
     batch->id[row] = span->id;
     batch->site[row] = span->site;
     batch->depth[row] = 0;
+    batch->packed[row] = (struct slice){0};
 }
 
 static int compare_spans(const void *left, const void *right)
@@ -106,6 +113,8 @@ static void keep_wanted(struct event_frame *frame, const struct event_filter *fi
             frame->start_ns[kept] = frame->start_ns[row];
         if (frame->duration_ns)
             frame->duration_ns[kept] = frame->duration_ns[row];
+        if (frame->has_bytes)
+            frame->bytes[kept] = frame->bytes[row];
         kept++;
     }
     frame->rows = kept;
@@ -161,6 +170,7 @@ static void point_at_columns(struct batch *batch, const struct event_frame *fram
         narrow(frame->numbers[ROLE_SITE], rows, batch->site);
     if (columns & GAIT_COLUMN_DEPTH)
         narrow(frame->numbers[ROLE_DEPTH], rows, batch->depth);
+    batch->args.packed = frame->has_bytes ? frame->bytes : NULL;
 }
 
 int batch_load(struct batch *batch, struct event_frame *frame, uint32_t columns,
@@ -183,7 +193,7 @@ int batch_load(struct batch *batch, struct event_frame *frame, uint32_t columns,
     return 0;
 }
 
-void batch_show(const struct batch *batch, uint32_t columns, struct gait_batch *ret_batch)
+void batch_show(struct batch *batch, uint32_t columns, struct gait_batch *ret_batch)
 {
     *ret_batch = (struct gait_batch){
         .kind = batch->kind,
@@ -195,5 +205,25 @@ void batch_show(const struct batch *batch, uint32_t columns, struct gait_batch *
         .site = columns & GAIT_COLUMN_SITE ? batch->site : NULL,
         .depth = columns & GAIT_COLUMN_DEPTH ? batch->depth : NULL,
         .id = columns & GAIT_COLUMN_ID ? batch->id : NULL,
+        .args = columns & GAIT_COLUMN_ARGS ? &batch->args : NULL,
     };
+}
+
+int gait_batch_args(const struct gait_batch *batch, size_t row, const struct gait_arg **ret_args,
+                    size_t *ret_count)
+{
+    int status;
+
+    if (!batch || !ret_args || !ret_count || row >= batch->rows)
+        return fail(GAIT_ERR_ARGUMENT, "no such row in the batch, or no place for its arguments");
+    *ret_args = NULL;
+    *ret_count = 0;
+    if (!batch->args || !batch->args->packed || !batch->args->packed[row].count)
+        return 0;
+    status = arg_list_unpack(&batch->args->list, batch->args->packed[row], batch->args->dictionary);
+    if (status && status != GAIT_ERR_FORMAT)
+        return status;
+    *ret_args = batch->args->list.args;
+    *ret_count = batch->args->list.count;
+    return 0;
 }

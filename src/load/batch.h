@@ -4,8 +4,16 @@
 #ifndef GAIT_LOAD_BATCH_H
 #define GAIT_LOAD_BATCH_H
 
+#include "load/arg_list.h"
 #include "load/event_filter.h"
 #include "load/event_frame.h"
+
+// The packed arguments of a batch's rows, and the last ones that were asked for.
+struct gait_batch_rows {
+    const struct slice *packed; // NULL: none of the rows has any
+    const struct dictionary *dictionary;
+    struct arg_list list;
+};
 
 struct batch {
     enum gait_kind kind;
@@ -15,6 +23,8 @@ struct batch {
     int64_t *start_ns, *duration_ns, *value;
     uint64_t *id;
     uint32_t *site, *depth;
+    struct slice *packed; // ours, for rows that are added
+    struct gait_batch_rows args;
 };
 
 struct batch_async {
@@ -26,7 +36,8 @@ struct batch_async {
 void batch_finish(struct batch *batch); // takes NULL and a zeroed struct
 
 // Takes those columns of a frame's rows, and of the rows only what `filter`
-// wants (NULL: all). The frame must stay as it is until the batch was shown.
+// wants (NULL: all). The frame must stay as it is until the batch was shown; the
+// shard's dictionary, to which args.dictionary points, for as long.
 GAIT_CHECK int batch_load(struct batch *batch, struct event_frame *frame, uint32_t columns,
                           const struct event_filter *filter);
 
@@ -40,6 +51,6 @@ void batch_add_async(struct batch *batch, const struct batch_async *span);
 void batch_sort_async(struct batch_async *spans, size_t count);
 
 // The columns asked for.
-void batch_show(const struct batch *batch, uint32_t columns, struct gait_batch *ret_batch);
+void batch_show(struct batch *batch, uint32_t columns, struct gait_batch *ret_batch);
 
 #endif

@@ -43,6 +43,8 @@ static uint32_t roles_of(const struct scan *scan, const struct event_table *tabl
         roles |= ROLE_BIT(ROLE_ID);
     if (columns & GAIT_COLUMN_VALUE)
         roles |= ROLE_BIT(ROLE_VALUE);
+    if (columns & GAIT_COLUMN_ARGS && table->kind != GAIT_KIND_LOG) // whose bytes are its text
+        roles |= ROLE_BIT(ROLE_BYTES);
     if (table->kind == GAIT_KIND_ASYNC)
         roles |= ROLE_BIT(ROLE_PHASE);
     return roles;
@@ -72,6 +74,7 @@ static int scan_frame(struct scan *scan, struct run_shard *shard, size_t frame)
         return status == GAIT_ERR_FORMAT ? 0 : status;
     status =
         batch_load(&scan->batch, &scan->frame, scan->columns, is_covered ? NULL : &scan->filter);
+    scan->batch.args.dictionary = &shard->dictionary;
     return status ? status : hand_out(scan);
 }
 
@@ -130,6 +133,7 @@ static int scan_open(struct scan *scan, const struct run_shard *shard)
         status = batch_begin(&scan->batch, end - i);
         scan->batch.kind = kind;
         scan->batch.track = track;
+        scan->batch.args.dictionary = &shard->dictionary;
         for (; !status && i < end; i++)
             if (event_filter_touches(&scan->filter, open->events[i].start_ns, -1))
                 batch_add_open(&scan->batch, &open->events[i]);
@@ -261,6 +265,7 @@ int gait_scan(struct gait_trace *trace, const struct gait_query *query, uint32_t
         return fail(GAIT_ERR_ARGUMENT, "a scan needs a trace and somebody who visits");
     scan.run = &trace->run;
     event_frame_init(&scan.frame);
+    arg_list_init(&scan.batch.args.list);
     status = event_decoder_init(&scan.decoder);
     if (!status)
         status = event_filter_init(&scan.filter, scan.run, query);

@@ -5,7 +5,9 @@
 #include <string.h>
 
 #include "analyse/run_report.h"
+#include "analyse/torch_report.h"
 #include "base/json_writer.h"
+#include "render/torch_json.h"
 #include "render/trace_json.h"
 
 static void put_share(struct json_writer *json, uint64_t part, uint64_t whole)
@@ -22,7 +24,7 @@ static void put_steps(struct json_writer *json, const struct run_report *report)
     const struct steps_summary *steps = &report->steps;
     json_put_uint(json, "steps", steps->count);
     json_put_uint(json, "open_steps", report->open_steps);
-    json_put_uint(json, "ranks", report->rank_count);
+    json_put_uint(json, report->torch ? "rank_count" : "ranks", report->rank_count);
     json_key(json, "step");
     if (steps->count) {
         json_object(json);
@@ -47,8 +49,13 @@ static void put_phase(struct json_writer *json, const struct phase *phase, uint6
     json_close(json);
 }
 
-static void put_phases(struct json_writer *json, const struct report_ledger *ledger)
+static void put_phases(struct json_writer *json, const struct run_report *report)
 {
+    const struct report_ledger *ledger = &report->ledger;
+    if (report->torch) {
+        torch_json_phases(json, &report->torch->phases, report->torch->totals);
+        return;
+    }
     json_key(json, "phases");
     json_array(json);
     for (size_t i = 0; i < ledger->count; i++)
@@ -85,12 +92,16 @@ static void put_ends(struct json_writer *json, const struct gait_trace *trace)
 static void put_ledger(struct json_writer *json, const struct run_report *report)
 {
     if (report->steps.count) {
-        put_phases(json, &report->ledger);
+        put_phases(json, report);
         return;
     }
-    json_key(json, "phases");
-    json_array(json);
-    json_close(json);
+    if (report->torch) {
+        torch_json_no_phases(json, &report->torch->phases);
+    } else {
+        json_key(json, "phases");
+        json_array(json);
+        json_close(json);
+    }
     json_key(json, "whole_run");
     if (!report->main_thread) {
         json_null(json);
@@ -100,7 +111,7 @@ static void put_ledger(struct json_writer *json, const struct run_report *report
     json_put_int(json, "pid", report->main_thread->pid);
     json_put_int(json, "tid", report->main_thread->info.tid);
     json_put_uint(json, "total_ns", report->ledger.total_ns);
-    put_phases(json, &report->ledger);
+    put_phases(json, report);
     json_close(json);
 }
 
@@ -189,6 +200,8 @@ void report_json_put(FILE *out, const struct run_report *report, const struct ga
     put_steps(&json, report);
     put_ledger(&json, report);
     json_put_text(&json, "ledger_failure", report->ledger_failure);
+    if (report->torch)
+        torch_json_put(&json, report);
     json_put_int(&json, "wall_ns", report->wall_ns);
     json_put_uint(&json, "events", report->events);
     json_put_uint(&json, "dropped", report->dropped);

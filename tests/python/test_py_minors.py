@@ -103,8 +103,10 @@ def pythons():
 def build_package(root, build, folder, include, suffix):
     package = folder / "gait"
     package.mkdir()
-    for source in (root / "python/gait").glob("*.py"):
-        (package / source.name).symlink_to(source)
+    for source in (root / "python/gait").rglob("*.py"):
+        place = package / source.relative_to(root / "python/gait")
+        place.parent.mkdir(exist_ok=True)
+        place.symlink_to(source)
     for library in ("libgait.so", "libgait-read.so"):
         (package / library).symlink_to(build / library)
     sources = sorted(map(str, (root / "python/gait").glob("*.c")))

@@ -83,12 +83,12 @@ def call(function, module):
     try:
         function(module)
     except Exception as error:
-        say("%s: %s" % (type(error).__name__, error))
+        say(f"{type(error).__name__}: {error}")
 
 
 def say(why):
     if sys.stderr is not None:
-        sys.stderr.write("gait: not everything is recorded: %s\n" % why)
+        sys.stderr.write(f"gait: not everything is recorded: {why}\n")
 
 
 watch = Watch()
@@ -117,6 +117,15 @@ def is_launcher():
     return False
 
 
+def gait_spec():
+    import importlib.util
+
+    folder = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+    return importlib.util.spec_from_file_location(
+        "gait", os.path.join(folder, "__init__.py"), submodule_search_locations=[folder]
+    )
+
+
 def import_gait():
     """The package beside this folder, wherever it lies; nobody's sys.path changes."""
     global is_starting
@@ -124,11 +133,7 @@ def import_gait():
         return sys.modules["gait"]
     import importlib.util
 
-    folder = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-    place = os.path.join(folder, "__init__.py")
-    spec = importlib.util.spec_from_file_location(
-        "gait", place, submodule_search_locations=[folder]
-    )
+    spec = gait_spec()
     module = importlib.util.module_from_spec(spec)
     sys.modules["gait"] = module
     is_starting = True
@@ -142,6 +147,15 @@ def import_gait():
     return module
 
 
+class LastFinder:
+    """Last in sys.meta_path, for scripts that import gait in an environment that
+    does not have it."""
+
+    @staticmethod
+    def find_spec(name, path=None, target=None):
+        return gait_spec() if name == "gait" else None
+
+
 def torch_is_there(_torch):
     gait = import_gait()
     if not gait._why_off:
@@ -152,23 +166,8 @@ def torch_is_there(_torch):
         gait._off.say(gait._why_off)
 
 
-def find_gait(name, path=None, target=None):
-    """For scripts that import gait in an environment that does not have it."""
-    if name != "gait":
-        return None
-    import importlib.util
-
-    folder = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-    return importlib.util.spec_from_file_location(
-        "gait", os.path.join(folder, "__init__.py"), submodule_search_locations=[folder]
-    )
-
-
-class LastFinder:
-    find_spec = staticmethod(find_gait)
-
-
 def begin():
-    watch.add("torch", torch_is_there)
-    sys.meta_path.insert(0, watch)
-    sys.meta_path.append(LastFinder)
+    """Once a process, from sitecustomize or from `import gait`, whoever is first."""
+    if watch not in sys.meta_path:
+        sys.meta_path.insert(0, watch)
+        watch.add("torch", torch_is_there)

@@ -19,6 +19,7 @@ def _begin(folder):
         finally:
             sys.path.remove(folder)
         _gait_start.begin()
+        sys.meta_path.append(_gait_start.LastFinder)
 
 
 def _give_way():
@@ -35,5 +36,5 @@ try:
     _begin(os.path.dirname(os.path.abspath(__file__)))
 except Exception as error:  # whatever it is, it must not cost the training
     if sys.stderr is not None:
-        sys.stderr.write("gait: nothing is recorded: %s\n" % error)
+        sys.stderr.write(f"gait: nothing is recorded: {error}\n")
 _give_way()

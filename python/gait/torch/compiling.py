@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """torch.compile: its time, and our hooks out of its sight meanwhile."""
 
+import functools
+
 import torch
 
 from .. import _gait
@@ -17,6 +19,7 @@ def install():
     # both keep Module.__call__ to see later whether somebody has replaced it
     watch.add("torch._dynamo.utils", restore)
     watch.add("torch._dynamo.variables.nn_module", restore)
+    watch.add("torch._dynamo.trace_rules", show_methods)
     watch.add("torch._dynamo.callback", listen)
     watch.add("torch._dynamo.eval_frame", learn_wrapper)
 
@@ -26,21 +29,38 @@ def restore(module):
         module.unpatched_nn_module_call = _module_call
 
 
+def show_methods(module):
+    """dynamo makes its list of tensor methods once, from what it sees then."""
+    take_away()
+    try:
+        module.get_tensor_method()
+    finally:
+        put_back()
+
+
 def learn_wrapper(module):
     _gait._wrapper_module(module.OptimizedModule, "_orig_mod")
 
 
 def listen(module):
-    handler = module.callback_handler
-    handler.register_start_callback(compile_begins)
-    handler.register_end_callback(compile_ends)
+    """Around the callbacks rather than among them: torch.compiler.reset() would
+    throw ours out with the user's."""
+    handler = module.CompilationCallbackHandler
+    run_start, run_end = handler.run_start_callbacks, handler.run_end_callbacks
 
+    @functools.wraps(run_start)
+    def run_start_callbacks(self, *args):
+        _gait._compile_begin()
+        take_away()
+        run_start(self, *args)
 
-def compile_begins(*_):
-    _gait._compile_begin()
-    take_away()
+    @functools.wraps(run_end)
+    def run_end_callbacks(self, *args):
+        try:
+            run_end(self, *args)
+        finally:
+            put_back()
+            _gait._compile_end()
 
-
-def compile_ends(*_):
-    put_back()
-    _gait._compile_end()
+    handler.run_start_callbacks = run_start_callbacks
+    handler.run_end_callbacks = run_end_callbacks

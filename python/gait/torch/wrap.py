@@ -5,19 +5,28 @@ torch.compile reads what it compiles; for it everything is as torch made it.
 """
 
 import functools
+import types
 
 from .._gait import _hook
 
 ABSENT = object()
 Hook = type(_hook("step", len))
 
+SEEN_THROUGH = "__code__", "__defaults__", "__kwdefaults__", "__closure__", "__globals__"
+
 _places = []  # (owner, name, hook, what was there)
 _outside = []  # functions that give and take what is not in one place
 
 
 def hook(kind, function):
-    """A callable that puts each call of `function` on record."""
-    return functools.update_wrapper(_hook(kind, function), function)
+    """A callable that puts each call of `function` on record.
+
+    What torch.compile's guards look at in a function can be seen through it.
+    """
+    made = functools.update_wrapper(_hook(kind, function), function)
+    if isinstance(function, types.FunctionType):
+        vars(made).update({name: getattr(function, name) for name in SEEN_THROUGH})
+    return made
 
 
 def replace(owner, name, kind):

@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: Apache-2.0
+// An iterator that gives one batch and is dropped, as by next(iter(loader)),
+// makes no epoch; nor does one that takes turns with another.
+#include "analyse/torch_epochs.h"
+
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "analyse/torch_report.h"
+#include "analyse/training_thread.h"
+#include "base/array.h"
+#include "base/fail.h"
+
+enum { MOST_FIRST_STEPS = 1 << 24 };
+
+void torch_epochs_finish(struct torch_epochs *epochs)
+{
+    if (!epochs)
+        return;
+    free(epochs->first_steps);
+    *epochs = (struct torch_epochs){.count = 0};
+}
+
+// The first window that begins then or later.
+static uint64_t window_at(const struct torch_periods *windows, int64_t at_ns)
+{
+    size_t low = 0, high = windows->count;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (windows->rows[middle].start_ns < at_ns)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+static int add_epoch(struct torch_epochs *epochs, const struct torch_periods *windows,
+                     int64_t at_ns)
+{
+    const struct array_shape shape = {sizeof *epochs->first_steps, MOST_FIRST_STEPS};
+    uint64_t first = window_at(windows, at_ns);
+    bool is_known = epochs->count && epochs->first_steps[epochs->count - 1] >= first;
+    if (first == windows->count || is_known)
+        return GAIT_OK;
+    int status =
+        array_reserve((void **)&epochs->first_steps, &epochs->capacity, epochs->count + 1, shape);
+    if (!status)
+        epochs->first_steps[epochs->count++] = first;
+    return status;
+}
+
+static int find_by_loops(struct torch_epochs *epochs, const struct training_thread *thread,
+                         const struct torch_periods *windows)
+{
+    const struct torch_steps *steps = &thread->steps;
+    const struct torch_loop *last = NULL;
+    int status = GAIT_OK;
+    for (size_t i = 0; !status && i < steps->count; i++) {
+        if (steps->rows[i].loop == TORCH_NO_LOOP)
+            continue;
+        const struct torch_loop *loop = &thread->loops.loops[steps->rows[i].loop];
+        bool is_one_batch = loop->asks == 1 && !loop->is_exhausted;
+        if (loop == last || is_one_batch || (last && last->last >= loop->first))
+            continue;
+        last = loop;
+        status = add_epoch(epochs, windows, steps->rows[i].start_ns);
+    }
+    return status;
+}
+
+int torch_epochs_find(struct torch_epochs *epochs, const struct training_thread *thread,
+                      const struct torch_periods *windows)
+{
+    int status = GAIT_OK;
+    if (!thread->facts.epoch_count)
+        return find_by_loops(epochs, thread, windows);
+    for (size_t i = 0; !status && i < thread->facts.epoch_count; i++)
+        status = add_epoch(epochs, windows, thread->facts.epochs[i]);
+    return status;
+}
+
+int torch_epochs_open(const struct torch_epochs *epochs, struct arena *arena,
+                      struct torch_report *torch)
+{
+    size_t count = epochs->count < TORCH_MOST_EPOCHS ? epochs->count : TORCH_MOST_EPOCHS;
+    torch->epochs = arena_take(arena, (count + 1) * sizeof *torch->epochs);
+    if (!torch->epochs)
+        return fail(GAIT_ERR_MEMORY, "no memory for %zu epochs", count);
+    memset(torch->epochs, 0, (count + 1) * sizeof *torch->epochs);
+    for (size_t i = 0; i < count; i++)
+        torch->epochs[i].first_step = epochs->first_steps[i];
+    torch->epoch_count = count;
+    torch->epochs_more = epochs->count - count;
+    return GAIT_OK;
+}
+
+struct torch_epoch *torch_epochs_at(const struct torch_epochs *epochs, struct torch_report *torch,
+                                    uint64_t place)
+{
+    size_t low = 0, high = torch->epoch_count; // how many begin there or before
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (epochs->first_steps[middle] <= place)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low ? &torch->epochs[low - 1] : NULL;
+}

@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: Apache-2.0
+// A run is PyTorch's when its sites or its metadata say so. What the facts tell
+// of steps then takes the place of what step marks and outermost spans told.
+#include "analyse/torch_report.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "analyse/run_report.h"
+#include "analyse/torch_job.h"
+#include "analyse/torch_slow.h"
+#include "base/fail.h"
+
+static bool has_torch(const struct torch_phases *phases, const struct gait_trace *trace)
+{
+    if (phases->has_facts)
+        return true;
+    for (uint32_t i = 0; i < gait_trace_shard_count(trace); i++)
+        if (gait_trace_metadata(trace, i, "torch"))
+            return true;
+    return false;
+}
+
+void torch_report_finish(struct torch_report *torch)
+{
+    if (!torch)
+        return;
+    torch_phases_finish(&torch->phases);
+    torch_survey_finish(&torch->survey);
+}
+
+static int by_total(const void *left, const void *right)
+{
+    const struct phase *a = left, *b = right;
+    if (a->total_ns != b->total_ns)
+        return a->total_ns > b->total_ns ? -1 : 1;
+    return strcmp(a->name, b->name);
+}
+
+// The phases that took time, the largest first, for the verdict and the screen.
+static int name_phases(struct run_report *report)
+{
+    const struct torch_report *torch = report->torch;
+    struct report_ledger *ledger = &report->ledger;
+    ledger->phases = arena_take(&report->arena, torch->phases.count * sizeof *ledger->phases);
+    if (!ledger->phases)
+        return fail(GAIT_ERR_MEMORY, "no memory for %u phases", torch->phases.count);
+    ledger->count = 0;
+    for (unsigned i = 0; i < torch->phases.count; i++)
+        if (torch->totals[i] && i != TORCH_OTHER)
+            ledger->phases[ledger->count++] =
+                (struct phase){torch->phases.names[i], torch->totals[i], 1};
+    qsort(ledger->phases, ledger->count, sizeof *ledger->phases, by_total);
+    ledger->other_ns = torch->totals[TORCH_OTHER];
+    return GAIT_OK;
+}
+
+static void count_events(struct run_report *report)
+{
+    const struct torch_report *torch = report->torch;
+    report->ledger.events = report->ledger.dropped = 0;
+    for (size_t i = 0; i < report->thread_count; i++)
+        for (size_t k = 0; k < torch->rank_count; k++) {
+            if (report->threads[i].track != torch->ranks[k].track)
+                continue;
+            report->ledger.events += report->threads[i].info.events;
+            report->ledger.dropped += report->threads[i].info.dropped;
+        }
+}
+
+static int put_steps(struct run_report *report, struct torch_job *job, struct gait_trace *trace)
+{
+    struct torch_report *torch = report->torch;
+    int status = GAIT_OK;
+    if (torch->rank_count) {
+        report->steps = job->steps;
+        report->rank_count = job->rank_count;
+        report->main_thread = NULL;
+        count_events(report);
+    } else if (report->main_thread) {
+        status = torch_job_make_whole_run(job, trace, report->main_thread->track);
+    }
+    report->ledger.total_ns = job->total_ns;
+    return status;
+}
+
+static int make(struct run_report *report, struct gait_trace *trace)
+{
+    struct torch_report *torch = report->torch;
+    struct torch_job job = {.arena = &report->arena, .torch = torch};
+    int status = torch_survey_make(&torch->survey, trace, &torch->phases);
+    if (!status)
+        status = torch_job_make(&job, trace);
+    if (!status)
+        status = put_steps(report, &job, trace);
+    if (!status)
+        status = name_phases(report);
+    if (!status)
+        torch_slow_find(torch);
+    return status;
+}
+
+int torch_report_make(struct run_report *report, struct gait_trace *trace)
+{
+    struct torch_phases phases;
+    int status = torch_phases_init(&phases, trace);
+    if (status || !has_torch(&phases, trace)) {
+        torch_phases_finish(&phases);
+        return status;
+    }
+    report->torch = arena_take(&report->arena, sizeof *report->torch);
+    if (!report->torch) {
+        torch_phases_finish(&phases);
+        return fail(GAIT_ERR_MEMORY, "no memory for a report");
+    }
+    *report->torch = (struct torch_report){.phases = phases};
+    return make(report, trace);
+}

@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+// What `gait report` says of a PyTorch run beyond any other: twelve phases,
+// ranks, throughput, epochs. docs/REPORT.md defines every figure.
+#ifndef GAIT_ANALYSE_TORCH_REPORT_H
+#define GAIT_ANALYSE_TORCH_REPORT_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include <gait/trace.h>
+
+#include "analyse/steps.h"
+#include "analyse/torch_phases.h"
+#include "analyse/torch_survey.h"
+#include "base/arena.h"
+
+struct torch_rank {
+    int64_t rank, pid; // rank -1: not known
+    uint32_t track, merge_rank;
+    uint64_t steps, total_ns;
+    uint64_t phases[TORCH_MOST_PHASES]; // sum to total_ns
+    uint64_t samples, tokens;           // 0: not known
+    bool has_optimizer, is_marked;      // by gait.step()
+};
+
+struct torch_epoch {
+    uint64_t first_step, steps; // place of its first step; how many
+    uint64_t total_ns, phases[TORCH_MOST_PHASES];
+};
+
+// The rank that the others wait for, and where it loses the time.
+struct torch_slow {
+    bool is_known;
+    int64_t rank;
+    unsigned phase;
+    uint64_t ns; // more than the others' middle one spends there
+};
+
+struct torch_report {
+    struct torch_phases phases;
+    struct torch_survey survey;
+    uint64_t totals[TORCH_MOST_PHASES]; // of the job's steps, else of the whole run
+    struct torch_rank *ranks;
+    size_t rank_count;
+    struct steps_summary steady; // without the first and the compiling steps
+    int64_t first_ns;            // length of the first step
+    uint64_t compile_steps, compile_steps_ns;
+    unsigned slowest_phase; // the largest part of the slowest steady step
+    uint64_t slowest_ns;
+    struct torch_epoch *epochs;
+    size_t epoch_count, epochs_more; // more: counted in the last one
+    struct torch_slow slow;
+    bool has_optimizer;
+};
+
+struct run_report;
+
+// For a PyTorch run, sets report->torch and puts its steps and ledger in the
+// place of those that were found before. Another run is left as it is.
+GAIT_CHECK int torch_report_make(struct run_report *report, struct gait_trace *trace);
+void torch_report_finish(struct torch_report *torch); // takes NULL and a zeroed struct
+
+#endif

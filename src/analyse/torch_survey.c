@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: Apache-2.0
+// Sites and lengths only, no arguments: this pass meets every op of every window.
+#include "analyse/torch_survey.h"
+
+#include <stdlib.h>
+
+#include "base/fail.h"
+
+struct look {
+    struct torch_survey *survey;
+    const struct torch_phases *phases;
+};
+
+static int prepare(struct torch_survey *survey, const struct gait_trace *trace)
+{
+    *survey = (struct torch_survey){.track_count = gait_trace_track_count(trace),
+                                    .shard_count = gait_trace_shard_count(trace)};
+    survey->tracks = calloc((size_t)survey->track_count + 1, sizeof *survey->tracks);
+    survey->shards = calloc((size_t)survey->shard_count + 1, sizeof *survey->shards);
+    survey->shard_of = calloc((size_t)survey->track_count + 1, sizeof *survey->shard_of);
+    if (!survey->tracks || !survey->shards || !survey->shard_of)
+        return fail(GAIT_ERR_MEMORY, "no memory for %u threads", survey->track_count);
+    for (uint32_t i = 0; i < survey->track_count; i++) {
+        struct gait_track_info info;
+        int status = gait_trace_track(trace, i, &info);
+        if (status)
+            return status;
+        survey->shard_of[i] = info.shard;
+    }
+    return GAIT_OK;
+}
+
+static void look_at_span(const struct look *look, const struct gait_batch *batch, size_t row)
+{
+    struct torch_survey *survey = look->survey;
+    struct torch_survey_shard *shard = &survey->shards[survey->shard_of[batch->track]];
+    struct torch_survey_track *track = &survey->tracks[batch->track];
+    uint64_t length = batch->duration_ns[row] > 0 ? (uint64_t)batch->duration_ns[row] : 0;
+    uint32_t site = batch->site[row];
+    enum torch_site kind = torch_phases_kind(look->phases, site);
+    shard->events[kind]++;
+    if (kind == TORCH_SITE_FETCH)
+        shard->fetch_ns += length;
+    if (kind == TORCH_SITE_COLLATE)
+        shard->collate_ns += length;
+    if (kind != TORCH_SITE_PHASE)
+        return;
+    unsigned phase = look->phases->site_phases[site];
+    track->optimizers += phase == TORCH_OPTIMIZER;
+    track->backwards += phase == TORCH_BACKWARD;
+    track->forwards += phase == TORCH_FORWARD;
+}
+
+static int look_at(const struct gait_batch *batch, void *context)
+{
+    const struct look *look = context;
+    struct torch_survey *survey = look->survey;
+    if (batch->track >= survey->track_count)
+        return GAIT_OK;
+    struct torch_survey_shard *shard = &survey->shards[survey->shard_of[batch->track]];
+    if (batch->kind == GAIT_KIND_MEMORY)
+        shard->events[TORCH_SURVEY_MEMORY] += batch->rows;
+    for (size_t row = 0; row < batch->rows; row++) {
+        if (batch->kind == GAIT_KIND_STEP)
+            survey->tracks[batch->track].marked_steps += batch->duration_ns[row] >= 0;
+        else if (batch->kind == GAIT_KIND_SPAN)
+            look_at_span(look, batch, row);
+    }
+    return GAIT_OK;
+}
+
+static int count_windows(const struct gait_batch *batch, void *context)
+{
+    const struct look *look = context;
+    if (batch->track >= look->survey->track_count)
+        return GAIT_OK;
+    uint32_t shard = look->survey->shard_of[batch->track];
+    for (size_t row = 0; row < batch->rows; row++)
+        if (torch_phases_kind(look->phases, batch->site[row]) == TORCH_SITE_WINDOW)
+            look->survey->shards[shard].events[TORCH_SITE_WINDOW]++;
+    return GAIT_OK;
+}
+
+int torch_survey_make(struct torch_survey *survey, struct gait_trace *trace,
+                      const struct torch_phases *phases)
+{
+    struct look look = {survey, phases};
+    struct gait_query query = {.size = sizeof query,
+                               .kinds = 1u << GAIT_KIND_SPAN | 1u << GAIT_KIND_STEP |
+                                        1u << GAIT_KIND_MEMORY};
+    int status = prepare(survey, trace);
+    if (!status)
+        status =
+            gait_scan(trace, &query, GAIT_COLUMN_START | GAIT_COLUMN_DURATION | GAIT_COLUMN_SITE,
+                      look_at, &look);
+    query.kinds = 1u << GAIT_KIND_ASYNC;
+    if (!status)
+        status = gait_scan(trace, &query, GAIT_COLUMN_SITE, count_windows, &look);
+    return status;
+}
+
+void torch_survey_finish(struct torch_survey *survey)
+{
+    if (!survey)
+        return;
+    free(survey->tracks);
+    free(survey->shards);
+    free(survey->shard_of);
+    *survey = (struct torch_survey){.track_count = 0};
+}
+
+// More of the first thing that one of them has at all.
+static bool makes_more(const struct torch_survey_track *a, const struct torch_survey_track *b)
+{
+    if (a->marked_steps || b->marked_steps)
+        return a->marked_steps > b->marked_steps;
+    if (a->optimizers || b->optimizers)
+        return a->optimizers > b->optimizers;
+    return a->backwards > b->backwards;
+}
+
+bool torch_survey_stepper(const struct torch_survey *survey, uint32_t shard, uint32_t *ret_track)
+{
+    const struct torch_survey_track nobody = {.optimizers = 0}, *most = &nobody;
+    for (uint32_t i = 0; i < survey->track_count; i++) {
+        if (survey->shard_of[i] != shard || !makes_more(&survey->tracks[i], most))
+            continue;
+        most = &survey->tracks[i];
+        *ret_track = i;
+    }
+    return most != &nobody;
+}

@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+// A first look at a PyTorch run, over the sites of all rows: which threads may
+// make steps, how much of what was recorded, what the loaders' workers did.
+#ifndef GAIT_ANALYSE_TORCH_SURVEY_H
+#define GAIT_ANALYSE_TORCH_SURVEY_H
+
+#include <stdint.h>
+
+#include <gait/trace.h>
+
+#include "analyse/torch_phases.h"
+
+struct torch_survey_track {
+    uint64_t optimizers, backwards, forwards; // facts
+    uint64_t marked_steps;                    // that gait.step() made, ended ones
+};
+
+enum { TORCH_SURVEY_MEMORY = TORCH_SITE_ANNOTATION + 1, TORCH_SURVEY_KINDS };
+
+struct torch_survey_shard {
+    uint64_t events[TORCH_SURVEY_KINDS]; // by enum torch_site, and memory
+    uint64_t fetch_ns, collate_ns;
+};
+
+struct torch_survey {
+    struct torch_survey_track *tracks;
+    struct torch_survey_shard *shards;
+    uint32_t *shard_of; // of a track
+    uint32_t track_count, shard_count;
+};
+
+GAIT_CHECK int torch_survey_make(struct torch_survey *survey, struct gait_trace *trace,
+                                 const struct torch_phases *phases);
+void torch_survey_finish(struct torch_survey *survey); // takes NULL and a zeroed struct
+
+// The thread of that shard that makes its steps: where gait.step() is called,
+// else where most optimizers step, else most goes backward. False: none does.
+bool torch_survey_stepper(const struct torch_survey *survey, uint32_t shard, uint32_t *ret_track);
+
+#endif

@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: Apache-2.0
+// One key a function. What is not known is null.
+#include "render/torch_json.h"
+
+#include "analyse/run_report.h"
+#include "analyse/torch_report.h"
+#include "base/json_writer.h"
+#include "render/trace_json.h"
+
+static void put_uint(struct json_writer *json, const char *key, uint64_t value)
+{
+    json_key(json, key);
+    json_uint(json, value);
+}
+
+static void put_int(struct json_writer *json, const char *key, int64_t value)
+{
+    json_key(json, key);
+    json_int(json, value);
+}
+
+void torch_json_phases(struct json_writer *json, const struct torch_phases *phases,
+                       const uint64_t *sums)
+{
+    uint64_t whole = 0;
+    for (unsigned i = 0; i < phases->count; i++)
+        whole += sums[i];
+    json_key(json, "phases");
+    json_array(json);
+    for (unsigned i = 0; i < phases->count; i++) {
+        json_object(json);
+        json_key(json, "name");
+        json_text(json, phases->names[i]);
+        put_uint(json, "total_ns", sums[i]);
+        json_key(json, "share");
+        if (whole)
+            json_real(json, (double)sums[i] / (double)whole);
+        else
+            json_null(json);
+        json_close(json);
+    }
+    json_close(json);
+}
+
+void torch_json_no_phases(struct json_writer *json, const struct torch_phases *phases)
+{
+    static const uint64_t nothing[TORCH_MOST_PHASES];
+    torch_json_phases(json, phases, nothing);
+}
+
+static void put_ranks(struct json_writer *json, const struct torch_report *torch)
+{
+    json_key(json, "ranks");
+    json_array(json);
+    for (size_t i = 0; i < torch->rank_count; i++) {
+        const struct torch_rank *rank = &torch->ranks[i];
+        json_object(json);
+        json_key(json, "rank");
+        trace_json_rank(json, rank->rank);
+        put_int(json, "pid", rank->pid);
+        put_uint(json, "steps", rank->steps);
+        put_uint(json, "step_total_ns", rank->total_ns);
+        torch_json_phases(json, &torch->phases, rank->phases);
+        json_close(json);
+    }
+    json_close(json);
+}
+
+static void put_slow_rank(struct json_writer *json, const struct torch_report *torch)
+{
+    json_key(json, "slow_rank");
+    if (!torch->slow.is_known) {
+        json_null(json);
+        return;
+    }
+    json_object(json);
+    json_key(json, "rank");
+    trace_json_rank(json, torch->slow.rank);
+    json_key(json, "phase");
+    json_text(json, torch->phases.names[torch->slow.phase]);
+    put_uint(json, "ns", torch->slow.ns);
+    json_close(json);
+}
+
+static void put_steady(struct json_writer *json, const struct torch_report *torch)
+{
+    const struct steps_summary *steady = &torch->steady;
+    put_int(json, "first_step_ns", torch->first_ns);
+    put_uint(json, "compile_steps", torch->compile_steps);
+    put_uint(json, "compile_steps_ns", torch->compile_steps_ns);
+    json_key(json, "steady_step");
+    if (!steady->count) {
+        json_null(json);
+        return;
+    }
+    json_object(json);
+    put_uint(json, "steps", steady->count);
+    put_int(json, "p50_ns", steady->p50_ns);
+    put_int(json, "p95_ns", steady->p95_ns);
+    put_int(json, "p99_ns", steady->p99_ns);
+    put_int(json, "max_ns", steady->max_ns);
+    put_uint(json, "slowest", steady->slowest);
+    json_key(json, "slowest_phase");
+    json_text(json, torch->phases.names[torch->slowest_phase]);
+    put_uint(json, "slowest_phase_ns", torch->slowest_ns);
+    json_close(json);
+}
+
+static void put_epochs(struct json_writer *json, const struct torch_report *torch)
+{
+    json_key(json, "epochs");
+    json_array(json);
+    for (size_t i = 0; i < torch->epoch_count; i++) {
+        const struct torch_epoch *epoch = &torch->epochs[i];
+        json_object(json);
+        put_uint(json, "first_step", epoch->first_step);
+        put_uint(json, "steps", epoch->steps);
+        put_uint(json, "total_ns", epoch->total_ns);
+        torch_json_phases(json, &torch->phases, epoch->phases);
+        json_close(json);
+    }
+    json_close(json);
+}
+
+void torch_json_put(struct json_writer *json, const struct run_report *report)
+{
+    const struct torch_report *torch = report->torch;
+    put_steady(json, torch);
+    put_ranks(json, torch);
+    put_slow_rank(json, torch);
+    put_epochs(json, torch);
+}
