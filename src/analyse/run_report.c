@@ -228,7 +228,9 @@ static void judge(struct run_report *report)
                                         .steps = report->steps,
                                         .phases = ledger->phases,
                                         .phase_count = ledger->count,
-                                        .total_ns = ledger->total_ns};
+                                        .total_ns = ledger->total_ns,
+                                        .lacks_optimizer =
+                                            report->torch && !report->torch->has_optimizer};
     verdict_make(&facts, &report->verdict);
 }
 

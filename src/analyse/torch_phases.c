@@ -21,6 +21,7 @@ static const struct site_words words[] = {
     {"phase", NULL, TORCH_SITE_PHASE},
     {"torch", "window", TORCH_SITE_WINDOW},
     {"torch", "epoch", TORCH_SITE_EPOCH},
+    {"torch", "exit", TORCH_SITE_EXIT},
     {"loader", "fetch", TORCH_SITE_FETCH},
     {"loader", "collate", TORCH_SITE_COLLATE},
     {"cpu_op", NULL, TORCH_SITE_OP},

@@ -7,6 +7,8 @@
 #include "base/json_writer.h"
 #include "render/trace_json.h"
 
+enum { MOST_OPS = 100 };
+
 static void put_uint(struct json_writer *json, const char *key, uint64_t value)
 {
     json_key(json, key);
@@ -122,9 +124,98 @@ static void put_epochs(struct json_writer *json, const struct torch_report *torc
     json_close(json);
 }
 
+static void put_rate(struct json_writer *json, const char *key, uint64_t count, uint64_t ns)
+{
+    json_key(json, key);
+    if (count && ns)
+        json_real(json, (double)count * 1e9 / (double)ns);
+    else
+        json_null(json);
+}
+
+// Of all ranks together, over the time of the job's steps.
+static void put_throughput(struct json_writer *json, const struct run_report *report)
+{
+    const struct torch_report *torch = report->torch;
+    uint64_t total_ns = report->steps.count ? report->ledger.total_ns : 0;
+    json_key(json, "throughput");
+    json_object(json);
+    put_rate(json, "steps_per_s", report->steps.count, total_ns);
+    put_rate(json, "samples_per_s", torch->samples, total_ns);
+    put_rate(json, "tokens_per_s", torch->tokens, total_ns);
+    put_uint(json, "samples", torch->samples);
+    put_uint(json, "tokens", torch->tokens);
+    json_close(json);
+}
+
+static void put_findings(struct json_writer *json, const struct findings *findings)
+{
+    json_key(json, "findings");
+    json_array(json);
+    for (size_t i = 0; i < findings->count; i++) {
+        const struct finding *finding = &findings->rows[i];
+        json_object(json);
+        json_key(json, "id");
+        json_text(json, finding->id);
+        json_key(json, "text");
+        json_text(json, finding->text);
+        json_key(json, "evidence");
+        json_object(json);
+        for (size_t k = 0; k < finding->figure_count; k++)
+            put_uint(json, finding->figures[k].key, finding->figures[k].value);
+        json_close(json);
+        json_close(json);
+    }
+    json_close(json);
+}
+
+static void put_ops(struct json_writer *json, const struct torch_report *torch)
+{
+    json_key(json, "ops");
+    json_object(json);
+    put_uint(json, "steps", torch->window_steps);
+    put_uint(json, "calls", torch->ops.calls);
+    put_uint(json, "self_ns", torch->ops.self_ns);
+    json_key(json, "top");
+    json_array(json);
+    for (size_t i = 0; i < torch->ops.count && i < MOST_OPS; i++) {
+        const struct top_op *op = &torch->ops.rows[i];
+        json_object(json);
+        json_key(json, "name");
+        json_text(json, op->name);
+        put_uint(json, "calls", op->calls);
+        put_uint(json, "self_ns", op->self_ns);
+        put_uint(json, "total_ns", op->total_ns);
+        json_close(json);
+    }
+    json_close(json);
+    json_close(json);
+}
+
+static void put_memory(struct json_writer *json, const struct torch_memory *memory)
+{
+    json_key(json, "memory");
+    json_object(json);
+    json_key(json, "rss_peak_bytes");
+    if (memory->rss_bytes)
+        json_uint(json, memory->rss_bytes);
+    else
+        json_null(json);
+    json_key(json, "window_peak_bytes");
+    if (memory->window_bytes)
+        json_uint(json, memory->window_bytes);
+    else
+        json_null(json);
+    json_close(json);
+}
+
 void torch_json_put(struct json_writer *json, const struct run_report *report)
 {
     const struct torch_report *torch = report->torch;
+    put_findings(json, &torch->findings);
+    put_throughput(json, report);
+    put_memory(json, &torch->memory);
+    put_ops(json, torch);
     put_steady(json, torch);
     put_ranks(json, torch);
     put_slow_rank(json, torch);
