@@ -15,6 +15,7 @@ struct torch_survey;
 struct torch_cost {
     bool is_known;
     uint64_t hooks_ns; // on the threads of all processes
+    uint64_t steps_ns; // of all ranks, as they would be without
 };
 
 struct torch_memory {

@@ -110,12 +110,15 @@ static int make(struct run_report *report, struct gait_trace *trace)
         status = torch_memory_find(&torch->memory, trace, &torch->survey);
     if (status)
         return status;
+    torch_cost_find(&torch->cost, trace, &torch->survey);
     for (size_t i = 0; i < torch->rank_count; i++) {
+        torch->cost.steps_ns += torch->ranks[i].total_ns;
         torch->samples += torch->ranks[i].samples;
         torch->tokens += torch->ranks[i].tokens;
     }
+    if (torch->cost.steps_ns > torch->cost.hooks_ns)
+        torch->cost.steps_ns -= torch->cost.hooks_ns;
     torch_slow_find(torch);
-    torch_cost_find(&torch->cost, trace, &torch->survey);
     findings_make(&torch->findings, report);
     return GAIT_OK;
 }
