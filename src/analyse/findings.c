@@ -89,8 +89,8 @@ static void tell_input(struct findings *findings, const struct run_report *repor
                  "; batches are made in the training's own thread (num_workers=0), %.0f %% of it "
                  "in collate",
                  percent(collate, fetch));
-    struct finding *finding =
-        add(findings, "input_waits", "waiting for input takes %.0f %% of the steps%s", share, where);
+    struct finding *finding = add(findings, "input_waits",
+                                  "waiting for input takes %.0f %% of the steps%s", share, where);
     rest_on(finding, "input_ns", input);
     if (fetch) {
         rest_on(finding, "fetch_ns", fetch);
@@ -105,20 +105,32 @@ struct share_rule {
 };
 
 static const struct share_rule share_rules[] = {
-    {"copies", "copy_ns", "moving data between devices or types takes %.0f %% of the steps: pin "
-     "memory and copy ahead, or move it once", TORCH_COPY, COPY_PERCENT},
-    {"garbage", "gc_ns", "Python's garbage collector takes %.1f %% of the steps: gc.freeze() "
-     "after set-up, or collect between epochs only", TORCH_GC, GC_PERCENT},
-    {"checkpoints", "checkpoint_ns", "saving takes %.0f %% of the steps: save less often, or in "
-     "the background", TORCH_CHECKPOINT, CHECKPOINT_PERCENT},
-    {"evaluation", "evaluation_ns", "evaluation takes %.0f %% of the steps: evaluate less often, "
-     "or on fewer samples", TORCH_EVALUATION, EVALUATION_PERCENT},
-    {"communication", "communication_ns", "waiting for other ranks and talking to them takes "
-     "%.0f %% of the steps", TORCH_COMMUNICATION, COMMUNICATION_PERCENT},
+    {"copies", "copy_ns",
+     "moving data between devices or types takes %.0f %% of the steps: pin "
+     "memory and copy ahead, or move it once",
+     TORCH_COPY, COPY_PERCENT},
+    {"garbage", "gc_ns",
+     "Python's garbage collector takes %.1f %% of the steps: gc.freeze() "
+     "after set-up, or collect between epochs only",
+     TORCH_GC, GC_PERCENT},
+    {"checkpoints", "checkpoint_ns",
+     "saving takes %.0f %% of the steps: save less often, or in "
+     "the background",
+     TORCH_CHECKPOINT, CHECKPOINT_PERCENT},
+    {"evaluation", "evaluation_ns",
+     "evaluation takes %.0f %% of the steps: evaluate less often, "
+     "or on fewer samples",
+     TORCH_EVALUATION, EVALUATION_PERCENT},
+    {"communication", "communication_ns",
+     "waiting for other ranks and talking to them takes "
+     "%.0f %% of the steps",
+     TORCH_COMMUNICATION, COMMUNICATION_PERCENT},
     {"logging", "logging_ns", "logging takes %.0f %% of the steps: log less often", TORCH_LOGGING,
      LOGGING_PERCENT},
-    {"unexplained", "other_ns", "%.0f %% of the steps lie in none of the phases, in the loop's own "
-     "Python: name its parts with gait.phase()", TORCH_OTHER, OTHER_PERCENT},
+    {"unexplained", "other_ns",
+     "%.0f %% of the steps lie in none of the phases, in the loop's own "
+     "Python: name its parts with gait.phase()",
+     TORCH_OTHER, OTHER_PERCENT},
 };
 
 static void tell_shares(struct findings *findings, const struct run_report *report)
@@ -164,12 +176,11 @@ static void tell_slow_rank(struct findings *findings, const struct run_report *r
     const struct torch_slow *slow = &torch->slow;
     if (!slow->is_known)
         return;
-    struct finding *finding =
-        add(findings, "slow_rank",
-            "rank %" PRId64 " is the slowest: it loses %.1f ms a step in '%.60s', and the others "
-            "wait for it",
-            slow->rank, (double)slow->ns / 1e6 / (double)slow->steps,
-            torch->phases.names[slow->phase]);
+    struct finding *finding = add(
+        findings, "slow_rank",
+        "rank %" PRId64 " is the slowest: it loses %.1f ms a step in '%.60s', and the others "
+        "wait for it",
+        slow->rank, (double)slow->ns / 1e6 / (double)slow->steps, torch->phases.names[slow->phase]);
     rest_on(finding, "rank", (uint64_t)slow->rank);
     rest_on(finding, "ns", slow->ns);
 }

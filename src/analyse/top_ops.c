@@ -38,8 +38,7 @@ static void add_op(const struct sweep_span *span, void *context)
     const struct array_shape shape = {sizeof(struct open_op), MOST_OPEN};
     struct adding *adding = context;
     struct op_thread *thread = &adding->threads[span->track];
-    if (torch_phases_kind(adding->phases, span->site) != TORCH_SITE_OP ||
-        span->end_ns == INT64_MAX)
+    if (torch_phases_kind(adding->phases, span->site) != TORCH_SITE_OP || span->end_ns == INT64_MAX)
         return;
     while (thread->count && thread->open[thread->count - 1].end_ns <= span->start_ns)
         thread->count--;

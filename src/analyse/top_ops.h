@@ -25,7 +25,6 @@ struct top_ops {
 
 // Of the threads of one shard. Names belong to the trace, rows to the arena.
 GAIT_CHECK int top_ops_make(struct top_ops *ops, struct gait_trace *trace,
-                            const struct torch_phases *phases, uint32_t shard,
-                            struct arena *arena);
+                            const struct torch_phases *phases, uint32_t shard, struct arena *arena);
 
 #endif

@@ -8,7 +8,7 @@
 
 #include "analyse/torch_survey.h"
 
-#define MOST_EVENTS 5000000 // memory events that are looked at: a second
+#define MOST_EVENTS 5000000             // memory events that are looked at: a second
 static const double most_cost_ns = 1e9; // of one event; more is nonsense
 
 bool torch_cost_number(const char *json, const char *key, double *ret_number)

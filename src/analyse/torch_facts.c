@@ -47,8 +47,7 @@ void torch_facts_finish(struct torch_facts *facts)
 int torch_facts_add(struct torch_facts *facts, const struct torch_fact *fact)
 {
     const struct array_shape shape = {sizeof *facts->rows, TORCH_MOST_FACTS};
-    int status =
-        array_reserve((void **)&facts->rows, &facts->capacity, facts->count + 1, shape);
+    int status = array_reserve((void **)&facts->rows, &facts->capacity, facts->count + 1, shape);
     if (status)
         return status;
     facts->rows[facts->count++] = *fact;
@@ -60,8 +59,8 @@ int torch_facts_add(struct torch_facts *facts, const struct torch_fact *fact)
 int torch_facts_add_mode(struct torch_facts *facts, const struct torch_mode *mode)
 {
     const struct array_shape shape = {sizeof *facts->modes, MOST_MODES};
-    int status = array_reserve((void **)&facts->modes, &facts->mode_capacity,
-                               facts->mode_count + 1, shape);
+    int status =
+        array_reserve((void **)&facts->modes, &facts->mode_capacity, facts->mode_count + 1, shape);
     if (status)
         return status;
     facts->modes[facts->mode_count++] = *mode;
@@ -339,8 +338,7 @@ int torch_facts_read(struct torch_facts *facts, struct gait_trace *trace,
                      const struct torch_phases *phases, uint32_t track)
 {
     const uint32_t columns = GAIT_COLUMN_START | GAIT_COLUMN_DURATION | GAIT_COLUMN_SITE;
-    struct gather gather = {
-        .facts = facts, .phases = phases, .track = track, .exit_ns = INT64_MAX};
+    struct gather gather = {.facts = facts, .phases = phases, .track = track, .exit_ns = INT64_MAX};
     struct gait_query query = {.size = sizeof query, .tracks = &track, .track_count = 1};
     uint32_t *tracks = NULL;
     int status = read_end(facts, trace, track);

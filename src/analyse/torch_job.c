@@ -25,10 +25,10 @@ struct step_note {
 struct gathering {
     struct torch_job *job;
     struct gait_trace *trace;
-    struct buffer rows;         // of struct step_row
+    struct buffer rows;            // of struct step_row
     struct training_thread thread; // the rank's at hand
-    uint32_t track;             // its thread, or UINT32_MAX
-    struct step_note *notes;    // of a row
+    uint32_t track;                // its thread, or UINT32_MAX
+    struct step_note *notes;       // of a row
     struct torch_epochs epochs;
 };
 
@@ -44,8 +44,8 @@ static int read_thread(struct gathering *gathering, uint32_t track)
     training_thread_finish(&gathering->thread);
     training_thread_init(&gathering->thread);
     gathering->track = track;
-    return training_thread_read(&gathering->thread, gathering->trace, &gathering->job->torch->phases,
-                             track);
+    return training_thread_read(&gathering->thread, gathering->trace,
+                                &gathering->job->torch->phases, track);
 }
 
 // --- the rows of one rank -------------------------------------------------------
@@ -80,8 +80,7 @@ static int add_derived(struct gathering *gathering, const struct torch_rank *ran
     const struct torch_steps *steps = &gathering->thread.steps;
     for (size_t i = 0; i < steps->count; i++) {
         const struct step_row row = {.start_ns = steps->rows[i].start_ns,
-                                     .duration_ns =
-                                         steps->rows[i].end_ns - steps->rows[i].start_ns,
+                                     .duration_ns = steps->rows[i].end_ns - steps->rows[i].start_ns,
                                      .number = i,
                                      .rank = rank->merge_rank,
                                      .track = rank->track};
@@ -225,8 +224,8 @@ static int add_ranks(struct gathering *gathering)
     struct torch_rank *steppers = calloc((size_t)survey->shard_count + 1, sizeof *steppers);
     uint32_t count = 0;
     int status = GAIT_OK;
-    torch->ranks = arena_take(gathering->job->arena,
-                              ((size_t)survey->shard_count + 1) * sizeof *torch->ranks);
+    torch->ranks =
+        arena_take(gathering->job->arena, ((size_t)survey->shard_count + 1) * sizeof *torch->ranks);
     if (!steppers || !torch->ranks)
         status = no_memory();
     for (uint32_t i = 0; !status && i < survey->shard_count; i++) {
@@ -257,8 +256,8 @@ static int add_ranks(struct gathering *gathering)
 // Pieces of one step come in a row; a step is booked when the next one begins.
 struct booking {
     struct torch_job *job;
-    struct step_note *notes;     // of a window
-    const uint64_t *places;      // of a window: which step of the job
+    struct step_note *notes; // of a window
+    const uint64_t *places;  // of a window: which step of the job
     const struct torch_epochs *epochs;
     size_t window;
     uint64_t phases[TORCH_MOST_PHASES];

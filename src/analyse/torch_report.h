@@ -48,7 +48,7 @@ struct torch_report {
     struct steps_summary steady; // without the first and the compiling steps
     int64_t first_ns;            // length of the first step
     uint64_t compile_steps, compile_steps_ns;
-    unsigned slowest_phase;                // the largest part of the slowest steady step
+    unsigned slowest_phase; // the largest part of the slowest steady step
     uint64_t slowest_ns;
     struct torch_epoch *epochs;
     size_t epoch_count, epochs_more; // more: counted in the last one

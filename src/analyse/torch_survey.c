@@ -90,9 +90,9 @@ int torch_survey_make(struct torch_survey *survey, struct gait_trace *trace,
                                         1u << GAIT_KIND_MEMORY};
     int status = prepare(survey, trace);
     if (!status)
-        status = gait_scan(trace, &query,
-                           GAIT_COLUMN_START | GAIT_COLUMN_DURATION | GAIT_COLUMN_SITE, look_at,
-                           &look);
+        status =
+            gait_scan(trace, &query, GAIT_COLUMN_START | GAIT_COLUMN_DURATION | GAIT_COLUMN_SITE,
+                      look_at, &look);
     query.kinds = 1u << GAIT_KIND_ASYNC;
     if (!status)
         status = gait_scan(trace, &query, GAIT_COLUMN_SITE, count_async, &look);

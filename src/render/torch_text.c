@@ -82,8 +82,7 @@ static void put_percentiles(const struct screen *screen)
     if (!steps->count)
         return;
     if (torch->steady.count && steps->max_ns > 2 * steps->p50_ns)
-        snprintf(where, sizeof where, ", most in %.40s",
-                 torch->phases.names[torch->slowest_phase]);
+        snprintf(where, sizeof where, ", most in %.40s", torch->phases.names[torch->slowest_phase]);
     fprintf(screen->out, "  p50 %s   p95 %s   max %s (step %" PRIu64 "%s)\n",
             units_ns(steps->p50_ns).text, units_ns(steps->p95_ns).text,
             units_ns(steps->max_ns).text, steps->slowest, where);
