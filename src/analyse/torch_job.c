@@ -162,6 +162,21 @@ static void sum_samples(const struct torch_steps *steps, struct torch_rank *rank
     }
 }
 
+// How many steps lie for the most part in windows with ops on record.
+static uint64_t count_covered(const struct torch_periods *steps, const struct torch_facts *facts)
+{
+    uint64_t count = 0;
+    size_t at = 0;
+    for (size_t i = 0; i < steps->count; i++) {
+        int64_t start_ns = steps->rows[i].start_ns;
+        int64_t middle_ns = start_ns + (steps->rows[i].end_ns - start_ns) / 2;
+        while (at < facts->window_count && facts->windows[at].end_ns <= middle_ns)
+            at++;
+        count += at < facts->window_count && facts->windows[at].start_ns <= middle_ns;
+    }
+    return count;
+}
+
 static int add_rank(struct gathering *gathering, const struct torch_rank *stepper)
 {
     struct torch_report *torch = gathering->job->torch;
@@ -185,8 +200,10 @@ static int add_rank(struct gathering *gathering, const struct torch_rank *steppe
     status = make_windows(rows, rank->steps, &windows);
     if (!status)
         status = split(gathering, &windows, add_to_rank, rank);
-    if (!status && !torch->rank_count)
+    if (!status && !torch->rank_count) {
+        torch->window_steps = count_covered(&windows, &gathering->thread.facts);
         status = torch_epochs_find(&gathering->epochs, &gathering->thread, &windows);
+    }
     torch->rank_count++;
     torch_periods_finish(&windows);
     return status;
@@ -203,7 +220,7 @@ static int by_rank(const void *left, const void *right)
 static int add_ranks(struct gathering *gathering)
 {
     struct torch_report *torch = gathering->job->torch;
-    const struct torch_survey *survey = &torch->survey;
+    struct torch_survey *survey = &torch->survey;
     struct torch_rank *steppers = calloc((size_t)survey->shard_count + 1, sizeof *steppers);
     uint32_t count = 0;
     int status = GAIT_OK;
@@ -224,6 +241,7 @@ static int add_ranks(struct gathering *gathering)
                                 .track = track,
                                 .merge_rank = has_rank ? (uint32_t)shard.rank : (1u << 31) + i,
                                 .is_marked = survey->tracks[track].marked_steps > 0};
+        survey->shards[i].is_stepping = true;
     }
     if (!status)
         qsort(steppers, count, sizeof *steppers, by_rank);
