@@ -34,6 +34,7 @@ LOOP(read_system_clock, bench_use(bench_ns(CLOCK_MONOTONIC_RAW));)
 LOOP(test_flag, FLAG ? bench_use(i) : (void)0;)
 LOOP(test_flag_twice, FLAG ? bench_use(i) : (void)0; FLAG ? bench_use(i) : (void)0;)
 LOOP(record_span, gait_begin(site); gait_end();)
+LOOP(call_span, (gait_begin)(site); (gait_end)();)
 LOOP(record_mark, gait_mark(site);)
 LOOP(record_counter, gait_count(site, (int64_t)i);)
 LOOP(record_real, gait_count_real(site, (double)i);)
@@ -66,6 +67,7 @@ static const struct probe probes[] = {
     {"span_off", "two_flags", record_span, test_flag_twice, 1, 0, 0},
     {"mark_off", "one_flag", record_mark, test_flag, 1, 0, 0},
     {"span", "two_clocks", record_span, read_clock_twice, 0, 1, 0},
+    {"span_call", "two_clocks", call_span, read_clock_twice, 0, 1, 0},
     {"next", "one_clock", record_next, read_clock, 0, 1, 1},
     {"mark", "one_clock", record_mark, read_clock, 0, 1, 0},
     {"counter", "one_clock", record_counter, read_clock, 0, 1, 0},

@@ -43,7 +43,7 @@ OFF = {
     "with gait.span('name')": ("with gait.span('step'): pass", "pass", None),
     "decorated function": ("decorated()", "plain()", None),
 }
-FLOOR = {"a call of an empty builtin": ("floor()", "pass", None)}
+FLOOR = {"a call of an empty builtin": ("floor(site)", "pass", None)}
 
 
 def compile_loop(gait, statement):
@@ -67,7 +67,7 @@ def compile_loop(gait, statement):
     scope = dict(functions, gait=gait)
     exec(source, scope)
     arguments = [names[n] for n in ("site", "span", "plain", "decorated")]
-    return lambda turns: scope["loop"](turns, *arguments, sys.getdefaultencoding)
+    return lambda turns: scope["loop"](turns, *arguments, callable)  # METH_O, the quickest kind
 
 
 def time_loop(loop):

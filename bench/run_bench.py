@@ -29,6 +29,7 @@ PROBES = {
     "span_off": ("span, recording off", ("cpu_ns", 0.5)),
     "mark_off": ("mark, recording off", None),
     "span": ("span: begin + end", ("ratio", 1.10)),
+    "span_call": ("the same, functions alone", None),
     "next": ("next", ("ratio", 1.15)),
     "mark": ("mark", None),
     "counter": ("counter, integer", None),

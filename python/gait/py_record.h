@@ -9,10 +9,10 @@
 PyObject *py_record_span(PyObject *module, PyObject *const *args, Py_ssize_t count,
                          PyObject *kwnames);
 PyObject *py_record_site(PyObject *module, PyObject *const *args, Py_ssize_t count);
-PyObject *py_record_begin(PyObject *module, PyObject *const *args, Py_ssize_t count);
+PyObject *py_record_begin(PyObject *module, PyObject *what);
 PyObject *py_record_end(PyObject *module, PyObject *const *args, Py_ssize_t count);
-PyObject *py_record_next(PyObject *module, PyObject *const *args, Py_ssize_t count);
-PyObject *py_record_mark(PyObject *module, PyObject *const *args, Py_ssize_t count);
+PyObject *py_record_next(PyObject *module, PyObject *what);
+PyObject *py_record_mark(PyObject *module, PyObject *what);
 PyObject *py_record_count(PyObject *module, PyObject *const *args, Py_ssize_t count);
 PyObject *py_record_arg(PyObject *module, PyObject *const *args, Py_ssize_t count);
 PyObject *py_record_async_begin(PyObject *module, PyObject *const *args, Py_ssize_t count);

@@ -34,8 +34,8 @@ static size_t place_of(const struct identities *identities, uint64_t key)
 
 static int grow(struct identities *identities)
 {
-    struct identities larger = {.places = identities->places ? 2 * identities->places
-                                                             : FIRST_PLACES,
+    struct identities larger = {.places =
+                                    identities->places ? 2 * identities->places : FIRST_PLACES,
                                 .count = identities->count};
     larger.keys = calloc(larger.places, sizeof *larger.keys);
     larger.numbers = calloc(larger.places, sizeof *larger.numbers);

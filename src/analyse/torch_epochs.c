@@ -9,6 +9,7 @@
 
 #include "analyse/torch_report.h"
 #include "analyse/training_thread.h"
+#include "base/arena.h"
 #include "base/array.h"
 #include "base/fail.h"
 
@@ -44,8 +45,8 @@ static int add_epoch(struct torch_epochs *epochs, const struct torch_periods *wi
     bool is_known = epochs->count && epochs->first_steps[epochs->count - 1] >= first;
     if (first == windows->count || is_known)
         return GAIT_OK;
-    int status = array_reserve((void **)&epochs->first_steps, &epochs->capacity,
-                               epochs->count + 1, shape);
+    int status =
+        array_reserve((void **)&epochs->first_steps, &epochs->capacity, epochs->count + 1, shape);
     if (!status)
         epochs->first_steps[epochs->count++] = first;
     return status;

@@ -27,8 +27,7 @@ void torch_periods_finish(struct torch_periods *periods); // takes NULL and a ze
 bool torch_periods_cover(const struct torch_periods *periods, int64_t at_ns);
 
 // The loops are found and judged by optimizer steps.
-GAIT_CHECK int torch_evaluation_find(struct torch_periods *periods,
-                                     const struct torch_facts *facts,
+GAIT_CHECK int torch_evaluation_find(struct torch_periods *periods, const struct torch_facts *facts,
                                      const struct torch_loops *loops);
 
 #endif

@@ -13,14 +13,14 @@
 struct torch_phases;
 
 enum torch_fact_kind {
-    TORCH_FACT_PHASE,    // time of a phase, no more
-    TORCH_FACT_MAKE,     // an iterator over a loader was made; id: the iterator, if known
-    TORCH_FACT_ASK,      // it was asked and gave a batch; id: the iterator
-    TORCH_FACT_EMPTY,    // it was asked and was exhausted
-    TORCH_FACT_FORWARD,  // id: the module
+    TORCH_FACT_PHASE,   // time of a phase, no more
+    TORCH_FACT_MAKE,    // an iterator over a loader was made; id: the iterator, if known
+    TORCH_FACT_ASK,     // it was asked and gave a batch; id: the iterator
+    TORCH_FACT_EMPTY,   // it was asked and was exhausted
+    TORCH_FACT_FORWARD, // id: the module
     TORCH_FACT_BACKWARD,
-    TORCH_FACT_STEP,     // of an optimizer; id: which
-    TORCH_FACT_ZERO,     // its gradients were thrown away
+    TORCH_FACT_STEP, // of an optimizer; id: which
+    TORCH_FACT_ZERO, // its gradients were thrown away
 };
 
 struct torch_fact {
@@ -45,9 +45,11 @@ struct torch_facts {
     size_t count, capacity;
     struct torch_mode *modes; // in order of start
     size_t mode_count, mode_capacity;
+    struct torch_mode *windows; // with ops on record; id 0
+    size_t window_count, window_capacity;
     int64_t *epochs; // when a framework said that one begins
     size_t epoch_count, epoch_capacity;
-    int64_t end_ns; // the thread's
+    int64_t end_ns; // of the script, as far as known
     uint32_t id_count;
 };
 

@@ -25,10 +25,10 @@ struct step_note {
 struct gathering {
     struct torch_job *job;
     struct gait_trace *trace;
-    struct buffer rows;         // of struct step_row
+    struct buffer rows;            // of struct step_row
     struct training_thread thread; // the rank's at hand
-    uint32_t track;             // its thread, or UINT32_MAX
-    struct step_note *notes;    // of a row
+    uint32_t track;                // its thread, or UINT32_MAX
+    struct step_note *notes;       // of a row
     struct torch_epochs epochs;
 };
 
@@ -44,8 +44,8 @@ static int read_thread(struct gathering *gathering, uint32_t track)
     training_thread_finish(&gathering->thread);
     training_thread_init(&gathering->thread);
     gathering->track = track;
-    return training_thread_read(&gathering->thread, gathering->trace, &gathering->job->torch->phases,
-                             track);
+    return training_thread_read(&gathering->thread, gathering->trace,
+                                &gathering->job->torch->phases, track);
 }
 
 // --- the rows of one rank -------------------------------------------------------
@@ -80,8 +80,7 @@ static int add_derived(struct gathering *gathering, const struct torch_rank *ran
     const struct torch_steps *steps = &gathering->thread.steps;
     for (size_t i = 0; i < steps->count; i++) {
         const struct step_row row = {.start_ns = steps->rows[i].start_ns,
-                                     .duration_ns =
-                                         steps->rows[i].end_ns - steps->rows[i].start_ns,
+                                     .duration_ns = steps->rows[i].end_ns - steps->rows[i].start_ns,
                                      .number = i,
                                      .rank = rank->merge_rank,
                                      .track = rank->track};
@@ -163,6 +162,21 @@ static void sum_samples(const struct torch_steps *steps, struct torch_rank *rank
     }
 }
 
+// How many steps lie for the most part in windows with ops on record.
+static uint64_t count_covered(const struct torch_periods *steps, const struct torch_facts *facts)
+{
+    uint64_t count = 0;
+    size_t at = 0;
+    for (size_t i = 0; i < steps->count; i++) {
+        int64_t start_ns = steps->rows[i].start_ns;
+        int64_t middle_ns = start_ns + (steps->rows[i].end_ns - start_ns) / 2;
+        while (at < facts->window_count && facts->windows[at].end_ns <= middle_ns)
+            at++;
+        count += at < facts->window_count && facts->windows[at].start_ns <= middle_ns;
+    }
+    return count;
+}
+
 static int add_rank(struct gathering *gathering, const struct torch_rank *stepper)
 {
     struct torch_report *torch = gathering->job->torch;
@@ -186,8 +200,10 @@ static int add_rank(struct gathering *gathering, const struct torch_rank *steppe
     status = make_windows(rows, rank->steps, &windows);
     if (!status)
         status = split(gathering, &windows, add_to_rank, rank);
-    if (!status && !torch->rank_count)
+    if (!status && !torch->rank_count) {
+        torch->window_steps = count_covered(&windows, &gathering->thread.facts);
         status = torch_epochs_find(&gathering->epochs, &gathering->thread, &windows);
+    }
     torch->rank_count++;
     torch_periods_finish(&windows);
     return status;
@@ -204,12 +220,12 @@ static int by_rank(const void *left, const void *right)
 static int add_ranks(struct gathering *gathering)
 {
     struct torch_report *torch = gathering->job->torch;
-    const struct torch_survey *survey = &torch->survey;
+    struct torch_survey *survey = &torch->survey;
     struct torch_rank *steppers = calloc((size_t)survey->shard_count + 1, sizeof *steppers);
     uint32_t count = 0;
     int status = GAIT_OK;
-    torch->ranks = arena_take(gathering->job->arena,
-                              ((size_t)survey->shard_count + 1) * sizeof *torch->ranks);
+    torch->ranks =
+        arena_take(gathering->job->arena, ((size_t)survey->shard_count + 1) * sizeof *torch->ranks);
     if (!steppers || !torch->ranks)
         status = no_memory();
     for (uint32_t i = 0; !status && i < survey->shard_count; i++) {
@@ -225,6 +241,7 @@ static int add_ranks(struct gathering *gathering)
                                 .track = track,
                                 .merge_rank = has_rank ? (uint32_t)shard.rank : (1u << 31) + i,
                                 .is_marked = survey->tracks[track].marked_steps > 0};
+        survey->shards[i].is_stepping = true;
     }
     if (!status)
         qsort(steppers, count, sizeof *steppers, by_rank);
@@ -239,8 +256,8 @@ static int add_ranks(struct gathering *gathering)
 // Pieces of one step come in a row; a step is booked when the next one begins.
 struct booking {
     struct torch_job *job;
-    struct step_note *notes;     // of a window
-    const uint64_t *places;      // of a window: which step of the job
+    struct step_note *notes; // of a window
+    const uint64_t *places;  // of a window: which step of the job
     const struct torch_epochs *epochs;
     size_t window;
     uint64_t phases[TORCH_MOST_PHASES];

@@ -99,8 +99,8 @@ static int open_span(struct painter *painter, const struct torch_fact *fact)
     paint(painter, fact->start_ns, phase);
     if (fact->end_ns <= fact->start_ns)
         return GAIT_OK;
-    int status = array_reserve((void **)&painter->open, &painter->capacity,
-                               painter->open_count + 1, shape);
+    int status =
+        array_reserve((void **)&painter->open, &painter->capacity, painter->open_count + 1, shape);
     if (!status)
         painter->open[painter->open_count++] = (struct open_span){fact->end_ns, fact->phase};
     return status;

@@ -14,7 +14,7 @@
 
 enum {
     MOST_STEPS = 1 << 25,
-    MOST_OPTIMIZERS = 32, // told apart within a step
+    MOST_OPTIMIZERS = 32,   // told apart within a step
     STRAIGHT_NS = 10000000, // between making an iterator and asking it in a `for`
 };
 
@@ -81,8 +81,7 @@ static uint32_t count_of(const struct tally *tally, uint32_t id)
 static int add_step(struct torch_steps *steps, const struct torch_step *step)
 {
     const struct array_shape shape = {sizeof *steps->rows, MOST_STEPS};
-    int status =
-        array_reserve((void **)&steps->rows, &steps->capacity, steps->count + 1, shape);
+    int status = array_reserve((void **)&steps->rows, &steps->capacity, steps->count + 1, shape);
     if (!status)
         steps->rows[steps->count++] = *step;
     return status;
@@ -119,8 +118,7 @@ static void learn_usual(struct walk *walk, uint32_t loop)
 // give way, until it is over.
 static void set_driver(struct walk *walk, uint32_t loop, size_t at)
 {
-    bool is_over =
-        walk->driver == TORCH_NO_LOOP || walk->loops->loops[walk->driver].last < at;
+    bool is_over = walk->driver == TORCH_NO_LOOP || walk->loops->loops[walk->driver].last < at;
     if (loop == walk->driver || (!is_over && walk->step.loop != loop))
         return;
     walk->driver = loop;

@@ -35,7 +35,7 @@ int training_thread_derive(struct training_thread *thread)
 }
 
 int training_thread_read(struct training_thread *thread, struct gait_trace *trace,
-                      const struct torch_phases *phases, uint32_t track)
+                         const struct torch_phases *phases, uint32_t track)
 {
     int status = torch_facts_read(&thread->facts, trace, phases, track);
     return status ? status : training_thread_derive(thread);

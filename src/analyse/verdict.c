@@ -16,6 +16,7 @@ enum {
     WORTH_PERCENT = 25, // waiting from here on is worth a remedy, whatever else there is
     HARDLY_WAIT_PERCENT = 10,
     DOMINANT_PERCENT = 50,
+    MOST_WORDS = 14,
     NAME_BYTES = 48, // of a phase's name in a sentence
 };
 
@@ -23,7 +24,7 @@ enum work { WORK_UNKNOWN, WORK_INPUT, WORK_PEERS, WORK_SAVING, WORK_TESTING, WOR
 
 struct work_words {
     enum work work;
-    const char *words[14]; // a word of the name begins with one of these
+    const char *words[MOST_WORDS]; // a word of the name begins with one of these
 };
 
 static const struct work_words dictionary[] = {
@@ -78,7 +79,7 @@ static bool has_word(const char *name, const char *const *words)
     for (size_t at = 0; at < 200 && name[at]; at++) {
         if (!is_word_start(name, at))
             continue;
-        for (size_t i = 0; i < 14 && words[i]; i++)
+        for (size_t i = 0; i < MOST_WORDS && words[i]; i++)
             if (begins(name + at, words[i]))
                 return true;
     }
@@ -225,10 +226,14 @@ static void judge_without_steps(const struct verdict_facts *facts, struct verdic
     const struct phase *most = largest(facts, WORK_UNKNOWN);
     verdict->label = "NO STEPS";
     verdict->advice = "mark each iteration: gait_step_begin() and gait_step_end(), or gait.step()";
+    if (facts->lacks_optimizer)
+        verdict->label = "NO OPTIMIZER";
     unsigned share = most ? percent(most->total_ns, facts->total_ns) : 0;
     if (most)
-        SAY(verdict, "no steps were recorded; of the whole run '%.*s' takes %s%u %%", NAME_BYTES,
-            most->name, share ? "" : "less than ", share ? share : 1);
+        SAY(verdict, "%s; of the whole run '%.*s' takes %s%u %%",
+            facts->lacks_optimizer ? "no optimizer was found, so there are no steps"
+                                   : "no steps were recorded",
+            NAME_BYTES, most->name, share ? "" : "less than ", share ? share : 1);
     else
         SAY(verdict, "no steps were recorded, so nothing can be said about them");
 }

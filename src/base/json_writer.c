@@ -209,6 +209,30 @@ void json_null(struct json_writer *json)
     fputs_unlocked("null", json->out);
 }
 
+void json_put_text(struct json_writer *json, const char *key, const char *text)
+{
+    json_key(json, key);
+    json_text(json, text);
+}
+
+void json_put_int(struct json_writer *json, const char *key, int64_t value)
+{
+    json_key(json, key);
+    json_int(json, value);
+}
+
+void json_put_uint(struct json_writer *json, const char *key, uint64_t value)
+{
+    json_key(json, key);
+    json_uint(json, value);
+}
+
+void json_put_bool(struct json_writer *json, const char *key, bool value)
+{
+    json_key(json, key);
+    json_bool(json, value);
+}
+
 void json_real(struct json_writer *json, double value)
 {
     if (!isfinite(value)) {

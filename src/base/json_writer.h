@@ -43,6 +43,12 @@ void json_uint(struct json_writer *json, uint64_t value);
 void json_bool(struct json_writer *json, bool value);
 void json_null(struct json_writer *json);
 
+// A member of an object: key and value in one.
+void json_put_text(struct json_writer *json, const char *key, const char *text);
+void json_put_int(struct json_writer *json, const char *key, int64_t value);
+void json_put_uint(struct json_writer *json, const char *key, uint64_t value);
+void json_put_bool(struct json_writer *json, const char *key, bool value);
+
 // The shortest digits that give the same double back. JSON knows neither
 // infinities nor NaN: they become null.
 void json_real(struct json_writer *json, double value);

@@ -3,6 +3,7 @@
 #ifndef GAIT_BASE_SLICE_H
 #define GAIT_BASE_SLICE_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
@@ -15,6 +16,13 @@ struct slice {
 static inline struct slice slice_of(const char *text)
 {
     return (struct slice){(const uint8_t *)text, text ? strlen(text) : 0};
+}
+
+// With something before the ending: ".gz" alone has none.
+static inline bool slice_ends_with(struct slice slice, const char *ending)
+{
+    const size_t count = strlen(ending);
+    return slice.count > count && memcmp(slice.bytes + slice.count - count, ending, count) == 0;
 }
 
 #endif

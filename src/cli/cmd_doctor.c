@@ -176,26 +176,18 @@ static void (*const checks[])(struct check *) = {
     check_limits,   check_directory, check_rights,
 };
 
-static void put_count(struct json_writer *json, const char *key, uint64_t count)
-{
-    json_key(json, key);
-    json_uint(json, count);
-}
-
 static void put_json(const struct check *check, struct json_writer *json)
 {
     json_key(json, check->name);
     json_object(json);
-    json_key(json, "fine");
-    json_bool(json, check->is_fine);
-    json_key(json, "text");
-    json_text(json, check->text);
+    json_put_bool(json, "fine", check->is_fine);
+    json_put_text(json, "text", check->text);
     if (check->has_rings) {
-        put_count(json, "dead", check->rings.count);
-        put_count(json, "dead_bytes", check->rings.bytes);
-        put_count(json, "live", check->rings.live_count);
-        put_count(json, "completed", check->rings.completed_count);
-        put_count(json, "removed", check->rings.removed_count);
+        json_put_uint(json, "dead", check->rings.count);
+        json_put_uint(json, "dead_bytes", check->rings.bytes);
+        json_put_uint(json, "live", check->rings.live_count);
+        json_put_uint(json, "completed", check->rings.completed_count);
+        json_put_uint(json, "removed", check->rings.removed_count);
     }
     json_close(json);
 }
@@ -227,11 +219,7 @@ static int run(const void *given, const struct operands *operands)
 }
 
 static const struct option options[] = {
-    {.letter = 'j',
-     .name = "json",
-     .kind = OPTION_FLAG,
-     .help = "answer in JSON, for a bug report",
-     .offset = offsetof(struct doctor_values, is_json)},
+    COMMAND_JSON_OPTION(struct doctor_values, "answer in JSON, for a bug report"),
     {.name = "clean",
      .kind = OPTION_FLAG,
      .help = "complete shards that dead processes left; remove their buffers from shared memory",
@@ -261,10 +249,7 @@ const struct command cmd_doctor = {
     .about = about,
     .examples = examples,
     .exit_status = "0: answered. 2: wrong usage.",
-    .line = {.command = "doctor",
-             .options = options,
-             .count = sizeof options / sizeof options[0],
-             .operands = ""},
+    .line = {.command = "doctor", OPTIONS_ARE(options), .operands = ""},
     .usage_status = EXIT_USAGE,
     .run = run,
 };

@@ -8,6 +8,7 @@
 #include <gait/trace.h>
 
 #include "base/fail.h"
+#include "base/slice.h"
 #include "cli/command.h"
 #include "cli/run_finish.h"
 #include "export/exporter.h"
@@ -17,20 +18,14 @@ struct export_values {
     bool is_packed, is_internal;
 };
 
-static bool ends_with(const char *text, size_t length, const char *end)
-{
-    size_t end_length = strlen(end);
-    return length > end_length && !memcmp(text + length - end_length, end, end_length);
-}
-
 // The format that belongs to the suffix of the file's name, or NULL.
 static const char *format_of(const char *path)
 {
-    size_t length = strlen(path);
-    if (ends_with(path, length, ".gz"))
-        length -= strlen(".gz");
+    struct slice name = slice_of(path);
+    if (slice_ends_with(name, ".gz"))
+        name.count -= strlen(".gz");
     for (size_t i = 0; export_format_at(i); i++)
-        if (ends_with(path, length, export_format_at(i)->suffix))
+        if (slice_ends_with(name, export_format_at(i)->suffix))
             return export_format_at(i)->name;
     return NULL;
 }
@@ -120,12 +115,7 @@ const struct command cmd_export = {
     .about = about,
     .examples = examples,
     .exit_status = "0: written. 2: wrong usage, nothing that could be read, or no room to write.",
-    .line = {.command = "export",
-             .options = options,
-             .count = sizeof options / sizeof options[0],
-             .min_operands = 1,
-             .max_operands = 1,
-             .operands = "PATH"},
+    .line = {.command = "export", COMMAND_READS_PATH(options)},
     .usage_status = EXIT_USAGE,
     .run = run,
 };

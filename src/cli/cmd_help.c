@@ -10,14 +10,14 @@ struct help_values {
     bool is_man;
 };
 
-static int run(const void *values, const struct operands *operands)
+static int run(const void *given, const struct operands *operands)
 {
-    const struct help_values *asked = values;
+    const struct help_values *values = given;
     const struct command *command = &command_gait;
     const char *name = operands->count ? operands->texts[0] : "gait";
     if (strcmp(name, "gait") != 0 && commands_find(name, &command))
         return command_refuse(&cmd_help);
-    if (asked->is_man)
+    if (values->is_man)
         man_print(stdout, command);
     else
         help_print(stdout, command);
@@ -41,11 +41,7 @@ const struct command cmd_help = {
     .purpose = "explain gait or one command",
     .summary = "Shows what CMD does and its options; without CMD, the list of commands.",
     .examples = examples,
-    .line = {.command = "help",
-             .options = options,
-             .count = sizeof options / sizeof options[0],
-             .max_operands = 1,
-             .operands = "[CMD]"},
+    .line = {.command = "help", OPTIONS_ARE(options), .max_operands = 1, .operands = "[CMD]"},
     .usage_status = EXIT_USAGE,
     .run = run,
 };

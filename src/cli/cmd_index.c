@@ -88,12 +88,7 @@ const struct command cmd_index = {
     .examples = examples,
     .exit_status = "0: written, or up to date. 2: wrong usage, nothing that could be read, or no "
                    "index that could be written.",
-    .line = {.command = "index",
-             .options = options,
-             .count = sizeof options / sizeof options[0],
-             .min_operands = 1,
-             .max_operands = 1,
-             .operands = "PATH"},
+    .line = {.command = "index", COMMAND_READS_PATH(options)},
     .usage_status = EXIT_USAGE,
     .run = run,
 };

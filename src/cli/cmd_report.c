@@ -49,11 +49,7 @@ static int run(const void *given, const struct operands *operands)
 }
 
 static const struct option options[] = {
-    {.letter = 'j',
-     .name = "json",
-     .kind = OPTION_FLAG,
-     .help = "answer in JSON, times in integer nanoseconds",
-     .offset = offsetof(struct report_values, is_json)},
+    COMMAND_JSON_OPTION(struct report_values, "answer in JSON, times in integer nanoseconds"),
 };
 
 static const char *const about[] = {
@@ -85,14 +81,8 @@ const struct command cmd_report = {
                "took and where their time went, threads, losses, gait's own cost.",
     .about = about,
     .examples = examples,
-    .exit_status = "0: answered, also for a damaged file. 2: wrong usage, or nothing that could "
-                   "be read.",
-    .line = {.command = "report",
-             .options = options,
-             .count = sizeof options / sizeof options[0],
-             .min_operands = 1,
-             .max_operands = 1,
-             .operands = "PATH"},
+    .exit_status = COMMAND_ANSWERS,
+    .line = {.command = "report", COMMAND_READS_PATH(options)},
     .usage_status = EXIT_USAGE,
     .run = run,
 };

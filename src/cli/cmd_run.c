@@ -185,7 +185,7 @@ static void tell_end(const struct session *session, const struct launch *launch)
         return;
     }
     say("%s%" PRIu64 " shard%s, %s in %s; next: gait report %s", died, content.shards,
-        content.shards == 1 ? "" : "s", units_bytes(content.bytes).text, path, path);
+        units_plural(content.shards), units_bytes(content.bytes).text, path, path);
 }
 
 static int run(const void *given, const struct operands *operands)
@@ -285,8 +285,7 @@ const struct command cmd_run = {
     .exit_status = "That of the program; 128 + N if signal N ended it; 125 if gait run could not "
                    "begin, 126 if the program cannot be executed, 127 if there is none.",
     .line = {.command = "run",
-             .options = options,
-             .count = sizeof options / sizeof options[0],
+             OPTIONS_ARE(options),
              .min_operands = 1,
              .max_operands = UINT32_MAX,
              .operands = "[--] CMD [ARG...]",

@@ -34,6 +34,18 @@ struct command {
     int (*run)(const void *values, const struct operands *operands);
 };
 
+// A part of a command that several have.
+#define COMMAND_READS_PATH(list)                                                                   \
+    OPTIONS_ARE(list), .min_operands = 1, .max_operands = 1, .operands = "PATH"
+#define COMMAND_JSON_OPTION(values, words)                                                         \
+    {.letter = 'j',                                                                                \
+     .name = "json",                                                                               \
+     .kind = OPTION_FLAG,                                                                          \
+     .help = (words),                                                                              \
+     .offset = offsetof(values, is_json)}
+#define COMMAND_ANSWERS                                                                            \
+    "0: answered, also for a damaged file. 2: wrong usage, or nothing that could be read."
+
 extern const struct command cmd_run, cmd_info, cmd_report, cmd_export, cmd_index, cmd_doctor,
     cmd_help;
 

@@ -47,11 +47,11 @@ bool job_name(char *out, size_t room)
         const char *first = variable(job->first), *second = variable(job->second);
         if (!first || (job->second && !second))
             continue;
-        if (!strcmp(job->prefix, "slurm") && !is_many_under_slurm())
+        bool is_slurm = !strcmp(job->prefix, "slurm");
+        if (is_slurm && !is_many_under_slurm())
             continue;
-        bool has_step = !strcmp(job->prefix, "slurm");
-        snprintf(out, room, "%s-%s%s%s", job->prefix, first, has_step ? "." : "",
-                 has_step ? second : "");
+        snprintf(out, room, "%s-%s%s%s", job->prefix, first, is_slurm ? "." : "",
+                 is_slurm ? second : ""); // each step of an allocation is a job
         for (char *at = out; *at; at++)
             if (!isalnum((unsigned char)*at) && !strchr(".-_", *at))
                 *at = '_';

@@ -47,8 +47,7 @@ const struct command command_gait = {
     .exit_status = "0: answered. 2: wrong usage, or nothing that could be read. gait run ends as "
                    "the program did, see gait-run(1).",
     .line = {.command = "",
-             .options = options,
-             .count = sizeof options / sizeof options[0],
+             OPTIONS_ARE(options),
              .max_operands = 1,
              .operands = "CMD ...",
              .stops_at_operand = true},

@@ -43,6 +43,8 @@ struct option_table {
     bool stops_at_operand; // the first operand ends the options: gait run CMD -x
 };
 
+#define OPTIONS_ARE(list) .options = (list), .count = sizeof(list) / sizeof(list)[0]
+
 struct operands {
     char **texts;
     int count;

@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 #include "base/fail.h"
+#include "base/slice.h"
 #include "cli/job.h"
 #include "cli/run_name.h"
 
@@ -237,9 +238,8 @@ struct run_content run_directory_content(const struct run_directory *directory)
     DIR *opened = opendir(directory->absolute);
     struct dirent *entry;
     while (opened && (entry = readdir(opened))) {
-        size_t length = strlen(entry->d_name);
         struct stat about;
-        if (length < 6 || strcmp(entry->d_name + length - 5, ".gait") != 0)
+        if (!slice_ends_with(slice_of(entry->d_name), ".gait"))
             continue;
         if (fstatat(dirfd(opened), entry->d_name, &about, 0) || !S_ISREG(about.st_mode))
             continue;

@@ -27,9 +27,11 @@ int run_finish_and_open(const char *path, struct gait_trace **ret_trace)
 {
     struct stat about;
     int status = 0;
-    if (stat(path, &about) == 0 && S_ISDIR(about.st_mode))
+    if (stat(path, &about))
+        about.st_mode = 0; // opening it will say why not
+    if (S_ISDIR(about.st_mode))
         status = complete_directory(path, NULL);
-    else if (stat(path, &about) == 0 && S_ISREG(about.st_mode))
+    else if (S_ISREG(about.st_mode))
         status = complete_shard(path, NULL);
     // what cannot be made whole is read as it is, with the same answers
     if (status)

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "base/fail.h"
+#include "base/slice.h"
 #include "export/chrome_json.h"
 #include "export/csv_rows.h"
 #include "export/output_stream.h"
@@ -85,12 +86,6 @@ static int write_to_new(struct gait_trace *trace, const struct export_options *o
     return status;
 }
 
-static bool ends_in_gz(const char *path)
-{
-    size_t bytes = strlen(path);
-    return bytes > 3 && strcmp(path + bytes - 3, ".gz") == 0;
-}
-
 int export_write_file(struct gait_trace *trace, const struct export_options *options,
                       const char *path)
 {
@@ -101,7 +96,7 @@ int export_write_file(struct gait_trace *trace, const struct export_options *opt
     if (!path || strcmp(path, "-") == 0)
         return export_write(trace, options, STDOUT_FILENO, "standard output");
     struct export_options packed = *options;
-    packed.gzip |= ends_in_gz(path);
+    packed.gzip |= slice_ends_with(slice_of(path), ".gz");
     return write_to_new(trace, &packed, path);
 }
 

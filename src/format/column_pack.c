@@ -50,15 +50,6 @@ static uint64_t rise_of(const uint64_t *values, size_t rows)
     return differences;
 }
 
-static bool is_ever_negative(const uint64_t *values, size_t rows)
-{
-    uint64_t all = 0;
-
-    for (size_t row = 0; row < rows; row++)
-        all |= values[row];
-    return all >> 63;
-}
-
 // The transform that fits the values best among those that `wanted` stands for.
 static enum column_transform choose(enum column_transform wanted,
                                     const struct column_numbers *numbers)
@@ -66,7 +57,7 @@ static enum column_transform choose(enum column_transform wanted,
     const uint64_t *values = numbers->values;
 
     if (transform_is_nested(wanted))
-        return is_ever_negative(values, numbers->rows) ? TRANSFORM_NESTED : TRANSFORM_NESTED_RISE;
+        return TRANSFORM_NESTED_RISE; // unless the survey finds one below 0
     if (wanted < TRANSFORM_DELTA)
         return wanted;
     if (rise_of(values, numbers->rows) >> 63)
@@ -133,9 +124,10 @@ static void pack_quad(enum column_transform transform, const struct column_numbe
     quad_sink_init(&sink, width, numbers->rows, out);
     finish_section(blob, (size_t)(sink.low - out));
     finish_section(blob, (size_t)(sink.rest - out));
+    void (*put)(struct quad_sink *, const uint64_t *, size_t) =
+        most > 0xff ? quad_put : quad_put_low;
     for (size_t row = 0; row < numbers->rows; row += BLOCK_ROWS)
-        quad_put(&sink, transform_block(transform, numbers, row, block),
-                 block_rows(row, numbers->rows));
+        put(&sink, transform_block(transform, numbers, row, block), block_rows(row, numbers->rows));
     finish_section(blob, (size_t)(sink.rest - out));
     blob->packing = packings[width];
     blob->transform = transform;
@@ -214,7 +206,11 @@ void column_pack(enum column_transform wanted, const struct column_numbers *numb
         pack_progression(values[0], out, ret_blob);
         return;
     }
-    const uint64_t most = survey(wanted, numbers);
+    uint64_t most = survey(wanted, numbers);
+    if (wanted == TRANSFORM_NESTED_RISE && most >> 63) {
+        wanted = TRANSFORM_NESTED; // one is below 0
+        most = survey(wanted, numbers);
+    }
     if (most <= 0xf && (wanted == TRANSFORM_NONE || wanted == TRANSFORM_NESTED_RISE)) {
         pack_nibbles(values, rows, out, ret_blob);
         ret_blob->transform = wanted;

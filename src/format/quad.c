@@ -3,6 +3,8 @@
 // no branch depends on the data (measured in docs/decisions).
 #include "format/quad.h"
 
+#include <string.h>
+
 #include "base/bytes.h"
 #include "base/fail.h"
 
@@ -106,6 +108,17 @@ void quad_put(struct quad_sink *sink, const uint64_t *values, size_t rows)
     *sink = (struct quad_sink){layouts, control, low, rest};
     if (row < rows)
         put_few(sink, values + row, rows - row);
+}
+
+void quad_put_low(struct quad_sink *sink, const uint64_t *values, size_t rows)
+{
+    const size_t groups = (rows + 3) / 4;
+
+    memset(sink->control, 0, groups);
+    for (size_t row = 0; row < rows; row++)
+        sink->low[row] = (uint8_t)values[row];
+    sink->control += groups;
+    sink->low += rows;
 }
 
 size_t quad_encode(enum quad_width width, const uint64_t *values, size_t rows, uint8_t *out)

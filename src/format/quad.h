@@ -50,6 +50,8 @@ struct quad_source {
 
 void quad_sink_init(struct quad_sink *sink, enum quad_width width, size_t rows, uint8_t *out);
 void quad_put(struct quad_sink *sink, const uint64_t *values, size_t rows);
+// The same, of values below 256.
+void quad_put_low(struct quad_sink *sink, const uint64_t *values, size_t rows);
 
 GAIT_CHECK int quad_source_init(struct quad_source *source, enum quad_width width,
                                 struct slice packed, size_t rows);

@@ -112,13 +112,15 @@ static void put_numbers(struct weave *weave, enum weave_table table)
     }
 }
 
+// In pairs, for one comparison must wait for the other.
 static uint64_t smallest(const uint64_t *values, uint32_t count)
 {
-    uint64_t first = values[0];
-    for (uint32_t i = 1; i < count; i++) {
+    uint64_t first = values[0], other = values[count - 1];
+    for (uint32_t i = 1; i < count; i += 2) {
         first = values[i] < first ? values[i] : first;
+        other = values[i - 1] < other ? values[i - 1] : other;
     }
-    return first;
+    return first < other ? first : other;
 }
 
 static int write_rows(struct weave *weave, enum weave_table table, uint32_t track)
@@ -142,15 +144,25 @@ static int write_rows(struct weave *weave, enum weave_table table, uint32_t trac
     return status ? status : ended;
 }
 
+// No row has arguments to begin with, so that a span need not say so.
+static void forget_args(struct weave *weave, uint32_t end)
+{
+    const uint32_t begin = weave->tables[WEAVE_SPAN].begin;
+    if (weave->has_args)
+        memset(&weave->args_of_row[begin], 0, (end - begin) * sizeof(*weave->args_of_row));
+}
+
 int weave_flush(struct weave *weave, struct weave_track *track, uint64_t *ret_events)
 {
     int status = 0;
     uint64_t events = 0;
+    const uint32_t end = weave->tables[WEAVE_SPAN].end;
     carry_open_spans(weave, track);
     for (int table = 0; table < WEAVE_TABLE_COUNT && status == 0; table++) {
         status = write_rows(weave, (enum weave_table)table, track->track);
         events += weave->tables[table].events;
     }
+    forget_args(weave, end);
     weave_reset(weave);
     if (status == 0 && ret_events)
         *ret_events = events;

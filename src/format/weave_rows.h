@@ -41,7 +41,7 @@ struct weave_piece {
 struct weave {
     struct table_writer *writer;
     struct weave_rows tables[WEAVE_TABLE_COUNT];
-    uint32_t *args_of_row; // of spans: offset of the last piece, 0 = none
+    uint32_t *args_of_row; // of spans: offset of the last piece, 0 = none (all, to begin with)
     struct slice *args_column;
     bool has_args;
     struct buffer pieces, joined;

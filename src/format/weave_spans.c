@@ -6,14 +6,20 @@
 // the row on top of the stack.
 #include "format/weave_rows.h"
 
-// Slots to look ahead: the writer's core has them, fetching takes a while.
+// Slots to look ahead: the writer's core has them, fetching takes a while. So
+// many at a time are taken, and asked for.
 #define AHEAD 48
+#define STRETCH 32
+#define SLOTS_A_LINE 4
 
 struct span_run {
-    uint64_t *start, *duration, *site, *depth;
-    uint32_t *args;
-    uint32_t rows; // index of the next row
-    uint32_t open; // spans open now
+    uint64_t *start, *duration, *site, *depth; // columns
+    uint32_t *stack;                           // rows of the spans open
+    uint32_t row;                              // the next one
+    uint32_t open;                             // spans open now;
+    uint32_t lowest, most;                     // so many at least, and at most
+    uint32_t base_depth;
+    uint64_t last; // largest tick
 };
 
 // The stack as rows, for the spans begun in this frame.
@@ -33,13 +39,12 @@ static void load_stack(const struct weave *weave, const struct weave_track *trac
     }
 }
 
-static void store_stack(const struct weave *weave, struct weave_track *track,
-                        const struct span_run *run, uint32_t from)
+static void store_stack(struct weave_track *track, const struct span_run *run)
 {
     track->open_count = run->open;
-    for (uint32_t i = from; i < run->open; i++) {
+    for (uint32_t i = run->lowest; i < run->open; i++) {
         struct weave_span *span = &track->open[i];
-        uint32_t row = weave->stack[i];
+        uint32_t row = run->stack[i];
         span->row = row;
         span->start = run->start[row];
         span->site = (uint32_t)run->site[row];
@@ -48,63 +53,92 @@ static void store_stack(const struct weave *weave, struct weave_track *track,
     }
 }
 
-// One record; true when it was a begin or an end that this loop may take.
-static inline bool take_one(struct span_run *run, uint32_t *stack, const struct slot *slot,
-                            uint32_t base_depth)
+// Takes begins and ends from `slot` on; returns the one that it leaves.
+static const struct slot *take_stretch(struct span_run *all, const struct slot *slot,
+                                       const struct slot *end)
 {
-    const uint32_t class = slot->tick_high >> 30;
-    const uint64_t tick = slot_tick(slot);
-    const uint32_t row = run->rows;
-    if (class > SLOT_CLASS_END)
-        return false;
-    run->start[row] = tick;
-    run->site[row] = slot->site;
-    run->depth[row] = base_depth + run->open;
-    run->args[row] = 0;
-    stack[run->open] = row;
-    // a begin meets itself: 0 for now
-    const uint32_t top = stack[run->open - class];
-    const uint64_t start = run->start[top];
-    run->duration[top] = tick > start ? tick - start : 0;
-    run->rows += 1 - class;
-    run->open += 1 - 2 * class;
-    return true;
+    struct span_run run = *all; // its parts in registers
+    const uint32_t room = run.most - run.lowest;
+    for (; slot < end; slot++) {
+        const uint64_t word = slot->tick_low | (uint64_t)slot->tick_high << 32;
+        const uint32_t class = (uint32_t)(word >> 62);
+        const uint64_t tick = word << 2 >> 2;
+        const uint32_t open = run.open + 1 - 2 * class;
+        if (class > SLOT_CLASS_END || open - run.lowest > room)
+            break;
+        run.start[run.row] = tick;
+        run.site[run.row] = slot->site;
+        run.depth[run.row] = run.base_depth + run.open;
+        run.stack[run.open] = run.row;
+        // a begin meets itself: 0 for now, and never "before its start", which
+        // the compiler makes a branch
+        const uint32_t top = run.stack[run.open - class];
+        const uint64_t start = run.start[top];
+        run.duration[top] = tick >= start ? tick - start : 0;
+        run.last = tick > run.last ? tick : run.last;
+        run.row += 1 - class;
+        run.open = open;
+    }
+    all->row = run.row;
+    all->open = run.open;
+    all->last = run.last;
+    return slot;
+}
+
+static void look_ahead(const struct slot *slots, uint64_t mask, uint64_t position)
+{
+    for (uint64_t at = position; at < position + STRETCH; at += SLOTS_A_LINE) {
+        __builtin_prefetch(&slots[at & mask]);
+    }
+}
+
+// Position of the first record left.
+static uint64_t take_run(struct span_run *run, const struct slot *slots, uint64_t mask,
+                         uint64_t position, uint64_t until)
+{
+    while (position < until) {
+        const struct slot *slot = &slots[position & mask];
+        uint64_t count = STRETCH - (position & (STRETCH - 1));
+        count = count < until - position ? count : until - position;
+        look_ahead(slots, mask, position + AHEAD);
+        const uint64_t taken = (uint64_t)(take_stretch(run, slot, slot + count) - slot);
+        position += taken;
+        if (taken < count)
+            break;
+    }
+    return position;
 }
 
 uint64_t weave_take_spans(struct weave *weave, struct weave_track *track, const struct slot *slots,
                           uint64_t mask, uint64_t until)
 {
     struct weave_rows *rows = &weave->tables[WEAVE_SPAN];
-    struct span_run run = {rows->columns[0],   rows->columns[1], rows->columns[2], rows->columns[3],
-                           weave->args_of_row, rows->end,        track->open_count};
-    const uint32_t carried = carried_spans(track);
-    const uint32_t depth_max =
+    const uint32_t most =
         track->open_capacity < WEAVE_STACK_ROWS ? track->open_capacity : WEAVE_STACK_ROWS;
-    uint64_t position = track->position;
-    uint64_t last = 0;
-
-    if (track->open_count > depth_max)
+    struct span_run run = {
+        .start = rows->columns[0],
+        .duration = rows->columns[1],
+        .site = rows->columns[2],
+        .depth = rows->columns[3],
+        .stack = weave->stack,
+        .row = rows->end,
+        .open = track->open_count,
+        .lowest = carried_spans(track),
+        .most = most,
+        .base_depth = track->base_depth,
+        .last = rows->last,
+    };
+    if (track->open_count > most)
         return 0;
-    load_stack(weave, track, carried);
-    uint32_t lowest = run.open; // stack entries below it stayed as they were
-    while (position < until) {
-        const struct slot *slot = &slots[position & mask];
-        __builtin_prefetch(&slots[(position + AHEAD) & mask]);
-        bool is_end = slot->tick_high >> 30 == SLOT_CLASS_END;
-        if (run.open + !is_end > depth_max || run.open < carried + is_end ||
-            !take_one(&run, weave->stack, slot, track->base_depth))
-            break;
-        lowest = run.open < lowest ? run.open : lowest;
-        last = slot_tick(slot) > last ? slot_tick(slot) : last;
-        position++;
-    }
-    if (position == track->position)
-        return 0;
-    store_stack(weave, track, &run, lowest);
-    rows->last = last > rows->last ? last : rows->last;
-    track->begun += run.rows - rows->end;
-    rows->end = run.rows;
+    load_stack(weave, track, run.lowest);
+    const uint64_t position = take_run(&run, slots, mask, track->position, until);
     const uint64_t taken = position - track->position;
+    if (taken == 0)
+        return 0;
+    store_stack(track, &run);
+    rows->last = run.last;
+    track->begun += run.row - rows->end;
+    rows->end = run.row;
     track->position = position;
     return taken;
 }

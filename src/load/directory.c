@@ -12,6 +12,7 @@
 #include "base/array.h"
 #include "base/buffer.h"
 #include "base/fail.h"
+#include "base/slice.h"
 
 #define FILE_LIMIT 1048576
 #define PATH_LIMIT 65536
@@ -38,14 +39,6 @@ static int add_path(struct directory *directory, struct arena *arena, const char
     if (!status)
         directory->paths[directory->count++] = text;
     return status;
-}
-
-static int ends_with(const char *name, const char *ending)
-{
-    size_t length = strlen(name);
-    size_t ending_length = strlen(ending);
-
-    return length > ending_length && !strcmp(name + length - ending_length, ending);
 }
 
 static int compare_paths(const void *left, const void *right)
@@ -81,7 +74,7 @@ int directory_list(struct directory *directory, struct arena *arena, const char 
         entry = readdir(stream);
         if (!entry || status)
             break;
-        if (ends_with(entry->d_name, ending))
+        if (slice_ends_with(slice_of(entry->d_name), ending))
             status = add_path(directory, arena, path, entry->d_name);
     }
     if (!status && errno)

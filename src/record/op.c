@@ -66,11 +66,3 @@ void op_memory(uint32_t site, const struct op_memory *memory)
     memcpy(&slot[1], payload, sizeof(payload));
     writer_publish(3, true);
 }
-
-int op_is_same_session(uint64_t *session)
-{
-    const uint64_t now = __atomic_load_n(&writer_session, __ATOMIC_RELAXED);
-    const int is_same = *session == now;
-    *session = now;
-    return is_same;
-}

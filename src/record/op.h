@@ -8,6 +8,8 @@
 
 #include <stdint.h>
 
+#include "record/writer.h"
+
 struct op_about {
     int64_t seq;         // -1: none
     uint64_t fwd_thread; // 0: none
@@ -28,8 +30,11 @@ struct op_memory {
 };
 void op_memory(uint32_t site, const struct op_memory *memory);
 
-// Whether the calling thread's records go to the session they went to when it
-// last asked: `session` is its note of that, which this brings up to date.
-int op_is_same_session(uint64_t *session);
+// The number of the session being recorded, 0 when off. What belongs to another
+// one is not on record.
+static inline uint64_t op_session(void)
+{
+    return __atomic_load_n(&writer_session, __ATOMIC_RELAXED);
+}
 
 #endif

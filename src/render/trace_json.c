@@ -23,14 +23,10 @@ void trace_json_damage(struct json_writer *json, const struct gait_trace *trace)
         if (gait_trace_damage(trace, i, &damage))
             continue;
         json_object(json);
-        json_key(json, "path");
-        json_text(json, damage.path);
-        json_key(json, "offset");
-        json_uint(json, damage.offset);
-        json_key(json, "bytes");
-        json_uint(json, damage.bytes);
-        json_key(json, "what");
-        json_text(json, damage.what);
+        json_put_text(json, "path", damage.path);
+        json_put_uint(json, "offset", damage.offset);
+        json_put_uint(json, "bytes", damage.bytes);
+        json_put_text(json, "what", damage.what);
         json_close(json);
     }
     json_close(json);
@@ -49,47 +45,28 @@ static void put_metadata(struct json_writer *json, const struct gait_trace *trac
     json_close(json);
 }
 
-static void put_text(struct json_writer *json, const char *key, const char *text)
-{
-    json_key(json, key);
-    json_text(json, text);
-}
-
-static void put_int(struct json_writer *json, const char *key, int64_t value)
-{
-    json_key(json, key);
-    json_int(json, value);
-}
-
-static void put_uint(struct json_writer *json, const char *key, uint64_t value)
-{
-    json_key(json, key);
-    json_uint(json, value);
-}
-
 static void put_shard(struct json_writer *json, const struct gait_shard_info *shard)
 {
-    put_text(json, "path", shard->path);
-    put_text(json, "host", shard->host);
-    put_int(json, "pid", shard->pid);
+    json_put_text(json, "path", shard->path);
+    json_put_text(json, "host", shard->host);
+    json_put_int(json, "pid", shard->pid);
     json_key(json, "rank");
     trace_json_rank(json, shard->rank);
-    put_text(json, "role", shard->role);
+    json_put_text(json, "role", shard->role);
     json_key(json, "subject_pid");
     if (shard->subject_pid > 0)
         json_int(json, shard->subject_pid);
     else
         json_null(json); // observes nobody but itself
-    put_text(json, "run_id", shard->run_id);
-    put_int(json, "start_ns", shard->start_ns);
-    put_int(json, "end_ns", shard->end_ns);
-    put_uint(json, "events", shard->events);
-    put_uint(json, "dropped", shard->dropped);
-    put_uint(json, "bytes", shard->bytes);
-    put_uint(json, "overhead_cpu_ns", shard->overhead_cpu_ns);
-    put_int(json, "format_version", shard->format_version);
-    json_key(json, "complete");
-    json_bool(json, shard->complete);
+    json_put_text(json, "run_id", shard->run_id);
+    json_put_int(json, "start_ns", shard->start_ns);
+    json_put_int(json, "end_ns", shard->end_ns);
+    json_put_uint(json, "events", shard->events);
+    json_put_uint(json, "dropped", shard->dropped);
+    json_put_uint(json, "bytes", shard->bytes);
+    json_put_uint(json, "overhead_cpu_ns", shard->overhead_cpu_ns);
+    json_put_int(json, "format_version", shard->format_version);
+    json_put_bool(json, "complete", shard->complete);
 }
 
 int trace_json_put(FILE *out, const struct gait_trace *trace)
@@ -100,10 +77,10 @@ int trace_json_put(FILE *out, const struct gait_trace *trace)
     if (status)
         return status;
     json_object(&json);
-    put_int(&json, "format_version", totals.format_version);
-    put_uint(&json, "events", totals.events);
-    put_uint(&json, "dropped", totals.dropped);
-    put_uint(&json, "tracks", gait_trace_track_count(trace));
+    json_put_int(&json, "format_version", totals.format_version);
+    json_put_uint(&json, "events", totals.events);
+    json_put_uint(&json, "dropped", totals.dropped);
+    json_put_uint(&json, "tracks", gait_trace_track_count(trace));
     trace_json_damage(&json, trace);
     json_key(&json, "shards");
     json_array(&json);

@@ -31,9 +31,8 @@ static void put_summary(FILE *out, const char *path, const struct trace_totals *
         strftime(when, sizeof when, "%Y-%m-%d %H:%M:%S UTC", &utc);
     plain_put_all(out, path);
     fprintf(out, "\n%" PRIu32 " shard%s, %s event%s in %s, format %d\n", totals->shards,
-            totals->shards == 1 ? "" : "s", units_count(totals->events).text,
-            totals->events == 1 ? "" : "s", units_bytes(totals->bytes).text,
-            totals->format_version);
+            units_plural(totals->shards), units_count(totals->events).text,
+            units_plural(totals->events), units_bytes(totals->bytes).text, totals->format_version);
     fprintf(out, "from %s, %s long\n", when,
             units_ns(length_of(totals->start_ns, totals->end_ns)).text);
 }

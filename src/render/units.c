@@ -122,6 +122,11 @@ struct units_text units_count_short(uint64_t count)
     return out;
 }
 
+const char *units_plural(uint64_t count)
+{
+    return count == 1 ? "" : "s";
+}
+
 struct units_text units_share(uint64_t part, uint64_t whole)
 {
     struct units_text out;

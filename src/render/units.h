@@ -19,6 +19,9 @@ struct units_text units_count(uint64_t count); // "38,412,007"
 // The same in at most eleven columns: millions from 10^9 on, "1,068 M".
 struct units_text units_count_short(uint64_t count);
 
+// What a noun wants behind that many: "" or "s".
+const char *units_plural(uint64_t count);
+
 // part of whole: "48.2 %", "<0.1 %" for what is there but rounds to nothing,
 // ">99.9 %" for what is not quite all; "-" when whole is 0.
 struct units_text units_share(uint64_t part, uint64_t whole);

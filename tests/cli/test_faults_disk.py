@@ -14,6 +14,7 @@ import sys
 import time
 
 import pytest
+from ring_files import rings_of
 
 # A sanitizer wants to be loaded first, and much memory.
 plain_build = pytest.mark.skipif(
@@ -119,12 +120,6 @@ def remove_rings(gait, run):
         ring = shard["metadata"].get("ring")
         if ring:
             pathlib.Path(ring).unlink(missing_ok=True)
-
-
-def rings_of(pid):
-    """Ring files whose header names this process (src/format/ring_file.h)."""
-    heads = ((ring, ring.open("rb").read(40)) for ring in pathlib.Path("/dev/shm").glob("gait-*"))
-    return [ring for ring, head in heads if head[32:] == pid.to_bytes(8, "little")]
 
 
 # --- full, and back again ----------------------------------------------------------------
@@ -238,7 +233,7 @@ def limit(kind, value):
 @pytest.mark.parametrize("kib", [0, 1, 4, 8, 16, 64, 300, 1500])
 @pytest.mark.parametrize("policy", ["drop", "block", "overwrite"])
 def test_a_file_size_limit_kills_nobody(gait, tmp_path, steady, kib, policy):
-    before = limit(resource.RLIMIT_FSIZE, kib * KIB)
+    before, start = limit(resource.RLIMIT_FSIZE, kib * KIB), time.time()
     environment = {"GAIT_OVERFLOW": policy, "GAIT_RING": "64K"}
     program = Program([steady], tmp_path / "run", preexec_fn=before, env=environment)
     for _ in range(10):
@@ -253,7 +248,7 @@ def test_a_file_size_limit_kills_nobody(gait, tmp_path, steady, kib, policy):
     assert info["events"] + info["dropped"] == 2 * 30000 + 1000
     assert (info["events"] > 0) >= (kib >= 64)
     assert len(info["damage"]) == (not info["shards"][0]["complete"])
-    assert rings_of(program.process.pid) == []
+    assert rings_of([program.process.pid], start) == []
 
 
 @pytest.mark.parametrize("descriptors", [4, 5, 6, 8])
@@ -279,14 +274,14 @@ def test_no_memory_for_rings(gait, tmp_path, steady):
 @plain_build
 @pytest.mark.parametrize("mib", [8, 15, 20, 25, 30, 35, 40, 45, 50, 60, 100])
 def test_a_start_that_finds_no_memory_leaves_no_file(gait, tmp_path, steady, mib):
-    run = tmp_path / "run"
+    run, start = tmp_path / "run", time.time()
     program = Program([steady], run, preexec_fn=limit(resource.RLIMIT_AS, mib << 20))
     program.do("spans 100", "flush").end()
     for _ in run.glob("*.gait"):  # it is the whole story, or there is none
         info = info_of(gait, run)
         assert info["shards"][0]["complete"] and info["damage"] == []
         assert info["events"] + info["dropped"] == 200
-    assert rings_of(program.process.pid) == []
+    assert rings_of([program.process.pid], start) == []
 
 
 # --- directories ------------------------------------------------------------------------

@@ -7,6 +7,7 @@ import os
 import pathlib
 import signal
 import subprocess
+import time
 
 import pytest
 from ring_files import rings_of
@@ -105,11 +106,12 @@ def test_forks_in_a_thread_while_another_records(gait, tmp_path, ends):
 
 
 def test_ring_files_go_with_their_processes(gait, tmp_path, ends):
+    start = time.time()
     for how in ("return", "segv", "exec", "fork_record", "fork_thread", "_exit"):
         gait("run", "-q", "-o", how, "--", str(ends), how)
     pids = {int(shard.name.split(".")[-3]) for shard in tmp_path.glob("*/*.gait")}
     assert len(pids) >= 7  # fork_record leaves two
-    assert rings_of(pids) == []
+    assert rings_of(pids, start) == []
 
 
 def test_exit_from_a_signal_handler_at_any_moment(gait, tmp_path, ends):

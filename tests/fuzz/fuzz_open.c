@@ -68,6 +68,7 @@ static void ask_about(const struct gait_trace *trace)
     struct gait_damage_info damage;
     struct gait_shard_info shard;
     struct gait_track_info track;
+    struct gait_site_info site;
 
     for (uint32_t i = 0; i < gait_trace_damage_count(trace); i++)
         if (gait_trace_damage(trace, i, &damage) || !damage.what[0])
@@ -76,6 +77,9 @@ static void ask_about(const struct gait_trace *trace)
         __builtin_trap();
     for (uint32_t i = 0; i < gait_trace_track_count(trace); i++)
         if (gait_trace_track(trace, i, &track))
+            __builtin_trap();
+    for (uint32_t i = 0; i < gait_trace_site_count(trace); i++)
+        if (gait_trace_site(trace, i, &site) || !site.name || !site.category)
             __builtin_trap();
     for (uint32_t i = 0; gait_trace_metadata_key(trace, 0, i); i++)
         if (!gait_trace_metadata(trace, 0, gait_trace_metadata_key(trace, 0, i)))

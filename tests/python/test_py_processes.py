@@ -161,7 +161,7 @@ def test_an_exit_with_threads_alive(record):
         """
     )
     assert run.stdout == "leaving\n" and run.stderr == ""
-    assert len(run.events("span", "turn")) > 4
+    assert run.info()["events"] > 4  # a million or so: reading them takes longer than all else
 
 
 def test_spans_in_finalizers_and_atexit(record):

@@ -8,15 +8,17 @@ import struct
 PID_AT = 32
 
 
-def rings_of(pids):
-    """The ring files that processes of these pids made."""
+def rings_of(pids, since=0):
+    """The ring files that processes of these pids wrote to after that moment: pids
+    come again, and ring files of killed processes stay."""
     found = []
     for ring in pathlib.Path("/dev/shm").glob("gait-*.ring"):
         try:
             with open(ring, "rb") as file:
                 head = file.read(PID_AT + 8)
+            is_new = ring.stat().st_mtime >= since - 1
         except OSError:
             continue  # somebody else's, or gone
-        if len(head) == PID_AT + 8 and struct.unpack_from("<q", head, PID_AT)[0] in pids:
+        if is_new and len(head) == PID_AT + 8 and struct.unpack_from("<q", head, PID_AT)[0] in pids:
             found.append(ring)
     return found

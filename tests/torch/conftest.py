@@ -52,9 +52,9 @@ def training(trainings, request):
 def run_text(trainings, tmp_path):
     """run_text(source, **fields of a Job) runs a script of a few lines."""
 
-    def go(source, name="script.py", **fields):
-        path = tmp_path / name
+    def go(source, begin=False, **fields):
+        path = tmp_path / "script.py"
         path.write_text(source)
-        return trainings.get(Job(path, **fields))
+        return (trainings.begin if begin else trainings.get)(Job(path, **fields))
 
     return go

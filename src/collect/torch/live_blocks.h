@@ -9,8 +9,8 @@
 
 #include <gait/error.h>
 
-GAIT_CHECK int live_blocks_open(void); // empty; again after a close
-void live_blocks_close(void);
+// Begins anew, without any block. Not while another thread calls this too.
+GAIT_CHECK int live_blocks_open(void);
 
 void live_blocks_put(const void *block, uint64_t bytes);
 

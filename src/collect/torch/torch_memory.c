@@ -155,7 +155,6 @@ void torch_memory_stop(void)
         return;
     call_patch_turn(&patch, false);
     __atomic_store_n(&memory.is_armed, false, __ATOMIC_RELEASE);
-    live_blocks_close();
 }
 
 uint64_t torch_memory_lost(void)

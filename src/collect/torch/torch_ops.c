@@ -62,7 +62,7 @@ static uint32_t site_of(struct torch_thread *thread, const void *function, uint3
     if (RARE(!name))
         return 0;
     const uint64_t at = (uint64_t)(uintptr_t)name;
-    struct torch_name *set = thread->names[(at >> 4 ^ at >> 13) % TORCH_NAME_SETS];
+    struct torch_name *set = thread->names[(at >> 4 ^ at >> 13) % TORCH_NAME_SETS].ways;
     for (int i = 0; i < 2; i++) {
         if (set[i].at == name && set[i].scope == scope && strcmp(set[i].copy, name) == 0)
             return set[i].site;
@@ -86,11 +86,19 @@ static bool is_async(const void *function)
 
 // --- open ops -----------------------------------------------------------------------
 
+// Spans of another session have no end in this one.
+static inline void enter_session(struct torch_thread *thread)
+{
+    const uint64_t session = op_session();
+    if (RARE(thread->session != session))
+        thread->open_count = 0;
+    thread->session = session;
+}
+
 // False when too many are open: then it is not recorded.
 static bool push_open(struct torch_thread *thread, const void *function)
 {
-    if (RARE(!op_is_same_session(&thread->session)))
-        thread->open_count = 0;
+    enter_session(thread);
     if (RARE(thread->open_count == TORCH_OPEN_MAX))
         return false;
     thread->open[thread->open_count++] = function;
@@ -100,8 +108,7 @@ static bool push_open(struct torch_thread *thread, const void *function)
 // How many spans end with this function, 0 if it was not begun here.
 static uint32_t pop_open(struct torch_thread *thread, const void *function)
 {
-    if (RARE(!op_is_same_session(&thread->session)))
-        thread->open_count = 0;
+    enter_session(thread);
     for (uint32_t i = thread->open_count; i > 0; i--) {
         if (thread->open[i - 1] != function)
             continue;

@@ -257,7 +257,7 @@ uint32_t torch_shapes_of(struct torch_thread *thread, const void *function)
     }
     if (!has_tensor)
         return 0;
-    struct torch_shape *set = thread->shapes[hash.lanes[0] % TORCH_SHAPE_SETS];
+    struct torch_shape *set = thread->shapes[hash.lanes[0] % TORCH_SHAPE_SETS].ways;
     for (int i = 0; i < 2; i++) {
         if (set[i].hash[0] == hash.lanes[0] && set[i].hash[1] == hash.lanes[1])
             return set[i].text;

@@ -4,6 +4,7 @@
 
 #include <pthread.h>
 #include <stdlib.h>
+#include <string.h>
 
 _Thread_local struct torch_thread *torch_thread_self;
 
@@ -16,8 +17,8 @@ static void free_thread(void *argument)
     struct torch_thread *thread = argument;
     torch_thread_self = NULL;
     for (int i = 0; i < TORCH_NAME_SETS; i++) {
-        free(thread->names[i][0].copy);
-        free(thread->names[i][1].copy);
+        free(thread->names[i].ways[0].copy);
+        free(thread->names[i].ways[1].copy);
     }
     free(thread);
 }
@@ -30,7 +31,9 @@ static void make_key(void)
 struct torch_thread *torch_thread_make(void)
 {
     pthread_once(&once, make_key);
-    struct torch_thread *thread = has_key ? calloc(1, sizeof(*thread)) : NULL;
+    struct torch_thread *thread = has_key ? aligned_alloc(64, sizeof(*thread)) : NULL;
+    if (thread)
+        memset(thread, 0, sizeof(*thread));
     if (thread && pthread_setspecific(thread_end, thread)) {
         free(thread);
         return NULL;

@@ -18,17 +18,26 @@ struct torch_name { // of an op, by the address torch keeps it at
     uint32_t scope;
 };
 
+// A set is a cache line.
+struct torch_name_set {
+    struct torch_name ways[2];
+} __attribute__((aligned(64)));
+
 struct torch_shape { // of all arguments of an op, by a hash of 128 bits
     uint64_t hash[2];
     uint32_t text; // string id
 };
 
+struct torch_shape_set {
+    struct torch_shape ways[2];
+} __attribute__((aligned(64)));
+
 struct torch_thread {
     uint64_t session; // that `open` is about
     uint32_t open_count;
     const void *open[TORCH_OPEN_MAX]; // RecordFunctions, innermost last
-    struct torch_name names[TORCH_NAME_SETS][2];
-    struct torch_shape shapes[TORCH_SHAPE_SETS][2];
+    struct torch_name_set names[TORCH_NAME_SETS];
+    struct torch_shape_set shapes[TORCH_SHAPE_SETS];
 };
 
 extern

@@ -61,10 +61,10 @@ static const struct kind {
     char letter;
     struct torch_fact fact;
 } kinds[] = {
-    {'M', {.kind = TORCH_FACT_MAKE}},     {'a', {.kind = TORCH_FACT_ASK, .samples = 4}},
-    {'e', {.kind = TORCH_FACT_EMPTY}},    {'f', {.kind = TORCH_FACT_FORWARD, .is_training = true}},
-    {'F', {.kind = TORCH_FACT_FORWARD}},  {'b', {.kind = TORCH_FACT_BACKWARD}},
-    {'s', {.kind = TORCH_FACT_STEP}},     {'z', {.kind = TORCH_FACT_ZERO}},
+    {'M', {.kind = TORCH_FACT_MAKE}},    {'a', {.kind = TORCH_FACT_ASK, .samples = 4}},
+    {'e', {.kind = TORCH_FACT_EMPTY}},   {'f', {.kind = TORCH_FACT_FORWARD, .is_training = true}},
+    {'F', {.kind = TORCH_FACT_FORWARD}}, {'b', {.kind = TORCH_FACT_BACKWARD}},
+    {'s', {.kind = TORCH_FACT_STEP}},    {'z', {.kind = TORCH_FACT_ZERO}},
     {'p', {.kind = TORCH_FACT_PHASE}},
 };
 
@@ -119,8 +119,7 @@ static void check(const char *text)
     for (size_t i = 0; i + 1 < steps->count; i++)
         is_right &= is_int(steps->rows[i].end_ns, steps->rows[i + 1].start_ns);
     if (steps->count)
-        is_right &=
-            is_int(steps->rows[steps->count - 1].end_ns, script.thread.facts.end_ns);
+        is_right &= is_int(steps->rows[steps->count - 1].end_ns, script.thread.facts.end_ns);
     is_right &= is_u64(evaluation->count, (script.evaluation_count + 1) / 2);
     for (size_t i = 0; i < evaluation->count && i < script.evaluation_count / 2; i++) {
         is_right &= is_int(evaluation->rows[i].start_ns, script.evaluations[2 * i]);

@@ -169,7 +169,8 @@ static void put_row(struct shard_builder *builder, enum table_id table,
                     const uint64_t *const more[], const struct slice *text)
 {
     uint32_t count = schema_table(table)->column_count;
-    struct builder_rows rows = {.first = ++tick_now, .last = tick_now, .events = 1};
+    const uint64_t now = ++tick_now;
+    struct builder_rows rows = {.first = now, .last = now, .events = 1};
 
     rows.columns[0] = &tick_now;
     for (uint32_t i = 1; i < count; i++)
