@@ -13,12 +13,11 @@ import json
 import sys
 import time
 
+import gait
 import torch
+from gait.torch import wrap
 from torch import nn
 from torch.utils.data import DataLoader, TensorDataset
-
-import gait
-from gait.torch import wrap
 
 STEPS = 50  # of one block
 
@@ -77,7 +76,11 @@ def middle(values):
     values = sorted(values)
     count = len(values)
     reach = int(0.98 * count**0.5) + 1
-    return values[count // 2], values[max(0, count // 2 - reach)], values[min(count - 1, count // 2 + reach)]
+    return (
+        values[count // 2],
+        values[max(0, count // 2 - reach)],
+        values[min(count - 1, count // 2 + reach)],
+    )
 
 
 def main(blocks=200, step_ms=0):
