@@ -144,7 +144,7 @@ static void name_largest(const struct torch_report *torch, const uint64_t *sums,
                  torch->phases.names[most], (double)sums[most] * 100 / (double)whole);
         if (strlen(out) + strlen(piece) >= room)
             return;
-        strncat(out, piece, room - strlen(out) - 1);
+        snprintf(out + strlen(out), room - strlen(out), "%s", piece);
     }
 }
 
