@@ -138,9 +138,13 @@ static void name_largest(const struct torch_report *torch, const uint64_t *sums,
                 most = i;
         if (most == TORCH_MOST_PHASES)
             return;
+        char piece[48];
         is_told[most] = true;
-        snprintf(out + strlen(out), room - strlen(out), "%s%.16s %.0f %%", told ? ", " : "",
+        snprintf(piece, sizeof piece, "%s%.16s %.0f %%", told ? ", " : "",
                  torch->phases.names[most], (double)sums[most] * 100 / (double)whole);
+        if (strlen(out) + strlen(piece) >= room)
+            return;
+        snprintf(out + strlen(out), room - strlen(out), "%s", piece);
     }
 }
 
