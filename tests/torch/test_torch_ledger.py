@@ -2,7 +2,7 @@
 """Each step counted, each nanosecond of it in one phase, each delay where it was planted."""
 
 import pytest
-from torch_trainings import Job, times
+from torch_trainings import Job, full, times
 
 # on one worker: each training is run once and looked at by many tests
 pytestmark = [pytest.mark.xdist_group("trainings"), pytest.mark.usefixtures("ahead")]
@@ -41,8 +41,10 @@ PLANTED = [
     Job("accumulate").planted(**EVERYWHERE),
     Job("mnist").planted(forward=12, evaluation=9),
     Job("nanogpt").planted(forward=12),
-    Job("trainer").planted(collate=12, forward=12, evaluation=12, checkpoint=3),
-    Job("iterations").planted(collate=12),
+    pytest.param(
+        Job("trainer").planted(collate=12, forward=12, evaluation=12, checkpoint=3), marks=full
+    ),
+    pytest.param(Job("iterations").planted(collate=12), marks=full),
 ]
 of_styles = pytest.mark.parametrize("training", STYLES, ids=str, indirect=True)
 of_all = pytest.mark.parametrize("training", ALL, ids=str, indirect=True)
@@ -111,7 +113,7 @@ def assert_planted(found, base, planted, late_ns):
         wanted[PHASE_OF.get(place, place)] += ns
     more = {name: found[name] - base[name] for name in found}
     bounds = {
-        name: 0.05 * (ns or max(wanted.values())) + 2 * late_ns for name, ns in wanted.items()
+        name: 0.05 * (ns or max(wanted.values())) + 4 * late_ns for name, ns in wanted.items()
     }
     wrong = {
         name: f"{more[name] / 1e6:.1f} ms more, planted {wanted[name] / 1e6:.1f} ms"
