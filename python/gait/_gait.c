@@ -94,6 +94,7 @@ static PyMethodDef functions[] = {
     {"_torch_ranges", py_torch_ranges, METH_O, NULL},
     {"_torch_lacks", py_torch_lacks, METH_NOARGS, NULL},
     {"_windows", METHOD(py_schedule_windows), FAST, NULL},
+    {"_costs", py_schedule_costs, METH_NOARGS, NULL},
     {"_windows_close", py_schedule_close, METH_NOARGS, NULL},
     {NULL, NULL, 0, NULL},
 };

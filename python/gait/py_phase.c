@@ -6,6 +6,7 @@
 #include <pthread.h>
 #include <stdatomic.h>
 #include <string.h>
+#include <time.h>
 
 #include <gait/record.h>
 
@@ -111,6 +112,50 @@ static bool is_wanted(const struct rule *rule)
     return true;
 }
 
+// One call in SAMPLED is timed, warm or cold as it comes.
+#define SAMPLED 32
+#define HOOK_NS 40    // a hook's own call, which cannot be seen from inside
+#define MOST_NS 10000 // more than this was somebody else's turn on the processor
+struct cost {
+    uint64_t calls, timed, ns;
+};
+static struct cost begin_cost, end_cost, argument_cost;
+
+static uint64_t now_ns(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
+static inline uint64_t start_timing(struct cost *cost)
+{
+    return __builtin_expect(cost->calls++ % SAMPLED, 1) ? 0 : now_ns();
+}
+
+// The first is not counted: it may have waited for the recorder.
+static inline void end_timing(struct cost *cost, uint64_t since)
+{
+    if (__builtin_expect(!since, 1) || cost->calls <= 1)
+        return;
+    uint64_t ns = now_ns() - since;
+    cost->timed += ns < MOST_NS;
+    cost->ns += ns < MOST_NS ? ns : 0;
+}
+
+static double mean_ns(const struct cost *cost)
+{
+    return cost->timed ? (double)cost->ns / (double)cost->timed : 0;
+}
+
+double py_phase_cost_ns(void)
+{
+    double arguments_each =
+        begin_cost.calls ? (double)argument_cost.calls / (double)begin_cost.calls : 0;
+    return HOOK_NS + mean_ns(&begin_cost) + mean_ns(&end_cost) +
+           arguments_each * mean_ns(&argument_cost);
+}
+
 bool py_phase_begin(enum py_phase phase)
 {
     const struct rule *rule = &rules[phase];
@@ -118,19 +163,25 @@ bool py_phase_begin(enum py_phase phase)
         return false;
     if (__builtin_expect(stage != TRAINING || !GAIT_ON, 0) && !is_wanted(rule))
         return false;
+    uint64_t since = start_timing(&begin_cost);
     py_thread_ready();
     (gait_begin)(sites[phase]);
+    end_timing(&begin_cost, since);
     return true;
 }
 
 void py_phase_end(void)
 {
+    uint64_t since = start_timing(&end_cost);
     (gait_end)();
+    end_timing(&end_cost, since);
 }
 
 void py_phase_arg(enum py_phase_key key, int64_t value)
 {
+    uint64_t since = start_timing(&argument_cost);
     gait_arg_int(py_phase_keys[key], value);
+    end_timing(&argument_cost, since);
 }
 
 void py_phase_arg_object(enum py_phase_key key, const PyObject *object)

@@ -73,6 +73,10 @@ void py_phase_arg_object(enum py_phase_key key, const PyObject *object);
 // the next eval().
 void py_phase_evaluation(const PyObject *module, bool begins);
 
+// What recording a phase costs in this process, by now and then measuring it where
+// it happens, its argument and the call of a hook included.
+double py_phase_cost_ns(void);
+
 // Functions of the module.
 PyObject *py_phase_arm(PyObject *module, PyObject *starter);
 PyObject *py_phase_wake(PyObject *module, PyObject *unused);

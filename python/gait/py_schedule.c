@@ -7,6 +7,7 @@
 
 #include <pthread.h>
 #include <string.h>
+#include <time.h>
 
 #include <gait/record.h>
 #include <gait/torch.h>
@@ -23,16 +24,26 @@ static struct {
     unsigned levels;
     bool is_open, has_begun, has_stepped, is_told, has_thread;
     pthread_t thread;
-    uint64_t window;
+    uint64_t window, window_ns; // how many there were, what opening and closing took
     uint32_t site;
     const PyObject *round[MAX_OPTIMIZERS]; // who stepped since the step began
     int round_count;
 } schedule = {.edge = INT64_MAX};
 
+// Of this thread alone: what others do meanwhile is no cost of ours.
+static uint64_t cpu_ns(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
 static void open_window(void)
 {
+    uint64_t since = cpu_ns();
     if (!GAIT_ON || gait_torch_window_open(schedule.levels))
         return;
+    schedule.window_ns += cpu_ns() - since;
     py_thread_ready();
     gait_async_begin(schedule.site, ++schedule.window);
     schedule.is_open = true;
@@ -42,8 +53,10 @@ static void close_window(void)
 {
     if (!schedule.is_open)
         return;
+    uint64_t since = cpu_ns();
     schedule.is_open = false;
     (void)gait_torch_window_close();
+    schedule.window_ns += cpu_ns() - since;
     gait_async_end(schedule.site, schedule.window);
 }
 
@@ -173,4 +186,12 @@ PyObject *py_schedule_close(PyObject *module, PyObject *unused)
     close_window();
     schedule.edge = INT64_MAX;
     Py_RETURN_NONE;
+}
+
+PyObject *py_schedule_costs(PyObject *module, PyObject *unused)
+{
+    (void)module, (void)unused;
+    double windows = (double)schedule.window;
+    return Py_BuildValue("(dd)", py_phase_cost_ns(),
+                         windows > 0 ? (double)schedule.window_ns / windows : 0);
 }

@@ -28,4 +28,7 @@ void py_schedule_told(void);
 PyObject *py_schedule_windows(PyObject *module, PyObject *const *args, Py_ssize_t count);
 PyObject *py_schedule_close(PyObject *module, PyObject *unused);
 
+// costs(): (ns a phase, ns a window) as measured in this process.
+PyObject *py_schedule_costs(PyObject *module, PyObject *unused);
+
 #endif

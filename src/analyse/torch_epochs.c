@@ -9,6 +9,7 @@
 
 #include "analyse/torch_report.h"
 #include "analyse/training_thread.h"
+#include "base/arena.h"
 #include "base/array.h"
 #include "base/fail.h"
 

@@ -18,6 +18,7 @@ struct gather {
     const struct torch_phases *phases;
     struct identities ids;
     uint32_t track;
+    int64_t exit_ns; // INT64_MAX: nobody said
 };
 
 // The integer arguments of a fact; -1: not given.
@@ -38,6 +39,7 @@ void torch_facts_finish(struct torch_facts *facts)
         return;
     free(facts->rows);
     free(facts->modes);
+    free(facts->windows);
     free(facts->epochs);
     torch_facts_init(facts);
 }
@@ -185,6 +187,18 @@ static int gather_mode(struct gather *gather, const struct gait_batch *batch, si
     return status ? status : torch_facts_add_mode(gather->facts, &mode);
 }
 
+static int gather_window(struct gather *gather, const struct gait_batch *batch, size_t row)
+{
+    const struct array_shape shape = {sizeof(struct torch_mode), MOST_MODES};
+    struct torch_facts *facts = gather->facts;
+    int status = array_reserve((void **)&facts->windows, &facts->window_capacity,
+                               facts->window_count + 1, shape);
+    if (!status)
+        facts->windows[facts->window_count++] = (struct torch_mode){
+            .start_ns = batch->start_ns[row], .end_ns = end_of(facts, batch, row)};
+    return status;
+}
+
 static int gather_batch(const struct gait_batch *batch, void *context)
 {
     struct gather *gather = context;
@@ -193,6 +207,10 @@ static int gather_batch(const struct gait_batch *batch, void *context)
         enum torch_site kind = torch_phases_kind(gather->phases, batch->site[row]);
         if (kind == TORCH_SITE_EPOCH && batch->kind == GAIT_KIND_MARK)
             status = add_epoch(gather->facts, batch->start_ns[row]);
+        else if (kind == TORCH_SITE_EXIT && batch->kind == GAIT_KIND_MARK)
+            gather->exit_ns = batch->start_ns[row];
+        else if (kind == TORCH_SITE_WINDOW && batch->kind == GAIT_KIND_ASYNC)
+            status = gather_window(gather, batch, row);
         else if (kind == TORCH_SITE_PHASE && batch->kind == GAIT_KIND_ASYNC)
             status = gather_mode(gather, batch, row);
         else if (kind == TORCH_SITE_PHASE && batch->kind == GAIT_KIND_SPAN &&
@@ -259,6 +277,8 @@ int torch_facts_sort(struct torch_facts *facts)
 {
     if (facts->mode_count)
         qsort(facts->modes, facts->mode_count, sizeof *facts->modes, by_mode_start);
+    if (facts->window_count)
+        qsort(facts->windows, facts->window_count, sizeof *facts->windows, by_mode_start);
     if (facts->epoch_count)
         qsort(facts->epochs, facts->epoch_count, sizeof *facts->epochs, by_time);
     return facts->count ? sort_rows(facts) : GAIT_OK;
@@ -300,11 +320,25 @@ static int read_end(struct torch_facts *facts, struct gait_trace *trace, uint32_
     return status;
 }
 
+// Steps end with the script. What the interpreter tears down behind it, no one
+// waits for; nor for garbage that is collected once nothing else happens.
+static void set_end(struct torch_facts *facts, int64_t exit_ns)
+{
+    int64_t last_ns = INT64_MIN;
+    for (size_t i = 0; i < facts->count; i++)
+        if (facts->rows[i].end_ns > last_ns && facts->rows[i].phase != TORCH_GC)
+            last_ns = facts->rows[i].end_ns;
+    if (exit_ns != INT64_MAX && exit_ns > last_ns)
+        last_ns = exit_ns;
+    if (last_ns != INT64_MIN && last_ns < facts->end_ns)
+        facts->end_ns = last_ns;
+}
+
 int torch_facts_read(struct torch_facts *facts, struct gait_trace *trace,
                      const struct torch_phases *phases, uint32_t track)
 {
     const uint32_t columns = GAIT_COLUMN_START | GAIT_COLUMN_DURATION | GAIT_COLUMN_SITE;
-    struct gather gather = {.facts = facts, .phases = phases, .track = track};
+    struct gather gather = {.facts = facts, .phases = phases, .track = track, .exit_ns = INT64_MAX};
     struct gait_query query = {.size = sizeof query, .tracks = &track, .track_count = 1};
     uint32_t *tracks = NULL;
     int status = read_end(facts, trace, track);
@@ -322,5 +356,6 @@ int torch_facts_read(struct torch_facts *facts, struct gait_trace *trace,
         free(tracks);
     }
     identities_finish(&gather.ids);
+    set_end(facts, gather.exit_ns);
     return status ? status : torch_facts_sort(facts);
 }

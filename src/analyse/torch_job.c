@@ -162,6 +162,21 @@ static void sum_samples(const struct torch_steps *steps, struct torch_rank *rank
     }
 }
 
+// How many steps lie for the most part in windows with ops on record.
+static uint64_t count_covered(const struct torch_periods *steps, const struct torch_facts *facts)
+{
+    uint64_t count = 0;
+    size_t at = 0;
+    for (size_t i = 0; i < steps->count; i++) {
+        int64_t start_ns = steps->rows[i].start_ns;
+        int64_t middle_ns = start_ns + (steps->rows[i].end_ns - start_ns) / 2;
+        while (at < facts->window_count && facts->windows[at].end_ns <= middle_ns)
+            at++;
+        count += at < facts->window_count && facts->windows[at].start_ns <= middle_ns;
+    }
+    return count;
+}
+
 static int add_rank(struct gathering *gathering, const struct torch_rank *stepper)
 {
     struct torch_report *torch = gathering->job->torch;
@@ -185,8 +200,10 @@ static int add_rank(struct gathering *gathering, const struct torch_rank *steppe
     status = make_windows(rows, rank->steps, &windows);
     if (!status)
         status = split(gathering, &windows, add_to_rank, rank);
-    if (!status && !torch->rank_count)
+    if (!status && !torch->rank_count) {
+        torch->window_steps = count_covered(&windows, &gathering->thread.facts);
         status = torch_epochs_find(&gathering->epochs, &gathering->thread, &windows);
+    }
     torch->rank_count++;
     torch_periods_finish(&windows);
     return status;
@@ -203,7 +220,7 @@ static int by_rank(const void *left, const void *right)
 static int add_ranks(struct gathering *gathering)
 {
     struct torch_report *torch = gathering->job->torch;
-    const struct torch_survey *survey = &torch->survey;
+    struct torch_survey *survey = &torch->survey;
     struct torch_rank *steppers = calloc((size_t)survey->shard_count + 1, sizeof *steppers);
     uint32_t count = 0;
     int status = GAIT_OK;
@@ -224,6 +241,7 @@ static int add_ranks(struct gathering *gathering)
                                 .track = track,
                                 .merge_rank = has_rank ? (uint32_t)shard.rank : (1u << 31) + i,
                                 .is_marked = survey->tracks[track].marked_steps > 0};
+        survey->shards[i].is_stepping = true;
     }
     if (!status)
         qsort(steppers, count, sizeof *steppers, by_rank);
@@ -339,6 +357,23 @@ static int by_start(const void *left, const void *right)
     return a->number < b->number ? -1 : a->number > b->number;
 }
 
+// Numbers of ours count on over all epochs, but begin anew with a process.
+static int by_occurrence(const void *left, const void *right)
+{
+    const struct step_row *a = left, *b = right;
+    if (a->occurrence != b->occurrence)
+        return a->occurrence < b->occurrence ? -1 : 1;
+    return a->number < b->number ? -1 : a->number > b->number;
+}
+
+static bool is_any_marked(const struct torch_report *torch)
+{
+    for (size_t i = 0; i < torch->rank_count; i++)
+        if (torch->ranks[i].is_marked)
+            return true;
+    return false;
+}
+
 // The steps without the first and those in which something was compiled.
 static int summarise_steady(struct gathering *gathering, const struct step_row *rows, size_t count,
                             int64_t *sorted)
@@ -374,7 +409,7 @@ static int bring_together(struct gathering *gathering)
     count = steps_merge(rows, count, &job->rank_count);
     if (!count)
         return GAIT_OK;
-    qsort(rows, count, sizeof *rows, by_start);
+    qsort(rows, count, sizeof *rows, is_any_marked(job->torch) ? by_start : by_occurrence);
     int64_t *sorted = malloc(count * sizeof *sorted);
     gathering->notes = calloc(count, sizeof *gathering->notes);
     int status = sorted && gathering->notes ? GAIT_OK : no_memory();

@@ -222,6 +222,13 @@ static void judge_group(struct torch_loops *loops, const struct torch_facts *fac
     }
 }
 
+static void begin_group(struct torch_loops *loops, const struct torch_facts *facts,
+                        struct group *group, size_t at)
+{
+    judge_group(loops, facts, group);
+    *group = (struct group){.first = at};
+}
+
 void torch_loops_judge(struct torch_loops *loops, const struct torch_facts *facts,
                        const struct torch_periods *evaluation)
 {
@@ -230,10 +237,8 @@ void torch_loops_judge(struct torch_loops *loops, const struct torch_facts *fact
     for (size_t i = 0; i < facts->count; i++) {
         const struct torch_fact *fact = &facts->rows[i];
         if (is_input(fact)) {
-            if (!is_in_group) {
-                judge_group(loops, facts, &group);
-                group = (struct group){.first = i};
-            }
+            if (!is_in_group)
+                begin_group(loops, facts, &group, i);
             is_in_group = true;
             group.behind = i + 1;
         } else if (fact->kind != TORCH_FACT_PHASE) {

@@ -84,6 +84,15 @@ static int put_steps(struct run_report *report, struct torch_job *job, struct ga
     return status;
 }
 
+static int find_ops(struct run_report *report, struct gait_trace *trace)
+{
+    struct torch_report *torch = report->torch;
+    uint32_t shard = torch->survey.shard_of[torch->ranks[0].track];
+    if (!torch->survey.shards[shard].events[TORCH_SITE_OP])
+        return GAIT_OK;
+    return top_ops_make(&torch->ops, trace, &torch->phases, shard, &report->arena);
+}
+
 static int make(struct run_report *report, struct gait_trace *trace)
 {
     struct torch_report *torch = report->torch;
@@ -95,9 +104,23 @@ static int make(struct run_report *report, struct gait_trace *trace)
         status = put_steps(report, &job, trace);
     if (!status)
         status = name_phases(report);
+    if (!status && torch->rank_count)
+        status = find_ops(report, trace);
     if (!status)
-        torch_slow_find(torch);
-    return status;
+        status = torch_memory_find(&torch->memory, trace, &torch->survey);
+    if (status)
+        return status;
+    torch_cost_find(&torch->cost, trace, &torch->survey);
+    for (size_t i = 0; i < torch->rank_count; i++) {
+        torch->cost.steps_ns += torch->ranks[i].total_ns;
+        torch->samples += torch->ranks[i].samples;
+        torch->tokens += torch->ranks[i].tokens;
+    }
+    if (torch->cost.steps_ns > torch->cost.hooks_ns)
+        torch->cost.steps_ns -= torch->cost.hooks_ns;
+    torch_slow_find(torch);
+    findings_make(&torch->findings, report);
+    return GAIT_OK;
 }
 
 int torch_report_make(struct run_report *report, struct gait_trace *trace)

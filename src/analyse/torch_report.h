@@ -9,10 +9,12 @@
 
 #include <gait/trace.h>
 
+#include "analyse/findings.h"
 #include "analyse/steps.h"
+#include "analyse/top_ops.h"
+#include "analyse/torch_cost.h"
 #include "analyse/torch_phases.h"
 #include "analyse/torch_survey.h"
-#include "base/arena.h"
 
 struct torch_rank {
     int64_t rank, pid; // rank -1: not known
@@ -33,7 +35,8 @@ struct torch_slow {
     bool is_known;
     int64_t rank;
     unsigned phase;
-    uint64_t ns; // more than the others' middle one spends there
+    uint64_t steps; // that it made
+    uint64_t ns;    // more than the others' middle one spends there
 };
 
 struct torch_report {
@@ -51,6 +54,12 @@ struct torch_report {
     size_t epoch_count, epochs_more; // more: counted in the last one
     struct torch_slow slow;
     bool has_optimizer;
+    uint64_t window_steps; // of the first rank, made while ops were on record
+    struct top_ops ops;    // of that rank's process
+    struct torch_cost cost;
+    struct torch_memory memory;
+    uint64_t samples, tokens; // of all ranks, 0: not known
+    struct findings findings;
 };
 
 struct run_report;

@@ -76,6 +76,9 @@ void torch_slow_find(struct torch_report *torch)
         excess(work_a_step(slowest), middle_of_others(torch, slowest, TORCH_MOST_PHASES));
     if (all * 100 < step_ns * LEAST_PERCENT || most * 100 < step_ns * LEAST_PERCENT || !most)
         return;
-    torch->slow = (struct torch_slow){
-        .is_known = true, .rank = slowest->rank, .phase = phase, .ns = most * slowest->steps};
+    torch->slow = (struct torch_slow){.is_known = true,
+                                      .rank = slowest->rank,
+                                      .phase = phase,
+                                      .steps = slowest->steps,
+                                      .ns = most * slowest->steps};
 }

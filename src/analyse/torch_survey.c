@@ -69,15 +69,15 @@ static int look_at(const struct gait_batch *batch, void *context)
     return GAIT_OK;
 }
 
-static int count_windows(const struct gait_batch *batch, void *context)
+// Windows, and ops that begin on one thread and end on another.
+static int count_async(const struct gait_batch *batch, void *context)
 {
     const struct look *look = context;
     if (batch->track >= look->survey->track_count)
         return GAIT_OK;
     uint32_t shard = look->survey->shard_of[batch->track];
     for (size_t row = 0; row < batch->rows; row++)
-        if (torch_phases_kind(look->phases, batch->site[row]) == TORCH_SITE_WINDOW)
-            look->survey->shards[shard].events[TORCH_SITE_WINDOW]++;
+        look->survey->shards[shard].events[torch_phases_kind(look->phases, batch->site[row])]++;
     return GAIT_OK;
 }
 
@@ -95,7 +95,7 @@ int torch_survey_make(struct torch_survey *survey, struct gait_trace *trace,
                       look_at, &look);
     query.kinds = 1u << GAIT_KIND_ASYNC;
     if (!status)
-        status = gait_scan(trace, &query, GAIT_COLUMN_SITE, count_windows, &look);
+        status = gait_scan(trace, &query, GAIT_COLUMN_SITE, count_async, &look);
     return status;
 }
 

@@ -4,6 +4,7 @@
 #ifndef GAIT_ANALYSE_TORCH_SURVEY_H
 #define GAIT_ANALYSE_TORCH_SURVEY_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include <gait/trace.h>
@@ -20,6 +21,7 @@ enum { TORCH_SURVEY_MEMORY = TORCH_SITE_ANNOTATION + 1, TORCH_SURVEY_KINDS };
 struct torch_survey_shard {
     uint64_t events[TORCH_SURVEY_KINDS]; // by enum torch_site, and memory
     uint64_t fetch_ns, collate_ns;
+    bool is_stepping; // it makes steps, so it is no worker
 };
 
 struct torch_survey {

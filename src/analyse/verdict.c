@@ -226,10 +226,14 @@ static void judge_without_steps(const struct verdict_facts *facts, struct verdic
     const struct phase *most = largest(facts, WORK_UNKNOWN);
     verdict->label = "NO STEPS";
     verdict->advice = "mark each iteration: gait_step_begin() and gait_step_end(), or gait.step()";
+    if (facts->lacks_optimizer)
+        verdict->label = "NO OPTIMIZER";
     unsigned share = most ? percent(most->total_ns, facts->total_ns) : 0;
     if (most)
-        SAY(verdict, "no steps were recorded; of the whole run '%.*s' takes %s%u %%", NAME_BYTES,
-            most->name, share ? "" : "less than ", share ? share : 1);
+        SAY(verdict, "%s; of the whole run '%.*s' takes %s%u %%",
+            facts->lacks_optimizer ? "no optimizer was found, so there are no steps"
+                                   : "no steps were recorded",
+            NAME_BYTES, most->name, share ? "" : "less than ", share ? share : 1);
     else
         SAY(verdict, "no steps were recorded, so nothing can be said about them");
 }

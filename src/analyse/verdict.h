@@ -7,6 +7,7 @@
 #ifndef GAIT_ANALYSE_VERDICT_H
 #define GAIT_ANALYSE_VERDICT_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -23,6 +24,7 @@ struct verdict_facts {
     const struct phase *phases; // of the steps, else of the whole run
     size_t phase_count;         // the rest not included
     uint64_t total_ns;          // phases and rest together
+    bool lacks_optimizer;       // a PyTorch run in which none stepped
 };
 
 struct verdict {

@@ -174,13 +174,16 @@ static void put_ignored(struct json_writer *json, const struct run_report *repor
     json_close(json);
 }
 
-static void put_overhead(struct json_writer *json, const struct report_overhead *overhead)
+static void put_overhead(struct json_writer *json, const struct run_report *report)
 {
+    const struct report_overhead *overhead = &report->overhead;
     json_key(json, "overhead");
     json_object(json);
     json_put_uint(json, "cpu_ns", overhead->cpu_ns);
     json_put_uint(json, "bytes", overhead->bytes);
     put_share(json, overhead->cpu_ns, overhead->process_ns);
+    if (report->torch)
+        torch_json_put_cost(json, report->torch);
     json_close(json);
 }
 
@@ -199,9 +202,9 @@ void report_json_put(FILE *out, const struct run_report *report, const struct ga
     put_ends(&json, trace);
     put_steps(&json, report);
     put_ledger(&json, report);
-    json_put_text(&json, "ledger_failure", report->ledger_failure);
     if (report->torch)
         torch_json_put(&json, report);
+    json_put_text(&json, "ledger_failure", report->ledger_failure);
     json_put_int(&json, "wall_ns", report->wall_ns);
     json_put_uint(&json, "events", report->events);
     json_put_uint(&json, "dropped", report->dropped);
@@ -209,6 +212,6 @@ void report_json_put(FILE *out, const struct run_report *report, const struct ga
     put_drops(&json, report);
     put_ignored(&json, report);
     trace_json_damage(&json, trace);
-    put_overhead(&json, &report->overhead);
+    put_overhead(&json, report);
     json_close(&json);
 }

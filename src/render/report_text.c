@@ -9,6 +9,8 @@
 
 #include "analyse/run_report.h"
 #include "render/plain.h"
+#include "render/screen.h"
+#include "render/torch_text.h"
 #include "render/units.h"
 
 enum {
@@ -20,19 +22,6 @@ enum {
     MOST_DAMAGE = 3,
     MOST_ENDS = 3,
 };
-
-struct screen {
-    FILE *out;
-    const struct report_text *how;
-    const struct run_report *report;
-    const struct gait_trace *trace;
-};
-
-static void put_bold(const struct screen *screen, const char *text)
-{
-    const char *on = screen->how->is_bold ? "\033[1m" : "", *off = *on ? "\033[0m" : "";
-    fprintf(screen->out, "%s%s%s", on, text, off);
-}
 
 static void put_summary(const struct screen *screen)
 {
@@ -98,22 +87,12 @@ static void put_verdict(const struct screen *screen)
     const struct verdict *verdict = &screen->report->verdict;
     char text[400];
     fputc('\n', screen->out);
-    put_bold(screen, verdict->label);
+    screen_bold(screen, verdict->label);
     fputs(": ", screen->out);
     plain_wrap(screen->out, verdict->why, 2, (unsigned)strlen(verdict->label) + 2);
     snprintf(text, sizeof text, "try: %s", verdict->advice);
     fputs("  ", screen->out);
     plain_wrap(screen->out, text, 7, 2);
-}
-
-// A heading, and a sentence behind it that may need more lines than one.
-static void put_section(const struct screen *screen, const char *heading, const char *text)
-{
-    unsigned indent = (unsigned)strlen(heading) + 2;
-    fputc('\n', screen->out);
-    put_bold(screen, heading);
-    fputs("  ", screen->out);
-    plain_wrap(screen->out, text, indent, indent);
 }
 
 static void put_steps(const struct screen *screen)
@@ -133,7 +112,7 @@ static void put_steps(const struct screen *screen)
     if (report->open_steps)
         snprintf(open, sizeof open, "; %s not finished", units_count(report->open_steps).text);
     snprintf(text, sizeof text, "%s%s%s%s", units_count(steps->count).text, ranks, average, open);
-    put_section(screen, "Steps", text);
+    screen_section(screen, "Steps", text);
     if (steps->count)
         fprintf(screen->out, "  p50 %s   p95 %s   p99 %s   max %s (step %" PRIu64 ")\n",
                 units_ns(steps->p50_ns).text, units_ns(steps->p95_ns).text,
@@ -180,7 +159,7 @@ static void put_ledger_heading(const struct screen *screen)
         snprintf(heading, sizeof heading, "Where the run goes (thread %" PRId64 ")",
                  report->main_thread->info.tid);
     fputc('\n', screen->out);
-    put_bold(screen, heading);
+    screen_bold(screen, heading);
     fprintf(screen->out, "%*s%10s%11s%9s\n", NAME_COLUMNS + 2 - (int)strlen(heading), "", "total",
             report->steps.count ? "a step" : "a span", "share");
 }
@@ -254,7 +233,7 @@ static void put_threads(const struct screen *screen)
         return;
     fputc('\n', screen->out);
     snprintf(heading, sizeof heading, "Threads  %s", units_count(report->thread_count).text);
-    put_bold(screen, heading);
+    screen_bold(screen, heading);
     fprintf(screen->out, "%*s%10s%9s%13s%12s\n", NAME_COLUMNS + 2 - (int)strlen(heading), "",
             "in spans", "of run", "events", "lost");
     for (size_t i = 0; i < report->thread_count; i++) {
@@ -288,7 +267,7 @@ static void put_drops(const struct screen *screen)
     snprintf(text, sizeof text, "%s event%s (%s of all); the figures above are without them",
              units_count(report->dropped).text, units_plural(report->dropped),
              units_share(report->dropped, report->events + report->dropped).text);
-    put_section(screen, "Lost", text);
+    screen_section(screen, "Lost", text);
     for (size_t i = 0; i < report->drop_count && i < MOST_DROPS; i++) {
         const struct report_drop *drop = &report->drops[i];
         snprintf(text, sizeof text, "%.80s: %s event%s in %s gap%s, thread %.80s",
@@ -308,7 +287,7 @@ static void put_damage(const struct screen *screen)
     if (!count)
         return;
     fputc('\n', screen->out);
-    put_bold(screen, "Damage");
+    screen_bold(screen, "Damage");
     fprintf(screen->out, "  %" PRIu32 " place%s; what is intact is counted above\n", count,
             units_plural(count));
     for (uint32_t i = 0; i < count && i < MOST_DAMAGE; i++) {
@@ -339,7 +318,7 @@ static void put_overhead(const struct screen *screen)
              units_ns((int64_t)overhead->cpu_ns).text,
              units_share(overhead->cpu_ns, overhead->process_ns).text,
              units_bytes(overhead->bytes).text, each);
-    put_section(screen, "Cost of gait", text);
+    screen_section(screen, "Cost of gait", text);
 }
 
 void report_text_put(FILE *out, const struct report_text *how, const struct run_report *report,
@@ -350,9 +329,15 @@ void report_text_put(FILE *out, const struct report_text *how, const struct run_
     put_ends(&screen);
     put_ignored(&screen);
     put_verdict(&screen);
-    put_steps(&screen);
-    put_ledger(&screen);
-    put_threads(&screen);
+    if (report->torch) {
+        torch_text_put_steps(&screen);
+        put_ledger(&screen);
+        torch_text_put_more(&screen);
+    } else {
+        put_steps(&screen);
+        put_ledger(&screen);
+        put_threads(&screen);
+    }
     put_drops(&screen);
     put_damage(&screen);
     put_overhead(&screen);

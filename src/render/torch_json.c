@@ -7,17 +7,7 @@
 #include "base/json_writer.h"
 #include "render/trace_json.h"
 
-static void put_uint(struct json_writer *json, const char *key, uint64_t value)
-{
-    json_key(json, key);
-    json_uint(json, value);
-}
-
-static void put_int(struct json_writer *json, const char *key, int64_t value)
-{
-    json_key(json, key);
-    json_int(json, value);
-}
+enum { MOST_OPS = 100 };
 
 void torch_json_phases(struct json_writer *json, const struct torch_phases *phases,
                        const uint64_t *sums)
@@ -29,9 +19,8 @@ void torch_json_phases(struct json_writer *json, const struct torch_phases *phas
     json_array(json);
     for (unsigned i = 0; i < phases->count; i++) {
         json_object(json);
-        json_key(json, "name");
-        json_text(json, phases->names[i]);
-        put_uint(json, "total_ns", sums[i]);
+        json_put_text(json, "name", phases->names[i]);
+        json_put_uint(json, "total_ns", sums[i]);
         json_key(json, "share");
         if (whole)
             json_real(json, (double)sums[i] / (double)whole);
@@ -57,9 +46,9 @@ static void put_ranks(struct json_writer *json, const struct torch_report *torch
         json_object(json);
         json_key(json, "rank");
         trace_json_rank(json, rank->rank);
-        put_int(json, "pid", rank->pid);
-        put_uint(json, "steps", rank->steps);
-        put_uint(json, "step_total_ns", rank->total_ns);
+        json_put_int(json, "pid", rank->pid);
+        json_put_uint(json, "steps", rank->steps);
+        json_put_uint(json, "step_total_ns", rank->total_ns);
         torch_json_phases(json, &torch->phases, rank->phases);
         json_close(json);
     }
@@ -76,33 +65,31 @@ static void put_slow_rank(struct json_writer *json, const struct torch_report *t
     json_object(json);
     json_key(json, "rank");
     trace_json_rank(json, torch->slow.rank);
-    json_key(json, "phase");
-    json_text(json, torch->phases.names[torch->slow.phase]);
-    put_uint(json, "ns", torch->slow.ns);
+    json_put_text(json, "phase", torch->phases.names[torch->slow.phase]);
+    json_put_uint(json, "ns", torch->slow.ns);
     json_close(json);
 }
 
 static void put_steady(struct json_writer *json, const struct torch_report *torch)
 {
     const struct steps_summary *steady = &torch->steady;
-    put_int(json, "first_step_ns", torch->first_ns);
-    put_uint(json, "compile_steps", torch->compile_steps);
-    put_uint(json, "compile_steps_ns", torch->compile_steps_ns);
+    json_put_int(json, "first_step_ns", torch->first_ns);
+    json_put_uint(json, "compile_steps", torch->compile_steps);
+    json_put_uint(json, "compile_steps_ns", torch->compile_steps_ns);
     json_key(json, "steady_step");
     if (!steady->count) {
         json_null(json);
         return;
     }
     json_object(json);
-    put_uint(json, "steps", steady->count);
-    put_int(json, "p50_ns", steady->p50_ns);
-    put_int(json, "p95_ns", steady->p95_ns);
-    put_int(json, "p99_ns", steady->p99_ns);
-    put_int(json, "max_ns", steady->max_ns);
-    put_uint(json, "slowest", steady->slowest);
-    json_key(json, "slowest_phase");
-    json_text(json, torch->phases.names[torch->slowest_phase]);
-    put_uint(json, "slowest_phase_ns", torch->slowest_ns);
+    json_put_uint(json, "steps", steady->count);
+    json_put_int(json, "p50_ns", steady->p50_ns);
+    json_put_int(json, "p95_ns", steady->p95_ns);
+    json_put_int(json, "p99_ns", steady->p99_ns);
+    json_put_int(json, "max_ns", steady->max_ns);
+    json_put_uint(json, "slowest", steady->slowest);
+    json_put_text(json, "slowest_phase", torch->phases.names[torch->slowest_phase]);
+    json_put_uint(json, "slowest_phase_ns", torch->slowest_ns);
     json_close(json);
 }
 
@@ -113,18 +100,118 @@ static void put_epochs(struct json_writer *json, const struct torch_report *torc
     for (size_t i = 0; i < torch->epoch_count; i++) {
         const struct torch_epoch *epoch = &torch->epochs[i];
         json_object(json);
-        put_uint(json, "first_step", epoch->first_step);
-        put_uint(json, "steps", epoch->steps);
-        put_uint(json, "total_ns", epoch->total_ns);
+        json_put_uint(json, "first_step", epoch->first_step);
+        json_put_uint(json, "steps", epoch->steps);
+        json_put_uint(json, "total_ns", epoch->total_ns);
         torch_json_phases(json, &torch->phases, epoch->phases);
         json_close(json);
     }
     json_close(json);
 }
 
+static void put_rate(struct json_writer *json, const char *key, uint64_t count, uint64_t ns)
+{
+    json_key(json, key);
+    if (count && ns)
+        json_real(json, (double)count * 1e9 / (double)ns);
+    else
+        json_null(json);
+}
+
+// Of all ranks together, over the time of the job's steps.
+static void put_throughput(struct json_writer *json, const struct run_report *report)
+{
+    const struct torch_report *torch = report->torch;
+    uint64_t total_ns = report->steps.count ? report->ledger.total_ns : 0;
+    json_key(json, "throughput");
+    json_object(json);
+    put_rate(json, "steps_per_s", report->steps.count, total_ns);
+    put_rate(json, "samples_per_s", torch->samples, total_ns);
+    put_rate(json, "tokens_per_s", torch->tokens, total_ns);
+    json_put_uint(json, "samples", torch->samples);
+    json_put_uint(json, "tokens", torch->tokens);
+    json_close(json);
+}
+
+static void put_findings(struct json_writer *json, const struct findings *findings)
+{
+    json_key(json, "findings");
+    json_array(json);
+    for (size_t i = 0; i < findings->count; i++) {
+        const struct finding *finding = &findings->rows[i];
+        json_object(json);
+        json_put_text(json, "id", finding->id);
+        json_put_text(json, "text", finding->text);
+        json_key(json, "evidence");
+        json_object(json);
+        for (size_t k = 0; k < finding->figure_count; k++)
+            json_put_uint(json, finding->figures[k].key, finding->figures[k].value);
+        json_close(json);
+        json_close(json);
+    }
+    json_close(json);
+}
+
+static void put_ops(struct json_writer *json, const struct torch_report *torch)
+{
+    json_key(json, "ops");
+    json_object(json);
+    json_put_uint(json, "steps", torch->window_steps);
+    json_put_uint(json, "calls", torch->ops.calls);
+    json_put_uint(json, "self_ns", torch->ops.self_ns);
+    json_key(json, "top");
+    json_array(json);
+    for (size_t i = 0; i < torch->ops.count && i < MOST_OPS; i++) {
+        const struct top_op *op = &torch->ops.rows[i];
+        json_object(json);
+        json_put_text(json, "name", op->name);
+        json_put_uint(json, "calls", op->calls);
+        json_put_uint(json, "self_ns", op->self_ns);
+        json_put_uint(json, "total_ns", op->total_ns);
+        json_close(json);
+    }
+    json_close(json);
+    json_close(json);
+}
+
+static void put_memory(struct json_writer *json, const struct torch_memory *memory)
+{
+    json_key(json, "memory");
+    json_object(json);
+    json_key(json, "rss_peak_bytes");
+    if (memory->rss_bytes)
+        json_uint(json, memory->rss_bytes);
+    else
+        json_null(json);
+    json_key(json, "window_peak_bytes");
+    if (memory->window_bytes)
+        json_uint(json, memory->window_bytes);
+    else
+        json_null(json);
+    json_close(json);
+}
+
+void torch_json_put_cost(struct json_writer *json, const struct torch_report *torch)
+{
+    json_key(json, "hooks_ns");
+    if (torch->cost.is_known)
+        json_uint(json, torch->cost.hooks_ns);
+    else
+        json_null(json);
+    json_key(json, "step_share");
+    if (torch->cost.is_known && torch->cost.steps_ns)
+        json_real(json, (double)torch->cost.hooks_ns / (double)torch->cost.steps_ns);
+    else
+        json_null(json);
+}
+
 void torch_json_put(struct json_writer *json, const struct run_report *report)
 {
     const struct torch_report *torch = report->torch;
+    put_findings(json, &torch->findings);
+    put_throughput(json, report);
+    put_memory(json, &torch->memory);
+    put_ops(json, torch);
     put_steady(json, torch);
     put_ranks(json, torch);
     put_slow_rank(json, torch);

@@ -26,7 +26,7 @@ def tree(tmp_path):
     write("src/LAYERS", LAYERS)
     write("include/gait/record.h", RECORD_H)
     write("include/gait/error.h", ERROR_H)
-    write("include/gait/torch.h", "")
+    write("include/gait/torch.h", SPDX)
     write("include/gait/trace.h", TRACE_H)
     write("src/base/fail.h", SPDX + "int fail(int code);\n")
     write("src/base/fail.c", SPDX + '#include "base/fail.h"\n\nint fail(int code)\n{\n}\n')

@@ -5,6 +5,7 @@ What is called in each step is C (py_hook.c and what it names); here it is put
 in its places, once, when torch has been imported.
 """
 
+import atexit
 import gc
 import json
 import os
@@ -59,3 +60,28 @@ def begin():
     version = getattr(sys.modules.get("torch"), "__version__", "")
     _gait._metadata("torch", json.dumps({"version": str(version)}))
     attempt(windows.install)
+    atexit.register(tell_end, os.getpid())
+
+
+def tell_end(pid):
+    """The script is over: what comes now is the interpreter's, not a step's."""
+    if os.getpid() != pid or not _gait.recording():
+        return
+    _gait.mark(_gait.site("torch", "exit"))
+    _gait._windows_close()
+    phase_ns, window_ns = _gait._costs()
+    _gait._metadata("cost_ns.hooks", json.dumps({"phase": phase_ns, "window": window_ns}))
+    peak = memory_peak()
+    if peak:
+        _gait._metadata("memory_peak", json.dumps({"rss_bytes": peak}))
+
+
+def memory_peak():
+    try:
+        with open("/proc/self/status", "rb") as file:
+            for line in file:
+                if line.startswith(b"VmHWM:"):
+                    return int(line.split()[1]) * 1024
+    except (OSError, ValueError, IndexError):
+        pass
+    return 0

@@ -65,9 +65,8 @@ void live_blocks_put(const void *block, uint64_t bytes)
     for (int i = 0; i < WAYS; i++) {
         struct block *entry = &bucket->blocks[i];
         uint64_t key = __atomic_load_n(&entry->key, __ATOMIC_RELAXED);
-        if (!is_free(key) ||
-            !__atomic_compare_exchange_n(&entry->key, &key, key_of(1), 0, __ATOMIC_ACQUIRE,
-                                         __ATOMIC_RELAXED))
+        if (!is_free(key) || !__atomic_compare_exchange_n(&entry->key, &key, key_of(1), 0,
+                                                          __ATOMIC_ACQUIRE, __ATOMIC_RELAXED))
             continue;
         __atomic_store_n(&entry->bytes, bytes, __ATOMIC_RELAXED);
         __atomic_store_n(&entry->key, key_of((uint64_t)(uintptr_t)block), __ATOMIC_RELEASE);

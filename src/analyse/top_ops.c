@@ -1,0 +1,184 @@
+// SPDX-License-Identifier: Apache-2.0
+// Two passes over the columns (sweep.h): ops come in order of start, and on each
+// thread a row of the open ones says whose child the next one is.
+#include "analyse/top_ops.h"
+
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "analyse/sweep.h"
+#include "analyse/torch_phases.h"
+#include "base/arena.h"
+#include "base/array.h"
+#include "base/fail.h"
+
+enum { MOST_OPEN = 1 << 16 };
+
+struct open_op {
+    int64_t end_ns;
+    uint32_t site;
+};
+
+struct op_thread {
+    struct open_op *open;
+    size_t count, capacity;
+};
+
+struct adding {
+    const struct torch_phases *phases;
+    struct top_op *sums; // of a site
+    struct op_thread *threads;
+    struct sweep sweep;
+    int status;
+};
+
+static void add_op(const struct sweep_span *span, void *context)
+{
+    const struct array_shape shape = {sizeof(struct open_op), MOST_OPEN};
+    struct adding *adding = context;
+    struct op_thread *thread = &adding->threads[span->track];
+    if (torch_phases_kind(adding->phases, span->site) != TORCH_SITE_OP || span->end_ns == INT64_MAX)
+        return;
+    while (thread->count && thread->open[thread->count - 1].end_ns <= span->start_ns)
+        thread->count--;
+    uint64_t length = (uint64_t)span->end_ns - (uint64_t)span->start_ns;
+    struct top_op *sum = &adding->sums[span->site];
+    sum->calls++;
+    sum->total_ns += length;
+    sum->self_ns += length;
+    if (thread->count) {
+        const struct open_op *parent = &thread->open[thread->count - 1];
+        int64_t end_ns = span->end_ns < parent->end_ns ? span->end_ns : parent->end_ns;
+        adding->sums[parent->site].self_ns -= (uint64_t)end_ns - (uint64_t)span->start_ns;
+    }
+    int status = array_reserve((void **)&thread->open, &thread->capacity, thread->count + 1, shape);
+    if (status)
+        adding->status = status;
+    else
+        thread->open[thread->count++] = (struct open_op){span->end_ns, span->site};
+}
+
+static int survey(const struct gait_batch *batch, void *context)
+{
+    struct adding *adding = context;
+    return sweep_survey(&adding->sweep, batch);
+}
+
+static int weave(const struct gait_batch *batch, void *context)
+{
+    struct adding *adding = context;
+    sweep_weave(&adding->sweep, batch, add_op, adding);
+    return adding->status;
+}
+
+static int read_ops(struct adding *adding, struct gait_trace *trace, const struct gait_query *query)
+{
+    int status = sweep_init(&adding->sweep, gait_trace_track_count(trace));
+    for (uint32_t i = 0; !status && i < query->track_count; i++)
+        sweep_want(&adding->sweep, query->tracks[i]);
+    if (!status)
+        status = gait_scan(trace, query, SWEEP_SURVEY_COLUMNS, survey, adding);
+    if (!status) {
+        sweep_sort(&adding->sweep);
+        status = gait_scan(trace, query, SWEEP_WEAVE_COLUMNS, weave, adding);
+    }
+    if (!status)
+        sweep_finish_weave(&adding->sweep, add_op, adding);
+    sweep_finish(&adding->sweep);
+    return status ? status : adding->status;
+}
+
+static int by_name(const void *left, const void *right)
+{
+    const struct top_op *a = left, *b = right;
+    return strcmp(a->name, b->name);
+}
+
+static int by_self(const void *left, const void *right)
+{
+    const struct top_op *a = left, *b = right;
+    if (a->self_ns != b->self_ns)
+        return a->self_ns > b->self_ns ? -1 : 1;
+    return strcmp(a->name, b->name);
+}
+
+// Sums by site become sums by name, the largest first.
+static int put_rows(struct top_ops *ops, const struct gait_trace *trace,
+                    const struct adding *adding, struct arena *arena)
+{
+    uint32_t sites = adding->phases->site_count;
+    size_t count = 0, kept = 0;
+    ops->rows = arena_take(arena, ((size_t)sites + 1) * sizeof *ops->rows);
+    if (!ops->rows)
+        return fail(GAIT_ERR_MEMORY, "no memory for %u ops", sites);
+    for (uint32_t i = 0; i < sites; i++) {
+        struct gait_site_info site;
+        if (!adding->sums[i].calls)
+            continue;
+        int status = gait_trace_site(trace, i, &site);
+        if (status)
+            return status;
+        ops->rows[count] = adding->sums[i];
+        ops->rows[count++].name = site.name;
+        ops->calls += adding->sums[i].calls;
+        ops->self_ns += adding->sums[i].self_ns;
+    }
+    qsort(ops->rows, count, sizeof *ops->rows, by_name);
+    for (size_t i = 0; i < count; i++) {
+        if (!kept || strcmp(ops->rows[kept - 1].name, ops->rows[i].name) != 0) {
+            ops->rows[kept++] = ops->rows[i];
+            continue;
+        }
+        ops->rows[kept - 1].calls += ops->rows[i].calls;
+        ops->rows[kept - 1].self_ns += ops->rows[i].self_ns;
+        ops->rows[kept - 1].total_ns += ops->rows[i].total_ns;
+    }
+    qsort(ops->rows, kept, sizeof *ops->rows, by_self);
+    ops->count = kept;
+    return GAIT_OK;
+}
+
+static int list_threads(const struct gait_trace *trace, uint32_t shard, uint32_t *tracks,
+                        uint32_t *ret_count)
+{
+    uint32_t all = gait_trace_track_count(trace), count = 0;
+    for (uint32_t i = 0; i < all; i++) {
+        struct gait_track_info info;
+        int status = gait_trace_track(trace, i, &info);
+        if (status)
+            return status;
+        if (info.shard == shard && info.kind == GAIT_TRACK_THREAD && !info.internal)
+            tracks[count++] = i;
+    }
+    *ret_count = count;
+    return GAIT_OK;
+}
+
+int top_ops_make(struct top_ops *ops, struct gait_trace *trace, const struct torch_phases *phases,
+                 uint32_t shard, struct arena *arena)
+{
+    size_t tracks = (size_t)gait_trace_track_count(trace) + 1;
+    struct gait_query query = {.size = sizeof query, .kinds = 1u << GAIT_KIND_SPAN};
+    uint32_t *wanted = malloc(tracks * sizeof *wanted);
+    struct adding adding = {.phases = phases,
+                            .sums = calloc((size_t)phases->site_count + 1, sizeof *adding.sums),
+                            .threads = calloc(tracks, sizeof *adding.threads)};
+    int status = GAIT_OK;
+    *ops = (struct top_ops){.count = 0};
+    if (!wanted || !adding.sums || !adding.threads)
+        status = fail(GAIT_ERR_MEMORY, "no memory for ops");
+    if (!status)
+        status = list_threads(trace, shard, wanted, &query.track_count);
+    query.tracks = wanted;
+    if (!status && query.track_count)
+        status = read_ops(&adding, trace, &query);
+    if (!status)
+        status = put_rows(ops, trace, &adding, arena);
+    for (size_t i = 0; adding.threads && i < tracks; i++)
+        free(adding.threads[i].open);
+    free(adding.threads);
+    free(adding.sums);
+    free(wanted);
+    return status;
+}

@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+// Which of torch's ops took the time while windows were open: self time is
+// without the ops that an op calls.
+#ifndef GAIT_ANALYSE_TOP_OPS_H
+#define GAIT_ANALYSE_TOP_OPS_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include <gait/trace.h>
+
+struct arena;
+struct torch_phases;
+
+struct top_op {
+    const char *name;
+    uint64_t calls, self_ns, total_ns;
+};
+
+struct top_ops {
+    struct top_op *rows; // by self time, the largest first
+    size_t count;
+    uint64_t calls, self_ns; // of all
+};
+
+// Of the threads of one shard. Names belong to the trace, rows to the arena.
+GAIT_CHECK int top_ops_make(struct top_ops *ops, struct gait_trace *trace,
+                            const struct torch_phases *phases, uint32_t shard, struct arena *arena);
+
+#endif

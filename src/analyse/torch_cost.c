@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: Apache-2.0
+// Costs are written by whoever measured them: the collector of ops, the hooks.
+#include "analyse/torch_cost.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "analyse/torch_survey.h"
+
+#define MOST_EVENTS 5000000             // memory events that are looked at: a second
+static const double most_cost_ns = 1e9; // of one event; more is nonsense
+
+bool torch_cost_number(const char *json, const char *key, double *ret_number)
+{
+    char quoted[64];
+    if (!json)
+        return false;
+    snprintf(quoted, sizeof quoted, "\"%s\"", key);
+    const char *at = strstr(json, quoted);
+    if (!at)
+        return false;
+    at += strlen(quoted);
+    at += strspn(at, " \t\n");
+    if (*at != ':')
+        return false;
+    char *end;
+    double number = strtod(at + 1, &end);
+    if (end == at + 1 || !(number >= 0) || !(number < 1e18))
+        return false;
+    *ret_number = number;
+    return true;
+}
+
+struct cost_key {
+    const char *key;
+    unsigned kind; // in torch_survey_shard.events
+};
+
+static const struct cost_key keys[] = {
+    {"cpu_op", TORCH_SITE_OP},     {"user_annotation", TORCH_SITE_ANNOTATION},
+    {"phase", TORCH_SITE_PHASE},   {"memory", TORCH_SURVEY_MEMORY},
+    {"window", TORCH_SITE_WINDOW}, {"loader", TORCH_SITE_FETCH},
+};
+
+static void add_costs(struct torch_cost *cost, const char *json,
+                      const struct torch_survey_shard *shard)
+{
+    for (size_t i = 0; i < sizeof keys / sizeof keys[0]; i++) {
+        double each;
+        if (!torch_cost_number(json, keys[i].key, &each) || each > most_cost_ns)
+            continue;
+        cost->is_known = true;
+        cost->hooks_ns += (uint64_t)(each * (double)shard->events[keys[i].kind]);
+    }
+}
+
+void torch_cost_find(struct torch_cost *cost, const struct gait_trace *trace,
+                     const struct torch_survey *survey)
+{
+    *cost = (struct torch_cost){.is_known = false};
+    for (uint32_t i = 0; i < survey->shard_count; i++) {
+        add_costs(cost, gait_trace_metadata(trace, i, "cost_ns"), &survey->shards[i]);
+        add_costs(cost, gait_trace_metadata(trace, i, "cost_ns.hooks"), &survey->shards[i]);
+    }
+}
+
+static int find_window_peak(struct torch_memory *memory, struct gait_trace *trace)
+{
+    const struct gait_query query = {.size = sizeof query, .kinds = 1u << GAIT_KIND_MEMORY};
+    struct gait_cursor *cursor;
+    struct gait_event event;
+    int status = gait_cursor_open(trace, &query, &cursor);
+    if (status)
+        return status;
+    for (long left = MOST_EVENTS; left && (status = gait_cursor_next(cursor, &event)) == 1; left--)
+        for (size_t i = 0; i < event.arg_count; i++)
+            if (!strcmp(event.args[i].key, "total") && event.args[i].integer > 0 &&
+                (uint64_t)event.args[i].integer > memory->window_bytes)
+                memory->window_bytes = (uint64_t)event.args[i].integer;
+    gait_cursor_close(cursor);
+    return status < 0 ? status : GAIT_OK;
+}
+
+int torch_memory_find(struct torch_memory *memory, struct gait_trace *trace,
+                      const struct torch_survey *survey)
+{
+    bool has_events = false;
+    *memory = (struct torch_memory){.rss_bytes = 0};
+    for (uint32_t i = 0; i < survey->shard_count; i++) {
+        double bytes;
+        const char *json = gait_trace_metadata(trace, i, "memory_peak");
+        if (torch_cost_number(json, "rss_bytes", &bytes) && bytes > (double)memory->rss_bytes)
+            memory->rss_bytes = (uint64_t)bytes;
+        has_events |= survey->shards[i].events[TORCH_SURVEY_MEMORY] > 0;
+    }
+    return has_events ? find_window_peak(memory, trace) : GAIT_OK;
+}

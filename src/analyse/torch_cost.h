@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+// What gait cost the training's own threads: what was recorded, times what
+// recording one of it cost in that process (metadata `cost_ns`); and how much
+// memory the training took, where it is known.
+#ifndef GAIT_ANALYSE_TORCH_COST_H
+#define GAIT_ANALYSE_TORCH_COST_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include <gait/trace.h>
+
+struct torch_survey;
+
+struct torch_cost {
+    bool is_known;
+    uint64_t hooks_ns; // on the threads of all processes
+    uint64_t steps_ns; // of all ranks, as they would be without
+};
+
+struct torch_memory {
+    uint64_t rss_bytes;    // the largest process's peak, 0: not known
+    uint64_t window_bytes; // most that ops held beyond what a window began with
+};
+
+void torch_cost_find(struct torch_cost *cost, const struct gait_trace *trace,
+                     const struct torch_survey *survey);
+GAIT_CHECK int torch_memory_find(struct torch_memory *memory, struct gait_trace *trace,
+                                 const struct torch_survey *survey);
+
+// The number that stands behind a key in a flat JSON object; false if none does.
+bool torch_cost_number(const char *json, const char *key, double *ret_number);
+
+#endif

@@ -1,0 +1,233 @@
+// SPDX-License-Identifier: Apache-2.0
+// One section a function. What is not known or says nothing gets none.
+#include "render/torch_text.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#include "analyse/run_report.h"
+#include "analyse/torch_report.h"
+#include "render/plain.h"
+#include "render/screen.h"
+#include "render/units.h"
+
+enum {
+    MOST_FINDINGS = 5,
+    MOST_OPS = 8,
+    MOST_RANKS = 8,
+    MOST_EPOCHS = 6,
+    EPOCH_PHASES = 3, // told of each epoch and rank
+    NAME_COLUMNS = 36,
+    LARGEST_BYTES = PLAIN_COLUMNS - 34 + 1, // what is left of a line
+};
+
+// Figures with too many digits would feign what nobody measured.
+static void print_rate(char *out, size_t room, uint64_t count, uint64_t ns, const char *unit)
+{
+    double rate = ns ? (double)count * 1e9 / (double)ns : 0;
+    if (rate >= 100)
+        snprintf(out, room, "%s %s/s", units_count((uint64_t)(rate + 0.5)).text, unit);
+    else
+        snprintf(out, room, "%.3g %s/s", rate, unit);
+}
+
+static void put_throughput(const struct screen *screen)
+{
+    const struct run_report *report = screen->report;
+    const struct torch_report *torch = report->torch;
+    char text[240] = "", rate[64];
+    if (!report->steps.count || !report->ledger.total_ns)
+        return;
+    if (torch->samples) {
+        print_rate(rate, sizeof rate, torch->samples, report->ledger.total_ns, "samples");
+        snprintf(text, sizeof text, "%s, ", rate);
+    }
+    if (torch->tokens) {
+        print_rate(rate, sizeof rate, torch->tokens, report->ledger.total_ns, "tokens");
+        snprintf(text + strlen(text), sizeof text - strlen(text), "%s, ", rate);
+    }
+    print_rate(rate, sizeof rate, report->steps.count, report->ledger.total_ns, "steps");
+    snprintf(text + strlen(text), sizeof text - strlen(text), "%s", rate);
+    if (torch->memory.rss_bytes)
+        snprintf(text + strlen(text), sizeof text - strlen(text), "; memory peak %s",
+                 units_bytes(torch->memory.rss_bytes).text);
+    if (torch->memory.window_bytes)
+        snprintf(text + strlen(text), sizeof text - strlen(text), "%s ops hold up to %s at a time",
+                 torch->memory.rss_bytes ? "," : ";", units_bytes(torch->memory.window_bytes).text);
+    fputs("  ", screen->out);
+    plain_wrap(screen->out, text, 2, 2);
+}
+
+static void put_apart(const struct screen *screen)
+{
+    const struct torch_report *torch = screen->report->torch;
+    char text[240] = "";
+    if (!torch->steady.count)
+        return;
+    snprintf(text, sizeof text, "apart from these: the first step, %s",
+             units_ns(torch->first_ns).text);
+    if (torch->compile_steps)
+        snprintf(text + strlen(text), sizeof text - strlen(text), "; %s step%s that compiled, %s",
+                 units_count(torch->compile_steps).text, units_plural(torch->compile_steps),
+                 units_ns((int64_t)torch->compile_steps_ns).text);
+    fputs("  ", screen->out);
+    plain_wrap(screen->out, text, 4, 2);
+}
+
+static void put_percentiles(const struct screen *screen)
+{
+    const struct torch_report *torch = screen->report->torch;
+    const struct steps_summary *steps =
+        torch->steady.count ? &torch->steady : &screen->report->steps;
+    char where[120] = "";
+    if (!steps->count)
+        return;
+    if (torch->steady.count && steps->max_ns > 2 * steps->p50_ns)
+        snprintf(where, sizeof where, ", most in %.40s", torch->phases.names[torch->slowest_phase]);
+    fprintf(screen->out, "  p50 %s   p95 %s   max %s (step %" PRIu64 "%s)\n",
+            units_ns(steps->p50_ns).text, units_ns(steps->p95_ns).text,
+            units_ns(steps->max_ns).text, steps->slowest, where);
+}
+
+void torch_text_put_steps(const struct screen *screen)
+{
+    const struct run_report *report = screen->report;
+    const struct steps_summary *steps = &report->steps;
+    char ranks[64] = "", text[300];
+    if (!steps->count)
+        return;
+    if (report->rank_count > 1)
+        snprintf(ranks, sizeof ranks, " on %" PRIu32 " ranks", report->rank_count);
+    snprintf(text, sizeof text, "%s%s, %s on average%s, %s of the run",
+             units_count(steps->count).text, ranks,
+             units_ns(steps->total_ns / (int64_t)steps->count).text,
+             *ranks ? " (slowest rank)" : "",
+             units_share((uint64_t)steps->total_ns, (uint64_t)report->wall_ns).text);
+    screen_section(screen, "Steps", text);
+    put_percentiles(screen);
+    put_apart(screen);
+    put_throughput(screen);
+}
+
+static void put_findings(const struct screen *screen)
+{
+    const struct findings *findings = &screen->report->torch->findings;
+    if (!findings->count)
+        return;
+    fputc('\n', screen->out);
+    screen_bold(screen, "Findings");
+    fputc('\n', screen->out);
+    for (size_t i = 0; i < findings->count && i < MOST_FINDINGS; i++) {
+        fputs("  - ", screen->out);
+        plain_wrap(screen->out, findings->rows[i].text, 4, 4);
+    }
+    if (findings->count > MOST_FINDINGS)
+        fprintf(screen->out, "  (%zu more: --json)\n", findings->count - MOST_FINDINGS);
+}
+
+// The largest phases of a ledger: "forward 61 %, backward 20 %".
+static void name_largest(const struct torch_report *torch, const uint64_t *sums, uint64_t whole,
+                         char *out, size_t room)
+{
+    bool is_told[TORCH_MOST_PHASES] = {false};
+    *out = '\0';
+    for (unsigned told = 0; told < EPOCH_PHASES; told++) {
+        unsigned most = TORCH_MOST_PHASES;
+        for (unsigned i = 0; i < torch->phases.count; i++)
+            if (!is_told[i] && sums[i] && (most == TORCH_MOST_PHASES || sums[i] > sums[most]))
+                most = i;
+        if (most == TORCH_MOST_PHASES)
+            return;
+        is_told[most] = true;
+        snprintf(out + strlen(out), room - strlen(out), "%s%.16s %.0f %%", told ? ", " : "",
+                 torch->phases.names[most], (double)sums[most] * 100 / (double)whole);
+    }
+}
+
+static void put_row(const struct screen *screen, const char *name, uint64_t steps, uint64_t ns)
+{
+    fprintf(screen->out, "  %-10s%9s%11s", name, units_count_short(steps).text,
+            units_ns((int64_t)ns).text);
+}
+
+static void put_ranks(const struct screen *screen)
+{
+    const struct torch_report *torch = screen->report->torch;
+    if (torch->rank_count < 2)
+        return;
+    fputc('\n', screen->out);
+    screen_bold(screen, "Ranks");
+    fprintf(screen->out, "%14s%11s  %s\n", "steps", "total", "most of it");
+    for (size_t i = 0; i < torch->rank_count && i < MOST_RANKS; i++) {
+        const struct torch_rank *rank = &torch->ranks[i];
+        char name[32], text[LARGEST_BYTES];
+        snprintf(name, sizeof name, rank->rank < 0 ? "pid %" PRId64 : "%" PRId64,
+                 rank->rank < 0 ? rank->pid : rank->rank);
+        put_row(screen, name, rank->steps, rank->total_ns);
+        name_largest(torch, rank->phases, rank->total_ns, text, sizeof text);
+        fputs("  ", screen->out);
+        plain_put_all(screen->out, text);
+        fputc('\n', screen->out);
+    }
+    if (torch->rank_count > MOST_RANKS)
+        fprintf(screen->out, "  (%zu more: --json)\n", torch->rank_count - MOST_RANKS);
+}
+
+// The first epoch, then the newest.
+static void put_epochs(const struct screen *screen)
+{
+    const struct torch_report *torch = screen->report->torch;
+    size_t count = torch->epoch_count;
+    if (count < 2)
+        return;
+    fputc('\n', screen->out);
+    screen_bold(screen, "Epochs");
+    fprintf(screen->out, "%13s%11s  %s\n", "steps", "total", "most of it");
+    for (size_t i = 0; i < count; i++) {
+        const struct torch_epoch *epoch = &torch->epochs[i];
+        char name[32], text[LARGEST_BYTES];
+        if (i && count > MOST_EPOCHS && i < count - MOST_EPOCHS + 2) {
+            if (i == 1)
+                fprintf(screen->out, "  (%zu more: --json)\n", count - MOST_EPOCHS + 1);
+            continue;
+        }
+        snprintf(name, sizeof name, "%zu", i);
+        put_row(screen, name, epoch->steps, epoch->total_ns);
+        name_largest(torch, epoch->phases, epoch->total_ns, text, sizeof text);
+        fputs("  ", screen->out);
+        plain_put_all(screen->out, text);
+        fputc('\n', screen->out);
+    }
+}
+
+static void put_ops(const struct screen *screen)
+{
+    const struct torch_report *torch = screen->report->torch;
+    const struct top_ops *ops = &torch->ops;
+    uint64_t steps = torch->window_steps ? torch->window_steps : 1;
+    char heading[80];
+    if (!ops->count)
+        return;
+    fputc('\n', screen->out);
+    snprintf(heading, sizeof heading, "Ops of %s step%s", units_count(torch->window_steps).text,
+             units_plural(torch->window_steps));
+    screen_bold(screen, heading);
+    fprintf(screen->out, "%*s%9s%10s%11s%9s\n", NAME_COLUMNS + 2 - (int)strlen(heading), "",
+            "calls", "self", "a step", "share");
+    for (size_t i = 0; i < ops->count && i < MOST_OPS; i++) {
+        const struct top_op *op = &ops->rows[i];
+        fputs("  ", screen->out);
+        plain_put(screen->out, op->name, NAME_COLUMNS, PLAIN_LEFT);
+        fprintf(screen->out, "%9s%10s%11s%9s\n", units_count_short(op->calls).text,
+                units_ns((int64_t)op->self_ns).text, units_ns((int64_t)(op->self_ns / steps)).text,
+                units_share(op->self_ns, ops->self_ns).text);
+    }
+}
+
+void torch_text_put_more(const struct screen *screen)
+{
+    put_findings(screen);
+    put_ranks(screen);
+    put_epochs(screen);
+    put_ops(screen);
+}
