@@ -50,8 +50,8 @@ static uint64_t key_of(uint64_t address)
 // lines of the cache.
 static struct bucket *bucket_of(const void *block)
 {
-    const uint64_t line = (uint64_t)(uintptr_t)block >> 6;
-    return &buckets[(line ^ line >> 13 ^ line >> 26) % BUCKETS];
+    const uint64_t place = (uint64_t)(uintptr_t)block >> 9; // blocks begin at multiples of 64
+    return &buckets[(place ^ place >> 13 ^ place >> 26) % BUCKETS];
 }
 
 static bool is_free(uint64_t key)
