@@ -58,8 +58,8 @@ static inline uint64_t torch_mix(uint64_t hash, uint64_t word)
     return (uint64_t)product ^ (uint64_t)(product >> 64);
 }
 
-extern __attribute__((tls_model("initial-exec"))) _Thread_local struct torch_thread
-    *torch_thread_self;
+extern
+    __attribute__((tls_model("initial-exec"))) _Thread_local struct torch_thread *torch_thread_self;
 
 // The calling thread's, or NULL for want of memory.
 struct torch_thread *torch_thread_make(void);
