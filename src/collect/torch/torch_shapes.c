@@ -156,7 +156,7 @@ static inline enum tensor_kind look_at(const char *input, struct tensor *tensor)
 // --- the hash -----------------------------------------------------------------------
 
 static inline uint64_t add_tensor(uint64_t hash, size_t index, enum tensor_kind kind,
-                           const struct tensor *tensor)
+                                  const struct tensor *tensor)
 {
     if (kind != TENSOR_SEEN)
         return torch_mix(hash, index << 8 | (uint64_t)kind);
