@@ -275,3 +275,30 @@ def test_misuse_is_told_and_missing_parts_are_left_out(build, tmp_path, read):
     assert "aten::add_" in [row["name"] for row in rows]
     assert "aten::mul_" not in [row["name"] for row in rows]
     assert not any("shapes" in row["args"] for row in rows)
+
+
+def test_the_doctor_tries_everything_out(gait):
+    environment = {**os.environ, "PATH": os.path.dirname(sys.executable) + ":/usr/bin:/bin"}
+    done = gait("doctor", "torch", env=environment)
+    assert done.returncode == 0, done.stderr
+    lines = done.stdout.splitlines()
+    assert max(map(len, lines)) <= 78
+    assert all(line.startswith(("ok ", " ")) for line in lines), done.stdout
+    answer = json.loads(gait("doctor", "torch", "--json", env=environment).stdout)
+    assert answer["torch"]["python"] == sys.executable
+    assert len(answer["self_test"]) == 6 and all(answer["self_test"].values())
+    assert all(field["matches"] == 1 for field in answer["fields"])
+
+
+@pytest.mark.needs_no_torch
+def test_the_doctor_says_what_is_missing(gait, tmp_path):
+    (tmp_path / "python").symlink_to("/bin/false")
+    done = gait("doctor", "torch", env={**os.environ, "PATH": str(tmp_path)})
+    assert done.returncode == 1
+    (tmp_path / "python").unlink()
+    done = gait("doctor", "torch", env={**os.environ, "PATH": str(tmp_path)})
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "neither 'python' nor 'python3' is in PATH" in done.stderr
+    done = gait("doctor", "tensorflow")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "cannot look at 'tensorflow', only at 'torch'" in done.stderr
