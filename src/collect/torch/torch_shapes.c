@@ -65,7 +65,7 @@ void torch_shapes_init(void)
     hot.inputs = torch_layout[FIELD_INPUTS].place;
     hot.tensor_tag = torch_layout[FIELD_TENSOR_TAG].place;
     for (int i = 0; i < DTYPES; i++) {
-        snprintf(shapes.dtypes[i], sizeof(shapes.dtypes[i]), "t%d", i);
+        snprintf(shapes.dtypes[i], sizeof(shapes.dtypes[i]), "t%u", i & 0xffu);
     }
     for (size_t i = 0; i < sizeof(dtype_names) / sizeof(dtype_names[0]); i++) {
         int32_t (*number)(void);
