@@ -36,7 +36,7 @@ static struct {
 } hot __attribute__((aligned(64)));
 
 static struct {
-    char dtypes[DTYPES][8];
+    char dtypes[DTYPES][16];
     bool is_guarded;
     bool is_full; // no more texts
     uint64_t lost;
