@@ -222,14 +222,16 @@ static void judge(struct run_report *report)
     const struct report_ledger *ledger = &report->ledger;
     // what others lost does not touch the steps
     bool is_about_some = ledger->events + ledger->dropped > 0;
-    const struct verdict_facts facts = {
-        .events = is_about_some ? ledger->events : report->events,
-        .dropped = is_about_some ? ledger->dropped : report->dropped,
-        .steps = report->steps,
-        .phases = ledger->phases,
-        .phase_count = ledger->count,
-        .total_ns = ledger->total_ns,
-        .lacks_optimizer = report->torch && !report->torch->has_optimizer};
+    struct verdict_facts facts = {.events = is_about_some ? ledger->events : report->events,
+                                  .dropped = is_about_some ? ledger->dropped : report->dropped,
+                                  .steps = report->steps,
+                                  .phases = ledger->phases,
+                                  .phase_count = ledger->count,
+                                  .total_ns = ledger->total_ns,
+                                  .lacks_optimizer =
+                                      report->torch && !report->torch->has_optimizer};
+    if (report->torch)
+        facts.steps.max_ns = 0; // a finding tells of the slowest step, and where it was slow
     verdict_make(&facts, &report->verdict);
 }
 

@@ -357,6 +357,23 @@ static int by_start(const void *left, const void *right)
     return a->number < b->number ? -1 : a->number > b->number;
 }
 
+// Numbers of ours count on over all epochs, but begin anew with a process.
+static int by_occurrence(const void *left, const void *right)
+{
+    const struct step_row *a = left, *b = right;
+    if (a->occurrence != b->occurrence)
+        return a->occurrence < b->occurrence ? -1 : 1;
+    return a->number < b->number ? -1 : a->number > b->number;
+}
+
+static bool is_any_marked(const struct torch_report *torch)
+{
+    for (size_t i = 0; i < torch->rank_count; i++)
+        if (torch->ranks[i].is_marked)
+            return true;
+    return false;
+}
+
 // The steps without the first and those in which something was compiled.
 static int summarise_steady(struct gathering *gathering, const struct step_row *rows, size_t count,
                             int64_t *sorted)
@@ -392,7 +409,7 @@ static int bring_together(struct gathering *gathering)
     count = steps_merge(rows, count, &job->rank_count);
     if (!count)
         return GAIT_OK;
-    qsort(rows, count, sizeof *rows, by_start);
+    qsort(rows, count, sizeof *rows, is_any_marked(job->torch) ? by_start : by_occurrence);
     int64_t *sorted = malloc(count * sizeof *sorted);
     gathering->notes = calloc(count, sizeof *gathering->notes);
     int status = sorted && gathering->notes ? GAIT_OK : no_memory();

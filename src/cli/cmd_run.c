@@ -19,6 +19,7 @@
 #include "cli/python_hook.h"
 #include "cli/run_directory.h"
 #include "cli/run_finish.h"
+#include "cli/run_screen.h"
 #include "format/ring_setting.h"
 #include "render/units.h"
 
@@ -184,6 +185,7 @@ static void tell_end(const struct session *session, const struct launch *launch)
                 died, is_gone ? "" : " in ", is_gone ? "" : path);
         return;
     }
+    run_screen_put(directory->absolute, path);
     say("%s%" PRIu64 " shard%s, %s in %s; next: gait report %s", died, content.shards,
         units_plural(content.shards), units_bytes(content.bytes).text, path, path);
 }
@@ -231,7 +233,7 @@ static const struct option options[] = {
     {.letter = 'q',
      .name = "quiet",
      .kind = OPTION_FLAG,
-     .help = "do not say at the end where the recording lies",
+     .help = "say nothing at the end: no report, not where the recording lies",
      .offset = offsetof(struct run_values, is_quiet)},
     {.name = "overflow",
      .kind = OPTION_CHOICE,

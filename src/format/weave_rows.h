@@ -49,8 +49,8 @@ struct weave {
     uint32_t *stack;  // rows of open spans, WEAVE_STACK_ROWS + 1
 };
 
-// Takes a run of begins and ends up to position `until`; how many slots, 0 when
-// the record at hand needs weave.c.
+// Takes a run of begins, ends and nexts up to position `until`; how many slots,
+// 0 when the record at hand needs weave.c.
 uint64_t weave_take_spans(struct weave *weave, struct weave_track *track, const struct slot *slots,
                           uint64_t mask, uint64_t until);
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The drainer's inner loop: runs of begins and ends, which are most of what a
-// ring holds. Whether the next record is a begin or an end is a coin toss to
-// the processor, so nothing here branches on it: a begin writes a row and
+// The drainer's inner loop: runs of begins, ends and nexts, which are most of
+// what a ring holds. Whether the next record is a begin or an end is a coin toss
+// to the processor, so nothing here branches on it: a begin writes a row and
 // counts up, an end writes the same places without counting and completes
 // the row on top of the stack.
 #include "format/weave_rows.h"
@@ -53,31 +53,56 @@ static void store_stack(struct weave_track *track, const struct span_run *run)
     }
 }
 
-// Takes begins and ends from `slot` on; returns the one that it leaves.
+// A next closes the row on top and puts its own in that place.
+static inline bool take_next(struct span_run *run, uint64_t tick, uint32_t site)
+{
+    if (run->open == run->lowest)
+        return false;
+    uint32_t *top = &run->stack[run->open - 1];
+    const uint64_t start = run->start[*top];
+    run->duration[*top] = tick >= start ? tick - start : 0;
+    *top = run->row++;
+    run->start[*top] = tick;
+    run->duration[*top] = 0;
+    run->site[*top] = site;
+    run->depth[*top] = run->base_depth + run->open - 1;
+    return true;
+}
+
+static inline bool take_begin_or_end(struct span_run *run, uint32_t class, uint64_t tick,
+                                     uint32_t site)
+{
+    const uint32_t open = run->open + 1 - 2 * class;
+    if (open - run->lowest > run->most - run->lowest)
+        return false;
+    run->start[run->row] = tick;
+    run->site[run->row] = site;
+    run->depth[run->row] = run->base_depth + run->open;
+    run->stack[run->open] = run->row;
+    // a begin meets itself: 0 for now, and never "before its start", which the
+    // compiler makes a branch
+    const uint32_t top = run->stack[run->open - class];
+    const uint64_t start = run->start[top];
+    run->duration[top] = tick >= start ? tick - start : 0;
+    run->row += 1 - class;
+    run->open = open;
+    return true;
+}
+
+// Takes begins, ends and nexts from `slot` on; returns the one that it leaves.
 static const struct slot *take_stretch(struct span_run *all, const struct slot *slot,
                                        const struct slot *end)
 {
     struct span_run run = *all; // its parts in registers
-    const uint32_t room = run.most - run.lowest;
     for (; slot < end; slot++) {
         const uint64_t word = slot->tick_low | (uint64_t)slot->tick_high << 32;
         const uint32_t class = (uint32_t)(word >> 62);
         const uint64_t tick = word << 2 >> 2;
-        const uint32_t open = run.open + 1 - 2 * class;
-        if (class > SLOT_CLASS_END || open - run.lowest > room)
+        if (class <= SLOT_CLASS_END
+                ? !take_begin_or_end(&run, class, tick, slot->site)
+                : class != SLOT_CLASS_NEXT || !take_next(&run, tick, slot->site))
             break;
-        run.start[run.row] = tick;
-        run.site[run.row] = slot->site;
-        run.depth[run.row] = run.base_depth + run.open;
-        run.stack[run.open] = run.row;
-        // a begin meets itself: 0 for now, and never "before its start", which
-        // the compiler makes a branch
-        const uint32_t top = run.stack[run.open - class];
-        const uint64_t start = run.start[top];
-        run.duration[top] = tick >= start ? tick - start : 0;
         run.last = tick > run.last ? tick : run.last;
-        run.row += 1 - class;
-        run.open = open;
     }
     all->row = run.row;
     all->open = run.open;

@@ -122,7 +122,8 @@ static int search(struct hop *hop)
 {
     uint64_t bytes = hop->source->bytes;
     uint64_t at = hop->at + 8;
-    size_t room = bytes - hop->at < SEARCH_BYTES ? (size_t)(bytes - hop->at) : SEARCH_BYTES;
+    size_t left = (size_t)(bytes - hop->at);
+    size_t room = left < SEARCH_BYTES ? left + 1 : SEARCH_BYTES;
     uint8_t *block = malloc(room);
     int status = 0;
 

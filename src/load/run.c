@@ -101,7 +101,7 @@ static int note_lost_memory(struct run *run, const struct run_shard *shard)
     const char *is_lost = dictionary_meta(&shard->dictionary, "lost_on_kill");
     bool is_told = !shard->shard.list.has_trailer && !shard->shard.is_whole;
 
-    if (shard->shard.is_live || is_told || !is_lost || strcmp(is_lost, "true"))
+    if (shard->shard.is_live || is_told || !is_lost || strcmp(is_lost, "true") != 0)
         return 0;
     return damage_add(&run->damage, &range);
 }

@@ -18,6 +18,7 @@ enum {
     MOST_EPOCHS = 6,
     EPOCH_PHASES = 3, // told of each epoch and rank
     NAME_COLUMNS = 36,
+    LARGEST_BYTES = PLAIN_COLUMNS - 34 + 1, // what is left of a line
 };
 
 // Figures with too many digits would feign what nobody measured.
@@ -51,7 +52,7 @@ static void put_throughput(const struct screen *screen)
         snprintf(text + strlen(text), sizeof text - strlen(text), "; memory peak %s",
                  units_bytes(torch->memory.rss_bytes).text);
     if (torch->memory.window_bytes)
-        snprintf(text + strlen(text), sizeof text - strlen(text), "%s steps hold up to %s more",
+        snprintf(text + strlen(text), sizeof text - strlen(text), "%s ops hold up to %s at a time",
                  torch->memory.rss_bytes ? "," : ";", units_bytes(torch->memory.window_bytes).text);
     fputs("  ", screen->out);
     plain_wrap(screen->out, text, 2, 2);
@@ -159,13 +160,13 @@ static void put_ranks(const struct screen *screen)
     fprintf(screen->out, "%14s%11s  %s\n", "steps", "total", "most of it");
     for (size_t i = 0; i < torch->rank_count && i < MOST_RANKS; i++) {
         const struct torch_rank *rank = &torch->ranks[i];
-        char name[32], text[120];
+        char name[32], text[LARGEST_BYTES];
         snprintf(name, sizeof name, rank->rank < 0 ? "pid %" PRId64 : "%" PRId64,
                  rank->rank < 0 ? rank->pid : rank->rank);
         put_row(screen, name, rank->steps, rank->total_ns);
         name_largest(torch, rank->phases, rank->total_ns, text, sizeof text);
-        fprintf(screen->out, "  ");
-        plain_put(screen->out, text, PLAIN_COLUMNS - 34, PLAIN_LEFT);
+        fputs("  ", screen->out);
+        plain_put_all(screen->out, text);
         fputc('\n', screen->out);
     }
     if (torch->rank_count > MOST_RANKS)
@@ -184,7 +185,7 @@ static void put_epochs(const struct screen *screen)
     fprintf(screen->out, "%13s%11s  %s\n", "steps", "total", "most of it");
     for (size_t i = 0; i < count; i++) {
         const struct torch_epoch *epoch = &torch->epochs[i];
-        char name[32], text[120];
+        char name[32], text[LARGEST_BYTES];
         if (i && count > MOST_EPOCHS && i < count - MOST_EPOCHS + 2) {
             if (i == 1)
                 fprintf(screen->out, "  (%zu more: --json)\n", count - MOST_EPOCHS + 1);
@@ -193,8 +194,8 @@ static void put_epochs(const struct screen *screen)
         snprintf(name, sizeof name, "%zu", i);
         put_row(screen, name, epoch->steps, epoch->total_ns);
         name_largest(torch, epoch->phases, epoch->total_ns, text, sizeof text);
-        fprintf(screen->out, "  ");
-        plain_put(screen->out, text, PLAIN_COLUMNS - 34, PLAIN_LEFT);
+        fputs("  ", screen->out);
+        plain_put_all(screen->out, text);
         fputc('\n', screen->out);
     }
 }

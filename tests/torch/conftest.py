@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Trainings for the tests of PyTorch: a test asks for one by its Job.
 
-What many tests share is run once, and what the selected tests will ask for is
-begun ahead, on as many cores as there are: importing torch takes longer than
-any of these trainings. Without torch the tests are skipped, and say why.
+What many tests share is run once. A module can have its trainings begun ahead,
+on as many cores as there are: importing torch takes longer than any of them.
+Without torch the tests are skipped, and say why.
 """
 
 import contextlib
@@ -25,15 +25,20 @@ def pytest_collection_modifyitems(items):
 
 
 @pytest.fixture(scope="session")
-def trainings(build, request, tmp_path_factory):
-    """Everything that the tests of this session ran; begins what they will ask for."""
-    runs = Trainings(build, tmp_path_factory.mktemp("trainings"))
-    for item in request.session.items:
-        for value in getattr(getattr(item, "callspec", None), "params", {}).values():
-            if isinstance(value, Job):
-                runs.begin(value)
-    with contextlib.closing(runs):
+def trainings(build, tmp_path_factory):
+    """Everything that the tests of this session ran."""
+    with contextlib.closing(Trainings(build, tmp_path_factory.mktemp("trainings"))) as runs:
         yield runs
+
+
+@pytest.fixture(scope="module")
+def ahead(trainings, request):
+    """Begins what the selected tests of a module will ask for, in their order."""
+    for item in request.session.items:
+        if item.path == request.path:
+            for value in getattr(getattr(item, "callspec", None), "params", {}).values():
+                if isinstance(value, Job):
+                    trainings.begin(value)
 
 
 @pytest.fixture

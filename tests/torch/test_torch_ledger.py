@@ -4,6 +4,9 @@
 import pytest
 from torch_trainings import Job, times
 
+# on one worker: each training is run once and looked at by many tests
+pytestmark = [pytest.mark.xdist_group("trainings"), pytest.mark.usefixtures("ahead")]
+
 TWELVE = (
     "input copy forward backward optimizer communication gc compile checkpoint evaluation "
     "logging other"
@@ -97,28 +100,40 @@ def test_the_steps_cover_the_loop(run):
     assert 0.95 * loop_ns < plain.report["step_total_ns"] < 1.05 * loop_ns + 50e6
 
 
-def assert_planted(found, base, planted):
-    """What the phases have more than without delays, within 5 %."""
+def assert_planted(found, base, planted, late_ns):
+    """What the phases have more than without delays, within 5 %.
+
+    A crowded machine wakes sleepers late and stretches everything else alike:
+    `late_ns`, how much longer than 50 ms the delays took in all, widens the bounds.
+    """
     wanted = dict.fromkeys(found, 0)
     for place, ns in planted.items():
         wanted[PHASE_OF.get(place, place)] += ns
     more = {name: found[name] - base[name] for name in found}
-    near = 0.05 * max(wanted.values())
+    bounds = {
+        name: 0.05 * (ns or max(wanted.values())) + 2 * late_ns for name, ns in wanted.items()
+    }
     wrong = {
         name: f"{more[name] / 1e6:.1f} ms more, planted {wanted[name] / 1e6:.1f} ms"
         for name in found
-        if abs(more[name] - wanted[name]) > (0.05 * wanted[name] or 2 * near)
+        if abs(more[name] - wanted[name]) > bounds[name]
     }
-    assert not wrong
+    assert not wrong, f"{late_ns / 1e6:.1f} ms late"
+
+
+def planted_by(training, rank=0):
+    """What a rank planted: ns by place, and by how much that exceeds what was asked."""
+    counts = dict(part.split(":") for part in dict(training.job.env)["PLANT"].split(","))
+    planted = training.truths[rank]["planted_ns"]
+    asked = {place: 50_000_000 * int(count) for place, count in counts.items()}
+    assert all(planted[place] >= ns for place, ns in asked.items())
+    return planted, sum(planted.values()) - sum(asked.values())
 
 
 @pytest.mark.parametrize("training", PLANTED, ids=str, indirect=True)
 def test_a_planted_delay_is_in_its_phase(training, run):
     base = run(training.job.but(env=()))
-    counts = dict(part.split(":") for part in dict(training.job.env)["PLANT"].split(","))
-    planted = training.truth["planted_ns"]
-    assert all(planted[place] >= 50e6 * int(count) for place, count in counts.items())
-    assert_planted(training.phases, base.phases, planted)
+    assert_planted(training.phases, base.phases, *planted_by(training))
 
 
 def test_evaluation_is_only_that_of_models_that_train(run):
@@ -148,10 +163,10 @@ def test_the_ranks_make_one_run(run):
 def test_delays_of_one_rank_are_in_its_phases_and_the_other_waits(run):
     late, base = run(LATE), run(DDP)
     assert [truth["rank"] for truth in late.truths] == [0, 1]
-    planted = late.truths[1]["planted_ns"]
-    assert_planted(late.rank_phases(1), base.rank_phases(1), planted)
+    planted, late_ns = planted_by(late, rank=1)
+    assert_planted(late.rank_phases(1), base.rank_phases(1), planted, late_ns)
     waited = {"communication": sum(planted.values())}
-    assert_planted(late.rank_phases(0), base.rank_phases(0), waited)
+    assert_planted(late.rank_phases(0), base.rank_phases(0), waited, late_ns)
 
 
 def test_the_slowest_rank_and_its_phase_are_named(run):

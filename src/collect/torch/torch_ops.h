@@ -9,6 +9,9 @@
 void *torch_ops_start(void **context, const void *function);
 void torch_ops_end(const void *function, void *context);
 
+// Takes over what the layout has learned; before the first callback.
+void torch_ops_init(void);
+
 // Whether starts are recorded at all; ends are, of what was started.
 void torch_ops_arm(bool is_on);
 

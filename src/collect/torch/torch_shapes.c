@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // An op of a training comes again with the same shapes, step after step: so they
 // are hashed where they lie, and the text is made when a hash is new to the
-// thread. 128 bits of hash stand for the shapes; nobody compares further.
+// thread.
 //
 // Sizes are asked of torch's stable C functions, never read from the tensor. On
 // tensors with Python behind them, nested or symbolic ones the question would run
@@ -51,7 +51,7 @@ void torch_shapes_init(void)
 {
     shapes.undefined = torch_library_lookup("_ZN3c1019UndefinedTensorImpl10_singletonE");
     for (int i = 0; i < DTYPES; i++) {
-        snprintf(shapes.dtypes[i], sizeof(shapes.dtypes[i]), "t%d", i);
+        snprintf(shapes.dtypes[i], sizeof(shapes.dtypes[i]), "t%u", i & 0xffu);
     }
     for (size_t i = 0; i < sizeof(dtype_names) / sizeof(dtype_names[0]); i++) {
         int32_t (*number)(void);
@@ -134,37 +134,20 @@ static enum tensor_kind look_at(const char *input, struct tensor *tensor)
 
 // --- the hash -----------------------------------------------------------------------
 
-struct hash {
-    uint64_t lanes[2];
-};
-
-// Both halves of a product; the constants are odd and otherwise nothing special.
-static inline uint64_t mix(uint64_t lane, uint64_t word, uint64_t factor)
+static uint64_t add_tensor(uint64_t hash, size_t index, enum tensor_kind kind,
+                           const struct tensor *tensor)
 {
-    __extension__ const unsigned __int128 product = (unsigned __int128)(lane ^ word) * factor;
-    return (uint64_t)product ^ (uint64_t)(product >> 64);
-}
-
-static inline void add_word(struct hash *hash, uint64_t word)
-{
-    hash->lanes[0] = mix(hash->lanes[0], word, UINT64_C(0x9e3779b97f4a7c15));
-    hash->lanes[1] =
-        mix(hash->lanes[1], word + UINT64_C(0x632be59bd9b4e019), UINT64_C(0xd6e8feb86659fd93));
-}
-
-static void add_tensor(struct hash *hash, size_t index, enum tensor_kind kind,
-                       const struct tensor *tensor)
-{
-    add_word(hash, (uint64_t)index << 48 | (uint64_t)kind << 40);
     if (kind != TENSOR_SEEN)
-        return;
-    add_word(hash, (uint64_t)tensor->dtype << 8 | (uint64_t)tensor->dims << 32 |
-                       (tensor->strides != NULL));
+        return torch_mix(hash, index << 8 | (uint64_t)kind);
+    hash = torch_mix(hash, (uint64_t)(uint32_t)tensor->dtype << 32 | index << 16 |
+                               (uint64_t)tensor->dims << 8 | (uint64_t)kind << 1 |
+                               (tensor->strides != NULL));
     for (int64_t i = 0; i < tensor->dims; i++) {
-        add_word(hash, (uint64_t)tensor->sizes[i]);
+        hash = torch_mix(hash, (uint64_t)tensor->sizes[i]);
         if (tensor->strides)
-            add_word(hash, (uint64_t)tensor->strides[i]);
+            hash = torch_mix(hash, (uint64_t)tensor->strides[i]);
     }
+    return hash;
 }
 
 // --- the text -----------------------------------------------------------------------
@@ -243,8 +226,7 @@ uint32_t torch_shapes_of(struct torch_thread *thread, const void *function)
     const int place = torch_layout[FIELD_INPUTS].place;
     const char *inputs = (const char *)(uintptr_t)torch_word_at(function, place);
     size_t count = torch_word_at(function, place + 8);
-    struct hash hash = {{1, 2}};
-    bool has_tensor = false;
+    uint64_t hash = 1;
     if (count > INPUTS_MAX)
         count = INPUTS_MAX;
     for (size_t i = 0; i < count; i++) {
@@ -252,17 +234,15 @@ uint32_t torch_shapes_of(struct torch_thread *thread, const void *function)
         const enum tensor_kind kind = look_at(inputs + i * TORCH_IVALUE_BYTES, &tensor);
         if (kind == TENSOR_NONE)
             continue;
-        has_tensor = true;
-        add_tensor(&hash, i, kind, &tensor);
+        hash = add_tensor(hash, i, kind, &tensor);
     }
-    if (!has_tensor)
+    if (hash == 1)
         return 0;
-    struct torch_shape *set = thread->shapes[hash.lanes[0] % TORCH_SHAPE_SETS].ways;
-    for (int i = 0; i < 2; i++) {
-        if (set[i].hash[0] == hash.lanes[0] && set[i].hash[1] == hash.lanes[1])
-            return set[i].text;
-    }
-    set[1] = set[0];
-    set[0] = (struct torch_shape){{hash.lanes[0], hash.lanes[1]}, intern_text(inputs, count)};
-    return set[0].text;
+    struct torch_set *set = &thread->shapes[hash % TORCH_SHAPE_SETS];
+    const struct torch_known *known = torch_set_find(set, hash);
+    if (known)
+        return known->id;
+    const uint32_t id = intern_text(inputs, count);
+    torch_set_add(set, hash, id);
+    return id;
 }

@@ -16,10 +16,6 @@ static void free_thread(void *argument)
 {
     struct torch_thread *thread = argument;
     torch_thread_self = NULL;
-    for (int i = 0; i < TORCH_NAME_SETS; i++) {
-        free(thread->names[i].ways[0].copy);
-        free(thread->names[i].ways[1].copy);
-    }
     free(thread);
 }
 

@@ -82,6 +82,7 @@ static int attach(void)
         return status;
     torch_layout_learn();
     torch_shapes_init();
+    torch_ops_init();
     (void)torch_memory_can();
     state.is_attached = true;
     return 0;

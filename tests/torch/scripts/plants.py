@@ -19,6 +19,7 @@ MILLISECONDS_50 = 0.05
 PLANT = os.environ.get("PLANT") if RANK == int(os.environ.get("PLANT_RANK", RANK)) else None
 left = {place: int(count) for place, count in (p.split(":") for p in (PLANT or "").split(",") if p)}
 planted_ns = dict.fromkeys(left, 0)
+gc.disable()  # a collection more or less would blur what is compared
 
 
 def delay(place):
@@ -61,10 +62,9 @@ class SlowToCollect:
 
 
 def collect():
-    """A forced collection; its finalizers run inside it."""
-    if "gc" in left:
-        SlowToCollect()
-        gc.collect()
+    """A forced collection of what is young; its finalizers run inside it."""
+    SlowToCollect()
+    gc.collect(0)
 
 
 def tell(steps, losses, **more):

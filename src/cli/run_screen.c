@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+// The same answer as that of `gait report`, for runs that take a second or two
+// to read.
+#define _GNU_SOURCE
+#include "cli/run_screen.h"
+
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include <gait/trace.h>
+
+#include "analyse/run_report.h"
+#include "analyse/torch_report.h"
+#include "base/fail.h"
+#include "render/report_text.h"
+#include "render/units.h"
+
+// 50 to 100 ns each on one core.
+#define MOST_EVENTS 20000000
+
+static bool is_torch(const struct gait_trace *trace, uint64_t *ret_events)
+{
+    bool found = false;
+    *ret_events = 0;
+    for (uint32_t i = 0; i < gait_trace_shard_count(trace); i++) {
+        struct gait_shard_info shard;
+        found |= gait_trace_metadata(trace, i, "torch") != NULL;
+        if (!gait_trace_shard(trace, i, &shard))
+            *ret_events += shard.events;
+    }
+    return found;
+}
+
+// A program that imported torch and did nothing with it is no training.
+static bool has_trained(const struct torch_report *torch)
+{
+    for (uint32_t i = 0; i < torch->survey.track_count; i++) {
+        const struct torch_survey_track *track = &torch->survey.tracks[i];
+        if (track->optimizers || track->backwards || track->forwards)
+            return true;
+    }
+    return false;
+}
+
+static void put_report(struct gait_trace *trace, const char *shown_as)
+{
+    const char *no_color = getenv("NO_COLOR");
+    const struct report_text how = {.path = shown_as,
+                                    .is_bold = isatty(STDERR_FILENO) && !(no_color && *no_color)};
+    struct run_report report;
+    if (!run_report_make(&report, trace) && report.torch && has_trained(report.torch)) {
+        fputc('\n', stderr);
+        report_text_put(stderr, &how, &report, trace);
+        fputc('\n', stderr);
+    }
+    run_report_finish(&report);
+}
+
+void run_screen_put(const char *directory, const char *shown_as)
+{
+    struct gait_trace *trace;
+    uint64_t events;
+    if (gait_trace_open(directory, &trace)) {
+        fail_clear();
+        return;
+    }
+    if (!is_torch(trace, &events))
+        events = 0;
+    else if (events > MOST_EVENTS)
+        fprintf(stderr, "gait: %s events take a while to read: no report here\n",
+                units_count(events).text);
+    else
+        put_report(trace, shown_as);
+    gait_trace_close(trace);
+    fail_clear();
+}

@@ -1,0 +1,227 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The ledger of a PyTorch run against a second opinion: facts of made-up
+trainings are painted nanosecond by nanosecond, and every sum must agree."""
+
+import json
+import random
+
+import pytest
+
+from tests.support.shard_maker import ShardMaker
+
+START = 1_700_000_000_000_000_000
+TWELVE = (
+    "input copy forward backward optimizer communication gc compile checkpoint evaluation "
+    "logging other"
+).split()
+KEEP_IN_EVALUATION = {"gc", "compile", "checkpoint", "logging", "mine"}
+
+
+class Training:
+    """Makes facts of one thread, and knows what is to be found."""
+
+    def __init__(self, rng, rank):
+        self.rng, self.rank, self.now = rng, rank, rng.randint(1, 30)
+        self.spans, self.evaluations, self.starts = [], [], []
+
+    def rest(self, most=12):
+        self.now += self.rng.randint(0, most)
+
+    def fact(self, name, inside=0, **args):
+        """A span with others in it."""
+        begin = self.now
+        self.now += self.rng.randint(1, 20)
+        for _ in range(inside):
+            self.rest()
+            self.fact(self.rng.choice(["copy", "gc", "communication", "mine", "logging"]))
+        self.now += self.rng.randint(1, 20)
+        self.spans.append((begin, self.now, name, args))
+        self.rest()
+
+    def batch(self, module=1, training=1):
+        self.fact("copy")
+        self.fact("forward", self.rng.randint(0, 2), module=module, training=training)
+
+    def epoch(self, steps, number):
+        self.starts.append(self.now)
+        self.fact("input", asks=0, loader=7, iterator=100 + number)
+        for step in range(steps):
+            if step:
+                self.starts.append(self.now)
+            self.fact(
+                "input", self.rng.randint(0, 1), asks=1, got=1, loader=100 + number, samples=4
+            )
+            self.batch()
+            self.fact("backward", self.rng.randint(0, 3))
+            self.fact("optimizer", self.rng.randint(0, 1), optimizer=3, steps=1)
+            self.fact("optimizer", optimizer=3, steps=0)
+        self.fact("input", asks=1, got=0, loader=100 + number)
+        if self.rng.random() < 0.7:
+            self.evaluate(number)
+        if self.rng.random() < 0.5:
+            self.fact("checkpoint")
+
+    def evaluate(self, number):
+        self.rest()
+        begin = self.now
+        self.fact("input", asks=0, loader=8, iterator=500 + number)
+        for _ in range(self.rng.randint(1, 3)):
+            self.fact("input", asks=1, got=1, loader=500 + number)
+            self.batch(training=0)
+        self.fact(self.rng.choice(["checkpoint", "logging", "mine"]))
+        self.evaluations.append((begin, self.now))
+        self.rest()
+
+    def end(self):
+        return max(span[1] for span in self.spans if span[2] != "gc")
+
+    def write(self, directory):
+        shard = ShardMaker(pid=1000 + (self.rank or 0), start_ns=START, rank=self.rank)
+        track = shard.track(key="1", name="main", os_id=shard.pid)
+        rows = sorted(self.spans, key=lambda span: span[1])  # by end, as a recorder writes
+        while rows:
+            size = self.rng.randint(1, 9)
+            frame, rows = sorted(rows[:size], key=lambda s: (s[0], -s[1])), rows[size:]
+            shard.spans(track, [(START + s, e - s, shard.site("phase", n), 0,
+                                 shard.args(list(a.items()))) for s, e, n, a in frame])  # fmt: skip
+        site = shard.site("phase", "evaluation")
+        for begin, end in self.evaluations:
+            shard.rows("async", track, [(START + begin, site, 1, 0), (START + end, site, 1, 1)])
+        shard.write(directory)
+
+    def painted(self):
+        """Each nanosecond's phase, up to the end."""
+        paint = ["other"] * (self.now + 1)
+        for begin, end, name, _ in sorted(self.spans, key=lambda s: (s[0], -s[1])):
+            paint[begin:end] = [name] * (end - begin)
+        for begin, end in self.evaluations:
+            for at in range(begin, end):
+                if paint[at] not in KEEP_IN_EVALUATION:
+                    paint[at] = "evaluation"
+        return paint
+
+    def ledgers(self):
+        """Of each step: its phases."""
+        paint, borders = self.painted(), [*self.starts, self.end()]
+        return [
+            {name: paint[low:high].count(name) for name in [*TWELVE, "mine"]}
+            for low, high in zip(borders, borders[1:])
+        ]
+
+
+def by_name(phases):
+    return {phase["name"]: phase["total_ns"] for phase in phases if phase["total_ns"]}
+
+
+def summed(ledgers):
+    total = {}
+    for ledger in ledgers:
+        for name, ns in ledger.items():
+            if ns:
+                total[name] = total.get(name, 0) + ns
+    return total
+
+
+def make_run(directory, seed):
+    rng = random.Random(seed)
+    plan = [rng.randint(1, 6) for _ in range(rng.randint(1, 4))]
+    trainings = [Training(rng, rank) for rank in rng.choice([[None], [0], [0, 1], [0, 1, 2]])]
+    for training in trainings:
+        training.rest(50)
+        for number, steps in enumerate(plan):
+            training.epoch(steps, number)
+        training.write(directory)
+    return plan, trainings
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_steps_phases_ranks_and_epochs_agree_with_painting(gait, tmp_path, seed):
+    plan, trainings = make_run(tmp_path / "run", seed)
+    report = json.loads(gait("report", "--json", tmp_path / "run").stdout)
+    ledgers = [training.ledgers() for training in trainings]
+    lengths = [[sum(step.values()) for step in steps] for steps in ledgers]
+    assert report["steps"] == sum(plan)
+    assert [phase["name"] for phase in report["phases"]][:12] == TWELVE
+    assert sum(phase["total_ns"] for phase in report["phases"]) == report["step_total_ns"]
+    assert report["step_total_ns"] == sum(map(max, zip(*lengths)))
+    assert [rank["steps"] for rank in report["ranks"]] == [sum(plan)] * len(trainings)
+    for rank, steps in zip(report["ranks"], ledgers):
+        assert by_name(rank["phases"]) == summed(steps)
+    assert [epoch["steps"] for epoch in report["epochs"]] == plan
+    assert sum(epoch["total_ns"] for epoch in report["epochs"]) == report["step_total_ns"]
+    assert report["throughput"]["samples"] == 4 * sum(plan) * len(trainings)
+    if any(len(set(step)) < len(step) for step in zip(*lengths)):
+        return  # ranks that took equally long may each speak for the step
+    slowest = [max(steps, key=lambda step: sum(step.values())) for steps in zip(*ledgers)]
+    assert by_name(report["phases"]) == summed(slowest)
+    for epoch, first in zip(report["epochs"], [sum(plan[:i]) for i in range(len(plan))]):
+        assert epoch["first_step"] == first
+        assert by_name(epoch["phases"]) == summed(slowest[first : first + epoch["steps"]])
+
+
+def test_a_run_without_steps_is_told_by_the_thread(gait, tmp_path):
+    rng = random.Random(5)
+    training = Training(rng, None)
+    for _ in range(20):
+        training.batch()
+        training.fact("backward")
+    training.write(tmp_path / "run")
+    report = json.loads(gait("report", "--json", tmp_path / "run").stdout)
+    assert report["steps"] == 0
+    assert "no optimizer" in report["verdict"]
+    assert [finding["id"] for finding in report["findings"]][0] == "no_optimizer"
+    assert [phase["name"] for phase in report["phases"]] == [*TWELVE, "mine"][
+        : len(report["phases"])
+    ]
+    assert sum(phase["total_ns"] for phase in report["phases"]) == report["step_total_ns"] == 0
+    whole = report["whole_run"]
+    assert sum(phase["total_ns"] for phase in whole["phases"]) == whole["total_ns"] > 0
+    wanted = {name: training.painted().count(name) for name in ("forward", "backward", "copy")}
+    got = by_name(whole["phases"])
+    assert {name: got[name] for name in wanted} == wanted
+
+
+def planted(rank, phase, delay):
+    """Thirty steps of 1 ms; `phase` takes longer on rank 1, rank 0 waits for it."""
+    shard = ShardMaker(pid=2000 + rank, start_ns=START, rank=rank)
+    track, at, rows = shard.track(key="1", os_id=2000 + rank), START, []
+    for _ in range(30):
+        for name, args in (
+            ("input", {"asks": 1, "got": 1, "loader": 5}),
+            ("forward", {"module": 1, "training": 1}),
+            ("backward", {}),
+            ("communication", {}),
+            ("optimizer", {"optimizer": 2, "steps": 1}),
+        ):
+            length = 200_000
+            if name == phase and rank == 1:
+                length += delay
+            if name == "communication" and rank == 0:
+                length += delay
+            row_args = shard.args(list(args.items()))
+            rows.append((at, length, shard.site("phase", name), 0, row_args))
+            at += length
+    shard.spans(track, rows)
+    return shard
+
+
+@pytest.mark.parametrize("phase", ["input", "forward", "backward", "optimizer"])
+def test_the_slowest_rank_and_its_phase_are_named(gait, tmp_path, phase):
+    for rank in (0, 1):
+        planted(rank, phase, 300_000).write(tmp_path / "run")
+    report = json.loads(gait("report", "--json", tmp_path / "run").stdout)
+    assert report["slow_rank"] == {"rank": 1, "phase": phase, "ns": 30 * 300_000}
+    assert "slow_rank" in [finding["id"] for finding in report["findings"]]
+
+
+def test_equal_ranks_have_no_slowest(gait, tmp_path):
+    for rank in (0, 1):
+        planted(rank, "forward", 0).write(tmp_path / "run")
+    assert json.loads(gait("report", "--json", tmp_path / "run").stdout)["slow_rank"] is None
+
+
+def test_no_line_is_longer_than_78_columns(gait, tmp_path):
+    for seed in (3, 11, 25):
+        make_run(tmp_path / str(seed), seed)
+        for line in gait("report", tmp_path / str(seed)).stdout.splitlines()[1:]:
+            assert len(line) <= 78, line

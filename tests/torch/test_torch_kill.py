@@ -1,0 +1,68 @@
+# SPDX-License-Identifier: Apache-2.0
+"""SIGKILL at random moments: whatever was recorded can be read.
+
+GAIT_TEST_FULL=1 makes it 50 kills; GAIT_TEST_SEED repeats a sequence.
+"""
+
+import json
+import os
+import random
+import signal
+import subprocess
+import time
+
+import pytest
+from torch_trainings import Job
+
+KILLS = 50 if os.environ.get("GAIT_TEST_FULL") else 4
+SEED = int(os.environ.get("GAIT_TEST_SEED", random.SystemRandom().randrange(1 << 32)))
+ENDLESS = """
+import os
+print(os.getpid(), flush=True)
+import torch
+from torch.utils.data import DataLoader, TensorDataset
+model = torch.nn.Linear(4, 1)
+optimizer = torch.optim.Adam(model.parameters())
+loader = DataLoader(TensorDataset(torch.randn(64, 4)), batch_size=4)
+done = os.open("steps", os.O_CREAT | os.O_APPEND | os.O_WRONLY)
+while True:
+    for (x,) in loader:
+        optimizer.zero_grad()
+        model(x).sum().backward()
+        optimizer.step()
+        os.write(done, b".")
+    torch.save(model.state_dict(), "model.pt")
+"""
+
+
+@pytest.mark.parametrize("number", range(KILLS))
+def test_a_killed_training_can_be_read(trainings, tmp_path, number):
+    rng = random.Random(SEED + number)
+    # one in four while it still imports torch
+    steps_before, more = (0, 1.5) if number % 4 == 3 else (rng.randrange(1, 200), 0.02)
+    wait = rng.random() * more
+    script, counted = tmp_path / "script.py", tmp_path / "steps"
+    script.write_text(ENDLESS)
+    process = subprocess.Popen(
+        trainings.command(Job(script), tmp_path / "run"),
+        cwd=tmp_path,
+        env=trainings.environment(),
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    pid = int(process.stdout.readline())
+    while steps_before and (not counted.exists() or counted.stat().st_size < steps_before):
+        time.sleep(0.001)
+    time.sleep(wait)
+    os.kill(pid, signal.SIGKILL)
+    assert process.wait(timeout=60) == 128 + signal.SIGKILL
+
+    command = [trainings.tool, "report", str(tmp_path / "run"), "--json"]
+    answer = subprocess.run(command, capture_output=True, text=True)
+    said = f"GAIT_TEST_SEED={SEED}, kill {number}: {answer.stderr}"
+    assert answer.returncode == 0, said
+    report = json.loads(answer.stdout)
+    steps = counted.stat().st_size if counted.exists() else 0
+    # the step in which it was killed may have come as far as its optimizer
+    assert report["steps"] in (steps, steps + 1), said
+    assert sum(phase["total_ns"] for phase in report["phases"]) == report["step_total_ns"], said
