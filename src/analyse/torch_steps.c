@@ -275,8 +275,8 @@ static int walk_facts(struct walk *walk)
             status = take_step(walk, i);
         else if (fact->kind == TORCH_FACT_BACKWARD)
             walk->is_done |= fact->is_discarded || is_step_itself(walk, fact);
-        walk->has_worked |= fact->kind == TORCH_FACT_FORWARD ||
-                            fact->kind == TORCH_FACT_BACKWARD || fact->kind == TORCH_FACT_STEP;
+        walk->has_worked |= fact->kind == TORCH_FACT_FORWARD || fact->kind == TORCH_FACT_BACKWARD ||
+                            fact->kind == TORCH_FACT_STEP;
     }
     return status;
 }
