@@ -12,6 +12,10 @@
 #include "base/array.h"
 #include "base/fail.h"
 
+// Times that a clock can show: a file may hold any others, and their differences
+// must not overflow.
+static const int64_t last_ns = INT64_MAX / 4;
+
 enum { MOST_MODES = 1 << 24, MOST_EPOCHS = 1 << 20 };
 
 struct gather {
@@ -155,12 +159,17 @@ static int64_t end_of(const struct torch_facts *facts, int64_t start_ns, int64_t
     int64_t end;
     if (duration_ns < 0 || __builtin_add_overflow(start_ns, duration_ns, &end))
         end = facts->end_ns > start_ns ? facts->end_ns : start_ns;
-    return end;
+    return end < last_ns ? end : last_ns;
 }
 
 static bool needs_details(unsigned phase)
 {
     return phase == TORCH_INPUT || phase == TORCH_FORWARD || phase == TORCH_OPTIMIZER;
+}
+
+static bool is_time(int64_t start_ns)
+{
+    return start_ns >= 0 && start_ns < last_ns;
 }
 
 static int gather_span(struct gather *gather, const struct gait_batch *batch, size_t row)
@@ -214,7 +223,8 @@ static int gather_asyncs(struct gather *gather, const struct torch_survey *surve
             high = middle;
     }
     for (; !status && low < survey->async_count && survey->asyncs[low].shard == shard; low++)
-        status = gather_async(gather, &survey->asyncs[low]);
+        if (is_time(survey->asyncs[low].start_ns))
+            status = gather_async(gather, &survey->asyncs[low]);
     return status;
 }
 
@@ -223,6 +233,8 @@ static int gather_batch(const struct gait_batch *batch, void *context)
     struct gather *gather = context;
     int status = GAIT_OK;
     for (size_t row = 0; !status && row < batch->rows; row++) {
+        if (!is_time(batch->start_ns[row]))
+            continue;
         enum torch_site kind = torch_phases_kind(gather->phases, batch->site[row]);
         if (kind == TORCH_SITE_EPOCH && batch->kind == GAIT_KIND_MARK)
             status = add_epoch(gather->facts, batch->start_ns[row]);
@@ -331,7 +343,7 @@ static int read_end(struct torch_facts *facts, struct gait_trace *trace, uint32_
     if (!status)
         status = gait_trace_shard(trace, info.shard, &shard);
     if (!status)
-        facts->end_ns = shard.end_ns;
+        facts->end_ns = shard.end_ns < last_ns ? shard.end_ns : last_ns;
     return status;
 }
 
@@ -339,14 +351,14 @@ static int read_end(struct torch_facts *facts, struct gait_trace *trace, uint32_
 // waits for; nor for garbage that is collected once nothing else happens.
 static void set_end(struct torch_facts *facts, int64_t exit_ns)
 {
-    int64_t last_ns = INT64_MIN;
+    int64_t latest_ns = INT64_MIN;
     for (size_t i = 0; i < facts->count; i++)
-        if (facts->rows[i].end_ns > last_ns && facts->rows[i].phase != TORCH_GC)
-            last_ns = facts->rows[i].end_ns;
-    if (exit_ns != INT64_MAX && exit_ns > last_ns)
-        last_ns = exit_ns;
-    if (last_ns != INT64_MIN && last_ns < facts->end_ns)
-        facts->end_ns = last_ns;
+        if (facts->rows[i].end_ns > latest_ns && facts->rows[i].phase != TORCH_GC)
+            latest_ns = facts->rows[i].end_ns;
+    if (exit_ns != INT64_MAX && exit_ns > latest_ns)
+        latest_ns = exit_ns;
+    if (latest_ns != INT64_MIN && latest_ns < facts->end_ns)
+        facts->end_ns = latest_ns;
 }
 
 int torch_facts_read(struct torch_facts *facts, struct gait_trace *trace,

@@ -310,7 +310,7 @@ static void put_overhead(const struct screen *screen)
 {
     const struct report_overhead *overhead = &screen->report->overhead;
     uint64_t events = screen->report->events;
-    char text[240], each[48] = "", hooks[80] = "";
+    char text[300], each[48] = "", hooks[80] = "";
     double bytes = events ? (double)overhead->bytes / (double)events : 0;
     if (events)
         snprintf(each, sizeof each, ", %.*f B/event", bytes < 100, bytes);
