@@ -51,7 +51,7 @@ void torch_shapes_init(void)
 {
     shapes.undefined = torch_library_lookup("_ZN3c1019UndefinedTensorImpl10_singletonE");
     for (int i = 0; i < DTYPES; i++) {
-        snprintf(shapes.dtypes[i], sizeof(shapes.dtypes[i]), "t%d", i);
+        snprintf(shapes.dtypes[i], sizeof(shapes.dtypes[i]), "t%u", i & 0xffu);
     }
     for (size_t i = 0; i < sizeof(dtype_names) / sizeof(dtype_names[0]); i++) {
         int32_t (*number)(void);
