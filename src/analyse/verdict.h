@@ -25,6 +25,7 @@ struct verdict_facts {
     size_t phase_count;         // the rest not included
     uint64_t total_ns;          // phases and rest together
     bool lacks_optimizer;       // a PyTorch run in which none stepped
+    bool is_disk_full;          // which is why most of the dropped were
 };
 
 struct verdict {
