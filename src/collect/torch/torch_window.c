@@ -15,11 +15,11 @@
 #include <string.h>
 
 #include "base/fail.h"
-#include "collect/torch/torch_cost.h"
 #include "collect/torch/torch_describe.h"
 #include "collect/torch/torch_layout.h"
 #include "collect/torch/torch_library.h"
 #include "collect/torch/torch_memory.h"
+#include "collect/torch/torch_op_cost.h"
 #include "collect/torch/torch_ops.h"
 #include "collect/torch/torch_shapes.h"
 #include "collect/torch/torch_shim.h"

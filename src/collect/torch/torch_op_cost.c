@@ -2,7 +2,7 @@
 // A copy between two small tensors of ours, with a callback that does nothing and
 // without one: the difference is torch's share. Ours is known from benchmarks to
 // be three to four readings of the clock, of which two are just that.
-#include "collect/torch/torch_cost.h"
+#include "collect/torch/torch_op_cost.h"
 
 #include <gait/record.h>
 #include <stdio.h>
