@@ -44,8 +44,9 @@ static int read_thread(struct gathering *gathering, uint32_t track)
     training_thread_finish(&gathering->thread);
     training_thread_init(&gathering->thread);
     gathering->track = track;
-    return training_thread_read(&gathering->thread, gathering->trace,
-                                &gathering->job->torch->phases, track);
+    const struct torch_report *torch = gathering->job->torch;
+    return training_thread_read(&gathering->thread, gathering->trace, &torch->phases,
+                                &torch->survey, track);
 }
 
 // --- the rows of one rank -------------------------------------------------------

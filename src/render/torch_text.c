@@ -235,3 +235,12 @@ void torch_text_put_more(const struct screen *screen)
     put_epochs(screen);
     put_ops(screen);
 }
+
+void torch_text_name_cost(const struct torch_report *torch, char *out, size_t room)
+{
+    *out = '\0';
+    if (torch->cost.is_known)
+        snprintf(out, room, ", hooks %s (%s of the steps)",
+                 units_ns((int64_t)torch->cost.hooks_ns).text,
+                 units_share(torch->cost.hooks_ns, torch->cost.steps_ns).text);
+}
