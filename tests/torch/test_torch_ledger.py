@@ -113,7 +113,7 @@ def assert_planted(found, base, planted, late_ns):
         wanted[PHASE_OF.get(place, place)] += ns
     more = {name: found[name] - base[name] for name in found}
     bounds = {
-        name: 0.05 * (ns or max(wanted.values())) + 4 * late_ns for name, ns in wanted.items()
+        name: 0.05 * (ns or max(wanted.values())) + 2 * late_ns for name, ns in wanted.items()
     }
     wrong = {
         name: f"{more[name] / 1e6:.1f} ms more, planted {wanted[name] / 1e6:.1f} ms"
@@ -132,10 +132,23 @@ def planted_by(training, rank=0):
     return planted, sum(planted.values()) - sum(asked.values())
 
 
+def attempts(check, *jobs):
+    """Two runs are compared, so a crowded machine may need another pair, or a third."""
+    for turn in range(3):
+        try:
+            return check(*(job.but(turn=turn) for job in jobs))
+        except AssertionError:
+            if turn == 2:
+                raise
+
+
 @pytest.mark.parametrize("training", PLANTED, ids=str, indirect=True)
 def test_a_planted_delay_is_in_its_phase(training, run):
-    base = run(training.job.but(env=()))
-    assert_planted(training.phases, base.phases, *planted_by(training))
+    def check(with_delays, without):
+        found = run(with_delays)
+        assert_planted(found.phases, run(without).phases, *planted_by(found))
+
+    attempts(check, training.job, training.job.but(env=()))
 
 
 def test_evaluation_is_only_that_of_models_that_train(run):
@@ -163,12 +176,15 @@ def test_the_ranks_make_one_run(run):
 
 
 def test_delays_of_one_rank_are_in_its_phases_and_the_other_waits(run):
-    late, base = run(LATE), run(DDP)
-    assert [truth["rank"] for truth in late.truths] == [0, 1]
-    planted, late_ns = planted_by(late, rank=1)
-    assert_planted(late.rank_phases(1), base.rank_phases(1), planted, late_ns)
-    waited = {"communication": sum(planted.values())}
-    assert_planted(late.rank_phases(0), base.rank_phases(0), waited, late_ns)
+    def check(with_delays, without):
+        late, base = run(with_delays), run(without)
+        assert [truth["rank"] for truth in late.truths] == [0, 1]
+        planted, late_ns = planted_by(late, rank=1)
+        assert_planted(late.rank_phases(1), base.rank_phases(1), planted, late_ns)
+        waited = {"communication": sum(planted.values())}
+        assert_planted(late.rank_phases(0), base.rank_phases(0), waited, late_ns)
+
+    attempts(check, LATE, DDP)
 
 
 def test_the_slowest_rank_and_its_phase_are_named(run):
