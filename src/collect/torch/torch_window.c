@@ -15,7 +15,7 @@
 #include <string.h>
 
 #include "base/fail.h"
-#include "collect/torch/torch_cost.h"
+#include "collect/torch/op_cost.h"
 #include "collect/torch/torch_describe.h"
 #include "collect/torch/torch_layout.h"
 #include "collect/torch/torch_library.h"
@@ -84,7 +84,7 @@ static int attach(void)
     torch_layout_learn();
     torch_shapes_init();
     torch_ops_init();
-    torch_cost_measure();
+    op_cost_measure();
     (void)torch_memory_can();
     state.is_attached = true;
     return 0;
@@ -208,7 +208,7 @@ static int close_window(void)
     if (!state.window)
         return fail(GAIT_ERR_STATE, "no window is open");
     remove_callback(&state.window);
-    torch_cost_tell();
+    op_cost_tell();
     torch_ops_arm(state.ranges != 0);
     torch_ops_set_shapes(false);
     if (state.has_memory)
