@@ -228,6 +228,7 @@ static void judge(struct run_report *report)
                                   .phases = ledger->phases,
                                   .phase_count = ledger->count,
                                   .total_ns = ledger->total_ns,
+                                  .is_torch = report->torch != NULL,
                                   .lacks_optimizer =
                                       report->torch && !report->torch->has_optimizer};
     if (report->torch)
