@@ -272,7 +272,10 @@ void verdict_make(const struct verdict_facts *facts, struct verdict *ret_verdict
         ret_verdict->label = "CANNOT TELL";
         SAY(ret_verdict, "%u %% of the events were lost, so phases may be missing",
             percent(facts->dropped, made));
-        ret_verdict->advice = "give each thread a larger buffer (GAIT_RING=64M), or record less";
+        ret_verdict->advice =
+            facts->is_disk_full
+                ? "the disk was full: make room, or record elsewhere (GAIT_DIR)"
+                : "give each thread a larger buffer (GAIT_RING=64M), or record less";
     } else if (!facts->steps.count) {
         judge_without_steps(facts, ret_verdict);
     } else if (facts->steps.count < FEW_STEPS) {

@@ -26,6 +26,7 @@ struct verdict_facts {
     uint64_t total_ns;          // phases and rest together
     bool is_torch;              // its phases are found, not marked
     bool lacks_optimizer;       // and none stepped
+    bool is_disk_full;          // which is why most of the dropped were
 };
 
 struct verdict {

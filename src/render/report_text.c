@@ -139,7 +139,7 @@ static void put_line(const struct screen *screen, const struct line *line, uint6
 {
     uint64_t whole = screen->report->ledger.total_ns;
     fputs("  ", screen->out);
-    plain_put(screen->out, line->name, NAME_COLUMNS, PLAIN_LEFT);
+    plain_put(screen->out, *line->name ? line->name : "(no name)", NAME_COLUMNS, PLAIN_LEFT);
     struct units_text each = {""};
     if (line->parts)
         each = units_ns((int64_t)(line->total_ns / line->parts));

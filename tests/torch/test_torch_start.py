@@ -303,7 +303,7 @@ def test_a_launcher_makes_no_shard_of_its_own(run_text, tmp_path):
         processes=2,
     )
     assert sorted(found.stdout.split()) == ["0", "1"]
-    shards = [path for path in pathlib.Path(found.directory).glob("*.gait")]
+    shards = list(pathlib.Path(found.directory).glob("*.gait"))
     assert len(shards) == 2
     assert {row["rank"] for row in found.rows} == {"0", "1"}
 

@@ -15,11 +15,11 @@
 #include <string.h>
 
 #include "base/fail.h"
-#include "collect/torch/op_cost.h"
 #include "collect/torch/torch_describe.h"
 #include "collect/torch/torch_layout.h"
 #include "collect/torch/torch_library.h"
 #include "collect/torch/torch_memory.h"
+#include "collect/torch/torch_op_cost.h"
 #include "collect/torch/torch_ops.h"
 #include "collect/torch/torch_shapes.h"
 #include "collect/torch/torch_shim.h"
@@ -84,7 +84,7 @@ static int attach(void)
     torch_layout_learn();
     torch_shapes_init();
     torch_ops_init();
-    op_cost_measure();
+    torch_cost_measure();
     (void)torch_memory_can();
     state.is_attached = true;
     return 0;
@@ -208,7 +208,7 @@ static int close_window(void)
     if (!state.window)
         return fail(GAIT_ERR_STATE, "no window is open");
     remove_callback(&state.window);
-    op_cost_tell();
+    torch_cost_tell();
     torch_ops_arm(state.ranges != 0);
     torch_ops_set_shapes(false);
     if (state.has_memory)

@@ -2,7 +2,7 @@
 // A copy between two small tensors of ours, with a callback that does nothing and
 // without one: the difference is torch's share. Ours is known from benchmarks to
 // be three to four readings of the clock, of which two are just that.
-#include "collect/torch/op_cost.h"
+#include "collect/torch/torch_op_cost.h"
 
 #include <gait/record.h>
 #include <stdio.h>
@@ -76,7 +76,7 @@ static double clock_read_ns(void)
     return (double)best / BATCH;
 }
 
-void op_cost_measure(void)
+void torch_op_cost_measure(void)
 {
     const int64_t size = 1, stride = 1;
     const int32_t dtype = torch_library.dtype_float32 ? torch_library.dtype_float32() : 0;
@@ -96,7 +96,7 @@ void op_cost_measure(void)
     }
 }
 
-void op_cost_tell(void)
+void torch_op_cost_tell(void)
 {
     char json[160];
     const double own = OWN_CLOCKS * cost.clock_ns;
