@@ -217,6 +217,18 @@ static void sort_threads(struct run_report *report)
             report->main_thread = &report->threads[i];
 }
 
+// Of a full disk a larger buffer would only be a later end.
+static bool lost_to_full_disk(const struct run_report *report)
+{
+    uint64_t events = 0, all = 0;
+    for (size_t i = 0; i < report->drop_count; i++) {
+        all += report->drops[i].events;
+        if (!strcmp(report->drops[i].reason, "disk full"))
+            events += report->drops[i].events;
+    }
+    return events > all / 2;
+}
+
 static void judge(struct run_report *report)
 {
     const struct report_ledger *ledger = &report->ledger;
@@ -228,8 +240,9 @@ static void judge(struct run_report *report)
                                   .phases = ledger->phases,
                                   .phase_count = ledger->count,
                                   .total_ns = ledger->total_ns,
-                                  .lacks_optimizer =
-                                      report->torch && !report->torch->has_optimizer};
+                                  .is_torch = report->torch != NULL,
+                                  .lacks_optimizer = report->torch && !report->torch->has_optimizer,
+                                  .is_disk_full = lost_to_full_disk(report)};
     if (report->torch)
         facts.steps.max_ns = 0; // a finding tells of the slowest step, and where it was slow
     verdict_make(&facts, &report->verdict);

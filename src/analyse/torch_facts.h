@@ -10,7 +10,10 @@
 
 #include <gait/trace.h>
 
+#include "analyse/torch_evaluation.h"
+
 struct torch_phases;
+struct torch_survey;
 
 enum torch_fact_kind {
     TORCH_FACT_PHASE,   // time of a phase, no more
@@ -45,9 +48,8 @@ struct torch_facts {
     size_t count, capacity;
     struct torch_mode *modes; // in order of start
     size_t mode_count, mode_capacity;
-    struct torch_mode *windows; // with ops on record; id 0
-    size_t window_count, window_capacity;
-    int64_t *epochs; // when a framework said that one begins
+    struct torch_periods windows; // with ops on record
+    int64_t *epochs;              // when a framework said that one begins
     size_t epoch_count, epoch_capacity;
     int64_t end_ns; // of the script, as far as known
     uint32_t id_count;
@@ -61,7 +63,8 @@ void torch_facts_finish(struct torch_facts *facts); // takes NULL and a zeroed s
 
 // All facts of that thread, and its process's modes and epochs.
 GAIT_CHECK int torch_facts_read(struct torch_facts *facts, struct gait_trace *trace,
-                                const struct torch_phases *phases, uint32_t track);
+                                const struct torch_phases *phases,
+                                const struct torch_survey *survey, uint32_t track);
 
 // For facts that do not come from a trace: appends, and brings into order.
 GAIT_CHECK int torch_facts_add(struct torch_facts *facts, const struct torch_fact *fact);

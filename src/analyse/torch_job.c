@@ -10,6 +10,7 @@
 #include "analyse/torch_epochs.h"
 #include "analyse/torch_ledger.h"
 #include "analyse/training_thread.h"
+#include "analyse/window_cost.h"
 #include "base/buffer.h"
 #include "base/fail.h"
 
@@ -44,8 +45,9 @@ static int read_thread(struct gathering *gathering, uint32_t track)
     training_thread_finish(&gathering->thread);
     training_thread_init(&gathering->thread);
     gathering->track = track;
-    return training_thread_read(&gathering->thread, gathering->trace,
-                                &gathering->job->torch->phases, track);
+    const struct torch_report *torch = gathering->job->torch;
+    return training_thread_read(&gathering->thread, gathering->trace, &torch->phases,
+                                &torch->survey, track);
 }
 
 // --- the rows of one rank -------------------------------------------------------
@@ -147,11 +149,19 @@ static int split(const struct gathering *gathering, const struct torch_periods *
 
 // --- one rank -------------------------------------------------------------------
 
+struct rank_sums {
+    struct torch_rank *rank;
+    struct step_row *rows; // of a window
+};
+
+// Who communicates longest waits for somebody: that is no work.
 static void add_to_rank(const struct torch_piece *piece, void *context)
 {
-    struct torch_rank *rank = context;
-    rank->phases[piece->phase] += piece->ns;
-    rank->total_ns += piece->ns;
+    const struct rank_sums *sums = context;
+    sums->rank->phases[piece->phase] += piece->ns;
+    sums->rank->total_ns += piece->ns;
+    if (piece->phase != TORCH_COMMUNICATION)
+        sums->rows[piece->window].work_ns += (int64_t)piece->ns;
 }
 
 static void sum_samples(const struct torch_steps *steps, struct torch_rank *rank)
@@ -160,21 +170,6 @@ static void sum_samples(const struct torch_steps *steps, struct torch_rank *rank
         rank->samples += steps->rows[i].samples;
         rank->tokens += steps->rows[i].tokens;
     }
-}
-
-// How many steps lie for the most part in windows with ops on record.
-static uint64_t count_covered(const struct torch_periods *steps, const struct torch_facts *facts)
-{
-    uint64_t count = 0;
-    size_t at = 0;
-    for (size_t i = 0; i < steps->count; i++) {
-        int64_t start_ns = steps->rows[i].start_ns;
-        int64_t middle_ns = start_ns + (steps->rows[i].end_ns - start_ns) / 2;
-        while (at < facts->window_count && facts->windows[at].end_ns <= middle_ns)
-            at++;
-        count += at < facts->window_count && facts->windows[at].start_ns <= middle_ns;
-    }
-    return count;
 }
 
 static int add_rank(struct gathering *gathering, const struct torch_rank *stepper)
@@ -199,9 +194,10 @@ static int add_rank(struct gathering *gathering, const struct torch_rank *steppe
     qsort(rows, rank->steps, sizeof *rows, by_track_start);
     status = make_windows(rows, rank->steps, &windows);
     if (!status)
-        status = split(gathering, &windows, add_to_rank, rank);
+        status = split(gathering, &windows, add_to_rank, &(struct rank_sums){rank, rows});
+    if (!status)
+        status = window_cost_find(&rank->windows, &windows, &gathering->thread.facts.windows);
     if (!status && !torch->rank_count) {
-        torch->window_steps = count_covered(&windows, &gathering->thread.facts);
         status = torch_epochs_find(&gathering->epochs, &gathering->thread, &windows);
     }
     torch->rank_count++;

@@ -12,8 +12,8 @@
 #include "analyse/torch_phases.h"
 
 struct torch_survey_track {
-    uint64_t optimizers, backwards, forwards; // facts
-    uint64_t marked_steps;                    // that gait.step() made, ended ones
+    uint64_t optimizers, backwards, forwards, inputs; // facts
+    uint64_t marked_steps;                            // that gait.step() made, ended ones
 };
 
 enum { TORCH_SURVEY_MEMORY = TORCH_SITE_ANNOTATION + 1, TORCH_SURVEY_KINDS };
@@ -24,7 +24,16 @@ struct torch_survey_shard {
     bool is_stepping; // it makes steps, so it is no worker
 };
 
+// A window, or a module in evaluation mode.
+struct torch_async {
+    int64_t start_ns, duration_ns; // -1: it never ended
+    uint64_t id;
+    uint32_t shard, site;
+};
+
 struct torch_survey {
+    struct torch_async *asyncs; // in order of shard
+    size_t async_count, async_capacity;
     struct torch_survey_track *tracks;
     struct torch_survey_shard *shards;
     uint32_t *shard_of; // of a track
@@ -34,6 +43,9 @@ struct torch_survey {
 GAIT_CHECK int torch_survey_make(struct torch_survey *survey, struct gait_trace *trace,
                                  const struct torch_phases *phases);
 void torch_survey_finish(struct torch_survey *survey); // takes NULL and a zeroed struct
+
+// Whether anything of a training is on record.
+bool torch_survey_has_facts(const struct torch_survey *survey);
 
 // The thread of that shard that makes its steps: where gait.step() is called,
 // else where most optimizers step, else most goes backward. False: none does.

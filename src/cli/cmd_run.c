@@ -105,6 +105,24 @@ static void warn_of_settings(const struct run_values *values)
             fail_text());
 }
 
+// What python/gait/torch/windows.py takes.
+static bool is_schedule(const char *text)
+{
+    if (!strcmp(text, "off") || !strcmp(text, "all"))
+        return true;
+    for (int numbers = 1; numbers <= 3; numbers++) {
+        size_t digits = strspn(text, "0123456789");
+        if (!digits || digits > 9)
+            return false;
+        text += digits;
+        if (!*text)
+            return numbers >= 2;
+        if (*text++ != '/')
+            return false;
+    }
+    return false;
+}
+
 // What the program inherits. A value that does not fit into the environment is
 // a recording that does not happen, not a training that does not start.
 static void set_environment(struct session *session)
@@ -194,6 +212,12 @@ static int run(const void *given, const struct operands *operands)
 {
     struct session session = {.values = given, .arguments = operands->texts};
     struct launch launch;
+    if (session.values->windows && !is_schedule(session.values->windows)) {
+        fail(GAIT_ERR_ARGUMENT, "'--windows' takes off, all or FIRST/ACTIVE/EVERY, not '%s'",
+             session.values->windows);
+        command_refuse(&cmd_run);
+        return EXIT_RUN_FAILED;
+    }
     // options end where the program begins, so its line ends where ours does
     operands->texts[operands->count] = NULL;
     int code = prepare_past_limits(&session);
@@ -258,8 +282,9 @@ static const struct option options[] = {
 
 static const char *const about[] = {
     "Every process that the program starts and that uses gait writes one shard into the run "
-    "directory, with one run id for all. The program sees GAIT_DIR (absolute) and GAIT_RUN_ID; "
-    "nothing else about it changes: its output, its terminal, its process group and its exit "
+    "directory, with one run id for all. The program sees GAIT_DIR (absolute) and GAIT_RUN_ID, "
+    "and Python finds gait's hook for PyTorch by PYTHONPATH; nothing else about it changes: its "
+    "output, its terminal, its process group and its exit "
     "code are its own. Signals sent to gait run are passed on.",
     "A process that was killed leaves its newest records in shared memory; gait run puts them "
     "into the shard when the program has ended. Where it was not there to do so, the first "

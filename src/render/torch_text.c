@@ -138,9 +138,13 @@ static void name_largest(const struct torch_report *torch, const uint64_t *sums,
                 most = i;
         if (most == TORCH_MOST_PHASES)
             return;
+        char piece[48];
         is_told[most] = true;
-        snprintf(out + strlen(out), room - strlen(out), "%s%.16s %.0f %%", told ? ", " : "",
+        snprintf(piece, sizeof piece, "%s%.16s %.0f %%", told ? ", " : "",
                  torch->phases.names[most], (double)sums[most] * 100 / (double)whole);
+        if (strlen(out) + strlen(piece) >= room)
+            return;
+        snprintf(out + strlen(out), room - strlen(out), "%s", piece);
     }
 }
 
@@ -204,13 +208,13 @@ static void put_ops(const struct screen *screen)
 {
     const struct torch_report *torch = screen->report->torch;
     const struct top_ops *ops = &torch->ops;
-    uint64_t steps = torch->window_steps ? torch->window_steps : 1;
+    uint64_t inside = torch->ranks[0].windows.inside, steps = inside ? inside : 1;
     char heading[80];
     if (!ops->count)
         return;
     fputc('\n', screen->out);
-    snprintf(heading, sizeof heading, "Ops of %s step%s", units_count(torch->window_steps).text,
-             units_plural(torch->window_steps));
+    snprintf(heading, sizeof heading, "Ops of %s step%s", units_count(inside).text,
+             units_plural(inside));
     screen_bold(screen, heading);
     fprintf(screen->out, "%*s%9s%10s%11s%9s\n", NAME_COLUMNS + 2 - (int)strlen(heading), "",
             "calls", "self", "a step", "share");
@@ -230,4 +234,13 @@ void torch_text_put_more(const struct screen *screen)
     put_ranks(screen);
     put_epochs(screen);
     put_ops(screen);
+}
+
+void torch_text_name_cost(const struct torch_report *torch, char *out, size_t room)
+{
+    *out = '\0';
+    if (torch->cost.is_known)
+        snprintf(out, room, ", hooks %s (%s of the steps)",
+                 units_ns((int64_t)torch->cost.hooks_ns).text,
+                 units_share(torch->cost.hooks_ns, torch->cost.steps_ns).text);
 }

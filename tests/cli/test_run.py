@@ -59,12 +59,22 @@ def test_a_program_that_cannot_be_executed_is_126(gait, tmp_path):
     assert done.stderr == "gait: cannot run './data': Permission denied\n"
 
 
-@pytest.mark.parametrize("line", [["--outptu", "x", "true"], ["-o"], [], ["--ring", "1", "true"]])
+@pytest.mark.parametrize(
+    "line",
+    [["--outptu", "x", "true"], ["-o"], [], ["--ring", "1", "true"]]
+    + [["--windows", windows, "true"] for windows in ("on", "5", "5/3/100/", "5//1", "-1/3/100")],
+)
 def test_wrong_usage_is_125_and_starts_nothing(gait, tmp_path, line):
     done = gait("run", *line)
     assert done.returncode == 125
     assert done.stderr.count("\n") == 1
     assert os.listdir(tmp_path) == []
+
+
+@pytest.mark.parametrize("windows", ["off", "all", "5/3", "0/1/1"])
+def test_windows_are_passed_on(gait, windows):
+    line = ["sh", "-c", 'echo "$GAIT_TORCH_WINDOWS"']
+    assert gait("run", "-q", "--windows", windows, "--", *line).stdout == windows + "\n"
 
 
 def test_the_programs_own_options_are_its_own(gait):

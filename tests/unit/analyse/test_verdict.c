@@ -86,6 +86,10 @@ TEST("verdict: says that it cannot tell where evidence is thin")
                                   .total_ns = 1000};
     verdict_make(&facts, &verdict);
     is_str(verdict.label, "CANNOT TELL");
+    ok(strstr(verdict.advice, "a larger buffer"));
+    facts.is_disk_full = true;
+    verdict_make(&facts, &verdict);
+    ok(strstr(verdict.advice, "the disk was full"));
     facts.events = facts.dropped = 0;
     verdict_make(&facts, &verdict);
     is_str(verdict.label, "NOTHING RECORDED");
