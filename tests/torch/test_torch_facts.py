@@ -210,7 +210,8 @@ def test_evaluation_lasts_from_eval_to_train_of_the_same_module(facts):
 def test_checkpoints_logs_and_collections(facts):
     found, _said = facts(
         "torch.save(model.state_dict(), 'it.pt'); torch.load('it.pt')\n"
-        "logging.getLogger().addHandler(logging.NullHandler()); logging.error('x')\n"
+        "out = logging.StreamHandler(sys.stdout); logging.getLogger().addHandler(out)\n"
+        "logging.error('x')\n"
         "gc.collect()\n"
     )
     assert [name for name in names(found) if name != "gc"] == ["checkpoint"] * 2 + ["logging"]

@@ -8,6 +8,7 @@ import torch
 from .. import _gait
 
 FIRST, ACTIVE, EVERY = 5, 3, 100  # steps 5 to 7 of each hundred
+ALL = 0, 30, 32
 SHAPES, MEMORY, STRIDES = 1, 2, 4
 
 
@@ -17,8 +18,8 @@ def parse(text):
         return FIRST, ACTIVE, EVERY
     if text == "off":
         return 0, 0, 0
-    if text == "all":
-        return 0, 1, 1
+    if text == "all":  # but for the steps at which the others' cost can be told
+        return ALL
     numbers = [int(part) for part in text.split("/")]
     if not 2 <= len(numbers) <= 3 or min(numbers) < 0:
         raise ValueError(text)
