@@ -8,6 +8,7 @@ beside its target. A missed target is a row that says so, not a failure.
 
 import argparse
 import datetime
+import importlib.util
 import json
 import os
 import pathlib
@@ -274,6 +275,39 @@ def python_table(bench):
     return result
 
 
+def torch_rows(load, result):
+    limit = 0.45 if load == "add_" else 0.50
+    for level, row in result["levels"].items():
+        ratio = row["gait_ns"] / row["torch_ns"]
+        cost, above = f"{row['gait_ns']:.0f} ns", row["gait_ns"] - row["empty_ns"]
+        yield Row(f"{load}, {level}", cost, f"{ratio:.2f} x", f"<= {limit:.2f} x", ratio <= limit)
+        yield bounded("  above an empty callback", above, f"{above:.0f} ns", 60, "ns")
+        stops = row["torch_stop_ns"] / max(row["gait_stop_ns"], 0.001)
+        yield Row("  its stop", f"1/{stops:.0f}", "", "<= 1/50", stops >= 50)
+
+
+def torch_table(bench):
+    if importlib.util.find_spec("torch") is None:
+        yield "No torch here: `make setup-torch` brings it"
+        return None
+    command = [sys.executable, str(BENCH / "torch_ops.py"), str(bench.build), "--json"]
+    command += ["--rounds", str(max(3, bench.sizes["rounds"] // 3))]
+    done = subprocess.run(command, env=bench.environment, capture_output=True, text=True)
+    if done.returncode:
+        yield "Torch: not measured"
+        return {"absent": done.stderr.strip().splitlines()[-1:]}
+    result = json.loads(done.stdout.splitlines()[-1])
+    yield f"Ops of torch {result['torch']}, beside torch.profiler (CPU an op)"
+    for load, measured in result["loads"].items():
+        yield from torch_rows(load, measured)
+    grown = result["resident_bytes_per_op"]
+    share = grown["torch"] / max(grown["gait"], 0.001)
+    yield Row("resident, of an op", f"{grown['gait']:.1f} B", "", "<= 1/50", share >= 50)
+    size = result["disk_bytes_per_op"]
+    yield bounded("on disk, of an op with shapes", size, f"{size:.2f} B", 8, "B")
+    return result
+
+
 def peer_table(bench):
     yield "The same loop under each recorder (CPU of a begin and its end)"
     results = peers.measure(bench.build, bench.run_directory("peers"))
@@ -335,6 +369,7 @@ TABLES = {
     "stream": stream_table,
     "decode": decode_table,
     "python": python_table,
+    "torch": torch_table,
     "peers": peer_table,
 }
 

@@ -93,6 +93,8 @@ static PyMethodDef functions[] = {
     {"_torch_guard", METHOD(py_torch_guard), FAST, NULL},
     {"_torch_ranges", py_torch_ranges, METH_O, NULL},
     {"_torch_lacks", py_torch_lacks, METH_NOARGS, NULL},
+    {"_torch_describe", py_torch_describe, METH_NOARGS, NULL},
+    {"_torch_window", py_torch_window, METH_O, NULL},
     {"_windows", METHOD(py_schedule_windows), FAST, NULL},
     {"_costs", py_schedule_costs, METH_NOARGS, NULL},
     {"_windows_close", py_schedule_close, METH_NOARGS, NULL},

@@ -39,3 +39,30 @@ PyObject *py_torch_lacks(PyObject *module, PyObject *unused)
     const char *words = gait_torch_lacks();
     return PyUnicode_DecodeUTF8(words, (Py_ssize_t)strlen(words), "replace");
 }
+
+// With some room to spare, should a number have grown meanwhile.
+PyObject *py_torch_describe(PyObject *module, PyObject *unused)
+{
+    (void)module, (void)unused;
+    const size_t room = gait_torch_describe(NULL, 0) + 64;
+    char *text = PyMem_Malloc(room);
+    if (!text)
+        return PyErr_NoMemory();
+    const size_t bytes = gait_torch_describe(text, room);
+    PyObject *words =
+        PyUnicode_DecodeUTF8(text, (Py_ssize_t)(bytes < room ? bytes : room - 1), "replace");
+    PyMem_Free(text);
+    return words;
+}
+
+// None closes the window, a number opens one with these levels.
+PyObject *py_torch_window(PyObject *module, PyObject *levels)
+{
+    (void)module;
+    if (levels == Py_None)
+        return PyBool_FromLong(!gait_torch_window_close());
+    const long number = PyLong_AsLong(levels);
+    if (number == -1 && PyErr_Occurred())
+        return NULL;
+    return PyBool_FromLong(!gait_torch_window_open((unsigned)number));
+}

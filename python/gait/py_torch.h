@@ -12,5 +12,7 @@ PyObject *py_torch_attach(PyObject *module, PyObject *unused);
 PyObject *py_torch_guard(PyObject *module, PyObject *const *args, Py_ssize_t count);
 PyObject *py_torch_ranges(PyObject *module, PyObject *is_on);
 PyObject *py_torch_lacks(PyObject *module, PyObject *unused);
+PyObject *py_torch_describe(PyObject *module, PyObject *unused);
+PyObject *py_torch_window(PyObject *module, PyObject *levels);
 
 #endif

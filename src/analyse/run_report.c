@@ -240,6 +240,7 @@ static void judge(struct run_report *report)
                                   .phases = ledger->phases,
                                   .phase_count = ledger->count,
                                   .total_ns = ledger->total_ns,
+                                  .is_torch = report->torch != NULL,
                                   .lacks_optimizer = report->torch && !report->torch->has_optimizer,
                                   .is_disk_full = lost_to_full_disk(report)};
     if (report->torch)

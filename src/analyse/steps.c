@@ -25,6 +25,7 @@ static int by_step_slowest_first(const void *left, const void *right)
     const struct step_row *a = left, *b = right;
     ORDER(a->number, b->number);
     ORDER(a->occurrence, b->occurrence);
+    ORDER(b->work_ns, a->work_ns);
     ORDER(b->duration_ns, a->duration_ns);
     ORDER(a->rank, b->rank);
     return 0;

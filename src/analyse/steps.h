@@ -11,6 +11,7 @@
 
 struct step_row {
     int64_t start_ns, duration_ns;
+    int64_t work_ns; // that others may wait for; 0 where nothing is known of it
     uint64_t number;
     uint32_t rank; // any number that the rows of one rank share
     uint32_t track;
@@ -18,8 +19,9 @@ struct step_row {
 };
 
 // Reduces the rows of all ranks, in place, to one a job's step: the slowest
-// rank's. Numbers that come again (each epoch counts from 0) are told apart by
-// order: the second step 0 of one rank belongs to the second of the others.
+// rank's, the one with the most work, else the longest. Numbers that come again
+// (each epoch counts from 0) are told apart by order: the second step 0 of one
+// rank belongs to the second of the others.
 // The same step found twice (a snapshot beside its shard) counts once. Returns
 // how many rows are left, in order of number and occurrence; `ret_ranks` is how
 // many ranks made steps.

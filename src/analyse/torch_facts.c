@@ -8,8 +8,13 @@
 
 #include "analyse/identities.h"
 #include "analyse/torch_phases.h"
+#include "analyse/torch_survey.h"
 #include "base/array.h"
 #include "base/fail.h"
+
+// Times that a clock can show: a file may hold any others, and their differences
+// must not overflow.
+static const int64_t last_ns = INT64_MAX / 4;
 
 enum { MOST_MODES = 1 << 24, MOST_EPOCHS = 1 << 20 };
 
@@ -149,13 +154,12 @@ static int set_details(struct gather *gather, const struct gait_batch *batch, si
     return status;
 }
 
-static int64_t end_of(const struct torch_facts *facts, const struct gait_batch *batch, size_t row)
+static int64_t end_of(const struct torch_facts *facts, int64_t start_ns, int64_t duration_ns)
 {
     int64_t end;
-    if (batch->duration_ns[row] < 0 ||
-        __builtin_add_overflow(batch->start_ns[row], batch->duration_ns[row], &end))
-        end = facts->end_ns > batch->start_ns[row] ? facts->end_ns : batch->start_ns[row];
-    return end;
+    if (duration_ns < 0 || __builtin_add_overflow(start_ns, duration_ns, &end))
+        end = facts->end_ns > start_ns ? facts->end_ns : start_ns;
+    return end < last_ns ? end : last_ns;
 }
 
 static bool needs_details(unsigned phase)
@@ -163,12 +167,18 @@ static bool needs_details(unsigned phase)
     return phase == TORCH_INPUT || phase == TORCH_FORWARD || phase == TORCH_OPTIMIZER;
 }
 
+static bool is_time(int64_t start_ns)
+{
+    return start_ns >= 0 && start_ns < last_ns;
+}
+
 static int gather_span(struct gather *gather, const struct gait_batch *batch, size_t row)
 {
-    struct torch_fact fact = {.start_ns = batch->start_ns[row],
-                              .end_ns = end_of(gather->facts, batch, row),
-                              .id = TORCH_NO_ID,
-                              .phase = gather->phases->site_phases[batch->site[row]]};
+    struct torch_fact fact = {
+        .start_ns = batch->start_ns[row],
+        .end_ns = end_of(gather->facts, batch->start_ns[row], batch->duration_ns[row]),
+        .id = TORCH_NO_ID,
+        .phase = gather->phases->site_phases[batch->site[row]]};
     int status = GAIT_OK;
     if (needs_details(fact.phase))
         status = set_details(gather, batch, row, &fact);
@@ -177,25 +187,44 @@ static int gather_span(struct gather *gather, const struct gait_batch *batch, si
     return status ? status : torch_facts_add(gather->facts, &fact);
 }
 
-static int gather_mode(struct gather *gather, const struct gait_batch *batch, size_t row)
+static int add_window(struct torch_facts *facts, int64_t start_ns, int64_t end_ns)
 {
-    struct torch_mode mode = {.start_ns = batch->start_ns[row],
-                              .end_ns = end_of(gather->facts, batch, row)};
-    if (gather->phases->site_phases[batch->site[row]] != TORCH_EVALUATION)
-        return GAIT_OK;
-    int status = identities_number(&gather->ids, batch->id[row], &mode.id);
-    return status ? status : torch_facts_add_mode(gather->facts, &mode);
-}
-
-static int gather_window(struct gather *gather, const struct gait_batch *batch, size_t row)
-{
-    const struct array_shape shape = {sizeof(struct torch_mode), MOST_MODES};
-    struct torch_facts *facts = gather->facts;
+    const struct array_shape shape = {sizeof *facts->windows, MOST_MODES};
     int status = array_reserve((void **)&facts->windows, &facts->window_capacity,
                                facts->window_count + 1, shape);
     if (!status)
-        facts->windows[facts->window_count++] = (struct torch_mode){
-            .start_ns = batch->start_ns[row], .end_ns = end_of(facts, batch, row)};
+        facts->windows[facts->window_count++] =
+            (struct torch_mode){.start_ns = start_ns, .end_ns = end_ns};
+    return status;
+}
+
+static int gather_async(struct gather *gather, const struct torch_async *async)
+{
+    struct torch_mode mode = {.start_ns = async->start_ns,
+                              .end_ns = end_of(gather->facts, async->start_ns, async->duration_ns)};
+    if (torch_phases_kind(gather->phases, async->site) == TORCH_SITE_WINDOW)
+        return add_window(gather->facts, mode.start_ns, mode.end_ns);
+    if (gather->phases->site_phases[async->site] != TORCH_EVALUATION)
+        return GAIT_OK;
+    int status = identities_number(&gather->ids, async->id, &mode.id);
+    return status ? status : torch_facts_add_mode(gather->facts, &mode);
+}
+
+static int gather_asyncs(struct gather *gather, const struct torch_survey *survey)
+{
+    uint32_t shard = survey->shard_of[gather->track];
+    size_t low = 0, high = survey->async_count;
+    int status = GAIT_OK;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (survey->asyncs[middle].shard < shard)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    for (; !status && low < survey->async_count && survey->asyncs[low].shard == shard; low++)
+        if (is_time(survey->asyncs[low].start_ns))
+            status = gather_async(gather, &survey->asyncs[low]);
     return status;
 }
 
@@ -204,15 +233,13 @@ static int gather_batch(const struct gait_batch *batch, void *context)
     struct gather *gather = context;
     int status = GAIT_OK;
     for (size_t row = 0; !status && row < batch->rows; row++) {
+        if (!is_time(batch->start_ns[row]))
+            continue;
         enum torch_site kind = torch_phases_kind(gather->phases, batch->site[row]);
         if (kind == TORCH_SITE_EPOCH && batch->kind == GAIT_KIND_MARK)
             status = add_epoch(gather->facts, batch->start_ns[row]);
         else if (kind == TORCH_SITE_EXIT && batch->kind == GAIT_KIND_MARK)
             gather->exit_ns = batch->start_ns[row];
-        else if (kind == TORCH_SITE_WINDOW && batch->kind == GAIT_KIND_ASYNC)
-            status = gather_window(gather, batch, row);
-        else if (kind == TORCH_SITE_PHASE && batch->kind == GAIT_KIND_ASYNC)
-            status = gather_mode(gather, batch, row);
         else if (kind == TORCH_SITE_PHASE && batch->kind == GAIT_KIND_SPAN &&
                  batch->track == gather->track)
             status = gather_span(gather, batch, row);
@@ -316,7 +343,7 @@ static int read_end(struct torch_facts *facts, struct gait_trace *trace, uint32_
     if (!status)
         status = gait_trace_shard(trace, info.shard, &shard);
     if (!status)
-        facts->end_ns = shard.end_ns;
+        facts->end_ns = shard.end_ns < last_ns ? shard.end_ns : last_ns;
     return status;
 }
 
@@ -324,18 +351,19 @@ static int read_end(struct torch_facts *facts, struct gait_trace *trace, uint32_
 // waits for; nor for garbage that is collected once nothing else happens.
 static void set_end(struct torch_facts *facts, int64_t exit_ns)
 {
-    int64_t last_ns = INT64_MIN;
+    int64_t latest_ns = INT64_MIN;
     for (size_t i = 0; i < facts->count; i++)
-        if (facts->rows[i].end_ns > last_ns && facts->rows[i].phase != TORCH_GC)
-            last_ns = facts->rows[i].end_ns;
-    if (exit_ns != INT64_MAX && exit_ns > last_ns)
-        last_ns = exit_ns;
-    if (last_ns != INT64_MIN && last_ns < facts->end_ns)
-        facts->end_ns = last_ns;
+        if (facts->rows[i].end_ns > latest_ns && facts->rows[i].phase != TORCH_GC)
+            latest_ns = facts->rows[i].end_ns;
+    if (exit_ns != INT64_MAX && exit_ns > latest_ns)
+        latest_ns = exit_ns;
+    if (latest_ns != INT64_MIN && latest_ns < facts->end_ns)
+        facts->end_ns = latest_ns;
 }
 
 int torch_facts_read(struct torch_facts *facts, struct gait_trace *trace,
-                     const struct torch_phases *phases, uint32_t track)
+                     const struct torch_phases *phases, const struct torch_survey *survey,
+                     uint32_t track)
 {
     const uint32_t columns = GAIT_COLUMN_START | GAIT_COLUMN_DURATION | GAIT_COLUMN_SITE;
     struct gather gather = {.facts = facts, .phases = phases, .track = track, .exit_ns = INT64_MAX};
@@ -350,11 +378,13 @@ int torch_facts_read(struct torch_facts *facts, struct gait_trace *trace,
     if (!status)
         status = list_tracks(trace, track, &tracks, &query.track_count);
     if (!status) {
-        query.kinds = 1u << GAIT_KIND_MARK | 1u << GAIT_KIND_ASYNC;
+        query.kinds = 1u << GAIT_KIND_MARK;
         query.tracks = tracks;
-        status = gait_scan(trace, &query, columns | GAIT_COLUMN_ID, gather_batch, &gather);
+        status = gait_scan(trace, &query, columns, gather_batch, &gather);
         free(tracks);
     }
+    if (!status)
+        status = gather_asyncs(&gather, survey);
     identities_finish(&gather.ids);
     set_end(facts, gather.exit_ns);
     return status ? status : torch_facts_sort(facts);

@@ -11,6 +11,7 @@
 #include <gait/trace.h>
 
 struct torch_phases;
+struct torch_survey;
 
 enum torch_fact_kind {
     TORCH_FACT_PHASE,   // time of a phase, no more
@@ -61,7 +62,8 @@ void torch_facts_finish(struct torch_facts *facts); // takes NULL and a zeroed s
 
 // All facts of that thread, and its process's modes and epochs.
 GAIT_CHECK int torch_facts_read(struct torch_facts *facts, struct gait_trace *trace,
-                                const struct torch_phases *phases, uint32_t track);
+                                const struct torch_phases *phases,
+                                const struct torch_survey *survey, uint32_t track);
 
 // For facts that do not come from a trace: appends, and brings into order.
 GAIT_CHECK int torch_facts_add(struct torch_facts *facts, const struct torch_fact *fact);

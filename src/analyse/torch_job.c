@@ -44,8 +44,9 @@ static int read_thread(struct gathering *gathering, uint32_t track)
     training_thread_finish(&gathering->thread);
     training_thread_init(&gathering->thread);
     gathering->track = track;
-    return training_thread_read(&gathering->thread, gathering->trace,
-                                &gathering->job->torch->phases, track);
+    const struct torch_report *torch = gathering->job->torch;
+    return training_thread_read(&gathering->thread, gathering->trace, &torch->phases,
+                                &torch->survey, track);
 }
 
 // --- the rows of one rank -------------------------------------------------------
@@ -147,11 +148,19 @@ static int split(const struct gathering *gathering, const struct torch_periods *
 
 // --- one rank -------------------------------------------------------------------
 
+struct rank_sums {
+    struct torch_rank *rank;
+    struct step_row *rows; // of a window
+};
+
+// Who communicates longest waits for somebody: that is no work.
 static void add_to_rank(const struct torch_piece *piece, void *context)
 {
-    struct torch_rank *rank = context;
-    rank->phases[piece->phase] += piece->ns;
-    rank->total_ns += piece->ns;
+    const struct rank_sums *sums = context;
+    sums->rank->phases[piece->phase] += piece->ns;
+    sums->rank->total_ns += piece->ns;
+    if (piece->phase != TORCH_COMMUNICATION)
+        sums->rows[piece->window].work_ns += (int64_t)piece->ns;
 }
 
 static void sum_samples(const struct torch_steps *steps, struct torch_rank *rank)
@@ -199,7 +208,7 @@ static int add_rank(struct gathering *gathering, const struct torch_rank *steppe
     qsort(rows, rank->steps, sizeof *rows, by_track_start);
     status = make_windows(rows, rank->steps, &windows);
     if (!status)
-        status = split(gathering, &windows, add_to_rank, rank);
+        status = split(gathering, &windows, add_to_rank, &(struct rank_sums){rank, rows});
     if (!status && !torch->rank_count) {
         torch->window_steps = count_covered(&windows, &gathering->thread.facts);
         status = torch_epochs_find(&gathering->epochs, &gathering->thread, &windows);

@@ -84,6 +84,26 @@ static int put_steps(struct run_report *report, struct torch_job *job, struct ga
     return status;
 }
 
+// A run with more facts than fit into memory still has all the rest.
+static int make_job(struct run_report *report, struct torch_job *job, struct gait_trace *trace)
+{
+    struct torch_report *torch = report->torch;
+    int status = torch_job_make(job, trace);
+    if (!status)
+        status = put_steps(report, job, trace);
+    if (status != GAIT_ERR_MEMORY)
+        return status;
+    fail_clear();
+    memset(torch->totals, 0, sizeof torch->totals);
+    torch->rank_count = torch->epoch_count = 0;
+    torch->has_optimizer = true; // as far as is known
+    report->steps = (struct steps_summary){.count = 0};
+    report->main_thread = NULL;
+    report->ledger.total_ns = 0;
+    report->ledger_failure = "the run has more facts than fit into memory";
+    return GAIT_OK;
+}
+
 static int find_ops(struct run_report *report, struct gait_trace *trace)
 {
     struct torch_report *torch = report->torch;
@@ -99,9 +119,7 @@ static int make(struct run_report *report, struct gait_trace *trace)
     struct torch_job job = {.arena = &report->arena, .torch = torch};
     int status = torch_survey_make(&torch->survey, trace, &torch->phases);
     if (!status)
-        status = torch_job_make(&job, trace);
-    if (!status)
-        status = put_steps(report, &job, trace);
+        status = make_job(report, &job, trace);
     if (!status)
         status = name_phases(report);
     if (!status && torch->rank_count)

@@ -59,7 +59,7 @@ void torch_slow_find(struct torch_report *torch)
     if (torch->rank_count < 2)
         return;
     for (size_t i = 0; i < torch->rank_count; i++) {
-        if (torch->ranks[i].steps < FEW_STEPS)
+        if (torch->ranks[i].steps < FEW_STEPS || torch->ranks[i].rank < 0)
             return;
         if (work_a_step(&torch->ranks[i]) > work_a_step(slowest))
             slowest = &torch->ranks[i];

@@ -32,7 +32,8 @@ struct walk {
     struct torch_step step; // being made, when is_open
     bool is_open;
     bool is_done;         // an optimizer stepped in it, or its gradients were thrown away
-    bool has_stepped;     // the former
+    bool has_worked;      // there was a forward, a backward or a step in it
+    bool has_stepped;     // an optimizer's
     int64_t stepped_ns;   // where the last optimizer step ended
     int64_t work_ns;      // first work since the last evaluation, INT64_MAX: none
     uint32_t driver;      // the loop whose batch this is
@@ -96,7 +97,7 @@ static int begin_step(struct walk *walk, int64_t at_ns, uint32_t loop)
     }
     walk->step = (struct torch_step){.start_ns = at_ns, .loop = loop};
     walk->is_open = true;
-    walk->is_done = walk->has_stepped = false;
+    walk->is_done = walk->has_stepped = walk->has_worked = false;
     walk->counts.used = 0;
     return status;
 }
@@ -143,6 +144,29 @@ static bool is_straight(const struct walk *walk, size_t at)
     return true;
 }
 
+// The last batch of a loop that was left, with nothing done on it.
+static bool is_abandoned(const struct walk *walk, uint32_t next_loop, size_t at)
+{
+    if (!walk->is_open || walk->has_worked || walk->step.loop == TORCH_NO_LOOP ||
+        walk->step.loop == next_loop)
+        return false;
+    const struct torch_loop *loop = &walk->loops->loops[walk->step.loop];
+    return loop->last < at && (loop->asks > 1 || loop->is_exhausted);
+}
+
+// It belongs to the step before; this one begins with the next loop.
+static void abandon(struct walk *walk, int64_t at_ns, uint32_t next_loop)
+{
+    struct torch_steps *steps = walk->steps;
+    if (steps->count) {
+        struct torch_step *last = &steps->rows[steps->count - 1];
+        last->end_ns = at_ns;
+        last->samples += walk->step.samples;
+        last->tokens += walk->step.tokens;
+    }
+    walk->step = (struct torch_step){.start_ns = at_ns, .loop = next_loop};
+}
+
 static int take_request(struct walk *walk, size_t at)
 {
     const struct torch_fact *fact = &walk->facts->rows[at];
@@ -154,6 +178,8 @@ static int take_request(struct walk *walk, size_t at)
     learn_usual(walk, fact->id);
     if (!walk->is_open || walk->is_done)
         status = begin_step(walk, fact->start_ns, fact->id);
+    else if (is_abandoned(walk, fact->id, at))
+        abandon(walk, fact->start_ns, fact->id);
     set_driver(walk, fact->id, at);
     walk->step.samples += fact->samples;
     walk->step.tokens += fact->tokens;
@@ -249,6 +275,8 @@ static int walk_facts(struct walk *walk)
             status = take_step(walk, i);
         else if (fact->kind == TORCH_FACT_BACKWARD)
             walk->is_done |= fact->is_discarded || is_step_itself(walk, fact);
+        walk->has_worked |= fact->kind == TORCH_FACT_FORWARD || fact->kind == TORCH_FACT_BACKWARD ||
+                            fact->kind == TORCH_FACT_STEP;
     }
     return status;
 }

@@ -4,7 +4,10 @@
 
 #include <stdlib.h>
 
+#include "base/array.h"
 #include "base/fail.h"
+
+enum { MOST_ASYNCS = 1 << 24 };
 
 struct look {
     struct torch_survey *survey;
@@ -69,16 +72,45 @@ static int look_at(const struct gait_batch *batch, void *context)
     return GAIT_OK;
 }
 
-// Windows, and ops that begin on one thread and end on another.
-static int count_async(const struct gait_batch *batch, void *context)
+static int keep_async(struct torch_survey *survey, const struct gait_batch *batch, size_t row)
+{
+    const struct array_shape shape = {sizeof *survey->asyncs, MOST_ASYNCS};
+    int status = array_reserve((void **)&survey->asyncs, &survey->async_capacity,
+                               survey->async_count + 1, shape);
+    if (!status)
+        survey->asyncs[survey->async_count++] =
+            (struct torch_async){.start_ns = batch->start_ns[row],
+                                 .duration_ns = batch->duration_ns[row],
+                                 .id = batch->id[row],
+                                 .shard = survey->shard_of[batch->track],
+                                 .site = batch->site[row]};
+    return status;
+}
+
+// Pairing them goes over all shards at once, so it is done once for all ranks.
+// Ops that begin on one thread and end on another are only counted.
+static int take_async(const struct gait_batch *batch, void *context)
 {
     const struct look *look = context;
-    if (batch->track >= look->survey->track_count)
+    struct torch_survey *survey = look->survey;
+    int status = GAIT_OK;
+    if (batch->track >= survey->track_count)
         return GAIT_OK;
-    uint32_t shard = look->survey->shard_of[batch->track];
-    for (size_t row = 0; row < batch->rows; row++)
-        look->survey->shards[shard].events[torch_phases_kind(look->phases, batch->site[row])]++;
-    return GAIT_OK;
+    struct torch_survey_shard *shard = &survey->shards[survey->shard_of[batch->track]];
+    for (size_t row = 0; !status && row < batch->rows; row++) {
+        enum torch_site kind = torch_phases_kind(look->phases, batch->site[row]);
+        if (kind != TORCH_SITE_PHASE)
+            shard->events[kind]++;
+        if (kind == TORCH_SITE_WINDOW || kind == TORCH_SITE_PHASE)
+            status = keep_async(survey, batch, row);
+    }
+    return status;
+}
+
+static int by_shard(const void *left, const void *right)
+{
+    const struct torch_async *a = left, *b = right;
+    return a->shard < b->shard ? -1 : a->shard > b->shard;
 }
 
 int torch_survey_make(struct torch_survey *survey, struct gait_trace *trace,
@@ -95,7 +127,12 @@ int torch_survey_make(struct torch_survey *survey, struct gait_trace *trace,
                       look_at, &look);
     query.kinds = 1u << GAIT_KIND_ASYNC;
     if (!status)
-        status = gait_scan(trace, &query, GAIT_COLUMN_SITE, count_async, &look);
+        status =
+            gait_scan(trace, &query,
+                      GAIT_COLUMN_START | GAIT_COLUMN_DURATION | GAIT_COLUMN_SITE | GAIT_COLUMN_ID,
+                      take_async, &look);
+    if (!status && survey->async_count)
+        qsort(survey->asyncs, survey->async_count, sizeof *survey->asyncs, by_shard);
     return status;
 }
 
@@ -103,6 +140,7 @@ void torch_survey_finish(struct torch_survey *survey)
 {
     if (!survey)
         return;
+    free(survey->asyncs);
     free(survey->tracks);
     free(survey->shards);
     free(survey->shard_of);

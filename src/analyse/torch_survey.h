@@ -24,7 +24,16 @@ struct torch_survey_shard {
     bool is_stepping; // it makes steps, so it is no worker
 };
 
+// A window, or a module in evaluation mode.
+struct torch_async {
+    int64_t start_ns, duration_ns; // -1: it never ended
+    uint64_t id;
+    uint32_t shard, site;
+};
+
 struct torch_survey {
+    struct torch_async *asyncs; // in order of shard
+    size_t async_count, async_capacity;
     struct torch_survey_track *tracks;
     struct torch_survey_shard *shards;
     uint32_t *shard_of; // of a track

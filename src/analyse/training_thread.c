@@ -35,8 +35,9 @@ int training_thread_derive(struct training_thread *thread)
 }
 
 int training_thread_read(struct training_thread *thread, struct gait_trace *trace,
-                         const struct torch_phases *phases, uint32_t track)
+                         const struct torch_phases *phases, const struct torch_survey *survey,
+                         uint32_t track)
 {
-    int status = torch_facts_read(&thread->facts, trace, phases, track);
+    int status = torch_facts_read(&thread->facts, trace, phases, survey, track);
     return status ? status : training_thread_derive(thread);
 }

@@ -23,6 +23,7 @@ void training_thread_finish(struct training_thread *thread); // takes NULL and a
 GAIT_CHECK int training_thread_derive(struct training_thread *thread);
 
 GAIT_CHECK int training_thread_read(struct training_thread *thread, struct gait_trace *trace,
-                                    const struct torch_phases *phases, uint32_t track);
+                                    const struct torch_phases *phases,
+                                    const struct torch_survey *survey, uint32_t track);
 
 #endif

@@ -20,7 +20,17 @@ enum {
     NAME_BYTES = 48, // of a phase's name in a sentence
 };
 
-enum work { WORK_UNKNOWN, WORK_INPUT, WORK_PEERS, WORK_SAVING, WORK_TESTING, WORK_COMPUTING };
+enum work {
+    WORK_UNKNOWN,
+    WORK_INPUT,
+    WORK_PEERS,
+    WORK_SAVING,
+    WORK_TESTING,
+    WORK_COMPILING,
+    WORK_COLLECTING,
+    WORK_COPYING,
+    WORK_COMPUTING,
+};
 
 struct work_words {
     enum work work;
@@ -30,12 +40,15 @@ struct work_words {
 static const struct work_words dictionary[] = {
     {WORK_SAVING, {"checkpoint", "ckpt", "save", "saving"}},
     {WORK_TESTING, {"eval", "valid", "test"}},
+    {WORK_COMPILING, {"compile", "compiling", "compilation", "jit"}},
+    {WORK_COLLECTING, {"gc", "garbage"}},
     {WORK_PEERS,
      {"allreduce", "reduce", "broadcast", "bcast", "allgather", "gather", "barrier", "sync", "comm",
       "nccl", "mpi", "collective"}},
     {WORK_INPUT,
      {"data", "input", "load", "fetch", "prefetch", "next", "read", "decode", "augment", "collate",
       "preprocess", "minibatch", "wait"}},
+    {WORK_COPYING, {"copy", "copies", "copying", "memcpy", "transfer"}},
     {WORK_COMPUTING,
      {"forward", "backward", "fwd", "bwd", "optim", "update", "compute", "loss", "train", "grad",
       "matmul", "model", "apply", "step"}},
@@ -55,6 +68,12 @@ static const struct work_verdict work_verdicts[] = {
                      "save less often, or in the background"},
     [WORK_TESTING] = {"EVALUATION-BOUND", "PARTLY EVALUATION", "evaluation",
                       "evaluate less often, or on fewer samples"},
+    [WORK_COMPILING] = {"COMPILE-BOUND", "PARTLY COMPILING", "compiling",
+                        "keep shapes and types the same, and keep compiled code between runs"},
+    [WORK_COLLECTING] = {"GARBAGE-BOUND", "PARTLY GARBAGE", "collecting garbage",
+                         "gc.freeze() after set-up, or collect between epochs only"},
+    [WORK_COPYING] = {"COPY-BOUND", "PARTLY COPIES", "copying",
+                      "pin memory and copy ahead, or move the data once"},
     [WORK_COMPUTING] = {"COMPUTE-BOUND", "", "computing", "make the operations themselves faster"},
 };
 
@@ -207,7 +226,9 @@ static void judge_phases(const struct verdict_facts *facts, struct verdict *verd
         verdict->label = "UNEXPLAINED";
         SAY(verdict, "%u %% of a step lies in no span",
             percent(division.unexplained, facts->total_ns));
-        verdict->advice = "put spans around what the loop does: the outermost are its phases";
+        verdict->advice = facts->is_torch
+                              ? "name the parts of the loop with gait.phase(\"name\")"
+                              : "put spans around what the loop does: the outermost are its phases";
     } else if (percent(division.by_work[wait], facts->total_ns) >= WORTH_PERCENT) {
         judge_work(facts, wait, division.by_work[wait], verdict);
         verdict->label = work_verdicts[wait].partly;
@@ -235,7 +256,8 @@ static void judge_without_steps(const struct verdict_facts *facts, struct verdic
                                    : "no steps were recorded",
             NAME_BYTES, most->name, share ? "" : "less than ", share ? share : 1);
     else
-        SAY(verdict, "no steps were recorded, so nothing can be said about them");
+        SAY(verdict, "no %s, so nothing can be said about steps",
+            facts->lacks_optimizer ? "optimizer was found" : "steps were recorded");
 }
 
 void verdict_make(const struct verdict_facts *facts, struct verdict *ret_verdict)

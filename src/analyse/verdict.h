@@ -24,7 +24,8 @@ struct verdict_facts {
     const struct phase *phases; // of the steps, else of the whole run
     size_t phase_count;         // the rest not included
     uint64_t total_ns;          // phases and rest together
-    bool lacks_optimizer;       // a PyTorch run in which none stepped
+    bool is_torch;              // its phases are found, not marked
+    bool lacks_optimizer;       // and none stepped
     bool is_disk_full;          // which is why most of the dropped were
 };
 

@@ -16,6 +16,7 @@
 #include "base/fail.h"
 #include "base/json_writer.h"
 #include "cli/command.h"
+#include "cli/doctor_torch.h"
 #include "cli/version.h"
 #include "format/frame.h"
 #include "format/ring_file.h"
@@ -198,11 +199,23 @@ static void put_text(const struct check *check)
     plain_wrap(stdout, check->text, TEXT_COLUMN, TEXT_COLUMN);
 }
 
+// What is not this machine's but a program's.
+static int look_at(const char *what, const struct doctor_values *values)
+{
+    int code = EXIT_OK, status;
+    if (strcmp(what, "torch") == 0)
+        status = doctor_torch(values->is_json, &code);
+    else
+        status = fail(GAIT_ERR_ARGUMENT, "cannot look at '%s', only at 'torch'", what);
+    return status ? command_refuse(&cmd_doctor) : code;
+}
+
 static int run(const void *given, const struct operands *operands)
 {
     const struct doctor_values *values = given;
     struct json_writer json = {.out = stdout, .line_depth = 1, .indent = 2};
-    (void)operands;
+    if (operands->count)
+        return look_at(operands->texts[0], values);
     if (values->is_json)
         json_object(&json);
     for (size_t i = 0; i < sizeof checks / sizeof checks[0]; i++) {
@@ -237,6 +250,7 @@ static const char *const about[] = {
 
 static const struct example examples[] = {
     {"gait doctor", "Look before a long run."},
+    {"gait doctor torch", "What can be recorded of the PyTorch of the Python in PATH."},
     {"gait doctor --clean", "Give back memory that killed processes hold."},
     {NULL, NULL},
 };
@@ -248,8 +262,8 @@ const struct command cmd_doctor = {
                "limits, directory, rights.",
     .about = about,
     .examples = examples,
-    .exit_status = "0: answered. 2: wrong usage.",
-    .line = {.command = "doctor", OPTIONS_ARE(options), .operands = ""},
+    .exit_status = "0: answered. 1: no torch in that Python. 2: wrong usage.",
+    .line = {.command = "doctor", OPTIONS_ARE(options), .max_operands = 1, .operands = "[torch]"},
     .usage_status = EXIT_USAGE,
     .run = run,
 };

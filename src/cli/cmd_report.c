@@ -63,6 +63,10 @@ static const char *const about[] = {
     "surroundings, and the spans within count instead. Time in no span is called other. The "
     "parts sum to the steps exactly. Without steps the same is told of the main thread's whole "
     "run.",
+    "Of a PyTorch training the steps and their phases are found without marks: input, copy, "
+    "forward, backward, optimizer, communication, gc, compile, checkpoint, evaluation, logging, "
+    "other. Its report adds findings, ranks, epochs, throughput, and the ops of the steps for "
+    "which they were recorded.",
     "Threads: time inside outermost spans, events, and events that were lost because a buffer "
     "was full.",
     NULL,

@@ -50,7 +50,7 @@ static bool find_match(const char *pattern, char out[PATH_MAX])
     return found;
 }
 
-static int find_folder(char out[PATH_MAX])
+int python_hook_folder(char out[PATH_MAX])
 {
     char tool[PATH_MAX], pattern[2 * PATH_MAX];
     const char *named = getenv("GAIT_PACKAGE"); // `python -m gait` knows its own
@@ -71,7 +71,7 @@ static int find_folder(char out[PATH_MAX])
 int python_hook_set(void)
 {
     char folder[PATH_MAX];
-    int status = find_folder(folder);
+    int status = python_hook_folder(folder);
     unsetenv("GAIT_PACKAGE");
     if (status)
         return status;

@@ -310,13 +310,15 @@ static void put_overhead(const struct screen *screen)
 {
     const struct report_overhead *overhead = &screen->report->overhead;
     uint64_t events = screen->report->events;
-    char text[200], each[48] = "";
+    char text[300], each[48] = "", hooks[80] = "";
     double bytes = events ? (double)overhead->bytes / (double)events : 0;
     if (events)
         snprintf(each, sizeof each, ", %.*f B/event", bytes < 100, bytes);
-    snprintf(text, sizeof text, "%s of CPU (%s of the run), %s on disk%s",
+    if (screen->report->torch)
+        torch_text_name_cost(screen->report->torch, hooks, sizeof hooks);
+    snprintf(text, sizeof text, "%s of CPU (%s of the run)%s, %s on disk%s",
              units_ns((int64_t)overhead->cpu_ns).text,
-             units_share(overhead->cpu_ns, overhead->process_ns).text,
+             units_share(overhead->cpu_ns, overhead->process_ns).text, hooks,
              units_bytes(overhead->bytes).text, each);
     screen_section(screen, "Cost of gait", text);
 }

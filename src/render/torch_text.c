@@ -138,9 +138,13 @@ static void name_largest(const struct torch_report *torch, const uint64_t *sums,
                 most = i;
         if (most == TORCH_MOST_PHASES)
             return;
+        char piece[48];
         is_told[most] = true;
-        snprintf(out + strlen(out), room - strlen(out), "%s%.16s %.0f %%", told ? ", " : "",
+        snprintf(piece, sizeof piece, "%s%.16s %.0f %%", told ? ", " : "",
                  torch->phases.names[most], (double)sums[most] * 100 / (double)whole);
+        if (strlen(out) + strlen(piece) >= room)
+            return;
+        snprintf(out + strlen(out), room - strlen(out), "%s", piece);
     }
 }
 
@@ -230,4 +234,13 @@ void torch_text_put_more(const struct screen *screen)
     put_ranks(screen);
     put_epochs(screen);
     put_ops(screen);
+}
+
+void torch_text_name_cost(const struct torch_report *torch, char *out, size_t room)
+{
+    *out = '\0';
+    if (torch->cost.is_known)
+        snprintf(out, room, ", hooks %s (%s of the steps)",
+                 units_ns((int64_t)torch->cost.hooks_ns).text,
+                 units_share(torch->cost.hooks_ns, torch->cost.steps_ns).text);
 }

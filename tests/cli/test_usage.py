@@ -64,7 +64,7 @@ def test_the_version_is_told(gait):
             ["export", "x"],
             "gait export: which format? give --format chrome, perfetto or csv",
         ),
-        (["doctor", "x"], "gait doctor: 'x' is one argument too many; see 'gait help doctor'"),
+        (["doctor", "x"], "gait doctor: cannot look at 'x', only at 'torch'"),
     ],
 )
 def test_a_line_that_is_wrong_is_refused_in_one_sentence(gait, line, sentence):

@@ -76,6 +76,9 @@ def steps(training):
 
 # ---- ends -------------------------------------------------------------------
 
+FULL = os.environ.get("GAIT_TEST_FULL")
+full = pytest.mark.skipif(not FULL, reason="GAIT_TEST_FULL=1 runs it")
+
 ENDS = {
     "os._exit": ("os._exit(3)", 3),
     "an exception": ("raise RuntimeError('bad luck')", 1),
@@ -85,9 +88,12 @@ ENDS = {
     "aborted": ("os.abort()", 134),
     "interrupted": ("raise KeyboardInterrupt", 130),
 }
+RARE = ("terminated", "aborted", "sys.exit with words")
 
 
-@pytest.mark.parametrize("how", ENDS)
+@pytest.mark.parametrize(
+    "how", [pytest.param(how, marks=[full] if how in RARE else []) for how in ENDS]
+)
 def test_a_training_ends_as_it_would_have(trains, how):
     statement, code = ENDS[how]
     training = trains("train()\n" + statement + "\n", code)
@@ -153,7 +159,7 @@ def site_packages():
     return os.path.dirname(os.path.dirname(spec.origin))
 
 
-@pytest.mark.parametrize("options", [("-S",), ("-I",), ("-E",), ("-O", "-u", "-B", "-s")])
+@pytest.mark.parametrize("options", [("-S",), ("-I",), ("-O", "-u", "-B", "-s")])
 def test_options_of_python_change_nothing(trains, options):
     """Where the hook cannot reach, nothing is on record, and a line at most says so."""
     training = trains("train()", python=options, env=(("PYTHONPATH", site_packages()),))
@@ -163,8 +169,12 @@ def test_options_of_python_change_nothing(trains, options):
 
 
 def steps_or_none(training):
+    """None where nothing was put on record, which the tool says in a sentence."""
     done = training.ask("report", training.directory, "--json")
-    return json.loads(done.stdout)["steps"] if done.returncode == 0 else None
+    if done.returncode == 0:
+        return json.loads(done.stdout)["steps"]
+    assert done.returncode == 2 and "holds no *.gait file" in done.stderr
+    return None
 
 
 def test_a_sitecustomize_of_the_user_runs_once(run_text, alone, tmp_path):
@@ -176,6 +186,7 @@ def test_a_sitecustomize_of_the_user_runs_once(run_text, alone, tmp_path):
     assert steps(on) == STEPS
 
 
+@full
 def test_a_sitecustomize_that_raises(trains, tmp_path):
     (tmp_path / "mine").mkdir()
     (tmp_path / "mine" / "sitecustomize.py").write_text("raise ValueError('mine')\n")
@@ -266,11 +277,10 @@ def test_without_torch_nothing_is_imported(both):
 # ---- loaders and their workers ----------------------------------------------
 
 
-@pytest.mark.parametrize("method", ["fork", "spawn"])
-def test_loaders_with_workers(trains, method):
-    on = trains(
-        f"if __name__ == '__main__': train(num_workers=2, multiprocessing_context='{method}')"
-    )
+@pytest.mark.parametrize(("method", "workers"), [("fork", 2), ("spawn", 1)])
+def test_loaders_with_workers(trains, method, workers):
+    options = f"num_workers={workers}, multiprocessing_context={method!r}"
+    on = trains(f"if __name__ == '__main__': train({options})")
     assert steps(on) == STEPS
     found = {(row["category"], row["name"]) for row in on.rows}
     assert {("loader", "fetch"), ("loader", "collate")} <= found
@@ -291,8 +301,12 @@ class Dies(torch.utils.data.Dataset):
     def __getitem__(self, index): os._exit(9) if index == 5 else None; return torch.randn(4)
 try:
     for x in DataLoader(Dies(), num_workers=1): pass
-except RuntimeError as error:
-    assert "exited unexpectedly" in str(error), error
+except (RuntimeError, EOFError, ConnectionError):  # whichever end notices first
+    pass
+else:
+    sys.exit("it did not notice")
+torch.manual_seed(0)
+torch.nn.Linear(4, 1)  # as far as train() finds its numbers when it is alone
 train()
 """,
     )
@@ -376,7 +390,7 @@ def test_a_torch_that_is_another(both, tmp_path, how):
     )
     assert on.code == 0
     assert "Traceback" not in on.stderr and on.stderr.count("\n") <= 1
-    assert on.report["steps"] == 0
+    assert steps_or_none(on) in (0, None)
 
 
 def test_warnings_are_errors(trains):

@@ -60,9 +60,11 @@ def test_a_killed_training_can_be_read(trainings, tmp_path, number):
     command = [trainings.tool, "report", str(tmp_path / "run"), "--json"]
     answer = subprocess.run(command, capture_output=True, text=True)
     said = f"GAIT_TEST_SEED={SEED}, kill {number}: {answer.stderr}"
+    steps = counted.stat().st_size if counted.exists() else 0
+    if not steps and "holds no *.gait file" in answer.stderr:
+        return  # torch was not there yet
     assert answer.returncode == 0, said
     report = json.loads(answer.stdout)
-    steps = counted.stat().st_size if counted.exists() else 0
     # the step in which it was killed may have come as far as its optimizer
     assert report["steps"] in (steps, steps + 1), said
     assert sum(phase["total_ns"] for phase in report["phases"]) == report["step_total_ns"], said

@@ -33,14 +33,14 @@ ALL = [*STYLES, *WITHOUT_OPTIMIZER, DDP]
 TOGETHER = Job("together", tuple(" ".join([j.script, *j.args]) for j in ALL[:-1]), gait=False)
 
 # Delays of 50 ms, so many in each place, and the phase that must show them.
-PHASE_OF = {"collate": "input", "evaluation": "evaluation", "batch": "other", "world": "forward"}
+PHASE_OF = {"collate": "input", "evaluation": "evaluation"}
 EVERYWHERE = {"collate": 12, "forward": 12, "backward": 12, "checkpoint": 12, "gc": 12}
 PLANTED = [
     Job("plain").planted(**EVERYWHERE),
     Job("dcgan").planted(**EVERYWHERE),
     Job("accumulate").planted(**EVERYWHERE),
     Job("mnist").planted(forward=12, evaluation=9),
-    Job("nanogpt").planted(forward=12, evaluation=12),
+    Job("nanogpt").planted(forward=12),
     Job("trainer").planted(collate=12, forward=12, evaluation=12, checkpoint=3),
     Job("iterations").planted(collate=12),
 ]

@@ -46,9 +46,12 @@ static uint64_t key_of(uint64_t address)
     return window << ADDRESS_BITS | (address & ((UINT64_C(1) << ADDRESS_BITS) - 1));
 }
 
+// Neighbours stay together: what a step allocates again and again is then in few
+// lines of the cache.
 static struct bucket *bucket_of(const void *block)
 {
-    return &buckets[((uint64_t)(uintptr_t)block * UINT64_C(0x9e3779b97f4a7c15)) >> 51];
+    const uint64_t place = (uint64_t)(uintptr_t)block >> 9; // blocks begin at multiples of 64
+    return &buckets[(place ^ place >> 13 ^ place >> 26) % BUCKETS];
 }
 
 static bool is_free(uint64_t key)

@@ -315,6 +315,8 @@ bool torch_layout_learn_keys(const void *tensor, uint64_t keys)
         matches++;
         place = at;
     }
+    if (matches == 0) // one of them was no tensor with these keys: begin anew
+        memset(is_out, 0, sizeof(is_out));
     *found = (struct torch_found){matches == 1 ? place : -1, matches, true};
     return matches == 1;
 }

@@ -24,11 +24,20 @@
 #define NAMES_ROOM (1u << 15) // of the recorder's 2^17 texts, left for names
 #define TEXTS_MAX ((1u << 17) - NAMES_ROOM)
 
+// What each tensor needs, in one line.
 static struct {
-    uint64_t avoided;
+    int32_t (*get_dim)(const void *, int64_t *);
+    int32_t (*get_sizes)(const void *, int64_t **);
+    int32_t (*get_dtype)(const void *, int32_t *);
     const void *undefined;
-    char dtypes[DTYPES][8];
-    bool is_guarded, has_strides;
+    uint64_t avoided;
+    int inputs, tensor_tag, keys;
+    bool has_strides;
+} hot __attribute__((aligned(64)));
+
+static struct {
+    char dtypes[DTYPES][16];
+    bool is_guarded;
     bool is_full; // no more texts
     uint64_t lost;
 } shapes;
@@ -49,9 +58,14 @@ static const struct dtype_name {
 
 void torch_shapes_init(void)
 {
-    shapes.undefined = torch_library_lookup("_ZN3c1019UndefinedTensorImpl10_singletonE");
+    hot.get_dim = torch_library.get_dim;
+    hot.get_sizes = torch_library.get_sizes;
+    hot.get_dtype = torch_library.get_dtype;
+    hot.undefined = torch_library_lookup("_ZN3c1019UndefinedTensorImpl10_singletonE");
+    hot.inputs = torch_layout[FIELD_INPUTS].place;
+    hot.tensor_tag = torch_layout[FIELD_TENSOR_TAG].place;
     for (int i = 0; i < DTYPES; i++) {
-        snprintf(shapes.dtypes[i], sizeof(shapes.dtypes[i]), "t%d", i);
+        snprintf(shapes.dtypes[i], sizeof(shapes.dtypes[i]), "t%u", i & 0xffu);
     }
     for (size_t i = 0; i < sizeof(dtype_names) / sizeof(dtype_names[0]); i++) {
         int32_t (*number)(void);
@@ -67,7 +81,8 @@ void torch_shapes_init(void)
 
 void torch_shapes_avoid(uint64_t keys)
 {
-    shapes.avoided = keys;
+    hot.keys = torch_layout[FIELD_KEYS].place;
+    hot.avoided = keys;
     shapes.is_guarded = true;
 }
 
@@ -79,7 +94,7 @@ bool torch_shapes_can(void)
 
 void torch_shapes_set_strides(bool is_on)
 {
-    shapes.has_strides = is_on && torch_library.get_strides;
+    hot.has_strides = is_on && torch_library.get_strides;
 }
 
 uint64_t torch_shapes_lost(void)
@@ -108,34 +123,40 @@ static bool is_contiguous(const struct tensor *tensor)
     return true;
 }
 
-static enum tensor_kind look_at(const char *input, struct tensor *tensor)
+static void look_at_strides(const char *input, struct tensor *tensor)
 {
-    const struct torch_library *torch = &torch_library;
-    int64_t *sizes = NULL, *strides = NULL;
-    if (torch_half_at(input, TORCH_IVALUE_TAG) != (uint32_t)torch_layout[FIELD_TENSOR_TAG].place)
+    int64_t *strides = NULL;
+    if (torch_library.get_strides(input, &strides))
+        return;
+    tensor->strides = strides;
+    if (is_contiguous(tensor))
+        tensor->strides = NULL;
+}
+
+static inline enum tensor_kind look_at(const char *input, struct tensor *tensor)
+{
+    int64_t *sizes = NULL;
+    if (torch_half_at(input, TORCH_IVALUE_TAG) != (uint32_t)hot.tensor_tag)
         return TENSOR_NONE;
     const void *impl = (const void *)(uintptr_t)torch_word_at(input, 0);
-    if (!impl || impl == shapes.undefined)
+    if (!impl || impl == hot.undefined)
         return TENSOR_NONE;
-    if (torch_word_at(impl, torch_layout[FIELD_KEYS].place) & shapes.avoided)
+    if (torch_word_at(impl, hot.keys) & hot.avoided)
         return TENSOR_HIDDEN;
-    if (torch->get_dim(input, &tensor->dims) || torch->get_sizes(input, &sizes) ||
-        torch->get_dtype(input, &tensor->dtype) || tensor->dims < 0 || tensor->dims > DIMS_MAX)
+    if (hot.get_dim(input, &tensor->dims) || hot.get_sizes(input, &sizes) ||
+        hot.get_dtype(input, &tensor->dtype) || (uint64_t)tensor->dims > DIMS_MAX)
         return TENSOR_HIDDEN;
     tensor->sizes = sizes;
     tensor->strides = NULL;
-    if (shapes.has_strides && torch->get_strides(input, &strides) == 0) {
-        tensor->strides = strides;
-        if (is_contiguous(tensor))
-            tensor->strides = NULL;
-    }
+    if (__builtin_expect(hot.has_strides, 0))
+        look_at_strides(input, tensor);
     return TENSOR_SEEN;
 }
 
 // --- the hash -----------------------------------------------------------------------
 
-static uint64_t add_tensor(uint64_t hash, size_t index, enum tensor_kind kind,
-                           const struct tensor *tensor)
+static inline uint64_t add_tensor(uint64_t hash, size_t index, enum tensor_kind kind,
+                                  const struct tensor *tensor)
 {
     if (kind != TENSOR_SEEN)
         return torch_mix(hash, index << 8 | (uint64_t)kind);
@@ -195,7 +216,7 @@ static void put_tensor(struct text *text, enum tensor_kind kind, const struct te
         put_numbers(text, '{', tensor->strides, tensor->dims);
 }
 
-static uint32_t intern_text(const char *inputs, size_t count)
+__attribute__((noinline, cold)) static uint32_t intern_text(const char *inputs, size_t count)
 {
     struct text text = {.used = 0};
     size_t written = 0;
@@ -223,9 +244,8 @@ static uint32_t intern_text(const char *inputs, size_t count)
 
 uint32_t torch_shapes_of(struct torch_thread *thread, const void *function)
 {
-    const int place = torch_layout[FIELD_INPUTS].place;
-    const char *inputs = (const char *)(uintptr_t)torch_word_at(function, place);
-    size_t count = torch_word_at(function, place + 8);
+    const char *inputs = (const char *)(uintptr_t)torch_word_at(function, hot.inputs);
+    size_t count = torch_word_at(function, hot.inputs + 8);
     uint64_t hash = 1;
     if (count > INPUTS_MAX)
         count = INPUTS_MAX;

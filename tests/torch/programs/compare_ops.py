@@ -1,12 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
-"""One step of a model under torch.profiler and under gait, together or apart.
+"""One step of each model under torch.profiler and under gait, together and apart.
 
-usage: compare_ops.py KIND together|apart OUTPUT
+usage: compare_ops.py FOLDER
 
-Writes what torch.profiler saw to OUTPUT as JSON; gait's record goes to GAIT_DIR.
+FOLDER/KIND-WAY/torch.json has what torch.profiler saw, FOLDER/KIND-WAY/run
+gait's record.
 """
 
 import json
+import os
+import pathlib
 import sys
 
 import collector
@@ -30,31 +33,42 @@ def as_dict(event):
     }
 
 
-def main(kind, way, output):
-    torch.set_num_threads(1)
-    step = models.make_step(kind)
-    for _ in range(3):
+def run(step):
+    with record_function("a range: äü"):
         step()
-    collector.attach()
+
+
+def compare(step, way, folder):
+    os.environ["GAIT_DIR"] = str(folder / "run")
     collector.start()
-    options = {"record_shapes": True, "profile_memory": True}
     if way == "apart":
         collector.open_window(collector.SHAPES | collector.MEMORY)
-        with record_function("a range: äü"):
-            step()
+        run(step)
         collector.close_window()
+    options = {"record_shapes": True, "profile_memory": True}
     with profile(activities=[ProfilerActivity.CPU], **options) as profiler:
         if way == "together":
             collector.open_window(collector.SHAPES | collector.MEMORY)
-        with record_function("a range: äü"):
-            step()
+        run(step)
         if way == "together":
             collector.close_window()
     collector.stop()
     events = [as_dict(event) for event in profiler.profiler.kineto_results.events()]
-    with open(output, "w", encoding="utf-8") as stream:
-        json.dump(events, stream)
+    (folder / "torch.json").write_text(json.dumps(events), encoding="utf-8")
+
+
+def main(folder):
+    torch.set_num_threads(1)
+    collector.attach()
+    for kind in models.KINDS:
+        step = models.make_step(kind)
+        for _ in range(3):
+            step()
+        for way in ("together", "apart"):
+            case = pathlib.Path(folder, f"{kind}-{way}")
+            case.mkdir()
+            compare(step, way, case)
 
 
 if __name__ == "__main__":
-    main(*sys.argv[1:])
+    main(sys.argv[1])

@@ -79,3 +79,19 @@ TEST("steps: lengths that no clock can show do not overflow")
     int64_t sorted[2];
     is_int(steps_summarise(rows, 2, sorted).total_ns, INT64_MAX);
 }
+
+TEST("steps: of ranks that are known to wait for each other, the one with most work counts")
+{
+    struct step_row rows[] = {
+        {.number = 7, .rank = 0, .duration_ns = 105, .work_ns = 40},
+        {.number = 7, .rank = 1, .duration_ns = 100, .work_ns = 95},
+        {.number = 8, .rank = 0, .duration_ns = 50, .work_ns = 50},
+        {.number = 8, .rank = 1, .duration_ns = 60, .work_ns = 50},
+    };
+    uint32_t ranks;
+
+    is_u64(steps_merge(rows, 4, &ranks), 2);
+    is_u64(rows[0].rank, 1);
+    is_int(rows[0].duration_ns, 100);
+    is_u64(rows[1].rank, 1);
+}

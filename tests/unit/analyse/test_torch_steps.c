@@ -227,6 +227,9 @@ TEST("steps: batches kept in a list")
 TEST("steps: leaving a loop, and other loops after it")
 {
     check("|M a1 f1 b s1 |a1 f1 b s1 p |M a1 f1 b s1 |a1 f1 b s1 e1");
+    // with a batch in hand that nothing is done with
+    check("|M a1 f1 b s1 |a1 f1 b s1 a1 p |M a2 f1 b s1 |a2 f1 b s1 a2 e2");
+    check("|M M a1 a2 f1 b s1 |a1 a2 f1 b s1 a1 e2 |M M a3 a4 f1 b s1 |a3 a4 f1 b s1 a3 e4");
     // two steps with a loader, then three of another optimizer without
     check("|M a1 f1 b s1 |a1 f1 b s1 ^ f1 b s2 ^ f1 b s2 ^ f1 b s2");
     check("|M a1 f1 b s1 |a1 f1 b s1 ^ e1 f1 b s2 ^ f1 b s2 ^ f1 b s2");

@@ -1,0 +1,26 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Misuse and missing parts: each line printed is one answer of the collector."""
+
+import ctypes
+
+import collector
+import torch
+
+library = collector.library
+print("not attached:", library.gait_torch_window_open(0), library.gait_torch_ranges(1))
+collector.attach(with_guard=False)
+print("lacks:", collector.lacks())
+print("wrong keys:", library.gait_torch_guard(torch.ones(2)._cdata, 0x123456789, 0))
+print("no tensor:", library.gait_torch_guard(ctypes.c_void_p(0), 1, 0))
+print("close unopened:", library.gait_torch_window_close())
+collector.start()
+collector.open_window(collector.SHAPES)
+print("twice:", library.gait_torch_window_open(0), library.gait_torch_ranges(1))
+torch.ones(3).add_(1)
+collector.close_window()
+collector.guard()
+print("then:", repr(collector.lacks()))
+collector.stop()
+collector.open_window(collector.SHAPES)
+torch.ones(3).mul_(1)
+collector.close_window()

@@ -1,0 +1,117 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The ways to begin, what is on the screen at the end, and what a script may add."""
+
+import re
+import subprocess
+import sys
+
+import pytest
+from torch_trainings import Job
+
+DDP = Job("ddp", processes=2, options=("--overflow", "drop"))
+LOOP = """
+import sys, torch
+torch.manual_seed(0)
+model = torch.nn.Linear(4, 1)
+optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+def step():
+    optimizer.zero_grad()
+    model(torch.randn(8, 4)).pow(2).mean().backward()
+    optimizer.step()
+"""
+
+
+def test_a_run_ends_with_its_first_screen(run):
+    """Once for all ranks, and the same that `gait report` prints."""
+    ddp = run(DDP)
+    assert ddp.code == 0
+    assert ddp.stderr.count("Where a step goes") == 1
+    assert ddp.screen in ddp.stderr
+    assert max(map(len, ddp.screen.splitlines())) <= 78
+    assert [line for line in ddp.screen.splitlines() if line != line.rstrip()] == []
+    for word in ("p50", "p95", "max", "backward", "= all steps", "Cost of gait", "samples/s"):
+        assert word in ddp.screen
+
+
+def test_the_screen_of_the_example(trainings, root, build, tmp_path):
+    """What the first page of the README shows comes from this."""
+    script = root / "examples" / "plain" / "train.py"
+    args = ("--epochs", "2", "--pictures", "1280")
+    shown = trainings.get(Job(script, args, options=("--overflow", "drop")))
+    quiet = trainings.get(Job(script, args, gait=False))
+    assert (shown.code, shown.stdout) == (0, quiet.stdout)
+    losses = [float(number) for number in re.findall(r"loss ([\d.]+)", shown.stdout)]
+    assert len(losses) == 2 and losses[1] < 0.8 * losses[0]
+    assert shown.report["steps"] == 40
+    assert shown.screen in shown.stderr
+
+
+def spoken(*line, env, cwd):
+    return subprocess.run(line, env=env, cwd=cwd, capture_output=True, text=True, timeout=120)
+
+
+def test_python_m_gait_run(trainings, build, tmp_path):
+    script = tmp_path / "script.py"
+    script.write_text(LOOP + "for _ in range(12): step()\n")
+    env = trainings.environment([("PYTHONPATH", str(build / "python"))])
+    line = [sys.executable, "-m", "gait", "run", "-q", "-o", "run", "--", sys.executable]
+    done = spoken(*line, str(script), env=env, cwd=tmp_path)
+    assert (done.returncode, done.stderr) == (0, "")
+    answer = spoken(trainings.tool, "report", "run", "--json", env=env, cwd=tmp_path)
+    assert '"steps": 12,' in answer.stdout
+
+
+def test_gait_init_without_gait_run(trainings, build, tmp_path):
+    script = tmp_path / "script.py"
+    script.write_text(LOOP + "import gait\nassert gait.init('run')\nfor _ in range(12): step()\n")
+    env = trainings.environment([("PYTHONPATH", str(build / "python"))])
+    done = spoken(sys.executable, str(script), env=env, cwd=tmp_path)
+    assert (done.returncode, done.stderr) == (0, "")
+    answer = spoken(trainings.tool, "report", "run", "--json", env=env, cwd=tmp_path)
+    assert '"steps": 12,' in answer.stdout
+
+
+ADDED = """
+import time
+import gait
+slept = 0
+for epoch in range(2):
+    gait.epoch()
+    for n in range(6):
+        with gait.step():
+            with gait.phase("augment"):
+                begin = time.perf_counter_ns()
+                time.sleep(0.05)
+                slept += time.perf_counter_ns() - begin
+            step()
+            step()
+print('TRUTH {"rank": 0, "slept": %d}' % slept)
+"""
+
+
+def test_steps_phases_and_epochs_of_the_scripts_own(run_text):
+    on = run_text(LOOP + ADDED)
+    assert (on.code, on.stderr) == (0, "")
+    report = on.report
+    assert report["steps"] == 12
+    assert sum(on.phases.values()) == report["step_total_ns"]
+    assert list(on.phases)[12:] == ["augment"]
+    assert on.phases["augment"] == pytest.approx(on.truth["slept"], rel=0.05)
+    assert [epoch["steps"] for epoch in report["epochs"]] == [6, 6]
+
+
+def test_switched_off(run_text):
+    """GAIT_ENABLE=0: nothing is on record and nothing is in the process."""
+    on = run_text("import sys, torch\nprint('gait' in sys.modules)", env=(("GAIT_ENABLE", "0"),))
+    assert (on.code, on.stdout, on.stderr) == (0, "False\n", "")
+    assert not list(on.directory.glob("*.gait"))
+
+
+@pytest.mark.parametrize("windows", ["off", "all", "2/1/4"])
+def test_windows_are_as_asked_for(run_text, windows):
+    script = LOOP + "for _ in range(12): step()\n"
+    on = run_text(script, options=("--quiet", "--windows", windows))
+    assert on.code == 0 and on.report["steps"] == 12
+    backward = [row for row in on.rows if row["name"] == "aten::addmm"]
+    wanted = {"off": range(1), "all": range(11, 13), "2/1/4": range(3, 4)}[windows]
+    assert len(backward) in wanted
