@@ -1,7 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """What the always-on level costs: a step with gait's hooks against one without.
 
-usage: gait run -q -o DIR -- python bench/torch_phases.py [BLOCKS] [STEP_MS]
+usage: gait run -q -o DIR -- python bench/torch_phases.py [BLOCKS] [STEP_MS] [STEPS]
+
+With 100 STEPS a block and gait's default windows it is the cost of a whole run;
+with --windows off that of the phases alone.
 
 One process, one thread of torch. Blocks of steps with and without hooks take
 turns; the difference of each pair is one number, of which the median and its
@@ -19,7 +22,7 @@ from gait.torch import wrap
 from torch import nn
 from torch.utils.data import DataLoader, TensorDataset
 
-STEPS = 50  # of one block
+STEPS = 10  # of one block: short, so that a pair sees the same machine
 
 
 def build(step_ms):
@@ -55,7 +58,6 @@ class Block:
             self.optimizer.step()
 
     def measure(self, count):
-        gc.collect()
         wall, cpu = time.perf_counter_ns(), time.thread_time_ns()
         self.steps(count)
         cpu = time.thread_time_ns() - cpu
@@ -83,12 +85,13 @@ def middle(values):
     )
 
 
-def main(blocks=200, step_ms=0):
+def main(blocks=400, step_ms=0, count=STEPS):
     torch.set_num_threads(1)
     torch.manual_seed(0)
     block = Block(step_ms)
-    count = max(3, STEPS // max(1, step_ms))
     block.steps(2 * count)
+    gc.collect()
+    gc.freeze()
     pairs = []
     for index in range(blocks):
         found = {}
@@ -99,10 +102,10 @@ def main(blocks=200, step_ms=0):
             if not is_on:
                 switch(True)
         pairs.append((found[True], found[False]))
-    for index, name in enumerate(("wall", "cpu")):
+    for index, name in enumerate(("wall", "thread_cpu")):
         base = middle([off[index] for _on, off in pairs])[0]
         more = middle([on[index] - off[index] for on, off in pairs])
-        said = {"what": f"torch_phases_{name}_{step_ms}ms", "step_us": round(base / 1e3, 1)}
+        said = {"what": f"{name}, {count} steps a block", "step_us": round(base / 1e3, 1)}
         said["added_us"], said["low_us"], said["high_us"] = (round(ns / 1e3, 2) for ns in more)
         print(json.dumps(said))
 

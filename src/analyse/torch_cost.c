@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analyse/torch_survey.h"
+#include "analyse/torch_report.h"
 
 #define MOST_EVENTS 5000000             // memory events that are looked at: a second
 static const double most_cost_ns = 1e9; // of one event; more is nonsense
@@ -34,34 +34,51 @@ bool torch_cost_number(const char *json, const char *key, double *ret_number)
 
 struct cost_key {
     const char *key;
-    unsigned kind; // in torch_survey_shard.events
+    unsigned kind;   // in torch_survey_shard.events
+    bool is_of_step; // steps in windows show it better
 };
 
 static const struct cost_key keys[] = {
-    {"cpu_op", TORCH_SITE_OP},     {"user_annotation", TORCH_SITE_ANNOTATION},
-    {"phase", TORCH_SITE_PHASE},   {"memory", TORCH_SURVEY_MEMORY},
-    {"window", TORCH_SITE_WINDOW}, {"loader", TORCH_SITE_FETCH},
+    {"cpu_op", TORCH_SITE_OP, true},      {"user_annotation", TORCH_SITE_ANNOTATION, false},
+    {"phase", TORCH_SITE_PHASE, false},   {"memory", TORCH_SURVEY_MEMORY, true},
+    {"window", TORCH_SITE_WINDOW, false}, {"loader", TORCH_SITE_FETCH, false},
 };
 
 static void add_costs(struct torch_cost *cost, const char *json,
-                      const struct torch_survey_shard *shard)
+                      const struct torch_survey_shard *shard, bool is_compared)
 {
     for (size_t i = 0; i < sizeof keys / sizeof keys[0]; i++) {
         double each;
-        if (!torch_cost_number(json, keys[i].key, &each) || each > most_cost_ns)
+        if ((keys[i].is_of_step && is_compared) || !torch_cost_number(json, keys[i].key, &each) ||
+            each > most_cost_ns)
             continue;
         cost->is_known = true;
         cost->hooks_ns += (uint64_t)(each * (double)shard->events[keys[i].kind]);
     }
 }
 
-void torch_cost_find(struct torch_cost *cost, const struct gait_trace *trace,
-                     const struct torch_survey *survey)
+// Whether the steps of that process show what its windows cost; adds that.
+static bool add_windows(struct torch_report *torch, uint32_t shard)
 {
-    *cost = (struct torch_cost){.is_known = false};
-    for (uint32_t i = 0; i < survey->shard_count; i++) {
-        add_costs(cost, gait_trace_metadata(trace, i, "cost_ns"), &survey->shards[i]);
-        add_costs(cost, gait_trace_metadata(trace, i, "cost_ns.hooks"), &survey->shards[i]);
+    for (size_t i = 0; i < torch->rank_count; i++) {
+        const struct torch_rank *rank = &torch->ranks[i];
+        if (torch->survey.shard_of[rank->track] != shard || !rank->windows.is_known)
+            continue;
+        torch->cost.hooks_ns += rank->windows.ns;
+        torch->cost.is_known = true;
+        return true;
+    }
+    return false;
+}
+
+void torch_cost_find(struct torch_report *torch, const struct gait_trace *trace)
+{
+    torch->cost = (struct torch_cost){.is_known = false};
+    for (uint32_t i = 0; i < torch->survey.shard_count; i++) {
+        const struct torch_survey_shard *shard = &torch->survey.shards[i];
+        bool is_compared = add_windows(torch, i);
+        add_costs(&torch->cost, gait_trace_metadata(trace, i, "cost_ns"), shard, is_compared);
+        add_costs(&torch->cost, gait_trace_metadata(trace, i, "cost_ns.hooks"), shard, is_compared);
     }
 }
 

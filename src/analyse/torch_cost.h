@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What gait cost the training's own threads: what was recorded, times what
-// recording one of it cost in that process (metadata `cost_ns`); and how much
+// recording one of it cost in that process (metadata `cost_ns`), ops as the steps
+// in windows show (window_cost.h); and how much
 // memory the training took, where it is known.
 #ifndef GAIT_ANALYSE_TORCH_COST_H
 #define GAIT_ANALYSE_TORCH_COST_H
@@ -10,6 +11,7 @@
 
 #include <gait/trace.h>
 
+struct torch_report;
 struct torch_survey;
 
 struct torch_cost {
@@ -23,8 +25,8 @@ struct torch_memory {
     uint64_t window_bytes; // most that ops held beyond what a window began with
 };
 
-void torch_cost_find(struct torch_cost *cost, const struct gait_trace *trace,
-                     const struct torch_survey *survey);
+// The report's survey and ranks are known; sets its cost.
+void torch_cost_find(struct torch_report *torch, const struct gait_trace *trace);
 GAIT_CHECK int torch_memory_find(struct torch_memory *memory, struct gait_trace *trace,
                                  const struct torch_survey *survey);
 

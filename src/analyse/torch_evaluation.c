@@ -40,7 +40,7 @@ bool torch_periods_cover(const struct torch_periods *periods, int64_t at_ns)
     return low < periods->count && periods->rows[low].start_ns <= at_ns;
 }
 
-static int add_period(struct torch_periods *periods, int64_t start_ns, int64_t end_ns)
+int torch_periods_add(struct torch_periods *periods, int64_t start_ns, int64_t end_ns)
 {
     const struct array_shape shape = {sizeof *periods->rows, MOST_PERIODS};
     if (start_ns >= end_ns)
@@ -58,8 +58,7 @@ static int by_start(const void *left, const void *right)
     return a->start_ns < b->start_ns ? -1 : a->start_ns > b->start_ns;
 }
 
-// Brings the periods into order and joins those that touch.
-static void join(struct torch_periods *periods)
+void torch_periods_join(struct torch_periods *periods)
 {
     size_t kept = 0;
     if (!periods->count)
@@ -165,7 +164,7 @@ static int add_mode(struct evaluation *evaluation, const struct torch_mode *mode
         end_ns = facts->rows[end].start_ns;
     if (!evaluation->trained[mode->id] && !runs_trained(evaluation, from, end))
         return GAIT_OK;
-    return add_period(evaluation->periods, mode->start_ns, end_ns);
+    return torch_periods_add(evaluation->periods, mode->start_ns, end_ns);
 }
 
 static int by_id_start(const void *left, const void *right)
@@ -229,7 +228,7 @@ static int add_forwards(struct evaluation *evaluation)
         if (is_request(fact))
             is_on_other_batch = has_stepped && !feeds_training(evaluation->loops, fact);
         if (open && goes_on)
-            status = add_period(&found, open->start_ns, fact->start_ns);
+            status = torch_periods_add(&found, open->start_ns, fact->start_ns);
         if (goes_on || fact->kind == TORCH_FACT_STEP)
             open = NULL;
         else if (!open && begins_evaluation(evaluation, fact, is_on_other_batch) &&
@@ -238,9 +237,10 @@ static int add_forwards(struct evaluation *evaluation)
         has_stepped |= fact->kind == TORCH_FACT_STEP;
     }
     if (!status && open)
-        status = add_period(&found, open->start_ns, facts->end_ns);
+        status = torch_periods_add(&found, open->start_ns, facts->end_ns);
     for (size_t i = 0; !status && i < found.count; i++)
-        status = add_period(evaluation->periods, found.rows[i].start_ns, found.rows[i].end_ns);
+        status =
+            torch_periods_add(evaluation->periods, found.rows[i].start_ns, found.rows[i].end_ns);
     torch_periods_finish(&found);
     return status;
 }
@@ -256,10 +256,10 @@ int torch_evaluation_find(struct torch_periods *periods, const struct torch_fact
         if (facts->rows[i].kind == TORCH_FACT_FORWARD && facts->rows[i].id != TORCH_NO_ID)
             evaluation.trained[facts->rows[i].id] |= facts->rows[i].is_training;
     int status = add_modes(&evaluation);
-    join(periods);
+    torch_periods_join(periods);
     if (!status)
         status = add_forwards(&evaluation);
-    join(periods);
+    torch_periods_join(periods);
     free(evaluation.trained);
     return status;
 }

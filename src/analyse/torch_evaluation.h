@@ -24,6 +24,13 @@ struct torch_periods {
 
 void torch_periods_init(struct torch_periods *periods);
 void torch_periods_finish(struct torch_periods *periods); // takes NULL and a zeroed struct
+
+// What is not longer than nothing is not added.
+GAIT_CHECK int torch_periods_add(struct torch_periods *periods, int64_t start_ns, int64_t end_ns);
+
+// Brings the periods into order and joins those that touch.
+void torch_periods_join(struct torch_periods *periods);
+
 bool torch_periods_cover(const struct torch_periods *periods, int64_t at_ns);
 
 // The loops are found and judged by optimizer steps.

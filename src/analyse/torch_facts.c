@@ -44,7 +44,7 @@ void torch_facts_finish(struct torch_facts *facts)
         return;
     free(facts->rows);
     free(facts->modes);
-    free(facts->windows);
+    torch_periods_finish(&facts->windows);
     free(facts->epochs);
     torch_facts_init(facts);
 }
@@ -187,23 +187,12 @@ static int gather_span(struct gather *gather, const struct gait_batch *batch, si
     return status ? status : torch_facts_add(gather->facts, &fact);
 }
 
-static int add_window(struct torch_facts *facts, int64_t start_ns, int64_t end_ns)
-{
-    const struct array_shape shape = {sizeof *facts->windows, MOST_MODES};
-    int status = array_reserve((void **)&facts->windows, &facts->window_capacity,
-                               facts->window_count + 1, shape);
-    if (!status)
-        facts->windows[facts->window_count++] =
-            (struct torch_mode){.start_ns = start_ns, .end_ns = end_ns};
-    return status;
-}
-
 static int gather_async(struct gather *gather, const struct torch_async *async)
 {
     struct torch_mode mode = {.start_ns = async->start_ns,
                               .end_ns = end_of(gather->facts, async->start_ns, async->duration_ns)};
     if (torch_phases_kind(gather->phases, async->site) == TORCH_SITE_WINDOW)
-        return add_window(gather->facts, mode.start_ns, mode.end_ns);
+        return torch_periods_add(&gather->facts->windows, mode.start_ns, mode.end_ns);
     if (gather->phases->site_phases[async->site] != TORCH_EVALUATION)
         return GAIT_OK;
     int status = identities_number(&gather->ids, async->id, &mode.id);
@@ -304,8 +293,7 @@ int torch_facts_sort(struct torch_facts *facts)
 {
     if (facts->mode_count)
         qsort(facts->modes, facts->mode_count, sizeof *facts->modes, by_mode_start);
-    if (facts->window_count)
-        qsort(facts->windows, facts->window_count, sizeof *facts->windows, by_mode_start);
+    torch_periods_join(&facts->windows);
     if (facts->epoch_count)
         qsort(facts->epochs, facts->epoch_count, sizeof *facts->epochs, by_time);
     return facts->count ? sort_rows(facts) : GAIT_OK;

@@ -10,6 +10,8 @@
 
 #include <gait/trace.h>
 
+#include "analyse/torch_evaluation.h"
+
 struct torch_phases;
 struct torch_survey;
 
@@ -46,9 +48,8 @@ struct torch_facts {
     size_t count, capacity;
     struct torch_mode *modes; // in order of start
     size_t mode_count, mode_capacity;
-    struct torch_mode *windows; // with ops on record; id 0
-    size_t window_count, window_capacity;
-    int64_t *epochs; // when a framework said that one begins
+    struct torch_periods windows; // with ops on record
+    int64_t *epochs;              // when a framework said that one begins
     size_t epoch_count, epoch_capacity;
     int64_t end_ns; // of the script, as far as known
     uint32_t id_count;

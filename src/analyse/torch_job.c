@@ -10,6 +10,7 @@
 #include "analyse/torch_epochs.h"
 #include "analyse/torch_ledger.h"
 #include "analyse/training_thread.h"
+#include "analyse/window_cost.h"
 #include "base/buffer.h"
 #include "base/fail.h"
 
@@ -171,21 +172,6 @@ static void sum_samples(const struct torch_steps *steps, struct torch_rank *rank
     }
 }
 
-// How many steps lie for the most part in windows with ops on record.
-static uint64_t count_covered(const struct torch_periods *steps, const struct torch_facts *facts)
-{
-    uint64_t count = 0;
-    size_t at = 0;
-    for (size_t i = 0; i < steps->count; i++) {
-        int64_t start_ns = steps->rows[i].start_ns;
-        int64_t middle_ns = start_ns + (steps->rows[i].end_ns - start_ns) / 2;
-        while (at < facts->window_count && facts->windows[at].end_ns <= middle_ns)
-            at++;
-        count += at < facts->window_count && facts->windows[at].start_ns <= middle_ns;
-    }
-    return count;
-}
-
 static int add_rank(struct gathering *gathering, const struct torch_rank *stepper)
 {
     struct torch_report *torch = gathering->job->torch;
@@ -209,8 +195,9 @@ static int add_rank(struct gathering *gathering, const struct torch_rank *steppe
     status = make_windows(rows, rank->steps, &windows);
     if (!status)
         status = split(gathering, &windows, add_to_rank, &(struct rank_sums){rank, rows});
+    if (!status)
+        status = window_cost_find(&rank->windows, &windows, &gathering->thread.facts.windows);
     if (!status && !torch->rank_count) {
-        torch->window_steps = count_covered(&windows, &gathering->thread.facts);
         status = torch_epochs_find(&gathering->epochs, &gathering->thread, &windows);
     }
     torch->rank_count++;

@@ -63,7 +63,6 @@ int torch_phases_init(struct torch_phases *phases, const struct gait_trace *trac
         if (kind != TORCH_SITE_PHASE)
             continue;
         phases->site_phases[i] = (uint8_t)phase_of(phases, site.name);
-        phases->has_facts |= phases->site_phases[i] < TORCH_OTHER;
     }
     return GAIT_OK;
 }

@@ -45,7 +45,6 @@ struct torch_phases {
     uint8_t *site_phases; // of a site, for TORCH_SITE_PHASE
     uint8_t *site_kinds;  // enum torch_site of a site
     uint32_t site_count;
-    bool has_facts; // a site of a phase of ours is there
 };
 
 // Names belong to the trace. Past TORCH_MOST_PHASES users' phases are `other`.

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A run is PyTorch's when its sites or its metadata say so. What the facts tell
+// A run is PyTorch's when a process imported torch and something was trained or
+// tried with it. What the facts tell
 // of steps then takes the place of what step marks and outermost spans told.
 #include "analyse/torch_report.h"
 
@@ -11,10 +12,8 @@
 #include "analyse/torch_slow.h"
 #include "base/fail.h"
 
-static bool has_torch(const struct torch_phases *phases, const struct gait_trace *trace)
+static bool has_torch(const struct gait_trace *trace)
 {
-    if (phases->has_facts)
-        return true;
     for (uint32_t i = 0; i < gait_trace_shard_count(trace); i++)
         if (gait_trace_metadata(trace, i, "torch"))
             return true;
@@ -117,9 +116,7 @@ static int make(struct run_report *report, struct gait_trace *trace)
 {
     struct torch_report *torch = report->torch;
     struct torch_job job = {.arena = &report->arena, .torch = torch};
-    int status = torch_survey_make(&torch->survey, trace, &torch->phases);
-    if (!status)
-        status = make_job(report, &job, trace);
+    int status = make_job(report, &job, trace);
     if (!status)
         status = name_phases(report);
     if (!status && torch->rank_count)
@@ -128,7 +125,7 @@ static int make(struct run_report *report, struct gait_trace *trace)
         status = torch_memory_find(&torch->memory, trace, &torch->survey);
     if (status)
         return status;
-    torch_cost_find(&torch->cost, trace, &torch->survey);
+    torch_cost_find(torch, trace);
     for (size_t i = 0; i < torch->rank_count; i++) {
         torch->cost.steps_ns += torch->ranks[i].total_ns;
         torch->samples += torch->ranks[i].samples;
@@ -143,17 +140,20 @@ static int make(struct run_report *report, struct gait_trace *trace)
 
 int torch_report_make(struct run_report *report, struct gait_trace *trace)
 {
-    struct torch_phases phases;
-    int status = torch_phases_init(&phases, trace);
-    if (status || !has_torch(&phases, trace)) {
-        torch_phases_finish(&phases);
+    struct torch_report *torch;
+    if (!has_torch(trace))
+        return GAIT_OK;
+    torch = arena_take(&report->arena, sizeof *torch);
+    if (!torch)
+        return fail(GAIT_ERR_MEMORY, "no memory for a report");
+    *torch = (struct torch_report){.rank_count = 0};
+    int status = torch_phases_init(&torch->phases, trace);
+    if (!status)
+        status = torch_survey_make(&torch->survey, trace, &torch->phases);
+    if (status || !torch_survey_has_facts(&torch->survey)) {
+        torch_report_finish(torch);
         return status;
     }
-    report->torch = arena_take(&report->arena, sizeof *report->torch);
-    if (!report->torch) {
-        torch_phases_finish(&phases);
-        return fail(GAIT_ERR_MEMORY, "no memory for a report");
-    }
-    *report->torch = (struct torch_report){.phases = phases};
+    report->torch = torch;
     return make(report, trace);
 }

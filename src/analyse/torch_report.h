@@ -15,6 +15,7 @@
 #include "analyse/torch_cost.h"
 #include "analyse/torch_phases.h"
 #include "analyse/torch_survey.h"
+#include "analyse/window_cost.h"
 
 struct torch_rank {
     int64_t rank, pid; // rank -1: not known
@@ -22,7 +23,8 @@ struct torch_rank {
     uint64_t steps, total_ns;
     uint64_t phases[TORCH_MOST_PHASES]; // sum to total_ns
     uint64_t samples, tokens;           // 0: not known
-    bool has_optimizer, is_marked;      // by gait.step()
+    struct window_cost windows;
+    bool has_optimizer, is_marked; // by gait.step()
 };
 
 struct torch_epoch {
@@ -54,8 +56,7 @@ struct torch_report {
     size_t epoch_count, epochs_more; // more: counted in the last one
     struct torch_slow slow;
     bool has_optimizer;
-    uint64_t window_steps; // of the first rank, made while ops were on record
-    struct top_ops ops;    // of that rank's process
+    struct top_ops ops; // of the first rank's process
     struct torch_cost cost;
     struct torch_memory memory;
     uint64_t samples, tokens; // of all ranks, 0: not known

@@ -52,6 +52,7 @@ static void look_at_span(const struct look *look, const struct gait_batch *batch
     track->optimizers += phase == TORCH_OPTIMIZER;
     track->backwards += phase == TORCH_BACKWARD;
     track->forwards += phase == TORCH_FORWARD;
+    track->inputs += phase == TORCH_INPUT;
 }
 
 static int look_at(const struct gait_batch *batch, void *context)
@@ -145,6 +146,16 @@ void torch_survey_finish(struct torch_survey *survey)
     free(survey->shards);
     free(survey->shard_of);
     *survey = (struct torch_survey){.track_count = 0};
+}
+
+bool torch_survey_has_facts(const struct torch_survey *survey)
+{
+    for (uint32_t i = 0; i < survey->track_count; i++) {
+        const struct torch_survey_track *track = &survey->tracks[i];
+        if (track->optimizers || track->backwards || track->forwards || track->inputs)
+            return true;
+    }
+    return false;
 }
 
 // More of the first thing that one of them has at all.

@@ -12,8 +12,8 @@
 #include "analyse/torch_phases.h"
 
 struct torch_survey_track {
-    uint64_t optimizers, backwards, forwards; // facts
-    uint64_t marked_steps;                    // that gait.step() made, ended ones
+    uint64_t optimizers, backwards, forwards, inputs; // facts
+    uint64_t marked_steps;                            // that gait.step() made, ended ones
 };
 
 enum { TORCH_SURVEY_MEMORY = TORCH_SITE_ANNOTATION + 1, TORCH_SURVEY_KINDS };
@@ -43,6 +43,9 @@ struct torch_survey {
 GAIT_CHECK int torch_survey_make(struct torch_survey *survey, struct gait_trace *trace,
                                  const struct torch_phases *phases);
 void torch_survey_finish(struct torch_survey *survey); // takes NULL and a zeroed struct
+
+// Whether anything of a training is on record.
+bool torch_survey_has_facts(const struct torch_survey *survey);
 
 // The thread of that shard that makes its steps: where gait.step() is called,
 // else where most optimizers step, else most goes backward. False: none does.

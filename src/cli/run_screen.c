@@ -12,7 +12,6 @@
 #include <gait/trace.h>
 
 #include "analyse/run_report.h"
-#include "analyse/torch_report.h"
 #include "base/fail.h"
 #include "render/report_text.h"
 #include "render/units.h"
@@ -33,24 +32,13 @@ static bool is_torch(const struct gait_trace *trace, uint64_t *ret_events)
     return found;
 }
 
-// A program that imported torch and did nothing with it is no training.
-static bool has_trained(const struct torch_report *torch)
-{
-    for (uint32_t i = 0; i < torch->survey.track_count; i++) {
-        const struct torch_survey_track *track = &torch->survey.tracks[i];
-        if (track->optimizers || track->backwards || track->forwards)
-            return true;
-    }
-    return false;
-}
-
 static void put_report(struct gait_trace *trace, const char *shown_as)
 {
     const char *no_color = getenv("NO_COLOR");
     const struct report_text how = {.path = shown_as,
                                     .is_bold = isatty(STDERR_FILENO) && !(no_color && *no_color)};
     struct run_report report;
-    if (!run_report_make(&report, trace) && report.torch && has_trained(report.torch)) {
+    if (!run_report_make(&report, trace) && report.torch) {
         fputc('\n', stderr);
         report_text_put(stderr, &how, &report, trace);
         fputc('\n', stderr);

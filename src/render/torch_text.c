@@ -208,13 +208,13 @@ static void put_ops(const struct screen *screen)
 {
     const struct torch_report *torch = screen->report->torch;
     const struct top_ops *ops = &torch->ops;
-    uint64_t steps = torch->window_steps ? torch->window_steps : 1;
+    uint64_t inside = torch->ranks[0].windows.inside, steps = inside ? inside : 1;
     char heading[80];
     if (!ops->count)
         return;
     fputc('\n', screen->out);
-    snprintf(heading, sizeof heading, "Ops of %s step%s", units_count(torch->window_steps).text,
-             units_plural(torch->window_steps));
+    snprintf(heading, sizeof heading, "Ops of %s step%s", units_count(inside).text,
+             units_plural(inside));
     screen_bold(screen, heading);
     fprintf(screen->out, "%*s%9s%10s%11s%9s\n", NAME_COLUMNS + 2 - (int)strlen(heading), "",
             "calls", "self", "a step", "share");

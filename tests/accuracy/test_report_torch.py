@@ -9,6 +9,7 @@ import pytest
 
 from tests.support.shard_maker import ShardMaker
 
+TORCH = {"version": "2.13.0"}
 START = 1_700_000_000_000_000_000
 TWELVE = (
     "input copy forward backward optimizer communication gc compile checkpoint evaluation "
@@ -76,7 +77,7 @@ class Training:
         return max(span[1] for span in self.spans if span[2] != "gc")
 
     def write(self, directory):
-        shard = ShardMaker(pid=1000 + (self.rank or 0), start_ns=START, rank=self.rank)
+        shard = ShardMaker(pid=1000 + (self.rank or 0), start_ns=START, rank=self.rank, torch=TORCH)
         track = shard.track(key="1", name="main", os_id=shard.pid)
         rows = sorted(self.spans, key=lambda span: span[1])  # by end, as a recorder writes
         while rows:
@@ -187,7 +188,7 @@ def test_a_run_without_steps_is_told_by_the_thread(gait, tmp_path):
 
 def planted(rank, phase, delay):
     """Thirty steps of 1 ms; `phase` takes longer on rank 1, rank 0 waits for it."""
-    shard = ShardMaker(pid=2000 + rank, start_ns=START, rank=rank)
+    shard = ShardMaker(pid=2000 + rank, start_ns=START, rank=rank, torch=TORCH)
     track, at, rows = shard.track(key="1", os_id=2000 + rank), START, []
     for _ in range(30):
         for name, args in (
@@ -229,3 +230,16 @@ def test_no_line_is_longer_than_78_columns(gait, tmp_path):
         make_run(tmp_path / str(seed), seed)
         for line in gait("report", tmp_path / str(seed)).stdout.splitlines()[1:]:
             assert len(line) <= 78, line
+
+
+def test_only_what_trains_with_torch_is_told_so(gait, tmp_path):
+    """A program that merely imports torch, and one that names a span like a phase."""
+    for name, meta, category in (("idle", {"torch": TORCH}, "mine"), ("named", {}, "phase")):
+        shard = ShardMaker(pid=1, start_ns=START, **meta)
+        track = shard.track(key="1", os_id=1)
+        shard.spans(track, [(START, 90, shard.site(category, "forward"))])
+        shard.rows("step", track, [(START, 100, 0)])
+        shard.write(tmp_path / name)
+        report = json.loads(gait("report", "--json", tmp_path / name).stdout)
+        assert "findings" not in report
+        assert by_name(report["phases"]) == {"forward": 90, "other": 10}

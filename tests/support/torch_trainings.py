@@ -12,7 +12,11 @@ import pathlib
 import subprocess
 import sys
 
+import pytest
+
 SCRIPTS = pathlib.Path(__file__).parent.parent / "torch" / "scripts"
+FULL = bool(os.environ.get("GAIT_TEST_FULL"))
+full = pytest.mark.skipif(not FULL, reason="GAIT_TEST_FULL=1 runs it")
 csv.field_size_limit(1 << 24)
 
 

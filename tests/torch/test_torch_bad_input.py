@@ -9,7 +9,7 @@ import sys
 import textwrap
 
 import pytest
-from torch_trainings import Job
+from torch_trainings import Job, full
 
 TRAIN = """
 import os, sys
@@ -75,9 +75,6 @@ def steps(training):
 
 
 # ---- ends -------------------------------------------------------------------
-
-FULL = os.environ.get("GAIT_TEST_FULL")
-full = pytest.mark.skipif(not FULL, reason="GAIT_TEST_FULL=1 runs it")
 
 ENDS = {
     "os._exit": ("os._exit(3)", 3),
@@ -159,7 +156,10 @@ def site_packages():
     return os.path.dirname(os.path.dirname(spec.origin))
 
 
-@pytest.mark.parametrize("options", [("-S",), ("-I",), ("-O", "-u", "-B", "-s")])
+HARMLESS = ("-O", "-u", "-B", "-s")
+
+
+@pytest.mark.parametrize("options", [("-S",), ("-I",), pytest.param(HARMLESS, marks=full)])
 def test_options_of_python_change_nothing(trains, options):
     """Where the hook cannot reach, nothing is on record, and a line at most says so."""
     training = trains("train()", python=options, env=(("PYTHONPATH", site_packages()),))
@@ -277,13 +277,20 @@ def test_without_torch_nothing_is_imported(both):
 # ---- loaders and their workers ----------------------------------------------
 
 
-@pytest.mark.parametrize(("method", "workers"), [("fork", 2), ("spawn", 1)])
+@pytest.mark.parametrize(("method", "workers"), [("spawn", 1), pytest.param("fork", 2, marks=full)])
 def test_loaders_with_workers(trains, method, workers):
     options = f"num_workers={workers}, multiprocessing_context={method!r}"
     on = trains(f"if __name__ == '__main__': train({options})")
     assert steps(on) == STEPS
-    found = {(row["category"], row["name"]) for row in on.rows}
-    assert {("loader", "fetch"), ("loader", "collate")} <= found
+    assert loads_in_workers(on)
+
+
+def loads_in_workers(training):
+    """Is it on record what the workers of a loader did?"""
+    train, *_ = [row["pid"] for row in training.rows if row["name"] == "backward"]
+    return {"fetch", "collate"} <= {
+        row["name"] for row in training.rows if row["category"] == "loader" and row["pid"] != train
+    }
 
 
 def test_workers_that_persist_over_epochs(run):
@@ -291,6 +298,7 @@ def test_workers_that_persist_over_epochs(run):
     assert on.code == 0 and on.stderr == ""
     assert on.report["steps"] == on.truth["steps"]
     assert len(on.report["ranks"]) == 1
+    assert loads_in_workers(on)
 
 
 def test_a_worker_that_dies(trains):

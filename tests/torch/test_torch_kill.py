@@ -12,9 +12,9 @@ import subprocess
 import time
 
 import pytest
-from torch_trainings import Job
+from torch_trainings import FULL, Job
 
-KILLS = 50 if os.environ.get("GAIT_TEST_FULL") else 4
+KILLS = 50 if FULL else 4
 SEED = int(os.environ.get("GAIT_TEST_SEED", random.SystemRandom().randrange(1 << 32)))
 ENDLESS = """
 import os

@@ -2,7 +2,7 @@
 """Each step counted, each nanosecond of it in one phase, each delay where it was planted."""
 
 import pytest
-from torch_trainings import Job, times
+from torch_trainings import Job, full, times
 
 # on one worker: each training is run once and looked at by many tests
 pytestmark = [pytest.mark.xdist_group("trainings"), pytest.mark.usefixtures("ahead")]
@@ -41,8 +41,10 @@ PLANTED = [
     Job("accumulate").planted(**EVERYWHERE),
     Job("mnist").planted(forward=12, evaluation=9),
     Job("nanogpt").planted(forward=12),
-    Job("trainer").planted(collate=12, forward=12, evaluation=12, checkpoint=3),
-    Job("iterations").planted(collate=12),
+    pytest.param(
+        Job("trainer").planted(collate=12, forward=12, evaluation=12, checkpoint=3), marks=full
+    ),
+    pytest.param(Job("iterations").planted(collate=12), marks=full),
 ]
 of_styles = pytest.mark.parametrize("training", STYLES, ids=str, indirect=True)
 of_all = pytest.mark.parametrize("training", ALL, ids=str, indirect=True)
@@ -130,10 +132,23 @@ def planted_by(training, rank=0):
     return planted, sum(planted.values()) - sum(asked.values())
 
 
+def attempts(check, *jobs):
+    """Two runs are compared, so a crowded machine may need another pair, or a third."""
+    for turn in range(3):
+        try:
+            return check(*(job.but(turn=turn) for job in jobs))
+        except AssertionError:
+            if turn == 2:
+                raise
+
+
 @pytest.mark.parametrize("training", PLANTED, ids=str, indirect=True)
 def test_a_planted_delay_is_in_its_phase(training, run):
-    base = run(training.job.but(env=()))
-    assert_planted(training.phases, base.phases, *planted_by(training))
+    def check(with_delays, without):
+        found = run(with_delays)
+        assert_planted(found.phases, run(without).phases, *planted_by(found))
+
+    attempts(check, training.job, training.job.but(env=()))
 
 
 def test_evaluation_is_only_that_of_models_that_train(run):
@@ -161,12 +176,15 @@ def test_the_ranks_make_one_run(run):
 
 
 def test_delays_of_one_rank_are_in_its_phases_and_the_other_waits(run):
-    late, base = run(LATE), run(DDP)
-    assert [truth["rank"] for truth in late.truths] == [0, 1]
-    planted, late_ns = planted_by(late, rank=1)
-    assert_planted(late.rank_phases(1), base.rank_phases(1), planted, late_ns)
-    waited = {"communication": sum(planted.values())}
-    assert_planted(late.rank_phases(0), base.rank_phases(0), waited, late_ns)
+    def check(with_delays, without):
+        late, base = run(with_delays), run(without)
+        assert [truth["rank"] for truth in late.truths] == [0, 1]
+        planted, late_ns = planted_by(late, rank=1)
+        assert_planted(late.rank_phases(1), base.rank_phases(1), planted, late_ns)
+        waited = {"communication": sum(planted.values())}
+        assert_planted(late.rank_phases(0), base.rank_phases(0), waited, late_ns)
+
+    attempts(check, LATE, DDP)
 
 
 def test_the_slowest_rank_and_its_phase_are_named(run):

@@ -6,7 +6,7 @@ import subprocess
 import sys
 
 import pytest
-from torch_trainings import Job
+from torch_trainings import Job, full
 
 DDP = Job("ddp", processes=2, options=("--overflow", "drop"))
 LOOP = """
@@ -107,7 +107,7 @@ def test_switched_off(run_text):
     assert not list(on.directory.glob("*.gait"))
 
 
-@pytest.mark.parametrize("windows", ["off", "all", "2/1/4"])
+@pytest.mark.parametrize("windows", ["off", pytest.param("all", marks=full), "2/1/4"])
 def test_windows_are_as_asked_for(run_text, windows):
     script = LOOP + "for _ in range(12): step()\n"
     on = run_text(script, options=("--quiet", "--windows", windows))

@@ -49,7 +49,7 @@ def say(why):
 
 def begin():
     """The process is on record from here on, with its ops if it is to be so."""
-    from . import windows
+    from . import processes, windows
 
     if not _gait.recording() and not _gait.start() and os.environ.get("GAIT_ENABLE") != "0":
         sys.stderr.write(f"gait: nothing is recorded: {_gait.last_error()}\n")
@@ -59,6 +59,7 @@ def begin():
     _gait._phase_wake()
     version = getattr(sys.modules.get("torch"), "__version__", "")
     _gait._metadata("torch", json.dumps({"version": str(version)}))
+    attempt(processes.tell_rank)  # a group may be older than the record
     attempt(windows.install)
     atexit.register(tell_end, os.getpid())
 

@@ -27,8 +27,6 @@ def install():
     replace(torch.distributed, "_broadcast_coalesced", "communication")
     follow(group, "init_process_group", tell_rank)
     follow(group, "destroy_process_group", forget_group)
-    if group.is_initialized():
-        tell_rank()
 
 
 def follow(module, name, then):
@@ -48,7 +46,7 @@ def follow(module, name, then):
 
 def tell_rank():
     group = torch.distributed
-    if not group.is_initialized():
+    if not group.is_available() or not group.is_initialized():
         return
     _gait.rank(group.get_rank())
     engine = torch.autograd.Variable._execution_engine

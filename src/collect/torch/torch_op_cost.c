@@ -76,7 +76,7 @@ static double clock_read_ns(void)
     return (double)best / BATCH;
 }
 
-void torch_cost_measure(void)
+void torch_op_cost_measure(void)
 {
     const int64_t size = 1, stride = 1;
     const int32_t dtype = torch_library.dtype_float32 ? torch_library.dtype_float32() : 0;
@@ -96,7 +96,7 @@ void torch_cost_measure(void)
     }
 }
 
-void torch_cost_tell(void)
+void torch_op_cost_tell(void)
 {
     char json[160];
     const double own = OWN_CLOCKS * cost.clock_ns;

@@ -8,9 +8,9 @@
 
 // Measures; half a millisecond. After torch_layout_learn(), with no callback of
 // ours in torch.
-void torch_cost_measure(void);
+void torch_op_cost_measure(void);
 
 // Puts the figures on record as metadata `cost_ns`, once a session.
-void torch_cost_tell(void);
+void torch_op_cost_tell(void);
 
 #endif

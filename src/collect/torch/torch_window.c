@@ -84,7 +84,7 @@ static int attach(void)
     torch_layout_learn();
     torch_shapes_init();
     torch_ops_init();
-    torch_cost_measure();
+    torch_op_cost_measure();
     (void)torch_memory_can();
     state.is_attached = true;
     return 0;
@@ -208,7 +208,7 @@ static int close_window(void)
     if (!state.window)
         return fail(GAIT_ERR_STATE, "no window is open");
     remove_callback(&state.window);
-    torch_cost_tell();
+    torch_op_cost_tell();
     torch_ops_arm(state.ranges != 0);
     torch_ops_set_shapes(false);
     if (state.has_memory)
