@@ -73,7 +73,8 @@ GAIT_API uint32_t gait_site_at(const char *category, const char *name, const cha
                                uint32_t line);
 
 // Spans nest per thread: begin … end. next ends one and begins another on one
-// timestamp.
+// timestamp. In a signal handler use marks: a span begun there may be lost
+// uncounted, if it interrupts one of these.
 GAIT_API GAIT_DIRECT void gait_begin(uint32_t site);
 GAIT_API GAIT_DIRECT void gait_end(void);
 GAIT_API GAIT_DIRECT void gait_next(uint32_t site);

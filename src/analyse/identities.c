@@ -50,8 +50,9 @@ static int grow(struct identities *identities)
         larger.keys[at] = identities->keys[i];
         larger.numbers[at] = identities->numbers[i];
     }
-    identities_finish(identities);
+    struct identities smaller = *identities;
     *identities = larger;
+    identities_finish(&smaller);
     return GAIT_OK;
 }
 

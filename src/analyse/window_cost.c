@@ -11,7 +11,7 @@
 #include "base/fail.h"
 
 enum {
-    NEAREST = 10, // on each side
+    NEAREST = 24, // on each side
     FEWEST = 4,   // on both sides together
     MOST_INSIDE = 64,
 };
@@ -22,7 +22,7 @@ static int by_value(const void *left, const void *right)
     return *a < *b ? -1 : *a > *b;
 }
 
-// The smallest of three, the fifth of twenty.
+// The smallest of three, the twelfth of 48.
 static int64_t lower_quartile(int64_t *values, size_t count)
 {
     size_t place = (count + 1 + 2) / 4; // from 1

@@ -26,7 +26,7 @@
 struct run_values {
     const char *output, *overflow, *windows;
     int64_t ring_bytes;
-    bool is_append, is_quiet;
+    bool is_append, is_quiet, has_kernels;
 };
 
 // What a run comes to know, from the line to the end.
@@ -140,6 +140,8 @@ static void set_environment(struct session *session)
             failed |= setenv("GAIT_RING", ring, 1);
         if (values->windows)
             failed |= setenv("GAIT_TORCH_WINDOWS", values->windows, 1);
+        if (values->has_kernels)
+            failed |= setenv("TORCHINDUCTOR_CPP_ENABLE_KERNEL_PROFILE", "1", 1);
         if (failed)
             say("nothing is recorded: %s", strerror(errno));
         else if (python_hook_set())
@@ -226,6 +228,8 @@ static int run(const void *given, const struct operands *operands)
     set_environment(&session);
     if (session.is_recording)
         warn_of_settings(session.values);
+    if (session.is_recording && session.values->has_kernels)
+        say("torch.compile compiles anew, with its fused CPU kernels named");
     if (launch_program(session.arguments, &launch)) {
         say("%s", fail_text());
         return EXIT_RUN_FAILED;
@@ -276,8 +280,13 @@ static const struct option options[] = {
      .kind = OPTION_TEXT,
      .value = "WHEN",
      .help = "steps of PyTorch with ops on record: off, all, or FIRST/ACTIVE/EVERY "
-             "(default: 5/3/100, steps 5 to 7 of each 100)",
+             "(default: 5/3/100, steps 5 to 7 of each 100); all leaves out 2 of each 32, to show "
+             "what ops cost",
      .offset = offsetof(struct run_values, windows)},
+    {.name = "inductor-kernels",
+     .kind = OPTION_FLAG,
+     .help = "torch.compile's fused CPU kernels as ops of their own; compiles anew",
+     .offset = offsetof(struct run_values, has_kernels)},
 };
 
 static const char *const about[] = {

@@ -97,6 +97,10 @@ static const struct variable variables[] = {
     {"GAIT_RANK, RANK", "The process's rank in its job, in this order of preference.", "  run "},
     {"GAIT_CLOCK", "raw: read CLOCK_MONOTONIC_RAW even where the processor counts steady ticks.",
      "  run "},
+    {"GAIT_TORCH_WINDOWS",
+     "Steps of PyTorch with ops on record, as --windows has them. Of a value that makes no sense "
+     "the default is used.",
+     "  run "},
     {"GAIT_RUN_ID", "32 hexadecimal digits that the shards of one run share; gait run sets it.",
      "  run "},
     {"NO_COLOR", "When set and not empty, reports use no colour even on a terminal.",

@@ -28,7 +28,7 @@ const struct export_format *export_format_at(size_t index)
     return index < sizeof(formats) / sizeof(formats[0]) ? &formats[index] : NULL;
 }
 
-const struct export_format *export_format_by_name(const char *name)
+static const struct export_format *find_format(const char *name)
 {
     for (size_t i = 0; export_format_at(i); i++) {
         if (name && strcmp(formats[i].name, name) == 0)
@@ -41,15 +41,16 @@ static int check_options(const struct export_options *options, const struct expo
 {
     if (!options || options->size != sizeof(*options))
         return fail(GAIT_ERR_ARGUMENT, "export options of another size: compile against this gait");
-    *ret = export_format_by_name(options->format);
+    *ret = find_format(options->format);
     if (!*ret)
         return fail(GAIT_ERR_ARGUMENT, "no export format '%s'",
                     options->format ? options->format : "");
     return GAIT_OK;
 }
 
-int export_write(struct gait_trace *trace, const struct export_options *options, int fd,
-                 const char *name)
+// To an open descriptor, which stays open; `name` says in messages what it is.
+static int write_to(struct gait_trace *trace, const struct export_options *options, int fd,
+                    const char *name)
 {
     const struct export_format *format = NULL;
     struct output_stream out;
@@ -77,7 +78,7 @@ static int write_to_new(struct gait_trace *trace, const struct export_options *o
         return fail(GAIT_ERR_IO, "cannot write '%s': %s", path, strerror(errno));
     struct stat about;
     bool is_file = fstat(fd, &about) == 0 && S_ISREG(about.st_mode);
-    int status = export_write(trace, options, fd, path);
+    int status = write_to(trace, options, fd, path);
     // a network file system says here that there was no room
     if (close(fd) != 0 && errno != EINTR && !status)
         status = fail(GAIT_ERR_IO, "cannot write '%s': %s", path, strerror(errno));
@@ -94,7 +95,12 @@ int export_write_file(struct gait_trace *trace, const struct export_options *opt
     if (status)
         return status;
     if (!path || strcmp(path, "-") == 0)
-        return export_write(trace, options, STDOUT_FILENO, "standard output");
+        return write_to(trace, options, STDOUT_FILENO, "standard output");
+    if (slice_ends_with(slice_of(path), ".gait"))
+        return fail(GAIT_ERR_ARGUMENT,
+                    "'%s' is a name for recordings: an export would take the "
+                    "place of one, give it another name",
+                    path);
     struct export_options packed = *options;
     packed.gzip |= slice_ends_with(slice_of(path), ".gz");
     return write_to_new(trace, &packed, path);

@@ -30,18 +30,12 @@ struct export_format {
     int (*write)(const struct export_run *run);
 };
 
-// The format of that place in the table, NULL past the last one; by name, NULL
-// if unknown.
+// The format of that place in the table, NULL past the last one.
 const struct export_format *export_format_at(size_t index);
-const struct export_format *export_format_by_name(const char *name);
-
-// Writes to an open descriptor and leaves it open; `name` says in messages
-// what it is.
-GAIT_CHECK int export_write(struct gait_trace *trace, const struct export_options *options, int fd,
-                            const char *name);
 
 // Writes to the file at `path`, packed too if it ends in ".gz"; to standard
-// output if it is NULL or "-". After a failure no half of a file is left.
+// output if it is NULL or "-". A shard's name is refused. After a failure no half of a file is
+// left.
 GAIT_CHECK int export_write_file(struct gait_trace *trace, const struct export_options *options,
                                  const char *path);
 

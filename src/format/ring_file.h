@@ -16,7 +16,6 @@
 #define RING_FILE_VERSION 1
 #define RING_FILE_HEADER_BYTES 4096
 #define RING_REGION_MAGIC UINT64_C(0x4e4f494745523147)
-#define RING_ALIGN 64
 #define RING_FILE_SHARED_MEMORY "/dev/shm" // where they lie, if there is room
 
 enum ring_region_kind { RING_REGION_JOURNAL = 1, RING_REGION_RING = 2, RING_REGION_PAD = 3 };

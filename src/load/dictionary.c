@@ -261,8 +261,9 @@ static take_row *const takers[TABLE_COUNT] = {
     [TABLE_COST] = take_cost,     [TABLE_STACK] = take_stack,
 };
 
-int dictionary_take(struct dictionary *dictionary, struct shard *shard, struct row_reader *rows,
-                    size_t frame)
+// Reads one more dictionary frame, or passes over a frame of another kind.
+static int take_frame(struct dictionary *dictionary, struct shard *shard, struct row_reader *rows,
+                      size_t frame)
 {
     uint16_t table = shard->list.entries[frame].table;
     int status;
@@ -312,7 +313,7 @@ int dictionary_load(struct dictionary *dictionary, struct shard *shard, struct r
     for (size_t round = 0; round < sizeof(rounds); round++) {
         for (size_t i = 0; !status && i < shard->list.count; i++)
             if (shard->list.entries[i].table == rounds[round])
-                status = dictionary_take(dictionary, shard, rows, i);
+                status = take_frame(dictionary, shard, rows, i);
         if (!status && rounds[round] == TABLE_SITE)
             status = name_lost_site(dictionary, shard);
     }

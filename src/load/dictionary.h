@@ -53,10 +53,6 @@ GAIT_CHECK int dictionary_load(struct dictionary *dictionary, struct shard *shar
                                struct row_reader *rows);
 void dictionary_finish(struct dictionary *dictionary); // takes NULL and a zeroed struct
 
-// Reads one more dictionary frame, or passes over a frame of another kind.
-GAIT_CHECK int dictionary_take(struct dictionary *dictionary, struct shard *shard,
-                               struct row_reader *rows, size_t frame);
-
 // "" for 0, "(lost)" for an id without a row.
 const char *dictionary_text(const struct dictionary *dictionary, uint64_t string);
 

@@ -14,7 +14,7 @@
 #include "load/index_chain.h"
 
 #define WINDOW_BYTES 4096        // read at a hop: small frames stand many in it
-#define SEARCH_BYTES (1u << 20)  // read at a time while searching for a header
+#define SEARCH_BYTES (1u << 20)  // read at most at a time while searching for a header
 #define FRAME_LIMIT (256u << 20) // 16 GiB of list: longer than any file worth it
 
 struct hop {
@@ -117,14 +117,15 @@ static int note_gap(struct hop *hop, uint64_t sequence)
     return note(hop, what);
 }
 
-// Goes on to the next offset where a header reads well, or to the end.
+// Goes on to the next offset where a header reads well, or to the end. Reads
+// little at first: where headers stand side by side that belong nowhere, a
+// search ends at the next one, and 1 MiB for each took 88 s for 25 MB of them.
 static int search(struct hop *hop)
 {
     uint64_t bytes = hop->source->bytes;
     uint64_t at = hop->at + 8;
-    size_t left = (size_t)(bytes - hop->at);
-    size_t room = left < SEARCH_BYTES ? left + 1 : SEARCH_BYTES;
-    uint8_t *block = malloc(room);
+    size_t room = WINDOW_BYTES;
+    uint8_t *block = malloc(SEARCH_BYTES);
     int status = 0;
 
     if (!block)
@@ -145,6 +146,7 @@ static int search(struct hop *hop)
         if (at + count == bytes)
             break;
         at += count - FRAME_HEADER_BYTES; // stays a multiple of 8
+        room = room < SEARCH_BYTES ? 4 * room : room;
     }
     free(block);
     return status;

@@ -2,6 +2,8 @@
 // A run: opens its shards, one after another, and counts what they hold.
 #include "load/run.h"
 
+#include <limits.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -76,12 +78,13 @@ static int know_tracks(struct run_shard *shard)
 // damage up to the end of the file says so already.
 static int note_open_end(struct run *run, const struct shard *shard)
 {
-    struct damage_range range = {.path = shard->source.path,
-                                 .offset = shard->source.bytes,
-                                 .what =
-                                     "the file was not closed: what was recorded last is missing"};
+    char what[PATH_MAX + 200];
+    struct damage_range range = {
+        .path = shard->source.path, .offset = shard->source.bytes, .what = what};
     const struct damage_range *last;
 
+    snprintf(what, sizeof(what), "the file was not closed: what was recorded last is missing%s%s",
+             shard->ring_failure ? "; " : "", shard->ring_failure ? shard->ring_failure : "");
     if (shard->list.has_trailer || shard->is_whole || shard->is_live)
         return 0;
     last = run->damage.count ? &run->damage.ranges[run->damage.count - 1] : NULL;

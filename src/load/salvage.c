@@ -479,6 +479,8 @@ int salvage_shard(struct shard *shard, struct row_reader *rows, struct arena *ar
     status = open_ring(&salvage, names[0], names[1]);
     if (status == GAIT_ERR_STATE)
         shard->is_live = true;
+    if (status == GAIT_ERR_IO || status == GAIT_ERR_FORMAT) // somebody else's, say
+        shard->ring_failure = arena_text(arena, fail_text(), strlen(fail_text()));
     if (status)
         return status == GAIT_ERR_MEMORY ? status : 0;
     status = weave_file(&salvage);

@@ -15,12 +15,13 @@
 struct shard {
     struct file_source source;
     struct frame_list list;
-    struct damage *damage;  // borrowed
-    struct buffer salvaged; // frames made from the ring file
-    bool is_whole;          // made whole from the ring file: reads as if closed
-    bool is_live;           // its process is still recording
-    bool is_verified;       // every payload hash was looked at
-    bool has_changed;       // a frame turned bad since somebody counted
+    struct damage *damage;    // borrowed
+    struct buffer salvaged;   // frames made from the ring file
+    const char *ring_failure; // why its ring file could not be read, NULL if it could
+    bool is_whole;            // made whole from the ring file: reads as if closed
+    bool is_live;             // its process is still recording
+    bool is_verified;         // every payload hash was looked at
+    bool has_changed;         // a frame turned bad since somebody counted
 };
 
 // Opens the file at `path` and lists its frames. The shard must not move.

@@ -18,11 +18,6 @@ bool hold_is_on(void)
     return hold.depth > 0;
 }
 
-void hold_forget(void)
-{
-    hold.depth = 0;
-}
-
 void hold_lock(pthread_mutex_t *mutex)
 {
     if (hold.depth++ == 0) {

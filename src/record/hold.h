@@ -15,7 +15,4 @@ void hold_unlock(pthread_mutex_t *mutex);
 // Whether the calling thread is between the two, or its signal handler is.
 bool hold_is_on(void);
 
-// In the child of a fork, which has none of these locks.
-void hold_forget(void);
-
 #endif

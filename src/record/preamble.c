@@ -15,8 +15,6 @@
 #include "format/ring_setting.h"
 #include "record/name_table.h"
 
-#define SITE_LINE_MAX 160
-
 static int put_row(struct buffer *rows, const struct journal_row *row)
 {
     const size_t bytes = journal_row_bytes(row);

@@ -86,6 +86,14 @@ def test_an_unknown_format_is_refused_before_a_file_is_touched(gait, small_run, 
     assert kept.read_text() == "kept"
 
 
+def test_a_recording_is_not_overwritten_by_its_own_export(gait, small_run):
+    (shard,) = small_run.glob("*.gait")
+    before = shard.read_bytes()
+    ran = gait("export", shard, "--format", "csv", "-o", shard)
+    assert (ran.returncode, ran.stdout, ran.stderr.count("\n")) == (2, "", 1)
+    assert shard.read_bytes() == before
+
+
 def test_a_trace_without_events_is_a_valid_export(gait, tmp_path):
     ShardMaker().write(tmp_path / "run")
     for form in FORMATS:

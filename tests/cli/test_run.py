@@ -378,3 +378,13 @@ def test_who_ignores_children_still_gets_the_exit_code(build, tmp_path):
 def test_orphans_do_not_keep_a_run_open(gait):
     done = gait("run", "-q", "sh", "-c", "sleep 30 >/dev/null 2>&1 & exit 4", timeout=20)
     assert done.returncode == 4
+
+
+def test_kernels_of_the_inductor_are_asked_for_and_it_is_said(gait):
+    variable = "TORCHINDUCTOR_CPP_ENABLE_KERNEL_PROFILE"
+    line = ["--", "sh", "-c", f"echo ${{{variable}-unset}}"]
+    asked = gait("run", "-q", "--inductor-kernels", *line)
+    assert asked.stdout == "1\n"
+    assert "gait: torch.compile compiles anew, with its fused CPU kernels named\n" in asked.stderr
+    plain = gait("run", "-q", *line)
+    assert plain.stdout == "unset\n" and "compiles anew" not in plain.stderr

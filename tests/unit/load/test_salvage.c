@@ -246,14 +246,21 @@ TEST("salvage: the flight recorder's ring tells from its tail on, and what it lo
     clean_up(&crime);
 }
 
-TEST("salvage: a ring file of another session is not believed")
+TEST("salvage: a ring file of another session is not believed, and the damage says so")
 {
+    struct gait_damage_info damage;
+    struct gait_trace *trace = NULL;
     struct crime crime;
 
     commit_crime(&crime, RING_BLOCK);
     crime.ring.file.header.session[3] ^= 1;
     ring_builder_save(&crime.ring, crime.ring_path);
     is_str(tell(crime.shard), "s 10 -1 A;m 11 0 A;s 12 1 A;m 14 0 A;");
+    if (ok(!gait_trace_open(crime.shard, &trace))) {
+        ok(!gait_trace_damage(trace, 0, &damage));
+        ok(strstr(damage.what, "is not the ring file of this shard") != NULL);
+    }
+    gait_trace_close(trace);
     clean_up(&crime);
 }
 
