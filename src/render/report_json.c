@@ -24,7 +24,7 @@ static void put_steps(struct json_writer *json, const struct run_report *report)
     const struct steps_summary *steps = &report->steps;
     json_put_uint(json, "steps", steps->count);
     json_put_uint(json, "open_steps", report->open_steps);
-    json_put_uint(json, report->torch ? "rank_count" : "ranks", report->rank_count);
+    json_put_uint(json, "rank_count", report->rank_count);
     json_key(json, "step");
     if (steps->count) {
         json_object(json);
