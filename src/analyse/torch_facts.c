@@ -9,6 +9,7 @@
 #include "analyse/identities.h"
 #include "analyse/torch_phases.h"
 #include "analyse/torch_survey.h"
+#include "analyse/track_shard.h"
 #include "base/array.h"
 #include "base/fail.h"
 
@@ -325,14 +326,12 @@ static int list_tracks(const struct gait_trace *trace, uint32_t track, uint32_t 
 
 static int read_end(struct torch_facts *facts, struct gait_trace *trace, uint32_t track)
 {
-    struct gait_track_info info;
     struct gait_shard_info shard;
-    int status = gait_trace_track(trace, track, &info);
-    if (!status)
-        status = gait_trace_shard(trace, info.shard, &shard);
-    if (!status)
-        facts->end_ns = shard.end_ns < last_ns ? shard.end_ns : last_ns;
-    return status;
+    int status = track_shard(trace, track, &shard);
+    if (status)
+        return status;
+    facts->end_ns = shard.end_ns < last_ns ? shard.end_ns : last_ns;
+    return GAIT_OK;
 }
 
 // Steps end with the script. What the interpreter tears down behind it, no one

@@ -9,6 +9,7 @@
 
 #include "analyse/torch_epochs.h"
 #include "analyse/torch_ledger.h"
+#include "analyse/track_shard.h"
 #include "analyse/training_thread.h"
 #include "analyse/window_cost.h"
 #include "base/buffer.h"
@@ -458,13 +459,12 @@ static void add_to_totals(const struct torch_piece *piece, void *context)
 int torch_job_make_whole_run(struct torch_job *job, struct gait_trace *trace, uint32_t track)
 {
     struct gathering gathering;
-    struct gait_track_info info;
     struct gait_shard_info shard;
-    int status = gait_trace_track(trace, track, &info);
-    if (!status)
-        status = gait_trace_shard(trace, info.shard, &shard);
-    if (status || shard.end_ns <= shard.start_ns)
+    int status = track_shard(trace, track, &shard);
+    if (status)
         return status;
+    if (shard.end_ns <= shard.start_ns)
+        return GAIT_OK;
     struct torch_period life = {shard.start_ns, shard.end_ns};
     const struct torch_periods windows = {.rows = &life, .count = 1};
     gathering_init(&gathering, job, trace);
