@@ -245,6 +245,12 @@ static void judge(struct run_report *report)
                                   .is_disk_full = lost_to_full_disk(report)};
     if (report->torch)
         facts.steps.max_ns = 0; // a finding tells of the slowest step, and where it was slow
+    if (report->torch && report->torch->slow.is_known) {
+        const struct torch_slow *slow = &report->torch->slow;
+        facts.slow_phase = report->torch->phases.names[slow->phase];
+        facts.slow_rank = slow->rank;
+        facts.slow_ns = slow->ns;
+    }
     verdict_make(&facts, &report->verdict);
 }
 

@@ -242,6 +242,19 @@ static void judge_phases(const struct verdict_facts *facts, struct verdict *verd
     }
 }
 
+// What the others do while they wait is no answer.
+static bool judge_slow_rank(const struct verdict_facts *facts, struct verdict *verdict)
+{
+    unsigned share = percent(facts->slow_ns, facts->total_ns);
+    if (!facts->slow_phase || share < WORTH_PERCENT)
+        return false;
+    verdict->label = "SLOW RANK";
+    SAY(verdict, "rank %lld loses %u %% of a step in '%.*s', and the others wait for it",
+        (long long)facts->slow_rank, share, NAME_BYTES, facts->slow_phase);
+    verdict->advice = "find what that rank does there that the others do not, or its machine";
+    return true;
+}
+
 static void judge_without_steps(const struct verdict_facts *facts, struct verdict *verdict)
 {
     const struct phase *most = largest(facts, WORK_UNKNOWN);
@@ -283,7 +296,7 @@ void verdict_make(const struct verdict_facts *facts, struct verdict *ret_verdict
         SAY(ret_verdict, "%llu step%s too few to judge", (unsigned long long)facts->steps.count,
             facts->steps.count == 1 ? " is" : "s are");
         ret_verdict->advice = "record at least 5 steps: the first ones warm up";
-    } else {
+    } else if (!judge_slow_rank(facts, ret_verdict)) {
         judge_phases(facts, ret_verdict);
         add_tail(facts, ret_verdict);
     }

@@ -27,6 +27,9 @@ struct verdict_facts {
     bool is_torch;              // its phases are found, not marked
     bool lacks_optimizer;       // and none stepped
     bool is_disk_full;          // which is why most of the dropped were
+    const char *slow_phase;     // where one rank makes the others wait; NULL: none does
+    int64_t slow_rank;
+    uint64_t slow_ns; // of the steps
 };
 
 struct verdict {

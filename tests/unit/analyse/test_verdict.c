@@ -108,6 +108,26 @@ TEST("verdict: a step far off the median is mentioned")
     ok(strstr(verdict.why, "; the slowest step (7) took 4.2 times the median"));
 }
 
+TEST("verdict: a rank that the others wait for comes before what they do meanwhile")
+{
+    const struct phase phases[] = {{"backward", 880, 9}, {"communication", 60, 9}};
+    struct verdict verdict;
+    struct verdict_facts facts = {.events = 900,
+                                  .steps = {.count = 100},
+                                  .phases = phases,
+                                  .phase_count = 2,
+                                  .total_ns = 1000,
+                                  .slow_phase = "backward",
+                                  .slow_rank = 1,
+                                  .slow_ns = 860};
+    verdict_make(&facts, &verdict);
+    is_str(verdict.label, "SLOW RANK");
+    is_str(verdict.why, "rank 1 loses 86 % of a step in 'backward', and the others wait for it");
+    facts.slow_ns = 240;
+    verdict_make(&facts, &verdict);
+    is_str(verdict.label, "COMPUTE-BOUND");
+}
+
 TEST("verdict: names of any length fit")
 {
     static char name[100001];
