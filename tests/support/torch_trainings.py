@@ -61,8 +61,10 @@ class Training:
     @functools.cached_property
     def truths(self):
         """What each process counted and measured itself, in order of rank."""
-        lines = [line for line in self.stdout.splitlines() if line.startswith("TRUTH ")]
-        return sorted((json.loads(line[6:]) for line in lines), key=lambda truth: truth["rank"])
+        # two processes may write their lines before either ends its own
+        texts = self.stdout.split("TRUTH ")[1:]
+        truths = (json.JSONDecoder().raw_decode(text)[0] for text in texts)
+        return sorted(truths, key=lambda truth: truth["rank"])
 
     @property
     def truth(self):
