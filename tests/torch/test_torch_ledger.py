@@ -99,8 +99,10 @@ def test_the_steps_cover_the_loop(run):
     """From the first batch that is asked for, up to the end."""
     plain = run(Job("plain"))
     loop_ns = plain.truth["loop_ns"]
-    # what follows the loop is short, a torch that is torn down (seconds) is not
-    assert 0.95 * loop_ns < plain.report["step_total_ns"] < 1.05 * loop_ns + 300e6
+    # the script's own clock may be held up beside ours; what follows the loop is
+    # short, a torch that is torn down (seconds) is not
+    more = plain.report["step_total_ns"] - loop_ns
+    assert -0.05 * loop_ns - 30e6 < more < 0.05 * loop_ns + 300e6
 
 
 def assert_planted(found, base, planted, late_ns):
