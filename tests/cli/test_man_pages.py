@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The man pages say what the tool's tables say; `make docs` writes them."""
 
+import json
 import pathlib
 
 import pytest
@@ -19,3 +20,9 @@ def test_the_page_of_the_tool_is_current(gait):
     if not COMMANDS:
         pytest.skip("no command yet")
     assert gait("help", "--man").stdout == (ROOT / "docs/man/gait.1").read_text()
+
+
+def test_each_page_is_installed(build):
+    installed = json.loads((build / "meson-info" / "intro-installed.json").read_text())
+    pages = {pathlib.Path(place).name for place in installed.values()}
+    assert {page.name for page in ROOT.glob("docs/man/*.1")} <= pages
