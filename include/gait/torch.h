@@ -33,8 +33,8 @@ GAIT_API int gait_torch_guard(const void *tensor, uint64_t keys, uint64_t avoide
 // Ranges: what torch and the program mark by name (DataLoader, optimizer, DDP,
 // gloo, torch.profiler.record_function). Other ops pay nothing for it, but each
 // node of a backward does, some 0.4 us: torch's engine builds its lists of
-// callbacks anew for each as soon as there is any. Cannot be switched while a window is open:
-// GAIT_ERR_STATE.
+// callbacks anew for each as soon as there is any. Cannot be switched while a
+// window is open: GAIT_ERR_STATE.
 GAIT_API int gait_torch_ranges(int is_on);
 
 // All ops, from this call to the close: names, scopes, sequence numbers and
@@ -48,8 +48,8 @@ enum gait_torch_level {
 GAIT_API int gait_torch_window_open(unsigned levels);
 GAIT_API int gait_torch_window_close(void);
 
-// What does not work with this torch in one line ("no shapes: ..."), "" when
-// all does. Valid for ever.
+// What this torch does not tell, in one line, "" when it tells all. Valid until
+// the next call.
 GAIT_API const char *gait_torch_lacks(void);
 
 // The table of symbols and fields as JSON text into `room` bytes at `json`,

@@ -28,14 +28,6 @@ static PyObject *decorated_call(PyObject *self, PyObject *const *args, size_t na
     return result;
 }
 
-static PyObject *decorated_get(PyObject *self, PyObject *object, PyObject *type)
-{
-    (void)type;
-    if (!object || object == Py_None)
-        return Py_NewRef(self);
-    return PyMethod_New(self, object);
-}
-
 PyObject *py_decorated(PyObject *module, PyObject *const *args, Py_ssize_t count)
 {
     const struct py_state *state = py_state_of(module);
@@ -88,21 +80,9 @@ static PyObject *decorated_repr(PyObject *self)
     return PyUnicode_FromFormat("<%R in %R>", decorated->function, decorated->span);
 }
 
-// By name, as functions are: pickle stores where to find it, copy returns it.
-static PyObject *decorated_reduce(PyObject *self, PyObject *unused)
-{
-    (void)unused;
-    return PyObject_GetAttrString(self, "__qualname__");
-}
-
 static PyMethodDef decorated_methods[] = {
-    {"__reduce__", decorated_reduce, METH_NOARGS, NULL},
+    {"__reduce__", py_type_reduce_to_name, METH_NOARGS, NULL},
     {NULL, NULL, 0, NULL},
-};
-
-static PyGetSetDef decorated_getset[] = {
-    {"__dict__", PyObject_GenericGetDict, PyObject_GenericSetDict, NULL, NULL},
-    {NULL, NULL, NULL, NULL, NULL},
 };
 
 static PyMemberDef decorated_members[] = {
@@ -119,9 +99,9 @@ static PyType_Slot decorated_slots[] = {
     {Py_tp_clear, decorated_clear},
     {Py_tp_repr, decorated_repr},
     {Py_tp_call, PyVectorcall_Call},
-    {Py_tp_descr_get, decorated_get},
+    {Py_tp_descr_get, py_type_bind},
     {Py_tp_methods, decorated_methods},
-    {Py_tp_getset, decorated_getset},
+    {Py_tp_getset, py_type_dict},
     {Py_tp_members, decorated_members},
     {0, NULL},
 };

@@ -70,14 +70,6 @@ PyObject *py_hook(PyObject *module, PyObject *const *args, Py_ssize_t count)
     return (PyObject *)hook;
 }
 
-static PyObject *hook_get(PyObject *self, PyObject *object, PyObject *type)
-{
-    (void)type;
-    if (!object || object == Py_None)
-        return Py_NewRef(self);
-    return PyMethod_New(self, object);
-}
-
 static int hook_traverse(PyObject *self, visitproc visit, void *arg)
 {
     VISIT_TYPE_OF(self);
@@ -108,21 +100,9 @@ static PyObject *hook_repr(PyObject *self)
     return PyUnicode_FromFormat("<%R on gait's record>", ((struct hook *)self)->function);
 }
 
-// By name, as functions are: pickle stores where to find it, copy returns it.
-static PyObject *hook_reduce(PyObject *self, PyObject *unused)
-{
-    (void)unused;
-    return PyObject_GetAttrString(self, "__qualname__");
-}
-
 static PyMethodDef hook_methods[] = {
-    {"__reduce__", hook_reduce, METH_NOARGS, NULL},
+    {"__reduce__", py_type_reduce_to_name, METH_NOARGS, NULL},
     {NULL, NULL, 0, NULL},
-};
-
-static PyGetSetDef hook_getset[] = {
-    {"__dict__", PyObject_GenericGetDict, PyObject_GenericSetDict, NULL, NULL},
-    {NULL, NULL, NULL, NULL, NULL},
 };
 
 static PyMemberDef hook_members[] = {
@@ -139,9 +119,9 @@ static PyType_Slot hook_slots[] = {
     {Py_tp_clear, hook_clear},
     {Py_tp_repr, hook_repr},
     {Py_tp_call, PyVectorcall_Call},
-    {Py_tp_descr_get, hook_get},
+    {Py_tp_descr_get, py_type_bind},
     {Py_tp_methods, hook_methods},
-    {Py_tp_getset, hook_getset},
+    {Py_tp_getset, py_type_dict},
     {Py_tp_members, hook_members},
     {0, NULL},
 };

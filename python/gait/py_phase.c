@@ -186,7 +186,7 @@ void py_phase_arg(enum py_phase_key key, int64_t value)
 
 void py_phase_arg_object(enum py_phase_key key, const PyObject *object)
 {
-    gait_arg_int(py_phase_keys[key], (int64_t)(intptr_t)object);
+    py_phase_arg(key, (int64_t)(intptr_t)object);
 }
 
 static const PyObject **find_evaluated(const PyObject *module)

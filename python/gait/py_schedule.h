@@ -19,7 +19,7 @@ void py_schedule_asked(void);
 void py_schedule_stepping(const PyObject *optimizer);
 void py_schedule_stepped(const PyObject *optimizer);
 
-// gait.step() begins step `number`: from then on only it counts.
+// gait.step() begins a step: from the first one on only it counts.
 void py_schedule_told(void);
 
 // Functions of the module. windows(first, active, every, levels): ops are on record

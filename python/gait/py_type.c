@@ -48,3 +48,22 @@ void py_type_free(PyObject *self)
     PyObject_GC_Del(self);
     Py_DECREF(type);
 }
+
+PyObject *py_type_bind(PyObject *self, PyObject *object, PyObject *type)
+{
+    (void)type;
+    if (!object || object == Py_None)
+        return Py_NewRef(self);
+    return PyMethod_New(self, object);
+}
+
+PyObject *py_type_reduce_to_name(PyObject *self, PyObject *unused)
+{
+    (void)unused;
+    return PyObject_GetAttrString(self, "__qualname__");
+}
+
+PyGetSetDef py_type_dict[] = {
+    {"__dict__", PyObject_GenericGetDict, PyObject_GenericSetDict, NULL, NULL},
+    {NULL, NULL, NULL, NULL, NULL},
+};

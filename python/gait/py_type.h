@@ -19,4 +19,11 @@ PyObject *py_type_no_new(PyTypeObject *type, PyObject *args, PyObject *kwargs);
 // Gives the memory of a tracked object back once its fields are let go.
 void py_type_free(PyObject *self);
 
+// Of objects that stand in for functions: a Py_tp_descr_get that binds as methods
+// do; a __reduce__ by name, as functions have it (pickle stores where to find it,
+// copy returns it); a __dict__ for what functools.update_wrapper() puts there.
+PyObject *py_type_bind(PyObject *self, PyObject *object, PyObject *type);
+PyObject *py_type_reduce_to_name(PyObject *self, PyObject *unused);
+extern PyGetSetDef py_type_dict[];
+
 #endif

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """How a training comes on record that nobody edited, and what it must not notice."""
 
+import ast
 import os
 import pathlib
 import subprocess
@@ -92,6 +93,14 @@ def test_the_users_sitecustomize_runs_as_before(shown, tmp_path, source):
     assert on[0] == off[0]
     assert on[3:] == off[3:]
     assert ("sitecustomize" in on[1]) == ("sitecustomize" in off[1])
+
+
+@needs_no_torch
+@pytest.mark.parametrize("name", ["sitecustomize.py", "_gait_start.py"])
+def test_any_python_can_read_what_it_meets_first(root, name):
+    """A Python before 3.6 has no f-strings, and would lose the user's sitecustomize."""
+    tree = ast.parse((root / "python" / "gait" / "preload" / name).read_text())
+    assert not [node for node in ast.walk(tree) if isinstance(node, ast.JoinedStr)]
 
 
 @needs_no_torch
@@ -202,6 +211,15 @@ def test_init_in_a_script_without_gait_run(run_text, build):
     found = run_text(source + "train()", gait=False, env=(("PYTHONPATH", str(build / "python")),))
     assert (found.code, found.stderr) == (0, "")
     assert phases_of(found) == PHASES
+
+
+def test_what_a_torch_does_not_tell_is_one_line(run_text, build):
+    lacking = "import torch\ndel torch._C._dispatch_keys\nimport gait\ngait.init('run')\n"
+    told = "gait: not everything is recorded: this torch does not tell: shapes\n"
+    env = (("PYTHONPATH", str(build / "python")),)
+    assert run_text(lacking, gait=False, env=env).stderr == told
+    quiet = (*env, ("GAIT_TORCH_WINDOWS", "off"))  # then nobody asked for it
+    assert run_text(lacking, gait=False, env=quiet).stderr == ""
 
 
 def test_init_after_torch_and_the_optimizer(run_text, build):

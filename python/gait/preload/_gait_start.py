@@ -83,12 +83,12 @@ def call(function, module):
     try:
         function(module)
     except Exception as error:
-        say(f"{type(error).__name__}: {error}")
+        say("%s: %s" % (type(error).__name__, error))
 
 
 def say(why):
     if sys.stderr is not None:
-        sys.stderr.write(f"gait: not everything is recorded: {why}\n")
+        sys.stderr.write("gait: not everything is recorded: %s\n" % why)
 
 
 watch = Watch()

@@ -36,5 +36,5 @@ try:
     _begin(os.path.dirname(os.path.abspath(__file__)))
 except Exception as error:  # whatever it is, it must not cost the training
     if sys.stderr is not None:
-        sys.stderr.write(f"gait: nothing is recorded: {error}\n")
+        sys.stderr.write("gait: nothing is recorded: %s\n" % error)
 _give_way()

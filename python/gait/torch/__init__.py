@@ -11,7 +11,8 @@ import json
 import os
 import sys
 
-from .. import _gait
+from .. import _gait, _off
+from . import watching
 
 _is_installed = False
 
@@ -43,8 +44,7 @@ def attempt(function):
 
 
 def say(why):
-    if sys.stderr is not None:
-        sys.stderr.write(f"gait: not everything is recorded: {why}\n")
+    watching.starter().say(why)
 
 
 def begin():
@@ -52,7 +52,7 @@ def begin():
     from . import processes, windows
 
     if not _gait.recording() and not _gait.start() and os.environ.get("GAIT_ENABLE") != "0":
-        sys.stderr.write(f"gait: nothing is recorded: {_gait.last_error()}\n")
+        _off.say(_gait.last_error())
         return
     if not _gait.recording():
         return

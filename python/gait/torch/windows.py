@@ -61,21 +61,28 @@ def attach():
 
 
 def install():
+    from . import say
+
     text = os.environ.get("GAIT_TORCH_WINDOWS", "")
     try:
         first, active, every = parse(text)
     except ValueError:
-        from . import say
-
         say(f"GAIT_TORCH_WINDOWS '{text}' is not off, all or FIRST/ACTIVE/EVERY")
         first, active, every = parse("")
-    try:
-        if not attach():
-            return
-    except AttributeError:  # a torch without these: names only
-        pass
     # A callback for ranges alone makes the engine name each node of a backward pass,
     # 0.4 us a node: 16 us a step of 25 modules. In windows they come for nothing.
-    if os.environ.get("GAIT_TORCH_RANGES", "0") != "0":
+    has_ranges = os.environ.get("GAIT_TORCH_RANGES", "0") != "0"
+    if not active and not has_ranges:
+        return
+    try:
+        is_attached = attach()
+    except AttributeError:  # a torch without these: names only
+        is_attached = True
+    lacks = _gait._torch_lacks() if is_attached else _gait.last_error()
+    if lacks:
+        say(lacks)
+    if not is_attached:
+        return
+    if has_ranges:
         _gait._torch_ranges(True)
     _gait._windows(first, active, every, SHAPES | MEMORY)
