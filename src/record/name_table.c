@@ -9,7 +9,6 @@
 #include "format/frame.h"
 #include "format/slot.h"
 
-#define MAX_STRINGS (1u << 17)
 #define MAX_SITES (1u << 16)
 #define MAX_TEXT_BYTES (32u << 20)
 #define CHUNK_BYTES (64u << 10)
@@ -27,7 +26,7 @@ struct text_entry {
     uint32_t hash;
 };
 
-static struct entries strings = {.max = MAX_STRINGS};
+static struct entries strings = {.max = NAME_TABLE_MAX_STRINGS};
 static struct entries sites = {.max = MAX_SITES};
 static struct text_entry *texts; // [id - 1]
 static struct site_key *keys;    // [id - 1]

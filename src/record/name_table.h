@@ -10,6 +10,8 @@
 #include "format/journal.h"
 #include "format/ring_file.h"
 
+#define NAME_TABLE_MAX_STRINGS (1u << 17)
+
 // Ids that every shard has.
 enum name_table_reserved {
     STRING_GAIT = RING_LOSS_END, // below: the reasons for losses

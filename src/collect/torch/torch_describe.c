@@ -14,14 +14,6 @@
 #include "collect/torch/torch_memory.h"
 #include "collect/torch/torch_shapes.h"
 
-static const struct level {
-    const char *name;
-    bool (*can)(void);
-} levels[] = {
-    {"shapes", torch_shapes_can},
-    {"memory", torch_memory_can},
-};
-
 static bool has_seq(void)
 {
     return torch_layout_has(FIELD_SEQ);
@@ -37,10 +29,14 @@ static bool has_scope(void)
     return torch_layout_has(FIELD_SCOPE);
 }
 
-static const struct level parts[] = {
-    {"sequence numbers", has_seq}, {"forward threads", has_forward_thread},
-    {"scopes", has_scope},         {"shapes", torch_shapes_can},
-    {"memory", torch_memory_can},
+static const struct part {
+    const char *name;
+    bool (*can)(void);
+    bool is_level; // asked for by a window, not always there
+} parts[] = {
+    {"sequence numbers", has_seq, false}, {"forward threads", has_forward_thread, false},
+    {"scopes", has_scope, false},         {"shapes", torch_shapes_can, true},
+    {"memory", torch_memory_can, true},
 };
 
 const char *torch_describe_lacks(void)
@@ -70,10 +66,8 @@ static void put_symbols(struct json_writer *json)
         bool is_found;
         const char *name = torch_library_symbol(i, &is_found);
         json_object(json);
-        json_key(json, "name");
-        json_text(json, name);
-        json_key(json, "found");
-        json_bool(json, is_found);
+        json_put_text(json, "name", name);
+        json_put_bool(json, "found", is_found);
         json_close(json);
     }
     json_close(json);
@@ -86,12 +80,9 @@ static void put_fields(struct json_writer *json)
     for (int i = 0; i < FIELD_COUNT; i++) {
         const struct torch_found *found = &torch_layout[i];
         json_object(json);
-        json_key(json, "name");
-        json_text(json, torch_layout_name((enum torch_field)i));
-        json_key(json, "tried");
-        json_bool(json, found->is_tried);
-        json_key(json, "matches");
-        json_int(json, found->matches);
+        json_put_text(json, "name", torch_layout_name((enum torch_field)i));
+        json_put_bool(json, "tried", found->is_tried);
+        json_put_int(json, "matches", found->matches);
         json_key(json, "place");
         if (found->place >= 0)
             json_int(json, found->place);
@@ -106,17 +97,14 @@ static void put_levels(struct json_writer *json)
 {
     json_key(json, "levels");
     json_object(json);
-    json_key(json, "names");
-    json_bool(json, torch_library.handle != NULL);
-    for (size_t i = 0; i < sizeof(levels) / sizeof(levels[0]); i++) {
-        json_key(json, levels[i].name);
-        json_bool(json, torch_library.handle && levels[i].can());
+    json_put_bool(json, "names", torch_library.handle != NULL);
+    for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++) {
+        if (parts[i].is_level)
+            json_put_bool(json, parts[i].name, torch_library.handle && parts[i].can());
     }
     json_close(json);
-    json_key(json, "shapes_lost");
-    json_uint(json, torch_shapes_lost());
-    json_key(json, "blocks_lost");
-    json_uint(json, torch_memory_lost());
+    json_put_uint(json, "shapes_lost", torch_shapes_lost());
+    json_put_uint(json, "blocks_lost", torch_memory_lost());
 }
 
 size_t torch_describe_json(char *json, size_t room)
@@ -127,8 +115,7 @@ size_t torch_describe_json(char *json, size_t room)
     if (out) {
         struct json_writer writer = {.out = out};
         json_object(&writer);
-        json_key(&writer, "library");
-        json_text(&writer, torch_library.handle ? torch_library.path : NULL);
+        json_put_text(&writer, "library", torch_library.handle ? torch_library.path : NULL);
         put_symbols(&writer);
         put_fields(&writer);
         put_levels(&writer);

@@ -33,6 +33,11 @@ struct torch_device { // c10::Device
     int8_t type, index;
 };
 
+// Those that are also looked for in the address tables of torch's libraries.
+#define TORCH_MEMORY_NEW "_ZN3c1025ProfiledCPUMemoryReporter3NewEPvm"
+#define TORCH_MEMORY_DELETE "_ZN3c1025ProfiledCPUMemoryReporter6DeleteEPv"
+#define TORCH_MEMORY_REPORT "_ZN3c1027reportMemoryUsageToProfilerEPvlmmNS_6DeviceE"
+
 // X(member, type, parameters, symbol). What a feature needs stands together.
 #define TORCH_CALLBACK_SYMBOLS(X)                                                                  \
     X(add_callback, uint64_t, (struct torch_callback),                                             \
@@ -63,10 +68,10 @@ struct torch_device { // c10::Device
     X(dtype_float32, int32_t, (void), "aoti_torch_dtype_float32")                                  \
     X(undefined_tensor, char, (void), "_ZN3c1019UndefinedTensorImpl10_singletonE")
 #define TORCH_MEMORY_SYMBOLS(X)                                                                    \
-    X(memory_new, void, (void *, void *, size_t), "_ZN3c1025ProfiledCPUMemoryReporter3NewEPvm")    \
-    X(memory_delete, void, (void *, void *), "_ZN3c1025ProfiledCPUMemoryReporter6DeleteEPv")       \
+    X(memory_new, void, (void *, void *, size_t), TORCH_MEMORY_NEW)                                \
+    X(memory_delete, void, (void *, void *), TORCH_MEMORY_DELETE)                                  \
     X(memory_report, void, (void *, int64_t, size_t, size_t, struct torch_device),                 \
-      "_ZN3c1027reportMemoryUsageToProfilerEPvlmmNS_6DeviceE")
+      TORCH_MEMORY_REPORT)
 #define TORCH_SYMBOLS(X)                                                                           \
     TORCH_CALLBACK_SYMBOLS(X)                                                                      \
     TORCH_LAYOUT_SYMBOLS(X)                                                                        \

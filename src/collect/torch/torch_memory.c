@@ -98,9 +98,9 @@ static void see_report(void *block, int64_t bytes, size_t allocated, size_t rese
 // --- on and off -----------------------------------------------------------------------
 
 static struct call_patch_target targets[] = {
-    {"_ZN3c1025ProfiledCPUMemoryReporter3NewEPvm", NULL, NULL},
-    {"_ZN3c1025ProfiledCPUMemoryReporter6DeleteEPv", NULL, NULL},
-    {"_ZN3c1027reportMemoryUsageToProfilerEPvlmmNS_6DeviceE", NULL, NULL},
+    {TORCH_MEMORY_NEW, NULL, NULL},
+    {TORCH_MEMORY_DELETE, NULL, NULL},
+    {TORCH_MEMORY_REPORT, NULL, NULL},
 };
 static const char *const libraries[] = {"libc10", "libtorch", NULL};
 static struct call_patch patch = {.targets = targets,

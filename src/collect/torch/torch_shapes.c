@@ -16,13 +16,14 @@
 #include "collect/torch/torch_layout.h"
 #include "collect/torch/torch_library.h"
 #include "collect/torch/torch_thread.h"
+#include "record/name_table.h"
 
 #define INPUTS_MAX 64
 #define DIMS_MAX 64
 #define TEXT_BYTES 1024
 #define DTYPES 64
-#define NAMES_ROOM (1u << 15) // of the recorder's 2^17 texts, left for names
-#define TEXTS_MAX ((1u << 17) - NAMES_ROOM)
+#define NAMES_ROOM (1u << 15) // of the recorder's texts, left for names
+#define TEXTS_MAX (NAME_TABLE_MAX_STRINGS - NAMES_ROOM)
 
 // What each tensor needs, in one line.
 static struct {
@@ -61,7 +62,7 @@ void torch_shapes_init(void)
     hot.get_dim = torch_library.get_dim;
     hot.get_sizes = torch_library.get_sizes;
     hot.get_dtype = torch_library.get_dtype;
-    hot.undefined = torch_library_lookup("_ZN3c1019UndefinedTensorImpl10_singletonE");
+    memcpy(&hot.undefined, &torch_library.undefined_tensor, sizeof(hot.undefined));
     hot.inputs = torch_layout[FIELD_INPUTS].place;
     hot.tensor_tag = torch_layout[FIELD_TENSOR_TAG].place;
     for (int i = 0; i < DTYPES; i++) {
@@ -220,6 +221,10 @@ __attribute__((noinline, cold)) static uint32_t intern_text(const char *inputs, 
 {
     struct text text = {.used = 0};
     size_t written = 0;
+    if (__atomic_load_n(&shapes.is_full, __ATOMIC_RELAXED)) {
+        __atomic_add_fetch(&shapes.lost, 1, __ATOMIC_RELAXED);
+        return 0;
+    }
     for (size_t i = 0; i < count; i++) {
         struct tensor tensor;
         const enum tensor_kind kind = look_at(inputs + i * TORCH_IVALUE_BYTES, &tensor);
@@ -231,10 +236,6 @@ __attribute__((noinline, cold)) static uint32_t intern_text(const char *inputs, 
         if (written++)
             put(&text, " ");
         put_tensor(&text, kind, &tensor);
-    }
-    if (__atomic_load_n(&shapes.is_full, __ATOMIC_RELAXED)) {
-        __atomic_add_fetch(&shapes.lost, 1, __ATOMIC_RELAXED);
-        return 0;
     }
     const uint32_t id = gait_key(text.bytes);
     if (id > TEXTS_MAX || !id)
