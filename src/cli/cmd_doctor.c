@@ -203,7 +203,9 @@ static void put_text(const struct check *check)
 static int look_at(const char *what, const struct doctor_values *values)
 {
     int code = EXIT_OK, status;
-    if (strcmp(what, "torch") == 0)
+    if (strcmp(what, "torch") == 0 && values->is_clean)
+        status = fail(GAIT_ERR_ARGUMENT, "'--clean' is about this machine, not about torch");
+    else if (strcmp(what, "torch") == 0)
         status = doctor_torch(values->is_json, &code);
     else
         status = fail(GAIT_ERR_ARGUMENT, "cannot look at '%s', only at 'torch'", what);

@@ -1,9 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // `gait report`: where the time of a training went.
-#define _GNU_SOURCE
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 #include <gait/trace.h>
@@ -11,6 +8,7 @@
 #include "analyse/run_report.h"
 #include "cli/command.h"
 #include "cli/run_finish.h"
+#include "cli/terminal.h"
 #include "render/report_json.h"
 #include "render/report_text.h"
 
@@ -18,18 +16,11 @@ struct report_values {
     bool is_json;
 };
 
-// A terminal that can show bold letters, and a user who did not object.
-static bool can_be_bold(void)
-{
-    const char *no_color = getenv("NO_COLOR"), *terminal = getenv("TERM");
-    bool is_capable = terminal && *terminal && strcmp(terminal, "dumb") != 0;
-    return is_capable && !(no_color && *no_color) && isatty(STDOUT_FILENO);
-}
-
 static int run(const void *given, const struct operands *operands)
 {
     const struct report_values *values = given;
-    const struct report_text how = {.path = operands->texts[0], .is_bold = can_be_bold()};
+    const struct report_text how = {.path = operands->texts[0],
+                                    .is_bold = terminal_is_bold(STDOUT_FILENO)};
     struct gait_trace *trace;
     struct run_report report;
     if (run_finish_and_open(how.path, &trace))

@@ -1,18 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 // The same answer as that of `gait report`, for runs that take a second or two
 // to read.
-#define _GNU_SOURCE
 #include "cli/run_screen.h"
 
 #include <stdbool.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <unistd.h>
 
 #include <gait/trace.h>
 
 #include "analyse/run_report.h"
 #include "base/fail.h"
+#include "cli/terminal.h"
 #include "render/report_text.h"
 #include "render/units.h"
 
@@ -34,9 +33,7 @@ static bool is_torch(const struct gait_trace *trace, uint64_t *ret_events)
 
 static void put_report(struct gait_trace *trace, const char *shown_as)
 {
-    const char *no_color = getenv("NO_COLOR");
-    const struct report_text how = {.path = shown_as,
-                                    .is_bold = isatty(STDERR_FILENO) && !(no_color && *no_color)};
+    const struct report_text how = {.path = shown_as, .is_bold = terminal_is_bold(STDERR_FILENO)};
     struct run_report report;
     if (!run_report_make(&report, trace) && report.torch) {
         fputc('\n', stderr);

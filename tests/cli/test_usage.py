@@ -87,6 +87,12 @@ def test_an_answer_that_cannot_be_written_is_a_failure(build, tmp_path):
     assert done.stderr == "gait help: cannot write the answer: No space left on device\n"
 
 
+def test_the_doctor_cleans_no_torch(gait):
+    done = gait("doctor", "torch", "--clean")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "'--clean' is about this machine, not about torch" in done.stderr
+
+
 def test_the_doctor_answers_in_text_and_json(gait):
     import json
 

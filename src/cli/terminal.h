@@ -1,0 +1,11 @@
+// SPDX-License-Identifier: Apache-2.0
+// What may be written to somebody's terminal beside plain text.
+#ifndef GAIT_CLI_TERMINAL_H
+#define GAIT_CLI_TERMINAL_H
+
+#include <stdbool.h>
+
+// A terminal that can show bold letters, and a user who did not object.
+bool terminal_is_bold(int descriptor);
+
+#endif
