@@ -96,6 +96,8 @@ static int find_window_peak(struct torch_memory *memory, struct gait_trace *trac
                 (uint64_t)event.args[i].integer > memory->window_bytes)
                 memory->window_bytes = (uint64_t)event.args[i].integer;
     gait_cursor_close(cursor);
+    if (status == 1)
+        memory->window_bytes = 0; // too many to look at all: not known
     return status < 0 ? status : GAIT_OK;
 }
 

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analyse/first_at.h"
 #include "analyse/torch_report.h"
 #include "analyse/training_thread.h"
 #include "base/arena.h"
@@ -26,15 +27,8 @@ void torch_epochs_finish(struct torch_epochs *epochs)
 // The first window that begins then or later.
 static uint64_t window_at(const struct torch_periods *windows, int64_t at_ns)
 {
-    size_t low = 0, high = windows->count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (windows->rows[middle].start_ns < at_ns)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
+    const struct torch_period *rows = windows->rows;
+    return windows->count ? first_at(&rows->start_ns, windows->count, sizeof *rows, at_ns) : 0;
 }
 
 static int add_epoch(struct torch_epochs *epochs, const struct torch_periods *windows,

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analyse/first_at.h"
 #include "analyse/torch_facts.h"
 #include "analyse/torch_loops.h"
 #include "base/array.h"
@@ -29,15 +30,11 @@ void torch_periods_finish(struct torch_periods *periods)
 
 bool torch_periods_cover(const struct torch_periods *periods, int64_t at_ns)
 {
-    size_t low = 0, high = periods->count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (periods->rows[middle].end_ns <= at_ns)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low < periods->count && periods->rows[low].start_ns <= at_ns;
+    const struct torch_period *rows = periods->rows;
+    if (!periods->count || at_ns == INT64_MAX)
+        return false;
+    size_t place = first_at(&rows->end_ns, periods->count, sizeof *rows, at_ns + 1);
+    return place < periods->count && rows[place].start_ns <= at_ns;
 }
 
 int torch_periods_add(struct torch_periods *periods, int64_t start_ns, int64_t end_ns)
@@ -84,15 +81,8 @@ struct evaluation {
 // The first fact that starts at that time or later.
 static size_t fact_at(const struct torch_facts *facts, int64_t at_ns)
 {
-    size_t low = 0, high = facts->count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (facts->rows[middle].start_ns < at_ns)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
+    const struct torch_fact *rows = facts->rows;
+    return facts->count ? first_at(&rows->start_ns, facts->count, sizeof *rows, at_ns) : 0;
 }
 
 static bool is_request(const struct torch_fact *fact)

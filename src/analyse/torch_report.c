@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // A run is PyTorch's when a process imported torch and something was trained or
-// tried with it. What the facts tell
-// of steps then takes the place of what step marks and outermost spans told.
+// tried with it. What the facts tell of steps then takes the place of what step
+// marks and outermost spans told.
 #include "analyse/torch_report.h"
 
 #include <stdlib.h>

@@ -148,10 +148,21 @@ static void name_largest(const struct torch_report *torch, const uint64_t *sums,
     }
 }
 
-static void put_row(const struct screen *screen, const char *name, uint64_t steps, uint64_t ns)
+// A rank or an epoch.
+struct part {
+    char name[32];
+    uint64_t steps, total_ns;
+    const uint64_t *phases;
+};
+
+static void put_part(const struct screen *screen, const struct part *part)
 {
-    fprintf(screen->out, "  %-10s%9s%11s", name, units_count_short(steps).text,
-            units_ns((int64_t)ns).text);
+    char largest[LARGEST_BYTES];
+    name_largest(screen->report->torch, part->phases, part->total_ns, largest, sizeof largest);
+    fprintf(screen->out, "  %-10s%9s%11s  ", part->name, units_count_short(part->steps).text,
+            units_ns((int64_t)part->total_ns).text);
+    plain_put_all(screen->out, largest);
+    fputc('\n', screen->out);
 }
 
 static void put_ranks(const struct screen *screen)
@@ -164,14 +175,10 @@ static void put_ranks(const struct screen *screen)
     fprintf(screen->out, "%14s%11s  %s\n", "steps", "total", "most of it");
     for (size_t i = 0; i < torch->rank_count && i < MOST_RANKS; i++) {
         const struct torch_rank *rank = &torch->ranks[i];
-        char name[32], text[LARGEST_BYTES];
-        snprintf(name, sizeof name, rank->rank < 0 ? "pid %" PRId64 : "%" PRId64,
+        struct part part = {"", rank->steps, rank->total_ns, rank->phases};
+        snprintf(part.name, sizeof part.name, rank->rank < 0 ? "pid %" PRId64 : "%" PRId64,
                  rank->rank < 0 ? rank->pid : rank->rank);
-        put_row(screen, name, rank->steps, rank->total_ns);
-        name_largest(torch, rank->phases, rank->total_ns, text, sizeof text);
-        fputs("  ", screen->out);
-        plain_put_all(screen->out, text);
-        fputc('\n', screen->out);
+        put_part(screen, &part);
     }
     if (torch->rank_count > MOST_RANKS)
         fprintf(screen->out, "  (%zu more: --json)\n", torch->rank_count - MOST_RANKS);
@@ -189,18 +196,14 @@ static void put_epochs(const struct screen *screen)
     fprintf(screen->out, "%13s%11s  %s\n", "steps", "total", "most of it");
     for (size_t i = 0; i < count; i++) {
         const struct torch_epoch *epoch = &torch->epochs[i];
-        char name[32], text[LARGEST_BYTES];
+        struct part part = {"", epoch->steps, epoch->total_ns, epoch->phases};
         if (i && count > MOST_EPOCHS && i < count - MOST_EPOCHS + 2) {
             if (i == 1)
                 fprintf(screen->out, "  (%zu more: --json)\n", count - MOST_EPOCHS + 1);
             continue;
         }
-        snprintf(name, sizeof name, "%zu", i);
-        put_row(screen, name, epoch->steps, epoch->total_ns);
-        name_largest(torch, epoch->phases, epoch->total_ns, text, sizeof text);
-        fputs("  ", screen->out);
-        plain_put_all(screen->out, text);
-        fputc('\n', screen->out);
+        snprintf(part.name, sizeof part.name, "%zu", i);
+        put_part(screen, &part);
     }
 }
 
