@@ -15,6 +15,7 @@ import time
 
 import pytest
 from ring_files import rings_of
+from small_disk import small_disk_at
 
 # A sanitizer wants to be loaded first, and much memory.
 plain_build = pytest.mark.skipif(
@@ -33,13 +34,8 @@ def steady(compile_c):
 @pytest.fixture
 def small_disk(tmp_path):
     """A file system of 512 KiB."""
-    path = tmp_path / "disk"
-    path.mkdir()
-    mount = ["mount", "-t", "tmpfs", "-o", "size=512k", "none", str(path)]
-    if os.geteuid() or subprocess.run(mount, capture_output=True).returncode:
-        pytest.skip("no file system can be mounted here")
-    yield path
-    subprocess.run(["umount", "-l", str(path)], check=True)
+    with small_disk_at(tmp_path / "disk", "512k") as path:
+        yield path
 
 
 class Program:

@@ -17,10 +17,6 @@ NO_TORCH = "torch is not in this Python; `make setup-torch` brings it"
 HERE = pathlib.Path(__file__).parent
 
 
-def pytest_configure(config):
-    config.addinivalue_line("markers", "needs_no_torch: runs without torch too")
-
-
 def pytest_collection_modifyitems(items):
     if importlib.util.find_spec("torch") is None:
         for item in items:

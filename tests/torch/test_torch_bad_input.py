@@ -9,6 +9,7 @@ import sys
 import textwrap
 
 import pytest
+from small_disk import small_disk_at
 from torch_trainings import Job, full
 
 TRAIN = """
@@ -410,13 +411,8 @@ def test_warnings_are_errors(trains):
 @pytest.fixture
 def small_disk(tmp_path):
     """A file system that is soon full."""
-    path = tmp_path / "disk"
-    path.mkdir()
-    mount = ["mount", "-t", "tmpfs", "-o", "size=64k", "none", str(path)]
-    if os.geteuid() or subprocess.run(mount, capture_output=True).returncode:
-        pytest.skip("no file system can be mounted here")
-    yield path
-    subprocess.run(["umount", "-l", str(path)], check=True)
+    with small_disk_at(tmp_path / "disk", "64k") as path:
+        yield path
 
 
 def test_the_disk_is_full(trainings, tmp_path, small_disk):
