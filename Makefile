@@ -86,7 +86,7 @@ clean:
 
 help:
 	@echo 'make              set up what is missing, build the tool, the libraries, the package'
-	@echo 'make test         lint, then unit, command-line, Python and accuracy tests'
+	@echo 'make test         lint, then unit, command-line, Python, accuracy and torch tests'
 	@echo 'make check        clang-tidy, cppcheck, sanitizers, a minute of fuzzing'
 	@echo 'make demo         profile a PyTorch training and print its report; demo-c: one in C'
 	@echo 'make setup-torch  torch into .venv, 200 MB; demo and test do it too'
