@@ -117,7 +117,7 @@ GAIT_API int gait_rank(int64_t rank);
 #define GAIT_ON __builtin_expect(__atomic_load_n(&gait_recording, __ATOMIC_RELAXED), 0)
 #define gait_begin(site) (GAIT_ON ? gait_begin(site) : (void)0)
 #define gait_end() (GAIT_ON ? gait_end() : (void)0)
-// Laid out for being on: two jumps less then, one more (0.5 ns) when off.
+// Laid out for being on: two jumps less then, one more (0.3 ns) when off.
 #define gait_next(site)                                                                            \
     (__builtin_expect(__atomic_load_n(&gait_recording, __ATOMIC_RELAXED), 1) ? gait_next(site)     \
                                                                              : (void)0)
