@@ -166,8 +166,7 @@ static int run(const void *given, const struct operands *operands)
     const long long pid = strtoll(operands->texts[0], &end, 10);
     int status = 0;
     if (*end || end == operands->texts[0] || errno || pid <= 0)
-        status = fail(GAIT_ERR_ARGUMENT, "'%s' is not the number of a process",
-                      operands->texts[0]);
+        status = fail(GAIT_ERR_ARGUMENT, "'%s' is not the number of a process", operands->texts[0]);
     if (status == 0)
         status = attach_open(&target, pid);
     if (status == ATTACH_NOT_YET)

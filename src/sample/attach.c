@@ -163,8 +163,8 @@ static int check_threads(struct target *target)
     const struct layout *layout = &target->layout;
     uint8_t thread[512];
     int wrong = 0, seen = 0;
-    uint64_t address = memory_word(&target->memory,
-                                   target->interpreter + (uint64_t)layout->interpreter_threads);
+    uint64_t address =
+        memory_word(&target->memory, target->interpreter + (uint64_t)layout->interpreter_threads);
     if ((size_t)layout->thread_ident + 8 > sizeof thread)
         return fail(GAIT_ERR_FORMAT, "its layout is not one that gait knows");
     for (; address && seen < THREADS_TRIED; seen++) {
@@ -196,10 +196,10 @@ int attach_refresh(struct target *target)
         return ATTACH_NOT_YET;
     target->has_many =
         memory_word(&target->memory, target->interpreter + (uint64_t)layout->interpreter_next);
-    target->gil = layout->runtime_gil >= 0
-                      ? target->runtime + (uint64_t)layout->runtime_gil
-                      : memory_word(&target->memory,
-                                    target->interpreter + (uint64_t)layout->interpreter_gil);
+    target->gil =
+        layout->runtime_gil >= 0
+            ? target->runtime + (uint64_t)layout->runtime_gil
+            : memory_word(&target->memory, target->interpreter + (uint64_t)layout->interpreter_gil);
     if (!target->gil)
         return ATTACH_NOT_YET;
     int status = check_threads(target);

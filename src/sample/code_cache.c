@@ -14,8 +14,8 @@
 #define CHECK_AFTER_NS (10 * UINT64_C(1000000))
 #define FIRST_ROOM 1024u
 #define ENTRY_LIMIT (1u << 18)
-#define TABLE_LIMIT (4u << 20)  // bytes of a line table
-#define CODE_READ_LIMIT 512     // bytes of a code object
+#define TABLE_LIMIT (4u << 20) // bytes of a line table
+#define CODE_READ_LIMIT 512    // bytes of a code object
 #define TEXT_ROOM (4 * PYTHON_TEXT_MAX + 1)
 
 // What tells a code object from the one that lay there before.
@@ -131,8 +131,8 @@ static void read_lines(struct code_cache *cache, struct code_entry *entry)
     const size_t here = got - data < bytes ? got - data : bytes;
     if (table && lines) {
         memcpy(table, guess + data, here);
-        if (here == bytes || memory_get(memory, entry->print.lines + data + here, table + here,
-                                        bytes - here))
+        if (here == bytes ||
+            memory_get(memory, entry->print.lines + data + here, table + here, bytes - here))
             entry->line_count = line_table_decode(cache->target->minor, table, bytes,
                                                   entry->print.first_line, lines, (int)bytes + 2);
     }
@@ -158,8 +158,7 @@ static int fill(struct code_cache *cache, struct code_entry *entry)
         status = python_text_read(memory, layout, entry->print.file, cache->file, TEXT_ROOM);
     if (status)
         return status;
-    entry->site =
-        stack_trie_site(cache->trie, cache->name, cache->file, entry->print.first_line);
+    entry->site = stack_trie_site(cache->trie, cache->name, cache->file, entry->print.first_line);
     read_lines(cache, entry);
     return 0;
 }

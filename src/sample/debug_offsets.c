@@ -19,21 +19,18 @@ struct place {
     size_t field;
 };
 
-#define PLACE(number, field)                                                                       \
-    {                                                                                              \
-        number, offsetof(struct layout, field)                                                     \
-    }
+#define PLACE(number, field) {number, offsetof(struct layout, field)}
 
 static const struct place places[] = {
-    PLACE(5, runtime_interpreters), PLACE(8, interpreter_next),  PLACE(9, interpreter_threads),
-    PLACE(14, interpreter_gil),     PLACE(21, thread_next),      PLACE(22, thread_interpreter),
-    PLACE(23, thread_frame),        PLACE(24, thread_ident),     PLACE(25, thread_native),
-    PLACE(26, thread_chunk),        PLACE(29, frame_previous),   PLACE(30, frame_code),
-    PLACE(31, frame_instruction),   PLACE(32, frame_bytes),      PLACE(33, frame_owner),
-    PLACE(35, code_file),           PLACE(36, code_name),        PLACE(37, code_qualified),
-    PLACE(38, code_lines),          PLACE(39, code_first_line),  PLACE(43, code_instructions),
-    PLACE(43, code_bytes),          PLACE(45, object_type),      PLACE(66, bytes_data),
-    PLACE(68, text_state),          PLACE(69, text_count),       PLACE(70, text_ascii),
+    PLACE(5, runtime_interpreters), PLACE(8, interpreter_next), PLACE(9, interpreter_threads),
+    PLACE(14, interpreter_gil),     PLACE(21, thread_next),     PLACE(22, thread_interpreter),
+    PLACE(23, thread_frame),        PLACE(24, thread_ident),    PLACE(25, thread_native),
+    PLACE(26, thread_chunk),        PLACE(29, frame_previous),  PLACE(30, frame_code),
+    PLACE(31, frame_instruction),   PLACE(32, frame_bytes),     PLACE(33, frame_owner),
+    PLACE(35, code_file),           PLACE(36, code_name),       PLACE(37, code_qualified),
+    PLACE(38, code_lines),          PLACE(39, code_first_line), PLACE(43, code_instructions),
+    PLACE(43, code_bytes),          PLACE(45, object_type),     PLACE(66, bytes_data),
+    PLACE(68, text_state),          PLACE(69, text_count),      PLACE(70, text_ascii),
 };
 
 bool debug_offsets_version(const uint8_t *bytes, size_t count, uint64_t *ret_version)

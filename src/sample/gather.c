@@ -97,14 +97,13 @@ static void add_state(struct gather *gather, struct python_thread *thread)
     int32_t high = layout->thread_ident;
     if (layout->thread_top > high)
         high = layout->thread_top;
-    const uint32_t at = add(gather, thread, thread->address + (uint64_t)low,
-                            (uint32_t)(high + 8 - low));
+    const uint32_t at =
+        add(gather, thread, thread->address + (uint64_t)low, (uint32_t)(high + 8 - low));
     thread->at_state = at - (uint32_t)low;
-    thread->at_cframe =
-        layout->thread_cframe < 0 || !thread->cframe_high
-            ? NOT_READ
-            : add(gather, thread, thread->cframe_low,
-                  (uint32_t)(thread->cframe_high - thread->cframe_low));
+    thread->at_cframe = layout->thread_cframe < 0 || !thread->cframe_high
+                            ? NOT_READ
+                            : add(gather, thread, thread->cframe_low,
+                                  (uint32_t)(thread->cframe_high - thread->cframe_low));
 }
 
 // How much of each chunk is read twice, and from where on it is next to the leaf.
@@ -114,16 +113,14 @@ static void divide_chunks(struct python_thread *thread)
     for (uint32_t i = 0; i < thread->chunk_count; i++) {
         struct chunk *chunk = &thread->chunks[i];
         const uint64_t leaf = thread->leaf - chunk->base;
-        chunk->single = !thread->is_double       ? 0
-                        : chunk->bytes <= left ? 0
-                                               : chunk->bytes - left;
+        chunk->single = !thread->is_double ? 0 : chunk->bytes <= left ? 0 : chunk->bytes - left;
         left -= chunk->bytes - chunk->single < left ? chunk->bytes - chunk->single : left;
         chunk->split = chunk->bytes;
         if (!thread->is_double)
             chunk->split = 0;
         else if (leaf < chunk->bytes)
-            chunk->split = leaf > chunk->single + NEAR_BYTES ? (uint32_t)leaf - NEAR_BYTES
-                                                             : chunk->single;
+            chunk->split =
+                leaf > chunk->single + NEAR_BYTES ? (uint32_t)leaf - NEAR_BYTES : chunk->single;
         chunk->first = chunk->low = chunk->high = chunk->once = NOT_READ;
     }
 }
@@ -172,8 +169,7 @@ static void add_once(struct gather *gather, struct python_thread *thread)
     for (uint32_t i = 0; i < thread->chunk_count; i++) {
         struct chunk *chunk = &thread->chunks[i];
         if (chunk->single)
-            chunk->once =
-                add(gather, thread, chunk->base, overlap(gather, chunk, chunk->single));
+            chunk->once = add(gather, thread, chunk->base, overlap(gather, chunk, chunk->single));
     }
 }
 
@@ -219,12 +215,12 @@ static int read_pieces(struct gather *gather)
         memory->calls++;
         memory->pieces += count;
         memory->bytes += wanted;
-        const ssize_t got = memory->read(memory, gather->bytes + offset, wanted,
-                                         gather->pieces + from, count);
+        const ssize_t got =
+            memory->read(memory, gather->bytes + offset, wanted, gather->pieces + from, count);
         if (got < 0 && got != -EFAULT)
             return fail(got == -ESRCH ? GAIT_ERR_MISSING : GAIT_ERR_IO,
-                        "process %lld cannot be read any more: %s",
-                        (long long)gather->target->pid, strerror((int)-got));
+                        "process %lld cannot be read any more: %s", (long long)gather->target->pid,
+                        strerror((int)-got));
         if (got != (ssize_t)wanted) {
             drop_piece(gather, from, got > 0 ? (size_t)got : 0);
             return GATHER_AGAIN;
@@ -237,8 +233,8 @@ static int read_pieces(struct gather *gather)
 int gather_read(struct gather *gather)
 {
     const struct layout *layout = &gather->target->layout;
-    const uint32_t lock = add(gather, NULL, gather->target->gil,
-                              (uint32_t)layout->gil_switches + 8);
+    const uint32_t lock =
+        add(gather, NULL, gather->target->gil, (uint32_t)layout->gil_switches + 8);
     if (gather->is_full)
         return fail(GAIT_ERR_MEMORY, "the stacks of process %lld do not fit into memory",
                     (long long)gather->target->pid);
@@ -269,7 +265,8 @@ static struct frame_copies frame_in_chunk(const struct gather *gather, const str
     if (offset < chunk->single)
         copies.second = chunk->once == NOT_READ ? NULL : bytes + chunk->once + offset;
     else if (offset >= chunk->split)
-        copies.second = chunk->high == NOT_READ ? NULL : bytes + chunk->high + offset - chunk->split;
+        copies.second =
+            chunk->high == NOT_READ ? NULL : bytes + chunk->high + offset - chunk->split;
     else
         copies.second = chunk->low == NOT_READ ? NULL : bytes + chunk->low + offset - chunk->single;
     if (offset >= chunk->single && chunk->first != NOT_READ)

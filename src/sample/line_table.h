@@ -8,8 +8,8 @@
 #include <stdint.h>
 
 struct line_entry {
-    int32_t start, end;     // bytes of code
-    int32_t line, end_line; // line -1: these bytes have none
+    int32_t start, end;         // bytes of code
+    int32_t line, end_line;     // line -1: these bytes have none
     int32_t column, end_column; // 0-based bytes of UTF-8; -1: not known (always before 3.11)
 };
 

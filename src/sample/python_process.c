@@ -81,17 +81,16 @@ static int add_thread(struct python_process *process, uint64_t address, const ui
 {
     const struct layout *layout = &process->target.layout;
     struct python_thread *thread;
-    int status = array_reserve((void **)&process->threads, &process->thread_room,
-                               process->thread_count + 1,
-                               (struct array_shape){sizeof(void *), THREAD_LIMIT});
+    int status =
+        array_reserve((void **)&process->threads, &process->thread_room, process->thread_count + 1,
+                      (struct array_shape){sizeof(void *), THREAD_LIMIT});
     if (status == 0)
         status = python_thread_create(address, &thread);
     if (status)
         return status;
     thread->ident = bytes_get64(state + layout->thread_ident);
-    thread->native = layout->thread_native >= 0
-                         ? (uint32_t)bytes_get64(state + layout->thread_native)
-                         : 0;
+    thread->native =
+        layout->thread_native >= 0 ? (uint32_t)bytes_get64(state + layout->thread_native) : 0;
     thread->since = process->round;
     thread->is_listed = true;
     process->threads[process->thread_count++] = thread;
@@ -147,9 +146,9 @@ int python_process_list(struct python_process *process)
     const struct layout *layout = &target->layout;
     int status = attach_refresh(target);
     process->counts.lists++;
-    if (status < 0 && target->memory.read(&target->memory, (uint8_t[8]){0}, 8,
-                                          &(struct iovec){(void *)(uintptr_t)target->runtime, 8},
-                                          1) < 0)
+    if (status < 0 &&
+        target->memory.read(&target->memory, (uint8_t[8]){0}, 8,
+                            &(struct iovec){(void *)(uintptr_t)target->runtime, 8}, 1) < 0)
         return status;
     for (size_t i = 0; i < process->thread_count; i++)
         process->threads[i]->is_listed = false;
@@ -157,7 +156,8 @@ int python_process_list(struct python_process *process)
     status = 0;
     for (int i = 0; interpreter && i < INTERPRETER_LIMIT && status == 0; i++) {
         status = list_threads(process, interpreter);
-        interpreter = memory_word(&target->memory, interpreter + (uint64_t)layout->interpreter_next);
+        interpreter =
+            memory_word(&target->memory, interpreter + (uint64_t)layout->interpreter_next);
     }
     for (size_t i = process->thread_count; i-- > 0;)
         if (!process->threads[i]->is_listed)
@@ -295,9 +295,8 @@ static bool settle(struct python_process *process, struct python_thread *thread,
             python_thread_learn(thread, &process->target, process->walk->unknown);
         return false;
     }
-    const int node = result == WALK_DONE || result == WALK_CUT
-                         ? commit(process, thread, now_ns)
-                         : GAIT_ERR_STATE;
+    const int node = result == WALK_DONE || result == WALK_CUT ? commit(process, thread, now_ns)
+                                                               : GAIT_ERR_STATE;
     if (node < 0) {
         become(process, thread, thread->node, SAMPLE_TORN);
         process->counts.torn_rounds++;
@@ -344,8 +343,7 @@ static void set_states(struct python_process *process, uint64_t now_ns)
     for (size_t i = 0; i < process->thread_count; i++) {
         struct python_thread *thread = process->threads[i];
         if (thread != holder)
-            become_state(process, thread,
-                         thread_probe(thread, &process->target, now_ns, false));
+            become_state(process, thread, thread_probe(thread, &process->target, now_ns, false));
     }
 }
 

@@ -11,7 +11,7 @@
 #include "base/bytes.h"
 #include "base/fail.h"
 
-#define SLACK 2048u          // of the newest chunk behind its top
+#define SLACK 2048u // of the newest chunk behind its top
 #define PATCH_MAX_BYTES 8192u
 #define GAP_HEAP 1024u // bytes between frames that are read along: cheaper than a piece more
 #define GAP_OTHER 256u
@@ -144,8 +144,7 @@ static void add_patch(struct python_thread *thread, uint64_t frame, uint32_t byt
     const uint32_t at = patches_up_to(thread, frame);
     memmove(&thread->patches[at + 1], &thread->patches[at],
             (thread->patch_count - at) * sizeof thread->patches[0]);
-    thread->patches[at] =
-        (struct patch){frame, bytes, NOT_READ, NOT_READ, 0, thread->reads};
+    thread->patches[at] = (struct patch){frame, bytes, NOT_READ, NOT_READ, 0, thread->reads};
     thread->patch_count++;
     join_next(thread, at, gap);
     if (at)
@@ -208,8 +207,8 @@ static void learn_chunks(struct python_thread *thread, struct target *target, co
            layout->chunk_data <= (int)sizeof head &&
            memory_get(&target->memory, at, head, (size_t)layout->chunk_data)) {
         const uint64_t size = bytes_get64(head + layout->chunk_size);
-        uint64_t bytes = (uint64_t)layout->chunk_data +
-                         8 * (bytes_get64(head + layout->chunk_top) & UINT32_MAX);
+        uint64_t bytes =
+            (uint64_t)layout->chunk_data + 8 * (bytes_get64(head + layout->chunk_top) & UINT32_MAX);
         if (size < 64 || size > 1u << 26)
             break;
         if (thread->chunk_count == 0) {
@@ -293,8 +292,7 @@ static void learn_chain(struct python_thread *thread, struct target *target, uin
             return;
         if (!is_known && !python_thread_chunk(thread, frame)) {
             add_patch(thread, frame, (uint32_t)layout->frame_bytes, layout->minor <= 10);
-            struct patch *patch =
-                python_thread_patch(thread, frame, (uint32_t)layout->frame_bytes);
+            struct patch *patch = python_thread_patch(thread, frame, (uint32_t)layout->frame_bytes);
             if (patch && (patch->near == 0 || patch->near > (uint32_t)i))
                 patch->near = (uint32_t)i;
         }

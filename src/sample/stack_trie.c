@@ -86,8 +86,8 @@ uint32_t stack_trie_site(struct stack_trie *trie, const char *name, const char *
 
 uint32_t stack_trie_node(struct stack_trie *trie, uint32_t parent, uint32_t site, int32_t line)
 {
-    uint32_t *slot = &trie->node_slots[mix((uint64_t)parent << 32 | site, (uint32_t)line) %
-                                       NODE_SLOTS];
+    uint32_t *slot =
+        &trie->node_slots[mix((uint64_t)parent << 32 | site, (uint32_t)line) % NODE_SLOTS];
     for (uint32_t i = *slot; i; i = trie->nodes[i].next) {
         const struct stack_node *node = &trie->nodes[i];
         if (node->parent == parent && node->site == site && node->line == line)
