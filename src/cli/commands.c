@@ -11,7 +11,7 @@
 #include "cli/suggest.h"
 
 const struct command *const commands[] = {
-    &cmd_run,  &cmd_report, &cmd_info, &cmd_export, &cmd_index,
+    &cmd_run, &cmd_record,  &cmd_report, &cmd_info, &cmd_export, &cmd_index,
     &cmd_dump, &cmd_doctor, &cmd_help, NULL,
 };
 

@@ -198,6 +198,7 @@ static void drop_piece(struct gather *gather, size_t from, size_t got)
     for (size_t read = 0; at + 1 < gather->count && read + gather->pieces[at].iov_len <= got; at++)
         read += gather->pieces[at].iov_len;
     gather->gone++;
+    gather->is_lost = !gather->owners[at];
     if (gather->owners[at])
         python_thread_forget(gather->owners[at], (uint64_t)(uintptr_t)gather->pieces[at].iov_base);
 }
@@ -223,7 +224,9 @@ static int read_pieces(struct gather *gather)
                         strerror((int)-got));
         if (got != (ssize_t)wanted) {
             drop_piece(gather, from, got > 0 ? (size_t)got : 0);
-            return GATHER_AGAIN;
+            return gather->is_lost ? fail(GAIT_ERR_STATE, "process %lld became another program",
+                                          (long long)gather->target->pid)
+                                   : GATHER_AGAIN;
         }
         offset += wanted;
     }

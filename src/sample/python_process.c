@@ -17,7 +17,7 @@
 #define PROBE_AFTER_NS UINT64_C(1000000)
 #define TIDY_EVERY 4096u // reads
 
-enum { ROUND_TRIES = 64, LEARN_TRIES = 12, SLOW_TRIES = 8 };
+enum { ROUND_TRIES = 64, LEARN_TRIES = 12, SLOW_TRIES = 8, WRONG_LISTS = 5 };
 enum { THREAD_LIMIT = 16384, INTERPRETER_LIMIT = 256, STATE_BYTES = 512 };
 
 int python_process_init(struct python_process *process, const struct target *target,
@@ -43,6 +43,7 @@ static void leave(struct python_process *process, struct python_thread *thread)
     if (process->leave && thread->since < process->round)
         process->leave(process->context, process, thread);
     thread->since = process->round;
+    thread->since_tick = process->round_tick;
 }
 
 static void drop_thread(struct python_process *process, size_t index)
@@ -92,6 +93,7 @@ static int add_thread(struct python_process *process, uint64_t address, const ui
     thread->native =
         layout->thread_native >= 0 ? (uint32_t)bytes_get64(state + layout->thread_native) : 0;
     thread->since = process->round;
+    thread->since_tick = process->round_tick;
     thread->is_listed = true;
     process->threads[process->thread_count++] = thread;
     process->has_dirty = true;
@@ -391,6 +393,11 @@ int python_process_round(struct python_process *process, uint64_t now_ns)
     process->round++;
     process->counts.rounds++;
     return 0;
+}
+
+bool python_process_is_lost(const struct python_process *process)
+{
+    return process->wrong_lists == WRONG_LISTS || process->gather.is_lost;
 }
 
 void python_process_flush(struct python_process *process)

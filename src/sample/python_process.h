@@ -37,7 +37,9 @@ struct python_process {
     bool has_rule;  // only what can have changed is read
     bool has_dirty; // some thread is dirty
     uint64_t round; // the one in the making
+    uint64_t round_tick; // when it began, by the caller's clock
     uint64_t listed_ns, probed_ns;
+    int wrong_lists; // in a row: looks at the threads that found nonsense
     struct process_counts counts;
     // Told that a thread's node, flags and state held from `since` to before
     // `round`; may be NULL.
@@ -57,6 +59,10 @@ GAIT_CHECK int python_process_list(struct python_process *process);
 
 // One round; `now_ns` is any steady clock. Fails when the process is gone.
 GAIT_CHECK int python_process_round(struct python_process *process, uint64_t now_ns);
+
+// Whether the process became another program, or something else is wrong with it
+// that attaching anew may cure: after a round that failed.
+bool python_process_is_lost(const struct python_process *process);
 
 // Tells `leave` what holds at the moment, so that nothing is kept back.
 void python_process_flush(struct python_process *process);

@@ -70,6 +70,7 @@ struct python_thread {
     uint8_t flags;  // enum sample_flag
     uint8_t state;  // enum sample_state
     uint64_t since; // the round from which on node, flags and state hold
+    uint64_t since_tick; // and when it was
     void *extra;    // the recorder's own
     int probe_fd;   // thread_probe.h
     uint64_t probed_ns;

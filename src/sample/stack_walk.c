@@ -98,8 +98,8 @@ enum walk_result stack_walk(struct stack_walk *walk, const struct gather *gather
                 bytes_get64(bytes + layout->frame_code), instruction_of(layout, bytes)};
         frame = bytes_get64(bytes + layout->frame_previous);
     }
+    if (to_cut && to_cut >= walk->count)
+        return WALK_TORN; // also of links that lead round in a circle
     cut(walk, to_cut);
-    if (to_cut && walk->count == 0)
-        return WALK_TORN;
     return to_cut ? WALK_CUT : WALK_DONE;
 }
