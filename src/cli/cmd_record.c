@@ -32,8 +32,8 @@ struct recording {
     pthread_t thread;
     bool has_thread;
     int status;
-    char why[512]; // the sampler failed; "" if not
-    uint64_t refreshed_ns, refresh_pause;
+    char why[512];                     // the sampler failed; "" if not
+    uint32_t refreshed, refresh_pause; // seconds
 };
 
 static struct sampler *to_stop; // by a signal
@@ -56,9 +56,11 @@ static void say(const struct recording *recording, const char *words)
 static void refresh(void *context, struct sampler *sampler)
 {
     struct recording *recording = context;
-    if (recording->output.format == RECORD_GAIT || ++recording->refreshed_ns < recording->refresh_pause)
+    if (recording->output.format == RECORD_GAIT)
         return;
-    recording->refreshed_ns = 0;
+    if (++recording->refreshed < recording->refresh_pause)
+        return;
+    recording->refreshed = 0;
     recording->refresh_pause = recording->refresh_pause < 30 ? recording->refresh_pause * 2 : 30;
     if (record_output_refresh(&recording->output, &sampler->trie, false)) {
         fprintf(stderr, "gait: %s; will try again\n", fail_text());
@@ -72,8 +74,7 @@ static void *sample(void *context)
     recording->status = sampler_run(&recording->sampler);
     if (recording->status)
         snprintf(recording->why, sizeof recording->why, "%s", fail_text());
-    int status =
-        record_output_refresh(&recording->output, &recording->sampler.trie, true);
+    int status = record_output_refresh(&recording->output, &recording->sampler.trie, true);
     if (status) {
         recording->status = status;
         snprintf(recording->why, sizeof recording->why, "%s", fail_text());
@@ -134,14 +135,15 @@ static void tell_end(const struct recording *recording)
     if (recording->values->is_quiet)
         return;
     fprintf(stderr,
-             "gait: %" PRIu64 " samples in %" PRIu64 " rounds, %.1f s (%.0f rounds/s of %.0f asked); %"
-             PRIu64 " late, %.2f %% cut, %.3f %% torn, %" PRIu64 " errors; %s\n",
-             totals->samples, totals->rounds, totals->seconds,
-             totals->seconds > 0 ? (double)totals->rounds / totals->seconds : 0,
-             recording->sampler.options.rate_hz, totals->late,
-             totals->samples ? 100.0 * (double)totals->cut / (double)totals->samples : 0,
-             totals->samples ? 100.0 * (double)totals->torn / (double)totals->samples : 0,
-             totals->errors, recording->output.path);
+            "gait: %" PRIu64 " samples in %" PRIu64
+            " rounds, %.1f s (%.0f rounds/s of %.0f asked); %" PRIu64
+            " late, %.2f %% cut, %.3f %% torn, %" PRIu64 " errors; %s\n",
+            totals->samples, totals->rounds, totals->seconds,
+            totals->seconds > 0 ? (double)totals->rounds / totals->seconds : 0,
+            recording->sampler.options.rate_hz, totals->late,
+            totals->samples ? 100.0 * (double)totals->cut / (double)totals->samples : 0,
+            totals->samples ? 100.0 * (double)totals->torn / (double)totals->samples : 0,
+            totals->errors, recording->output.path);
 }
 
 static void catch_signals(struct recording *recording)

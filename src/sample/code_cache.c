@@ -129,12 +129,12 @@ static void read_lines(struct code_cache *cache, struct code_entry *entry)
     uint8_t *table = malloc(bytes + 1);
     struct line_entry *lines = malloc((bytes + 2) * sizeof *lines);
     const size_t here = got - data < bytes ? got - data : bytes;
+    const struct line_table about = {cache->target->minor, entry->print.first_line, table, bytes};
     if (table && lines) {
         memcpy(table, guess + data, here);
         if (here == bytes ||
             memory_get(memory, entry->print.lines + data + here, table + here, bytes - here))
-            entry->line_count = line_table_decode(cache->target->minor, table, bytes,
-                                                  entry->print.first_line, lines, (int)bytes + 2);
+            entry->line_count = line_table_decode(&about, lines, (int)bytes + 2);
     }
     free(table);
     if (entry->line_count > 0)

@@ -26,8 +26,7 @@ static size_t start_of(struct folded_text *text, const struct stack_trie *trie, 
         memset(text->starts + before, 0, (text->start_room - before) * sizeof *text->starts);
     }
     if (!text->starts[site])
-        text->starts[site] =
-            (uint16_t)(short_path_start(trie->sites[site].file, text->pid) + 1);
+        text->starts[site] = (uint16_t)(short_path_start(trie->sites[site].file, text->pid) + 1);
     return text->starts[site] - 1u;
 }
 

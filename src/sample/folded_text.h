@@ -11,10 +11,10 @@
 #include "sample/stack_trie.h"
 
 struct folded_text {
-    int64_t pid;             // where short names are asked for
-    bool has_full_names;     // of files
-    bool has_no_lines;       // name (file)
-    uint16_t *starts;        // of the short name of each site's file + 1; 0: not asked yet
+    int64_t pid;         // where short names are asked for
+    bool has_full_names; // of files
+    bool has_no_lines;   // name (file)
+    uint16_t *starts;    // of the short name of each site's file + 1; 0: not asked yet
     size_t start_room;
 };
 

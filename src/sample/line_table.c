@@ -144,17 +144,18 @@ static int decode_locations(struct cursor *table, int line, struct line_entry *o
     return count;
 }
 
-int line_table_decode(int minor, const uint8_t *table, size_t bytes, int first_line,
-                      struct line_entry *out, int room)
+int line_table_decode(const struct line_table *table, struct line_entry *out, int room)
 {
-    struct cursor cursor = {table, table + bytes, false};
-    if (!is_sane(0, first_line))
+    static const uint8_t nothing[1];
+    const uint8_t *bytes = table->count ? table->bytes : nothing;
+    struct cursor cursor = {bytes, bytes + table->count, false};
+    if (!is_sane(0, table->first_line))
         return -1;
-    if (minor <= 9)
-        return decode_lnotab(&cursor, first_line, out, room);
-    if (minor == 10)
-        return decode_pairs(&cursor, first_line, out, room);
-    return decode_locations(&cursor, first_line, out, room);
+    if (table->minor <= 9)
+        return decode_lnotab(&cursor, table->first_line, out, room);
+    if (table->minor == 10)
+        return decode_pairs(&cursor, table->first_line, out, room);
+    return decode_locations(&cursor, table->first_line, out, room);
 }
 
 const struct line_entry *line_table_find(const struct line_entry *entries, int count, int offset)

@@ -13,11 +13,16 @@ struct line_entry {
     int32_t column, end_column; // 0-based bytes of UTF-8; -1: not known (always before 3.11)
 };
 
+struct line_table {
+    int minor, first_line; // of Python; of the function
+    const uint8_t *bytes;
+    size_t count;
+};
+
 // Rows of the table in `out`, their number returned; -1 where the table is
 // malformed or needs more than `room` rows. A table of n bytes needs at most
 // n / 2 + 1 rows up to 3.10, n after that.
-int line_table_decode(int minor, const uint8_t *table, size_t bytes, int first_line,
-                      struct line_entry *out, int room);
+int line_table_decode(const struct line_table *table, struct line_entry *out, int room);
 
 // The row that holds that byte of code, or NULL.
 const struct line_entry *line_table_find(const struct line_entry *entries, int count, int offset);

@@ -126,8 +126,9 @@ static int list_threads(struct python_process *process, uint64_t interpreter)
         if (!memory_get(memory, at, state, bytes))
             return 0;
         struct python_thread *thread = thread_at(process, at);
-        if (bytes_get64(state + layout->thread_interpreter) != interpreter)
-            return 0; // torn: the list is looked at again soon
+        if (bytes_get64(state + layout->thread_interpreter) != interpreter ||
+            (thread && thread->is_listed))
+            return 0; // torn, or a circle: the list is looked at again soon
         // not yet begun: it has no id, hence no name and no state
         const bool is_born = bytes_get64(state + layout->thread_ident) != 0;
         if (thread && is_same_thread(process, thread, state))

@@ -34,9 +34,9 @@ struct python_process {
     size_t thread_count, thread_room;
     uint64_t gil_holder, gil_switches;
     bool is_locked;
-    bool has_rule;  // only what can have changed is read
-    bool has_dirty; // some thread is dirty
-    uint64_t round; // the one in the making
+    bool has_rule;       // only what can have changed is read
+    bool has_dirty;      // some thread is dirty
+    uint64_t round;      // the one in the making
     uint64_t round_tick; // when it began, by the caller's clock
     uint64_t listed_ns, probed_ns;
     int wrong_lists; // in a row: looks at the threads that found nonsense

@@ -65,14 +65,14 @@ struct python_thread {
     struct frame_point *frames; // as last seen, innermost first
     uint32_t *nodes;            // of the tree of stacks, outermost first
     uint32_t frame_count, frame_room;
-    uint32_t base;  // node that stands for the thread, if it has one
-    uint32_t node;  // of the whole stack
-    uint8_t flags;  // enum sample_flag
-    uint8_t state;  // enum sample_state
-    uint64_t since; // the round from which on node, flags and state hold
+    uint32_t base;       // node that stands for the thread, if it has one
+    uint32_t node;       // of the whole stack
+    uint8_t flags;       // enum sample_flag
+    uint8_t state;       // enum sample_state
+    uint64_t since;      // the round from which on node, flags and state hold
     uint64_t since_tick; // and when it was
-    void *extra;    // the recorder's own
-    int probe_fd;   // thread_probe.h
+    void *extra;         // the recorder's own
+    int probe_fd;        // thread_probe.h
     uint64_t probed_ns;
     uint64_t probe_pause_ns;
     uint8_t probe_state;

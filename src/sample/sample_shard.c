@@ -27,7 +27,7 @@ static void note(struct sample_shard *shard, int status)
 {
     if (status && !shard->status) {
         shard->status = status;
-        fprintf(stderr, "gait: %s; what was taken before stays readable\n", fail_text());
+        snprintf(shard->why, sizeof shard->why, "%s", fail_text());
     }
 }
 
@@ -317,16 +317,16 @@ void sample_shard_flush(struct sample_shard *shard, uint64_t now_ns, bool is_all
     const struct clock_anchor anchor = clock_read_anchor();
     put_anchor(shard, &anchor);
     if (is_all)
-        put_meta_number(shard, "tick_hz",
-                        (int64_t)clock_tick_hz(&shard->first_anchor, &anchor));
+        put_meta_number(shard, "tick_hz", (int64_t)clock_tick_hz(&shard->first_anchor, &anchor));
     write_batch(shard);
     shard->flushed_ns = now_ns;
 }
 
 int sample_shard_seal(struct sample_shard *shard)
 {
+    if (!shard->status)
+        note(shard, shard_writer_seal(&shard->writer));
     if (shard->status)
-        return shard->status;
-    note(shard, shard_writer_seal(&shard->writer));
-    return shard->status;
+        return fail(shard->status, "%s; what was written before stays readable", shard->why);
+    return 0;
 }

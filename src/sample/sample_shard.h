@@ -37,6 +37,7 @@ struct sample_shard {
     uint64_t flushed_ns;
     uint64_t lost; // rows that no disk took
     int status;    // of the first write that failed
+    char why[256]; // the same in words
 };
 
 struct sample_shard_about {

@@ -144,8 +144,7 @@ static void name_process(struct sampler *sampler, struct followed *one)
     if (strrchr(program, '/'))
         program = strrchr(program, '/') + 1;
     if (sampler->totals.processes == 0)
-        sample_shard_tell(sampler->shard,
-                          &(struct sample_shard_about){one->pid, program});
+        sample_shard_tell(sampler->shard, &(struct sample_shard_about){one->pid, program});
     one->track =
         sample_shard_track(sampler->shard, &(struct sample_track_about){0, one->pid, program});
 }
@@ -183,8 +182,8 @@ static int add(struct sampler *sampler, int64_t pid, struct followed **ret_one)
     if (status)
         return status;
     struct followed *one = &sampler->processes[sampler->process_count++];
-    *one = (struct followed){
-        .pid = pid, .start = os_process_start(pid), .pause_ns = FIRST_PAUSE_NS};
+    *one =
+        (struct followed){.pid = pid, .start = os_process_start(pid), .pause_ns = FIRST_PAUSE_NS};
     *ret_one = one;
     return 0;
 }
@@ -282,18 +281,17 @@ static void look_for_children(struct sampler *sampler, uint64_t now)
 void sampler_summary(const struct sampler *sampler, char *out, size_t room)
 {
     const struct sampler_totals *totals = &sampler->totals;
-    snprintf(out, room,
-             "{\"rate_asked_hz\": %.17g, \"seconds\": %.6f, \"rounds\": %" PRIu64
-             ", \"samples\": %" PRIu64 ", \"late\": %" PRIu64 ", \"torn\": %" PRIu64
-             ", \"cut\": %" PRIu64 ", \"errors\": %" PRIu64
-             ", \"errors_by_cause\": {\"unreadable_function\": %" PRIu64
-             ", \"lost_process\": %" PRIu64 ", \"no_room\": %" PRIu64 "}, \"processes\": %" PRIu64
-             ", \"idle\": %s, \"gil_only\": %s}",
-             sampler->options.rate_hz, totals->seconds, totals->rounds, totals->samples,
-             totals->late, totals->torn, totals->cut, totals->errors, totals->unreadable,
-             totals->lost_processes, sampler->trie.refused, totals->processes,
-             sampler->options.has_idle ? "true" : "false",
-             sampler->options.is_gil_only ? "true" : "false");
+    snprintf(
+        out, room,
+        "{\"rate_asked_hz\": %.17g, \"seconds\": %.6f, \"rounds\": %" PRIu64
+        ", \"samples\": %" PRIu64 ", \"late\": %" PRIu64 ", \"torn\": %" PRIu64
+        ", \"cut\": %" PRIu64 ", \"errors\": %" PRIu64
+        ", \"errors_by_cause\": {\"unreadable_function\": %" PRIu64 ", \"lost_process\": %" PRIu64
+        ", \"no_room\": %" PRIu64 "}, \"processes\": %" PRIu64 ", \"idle\": %s, \"gil_only\": %s}",
+        sampler->options.rate_hz, totals->seconds, totals->rounds, totals->samples, totals->late,
+        totals->torn, totals->cut, totals->errors, totals->unreadable, totals->lost_processes,
+        sampler->trie.refused, totals->processes, sampler->options.has_idle ? "true" : "false",
+        sampler->options.is_gil_only ? "true" : "false");
 }
 
 static void settle_totals(struct sampler *sampler, uint64_t now)

@@ -19,7 +19,7 @@ struct sampler_options {
     bool has_idle;  // threads that are blocked too
     bool is_gil_only;
     bool has_threads, has_children; // frames that name them, as py-spy has them
-    bool is_waiting; // for the process to become a Python: we started it
+    bool is_waiting;                // for the process to become a Python: we started it
 };
 
 struct sampler_totals {

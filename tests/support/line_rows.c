@@ -19,8 +19,8 @@ int main(void)
         struct line_entry *rows = malloc((head.bytes + 2u) * sizeof *rows);
         if (!table || !rows || fread(table, 1, head.bytes, stdin) != head.bytes)
             return 1;
-        const int32_t count = line_table_decode(head.minor, table, head.bytes, head.first_line,
-                                                rows, (int)head.bytes + 2);
+        const struct line_table about = {head.minor, head.first_line, table, head.bytes};
+        const int32_t count = line_table_decode(&about, rows, (int)head.bytes + 2);
         fwrite(&count, sizeof count, 1, stdout);
         if (count > 0)
             fwrite(rows, sizeof *rows, (size_t)count, stdout);
