@@ -89,8 +89,6 @@ class Ops:
             grouping.stack_count = len(stacks)
         rows, count = POINTER(Sums)(), c_size_t()
         _read._check(
-            self._library.gait_ops_average(
-                self._handle, byref(grouping), byref(rows), byref(count)
-            )
+            self._library.gait_ops_average(self._handle, byref(grouping), byref(rows), byref(count))
         )
         return rows, count.value

@@ -51,25 +51,33 @@ class Document(Source):
 
     def _packed(self):
         packed = bytearray(len(self._rows) * _ops.OP.size)
-        threads = self._threads()
+        threads, pack_into, size = self._threads(), _ops.OP.pack_into, _ops.OP.size
         names, nodes, keys, overloads, shapes = (Numbers() for _ in range(5))
         for index, row in enumerate(self._rows):
-            stack = row.get("stack")
-            device, name = row.get("device_type", "CPU"), row["name"]
-            key = (str(name), str(row.get("node_id")), device)
-            key += (str(row.get("is_legacy")), str(row.get("is_user_annotation")))
-            numbers = (
-                *(row["start_us"], row["end_us"]),
-                total(kernel[2] for kernel in row.get("kernels") or ()),
-                *(threads[row.get("thread")], threads.get(row.get("fwd_thread"), -1)),
+            get, name = row.get, row["name"]
+            stack, node, device = get("stack"), get("node_id"), get("device_type", "CPU")
+            kernels = get("kernels")
+            pack_into(
+                packed,
+                index * size,
+                row["start_us"],
+                row["end_us"],
+                total(kernel[2] for kernel in kernels) if kernels else 0,
+                threads[get("thread")],
+                threads.get(get("fwd_thread"), -1),
                 _integer(row, "sequence_nr", -1),
-                *(_integer(row, name) for name in _INTEGERS),
-                *(names[name], nodes[row.get("node_id")], keys[key]),
-                *(overloads[row.get("overload_name")], shapes[str(row.get("input_shapes"))]),
+                _integer(row, "cpu_memory_usage"),
+                _integer(row, "device_memory_usage"),
+                _integer(row, "flops"),
+                names[name],
+                nodes[node],
+                keys[name, node, device, get("is_legacy"), get("is_user_annotation")],
+                overloads[get("overload_name")],
+                shapes[str(get("input_shapes"))],
                 _ops.NO_STACK if stack is None else self._stacks[tuple(stack)],
-                *(_flags(row, device), 0),
+                _flags(row, device),
+                0,
             )
-            _ops.OP.pack_into(packed, index * _ops.OP.size, *numbers)
         return packed
 
     def _threads(self):
@@ -82,7 +90,6 @@ class Document(Source):
         return {thread: place for place, thread in enumerate(order)}
 
 
-_INTEGERS = ("cpu_memory_usage", "device_memory_usage", "flops")
 _PLAIN = set(FunctionEvent.__slots__) - {"cpu_children", "cpu_parent", "kernels", "time_range"}
 _PLAIN = sorted(name for name in _PLAIN if name[0] != "_" and name != "count")
 
@@ -91,6 +98,8 @@ def _integer(row, name, default=0):
     value = row.get(name)
     if value is None:
         return default
+    if value.__class__ is int and -(1 << 62) < value < 1 << 62:
+        return value
     if int(value) != value or not -(1 << 63) <= value < 1 << 63:
         raise ValueError(f"{name} of event {row['name']!r} is no number of 64 bits: {value!r}")
     return int(value)
@@ -98,12 +107,12 @@ def _integer(row, name, default=0):
 
 def _flags(row, device):
     flags = _ops.BACKWARD if row.get("scope") == 1 else 0
-    for name, flag in (
-        ("is_async", _ops.ASYNC),
-        ("is_legacy", _ops.LEGACY),
-        ("use_device", _ops.HAS_DEVICE),
-    ):
-        flags |= flag if row.get(name) else 0
+    if row.get("is_async"):
+        flags |= _ops.ASYNC
+    if row.get("is_legacy"):
+        flags |= _ops.LEGACY
+    if row.get("use_device"):
+        flags |= _ops.HAS_DEVICE
     if device == "CPU":
         return flags
     if device not in _DEVICES and flags & _ops.HAS_DEVICE and not flags & _ops.ASYNC:

@@ -39,6 +39,8 @@ def ordered(rows, sort_by):
         if key.startswith("_"):
             raise AttributeError(key)
         values = [getattr(row, key) for row in rows]
+        if not all(isinstance(value, (int, float, str)) for value in values):
+            raise TypeError(key)
         places = sorted(range(len(values)), key=values.__getitem__, reverse=True)
     except (AttributeError, TypeError):
         legal = ", ".join(SORT_KEYS)
