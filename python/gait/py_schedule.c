@@ -25,7 +25,8 @@ static struct {
     bool is_open, has_begun, has_stepped, is_told, has_thread;
     pthread_t thread;
     uint64_t window, window_ns; // how many there were, what opening and closing took
-    uint32_t site;
+    uint64_t cpu_ns;            // when the step began, of this thread; 0: no step did yet
+    uint32_t site, cpu_site;
     const PyObject *round[MAX_OPTIMIZERS]; // who stepped since the step began
     int round_count;
 } schedule = {.edge = INT64_MAX};
@@ -87,12 +88,25 @@ static void turn(void)
         schedule.edge = INT64_MAX; // one window for ever
 }
 
+// What the step that ends took; opening and closing belong to none.
+static void clock_step(bool is_edge)
+{
+    uint64_t now = cpu_ns();
+    gait_count(schedule.cpu_site, schedule.cpu_ns ? (int64_t)(now - schedule.cpu_ns) : 0);
+    if (is_edge)
+        turn();
+    schedule.cpu_ns = is_edge ? cpu_ns() : now;
+}
+
 static void next_step(void)
 {
     schedule.step++;
     schedule.has_stepped = false;
     schedule.round_count = 0;
-    if (schedule.step >= schedule.edge)
+    bool is_edge = schedule.step >= schedule.edge;
+    if (schedule.active)
+        clock_step(is_edge);
+    else if (is_edge)
         turn();
 }
 
@@ -171,6 +185,7 @@ PyObject *py_schedule_windows(PyObject *module, PyObject *const *args, Py_ssize_
         pthread_atfork(NULL, NULL, forget_in_child);
     is_set_up = true;
     schedule.site = gait_site("torch", "window");
+    schedule.cpu_site = gait_site("torch", "cpu");
     schedule.first = numbers[0];
     schedule.active = numbers[1];
     schedule.every = numbers[2];

@@ -28,7 +28,7 @@ static struct lane {
 static struct {
     bool is_armed;
     uint64_t window;
-    uint32_t claimed;                             // lanes of this window, perhaps more than there are
+    uint32_t claimed; // lanes of this window, perhaps more than there are
     uint32_t sites[DEVICE_TYPES][DEVICE_INDEXES]; // of devices met so far
 } memory;
 
