@@ -54,7 +54,6 @@ struct config_request {
     const struct setting_words *words;  // may be NULL
     const char *words_from;             // what the words come from; NULL: "command line"
     bool has_no_file, has_no_variables; // those are not looked at
-    bool is_only_checked;               // what does not fit together is told all the same
 };
 
 void config_init(struct config *config);
