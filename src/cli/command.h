@@ -46,6 +46,7 @@ struct command {
 #define COMMAND_ANSWERS                                                                            \
     "0: answered, also for a damaged file. 2: wrong usage, or nothing that could be read."
 
+extern const struct command cmd_plan, cmd_trigger;
 extern const struct command cmd_run, cmd_info, cmd_report, cmd_export, cmd_index, cmd_doctor,
     cmd_help;
 
