@@ -54,6 +54,10 @@ def phase(name):
 def epoch():
     """Says that an epoch begins here, where no framework says so."""
     mark(_EPOCH)  # noqa: F405
+    if not _why_off:
+        from . import _gait
+
+        _gait._epoch()
 
 
 _EPOCH = span("epoch", "torch")  # noqa: F405
