@@ -31,7 +31,7 @@ static const char *format_of(const char *path)
 }
 
 // Fills in what the line leaves open, and refuses what cannot be meant.
-static int choose(const struct export_values *values, struct export_options *options)
+static int choose(const struct export_values *values, struct gait_export_options *options)
 {
     const char *output = values->output;
     bool to_stdout = !output || !strcmp(output, "-");
@@ -51,7 +51,7 @@ static int choose(const struct export_values *values, struct export_options *opt
 static int run(const void *given, const struct operands *operands)
 {
     const struct export_values *values = given;
-    struct export_options options = {
+    struct gait_export_options options = {
         .size = sizeof options, .gzip = values->is_packed, .internal = values->is_internal};
     struct gait_trace *trace;
     if (choose(values, &options))
@@ -59,13 +59,13 @@ static int run(const void *given, const struct operands *operands)
     if (run_finish_and_open(operands->texts[0], &trace))
         return command_refuse_trace(&cmd_export);
     int code = EXIT_OK;
-    if (export_write_file(trace, &options, values->output))
+    if (gait_export(trace, &options, values->output))
         code = command_refuse(&cmd_export);
     gait_trace_close(trace);
     return code;
 }
 
-static const char *const formats[] = {"chrome", "perfetto", "csv", NULL};
+static const char *const formats[] = {"pt-trace", "chrome", "perfetto", "csv", NULL};
 
 static const struct option options[] = {
     {.letter = 'f',
