@@ -33,8 +33,10 @@ struct gait_export_options {
     const struct gait_export_step *steps; // in order; NULL: those on record
     size_t step_count;
     uint32_t step_track;  // + 1; 0: the process's first thread
-    const char *metadata; // a JSON object whose members go into the file's head
-    int has_strides;      // of tensors: they were on record
+    const char *metadata;    // a JSON object whose members go into the file's head
+    const char *distributed; // what it says of the group of processes: JSON; NULL:
+                             // what is on record
+    int has_strides;         // of tensors: they were on record
 };
 
 // Writes the file at `path`, packed too if it ends in ".gz"; to standard output

@@ -370,8 +370,9 @@ static const char *valid_json(const char *json)
 // What torch says of the group of processes; of ours at least the rank.
 static void write_distributed(struct pt_writer *writer)
 {
-    const char *json =
-        valid_json(gait_trace_metadata(writer->trace, writer->shard, "distributed"));
+    const char *json = valid_json(writer->run->options->distributed);
+    if (!json)
+        json = valid_json(gait_trace_metadata(writer->trace, writer->shard, "distributed"));
     if (json && json[0] == '{') {
         output_text(writer->out, "    \"distributedInfo\": ");
         output_text(writer->out, json);
