@@ -26,7 +26,8 @@ def __getattr__(name):
         return importlib.import_module("." + name, __name__)
     if name not in NAMES:
         raise AttributeError(f"module 'gait.torch' has no attribute {name!r}")
-    return getattr(importlib.import_module("." + NAMES[name], __name__), name)
+    module = importlib.import_module("." + NAMES[name], __name__)
+    return module.find(name) if hasattr(module, "find") else getattr(module, name)
 
 
 def install(is_waiting=False):

@@ -7,6 +7,7 @@ its edges are on the clock of everything else in that file. It answers no questi
 averages.py and traces.py do.
 """
 
+import atexit
 import os
 import shutil
 import tempfile
@@ -15,7 +16,7 @@ from .. import _gait
 
 STEP = "ProfilerStep#"  # the name of a step's span, before its number
 
-_folder = []  # of this process's own runs and frozen copies: gone at exit
+_folder = []  # pid and path: of this process's own runs and frozen copies: gone at exit
 
 
 class CaptureError(RuntimeError):
@@ -24,9 +25,15 @@ class CaptureError(RuntimeError):
 
 def temporary_folder():
     """A folder of this process that is gone when it ends."""
-    if not _folder or _folder[0][0] != os.getpid():
-        _folder[:] = [(os.getpid(), tempfile.TemporaryDirectory(prefix="gait-capture-"))]
-    return _folder[0][1].name
+    if not _folder or _folder[0] != os.getpid():
+        _folder[:] = [os.getpid(), tempfile.mkdtemp(prefix="gait-capture-")]
+        atexit.register(_remove, *_folder)
+    return _folder[1]
+
+
+def _remove(pid, path):
+    if os.getpid() == pid:  # a child of fork leaves its parent's alone
+        shutil.rmtree(path, ignore_errors=True)
 
 
 class Capture:
