@@ -114,7 +114,10 @@ def test_an_action_without_torch_equals_torchs(ours, theirs):
     from gait.torch import actions
 
     for name in ("NONE", "WARMUP", "RECORD", "RECORD_AND_SAVE"):
-        mine, reference = getattr(actions.ProfilerAction, name), getattr(theirs.ProfilerAction, name)
+        mine, reference = (
+            getattr(actions.ProfilerAction, name),
+            getattr(theirs.ProfilerAction, name),
+        )
         assert mine == reference and reference == mine and hash(mine) == hash(reference)
         assert {reference: 1}[mine] == 1
     assert actions.ProfilerAction.NONE != theirs.ProfilerAction.RECORD
