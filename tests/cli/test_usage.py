@@ -9,6 +9,8 @@ import pytest
 
 COMMANDS = ["run", "report", "info", "export", "plan", "trigger", "index", "config", "doctor"]
 COMMANDS += ["help"]
+COMMANDS.insert(1, "record")
+COMMANDS.insert(COMMANDS.index("index") + 1, "dump")
 
 
 def is_a_screen(text):

@@ -10,7 +10,8 @@ import sys
 import time
 
 import pytest
-from conftest import HERE, until
+
+from tests.support.sampled_programs import PROGRAMS, until
 
 STACK = ["down"] * 11
 SLEEPER = "import time, sys\nprint('ready', flush=True)\ntime.sleep(600)\n"
@@ -37,7 +38,7 @@ def test_every_thread_is_there_with_its_stack(python, gait, alternating):
     got = until(answer)
     assert got["pid"] == process.pid
     assert python.endswith("python") or got["python"].startswith("3.")
-    lines = (HERE / "programs" / "alternating.py").read_text().splitlines()
+    lines = (PROGRAMS / "programs" / "alternating.py").read_text().splitlines()
     for thread in got["threads"]:
         called = names(thread)
         if "wait_here" not in called:

@@ -9,9 +9,10 @@ import sys
 import time
 
 import pytest
-from conftest import HERE, read_folded, until
 
-PROGRAM = HERE / "programs" / "alternating.py"
+from tests.support.sampled_programs import PROGRAMS, read_folded, until
+
+PROGRAM = PROGRAMS / "programs" / "alternating.py"
 LEGAL = {
     "quick": {"by_quick"},
     "slow": {"by_slow"},

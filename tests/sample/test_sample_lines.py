@@ -5,14 +5,15 @@ import os
 import subprocess
 
 import pytest
-from conftest import HERE
+
+from tests.support.sampled_programs import PROGRAMS
 
 MODULES = 0 if os.environ.get("GAIT_TEST_FULL") else 40
 
 
 @pytest.mark.skipif(bool(os.environ.get("GAIT_SANITIZE")), reason="hours with a sanitizer")
 def test_every_instruction_has_the_line_the_interpreter_says(python, build):
-    script = HERE / "scripts" / "check_lines.py"
+    script = PROGRAMS / "scripts" / "check_lines.py"
     done = subprocess.run(
         [python, "-W", "ignore", script, build / "tests" / "line_rows", str(MODULES)],
         capture_output=True,
