@@ -82,8 +82,8 @@ static void put_text(const struct python_process *process)
     for (size_t i = 0; i < process->thread_count; i++) {
         const struct python_thread *thread = process->threads[i];
         thread_id_name(thread, &process->target, name, sizeof name);
-        printf("\nthread %" PRId64 " '%s': %s%s\n", thread->tid, name, state_words(thread),
-               thread->flags & SAMPLE_TORN ? " (stack not certain)" : "");
+        printf("\nthread %" PRId64 "%s%s: %s%s\n", thread->tid, *name ? " " : "", name,
+               state_words(thread), thread->flags & SAMPLE_TORN ? " (stack not certain)" : "");
         for (uint32_t node = thread->node; node; node = trie->nodes[node].parent) {
             const struct frame_site *site = &trie->sites[trie->nodes[node].site];
             printf("    %s (%s:%" PRId32 ")\n", site->name, site->file, trie->nodes[node].line);

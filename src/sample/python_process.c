@@ -97,9 +97,6 @@ static int add_thread(struct python_process *process, uint64_t address, const ui
     thread->is_listed = true;
     process->threads[process->thread_count++] = thread;
     process->has_dirty = true;
-    thread_id_find(thread, &process->target);
-    if (process->enter)
-        process->enter(process->context, process, thread);
     return 0;
 }
 
@@ -143,6 +140,21 @@ static int list_threads(struct python_process *process, uint64_t interpreter)
     return 0;
 }
 
+// After all are listed: their numbers are found through the main thread's.
+static void meet_threads(struct python_process *process)
+{
+    for (int i = 0; i < 2; i++)
+        for (size_t k = 0; k < process->thread_count; k++)
+            if (!process->threads[k]->tid)
+                thread_id_find(process->threads[k], &process->target);
+    for (size_t i = 0; i < process->thread_count; i++) {
+        struct python_thread *thread = process->threads[i];
+        if (!thread->is_met && process->enter)
+            process->enter(process->context, process, thread);
+        thread->is_met = true;
+    }
+}
+
 int python_process_list(struct python_process *process)
 {
     struct target *target = &process->target;
@@ -165,9 +177,7 @@ int python_process_list(struct python_process *process)
     for (size_t i = process->thread_count; i-- > 0;)
         if (!process->threads[i]->is_listed)
             drop_thread(process, i);
-    for (size_t i = 0; i < process->thread_count; i++)
-        if (!process->threads[i]->tid)
-            thread_id_find(process->threads[i], target);
+    meet_threads(process);
     process->holder = thread_at(process, process->gil_holder);
     return status;
 }

@@ -94,15 +94,11 @@ void thread_id_find(struct python_thread *thread, struct target *target)
     thread->tid = is_task(target->pid, tid) ? tid : 0;
 }
 
-void thread_id_name(const struct python_thread *thread, const struct target *target, char *out,
-                    size_t room)
+static void read_name(int64_t pid, int64_t tid, char *out, size_t room)
 {
     char path[80];
     out[0] = '\0';
-    if (!thread->tid)
-        return;
-    snprintf(path, sizeof path, "/proc/%lld/task/%lld/comm", (long long)target->pid,
-             (long long)thread->tid);
+    snprintf(path, sizeof path, "/proc/%lld/task/%lld/comm", (long long)pid, (long long)tid);
     FILE *file = fopen(path, "re");
     if (!file)
         return;
@@ -111,4 +107,21 @@ void thread_id_name(const struct python_thread *thread, const struct target *tar
     else
         out[0] = '\0';
     fclose(file);
+}
+
+void thread_id_name(const struct python_thread *thread, const struct target *target, char *out,
+                    size_t room)
+{
+    char program[32];
+    out[0] = '\0';
+    if (!thread->tid)
+        return;
+    if (thread->tid == target->pid) {
+        snprintf(out, room, "MainThread");
+        return;
+    }
+    read_name(target->pid, thread->tid, out, room);
+    read_name(target->pid, target->pid, program, sizeof program);
+    if (!strcmp(out, program))
+        out[0] = '\0';
 }

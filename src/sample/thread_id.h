@@ -11,7 +11,8 @@
 // Sets thread->tid, 0 where nobody can tell.
 void thread_id_find(struct python_thread *thread, struct target *target);
 
-// The name the system has for it, or "".
+// "MainThread" for the main one; else the name the system has for it, or "" where
+// that is only the program's.
 void thread_id_name(const struct python_thread *thread, const struct target *target, char *out,
                     size_t room);
 

@@ -98,7 +98,7 @@ def test_text_names_the_thread_the_state_and_the_line(gait, start):
 
     text = until(blocked)
     assert f"process {process.pid}, Python 3." in text
-    assert f"thread {process.pid} '" in text
+    assert f"\nthread {process.pid} MainThread: blocked in the system\n" in text
     assert "    <module> (<string>:3)\n" in text
 
 
