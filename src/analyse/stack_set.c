@@ -244,6 +244,20 @@ int stack_set_add_line(struct stack_set *set, struct slice line)
     return push_entry(set, &entry);
 }
 
+int stack_set_add_lines(struct stack_set *set, struct slice text)
+{
+    int status = 0;
+    while (text.count && status == 0) {
+        const uint8_t *end = memchr(text.bytes, '\n', text.count);
+        const size_t bytes = end ? (size_t)(end - text.bytes) : text.count;
+        const size_t step = end ? bytes + 1 : bytes;
+        if (bytes)
+            status = stack_set_add_line(set, (struct slice){text.bytes, bytes});
+        text = (struct slice){text.bytes + step, text.count - step};
+    }
+    return status;
+}
+
 struct taking {
     struct stack_set *set;
     struct run *run;

@@ -55,6 +55,9 @@ void stack_set_finish(struct stack_set *set);
 // want of memory.
 GAIT_CHECK int stack_set_add_line(struct stack_set *set, struct slice line);
 
+// Many lines.
+GAIT_CHECK int stack_set_add_lines(struct stack_set *set, struct slice text);
+
 // All samples of a trace.
 GAIT_CHECK int stack_set_add_run(struct stack_set *set, struct run *run);
 
