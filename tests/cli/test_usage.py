@@ -7,7 +7,18 @@ import subprocess
 
 import pytest
 
-COMMANDS = ["run", "report", "info", "export", "plan", "trigger", "index", "config", "doctor", "help"]
+COMMANDS = [
+    "run",
+    "report",
+    "info",
+    "export",
+    "plan",
+    "trigger",
+    "index",
+    "config",
+    "doctor",
+    "help",
+]
 
 
 def is_a_screen(text):
