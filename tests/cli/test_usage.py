@@ -7,18 +7,8 @@ import subprocess
 
 import pytest
 
-COMMANDS = [
-    "run",
-    "report",
-    "info",
-    "export",
-    "plan",
-    "trigger",
-    "index",
-    "config",
-    "doctor",
-    "help",
-]
+COMMANDS = ["run", "report", "info", "export", "plan", "trigger", "index", "config", "doctor"]
+COMMANDS += ["help"]
 
 
 def is_a_screen(text):
