@@ -5,7 +5,7 @@
 #include <stdlib.h>
 
 #define CHUNK_NODES 255
-#define SLACK 4096 // nodes that the limit leaves for the root's children
+#define SLACK 32768 // nodes that the limit leaves for the root's children
 
 struct tree_chunk {
     struct tree_chunk *next;

@@ -15,6 +15,7 @@ struct tree_node {
     struct tree_node *guess; // the child that was called last
     struct tree_node *first_child, *next_sibling;
     uint64_t calls, ticks, own_ticks;
+    int is_known; // the owner's mark, 0 at first
 };
 
 struct tree_chunk;
