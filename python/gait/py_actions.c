@@ -127,7 +127,7 @@ static struct stack_frame *find_frame(struct stack *stack, const struct action *
 
 static PyObject *begin(struct actions *actions, struct action *action, int may_run_already)
 {
-    struct stack *stack = stack_of_thread(&actions->stacks);
+    struct stack *stack = stack_of_thread(&actions->stacks, STACK_SLOT_ACTIONS);
     if (!stack)
         return PyErr_NoMemory();
     if (action->open && !may_run_already && action != actions->others &&
@@ -181,7 +181,7 @@ static PyObject *refuse_stop(PyObject *name)
 
 static PyObject *end(struct actions *actions, struct action *action, uint64_t now)
 {
-    struct stack *stack = stack_of_thread(&actions->stacks);
+    struct stack *stack = stack_of_thread(&actions->stacks, STACK_SLOT_ACTIONS);
     struct stack_frame *frame = stack ? stack->top : NULL;
     if (__builtin_expect(frame && frame > stack->base && frame->node->key == action, 1)) {
         uint64_t ticks = now - frame->start;

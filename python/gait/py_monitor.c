@@ -18,15 +18,16 @@ struct hook {
 
 static inline PyObject *verdict_of(const struct hook *hook, enum trace_verdict verdict)
 {
-    return __builtin_expect(verdict == TRACE_HEARD, 1) ? Py_NewRef(Py_None)
-                                                       : Py_NewRef(hook->disable);
+    if (__builtin_expect(verdict == TRACE_HEARD, 1))
+        Py_RETURN_NONE;
+    return Py_NewRef(hook->disable);
 }
 
 static PyObject *hear_start(PyObject *self, PyObject *const *args, size_t nargsf, PyObject *kwnames)
 {
     (void)nargsf, (void)kwnames;
     const struct hook *hook = (struct hook *)self;
-    struct stack *stack = stack_of_thread(&hook->tracer->stacks);
+    struct stack *stack = stack_of_thread(&hook->tracer->stacks, STACK_SLOT_TRACER);
     if (__builtin_expect(!stack, 0))
         Py_RETURN_NONE;
     return verdict_of(hook, tracer_enter(hook->tracer, stack, args[0], args[0]));
@@ -37,7 +38,7 @@ static PyObject *hear_return(PyObject *self, PyObject *const *args, size_t nargs
 {
     (void)nargsf, (void)kwnames;
     const struct hook *hook = (struct hook *)self;
-    struct stack *stack = stack_of_thread(&hook->tracer->stacks);
+    struct stack *stack = stack_of_thread(&hook->tracer->stacks, STACK_SLOT_TRACER);
     if (stack)
         tracer_leave(hook->tracer, stack, args[0]);
     Py_RETURN_NONE;
@@ -55,7 +56,7 @@ static PyObject *hear_call(PyObject *self, PyObject *const *args, size_t nargsf,
 {
     (void)kwnames;
     const struct hook *hook = (struct hook *)self;
-    struct stack *stack = stack_of_thread(&hook->tracer->stacks);
+    struct stack *stack = stack_of_thread(&hook->tracer->stacks, STACK_SLOT_TRACER);
     PyObject *first = PyVectorcall_NARGS(nargsf) > 3 && args[3] != hook->disable ? args[3] : NULL;
     PyObject *bound;
     const void *key = stack ? functions_c_key(args[2], first, &bound) : NULL;
@@ -71,7 +72,7 @@ static PyObject *hear_c_return(PyObject *self, PyObject *const *args, size_t nar
 {
     (void)kwnames;
     const struct hook *hook = (struct hook *)self;
-    struct stack *stack = stack_of_thread(&hook->tracer->stacks);
+    struct stack *stack = stack_of_thread(&hook->tracer->stacks, STACK_SLOT_TRACER);
     PyObject *first = PyVectorcall_NARGS(nargsf) > 3 && args[3] != hook->disable ? args[3] : NULL;
     PyObject *bound;
     const void *key = stack ? functions_c_key(args[2], first, &bound) : NULL;

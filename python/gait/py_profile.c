@@ -31,7 +31,7 @@ static void hear_c(struct tracer *tracer, struct stack *stack, int what, PyObjec
 static int hear(PyObject *self, PyFrameObject *frame, int what, PyObject *argument)
 {
     struct tracer *tracer = (struct tracer *)self;
-    struct stack *stack = stack_of_thread(&tracer->stacks);
+    struct stack *stack = stack_of_thread(&tracer->stacks, STACK_SLOT_TRACER);
     if (__builtin_expect(!stack, 0))
         return 0;
     if (what == PyTrace_CALL) {

@@ -60,9 +60,10 @@ void stack_list_forget_others(struct stack_list *list);
 // may be: then the frame goes unstored.
 int stack_grow(struct stack *stack);
 
-static inline struct stack *stack_of_thread(struct stack_list *list)
+// `slot` is the list's, told again so that it is a constant.
+static inline struct stack *stack_of_thread(struct stack_list *list, unsigned slot)
 {
-    const struct stack_cache *cache = &stack_cached[list->slot];
+    const struct stack_cache *cache = &stack_cached[slot];
     if (__builtin_expect(cache->serial == list->serial, 1))
         return cache->stack;
     return stack_find(list);

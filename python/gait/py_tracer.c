@@ -3,6 +3,7 @@
 #include "py_tracer.h"
 
 #include "py_tracer_stats.h"
+#include "py_tracing.h"
 #include "py_type.h"
 
 #define NODES_MAX (1u << 19)   // 40 MB
@@ -146,7 +147,7 @@ static PyObject *tracer_start(PyObject *self, PyObject *name)
 {
     struct tracer *tracer = (struct tracer *)self;
     struct trace_action *action = find_action(tracer, name, 1);
-    struct stack *stack = action ? stack_of_thread(&tracer->stacks) : NULL;
+    struct stack *stack = action ? stack_of_thread(&tracer->stacks, STACK_SLOT_TRACER) : NULL;
     if (!stack)
         return PyErr_Occurred() ? NULL : PyErr_NoMemory();
     if (!tracer->is_installed && tracer_install(tracer))
@@ -165,7 +166,7 @@ static PyObject *tracer_start(PyObject *self, PyObject *name)
 // This thread's stack if the action runs here, else another's where it does.
 static struct stack *find_running(struct tracer *tracer, const struct trace_action *action)
 {
-    struct stack *own = stack_of_thread(&tracer->stacks);
+    struct stack *own = stack_of_thread(&tracer->stacks, STACK_SLOT_TRACER);
     if (own && has(own->context, action))
         return own;
     struct stack *stack = tracer->stacks.first;
@@ -210,6 +211,14 @@ static PyObject *tracer_stop(PyObject *self, PyObject *name)
     Py_RETURN_NONE;
 }
 
+static PyObject *tracer_profile(PyObject *self, PyObject *name)
+{
+    static const PyCFunction functions[2] = {tracer_start, tracer_stop};
+    if (!find_action((struct tracer *)self, name, 1))
+        return NULL;
+    return py_tracing_create(((struct tracer *)self)->tracing_type, self, name, functions);
+}
+
 static PyObject *tracer_close(PyObject *self, PyObject *unused)
 {
     (void)unused;
@@ -222,6 +231,17 @@ static PyObject *tracer_close(PyObject *self, PyObject *unused)
             stop(tracer, action, now);
     }
     tracer_remove(tracer);
+    Py_RETURN_NONE;
+}
+
+// Forgets what was counted, and the actions that do not run.
+static PyObject *tracer_clear_counts(PyObject *self, PyObject *unused)
+{
+    (void)unused;
+    struct tracer *tracer = (struct tracer *)self;
+    tree_clear_counts(&tracer->tree);
+    for (size_t i = 0; i < tracer->action_count; i++)
+        tracer->actions[i]->starts = tracer->actions[i]->threads;
     Py_RETURN_NONE;
 }
 
@@ -329,7 +349,8 @@ static PyObject *tracer_new(PyTypeObject *type, PyObject *args, PyObject *kwargs
     tracer->no_context = tree_add_root(&tracer->contexts, NULL);
     tracer->names = PyDict_New();
     tracer->tool = -1;
-    if (!tracer->no_context || !tracer->names || tracer_add_hook_type(tracer))
+    tracer->tracing_type = py_tracing_create_type();
+    if (!tracer->no_context || !tracer->names || !tracer->tracing_type || tracer_add_hook_type(tracer))
         Py_CLEAR(tracer);
     return (PyObject *)tracer;
 }
@@ -368,6 +389,7 @@ static void tracer_dealloc(PyObject *self)
     PyMem_Free(tracer->actions);
     Py_XDECREF(tracer->names);
     Py_XDECREF(tracer->hook_type);
+    Py_XDECREF(tracer->tracing_type);
     py_type_free(self);
 }
 
@@ -392,6 +414,9 @@ static PyMethodDef tracer_methods[] = {
     {"start", tracer_start, METH_O, "start(action, /)\n--\n\nBegins an action on this thread."},
     {"stop", tracer_stop, METH_O, "stop(action, /)\n--\n\nEnds it."},
     {"close", tracer_close, METH_NOARGS, "close()\n--\n\nEnds all that runs, and the tracing."},
+    {"profile", tracer_profile, METH_O,
+     "profile(action, /)\n--\n\nThe action as a context manager; it may run inside itself."},
+    {"clear", tracer_clear_counts, METH_NOARGS, "clear()\n--\n\nForgets what was counted."},
     {"_configure", tracer_configure, METH_VARARGS, NULL},
     {"_forked", tracer_forked, METH_NOARGS, NULL},
     {"_actions", py_tracer_actions, METH_NOARGS, NULL},

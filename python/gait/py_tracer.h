@@ -32,7 +32,7 @@ struct tracer {
     struct trace_action **actions;
     size_t action_count, action_room;
     PyObject *hooks; // what the interpreter calls, or NULL
-    PyTypeObject *hook_type;
+    PyTypeObject *hook_type, *tracing_type;
     uint64_t installed_at, idle_events;
     int is_installed, has_builtins, only_own_thread;
     int tool; // our number in sys.monitoring

@@ -293,7 +293,7 @@ PyObject *py_tracer_actions(PyObject *self, PyObject *unused)
     const struct tracer *tracer = (struct tracer *)self;
     PyObject *names = PyList_New(0);
     for (size_t i = 0; names && i < tracer->action_count; i++)
-        if (PyList_Append(names, tracer->actions[i]->name))
+        if (tracer->actions[i]->starts && PyList_Append(names, tracer->actions[i]->name))
             Py_CLEAR(names);
     return names;
 }

@@ -11,4 +11,4 @@ if _why_off:
 
     Tracer = Actions
 else:
-    from ._gait import Actions  # noqa: F401
+    from ._gait import Actions, Tracer  # noqa: F401
