@@ -63,12 +63,11 @@ static PyObject *row_of(const struct action *action, double tick)
     double squares = action->squares * tick * tick + action->told_squares;
     double variance = fmax(squares / (double)calls - mean * mean, 0.0);
     find_bounds(action, tick, bounds);
-    return Py_BuildValue("(OKddddddddd)", action->name, (unsigned long long)calls, total,
-                         (double)totals->own_ticks * tick + told,
-                         (double)totals->outer_ticks * tick + told, bounds[0], bounds[1],
-                         sqrt(variance), quantile(action, 0.5, bounds, tick),
-                         quantile(action, 0.95, bounds, tick),
-                         quantile(action, 0.99, bounds, tick));
+    return Py_BuildValue(
+        "(OKddddddddd)", action->name, (unsigned long long)calls, total,
+        (double)totals->own_ticks * tick + told, (double)totals->outer_ticks * tick + told,
+        bounds[0], bounds[1], sqrt(variance), quantile(action, 0.5, bounds, tick),
+        quantile(action, 0.95, bounds, tick), quantile(action, 0.99, bounds, tick));
 }
 
 PyObject *py_action_rows(PyObject *self, PyObject *unused)

@@ -82,7 +82,8 @@ static PyObject *new_name(struct actions *actions, PyObject *name)
 static struct timer *find_timer(struct actions *actions, PyObject *name, int is_new)
 {
     if (!PyUnicode_Check(name)) {
-        PyErr_Format(PyExc_TypeError, "an action's name is a str, not '%s'", Py_TYPE(name)->tp_name);
+        PyErr_Format(PyExc_TypeError, "an action's name is a str, not '%s'",
+                     Py_TYPE(name)->tp_name);
         return NULL;
     }
     PyObject *timer = PyDict_GetItemWithError(actions->timers, name);
@@ -310,8 +311,10 @@ static PyMethodDef timer_methods[] = {
 };
 
 static PyType_Slot timer_slots[] = {
-    {Py_tp_new, py_type_no_new},         {Py_tp_dealloc, timer_dealloc},
-    {Py_tp_traverse, timer_traverse},    {Py_tp_methods, timer_methods},
+    {Py_tp_new, py_type_no_new},
+    {Py_tp_dealloc, timer_dealloc},
+    {Py_tp_traverse, timer_traverse},
+    {Py_tp_methods, timer_methods},
     {0, NULL},
 };
 
@@ -394,8 +397,8 @@ static PyMethodDef actions_methods[] = {
      "record(action, seconds, /)\n--\n\nCounts one run of an action that somebody else timed."},
     {"_rows", py_action_rows, METH_NOARGS, NULL},
     {"_tree", py_action_tree, METH_NOARGS, NULL},
-    {"__init_subclass__", METHOD(actions_init_subclass),
-     METH_CLASS | METH_VARARGS | METH_KEYWORDS, NULL},
+    {"__init_subclass__", METHOD(actions_init_subclass), METH_CLASS | METH_VARARGS | METH_KEYWORDS,
+     NULL},
     {NULL, NULL, 0, NULL},
 };
 
@@ -427,9 +430,12 @@ static PyGetSetDef actions_getset[] = {
 };
 
 static PyType_Slot actions_slots[] = {
-    {Py_tp_new, actions_new},           {Py_tp_dealloc, actions_dealloc},
-    {Py_tp_traverse, actions_traverse}, {Py_tp_clear, actions_clear},
-    {Py_tp_methods, actions_methods},   {Py_tp_getset, actions_getset},
+    {Py_tp_new, actions_new},
+    {Py_tp_dealloc, actions_dealloc},
+    {Py_tp_traverse, actions_traverse},
+    {Py_tp_clear, actions_clear},
+    {Py_tp_methods, actions_methods},
+    {Py_tp_getset, actions_getset},
     {0, NULL},
 };
 

@@ -112,7 +112,8 @@ const void *functions_c_key(PyObject *callable, PyObject *self, PyObject **ret_b
     if (PyCFunction_Check(callable)) {
         *ret_bound = Py_NewRef(callable);
     } else if (Py_TYPE(callable) == &PyMethodDescr_Type && self) {
-        PyObject *bound = PyMethodDescr_Type.tp_descr_get(callable, self, (PyObject *)Py_TYPE(self));
+        PyObject *bound =
+            PyMethodDescr_Type.tp_descr_get(callable, self, (PyObject *)Py_TYPE(self));
         if (bound && PyCFunction_Check(bound))
             *ret_bound = bound;
         else
@@ -172,7 +173,8 @@ struct function *functions_of_c(struct functions *functions, PyObject *callable)
     PyErr_Fetch(&type, &value, &traceback);
     function->name = c->m_self ? name_of_method(c) : name_of_function(c);
     // what begins and ends actions is not part of them
-    function->is_excluded = c->m_self && !strncmp(Py_TYPE(c->m_self)->tp_name, OURS, sizeof OURS - 1);
+    function->is_excluded =
+        c->m_self && !strncmp(Py_TYPE(c->m_self)->tp_name, OURS, sizeof OURS - 1);
     PyErr_Clear();
     PyErr_Restore(type, value, traceback);
     return function;

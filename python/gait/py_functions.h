@@ -7,9 +7,9 @@
 #include "py_compat.h"
 
 struct function {
-    const void *key;   // a code object, or the method definition of a C function
-    PyObject *code;    // the code object, kept alive; NULL for C
-    PyObject *name;    // of C: what cProfile calls it, as str
+    const void *key; // a code object, or the method definition of a C function
+    PyObject *code;  // the code object, kept alive; NULL for C
+    PyObject *name;  // of C: what cProfile calls it, as str
     int is_excluded;
     uint64_t place; // free for who walks the tree
 };

@@ -8,7 +8,6 @@
 
 #include "py_type.h"
 
-
 struct hook {
     PyObject ob_base;
     vectorcallfunc call;
@@ -90,9 +89,9 @@ struct listener {
 };
 
 static const struct listener listeners[] = {
-    {"PY_START", hear_start, 0},   {"PY_RESUME", hear_start, 0},   {"PY_RETURN", hear_return, 0},
-    {"PY_YIELD", hear_return, 0},  {"PY_THROW", hear_throw, 0},    {"PY_UNWIND", hear_return, 0},
-    {"CALL", hear_call, 1},        {"C_RETURN", hear_c_return, 1}, {"C_RAISE", hear_c_return, 1},
+    {"PY_START", hear_start, 0},  {"PY_RESUME", hear_start, 0},   {"PY_RETURN", hear_return, 0},
+    {"PY_YIELD", hear_return, 0}, {"PY_THROW", hear_throw, 0},    {"PY_UNWIND", hear_return, 0},
+    {"CALL", hear_call, 1},       {"C_RETURN", hear_c_return, 1}, {"C_RAISE", hear_c_return, 1},
 };
 enum { LISTENERS = sizeof listeners / sizeof listeners[0] };
 
@@ -120,9 +119,8 @@ static PyMemberDef hook_members[] = {
 };
 
 static PyType_Slot hook_slots[] = {
-    {Py_tp_new, py_type_no_new},      {Py_tp_dealloc, hook_dealloc},
-    {Py_tp_traverse, hook_traverse},  {Py_tp_call, PyVectorcall_Call},
-    {Py_tp_members, hook_members},    {0, NULL},
+    {Py_tp_new, py_type_no_new},     {Py_tp_dealloc, hook_dealloc}, {Py_tp_traverse, hook_traverse},
+    {Py_tp_call, PyVectorcall_Call}, {Py_tp_members, hook_members}, {0, NULL},
 };
 
 static PyType_Spec hook_spec = {
@@ -215,13 +213,12 @@ static int set_events(struct tracer *tracer, PyObject *monitoring, int is_on)
         // C_RETURN and C_RAISE come with CALL
         if (is_wanted && listener->hear != hear_c_return)
             wanted |= event;
-        failed = event < 0 || set_listener(tracer, monitoring, event,
-                                           is_wanted ? listener->hear : NULL);
+        failed =
+            event < 0 || set_listener(tracer, monitoring, event, is_wanted ? listener->hear : NULL);
     }
     Py_XDECREF(events);
-    PyObject *done = failed ? NULL
-                            : PyObject_CallMethod(monitoring, "set_events", "ii", tracer->tool,
-                                                  wanted);
+    PyObject *done =
+        failed ? NULL : PyObject_CallMethod(monitoring, "set_events", "ii", tracer->tool, wanted);
     Py_XDECREF(done);
     return done ? 0 : -1;
 }

@@ -134,9 +134,8 @@ static PyMemberDef hook_members[] = {
 };
 
 static PyType_Slot hook_slots[] = {
-    {Py_tp_new, py_type_no_new},     {Py_tp_dealloc, hook_dealloc},
-    {Py_tp_traverse, hook_traverse}, {Py_tp_call, PyVectorcall_Call},
-    {Py_tp_members, hook_members},   {0, NULL},
+    {Py_tp_new, py_type_no_new},     {Py_tp_dealloc, hook_dealloc}, {Py_tp_traverse, hook_traverse},
+    {Py_tp_call, PyVectorcall_Call}, {Py_tp_members, hook_members}, {0, NULL},
 };
 
 static PyType_Spec hook_spec = {

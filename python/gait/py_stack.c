@@ -82,8 +82,7 @@ void stack_list_finish(struct stack_list *list)
 
 static int is_ended(const struct stack *stack)
 {
-    return stack->is_ended ||
-           atomic_load_explicit(&stack->home->is_left, memory_order_relaxed);
+    return stack->is_ended || atomic_load_explicit(&stack->home->is_left, memory_order_relaxed);
 }
 
 static void empty(struct stack *stack, struct tree_node *root)

@@ -6,11 +6,11 @@
 #include "py_tracing.h"
 #include "py_type.h"
 
-#define NODES_MAX (1u << 19)   // 40 MB
+#define NODES_MAX (1u << 19) // 40 MB
 #define CONTEXTS_MAX (1u << 15)
 #define ACTIONS_MAX 4096
-#define IDLE_EVENTS 20000      // a millisecond of calls that nobody asked for
-#define SHORT_TICKS 60000000u  // 20 ms: switching events costs some 0.1 ms
+#define IDLE_EVENTS 20000     // a millisecond of calls that nobody asked for
+#define SHORT_TICKS 60000000u // 20 ms: switching events costs some 0.1 ms
 #define SCANNED_FRAMES 256
 
 // --- contexts ---
@@ -70,6 +70,7 @@ static void end_in_frames(struct tracer *tracer, struct stack *stack,
         const struct tree_node *context = without(tracer, old->context, action);
         struct tree_node *node = tree_child(&tracer->tree, frame[-1].node, old->key, context);
         frame->node = node ? node : stack->base->node;
+        frame->node->is_known = old->is_known;
         frame->node->calls--;
     }
     while (stack->top > stack->base && !stack->top->node->context) {
@@ -130,7 +131,8 @@ static struct trace_action *new_action(struct tracer *tracer, PyObject *name)
 static struct trace_action *find_action(struct tracer *tracer, PyObject *name, int is_new)
 {
     if (!PyUnicode_Check(name)) {
-        PyErr_Format(PyExc_TypeError, "an action's name is a str, not '%s'", Py_TYPE(name)->tp_name);
+        PyErr_Format(PyExc_TypeError, "an action's name is a str, not '%s'",
+                     Py_TYPE(name)->tp_name);
         return NULL;
     }
     PyObject *place = PyDict_GetItemWithError(tracer->names, name);
@@ -277,9 +279,8 @@ enum trace_verdict tracer_enter_new(struct tracer *tracer, struct stack *stack, 
     struct tree_node *node = tree_find_child(&tracer->tree, parent, key, context);
     if (__builtin_expect(!node || !node->is_known, 0)) {
         parent->guess = NULL; // only what is known may be guessed
-        const struct function *function = is_code
-                                              ? functions_of_code(&tracer->functions, callable)
-                                              : functions_of_c(&tracer->functions, callable);
+        const struct function *function = is_code ? functions_of_code(&tracer->functions, callable)
+                                                  : functions_of_c(&tracer->functions, callable);
         if (!function || function->is_excluded)
             return TRACE_EXCLUDED;
         if (!node)
@@ -350,7 +351,8 @@ static PyObject *tracer_new(PyTypeObject *type, PyObject *args, PyObject *kwargs
     tracer->names = PyDict_New();
     tracer->tool = -1;
     tracer->tracing_type = py_tracing_create_type();
-    if (!tracer->no_context || !tracer->names || !tracer->tracing_type || tracer_add_hook_type(tracer))
+    if (!tracer->no_context || !tracer->names || !tracer->tracing_type ||
+        tracer_add_hook_type(tracer))
         Py_CLEAR(tracer);
     return (PyObject *)tracer;
 }
@@ -430,9 +432,12 @@ static PyGetSetDef tracer_getset[] = {
 };
 
 static PyType_Slot tracer_slots[] = {
-    {Py_tp_new, tracer_new},           {Py_tp_dealloc, tracer_dealloc},
-    {Py_tp_traverse, tracer_traverse}, {Py_tp_clear, tracer_clear},
-    {Py_tp_methods, tracer_methods},   {Py_tp_getset, tracer_getset},
+    {Py_tp_new, tracer_new},
+    {Py_tp_dealloc, tracer_dealloc},
+    {Py_tp_traverse, tracer_traverse},
+    {Py_tp_clear, tracer_clear},
+    {Py_tp_methods, tracer_methods},
+    {Py_tp_getset, tracer_getset},
     {0, NULL},
 };
 

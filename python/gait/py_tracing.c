@@ -51,8 +51,10 @@ static PyMethodDef tracing_methods[] = {
 };
 
 static PyType_Slot tracing_slots[] = {
-    {Py_tp_new, py_type_no_new},         {Py_tp_dealloc, tracing_dealloc},
-    {Py_tp_traverse, tracing_traverse},  {Py_tp_methods, tracing_methods},
+    {Py_tp_new, py_type_no_new},
+    {Py_tp_dealloc, tracing_dealloc},
+    {Py_tp_traverse, tracing_traverse},
+    {Py_tp_methods, tracing_methods},
     {0, NULL},
 };
 

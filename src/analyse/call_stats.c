@@ -49,9 +49,7 @@ static const struct order *find_order(const char *name)
 
 static void cut_folder(struct prof_row *row)
 {
-    const uint8_t *slash = row->file.count
-                               ? memrchr(row->file.bytes, '/', row->file.count)
-                               : NULL;
+    const uint8_t *slash = row->file.count ? memrchr(row->file.bytes, '/', row->file.count) : NULL;
     if (!slash)
         return;
     row->file.count -= (size_t)(slash + 1 - row->file.bytes);

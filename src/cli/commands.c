@@ -11,7 +11,8 @@
 #include "cli/suggest.h"
 
 const struct command *const commands[] = {
-    &cmd_run, &cmd_report, &cmd_info, &cmd_export, &cmd_index, &cmd_pstats, &cmd_doctor, &cmd_help, NULL,
+    &cmd_run,    &cmd_report, &cmd_info, &cmd_export, &cmd_index,
+    &cmd_pstats, &cmd_doctor, &cmd_help, NULL,
 };
 
 enum { MAX_COMMANDS = 32 };

@@ -15,7 +15,7 @@ enum marshal_kind {
     MARSHAL_NONE,
     MARSHAL_INTEGER,
     MARSHAL_REAL,
-    MARSHAL_TEXT,  // UTF-8, lone surrogates as they came
+    MARSHAL_TEXT, // UTF-8, lone surrogates as they came
     MARSHAL_BYTES,
     MARSHAL_TUPLE, // lists too
     MARSHAL_DICT,  // keys and values in turn, as they were written

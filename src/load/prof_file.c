@@ -105,8 +105,8 @@ int prof_places_init(struct prof_places *places, struct arena *arena, size_t row
 size_t prof_places_find(struct prof_places *places, const struct prof_row *rows, size_t count,
                         const struct prof_row *row)
 {
-    uint64_t hash = hash_bytes(hash_bytes((uint64_t)row->line * 0x9E3779B97F4A7C15u, row->file),
-                               row->name);
+    uint64_t hash =
+        hash_bytes(hash_bytes((uint64_t)row->line * 0x9E3779B97F4A7C15u, row->file), row->name);
     size_t mask = places->size - 1, at = (size_t)(hash ^ hash >> 29) & mask;
     while (places->slots[at] && !is_same_label(&rows[places->slots[at] - 1], row))
         at = (at + 1) & mask;
@@ -167,8 +167,8 @@ static int read_bytes(struct prof_file *file, struct file_source *source, struct
     if (source->bytes > MOST_BYTES)
         return fail(GAIT_ERR_MEMORY, "it is larger than %u MiB", MOST_BYTES >> 20);
     uint8_t *bytes = arena_take(&file->arena, (size_t)source->bytes + 1);
-    int status = bytes ? file_source_read(source, 0, bytes, (size_t)source->bytes)
-                       : GAIT_ERR_MEMORY;
+    int status =
+        bytes ? file_source_read(source, 0, bytes, (size_t)source->bytes) : GAIT_ERR_MEMORY;
     if (!status)
         *ret_bytes = (struct slice){bytes, (size_t)source->bytes};
     return status;

@@ -7,7 +7,7 @@ import subprocess
 
 import pytest
 
-COMMANDS = ["run", "report", "info", "export", "index", "doctor", "help"]
+COMMANDS = ["run", "report", "info", "export", "index", "pstats", "doctor", "help"]
 
 
 def is_a_screen(text):
