@@ -107,6 +107,13 @@ GAIT_API void gait_arg_int(uint32_t key, int64_t value);
 GAIT_API void gait_arg_real(uint32_t key, double value);
 GAIT_API void gait_arg_text(uint32_t key, const char *text);
 
+// Steps that were asked for while the program runs: by gait_trigger(), which may be
+// called from a signal handler, or by `gait trigger` from outside. Whoever records
+// steps takes them, once a step; 0: none. GAIT_TRIGGER_ANY: as many as are usual.
+#define GAIT_TRIGGER_ANY (UINT64_C(1) << 32)
+GAIT_API void gait_trigger(uint64_t steps);
+GAIT_API uint64_t gait_trigger_take(void);
+
 // Says who this is. The metadata value is JSON text; rank is known late in
 // most launchers, so it may come at any time (the last one counts).
 GAIT_API int gait_thread_name(const char *name);

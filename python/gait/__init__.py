@@ -26,6 +26,7 @@ if _why_off:
 
 # No module __getattr__ here: with one, CPython looks every gait.… up the slow way.
 from . import trace  # noqa: E402, F401
+from .config import Config  # noqa: E402, F401
 from .loops import async_span, metadata, steps  # noqa: E402, F401
 from .trace import open  # noqa: E402, F401
 
@@ -53,6 +54,10 @@ def phase(name):
 def epoch():
     """Says that an epoch begins here, where no framework says so."""
     mark(_EPOCH)  # noqa: F405
+    if not _why_off:
+        from . import _gait
+
+        _gait._epoch()
 
 
 _EPOCH = span("epoch", "torch")  # noqa: F405

@@ -29,6 +29,7 @@ from ._gait import step_begin as step_begin
 from ._gait import step_end as step_end
 from ._gait import stop as stop
 from ._gait import thread_name as thread_name
+from .config import Config as Config
 from .loops import async_span as async_span
 from .loops import metadata as metadata
 from .loops import steps as steps

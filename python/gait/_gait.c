@@ -10,6 +10,7 @@
 #include "py_loader.h"
 #include "py_module.h"
 #include "py_phase.h"
+#include "py_plan.h"
 #include "py_record.h"
 #include "py_schedule.h"
 #include "py_segments.h"
@@ -17,6 +18,7 @@
 #include "py_step.h"
 #include "py_thread.h"
 #include "py_torch.h"
+#include "py_window.h"
 
 #define FAST METH_FASTCALL
 
@@ -91,6 +93,7 @@ static PyMethodDef functions[] = {
     {"_backward_ends", METHOD(py_backward_ends), FAST, NULL},
     {"_torch_attach", py_torch_attach, METH_NOARGS, NULL},
     {"_torch_guard", METHOD(py_torch_guard), FAST, NULL},
+    {"_torch_learn", py_torch_learn, METH_O, NULL},
     {"_torch_ranges", py_torch_ranges, METH_O, NULL},
     {"_torch_lacks", py_torch_lacks, METH_NOARGS, NULL},
     {"_torch_describe", py_torch_describe, METH_NOARGS, NULL},
@@ -98,6 +101,20 @@ static PyMethodDef functions[] = {
     {"_windows", METHOD(py_schedule_windows), FAST, NULL},
     {"_costs", py_schedule_costs, METH_NOARGS, NULL},
     {"_windows_close", py_schedule_close, METH_NOARGS, NULL},
+    {"_epoch", py_schedule_epoch, METH_NOARGS, NULL},
+    {"_counts", py_schedule_counts, METH_NOARGS, NULL},
+    {"_trigger", py_schedule_trigger, METH_O, NULL},
+    {"_trigger_take", py_schedule_take, METH_NOARGS, NULL},
+    {"_captures", py_schedule_captures, METH_O, NULL},
+    {"_window_hold", py_window_hold_new, METH_O, NULL},
+    {"_window_leave", py_window_leave_it, METH_O, NULL},
+    {"_schedule", METHOD(py_plan_make), FAST, NULL},
+    {"_schedule_parse", py_plan_parse, METH_O, NULL},
+    {"_schedule_at", METHOD(py_plan_at), FAST, NULL},
+    {"_schedule_needs", METHOD(py_plan_needs), FAST, NULL},
+    {"_schedule_plan", METHOD(py_plan_text), FAST, NULL},
+    {"_schedule_unit", py_plan_unit, METH_O, NULL},
+    {"_schedule_clamp", METHOD(py_plan_clamp), FAST, NULL},
     {NULL, NULL, 0, NULL},
 };
 

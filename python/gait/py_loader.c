@@ -136,6 +136,7 @@ PyObject *py_loader_call_iter(PyObject *self, PyObject *const *args, size_t narg
 {
     if (!PyVectorcall_NARGS(nargsf) || !py_phase_begin(PHASE_INPUT))
         return py_hook_pass(self, args, nargsf, kwnames);
+    py_schedule_iterates(args[0]);
     py_phase_arg_object(KEY_LOADER, args[0]);
     py_phase_arg(KEY_ASKS, 0);
     PyObject *iterator = py_hook_call_inside(self, args, nargsf, kwnames);

@@ -10,90 +10,93 @@
 #include <time.h>
 
 #include <gait/record.h>
-#include <gait/torch.h>
 
 #include "py_phase.h"
-#include "py_thread.h"
+#include "py_plan.h"
+#include "py_window.h"
 
 #define MAX_OPTIMIZERS 8 // told apart in one round
+#define USUAL_STEPS 3    // of a trigger that names no number
 
 static struct {
-    int64_t first, active, every; // windows, see the header
-    int64_t step;                 // the one that runs, from 0
-    int64_t edge;                 // the step that opens or closes the next window
+    struct gait_schedule plan;
+    int64_t step, epoch; // those that run, from 0
+    int64_t edge;        // the position where something changes
+    int64_t asked;       // steps that a trigger wants and has not had
     unsigned levels;
-    bool is_open, has_begun, has_stepped, is_told, has_thread;
+    bool has_begun, has_stepped, is_told, is_epoch_told, has_thread, has_plan;
+    unsigned captures; // profiles that take the triggers
     pthread_t thread;
-    uint64_t window, window_ns; // how many there were, what opening and closing took
-    uint32_t site;
-    const PyObject *round[MAX_OPTIMIZERS]; // who stepped since the step began
+    uint64_t begun_ns;
+    uint64_t cpu_ns; // when the step began, of this thread; 0: no step did yet
+    uint32_t cpu_site;
+    const void *last_loader, *training_loader; // identities, never looked into
+    int64_t epoch_steps;                       // since the epoch began
+    const PyObject *round[MAX_OPTIMIZERS];     // who stepped since the step began
     int round_count;
 } schedule = {.edge = INT64_MAX};
 
-// Of this thread alone: what others do meanwhile is no cost of ours.
-static uint64_t cpu_ns(void)
+static uint64_t now_ns(void)
 {
     struct timespec now;
-    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+    clock_gettime(CLOCK_MONOTONIC, &now);
     return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
 }
 
-static void open_window(void)
+static int64_t position(void)
 {
-    uint64_t since = cpu_ns();
-    if (!GAIT_ON || gait_torch_window_open(schedule.levels))
-        return;
-    schedule.window_ns += cpu_ns() - since;
-    py_thread_ready();
-    gait_async_begin(schedule.site, ++schedule.window);
-    schedule.is_open = true;
-}
-
-static void close_window(void)
-{
-    if (!schedule.is_open)
-        return;
-    uint64_t since = cpu_ns();
-    schedule.is_open = false;
-    (void)gait_torch_window_close();
-    schedule.window_ns += cpu_ns() - since;
-    gait_async_end(schedule.site, schedule.window);
-}
-
-// Where the window that holds `step` or comes after it begins; INT64_MAX: none does.
-static int64_t window_at(int64_t step)
-{
-    int64_t begin = schedule.first;
-    if (!schedule.active)
-        return INT64_MAX;
-    if (step < begin + schedule.active)
-        return begin;
-    if (!schedule.every)
-        return INT64_MAX;
-    begin += (step - begin) / schedule.every * schedule.every;
-    return step < begin + schedule.active ? begin : begin + schedule.every;
+    switch (schedule.plan.unit) {
+    case GAIT_UNIT_EPOCH:
+        return schedule.epoch;
+    case GAIT_UNIT_SECONDS:
+        return (int64_t)((now_ns() - schedule.begun_ns) / 1000000000u);
+    default:
+        return schedule.step;
+    }
 }
 
 static void turn(void)
 {
-    int64_t begin = window_at(schedule.step);
-    bool is_inside = schedule.step >= begin;
-    if (is_inside && !schedule.is_open)
-        open_window();
-    else if (!is_inside)
-        close_window();
-    schedule.edge = is_inside ? begin + schedule.active : begin;
-    if (is_inside && schedule.every && schedule.every <= schedule.active)
-        schedule.edge = INT64_MAX; // one window for ever
+    const int64_t at = position();
+    const bool is_planned = gait_schedule_at(&schedule.plan, at, NULL) >= GAIT_ACTION_RECORD;
+    if (is_planned || schedule.asked)
+        (void)py_window_hold(WINDOW_OF_RUN, schedule.levels);
+    else
+        py_window_leave(WINDOW_OF_RUN);
+    schedule.edge = gait_schedule_next(&schedule.plan, at);
+}
+
+// A trigger's steps begin with the next one. Profiles have the first say: where one is
+// open, it takes what is asked for.
+static bool is_asked(void)
+{
+    const uint64_t steps = schedule.captures ? 0 : gait_trigger_take();
+    if (steps)
+        schedule.asked = steps == GAIT_TRIGGER_ANY ? USUAL_STEPS : (int64_t)steps;
+    else if (schedule.asked)
+        return --schedule.asked == 0;
+    return steps != 0;
+}
+
+// What the step that ends took; opening and closing belong to none.
+static void clock_step(bool is_edge)
+{
+    uint64_t now = py_window_clock_ns();
+    gait_count(schedule.cpu_site, schedule.cpu_ns ? (int64_t)(now - schedule.cpu_ns) : 0);
+    if (is_edge)
+        turn();
+    schedule.cpu_ns = is_edge ? py_window_clock_ns() : now;
 }
 
 static void next_step(void)
 {
     schedule.step++;
+    schedule.epoch_steps++;
     schedule.has_stepped = false;
     schedule.round_count = 0;
-    if (schedule.step >= schedule.edge)
-        turn();
+    if (!schedule.has_plan)
+        return;
+    clock_step(is_asked() || (schedule.edge != INT64_MAX && position() >= schedule.edge));
 }
 
 void py_schedule_begin(void)
@@ -101,12 +104,32 @@ void py_schedule_begin(void)
     if (schedule.has_begun)
         return;
     schedule.has_begun = true;
-    turn();
+    schedule.begun_ns = now_ns();
+    if (schedule.has_plan)
+        turn();
 }
 
 static bool is_mine(void)
 {
     return schedule.has_thread && pthread_equal(schedule.thread, pthread_self());
+}
+
+static void next_epoch(void)
+{
+    schedule.epoch++;
+    schedule.epoch_steps = 0;
+    if (schedule.has_plan && schedule.plan.unit == GAIT_UNIT_EPOCH &&
+        schedule.epoch >= schedule.edge)
+        turn();
+}
+
+void py_schedule_iterates(const PyObject *loader)
+{
+    schedule.last_loader = loader;
+    if (schedule.is_epoch_told || loader != schedule.training_loader || !is_mine())
+        return;
+    if (schedule.has_stepped || schedule.epoch_steps)
+        next_epoch();
 }
 
 void py_schedule_asked(void)
@@ -131,6 +154,7 @@ void py_schedule_stepped(const PyObject *optimizer)
     if (!schedule.has_thread) {
         schedule.thread = pthread_self();
         schedule.has_thread = true;
+        schedule.training_loader = schedule.last_loader;
     }
     if (!is_mine())
         return;
@@ -148,33 +172,44 @@ void py_schedule_told(void)
     next_step();
 }
 
-// A child of fork has no window and no part in its parent's steps.
+PyObject *py_schedule_epoch(PyObject *module, PyObject *unused)
+{
+    (void)module, (void)unused;
+    // the first one says that epoch 0 begins, unless steps went before it
+    if (schedule.is_epoch_told || schedule.step)
+        next_epoch();
+    schedule.is_epoch_told = true;
+    Py_RETURN_NONE;
+}
+
+// A child of fork has no part in its parent's steps.
 static void forget_in_child(void)
 {
-    schedule.is_open = false;
     schedule.edge = INT64_MAX;
+    schedule.has_plan = false;
+    schedule.asked = 0;
+    schedule.captures = 0;
 }
 
 PyObject *py_schedule_windows(PyObject *module, PyObject *const *args, Py_ssize_t count)
 {
     (void)module;
-    int64_t numbers[4];
-    for (Py_ssize_t i = 0; i < 4; i++) {
-        numbers[i] = count == 4 && PyLong_Check(args[i]) ? PyLong_AsLongLong(args[i]) : -1;
-        if (numbers[i] < 0) {
-            PyErr_SetString(PyExc_TypeError, "windows(first, active, every, levels): ints from 0");
-            return NULL;
-        }
+    struct gait_schedule plan;
+    const long levels = count == 2 && PyLong_Check(args[1]) ? PyLong_AsLong(args[1]) : -1;
+    if (levels < 0) {
+        PyErr_SetString(PyExc_TypeError, "windows(schedule, levels)");
+        return NULL;
     }
+    if (py_plan_of(args[0], &plan))
+        return NULL;
     static bool is_set_up;
     if (!is_set_up)
         pthread_atfork(NULL, NULL, forget_in_child);
     is_set_up = true;
-    schedule.site = gait_site("torch", "window");
-    schedule.first = numbers[0];
-    schedule.active = numbers[1];
-    schedule.every = numbers[2];
-    schedule.levels = (unsigned)numbers[3];
+    schedule.cpu_site = gait_site("torch", "cpu");
+    schedule.plan = plan;
+    schedule.levels = (unsigned)levels;
+    schedule.has_plan = true;
     if (schedule.has_begun)
         turn();
     Py_RETURN_NONE;
@@ -183,15 +218,51 @@ PyObject *py_schedule_windows(PyObject *module, PyObject *const *args, Py_ssize_
 PyObject *py_schedule_close(PyObject *module, PyObject *unused)
 {
     (void)module, (void)unused;
-    close_window();
+    py_window_leave(WINDOW_OF_RUN);
     schedule.edge = INT64_MAX;
+    schedule.has_plan = false;
     Py_RETURN_NONE;
 }
 
 PyObject *py_schedule_costs(PyObject *module, PyObject *unused)
 {
     (void)module, (void)unused;
-    double windows = (double)schedule.window;
-    return Py_BuildValue("(dd)", py_phase_cost_ns(),
-                         windows > 0 ? (double)schedule.window_ns / windows : 0);
+    return Py_BuildValue("(dd)", py_phase_cost_ns(), py_window_cost_ns());
+}
+
+PyObject *py_schedule_trigger(PyObject *module, PyObject *steps)
+{
+    (void)module;
+    const unsigned long long number =
+        steps == Py_None ? GAIT_TRIGGER_ANY : PyLong_AsUnsignedLongLong(steps);
+    if (PyErr_Occurred())
+        return NULL;
+    gait_trigger(number);
+    Py_RETURN_NONE;
+}
+
+PyObject *py_schedule_take(PyObject *module, PyObject *unused)
+{
+    (void)module, (void)unused;
+    const uint64_t steps = gait_trigger_take();
+    return PyLong_FromLongLong(steps == GAIT_TRIGGER_ANY ? -1 : (long long)steps);
+}
+
+PyObject *py_schedule_captures(PyObject *module, PyObject *change)
+{
+    (void)module;
+    const long by = PyLong_AsLong(change);
+    if (PyErr_Occurred())
+        return NULL;
+    if (by > 0)
+        schedule.captures++;
+    else if (schedule.captures)
+        schedule.captures--;
+    Py_RETURN_NONE;
+}
+
+PyObject *py_schedule_counts(PyObject *module, PyObject *unused)
+{
+    (void)module, (void)unused;
+    return Py_BuildValue("(LL)", (long long)schedule.step, (long long)schedule.epoch);
 }

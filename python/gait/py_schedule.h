@@ -12,6 +12,10 @@
 // The first phase of a training begins, and with it step 0.
 void py_schedule_begin(void);
 
+// An iterator of this loader is about to be made. Where nobody tells of epochs, each
+// of the loader that the first step was made with begins one.
+void py_schedule_iterates(const PyObject *loader);
+
 // A batch is about to be asked for.
 void py_schedule_asked(void);
 
@@ -22,11 +26,23 @@ void py_schedule_stepped(const PyObject *optimizer);
 // gait.step() begins a step: from the first one on only it counts.
 void py_schedule_told(void);
 
-// Functions of the module. windows(first, active, every, levels): ops are on record
-// in steps [first, first + active) of each `every` (0: only once), with what `levels`
-// of gait/torch.h adds; active 0 switches them off.
+// Functions of the module. windows(schedule, levels): ops are on record while the
+// schedule (bytes, see py_plan.h) says so, with what `levels` of gait/torch.h adds.
 PyObject *py_schedule_windows(PyObject *module, PyObject *const *args, Py_ssize_t count);
 PyObject *py_schedule_close(PyObject *module, PyObject *unused);
+
+// epoch(): one begins here, and from now on only such calls count.
+PyObject *py_schedule_epoch(PyObject *module, PyObject *unused);
+
+// counts(): (step, epoch) that run now.
+PyObject *py_schedule_counts(PyObject *module, PyObject *unused);
+
+// trigger(steps or None) asks for steps; take() gives what was asked for to a
+// profile, 0: nothing, -1: the usual number; captures(1 or -1): a profile that takes
+// triggers begins or ends.
+PyObject *py_schedule_trigger(PyObject *module, PyObject *steps);
+PyObject *py_schedule_take(PyObject *module, PyObject *unused);
+PyObject *py_schedule_captures(PyObject *module, PyObject *change);
 
 // costs(): (ns a phase, ns a window) as measured in this process.
 PyObject *py_schedule_costs(PyObject *module, PyObject *unused);

@@ -12,6 +12,8 @@
 #include <string.h>
 #include <sys/wait.h>
 
+#include <gait/schedule.h>
+
 #include "base/fail.h"
 #include "cli/command.h"
 #include "cli/job.h"
@@ -105,24 +107,6 @@ static void warn_of_settings(const struct run_values *values)
             fail_text());
 }
 
-// What python/gait/torch/windows.py takes.
-static bool is_schedule(const char *text)
-{
-    if (!strcmp(text, "off") || !strcmp(text, "all"))
-        return true;
-    for (int numbers = 1; numbers <= 3; numbers++) {
-        size_t digits = strspn(text, "0123456789");
-        if (!digits || digits > 9)
-            return false;
-        text += digits;
-        if (!*text)
-            return numbers >= 2;
-        if (*text++ != '/')
-            return false;
-    }
-    return false;
-}
-
 // What the program inherits. A value that does not fit into the environment is
 // a recording that does not happen, not a training that does not start.
 static void set_environment(struct session *session)
@@ -214,9 +198,9 @@ static int run(const void *given, const struct operands *operands)
 {
     struct session session = {.values = given, .arguments = operands->texts};
     struct launch launch;
-    if (session.values->windows && !is_schedule(session.values->windows)) {
-        fail(GAIT_ERR_ARGUMENT, "'--windows' takes off, all or FIRST/ACTIVE/EVERY, not '%s'",
-             session.values->windows);
+    struct gait_schedule schedule;
+    if (session.values->windows && gait_schedule_parse(session.values->windows, &schedule)) {
+        fail_because(GAIT_ERR_ARGUMENT, "'--windows'");
         command_refuse(&cmd_run);
         return EXIT_RUN_FAILED;
     }
@@ -279,9 +263,9 @@ static const struct option options[] = {
     {.name = "windows",
      .kind = OPTION_TEXT,
      .value = "WHEN",
-     .help = "steps of PyTorch with ops on record: off, all, or FIRST/ACTIVE/EVERY "
-             "(default: 5/3/100, steps 5 to 7 of each 100); all leaves out 2 of each 32, to show "
-             "what ops cost",
+     .help = "steps of PyTorch with ops on record: off, all, FIRST/ACTIVE/EVERY (default: "
+             "5/3/100, steps 5 to 7 of each 100), or whatever gait plan takes; all leaves out 2 "
+             "of each 32, to show what ops cost",
      .offset = offsetof(struct run_values, windows)},
     {.name = "inductor-kernels",
      .kind = OPTION_FLAG,

@@ -10,7 +10,7 @@
 
 #include "base/fail.h"
 #include "base/size_text.h"
-#include "cli/suggest.h"
+#include "base/suggest.h"
 
 struct parse {
     const struct option_table *table;
@@ -187,15 +187,33 @@ static int check_operands(const struct option_table *table, const struct operand
     return GAIT_OK;
 }
 
+// A setting among the options: `--profiling.wait 1`, `profiling.wait=1`. 1: taken.
+static int take_setting(struct parse *parse, struct setting_words *words)
+{
+    const char *text = parse->arguments[parse->next];
+    size_t length = text[0] == '-' ? strcspn(text, "=") : 0;
+    if (length > 2 && find_name(parse->table, text + 2, length - 2))
+        return 0;
+    struct setting_line line = {parse->arguments, parse->count, parse->next, true};
+    int status = setting_words_take(words, &line);
+    parse->next = line.next;
+    return status;
+}
+
 int options_parse(const struct option_table *table, int argc, char **argv, void *values,
                   struct operands *ret_operands)
 {
     struct parse parse = {table, argv, argc, 0, values};
-    struct operands operands = {argv, 0};
+    struct operands operands = {.texts = argv};
     bool only_operands = false;
     while (parse.next < argc) {
+        bool may_be_setting = table->has_settings && !only_operands;
+        int status = may_be_setting ? take_setting(&parse, &operands.settings) : 0;
+        if (status < 0)
+            return status;
+        if (status > 0)
+            continue;
         char *text = argv[parse.next++];
-        int status = GAIT_OK;
         if (only_operands || text[0] != '-' || !text[1]) {
             // never ahead of the reading place, so nothing unread is lost
             argv[operands.count++] = text;

@@ -14,6 +14,8 @@
 
 #include <gait/error.h>
 
+#include "config/setting_words.h"
+
 enum option_kind {
     OPTION_FLAG,   // bool
     OPTION_TEXT,   // const char *, not empty
@@ -41,6 +43,7 @@ struct option_table {
     unsigned min_operands, max_operands;
     const char *operands;  // how the help writes them: "PATH"
     bool stops_at_operand; // the first operand ends the options: gait run CMD -x
+    bool has_settings;     // takes --profiling.wait 1 and profiling.wait=1 too
 };
 
 #define OPTIONS_ARE(list) .options = (list), .count = sizeof(list) / sizeof(list)[0]
@@ -48,6 +51,7 @@ struct option_table {
 struct operands {
     char **texts;
     int count;
+    struct setting_words settings; // for config_resolve()
 };
 
 // Reads argv[0..argc), moving operands to the front of it, and stores option

@@ -51,6 +51,7 @@ struct ring_file_header {
     uint64_t anchor_count;
     uint64_t pid_namespace; // in which `pid` counts; 0: not known
     char shard_path[3840];  // absolute; "" where not known
+    uint64_t asked_steps;   // `gait trigger` adds, the process takes; see trigger.c
 };
 _Static_assert(sizeof(struct ring_file_header) <= RING_FILE_HEADER_BYTES, "one page");
 

@@ -8,7 +8,7 @@ import subprocess
 
 import pytest
 
-HEADERS = ["error.h", "record.h", "trace.h"]
+HEADERS = ["configuration.h", "error.h", "record.h", "trace.h"]
 SOURCES = pathlib.Path(__file__).resolve().parent.parent.parent / "src"
 INNER_HEADERS = sorted(str(path.relative_to(SOURCES)) for path in SOURCES.glob("**/*.h"))
 C_FLAGS = ["-Wall", "-Wextra", "-Werror", "-fsyntax-only"]

@@ -17,6 +17,19 @@ from . import watching
 _is_installed = False
 
 
+def __getattr__(name):
+    import importlib
+
+    from .names import MODULES, NAMES
+
+    if name in MODULES:
+        return importlib.import_module("." + name, __name__)
+    if name not in NAMES:
+        raise AttributeError(f"module 'gait.torch' has no attribute {name!r}")
+    module = importlib.import_module("." + NAMES[name], __name__)
+    return module.find(name) if hasattr(module, "find") else getattr(module, name)
+
+
 def install(is_waiting=False):
     """Hooks torch, which is there. A process that is waiting is not on record
     until it does what a training does; others are from now on."""
@@ -71,7 +84,8 @@ def tell_end(pid):
     _gait.mark(_gait.site("torch", "exit"))
     _gait._windows_close()
     phase_ns, window_ns = _gait._costs()
-    _gait._metadata("cost_ns.hooks", json.dumps({"phase": phase_ns, "window": window_ns}))
+    costs = {"phase": phase_ns, "loader": phase_ns, "window": window_ns}
+    _gait._metadata("cost_ns.hooks", json.dumps(costs))
     peak = memory_peak()
     if peak:
         _gait._metadata("memory_peak", json.dumps({"rss_bytes": peak}))

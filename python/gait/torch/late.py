@@ -62,6 +62,7 @@ def hook_epoch(path, module):
     @functools.wraps(function)
     def begin_epoch(*args, **kwargs):
         _gait.mark(site)
+        _gait._epoch()
         return function(*args, **kwargs)
 
     setattr(owner, name, begin_epoch)

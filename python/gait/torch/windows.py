@@ -7,24 +7,8 @@ import torch
 
 from .. import _gait
 
-FIRST, ACTIVE, EVERY = 5, 3, 100  # steps 5 to 7 of each hundred
-ALL = 0, 30, 32  # two of 32 steps stay out: what ops cost is seen by comparing with them
+DEFAULT = "5/3/100"  # steps 5 to 7 of each hundred
 SHAPES, MEMORY, STRIDES = 1, 2, 4
-
-
-def parse(text):
-    """(first, active, every) of "off", "all", "FIRST/ACTIVE" or "FIRST/ACTIVE/EVERY"."""
-    if not text:
-        return FIRST, ACTIVE, EVERY
-    if text == "off":
-        return 0, 0, 0
-    if text == "all":
-        return ALL
-    numbers = [int(part) for part in text.split("/")]
-    if not 2 <= len(numbers) <= 3 or min(numbers) < 0:
-        raise ValueError(text)
-    first, active, every = [*numbers, 0][:3]
-    return first, active, every
 
 
 # Tensors with these keys may run Python code when they are asked for their sizes.
@@ -57,20 +41,33 @@ def attach():
     for tensor in tensors:
         if _gait._torch_guard(tensor._cdata, keys._dispatch_keys(tensor).raw_repr(), avoided):
             break
+    if _gait._torch_learn(True):
+        try:
+            for value in 7, 7.25, 7j:
+                torch.full([3, 5], value, device="cpu")
+            torch.sum(torch.zeros(1, 1, device="cpu"), [1], True)
+        finally:
+            _gait._torch_learn(False)
     return True
+
+
+def wanted(say):
+    """The schedule of the windows that the environment asks for, as _gait has it."""
+    text = os.environ.get("GAIT_TORCH_WINDOWS", "")
+    try:
+        return _gait._schedule_parse(text or DEFAULT)
+    except ValueError as error:
+        say(f"GAIT_TORCH_WINDOWS: {error}")
+        return _gait._schedule_parse(DEFAULT)
 
 
 def install():
     from . import say
 
-    text = os.environ.get("GAIT_TORCH_WINDOWS", "")
-    try:
-        first, active, every = parse(text)
-    except ValueError:
-        say(f"GAIT_TORCH_WINDOWS '{text}' is not off, all or FIRST/ACTIVE/EVERY")
-        first, active, every = parse("")
-    # A callback for ranges alone makes the engine name each node of a backward pass,
-    # 0.4 us a node: 16 us a step of 25 modules. In windows they come for nothing.
+    schedule = wanted(say)
+    active = _gait._schedule_needs(schedule, 1) < 1 << 62
+    # Ranges alone are on record outside of windows only where they are asked for:
+    # a program may make any number of them.
     has_ranges = os.environ.get("GAIT_TORCH_RANGES", "0") != "0"
     if not active and not has_ranges:
         return
@@ -85,4 +82,4 @@ def install():
         return
     if has_ranges:
         _gait._torch_ranges(True)
-    _gait._windows(first, active, every, SHAPES | MEMORY)
+    _gait._windows(schedule, SHAPES | MEMORY)

@@ -80,7 +80,7 @@ def use_generators():
     left_open = generate(4)
     next(left_open)
     left_open.close()
-    list(x + 1 for x in range(4))
+    sum(x + 1 for x in range(4))
     [x * 2 for x in range(3)]
 
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "base/fail.h"
+#include "base/suggest.h"
 #include "cli/options.h"
-#include "cli/suggest.h"
 #include "support/tap.h"
 
 struct values {
@@ -20,7 +20,7 @@ static const struct option options[] = {
     {'a', OPTION_FLAG, "all", NULL, "", offsetof(struct values, is_all), 0, 0, NULL},
 };
 
-static struct option_table table = {"test", options, 6, 0, 9, "[PATH ...]", false};
+static struct option_table table = {"test", options, 6, 0, 9, "[PATH ...]", false, true};
 static struct values values;
 static struct operands operands;
 static char words[12][64];

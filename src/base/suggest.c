@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Edit distance with swaps of neighbours as one edit, since that is how people
 // mistype; a third of the word may be wrong.
-#include "cli/suggest.h"
+#include "base/suggest.h"
 
 #include <stddef.h>
 #include <string.h>

@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: Apache-2.0
+// The collector knows one window; here is who wants it and what of it.
+#include "py_window.h"
+
+#include <pthread.h>
+#include <time.h>
+
+#include <gait/record.h>
+#include <gait/torch.h>
+
+#include "py_thread.h"
+
+static struct {
+    bool is_held[WINDOW_HOLDERS];
+    unsigned wants[WINDOW_HOLDERS]; // levels
+    bool is_open;
+    unsigned levels;
+    uint64_t count, cost_ns; // windows there were, and what they took
+    uint32_t site;
+} window;
+
+uint64_t py_window_clock_ns(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
+// A child of fork has no window, and its parent's captures are not its own.
+static void forget_in_child(void)
+{
+    for (int i = 0; i < WINDOW_HOLDERS; i++)
+        window.is_held[i] = false;
+    window.is_open = false;
+}
+
+static void set_up(void)
+{
+    if (window.site)
+        return;
+    window.site = gait_site("torch", "window");
+    pthread_atfork(NULL, NULL, forget_in_child);
+}
+
+static void open_window(unsigned levels)
+{
+    uint64_t since = py_window_clock_ns();
+    if (!GAIT_ON || gait_torch_window_open(levels))
+        return;
+    window.cost_ns += py_window_clock_ns() - since;
+    window.is_open = true;
+    window.levels = levels;
+    py_thread_ready();
+    gait_async_begin(window.site, ++window.count);
+}
+
+static void close_window(void)
+{
+    uint64_t since = py_window_clock_ns();
+    window.is_open = false;
+    (void)gait_torch_window_close();
+    window.cost_ns += py_window_clock_ns() - since;
+    gait_async_end(window.site, window.count);
+}
+
+bool py_window_hold(unsigned holder, unsigned levels)
+{
+    unsigned all = levels;
+    set_up();
+    for (int i = 0; i < WINDOW_HOLDERS; i++)
+        all |= window.is_held[i] ? window.wants[i] : 0;
+    if (window.is_open && all & ~window.levels)
+        close_window();
+    if (!window.is_open)
+        open_window(all);
+    window.is_held[holder] = window.is_open;
+    window.wants[holder] = levels;
+    return window.is_open;
+}
+
+void py_window_leave(unsigned holder)
+{
+    window.is_held[holder] = false;
+    for (int i = 0; i < WINDOW_HOLDERS; i++)
+        if (window.is_held[i])
+            return;
+    if (window.is_open)
+        close_window();
+}
+
+double py_window_cost_ns(void)
+{
+    return window.count ? (double)window.cost_ns / (double)window.count : 0;
+}
+
+PyObject *py_window_hold_new(PyObject *module, PyObject *levels)
+{
+    (void)module;
+    const unsigned long wanted = PyLong_AsUnsignedLong(levels);
+    if (PyErr_Occurred())
+        return NULL;
+    unsigned holder = WINDOW_OF_RUN + 1;
+    while (holder < WINDOW_HOLDERS && window.is_held[holder])
+        holder++;
+    if (holder == WINDOW_HOLDERS || !py_window_hold(holder, (unsigned)wanted))
+        Py_RETURN_NONE;
+    return PyLong_FromUnsignedLong(holder);
+}
+
+PyObject *py_window_leave_it(PyObject *module, PyObject *number)
+{
+    (void)module;
+    const unsigned long holder = PyLong_AsUnsignedLong(number);
+    if (PyErr_Occurred())
+        return NULL;
+    if (holder > WINDOW_OF_RUN && holder < WINDOW_HOLDERS)
+        py_window_leave((unsigned)holder);
+    Py_RETURN_NONE;
+}

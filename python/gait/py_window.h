@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+// The window in which ops are recorded, held by any number of people at once: the
+// run's schedule, and each capture that is open. All of it runs with the GIL held.
+#ifndef GAIT_PY_WINDOW_H
+#define GAIT_PY_WINDOW_H
+
+#include "py_compat.h"
+
+#include <stdbool.h>
+
+enum { WINDOW_OF_RUN, WINDOW_HOLDERS = 32 };
+
+// Opens it, or opens it anew where `levels` of gait/torch.h want more than there is.
+// False if it could not be: gait is off, or knows no torch.
+bool py_window_hold(unsigned holder, unsigned levels);
+
+// Closes it where nobody else holds it.
+void py_window_leave(unsigned holder);
+
+// CPU time of this thread alone: what others do meanwhile is no cost of ours.
+uint64_t py_window_clock_ns(void);
+
+// What opening and closing took, of this thread alone; 0 before the first.
+double py_window_cost_ns(void);
+
+// _window_hold(levels) gives a number for _window_leave(number), or None.
+PyObject *py_window_hold_new(PyObject *module, PyObject *levels);
+PyObject *py_window_leave_it(PyObject *module, PyObject *number);
+
+#endif

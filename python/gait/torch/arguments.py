@@ -1,0 +1,111 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What profile() is asked for, checked, and what of it gait cannot do yet."""
+
+import json
+import os
+import sys
+import warnings
+
+from .actions import find
+from .recorder import say
+
+SHAPES, MEMORY = 1, 2  # gait/torch.h
+KINDS = ("CPU", "XPU", "CUDA", "MTIA", "HPU", "PrivateUse1")
+
+
+def _is_activity(item):
+    return type(item).__name__ == "ProfilerActivity" and getattr(item, "name", None) in KINDS
+
+
+def names(activities):
+    return {item.name for item in activities}
+
+
+def activities(given, use_cuda):
+    """A set of activities, as torch reads what it is given."""
+    known = find("ProfilerActivity")
+    if use_cuda is not None:
+        warnings.warn(
+            "`use_cuda` is deprecated, use `activities` argument instead",
+            FutureWarning,
+            stacklevel=4,
+        )
+    if given is None:
+        found = {known.CPU}
+    else:
+        found = set()
+        for item in given:
+            for one in item if isinstance(item, dict) else [item]:
+                if not _is_activity(one):
+                    raise TypeError(f"Expected ProfilerActivity or dict, got {type(item)}")
+                if one in found:
+                    raise ValueError(f"Activity {one} specified more than once")
+                found.add(one)
+    if use_cuda:
+        found.add(known.CUDA)
+    elif use_cuda is not None:
+        found.discard(known.CUDA)
+    if not found:
+        raise AssertionError("No valid profiler activities found")
+    return found
+
+
+def _has_device(name):
+    torch = sys.modules.get("torch")
+    if name == "CUDA" and torch is not None:
+        return torch.cuda.is_available()
+    return True
+
+
+def say_what_is_not(prof):
+    """One line for each thing that was asked for and is not on record."""
+    if prof.with_stack:
+        say(
+            "with_stack=True: Python stacks are not recorded yet; everything else is",
+            once="with_stack",
+        )
+    for name in sorted(names(prof.activities) - {"CPU"}):
+        where = "" if _has_device(name) else f" (and this machine has no {name} device)"
+        say(
+            f"{name} activity is not recorded yet{where}; the ops of the CPU are",
+            once=name,
+        )
+
+
+def levels(prof):
+    """What the collector is to record of each op."""
+    shapes = SHAPES if prof.record_shapes or prof.with_flops else 0
+    return shapes | (MEMORY if prof.profile_memory else 0)
+
+
+def options(prof):
+    keys = "record_shapes profile_memory with_stack with_flops with_modules".split()
+    found = {key: bool(getattr(prof, key)) for key in keys}
+    found["activities"] = sorted(names(prof.activities))
+    return found
+
+
+def check_json(key, value):
+    try:
+        json.loads(value)
+    except (TypeError, ValueError) as error:
+        raise ValueError(
+            f"the metadata {key!r} is no JSON text ({error}); for a plain text use add_metadata()"
+        ) from None
+
+
+def observer():
+    """torch's execution trace observer, where the environment asks for one."""
+    if os.environ.get("ENABLE_PYTORCH_EXECUTION_TRACE") != "1":
+        return None
+    profiler = getattr(sys.modules.get("torch"), "profiler", None)
+    made = getattr(profiler, "ExecutionTraceObserver", None)
+    build = getattr(made, "build_execution_trace_obs_from_env", None)
+    return build() if build is not None else None
+
+
+def step_range(name):
+    """A range of torch's: its quick kind is seen by torch's own profiler only."""
+    import torch
+
+    return torch.autograd.profiler.record_function(name)

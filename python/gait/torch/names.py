@@ -1,0 +1,21 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What `gait.torch` offers, and the module each name comes from.
+
+Loaded when asked for: the hooks of `gait run` need none of it, and importing them
+must not import torch.
+"""
+
+NAMES = {
+    "ProfilerAction": "actions",
+    "ProfilerActivity": "actions",
+    "record_function": "actions",
+    "schedule": "plans",
+    "at_steps": "plans",
+    "Schedule": "plans",
+    "profile": "profiler",
+    "tensorboard_trace_handler": "handlers",
+    "Capture": "capture",
+    "CaptureError": "capture",
+    "table": "document",
+}
+MODULES = ("averages", "traces")

@@ -1,0 +1,74 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Who this process is among others: its global rank, whoever started it."""
+
+import os
+import sys
+
+# (rank, number of ranks) as launchers tell them; src/cli/job.c has the same
+PAIRS = (
+    ("GAIT_RANK", "GAIT_WORLD_SIZE"),
+    ("RANK", "WORLD_SIZE"),
+    ("HOROVOD_RANK", "HOROVOD_SIZE"),
+    ("OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE"),
+    ("PMIX_RANK", "PMIX_SIZE"),
+    ("PMI_RANK", "PMI_SIZE"),
+    ("MV2_COMM_WORLD_RANK", "MV2_COMM_WORLD_SIZE"),
+    ("PALS_RANKID", "PALS_SIZE"),
+    ("FLUX_TASK_RANK", "FLUX_JOB_SIZE"),
+)
+
+
+def _number(name):
+    text = os.environ.get(name, "")
+    return int(text) if text.isdigit() else None
+
+
+def group():
+    """torch.distributed, if this process has joined a group."""
+    torch = sys.modules.get("torch")
+    found = getattr(torch, "distributed", None)
+    if found is not None and found.is_available() and found.is_initialized():
+        return found
+    return None
+
+
+def global_rank():
+    """The rank among all processes of the job, None where it is the only one."""
+    joined = group()
+    if joined is not None:
+        return joined.get_rank()
+    for name, size in PAIRS:
+        rank, count = _number(name), _number(size)
+        if rank is not None and count != 1:
+            return rank
+    # SLURM sets this for a plain batch script too, with a task count of one
+    if (_number("SLURM_STEP_NUM_TASKS") or 1) > 1:
+        return _number("SLURM_PROCID")
+    return None
+
+
+def is_first():
+    return not global_rank()
+
+
+def distributed_info():
+    """What torch's traces tell of the group, None without one."""
+    joined = group()
+    if joined is None:
+        return None
+    backend = joined.get_backend()
+    info = {
+        "backend": backend,
+        "rank": joined.get_rank(),
+        "world_size": joined.get_world_size(),
+    }
+    count = getattr(joined, "get_pg_count", None)
+    if count is not None:
+        info["pg_count"] = count()
+    configs = getattr(joined.distributed_c10d, "_get_all_pg_configs", None)
+    if configs is not None:
+        info["pg_config"] = configs()
+    if backend == "nccl":
+        nccl = sys.modules["torch"].cuda.nccl.version()
+        info["nccl_version"] = ".".join(str(part) for part in nccl)
+    return info

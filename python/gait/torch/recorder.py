@@ -1,0 +1,103 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The recorder as captures need it: the run that there is, or one of their own.
+
+Inside `gait run` (or after gait.start()) captures lie in that run. Else each has a
+run of its own in a temporary folder, which is gone when the process ends; it is
+closed with the capture, so that the file never changes again.
+"""
+
+import os
+import sys
+import tempfile
+
+from .. import _gait
+from .capture import temporary_folder
+
+RING_BYTES = 4 << 20
+
+_state = {"users": 0, "own": False, "attached": None, "number": 0}
+
+
+def _forget_in_child():
+    _state.update(users=0, own=False)
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_forget_in_child)
+
+
+def say(words, once=None):
+    """A line for people; with `once`, only the first time in this process."""
+    if once is not None and once in _said:
+        return
+    _said.add(once)
+    if sys.stderr is not None:
+        sys.stderr.write("gait: " + words + "\n")
+
+
+_said = set()
+
+
+def acquire():
+    """The process is on record from here on; "" or a sentence why it is not."""
+    why = ""
+    if _state["users"] == 0:
+        _state["own"] = not _gait.recording()
+        if _state["own"]:
+            why = _start()
+    if not why:
+        _state["users"] += 1
+    return why
+
+
+def _start():
+    folder = tempfile.mkdtemp(dir=temporary_folder())
+    if not _gait.start(folder, overflow="block", ring_bytes=RING_BYTES):
+        return _gait.last_error()
+    if not _gait.recording():
+        return "GAIT_ENABLE=0 switches it off"
+    return ""
+
+
+def release():
+    """The path of the file that holds what was recorded since acquire()."""
+    path = _gait.shard_path()
+    _state["users"] = max(0, _state["users"] - 1)
+    if _state["users"] == 0 and _state["own"]:
+        _gait.stop()
+        _state["own"] = False
+    return path
+
+
+def is_own():
+    return _state["own"]
+
+
+def attach():
+    """Has the collector know torch; says once what it cannot tell of it."""
+    if _state["attached"] is None:
+        from . import windows
+
+        _state["attached"] = bool(windows.attach())
+        lacks = _gait._torch_lacks() if _state["attached"] else _gait.last_error()
+        if lacks:
+            _off_say(lacks)
+    return _state["attached"]
+
+
+def _off_say(lacks):
+    say("not everything is recorded: " + lacks, once="lacks")
+
+
+def next_number():
+    _state["number"] += 1
+    return _state["number"]
+
+
+def why_off():
+    import gait
+
+    return gait._why_off
+
+
+__all__ = ["acquire", "attach", "is_own", "next_number", "release", "say", "why_off"]

@@ -1,0 +1,180 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a schedule will do, said before it does it.
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stdio.h>
+
+#include <gait/schedule.h>
+
+enum { STATES_SHOWN = 24, STATES_SHOWN_LATE = 12, CYCLES_SHOWN = 4 };
+
+struct text {
+    char *chars;
+    size_t room, used;
+};
+
+static void put(struct text *text, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+static void put(struct text *text, const char *format, ...)
+{
+    const size_t left = text->used < text->room ? text->room - text->used : 0;
+    va_list args;
+    va_start(args, format);
+    const int bytes = vsnprintf(left ? text->chars + text->used : NULL, left, format, args);
+    va_end(args);
+    text->used += bytes > 0 ? (size_t)bytes : 0;
+}
+
+static const char *const unit_names[][2] = {
+    {"step", "steps"}, {"epoch", "epochs"}, {"second", "seconds"}};
+
+static const char *unit_of(const struct gait_schedule *schedule, int64_t count)
+{
+    return unit_names[schedule->unit][count != 1];
+}
+
+static void put_ranges(struct text *text, const struct gait_schedule *schedule)
+{
+    for (uint32_t i = 0; i < schedule->range_count; i++) {
+        const struct gait_schedule_range *range = &schedule->ranges[i];
+        put(text, "%s%" PRId64, i ? ", " : "", range->first);
+        if (range->last > range->first)
+            put(text, " to %" PRId64, range->last);
+    }
+    if (schedule->warmup)
+        put(text, "; warmup %" PRId64, schedule->warmup);
+    put(text, "\n");
+}
+
+static void put_numbers(struct text *text, const struct gait_schedule *schedule)
+{
+    put(text, "schedule in %s: ", unit_of(schedule, 2));
+    if (schedule->range_count) {
+        put_ranges(text, schedule);
+        return;
+    }
+    if (schedule->skip_first)
+        put(text, "skip first %" PRId64 ", ", schedule->skip_first);
+    if (schedule->wait)
+        put(text, "wait %" PRId64 "%s, ", schedule->wait,
+            schedule->skip_first_wait ? " but the first time" : "");
+    if (schedule->warmup)
+        put(text, "warmup %" PRId64 ", ", schedule->warmup);
+    put(text, "active %" PRId64, schedule->active);
+    if (schedule->every)
+        put(text, ", every %" PRId64, schedule->every);
+    if (schedule->repeat)
+        put(text, ", repeat %" PRId64 "\n", schedule->repeat);
+    else
+        put(text, ", without end\n");
+}
+
+// From the first position of which there is something to tell.
+static void put_states(struct text *text, const struct gait_schedule *schedule, int64_t length)
+{
+    static const char letters[] = "NWRS";
+    const int64_t first = gait_schedule_at(schedule, 0, NULL) ? 0 : gait_schedule_next(schedule, 0);
+    const bool is_late = first > STATES_SHOWN / 2 && first < INT64_MAX;
+    const int64_t from = is_late ? first - 1 : 0;
+    const bool is_endless = !gait_schedule_cycles(schedule);
+    int64_t end = from + (is_late ? STATES_SHOWN_LATE : STATES_SHOWN);
+    if (!is_endless && end > gait_schedule_needs(schedule, 0))
+        end = gait_schedule_needs(schedule, 0);
+    if (length && end > length)
+        end = length;
+    if (end <= from)
+        return;
+    if (is_late)
+        put(text, "  states from %" PRId64 " on: ", from);
+    else
+        put(text, "  states: ");
+    for (int64_t at = from; at < end; at++)
+        put(text, "%c", letters[gait_schedule_at(schedule, at, NULL)]);
+    put(text, "%s  (N none, W warm up, R record, S save)\n",
+        is_endless || end < gait_schedule_needs(schedule, 0) ? "..." : "");
+}
+
+static void put_span(char *out, size_t room, int64_t first, int64_t last)
+{
+    if (first > last)
+        snprintf(out, room, "-");
+    else if (first == last)
+        snprintf(out, room, "%" PRId64, first);
+    else
+        snprintf(out, room, "%" PRId64 " to %" PRId64, first, last);
+}
+
+static void put_cycle(struct text *text, const struct gait_schedule *schedule, int64_t cycle,
+                      int64_t length)
+{
+    const int64_t end = gait_schedule_needs(schedule, cycle);
+    const int64_t active =
+        schedule->range_count ? end - schedule->ranges[cycle - 1].first : schedule->active;
+    int64_t warmup = end - active - schedule->warmup;
+    char warm[48], recorded[48];
+    while (warmup < end - active && gait_schedule_at(schedule, warmup, NULL) != GAIT_ACTION_WARMUP)
+        warmup++; // of a list, the one before may lie there
+    put_span(warm, sizeof(warm), warmup, end - active - 1);
+    put_span(recorded, sizeof(recorded), end - active, end - 1);
+    put(text, "  %5" PRId64 "  %-16s %-16s ", cycle, warm, recorded);
+    if (!length || end <= length)
+        put(text, "after %s %" PRId64 "\n", unit_of(schedule, 1), end - 1);
+    else
+        put(text, end - active < length ? "cut off by the end\n" : "never\n");
+}
+
+static void put_cycles(struct text *text, const struct gait_schedule *schedule, int64_t length)
+{
+    const int64_t all = gait_schedule_cycles(schedule);
+    int64_t shown = all && all < CYCLES_SHOWN ? all : CYCLES_SHOWN;
+    put(text, "  cycle  %-16s %-16s trace\n", "warm up", "recorded");
+    for (int64_t cycle = 1; cycle <= shown; cycle++) {
+        put_cycle(text, schedule, cycle, length);
+        if (!all && length && gait_schedule_needs(schedule, cycle) >= length)
+            shown = cycle; // of those without end, the rest is behind the run's
+    }
+    if (all > shown)
+        put(text, "  ... and %" PRId64 " more, the last one after %s %" PRId64 "\n", all - shown,
+            unit_of(schedule, 1), gait_schedule_needs(schedule, 0) - 1);
+    else if (!all)
+        put(text, "  ... and so on, one each %" PRId64 " %s\n",
+            gait_schedule_needs(schedule, 2) - gait_schedule_needs(schedule, 1),
+            unit_of(schedule, 2));
+}
+
+static void put_warning(struct text *text, const struct gait_schedule *schedule, int64_t length)
+{
+    const int64_t needs = gait_schedule_needs(schedule, 0), all = gait_schedule_cycles(schedule);
+    const int64_t first = gait_schedule_needs(schedule, 1);
+    if (!length)
+        put(text, "  needs %" PRId64 " %s%s\n", needs, unit_of(schedule, needs),
+            all ? "" : " for the first trace");
+    else if (length < first)
+        put(text,
+            "  warning: no trace will be complete: the first needs %" PRId64
+            " %s, the run has %" PRId64 "\n",
+            first, unit_of(schedule, first), length);
+    else if (all && length < needs)
+        put(text,
+            "  warning: not all %" PRId64 " traces will be complete: they need %" PRId64
+            " %s, the run has %" PRId64 "\n",
+            all, needs, unit_of(schedule, needs), length);
+}
+
+size_t gait_schedule_plan(const struct gait_schedule *schedule, int64_t length, char *text,
+                          size_t room)
+{
+    struct text out = {.chars = text, .room = room};
+    if (room)
+        text[0] = 0;
+    if (!schedule->range_count && schedule->active < 1) {
+        put(&out, "schedule: nothing is recorded\n");
+        return out.used;
+    }
+    put_numbers(&out, schedule);
+    put_states(&out, schedule, length);
+    put_cycles(&out, schedule, length);
+    put_warning(&out, schedule, length);
+    return out.used;
+}

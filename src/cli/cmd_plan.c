@@ -1,0 +1,243 @@
+// SPDX-License-Identifier: Apache-2.0
+// `gait plan`: what a schedule records, step by step, before the run that needs it.
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <gait/schedule.h>
+
+#include "base/fail.h"
+#include "base/json_writer.h"
+#include "cli/command.h"
+
+struct plan_values {
+    int64_t wait, warmup, active, repeat, skip_first, every, length, epochs;
+    const char *unit;
+    bool is_json, skips_first_wait;
+};
+
+enum { TEXT_ROOM = 4096, MOST_ENTRIES = 1000 };
+
+static const char *const unit_choices[] = {"step", "epoch", "seconds", NULL};
+static const char *const actions[] = {"none", "warmup", "record", "record_and_save"};
+static const char usual[] = "5/3/100"; // of gait run, see python/gait/torch/windows.py
+
+static bool has_numbers(const struct plan_values *values)
+{
+    return values->wait || values->warmup || values->active || values->repeat ||
+           values->skip_first || values->every || values->skips_first_wait;
+}
+
+static int from_options(const struct plan_values *values, struct gait_schedule *ret_schedule)
+{
+    *ret_schedule = (struct gait_schedule){
+        .size = sizeof(*ret_schedule),
+        .wait = values->wait,
+        .warmup = values->warmup,
+        .active = values->active,
+        .repeat = values->repeat,
+        .skip_first = values->skip_first,
+        .skip_first_wait = values->skips_first_wait,
+        .every = values->every,
+    };
+    if (values->epochs) // then active is what is left
+        return 0;
+    return gait_schedule_check(ret_schedule);
+}
+
+static int read_schedule(const struct plan_values *values, const struct operands *operands,
+                         struct gait_schedule *ret_schedule)
+{
+    const char *given = operands->count ? operands->texts[0] : getenv("GAIT_TORCH_WINDOWS");
+    int status;
+    if (operands->count && has_numbers(values))
+        return fail(GAIT_ERR_ARGUMENT, "'%.80s' and numbers of its own: give one of them",
+                    operands->texts[0]);
+    if (has_numbers(values) || values->epochs)
+        status = from_options(values, ret_schedule);
+    else
+        status = gait_schedule_parse(given && *given ? given : usual, ret_schedule);
+    for (int unit = 0; !status && values->unit && unit_choices[unit]; unit++)
+        if (!strcmp(values->unit, unit_choices[unit]))
+            ret_schedule->unit = (enum gait_unit)unit;
+    return status;
+}
+
+// --- JSON -----------------------------------------------------------------------------
+
+static void put_schedule(struct json_writer *json, const struct gait_schedule *schedule)
+{
+    json_key(json, "schedule");
+    json_object(json);
+    json_put_int(json, "wait", schedule->wait);
+    json_put_int(json, "warmup", schedule->warmup);
+    json_put_int(json, "active", schedule->active);
+    json_put_int(json, "repeat", schedule->repeat);
+    json_put_int(json, "skip_first", schedule->skip_first);
+    json_put_bool(json, "skip_first_wait", schedule->skip_first_wait);
+    json_put_int(json, "every", schedule->every);
+    json_put_text(json, "unit", unit_choices[schedule->unit]);
+    json_close(json);
+}
+
+// Runs of positions with one action, up to the end of the run or of the schedule.
+static void put_states(struct json_writer *json, const struct gait_schedule *schedule, int64_t end)
+{
+    json_key(json, "states");
+    json_array(json);
+    int64_t at = 0;
+    for (int entries = 0; at < end && entries < MOST_ENTRIES; entries++) {
+        int64_t next = gait_schedule_next(schedule, at);
+        json_object(json);
+        json_put_int(json, "from", at);
+        at = next < end ? next : end;
+        json_put_int(json, "to", at - 1);
+        json_put_text(json, "action", actions[gait_schedule_at(schedule, at - 1, NULL)]);
+        json_close(json);
+    }
+    json_close(json);
+    json_put_bool(json, "states_are_cut", at < end);
+}
+
+static void put_cycles(struct json_writer *json, const struct gait_schedule *schedule, int64_t end)
+{
+    const int64_t all = gait_schedule_cycles(schedule);
+    json_key(json, "cycles");
+    json_array(json);
+    for (int64_t cycle = 1; cycle <= MOST_ENTRIES && (!all || cycle <= all); cycle++) {
+        const int64_t needs = gait_schedule_needs(schedule, cycle);
+        const int64_t last = needs - 1;
+        int64_t first = last;
+        if (needs > end && !all)
+            break;
+        // not found by subtracting: cycles of a list differ in length
+        if (schedule->range_count)
+            first = schedule->ranges[cycle - 1].first;
+        else
+            first = needs - schedule->active;
+        json_object(json);
+        json_put_int(json, "cycle", cycle);
+        json_put_int(json, "first", first);
+        json_put_int(json, "last", last);
+        json_put_bool(json, "complete", needs <= end);
+        json_close(json);
+    }
+    json_close(json);
+}
+
+static void put_json(const struct gait_schedule *schedule, int64_t length)
+{
+    struct json_writer json = {.out = stdout, .line_depth = 2, .indent = 2};
+    const int64_t needs = gait_schedule_needs(schedule, 0);
+    const int64_t end = length ? length : needs == INT64_MAX ? 0 : needs;
+    json_object(&json);
+    put_schedule(&json, schedule);
+    json_key(&json, "length");
+    if (length)
+        json_int(&json, length);
+    else
+        json_null(&json);
+    json_key(&json, "needs");
+    if (needs == INT64_MAX)
+        json_null(&json);
+    else
+        json_int(&json, needs);
+    json_put_bool(&json, "too_short", length && needs != INT64_MAX && length < needs);
+    put_cycles(&json, schedule, end);
+    put_states(&json, schedule, end);
+    json_close(&json);
+}
+
+// --- the command ----------------------------------------------------------------------
+
+static int run(const void *given, const struct operands *operands)
+{
+    const struct plan_values *values = given;
+    struct gait_schedule schedule;
+    char text[TEXT_ROOM];
+    int64_t length = values->length;
+    if (read_schedule(values, operands, &schedule))
+        return command_refuse(&cmd_plan);
+    if (values->epochs) {
+        length = values->epochs;
+        schedule.unit = GAIT_UNIT_EPOCH;
+        schedule.repeat = 1;
+        int clamped = gait_schedule_clamp(&schedule, values->epochs);
+        if (clamped < 0)
+            return command_refuse(&cmd_plan);
+        if (clamped)
+            fprintf(stderr, "gait plan: wait and warmup leave no epoch: they are shortened\n");
+    }
+    if (values->is_json) {
+        put_json(&schedule, length);
+    } else {
+        gait_schedule_plan(&schedule, length, text, sizeof text);
+        fputs(text, stdout);
+    }
+    return command_finish_output(&cmd_plan);
+}
+
+#define NUMBER(field, words, text)                                                                 \
+    {.name = (words),                                                                              \
+     .kind = OPTION_NUMBER,                                                                        \
+     .value = "N",                                                                                 \
+     .help = (text),                                                                               \
+     .offset = offsetof(struct plan_values, field),                                                \
+     .low = 0,                                                                                     \
+     .high = GAIT_SCHEDULE_MOST}
+
+static const struct option options[] = {
+    NUMBER(wait, "wait", "idle at the beginning of each cycle"),
+    NUMBER(warmup, "warmup", "warm up, not kept"),
+    NUMBER(active, "active", "recorded in each cycle"),
+    NUMBER(repeat, "repeat", "cycles; 0: until the end (default)"),
+    NUMBER(skip_first, "skip-first", "left out before the first cycle"),
+    {.name = "skip-first-wait",
+     .kind = OPTION_FLAG,
+     .help = "the first cycle does not wait",
+     .offset = offsetof(struct plan_values, skips_first_wait)},
+    NUMBER(every, "every", "a cycle begins each N; 0: one behind the other (default)"),
+    {.name = "unit",
+     .kind = OPTION_CHOICE,
+     .value = "UNIT",
+     .help = "what is counted: step (default), epoch or seconds",
+     .offset = offsetof(struct plan_values, unit),
+     .choices = unit_choices},
+    NUMBER(length, "length", "how long the run is, to see whether that is enough"),
+    NUMBER(epochs, "epochs", "all epochs of a run of N that wait and warmup leave"),
+    COMMAND_JSON_OPTION(struct plan_values, "answer in JSON"),
+};
+
+static const char *const about[] = {
+    "SCHEDULE is what gait run --windows takes: FIRST/ACTIVE/EVERY as in 5/3/100, steps=5,10-12, "
+    "or numbers by their names: wait=1,warmup=1,active=3,repeat=2,skip_first=1,every=50,"
+    "unit=epoch. Without it the options count; without either, GAIT_TORCH_WINDOWS or what gait "
+    "run does by default.",
+    "Steps count from 0. A cycle is wait, warmup, active; its trace is written when the step "
+    "after the last active one begins. With --epochs all epochs that are left are active; where "
+    "wait and warmup leave none, the longer of the two gives way, warmup where they are equal.",
+    NULL,
+};
+
+static const struct example examples[] = {
+    {"gait plan --skip-first 1 --wait 1 --warmup 1 --active 3 --repeat 1 --length 100",
+     "What @gait.profiler() records of 100 steps."},
+    {"gait plan 5/3/100", "What gait run records by default."},
+    {"gait plan --wait 1 --warmup 2 --epochs 10", "The rest of ten epochs."},
+    {NULL, NULL},
+};
+
+const struct command cmd_plan = {
+    .name = "plan",
+    .purpose = "show what a schedule records",
+    .summary = "Prints the states of a schedule step by step, its cycles, and how long a run "
+               "must be; warns where the run is too short.",
+    .about = about,
+    .examples = examples,
+    .exit_status = "0: answered, also when the run is too short. 2: a schedule that makes no "
+                   "sense.",
+    .line = {.command = "plan", OPTIONS_ARE(options), .max_operands = 1, .operands = "[SCHEDULE]"},
+    .usage_status = EXIT_USAGE,
+    .run = run,
+};

@@ -1,0 +1,169 @@
+// SPDX-License-Identifier: Apache-2.0
+// Each rule is one function; the order is that of the sentences people get.
+#include "config/config_check.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/fail.h"
+
+// "'wait_steps' (config.yaml:4)"
+#define SPELLED "'%s' (%s)"
+#define SPELLING(entry) (entry)->spelled, (entry)->where
+
+// Traces are stored of what is recorded: without it the wish is a mistake. An
+// `enabled: false` that is stronger only switches off what the file asks for.
+static int check_store(struct config *config)
+{
+    const struct config_entry *store = config_entry_of(config, SETTING_STORE_TRACES);
+    const struct config_entry *enabled = config_entry_of(config, SETTING_ENABLED);
+    bool is_asked = store->level > CONFIG_DEFAULT && config_flag(config, SETTING_STORE_TRACES);
+    if (!is_asked || config_flag(config, SETTING_ENABLED) || enabled->level > store->level)
+        return GAIT_OK;
+    const char *fix = strncmp(store->spelled, "store_torch", 11) ? "enabled: true"
+                                                                 : "enable_torch_profiling: True";
+    if (enabled->level == CONFIG_DEFAULT)
+        return fail(GAIT_ERR_ARGUMENT,
+                    "%s: '%s' stores nothing while profiling is off: add '%s' beside it, or take "
+                    "it away",
+                    store->where, store->spelled, fix);
+    return fail(GAIT_ERR_ARGUMENT,
+                "%s: '%s' stores nothing while profiling is off: write '%s' where " SPELLED
+                " is false, or take it away",
+                store->where, store->spelled, fix, SPELLING(enabled));
+}
+
+// `wait_steps` beside `unit: epoch`, or beside `warmup_epochs`.
+static int check_units(struct config *config)
+{
+    static const enum setting_id counted[] = {SETTING_WAIT, SETTING_WARMUP, SETTING_ACTIVE,
+                                              SETTING_EVERY_N_STEPS};
+    const struct config_entry *unit = config_entry_of(config, SETTING_UNIT);
+    for (size_t i = 0; i < sizeof counted / sizeof counted[0]; i++) {
+        const struct config_entry *entry = config_entry_of(config, counted[i]);
+        if (entry->unit && strcmp(entry->unit, unit->text) != 0)
+            return fail(GAIT_ERR_ARGUMENT,
+                        "%s: '%s' counts %ss, but the unit is %s by " SPELLED
+                        ": use one unit for all",
+                        entry->where, entry->spelled, entry->unit, unit->text, SPELLING(unit));
+    }
+    return GAIT_OK;
+}
+
+static int settle_epochs(struct config *config, const struct config_entry *epochs,
+                         const int64_t values[3])
+{
+    static const enum setting_id ids[] = {SETTING_WAIT, SETTING_WARMUP, SETTING_ACTIVE};
+    const struct config_entry because = *epochs;
+    int status = GAIT_OK;
+    for (size_t i = 0; !status && i < 3; i++) {
+        const char *text = config_print(config, "%lld", (long long)values[i]);
+        if (config_number(config, ids[i]) != values[i])
+            status = config_settle(config, ids[i], text, &because);
+    }
+    return status;
+}
+
+// itwinai's rule: what is left of the epochs is active, and where nothing is left
+// the longer of wait and warmup gives way, warmup where they are equal.
+static int clamp_to_epochs(struct config *config)
+{
+    const struct config_entry *epochs = config_entry_of(config, SETTING_EPOCHS);
+    int64_t count = config_number(config, SETTING_EPOCHS);
+    if (!count || strcmp(config_text(config, SETTING_UNIT), "epoch") != 0 ||
+        !config_is_default(config, SETTING_ACTIVE))
+        return GAIT_OK;
+    int64_t wait = config_number(config, SETTING_WAIT), wait_before = wait;
+    int64_t warmup = config_number(config, SETTING_WARMUP), warmup_before = warmup;
+    count -= config_number(config, SETTING_SKIP_FIRST);
+    while (count - wait - warmup < 1 && wait + warmup > 0)
+        *(wait > warmup ? &wait : &warmup) -= 1;
+    if (count - wait - warmup < 1)
+        return fail(GAIT_ERR_ARGUMENT, "%s: '%s' leaves no epoch to record", epochs->where,
+                    epochs->spelled);
+    if (wait != wait_before || warmup != warmup_before)
+        config_notice(config,
+                      "%s epochs are too few for wait %lld and warmup %lld: they are %lld "
+                      "and %lld",
+                      epochs->text, (long long)wait_before, (long long)warmup_before,
+                      (long long)wait, (long long)warmup);
+    return settle_epochs(config, epochs, (int64_t[]){wait, warmup, count - wait - warmup});
+}
+
+static int check_cycle(struct config *config)
+{
+    const struct config_entry *every = config_entry_of(config, SETTING_EVERY_N_STEPS);
+    int64_t cycle = config_number(config, SETTING_WAIT) + config_number(config, SETTING_WARMUP) +
+                    config_number(config, SETTING_ACTIVE);
+    int64_t length = config_number(config, SETTING_EVERY_N_STEPS);
+    if (length && length < cycle)
+        return fail(GAIT_ERR_ARGUMENT,
+                    "%s: '%s' is %lld, but wait + warmup + active are %lld: "
+                    "make it %lld or more, or 0",
+                    every->where, every->spelled, (long long)length, (long long)cycle,
+                    (long long)cycle);
+    if (!config_number(config, SETTING_WARMUP) && config_flag(config, SETTING_ENABLED))
+        config_notice(config,
+                      "warmup is 0: the first recorded %s pays for the start of the "
+                      "recording",
+                      config_text(config, SETTING_UNIT));
+    return GAIT_OK;
+}
+
+static int check_table(struct config *config)
+{
+    const struct config_entry *shapes = config_entry_of(config, SETTING_GROUP_BY_INPUT_SHAPE);
+    const struct config_entry *stacks = config_entry_of(config, SETTING_GROUP_BY_STACK_N);
+    if (config_flag(config, SETTING_GROUP_BY_INPUT_SHAPE) &&
+        !config_flag(config, SETTING_RECORD_SHAPES))
+        return fail(GAIT_ERR_ARGUMENT, "%s: '%s' needs shapes: add 'record_shapes: true'",
+                    shapes->where, shapes->spelled);
+    if (config_number(config, SETTING_GROUP_BY_STACK_N) && !config_flag(config, SETTING_WITH_STACK))
+        return fail(GAIT_ERR_ARGUMENT, "%s: '%s' needs stacks: add 'with_stack: true'",
+                    stacks->where, stacks->spelled);
+    if (!config_flag(config, SETTING_RECORD_SHAPES) && config_flag(config, SETTING_WITH_FLOPS) &&
+        config_flag(config, SETTING_ENABLED))
+        config_notice(config, "FLOPs follow from shapes: without record_shapes there are none");
+    return GAIT_OK;
+}
+
+// What is asked for and not there yet, one sentence each.
+static void tell_later(struct config *config)
+{
+    for (int i = 0; i < SETTING_COUNT; i++) {
+        const struct setting *setting = &setting_table[i];
+        const struct config_entry *entry = config_entry_of(config, (enum setting_id)i);
+        if (setting->later && entry->level > CONFIG_DEFAULT &&
+            strcmp(entry->text, setting->standard) != 0)
+            config_notice(config, "%s: '%s': %s", entry->where, entry->spelled, setting->later);
+    }
+    const struct config_entry *profiler = config_entry_of(config, SETTING_PROFILER);
+    if (strcmp(profiler->text, "pytorch") != 0 && strcmp(profiler->text, "none") != 0)
+        config_notice(config, "%s: '%s=%s': %s", profiler->where, profiler->spelled, profiler->text,
+                      setting_table[SETTING_EXTENDED].later);
+    const char *devices = config_text(config, SETTING_ACTIVITIES);
+    if (strcmp(devices, "cpu") != 0)
+        config_notice(config,
+                      "activities %s: kernels of a device are not recorded yet, the calls "
+                      "that start them are; torch.profiler beside gait has them meanwhile",
+                      devices);
+}
+
+int config_check(struct config *config)
+{
+    int (*const rules[])(struct config *) = {check_store, check_units, clamp_to_epochs, check_cycle,
+                                             check_table};
+    for (size_t i = 0; i < sizeof rules / sizeof rules[0]; i++) {
+        int status = rules[i](config);
+        if (status)
+            return status;
+    }
+    tell_later(config);
+    const struct config_entry *windows = config_entry_of(config, SETTING_WINDOWS);
+    if (config_flag(config, SETTING_ENABLED) && windows->level > CONFIG_DEFAULT)
+        config_notice(config,
+                      "%s: 'windows' is not heeded: the schedule of the profiling section "
+                      "says when ops are on record",
+                      windows->where);
+    return GAIT_OK;
+}

@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: Apache-2.0
+// Settings as JSON, for scripts and for the Python package.
+#ifndef GAIT_CONFIG_CONFIG_JSON_H
+#define GAIT_CONFIG_CONFIG_JSON_H
+
+#include "base/json_writer.h"
+#include "config/config.h"
+
+// Members of an open object: file, notices, and settings: of each its value,
+// level, from, as, and what it overrides.
+void config_json(struct json_writer *json, const struct config *config);
+
+// The table: {"settings": [...], "aliases": [...]}.
+void config_json_table(struct json_writer *json);
+
+const char *config_level_text(enum config_level level);
+
+#endif

@@ -1,0 +1,229 @@
+// SPDX-License-Identifier: Apache-2.0
+// The defaults are those of the profiler decorator, which differ from
+// torch.profiler's in one thing: the first step is left out, since it loads
+// libraries and takes memory that no later one does.
+#include "config/setting_table.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "format/ring_setting.h"
+
+static const char *const units[] = {"step", "epoch", "seconds", NULL};
+static const char *const activities[] = {"cpu", "cuda", "xpu", "mtia", "hpu", "privateuse1", NULL};
+// What torch.profiler sorts by; "device" is whatever device there is.
+static const char *const columns[] = {"cpu_time",
+                                      "cpu_time_total",
+                                      "self_cpu_time_total",
+                                      "cuda_time",
+                                      "cuda_time_total",
+                                      "self_cuda_time_total",
+                                      "device_time",
+                                      "device_time_total",
+                                      "self_device_time_total",
+                                      "cpu_memory_usage",
+                                      "self_cpu_memory_usage",
+                                      "cuda_memory_usage",
+                                      "self_cuda_memory_usage",
+                                      "device_memory_usage",
+                                      "self_device_memory_usage",
+                                      "count",
+                                      "flops",
+                                      NULL};
+static const char *const profilers[] = {"pytorch", "simple", "advanced", "xla", "none", NULL};
+
+// off, all or FIRST/ACTIVE/EVERY, as python/gait/torch/windows.py takes it.
+static bool is_windows(const char *text)
+{
+    if (!strcmp(text, "off") || !strcmp(text, "all"))
+        return true;
+    for (int numbers = 1; numbers <= 3; numbers++) {
+        size_t digits = strspn(text, "0123456789");
+        if (!digits || digits > 9)
+            return false;
+        text += digits;
+        if (!*text)
+            return numbers >= 2;
+        if (*text++ != '/')
+            return false;
+    }
+    return false;
+}
+
+#define MOST INT32_MAX
+
+// `.name` and `.variable` of a key, which cannot differ then.
+#define PROFILING(key, KEY) .name = "profiling." key, .variable = "GAIT_PROFILING_" KEY
+#define RECORDING(key, NAME) .name = "recording." key, .variable = (NAME)
+#define IS_BOOL(value) .kind = SETTING_BOOL, .standard = (value)
+#define IS_NUMBER(value, least, of)                                                                \
+    .kind = SETTING_NUMBER, .standard = (value), .low = (least), .high = MOST, .unit = (of)
+#define IS_CHOICE(value, words) .kind = SETTING_CHOICE, .standard = (value), .choices = (words)
+#define IS_TEXT(value) .kind = SETTING_TEXT, .standard = (value)
+
+#define NAMED_PROFILERS                                                                            \
+    "Lightning's own profiler of that name works under 'gait run' as ever; gait's is not there "   \
+    "yet: 'gait report' has the phases meanwhile"
+
+const struct setting setting_table[SETTING_COUNT] = {
+    [SETTING_ENABLED] = {PROFILING("enabled", "ENABLED"), IS_BOOL("false"), .option = "profile",
+                         .help = "record ops by the schedule below; any other setting of this "
+                                 "section switches it on too"},
+    [SETTING_UNIT] = {PROFILING("unit", "UNIT"), IS_CHOICE("step", units),
+                      .help = "what the schedule counts; in a 'profiling' section of a file that "
+                              "is not gait.yaml it is epoch unless that says otherwise"},
+    [SETTING_SKIP_FIRST] = {PROFILING("skip_first", "SKIP_FIRST"), IS_NUMBER("1", 0, "units"),
+                            .help = "units left out before the first cycle"},
+    [SETTING_SKIP_FIRST_WAIT] = {PROFILING("skip_first_wait", "SKIP_FIRST_WAIT"),
+                                 IS_NUMBER("0", 0, "units"),
+                                 .help = "not 0: the first cycle has no wait"},
+    [SETTING_WAIT] = {PROFILING("wait", "WAIT"), IS_NUMBER("1", 0, "units"),
+                      .help = "units at the start of a cycle in which nothing is recorded"},
+    [SETTING_WARMUP] = {PROFILING("warmup", "WARMUP"), IS_NUMBER("1", 0, "units"),
+                        .help = "units that are recorded and thrown away"},
+    [SETTING_ACTIVE] = {PROFILING("active", "ACTIVE"), IS_NUMBER("3", 1, "units"),
+                        .help = "units that are recorded: one trace each cycle"},
+    [SETTING_REPEAT] = {PROFILING("repeat", "REPEAT"), IS_NUMBER("1", 0, "cycles"),
+                        .help = "cycles; 0 goes on until the end"},
+    [SETTING_EVERY_N_STEPS] = {PROFILING("every_n_steps", "EVERY_N_STEPS"),
+                               IS_NUMBER("0", 0, "units"),
+                               .help = "a cycle begins every so many units; 0: one begins where "
+                                       "the one before ends"},
+    [SETTING_EPOCHS] = {PROFILING("epochs", "EPOCHS"), IS_NUMBER("0", 0, "epochs"),
+                        .help = "length of the training, from which 'active' follows where it is "
+                                "not said and the unit is epoch: all that wait and warmup leave"},
+    [SETTING_ACTIVITIES] = {PROFILING("activities", "ACTIVITIES"), .kind = SETTING_LIST,
+                            .standard = "cpu", .choices = activities,
+                            .help = "what is recorded; of devices only what their runtime's calls "
+                                    "show on the CPU"},
+    [SETTING_RECORD_SHAPES] = {PROFILING("record_shapes", "RECORD_SHAPES"), IS_BOOL("true"),
+                               .help = "shapes and dtypes of the tensors"},
+    [SETTING_PROFILE_MEMORY] = {PROFILING("profile_memory", "PROFILE_MEMORY"), IS_BOOL("true"),
+                                .help = "allocations and releases"},
+    [SETTING_WITH_STACK] = {PROFILING("with_stack", "WITH_STACK"), IS_BOOL("false"),
+                            .help = "Python functions around the ops"},
+    [SETTING_WITH_FLOPS] = {PROFILING("with_flops", "WITH_FLOPS"), IS_BOOL("true"),
+                            .help = "floating-point operations of each op, from its shapes"},
+    [SETTING_WITH_MODULES] = {PROFILING("with_modules", "WITH_MODULES"), IS_BOOL("false"),
+                              .help = "name the module whose forward or backward runs"},
+    [SETTING_STORE_TRACES] = {PROFILING("store_traces", "STORE_TRACES"), IS_BOOL("true"),
+                              .help = "write a *.pt.trace.json each cycle"},
+    [SETTING_OUTPUT_DIR] = {PROFILING("output_dir", "OUTPUT_DIR"), IS_TEXT("profiler_traces"),
+                            .help = "folder of the traces, in the run directory unless absolute"},
+    [SETTING_WORKER_NAME] = {PROFILING("worker_name", "WORKER_NAME"), IS_TEXT(""),
+                             .help = "begins the names of the traces (default: <host>_<pid>)"},
+    [SETTING_USE_GZIP] = {PROFILING("use_gzip", "USE_GZIP"), IS_BOOL("false"),
+                          .help = "pack the traces: *.pt.trace.json.gz"},
+    [SETTING_TABLE] = {PROFILING("table", "TABLE"), IS_BOOL("true"),
+                       .help = "print the table of ops at the end, on rank 0"},
+    [SETTING_SORT_BY] = {PROFILING("sort_by", "SORT_BY"), IS_CHOICE("self_cpu_time_total", columns),
+                         .help = "column by which the table is sorted"},
+    [SETTING_ROW_LIMIT] = {PROFILING("row_limit", "ROW_LIMIT"), .kind = SETTING_NUMBER,
+                           .standard = "10", .low = -1, .high = MOST, .unit = "rows",
+                           .help = "rows of the table; -1 is all"},
+    [SETTING_GROUP_BY_INPUT_SHAPE] = {PROFILING("group_by_input_shape", "GROUP_BY_INPUT_SHAPE"),
+                                      IS_BOOL("false"),
+                                      .help = "a row of the table for each list of shapes"},
+    [SETTING_GROUP_BY_STACK_N] = {PROFILING("group_by_stack_n", "GROUP_BY_STACK_N"),
+                                  IS_NUMBER("0", 0, "frames"),
+                                  .help = "a row of the table for each such stack; needs "
+                                          "with_stack"},
+    [SETTING_NSIGHT_ENABLED] = {PROFILING("nsight_enabled", "NSIGHT_ENABLED"), IS_BOOL("false"),
+                                .help = "switch Nsight Systems on and off by the schedule"},
+    [SETTING_NSIGHT_OUTPUT] = {PROFILING("nsight_output", "NSIGHT_OUTPUT"),
+                               IS_TEXT("nsight_profile"),
+                               .help = "what the nsys command that is printed calls its output"},
+    [SETTING_PROFILER] = {PROFILING("profiler", "PROFILER"), IS_CHOICE("pytorch", profilers),
+                          .help = "which of the named profilers; given twice, the last one counts"},
+    [SETTING_MEASURE_EPOCH_TIME] = {PROFILING("measure_epoch_time", "MEASURE_EPOCH_TIME"),
+                                    IS_BOOL("true"),
+                                    .help = "time of each epoch; it is in every report, whatever "
+                                            "this says"},
+    [SETTING_MEASURE_GPU_DATA] = {PROFILING("measure_gpu_data", "MEASURE_GPU_DATA"),
+                                  IS_BOOL("false"), .help = "energy and utilisation of the GPUs",
+                                  .later = "gait does not measure energy or utilisation of GPUs "
+                                           "yet: run 'nvidia-smi --query-gpu=power.draw,"
+                                           "utilization.gpu --format=csv -l 1' beside it "
+                                           "meanwhile"},
+    [SETTING_PY_SPY] = {PROFILING("py_spy", "PY_SPY"), IS_BOOL("false"),
+                        .help = "sample the Python stacks of the whole run",
+                        .later = "this setting does not start a sampler yet: use 'py-spy record "
+                                 "-f raw -o stacks.txt -- python train.py' meanwhile"},
+    [SETTING_PY_SPY_RATE] = {PROFILING("py_spy_rate", "PY_SPY_RATE"),
+                             IS_NUMBER("100", 1, "samples a second"),
+                             .help = "how often py_spy looks",
+                             .later = "this setting does not start a sampler yet: use 'py-spy "
+                                      "record -r RATE' meanwhile"},
+    [SETTING_LINE_COUNT_RESTRICTION] = {PROFILING("line_count_restriction",
+                                                  "LINE_COUNT_RESTRICTION"),
+                                        IS_TEXT("1.0"),
+                                        .help = "rows, or share of the rows, of the advanced "
+                                                "profiler's tables",
+                                        .later = NAMED_PROFILERS},
+    [SETTING_DUMP_STATS] = {PROFILING("dump_stats", "DUMP_STATS"), IS_BOOL("false"),
+                            .help = "the advanced profiler's *.prof files",
+                            .later = NAMED_PROFILERS},
+    [SETTING_EXTENDED] = {PROFILING("extended", "EXTENDED"), IS_BOOL("true"),
+                          .help = "the simple profiler's wider table", .later = NAMED_PROFILERS},
+    [SETTING_EXPORT_TO_FLAME_GRAPH] = {PROFILING("export_to_flame_graph", "EXPORT_TO_FLAME_GRAPH"),
+                                       IS_BOOL("false"), .help = "stacks of the ops, folded",
+                                       .later = "stacks of ops are not written by gait run yet: "
+                                                "call export_stacks() of gait.torch.profile "
+                                                "meanwhile"},
+    [SETTING_METRIC] = {PROFILING("metric", "METRIC"), IS_TEXT("self_cpu_time_total"),
+                        .help = "what the folded stacks weigh",
+                        .later = "stacks of ops are not written by gait run yet: call "
+                                 "export_stacks(path, metric) of gait.torch.profile meanwhile"},
+    [SETTING_DIRECTORY] = {RECORDING("directory", "GAIT_DIR"), IS_TEXT(""), .option = "output",
+                           .help = "run directory (default: gait-<program>-<UTC time>)"},
+    [SETTING_OVERFLOW] = {RECORDING("overflow", "GAIT_OVERFLOW"),
+                          IS_CHOICE("drop", ring_setting_policies), .option = "overflow",
+                          .help = "when a buffer is full: drop (and count), block, or overwrite "
+                                  "the oldest"},
+    [SETTING_RING] = {RECORDING("ring", "GAIT_RING"), .kind = SETTING_SIZE, .standard = "1M",
+                      .low = RING_SETTING_MIN_BYTES, .high = RING_SETTING_MAX_BYTES,
+                      .unit = "bytes", .option = "ring", .help = "buffer of each thread"},
+    [SETTING_WINDOWS] = {RECORDING("windows", "GAIT_TORCH_WINDOWS"), .kind = SETTING_TEXT,
+                         .standard = "5/3/100", .is_legal = is_windows,
+                         .takes = "off, all or FIRST/ACTIVE/EVERY", .option = "windows",
+                         .help = "steps with ops on record where profiling is off"},
+    [SETTING_INDUCTOR_KERNELS] = {RECORDING("inductor_kernels", "GAIT_INDUCTOR_KERNELS"),
+                                  IS_BOOL("false"), .option = "inductor-kernels",
+                                  .help = "torch.compile's fused CPU kernels as ops of their own"},
+};
+
+const char *setting_key(const struct setting *setting)
+{
+    return strchr(setting->name, '.') + 1;
+}
+
+static void list_choices(const struct setting *setting, char *out, unsigned room)
+{
+    unsigned used =
+        (unsigned)snprintf(out, room, "%s", setting->kind == SETTING_LIST ? "some of " : "one of ");
+    for (const char *const *choice = setting->choices; *choice && used < room; choice++)
+        used += (unsigned)snprintf(out + used, room - used, "%s%s",
+                                   choice == setting->choices ? "" : ", ", *choice);
+}
+
+void setting_describe_values(const struct setting *setting, char *out, unsigned room)
+{
+    switch (setting->kind) {
+    case SETTING_BOOL:
+        snprintf(out, room, "true or false");
+        return;
+    case SETTING_NUMBER:
+        snprintf(out, room, "a number of %s, %lld or more", setting->unit, (long long)setting->low);
+        return;
+    case SETTING_SIZE:
+        snprintf(out, room, "a size such as 256K or 16M, 4K to 1G");
+        return;
+    case SETTING_CHOICE:
+    case SETTING_LIST:
+        list_choices(setting, out, room);
+        return;
+    case SETTING_TEXT:
+        snprintf(out, room, "%s", setting->takes ? setting->takes : "a text that is not empty");
+        return;
+    }
+}
