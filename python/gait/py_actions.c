@@ -452,5 +452,5 @@ int py_actions_add_types(PyObject *module, struct py_state *state)
     state->actions_type = py_type_create(&actions_spec);
     if (!state->actions_type)
         return -1;
-    return PyObject_SetAttrString(module, "Actions", (PyObject *)state->actions_type);
+    return PyObject_SetAttrString(module, "_Actions", (PyObject *)state->actions_type);
 }

@@ -454,5 +454,5 @@ int py_tracer_add_types(PyObject *module, struct py_state *state)
     state->tracer_type = py_type_create(&tracer_spec);
     if (!state->tracer_type)
         return -1;
-    return PyObject_SetAttrString(module, "Tracer", (PyObject *)state->tracer_type);
+    return PyObject_SetAttrString(module, "_Tracer", (PyObject *)state->tracer_type);
 }

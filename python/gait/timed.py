@@ -11,4 +11,5 @@ if _why_off:
 
     Tracer = Actions
 else:
-    from ._gait import Actions, Tracer  # noqa: F401
+    from ._gait import _Actions as Actions  # noqa: F401
+    from ._gait import _Tracer as Tracer  # noqa: F401
