@@ -23,6 +23,7 @@ void functions_finish(struct functions *functions)
         PyMem_Free(function);
     }
     PyMem_Free(functions->table);
+    Py_CLEAR(functions->own);
     Py_CLEAR(functions->decide);
     *functions = (struct functions){0};
 }
@@ -78,6 +79,11 @@ static struct function *add(struct functions *functions, const void *key)
 
 static int is_wanted(const struct functions *functions, const PyCodeObject *code)
 {
+    if (functions->own &&
+        PyUnicode_Tailmatch(code->co_filename, functions->own, 0, PY_SSIZE_T_MAX, -1) == 1)
+        return 0;
+    if (!functions->decide)
+        return 1;
     PyObject *answer =
         PyObject_CallFunctionObjArgs(functions->decide, code->co_filename, code->co_name, NULL);
     int is = answer ? PyObject_IsTrue(answer) : 1;
@@ -94,7 +100,7 @@ struct function *functions_of_code(struct functions *functions, PyObject *code)
     if (!function)
         return NULL;
     function->code = Py_NewRef(code);
-    if (functions->decide) {
+    if (functions->decide || functions->own) {
         PyObject *type, *value, *traceback;
         PyErr_Fetch(&type, &value, &traceback);
         function->is_excluded = !is_wanted(functions, (PyCodeObject *)code);

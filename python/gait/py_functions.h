@@ -17,6 +17,7 @@ struct function {
 struct functions {
     struct function **table; // open addressing; a power of two
     size_t table_size, count;
+    PyObject *own;    // gait's own folder, as a str that ends with '/', or NULL
     PyObject *decide; // called with (filename, name) of new code: false excludes it; or NULL
 };
 

@@ -395,13 +395,15 @@ static void tracer_dealloc(PyObject *self)
     py_type_free(self);
 }
 
-// _configure(builtins, only own thread, decide or None)
+// _configure(builtins, only own thread, decide or None, our own folder)
 static PyObject *tracer_configure(PyObject *self, PyObject *args)
 {
     struct tracer *tracer = (struct tracer *)self;
-    PyObject *decide;
-    if (!PyArg_ParseTuple(args, "ppO", &tracer->has_builtins, &tracer->only_own_thread, &decide))
+    PyObject *decide, *own;
+    if (!PyArg_ParseTuple(args, "ppOU", &tracer->has_builtins, &tracer->only_own_thread, &decide,
+                          &own))
         return NULL;
+    Py_XSETREF(tracer->functions.own, Py_NewRef(own));
     Py_XSETREF(tracer->functions.decide, decide == Py_None ? NULL : Py_NewRef(decide));
     Py_RETURN_NONE;
 }

@@ -10,6 +10,8 @@ import weakref
 from ..timed import Tracer
 from .files import Report, say
 
+OWN_FOLDER = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
+
 _living = weakref.WeakSet()
 
 
@@ -105,7 +107,7 @@ class Advanced(Report, Tracer):
             "exclude": [exclude] if isinstance(exclude, str) else list(exclude),
         }
         wanted = chooser(self._wishes["only"], self._wishes["exclude"])
-        self._configure(builtins, not threads, wanted)
+        self._configure(builtins, not threads, wanted, OWN_FOLDER)
         _living.add(self)
 
     def _options(self):
