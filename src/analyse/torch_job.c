@@ -173,6 +173,22 @@ static void sum_samples(const struct torch_steps *steps, struct torch_rank *rank
     }
 }
 
+// The steps with ops on record: those whose middle lies in a window.
+static int keep_recorded(struct gathering *gathering, const struct torch_periods *steps)
+{
+    struct torch_periods *kept = &gathering->job->torch->flops.steps;
+    kept->rows = arena_take(gathering->job->arena, (steps->count + 1) * sizeof *kept->rows);
+    if (!kept->rows)
+        return no_memory();
+    for (size_t i = 0; i < steps->count; i++) {
+        const struct torch_period *step = &steps->rows[i];
+        const int64_t middle_ns = step->start_ns + (step->end_ns - step->start_ns) / 2;
+        if (torch_periods_cover(&gathering->thread.facts.windows, middle_ns))
+            kept->rows[kept->count++] = *step;
+    }
+    return GAIT_OK;
+}
+
 static int add_rank(struct gathering *gathering, const struct torch_rank *stepper)
 {
     struct torch_report *torch = gathering->job->torch;
@@ -198,9 +214,10 @@ static int add_rank(struct gathering *gathering, const struct torch_rank *steppe
         status = split(gathering, &windows, add_to_rank, &(struct rank_sums){rank, rows});
     if (!status)
         status = window_cost_find(&rank->windows, &windows, &gathering->thread.facts.windows);
-    if (!status && !torch->rank_count) {
+    if (!status && !torch->rank_count)
+        status = keep_recorded(gathering, &windows);
+    if (!status && !torch->rank_count)
         status = torch_epochs_find(&gathering->epochs, &gathering->thread, &windows);
-    }
     torch->rank_count++;
     torch_periods_finish(&windows);
     return status;
