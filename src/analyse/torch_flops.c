@@ -247,22 +247,35 @@ static int by_value(const void *left, const void *right)
     return *a < *b ? -1 : *a > *b;
 }
 
+// The middle one of the numbers that are not 0.
+static uint64_t middle_of(uint64_t *numbers, size_t count, size_t *ret_left)
+{
+    size_t left = 0;
+    for (size_t i = 0; i < count; i++) {
+        if (numbers[i])
+            numbers[left++] = numbers[i];
+    }
+    *ret_left = left;
+    qsort(numbers, left, sizeof *numbers, by_value);
+    return left ? numbers[left / 2] : 0;
+}
+
+// A window may begin or end within a step: such a step has less, or nothing.
 static int put_middle(const struct counting *counting)
 {
     struct torch_flops *flops = counting->flops;
     const size_t count = flops->steps.count;
-    uint64_t *sorted = malloc((2 * count + 1) * sizeof *sorted);
-    if (!sorted)
+    uint64_t *numbers = malloc((count + 1) * sizeof *numbers);
+    size_t left;
+    if (!numbers)
         return fail(GAIT_ERR_MEMORY, "no memory for the FLOPs of %zu steps", count);
-    for (size_t i = 0; i < count; i++) {
-        sorted[i] = counting->steps[i].work;
-        sorted[count + i] = counting->steps[i].counted;
-    }
-    qsort(sorted, count, sizeof *sorted, by_value);
-    qsort(sorted + count, count, sizeof *sorted, by_value);
-    flops->per_step = sorted[(count - 1) / 2];
-    flops->counted_per_step = sorted[count + (count - 1) / 2];
-    free(sorted);
+    for (size_t i = 0; i < count; i++)
+        numbers[i] = counting->steps[i].counted;
+    flops->counted_per_step = middle_of(numbers, count, &left);
+    for (size_t i = 0; i < count; i++)
+        numbers[i] = counting->steps[i].work;
+    flops->per_step = middle_of(numbers, count, &flops->counted_steps);
+    free(numbers);
     return GAIT_OK;
 }
 

@@ -27,7 +27,8 @@ struct flops_module {
 };
 
 struct torch_flops {
-    struct torch_periods steps; // of the first rank, those on record; rows of the report's arena
+    struct torch_periods steps; // of the first rank, that touch a window; rows of the arena
+    size_t counted_steps;       // those in which there was anything to count
     uint64_t total, counted;    // of these; counted as torch's FlopCounterMode does
     uint64_t per_step;          // of the one in the middle
     uint64_t counted_per_step;

@@ -174,17 +174,20 @@ static void sum_samples(const struct torch_steps *steps, struct torch_rank *rank
     }
 }
 
-// The steps with ops on record: those whose middle lies in a window.
+// The steps that touch a window.
 static int keep_recorded(struct gathering *gathering, const struct torch_periods *steps)
 {
+    const struct torch_periods *windows = &gathering->thread.facts.windows;
     struct torch_periods *kept = &gathering->job->torch->flops.steps;
+    size_t at = 0;
     kept->rows = arena_take(gathering->job->arena, (steps->count + 1) * sizeof *kept->rows);
     if (!kept->rows)
         return no_memory();
     for (size_t i = 0; i < steps->count; i++) {
         const struct torch_period *step = &steps->rows[i];
-        const int64_t middle_ns = step->start_ns + (step->end_ns - step->start_ns) / 2;
-        if (torch_periods_cover(&gathering->thread.facts.windows, middle_ns))
+        while (at < windows->count && windows->rows[at].end_ns <= step->start_ns)
+            at++;
+        if (at < windows->count && windows->rows[at].start_ns < step->end_ns)
             kept->rows[kept->count++] = *step;
     }
     return GAIT_OK;

@@ -83,7 +83,7 @@ static void put_flops(struct json_writer *json, const struct torch_report *torch
         return;
     }
     json_object(json);
-    json_put_uint(json, "steps", flops->steps.count);
+    json_put_uint(json, "steps", flops->counted_steps);
     json_put_uint(json, "total", flops->total);
     json_put_uint(json, "per_step", flops->per_step);
     put_positive(json, "per_second", mfu->flops_per_s);
