@@ -66,6 +66,8 @@ def test_each_op_has_flop_counter_modes(counted, kind):
 def test_each_module_has_flop_counter_modes_and_is_counted_once(counted, kind):
     torch, flops = counted(kind).torch, counted(kind).report["flops"]
     root = torch["root"]
+    if not torch["has_modules"]:
+        pytest.skip("gait.torch has no with_modules yet")
     wanted = {
         name[len(root) + 1 :] or root: 3 * count
         for name, count in torch["by_module"].items()
@@ -116,7 +118,8 @@ def test_the_peak_has_owners(counted):
     window = counted("cnn").report["memory"]["window"]
     held = {row["name"]: row["peak_bytes"] for row in window["by_phase"]}
     assert held["forward"] > 0 and held["backward"] > 0
-    assert any(row["name"].startswith("1.") for row in window["by_module"])
+    if counted("cnn").torch["has_modules"]:
+        assert any(row["name"].startswith("1.") for row in window["by_module"])
     ops = {row["name"]: row for row in window["by_op"]}
     conv = ops["aten::convolution"]
     assert conv["self_bytes"] == 0 < conv["total_bytes"]  # what it calls allocates

@@ -7,6 +7,7 @@ usage: gait run … -- count_flops.py KIND FILE
 FILE gets what they say, as JSON.
 """
 
+import importlib.util
 import json
 import sys
 
@@ -66,7 +67,8 @@ def main(kind, file):
     for _ in range(3):
         step()
     options = {"record_shapes": True, "profile_memory": True}
-    with gait.torch.profile(with_modules=kind != "convolutions", **options):
+    can_label = importlib.util.find_spec("gait.torch.modules") is not None
+    with gait.torch.profile(with_modules=can_label and kind != "convolutions", **options):
         with torch.profiler.profile(**options) as profiler:
             for _ in range(3):
                 step()
@@ -78,6 +80,7 @@ def main(kind, file):
         "by_op": {str(op).replace(".", "::"): count for op, count in counts["Global"].items()},
         "by_module": {name: sum(ops.values()) for name, ops in counts.items()},
         "root": type(model).__name__,
+        "has_modules": can_label,
         "memory": events_of(profiler),
     }
     with open(file, "w", encoding="utf-8") as out:
