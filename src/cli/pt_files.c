@@ -161,6 +161,15 @@ static int write_process(const struct pt_files *files, const struct torch_proces
                                  : write_one(files, process, &files->options, worker);
 }
 
+static bool is_wanted(const struct pt_files *files, const struct torch_process *process)
+{
+    struct gait_shard_info shard;
+    if (gait_trace_shard(files->trace, process->shard, &shard))
+        return false;
+    return (!files->host || !strcmp(files->host, shard.host)) &&
+           (!files->pid || files->pid == shard.pid);
+}
+
 static int write_folder(const struct pt_files *files, const struct torch_processes *processes)
 {
     int status = GAIT_OK;
@@ -174,7 +183,7 @@ static int write_folder(const struct pt_files *files, const struct torch_process
     if (mkdir(files->output, 0777) && errno != EEXIST)
         return fail(GAIT_ERR_IO, "cannot make the folder '%s': %s", files->output, strerror(errno));
     for (size_t i = 0; !status && i < processes->count; i++) {
-        if (!is_later_shard(files, processes, i))
+        if (is_wanted(files, &processes->rows[i]) && !is_later_shard(files, processes, i))
             status = write_process(files, &processes->rows[i], processes->count == 1);
     }
     return status;

@@ -31,7 +31,7 @@ def begin():
     rank = global_rank()
     options = {
         "dirpath": os.environ.get("GAIT_DIR") or ".",
-        "filename": setting("FILENAME", "profile") + (f"-{os.getpid()}" if rank is None else ""),
+        "filename": setting("WORKER_NAME", "profile") + (f"-{os.getpid()}" if rank is None else ""),
         "line_count_restriction": row_limit(),
     }
     profiler = Advanced(**options)
