@@ -206,6 +206,8 @@ static int put_list(struct buffer *out, struct slice text, put_word *put_one, bo
     int status = put(out, "[");
     bool is_first = true;
     for (struct slice word; !status && (word = next_word(&text)).count; is_first = false) {
+        if (word.count == 3 && !memcmp(word.bytes, "...", 3))
+            continue; // what is missing, it says
         if (!is_first)
             status = put(out, ", ");
         if (!status && enters && is_list(word))
