@@ -50,7 +50,15 @@ FULL = {
     "rounds": 51,
     "trace_ops": 1000000,
 }
-QUICK = {"repeats": 3, "count": 800, "seconds": 0.2, "trace_seconds": 0.2, "steps": 30, "rounds": 3, "trace_ops": 2000}
+QUICK = {
+    "repeats": 3,
+    "count": 800,
+    "seconds": 0.2,
+    "trace_seconds": 0.2,
+    "steps": 30,
+    "rounds": 3,
+    "trace_ops": 2000,
+}
 
 
 class Row:

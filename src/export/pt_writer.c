@@ -46,9 +46,10 @@ enum pt_class pt_writer_class(struct pt_writer *writer, uint32_t site)
 
 static int make_site(void *context, uint32_t site, struct buffer *out)
 {
-    static const char *const words[] = {
-        [PT_OP] = "cpu_op",
-[PT_EVALUATE] = "cpu_op", [PT_ANNOTATION] = "user_annotation", [PT_PYTHON] = "python_function"};
+    static const char *const words[] = {[PT_OP] = "cpu_op",
+                                        [PT_EVALUATE] = "cpu_op",
+                                        [PT_ANNOTATION] = "user_annotation",
+                                        [PT_PYTHON] = "python_function"};
     struct pt_writer *writer = context;
     struct gait_site_info info;
     enum pt_class class = pt_writer_class(writer, site);

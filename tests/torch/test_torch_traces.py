@@ -159,7 +159,9 @@ def test_the_schema_is_kinetos(pair):
 
 def test_exports_of_one_capture_are_the_same_bytes(both):
     for kind in KINDS:
-        first, *others = ((both / f"{kind}-{n}.json").read_bytes() for n in ("gait", "again", "third"))
+        first, *others = (
+            (both / f"{kind}-{n}.json").read_bytes() for n in ("gait", "again", "third")
+        )
         assert others == [first, first]
 
 
