@@ -120,7 +120,7 @@ def test_spans_are_those_of_the_csv_export(gait, tmp_path):
 def test_hostile_names_and_arguments_are_strict_json(gait, tmp_path):
     shard = ShardMaker(host=b'h"o\\st\xff', pid=7, rank=0, start_ns=START)
     track = shard.track(key="7", name=b'thr"ead \xff\n', os_id=7)
-    args = [('k"ey', 'v"al\n'), ("shapes", "\xff[1,,x] (((\" s\""), ("seq", 2**63 - 1)]
+    args = [('k"ey', 'v"al\n'), ("shapes", '\xff[1,,x] (((" s"'), ("seq", 2**63 - 1)]
     ops_of(shard, track, [(START + i, 1, 0, n, args) for i, n in enumerate(HOSTILE)])
     shard.write(tmp_path / "run")
     assert made(gait, tmp_path / "run", output="out.json") == []

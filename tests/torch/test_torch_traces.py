@@ -7,6 +7,7 @@ import json
 import logging
 import os
 import pathlib
+import socket
 import subprocess
 import sys
 
@@ -165,6 +166,26 @@ def test_exports_of_one_capture_are_the_same_bytes(both):
         assert others == [first, first]
 
 
+def test_a_schedules_trace_is_named_and_filled_as_torchs(both, hta):
+    found = {}
+    for who in ("torch", "gait"):
+        (path,) = (both / f"scheduled-{who}").iterdir()
+        worker, ns, *rest = path.name.split(".")
+        assert worker.startswith(socket.gethostname() + "_")
+        assert (len(ns), rest) == (19, ["pt", "trace", "json"])
+        analysis = hta(path.parent)
+        names = analysis.t.symbol_table.get_sym_table()
+        frame = analysis.t.get_trace(0)
+        ops = [
+            names[n]
+            for c, n in zip(frame["cat"], frame["name"], strict=True)
+            if names[c] == "cpu_op"
+        ]
+        found[who] = analysis.get_profiler_steps(), collections.Counter(ops)
+    assert found["gait"] == found["torch"]
+    assert found["gait"][0] == [2, 3, 4]
+
+
 # --- recordings of `gait run` -------------------------------------------------------------
 
 RECORDED = Job("mnist", options=("--windows", "0/100/101"))
@@ -200,7 +221,7 @@ def test_hta_finds_what_is_on_record(run, gait, hta, tmp_path):
     names = analysis.t.symbol_table.get_sym_table()
     base = json.loads(path.read_bytes())["baseTimeNanoseconds"]
     found = collections.defaultdict(list)
-    for cat, name, ts, dur in frame[["cat", "name", "ts", "dur"]].itertuples(index=False):
+    for cat, name, dur in frame[["cat", "name", "dur"]].itertuples(index=False):
         if names[cat] == "cpu_op":
             found[names[name]].append(int(dur))
     wanted = collections.defaultdict(list)
