@@ -12,7 +12,7 @@
 
 const struct command *const commands[] = {
     &cmd_run,   &cmd_report, &cmd_info,   &cmd_export, &cmd_plan, &cmd_trigger,
-    &cmd_index, &cmd_config, &cmd_doctor, &cmd_help,   NULL,
+    &cmd_index, &cmd_pstats, &cmd_config, &cmd_doctor, &cmd_help, NULL,
 };
 
 enum { MAX_COMMANDS = 32 };
