@@ -37,8 +37,8 @@ static int add_child(struct flame_tree *tree, uint32_t parent, const struct stac
         return status;
     link = (uint32_t *)(void *)((uint8_t *)tree->nodes + at);
     const uint32_t depth = tree->nodes[parent].depth + 1;
-    tree->nodes[tree->count] = (struct flame_node){
-        .frame = *frame, .parent = parent, .sibling = *link, .depth = depth};
+    tree->nodes[tree->count] =
+        (struct flame_node){.frame = *frame, .parent = parent, .sibling = *link, .depth = depth};
     *link = (uint32_t)tree->count;
     *ret_node = (uint32_t)tree->count++;
     tree->depth = depth > tree->depth ? depth : tree->depth;

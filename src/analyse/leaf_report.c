@@ -114,8 +114,8 @@ static void set_shares(struct leaf_report *report)
 {
     for (size_t from = 0, to; from < report->count; from = to) {
         uint64_t all = 0;
-        for (to = from; to < report->count &&
-                        strcmp(report->rows[to].group, report->rows[from].group) == 0;
+        for (to = from;
+             to < report->count && strcmp(report->rows[to].group, report->rows[from].group) == 0;
              to++)
             all += report->rows[to].count;
         for (size_t i = from; i < to; i++)

@@ -325,7 +325,8 @@ static const char *const about[] = {
     "round. CPython 3.8 to 3.13 on x86-64; what else the program starts is not disturbed.",
     "Rounds are made at random times (a Poisson clock), so a program that is periodic itself gets "
     "its true shares. A round that is missed is counted, not made up for.",
-    "A rate that cannot be reached is not refused: it runs as fast as it can. The output is a shard "
+    "A rate that cannot be reached is not refused: it runs as fast as it can. The output is a "
+    "shard "
     "(format gait) or counted stacks: a line each (raw, as py-spy writes it), a graph to look at "
     "(flamegraph), or for speedscope. The ending of FILE tells the format if --format does not. "
     "Folders are made if they are missing.",

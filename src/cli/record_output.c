@@ -208,7 +208,8 @@ static int to_file(struct record_output *output, const struct stack_trie *trie)
         return 0;
     const int error = errno;
     unlink(draft);
-    return status ? status : fail(GAIT_ERR_IO, "cannot write '%s': %s", output->path, strerror(error));
+    return status ? status
+                  : fail(GAIT_ERR_IO, "cannot write '%s': %s", output->path, strerror(error));
 }
 
 int record_output_refresh(struct record_output *output, const struct stack_trie *trie, bool is_last)

@@ -83,8 +83,8 @@ int stack_rows_samples(struct run *run, uint32_t index, stack_rows_take *take, v
         if (status == GAIT_ERR_FORMAT)
             continue;
         if (status == 0)
-            status = dictionary_track(&shard->dictionary, run->rows.view.header.track,
-                                      &sample.track);
+            status =
+                dictionary_track(&shard->dictionary, run->rows.view.header.track, &sample.track);
         const struct row_column *columns = run->rows.columns;
         for (size_t row = 0; row < run->rows.rows && status == 0; row++) {
             sample.stack = (uint32_t)columns[SAMPLE_STACK].numbers[row];

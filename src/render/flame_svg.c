@@ -19,12 +19,11 @@
 #define NARROWEST 0.1
 #define NAME_BYTES 2000u
 
-static const char style[] =
-    "text{font:12px monospace;fill:#111;pointer-events:none}"
-    "#head{font:17px sans-serif}#tip{font:12px monospace}"
-    "rect{stroke:#fff;stroke-width:.5;cursor:pointer}"
-    ".hit rect{fill:#e600e6}.below rect{opacity:.45}"
-    "input{font:13px sans-serif;width:200px}";
+static const char style[] = "text{font:12px monospace;fill:#111;pointer-events:none}"
+                            "#head{font:17px sans-serif}#tip{font:12px monospace}"
+                            "rect{stroke:#fff;stroke-width:.5;cursor:pointer}"
+                            ".hit rect{fill:#e600e6}.below rect{opacity:.45}"
+                            "input{font:13px sans-serif;width:200px}";
 
 static const char script[] =
     "'use strict';\n"
@@ -70,9 +69,9 @@ static void put_xml(FILE *out, const char *text)
     const size_t bytes = utf8_repair(clean, text, strnlen(text, NAME_BYTES));
     for (size_t i = 0; i < bytes; i++) {
         const unsigned char c = (unsigned char)clean[i];
-        const bool is_no_character =
-            c == 0xef && i + 2 < bytes && (unsigned char)clean[i + 1] == 0xbf &&
-            (unsigned char)clean[i + 2] >= 0xbe;
+        const bool is_no_character = c == 0xef && i + 2 < bytes &&
+                                     (unsigned char)clean[i + 1] == 0xbf &&
+                                     (unsigned char)clean[i + 2] >= 0xbe;
         if (is_no_character) { // U+FFFE and U+FFFF
             fputs("?", out);
             i += 2;

@@ -10,7 +10,7 @@
 struct leaf_text {
     const struct leaf_report *report;
     const struct stack_set *set;
-    bool has_library; // columns for it
+    bool has_library;  // columns for it
     const char *group; // "process"; NULL: no column for groups
     uint64_t rows;     // at most, of each group
 };

@@ -7,10 +7,8 @@ import subprocess
 
 import pytest
 
-COMMANDS = ["run", "report", "info", "export", "plan", "trigger", "index", "config", "doctor"]
-COMMANDS += ["help"]
-COMMANDS.insert(1, "record")
-COMMANDS.insert(COMMANDS.index("index") + 1, "dump")
+COMMANDS = ["run", "record", "report", "info", "export", "plan", "trigger", "index", "dump"]
+COMMANDS += ["pstats", "config", "doctor", "help"]
 
 
 def is_a_screen(text):

@@ -62,7 +62,9 @@ def test_names_of_any_kind_are_well_formed(gait, tmp_path):
 
 def test_it_asks_for_nothing_from_outside(gait, tmp_path):
     text = graph(gait, tmp_path, "a;b 3\n").decode()
-    text = text.replace("http://www.w3.org/2000/svg", "").replace("http://www.w3.org/1999/xhtml", "")
+    text = text.replace("http://www.w3.org/2000/svg", "").replace(
+        "http://www.w3.org/1999/xhtml", ""
+    )
     assert not re.search(r"https?:|src=|href=|@import|url\(", text)
 
 
