@@ -95,6 +95,21 @@ Query = _structure(
     "int internal",
 )
 
+ExportStep = _structure("ExportStep", "uint64 number", "int64 begin_ns end_ns")
+ExportOptions = _structure(
+    "ExportOptions",
+    "size size",
+    "text format",
+    "int gzip internal",
+    "int64 since_ns until_ns",
+    "uint32 process",
+    (POINTER(ExportStep), "steps"),
+    "size step_count",
+    "uint32 step_track",
+    "text metadata distributed",
+    "int has_strides",
+)
+
 _loaded = []
 
 
@@ -126,6 +141,7 @@ def _declare(library):
         declare(f"gait_trace_{what}", c_int, pointer, c_uint32, POINTER(info))
     declare("gait_trace_metadata", c_char_p, pointer, c_uint32, c_char_p)
     declare("gait_trace_metadata_key", c_char_p, pointer, c_uint32, c_uint32)
+    declare("gait_export", c_int, pointer, POINTER(ExportOptions), c_char_p)
     declare("gait_cursor_open", c_int, pointer, POINTER(Query), POINTER(pointer))
     declare("gait_cursor_next", c_int, pointer, POINTER(RawEvent))
     declare("gait_cursor_close", None, pointer)
@@ -262,6 +278,24 @@ class Trace:
             query.tracks = (c_uint32 * len(wanted))(*wanted)
             query.track_count = len(wanted)
         return Events(self, query)
+
+    def export(self, path, format, **options):
+        """Writes a file for other tools, as `gait export` does; TraceError says why not.
+
+        options: gzip, internal (bool), since_ns, until_ns; for "pt-trace" also process
+        (one of its shards + 1), metadata and distributed (JSON text), has_strides, and
+        steps, [(number, begin_ns, end_ns)], with step_track (+ 1). Other threads run on.
+        """
+        given = ExportOptions(size=ctypes.sizeof(ExportOptions), format=format.encode())
+        steps = options.pop("steps", None)
+        if steps is not None:
+            given.steps = (ExportStep * (len(steps) + 1))(*steps)
+            given.step_count = len(steps)
+        for name, value in options.items():
+            if name not in dict(ExportOptions._fields_):
+                raise TypeError(f"export() has no option {name!r}")
+            setattr(given, name, value.encode() if isinstance(value, str) else value)
+        _check(self._library.gait_export(self._open_handle(), byref(given), os.fsencode(path)))
 
     def _event(self, raw):
         track = self.tracks[raw.track]

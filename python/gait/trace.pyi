@@ -37,5 +37,21 @@ class Trace:
         tracks: Iterable[int] | None = None,
         internal: bool = False,
     ) -> Iterator[Event]: ...
+    def export(
+        self,
+        path: str | os.PathLike[str],
+        format: str,
+        *,
+        gzip: bool = False,
+        internal: bool = False,
+        since_ns: int = 0,
+        until_ns: int = 0,
+        process: int = 0,
+        steps: list[tuple[int, int, int]] | None = None,
+        step_track: int = 0,
+        metadata: str | None = None,
+        distributed: str | None = None,
+        has_strides: bool = False,
+    ) -> None: ...
 
 def open(path: str | os.PathLike[str]) -> Trace: ...

@@ -10,12 +10,16 @@
 #include "base/fail.h"
 #include "base/slice.h"
 #include "cli/command.h"
+#include "cli/pt_files.h"
 #include "cli/run_finish.h"
 #include "export/exporter.h"
 
+#define PT_TRACE "pt-trace"
+
 struct export_values {
-    const char *format, *output;
-    bool is_packed, is_internal;
+    const char *format, *output, *worker;
+    int64_t since_ns, until_ns;
+    bool is_packed, is_internal, is_each_window;
 };
 
 // The format that belongs to the suffix of the file's name, or NULL.
@@ -31,7 +35,7 @@ static const char *format_of(const char *path)
 }
 
 // Fills in what the line leaves open, and refuses what cannot be meant.
-static int choose(const struct export_values *values, struct export_options *options)
+static int choose(const struct export_values *values, struct gait_export_options *options)
 {
     const char *output = values->output;
     bool to_stdout = !output || !strcmp(output, "-");
@@ -39,8 +43,13 @@ static int choose(const struct export_values *values, struct export_options *opt
     if (!options->format && !to_stdout)
         options->format = format_of(output);
     if (!options->format)
-        return fail(GAIT_ERR_ARGUMENT, "which format? give --format chrome, perfetto or csv%s",
+        return fail(GAIT_ERR_ARGUMENT, "which format? give --format chrome, perfetto, pt-trace or csv%s",
                     to_stdout ? "" : ", or a file name that ends in .json, .pftrace or .csv");
+    if (strcmp(options->format, PT_TRACE) != 0 && (values->worker || values->is_each_window))
+        return fail(GAIT_ERR_ARGUMENT, "--%s is for --format " PT_TRACE " alone",
+                    values->worker ? "worker" : "each-window");
+    if (values->until_ns && values->until_ns <= values->since_ns)
+        return fail(GAIT_ERR_ARGUMENT, "--until must be later than --since");
     bool is_binary = options->gzip || !strcmp(options->format, "perfetto");
     if (to_stdout && is_binary && isatty(STDOUT_FILENO))
         return fail(GAIT_ERR_ARGUMENT,
@@ -48,44 +57,82 @@ static int choose(const struct export_values *values, struct export_options *opt
     return GAIT_OK;
 }
 
+static int write_it(const struct export_values *values, const struct gait_export_options *options,
+                    struct gait_trace *trace)
+{
+    struct pt_files files = {trace, *options, values->output, values->worker,
+                             values->is_each_window};
+    if (!strcmp(options->format, PT_TRACE))
+        return pt_files_write(&files);
+    return gait_export(trace, options, values->output);
+}
+
 static int run(const void *given, const struct operands *operands)
 {
     const struct export_values *values = given;
-    struct export_options options = {
-        .size = sizeof options, .gzip = values->is_packed, .internal = values->is_internal};
+    struct gait_export_options options = {.size = sizeof options,
+                                          .gzip = values->is_packed,
+                                          .internal = values->is_internal,
+                                          .since_ns = values->since_ns,
+                                          .until_ns = values->until_ns};
     struct gait_trace *trace;
     if (choose(values, &options))
         return command_refuse(&cmd_export);
     if (run_finish_and_open(operands->texts[0], &trace))
         return command_refuse_trace(&cmd_export);
     int code = EXIT_OK;
-    if (export_write_file(trace, &options, values->output))
+    if (write_it(values, &options, trace))
         code = command_refuse(&cmd_export);
     gait_trace_close(trace);
-    return code;
+    return code == EXIT_OK ? command_finish_output(&cmd_export) : code;
 }
 
-static const char *const formats[] = {"chrome", "perfetto", "csv", NULL};
+static const char *const formats[] = {"pt-trace", "chrome", "perfetto", "csv", NULL};
 
 static const struct option options[] = {
     {.letter = 'f',
      .name = "format",
      .kind = OPTION_CHOICE,
      .value = "FORMAT",
-     .help = "chrome (JSON), perfetto (native) or csv; a known suffix of FILE will do",
+     .help = "chrome (JSON), perfetto (native), pt-trace (torch.profiler's) or csv; a known "
+             "suffix of FILE will do",
      .offset = offsetof(struct export_values, format),
      .choices = formats},
     {.letter = 'o',
      .name = "output",
      .kind = OPTION_TEXT,
      .value = "FILE",
-     .help = "write there instead of to standard output; packed if it ends in .gz",
+     .help = "write there instead of to standard output; packed if it ends in .gz; with "
+             "pt-trace it may be a folder, for a file of each process",
      .offset = offsetof(struct export_values, output)},
     {.letter = 'z',
      .name = "gzip",
      .kind = OPTION_FLAG,
      .help = "pack the output, whatever it is called",
      .offset = offsetof(struct export_values, is_packed)},
+    {.name = "since",
+     .kind = OPTION_NUMBER,
+     .value = "NS",
+     .help = "only what begins at that time or later, in ns since the epoch",
+     .offset = offsetof(struct export_values, since_ns),
+     .low = 1,
+     .high = INT64_MAX},
+    {.name = "until",
+     .kind = OPTION_NUMBER,
+     .value = "NS",
+     .help = "only what begins before that time",
+     .offset = offsetof(struct export_values, until_ns),
+     .low = 1,
+     .high = INT64_MAX},
+    {.name = "each-window",
+     .kind = OPTION_FLAG,
+     .help = "a pt-trace for each window in which ops were on record",
+     .offset = offsetof(struct export_values, is_each_window)},
+    {.name = "worker",
+     .kind = OPTION_TEXT,
+     .value = "NAME",
+     .help = "what names of pt-trace files in a folder begin with, instead of HOST_PID",
+     .offset = offsetof(struct export_values, worker)},
     {.name = "internal",
      .kind = OPTION_FLAG,
      .help = "with gait's own work too",
@@ -97,6 +144,9 @@ static const char *const about[] = {
     "own format, for ui.perfetto.dev and trace_processor; smaller, and spans that overlap keep "
     "a lane each. csv: one row an event, with the columns "
     "kind,category,name,rank,pid,tid,start_ns,duration_ns,id,value,args.",
+    "pt-trace: what torch.profiler writes, for TensorBoard, Holistic Trace Analysis and "
+    "ui.perfetto.dev. A file holds one process; a folder gets a file of each process that ran "
+    "PyTorch, named {worker}.{ns}.pt.trace.json, and never in the place of another.",
     "Events come in order of start, however large the trace; times keep their nanoseconds; bytes "
     "in names that are not UTF-8 become U+FFFD.",
     NULL,
@@ -105,6 +155,7 @@ static const char *const about[] = {
 static const struct example examples[] = {
     {"gait export run1 -o run1.pftrace", "A timeline to look at in ui.perfetto.dev."},
     {"gait export run1 --format csv | head", "The first events as rows."},
+    {"gait export run1 --format pt-trace -o traces --gzip", "A trace of each process, packed."},
     {NULL, NULL},
 };
 

@@ -1,22 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
-#define _GNU_SOURCE
 #include "export/exporter.h"
 
-#include <errno.h>
-#include <fcntl.h>
 #include <stdbool.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/fail.h"
 #include "base/slice.h"
 #include "export/chrome_json.h"
 #include "export/csv_rows.h"
+#include "export/output_file.h"
 #include "export/output_stream.h"
 #include "export/perfetto_proto.h"
+#include "export/pt_trace.h"
 
+// A longer suffix stands before one that it ends in.
 static const struct export_format formats[] = {
+    {"pt-trace", ".pt.trace.json", "torch.profiler's trace: TensorBoard, HTA, ui.perfetto.dev",
+     pt_trace_write},
     {"chrome", ".json", "Chrome trace JSON: ui.perfetto.dev, chrome://tracing", chrome_json_write},
     {"perfetto", ".pftrace", "Perfetto trace: ui.perfetto.dev, trace_processor",
      perfetto_proto_write},
@@ -37,7 +38,7 @@ static const struct export_format *find_format(const char *name)
     return NULL;
 }
 
-static int check_options(const struct export_options *options, const struct export_format **ret)
+static int check_options(const struct gait_export_options *options, const struct export_format **ret)
 {
     if (!options || options->size != sizeof(*options))
         return fail(GAIT_ERR_ARGUMENT, "export options of another size: compile against this gait");
@@ -49,7 +50,7 @@ static int check_options(const struct export_options *options, const struct expo
 }
 
 // To an open descriptor, which stays open; `name` says in messages what it is.
-static int write_to(struct gait_trace *trace, const struct export_options *options, int fd,
+static int write_to(struct gait_trace *trace, const struct gait_export_options *options, int fd,
                     const char *name)
 {
     const struct export_format *format = NULL;
@@ -59,7 +60,7 @@ static int write_to(struct gait_trace *trace, const struct export_options *optio
         status = output_open(&out, fd, name, options->gzip);
     if (status)
         return status;
-    struct export_run run = {trace, options, &out};
+    struct export_run run = {trace, options, name, &out};
     status = format->write(&run);
     // a failed write is why a format stopped, and its sentence says most
     if (out.status || !status) {
@@ -70,28 +71,27 @@ static int write_to(struct gait_trace *trace, const struct export_options *optio
     return status;
 }
 
-static int write_to_new(struct gait_trace *trace, const struct export_options *options,
+static int write_to_new(struct gait_trace *trace, const struct gait_export_options *options,
                         const char *path)
 {
-    int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOCTTY, 0666);
-    if (fd < 0)
-        return fail(GAIT_ERR_IO, "cannot write '%s': %s", path, strerror(errno));
-    struct stat about;
-    bool is_file = fstat(fd, &about) == 0 && S_ISREG(about.st_mode);
-    int status = write_to(trace, options, fd, path);
-    // a network file system says here that there was no room
-    if (close(fd) != 0 && errno != EINTR && !status)
-        status = fail(GAIT_ERR_IO, "cannot write '%s': %s", path, strerror(errno));
-    if (status && is_file)
-        unlink(path);
+    struct output_file file;
+    int status = output_file_open(&file, path);
+    if (status)
+        return status;
+    status = write_to(trace, options, file.fd, path);
+    if (!status)
+        return output_file_keep(&file);
+    output_file_drop(&file);
     return status;
 }
 
-int export_write_file(struct gait_trace *trace, const struct export_options *options,
-                      const char *path)
+int gait_export(struct gait_trace *trace, const struct gait_export_options *options,
+                const char *path)
 {
     const struct export_format *format = NULL;
-    int status = check_options(options, &format); // before a file is emptied
+    if (!trace)
+        return fail(GAIT_ERR_ARGUMENT, "an export needs a trace");
+    int status = check_options(options, &format); // before a file is made
     if (status)
         return status;
     if (!path || strcmp(path, "-") == 0)
@@ -101,14 +101,26 @@ int export_write_file(struct gait_trace *trace, const struct export_options *opt
                     "'%s' is a name for recordings: an export would take the "
                     "place of one, give it another name",
                     path);
-    struct export_options packed = *options;
+    struct gait_export_options packed = *options;
     packed.gzip |= slice_ends_with(slice_of(path), ".gz");
     return write_to_new(trace, &packed, path);
 }
 
-int export_each_event(const struct export_run *run, export_take *take, void *context)
+static bool begins_within(const struct gait_export_options *options, int64_t start_ns)
 {
-    struct gait_query query = {.size = sizeof(query), .internal = run->options->internal};
+    return (!options->since_ns || start_ns >= options->since_ns) &&
+           (!options->until_ns || start_ns < options->until_ns);
+}
+
+int export_each_event_of(const struct export_run *run, const struct export_pass *pass)
+{
+    struct gait_query query = {.size = sizeof(query),
+                               .kinds = pass->kinds,
+                               .since_ns = run->options->since_ns,
+                               .until_ns = run->options->until_ns,
+                               .tracks = pass->tracks,
+                               .track_count = pass->track_count,
+                               .internal = run->options->internal};
     struct gait_cursor *cursor = NULL;
     struct gait_event event;
     int status = gait_cursor_open(run->trace, &query, &cursor);
@@ -116,10 +128,18 @@ int export_each_event(const struct export_run *run, export_take *take, void *con
         return status;
     int more = 1;
     while (!status && (more = gait_cursor_next(cursor, &event)) == 1) {
-        status = take(context, &event);
+        if (!begins_within(run->options, event.start_ns))
+            continue;
+        status = pass->take(pass->context, &event);
         if (!status)
             status = run->out->status;
     }
     gait_cursor_close(cursor);
     return status ? status : more;
+}
+
+int export_each_event(const struct export_run *run, export_take *take, void *context)
+{
+    struct export_pass pass = {.take = take, .context = context};
+    return export_each_event_of(run, &pass);
 }

@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Groups of processes: who we are in them, and waiting for the others."""
 
+import contextlib
 import functools
+import json
 
 import torch
 
@@ -49,9 +51,25 @@ def tell_rank():
     if not group.is_available() or not group.is_initialized():
         return
     _gait.rank(group.get_rank())
+    _gait._metadata("distributed", json.dumps(describe(group), default=str))
     engine = torch.autograd.Variable._execution_engine
     alone = group.get_world_size() < 2
     _gait._backward_tail(None if alone else engine.queue_callback)
+
+
+def describe(group):
+    """What torch.profiler's traces say of the group, in its words."""
+    about = {
+        "backend": group.get_backend(),
+        "rank": group.get_rank(),
+        "world_size": group.get_world_size(),
+    }
+    with contextlib.suppress(Exception):  # what this torch does not tell
+        about["pg_count"] = group.get_pg_count()
+        about["pg_config"] = group.distributed_c10d._get_all_pg_configs()
+        if about["backend"] == "nccl":
+            about["nccl_version"] = ".".join(str(part) for part in torch.cuda.nccl.version())
+    return about
 
 
 def forget_group():
