@@ -316,3 +316,21 @@ class Source:
                 row.overload_name = ""
             found.append(row)
         return found
+
+
+def events(capture):
+    """The events of a finished capture, as profile().events() gives them."""
+    from .recorded import source_of
+
+    return source_of(capture).events()
+
+
+def key_averages(
+    capture, group_by_input_shape=False, group_by_stack_n=0, group_by_overload_name=False
+):
+    """Their averages, as profile().key_averages() gives them."""
+    from .recorded import source_of
+
+    return source_of(capture).averages(
+        group_by_input_shape, group_by_stack_n, group_by_overload_name
+    )

@@ -41,6 +41,13 @@ def attach():
     for tensor in tensors:
         if _gait._torch_guard(tensor._cdata, keys._dispatch_keys(tensor).raw_repr(), avoided):
             break
+    if _gait._torch_learn(True):
+        try:
+            for value in 7, 7.25, 7j:
+                torch.full([3, 5], value, device="cpu")
+            torch.sum(torch.zeros(1, 1, device="cpu"), [1], True)
+        finally:
+            _gait._torch_learn(False)
     return True
 
 

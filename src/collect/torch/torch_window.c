@@ -23,6 +23,7 @@
 #include "collect/torch/torch_ops.h"
 #include "collect/torch/torch_shapes.h"
 #include "collect/torch/torch_shim.h"
+#include "collect/torch/torch_values.h"
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_once_t once = PTHREAD_ONCE_INIT;
@@ -122,6 +123,38 @@ int gait_torch_guard(const void *tensor, uint64_t keys, uint64_t avoided)
 {
     pthread_mutex_lock(&lock);
     int status = guard(tensor, keys, avoided);
+    pthread_mutex_unlock(&lock);
+    return status;
+}
+
+static int learn(bool is_on)
+{
+    static uint64_t callback;
+    int status = check_attached();
+    if (status)
+        return status;
+    if (!torch_layout_has(FIELD_INPUTS))
+        return fail(GAIT_ERR_STATE, "this torch does not tell what ops are called with");
+    if (is_on && !callback) {
+        struct torch_callback values = {.probability = 1, .needs_inputs = 1};
+        torch_shim_set(&values, torch_values_see, torch_values_see_end);
+        memset(values.scopes, 1, sizeof(values.scopes));
+        torch_values_begin();
+        callback = torch_library.add_callback(values);
+    }
+    if (!is_on && callback) {
+        torch_library.remove_callback(callback);
+        callback = 0;
+        torch_values_end();
+        torch_shapes_init();
+    }
+    return 0;
+}
+
+int gait_torch_learn(int is_on)
+{
+    pthread_mutex_lock(&lock);
+    int status = learn(is_on);
     pthread_mutex_unlock(&lock);
     return status;
 }
