@@ -11,7 +11,6 @@ import functools
 import inspect
 import os
 import shutil
-import sys
 import threading
 
 DEFAULTS = {
@@ -106,14 +105,16 @@ def profiled(options):
     finally:
         with _lock:
             _running.remove(prof)
-        failed = sys.exc_info()[0] is not None
-        try:
-            prof.stop()
-            writer.finish(prof)
-        except Exception as error:
-            if not failed:
-                raise
-            _say(f"what was captured could not be written: {error}")
+        # what goes wrong here is a sentence, never the end of a training
+        _attempt("the last trace was not written", prof.stop)
+        _attempt("there is no table", writer.finish, prof)
+
+
+def _attempt(what, function, *args):
+    try:
+        function(*args)
+    except Exception as error:
+        _say(f"{what}: {type(error).__name__}: {error}")
 
 
 def _say(words):
@@ -195,7 +196,7 @@ class _Writer:
 
         nsight = Nsight()
         if not nsight.is_there:
-            _say("nsight_enabled: there is no CUDA runtime here, so nsys has nothing to record")
+            _say("nsight_enabled: there is no CUDA device or runtime here, so nsys has nothing to record")
             return
         self._nsight = nsight
         if self._is_first:
@@ -207,6 +208,10 @@ class _Writer:
             getattr(self._nsight, name)(*args)
 
     def write(self, prof):
+        """A training goes on when its disk is full."""
+        _attempt("a trace was not written", self._write, prof)
+
+    def _write(self, prof):
         """Both files of a trace; the second is the last one's, whole at any time."""
         from .torch import ranks
 

@@ -50,6 +50,10 @@ class Nsight:
         self._push = getattr(ranges, "nvtxRangePushA", None)
         self._pop = getattr(ranges, "nvtxRangePop", None)
         self.is_there = self._start is not None and self._stop is not None
+        if self.is_there:
+            count = ctypes.c_int()
+            asked = getattr(runtime, "cudaGetDeviceCount", None)
+            self.is_there = asked is not None and not asked(ctypes.byref(count)) and count.value > 0
         self._pushed = 0
 
     def start(self):

@@ -1,12 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Labels for what belongs to which module: a span for each forward and backward.
+"""Labels for what belongs to which module: each forward is a span, each backward an
+async event, because it begins in the middle of one autograd node and ends in another.
 
 Category `module`; the name is the module's path in the model it was called through
-(of the model itself, its class); arguments `class` and `backward`. They are there
-only while a window is open: hooks that all modules have cost each call some 2 us.
+(of the model itself, its class); a span has the argument `class`. They are there only
+while a window is open: hooks that all modules have cost each call some 2 us.
 
 A backward begins with the first gradient of the module's results and ends with the
-last one of its inputs. Where no input wants one it ends with whatever is around it.
+last one of its inputs. Where no input wants one it ends with the module around it, or
+with the backward pass.
 """
 
 import threading
@@ -22,18 +24,25 @@ _module = torch.nn.modules.module
 class _Call:
     """One call of a module, for its backward."""
 
-    __slots__ = ("label", "task", "left")
+    __slots__ = ("name", "outer", "task", "left", "number")
 
-    def __init__(self, label):
-        self.label = label
+    def __init__(self, name, outer):
+        self.name = name
+        self.outer = outer  # the call it was made in, or None
         self.task = None  # the backward pass that it has begun in
-        self.left = 0  # inputs whose gradient is still to come
+        self.left = None  # inputs whose gradient is still to come; None: it has not returned
+        self.number = 0  # of its event, 0: not open
+
+    def is_inside(self, other):
+        at = self.outer
+        while at is not None and at is not other:
+            at = at.outer
+        return at is not None
 
 
 class _Thread(threading.local):
     def __init__(self):
-        self.open = []  # (what it is the span of, backward pass or None)
-        self.tasks = set()  # backward passes whose end is waited for
+        self.forward = []  # calls that have not returned
 
 
 def _tensors(value, depth=3):
@@ -59,6 +68,10 @@ class Labels:
         except TypeError:  # before torch 2.1
             after = _module.register_module_forward_hook(self._after)
         self._hooks.append(after)
+        self._backward = []  # calls whose backward has begun and not ended
+        self._tasks = set()  # backward passes whose end is waited for
+        self._lock = threading.RLock()
+        self._number = 0
         self._is_on = True
 
     def remove(self):
@@ -66,7 +79,9 @@ class Labels:
         for hook in self._hooks:
             hook.remove()
         self._hooks.clear()
-        self._close_above(0)
+        with self._lock:
+            for call in list(self._backward):
+                self._end(call)
 
     # --- names ---
 
@@ -83,38 +98,25 @@ class Labels:
             name = path or type(root).__name__
             self._names[id(module)] = weakref.ref(module), name
 
-    # --- spans ---
-
-    def _open(self, key, label, task):
-        name, kind = label
-        self._thread.open.append((key, task))
-        _gait.begin(_gait.site("module", name))
-        _gait.arg("class", kind)
-        _gait.arg("backward", int(task is not None))
-
-    def _close_above(self, depth):
-        opened = self._thread.open
-        while len(opened) > depth:
-            opened.pop()
-            _gait.end()
-
-    def _close(self, key, task=None):
-        opened = self._thread.open
-        for depth in range(len(opened) - 1, -1, -1):
-            if opened[depth] == (key, task):
-                self._close_above(depth)
-                return
-
     # --- forward ---
 
     def _before(self, module, _inputs):
-        if not torch.jit.is_tracing() and self._is_on:
-            self._open(id(module), (self._name(module), type(module).__name__), None)
+        if torch.jit.is_tracing() or not self._is_on:
+            return
+        calls = self._thread.forward
+        call = _Call(self._name(module), calls[-1] if calls else None)
+        calls.append(call)
+        _gait.begin(_gait.site("module", call.name))
+        _gait.arg("class", type(module).__name__)
 
-    def _after(self, module, inputs, outputs):
-        self._close(id(module))
+    def _after(self, _module, inputs, outputs):
+        calls = self._thread.forward
+        if not calls:  # it was called before there were labels
+            return
+        call = calls.pop()
+        _gait.end()
         if self._is_on and torch.is_grad_enabled():
-            self._follow(_Call((self._name(module), type(module).__name__)), inputs, outputs)
+            self._follow(call, inputs, outputs)
 
     # --- backward ---
 
@@ -123,32 +125,48 @@ class Labels:
         sources = [one for one in _tensors(inputs) if one.requires_grad]
         # what a module hands through has its gradient at both ends at once
         sources = [one for one in sources if all(one is not other for other in results)]
+        call.left = len(sources)
         for one in results:
-            one.register_hook(lambda _grad: self._begins(call, len(sources)))
+            one.register_hook(lambda _grad: self._begin(call))
         for one in sources:
             one.register_hook(lambda _grad: self._has_one(call))
 
-    def _begins(self, call, sources):
+    def _begin(self, call):
+        """With those around it first: of one result, the hook of the innermost comes first."""
         task = torch._C._current_graph_task_id()
         if not self._is_on or call.task == task:
             return
-        call.task = task
-        call.left = sources
-        if task not in self._thread.tasks:
-            self._thread.tasks.add(task)
-            torch.autograd.Variable._execution_engine.queue_callback(lambda: self._over(task))
-        self._open(id(call), call.label, task)
+        if call.outer is not None and call.outer.left is not None:
+            self._begin(call.outer)
+        with self._lock:
+            call.task = task
+            self._number += 1
+            call.number = self._number
+            self._backward.append(call)
+            _gait.async_begin(_gait.site("module", call.name), call.number)
+            if task in self._tasks:
+                return
+            self._tasks.add(task)
+        torch.autograd.Variable._execution_engine.queue_callback(lambda: self._over(task))
 
     def _has_one(self, call):
-        call.left -= 1
-        if call.left == 0 and call.task is not None:
-            self._close(id(call), call.task)
+        with self._lock:
+            call.left -= 1
+            if call.left == 0 and call.number:
+                for other in list(self._backward):
+                    if other.is_inside(call):
+                        self._end(other)
+                self._end(call)
+
+    def _end(self, call):
+        self._backward.remove(call)
+        _gait.async_end(_gait.site("module", call.name), call.number)
+        call.number = 0
 
     def _over(self, task):
-        """That backward pass has ended, and with it what it began on this thread."""
-        self._thread.tasks.discard(task)
-        opened = self._thread.open
-        for depth, (_key, of) in enumerate(opened):
-            if of == task:
-                self._close_above(depth)
-                return
+        """That backward pass has ended."""
+        with self._lock:
+            self._tasks.discard(task)
+            for call in list(self._backward):
+                if call.task == task:
+                    self._end(call)
