@@ -32,7 +32,7 @@ struct gait_export_options {
     uint32_t process;                     // one of its shards + 1; 0: the only one
     const struct gait_export_step *steps; // in order; NULL: those on record
     size_t step_count;
-    uint32_t step_track;  // + 1; 0: the process's first thread
+    uint32_t step_track;     // + 1; 0: the process's first thread
     const char *metadata;    // a JSON object whose members go into the file's head
     const char *distributed; // what it says of the group of processes: JSON; NULL:
                              // what is on record

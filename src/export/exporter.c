@@ -38,7 +38,8 @@ static const struct export_format *find_format(const char *name)
     return NULL;
 }
 
-static int check_options(const struct gait_export_options *options, const struct export_format **ret)
+static int check_options(const struct gait_export_options *options,
+                         const struct export_format **ret)
 {
     if (!options || options->size != sizeof(*options))
         return fail(GAIT_ERR_ARGUMENT, "export options of another size: compile against this gait");

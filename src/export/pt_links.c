@@ -95,16 +95,15 @@ bool pt_links_settle(struct pt_links *links, uint32_t track, int64_t now_ns,
 {
     struct pt_nodes *nodes = &links->tracks[track];
     const struct pt_backward *last = &nodes->last;
-    if (!nodes->is_open || (op && now_ns < last->end_ns && op->number == last->number &&
-                            op->thread == last->thread))
+    if (!nodes->is_open ||
+        (op && now_ns < last->end_ns && op->number == last->number && op->thread == last->thread))
         return false;
     nodes->is_open = false;
     uint32_t forward = track_of(links, last);
     if (!forward || !waits_on(links, forward - 1, last->number + 1))
         return false;
     struct pt_node *node = place_of(&links->tracks[forward - 1], last->number + 1);
-    *ret_link =
-        (struct pt_link){++links->made, forward - 1, track, node->start_ns, last->start_ns};
+    *ret_link = (struct pt_link){++links->made, forward - 1, track, node->start_ns, last->start_ns};
     node->number = 0;
     return true;
 }

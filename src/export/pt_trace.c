@@ -149,8 +149,8 @@ static void write_index(struct pt_writer *writer)
 static int64_t length_of(const struct pt_writer *writer, const struct gait_event *event)
 {
     int64_t length_ns = event->duration_ns;
-    if (length_ns < 0 && (__builtin_sub_overflow(writer->end_ns, event->start_ns, &length_ns) ||
-                          length_ns < 0))
+    if (length_ns < 0 &&
+        (__builtin_sub_overflow(writer->end_ns, event->start_ns, &length_ns) || length_ns < 0))
         return 0;
     return length_ns;
 }
@@ -180,8 +180,7 @@ static void write_times(struct pt_writer *writer, const struct gait_event *event
 static int write_inputs(struct pt_writer *writer, const struct pt_about *about)
 {
     struct slice inputs;
-    int status =
-        pt_inputs_get(&writer->inputs, about->shapes, about->shapes_bytes, &inputs);
+    int status = pt_inputs_get(&writer->inputs, about->shapes, about->shapes_bytes, &inputs);
     if (status)
         return status;
     output_write(writer->out, ", ", 2);
@@ -324,8 +323,7 @@ static void find_device(const char *name, int *ret_type, int *ret_number)
     *ret_type = 20; // somebody's own
     *ret_number = colon ? (int)strtol(colon + 1, NULL, 10) : -1;
     for (size_t i = 0; i < sizeof(device_types) / sizeof(device_types[0]); i++) {
-        if (strlen(device_types[i].name) == count &&
-            memcmp(device_types[i].name, name, count) == 0)
+        if (strlen(device_types[i].name) == count && memcmp(device_types[i].name, name, count) == 0)
             *ret_type = device_types[i].type;
     }
 }

@@ -46,16 +46,15 @@ enum pt_class pt_writer_class(struct pt_writer *writer, uint32_t site)
 
 static int make_site(void *context, uint32_t site, struct buffer *out)
 {
-    static const char *const words[] = {[PT_OP] = "cpu_op",
-                                        [PT_ANNOTATION] = "user_annotation",
-                                        [PT_PYTHON] = "python_function"};
+    static const char *const words[] = {
+        [PT_OP] = "cpu_op", [PT_ANNOTATION] = "user_annotation", [PT_PYTHON] = "python_function"};
     struct pt_writer *writer = context;
     struct gait_site_info info;
     enum pt_class class = pt_writer_class(writer, site);
     int status = gait_trace_site(writer->trace, site, &info);
     if (!status)
-        status = buffer_printf(out, "\"cat\": \"%s\", \"name\": ",
-                               class >= PT_OP ? words[class] : info.category);
+        status = buffer_printf(
+            out, "\"cat\": \"%s\", \"name\": ", class >= PT_OP ? words[class] : info.category);
     if (!status)
         status = utf8_append_json(out, info.name, strlen(info.name));
     return status ? status : buffer_append(out, ", ", 2);
@@ -72,8 +71,9 @@ static int64_t tid_of(const struct pt_writer *writer, uint32_t track)
 static int make_place(void *context, uint32_t track, struct buffer *out)
 {
     const struct pt_writer *writer = context;
-    return buffer_printf(out, "\"pid\": %lld, \"tid\": %lld, \"ts\": ",
-                         (long long)writer->process.pid, (long long)tid_of(writer, track));
+    return buffer_printf(out,
+                         "\"pid\": %lld, \"tid\": %lld, \"ts\": ", (long long)writer->process.pid,
+                         (long long)tid_of(writer, track));
 }
 
 // --- which process ------------------------------------------------------------------

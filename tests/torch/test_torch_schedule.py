@@ -3,7 +3,6 @@
 
 import random
 import sys
-import warnings
 
 import pytest
 
@@ -34,10 +33,10 @@ def letters(function, count, begin=0):
 @pytest.mark.parametrize(
     "numbers, expected",
     [
-        (dict(wait=1, warmup=1, active=3, repeat=1), "NWRRSNNN"),
-        (dict(skip_first=1, wait=1, warmup=1, active=3, repeat=2), "NNWRRSNWRRSNN"),
-        (dict(wait=0, warmup=0, active=1), "SSSS"),
-        (dict(wait=2, warmup=0, active=2, repeat=2), "NNRSNNRSNN"),
+        ({"wait": 1, "warmup": 1, "active": 3, "repeat": 1}, "NWRRSNNN"),
+        ({"skip_first": 1, "wait": 1, "warmup": 1, "active": 3, "repeat": 2}, "NNWRRSNWRRSNN"),
+        ({"wait": 0, "warmup": 0, "active": 1}, "SSSS"),
+        ({"wait": 2, "warmup": 0, "active": 2, "repeat": 2}, "NNRSNNRSNN"),
     ],
 )
 @pytest.mark.needs_no_torch
@@ -59,14 +58,14 @@ def test_a_hundred_thousand_random_schedules_equal_torchs(ours, theirs):
     chance = random.Random(5)
     for turn in range(100_000):
         most = (3, 8, 40)[turn % 3]
-        numbers = dict(
-            wait=chance.randint(0, most),
-            warmup=chance.randint(0, most),
-            active=chance.randint(1, most),
-            repeat=chance.randint(0, 4),
-            skip_first=chance.randint(0, most),
-            skip_first_wait=chance.randint(-1, 1),
-        )
+        numbers = {
+            "wait": chance.randint(0, most),
+            "warmup": chance.randint(0, most),
+            "active": chance.randint(1, most),
+            "repeat": chance.randint(0, 4),
+            "skip_first": chance.randint(0, most),
+            "skip_first_wait": chance.randint(-1, 1),
+        }
         mine, reference = ours.schedule(**numbers), theirs.schedule(**numbers)
         for _ in range(4):
             step = chance.randint(0, 6 * most)
@@ -75,14 +74,14 @@ def test_a_hundred_thousand_random_schedules_equal_torchs(ours, theirs):
 
 @pytest.mark.filterwarnings("ignore:Profiler won't be using warmup")
 def test_what_makes_no_sense_is_refused_in_torchs_words(ours, theirs):
-    good = dict(wait=1, warmup=1, active=1)
+    good = {"wait": 1, "warmup": 1, "active": 1}
     for change in (
-        dict(wait=-1),
-        dict(warmup=-2),
-        dict(active=0),
-        dict(active=-1),
-        dict(repeat=-1),
-        dict(skip_first=-5),
+        {"wait": -1},
+        {"warmup": -2},
+        {"active": 0},
+        {"active": -1},
+        {"repeat": -1},
+        {"skip_first": -5},
     ):
         said = []
         for module in (ours, theirs):
@@ -114,7 +113,10 @@ def test_an_action_without_torch_equals_torchs(ours, theirs):
     from gait.torch import actions
 
     for name in ("NONE", "WARMUP", "RECORD", "RECORD_AND_SAVE"):
-        mine, reference = getattr(actions.ProfilerAction, name), getattr(theirs.ProfilerAction, name)
+        mine, reference = (
+            getattr(actions.ProfilerAction, name),
+            getattr(theirs.ProfilerAction, name),
+        )
         assert mine == reference and reference == mine and hash(mine) == hash(reference)
         assert {reference: 1}[mine] == 1
     assert actions.ProfilerAction.NONE != theirs.ProfilerAction.RECORD
