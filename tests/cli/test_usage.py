@@ -7,7 +7,7 @@ import subprocess
 
 import pytest
 
-COMMANDS = ["run", "report", "info", "export", "index", "config", "doctor", "help"]
+COMMANDS = ["run", "report", "info", "export", "index", "config", "plan", "trigger", "doctor", "help"]
 
 
 def is_a_screen(text):

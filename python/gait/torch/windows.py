@@ -55,10 +55,23 @@ def wanted(say):
     """The schedule of the windows that the environment asks for, as _gait has it."""
     text = os.environ.get("GAIT_TORCH_WINDOWS", "")
     try:
+        if os.environ.get("GAIT_PROFILING_ENABLED", "0") != "0":
+            return of_settings()
         return _gait._schedule_parse(text or DEFAULT)
     except ValueError as error:
-        say(f"GAIT_TORCH_WINDOWS: {error}")
+        say(f"{'GAIT_TORCH_WINDOWS' if text else 'the settings'}: {error}")
         return _gait._schedule_parse(DEFAULT)
+
+
+def of_settings():
+    """The schedule of `gait run --profile`, from GAIT_PROFILING_WAIT and its like."""
+    import warnings
+
+    from ..config import Config
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # warmup 0 is what was asked for
+        return Config.from_environment().schedule()._packed
 
 
 def install():
