@@ -58,11 +58,12 @@ struct gait_ops_query {
     size_t size;
     int64_t pid;                                 // 0: of any process
     int64_t since_ns, until_ns;                  // those that begin in [since, until)
+    int64_t origin_ns;                           // what is 0 us
     int without_shapes, with_memory, with_flops; // FLOPs as torch.profiler's with_flops
 };
 
-// Adds torch's ops of a trace, in order of their begin; times are from since_ns
-// on. Where names, shapes and `called` are numbers of gait_ops_text().
+// Adds torch's ops of a trace, in order of their begin. Then names, shapes and
+// `called` are numbers of gait_ops_text(). Can be called again, for later events.
 GAIT_API GAIT_CHECK int gait_ops_read(struct gait_ops *ops, struct gait_trace *trace,
                                       const struct gait_ops_query *query);
 GAIT_API const char *gait_ops_text(const struct gait_ops *ops, uint32_t number); // or NULL

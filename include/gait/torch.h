@@ -37,10 +37,8 @@ GAIT_API int gait_torch_guard(const void *tensor, uint64_t keys, uint64_t avoide
 GAIT_API int gait_torch_learn(int is_on);
 
 // Ranges: what torch and the program mark by name (DataLoader, optimizer, DDP,
-// gloo, torch.profiler.record_function). Other ops pay nothing for it, but each
-// node of a backward does, some 0.4 us: torch's engine builds its lists of
-// callbacks anew for each as soon as there is any. Cannot be switched while a
-// window is open: GAIT_ERR_STATE.
+// gloo, torch.profiler.record_function). Other ops pay nothing for it. Cannot be
+// switched while a window is open: GAIT_ERR_STATE.
 GAIT_API int gait_torch_ranges(int is_on);
 
 // All ops, from this call to the close: names, scopes, sequence numbers and

@@ -95,7 +95,7 @@ def add_arguments(parser):
     return add(parser)
 
 
-def trigger(steps=None):
+def trigger(step_count=None):
     """Asks for some steps with ops on record, from the next step on that is free.
 
     `gait trigger PID` asks the same from outside.
@@ -103,7 +103,7 @@ def trigger(steps=None):
     if not _why_off:
         from . import _gait
 
-        _gait._trigger(steps)
+        _gait._trigger(step_count)
 
 
 def _runs_the_tool():

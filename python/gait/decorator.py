@@ -196,7 +196,7 @@ class _Writer:
 
         nsight = Nsight()
         if not nsight.is_there:
-            _say("nsight_enabled: there is no CUDA device or runtime here, so nsys has nothing to record")
+            _say("nsight_enabled: no CUDA device or runtime here: nsys has nothing to record")
             return
         self._nsight = nsight
         if self._is_first:

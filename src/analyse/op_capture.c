@@ -11,16 +11,32 @@
 #include "analyse/flops.h"
 #include "analyse/op_list.h"
 #include "analyse/op_memory.h"
+#include "analyse/shape_text.h"
 #include "base/array.h"
+#include "base/buffer.h"
 #include "base/fail.h"
 
 #define STEP "ProfilerStep#"
+#define MOST_TEXT (1u << 20)
 
 enum site_kind { SITE_UNKNOWN, SITE_OTHER, SITE_OP, SITE_RANGE };
 
 struct known_site {
     enum site_kind kind;
     uint32_t name, called;
+};
+
+// What follows from a name and a text of arguments.
+struct known_call {
+    int64_t flops;
+    uint32_t shapes;
+};
+
+// Which addresses are of blocks that were allocated on record.
+struct live_set {
+    struct tuple_map addresses;
+    bool *is_live;
+    size_t room;
 };
 
 struct capture {
@@ -30,10 +46,13 @@ struct capture {
     struct known_site *sites;
     int64_t *tids; // of each track; -1: not looked at
     struct op_memory memory;
-    struct tuple_map flops_keys; // name and shapes
-    uint64_t *flops;
-    size_t flops_room;
+    struct live_set live;
+    struct tuple_map call_keys; // name and arguments
+    struct known_call *calls;
+    size_t call_room;
+    struct buffer sizes; // of one call's arguments
     uint32_t no_shapes;
+    size_t first; // of the ops that are added
 };
 
 // --- names --------------------------------------------------------------------------
@@ -94,44 +113,46 @@ static int64_t number_of(const struct gait_event *event, const char *key, int64_
     return arg && arg->kind == GAIT_ARG_INT ? arg->integer : otherwise;
 }
 
-static int count_flops(struct capture *capture, struct gait_op *op)
+static int learn_call(struct capture *capture, const struct gait_op *op, uint32_t args,
+                      struct known_call *call)
 {
-    const struct array_shape shape = {sizeof *capture->flops, UINT32_MAX};
-    const uint64_t key[2] = {op->name, op->shapes};
-    const size_t known = capture->flops_keys.count;
-    uint32_t index;
-    int status = tuple_map_add(&capture->flops_keys, key, &index);
-    if (!status)
-        status = array_reserve((void **)&capture->flops, &capture->flops_room,
-                               capture->flops_keys.count, shape);
-    if (status)
-        return status;
-    if (capture->flops_keys.count > known)
-        capture->flops[index] =
-            flops_of(op_texts_get(&capture->ops->texts, op->name),
-                     op_texts_get(&capture->ops->texts, op->shapes), FLOPS_TABLE);
-    op->flops = (int64_t)capture->flops[index];
-    return GAIT_OK;
+    struct op_texts *texts = &capture->ops->texts;
+    const char *text = op_texts_get(texts, args);
+    call->flops = (int64_t)flops_of(op_texts_get(texts, op->name), text, FLOPS_TABLE);
+    int status = shape_text_sizes(text, &capture->sizes);
+    const struct slice sizes = {capture->sizes.bytes, capture->sizes.used};
+    return status ? status : op_texts_add(texts, sizes, &call->shapes);
 }
 
 static int add_shapes(struct capture *capture, const struct gait_event *event, struct gait_op *op)
 {
+    const struct array_shape shape = {sizeof *capture->calls, UINT32_MAX};
     const struct gait_arg *shapes = arg_of(event, "shapes");
+    const size_t known = capture->call_keys.count;
+    uint32_t args, index;
     op->shapes = capture->no_shapes;
-    if (!shapes || shapes->kind != GAIT_ARG_TEXT)
+    if (!shapes || shapes->kind != GAIT_ARG_TEXT || capture->query->without_shapes)
         return GAIT_OK;
     const struct slice text = {(const uint8_t *)shapes->text, shapes->text_bytes};
-    int status = op_texts_add(&capture->ops->texts, text, &op->shapes);
-    if (!status && capture->query->with_flops)
-        status = count_flops(capture, op);
-    if (capture->query->without_shapes)
-        op->shapes = capture->no_shapes;
-    return status;
+    int status = op_texts_add(&capture->ops->texts, text, &args);
+    const uint64_t key[2] = {op->name, args};
+    if (!status)
+        status = tuple_map_add(&capture->call_keys, key, &index);
+    if (!status)
+        status = array_reserve((void **)&capture->calls, &capture->call_room,
+                               capture->call_keys.count, shape);
+    if (!status && capture->call_keys.count > known)
+        status = learn_call(capture, op, args, &capture->calls[index]);
+    if (status)
+        return status;
+    op->shapes = capture->calls[index].shapes;
+    op->flops = capture->query->with_flops ? capture->calls[index].flops : 0;
+    return GAIT_OK;
 }
 
 static double us_since(const struct capture *capture, int64_t at_ns)
 {
-    return (double)(at_ns - capture->query->since_ns) / 1000.0;
+    return (double)(at_ns - capture->query->origin_ns) / 1000.0;
 }
 
 static int add_op(struct capture *capture, const struct gait_event *event,
@@ -172,15 +193,35 @@ static int see_span(struct capture *capture, const struct gait_event *event)
     return add_op(capture, event, site);
 }
 
+// Is the release of a block from before the capture? Then torch.profiler does not
+// know of it, whatever we do.
+static int note_block(struct live_set *live, const struct gait_event *event, bool *ret_is_older)
+{
+    const struct array_shape shape = {sizeof *live->is_live, UINT32_MAX};
+    const size_t known = live->addresses.count;
+    uint32_t index;
+    int status = tuple_map_add(&live->addresses, &event->id, &index);
+    if (!status)
+        status = array_reserve((void **)&live->is_live, &live->room, live->addresses.count, shape);
+    if (status)
+        return status;
+    const bool was_live = live->addresses.count == known && live->is_live[index];
+    live->is_live[index] = event->value > 0;
+    *ret_is_older = event->value <= 0 && !was_live;
+    return GAIT_OK;
+}
+
 static int see_memory(struct capture *capture, const struct gait_event *event)
 {
+    bool is_older;
     const struct op_memory_event change = {
         .at_ns = event->start_ns,
         .bytes = event->value,
         .thread = capture->tids[event->track],
         .is_device = strcmp(event->name, "cpu") != 0,
     };
-    return capture->query->with_memory ? op_memory_add(&capture->memory, &change) : GAIT_OK;
+    int status = note_block(&capture->live, event, &is_older);
+    return status || is_older ? status : op_memory_add(&capture->memory, &change);
 }
 
 // --- all of them --------------------------------------------------------------------
@@ -225,7 +266,7 @@ static int list_tracks(struct capture *capture, uint32_t count)
 static int64_t ns_of(const struct capture *capture, double us)
 {
     const double ns = us * 1000.0;
-    return capture->query->since_ns + (int64_t)(ns < 0 ? ns - 0.5 : ns + 0.5);
+    return capture->query->origin_ns + (int64_t)(ns < 0 ? ns - 0.5 : ns + 0.5);
 }
 
 static int add_loose_memory(struct capture *capture)
@@ -257,7 +298,7 @@ static int add_memory(struct capture *capture)
 {
     struct gait_ops *ops = capture->ops;
     int status = op_memory_sum(&capture->memory);
-    for (size_t i = 0; !status && i < ops->count; i++) {
+    for (size_t i = capture->first; !status && i < ops->count; i++) {
         struct gait_op *op = &ops->ops[i];
         const struct op_memory_sums sums = op_memory_take(
             &capture->memory, ns_of(capture, op->start_us), ns_of(capture, op->end_us));
@@ -278,13 +319,13 @@ static int by_start(const void *left, const void *right)
 }
 
 // The place in the list stands in for kernels, of which there are none here.
-static void sort(struct gait_ops *ops)
+static void sort(struct gait_op *ops, size_t count)
 {
-    for (size_t i = 0; i < ops->count; i++)
-        ops->ops[i].kernel_us = (double)i;
-    qsort(ops->ops, ops->count, sizeof *ops->ops, by_start);
-    for (size_t i = 0; i < ops->count; i++)
-        ops->ops[i].kernel_us = 0;
+    for (size_t i = 0; i < count; i++)
+        ops[i].kernel_us = (double)i;
+    qsort(ops, count, sizeof *ops, by_start);
+    for (size_t i = 0; i < count; i++)
+        ops[i].kernel_us = 0;
 }
 
 static int read_all(struct capture *capture)
@@ -305,8 +346,8 @@ static int read_all(struct capture *capture)
     gait_cursor_close(cursor);
     if (!status && query->with_memory)
         status = add_memory(capture);
-    if (!status)
-        sort(capture->ops);
+    if (!status && capture->ops->count > capture->first)
+        sort(capture->ops->ops + capture->first, capture->ops->count - capture->first);
     return status;
 }
 
@@ -315,18 +356,21 @@ int gait_ops_read(struct gait_ops *ops, struct gait_trace *trace,
 {
     if (!ops || !trace || !query || query->size != sizeof *query)
         return fail(GAIT_ERR_ARGUMENT, "ops are read into a list, from a trace, as asked for");
-    if (ops->count)
-        return fail(GAIT_ERR_STATE, "this list has ops already");
+    if (ops->nodes)
+        return fail(GAIT_ERR_STATE, "the tree of these ops is made already");
     const uint32_t tracks = gait_trace_track_count(trace);
     struct capture capture = {
         .ops = ops,
         .trace = trace,
         .query = query,
+        .first = ops->count,
         .sites = calloc((size_t)gait_trace_site_count(trace) + 1, sizeof *capture.sites),
         .tids = calloc((size_t)tracks + 1, sizeof *capture.tids),
     };
     int status = GAIT_OK;
-    tuple_map_init(&capture.flops_keys, 2);
+    tuple_map_init(&capture.call_keys, 2);
+    buffer_init(&capture.sizes, MOST_TEXT);
+    tuple_map_init(&capture.live.addresses, 1);
     if (!capture.sites || !capture.tids)
         status = fail(GAIT_ERR_MEMORY, "no memory to read ops");
     if (!status)
@@ -336,8 +380,11 @@ int gait_ops_read(struct gait_ops *ops, struct gait_trace *trace,
     if (!status)
         status = read_all(&capture);
     op_memory_finish(&capture.memory);
-    tuple_map_finish(&capture.flops_keys);
-    free(capture.flops);
+    tuple_map_finish(&capture.call_keys);
+    buffer_finish(&capture.sizes);
+    tuple_map_finish(&capture.live.addresses);
+    free(capture.live.is_live);
+    free(capture.calls);
     free(capture.sites);
     free(capture.tids);
     return status;

@@ -4,8 +4,11 @@
 #include "analyse/shape_text.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "base/buffer.h"
 
 // Behind the word that begins there; a list of tensors has blanks inside.
 static const char *end_of_word(const char *word)
@@ -76,4 +79,26 @@ bool shape_text_next(const char **text, struct shape_arg *ret_arg)
     read_word(word, end, ret_arg);
     *text = end;
     return true;
+}
+
+static int put_sizes(const struct shape_arg *arg, struct buffer *out)
+{
+    const uint32_t count = arg->kind == SHAPE_TENSOR ? arg->count : 0;
+    int status = buffer_printf(out, "[");
+    for (uint32_t i = 0; !status && i < count; i++)
+        status = buffer_printf(out, i ? ", %" PRId64 : "%" PRId64, arg->numbers[i]);
+    return status ? status : buffer_printf(out, "]");
+}
+
+int shape_text_sizes(const char *text, struct buffer *out)
+{
+    struct shape_arg arg;
+    out->used = 0;
+    int status = buffer_printf(out, "[");
+    for (bool is_first = true; !status && shape_text_next(&text, &arg); is_first = false) {
+        status = is_first ? GAIT_OK : buffer_printf(out, ", ");
+        if (!status)
+            status = put_sizes(&arg, out);
+    }
+    return status ? status : buffer_printf(out, "]");
 }

@@ -7,6 +7,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include <gait/error.h>
+
 enum { SHAPE_NUMBERS_MAX = 64 };
 
 enum shape_kind {
@@ -27,5 +29,11 @@ struct shape_arg {
 
 // The next argument of `*text`, which moves on; false where there is none left.
 bool shape_text_next(const char **text, struct shape_arg *ret_arg);
+
+struct buffer;
+
+// The sizes of all arguments as tables show them, "[[2, 3], [], [4]]": what is no
+// tensor has none. Replaces what is in `out`.
+GAIT_CHECK int shape_text_sizes(const char *text, struct buffer *out);
 
 #endif

@@ -39,9 +39,10 @@ struct cost_key {
 };
 
 static const struct cost_key keys[] = {
-    {"cpu_op", TORCH_SITE_OP, true},      {"user_annotation", TORCH_SITE_ANNOTATION, false},
-    {"phase", TORCH_SITE_PHASE, false},   {"memory", TORCH_SURVEY_MEMORY, true},
-    {"window", TORCH_SITE_WINDOW, false}, {"loader", TORCH_SITE_FETCH, false},
+    {"cpu_op", TORCH_SITE_OP, true},       {"user_annotation", TORCH_SITE_ANNOTATION, false},
+    {"phase", TORCH_SITE_PHASE, false},    {"memory", TORCH_SURVEY_MEMORY, true},
+    {"window", TORCH_SITE_WINDOW, false},  {"loader", TORCH_SITE_FETCH, false},
+    {"loader", TORCH_SITE_COLLATE, false},
 };
 
 static void add_costs(struct torch_cost *cost, const char *json,

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analyse/step_clock.h"
 #include "analyse/torch_epochs.h"
 #include "analyse/torch_ledger.h"
 #include "analyse/track_shard.h"
@@ -173,6 +174,26 @@ static void sum_samples(const struct torch_steps *steps, struct torch_rank *rank
     }
 }
 
+// Recorders before this one did not clock the steps.
+static int find_window_cost(struct gathering *gathering, struct torch_rank *rank,
+                            const struct torch_periods *steps)
+{
+    const struct torch_facts *facts = &gathering->thread.facts;
+    struct step_clock clock;
+    int status =
+        step_clock_read(&clock, gathering->trace, &gathering->job->torch->phases, rank->track);
+    if (!status && !clock.count) {
+        step_clock_finish(&clock);
+        status = step_clock_take(&clock, steps);
+    }
+    if (!status) {
+        step_clock_mark(&clock, facts);
+        status = window_cost_find(&rank->windows, &clock, &facts->windows);
+    }
+    step_clock_finish(&clock);
+    return status;
+}
+
 static int add_rank(struct gathering *gathering, const struct torch_rank *stepper)
 {
     struct torch_report *torch = gathering->job->torch;
@@ -197,7 +218,7 @@ static int add_rank(struct gathering *gathering, const struct torch_rank *steppe
     if (!status)
         status = split(gathering, &windows, add_to_rank, &(struct rank_sums){rank, rows});
     if (!status)
-        status = window_cost_find(&rank->windows, &windows, &gathering->thread.facts.windows);
+        status = find_window_cost(gathering, rank, &windows);
     if (!status && !torch->rank_count) {
         status = torch_epochs_find(&gathering->epochs, &gathering->thread, &windows);
     }

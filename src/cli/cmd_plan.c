@@ -265,8 +265,7 @@ static const char *const about[] = {
 };
 
 static const struct example examples[] = {
-    {"gait plan --skip-first 1 --wait 1 --warmup 1 --active 3 --repeat 1 --length 100",
-     "What @gait.profiler() records of 100 steps."},
+    {"gait plan --wait 1 --warmup 1 --active 3 --length 20", "Cycles in 20 steps."},
     {"gait plan 5/3/100", "What gait run records by default."},
     {"gait plan --wait 1 --warmup 2 --epochs 10", "The rest of ten epochs."},
     {NULL, NULL},
@@ -281,7 +280,11 @@ const struct command cmd_plan = {
     .examples = examples,
     .exit_status = "0: answered, also when the run is too short. 2: a schedule that makes no "
                    "sense.",
-    .line = {.command = "plan", OPTIONS_ARE(options), .max_operands = 1, .operands = "[SCHEDULE]", .has_settings = true},
+    .line = {.command = "plan",
+             OPTIONS_ARE(options),
+             .max_operands = 1,
+             .operands = "[SCHEDULE]",
+             .has_settings = true},
     .usage_status = EXIT_USAGE,
     .run = run,
 };

@@ -16,7 +16,10 @@
 #include "export/pt_links.h"
 #include "export/text_cache.h"
 
-enum pt_class { PT_UNKNOWN, PT_LEFT_OUT, PT_OP, PT_ANNOTATION, PT_PYTHON };
+enum pt_class { PT_UNKNOWN, PT_LEFT_OUT, PT_OP, PT_EVALUATE, PT_ANNOTATION, PT_PYTHON };
+
+// The engine's range around an autograd node, before the node's name.
+#define PT_EVALUATES "autograd::engine::evaluate_function: "
 
 struct pt_writer {
     const struct export_run *run;

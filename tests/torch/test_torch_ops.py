@@ -160,6 +160,7 @@ def test_everything_is_found_in_the_torch_under_test(said):
     assert said["lacks"] == ""
     assert described["levels"] == {"names": True, "shapes": True, "memory": True}
     assert all(field["matches"] == 1 for field in described["fields"]), described["fields"]
+    assert described["spares_rebuilds"] is True
     places = [field["place"] for field in described["fields"]]
     assert len(set(places)) == len(places)
 
@@ -242,6 +243,21 @@ def test_names_are_told_apart_by_their_text(cases, read):
     deep = [name for name in names if name.startswith("deep ")]
     assert deep == [f"deep {number}" for number in range(512)]  # as many as may be open
     assert names[-1] == "after the deep ones"
+
+
+def test_switches_of_a_thread_are_set_as_ever(cases, read):
+    names = names_of(read(cases / "switched"))
+    assert "ExpBackward0" in names and "aten::erf" in names and "aten::tanh" in names
+    assert "SinBackward0" in names  # behind the node whose hook switched off
+    assert "aten::tan" not in names
+
+
+def test_callbacks_of_a_thread_come_and_go_as_ever(cases, said, read):
+    names = names_of(read(cases / "own_callbacks"))
+    theirs = said["own_callbacks"]
+    assert {"ExpBackward0", "MulBackward0", "SinBackward0"} <= set(theirs)
+    assert {"ExpBackward0", "MulBackward0", "SinBackward0", "aten::erf"} <= set(names)
+    assert "aten::erf" not in theirs
 
 
 def test_windows_come_and_go_under_load(cases, said, gait):

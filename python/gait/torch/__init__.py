@@ -100,7 +100,8 @@ def tell_end(pid):
     _gait.mark(_gait.site("torch", "exit"))
     _gait._windows_close()
     phase_ns, window_ns = _gait._costs()
-    _gait._metadata("cost_ns.hooks", json.dumps({"phase": phase_ns, "window": window_ns}))
+    costs = {"phase": phase_ns, "loader": phase_ns, "window": window_ns}
+    _gait._metadata("cost_ns.hooks", json.dumps(costs))
     peak = memory_peak()
     if peak:
         _gait._metadata("memory_peak", json.dumps({"rss_bytes": peak}))

@@ -24,7 +24,7 @@ Op = _read._structure(
 Query = _read._structure(
     "OpsQuery",
     "size size",
-    "int64 pid since_ns until_ns",
+    "int64 pid since_ns until_ns origin_ns",
     "int without_shapes with_memory with_flops",
 )
 Sums = _read._structure(
@@ -89,11 +89,9 @@ class Ops:
         packed = bytes(packed)
         _read._check(self._library.gait_ops_add(self._handle, packed, len(packed) // OP.size))
 
-    def read(self, path, pid, since_ns, until_ns, **levels):
-        """Adds torch's ops of a trace: without_shapes, with_memory, with_flops."""
-        query = Query(ctypes.sizeof(Query), pid, since_ns, until_ns)
-        for name, is_on in levels.items():
-            setattr(query, name, bool(is_on))
+    def read(self, path, **query):
+        """Adds torch's ops of a trace; the words are those of the C struct."""
+        query = Query(size=ctypes.sizeof(Query), **query)
         with _read.Trace(path) as trace:
             _read._check(
                 self._library.gait_ops_read(self._handle, trace._open_handle(), byref(query))

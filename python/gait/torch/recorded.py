@@ -1,40 +1,35 @@
 # SPDX-License-Identifier: Apache-2.0
 """The events of a capture as torch.profiler would list them."""
 
-import re
+import json
 
 from . import _ops
 from .averages import Interval, Source, device_type
 
-_WORDS = re.compile(r"\([^)]*\)|\S+")
-_SIZES = re.compile(r"\w+\[([\d,]*)\]")
 _EVALUATES = "autograd::engine::evaluate_function"
 
 
-def shapes_of(text):
-    """Input shapes as torch has them: sizes of tensors, [] for all else."""
-    shapes = []
-    for word in _WORDS.findall(text):
-        match = _SIZES.match(word) if word[0] != "S" else None
-        sizes = match[1] if match else ""
-        shapes.append([int(size) for size in sizes.split(",")] if sizes else [])
-    return shapes
-
-
 class Recorded(Source):
-    """What lies between two times in the files of one process."""
+    """The events of one capture or of several."""
 
-    def __init__(self, path, pid, since_ns, until_ns, options):
+    def __init__(self, captures):
+        options = captures[0].options
         with_flops = bool(options.get("with_flops"))
         has_shapes = options.get("record_shapes") or with_flops  # torch needs them, too
         with_memory = bool(options.get("profile_memory"))
         ops = _ops.Ops()
-        ops.read(
-            *(path, pid, since_ns, until_ns),
-            without_shapes=not has_shapes,
-            with_memory=with_memory,
-            with_flops=with_flops,
-        )
+        for capture in captures:
+            for path in capture.paths:
+                ops.read(
+                    path,
+                    pid=capture.pid,
+                    since_ns=capture.begin_ns,
+                    until_ns=capture.end_ns,
+                    origin_ns=captures[0].begin_ns,
+                    without_shapes=not has_shapes,
+                    with_memory=with_memory,
+                    with_flops=with_flops,
+                )
         ops.build()
         super().__init__(ops, [()], None, with_memory, with_flops)
         self._added, _ = ops.added()
@@ -47,7 +42,7 @@ class Recorded(Source):
 
     def _shapes_of(self, number):
         if number not in self._shapes:
-            self._shapes[number] = shapes_of(self._text(number))
+            self._shapes[number] = json.loads(self._text(number) or "[]")
         return self._shapes[number]
 
     def values_of(self, index):
@@ -59,6 +54,7 @@ class Recorded(Source):
             "trace_name": None if name == "[memory]" else self._text(op.called),
             "overload_name": "",
             "node_id": -1,
+            "stack": None,
             "time_range": Interval(op.start_us, op.end_us),
             "thread": op.thread,
             "fwd_thread": op.fwd_thread,
@@ -85,19 +81,12 @@ class Recorded(Source):
                     event.sequence_nr, event.fwd_thread = child.sequence_nr, child.fwd_thread
 
 
-_sources = {}  # of captures: averages are asked for again and again
+_last = []  # the captures asked for, and their source: tables are asked for again and again
 
 
-def source_of(capture):
-    key = id(capture)
-    known = _sources.get(key)
-    if known is None or known[0] is not capture:
-        known = (capture, read(capture))
-        _sources.clear()
-        _sources[key] = known
-    return known[1]
-
-
-def read(capture):
-    (path,) = capture.paths
-    return Recorded(path, capture.pid, capture.begin_ns, capture.end_ns, capture.options)
+def source_of(captures):
+    """One capture, or a list of them."""
+    captures = list(captures) if isinstance(captures, (list, tuple)) else [captures]
+    if not _last or _last[0] != captures:
+        _last[:] = [captures, Recorded(captures)]
+    return _last[1]

@@ -21,6 +21,7 @@
 #include "collect/torch/torch_memory.h"
 #include "collect/torch/torch_op_cost.h"
 #include "collect/torch/torch_ops.h"
+#include "collect/torch/torch_rebuilds.h"
 #include "collect/torch/torch_shapes.h"
 #include "collect/torch/torch_shim.h"
 #include "collect/torch/torch_values.h"
@@ -50,6 +51,7 @@ static void resume_parent(void)
 static void resume_child(void)
 {
     torch_ops_arm(false);
+    torch_rebuilds_spare(false);
     if (state.ranges)
         state.inherited[0] = state.ranges;
     if (state.window)
@@ -83,6 +85,7 @@ static int attach(void)
     if (status || state.is_attached)
         return status;
     torch_layout_learn();
+    torch_rebuilds_learn();
     torch_shapes_init();
     torch_ops_init();
     torch_op_cost_measure();
@@ -190,6 +193,7 @@ static int switch_ranges(bool is_on)
     if (!is_on)
         remove_callback(&state.ranges);
     torch_ops_arm(state.ranges != 0);
+    torch_rebuilds_spare(state.ranges != 0);
     return 0;
 }
 
@@ -219,6 +223,7 @@ static int open_window(unsigned levels)
     torch_shapes_set_strides(levels & GAIT_TORCH_STRIDES);
     torch_ops_set_shapes(has_shapes);
     torch_ops_arm(true);
+    torch_rebuilds_spare(true);
     // what the ranges' callback records is not recorded twice
     state.window = add_callback(!state.ranges, true, has_shapes);
     return 0;
@@ -242,6 +247,7 @@ static int close_window(void)
         return fail(GAIT_ERR_STATE, "no window is open");
     remove_callback(&state.window);
     torch_op_cost_tell();
+    torch_rebuilds_spare(state.ranges != 0);
     torch_ops_arm(state.ranges != 0);
     torch_ops_set_shapes(false);
     if (state.has_memory)
