@@ -4,6 +4,8 @@
 // libraries and takes memory that no later one does.
 #include "config/setting_table.h"
 
+#include <gait/schedule.h>
+
 #include <stdio.h>
 #include <string.h>
 
@@ -123,7 +125,9 @@ const struct setting setting_table[SETTING_COUNT] = {
     [SETTING_NSIGHT_OUTPUT] = {PROFILING("nsight_output", "NSIGHT_OUTPUT"),
                                IS_TEXT("nsight_profile"),
                                .help = "what the nsys command that is printed calls its output"},
-    [SETTING_PROFILER] = {PROFILING("profiler", "PROFILER"), IS_CHOICE("pytorch", profilers),
+    [SETTING_PROFILER] = {.name = "profiling.profiler",
+                          .variable = "GAIT_PROFILER",
+                          IS_CHOICE("pytorch", profilers),
                           .help = "which of the named profilers; given twice, the last one counts"},
     [SETTING_MEASURE_EPOCH_TIME] = {PROFILING("measure_epoch_time", "MEASURE_EPOCH_TIME"),
                                     IS_BOOL("true"),
