@@ -53,5 +53,6 @@ void help_print(FILE *out, const struct command *command)
                                        0,   0,           0,      NULL};
     print_option(out, &help);
     if (command->examples && command->examples->line)
-        fprintf(out, "\nexample: %s\n", command->examples->line);
+        // the list of commands leaves gait's own screen no empty line here
+        fprintf(out, "%sexample: %s\n", *command->name ? "\n" : "", command->examples->line);
 }
