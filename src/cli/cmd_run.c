@@ -232,9 +232,12 @@ static int finish_recording(struct session *session, const struct launch *launch
     const struct run_end end = {.directory = session->directory.path,
                                 .pid = launch->pid,
                                 .is_one_of_many = job_rank() >= 0,
-                                .is_quiet = session->values.is_quiet || !is_speaking(session)};
-    if (!session->directory.is_nested)
+                                .is_quiet = session->values.is_quiet || !is_speaking(session),
+                                .program = session->arguments[0]};
+    if (!session->directory.is_nested) {
+        run_profile_table(&session->profile, &end);
         run_profile_write(&session->profile, &end);
+    }
     return launch_exit_code(launch);
 }
 

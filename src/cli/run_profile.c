@@ -17,7 +17,9 @@
 
 #include "base/fail.h"
 #include "cli/config_screen.h"
+#include "cli/launch.h"
 #include "cli/pt_files.h"
+#include "cli/python_hook.h"
 #include "config/setting_value.h"
 #include "render/units.h"
 
@@ -206,5 +208,39 @@ void run_profile_write(const struct run_profile *profile, const struct run_end *
                 fail_text());
     if (count && !end->is_quiet)
         fprintf(stderr, "gait: %zu trace%s in %s\n", count, units_plural(count), folder);
+    fail_clear();
+}
+
+// ---- the table --------------------------------------------------------------------
+
+#define PROGRAM "/../torch/run_table.py"
+
+static bool print_with(char *python, char *program, const char *directory)
+{
+    struct launch launch = {0};
+    char path[PATH_MAX];
+    snprintf(path, sizeof path, "%s", directory);
+    char *arguments[] = {python, program, path, NULL};
+    return !launch_program(arguments, &launch) && !launch.exec_error;
+}
+
+void run_profile_table(const struct run_profile *profile, const struct run_end *end)
+{
+    const struct config *config = &profile->config;
+    char folder[PATH_MAX], program[PATH_MAX + sizeof PROGRAM];
+    char usual[] = "python3";
+    if (!config_flag(config, SETTING_ENABLED) || !config_flag(config, SETTING_TABLE) ||
+        end->is_quiet || python_hook_folder(folder)) {
+        fail_clear();
+        return;
+    }
+    snprintf(program, sizeof program, "%s" PROGRAM, folder);
+    setenv("GAIT_ENABLE", "0", 1); // it is no part of the run
+    unsetenv("GAIT_DIR");
+    const char *slash = strrchr(end->program, '/');
+    bool is_python = !strncmp(slash ? slash + 1 : end->program, "python", 6);
+    if (!(is_python && print_with(end->program, program, end->directory)) &&
+        !print_with(usual, program, end->directory))
+        fprintf(stderr, "gait: no table of ops: there is no python3 in PATH\n");
     fail_clear();
 }

@@ -41,7 +41,11 @@ struct run_end {
     int64_t pid;         // of the program
     bool is_one_of_many; // of a job
     bool is_quiet;       // no words but of what went wrong
+    char *program;       // what was run: its Python prints the table
 };
 void run_profile_write(const struct run_profile *profile, const struct run_end *end);
+
+// Has torch's table of the ops printed on stderr.
+void run_profile_table(const struct run_profile *profile, const struct run_end *end);
 
 #endif
