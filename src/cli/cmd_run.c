@@ -195,6 +195,8 @@ static int take_settings(struct session *session, const struct operands *operand
         return fail_because(GAIT_ERR_ARGUMENT, "'--windows'");
     const struct run_wish wish = {.file = values->config,
                                   .windows = values->windows,
+                                  .overflow = values->overflow,
+                                  .ring_bytes = values->ring_bytes,
                                   .is_profiled = values->is_profiled,
                                   .operands = operands};
     int status = run_profile_read(profile, &wish);

@@ -67,6 +67,11 @@ static int add_words(struct run_profile *profile, const struct run_wish *wish)
         status = setting_words_add(&profile->words, "profiling.enabled", "true");
     if (!status && wish->windows)
         status = setting_words_add(&profile->words, "recording.windows", wish->windows);
+    if (!status && wish->overflow)
+        status = setting_words_add(&profile->words, "recording.overflow", wish->overflow);
+    snprintf(profile->ring, sizeof profile->ring, "%" PRId64, wish->ring_bytes);
+    if (!status && wish->ring_bytes)
+        status = setting_words_add(&profile->words, "recording.ring", profile->ring);
     return status;
 }
 

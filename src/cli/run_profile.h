@@ -11,12 +11,14 @@ struct run_profile {
     struct config config;
     struct setting_words words;
     const char *windows; // for GAIT_TORCH_WINDOWS, or NULL: as it is
+    char ring[32];       // what the line says of it
 };
 
 struct run_wish {
-    const char *file;    // --config
-    const char *windows; // --windows
-    bool is_profiled;    // --profile
+    const char *file; // --config
+    const char *windows, *overflow;
+    int64_t ring_bytes;
+    bool is_profiled; // --profile
     const struct operands *operands;
 };
 
