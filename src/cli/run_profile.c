@@ -130,6 +130,10 @@ int run_profile_set(const struct run_profile *profile)
 void run_profile_tell(const struct run_profile *profile)
 {
     const struct config *config = &profile->config;
+    if (config_flag(config, SETTING_NSIGHT_ENABLED))
+        fputs("gait: gait run does not switch Nsight on and off: use 'nsys profile gait run ...', "
+              "or\n  gait.profiler(nsight_enabled=True) in the script\n",
+              stderr);
     struct gait_schedule schedule;
     char plan[PLAN_BYTES];
     config_screen_notices(stderr, config, "gait: ");

@@ -307,6 +307,19 @@ def test_command_line_over_variable_over_file_over_default(config):
     assert (repeat["value"], repeat["from"]) == (1, "default")
 
 
+def test_a_key_that_hydra_would_add(config):
+    answer = settings(config, "+profiling.wait=4", "++profiling.active=5")
+    assert (answer["profiling.wait"]["value"], answer["profiling.active"]["value"]) == (4, 5)
+
+
+@pytest.mark.parametrize("text", [b"profiling:\r\n  wait: 6\r\n", b"\xef\xbb\xbfprofiling: {wait: 6}",
+                                  "profiling: {wait: 6}".encode("utf-16"),
+                                  b'{"profiling": {"wait": 6}}', b"---\nprofiling: {wait: 6}\n...\n",
+                                  b"%YAML 1.1\n---\nprofiling: {wait: 0006}\n"])  # fmt: skip
+def test_ways_to_write_a_file(config, text):
+    assert settings(config, "-c", write(config, text))["profiling.wait"]["value"] == 6
+
+
 def test_a_named_file_is_read_instead_of_gait_yaml(config):
     write(config, "profiling: {wait: 2}", "gait.yaml")
     other = write(config, "profiling: {wait: 3}")
