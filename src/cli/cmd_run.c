@@ -202,13 +202,12 @@ static int take_settings(struct session *session, const struct operands *operand
     int status = run_profile_read(profile, &wish);
     if (status)
         return status;
-    const char *kernels = run_profile_from_file(profile, SETTING_INDUCTOR_KERNELS);
-    values->has_kernels |= kernels && !strcmp(kernels, "true");
+    values->has_kernels |= config_flag(&profile->config, SETTING_INDUCTOR_KERNELS);
     if (!values->output)
-        values->output = run_profile_from_file(profile, SETTING_DIRECTORY);
+        values->output = run_profile_said(profile, SETTING_DIRECTORY);
     if (!values->overflow)
-        values->overflow = run_profile_from_file(profile, SETTING_OVERFLOW);
-    if (!values->ring_bytes && run_profile_from_file(profile, SETTING_RING))
+        values->overflow = run_profile_said(profile, SETTING_OVERFLOW);
+    if (!values->ring_bytes && run_profile_said(profile, SETTING_RING))
         values->ring_bytes = config_number(&profile->config, SETTING_RING);
     return GAIT_OK;
 }

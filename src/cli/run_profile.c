@@ -104,10 +104,10 @@ void run_profile_finish(struct run_profile *profile)
     config_finish(&profile->config);
 }
 
-const char *run_profile_from_file(const struct run_profile *profile, enum setting_id id)
+const char *run_profile_said(const struct run_profile *profile, enum setting_id id)
 {
     const struct config_entry *entry = config_entry_of(&profile->config, id);
-    return entry->level == CONFIG_FILE ? entry->text : NULL;
+    return entry->level == CONFIG_FILE || entry->level == CONFIG_LINE ? entry->text : NULL;
 }
 
 int run_profile_set(const struct run_profile *profile)

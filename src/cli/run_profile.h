@@ -26,8 +26,9 @@ struct run_wish {
 GAIT_CHECK int run_profile_read(struct run_profile *profile, const struct run_wish *wish);
 void run_profile_finish(struct run_profile *profile);
 
-// A setting of the file, which an option and a variable override; NULL: it has none.
-const char *run_profile_from_file(const struct run_profile *profile, enum setting_id id);
+// What the line or the file says of a setting; NULL: neither does, or a variable that
+// the program inherits anyway overrides the file.
+const char *run_profile_said(const struct run_profile *profile, enum setting_id id);
 
 // Puts what differs from the defaults into this process's environment.
 GAIT_CHECK int run_profile_set(const struct run_profile *profile);

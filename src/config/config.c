@@ -352,7 +352,9 @@ static int say_file(struct config *config, const struct config_request *request)
     const char *named = request->file ? request->file : usual_file();
     if (request->has_no_file && !request->file)
         return GAIT_OK;
-    return named ? config_file_read(config, named) : GAIT_OK;
+    int status = named ? config_file_read(config, named) : GAIT_OK;
+    bool is_of_variable = status && !request->file && strncmp(named, "gait.y", 6) != 0;
+    return is_of_variable ? fail_because(status, "GAIT_CONFIG") : status;
 }
 
 int config_resolve(struct config *config, const struct config_request *request)
