@@ -664,7 +664,8 @@ def environment_of(config, gait, *options, **variables):
     done = gait(*line, env={**os.environ, **variables})
     assert done.returncode == 0, done.stderr
     pairs = [line.partition("=")[::2] for line in done.stdout.splitlines()]
-    return {name: value for name, value in pairs if name.startswith(("GAIT_", "TORCHIND"))}
+    ours = {name: value for name, value in pairs if name.startswith(("GAIT_", "TORCHIND"))}
+    return {name: value for name, value in ours.items() if os.environ.get(name) != value}
 
 
 def test_settings_of_the_recording_reach_the_program_from_line_and_file(config, gait):
