@@ -9,6 +9,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include <gait/schedule.h>
+
 #include "format/ring_setting.h"
 
 static const char *const units[] = {"step", "epoch", "seconds", NULL};
