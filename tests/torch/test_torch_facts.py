@@ -280,6 +280,26 @@ def test_a_compiler_sees_no_hooks(run_text):
     assert len(compiling) > 8
 
 
+COMPILED_STEP = """
+@torch.compile(backend="aot_eager")
+def step(x):
+    optimizer.zero_grad()
+    loss = model(x).pow(2).mean()
+    loss.backward()
+    optimizer.step()
+    return loss.item()
+for _ in range(6): print(step(x))
+"""
+
+
+def test_a_whole_step_may_be_compiled(run_text):
+    """Its backward is compiled while dynamo looks at frames, ours among them."""
+    on, off = run_text(HEAD + COMPILED_STEP), run_text(HEAD + COMPILED_STEP, gait=False)
+    assert (on.code, on.stdout) == (0, off.stdout)
+    assert on.report["steps"] == 6
+    assert sum(on.phases.values()) == on.report["step_total_ns"]
+
+
 def test_a_compiled_module_is_the_module(facts):
     found, said = facts(
         "compiled = torch.compile(model, backend='eager')\n"
