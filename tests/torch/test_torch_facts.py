@@ -156,8 +156,10 @@ def test_a_closure_runs_inside_the_step(facts):
             "class Outer(torch.optim.Optimizer):\n"
             "    def __init__(self, inner): self.optimizer = inner\n"
             "    def step(self, really): return self.optimizer.step() if really else None\n"
-            "backward(); outer = Outer(optimizer); outer.step(False); outer.step(True)",
-            [0, 1],
+            "    def zero_grad(self, really): self.optimizer.zero_grad() if really else None\n"
+            "backward(); outer = Outer(optimizer); outer.step(False); outer.step(True)\n"
+            "outer.zero_grad(False); outer.zero_grad(True)",
+            [None, 1, None, 0],
         ),
         (
             "scaler = torch.amp.GradScaler('cpu')\n"
