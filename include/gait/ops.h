@@ -18,6 +18,7 @@ extern "C" {
 #endif
 
 struct gait_ops;
+struct gait_trace;
 
 enum gait_op_flag {
     GAIT_OP_ON_DEVICE = 1,  // no event of a CPU thread
@@ -25,6 +26,7 @@ enum gait_op_flag {
     GAIT_OP_LEGACY = 4,     // its kernels are not its children's too
     GAIT_OP_HAS_DEVICE = 8, // a device was on record beside the CPU
     GAIT_OP_BACKWARD = 16,  // a node of the backward pass
+    GAIT_OP_RANGE = 32,     // marked by name, not called
 };
 
 #define GAIT_OP_NO_STACK UINT32_MAX // there is none, not even an empty one
@@ -42,7 +44,7 @@ struct gait_op {
     uint32_t overload, shapes; // what may tell it too
     uint32_t stack;            // 0: empty
     uint32_t flags;            // of enum gait_op_flag
-    uint32_t reserved;
+    uint32_t called;           // of what it is one: `ProfilerStep#7` is a `ProfilerStep*`
 };
 
 GAIT_API GAIT_CHECK int gait_ops_create(struct gait_ops **ret_ops);
@@ -50,6 +52,24 @@ GAIT_API void gait_ops_destroy(struct gait_ops *ops); // takes NULL
 
 GAIT_API GAIT_CHECK int gait_ops_add(struct gait_ops *ops, const struct gait_op *added,
                                      size_t count);
+
+// Which events of a trace. `size` must be sizeof(struct gait_ops_query).
+struct gait_ops_query {
+    size_t size;
+    int64_t pid;                                 // 0: of any process
+    int64_t since_ns, until_ns;                  // those that begin in [since, until)
+    int64_t origin_ns;                           // what is 0 us
+    int without_shapes, with_memory, with_flops; // FLOPs as torch.profiler's with_flops
+};
+
+// Adds torch's ops of a trace, in order of their begin. Then names, shapes and
+// `called` are numbers of gait_ops_text(). Can be called again, for later events.
+GAIT_API GAIT_CHECK int gait_ops_read(struct gait_ops *ops, struct gait_trace *trace,
+                                      const struct gait_ops_query *query);
+GAIT_API const char *gait_ops_text(const struct gait_ops *ops, uint32_t number); // or NULL
+
+// The events as they were added; good until the next is added.
+GAIT_API const struct gait_op *gait_ops_added(const struct gait_ops *ops, size_t *ret_count);
 
 // Makes the tree: an event is the child of the innermost one of its thread that
 // holds all of it. An only child with its parent's name is the parent told

@@ -30,11 +30,15 @@ GAIT_API int gait_torch_attach(void);
 // with several tensors until the place is unique; GAIT_ERR_STATE until then.
 GAIT_API int gait_torch_guard(const void *tensor, uint64_t keys, uint64_t avoided);
 
+// Arguments that are no tensors are told from what is known to be called: between
+// gait_torch_learn(1) and gait_torch_learn(0) the calling thread runs
+// full([3, 5], x) for x = 7, 7.25 and a complex number, and sum(tensor, [1], true).
+// Without it they all look alike.
+GAIT_API int gait_torch_learn(int is_on);
+
 // Ranges: what torch and the program mark by name (DataLoader, optimizer, DDP,
-// gloo, torch.profiler.record_function). Other ops pay nothing for it, but each
-// node of a backward does, some 0.4 us: torch's engine builds its lists of
-// callbacks anew for each as soon as there is any. Cannot be switched while a
-// window is open: GAIT_ERR_STATE.
+// gloo, torch.profiler.record_function). Other ops pay nothing for it. Cannot be
+// switched while a window is open: GAIT_ERR_STATE.
 GAIT_API int gait_torch_ranges(int is_on);
 
 // All ops, from this call to the close: names, scopes, sequence numbers and

@@ -63,6 +63,16 @@ def epoch():
 _EPOCH = span("epoch", "torch")  # noqa: F405
 
 
+def profile(kind="advanced", name=None, **options):
+    """A block (`with`) or a function (decorator) under a profiler of gait.profilers.
+
+    Its report is printed when it ends, or goes to a file: dirpath=…, filename=….
+    """
+    from .profilers.block import Block
+
+    return Block(kind, name, options)
+
+
 def _runs_the_tool():
     """Is this `python -m gait …`, which only starts the tool?"""
     if sys.argv[:1] != ["-m"]:

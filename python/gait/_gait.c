@@ -93,6 +93,7 @@ static PyMethodDef functions[] = {
     {"_backward_ends", METHOD(py_backward_ends), FAST, NULL},
     {"_torch_attach", py_torch_attach, METH_NOARGS, NULL},
     {"_torch_guard", METHOD(py_torch_guard), FAST, NULL},
+    {"_torch_learn", py_torch_learn, METH_O, NULL},
     {"_torch_ranges", py_torch_ranges, METH_O, NULL},
     {"_torch_lacks", py_torch_lacks, METH_NOARGS, NULL},
     {"_torch_describe", py_torch_describe, METH_NOARGS, NULL},

@@ -28,6 +28,8 @@ static struct {
     unsigned captures; // profiles that take the triggers
     pthread_t thread;
     uint64_t begun_ns;
+    uint64_t cpu_ns; // when the step began, of this thread; 0: no step did yet
+    uint32_t cpu_site;
     const void *last_loader, *training_loader; // identities, never looked into
     int64_t epoch_steps;                       // since the epoch began
     const PyObject *round[MAX_OPTIMIZERS];     // who stepped since the step began
@@ -76,6 +78,16 @@ static bool is_asked(void)
     return steps != 0;
 }
 
+// What the step that ends took; opening and closing belong to none.
+static void clock_step(bool is_edge)
+{
+    uint64_t now = py_window_clock_ns();
+    gait_count(schedule.cpu_site, schedule.cpu_ns ? (int64_t)(now - schedule.cpu_ns) : 0);
+    if (is_edge)
+        turn();
+    schedule.cpu_ns = is_edge ? py_window_clock_ns() : now;
+}
+
 static void next_step(void)
 {
     schedule.step++;
@@ -84,8 +96,7 @@ static void next_step(void)
     schedule.round_count = 0;
     if (!schedule.has_plan)
         return;
-    if (is_asked() || (schedule.edge != INT64_MAX && position() >= schedule.edge))
-        turn();
+    clock_step(is_asked() || (schedule.edge != INT64_MAX && position() >= schedule.edge));
 }
 
 void py_schedule_begin(void)
@@ -195,6 +206,7 @@ PyObject *py_schedule_windows(PyObject *module, PyObject *const *args, Py_ssize_
     if (!is_set_up)
         pthread_atfork(NULL, NULL, forget_in_child);
     is_set_up = true;
+    schedule.cpu_site = gait_site("torch", "cpu");
     schedule.plan = plan;
     schedule.levels = (unsigned)levels;
     schedule.has_plan = true;

@@ -27,6 +27,12 @@ PyObject *py_torch_guard(PyObject *module, PyObject *const *args, Py_ssize_t cou
     return PyBool_FromLong(!gait_torch_guard(tensor, numbers[1], numbers[2]));
 }
 
+PyObject *py_torch_learn(PyObject *module, PyObject *is_on)
+{
+    (void)module;
+    return PyBool_FromLong(!gait_torch_learn(PyObject_IsTrue(is_on) == 1));
+}
+
 PyObject *py_torch_ranges(PyObject *module, PyObject *is_on)
 {
     (void)module;

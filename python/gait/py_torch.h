@@ -9,6 +9,7 @@
 // what a harmless tensor is; ranges(on) records ranges outside of windows too. They
 // answer whether it worked; lacks() what does not work, in one line.
 PyObject *py_torch_attach(PyObject *module, PyObject *unused);
+PyObject *py_torch_learn(PyObject *module, PyObject *is_on);
 PyObject *py_torch_guard(PyObject *module, PyObject *const *args, Py_ssize_t count);
 PyObject *py_torch_ranges(PyObject *module, PyObject *is_on);
 PyObject *py_torch_lacks(PyObject *module, PyObject *unused);

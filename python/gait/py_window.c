@@ -19,8 +19,7 @@ static struct {
     uint32_t site;
 } window;
 
-// Of this thread alone: what others do meanwhile is no cost of ours.
-static uint64_t cpu_ns(void)
+uint64_t py_window_clock_ns(void)
 {
     struct timespec now;
     clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
@@ -45,10 +44,10 @@ static void set_up(void)
 
 static void open_window(unsigned levels)
 {
-    uint64_t since = cpu_ns();
+    uint64_t since = py_window_clock_ns();
     if (!GAIT_ON || gait_torch_window_open(levels))
         return;
-    window.cost_ns += cpu_ns() - since;
+    window.cost_ns += py_window_clock_ns() - since;
     window.is_open = true;
     window.levels = levels;
     py_thread_ready();
@@ -57,10 +56,10 @@ static void open_window(unsigned levels)
 
 static void close_window(void)
 {
-    uint64_t since = cpu_ns();
+    uint64_t since = py_window_clock_ns();
     window.is_open = false;
     (void)gait_torch_window_close();
-    window.cost_ns += cpu_ns() - since;
+    window.cost_ns += py_window_clock_ns() - since;
     gait_async_end(window.site, window.count);
 }
 

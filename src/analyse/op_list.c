@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The public side of <gait/ops.h>; the work is done in op_tree.c, op_times.c and
-// op_groups.c.
+// op_groups.c, and
+// op_capture.c reads them from a trace.
 #include "analyse/op_list.h"
 
 #include <stdlib.h>
@@ -19,6 +20,7 @@ int gait_ops_create(struct gait_ops **ret_ops)
     struct gait_ops *ops = calloc(1, sizeof *ops);
     if (!ops)
         return fail(GAIT_ERR_MEMORY, "no memory for a list of ops");
+    op_texts_init(&ops->texts);
     *ret_ops = ops;
     return GAIT_OK;
 }
@@ -32,6 +34,7 @@ void gait_ops_destroy(struct gait_ops *ops)
     free(ops->order);
     free(ops->events);
     free(ops->rows);
+    op_texts_finish(&ops->texts);
     free(ops);
 }
 
@@ -51,6 +54,18 @@ int gait_ops_add(struct gait_ops *ops, const struct gait_op *added, size_t count
         memcpy(ops->ops + ops->count, added, count * sizeof *added);
     ops->count += count;
     return GAIT_OK;
+}
+
+const char *gait_ops_text(const struct gait_ops *ops, uint32_t number)
+{
+    return ops ? op_texts_get(&ops->texts, number) : NULL;
+}
+
+const struct gait_op *gait_ops_added(const struct gait_ops *ops, size_t *ret_count)
+{
+    if (ret_count)
+        *ret_count = ops ? ops->count : 0;
+    return ops ? ops->ops : NULL;
 }
 
 int gait_ops_build(struct gait_ops *ops)

@@ -8,6 +8,8 @@
 
 #include <gait/ops.h>
 
+#include "analyse/op_texts.h"
+
 #define OP_NONE UINT32_MAX
 
 struct op_node {
@@ -19,6 +21,7 @@ struct op_node {
 struct gait_ops {
     struct gait_op *ops;
     size_t count, capacity;
+    struct op_texts texts;
     struct op_node *nodes;
     uint32_t *order; // events of CPU threads, callers before callees
     size_t ordered;

@@ -11,6 +11,7 @@
 
 #include <gait/error.h>
 
+struct step_clock;
 struct torch_periods;
 
 struct window_cost {
@@ -19,9 +20,9 @@ struct window_cost {
     uint64_t ns;              // of all steps inside
 };
 
-// `steps` and `windows` are in order. The first and the last step are left out:
+// Steps and windows are in order. The first and the last step are left out:
 // one warms up, the other lasts until the program ends.
-GAIT_CHECK int window_cost_find(struct window_cost *cost, const struct torch_periods *steps,
+GAIT_CHECK int window_cost_find(struct window_cost *cost, const struct step_clock *steps,
                                 const struct torch_periods *windows);
 
 #endif

@@ -36,7 +36,8 @@ static struct pt_node *place_of(const struct pt_nodes *nodes, uint64_t number)
 
 static int grow(struct pt_nodes *nodes)
 {
-    struct pt_nodes larger = {.capacity = nodes->capacity ? nodes->capacity * 4 : FIRST_CAPACITY};
+    struct pt_nodes larger = *nodes;
+    larger.capacity = nodes->capacity ? nodes->capacity * 4 : FIRST_CAPACITY;
     larger.nodes = calloc(larger.capacity, sizeof(*larger.nodes));
     if (!larger.nodes)
         return fail(GAIT_ERR_MEMORY, "no memory for %u autograd nodes", larger.capacity);

@@ -17,17 +17,24 @@
 #include "export/output_stream.h"
 #include "export/pt_writer.h"
 
-struct pt_trace {
-    struct pt_writer writer;
-    size_t next_step; // of the options' steps
-};
-
 // What is asked of an op's arguments.
 struct pt_about {
     int64_t seq, fwd_thread; // seq -1: none
     const char *shapes;
     size_t shapes_bytes;
     size_t others; // arguments that are none of these
+};
+
+// The engine's range around a node, until it is known which node that is.
+struct pt_waiting {
+    struct gait_event event; // without name and arguments
+    uint64_t id, index;
+};
+
+struct pt_trace {
+    struct pt_writer writer;
+    size_t next_step;           // of the options' steps
+    struct pt_waiting *waiting; // by track; id 0: none
 };
 
 enum pt_key { KEY_OTHER, KEY_SEQ, KEY_THREAD, KEY_SCOPE, KEY_SHAPES };
@@ -136,13 +143,18 @@ static int write_others(struct pt_writer *writer, const struct gait_event *event
     return GAIT_OK;
 }
 
-static void write_index(struct pt_writer *writer)
+static void write_index_of(struct pt_writer *writer, uint64_t index)
 {
     char *put = output_reserve(writer->out, NUMBER_TEXT_MAX + 16);
     put = PT_PUT(put, ", \"Ev Idx\": ");
-    put = number_put_uint(put, writer->event_count++);
+    put = number_put_uint(put, index);
     put = PT_PUT(put, "}}");
     output_advance(writer->out, put);
+}
+
+static void write_index(struct pt_writer *writer)
+{
+    write_index_of(writer, writer->event_count++);
 }
 
 // What was never ended lasted as long as the capture did.
@@ -157,14 +169,14 @@ static int64_t length_of(const struct pt_writer *writer, const struct gait_event
 
 // From the start on to the number of the autograd node.
 static void write_times(struct pt_writer *writer, const struct gait_event *event,
-                        const struct pt_about *about)
+                        const struct pt_about *about, uint64_t id)
 {
     char *put = output_reserve(writer->out, 8 * NUMBER_TEXT_MAX);
     put = pt_writer_put_time(writer, put, event->start_ns);
     put = PT_PUT(put, ", \"dur\": ");
     put = number_put_thousandths(put, length_of(writer, event));
     put = PT_PUT(put, ", \"args\": {\"External id\": ");
-    put = number_put_uint(put, ++writer->op_count);
+    put = number_put_uint(put, id);
     put = PT_PUT(put, ", \"Record function id\": 0");
     if (about->seq >= 0) {
         put = PT_PUT(put, ", \"Sequence number\": ");
@@ -208,7 +220,7 @@ static int take_op(struct pt_writer *writer, const struct gait_event *event)
     int status = begin_place(writer, event->site, event->track);
     if (status)
         return status;
-    write_times(writer, event, &about);
+    write_times(writer, event, &about, ++writer->op_count);
     if (about.shapes)
         status = write_inputs(writer, &about);
     if (!status && about.others)
@@ -218,6 +230,50 @@ static int take_op(struct pt_writer *writer, const struct gait_event *event)
         status = follow(writer, event, &about);
     return status;
 }
+
+// --- the engine's ranges --------------------------------------------------------------
+
+static bool is_around(struct pt_writer *writer, const struct pt_waiting *waiting,
+                      const struct gait_event *node)
+{
+    struct gait_site_info info;
+    int64_t end_ns;
+    if (__builtin_add_overflow(waiting->event.start_ns, waiting->event.duration_ns, &end_ns))
+        end_ns = INT64_MAX;
+    return node && node->start_ns < end_ns &&
+           gait_trace_site(writer->trace, waiting->event.site, &info) == 0 &&
+           !strcmp(info.name + strlen(PT_EVALUATES), node->name);
+}
+
+// Torch gives such a range the number of the node that runs in it.
+static int let_go(struct pt_trace *trace, struct pt_waiting *waiting, const struct gait_event *next)
+{
+    struct pt_writer *writer = &trace->writer;
+    struct pt_about about = {.seq = -1};
+    if (!waiting->id)
+        return GAIT_OK;
+    if (is_around(writer, waiting, next))
+        about = about_of(next);
+    int status = begin_place(writer, waiting->event.site, waiting->event.track);
+    if (status)
+        return status;
+    write_times(writer, &waiting->event, &about, waiting->id);
+    write_index_of(writer, waiting->index);
+    waiting->id = 0;
+    return GAIT_OK;
+}
+
+static int take_evaluation(struct pt_trace *trace, const struct gait_event *event)
+{
+    struct pt_writer *writer = &trace->writer;
+    if (event->arg_count || event->duration_ns < 0)
+        return take_op(writer, event); // it says all itself, or holds the rest up for ever
+    trace->waiting[event->track] =
+        (struct pt_waiting){*event, ++writer->op_count, writer->event_count++};
+    return GAIT_OK;
+}
+
+// --- Python's functions ---------------------------------------------------------------
 
 // Python's functions are numbered by those that record them.
 static int take_python(struct pt_writer *writer, const struct gait_event *event)
@@ -237,10 +293,18 @@ static int take_python(struct pt_writer *writer, const struct gait_event *event)
     return status;
 }
 
-static int take_span(struct pt_writer *writer, const struct gait_event *event)
+static int take_span(struct pt_trace *trace, const struct gait_event *event)
 {
+    struct pt_writer *writer = &trace->writer;
+    struct pt_waiting *waiting = &trace->waiting[event->track];
+    int status = GAIT_OK;
     switch (pt_writer_class(writer, event->site)) {
+    case PT_EVALUATE:
+        status = let_go(trace, waiting, NULL);
+        return status ? status : take_evaluation(trace, event);
     case PT_OP:
+        status = let_go(trace, waiting, event);
+        return status ? status : take_op(writer, event);
     case PT_ANNOTATION:
         return take_op(writer, event);
     case PT_PYTHON:
@@ -248,6 +312,50 @@ static int take_span(struct pt_writer *writer, const struct gait_event *event)
     default:
         return GAIT_OK;
     }
+}
+
+// --- ranges of no thread's own --------------------------------------------------------
+
+static int write_async(struct pt_writer *writer, const struct gait_event *event, char phase,
+                       int64_t time_ns)
+{
+    struct slice name;
+    int status = text_cache_get(&writer->sites, event->site, &name);
+    if (status)
+        return status;
+    pt_writer_begin(writer, phase);
+    output_write(writer->out, name.bytes, name.count);
+    char *put = output_reserve(writer->out, NUMBER_TEXT_MAX + 16);
+    put = PT_PUT(put, "\"id\": ");
+    put = number_put_uint(put, writer->async_count);
+    put = PT_PUT(put, ", ");
+    output_advance(writer->out, put);
+    return pt_writer_place(writer, event->track, time_ns);
+}
+
+// What a program began and ended out of step with its thread's other ranges lies
+// beside them; only torch's own such ops stand among them, as Kineto puts them.
+static int take_async(struct pt_trace *trace, const struct gait_event *event)
+{
+    struct pt_writer *writer = &trace->writer;
+    enum pt_class class = pt_writer_class(writer, event->site);
+    if (class == PT_OP)
+        return take_op(writer, event);
+    if (class != PT_ANNOTATION)
+        return GAIT_OK;
+    writer->async_count++;
+    int status = write_async(writer, event, 'b', event->start_ns);
+    output_text(writer->out, ", \"args\": {\"Record function id\": 0");
+    if (!status)
+        status = write_others(writer, event);
+    write_index(writer);
+    int64_t end_ns;
+    if (__builtin_add_overflow(event->start_ns, length_of(writer, event), &end_ns))
+        end_ns = INT64_MAX;
+    if (!status)
+        status = write_async(writer, event, 'e', end_ns);
+    output_text(writer->out, "}");
+    return status;
 }
 
 // --- steps --------------------------------------------------------------------------
@@ -273,7 +381,7 @@ static int write_step(struct pt_writer *writer, const struct step *step)
     if (status)
         return status;
     output_write(writer->out, place.bytes, place.count);
-    write_times(writer, &event, &about);
+    write_times(writer, &event, &about, ++writer->op_count);
     write_index(writer);
     return GAIT_OK;
 }
@@ -420,8 +528,9 @@ static int take_event(void *context, const struct gait_event *event)
         return status;
     switch (event->kind) {
     case GAIT_KIND_SPAN:
+        return take_span(trace, event);
     case GAIT_KIND_ASYNC:
-        return take_span(writer, event);
+        return take_async(trace, event);
     case GAIT_KIND_STEP:
         return take_step(writer, event);
     case GAIT_KIND_MEMORY:
@@ -446,8 +555,11 @@ static int write_events(struct pt_trace *trace)
                                .take = take_event,
                                .context = trace};
     int status = export_each_event_of(writer->run, &pass);
-    for (uint32_t i = 0; i < writer->all_tracks && !status; i++)
-        status = settle(writer, i, INT64_MAX, NULL);
+    for (uint32_t i = 0; i < writer->all_tracks && !status; i++) {
+        status = let_go(trace, &trace->waiting[i], NULL);
+        if (!status)
+            status = settle(writer, i, INT64_MAX, NULL);
+    }
     if (!status && writer->run->options->steps)
         status = give_steps(trace, INT64_MAX);
     return status;
@@ -459,11 +571,16 @@ int pt_trace_write(const struct export_run *run)
     int status = pt_writer_init(&trace.writer, run);
     if (status)
         return status;
-    status = pt_writer_head(&trace.writer);
+    trace.waiting = calloc((size_t)trace.writer.all_tracks + 1, sizeof(*trace.waiting));
+    if (!trace.waiting)
+        status = fail(GAIT_ERR_MEMORY, "no memory for %u tracks", trace.writer.all_tracks);
+    if (!status)
+        status = pt_writer_head(&trace.writer);
     if (!status)
         status = write_events(&trace);
     if (!status)
         status = pt_writer_tail(&trace.writer);
+    free(trace.waiting);
     pt_writer_finish(&trace.writer);
     return status;
 }

@@ -21,10 +21,10 @@
 // What torch.profiler has no word for, and what is no part of the program.
 static const char *const left_out[] = {"phase", "loader", "torch", NULL};
 
-static enum pt_class class_of(const char *category)
+static enum pt_class class_of(const char *category, const char *name)
 {
     if (!strcmp(category, "cpu_op"))
-        return PT_OP;
+        return strncmp(name, PT_EVALUATES, strlen(PT_EVALUATES)) ? PT_OP : PT_EVALUATE;
     if (!strcmp(category, "python_function"))
         return PT_PYTHON;
     for (size_t i = 0; left_out[i]; i++) {
@@ -40,14 +40,16 @@ enum pt_class pt_writer_class(struct pt_writer *writer, uint32_t site)
     if (site >= writer->all_sites)
         return PT_LEFT_OUT;
     if (writer->classes[site] == PT_UNKNOWN && gait_trace_site(writer->trace, site, &info) == 0)
-        writer->classes[site] = (uint8_t)class_of(info.category);
+        writer->classes[site] = (uint8_t)class_of(info.category, info.name);
     return (enum pt_class)writer->classes[site];
 }
 
 static int make_site(void *context, uint32_t site, struct buffer *out)
 {
-    static const char *const words[] = {
-        [PT_OP] = "cpu_op", [PT_ANNOTATION] = "user_annotation", [PT_PYTHON] = "python_function"};
+    static const char *const words[] = {[PT_OP] = "cpu_op",
+                                        [PT_EVALUATE] = "cpu_op",
+                                        [PT_ANNOTATION] = "user_annotation",
+                                        [PT_PYTHON] = "python_function"};
     struct pt_writer *writer = context;
     struct gait_site_info info;
     enum pt_class class = pt_writer_class(writer, site);

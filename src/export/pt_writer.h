@@ -16,7 +16,10 @@
 #include "export/pt_links.h"
 #include "export/text_cache.h"
 
-enum pt_class { PT_UNKNOWN, PT_LEFT_OUT, PT_OP, PT_ANNOTATION, PT_PYTHON };
+enum pt_class { PT_UNKNOWN, PT_LEFT_OUT, PT_OP, PT_EVALUATE, PT_ANNOTATION, PT_PYTHON };
+
+// The engine's range around an autograd node, before the node's name.
+#define PT_EVALUATES "autograd::engine::evaluate_function: "
 
 struct pt_writer {
     const struct export_run *run;
@@ -36,7 +39,7 @@ struct pt_writer {
     struct pt_inputs inputs;
     struct pt_links links;
     struct buffer text; // small texts in the making
-    uint64_t op_count, event_count;
+    uint64_t op_count, event_count, async_count;
 };
 
 GAIT_CHECK int pt_writer_init(struct pt_writer *writer, const struct export_run *run);

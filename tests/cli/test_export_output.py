@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Where exports go: files, pipes, full disks; and what they take in memory."""
 
+import json
 import os
 import signal
 import subprocess
@@ -9,7 +10,7 @@ import pytest
 from export_cases import START, Case
 from shard_maker import ShardMaker
 
-FORMATS = ("chrome", "perfetto", "csv")
+FORMATS = ("chrome", "perfetto", "pt-trace", "csv")
 
 
 @pytest.fixture
@@ -74,7 +75,25 @@ def test_a_failed_export_leaves_no_half_of_a_file(build, small_run, tmp_path, si
     ran = subprocess.run([*limit, *command], cwd=tmp_path, capture_output=True, text=True)
     assert ran.returncode == 2
     assert "cannot write 'out.json': File too large" in ran.stderr
-    assert not (tmp_path / "out.json").exists()
+    assert os.listdir(tmp_path) == ["run"]
+    (tmp_path / "out.json").write_text("before")
+    subprocess.run([*limit, *command], cwd=tmp_path, capture_output=True, text=True)
+    assert (tmp_path / "out.json").read_text() == "before"
+    assert sorted(os.listdir(tmp_path)) == ["out.json", "run"]
+
+
+def test_a_file_is_replaced_when_the_new_one_is_whole(gait, small_run, tmp_path):
+    """Through a link to it, with its mode, and not while somebody reads the old one."""
+    kept, link = tmp_path / "kept.csv", tmp_path / "link.csv"
+    kept.write_text("before")
+    kept.chmod(0o640)
+    link.symlink_to(kept)
+    with open(kept) as reader:
+        assert gait("export", small_run, "-o", link).returncode == 0
+        assert reader.read() == "before"
+    assert kept.read_bytes().startswith(b"kind,category")
+    assert link.is_symlink()
+    assert kept.stat().st_mode & 0o777 == 0o640
 
 
 def test_an_unknown_format_is_refused_before_a_file_is_touched(gait, small_run, tmp_path):
@@ -97,10 +116,12 @@ def test_a_recording_is_not_overwritten_by_its_own_export(gait, small_run):
 def test_a_trace_without_events_is_a_valid_export(gait, tmp_path):
     ShardMaker().write(tmp_path / "run")
     for form in FORMATS:
-        ran = gait("export", tmp_path / "run", "--format", form, "-o", f"out.{form}")
+        ran = gait("export", tmp_path / "run", "--format", form, "-o", f"{form}.json")
         assert (ran.returncode, ran.stderr) == (0, "")
-    assert (tmp_path / "out.csv").read_bytes().count(b"\r\n") == 1
-    assert b'"traceEvents":[\n]' in (tmp_path / "out.chrome").read_bytes()
+    assert (tmp_path / "csv.json").read_bytes().count(b"\r\n") == 1
+    assert b'"traceEvents":[\n]' in (tmp_path / "chrome.json").read_bytes()
+    head = json.loads((tmp_path / "pt-trace.json").read_bytes())
+    assert {e["ph"] for e in head["traceEvents"]} == {"M", "X", "i"}
 
 
 def peak_kib(build, path, form):

@@ -26,7 +26,8 @@ def tree(tmp_path):
     write("src/LAYERS", LAYERS)
     write("include/gait/record.h", RECORD_H)
     write("include/gait/error.h", ERROR_H)
-    write("include/gait/torch.h", SPDX)
+    for other in ("configuration", "export", "ops", "schedule", "torch"):
+        write(f"include/gait/{other}.h", SPDX)
     write("include/gait/trace.h", TRACE_H)
     write("src/base/fail.h", SPDX + "int fail(int code);\n")
     write("src/base/fail.c", SPDX + '#include "base/fail.h"\n\nint fail(int code)\n{\n}\n')

@@ -7,7 +7,8 @@ import subprocess
 
 import pytest
 
-COMMANDS = ["run", "report", "info", "export", "index", "config", "doctor", "help"]
+COMMANDS = ["run", "record", "report", "info", "export", "plan", "trigger", "index", "dump"]
+COMMANDS += ["pstats", "config", "doctor", "help"]
 
 
 def is_a_screen(text):
@@ -62,7 +63,7 @@ def test_the_version_is_told(gait):
         ),
         (
             ["export", "x"],
-            "gait export: which format? give --format chrome, perfetto or csv",
+            "gait export: which format? give --format chrome, perfetto, pt-trace or csv",
         ),
         (["doctor", "x"], "gait doctor: cannot look at 'x', only at 'torch'"),
     ],

@@ -88,26 +88,26 @@ def profiled(folder):
     return ops, [event for event in events if event["name"] == "[memory]"]
 
 
-def tensors_of(text):
-    """[(dtype, sizes) or None, ...] of a text of shapes."""
-    tensors = []
-    for word in text.split():
-        match = re.fullmatch(r"(\w+)\[([\d,]*)\]", word)
-        sizes = [int(number) for number in match[2].split(",") if number] if match else []
-        tensors.append((DTYPES[match[1]], sizes) if match else None)
-    return tensors
+def words_of(text):
+    """The arguments in a text of shapes; a list of tensors is one."""
+    return re.findall(r"\([^)]*\)|\S+", text)
+
+
+def described(word):
+    """(dtype, sizes) as torch.profiler tells an argument."""
+    match = re.fullmatch(r"(\w+)\[([\d,]*)\]", word)
+    if match and match[1] != "S":
+        return DTYPES[match[1]], [int(number) for number in match[2].split(",") if number]
+    if word[0] == "(":
+        return "TensorList", []
+    return {"s": "Scalar", "S": "ScalarList", "-": ""}[word[0]], []
 
 
 def check_shapes(row, op):
-    """Every tensor argument that one of the two has, the other has alike."""
-    tensors = tensors_of(row["args"].get("shapes", ""))
-    for index, tensor in enumerate(tensors):
-        if tensor:
-            assert tensor == (op["dtypes"][index], op["shapes"][index]), (row, op)
-    for index, sizes in enumerate(op["shapes"]):
-        is_tensor = op["dtypes"][index] in DTYPES.values() and sizes
-        assert not is_tensor or (index < len(tensors) and tensors[index]), (row, op)
-    return sum(tensor is not None for tensor in tensors)
+    """Every argument is what torch.profiler saw; how many were tensors."""
+    got = [described(word) for word in words_of(row["args"].get("shapes", ""))]
+    assert got == list(zip(op["dtypes"], op["shapes"])), (row, op)
+    return sum(dtype in DTYPES.values() for dtype, _ in got)
 
 
 def check_links(row, op):
@@ -160,6 +160,7 @@ def test_everything_is_found_in_the_torch_under_test(said):
     assert said["lacks"] == ""
     assert described["levels"] == {"names": True, "shapes": True, "memory": True}
     assert all(field["matches"] == 1 for field in described["fields"]), described["fields"]
+    assert described["spares_rebuilds"] is True
     places = [field["place"] for field in described["fields"]]
     assert len(set(places)) == len(places)
 
@@ -176,7 +177,7 @@ def test_tensors_with_code_behind_them_are_left_alone(cases, said, read):
     assert asked == []
     adds = [row for row in ops_of(read(cases / "exotic")) if row["name"] == "aten::add"]
     texts = [row["args"]["shapes"] for row in adds]
-    assert texts[0] == "? i64[]" and "? i64[]" in texts[1:], texts
+    assert texts[0] == "? i64[] s" and "? i64[] s" in texts[1:], texts
     assert any(text.startswith("f32[5,7]") for text in texts), texts
     fakes = [text for text in texts if "[5,9]" in text]
     assert fakes == []
@@ -242,6 +243,21 @@ def test_names_are_told_apart_by_their_text(cases, read):
     deep = [name for name in names if name.startswith("deep ")]
     assert deep == [f"deep {number}" for number in range(512)]  # as many as may be open
     assert names[-1] == "after the deep ones"
+
+
+def test_switches_of_a_thread_are_set_as_ever(cases, read):
+    names = names_of(read(cases / "switched"))
+    assert "ExpBackward0" in names and "aten::erf" in names and "aten::tanh" in names
+    assert "SinBackward0" in names  # behind the node whose hook switched off
+    assert "aten::tan" not in names
+
+
+def test_callbacks_of_a_thread_come_and_go_as_ever(cases, said, read):
+    names = names_of(read(cases / "own_callbacks"))
+    theirs = said["own_callbacks"]
+    assert {"ExpBackward0", "MulBackward0", "SinBackward0"} <= set(theirs)
+    assert {"ExpBackward0", "MulBackward0", "SinBackward0", "aten::erf"} <= set(names)
+    assert "aten::erf" not in theirs
 
 
 def test_windows_come_and_go_under_load(cases, said, gait):

@@ -9,10 +9,24 @@ from .. import _read
 
 ON_DEVICE, ASYNC, LEGACY, HAS_DEVICE, BACKWARD = 1, 2, 4, 8, 16
 NO_STACK = NO_PARENT = 0xFFFFFFFF
+RANGE = 32
 # One struct gait_op: doubles start end kernels; thread fwd_thread seq; bytes of
-# CPU and device, FLOPs; numbers of name node key overload shapes stack; flags.
+# CPU and device, FLOPs; numbers of name node key overload shapes stack; flags; a
+# number of what it was called.
 OP = struct.Struct("=3d6q8I")
 
+Op = _read._structure(
+    "Op",
+    "real start_us end_us kernel_us",
+    "int64 thread fwd_thread seq cpu_bytes device_bytes flops",
+    "uint32 name node key overload shapes stack flags called",
+)
+Query = _read._structure(
+    "OpsQuery",
+    "size size",
+    "int64 pid since_ns until_ns origin_ns",
+    "int without_shapes with_memory with_flops",
+)
 Sums = _read._structure(
     "Sums",
     "uint64 count",
@@ -41,6 +55,9 @@ def library():
             ("create", c_int, [POINTER(pointer)]),
             ("destroy", None, [pointer]),
             ("add", c_int, [pointer, ctypes.c_char_p, c_size_t]),
+            ("read", c_int, [pointer, pointer, POINTER(Query)]),
+            ("text", ctypes.c_char_p, [pointer, c_uint32]),
+            ("added", POINTER(Op), [pointer, POINTER(c_size_t)]),
             ("build", c_int, [pointer]),
             ("events", rows, [pointer, POINTER(c_size_t)]),
             (
@@ -71,6 +88,23 @@ class Ops:
     def add(self, packed):
         packed = bytes(packed)
         _read._check(self._library.gait_ops_add(self._handle, packed, len(packed) // OP.size))
+
+    def read(self, path, **query):
+        """Adds torch's ops of a trace; the words are those of the C struct."""
+        query = Query(size=ctypes.sizeof(Query), **query)
+        with _read.Trace(path) as trace:
+            _read._check(
+                self._library.gait_ops_read(self._handle, trace._open_handle(), byref(query))
+            )
+
+    def added(self):
+        """The events as they were added."""
+        count = c_size_t()
+        rows = self._library.gait_ops_added(self._handle, byref(count))
+        return rows, count.value
+
+    def text(self, number):
+        return _read._text(self._library.gait_ops_text(self._handle, number))
 
     def build(self):
         _read._check(self._library.gait_ops_build(self._handle))

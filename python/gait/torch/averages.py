@@ -316,3 +316,31 @@ class Source:
                 row.overload_name = ""
             found.append(row)
         return found
+
+
+def events(capture):
+    """The events of a finished capture (or of several), as profile().events() has them."""
+    from .recorded import source_of
+
+    return source_of(capture).events()
+
+
+def key_averages(
+    capture, group_by_input_shape=False, group_by_stack_n=0, group_by_overload_name=False
+):
+    """Their averages, as profile().key_averages() has them."""
+    from .recorded import source_of
+
+    return source_of(capture).averages(
+        group_by_input_shape, group_by_stack_n, group_by_overload_name
+    )
+
+
+def export_stacks(capture, path, metric="self_cpu_time_total"):
+    """A line for each event: its stack from the root, and its time in us."""
+    found = events(capture)
+    if not any(event.stack for event in found):
+        from .capture import CaptureError
+
+        raise CaptureError("no Python stacks were recorded: export_stacks() needs with_stack=True")
+    found.export_stacks(path, metric)

@@ -83,7 +83,7 @@ def put_text(torch, found, tested):
     for field in found["fields"]:
         matches = field["matches"]
         if field["place"] is not None:
-            kind = "is" if field["name"] == "tensor tag" else "at"
+            kind = "is" if field["name"].endswith(" tag") else "at"
             text = f"{kind} {field['place']}, the only place that fits"
         else:
             text = f"off: {matches} places fit" if field["tried"] else "off: not looked for"

@@ -41,6 +41,13 @@ def attach():
     for tensor in tensors:
         if _gait._torch_guard(tensor._cdata, keys._dispatch_keys(tensor).raw_repr(), avoided):
             break
+    if _gait._torch_learn(True):
+        try:
+            for value in 7, 7.25, 7j:
+                torch.full([3, 5], value, device="cpu")
+            torch.sum(torch.zeros(1, 1, device="cpu"), [1], True)
+        finally:
+            _gait._torch_learn(False)
     return True
 
 
@@ -54,13 +61,23 @@ def wanted(say):
         return _gait._schedule_parse(DEFAULT)
 
 
+def levels():
+    """What is recorded of each op, as `gait run --profile` was told."""
+    from ..config import Config
+
+    config = Config.from_environment()
+    if not config.enabled:
+        return SHAPES | MEMORY
+    return SHAPES * config.record_shapes | MEMORY * config.profile_memory
+
+
 def install():
     from . import say
 
     schedule = wanted(say)
     active = _gait._schedule_needs(schedule, 1) < 1 << 62
-    # A callback for ranges alone makes the engine name each node of a backward pass,
-    # 0.4 us a node: 16 us a step of 25 modules. In windows they come for nothing.
+    # Ranges alone are on record outside of windows only where they are asked for:
+    # a program may make any number of them.
     has_ranges = os.environ.get("GAIT_TORCH_RANGES", "0") != "0"
     if not active and not has_ranges:
         return
@@ -75,4 +92,4 @@ def install():
         return
     if has_ranges:
         _gait._torch_ranges(True)
-    _gait._windows(schedule, SHAPES | MEMORY)
+    _gait._windows(schedule, levels())

@@ -6,14 +6,14 @@
 #define _GNU_SOURCE
 #include "collect/torch/live_blocks.h"
 
-#include <stdbool.h>
 #include <stddef.h>
 #include <sys/mman.h>
 
 #include "base/fail.h"
 
-#define BUCKETS (1u << 13) // of eight: 1 MiB, of which only what is touched counts
-#define WAYS 8
+#define BUCKETS (1u << 13) // 2 MiB, of which only what is touched counts
+#define WAYS 16            // in each bucket: eight of the owner's, eight of all others'
+#define OWNER_WAYS 8
 #define ADDRESS_BITS 48
 
 struct block {
@@ -59,14 +59,17 @@ static bool is_free(uint64_t key)
     return key == 0 || key >> ADDRESS_BITS != key_of(0) >> ADDRESS_BITS;
 }
 
-void live_blocks_put(const void *block, uint64_t bytes)
+void live_blocks_put(const void *block, uint64_t bytes, bool is_owner)
 {
     struct bucket *bucket = bucket_of(block);
-    for (int i = 0; i < WAYS; i++) {
+    const int end = is_owner ? OWNER_WAYS : WAYS;
+    for (int i = is_owner ? 0 : OWNER_WAYS; i < end; i++) {
         struct block *entry = &bucket->blocks[i];
         uint64_t key = __atomic_load_n(&entry->key, __ATOMIC_RELAXED);
-        if (!is_free(key) || !__atomic_compare_exchange_n(&entry->key, &key, key_of(1), 0,
-                                                          __ATOMIC_ACQUIRE, __ATOMIC_RELAXED))
+        if (!is_free(key))
+            continue;
+        if (!is_owner && !__atomic_compare_exchange_n(&entry->key, &key, key_of(1), 0,
+                                                      __ATOMIC_ACQUIRE, __ATOMIC_RELAXED))
             continue;
         __atomic_store_n(&entry->bytes, bytes, __ATOMIC_RELAXED);
         __atomic_store_n(&entry->key, key_of((uint64_t)(uintptr_t)block), __ATOMIC_RELEASE);

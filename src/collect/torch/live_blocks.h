@@ -5,6 +5,7 @@
 #ifndef GAIT_COLLECT_LIVE_BLOCKS_H
 #define GAIT_COLLECT_LIVE_BLOCKS_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include <gait/error.h>
@@ -12,7 +13,9 @@
 // Begins anew, without any block. Not while another thread calls this too.
 GAIT_CHECK int live_blocks_open(void);
 
-void live_blocks_put(const void *block, uint64_t bytes);
+// `is_owner`: said by one thread of a window at most; its puts take no lock of
+// the memory bus, which would wait for all that was stored before.
+void live_blocks_put(const void *block, uint64_t bytes, bool is_owner);
 
 // The size of a block, which is then forgotten; 0 when it is not known.
 uint64_t live_blocks_take(const void *block);

@@ -12,6 +12,7 @@
 #include "collect/torch/torch_layout.h"
 #include "collect/torch/torch_library.h"
 #include "collect/torch/torch_memory.h"
+#include "collect/torch/torch_rebuilds.h"
 #include "collect/torch/torch_shapes.h"
 
 static bool has_seq(void)
@@ -103,6 +104,7 @@ static void put_levels(struct json_writer *json)
             json_put_bool(json, parts[i].name, torch_library.handle && parts[i].can());
     }
     json_close(json);
+    json_put_bool(json, "spares_rebuilds", torch_rebuilds_can());
     json_put_uint(json, "shapes_lost", torch_shapes_lost());
     json_put_uint(json, "blocks_lost", torch_memory_lost());
 }

@@ -55,18 +55,23 @@ const char *torch_layout_name(enum torch_field field)
         [FIELD_FWD_THREAD] = "forward thread",
         [FIELD_TENSOR_TAG] = "tensor tag",
         [FIELD_KEYS] = "dispatch keys",
+        [FIELD_INT_TAG] = "int tag",
+        [FIELD_DOUBLE_TAG] = "double tag",
+        [FIELD_COMPLEX_TAG] = "complex tag",
+        [FIELD_BOOL_TAG] = "bool tag",
+        [FIELD_LIST_TAG] = "list tag",
+        [FIELD_LIST] = "items of a list",
     };
     return names[field];
 }
 
-static void note_match(enum torch_field field, int place)
+void torch_layout_note(enum torch_field field, int place)
 {
     torch_layout[field].matches++;
     torch_layout[field].place = place;
 }
 
-// What was found more or less than once is off.
-static void decide(enum torch_field field)
+void torch_layout_decide(enum torch_field field)
 {
     torch_layout[field].is_tried = true;
     if (torch_layout[field].matches != 1)
@@ -127,7 +132,7 @@ static void find_seq_and_name(void)
         const uint64_t first = torch_word_at(probe.seen[0], at);
         const uint64_t second = torch_word_at(probe.seen[1], at);
         if (first == MAGIC && second == MAGIC + 1)
-            note_match(FIELD_SEQ, at);
+            torch_layout_note(FIELD_SEQ, at);
         if (second == (uint64_t)(uintptr_t)probe.name) {
             probe.name_place = at;
             names++;
@@ -135,23 +140,23 @@ static void find_seq_and_name(void)
     }
     if (names != 1)
         probe.name_place = -1;
-    decide(FIELD_SEQ);
+    torch_layout_decide(FIELD_SEQ);
 }
 
 static void find_scope_and_thread(void)
 {
     for (int at = 0; at < LOOK_BYTES; at++) {
         if (probe.seen[0][at] == SCOPE_FIRST && probe.seen[1][at] == SCOPE_SECOND)
-            note_match(FIELD_SCOPE, at);
+            torch_layout_note(FIELD_SCOPE, at);
     }
-    decide(FIELD_SCOPE);
+    torch_layout_decide(FIELD_SCOPE);
     const int scope = torch_layout[FIELD_SCOPE].place;
     for (int at = scope - 8; scope >= 8 && at + 8 <= scope; at++) {
         if (torch_word_at(probe.seen[0], at) == probe.thread &&
             torch_word_at(probe.seen[1], at) == probe.thread)
-            note_match(FIELD_THREAD, at);
+            torch_layout_note(FIELD_THREAD, at);
     }
-    decide(FIELD_THREAD);
+    torch_layout_decide(FIELD_THREAD);
 }
 
 // The accessors look at the name to know which kind of function it is, so the
@@ -171,10 +176,10 @@ static void find_inputs(void)
             continue;
         memcpy(object + at, &poke, sizeof(poke));
         if (torch_library.num_inputs(object) == POKE)
-            note_match(FIELD_INPUTS, at - 8);
+            torch_layout_note(FIELD_INPUTS, at - 8);
         memcpy(object + at, &before, sizeof(before));
     }
-    decide(FIELD_INPUTS);
+    torch_layout_decide(FIELD_INPUTS);
 }
 
 static void find_async(void)
@@ -185,10 +190,10 @@ static void find_async(void)
             continue;
         object[at] = 1;
         if (torch_library.is_async(object))
-            note_match(FIELD_ASYNC, at);
+            torch_layout_note(FIELD_ASYNC, at);
         object[at] = 0;
     }
-    decide(FIELD_ASYNC);
+    torch_layout_decide(FIELD_ASYNC);
 }
 
 // Handles count up with every function of any thread. The forward thread cannot
@@ -201,14 +206,14 @@ static void find_handle(void)
         const uint64_t first = torch_word_at(probe.seen[0], at);
         const uint64_t second = torch_word_at(probe.seen[1], at);
         if (first && second > first && second - first < 64)
-            note_match(FIELD_HANDLE, at);
+            torch_layout_note(FIELD_HANDLE, at);
     }
-    decide(FIELD_HANDLE);
+    torch_layout_decide(FIELD_HANDLE);
     const int handle = torch_layout[FIELD_HANDLE].place;
     if (handle >= 8 && torch_word_at(probe.seen[0], handle - 8) == 0 &&
         torch_word_at(probe.seen[1], handle - 8) == 0)
-        note_match(FIELD_FWD_THREAD, handle - 8);
-    decide(FIELD_FWD_THREAD);
+        torch_layout_note(FIELD_FWD_THREAD, handle - 8);
+    torch_layout_decide(FIELD_FWD_THREAD);
 }
 
 static void learn_function(void)
@@ -288,7 +293,7 @@ static void learn_tensor(void)
         torch_layout[FIELD_TENSOR_TAG].matches = copied.matches;
         torch_layout[FIELD_TENSOR_TAG].place = copied.tag;
     }
-    decide(FIELD_TENSOR_TAG);
+    torch_layout_decide(FIELD_TENSOR_TAG);
     for (int i = 0; i < 2; i++) {
         if (tensors[i])
             (void)torch_library.delete_tensor(tensors[i]);

@@ -19,6 +19,12 @@ enum torch_field {
     FIELD_FWD_THREAD, // u64, in front of the handle
     FIELD_TENSOR_TAG, // no place but the number that says tensor
     FIELD_KEYS,       // of TensorImpl: u64, the dispatch keys
+    FIELD_INT_TAG,    // numbers like the tensor's
+    FIELD_DOUBLE_TAG,
+    FIELD_COMPLEX_TAG,
+    FIELD_BOOL_TAG,
+    FIELD_LIST_TAG,
+    FIELD_LIST, // of a list: pointers to its first IValue and behind its last
     FIELD_COUNT,
 };
 
@@ -32,13 +38,18 @@ struct torch_found {
 };
 extern struct torch_found torch_layout[FIELD_COUNT];
 
-// Looks for all fields but FIELD_KEYS. Needs torch_library.
+// Looks for all fields up to FIELD_TENSOR_TAG. Needs torch_library.
 void torch_layout_learn(void);
 
 // FIELD_KEYS, from a tensor whose keys are known; true once it is unique.
 bool torch_layout_learn_keys(const void *tensor, uint64_t keys);
 
 const char *torch_layout_name(enum torch_field field);
+
+// Another place where a field was found, and that all were looked for: what was
+// found more or less than once is off.
+void torch_layout_note(enum torch_field field, int place);
+void torch_layout_decide(enum torch_field field);
 
 static inline bool torch_layout_has(enum torch_field field)
 {

@@ -81,6 +81,13 @@ bool torch_library_has_tensors(void)
            torch->copy_ && torch->delete_tensor && torch->dtype_float32 && torch->undefined_tensor;
 }
 
+bool torch_library_has_own(void)
+{
+    const struct torch_library *torch = &torch_library;
+    return torch->set_own && torch->get_own && torch->add_own_callback && torch->enable &&
+           torch->is_enabled;
+}
+
 size_t torch_library_symbol_count(void)
 {
     return sizeof(symbols) / sizeof(symbols[0]);

@@ -37,6 +37,7 @@ struct torch_device { // c10::Device
 #define TORCH_MEMORY_NEW "_ZN3c1025ProfiledCPUMemoryReporter3NewEPvm"
 #define TORCH_MEMORY_DELETE "_ZN3c1025ProfiledCPUMemoryReporter6DeleteEPv"
 #define TORCH_MEMORY_REPORT "_ZN3c1027reportMemoryUsageToProfilerEPvlmmNS_6DeviceE"
+#define TORCH_SET_OWN "_ZN2at24set_record_function_tls_ERKNS_17RecordFunctionTLSE"
 
 // X(member, type, parameters, symbol). What a feature needs stands together.
 #define TORCH_CALLBACK_SYMBOLS(X)                                                                  \
@@ -72,12 +73,20 @@ struct torch_device { // c10::Device
     X(memory_delete, void, (void *, void *), TORCH_MEMORY_DELETE)                                  \
     X(memory_report, void, (void *, int64_t, size_t, size_t, struct torch_device),                 \
       TORCH_MEMORY_REPORT)
+#define TORCH_OWN_SYMBOLS(X) /* a thread's own callbacks */                                        \
+    X(set_own, void, (const void *), TORCH_SET_OWN)                                                \
+    X(get_own, const void *, (void), "_ZN2at24get_record_function_tls_Ev")                         \
+    X(add_own_callback, uint64_t, (struct torch_callback),                                         \
+      "_ZN2at22addThreadLocalCallbackENS_22RecordFunctionCallbackE")                               \
+    X(enable, void, (bool), "_ZN2at20enableRecordFunctionEb")                                      \
+    X(is_enabled, bool, (void), "_ZN2at23isRecordFunctionEnabledEv")
 #define TORCH_SYMBOLS(X)                                                                           \
     TORCH_CALLBACK_SYMBOLS(X)                                                                      \
     TORCH_LAYOUT_SYMBOLS(X)                                                                        \
     TORCH_BEFORE_SYMBOLS(X)                                                                        \
     TORCH_TENSOR_SYMBOLS(X)                                                                        \
-    TORCH_MEMORY_SYMBOLS(X)
+    TORCH_MEMORY_SYMBOLS(X)                                                                        \
+    TORCH_OWN_SYMBOLS(X)
 
 // What was found; NULL where there is no such symbol.
 struct torch_library {
@@ -96,6 +105,7 @@ GAIT_CHECK int torch_library_find(void);
 // Whether all functions of a group are there.
 bool torch_library_has_layout(void);
 bool torch_library_has_tensors(void);
+bool torch_library_has_own(void);
 
 // For the table people are shown.
 size_t torch_library_symbol_count(void);

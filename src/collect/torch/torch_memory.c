@@ -16,11 +16,26 @@
 #define DEVICE_TYPES 32
 #define DEVICE_INDEXES 16
 
+// What one thread allocated less what it released, in a line of its own: adding
+// to one number of all would wait until all that the thread stored before has
+// left it, half of what an event costs. Threads that come late share the last.
+#define LANES 16
+
+static struct lane {
+    int64_t bytes;
+} __attribute__((aligned(64))) lanes[LANES];
+
 static struct {
     bool is_armed;
-    int64_t total;
+    uint64_t window;
+    uint32_t claimed; // lanes of this window, perhaps more than there are
     uint32_t sites[DEVICE_TYPES][DEVICE_INDEXES]; // of devices met so far
 } memory;
+
+static __attribute__((tls_model("initial-exec"))) _Thread_local struct {
+    uint64_t window; // that `lane` is of
+    struct lane *lane;
+} own;
 
 static const char *const device_names[DEVICE_TYPES] = {
     [0] = "cpu", [1] = "cuda", [6] = "hip", [12] = "xpu", [13] = "mps", [20] = "privateuse1",
@@ -59,12 +74,40 @@ static bool is_wanted(void)
            __atomic_load_n(&gait_recording, __ATOMIC_RELAXED);
 }
 
-static void record(struct torch_device device, enum op_memory_kind kind, const void *block,
-                   int64_t bytes)
+__attribute__((noinline, cold)) static struct lane *claim_lane(void)
+{
+    const uint32_t number = __atomic_fetch_add(&memory.claimed, 1, __ATOMIC_RELAXED);
+    own.lane = &lanes[number < LANES ? number : LANES - 1];
+    own.window = __atomic_load_n(&memory.window, __ATOMIC_RELAXED);
+    return own.lane;
+}
+
+static inline struct lane *lane_of(void)
+{
+    return own.window == __atomic_load_n(&memory.window, __ATOMIC_RELAXED) ? own.lane
+                                                                           : claim_lane();
+}
+
+static inline int64_t add_to_total(struct lane *lane, int64_t bytes)
+{
+    const uint32_t claimed = __atomic_load_n(&memory.claimed, __ATOMIC_RELAXED);
+    const uint32_t used = claimed < LANES ? claimed : LANES;
+    int64_t total = 0;
+    if (lane == &lanes[LANES - 1])
+        __atomic_add_fetch(&lane->bytes, bytes, __ATOMIC_RELAXED);
+    else
+        __atomic_store_n(&lane->bytes, lane->bytes + bytes, __ATOMIC_RELAXED);
+    for (uint32_t i = 0; i < used; i++) {
+        total += __atomic_load_n(&lanes[i].bytes, __ATOMIC_RELAXED);
+    }
+    return total;
+}
+
+static inline void record(uint32_t site, enum op_memory_kind kind, const void *block, int64_t bytes)
 {
     const struct op_memory event = {kind, (uint64_t)(uintptr_t)block, bytes,
-                                    __atomic_add_fetch(&memory.total, bytes, __ATOMIC_RELAXED)};
-    op_memory(site_of(device), &event);
+                                    add_to_total(lane_of(), bytes)};
+    op_memory(site, &event);
 }
 
 // --- in place of torch's --------------------------------------------------------------
@@ -74,8 +117,8 @@ static const struct torch_device cpu = {0, 0};
 static void see_new(void *reporter, void *block, size_t bytes)
 {
     if (bytes && is_wanted()) {
-        live_blocks_put(block, bytes);
-        record(cpu, OP_ALLOCATION, block, (int64_t)bytes);
+        live_blocks_put(block, bytes, lane_of() == &lanes[0]);
+        record(site_of(cpu), OP_ALLOCATION, block, (int64_t)bytes);
     }
     torch_library.memory_new(reporter, block, bytes);
 }
@@ -83,7 +126,7 @@ static void see_new(void *reporter, void *block, size_t bytes)
 static void see_delete(void *reporter, void *block)
 {
     if (is_wanted())
-        record(cpu, OP_RELEASE, block, -(int64_t)live_blocks_take(block));
+        record(site_of(cpu), OP_RELEASE, block, -(int64_t)live_blocks_take(block));
     torch_library.memory_delete(reporter, block);
 }
 
@@ -91,7 +134,7 @@ static void see_report(void *block, int64_t bytes, size_t allocated, size_t rese
                        struct torch_device device)
 {
     if (device.type != 0 && bytes && is_wanted())
-        record(device, bytes > 0 ? OP_ALLOCATION : OP_RELEASE, block, bytes);
+        record(site_of(device), bytes > 0 ? OP_ALLOCATION : OP_RELEASE, block, bytes);
     torch_library.memory_report(block, bytes, allocated, reserved, device);
 }
 
@@ -143,7 +186,9 @@ int torch_memory_start(void)
     if (status)
         return status;
     (void)call_patch_find(&patch); // of libraries loaded since, as CUDA's are late
-    memory.total = 0;
+    memset(lanes, 0, sizeof(lanes));
+    memory.claimed = 0;
+    __atomic_store_n(&memory.window, memory.window + 1, __ATOMIC_RELEASE);
     __atomic_store_n(&memory.is_armed, true, __ATOMIC_RELEASE);
     call_patch_turn(&patch, true);
     return 0;

@@ -20,6 +20,9 @@
 #include "record/op.h"
 
 #define RARE(condition) __builtin_expect(!!(condition), 0)
+// Beside a site: a convolution's work follows from its strides and groups, too. Of
+// other ops numbers are not told: some change each step, and each makes a text.
+#define HAS_VALUES (1u << 31)
 #define PAGE 4096u // at least; a word that does not cross one can be read
 
 // What each op needs, in one line: places in RecordFunction, -1 where not known.
@@ -74,7 +77,9 @@ __attribute__((noinline, cold)) static uint32_t learn_name(struct torch_set *set
                                                            const char *name, uint32_t scope)
 {
     const bool is_range = scope == TORCH_SCOPE_USER;
-    const uint32_t site = gait_site(is_range ? "user_annotation" : "cpu_op", name);
+    uint32_t site = gait_site(is_range ? "user_annotation" : "cpu_op", name);
+    if (site && !is_range && strstr(name, "conv"))
+        site |= HAS_VALUES;
     torch_set_add(set, hash, site);
     return site;
 }
@@ -136,7 +141,7 @@ static uint32_t pop_open(struct torch_thread *thread, const void *function)
 // --- the callbacks ------------------------------------------------------------------
 
 static inline struct slot_op about_of(struct torch_thread *thread, const void *function,
-                                      uint32_t scope)
+                                      uint32_t scope, bool has_values)
 {
     struct slot_op op = {.scope = (uint8_t)scope};
     const int64_t seq = hot.seq >= 0 ? (int64_t)torch_word_at(function, hot.seq) : -1;
@@ -146,7 +151,7 @@ static inline struct slot_op about_of(struct torch_thread *thread, const void *f
         op.fwd_thread = number > UINT32_MAX ? 0 : (uint32_t)number;
     }
     if (__atomic_load_n(&hot.has_shapes, __ATOMIC_RELAXED))
-        op.shapes = torch_shapes_of(thread, function);
+        op.shapes = torch_shapes_of(thread, function, has_values);
     return op;
 }
 
@@ -160,12 +165,12 @@ __attribute__((hot)) void *torch_ops_start(void **context, const void *function)
     if (RARE(!thread))
         return context;
     const uint32_t scope = scope_of(function);
-    const uint32_t site = site_of(thread, function, scope);
+    const uint32_t named = site_of(thread, function, scope), site = named & ~HAS_VALUES;
     if (RARE(is_async(function))) {
         gait_async_begin(site, (uint64_t)(uintptr_t)function);
         return context;
     }
-    const struct slot_op op = about_of(thread, function, scope);
+    const struct slot_op op = about_of(thread, function, scope, named & HAS_VALUES);
     if (push_open(thread, function))
         op_begin(site, &op);
     return context;
@@ -176,7 +181,7 @@ __attribute__((noinline, cold)) static void end_async(const void *function)
 {
     struct torch_thread *thread = torch_thread_get();
     if (thread)
-        gait_async_end(site_of(thread, function, scope_of(function)),
+        gait_async_end(site_of(thread, function, scope_of(function)) & ~HAS_VALUES,
                        (uint64_t)(uintptr_t)function);
 }
 

@@ -16,11 +16,15 @@
 #include "collect/torch/torch_layout.h"
 #include "collect/torch/torch_library.h"
 #include "collect/torch/torch_thread.h"
+#include "collect/torch/torch_values.h"
 #include "record/name_table.h"
 
 #define INPUTS_MAX 64
 #define DIMS_MAX 64
-#define TEXT_BYTES 1024
+#define LIST_MAX 1024   // tensors of a list that are looked at
+#define VALUES_MAX 30   // torch.profiler, too, takes longer lists of numbers for none
+#define TEXT_BYTES 4096 // an optimizer's op has lists of hundreds
+#define LISTS_BYTES 3072
 #define DTYPES 64
 #define NAMES_ROOM (1u << 15) // of the recorder's texts, left for names
 #define TEXTS_MAX (NAME_TABLE_MAX_STRINGS - NAMES_ROOM)
@@ -34,6 +38,7 @@ static struct {
     uint64_t avoided;
     int inputs, tensor_tag, keys;
     bool has_strides;
+    struct torch_value_tags tags;
 } hot __attribute__((aligned(64)));
 
 static struct {
@@ -65,6 +70,7 @@ void torch_shapes_init(void)
     memcpy(&hot.undefined, &torch_library.undefined_tensor, sizeof(hot.undefined));
     hot.inputs = torch_layout[FIELD_INPUTS].place;
     hot.tensor_tag = torch_layout[FIELD_TENSOR_TAG].place;
+    hot.tags = torch_values_tags();
     for (int i = 0; i < DTYPES; i++) {
         snprintf(shapes.dtypes[i], sizeof(shapes.dtypes[i]), "t%u", i & 0xffu);
     }
@@ -107,6 +113,11 @@ uint64_t torch_shapes_lost(void)
 
 enum tensor_kind { TENSOR_NONE, TENSOR_HIDDEN, TENSOR_SEEN };
 
+static inline bool is_tensor(const char *input)
+{
+    return torch_half_at(input, TORCH_IVALUE_TAG) == (uint32_t)hot.tensor_tag;
+}
+
 struct tensor {
     int64_t dims;
     const int64_t *sizes, *strides; // no strides where they follow from the sizes
@@ -137,7 +148,7 @@ static void look_at_strides(const char *input, struct tensor *tensor)
 static inline enum tensor_kind look_at(const char *input, struct tensor *tensor)
 {
     int64_t *sizes = NULL;
-    if (torch_half_at(input, TORCH_IVALUE_TAG) != (uint32_t)hot.tensor_tag)
+    if (!is_tensor(input))
         return TENSOR_NONE;
     const void *impl = (const void *)(uintptr_t)torch_word_at(input, 0);
     if (!impl || impl == hot.undefined)
@@ -154,21 +165,97 @@ static inline enum tensor_kind look_at(const char *input, struct tensor *tensor)
     return TENSOR_SEEN;
 }
 
+// --- one argument -------------------------------------------------------------------
+
+enum kind { OTHER, TENSOR, NUMBER, NUMBERS, TENSORS };
+
+struct argument {
+    const char *value, *items;
+    size_t count; // of items
+    enum kind kind;
+    enum torch_value_kind number; // of the value, or of the items
+};
+
+static inline enum torch_value_kind kind_of(const char *value)
+{
+    return torch_value_kind(&hot.tags, torch_half_at(value, TORCH_IVALUE_TAG));
+}
+
+static void look_into(struct argument *argument)
+{
+    argument->items = torch_value_items(&hot.tags, argument->value, &argument->count);
+    argument->kind = NUMBERS;
+    if (!argument->count)
+        return;
+    if (is_tensor(argument->items)) {
+        argument->kind = TENSORS;
+        return;
+    }
+    argument->number = kind_of(argument->items);
+    if (argument->number == TORCH_VALUE_OTHER || argument->number == TORCH_VALUE_LIST ||
+        argument->count > VALUES_MAX)
+        argument->kind = OTHER;
+}
+
+static inline struct argument argument_of(const char *value)
+{
+    struct argument argument = {.value = value, .kind = TENSOR};
+    if (is_tensor(value))
+        return argument;
+    argument.number = kind_of(value);
+    argument.kind = argument.number == TORCH_VALUE_OTHER ? OTHER : NUMBER;
+    if (argument.number == TORCH_VALUE_LIST)
+        look_into(&argument);
+    return argument;
+}
+
+static inline uint64_t number_of(const char *value, enum torch_value_kind kind)
+{
+    return kind == TORCH_VALUE_BOOL ? torch_byte_at(value, 0) : torch_word_at(value, 0);
+}
+
 // --- the hash -----------------------------------------------------------------------
 
-static inline uint64_t add_tensor(uint64_t hash, size_t index, enum tensor_kind kind,
-                                  const struct tensor *tensor)
+static inline uint64_t add_tensor(uint64_t hash, const char *value)
 {
+    struct tensor tensor;
+    const enum tensor_kind kind = look_at(value, &tensor);
     if (kind != TENSOR_SEEN)
-        return torch_mix(hash, index << 8 | (uint64_t)kind);
-    hash = torch_mix(hash, (uint64_t)(uint32_t)tensor->dtype << 32 | index << 16 |
-                               (uint64_t)tensor->dims << 8 | (uint64_t)kind << 1 |
-                               (tensor->strides != NULL));
-    for (int64_t i = 0; i < tensor->dims; i++) {
-        hash = torch_mix(hash, (uint64_t)tensor->sizes[i]);
-        if (tensor->strides)
-            hash = torch_mix(hash, (uint64_t)tensor->strides[i]);
+        return torch_mix(hash, (uint64_t)kind);
+    hash = torch_mix(hash, (uint64_t)(uint32_t)tensor.dtype << 32 | (uint64_t)tensor.dims << 8 |
+                               (uint64_t)kind << 1 | (tensor.strides != NULL));
+    for (int64_t i = 0; i < tensor.dims; i++) {
+        hash = torch_mix(hash, (uint64_t)tensor.sizes[i]);
+        if (tensor.strides)
+            hash = torch_mix(hash, (uint64_t)tensor.strides[i]);
     }
+    return hash;
+}
+
+static uint64_t add_items(uint64_t hash, const struct argument *argument, bool has_values)
+{
+    const size_t count = argument->count < LIST_MAX ? argument->count : LIST_MAX;
+    hash = torch_mix(hash, (uint64_t)argument->count << 3 | (uint64_t)argument->kind);
+    for (size_t i = 0; i < count; i++) {
+        const char *item = argument->items + i * TORCH_IVALUE_BYTES;
+        if (argument->kind == TENSORS)
+            hash = add_tensor(hash, item);
+        else if (has_values)
+            hash = torch_mix(hash, number_of(item, argument->number));
+    }
+    return hash;
+}
+
+static inline uint64_t add_argument(uint64_t hash, const char *value, bool has_values)
+{
+    const struct argument argument = argument_of(value);
+    if (argument.kind == TENSOR)
+        return add_tensor(hash, value);
+    if (argument.kind >= NUMBERS)
+        return add_items(hash, &argument, has_values);
+    hash = torch_mix(hash, 8 | (uint64_t)argument.kind);
+    if (has_values && argument.kind == NUMBER)
+        hash = torch_mix(hash, number_of(value, argument.number));
     return hash;
 }
 
@@ -217,25 +304,76 @@ static void put_tensor(struct text *text, enum tensor_kind kind, const struct te
         put_numbers(text, '{', tensor->strides, tensor->dims);
 }
 
-__attribute__((noinline, cold)) static uint32_t intern_text(const char *inputs, size_t count)
+static void put_tensor_of(struct text *text, const char *value)
+{
+    struct tensor tensor;
+    const enum tensor_kind kind = look_at(value, &tensor);
+    if (kind == TENSOR_NONE)
+        put(text, "-");
+    else
+        put_tensor(text, kind, &tensor);
+}
+
+// A list of tensors that is too long ends in "..." inside its parentheses, so
+// that what follows it has its place.
+static void put_tensors(struct text *text, const struct argument *argument)
+{
+    put(text, "(");
+    for (size_t i = 0; i < argument->count; i++) {
+        if (i)
+            put(text, " ");
+        if (text->used > LISTS_BYTES || i == LIST_MAX) {
+            put(text, "...");
+            break;
+        }
+        put_tensor_of(text, argument->items + i * TORCH_IVALUE_BYTES);
+    }
+    put(text, ")");
+}
+
+static void put_values(struct text *text, const struct argument *argument)
+{
+    const bool is_list = argument->kind == NUMBERS;
+    const size_t count = is_list ? argument->count : 1;
+    if (argument->number == TORCH_VALUE_REAL)
+        return;
+    if (is_list)
+        put(text, "[");
+    for (size_t i = 0; i < count; i++) {
+        const char *value = is_list ? argument->items + i * TORCH_IVALUE_BYTES : argument->value;
+        put(text, i ? ",%lld" : "%lld", (long long)number_of(value, argument->number));
+    }
+    if (is_list)
+        put(text, "]");
+}
+
+static void put_argument(struct text *text, const char *value, bool has_values)
+{
+    static const char *const words[] = {[OTHER] = "-", [NUMBER] = "s", [NUMBERS] = "S"};
+    const struct argument argument = argument_of(value);
+    if (argument.kind == TENSOR) {
+        put_tensor_of(text, value);
+    } else if (argument.kind == TENSORS) {
+        put_tensors(text, &argument);
+    } else {
+        put(text, "%s", words[argument.kind]);
+        if (has_values && argument.kind != OTHER)
+            put_values(text, &argument);
+    }
+}
+
+__attribute__((noinline, cold)) static uint32_t intern_text(const char *inputs, size_t count,
+                                                            bool has_values)
 {
     struct text text = {.used = 0};
-    size_t written = 0;
     if (__atomic_load_n(&shapes.is_full, __ATOMIC_RELAXED)) {
         __atomic_add_fetch(&shapes.lost, 1, __ATOMIC_RELAXED);
         return 0;
     }
     for (size_t i = 0; i < count; i++) {
-        struct tensor tensor;
-        const enum tensor_kind kind = look_at(inputs + i * TORCH_IVALUE_BYTES, &tensor);
-        if (kind == TENSOR_NONE)
-            continue;
-        for (; written < i; written++) {
-            put(&text, written ? " -" : "-");
-        }
-        if (written++)
+        if (i)
             put(&text, " ");
-        put_tensor(&text, kind, &tensor);
+        put_argument(&text, inputs + i * TORCH_IVALUE_BYTES, has_values);
     }
     const uint32_t id = gait_key(text.bytes);
     if (id > TEXTS_MAX || !id)
@@ -243,27 +381,22 @@ __attribute__((noinline, cold)) static uint32_t intern_text(const char *inputs, 
     return id;
 }
 
-uint32_t torch_shapes_of(struct torch_thread *thread, const void *function)
+uint32_t torch_shapes_of(struct torch_thread *thread, const void *function, bool has_values)
 {
     const char *inputs = (const char *)(uintptr_t)torch_word_at(function, hot.inputs);
     size_t count = torch_word_at(function, hot.inputs + 8);
-    uint64_t hash = 1;
+    uint64_t hash = has_values;
+    if (!count)
+        return 0;
     if (count > INPUTS_MAX)
         count = INPUTS_MAX;
-    for (size_t i = 0; i < count; i++) {
-        struct tensor tensor;
-        const enum tensor_kind kind = look_at(inputs + i * TORCH_IVALUE_BYTES, &tensor);
-        if (kind == TENSOR_NONE)
-            continue;
-        hash = add_tensor(hash, i, kind, &tensor);
-    }
-    if (hash == 1)
-        return 0;
+    for (size_t i = 0; i < count; i++)
+        hash = add_argument(hash, inputs + i * TORCH_IVALUE_BYTES, has_values);
     struct torch_set *set = &thread->shapes[hash % TORCH_SHAPE_SETS];
     const struct torch_known *known = torch_set_find(set, hash);
     if (known)
         return known->id;
-    const uint32_t id = intern_text(inputs, count);
+    const uint32_t id = intern_text(inputs, count, has_values);
     torch_set_add(set, hash, id);
     return id;
 }

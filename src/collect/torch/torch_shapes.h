@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// The tensors among an op's arguments as a text that is kept once: "f32[8,16]
-// f32[16] - i64[]". An argument that is no tensor, or an undefined one, is "-"
-// where a tensor follows; one that must not be asked is "?".
+// An op's arguments as a text that is kept once, a word for each: "f32[8,16]
+// (f32[16] f32[16]) s -". Tensors and lists of them have dtype and sizes, or "?"
+// where they must not be asked; numbers are "s", lists of them "S"; all else, and
+// a tensor that is not defined, is "-". docs/TORCH.md tells the rest.
 #ifndef GAIT_COLLECT_TORCH_SHAPES_H
 #define GAIT_COLLECT_TORCH_SHAPES_H
 
@@ -21,9 +22,9 @@ bool torch_shapes_can(void);
 
 void torch_shapes_set_strides(bool is_on);
 
-// The string id of the text for the inputs of `function`; 0 when there is no
-// tensor among them, or no room for another text.
-uint32_t torch_shapes_of(struct torch_thread *thread, const void *function);
+// The string id of the text for the inputs of `function`; 0 when there are none,
+// or no room for another text. With values numbers are told, too.
+uint32_t torch_shapes_of(struct torch_thread *thread, const void *function, bool has_values);
 
 // Ops whose shapes were given up for want of room.
 uint64_t torch_shapes_lost(void);

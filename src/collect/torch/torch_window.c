@@ -21,8 +21,10 @@
 #include "collect/torch/torch_memory.h"
 #include "collect/torch/torch_op_cost.h"
 #include "collect/torch/torch_ops.h"
+#include "collect/torch/torch_rebuilds.h"
 #include "collect/torch/torch_shapes.h"
 #include "collect/torch/torch_shim.h"
+#include "collect/torch/torch_values.h"
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_once_t once = PTHREAD_ONCE_INIT;
@@ -49,6 +51,7 @@ static void resume_parent(void)
 static void resume_child(void)
 {
     torch_ops_arm(false);
+    torch_rebuilds_spare(false);
     if (state.ranges)
         state.inherited[0] = state.ranges;
     if (state.window)
@@ -82,6 +85,7 @@ static int attach(void)
     if (status || state.is_attached)
         return status;
     torch_layout_learn();
+    torch_rebuilds_learn();
     torch_shapes_init();
     torch_ops_init();
     torch_op_cost_measure();
@@ -126,6 +130,38 @@ int gait_torch_guard(const void *tensor, uint64_t keys, uint64_t avoided)
     return status;
 }
 
+static int learn(bool is_on)
+{
+    static uint64_t callback;
+    int status = check_attached();
+    if (status)
+        return status;
+    if (!torch_layout_has(FIELD_INPUTS))
+        return fail(GAIT_ERR_STATE, "this torch does not tell what ops are called with");
+    if (is_on && !callback) {
+        struct torch_callback values = {.probability = 1, .needs_inputs = 1};
+        torch_shim_set(&values, torch_values_see, torch_values_see_end);
+        memset(values.scopes, 1, sizeof(values.scopes));
+        torch_values_begin();
+        callback = torch_library.add_callback(values);
+    }
+    if (!is_on && callback) {
+        torch_library.remove_callback(callback);
+        callback = 0;
+        torch_values_end();
+        torch_shapes_init();
+    }
+    return 0;
+}
+
+int gait_torch_learn(int is_on)
+{
+    pthread_mutex_lock(&lock);
+    int status = learn(is_on);
+    pthread_mutex_unlock(&lock);
+    return status;
+}
+
 // --- on and off -----------------------------------------------------------------------
 
 static uint64_t add_callback(bool is_user_scope, bool are_others, bool needs_inputs)
@@ -157,6 +193,7 @@ static int switch_ranges(bool is_on)
     if (!is_on)
         remove_callback(&state.ranges);
     torch_ops_arm(state.ranges != 0);
+    torch_rebuilds_spare(state.ranges != 0);
     return 0;
 }
 
@@ -186,6 +223,7 @@ static int open_window(unsigned levels)
     torch_shapes_set_strides(levels & GAIT_TORCH_STRIDES);
     torch_ops_set_shapes(has_shapes);
     torch_ops_arm(true);
+    torch_rebuilds_spare(true);
     // what the ranges' callback records is not recorded twice
     state.window = add_callback(!state.ranges, true, has_shapes);
     return 0;
@@ -209,6 +247,7 @@ static int close_window(void)
         return fail(GAIT_ERR_STATE, "no window is open");
     remove_callback(&state.window);
     torch_op_cost_tell();
+    torch_rebuilds_spare(state.ranges != 0);
     torch_ops_arm(state.ranges != 0);
     torch_ops_set_shapes(false);
     if (state.has_memory)

@@ -193,6 +193,38 @@ def many_names():
     collector.close_window()
 
 
+def switched():
+    """What a hook of a backward switches off, torch switches on for the next node."""
+    switch = torch.autograd._enable_record_function
+    leaf = torch.ones(3, requires_grad=True)
+    sine = leaf.sin()
+    product = sine * 2
+    product.register_hook(lambda _gradient: switch(False))
+    collector.open_window(LEVELS)
+    product.exp().sum().backward()
+    torch.erf(leaf)  # and as it was before for what comes behind
+    switch(False)
+    torch.tan(leaf)
+    switch(True)
+    torch.tanh(leaf)
+    collector.close_window()
+
+
+def own_callbacks():
+    """A profiler of the thread alone, around a backward, sees all of it; so do we."""
+    from torch.profiler import ProfilerActivity, profile
+
+    profiler = profile(activities=[ProfilerActivity.CPU])
+    leaf = torch.ones(3, requires_grad=True)
+    product = leaf.sin() * 2
+    collector.open_window(LEVELS)
+    with profiler:
+        product.exp().sum().backward()
+    torch.erf(leaf)
+    collector.close_window()
+    return [event.name for event in profiler.events()]
+
+
 def under_load():
     """Windows come and go while three threads train."""
     until = time.monotonic() + 3
@@ -234,7 +266,7 @@ def compiled():
 
 
 CASES = (strided, exotic, losses, outside, ranges, halves, backward_thread, forked)
-CASES += (many_names, under_load, compiled)
+CASES += (many_names, switched, own_callbacks, under_load, compiled)
 
 
 def main(folder):

@@ -41,10 +41,19 @@ def guard():
     check(library.gait_torch_guard(tensor._cdata, raw, avoided))
 
 
+def learn():
+    check(library.gait_torch_learn(1))
+    for value in 7, 7.25, 7j:
+        torch.full([3, 5], value)
+    torch.sum(torch.zeros(1, 1), [1], True)
+    check(library.gait_torch_learn(0))
+
+
 def attach(with_guard=True):
     check(library.gait_torch_attach())
     if with_guard:
         guard()
+        learn()
 
 
 def start():

@@ -2,23 +2,31 @@
 // Steps whose extra cost in windows is known, among noise that is not.
 #include "analyse/window_cost.h"
 
+#include "analyse/step_clock.h"
 #include "analyse/torch_evaluation.h"
 #include "support/tap.h"
 
 enum { MOST = 2000 };
 
-static struct torch_period steps[MOST], windows[MOST];
+static struct clocked_step steps[MOST];
+static struct torch_period windows[MOST];
 static struct window_cost cost;
+
+// What is known of a step beside its length; NULL: no CPU time.
+static void (*set_details)(size_t i, bool is_inside, struct clocked_step *step);
 
 // Steps of 1,000 ns; `every` so often `active` of them, which take `more`.
 static void measure(size_t count, size_t every, size_t active, int64_t more, int64_t noise)
 {
-    struct torch_periods all = {.rows = steps, .count = count}, open = {.rows = windows};
+    struct step_clock all = {.rows = steps, .count = count};
+    struct torch_periods open = {.rows = windows};
     int64_t now = 5000;
     for (size_t i = 0; i < count; i++) {
         bool is_inside = i % every >= every - active;
         int64_t length = 1000 + (is_inside ? more : 0) + (i % 7 >= 4 ? noise : 0);
-        steps[i] = (struct torch_period){now, now + length};
+        steps[i] = (struct clocked_step){now, now + length, -1, false};
+        if (set_details)
+            set_details(i, is_inside, &steps[i]);
         if (is_inside && i % every == every - active)
             windows[open.count++] = (struct torch_period){now + 1, now + 1};
         if (is_inside)
@@ -59,4 +67,49 @@ TEST("window_cost: without steps outside nothing is known")
     ok(!cost.is_known);
     measure(5, 5, 1, 250, 0);
     ok(!cost.is_known);
+}
+
+// By the wall all steps look alike; every second one is of a dearer kind.
+static void set_two_kinds(size_t i, bool is_inside, struct clocked_step *step)
+{
+    step->cpu_ns = 900 + (i % 2 ? 80 : 0) + (is_inside ? 60 : 0);
+}
+
+TEST("window_cost: of a busy thread the CPU time counts, and each kind of step")
+{
+    set_details = set_two_kinds;
+    measure(1220, 61, 57, 0, 0);
+    set_details = NULL;
+    ok(cost.is_known);
+    ok(cost.ns >= cost.inside * 55 && cost.ns <= cost.inside * 65);
+}
+
+// The first steps behind a window and those that save stand for nothing.
+static void set_dear_outside(size_t i, bool is_inside, struct clocked_step *step)
+{
+    step->is_odd = i % 61 == 2;
+    step->cpu_ns = 900 + (is_inside ? 50 : 0) + (i % 61 == 0 ? 500 : 0) + (step->is_odd ? 700 : 0);
+}
+
+TEST("window_cost: steps outside that are unlike the others are not compared with")
+{
+    set_details = set_dear_outside;
+    measure(1220, 61, 57, 0, 0);
+    set_details = NULL;
+    is_u64(cost.ns, cost.inside * 50);
+}
+
+// A thread that waits for a device shows it by the wall alone.
+static void set_waiting(size_t i, bool is_inside, struct clocked_step *step)
+{
+    (void)i, (void)is_inside;
+    step->cpu_ns = 100;
+}
+
+TEST("window_cost: of a thread that waits the wall clock counts")
+{
+    set_details = set_waiting;
+    measure(1220, 61, 57, 250, 0);
+    set_details = NULL;
+    is_u64(cost.ns, cost.inside * 250);
 }

@@ -28,7 +28,7 @@ TEST("live blocks: each is known once, with its size, whatever else lives")
         } else {
             wrong += live_blocks_take(block_at(number)) != 0;
             sizes[number] = 1 + random_below(&random, 1 << 30);
-            live_blocks_put(block_at(number), sizes[number]);
+            live_blocks_put(block_at(number), sizes[number], i % 3);
         }
     }
     is_int(wrong, 0);
@@ -39,12 +39,12 @@ TEST("live blocks: those of an earlier window are not known, and leave room")
 {
     is_int(live_blocks_open(), 0);
     for (uint64_t i = 0; i < 8; i++) {
-        live_blocks_put(block_at(i), 100 + i);
+        live_blocks_put(block_at(i), 100 + i, true);
     }
     is_int(live_blocks_open(), 0);
     is_u64(live_blocks_take(block_at(3)), 0);
     for (uint64_t i = 0; i < 8; i++) {
-        live_blocks_put(block_at(i), 200 + i);
+        live_blocks_put(block_at(i), 200 + i, true);
     }
     is_u64(live_blocks_take(block_at(3)), 203);
     is_u64(live_blocks_take(block_at(3)), 0);
@@ -55,9 +55,13 @@ TEST("live blocks: one that finds no room is counted")
 {
     is_int(live_blocks_open(), 0);
     for (uint64_t i = 0; i < 9; i++) { // eight fit where addresses fall together
-        live_blocks_put((const char *)block_at(0) + 7 * i, 1 + i);
+        live_blocks_put((const char *)block_at(0) + 7 * i, 1 + i, true);
     }
     is_u64(live_blocks_lost(), 1);
+    for (uint64_t i = 0; i < 9; i++) { // and eight of other threads
+        live_blocks_put((const char *)block_at(0) + 3 + 7 * i, 1 + i, false);
+    }
+    is_u64(live_blocks_lost(), 2);
 }
 
 static void *churn(void *argument)
@@ -65,7 +69,7 @@ static void *churn(void *argument)
     const uint64_t first = (uint64_t)(uintptr_t)argument * OWN;
     uint64_t wrong = 0;
     for (uint64_t i = 0; i < ROUNDS; i++) {
-        live_blocks_put(block_at(first + i % OWN), i + 1);
+        live_blocks_put(block_at(first + i % OWN), i + 1, first == 0);
         wrong += live_blocks_take(block_at(first + i % OWN)) != i + 1;
     }
     return (void *)(uintptr_t)wrong;

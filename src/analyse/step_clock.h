@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+// The steps as the schedule of windows saw them, each with the CPU time that its
+// thread used, and whether it was a step like most. They are not numbered like
+// the report's steps; only what windows cost is asked of them.
+#ifndef GAIT_ANALYSE_STEP_CLOCK_H
+#define GAIT_ANALYSE_STEP_CLOCK_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <gait/trace.h>
+
+struct torch_facts;
+struct torch_periods;
+struct torch_phases;
+
+struct clocked_step {
+    int64_t start_ns, end_ns, cpu_ns;
+    bool is_odd; // it saved, compiled, evaluated, logged, or made an iterator
+};
+
+struct step_clock {
+    struct clocked_step *rows; // in order
+    size_t count, capacity;
+};
+
+// Of one thread, from its counters `torch/cpu`. Call step_clock_finish() also
+// where it fails.
+GAIT_CHECK int step_clock_read(struct step_clock *clock, struct gait_trace *trace,
+                               const struct torch_phases *phases, uint32_t track);
+void step_clock_finish(struct step_clock *clock);
+
+// Says of each step whether it is odd; facts in order.
+void step_clock_mark(struct step_clock *clock, const struct torch_facts *facts);
+
+// Steps that somebody else found, without CPU time (-1).
+GAIT_CHECK int step_clock_take(struct step_clock *clock, const struct torch_periods *steps);
+
+#endif

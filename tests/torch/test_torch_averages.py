@@ -1,0 +1,99 @@
+# SPDX-License-Identifier: Apache-2.0
+"""events(), key_averages() and table() of what gait recorded: torch.profiler's,
+but for times. Both profile the same steps of the same models, one after the other.
+"""
+
+import json
+import pathlib
+import subprocess
+import sys
+
+import pytest
+
+PROGRAM = pathlib.Path(__file__).parent / "programs" / "compare_averages.py"
+KINDS = ["mlp", "cnn", "transformer", "odd"]
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    found = tmp_path_factory.mktemp("averages")
+    command = [sys.executable, str(PROGRAM), str(found)]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=300)
+    assert done.returncode == 0, done.stderr
+    return found
+
+
+@pytest.fixture(scope="module")
+def said(folder):
+    return {kind: json.loads((folder / f"{kind}.json").read_text("utf-8")) for kind in KINDS}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_each_event_is_torchs(said, kind):
+    ours, theirs = said[kind]["gait"]["events"], said[kind]["torch"]["events"]
+    for event, wanted in zip(ours, theirs):
+        assert event == wanted
+    assert len(ours) == len(theirs) > 400
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("grouping", range(3))
+def test_each_row_of_averages_is_torchs(said, kind, grouping):
+    ours = said[kind]["gait"]["averages"][grouping]
+    assert ours == said[kind]["torch"]["averages"][grouping]
+    assert len({row["key"] for row in ours}) > 50
+    assert said[kind]["gait"]["whole"] == said[kind]["torch"]["whole"]
+    assert said[kind]["gait"]["head"] == said[kind]["torch"]["head"]
+
+
+def test_there_are_flops_and_bytes_and_steps_in_it(said, folder):
+    rows = {row["key"]: row for row in said["cnn"]["gait"]["averages"][0]}
+    assert rows["aten::conv2d"]["flops"] > 1e6
+    assert rows["ProfilerStep*"]["count"] == 2
+    assert rows["aten::empty"]["self_cpu_memory_usage"] > 1e5
+    text = (folder / "cnn.txt").read_text("utf-8")
+    assert "Self CPU time total: " in text.splitlines()[-1]
+    assert " CPU Mem " in text and "FLOPs" in text.splitlines()[1]
+
+
+SCRIPT = """
+import threading, torch, gait.torch
+
+def work():
+    torch.mm(torch.ones(3, 3), torch.ones(3, 3))
+
+with gait.torch.profile(record_shapes=True, acc_events=True, with_stack=False) as profiler:
+    work()
+    thread = threading.Thread(target=work)
+    thread.start()
+    thread.join()
+rows = {row.key: row for row in profiler.key_averages()}
+print(rows["aten::mm"].count, rows["aten::mm"].flops)
+events = profiler.events()
+print(len({event.thread for event in events if event.name == "aten::mm"}))
+ones = [event for event in events if event.name == "aten::ones"][0]
+print([child.name for child in ones.cpu_children], ones.cpu_children[0].cpu_parent is ones)
+print(events.total_average().count == len(events), rows["aten::ones"].cpu_children[0].name)
+print(ones.time_range.elapsed_us() == ones.cpu_time_total >= ones.self_cpu_time_total > 0)
+print(str(ones.device_type), ones.input_shapes, "aten::mm" in profiler.key_averages().table())
+try:
+    profiler.export_stacks("stacks.txt")
+except Exception as error:
+    print(type(error).__name__, error)
+"""
+
+
+def test_objects_have_what_torchs_have(tmp_path):
+    done = subprocess.run(
+        [sys.executable, "-c", SCRIPT], capture_output=True, text=True, cwd=tmp_path, timeout=120
+    )
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.splitlines() == [
+        "2 0",  # torch counts no FLOPs unless asked
+        "2",  # threads that torch.profiler does not look at are on record
+        "['aten::empty', 'aten::fill_'] True",
+        "True aten::empty",
+        "True",
+        "DeviceType.CPU [[], [], [], [], []] True",
+        "CaptureError no Python stacks were recorded: export_stacks() needs with_stack=True",
+    ]
