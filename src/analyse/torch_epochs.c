@@ -96,8 +96,7 @@ int torch_epochs_find(struct torch_epochs *epochs, const struct training_thread 
     if (!thread->facts.epoch_count)
         return find_by_loops(epochs, thread, windows);
     for (size_t i = 0; !status && i < thread->facts.epoch_count; i++)
-        status =
-            add_epoch(epochs, windows, first_begin(thread, windows, thread->facts.epochs[i]));
+        status = add_epoch(epochs, windows, first_begin(thread, windows, thread->facts.epochs[i]));
     return status;
 }
 
