@@ -112,7 +112,10 @@ class Config(metaclass=_Late):
         for key, value in dict(mapping).items():
             if isinstance(value, (list, tuple)) or type(value).__name__ == "ListConfig":
                 value = ",".join(map(str, value))
-            if value is not None:
+            # a structured config holds every key; what is as ever was not said
+            known = cls.__dataclass_fields__.get(key)
+            is_said = known is None or value != known.default or key == "enabled"
+            if value is not None and is_said:
                 words.append(f"profiling.{key}={value}")
         return _load(cls, None, words, environment=False, usual=False, called="mapping")[0]
 

@@ -122,6 +122,8 @@ static int write_one(const struct pt_files *files, const struct torch_process *p
     status = gait_export(files->trace, &given, path);
     if (status)
         unlink(path);
+    else if (files->ret_count)
+        ++*files->ret_count;
     else
         puts(path);
     return status;

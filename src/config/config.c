@@ -154,8 +154,6 @@ int config_say(struct config *config, const struct config_saying *saying)
         status = config_imply(config, SETTING_ENABLED, enabled, &entry);
     if (!status && entry.unit)
         status = config_imply(config, SETTING_UNIT, entry.unit, &entry);
-    if (!status && alias && alias->note)
-        config_notice(config, "%s: '%s': %s", entry.where, entry.spelled, alias->note);
     return status;
 }
 

@@ -4,6 +4,8 @@
 // libraries and takes memory that no later one does.
 #include "config/setting_table.h"
 
+#include <gait/schedule.h>
+
 #include <stdio.h>
 #include <string.h>
 
@@ -32,22 +34,10 @@ static const char *const columns[] = {"cpu_time",
                                       NULL};
 static const char *const profilers[] = {"pytorch", "simple", "advanced", "xla", "none", NULL};
 
-// off, all or FIRST/ACTIVE/EVERY, as python/gait/torch/windows.py takes it.
 static bool is_windows(const char *text)
 {
-    if (!strcmp(text, "off") || !strcmp(text, "all"))
-        return true;
-    for (int numbers = 1; numbers <= 3; numbers++) {
-        size_t digits = strspn(text, "0123456789");
-        if (!digits || digits > 9)
-            return false;
-        text += digits;
-        if (!*text)
-            return numbers >= 2;
-        if (*text++ != '/')
-            return false;
-    }
-    return false;
+    struct gait_schedule schedule;
+    return !gait_schedule_parse(text, &schedule);
 }
 
 #define MOST INT32_MAX
@@ -133,7 +123,9 @@ const struct setting setting_table[SETTING_COUNT] = {
     [SETTING_NSIGHT_OUTPUT] = {PROFILING("nsight_output", "NSIGHT_OUTPUT"),
                                IS_TEXT("nsight_profile"),
                                .help = "what the nsys command that is printed calls its output"},
-    [SETTING_PROFILER] = {PROFILING("profiler", "PROFILER"), IS_CHOICE("pytorch", profilers),
+    [SETTING_PROFILER] = {.name = "profiling.profiler",
+                          .variable = "GAIT_PROFILER",
+                          IS_CHOICE("pytorch", profilers),
                           .help = "which of the named profilers; given twice, the last one counts"},
     [SETTING_MEASURE_EPOCH_TIME] = {PROFILING("measure_epoch_time", "MEASURE_EPOCH_TIME"),
                                     IS_BOOL("true"),
@@ -185,7 +177,8 @@ const struct setting setting_table[SETTING_COUNT] = {
                       .unit = "bytes", .option = "ring", .help = "buffer of each thread"},
     [SETTING_WINDOWS] = {RECORDING("windows", "GAIT_TORCH_WINDOWS"), .kind = SETTING_TEXT,
                          .standard = "5/3/100", .is_legal = is_windows,
-                         .takes = "off, all or FIRST/ACTIVE/EVERY", .option = "windows",
+                         .takes = "off, all, FIRST/ACTIVE/EVERY or what gait plan takes",
+                         .option = "windows",
                          .help = "steps with ops on record where profiling is off"},
     [SETTING_INDUCTOR_KERNELS] = {RECORDING("inductor_kernels", "GAIT_INDUCTOR_KERNELS"),
                                   IS_BOOL("false"), .option = "inductor-kernels",

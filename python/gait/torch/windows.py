@@ -61,6 +61,16 @@ def wanted(say):
         return _gait._schedule_parse(DEFAULT)
 
 
+def levels():
+    """What is recorded of each op, as `gait run --profile` was told."""
+    from ..config import Config
+
+    config = Config.from_environment()
+    if not config.enabled:
+        return SHAPES | MEMORY
+    return SHAPES * config.record_shapes | MEMORY * config.profile_memory
+
+
 def install():
     from . import say
 
@@ -82,4 +92,4 @@ def install():
         return
     if has_ranges:
         _gait._torch_ranges(True)
-    _gait._windows(schedule, SHAPES | MEMORY)
+    _gait._windows(schedule, levels())
