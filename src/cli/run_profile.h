@@ -16,6 +16,7 @@ struct run_profile {
 struct run_wish {
     const char *file;    // --config
     const char *windows; // --windows
+    const char *profiler; // --profiler
     bool is_profiled;    // --profile
     const struct operands *operands;
 };

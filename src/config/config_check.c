@@ -143,9 +143,11 @@ static void tell_later(struct config *config)
             config_notice(config, "%s: '%s': %s", entry->where, entry->spelled, setting->later);
     }
     const struct config_entry *profiler = config_entry_of(config, SETTING_PROFILER);
-    if (strcmp(profiler->text, "pytorch") != 0 && strcmp(profiler->text, "none") != 0)
-        config_notice(config, "%s: '%s=%s': %s", profiler->where, profiler->spelled, profiler->text,
-                      setting_table[SETTING_EXTENDED].later);
+    if (strcmp(profiler->text, "xla") == 0)
+        config_notice(config,
+                      "%s: '%s=xla': gait has no profiler for XLA: simple has the phases of the "
+                      "training, advanced its Python functions",
+                      profiler->where, profiler->spelled);
     const char *devices = config_text(config, SETTING_ACTIVITIES);
     if (strcmp(devices, "cpu") != 0)
         config_notice(config,

@@ -51,10 +51,6 @@ static bool is_windows(const char *text)
 #define IS_CHOICE(value, words) .kind = SETTING_CHOICE, .standard = (value), .choices = (words)
 #define IS_TEXT(value) .kind = SETTING_TEXT, .standard = (value)
 
-#define NAMED_PROFILERS                                                                            \
-    "Lightning's own profiler of that name works under 'gait run' as ever; gait's is not there "   \
-    "yet: 'gait report' has the phases meanwhile"
-
 const struct setting setting_table[SETTING_COUNT] = {
     [SETTING_ENABLED] = {PROFILING("enabled", "ENABLED"), IS_BOOL("false"), .option = "profile",
                          .help = "record ops by the schedule below; any other setting of this "
@@ -125,6 +121,7 @@ const struct setting setting_table[SETTING_COUNT] = {
                                .help = "what the nsys command that is printed calls its output"},
     [SETTING_PROFILER] = {.name = "profiling.profiler",
                           .variable = "GAIT_PROFILER",
+                          .option = "profiler",
                           IS_CHOICE("pytorch", profilers),
                           .help = "which of the named profilers; given twice, the last one counts"},
     [SETTING_MEASURE_EPOCH_TIME] = {PROFILING("measure_epoch_time", "MEASURE_EPOCH_TIME"),
@@ -150,13 +147,11 @@ const struct setting setting_table[SETTING_COUNT] = {
                                                   "LINE_COUNT_RESTRICTION"),
                                         IS_TEXT("1.0"),
                                         .help = "rows, or share of the rows, of the advanced "
-                                                "profiler's tables",
-                                        .later = NAMED_PROFILERS},
+                                                "profiler's tables"},
     [SETTING_DUMP_STATS] = {PROFILING("dump_stats", "DUMP_STATS"), IS_BOOL("false"),
-                            .help = "the advanced profiler's *.prof files",
-                            .later = NAMED_PROFILERS},
+                            .help = "the advanced profiler's *.prof files"},
     [SETTING_EXTENDED] = {PROFILING("extended", "EXTENDED"), IS_BOOL("true"),
-                          .help = "the simple profiler's wider table", .later = NAMED_PROFILERS},
+                          .help = "the simple profiler's wider table"},
     [SETTING_EXPORT_TO_FLAME_GRAPH] = {PROFILING("export_to_flame_graph", "EXPORT_TO_FLAME_GRAPH"),
                                        IS_BOOL("false"), .help = "stacks of the ops, folded",
                                        .later = "stacks of ops are not written by gait run yet: "
