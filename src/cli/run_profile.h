@@ -14,10 +14,10 @@ struct run_profile {
 };
 
 struct run_wish {
-    const char *file;    // --config
-    const char *windows; // --windows
+    const char *file;     // --config
+    const char *windows;  // --windows
     const char *profiler; // --profiler
-    bool is_profiled;    // --profile
+    bool is_profiled;     // --profile
     const struct operands *operands;
 };
 
