@@ -230,8 +230,12 @@ static int finish_recording(struct session *session, const struct launch *launch
         say("%s", fail_text());
     if (is_speaking(session) && !session->values.is_quiet)
         tell_end(session, launch);
-    if (is_speaking(session))
-        run_profile_write(&session->profile, session->directory.path, session->values.is_quiet);
+    const struct run_end end = {.directory = session->directory.path,
+                                .pid = launch->pid,
+                                .is_one_of_many = job_rank() >= 0,
+                                .is_quiet = session->values.is_quiet || !is_speaking(session)};
+    if (!session->directory.is_nested)
+        run_profile_write(&session->profile, &end);
     return launch_exit_code(launch);
 }
 

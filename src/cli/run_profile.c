@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <gait/schedule.h>
 
@@ -138,11 +139,23 @@ void run_profile_tell(const struct run_profile *profile)
 
 // ---- the end --------------------------------------------------------------------
 
-static int write_traces(const struct config *config, struct gait_trace *trace, const char *folder,
-                        size_t *ret_count)
+// Has the program itself something on record, or is it a launcher?
+static bool is_recorded(struct gait_trace *trace, const char *host, int64_t pid)
+{
+    for (uint32_t i = 0; i < gait_trace_shard_count(trace); i++) {
+        struct gait_shard_info shard;
+        if (!gait_trace_shard(trace, i, &shard) && shard.pid == pid && !strcmp(shard.host, host))
+            return true;
+    }
+    return false;
+}
+
+static int write_traces(const struct config *config, const struct run_end *end,
+                        struct gait_trace *trace, const char *folder, size_t *ret_count)
 {
     const char *worker = config_text(config, SETTING_WORKER_NAME);
-    const struct pt_files files = {
+    char host[256] = "";
+    struct pt_files files = {
         .trace = trace,
         .options = {.size = sizeof files.options,
                     .format = "pt-trace",
@@ -152,6 +165,10 @@ static int write_traces(const struct config *config, struct gait_trace *trace, c
         .is_each_window = true,
         .ret_count = ret_count,
     };
+    if (end->is_one_of_many && !gethostname(host, sizeof host - 1)) {
+        files.host = host;
+        files.pid = is_recorded(trace, host, end->pid) ? end->pid : 0;
+    }
     return pt_files_write(&files);
 }
 
@@ -166,7 +183,7 @@ static void make_folders(char *path)
     (void)mkdir(path, 0777); // what is in the way is told by who writes there
 }
 
-void run_profile_write(const struct run_profile *profile, const char *directory, bool is_quiet)
+void run_profile_write(const struct run_profile *profile, const struct run_end *end)
 {
     const struct config *config = &profile->config;
     const char *wish = config_text(config, SETTING_OUTPUT_DIR);
@@ -178,18 +195,18 @@ void run_profile_write(const struct run_profile *profile, const char *directory,
     if (*wish == '/')
         snprintf(folder, sizeof folder, "%s", wish);
     else
-        snprintf(folder, sizeof folder, "%s/%s", directory, wish);
-    if (gait_trace_open(directory, &trace)) {
+        snprintf(folder, sizeof folder, "%s/%s", end->directory, wish);
+    if (gait_trace_open(end->directory, &trace)) {
         fprintf(stderr, "gait: no traces: %s\n", fail_text());
         return;
     }
     make_folders(folder);
-    int status = write_traces(config, trace, folder, &count);
+    int status = write_traces(config, end, trace, folder, &count);
     gait_trace_close(trace);
     if (status)
         fprintf(stderr, "gait: %s: %s\n", count ? "not all traces are written" : "no traces",
                 fail_text());
-    if (count && !is_quiet)
+    if (count && !end->is_quiet)
         fprintf(stderr, "gait: %zu trace%s in %s\n", count, units_plural(count), folder);
     fail_clear();
 }

@@ -34,8 +34,15 @@ GAIT_CHECK int run_profile_set(const struct run_profile *profile);
 // Says what should be known, and the plan, on stderr.
 void run_profile_tell(const struct run_profile *profile);
 
-// Writes the traces of the windows in the run directory, and says how many, or why
-// there are none; `is_quiet`: only the latter.
-void run_profile_write(const struct run_profile *profile, const char *directory, bool is_quiet);
+// Writes the traces of the windows in the run directory: of all processes, or, where
+// each rank has a `gait run` of its own, of those that this one started. Says how many
+// there are, and why there are none.
+struct run_end {
+    const char *directory;
+    int64_t pid;         // of the program
+    bool is_one_of_many; // of a job
+    bool is_quiet;       // no words but of what went wrong
+};
+void run_profile_write(const struct run_profile *profile, const struct run_end *end);
 
 #endif

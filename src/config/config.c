@@ -238,25 +238,38 @@ static int say_variable(struct config *config, const struct setting *setting, co
     return status;
 }
 
-// A variable that begins like ours and is none of them.
-static int refuse_variable(const char *variable, size_t length)
+// What stands behind GAIT_PROFILING_, as a key.
+static void key_of_variable(const char *variable, size_t length, char key[SETTING_WORD_BYTES])
 {
     const size_t prefix = strlen("GAIT_PROFILING_");
-    char key[SETTING_WORD_BYTES];
-    snprintf(key, sizeof key, "%.*s", (int)(length - prefix < 60 ? length - prefix : 60),
+    snprintf(key, SETTING_WORD_BYTES, "%.*s", (int)(length - prefix < 60 ? length - prefix : 60),
              variable + prefix);
     for (char *at = key; *at; at++)
         if (*at >= 'A' && *at <= 'Z')
             *at = (char)(*at - 'A' + 'a');
+}
+
+// A variable that begins like ours: by another name, GAIT_PROFILING_WAIT_STEPS, or a mistake.
+static int say_other_variable(struct config *config, const char *variable, size_t length)
+{
+    char key[SETTING_WORD_BYTES], name[SETTING_WORD_BYTES + 32];
     struct setting_match match;
+    key_of_variable(variable, length, key);
+    snprintf(name, sizeof name, "%.*s", (int)(length < 90 ? length : 90), variable);
+    if (setting_find_key("profiling", key, &match)) {
+        const struct config_saying saying = {.match = match,
+                                             .level = CONFIG_VARIABLE,
+                                             .value = variable + length + 1,
+                                             .where = name,
+                                             .spelled = key};
+        return config_say(config, &saying);
+    }
     const char *nearest = setting_nearest_key("profiling", key);
     if (nearest && setting_find_key("profiling", nearest, &match))
-        return fail(GAIT_ERR_ARGUMENT, "no setting '%.*s' in the environment; did you mean '%s'?",
-                    (int)(length < 80 ? length : 80), variable, setting_table[match.id].variable);
+        return fail(GAIT_ERR_ARGUMENT, "no setting '%s' in the environment; did you mean '%s'?",
+                    name, setting_table[match.id].variable);
     return fail(GAIT_ERR_ARGUMENT,
-                "no setting '%.*s' in the environment; 'gait config list' has "
-                "them",
-                (int)(length < 80 ? length : 80), variable);
+                "no setting '%s' in the environment; 'gait config list' has them", name);
 }
 
 static const struct setting *find_variable(const char *variable, size_t length)
@@ -279,7 +292,7 @@ static int say_variables(struct config *config)
         if (setting)
             status = say_variable(config, setting, *at + length + 1);
         else if (!strncmp(*at, "GAIT_PROFILING_", strlen("GAIT_PROFILING_")))
-            status = refuse_variable(*at, length);
+            status = say_other_variable(config, *at, length);
     }
     return status;
 }

@@ -136,20 +136,21 @@ const struct setting setting_table[SETTING_COUNT] = {
                                            "meanwhile"},
     [SETTING_PY_SPY] = {PROFILING("py_spy", "PY_SPY"), IS_BOOL("false"),
                         .help = "sample the Python stacks of the whole run",
-                        .later = "this setting does not start a sampler yet: use 'py-spy record "
-                                 "-f raw -o stacks.txt -- python train.py' meanwhile"},
+                        .later = "gait run does not start the sampler yet: write 'gait record -- "
+                                 "python train.py' meanwhile"},
     [SETTING_PY_SPY_RATE] = {PROFILING("py_spy_rate", "PY_SPY_RATE"),
                              IS_NUMBER("100", 1, "samples a second"),
                              .help = "how often py_spy looks",
-                             .later = "this setting does not start a sampler yet: use 'py-spy "
-                                      "record -r RATE' meanwhile"},
+                             .later = "gait run does not start the sampler yet: write 'gait record "
+                                      "--rate HZ' meanwhile"},
     [SETTING_LINE_COUNT_RESTRICTION] = {PROFILING("line_count_restriction",
                                                   "LINE_COUNT_RESTRICTION"),
-                                        IS_TEXT("1.0"),
-                                        .help = "rows, or share of the rows, of the advanced "
-                                                "profiler's tables"},
+                                        IS_TEXT("20"),
+                                        .help = "rows of the advanced profiler's table, or, with "
+                                                "a point, a share of them"},
     [SETTING_DUMP_STATS] = {PROFILING("dump_stats", "DUMP_STATS"), IS_BOOL("false"),
-                            .help = "the advanced profiler's *.prof files"},
+                            .help = "the advanced profiler's *.prof files; they are written in "
+                                    "any case"},
     [SETTING_EXTENDED] = {PROFILING("extended", "EXTENDED"), IS_BOOL("true"),
                           .help = "the simple profiler's wider table"},
     [SETTING_EXPORT_TO_FLAME_GRAPH] = {PROFILING("export_to_flame_graph", "EXPORT_TO_FLAME_GRAPH"),

@@ -265,6 +265,26 @@ def test_what_is_not_there_yet_says_so_and_what_to_use(config, gait):
         assert len(told) == 1 and "meanwhile" in told[0], setting["name"]
 
 
+def test_every_alias_is_a_variable_too(config, gait):
+    table = aliases(gait)
+    kinds = {setting["name"]: setting for setting in table["settings"]}
+    for alias in table["aliases"]:
+        if alias["means"] in ("profiling.profiler", "profiling.active"):
+            continue
+        value = legal_value(kinds[alias["means"]])
+        name = "GAIT_PROFILING_" + alias["name"].upper()
+        extra = ["profiling.every_n_steps=200"] * ("every_n" not in alias["means"])
+        extra = extra if kinds[alias["means"]]["kind"] == "number" else []
+        done = gait(
+            "config", "explain", "--json", "profiling.enabled=1", *extra,
+            env={**os.environ, name: value},
+        )  # fmt: skip
+        assert done.returncode == 0, done.stderr
+        entry = json.loads(done.stdout)["settings"][alias["means"]]
+        if alias["means"] != "profiling.enabled":
+            assert (str(entry["value"]).lower(), entry["from"]) == (value, name)
+
+
 # --- precedence ---
 
 

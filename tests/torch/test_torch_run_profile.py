@@ -194,3 +194,19 @@ def test_a_setting_may_stand_beside_a_program_that_has_the_same(gait, tmp_path):
     assert (done.returncode, done.stdout) == (0, "--profiling.wait x profiling.active=y\n")
     done = gait("run", "-q", "echo", "--profiling.wiat", "x")
     assert (done.returncode, done.stdout) == (0, "--profiling.wiat x\n")
+
+
+@only_full
+def test_each_rank_of_a_job_writes_its_own_traces(build, tmp_path):
+    """As under srun: a `gait run` of each rank, and one run directory for all."""
+    (tmp_path / "train.py").write_text(SCRIPT)
+    job = {"SLURM_JOB_ID": "1", "SLURM_STEP_ID": "0", "SLURM_STEP_NUM_TASKS": "2"}
+    line = [build / "gait", "run", "-q", "-o", "run", "--profiling.repeat", "2"]
+    line += ["profiling.active=1", "--", sys.executable, "train.py", "--my-flag", "--epochs", "3"]
+    ranks = [
+        subprocess.Popen(line, cwd=tmp_path, env={**os.environ, **job, "SLURM_PROCID": str(rank)})
+        for rank in range(2)
+    ]
+    assert [rank.wait(200) for rank in ranks] == [0, 0]
+    names = [path.name.split(".")[0] for path in (tmp_path / "run/profiler_traces").iterdir()]
+    assert len(names) == 4 and sorted(map(names.count, set(names))) == [2, 2]

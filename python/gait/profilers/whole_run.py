@@ -37,7 +37,7 @@ def row_limit():
 
 def begin(name):
     where = {"dirpath": setting("DIRPATH", os.environ.get("GAIT_DIR") or "."), "filename": name}
-    where["filename"] = setting("FILENAME", name)
+    where["filename"] = setting("WORKER_NAME", name)
     if global_rank() is None:
         where["filename"] += f"-{os.getpid()}"
     if name == "simple":
