@@ -75,8 +75,7 @@ static void find_place(struct target *target, const uint8_t *bytes, size_t count
     static const size_t usual[] = {720, 48}; // glibc from 2.10 on; musl
     const int64_t own = inner_id(target->pid, target->pid);
     for (size_t i = 0; i < sizeof usual / sizeof usual[0] && !target->pthread_tid; i++) {
-        const int32_t number =
-            usual[i] + 4 <= count ? (int32_t)bytes_get32(bytes + usual[i]) : 0;
+        const int32_t number = usual[i] + 4 <= count ? (int32_t)bytes_get32(bytes + usual[i]) : 0;
         if (number > 0 && is_task(target->pid, outer_id(target, number)))
             target->pthread_tid = (int32_t)usual[i];
     }
