@@ -368,7 +368,7 @@ static bool is_over(const struct sampler *sampler, uint64_t now)
 {
     const double seconds = sampler->options.seconds;
     return atomic_load_explicit(&sampler->is_stopped, memory_order_relaxed) ||
-           sampler->process_count == 0 ||
+           sampler->process_count == 0 || (sampler->shard && sampler->shard->status) ||
            (seconds > 0 && sampler->first_ns && (double)(now - sampler->first_ns) >= seconds * 1e9);
 }
 
