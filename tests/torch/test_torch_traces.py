@@ -186,6 +186,24 @@ def test_a_schedules_trace_is_named_and_filled_as_torchs(both, hta):
     assert found["gait"][0] == [2, 3, 4]
 
 
+def test_tensorboards_plugin_shows_the_same(both, tmp_path):
+    data = pytest.importorskip(
+        "torch_tb_profiler.profiler.data", reason="TensorBoard's plugin is not here"
+    )
+    generator = importlib.import_module("torch_tb_profiler.profiler.run_generator")
+    found = {}
+    for who in ("torch", "gait"):
+        (path,) = (both / f"scheduled-{who}").iterdir()
+        profile = data.RunProfileData.parse("w", "s", str(path), str(tmp_path))
+        profile.process()
+        shown = generator.RunGenerator("w", "s", profile).generate_run_profile()
+        views = [view.name for view in shown.views]
+        ops = {op.name: op.calls for op in profile.op_list_groupby_name}
+        found[who] = views, ops, list(profile.steps_names), shown.overview["steps"]["columns"]
+    assert found["gait"] == found["torch"]
+    assert found["gait"][2] == ["2", "3", "4"]
+
+
 # --- recordings of `gait run` -------------------------------------------------------------
 
 RECORDED = Job("mnist", options=("--windows", "0/100/101"))
