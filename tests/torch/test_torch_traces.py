@@ -107,6 +107,10 @@ def test_ops_are_torchs_with_all_that_is_said_of_them(pair):
     theirs, ours = pair
     for what in ("Sequence number", "Fwd thread id", "Input Dims", "Input type", "Input Strides"):
         assert ours.args(what) == theirs.args(what), what
+    for one, other in zip(
+        ours.args("Concrete Inputs"), theirs.args("Concrete Inputs"), strict=True
+    ):
+        assert one[1] in (None, other[1])
     assert ours.annotations() == theirs.annotations()
     assert len(ours.ops) > 1000
 
