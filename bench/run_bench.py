@@ -48,8 +48,19 @@ FULL = {
     "trace_seconds": 9,
     "steps": 1500,
     "rounds": 51,
+    "calls": 100,
+    "trace_ops": 1000000,
 }
-QUICK = {"repeats": 3, "count": 800, "seconds": 0.2, "trace_seconds": 0.2, "steps": 30, "rounds": 3}
+QUICK = {
+    "repeats": 3,
+    "count": 800,
+    "seconds": 0.2,
+    "trace_seconds": 0.2,
+    "steps": 30,
+    "rounds": 3,
+    "calls": 0.1,
+    "trace_ops": 2000,
+}
 
 
 class Row:
@@ -275,6 +286,53 @@ def python_table(bench):
     return result
 
 
+def profilers_on(bench, python, path):
+    command = [python, str(BENCH / "python_profilers.py"), "--json", "--rounds"]
+    command += [str(max(3, bench.sizes["rounds"] // 2)), "--calls", str(bench.sizes["calls"])]
+    environment = dict(bench.environment, PYTHONPATH=str(path))
+    done = subprocess.run(command, env=environment, capture_output=True, text=True)
+    if done.returncode:
+        return {"absent": done.stderr.strip().splitlines()[-1:]}
+    return json.loads(done.stdout)
+
+
+def profiler_rows(minor, result):
+    """Tracing beside cProfile, a start and stop beside Lightning's, memory."""
+    if "absent" in result:
+        yield Row(f"{minor}: not measured", "")
+        return
+    limit = 0.45 if tuple(map(int, minor.split("."))) >= (3, 12) else 0.80
+    for name, row in result["tracing"].items():
+        cost, ratio = f"{row['added_ns']['gait']:.1f} ns", row["ratio"]
+        wanted = f"<= {limit:.2f} x"
+        yield Row(f"{minor}, a call of {name}", cost, f"{ratio:.2f} x", wanted, ratio <= limit)
+    pair = result["pair"]
+    cost, ratio = f"{pair['gait_ns']:.1f} ns", pair["ratio"]
+    yield Row(f"{minor}, a start and stop", cost, f"{ratio:.2f} x", "<= 0.25 x", ratio <= 0.25)
+    grown = result["memory"]["grown_bytes"]
+    name = f"{minor}, memory over {result['memory']['calls'] / 1e6:.0f} M calls"
+    yield bounded(name, grown, grown, 1000000, "bytes")
+
+
+def profilers_table(bench):
+    """This Python and, unless it has to be quick, all others with headers."""
+    sys.path.insert(0, str(BENCH.parent / "tests/support"))
+    import minors
+
+    yield "Named profilers, beside cProfile and Lightning's SimpleProfiler"
+    own = "{}.{}".format(*sys.version_info[:2])
+    results = {own: profilers_on(bench, sys.executable, bench.build / "python")}
+    yield from profiler_rows(own, results[own])
+    others = minors.other_pythons() if bench.sizes["calls"] > 1 else {}
+    for minor, (python, include, suffix) in sorted(others.items()):
+        folder = bench.work / f"python-{minor}"
+        folder.mkdir()
+        minors.build_package(BENCH.parent, bench.build, folder, include, suffix, "-O2")
+        results[minor] = profilers_on(bench, python, folder)
+        yield from profiler_rows(minor, results[minor])
+    return results
+
+
 def torch_rows(load, result):
     limit = 0.45 if load == "add_" else 0.50
     for level, row in result["levels"].items():
@@ -305,6 +363,31 @@ def torch_table(bench):
     yield Row("resident, of an op", f"{grown['gait']:.1f} B", "", "<= 1/50", share >= 50)
     size = result["disk_bytes_per_op"]
     yield bounded("on disk, of an op with shapes", size, f"{size:.2f} B", 8, "B")
+    return result
+
+
+def trace_table(bench):
+    if importlib.util.find_spec("torch") is None:
+        yield "No torch here: `make setup-torch` brings it"
+        return None
+    command = [sys.executable, str(BENCH / "torch_traces.py"), "--json"]
+    command += ["--ops", str(bench.sizes["trace_ops"])]
+    environment = {**bench.environment, "GAIT_TOOL": str(bench.build / "gait")}
+    done = subprocess.run(command, env=environment, capture_output=True, text=True)
+    if done.returncode:
+        yield "Traces: not measured"
+        return {"absent": done.stderr.strip().splitlines()[-1:]}
+    result = json.loads(done.stdout.splitlines()[-1])
+    yield f"stop() and export_chrome_trace() of {result['ops']:,} ops, beside torch.profiler"
+    for who in "gait", "torch":
+        row = result[who]
+        yield Row(f"{who}: stop + export", f"{row['stop_s']:.2f} + {row['export_s']:.2f} s")
+    ratio = result["ratio"]
+    yield Row("share of torch's time", f"1/{ratio:.0f}", "", "<= 1/20", ratio >= 20)
+    small, large = result["peak_kib"].values()
+    yield Row("memory of gait export", f"{small / 1024:.1f} MB")
+    grown = (large - small) / 1024
+    yield bounded("  more for ten times the ops", grown, f"{grown:.1f} MB", 5, "MB")
     return result
 
 
@@ -369,7 +452,9 @@ TABLES = {
     "stream": stream_table,
     "decode": decode_table,
     "python": python_table,
+    "profilers": profilers_table,
     "torch": torch_table,
+    "traces": trace_table,
     "peers": peer_table,
 }
 

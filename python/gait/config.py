@@ -74,7 +74,7 @@ class Config(metaclass=_Late):
     measure_gpu_data: bool = False
     py_spy: bool = False
     py_spy_rate: int = 100
-    line_count_restriction: str = "1.0"
+    line_count_restriction: str = "20"
     dump_stats: bool = False
     extended: bool = True
     export_to_flame_graph: bool = False
@@ -132,6 +132,7 @@ class Config(metaclass=_Late):
             setattr(config, key, _read(name, given[name], type(getattr(config, key))))
         if names and "GAIT_PROFILING_ENABLED" not in names:
             config.enabled = True
+        config.profiler = given.get("GAIT_PROFILER") or config.profiler
         return config
 
     # --- what to do with them ---

@@ -11,12 +11,15 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <gait/schedule.h>
 
 #include "base/fail.h"
 #include "cli/config_screen.h"
+#include "cli/launch.h"
 #include "cli/pt_files.h"
+#include "cli/python_hook.h"
 #include "config/setting_value.h"
 #include "render/units.h"
 
@@ -62,8 +65,15 @@ static int add_words(struct run_profile *profile, const struct run_wish *wish)
     profile->words = wish->operands->settings;
     if (wish->is_profiled)
         status = setting_words_add(&profile->words, "profiling.enabled", "true");
+    if (!status && wish->profiler)
+        status = setting_words_add(&profile->words, "profiling.profiler", wish->profiler);
     if (!status && wish->windows)
         status = setting_words_add(&profile->words, "recording.windows", wish->windows);
+    if (!status && wish->overflow)
+        status = setting_words_add(&profile->words, "recording.overflow", wish->overflow);
+    snprintf(profile->ring, sizeof profile->ring, "%" PRId64, wish->ring_bytes);
+    if (!status && wish->ring_bytes)
+        status = setting_words_add(&profile->words, "recording.ring", profile->ring);
     return status;
 }
 
@@ -96,10 +106,10 @@ void run_profile_finish(struct run_profile *profile)
     config_finish(&profile->config);
 }
 
-const char *run_profile_from_file(const struct run_profile *profile, enum setting_id id)
+const char *run_profile_said(const struct run_profile *profile, enum setting_id id)
 {
     const struct config_entry *entry = config_entry_of(&profile->config, id);
-    return entry->level == CONFIG_FILE ? entry->text : NULL;
+    return entry->level == CONFIG_FILE || entry->level == CONFIG_LINE ? entry->text : NULL;
 }
 
 int run_profile_set(const struct run_profile *profile)
@@ -122,6 +132,10 @@ int run_profile_set(const struct run_profile *profile)
 void run_profile_tell(const struct run_profile *profile)
 {
     const struct config *config = &profile->config;
+    if (config_flag(config, SETTING_NSIGHT_ENABLED))
+        fputs("gait: gait run does not switch Nsight on and off: use 'nsys profile gait run ...', "
+              "or\n  gait.profiler(nsight_enabled=True) in the script\n",
+              stderr);
     struct gait_schedule schedule;
     char plan[PLAN_BYTES];
     config_screen_notices(stderr, config, "gait: ");
@@ -136,11 +150,23 @@ void run_profile_tell(const struct run_profile *profile)
 
 // ---- the end --------------------------------------------------------------------
 
-static int write_traces(const struct config *config, struct gait_trace *trace, const char *folder,
-                        size_t *ret_count)
+// Has the program itself something on record, or is it a launcher?
+static bool is_recorded(struct gait_trace *trace, const char *host, int64_t pid)
+{
+    for (uint32_t i = 0; i < gait_trace_shard_count(trace); i++) {
+        struct gait_shard_info shard;
+        if (!gait_trace_shard(trace, i, &shard) && shard.pid == pid && !strcmp(shard.host, host))
+            return true;
+    }
+    return false;
+}
+
+static int write_traces(const struct config *config, const struct run_end *end,
+                        struct gait_trace *trace, const char *folder, size_t *ret_count)
 {
     const char *worker = config_text(config, SETTING_WORKER_NAME);
-    const struct pt_files files = {
+    char host[256] = "";
+    struct pt_files files = {
         .trace = trace,
         .options = {.size = sizeof files.options,
                     .format = "pt-trace",
@@ -150,6 +176,10 @@ static int write_traces(const struct config *config, struct gait_trace *trace, c
         .is_each_window = true,
         .ret_count = ret_count,
     };
+    if (end->is_one_of_many && !gethostname(host, sizeof host - 1)) {
+        files.host = host;
+        files.pid = is_recorded(trace, host, end->pid) ? end->pid : 0;
+    }
     return pt_files_write(&files);
 }
 
@@ -164,7 +194,7 @@ static void make_folders(char *path)
     (void)mkdir(path, 0777); // what is in the way is told by who writes there
 }
 
-void run_profile_write(const struct run_profile *profile, const char *directory, bool is_quiet)
+void run_profile_write(const struct run_profile *profile, const struct run_end *end)
 {
     const struct config *config = &profile->config;
     const char *wish = config_text(config, SETTING_OUTPUT_DIR);
@@ -176,18 +206,52 @@ void run_profile_write(const struct run_profile *profile, const char *directory,
     if (*wish == '/')
         snprintf(folder, sizeof folder, "%s", wish);
     else
-        snprintf(folder, sizeof folder, "%s/%s", directory, wish);
-    if (gait_trace_open(directory, &trace)) {
+        snprintf(folder, sizeof folder, "%s/%s", end->directory, wish);
+    if (gait_trace_open(end->directory, &trace)) {
         fprintf(stderr, "gait: no traces: %s\n", fail_text());
         return;
     }
     make_folders(folder);
-    int status = write_traces(config, trace, folder, &count);
+    int status = write_traces(config, end, trace, folder, &count);
     gait_trace_close(trace);
     if (status)
         fprintf(stderr, "gait: %s: %s\n", count ? "not all traces are written" : "no traces",
                 fail_text());
-    if (count && !is_quiet)
+    if (count && !end->is_quiet)
         fprintf(stderr, "gait: %zu trace%s in %s\n", count, units_plural(count), folder);
+    fail_clear();
+}
+
+// ---- the table --------------------------------------------------------------------
+
+#define PROGRAM "/../torch/run_table.py"
+
+static bool print_with(char *python, char *program, const char *directory)
+{
+    struct launch launch = {0};
+    char path[PATH_MAX];
+    snprintf(path, sizeof path, "%s", directory);
+    char *arguments[] = {python, program, path, NULL};
+    return !launch_program(arguments, &launch) && !launch.exec_error;
+}
+
+void run_profile_table(const struct run_profile *profile, const struct run_end *end)
+{
+    const struct config *config = &profile->config;
+    char folder[PATH_MAX], program[PATH_MAX + sizeof PROGRAM];
+    char usual[] = "python3";
+    if (!config_flag(config, SETTING_ENABLED) || !config_flag(config, SETTING_TABLE) ||
+        end->is_quiet || python_hook_folder(folder)) {
+        fail_clear();
+        return;
+    }
+    snprintf(program, sizeof program, "%s" PROGRAM, folder);
+    setenv("GAIT_ENABLE", "0", 1); // it is no part of the run
+    unsetenv("GAIT_DIR");
+    const char *slash = strrchr(end->program, '/');
+    bool is_python = !strncmp(slash ? slash + 1 : end->program, "python", 6);
+    if (!(is_python && print_with(end->program, program, end->directory)) &&
+        !print_with(usual, program, end->directory))
+        fprintf(stderr, "gait: no table of ops: there is no python3 in PATH\n");
     fail_clear();
 }

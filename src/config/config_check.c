@@ -132,6 +132,16 @@ static int check_table(struct config *config)
     return GAIT_OK;
 }
 
+static void tell_profiler(struct config *config)
+{
+    const struct config_entry *profiler = config_entry_of(config, SETTING_PROFILER);
+    if (!strcmp(profiler->text, "xla"))
+        config_notice(config,
+                      "%s: '%s' is 'xla': gait knows no XLA yet: use Lightning's XLAProfiler "
+                      "meanwhile",
+                      profiler->where, profiler->spelled);
+}
+
 // What is asked for and not there yet, one sentence each.
 static void tell_later(struct config *config)
 {
@@ -142,10 +152,7 @@ static void tell_later(struct config *config)
             strcmp(entry->text, setting->standard) != 0)
             config_notice(config, "%s: '%s': %s", entry->where, entry->spelled, setting->later);
     }
-    const struct config_entry *profiler = config_entry_of(config, SETTING_PROFILER);
-    if (strcmp(profiler->text, "pytorch") != 0 && strcmp(profiler->text, "none") != 0)
-        config_notice(config, "%s: '%s=%s': %s", profiler->where, profiler->spelled, profiler->text,
-                      setting_table[SETTING_EXTENDED].later);
+    tell_profiler(config);
     const char *devices = config_text(config, SETTING_ACTIVITIES);
     if (strcmp(devices, "cpu") != 0)
         config_notice(config,
@@ -154,10 +161,20 @@ static void tell_later(struct config *config)
                       devices);
 }
 
+// Another profiler than that of ops: its settings do not ask for ops.
+static int check_profiler(struct config *config)
+{
+    const struct config_entry *enabled = config_entry_of(config, SETTING_ENABLED);
+    const struct config_entry profiler = *config_entry_of(config, SETTING_PROFILER);
+    if (!strcmp(profiler.text, "pytorch") || !enabled->is_implied)
+        return GAIT_OK;
+    return config_settle(config, SETTING_ENABLED, "false", &profiler);
+}
+
 int config_check(struct config *config)
 {
-    int (*const rules[])(struct config *) = {check_store, check_units, clamp_to_epochs, check_cycle,
-                                             check_table};
+    int (*const rules[])(struct config *) = {check_profiler,  check_store, check_units,
+                                             clamp_to_epochs, check_cycle, check_table};
     for (size_t i = 0; i < sizeof rules / sizeof rules[0]; i++) {
         int status = rules[i](config);
         if (status)

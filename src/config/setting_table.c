@@ -53,10 +53,6 @@ static bool is_windows(const char *text)
 #define IS_CHOICE(value, words) .kind = SETTING_CHOICE, .standard = (value), .choices = (words)
 #define IS_TEXT(value) .kind = SETTING_TEXT, .standard = (value)
 
-#define NAMED_PROFILERS                                                                            \
-    "Lightning's own profiler of that name works under 'gait run' as ever; gait's is not there "   \
-    "yet: 'gait report' has the phases meanwhile"
-
 const struct setting setting_table[SETTING_COUNT] = {
     [SETTING_ENABLED] = {PROFILING("enabled", "ENABLED"), IS_BOOL("false"), .option = "profile",
                          .help = "record ops by the schedule below; any other setting of this "
@@ -93,7 +89,10 @@ const struct setting setting_table[SETTING_COUNT] = {
     [SETTING_PROFILE_MEMORY] = {PROFILING("profile_memory", "PROFILE_MEMORY"), IS_BOOL("true"),
                                 .help = "allocations and releases"},
     [SETTING_WITH_STACK] = {PROFILING("with_stack", "WITH_STACK"), IS_BOOL("false"),
-                            .help = "Python functions around the ops"},
+                            .help = "Python functions around the ops",
+                            .later = "stacks of ops are not recorded yet: 'gait run "
+                                     "profiler=advanced' and 'gait record' show Python functions "
+                                     "meanwhile"},
     [SETTING_WITH_FLOPS] = {PROFILING("with_flops", "WITH_FLOPS"), IS_BOOL("true"),
                             .help = "floating-point operations of each op, from its shapes"},
     [SETTING_WITH_MODULES] = {PROFILING("with_modules", "WITH_MODULES"), IS_BOOL("false"),
@@ -127,6 +126,7 @@ const struct setting setting_table[SETTING_COUNT] = {
                                .help = "what the nsys command that is printed calls its output"},
     [SETTING_PROFILER] = {.name = "profiling.profiler",
                           .variable = "GAIT_PROFILER",
+                          .option = "profiler",
                           IS_CHOICE("pytorch", profilers),
                           .help = "which of the named profilers; given twice, the last one counts"},
     [SETTING_MEASURE_EPOCH_TIME] = {PROFILING("measure_epoch_time", "MEASURE_EPOCH_TIME"),
@@ -141,24 +141,23 @@ const struct setting setting_table[SETTING_COUNT] = {
                                            "meanwhile"},
     [SETTING_PY_SPY] = {PROFILING("py_spy", "PY_SPY"), IS_BOOL("false"),
                         .help = "sample the Python stacks of the whole run",
-                        .later = "this setting does not start a sampler yet: use 'py-spy record "
-                                 "-f raw -o stacks.txt -- python train.py' meanwhile"},
+                        .later = "gait run does not start the sampler yet: write 'gait record -- "
+                                 "python train.py' meanwhile"},
     [SETTING_PY_SPY_RATE] = {PROFILING("py_spy_rate", "PY_SPY_RATE"),
                              IS_NUMBER("100", 1, "samples a second"),
                              .help = "how often py_spy looks",
-                             .later = "this setting does not start a sampler yet: use 'py-spy "
-                                      "record -r RATE' meanwhile"},
+                             .later = "gait run does not start the sampler yet: write 'gait record "
+                                      "--rate HZ' meanwhile"},
     [SETTING_LINE_COUNT_RESTRICTION] = {PROFILING("line_count_restriction",
                                                   "LINE_COUNT_RESTRICTION"),
-                                        IS_TEXT("1.0"),
-                                        .help = "rows, or share of the rows, of the advanced "
-                                                "profiler's tables",
-                                        .later = NAMED_PROFILERS},
+                                        IS_TEXT("20"),
+                                        .help = "rows of the advanced profiler's table, or, with "
+                                                "a point, a share of them"},
     [SETTING_DUMP_STATS] = {PROFILING("dump_stats", "DUMP_STATS"), IS_BOOL("false"),
-                            .help = "the advanced profiler's *.prof files",
-                            .later = NAMED_PROFILERS},
+                            .help = "the advanced profiler's *.prof files; they are written in "
+                                    "any case"},
     [SETTING_EXTENDED] = {PROFILING("extended", "EXTENDED"), IS_BOOL("true"),
-                          .help = "the simple profiler's wider table", .later = NAMED_PROFILERS},
+                          .help = "the simple profiler's wider table"},
     [SETTING_EXPORT_TO_FLAME_GRAPH] = {PROFILING("export_to_flame_graph", "EXPORT_TO_FLAME_GRAPH"),
                                        IS_BOOL("false"), .help = "stacks of the ops, folded",
                                        .later = "stacks of ops are not written by gait run yet: "

@@ -7,9 +7,9 @@ import subprocess
 import sys
 
 import pytest
-from torch_trainings import full
 
-only_full = pytest.mark.skipif(not full(), reason="GAIT_TEST_FULL=1 runs it")
+full = os.environ.get("GAIT_TEST_FULL") == "1"
+only_full = pytest.mark.skipif(not full, reason="GAIT_TEST_FULL=1 runs it")
 SCRIPT = """
 import sys, torch
 from torch.utils.data import DataLoader, TensorDataset
@@ -49,7 +49,7 @@ RUNS = {
     ),
     "off": (["--profiling.enabled", "false"], 3, {"gait.yaml": "profiling: {wait: 1}\n"}, {}),
 }
-if full():  # half of its time is an import of torch
+if full:  # half of its time is an import of torch
     RUNS["default"] = (["--profile"], 3, {}, {})
     RUNS["short"] = (["--profiling.skip_first", "1000"], 1, {}, {})
 
@@ -78,8 +78,8 @@ def finished(build, tmp_path_factory):
         (folder / "train.py").write_text(SCRIPT)
         for file, text in files.items():
             (folder / file).write_text(text)
-        line = [build / "gait", "run", "-q", "-o", "run", *options, "--", sys.executable]
-        line += ["train.py", "--my-flag", "--epochs", str(epochs)]
+        line = [build / "gait", "run", "-o", "run", *["-q"] * (name != "every"), *options]
+        line += ["--", sys.executable, "train.py", "--my-flag", "--epochs", str(epochs)]
         pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
         made = subprocess.Popen(line, cwd=folder, env={**environment, **variables}, **pipes)
         waiting.append((name, folder, made))
@@ -152,6 +152,18 @@ def test_what_was_switched_off_is_not_in_the_traces(finished):
     assert not any(e.get("name") == "[memory]" for e in found)
 
 
+def test_the_table_of_ops_is_torchs(finished):
+    """Of both windows, without the columns that were not asked for."""
+    text = finished["every"].err
+    head = "Ops of 2 windows, sorted by self_cpu_time_total"
+    assert text.count(head) == 1
+    table = text.split(head)[1]
+    assert "CPU Mem" not in table and "FLOPs" not in table
+    (row,) = [line.split() for line in table.splitlines() if line.split()[:1] == ["aten::addmm"]]
+    assert row[-1] == "2"
+    assert "Self CPU time total:" in table
+
+
 @only_full
 def test_a_run_too_short_says_so_and_ends_well(finished):
     run = finished["short"]
@@ -194,3 +206,19 @@ def test_a_setting_may_stand_beside_a_program_that_has_the_same(gait, tmp_path):
     assert (done.returncode, done.stdout) == (0, "--profiling.wait x profiling.active=y\n")
     done = gait("run", "-q", "echo", "--profiling.wiat", "x")
     assert (done.returncode, done.stdout) == (0, "--profiling.wiat x\n")
+
+
+@only_full
+def test_each_rank_of_a_job_writes_its_own_traces(build, tmp_path):
+    """As under srun: a `gait run` of each rank, and one run directory for all."""
+    (tmp_path / "train.py").write_text(SCRIPT)
+    job = {"SLURM_JOB_ID": "1", "SLURM_STEP_ID": "0", "SLURM_STEP_NUM_TASKS": "2"}
+    line = [build / "gait", "run", "-q", "-o", "run", "--profiling.repeat", "2"]
+    line += ["profiling.active=1", "--", sys.executable, "train.py", "--my-flag", "--epochs", "3"]
+    ranks = [
+        subprocess.Popen(line, cwd=tmp_path, env={**os.environ, **job, "SLURM_PROCID": str(rank)})
+        for rank in range(2)
+    ]
+    assert [rank.wait(200) for rank in ranks] == [0, 0]
+    names = [path.name.split(".")[0] for path in (tmp_path / "run/profiler_traces").iterdir()]
+    assert len(names) == 4 and sorted(map(names.count, set(names))) == [2, 2]

@@ -102,9 +102,17 @@ def tell_end(pid):
     phase_ns, window_ns = _gait._costs()
     costs = {"phase": phase_ns, "loader": phase_ns, "window": window_ns}
     _gait._metadata("cost_ns.hooks", json.dumps(costs))
+    attempt(tell_device)
     peak = memory_peak()
     if peak:
         _gait._metadata("memory_peak", json.dumps({"rss_bytes": peak}))
+
+
+def tell_device():
+    """The name of the device that was used: its peak is looked up by it."""
+    cuda = getattr(sys.modules.get("torch"), "cuda", None)
+    if cuda is not None and cuda.is_initialized():
+        _gait._metadata("device_name", json.dumps(str(cuda.get_device_name())))
 
 
 def memory_peak():
