@@ -181,13 +181,12 @@ static void put_warning(struct text *text, const struct gait_schedule *schedule,
             all ? "" : " for the first trace");
     else if (length < first)
         put(text,
-            "  warning: no trace will be complete: the first needs %" PRId64
-            " %s, the run has %" PRId64 "\n",
+            "  warning: too short for a whole trace: it needs %" PRId64 " %s, has %" PRId64 "\n",
             first, unit_of(schedule, first), length);
     else if (all && length < needs)
         put(text,
-            "  warning: not all %" PRId64 " traces will be complete: they need %" PRId64
-            " %s, the run has %" PRId64 "\n",
+            "  warning: too short for all %" PRId64 " traces: it needs %" PRId64 " %s, has %" PRId64
+            "\n",
             all, needs, unit_of(schedule, needs), length);
 }
 

@@ -72,8 +72,8 @@ def test_the_text_shows_states_cycles_and_what_is_needed(gait):
     "length, said",
     [
         (11, None),
-        (10, "not all 2 traces will be complete: they need 11 steps, the run has 10"),
-        (5, "no trace will be complete: the first needs 6 steps, the run has 5"),
+        (10, "too short for all 2 traces: it needs 11 steps, has 10"),
+        (5, "too short for a whole trace: it needs 6 steps, has 5"),
     ],
 )
 def test_a_run_too_short_is_warned_of_with_the_length_it_needs(gait, length, said):
