@@ -36,7 +36,8 @@ except ImportError as error:
 def _need_lightning():
     if _missing:
         raise ImportError(
-            f"gait.lightning needs Lightning, which is not there ({_missing}): pip install lightning"
+            f"gait.lightning needs Lightning, which is not there ({_missing}): "
+            "pip install lightning"
         )
 
 

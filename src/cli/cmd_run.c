@@ -195,19 +195,20 @@ static int take_settings(struct session *session, const struct operands *operand
         return fail_because(GAIT_ERR_ARGUMENT, "'--windows'");
     const struct run_wish wish = {.file = values->config,
                                   .windows = values->windows,
+                                  .overflow = values->overflow,
+                                  .ring_bytes = values->ring_bytes,
                                   .profiler = values->profiler,
                                   .is_profiled = values->is_profiled,
                                   .operands = operands};
     int status = run_profile_read(profile, &wish);
     if (status)
         return status;
-    const char *kernels = run_profile_from_file(profile, SETTING_INDUCTOR_KERNELS);
-    values->has_kernels |= kernels && !strcmp(kernels, "true");
+    values->has_kernels |= config_flag(&profile->config, SETTING_INDUCTOR_KERNELS);
     if (!values->output)
-        values->output = run_profile_from_file(profile, SETTING_DIRECTORY);
+        values->output = run_profile_said(profile, SETTING_DIRECTORY);
     if (!values->overflow)
-        values->overflow = run_profile_from_file(profile, SETTING_OVERFLOW);
-    if (!values->ring_bytes && run_profile_from_file(profile, SETTING_RING))
+        values->overflow = run_profile_said(profile, SETTING_OVERFLOW);
+    if (!values->ring_bytes && run_profile_said(profile, SETTING_RING))
         values->ring_bytes = config_number(&profile->config, SETTING_RING);
     return GAIT_OK;
 }
@@ -233,9 +234,12 @@ static int finish_recording(struct session *session, const struct launch *launch
     const struct run_end end = {.directory = session->directory.path,
                                 .pid = launch->pid,
                                 .is_one_of_many = job_rank() >= 0,
-                                .is_quiet = session->values.is_quiet || !is_speaking(session)};
-    if (!session->directory.is_nested)
+                                .is_quiet = session->values.is_quiet || !is_speaking(session),
+                                .program = session->arguments[0]};
+    if (!session->directory.is_nested) {
+        run_profile_table(&session->profile, &end);
         run_profile_write(&session->profile, &end);
+    }
     return launch_exit_code(launch);
 }
 

@@ -9,6 +9,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include <gait/schedule.h>
+
 #include "format/ring_setting.h"
 
 static const char *const units[] = {"step", "epoch", "seconds", NULL};
@@ -87,7 +89,10 @@ const struct setting setting_table[SETTING_COUNT] = {
     [SETTING_PROFILE_MEMORY] = {PROFILING("profile_memory", "PROFILE_MEMORY"), IS_BOOL("true"),
                                 .help = "allocations and releases"},
     [SETTING_WITH_STACK] = {PROFILING("with_stack", "WITH_STACK"), IS_BOOL("false"),
-                            .help = "Python functions around the ops"},
+                            .help = "Python functions around the ops",
+                            .later = "stacks of ops are not recorded yet: 'gait run "
+                                     "profiler=advanced' and 'gait record' show Python functions "
+                                     "meanwhile"},
     [SETTING_WITH_FLOPS] = {PROFILING("with_flops", "WITH_FLOPS"), IS_BOOL("true"),
                             .help = "floating-point operations of each op, from its shapes"},
     [SETTING_WITH_MODULES] = {PROFILING("with_modules", "WITH_MODULES"), IS_BOOL("false"),
