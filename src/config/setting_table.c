@@ -95,8 +95,10 @@ const struct setting setting_table[SETTING_COUNT] = {
                                      "meanwhile"},
     [SETTING_WITH_FLOPS] = {PROFILING("with_flops", "WITH_FLOPS"), IS_BOOL("true"),
                             .help = "floating-point operations of each op, from its shapes"},
-    [SETTING_WITH_MODULES] = {PROFILING("with_modules", "WITH_MODULES"), IS_BOOL("false"),
-                              .help = "name the module whose forward or backward runs"},
+    [SETTING_WITH_MODULES] =
+        {PROFILING("with_modules", "WITH_MODULES"), IS_BOOL("false"),
+         .help = "name the module whose forward or backward runs; under gait run in "
+                 "all steps"},
     [SETTING_STORE_TRACES] = {PROFILING("store_traces", "STORE_TRACES"), IS_BOOL("true"),
                               .help = "write a *.pt.trace.json each cycle"},
     [SETTING_OUTPUT_DIR] = {PROFILING("output_dir", "OUTPUT_DIR"), IS_TEXT("profiler_traces"),

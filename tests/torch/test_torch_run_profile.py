@@ -32,7 +32,7 @@ SECTION = "training: {epochs: 9}\nprofiling: {wait: 1, warmup: 1, active: 2, rep
 # name: options of gait run, epochs of five steps, files beside, environment
 RUNS = {
     "files": (
-        ["--profiling.use_gzip"],
+        ["--profiling.use_gzip", "--profiling.with_modules"],
         3,
         {"gait.yaml": "profiling: {wait: 2, warmup: 3, active: 4}\nrecording: {ring: 64K}\n"},
         {"GAIT_PROFILING_WARMUP": "1", "GAIT_PROFILING_WORKER_NAME": "mine"},
@@ -126,6 +126,13 @@ def test_a_file_a_variable_and_a_line_each_say_something(finished):
     assert [e["name"] for e in ops].count("aten::addmm") == 4
     assert any(e["args"].get("Input Dims") for e in ops)
     assert any(e.get("name") == "[memory]" for e in events(trace))
+
+
+def test_modules_are_named_forward_and_backward(finished, gait):
+    run = finished["files"].folder / "run"
+    rows = [row.split(",")[:3] for row in gait("export", run, "-f", "csv").stdout.splitlines()]
+    assert ["span", "module", "Linear"] in rows
+    assert ["async", "module", "Linear"] in rows
 
 
 def test_a_section_of_their_own_file_counts_epochs(finished):
