@@ -65,6 +65,8 @@ static int add_words(struct run_profile *profile, const struct run_wish *wish)
     profile->words = wish->operands->settings;
     if (wish->is_profiled)
         status = setting_words_add(&profile->words, "profiling.enabled", "true");
+    if (!status && wish->profiler)
+        status = setting_words_add(&profile->words, "profiling.profiler", wish->profiler);
     if (!status && wish->windows)
         status = setting_words_add(&profile->words, "recording.windows", wish->windows);
     if (!status && wish->overflow)

@@ -128,6 +128,7 @@ const struct setting setting_table[SETTING_COUNT] = {
                                .help = "what the nsys command that is printed calls its output"},
     [SETTING_PROFILER] = {.name = "profiling.profiler",
                           .variable = "GAIT_PROFILER",
+                          .option = "profiler",
                           IS_CHOICE("pytorch", profilers),
                           .help = "which of the named profilers; given twice, the last one counts"},
     [SETTING_MEASURE_EPOCH_TIME] = {PROFILING("measure_epoch_time", "MEASURE_EPOCH_TIME"),
@@ -158,9 +159,7 @@ const struct setting setting_table[SETTING_COUNT] = {
                             .help = "the advanced profiler's *.prof files; they are written in "
                                     "any case"},
     [SETTING_EXTENDED] = {PROFILING("extended", "EXTENDED"), IS_BOOL("true"),
-                          .help = "the simple profiler's wider table",
-                          .later = "gait run has no simple profiler yet: make a "
-                                   "gait.profilers.Simple in the script meanwhile"},
+                          .help = "the simple profiler's wider table"},
     [SETTING_EXPORT_TO_FLAME_GRAPH] = {PROFILING("export_to_flame_graph", "EXPORT_TO_FLAME_GRAPH"),
                                        IS_BOOL("false"), .help = "stacks of the ops, folded",
                                        .later = "stacks of ops are not written by gait run yet: "
