@@ -42,6 +42,12 @@ static bool is_windows(const char *text)
     return !gait_schedule_parse(text, &schedule);
 }
 
+// Part of a file's name, which must not lead elsewhere.
+static bool is_file_name(const char *text)
+{
+    return *text && !strchr(text, '/') && strcmp(text, ".") != 0 && strcmp(text, "..") != 0;
+}
+
 #define MOST INT32_MAX
 
 // `.name` and `.variable` of a key, which cannot differ then.
@@ -104,6 +110,7 @@ const struct setting setting_table[SETTING_COUNT] = {
     [SETTING_OUTPUT_DIR] = {PROFILING("output_dir", "OUTPUT_DIR"), IS_TEXT("profiler_traces"),
                             .help = "folder of the traces, in the run directory unless absolute"},
     [SETTING_WORKER_NAME] = {PROFILING("worker_name", "WORKER_NAME"), IS_TEXT(""),
+                             .is_legal = is_file_name, .takes = "a name without '/'",
                              .help = "begins the names of the traces (default: <host>_<pid>)"},
     [SETTING_USE_GZIP] = {PROFILING("use_gzip", "USE_GZIP"), IS_BOOL("false"),
                           .help = "pack the traces: *.pt.trace.json.gz"},

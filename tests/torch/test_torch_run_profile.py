@@ -176,7 +176,7 @@ def test_a_run_too_short_says_so_and_ends_well(finished):
     run = finished["short"]
     assert run.code == 0
     assert "no traces: this run has no window in which ops were on record" in run.err
-    assert "needs 1005 steps" in run.err
+    assert "the schedule has 1 cycle, which needs 1005 steps: the run was shorter" in run.err
 
 
 def test_switched_off_there_are_no_traces_and_no_words(finished):
