@@ -48,6 +48,7 @@ FULL = {
     "trace_seconds": 9,
     "steps": 1500,
     "rounds": 51,
+    "calls": 100,
     "trace_ops": 1000000,
 }
 QUICK = {
@@ -57,6 +58,7 @@ QUICK = {
     "trace_seconds": 0.2,
     "steps": 30,
     "rounds": 3,
+    "calls": 0.1,
     "trace_ops": 2000,
 }
 
@@ -284,6 +286,53 @@ def python_table(bench):
     return result
 
 
+def profilers_on(bench, python, path):
+    command = [python, str(BENCH / "python_profilers.py"), "--json", "--rounds"]
+    command += [str(max(3, bench.sizes["rounds"] // 2)), "--calls", str(bench.sizes["calls"])]
+    environment = dict(bench.environment, PYTHONPATH=str(path))
+    done = subprocess.run(command, env=environment, capture_output=True, text=True)
+    if done.returncode:
+        return {"absent": done.stderr.strip().splitlines()[-1:]}
+    return json.loads(done.stdout)
+
+
+def profiler_rows(minor, result):
+    """Tracing beside cProfile, a start and stop beside Lightning's, memory."""
+    if "absent" in result:
+        yield Row(f"{minor}: not measured", "")
+        return
+    limit = 0.45 if tuple(map(int, minor.split("."))) >= (3, 12) else 0.80
+    for name, row in result["tracing"].items():
+        cost, ratio = f"{row['added_ns']['gait']:.1f} ns", row["ratio"]
+        wanted = f"<= {limit:.2f} x"
+        yield Row(f"{minor}, a call of {name}", cost, f"{ratio:.2f} x", wanted, ratio <= limit)
+    pair = result["pair"]
+    cost, ratio = f"{pair['gait_ns']:.1f} ns", pair["ratio"]
+    yield Row(f"{minor}, a start and stop", cost, f"{ratio:.2f} x", "<= 0.25 x", ratio <= 0.25)
+    grown = result["memory"]["grown_bytes"]
+    name = f"{minor}, memory over {result['memory']['calls'] / 1e6:.0f} M calls"
+    yield bounded(name, grown, grown, 1000000, "bytes")
+
+
+def profilers_table(bench):
+    """This Python and, unless it has to be quick, all others with headers."""
+    sys.path.insert(0, str(BENCH.parent / "tests/support"))
+    import minors
+
+    yield "Named profilers, beside cProfile and Lightning's SimpleProfiler"
+    own = "{}.{}".format(*sys.version_info[:2])
+    results = {own: profilers_on(bench, sys.executable, bench.build / "python")}
+    yield from profiler_rows(own, results[own])
+    others = minors.other_pythons() if bench.sizes["calls"] > 1 else {}
+    for minor, (python, include, suffix) in sorted(others.items()):
+        folder = bench.work / f"python-{minor}"
+        folder.mkdir()
+        minors.build_package(BENCH.parent, bench.build, folder, include, suffix, "-O2")
+        results[minor] = profilers_on(bench, python, folder)
+        yield from profiler_rows(minor, results[minor])
+    return results
+
+
 def torch_rows(load, result):
     limit = 0.45 if load == "add_" else 0.50
     for level, row in result["levels"].items():
@@ -403,6 +452,7 @@ TABLES = {
     "stream": stream_table,
     "decode": decode_table,
     "python": python_table,
+    "profilers": profilers_table,
     "torch": torch_table,
     "traces": trace_table,
     "peers": peer_table,

@@ -266,7 +266,7 @@ static const struct option options[] = {
      .name = "format",
      .kind = OPTION_CHOICE,
      .value = "FORMAT",
-     .help = "gait, or raw, as py-spy has it; by the ending of FILE",
+     .help = "gait, raw (py-spy's), flamegraph, or speedscope",
      .offset = offsetof(struct record_values, format),
      .choices = record_formats},
     {.letter = 'r',
@@ -327,7 +327,9 @@ static const char *const about[] = {
     "its true shares. A round that is missed is counted, not made up for.",
     "A rate that cannot be reached is not refused: it runs as fast as it can. The output is a "
     "shard "
-    "(format gait) or counted stacks (raw), in folders that are made if they are missing.",
+    "(format gait) or counted stacks: a line each (raw, as py-spy writes it), a graph to look at "
+    "(flamegraph), or for speedscope. The ending of FILE tells the format if --format does not. "
+    "Folders are made if they are missing.",
     "What is recorded is on the disk from the first second on. Frames that changed while they were "
     "read are cut off and counted, never guessed.",
     "To sample a program that runs already the same right is needed as for gait dump. A program "

@@ -27,7 +27,7 @@
 #include "render/units.h"
 
 struct run_values {
-    const char *output, *overflow, *windows, *config;
+    const char *output, *overflow, *windows, *config, *profiler;
     int64_t ring_bytes;
     bool is_append, is_quiet, has_kernels, is_profiled;
 };
@@ -195,18 +195,20 @@ static int take_settings(struct session *session, const struct operands *operand
         return fail_because(GAIT_ERR_ARGUMENT, "'--windows'");
     const struct run_wish wish = {.file = values->config,
                                   .windows = values->windows,
+                                  .overflow = values->overflow,
+                                  .ring_bytes = values->ring_bytes,
+                                  .profiler = values->profiler,
                                   .is_profiled = values->is_profiled,
                                   .operands = operands};
     int status = run_profile_read(profile, &wish);
     if (status)
         return status;
-    const char *kernels = run_profile_from_file(profile, SETTING_INDUCTOR_KERNELS);
-    values->has_kernels |= kernels && !strcmp(kernels, "true");
+    values->has_kernels |= config_flag(&profile->config, SETTING_INDUCTOR_KERNELS);
     if (!values->output)
-        values->output = run_profile_from_file(profile, SETTING_DIRECTORY);
+        values->output = run_profile_said(profile, SETTING_DIRECTORY);
     if (!values->overflow)
-        values->overflow = run_profile_from_file(profile, SETTING_OVERFLOW);
-    if (!values->ring_bytes && run_profile_from_file(profile, SETTING_RING))
+        values->overflow = run_profile_said(profile, SETTING_OVERFLOW);
+    if (!values->ring_bytes && run_profile_said(profile, SETTING_RING))
         values->ring_bytes = config_number(&profile->config, SETTING_RING);
     return GAIT_OK;
 }
@@ -232,9 +234,12 @@ static int finish_recording(struct session *session, const struct launch *launch
     const struct run_end end = {.directory = session->directory.path,
                                 .pid = launch->pid,
                                 .is_one_of_many = job_rank() >= 0,
-                                .is_quiet = session->values.is_quiet || !is_speaking(session)};
-    if (!session->directory.is_nested)
+                                .is_quiet = session->values.is_quiet || !is_speaking(session),
+                                .program = session->arguments[0]};
+    if (!session->directory.is_nested) {
+        run_profile_table(&session->profile, &end);
         run_profile_write(&session->profile, &end);
+    }
     return launch_exit_code(launch);
 }
 
@@ -269,6 +274,8 @@ static int run(const void *given, const struct operands *operands)
     run_profile_finish(&session.profile);
     return code;
 }
+
+static const char *const named_profilers[] = {"simple", "advanced", "pytorch", "none", NULL};
 
 static const struct option options[] = {
     {.letter = 'o',
@@ -315,6 +322,12 @@ static const struct option options[] = {
      .kind = OPTION_FLAG,
      .help = "ops by a schedule, and torch traces: --profiling.KEY VALUE says how",
      .offset = offsetof(struct run_values, is_profiled)},
+    {.name = "profiler",
+     .kind = OPTION_CHOICE,
+     .value = "NAME",
+     .help = "times of phases (simple) or functions (advanced)",
+     .offset = offsetof(struct run_values, profiler),
+     .choices = named_profilers},
     {.letter = 'c',
      .name = "config",
      .kind = OPTION_TEXT,
@@ -329,6 +342,11 @@ static const char *const about[] = {
     "and Python finds gait's hook for PyTorch by PYTHONPATH; nothing else about it changes: its "
     "output, its terminal, its process group and its exit "
     "code are its own. Signals sent to gait run are passed on.",
+    "--profiler simple prints, when the program ends, how often and how long each phase of a "
+    "PyTorch training ran, as the profiler of that name does in Lightning; --profiler advanced "
+    "which Python functions took the time, phase by phase and in all, and leaves *.prof files for "
+    "gait pstats; --profiler pytorch is --profile. Each rank writes a file into the run "
+    "directory, the first one also shows it.",
     "A process that was killed leaves its newest records in shared memory; gait run puts them "
     "into the shard when the program has ended. Where it was not there to do so, the first "
     "command that reads the run does.",

@@ -47,7 +47,8 @@ static void print_options(FILE *out, const struct command *command)
                                        0,   0,           0,      NULL};
     print_option(out, &help);
     if (command->examples && command->examples->line)
-        fprintf(out, "\nexample: %s\n", command->examples->line);
+        // the list of commands leaves gait's own screen no empty line here
+        fprintf(out, "%sexample: %s\n", *command->name ? "\n" : "", command->examples->line);
 }
 
 // The list of commands takes the screen, so the rest of it is three lines.

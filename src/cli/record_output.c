@@ -14,13 +14,16 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "analyse/stack_set.h"
 #include "base/fail.h"
+#include "base/slice.h"
+#include "render/flame_svg.h"
 
 #define PIPE_WAIT_MS 5000
 
-const char *const record_formats[] = {"gait", "raw", NULL};
+const char *const record_formats[] = {"gait", "raw", "flamegraph", "speedscope", NULL};
 
-static const char *const endings[] = {".gait", ".txt"};
+static const char *const endings[] = {".gait", ".txt", ".svg", ".speedscope.json"};
 
 static int make_folders(const char *path)
 {
@@ -40,10 +43,12 @@ static enum record_format format_of(const char *path, const char *format)
     for (int i = 0; format && record_formats[i]; i++)
         if (!strcmp(format, record_formats[i]))
             return (enum record_format)i;
-    const size_t bytes = path ? strlen(path) : 0;
-    if (bytes > 4 && (!strcmp(path + bytes - 4, ".txt") || !strcmp(path + bytes - 4, ".raw")))
+    const struct slice name = slice_of(path);
+    if (slice_ends_with(name, ".txt") || slice_ends_with(name, ".raw"))
         return RECORD_RAW;
-    return RECORD_GAIT;
+    if (slice_ends_with(name, ".svg"))
+        return RECORD_FLAMEGRAPH;
+    return slice_ends_with(name, ".json") ? RECORD_SPEEDSCOPE : RECORD_GAIT;
 }
 
 static void make_name(struct record_output *output)
@@ -127,6 +132,52 @@ static int write_stream(struct record_output *output, const char *bytes, size_t 
     return 0;
 }
 
+// Through folded text: the way that a graph of any other file takes.
+static int put_graph(struct record_output *output, const struct stack_set *set, FILE *out)
+{
+    const struct flame_options options = {0};
+    const struct flame_svg look = {.title = "Samples"};
+    struct flame_tree tree;
+    if (output->format == RECORD_SPEEDSCOPE) {
+        flame_svg_put_speedscope(out, set, look.title);
+        return 0;
+    }
+    if (!set->entry_count)
+        return 0; // nothing yet
+    int status = flame_tree_make(set, NULL, &options, &tree);
+    if (status)
+        return status;
+    flame_svg_put(out, &tree, &look);
+    flame_tree_finish(&tree);
+    return 0;
+}
+
+static int put_stacks(struct record_output *output, const struct stack_trie *trie, FILE *out)
+{
+    char *bytes = NULL;
+    size_t count = 0;
+    struct stack_set set;
+    if (output->format == RECORD_RAW) {
+        folded_text_write(&output->text, trie, out);
+        return 0;
+    }
+    FILE *text = open_memstream(&bytes, &count);
+    if (!text)
+        return fail(GAIT_ERR_MEMORY, "no memory for the output");
+    folded_text_write(&output->text, trie, text);
+    int status = fclose(text) ? fail(GAIT_ERR_MEMORY, "no memory for the output") : 0;
+    if (status == 0)
+        status = stack_set_init(&set);
+    if (status == 0) {
+        status = stack_set_add_lines(&set, (struct slice){(uint8_t *)bytes, count});
+        if (status == 0)
+            status = put_graph(output, &set, out);
+        stack_set_finish(&set);
+    }
+    free(bytes);
+    return status;
+}
+
 static int to_stream(struct record_output *output, const struct stack_trie *trie)
 {
     char *bytes = NULL;
@@ -134,11 +185,11 @@ static int to_stream(struct record_output *output, const struct stack_trie *trie
     FILE *text = open_memstream(&bytes, &count);
     if (!text)
         return fail(GAIT_ERR_MEMORY, "no memory for the output");
-    folded_text_write(&output->text, trie, text);
-    const bool is_bad = ferror(text) != 0;
-    fclose(text);
-    int status = is_bad ? fail(GAIT_ERR_MEMORY, "no memory for the output")
-                        : write_stream(output, bytes, count);
+    int status = put_stacks(output, trie, text);
+    if (fclose(text) && status == 0)
+        status = fail(GAIT_ERR_MEMORY, "no memory for the output");
+    if (status == 0)
+        status = write_stream(output, bytes, count);
     free(bytes);
     return status;
 }
@@ -150,14 +201,15 @@ static int to_file(struct record_output *output, const struct stack_trie *trie)
     FILE *text = fopen(draft, "we");
     if (!text)
         return fail(GAIT_ERR_IO, "cannot write '%s': %s", draft, strerror(errno));
-    folded_text_write(&output->text, trie, text);
-    bool is_bad = ferror(text) != 0;
+    int status = put_stacks(output, trie, text);
+    bool is_bad = ferror(text) != 0 || status;
     is_bad = fclose(text) != 0 || is_bad;
     if (!is_bad && rename(draft, output->path) == 0)
         return 0;
     const int error = errno;
     unlink(draft);
-    return fail(GAIT_ERR_IO, "cannot write '%s': %s", output->path, strerror(error));
+    return status ? status
+                  : fail(GAIT_ERR_IO, "cannot write '%s': %s", output->path, strerror(error));
 }
 
 int record_output_refresh(struct record_output *output, const struct stack_trie *trie, bool is_last)

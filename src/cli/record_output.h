@@ -14,7 +14,7 @@
 #include "sample/sample_shard.h"
 #include "sample/sampler.h"
 
-enum record_format { RECORD_GAIT, RECORD_RAW };
+enum record_format { RECORD_GAIT, RECORD_RAW, RECORD_FLAMEGRAPH, RECORD_SPEEDSCOPE };
 
 extern const char *const record_formats[]; // NULL-terminated, by enum
 

@@ -17,7 +17,9 @@
 
 #include "base/fail.h"
 #include "cli/config_screen.h"
+#include "cli/launch.h"
 #include "cli/pt_files.h"
+#include "cli/python_hook.h"
 #include "config/setting_value.h"
 #include "render/units.h"
 
@@ -63,8 +65,15 @@ static int add_words(struct run_profile *profile, const struct run_wish *wish)
     profile->words = wish->operands->settings;
     if (wish->is_profiled)
         status = setting_words_add(&profile->words, "profiling.enabled", "true");
+    if (!status && wish->profiler)
+        status = setting_words_add(&profile->words, "profiling.profiler", wish->profiler);
     if (!status && wish->windows)
         status = setting_words_add(&profile->words, "recording.windows", wish->windows);
+    if (!status && wish->overflow)
+        status = setting_words_add(&profile->words, "recording.overflow", wish->overflow);
+    snprintf(profile->ring, sizeof profile->ring, "%" PRId64, wish->ring_bytes);
+    if (!status && wish->ring_bytes)
+        status = setting_words_add(&profile->words, "recording.ring", profile->ring);
     return status;
 }
 
@@ -97,10 +106,10 @@ void run_profile_finish(struct run_profile *profile)
     config_finish(&profile->config);
 }
 
-const char *run_profile_from_file(const struct run_profile *profile, enum setting_id id)
+const char *run_profile_said(const struct run_profile *profile, enum setting_id id)
 {
     const struct config_entry *entry = config_entry_of(&profile->config, id);
-    return entry->level == CONFIG_FILE ? entry->text : NULL;
+    return entry->level == CONFIG_FILE || entry->level == CONFIG_LINE ? entry->text : NULL;
 }
 
 int run_profile_set(const struct run_profile *profile)
@@ -123,6 +132,10 @@ int run_profile_set(const struct run_profile *profile)
 void run_profile_tell(const struct run_profile *profile)
 {
     const struct config *config = &profile->config;
+    if (config_flag(config, SETTING_NSIGHT_ENABLED))
+        fputs("gait: gait run does not switch Nsight on and off: use 'nsys profile gait run ...', "
+              "or\n  gait.profiler(nsight_enabled=True) in the script\n",
+              stderr);
     struct gait_schedule schedule;
     char plan[PLAN_BYTES];
     config_screen_notices(stderr, config, "gait: ");
@@ -206,5 +219,39 @@ void run_profile_write(const struct run_profile *profile, const struct run_end *
                 fail_text());
     if (count && !end->is_quiet)
         fprintf(stderr, "gait: %zu trace%s in %s\n", count, units_plural(count), folder);
+    fail_clear();
+}
+
+// ---- the table --------------------------------------------------------------------
+
+#define PROGRAM "/../torch/run_table.py"
+
+static bool print_with(char *python, char *program, const char *directory)
+{
+    struct launch launch = {0};
+    char path[PATH_MAX];
+    snprintf(path, sizeof path, "%s", directory);
+    char *arguments[] = {python, program, path, NULL};
+    return !launch_program(arguments, &launch) && !launch.exec_error;
+}
+
+void run_profile_table(const struct run_profile *profile, const struct run_end *end)
+{
+    const struct config *config = &profile->config;
+    char folder[PATH_MAX], program[PATH_MAX + sizeof PROGRAM];
+    char usual[] = "python3";
+    if (!config_flag(config, SETTING_ENABLED) || !config_flag(config, SETTING_TABLE) ||
+        end->is_quiet || python_hook_folder(folder)) {
+        fail_clear();
+        return;
+    }
+    snprintf(program, sizeof program, "%s" PROGRAM, folder);
+    setenv("GAIT_ENABLE", "0", 1); // it is no part of the run
+    unsetenv("GAIT_DIR");
+    const char *slash = strrchr(end->program, '/');
+    bool is_python = !strncmp(slash ? slash + 1 : end->program, "python", 6);
+    if (!(is_python && print_with(end->program, program, end->directory)) &&
+        !print_with(usual, program, end->directory))
+        fprintf(stderr, "gait: no table of ops: there is no python3 in PATH\n");
     fail_clear();
 }

@@ -11,12 +11,16 @@ struct run_profile {
     struct config config;
     struct setting_words words;
     const char *windows; // for GAIT_TORCH_WINDOWS, or NULL: as it is
+    char ring[32];       // what the line says of it
 };
 
 struct run_wish {
-    const char *file;    // --config
-    const char *windows; // --windows
-    bool is_profiled;    // --profile
+    const char *file;     // --config
+    const char *windows;  // --windows
+    const char *overflow; // --overflow
+    const char *profiler; // --profiler
+    int64_t ring_bytes;   // --ring
+    bool is_profiled;     // --profile
     const struct operands *operands;
 };
 
@@ -24,8 +28,9 @@ struct run_wish {
 GAIT_CHECK int run_profile_read(struct run_profile *profile, const struct run_wish *wish);
 void run_profile_finish(struct run_profile *profile);
 
-// A setting of the file, which an option and a variable override; NULL: it has none.
-const char *run_profile_from_file(const struct run_profile *profile, enum setting_id id);
+// What the line or the file says of a setting; NULL: neither does, or a variable that
+// the program inherits anyway overrides the file.
+const char *run_profile_said(const struct run_profile *profile, enum setting_id id);
 
 // Puts what differs from the defaults into this process's environment.
 GAIT_CHECK int run_profile_set(const struct run_profile *profile);
@@ -41,7 +46,11 @@ struct run_end {
     int64_t pid;         // of the program
     bool is_one_of_many; // of a job
     bool is_quiet;       // no words but of what went wrong
+    char *program;       // what was run: its Python prints the table
 };
 void run_profile_write(const struct run_profile *profile, const struct run_end *end);
+
+// Has torch's table of the ops printed on stderr.
+void run_profile_table(const struct run_profile *profile, const struct run_end *end);
 
 #endif

@@ -120,6 +120,9 @@ static const char *implied_enabled(const struct config_entry *entry,
     case SETTING_MEASURE_GPU_DATA:
     case SETTING_PY_SPY:
     case SETTING_PY_SPY_RATE:
+    case SETTING_LINE_COUNT_RESTRICTION:
+    case SETTING_DUMP_STATS:
+    case SETTING_EXTENDED:
         return NULL;
     case SETTING_PROFILER:
         if (!strcmp(entry->text, "none"))
@@ -216,7 +219,20 @@ static int say_defaults(struct config *config)
     return status;
 }
 
-static int say_variable(struct config *config, const struct setting *setting, const char *value)
+// Does the line say what this setting is?
+static bool is_on_line(const struct config_request *request, enum setting_id id)
+{
+    const struct setting_words *words = request->words;
+    for (size_t i = 0; words && i < words->count; i++) {
+        struct setting_match match;
+        if (setting_find_name(words->words[i].name, &match) && match.id == id)
+            return true;
+    }
+    return false;
+}
+
+static int say_variable(struct config *config, const struct config_request *request,
+                        const struct setting *setting, const char *value)
 {
     const struct config_saying saying = {
         .match = {(enum setting_id)(setting - setting_table), NULL},
@@ -227,8 +243,9 @@ static int say_variable(struct config *config, const struct setting *setting, co
     int status = config_say(config, &saying);
     // the recorder reads these by itself, and takes the default for nonsense
     if (status == GAIT_ERR_ARGUMENT && !strncmp(setting->name, "recording.", 10)) {
-        config_notice(config, "%s; the default, %s, is used: correct it, or use --%s", fail_text(),
-                      setting->standard, setting->option);
+        if (!is_on_line(request, saying.match.id))
+            config_notice(config, "%s; the default, %s, is used: correct it, or use --%s",
+                          fail_text(), setting->standard, setting->option);
         fail_clear();
         return GAIT_OK;
     }
@@ -278,7 +295,7 @@ static const struct setting *find_variable(const char *variable, size_t length)
     return NULL;
 }
 
-static int say_variables(struct config *config)
+static int say_variables(struct config *config, const struct config_request *request)
 {
     int status = GAIT_OK;
     for (char **at = environ; !status && at && *at; at++) {
@@ -287,7 +304,7 @@ static int say_variables(struct config *config)
             continue;
         const struct setting *setting = find_variable(*at, length);
         if (setting)
-            status = say_variable(config, setting, *at + length + 1);
+            status = say_variable(config, request, setting, *at + length + 1);
         else if (!strncmp(*at, "GAIT_PROFILING_", strlen("GAIT_PROFILING_")))
             status = say_other_variable(config, *at, length);
     }
@@ -338,7 +355,9 @@ static int say_file(struct config *config, const struct config_request *request)
     const char *named = request->file ? request->file : usual_file();
     if (request->has_no_file && !request->file)
         return GAIT_OK;
-    return named ? config_file_read(config, named) : GAIT_OK;
+    int status = named ? config_file_read(config, named) : GAIT_OK;
+    bool is_of_variable = status && !request->file && strncmp(named, "gait.y", 6) != 0;
+    return is_of_variable ? fail_because(status, "GAIT_CONFIG") : status;
 }
 
 int config_resolve(struct config *config, const struct config_request *request)
@@ -350,7 +369,7 @@ int config_resolve(struct config *config, const struct config_request *request)
     if (!status)
         status = say_file(config, request);
     if (!status && !request->has_no_variables)
-        status = say_variables(config);
+        status = say_variables(config, request);
     if (!status)
         status = say_words(config, request);
     return status ? status : config_check(config);

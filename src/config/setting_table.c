@@ -9,6 +9,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include <gait/schedule.h>
+
 #include "format/ring_setting.h"
 
 static const char *const units[] = {"step", "epoch", "seconds", NULL};
@@ -87,7 +89,10 @@ const struct setting setting_table[SETTING_COUNT] = {
     [SETTING_PROFILE_MEMORY] = {PROFILING("profile_memory", "PROFILE_MEMORY"), IS_BOOL("true"),
                                 .help = "allocations and releases"},
     [SETTING_WITH_STACK] = {PROFILING("with_stack", "WITH_STACK"), IS_BOOL("false"),
-                            .help = "Python functions around the ops"},
+                            .help = "Python functions around the ops",
+                            .later = "stacks of ops are not recorded yet: 'gait run "
+                                     "profiler=advanced' and 'gait record' show Python functions "
+                                     "meanwhile"},
     [SETTING_WITH_FLOPS] = {PROFILING("with_flops", "WITH_FLOPS"), IS_BOOL("true"),
                             .help = "floating-point operations of each op, from its shapes"},
     [SETTING_WITH_MODULES] = {PROFILING("with_modules", "WITH_MODULES"), IS_BOOL("false"),
@@ -121,6 +126,7 @@ const struct setting setting_table[SETTING_COUNT] = {
                                .help = "what the nsys command that is printed calls its output"},
     [SETTING_PROFILER] = {.name = "profiling.profiler",
                           .variable = "GAIT_PROFILER",
+                          .option = "profiler",
                           IS_CHOICE("pytorch", profilers),
                           .help = "which of the named profilers; given twice, the last one counts"},
     [SETTING_MEASURE_EPOCH_TIME] = {PROFILING("measure_epoch_time", "MEASURE_EPOCH_TIME"),
@@ -151,9 +157,7 @@ const struct setting setting_table[SETTING_COUNT] = {
                             .help = "the advanced profiler's *.prof files; they are written in "
                                     "any case"},
     [SETTING_EXTENDED] = {PROFILING("extended", "EXTENDED"), IS_BOOL("true"),
-                          .help = "the simple profiler's wider table",
-                          .later = "gait run has no simple profiler yet: make a "
-                                   "gait.profilers.Simple in the script meanwhile"},
+                          .help = "the simple profiler's wider table"},
     [SETTING_EXPORT_TO_FLAME_GRAPH] = {PROFILING("export_to_flame_graph", "EXPORT_TO_FLAME_GRAPH"),
                                        IS_BOOL("false"), .help = "stacks of the ops, folded",
                                        .later = "stacks of ops are not written by gait run yet: "

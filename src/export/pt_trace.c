@@ -333,13 +333,13 @@ static int write_async(struct pt_writer *writer, const struct gait_event *event,
     return pt_writer_place(writer, event->track, time_ns);
 }
 
-// What a program began and ended out of step with its thread's other ranges lies
-// beside them; only torch's own such ops stand among them, as Kineto puts them.
+// What began and ended out of step with its thread's other ranges lies beside
+// them; only torch's own such ops and ranges stand among them, as in Kineto's.
 static int take_async(struct pt_trace *trace, const struct gait_event *event)
 {
     struct pt_writer *writer = &trace->writer;
     enum pt_class class = pt_writer_class(writer, event->site);
-    if (class == PT_OP)
+    if (class == PT_OP || !strcmp(event->category, "user_annotation"))
         return take_op(writer, event);
     if (class != PT_ANNOTATION)
         return GAIT_OK;

@@ -29,6 +29,7 @@ int gather_init(struct gather *gather, struct target *target)
 {
     memset(gather, 0, sizeof *gather);
     gather->target = target;
+    gather->slow_ns = SLOW_NS;
     gather->room = BUFFER_BYTES; // only what is used becomes real memory
     gather->bytes = mmap(NULL, gather->room, PROT_READ | PROT_WRITE,
                          MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
@@ -245,7 +246,7 @@ int gather_read(struct gather *gather)
     const int status = read_pieces(gather);
     if (status)
         return status;
-    if (now_ns() - start > SLOW_NS + SLOW_PIECE_NS * gather->count) {
+    if (now_ns() - start > gather->slow_ns + SLOW_PIECE_NS * gather->count) {
         gather->slow++;
         return GATHER_AGAIN;
     }

@@ -194,6 +194,10 @@ def test_ops_that_cross_and_ops_of_other_threads(gait, tmp_path):
     shard = ShardMaker(pid=7, start_ns=START)
     main, other = (shard.track(key=str(tid), os_id=tid) for tid in (7, 8))
     reduce = shard.site("cpu_op", "gloo:all_reduce")
+    backward = shard.site("module", "layer1")
+    barrier = shard.site("user_annotation", "gloo:barrier")
+    shard.rows("async", main, [(START + 5, backward, 1, 0), (START + 110, backward, 1, 1)])
+    shard.rows("async", main, [(START + 15, barrier, 1, 0), (START + 115, barrier, 1, 1)])
     shard.rows("async", main, [(START + 10, reduce, 1, 0)])
     shard.rows("async", other, [(START + 60, reduce, 1, 1)])
     ops_of(shard, main, [(START + 20, 100, 0, "aten::add", [])])
@@ -210,6 +214,10 @@ def test_ops_that_cross_and_ops_of_other_threads(gait, tmp_path):
         ("aten::wait", 7, 130),
         ("aten::mul", 8, 200),
     ]
+    beside = [(e["ph"], trace.ns(e)[0] - START) for e in trace.of(name="layer1")]
+    assert beside == [("b", 5), ("e", 110)]
+    (crossing,) = trace.of(name="gloo:barrier", ph="X", cat="user_annotation")
+    assert trace.ns(crossing) == (START + 15, 100)
     (crossing,) = trace.of(name="gloo:all_reduce")
     assert trace.ns(crossing)[1] == 50
     (waiting,) = trace.of(name="aten::wait")

@@ -218,3 +218,30 @@ def test_a_recording_is_never_overwritten(gait, alternating, tmp_path):
     done = gait("record", "-d", 1, "-o", out, "--pid", process.pid)
     assert done.returncode == 2 and "there already" in done.stderr
     assert out.read_bytes() == before
+
+
+def test_graphs_are_written_too(gait, alternating, tmp_path):
+    process = alternating(sys.executable, busy=2)
+    for name, marks in (
+        ("out.svg", ["<svg ", "burst (alternating.py:"]),
+        ("out.speedscope.json", ['"type": "sampled"', '"name": "burst"']),
+    ):
+        record(gait, "-d", 1, "-o", tmp_path / name, "--pid", process.pid)
+        text = (tmp_path / name).read_text()
+        assert all(mark in text for mark in marks)
+
+
+def test_a_recording_and_a_raw_file_feed_the_same_report(gait, alternating, tmp_path):
+    process = alternating(sys.executable)
+    record(gait, "-d", 1, "-o", tmp_path / "run.gait", "--pid", process.pid)
+    record(gait, "-d", 1, "-o", tmp_path / "run.txt", "--pid", process.pid)
+    for name in ("run.gait", "run.txt"):
+        done = gait("leaf", "--json", "-a", "-n", "all", "-l", "alternating", name)
+        rows = json.loads(done.stdout)["rows"]
+        assert {"quick", "slow"} <= {row["name"] for row in rows}
+        assert all(row["library_function_name"] for row in rows)
+        slow = sum(row["proportion"] for row in rows if row["name"] == "slow")
+        assert 0.4 < slow < 0.9
+    info = summary(gait, tmp_path / "run.gait")["sampler"]
+    done = gait("leaf", "--json", "run.gait")
+    assert json.loads(done.stdout)["samples"] == info["samples"]

@@ -7,9 +7,9 @@ import subprocess
 import sys
 
 import pytest
-from torch_trainings import full
 
-only_full = pytest.mark.skipif(not full(), reason="GAIT_TEST_FULL=1 runs it")
+full = os.environ.get("GAIT_TEST_FULL") == "1"
+only_full = pytest.mark.skipif(not full, reason="GAIT_TEST_FULL=1 runs it")
 SCRIPT = """
 import sys, torch
 from torch.utils.data import DataLoader, TensorDataset
@@ -49,7 +49,7 @@ RUNS = {
     ),
     "off": (["--profiling.enabled", "false"], 3, {"gait.yaml": "profiling: {wait: 1}\n"}, {}),
 }
-if full():  # half of its time is an import of torch
+if full:  # half of its time is an import of torch
     RUNS["default"] = (["--profile"], 3, {}, {})
     RUNS["short"] = (["--profiling.skip_first", "1000"], 1, {}, {})
 
@@ -78,8 +78,8 @@ def finished(build, tmp_path_factory):
         (folder / "train.py").write_text(SCRIPT)
         for file, text in files.items():
             (folder / file).write_text(text)
-        line = [build / "gait", "run", "-q", "-o", "run", *options, "--", sys.executable]
-        line += ["train.py", "--my-flag", "--epochs", str(epochs)]
+        line = [build / "gait", "run", "-o", "run", *["-q"] * (name != "every"), *options]
+        line += ["--", sys.executable, "train.py", "--my-flag", "--epochs", str(epochs)]
         pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
         made = subprocess.Popen(line, cwd=folder, env={**environment, **variables}, **pipes)
         waiting.append((name, folder, made))
@@ -150,6 +150,18 @@ def test_what_was_switched_off_is_not_in_the_traces(finished):
     ops = [e for e in found if e.get("cat") == "cpu_op"]
     assert ops and not any("Input Dims" in e["args"] for e in ops)
     assert not any(e.get("name") == "[memory]" for e in found)
+
+
+def test_the_table_of_ops_is_torchs(finished):
+    """Of both windows, without the columns that were not asked for."""
+    text = finished["every"].err
+    head = "Ops of 2 windows, sorted by self_cpu_time_total"
+    assert text.count(head) == 1
+    table = text.split(head)[1]
+    assert "CPU Mem" not in table and "FLOPs" not in table
+    (row,) = [line.split() for line in table.splitlines() if line.split()[:1] == ["aten::addmm"]]
+    assert row[-1] == "2"
+    assert "Self CPU time total:" in table
 
 
 @only_full

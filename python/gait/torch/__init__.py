@@ -74,7 +74,23 @@ def begin():
     _gait._metadata("torch", json.dumps({"version": str(version)}))
     attempt(processes.tell_rank)  # a group may be older than the record
     attempt(windows.install)
+    attempt(listen)
     atexit.register(tell_end, os.getpid())
+
+
+def listen():
+    """GAIT_TRIGGER_SIGNAL=USR2: that signal does what `gait trigger` does."""
+    name = os.environ.get("GAIT_TRIGGER_SIGNAL", "").upper()
+    if not name:
+        return
+    import signal
+
+    number = getattr(signal, name if name.startswith("SIG") else "SIG" + name, None)
+    if not isinstance(number, signal.Signals):
+        raise ValueError(f"GAIT_TRIGGER_SIGNAL={name} is no signal; USR2 is one")
+    if signal.getsignal(number) is not signal.SIG_DFL:
+        raise ValueError(f"{number.name} has a handler already: triggers come by gait trigger only")
+    signal.signal(number, lambda *_: _gait._trigger(None))
 
 
 def tell_end(pid):
