@@ -48,8 +48,17 @@ FULL = {
     "trace_seconds": 9,
     "steps": 1500,
     "rounds": 51,
+    "trace_ops": 1000000,
 }
-QUICK = {"repeats": 3, "count": 800, "seconds": 0.2, "trace_seconds": 0.2, "steps": 30, "rounds": 3}
+QUICK = {
+    "repeats": 3,
+    "count": 800,
+    "seconds": 0.2,
+    "trace_seconds": 0.2,
+    "steps": 30,
+    "rounds": 3,
+    "trace_ops": 2000,
+}
 
 
 class Row:
@@ -308,6 +317,31 @@ def torch_table(bench):
     return result
 
 
+def trace_table(bench):
+    if importlib.util.find_spec("torch") is None:
+        yield "No torch here: `make setup-torch` brings it"
+        return None
+    command = [sys.executable, str(BENCH / "torch_traces.py"), "--json"]
+    command += ["--ops", str(bench.sizes["trace_ops"])]
+    environment = {**bench.environment, "GAIT_TOOL": str(bench.build / "gait")}
+    done = subprocess.run(command, env=environment, capture_output=True, text=True)
+    if done.returncode:
+        yield "Traces: not measured"
+        return {"absent": done.stderr.strip().splitlines()[-1:]}
+    result = json.loads(done.stdout.splitlines()[-1])
+    yield f"stop() and export_chrome_trace() of {result['ops']:,} ops, beside torch.profiler"
+    for who in "gait", "torch":
+        row = result[who]
+        yield Row(f"{who}: stop + export", f"{row['stop_s']:.2f} + {row['export_s']:.2f} s")
+    ratio = result["ratio"]
+    yield Row("share of torch's time", f"1/{ratio:.0f}", "", "<= 1/20", ratio >= 20)
+    small, large = result["peak_kib"].values()
+    yield Row("memory of gait export", f"{small / 1024:.1f} MB")
+    grown = (large - small) / 1024
+    yield bounded("  more for ten times the ops", grown, f"{grown:.1f} MB", 5, "MB")
+    return result
+
+
 def peer_table(bench):
     yield "The same loop under each recorder (CPU of a begin and its end)"
     results = peers.measure(bench.build, bench.run_directory("peers"))
@@ -370,6 +404,7 @@ TABLES = {
     "decode": decode_table,
     "python": python_table,
     "torch": torch_table,
+    "traces": trace_table,
     "peers": peer_table,
 }
 

@@ -63,6 +63,59 @@ def epoch():
 _EPOCH = span("epoch", "torch")  # noqa: F405
 
 
+def profiler(function=None, **options):
+    """A decorator that profiles some steps of what a function does, with torch.
+
+        @gait.profiler(output_dir="./profiler_logs", active=3)
+        def train(): ...                 # calls gait.step_profiler() after each step
+
+    enabled=True, output_dir="./profiler_logs", skip_first=1, wait=1, warmup=1, active=3,
+    repeat=1, with_stack=False, with_flops=True, with_modules=False,
+    nsight_enabled=False, nsight_output="nsight_profile"
+    """
+    from .decorator import profiler as decorate
+
+    return decorate(function, **options)
+
+
+def step_profiler():
+    """Says that a step of the function that @gait.profiler() decorates has ended.
+
+    Outside of one it does nothing.
+    """
+    from .decorator import step_profiler as step_it
+
+    step_it()
+
+
+def add_arguments(parser):
+    """Gives an argparse parser `--profile` and `--nsight`; returns it."""
+    from .decorator import add_arguments as add
+
+    return add(parser)
+
+
+def trigger(step_count=None):
+    """Asks for some steps with ops on record, from the next step on that is free.
+
+    `gait trigger PID` asks the same from outside.
+    """
+    if not _why_off:
+        from . import _gait
+
+        _gait._trigger(step_count)
+
+
+def profile(kind="advanced", name=None, **options):
+    """A block (`with`) or a function (decorator) under a profiler of gait.profilers.
+
+    Its report is printed when it ends, or goes to a file: dirpath=…, filename=….
+    """
+    from .profilers.block import Block
+
+    return Block(kind, name, options)
+
+
 def _runs_the_tool():
     """Is this `python -m gait …`, which only starts the tool?"""
     if sys.argv[:1] != ["-m"]:

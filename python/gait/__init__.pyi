@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
+import argparse
 import os
+from collections.abc import Callable
+from typing import Any, TypeVar, overload
 
 from . import trace as trace
 from ._gait import Span as Span
@@ -35,6 +38,8 @@ from .loops import metadata as metadata
 from .loops import steps as steps
 from .trace import open as open
 
+_F = TypeVar("_F", bound=Callable[..., Any])
+
 def init(
     directory: str | bytes | os.PathLike[str] | os.PathLike[bytes] | None = None,
     *,
@@ -43,5 +48,28 @@ def init(
     role: str | None = None,
     subject_pid: int = 0,
 ) -> bool: ...
+@overload
+def profiler(function: _F, /) -> _F: ...
+@overload
+def profiler(
+    function: None = None,
+    *,
+    enabled: bool = True,
+    output_dir: str | os.PathLike[str] = "./profiler_logs",
+    skip_first: int = 1,
+    wait: int = 1,
+    warmup: int = 1,
+    active: int = 3,
+    repeat: int = 1,
+    with_stack: bool = False,
+    with_flops: bool = True,
+    with_modules: bool = False,
+    nsight_enabled: bool = False,
+    nsight_output: str = "nsight_profile",
+) -> Callable[[_F], _F]: ...
+def step_profiler() -> None: ...
+def add_arguments(parser: argparse.ArgumentParser) -> argparse.ArgumentParser: ...
+def trigger(step_count: int | None = None) -> None: ...
 def phase(name: str) -> Span: ...
 def epoch() -> None: ...
+def profile(kind: str = "advanced", name: str | None = None, **options: object) -> Any: ...

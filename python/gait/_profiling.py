@@ -5,22 +5,35 @@ import sys
 
 
 def finish(config, folder):
-    """A handler: writes the trace, prints the table once a job."""
+    """A handler: writes the trace, and prints the table once a job. A failure of ours
+    is a sentence then, not the end of a training; what can be known is refused now."""
     from gait.torch import tensorboard_trace_handler
+
+    from .torch.handlers import make_folder
 
     store = None
     if config.store_traces:
+        make_folder(folder)
         store = tensorboard_trace_handler(
             folder, worker_name=config.worker_name or None, use_gzip=config.use_gzip
         )
 
     def ready(prof):
         if store is not None:
-            store(prof)
+            _attempt("no trace", store, prof)
         if config.table:
-            _print_table(config, prof)
+            _attempt("no table", _print_table, config, prof)
 
     return ready
+
+
+def _attempt(what, function, *arguments):
+    try:
+        function(*arguments)
+    except Exception as error:
+        from .torch import recorder
+
+        recorder.say(f"{what}: {type(error).__name__}: {error}")
 
 
 def _print_table(config, prof):

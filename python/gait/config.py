@@ -74,7 +74,7 @@ class Config(metaclass=_Late):
     measure_gpu_data: bool = False
     py_spy: bool = False
     py_spy_rate: int = 100
-    line_count_restriction: str = "1.0"
+    line_count_restriction: str = "20"
     dump_stats: bool = False
     extended: bool = True
     export_to_flame_graph: bool = False
@@ -112,7 +112,10 @@ class Config(metaclass=_Late):
         for key, value in dict(mapping).items():
             if isinstance(value, (list, tuple)) or type(value).__name__ == "ListConfig":
                 value = ",".join(map(str, value))
-            if value is not None:
+            # a structured config holds every key; what is as ever was not said
+            known = cls.__dataclass_fields__.get(key)
+            is_said = known is None or value != known.default or key == "enabled"
+            if value is not None and is_said:
                 words.append(f"profiling.{key}={value}")
         return _load(cls, None, words, environment=False, usual=False, called="mapping")[0]
 
@@ -129,6 +132,7 @@ class Config(metaclass=_Late):
             setattr(config, key, _read(name, given[name], type(getattr(config, key))))
         if names and "GAIT_PROFILING_ENABLED" not in names:
             config.enabled = True
+        config.profiler = given.get("GAIT_PROFILER") or config.profiler
         return config
 
     # --- what to do with them ---

@@ -23,15 +23,17 @@ static bool is_wrapper(PyObject *optimizer)
     return is;
 }
 
-static bool has_stepped(PyObject *optimizer)
+// Whether a call did what it is called, or handed it on to one that did; between
+// two batches of which the gradients are gathered a wrapper does nothing.
+static bool does_itself(PyObject *optimizer, bool has_handed_on)
 {
-    if (py_phase_self.steps)
+    if (has_handed_on)
         return true;
     PyObject *type, *value, *traceback;
     PyErr_Fetch(&type, &value, &traceback);
-    bool stepped = !is_wrapper(optimizer);
+    bool does = !is_wrapper(optimizer);
     PyErr_Restore(type, value, traceback);
-    return stepped;
+    return does;
 }
 
 PyObject *py_optimizer_call_step(PyObject *self, PyObject *const *args, size_t nargsf,
@@ -46,8 +48,9 @@ PyObject *py_optimizer_call_step(PyObject *self, PyObject *const *args, size_t n
     py_phase_arg_object(KEY_OPTIMIZER, optimizer);
     py_phase_self.steps = 0;
     PyObject *result = py_hook_call_inside(self, args, nargsf, kwnames);
-    bool stepped = has_stepped(optimizer);
-    py_phase_arg(KEY_STEPS, stepped);
+    bool stepped = does_itself(optimizer, py_phase_self.steps);
+    if (stepped)
+        py_phase_arg(KEY_STEPS, 1);
     py_phase_end();
     if (stepped)
         py_schedule_stepped(optimizer);
@@ -57,8 +60,10 @@ PyObject *py_optimizer_call_step(PyObject *self, PyObject *const *args, size_t n
 PyObject *py_optimizer_call_scaler(PyObject *self, PyObject *const *args, size_t nargsf,
                                    PyObject *kwnames)
 {
-    if (PyVectorcall_NARGS(nargsf) < 2 || !py_phase_begin(PHASE_OPTIMIZER))
+    if (PyVectorcall_NARGS(nargsf) < 2 || !py_phase_begin(PHASE_OPTIMIZER)) {
+        py_phase_self.steps++;
         return py_hook_pass(self, args, nargsf, kwnames);
+    }
     PyObject *optimizer = args[1];
     py_schedule_stepping(optimizer);
     py_phase_arg_object(KEY_OPTIMIZER, optimizer);
@@ -72,11 +77,16 @@ PyObject *py_optimizer_call_scaler(PyObject *self, PyObject *const *args, size_t
 PyObject *py_optimizer_call_other(PyObject *self, PyObject *const *args, size_t nargsf,
                                   PyObject *kwnames)
 {
-    if (!PyVectorcall_NARGS(nargsf) || !py_phase_begin(PHASE_OPTIMIZER))
+    if (!PyVectorcall_NARGS(nargsf) || !py_phase_begin(PHASE_OPTIMIZER)) {
+        py_phase_self.zeroes = 1;
         return py_hook_pass(self, args, nargsf, kwnames);
-    py_phase_arg_object(KEY_OPTIMIZER, args[0]);
-    py_phase_arg(KEY_STEPS, 0);
+    }
+    PyObject *optimizer = args[0];
+    py_phase_arg_object(KEY_OPTIMIZER, optimizer);
+    py_phase_self.zeroes = 0;
     PyObject *result = py_hook_call_inside(self, args, nargsf, kwnames);
+    if (does_itself(optimizer, py_phase_self.zeroes))
+        py_phase_arg(KEY_STEPS, 0);
     py_phase_end();
     return result;
 }

@@ -50,6 +50,7 @@ struct py_phase_thread {
     uint32_t steps;  // optimizers that stepped inside the open optimizer phase
     uint16_t walk;   // Module.train() calls that are open: only the outermost counts
     uint8_t tail;    // of the open backward, see py_backward.c
+    uint8_t zeroes;  // an optimizer's zero_grad() was called inside the open optimizer phase
 };
 extern _Thread_local struct py_phase_thread py_phase_self
     __attribute__((tls_model("initial-exec")));

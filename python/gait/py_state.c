@@ -4,11 +4,13 @@
 
 #include <gait/record.h>
 
+#include "py_actions.h"
 #include "py_decorated.h"
 #include "py_hook.h"
 #include "py_segments.h"
 #include "py_span.h"
 #include "py_step.h"
+#include "py_tracer.h"
 
 // Names made up at run time must not fill the memory: what comes after these
 // is served, but made anew each time.
@@ -150,7 +152,8 @@ int py_state_init(PyObject *module)
     if (!state->python || !state->categories || !state->keys)
         return -1;
     if (py_span_add_types(state) || py_decorated_add_type(state) || py_segments_add_type(state) ||
-        py_step_add_type(state) || py_hook_add_type(state))
+        py_step_add_type(state) || py_hook_add_type(state) || py_actions_add_types(module, state) ||
+        py_tracer_add_types(module, state))
         return -1;
     state->counting_step = py_step_create(module, NULL);
     if (!state->counting_step)
@@ -173,6 +176,8 @@ int py_state_traverse(PyObject *module, visitproc visit, void *arg)
     Py_VISIT(state->segments_type);
     Py_VISIT(state->step_type);
     Py_VISIT(state->hook_type);
+    Py_VISIT(state->actions_type);
+    Py_VISIT(state->tracer_type);
     Py_VISIT(state->categories);
     Py_VISIT(state->counting_step);
     return 0;
@@ -198,5 +203,7 @@ int py_state_clear(PyObject *module)
     Py_CLEAR(state->segments_type);
     Py_CLEAR(state->step_type);
     Py_CLEAR(state->hook_type);
+    Py_CLEAR(state->actions_type);
+    Py_CLEAR(state->tracer_type);
     return 0;
 }

@@ -74,6 +74,7 @@ struct run_report {
     size_t ignored_count;
     struct report_overhead overhead;
     struct verdict verdict;
+    double peak_flops;          // FLOP/s that the user gives for a device, 0: as the table has it
     const char *ledger_failure; // why there are no phases although there should be; or NULL
 };
 

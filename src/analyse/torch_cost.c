@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "analyse/torch_report.h"
+#include "base/arena.h"
 
 #define MOST_EVENTS 5000000             // memory events that are looked at: a second
 static const double most_cost_ns = 1e9; // of one event; more is nonsense
@@ -83,7 +84,8 @@ void torch_cost_find(struct torch_report *torch, const struct gait_trace *trace)
     }
 }
 
-static int find_window_peak(struct torch_memory *memory, struct gait_trace *trace)
+static int find_window_peak(struct torch_memory *memory, struct gait_trace *trace,
+                            const struct torch_survey *survey)
 {
     const struct gait_query query = {.size = sizeof query, .kinds = 1u << GAIT_KIND_MEMORY};
     struct gait_cursor *cursor;
@@ -94,8 +96,11 @@ static int find_window_peak(struct torch_memory *memory, struct gait_trace *trac
     for (long left = MOST_EVENTS; left && (status = gait_cursor_next(cursor, &event)) == 1; left--)
         for (size_t i = 0; i < event.arg_count; i++)
             if (!strcmp(event.args[i].key, "total") && event.args[i].integer > 0 &&
-                (uint64_t)event.args[i].integer > memory->window_bytes)
+                (uint64_t)event.args[i].integer > memory->window_bytes) {
                 memory->window_bytes = (uint64_t)event.args[i].integer;
+                memory->window_peak_ns = event.start_ns;
+                memory->shard = survey->shard_of[event.track];
+            }
     gait_cursor_close(cursor);
     if (status == 1)
         memory->window_bytes = 0; // too many to look at all: not known
@@ -114,5 +119,13 @@ int torch_memory_find(struct torch_memory *memory, struct gait_trace *trace,
             memory->rss_bytes = (uint64_t)bytes;
         has_events |= survey->shards[i].events[TORCH_SURVEY_MEMORY] > 0;
     }
-    return has_events ? find_window_peak(memory, trace) : GAIT_OK;
+    return has_events ? find_window_peak(memory, trace, survey) : GAIT_OK;
+}
+
+const char *torch_cost_text(const char *json, struct arena *arena)
+{
+    const size_t bytes = json ? strlen(json) : 0;
+    if (bytes < 3 || json[0] != '"' || json[bytes - 1] != '"' || strchr(json, '\\'))
+        return NULL;
+    return arena_text(arena, json + 1, bytes - 2);
 }

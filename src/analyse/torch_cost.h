@@ -11,6 +11,7 @@
 
 #include <gait/trace.h>
 
+struct arena;
 struct torch_report;
 struct torch_survey;
 
@@ -21,14 +22,20 @@ struct torch_cost {
 };
 
 struct torch_memory {
-    uint64_t rss_bytes;    // the largest process's peak, 0: not known
-    uint64_t window_bytes; // most that ops held beyond what a window began with
+    uint64_t rss_bytes;     // the largest process's peak, 0: not known
+    uint64_t window_bytes;  // most that ops held beyond what a window began with
+    int64_t window_peak_ns; // when that was, in the process of `shard`
+    uint32_t shard;
 };
 
 // The report's survey and ranks are known; sets its cost.
 void torch_cost_find(struct torch_report *torch, const struct gait_trace *trace);
 GAIT_CHECK int torch_memory_find(struct torch_memory *memory, struct gait_trace *trace,
                                  const struct torch_survey *survey);
+
+// The text that is all of a metadata value, in the arena; NULL where there is none,
+// or one with more to it than plain characters.
+const char *torch_cost_text(const char *json, struct arena *arena);
 
 // The number that stands behind a key in a flat JSON object; false if none does.
 bool torch_cost_number(const char *json, const char *key, double *ret_number);

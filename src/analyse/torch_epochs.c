@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "analyse/first_at.h"
+#include "analyse/torch_facts.h"
 #include "analyse/torch_report.h"
 #include "analyse/training_thread.h"
 #include "base/arena.h"
@@ -65,6 +66,29 @@ static int find_by_loops(struct torch_epochs *epochs, const struct training_thre
     return status;
 }
 
+static bool is_work(const struct torch_fact *fact)
+{
+    return fact->kind == TORCH_FACT_FORWARD || fact->kind == TORCH_FACT_BACKWARD ||
+           fact->kind == TORCH_FACT_STEP;
+}
+
+// Whose first batch is there already (Lightning fetches one ahead) has begun its
+// first step, in which nothing has been done yet.
+static int64_t first_begin(const struct training_thread *thread,
+                           const struct torch_periods *windows, int64_t mark_ns)
+{
+    const struct torch_facts *facts = &thread->facts;
+    uint64_t behind = window_at(windows, mark_ns + 1);
+    if (!behind || !facts->count || mark_ns >= windows->rows[behind - 1].end_ns)
+        return mark_ns;
+    int64_t start_ns = windows->rows[behind - 1].start_ns;
+    size_t i = first_at(&facts->rows->start_ns, facts->count, sizeof *facts->rows, start_ns);
+    for (; i < facts->count && facts->rows[i].start_ns < mark_ns; i++)
+        if (is_work(&facts->rows[i]))
+            return mark_ns;
+    return start_ns;
+}
+
 int torch_epochs_find(struct torch_epochs *epochs, const struct training_thread *thread,
                       const struct torch_periods *windows)
 {
@@ -72,7 +96,7 @@ int torch_epochs_find(struct torch_epochs *epochs, const struct training_thread 
     if (!thread->facts.epoch_count)
         return find_by_loops(epochs, thread, windows);
     for (size_t i = 0; !status && i < thread->facts.epoch_count; i++)
-        status = add_epoch(epochs, windows, thread->facts.epochs[i]);
+        status = add_epoch(epochs, windows, first_begin(thread, windows, thread->facts.epochs[i]));
     return status;
 }
 

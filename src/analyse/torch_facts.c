@@ -290,6 +290,25 @@ static int sort_rows(struct torch_facts *facts)
     return GAIT_OK;
 }
 
+// Tells each step of an optimizer where the same one steps again.
+static int link_steps(struct torch_facts *facts)
+{
+    uint32_t *next = malloc(((size_t)facts->id_count + 1) * sizeof *next);
+    if (!next)
+        return fail(GAIT_ERR_MEMORY, "no memory for %u optimizers", facts->id_count);
+    memset(next, 0xff, ((size_t)facts->id_count + 1) * sizeof *next);
+    for (size_t i = facts->count; i-- > 0;) {
+        struct torch_fact *fact = &facts->rows[i];
+        if (fact->kind != TORCH_FACT_STEP)
+            continue;
+        uint32_t *slot = &next[fact->id == TORCH_NO_ID ? facts->id_count : fact->id];
+        fact->next_step = *slot;
+        *slot = (uint32_t)i;
+    }
+    free(next);
+    return GAIT_OK;
+}
+
 int torch_facts_sort(struct torch_facts *facts)
 {
     if (facts->mode_count)
@@ -297,7 +316,8 @@ int torch_facts_sort(struct torch_facts *facts)
     torch_periods_join(&facts->windows);
     if (facts->epoch_count)
         qsort(facts->epochs, facts->epoch_count, sizeof *facts->epochs, by_time);
-    return facts->count ? sort_rows(facts) : GAIT_OK;
+    int status = facts->count ? sort_rows(facts) : GAIT_OK;
+    return status ? status : link_steps(facts);
 }
 
 // The thread itself, and the others of its process, for what is the process's.

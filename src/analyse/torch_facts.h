@@ -29,13 +29,18 @@ enum torch_fact_kind {
 struct torch_fact {
     int64_t start_ns, end_ns;
     uint32_t id; // small numbers that stand for identities; TORCH_NO_ID: not known
-    uint32_t samples, tokens;
+    union {
+        uint32_t samples;   // ASK
+        uint32_t next_step; // STEP: the fact in which that optimizer steps again
+    };
+    uint32_t tokens;
     uint8_t kind, phase; // enum torch_fact_kind; number in struct torch_phases
     bool is_training;    // FORWARD: the module's mode
     bool is_discarded;   // BACKWARD: its gradients were thrown away; see torch_loops.h
 };
 
 #define TORCH_NO_ID UINT32_MAX
+#define TORCH_NO_STEP UINT32_MAX
 
 // From eval() to train() or the next eval() of one module.
 struct torch_mode {

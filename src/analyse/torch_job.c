@@ -174,6 +174,25 @@ static void sum_samples(const struct torch_steps *steps, struct torch_rank *rank
     }
 }
 
+// The steps that touch a window.
+static int keep_recorded(struct gathering *gathering, const struct torch_periods *steps)
+{
+    const struct torch_periods *windows = &gathering->thread.facts.windows;
+    struct torch_periods *kept = &gathering->job->torch->flops.steps;
+    size_t at = 0;
+    kept->rows = arena_take(gathering->job->arena, (steps->count + 1) * sizeof *kept->rows);
+    if (!kept->rows)
+        return no_memory();
+    for (size_t i = 0; i < steps->count; i++) {
+        const struct torch_period *step = &steps->rows[i];
+        while (at < windows->count && windows->rows[at].end_ns <= step->start_ns)
+            at++;
+        if (at < windows->count && windows->rows[at].start_ns < step->end_ns)
+            kept->rows[kept->count++] = *step;
+    }
+    return GAIT_OK;
+}
+
 // Recorders before this one did not clock the steps.
 static int find_window_cost(struct gathering *gathering, struct torch_rank *rank,
                             const struct torch_periods *steps)
@@ -219,9 +238,10 @@ static int add_rank(struct gathering *gathering, const struct torch_rank *steppe
         status = split(gathering, &windows, add_to_rank, &(struct rank_sums){rank, rows});
     if (!status)
         status = find_window_cost(gathering, rank, &windows);
-    if (!status && !torch->rank_count) {
+    if (!status && !torch->rank_count)
+        status = keep_recorded(gathering, &windows);
+    if (!status && !torch->rank_count)
         status = torch_epochs_find(&gathering->epochs, &gathering->thread, &windows);
-    }
     torch->rank_count++;
     torch_periods_finish(&windows);
     return status;

@@ -112,6 +112,14 @@ static int find_ops(struct run_report *report, struct gait_trace *trace)
     return top_ops_make(&torch->ops, trace, &torch->phases, shard, &report->arena);
 }
 
+static void find_device(struct run_report *report, const struct gait_trace *trace)
+{
+    struct torch_report *torch = report->torch;
+    for (uint32_t i = 0; !torch->device && i < gait_trace_shard_count(trace); i++)
+        torch->device =
+            torch_cost_text(gait_trace_metadata(trace, i, "device_name"), &report->arena);
+}
+
 static int make(struct run_report *report, struct gait_trace *trace)
 {
     struct torch_report *torch = report->torch;
@@ -123,8 +131,13 @@ static int make(struct run_report *report, struct gait_trace *trace)
         status = find_ops(report, trace);
     if (!status)
         status = torch_memory_find(&torch->memory, trace, &torch->survey);
+    if (!status && torch->rank_count)
+        status = torch_flops_find(torch, trace, &report->arena);
+    if (!status)
+        status = torch_blocks_find(torch, trace, &report->arena);
     if (status)
         return status;
+    find_device(report, trace);
     torch_cost_find(torch, trace);
     for (size_t i = 0; i < torch->rank_count; i++) {
         torch->cost.steps_ns += torch->ranks[i].total_ns;

@@ -12,7 +12,9 @@
 #include "analyse/findings.h"
 #include "analyse/steps.h"
 #include "analyse/top_ops.h"
+#include "analyse/torch_blocks.h"
 #include "analyse/torch_cost.h"
+#include "analyse/torch_flops.h"
 #include "analyse/torch_phases.h"
 #include "analyse/torch_survey.h"
 #include "analyse/window_cost.h"
@@ -59,7 +61,10 @@ struct torch_report {
     struct top_ops ops; // of the first rank's process
     struct torch_cost cost;
     struct torch_memory memory;
-    uint64_t samples, tokens; // of all ranks, 0: not known
+    const char *device; // its name, NULL: none is known
+    struct torch_flops flops;
+    struct torch_blocks blocks; // of the process that held most
+    uint64_t samples, tokens;   // of all ranks, 0: not known
     struct findings findings;
 };
 

@@ -18,9 +18,10 @@ enum {
     STRAIGHT_NS = 10000000, // between making an iterator and asking it in a `for`
 };
 
-// How often each optimizer stepped; few, so looked for in a row.
+// How often each optimizer stepped, and where it steps next; few, so looked for
+// in a row.
 struct tally {
-    uint32_t ids[MOST_OPTIMIZERS], counts[MOST_OPTIMIZERS];
+    uint32_t ids[MOST_OPTIMIZERS], counts[MOST_OPTIMIZERS], nexts[MOST_OPTIMIZERS];
     unsigned used;
 };
 
@@ -38,6 +39,7 @@ struct walk {
     int64_t work_ns;      // first work since the last evaluation, INT64_MAX: none
     uint32_t driver;      // the loop whose batch this is
     struct tally counts;  // in this step
+    struct tally before;  // in the one before, where no loader drove it
     struct tally usual;   // a batch, in the driver's loop so far
     bool is_sole_driving; // loops that give one batch each drive the training
 };
@@ -98,6 +100,7 @@ static int begin_step(struct walk *walk, int64_t at_ns, uint32_t loop)
     walk->step = (struct torch_step){.start_ns = at_ns, .loop = loop};
     walk->is_open = true;
     walk->is_done = walk->has_stepped = walk->has_worked = false;
+    walk->before = walk->counts;
     walk->counts.used = 0;
     return status;
 }
@@ -199,6 +202,32 @@ static bool steps_once_more(const struct walk *walk, size_t at)
     return false;
 }
 
+static bool has_closure(const struct torch_facts *facts, size_t at)
+{
+    int64_t end_ns = facts->rows[at].end_ns;
+    for (size_t i = at + 1; i < facts->count && facts->rows[i].start_ns < end_ns; i++)
+        if (facts->rows[i].kind == TORCH_FACT_BACKWARD)
+            return true;
+    return false;
+}
+
+// Whether an optimizer that is new to this round has nothing to do with it: those
+// of the round went on by themselves, it goes on before they do, or ends it all
+// with a closure (LBFGS behind Adam).
+static bool begins_other_loop(const struct walk *walk, size_t at)
+{
+    const struct tally *round = &walk->counts;
+    uint32_t own = walk->facts->rows[at].next_step, next = TORCH_NO_STEP;
+    bool went_on = false;
+    for (unsigned i = 0; i < round->used; i++) {
+        went_on |= count_of(&walk->before, round->ids[i]) > 0;
+        next = round->nexts[i] < next ? round->nexts[i] : next;
+    }
+    if (!went_on)
+        return false;
+    return own != next ? own < next : has_closure(walk->facts, at);
+}
+
 // Whether this optimizer step is one too many for the batch: then no loader
 // drives the loop any more.
 static bool is_next_round(struct walk *walk, size_t at)
@@ -207,15 +236,15 @@ static bool is_next_round(struct walk *walk, size_t at)
     if (!walk->has_stepped)
         return false;
     if (walk->driver == TORCH_NO_LOOP)
-        return count_of(&walk->counts, id) > 0;
+        return count_of(&walk->counts, id) > 0 || begins_other_loop(walk, at);
     const struct torch_loop *loop = &walk->loops->loops[walk->driver];
     if (loop->last > at)
         return false; // it will be asked again: the batch is not done with
     if (loop->asks == 1 && !loop->is_exhausted && walk->is_sole_driving)
         return false;
     uint32_t usual = count_of(&walk->usual, id), count = count_of(&walk->counts, id);
-    if (!usual && !count && walk->usual.used) // not one of this loop's
-        return steps_once_more(walk, at);
+    if (!usual && !count) // not one of this loop's, or it had one batch for all
+        return walk->usual.used ? steps_once_more(walk, at) : begins_other_loop(walk, at);
     return count >= (usual ? usual : 1);
 }
 
@@ -228,7 +257,9 @@ static int take_step(struct walk *walk, size_t at)
                             TORCH_NO_LOOP);
     else if (is_next_round(walk, at))
         status = begin_step(walk, walk->stepped_ns, TORCH_NO_LOOP);
-    ++*tally_of(&walk->counts, fact->id);
+    uint32_t *count = tally_of(&walk->counts, fact->id);
+    ++*count;
+    walk->counts.nexts[count - walk->counts.counts] = fact->next_step;
     walk->is_done = walk->has_stepped = true;
     if (fact->end_ns > walk->stepped_ns)
         walk->stepped_ns = fact->end_ns;

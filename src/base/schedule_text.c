@@ -50,9 +50,9 @@ static int parse_numbers(const char *text, struct gait_schedule *schedule)
         is_good = read_number(&at, &given[count++]);
         if (is_good && !*at)
             break;
-        is_good = is_good && *at++ == '/';
+        is_good = is_good && count < 3 && *at++ == '/';
     }
-    if (!is_good || *at || count < 2)
+    if (!is_good || count < 2)
         return fail(GAIT_ERR_ARGUMENT, "'%.80s' is not " SHAPES, text);
     schedule->skip_first = given[0];
     schedule->active = given[1];

@@ -61,8 +61,11 @@ static int choose(const struct export_values *values, struct gait_export_options
 static int write_it(const struct export_values *values, const struct gait_export_options *options,
                     struct gait_trace *trace)
 {
-    struct pt_files files = {trace, *options, values->output, values->worker,
-                             values->is_each_window};
+    const struct pt_files files = {.trace = trace,
+                                   .options = *options,
+                                   .output = values->output,
+                                   .worker = values->worker,
+                                   .is_each_window = values->is_each_window};
     if (!strcmp(options->format, PT_TRACE))
         return pt_files_write(&files);
     return gait_export(trace, options, values->output);

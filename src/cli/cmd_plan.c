@@ -10,10 +10,11 @@
 #include "base/fail.h"
 #include "base/json_writer.h"
 #include "cli/command.h"
+#include "config/config.h"
 
 struct plan_values {
     int64_t wait, warmup, active, repeat, skip_first, every, length, epochs;
-    const char *unit;
+    const char *unit, *file;
     bool is_json, skips_first_wait;
 };
 
@@ -22,6 +23,14 @@ enum { TEXT_ROOM = 4096, MOST_ENTRIES = 1000 };
 static const char *const unit_choices[] = {"step", "epoch", "seconds", NULL};
 static const char *const actions[] = {"none", "warmup", "record", "record_and_save"};
 static const char usual[] = "5/3/100"; // of gait run, see python/gait/torch/windows.py
+
+static enum gait_unit unit_named(const char *name)
+{
+    int unit = GAIT_UNIT_STEP;
+    while (unit_choices[unit + 1] && strcmp(name, unit_choices[unit]) != 0)
+        unit++;
+    return (enum gait_unit)unit;
+}
 
 static bool has_numbers(const struct plan_values *values)
 {
@@ -46,21 +55,50 @@ static int from_options(const struct plan_values *values, struct gait_schedule *
     return gait_schedule_check(ret_schedule);
 }
 
+// A file of the user's, and settings on the line.
+static int from_settings(const struct plan_values *values, const struct operands *operands,
+                         struct gait_schedule *ret_schedule)
+{
+    struct config config;
+    const struct config_request request = {
+        .size = sizeof request, .file = values->file, .words = &operands->settings};
+    config_init(&config);
+    int status = config_resolve(&config, &request);
+    if (!status) {
+        *ret_schedule = (struct gait_schedule){
+            .size = sizeof(*ret_schedule),
+            .wait = config_number(&config, SETTING_WAIT),
+            .warmup = config_number(&config, SETTING_WARMUP),
+            .active = config_number(&config, SETTING_ACTIVE),
+            .repeat = config_number(&config, SETTING_REPEAT),
+            .skip_first = config_number(&config, SETTING_SKIP_FIRST),
+            .skip_first_wait = config_number(&config, SETTING_SKIP_FIRST_WAIT) != 0,
+            .every = config_number(&config, SETTING_EVERY_N_STEPS),
+            .unit = unit_named(config_text(&config, SETTING_UNIT)),
+        };
+        status = gait_schedule_check(ret_schedule);
+    }
+    config_finish(&config);
+    return status;
+}
+
 static int read_schedule(const struct plan_values *values, const struct operands *operands,
                          struct gait_schedule *ret_schedule)
 {
     const char *given = operands->count ? operands->texts[0] : getenv("GAIT_TORCH_WINDOWS");
     int status;
-    if (operands->count && has_numbers(values))
+    const bool has_settings = operands->settings.count || values->file;
+    if (operands->count && (has_numbers(values) || has_settings))
         return fail(GAIT_ERR_ARGUMENT, "'%.80s' and numbers of its own: give one of them",
                     operands->texts[0]);
-    if (has_numbers(values) || values->epochs)
+    if (has_settings)
+        status = from_settings(values, operands, ret_schedule);
+    else if (has_numbers(values) || values->epochs)
         status = from_options(values, ret_schedule);
     else
         status = gait_schedule_parse(given && *given ? given : usual, ret_schedule);
-    for (int unit = 0; !status && values->unit && unit_choices[unit]; unit++)
-        if (!strcmp(values->unit, unit_choices[unit]))
-            ret_schedule->unit = (enum gait_unit)unit;
+    if (!status && values->unit)
+        ret_schedule->unit = unit_named(values->unit);
     return status;
 }
 
@@ -204,6 +242,11 @@ static const struct option options[] = {
      .help = "what is counted: step (default), epoch or seconds",
      .offset = offsetof(struct plan_values, unit),
      .choices = unit_choices},
+    {.name = "config",
+     .kind = OPTION_TEXT,
+     .value = "FILE",
+     .help = "the schedule of a YAML file's profiling section",
+     .offset = offsetof(struct plan_values, file)},
     NUMBER(length, "length", "how long the run is, to see whether that is enough"),
     NUMBER(epochs, "epochs", "all epochs of a run of N that wait and warmup leave"),
     COMMAND_JSON_OPTION(struct plan_values, "answer in JSON"),
@@ -212,7 +255,8 @@ static const struct option options[] = {
 static const char *const about[] = {
     "SCHEDULE is what gait run --windows takes: FIRST/ACTIVE/EVERY as in 5/3/100, steps=5,10-12, "
     "or numbers by their names: wait=1,warmup=1,active=3,repeat=2,skip_first=1,every=50,"
-    "unit=epoch. Without it the options count; without either, GAIT_TORCH_WINDOWS or what gait "
+    "unit=epoch. Settings such as --profiling.wait 1 and a file's are those of gait config. "
+    "Without all that the options count; without either, GAIT_TORCH_WINDOWS or what gait "
     "run does by default.",
     "Steps count from 0. A cycle is wait, warmup, active; its trace is written when the step "
     "after the last active one begins. With --epochs all epochs that are left are active; where "
@@ -221,8 +265,7 @@ static const char *const about[] = {
 };
 
 static const struct example examples[] = {
-    {"gait plan --skip-first 1 --wait 1 --warmup 1 --active 3 --repeat 1 --length 100",
-     "What @gait.profiler() records of 100 steps."},
+    {"gait plan --wait 1 --warmup 1 --active 3 --length 20", "Cycles in 20 steps."},
     {"gait plan 5/3/100", "What gait run records by default."},
     {"gait plan --wait 1 --warmup 2 --epochs 10", "The rest of ten epochs."},
     {NULL, NULL},
@@ -237,7 +280,11 @@ const struct command cmd_plan = {
     .examples = examples,
     .exit_status = "0: answered, also when the run is too short. 2: a schedule that makes no "
                    "sense.",
-    .line = {.command = "plan", OPTIONS_ARE(options), .max_operands = 1, .operands = "[SCHEDULE]"},
+    .line = {.command = "plan",
+             OPTIONS_ARE(options),
+             .max_operands = 1,
+             .operands = "[SCHEDULE]",
+             .has_settings = true},
     .usage_status = EXIT_USAGE,
     .run = run,
 };

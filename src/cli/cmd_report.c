@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // `gait report`: where the time of a training went.
+#include <stddef.h>
 #include <stdio.h>
 #include <unistd.h>
 
@@ -7,6 +8,7 @@
 
 #include "analyse/run_report.h"
 #include "cli/command.h"
+#include "cli/peak_flops.h"
 #include "cli/run_finish.h"
 #include "cli/terminal.h"
 #include "render/report_json.h"
@@ -14,6 +16,7 @@
 
 struct report_values {
     bool is_json;
+    const char *peak;
 };
 
 static int run(const void *given, const struct operands *operands)
@@ -23,14 +26,16 @@ static int run(const void *given, const struct operands *operands)
                                     .is_bold = terminal_is_bold(STDOUT_FILENO)};
     struct gait_trace *trace;
     struct run_report report;
+    double peak_flops;
+    if (peak_flops_read(values->peak, &peak_flops))
+        return command_refuse(&cmd_report);
     if (run_finish_and_open(how.path, &trace))
         return command_refuse_trace(&cmd_report);
-    int code = EXIT_OK;
-    if (run_report_make(&report, trace))
-        code = command_refuse_trace(&cmd_report);
-    else if (values->is_json)
+    int code = run_report_make(&report, trace) ? command_refuse_trace(&cmd_report) : EXIT_OK;
+    report.peak_flops = peak_flops;
+    if (!code && values->is_json)
         report_json_put(stdout, &report, trace);
-    else
+    else if (!code)
         report_text_put(stdout, &how, &report, trace);
     if (!code)
         code = command_finish_output(&cmd_report);
@@ -41,6 +46,14 @@ static int run(const void *given, const struct operands *operands)
 
 static const struct option options[] = {
     COMMAND_JSON_OPTION(struct report_values, "answer in JSON, times in integer nanoseconds"),
+    {.letter = 0,
+     .kind = OPTION_TEXT,
+     .name = "peak-flops",
+     .value = "FLOPS",
+     .help =
+         "what the device does at most, in FLOP/s (312e12, 312T), for MFU; else GAIT_PEAK_FLOPS, "
+         "else by its name where that is known",
+     .offset = offsetof(struct report_values, peak)},
 };
 
 static const char *const about[] = {

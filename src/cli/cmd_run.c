@@ -21,20 +21,22 @@
 #include "cli/python_hook.h"
 #include "cli/run_directory.h"
 #include "cli/run_finish.h"
+#include "cli/run_profile.h"
 #include "cli/run_screen.h"
 #include "format/ring_setting.h"
 #include "render/units.h"
 
 struct run_values {
-    const char *output, *overflow, *windows;
+    const char *output, *overflow, *windows, *config;
     int64_t ring_bytes;
-    bool is_append, is_quiet, has_kernels;
+    bool is_append, is_quiet, has_kernels, is_profiled;
 };
 
 // What a run comes to know, from the line to the end.
 struct session {
-    const struct run_values *values;
+    struct run_values values;
     char *const *arguments;
+    struct run_profile profile;
     struct run_directory directory;
     bool is_recording;
 };
@@ -51,6 +53,12 @@ static void say(const char *format, ...)
     va_end(args);
 }
 
+// One of the ranks of a job speaks, and none inside another `gait run`.
+static bool is_speaking(const struct session *session)
+{
+    return job_rank() <= 0 && !session->directory.is_nested;
+}
+
 static bool is_switched_off(void)
 {
     const char *enable = getenv("GAIT_ENABLE");
@@ -61,11 +69,11 @@ static bool is_switched_off(void)
 // another run is worth stopping for.
 static int prepare(struct session *session)
 {
-    const struct run_request request = {.output = session->values->output,
-                                        .is_append = session->values->is_append,
+    const struct run_request request = {.output = session->values.output,
+                                        .is_append = session->values.is_append,
                                         .arguments = session->arguments};
     if (is_switched_off()) {
-        if (!session->values->is_quiet)
+        if (!session->values.is_quiet)
             say("GAIT_ENABLE=0: nothing is recorded");
         return EXIT_OK;
     }
@@ -91,27 +99,11 @@ static int prepare_past_limits(struct session *session)
     return code;
 }
 
-// The recorder takes the default then, and only the file would say so.
-static void warn_of_settings(const struct run_values *values)
-{
-    const char *overflow = getenv("GAIT_OVERFLOW"), *ring = getenv("GAIT_RING");
-    enum ring_policy policy;
-    uint64_t bytes;
-    if (!values->overflow && overflow && *overflow && ring_setting_policy(overflow, &policy))
-        say("GAIT_OVERFLOW in the environment: %s; recording with drop, the default: correct it, "
-            "or use --overflow",
-            fail_text());
-    if (!values->ring_bytes && ring && *ring && ring_setting_bytes(ring, &bytes))
-        say("GAIT_RING in the environment: %s; recording with 1M, the default: correct it, or "
-            "use --ring",
-            fail_text());
-}
-
 // What the program inherits. A value that does not fit into the environment is
 // a recording that does not happen, not a training that does not start.
 static void set_environment(struct session *session)
 {
-    const struct run_values *values = session->values;
+    const struct run_values *values = &session->values;
     char ring[32];
     int failed = 0;
     if (session->is_recording) {
@@ -122,8 +114,7 @@ static void set_environment(struct session *session)
         snprintf(ring, sizeof ring, "%" PRId64, values->ring_bytes);
         if (values->ring_bytes)
             failed |= setenv("GAIT_RING", ring, 1);
-        if (values->windows)
-            failed |= setenv("GAIT_TORCH_WINDOWS", values->windows, 1);
+        failed |= run_profile_set(&session->profile);
         if (values->has_kernels)
             failed |= setenv("TORCHINDUCTOR_CPP_ENABLE_KERNEL_PROFILE", "1", 1);
         if (failed)
@@ -194,40 +185,93 @@ static void tell_end(const struct session *session, const struct launch *launch)
         units_plural(content.shards), units_bytes(content.bytes).text, path, path);
 }
 
-static int run(const void *given, const struct operands *operands)
+// What a file says of the recording, where neither option nor variable does.
+static int take_settings(struct session *session, const struct operands *operands)
 {
-    struct session session = {.values = given, .arguments = operands->texts};
-    struct launch launch;
+    struct run_values *values = &session->values;
+    struct run_profile *profile = &session->profile;
     struct gait_schedule schedule;
-    if (session.values->windows && gait_schedule_parse(session.values->windows, &schedule)) {
-        fail_because(GAIT_ERR_ARGUMENT, "'--windows'");
+    if (values->windows && gait_schedule_parse(values->windows, &schedule))
+        return fail_because(GAIT_ERR_ARGUMENT, "'--windows'");
+    const struct run_wish wish = {.file = values->config,
+                                  .windows = values->windows,
+                                  .overflow = values->overflow,
+                                  .ring_bytes = values->ring_bytes,
+                                  .is_profiled = values->is_profiled,
+                                  .operands = operands};
+    int status = run_profile_read(profile, &wish);
+    if (status)
+        return status;
+    values->has_kernels |= config_flag(&profile->config, SETTING_INDUCTOR_KERNELS);
+    if (!values->output)
+        values->output = run_profile_said(profile, SETTING_DIRECTORY);
+    if (!values->overflow)
+        values->overflow = run_profile_said(profile, SETTING_OVERFLOW);
+    if (!values->ring_bytes && run_profile_said(profile, SETTING_RING))
+        values->ring_bytes = config_number(&profile->config, SETTING_RING);
+    return GAIT_OK;
+}
+
+// What is said before the program says anything.
+static void tell_begin(const struct session *session)
+{
+    if (!session->is_recording)
+        return;
+    if (session->values.has_kernels)
+        say("torch.compile compiles anew, with its fused CPU kernels named");
+    if (is_speaking(session))
+        run_profile_tell(&session->profile);
+}
+
+// Makes the recording whole, and of it what was asked for.
+static int finish_recording(struct session *session, const struct launch *launch)
+{
+    if (run_finish(session->directory.absolute, launch))
+        say("%s", fail_text());
+    if (is_speaking(session) && !session->values.is_quiet)
+        tell_end(session, launch);
+    const struct run_end end = {.directory = session->directory.path,
+                                .pid = launch->pid,
+                                .is_one_of_many = job_rank() >= 0,
+                                .is_quiet = session->values.is_quiet || !is_speaking(session),
+                                .program = session->arguments[0]};
+    if (!session->directory.is_nested) {
+        run_profile_table(&session->profile, &end);
+        run_profile_write(&session->profile, &end);
+    }
+    return launch_exit_code(launch);
+}
+
+static int run_program(struct session *session, const struct operands *operands)
+{
+    struct launch launch;
+    if (take_settings(session, operands)) {
         command_refuse(&cmd_run);
         return EXIT_RUN_FAILED;
     }
     // options end where the program begins, so its line ends where ours does
     operands->texts[operands->count] = NULL;
-    int code = prepare_past_limits(&session);
+    int code = prepare_past_limits(session);
     if (code)
         return code;
-    set_environment(&session);
-    if (session.is_recording)
-        warn_of_settings(session.values);
-    if (session.is_recording && session.values->has_kernels)
-        say("torch.compile compiles anew, with its fused CPU kernels named");
-    if (launch_program(session.arguments, &launch)) {
+    set_environment(session);
+    tell_begin(session);
+    if (launch_program(session->arguments, &launch)) {
         say("%s", fail_text());
         return EXIT_RUN_FAILED;
     }
     if (launch.exec_error)
-        return tell_exec_error(&session, launch.exec_error);
-    if (!session.is_recording)
-        return launch_exit_code(&launch);
-    if (run_finish(session.directory.absolute, &launch))
-        say("%s", fail_text());
-    bool is_first = job_rank() <= 0 && !session.directory.is_nested;
-    if (!session.values->is_quiet && is_first)
-        tell_end(&session, &launch);
-    return launch_exit_code(&launch);
+        return tell_exec_error(session, launch.exec_error);
+    return session->is_recording ? finish_recording(session, &launch) : launch_exit_code(&launch);
+}
+
+static int run(const void *given, const struct operands *operands)
+{
+    struct session session = {.values = *(const struct run_values *)given,
+                              .arguments = operands->texts};
+    int code = run_program(&session, operands);
+    run_profile_finish(&session.profile);
+    return code;
 }
 
 static const struct option options[] = {
@@ -245,12 +289,12 @@ static const struct option options[] = {
     {.letter = 'q',
      .name = "quiet",
      .kind = OPTION_FLAG,
-     .help = "say nothing at the end: no report, not where the recording lies",
+     .help = "say nothing at the end",
      .offset = offsetof(struct run_values, is_quiet)},
     {.name = "overflow",
      .kind = OPTION_CHOICE,
      .value = "POLICY",
-     .help = "when a buffer is full: drop (and count), block, or overwrite the oldest",
+     .help = "when a buffer is full: drop, block or overwrite",
      .offset = offsetof(struct run_values, overflow),
      .choices = ring_setting_policies},
     {.name = "ring",
@@ -263,14 +307,24 @@ static const struct option options[] = {
     {.name = "windows",
      .kind = OPTION_TEXT,
      .value = "WHEN",
-     .help = "steps of PyTorch with ops on record: off, all, FIRST/ACTIVE/EVERY (default: "
-             "5/3/100, steps 5 to 7 of each 100), or whatever gait plan takes; all leaves out 2 "
-             "of each 32, to show what ops cost",
+     .help = "PyTorch steps with ops on record: off, all, 5/3/100 (the default) or what gait plan "
+             "takes",
      .offset = offsetof(struct run_values, windows)},
     {.name = "inductor-kernels",
      .kind = OPTION_FLAG,
-     .help = "torch.compile's fused CPU kernels as ops of their own; compiles anew",
+     .help = "fused CPU kernels by name; compiles anew",
      .offset = offsetof(struct run_values, has_kernels)},
+    {.letter = 'p',
+     .name = "profile",
+     .kind = OPTION_FLAG,
+     .help = "ops by a schedule, and torch traces: --profiling.KEY VALUE says how",
+     .offset = offsetof(struct run_values, is_profiled)},
+    {.letter = 'c',
+     .name = "config",
+     .kind = OPTION_TEXT,
+     .value = "FILE",
+     .help = "settings in YAML, see gait config",
+     .offset = offsetof(struct run_values, config)},
 };
 
 static const char *const about[] = {
@@ -282,6 +336,12 @@ static const char *const about[] = {
     "A process that was killed leaves its newest records in shared memory; gait run puts them "
     "into the shard when the program has ended. Where it was not there to do so, the first "
     "command that reads the run does.",
+    "--windows 5/3/100 is steps 5 to 7 of each 100; all leaves out 2 of each 32, to show what "
+    "ops cost. --profile records by the schedule of the section profiling (gait config list): by "
+    "default it skips 2 steps, warms up for one and records the next three, then writes "
+    "profiler_traces/*.pt.trace.json into the run directory. Any --profiling.KEY does so too. "
+    "--inductor-kernels makes torch.compile's fused CPU kernels ops of their own.",
+    "--overflow drop goes on and counts what is lost, block waits, overwrite keeps the newest.",
     "If the directory cannot be written, one sentence says so and the program runs without being "
     "recorded. A directory that holds something already is refused unless --append is given or "
     "it belongs to the same job, as when srun or mpirun starts gait run once a rank. Inside "
@@ -291,6 +351,10 @@ static const char *const about[] = {
 
 static const struct example examples[] = {
     {"gait run -o run1 -- python train.py", "Records a training into run1."},
+    {"gait run --profile -- python train.py --my-flag",
+     "Records steps 3 to 5 with all ops, and writes their torch trace into the run directory."},
+    {"gait run --profiling.wait 1 --profiling.active 2 -- python train.py",
+     "The same by a schedule of one's own; --profile is understood."},
     {"gait run -- torchrun --nproc-per-node 8 train.py", "Records all ranks, a shard each."},
     {"srun gait run -- python train.py", "The ranks of a SLURM step meet in one directory."},
     {NULL, NULL},
@@ -309,7 +373,8 @@ const struct command cmd_run = {
              .min_operands = 1,
              .max_operands = UINT32_MAX,
              .operands = "[--] CMD [ARG...]",
-             .stops_at_operand = true},
+             .stops_at_operand = true,
+             .has_settings = true},
     .usage_status = EXIT_RUN_FAILED,
     .run = run,
 };

@@ -25,8 +25,7 @@ static void print_option(FILE *out, const struct option *option)
 static void print_usage(FILE *out, const struct command *command)
 {
     const struct option_table *line = &command->line;
-    const char *blank = *command->name ? " " : "";
-    fprintf(out, "usage: gait%s%s%s%s%s\n", blank, command->name, line->count ? " [OPTIONS]" : "",
+    fprintf(out, "usage: gait %s%s%s%s\n", command->name, line->count ? " [OPTIONS]" : "",
             *line->operands ? " " : "", line->operands);
 }
 
@@ -39,13 +38,8 @@ static void print_commands(FILE *out)
     }
 }
 
-void help_print(FILE *out, const struct command *command)
+static void print_options(FILE *out, const struct command *command)
 {
-    print_usage(out, command);
-    fputc('\n', out);
-    plain_wrap(out, command->summary, 0, 0);
-    if (!*command->name)
-        print_commands(out);
     fputs("\noptions:\n", out);
     for (size_t i = 0; i < command->line.count; i++)
         print_option(out, &command->line.options[i]);
@@ -53,5 +47,26 @@ void help_print(FILE *out, const struct command *command)
                                        0,   0,           0,      NULL};
     print_option(out, &help);
     if (command->examples && command->examples->line)
-        fprintf(out, "\nexample: %s\n", command->examples->line);
+        // the list of commands leaves gait's own screen no empty line here
+        fprintf(out, "%sexample: %s\n", *command->name ? "\n" : "", command->examples->line);
+}
+
+// The list of commands takes the screen, so the rest of it is three lines.
+static void print_tool(FILE *out, const struct command *tool)
+{
+    fputs("usage: gait CMD [OPTIONS] ...   (--version, --help; gait CMD --help)\n", out);
+    print_commands(out);
+    fprintf(out, "\nexample: %s\n", tool->examples->line);
+}
+
+void help_print(FILE *out, const struct command *command)
+{
+    if (!*command->name) {
+        print_tool(out, command);
+        return;
+    }
+    print_usage(out, command);
+    fputc('\n', out);
+    plain_wrap(out, command->summary, 0, 0);
+    print_options(out, command);
 }

@@ -95,6 +95,13 @@ static void wait_for(struct launch *launch, const struct signals *signals)
 
 int launch_program(char *const *arguments, struct launch *ret_launch)
 {
+    const struct launch_watcher nobody = {NULL, NULL};
+    return launch_watched(arguments, &nobody, ret_launch);
+}
+
+int launch_watched(char *const *arguments, const struct launch_watcher *watcher,
+                   struct launch *ret_launch)
+{
     struct launch launch = {0};
     struct signals signals;
     int ends[2];
@@ -109,6 +116,8 @@ int launch_program(char *const *arguments, struct launch *ret_launch)
     close(ends[1]);
     if (launch.pid > 0) {
         launch.exec_error = read_exec_error(ends[0]);
+        if (watcher->started && !launch.exec_error)
+            watcher->started(watcher->context, launch.pid);
         wait_for(&launch, &signals);
         *ret_launch = launch;
     }

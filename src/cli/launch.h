@@ -19,6 +19,14 @@ struct launch {
 // were passed on stay blocked, so that the caller can finish its work.
 GAIT_CHECK int launch_program(char *const *arguments, struct launch *ret_launch);
 
+// The same, and `started` (may be NULL) is told of the program once it runs.
+struct launch_watcher {
+    void (*started)(void *context, pid_t pid);
+    void *context;
+};
+GAIT_CHECK int launch_watched(char *const *arguments, const struct launch_watcher *watcher,
+                              struct launch *ret_launch);
+
 // What a shell would report: the exit code, or 128 + signal.
 int launch_exit_code(const struct launch *launch);
 

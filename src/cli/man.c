@@ -100,7 +100,11 @@ static const struct variable variables[] = {
     {"GAIT_TORCH_WINDOWS",
      "Steps of PyTorch with ops on record, as --windows has them. Of a value that makes no sense "
      "the default is used.",
-     "  run "},
+     "  run plan "},
+    {"GAIT_TRIGGER_SIGNAL",
+     "USR2: a process that trains takes this signal as gait trigger's request. Without it no "
+     "signal is touched.",
+     "  run trigger "},
     {"GAIT_RUN_ID", "32 hexadecimal digits that the shards of one run share; gait run sets it.",
      "  run "},
     {"NO_COLOR", "When set and not empty, reports use no colour even on a terminal.",

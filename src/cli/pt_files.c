@@ -46,17 +46,34 @@ static bool is_later_shard(const struct pt_files *files, const struct torch_proc
     return false;
 }
 
-// The steps of that time go into the file: those whose middle lies in it.
+static int64_t length_of(const struct torch_process *process, size_t place)
+{
+    return process->steps[place].end_ns - process->steps[place].begin_ns;
+}
+
+// Whether a step belongs to a time: more than half of what such a step takes lies
+// in it. Opening a window makes the first one longer, at its front; so the step
+// behind it says, too, how much that is.
+static bool has_step(const struct gait_export_options *options, const struct torch_process *process,
+                     size_t place)
+{
+    const struct gait_export_step *step = &process->steps[place];
+    int64_t begin_ns = step->begin_ns, end_ns = step->end_ns;
+    int64_t usual_ns = length_of(process, place);
+    if (place + 1 < process->step_count && length_of(process, place + 1) < usual_ns)
+        usual_ns = length_of(process, place + 1);
+    if (options->since_ns && begin_ns < options->since_ns)
+        begin_ns = options->since_ns;
+    if (options->until_ns && end_ns > options->until_ns)
+        end_ns = options->until_ns;
+    return end_ns > begin_ns && end_ns - begin_ns >= usual_ns / 2;
+}
+
 static void set_steps(struct gait_export_options *options, const struct torch_process *process)
 {
     size_t first = 0, count = 0;
     for (size_t i = 0; i < process->step_count; i++) {
-        const struct gait_export_step *step = &process->steps[i];
-        int64_t middle_ns = step->begin_ns + (step->end_ns - step->begin_ns) / 2;
-        if ((options->since_ns && middle_ns < options->since_ns) ||
-            (options->until_ns && middle_ns >= options->until_ns))
-            continue;
-        if (!count++)
+        if (has_step(options, process, i) && !count++)
             first = i;
     }
     options->steps = process->steps ? process->steps + first : NULL;
@@ -122,6 +139,8 @@ static int write_one(const struct pt_files *files, const struct torch_process *p
     status = gait_export(files->trace, &given, path);
     if (status)
         unlink(path);
+    else if (files->ret_count)
+        ++*files->ret_count;
     else
         puts(path);
     return status;
@@ -139,7 +158,7 @@ static int write_windows(const struct pt_files *files, const struct torch_proces
             (all->until_ns && window->begin_ns >= all->until_ns))
             continue;
         options.since_ns = window->begin_ns;
-        options.until_ns = window->end_ns + 1;
+        options.until_ns = window->end_ns;
         status = write_one(files, process, &options, worker);
     }
     return status;
@@ -159,6 +178,15 @@ static int write_process(const struct pt_files *files, const struct torch_proces
                                  : write_one(files, process, &files->options, worker);
 }
 
+static bool is_wanted(const struct pt_files *files, const struct torch_process *process)
+{
+    struct gait_shard_info shard;
+    if (gait_trace_shard(files->trace, process->shard, &shard))
+        return false;
+    return (!files->host || !strcmp(files->host, shard.host)) &&
+           (!files->pid || files->pid == shard.pid);
+}
+
 static int write_folder(const struct pt_files *files, const struct torch_processes *processes)
 {
     int status = GAIT_OK;
@@ -172,7 +200,7 @@ static int write_folder(const struct pt_files *files, const struct torch_process
     if (mkdir(files->output, 0777) && errno != EEXIST)
         return fail(GAIT_ERR_IO, "cannot make the folder '%s': %s", files->output, strerror(errno));
     for (size_t i = 0; !status && i < processes->count; i++) {
-        if (!is_later_shard(files, processes, i))
+        if (is_wanted(files, &processes->rows[i]) && !is_later_shard(files, processes, i))
             status = write_process(files, &processes->rows[i], processes->count == 1);
     }
     return status;

@@ -5,6 +5,8 @@
 #define GAIT_CLI_PT_FILES_H
 
 #include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
 
 #include <gait/export.h>
 
@@ -14,6 +16,9 @@ struct pt_files {
     const char *output;                 // a file, a folder, or NULL for standard output
     const char *worker;                 // name in front of the files', or NULL
     bool is_each_window;                // a file for each window, not one for all
+    size_t *ret_count;                  // counts the files instead of saying their names
+    const char *host;                   // in a folder: only processes of that host; NULL: all
+    int64_t pid;                        // and of them only this one; 0: all
 };
 
 // Whether the name means a folder: one that is there, or what is no trace's name.

@@ -11,6 +11,7 @@
 
 #include "analyse/run_report.h"
 #include "base/fail.h"
+#include "cli/peak_flops.h"
 #include "cli/terminal.h"
 #include "render/report_text.h"
 #include "render/units.h"
@@ -36,6 +37,8 @@ static void put_report(struct gait_trace *trace, const char *shown_as)
     const struct report_text how = {.path = shown_as, .is_bold = terminal_is_bold(STDERR_FILENO)};
     struct run_report report;
     if (!run_report_make(&report, trace) && report.torch) {
+        if (peak_flops_read(NULL, &report.peak_flops))
+            fprintf(stderr, "gait: %s\n", fail_text());
         fputc('\n', stderr);
         report_text_put(stderr, &how, &report, trace);
         fputc('\n', stderr);

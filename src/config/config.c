@@ -154,8 +154,6 @@ int config_say(struct config *config, const struct config_saying *saying)
         status = config_imply(config, SETTING_ENABLED, enabled, &entry);
     if (!status && entry.unit)
         status = config_imply(config, SETTING_UNIT, entry.unit, &entry);
-    if (!status && alias && alias->note)
-        config_notice(config, "%s: '%s': %s", entry.where, entry.spelled, alias->note);
     return status;
 }
 
@@ -218,7 +216,20 @@ static int say_defaults(struct config *config)
     return status;
 }
 
-static int say_variable(struct config *config, const struct setting *setting, const char *value)
+// Does the line say what this setting is?
+static bool is_on_line(const struct config_request *request, enum setting_id id)
+{
+    const struct setting_words *words = request->words;
+    for (size_t i = 0; words && i < words->count; i++) {
+        struct setting_match match;
+        if (setting_find_name(words->words[i].name, &match) && match.id == id)
+            return true;
+    }
+    return false;
+}
+
+static int say_variable(struct config *config, const struct config_request *request,
+                        const struct setting *setting, const char *value)
 {
     const struct config_saying saying = {
         .match = {(enum setting_id)(setting - setting_table), NULL},
@@ -229,33 +240,47 @@ static int say_variable(struct config *config, const struct setting *setting, co
     int status = config_say(config, &saying);
     // the recorder reads these by itself, and takes the default for nonsense
     if (status == GAIT_ERR_ARGUMENT && !strncmp(setting->name, "recording.", 10)) {
-        config_notice(config, "%s; the default, %s, is used: correct it, or use --%s", fail_text(),
-                      setting->standard, setting->option);
+        if (!is_on_line(request, saying.match.id))
+            config_notice(config, "%s; the default, %s, is used: correct it, or use --%s",
+                          fail_text(), setting->standard, setting->option);
         fail_clear();
         return GAIT_OK;
     }
     return status;
 }
 
-// A variable that begins like ours and is none of them.
-static int refuse_variable(const char *variable, size_t length)
+// What stands behind GAIT_PROFILING_, as a key.
+static void key_of_variable(const char *variable, size_t length, char key[SETTING_WORD_BYTES])
 {
     const size_t prefix = strlen("GAIT_PROFILING_");
-    char key[SETTING_WORD_BYTES];
-    snprintf(key, sizeof key, "%.*s", (int)(length - prefix < 60 ? length - prefix : 60),
+    snprintf(key, SETTING_WORD_BYTES, "%.*s", (int)(length - prefix < 60 ? length - prefix : 60),
              variable + prefix);
     for (char *at = key; *at; at++)
         if (*at >= 'A' && *at <= 'Z')
             *at = (char)(*at - 'A' + 'a');
+}
+
+// A variable that begins like ours: by another name, GAIT_PROFILING_WAIT_STEPS, or a mistake.
+static int say_other_variable(struct config *config, const char *variable, size_t length)
+{
+    char key[SETTING_WORD_BYTES], name[SETTING_WORD_BYTES + 32];
     struct setting_match match;
+    key_of_variable(variable, length, key);
+    snprintf(name, sizeof name, "%.*s", (int)(length < 90 ? length : 90), variable);
+    if (setting_find_key("profiling", key, &match)) {
+        const struct config_saying saying = {.match = match,
+                                             .level = CONFIG_VARIABLE,
+                                             .value = variable + length + 1,
+                                             .where = name,
+                                             .spelled = key};
+        return config_say(config, &saying);
+    }
     const char *nearest = setting_nearest_key("profiling", key);
     if (nearest && setting_find_key("profiling", nearest, &match))
-        return fail(GAIT_ERR_ARGUMENT, "no setting '%.*s' in the environment; did you mean '%s'?",
-                    (int)(length < 80 ? length : 80), variable, setting_table[match.id].variable);
+        return fail(GAIT_ERR_ARGUMENT, "no setting '%s' in the environment; did you mean '%s'?",
+                    name, setting_table[match.id].variable);
     return fail(GAIT_ERR_ARGUMENT,
-                "no setting '%.*s' in the environment; 'gait config list' has "
-                "them",
-                (int)(length < 80 ? length : 80), variable);
+                "no setting '%s' in the environment; 'gait config list' has them", name);
 }
 
 static const struct setting *find_variable(const char *variable, size_t length)
@@ -267,7 +292,7 @@ static const struct setting *find_variable(const char *variable, size_t length)
     return NULL;
 }
 
-static int say_variables(struct config *config)
+static int say_variables(struct config *config, const struct config_request *request)
 {
     int status = GAIT_OK;
     for (char **at = environ; !status && at && *at; at++) {
@@ -276,9 +301,9 @@ static int say_variables(struct config *config)
             continue;
         const struct setting *setting = find_variable(*at, length);
         if (setting)
-            status = say_variable(config, setting, *at + length + 1);
+            status = say_variable(config, request, setting, *at + length + 1);
         else if (!strncmp(*at, "GAIT_PROFILING_", strlen("GAIT_PROFILING_")))
-            status = refuse_variable(*at, length);
+            status = say_other_variable(config, *at, length);
     }
     return status;
 }
@@ -327,7 +352,9 @@ static int say_file(struct config *config, const struct config_request *request)
     const char *named = request->file ? request->file : usual_file();
     if (request->has_no_file && !request->file)
         return GAIT_OK;
-    return named ? config_file_read(config, named) : GAIT_OK;
+    int status = named ? config_file_read(config, named) : GAIT_OK;
+    bool is_of_variable = status && !request->file && strncmp(named, "gait.y", 6) != 0;
+    return is_of_variable ? fail_because(status, "GAIT_CONFIG") : status;
 }
 
 int config_resolve(struct config *config, const struct config_request *request)
@@ -339,7 +366,7 @@ int config_resolve(struct config *config, const struct config_request *request)
     if (!status)
         status = say_file(config, request);
     if (!status && !request->has_no_variables)
-        status = say_variables(config);
+        status = say_variables(config, request);
     if (!status)
         status = say_words(config, request);
     return status ? status : config_check(config);

@@ -2,6 +2,8 @@
 // Each rule is one function; the order is that of the sentences people get.
 #include "config/config_check.h"
 
+#include <gait/schedule.h>
+
 #include <stdio.h>
 #include <string.h>
 
@@ -64,30 +66,33 @@ static int settle_epochs(struct config *config, const struct config_entry *epoch
     return status;
 }
 
-// itwinai's rule: what is left of the epochs is active, and where nothing is left
-// the longer of wait and warmup gives way, warmup where they are equal.
+// itwinai's rule, see gait/schedule.h, for a training whose length is said.
 static int clamp_to_epochs(struct config *config)
 {
     const struct config_entry *epochs = config_entry_of(config, SETTING_EPOCHS);
     int64_t count = config_number(config, SETTING_EPOCHS);
+    struct gait_schedule schedule = {.size = sizeof schedule,
+                                     .wait = config_number(config, SETTING_WAIT),
+                                     .warmup = config_number(config, SETTING_WARMUP),
+                                     .active = 1,
+                                     .unit = GAIT_UNIT_EPOCH};
     if (!count || strcmp(config_text(config, SETTING_UNIT), "epoch") != 0 ||
         !config_is_default(config, SETTING_ACTIVE))
         return GAIT_OK;
-    int64_t wait = config_number(config, SETTING_WAIT), wait_before = wait;
-    int64_t warmup = config_number(config, SETTING_WARMUP), warmup_before = warmup;
-    count -= config_number(config, SETTING_SKIP_FIRST);
-    while (count - wait - warmup < 1 && wait + warmup > 0)
-        *(wait > warmup ? &wait : &warmup) -= 1;
-    if (count - wait - warmup < 1)
+    int given_way =
+        gait_schedule_clamp(&schedule, count - config_number(config, SETTING_SKIP_FIRST));
+    if (given_way < 0)
         return fail(GAIT_ERR_ARGUMENT, "%s: '%s' leaves no epoch to record", epochs->where,
                     epochs->spelled);
-    if (wait != wait_before || warmup != warmup_before)
+    if (given_way)
         config_notice(config,
-                      "%s epochs are too few for wait %lld and warmup %lld: they are %lld "
-                      "and %lld",
-                      epochs->text, (long long)wait_before, (long long)warmup_before,
-                      (long long)wait, (long long)warmup);
-    return settle_epochs(config, epochs, (int64_t[]){wait, warmup, count - wait - warmup});
+                      "%s epochs are too few for wait %s and warmup %s: they are %lld and "
+                      "%lld",
+                      epochs->text, config_text(config, SETTING_WAIT),
+                      config_text(config, SETTING_WARMUP), (long long)schedule.wait,
+                      (long long)schedule.warmup);
+    return settle_epochs(config, epochs,
+                         (int64_t[]){schedule.wait, schedule.warmup, schedule.active});
 }
 
 static int check_cycle(struct config *config)
@@ -127,6 +132,20 @@ static int check_table(struct config *config)
     return GAIT_OK;
 }
 
+static void tell_profiler(struct config *config)
+{
+    const struct config_entry *profiler = config_entry_of(config, SETTING_PROFILER);
+    const char *sentence = NULL;
+    if (!strcmp(profiler->text, "simple"))
+        sentence = "gait run has no simple profiler yet: the phases of its report, or a "
+                   "gait.profilers.Simple in the script, are what there is meanwhile";
+    else if (!strcmp(profiler->text, "xla"))
+        sentence = "gait knows no XLA yet: use Lightning's XLAProfiler meanwhile";
+    if (sentence)
+        config_notice(config, "%s: '%s' is '%s': %s", profiler->where, profiler->spelled,
+                      profiler->text, sentence);
+}
+
 // What is asked for and not there yet, one sentence each.
 static void tell_later(struct config *config)
 {
@@ -137,10 +156,7 @@ static void tell_later(struct config *config)
             strcmp(entry->text, setting->standard) != 0)
             config_notice(config, "%s: '%s': %s", entry->where, entry->spelled, setting->later);
     }
-    const struct config_entry *profiler = config_entry_of(config, SETTING_PROFILER);
-    if (strcmp(profiler->text, "pytorch") != 0 && strcmp(profiler->text, "none") != 0)
-        config_notice(config, "%s: '%s=%s': %s", profiler->where, profiler->spelled, profiler->text,
-                      setting_table[SETTING_EXTENDED].later);
+    tell_profiler(config);
     const char *devices = config_text(config, SETTING_ACTIVITIES);
     if (strcmp(devices, "cpu") != 0)
         config_notice(config,
@@ -149,10 +165,20 @@ static void tell_later(struct config *config)
                       devices);
 }
 
+// Another profiler than that of ops: its settings do not ask for ops.
+static int check_profiler(struct config *config)
+{
+    const struct config_entry *enabled = config_entry_of(config, SETTING_ENABLED);
+    const struct config_entry profiler = *config_entry_of(config, SETTING_PROFILER);
+    if (!strcmp(profiler.text, "pytorch") || !enabled->is_implied)
+        return GAIT_OK;
+    return config_settle(config, SETTING_ENABLED, "false", &profiler);
+}
+
 int config_check(struct config *config)
 {
-    int (*const rules[])(struct config *) = {check_store, check_units, clamp_to_epochs, check_cycle,
-                                             check_table};
+    int (*const rules[])(struct config *) = {check_profiler,  check_store, check_units,
+                                             clamp_to_epochs, check_cycle, check_table};
     for (size_t i = 0; i < sizeof rules / sizeof rules[0]; i++) {
         int status = rules[i](config);
         if (status)

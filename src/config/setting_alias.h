@@ -11,7 +11,6 @@ struct setting_alias {
     enum setting_id means;
     bool is_bare;     // also by itself on the command line, and among a trainer's arguments
     const char *unit; // the unit that the name tells: "step", "epoch" or NULL
-    const char *note; // what to know about it, or NULL
 };
 
 extern const struct setting_alias setting_aliases[];

@@ -4,8 +4,12 @@
 // libraries and takes memory that no later one does.
 #include "config/setting_table.h"
 
+#include <gait/schedule.h>
+
 #include <stdio.h>
 #include <string.h>
+
+#include <gait/schedule.h>
 
 #include "format/ring_setting.h"
 
@@ -32,22 +36,10 @@ static const char *const columns[] = {"cpu_time",
                                       NULL};
 static const char *const profilers[] = {"pytorch", "simple", "advanced", "xla", "none", NULL};
 
-// off, all or FIRST/ACTIVE/EVERY, as python/gait/torch/windows.py takes it.
 static bool is_windows(const char *text)
 {
-    if (!strcmp(text, "off") || !strcmp(text, "all"))
-        return true;
-    for (int numbers = 1; numbers <= 3; numbers++) {
-        size_t digits = strspn(text, "0123456789");
-        if (!digits || digits > 9)
-            return false;
-        text += digits;
-        if (!*text)
-            return numbers >= 2;
-        if (*text++ != '/')
-            return false;
-    }
-    return false;
+    struct gait_schedule schedule;
+    return !gait_schedule_parse(text, &schedule);
 }
 
 #define MOST INT32_MAX
@@ -60,10 +52,6 @@ static bool is_windows(const char *text)
     .kind = SETTING_NUMBER, .standard = (value), .low = (least), .high = MOST, .unit = (of)
 #define IS_CHOICE(value, words) .kind = SETTING_CHOICE, .standard = (value), .choices = (words)
 #define IS_TEXT(value) .kind = SETTING_TEXT, .standard = (value)
-
-#define NAMED_PROFILERS                                                                            \
-    "Lightning's own profiler of that name works under 'gait run' as ever; gait's is not there "   \
-    "yet: 'gait report' has the phases meanwhile"
 
 const struct setting setting_table[SETTING_COUNT] = {
     [SETTING_ENABLED] = {PROFILING("enabled", "ENABLED"), IS_BOOL("false"), .option = "profile",
@@ -101,7 +89,10 @@ const struct setting setting_table[SETTING_COUNT] = {
     [SETTING_PROFILE_MEMORY] = {PROFILING("profile_memory", "PROFILE_MEMORY"), IS_BOOL("true"),
                                 .help = "allocations and releases"},
     [SETTING_WITH_STACK] = {PROFILING("with_stack", "WITH_STACK"), IS_BOOL("false"),
-                            .help = "Python functions around the ops"},
+                            .help = "Python functions around the ops",
+                            .later = "stacks of ops are not recorded yet: 'gait run "
+                                     "profiler=advanced' and 'gait record' show Python functions "
+                                     "meanwhile"},
     [SETTING_WITH_FLOPS] = {PROFILING("with_flops", "WITH_FLOPS"), IS_BOOL("true"),
                             .help = "floating-point operations of each op, from its shapes"},
     [SETTING_WITH_MODULES] = {PROFILING("with_modules", "WITH_MODULES"), IS_BOOL("false"),
@@ -133,7 +124,9 @@ const struct setting setting_table[SETTING_COUNT] = {
     [SETTING_NSIGHT_OUTPUT] = {PROFILING("nsight_output", "NSIGHT_OUTPUT"),
                                IS_TEXT("nsight_profile"),
                                .help = "what the nsys command that is printed calls its output"},
-    [SETTING_PROFILER] = {PROFILING("profiler", "PROFILER"), IS_CHOICE("pytorch", profilers),
+    [SETTING_PROFILER] = {.name = "profiling.profiler",
+                          .variable = "GAIT_PROFILER",
+                          IS_CHOICE("pytorch", profilers),
                           .help = "which of the named profilers; given twice, the last one counts"},
     [SETTING_MEASURE_EPOCH_TIME] = {PROFILING("measure_epoch_time", "MEASURE_EPOCH_TIME"),
                                     IS_BOOL("true"),
@@ -147,24 +140,25 @@ const struct setting setting_table[SETTING_COUNT] = {
                                            "meanwhile"},
     [SETTING_PY_SPY] = {PROFILING("py_spy", "PY_SPY"), IS_BOOL("false"),
                         .help = "sample the Python stacks of the whole run",
-                        .later = "this setting does not start a sampler yet: use 'py-spy record "
-                                 "-f raw -o stacks.txt -- python train.py' meanwhile"},
+                        .later = "gait run does not start the sampler yet: write 'gait record -- "
+                                 "python train.py' meanwhile"},
     [SETTING_PY_SPY_RATE] = {PROFILING("py_spy_rate", "PY_SPY_RATE"),
                              IS_NUMBER("100", 1, "samples a second"),
                              .help = "how often py_spy looks",
-                             .later = "this setting does not start a sampler yet: use 'py-spy "
-                                      "record -r RATE' meanwhile"},
+                             .later = "gait run does not start the sampler yet: write 'gait record "
+                                      "--rate HZ' meanwhile"},
     [SETTING_LINE_COUNT_RESTRICTION] = {PROFILING("line_count_restriction",
                                                   "LINE_COUNT_RESTRICTION"),
-                                        IS_TEXT("1.0"),
-                                        .help = "rows, or share of the rows, of the advanced "
-                                                "profiler's tables",
-                                        .later = NAMED_PROFILERS},
+                                        IS_TEXT("20"),
+                                        .help = "rows of the advanced profiler's table, or, with "
+                                                "a point, a share of them"},
     [SETTING_DUMP_STATS] = {PROFILING("dump_stats", "DUMP_STATS"), IS_BOOL("false"),
-                            .help = "the advanced profiler's *.prof files",
-                            .later = NAMED_PROFILERS},
+                            .help = "the advanced profiler's *.prof files; they are written in "
+                                    "any case"},
     [SETTING_EXTENDED] = {PROFILING("extended", "EXTENDED"), IS_BOOL("true"),
-                          .help = "the simple profiler's wider table", .later = NAMED_PROFILERS},
+                          .help = "the simple profiler's wider table",
+                          .later = "gait run has no simple profiler yet: make a "
+                                   "gait.profilers.Simple in the script meanwhile"},
     [SETTING_EXPORT_TO_FLAME_GRAPH] = {PROFILING("export_to_flame_graph", "EXPORT_TO_FLAME_GRAPH"),
                                        IS_BOOL("false"), .help = "stacks of the ops, folded",
                                        .later = "stacks of ops are not written by gait run yet: "
@@ -185,7 +179,8 @@ const struct setting setting_table[SETTING_COUNT] = {
                       .unit = "bytes", .option = "ring", .help = "buffer of each thread"},
     [SETTING_WINDOWS] = {RECORDING("windows", "GAIT_TORCH_WINDOWS"), .kind = SETTING_TEXT,
                          .standard = "5/3/100", .is_legal = is_windows,
-                         .takes = "off, all or FIRST/ACTIVE/EVERY", .option = "windows",
+                         .takes = "off, all, FIRST/ACTIVE/EVERY or what gait plan takes",
+                         .option = "windows",
                          .help = "steps with ops on record where profiling is off"},
     [SETTING_INDUCTOR_KERNELS] = {RECORDING("inductor_kernels", "GAIT_INDUCTOR_KERNELS"),
                                   IS_BOOL("false"), .option = "inductor-kernels",

@@ -79,7 +79,7 @@ int setting_words_take(struct setting_words *words, struct setting_line *line)
 {
     const char *text = line->arguments[line->next];
     bool is_option = !strncmp(text, "--", 2) && text[2];
-    const char *name_at = is_option ? text + 2 : text;
+    const char *name_at = is_option ? text + 2 : text + strspn(text, "+"); // as Hydra adds keys
     const char *equals = strchr(name_at, '=');
     size_t length = equals ? (size_t)(equals - name_at) : strlen(name_at);
     char name[SETTING_WORD_BYTES];

@@ -10,6 +10,7 @@
 
 #include "base/fail.h"
 #include "base/utf8.h"
+#include "export/number_text.h"
 
 #define MAX_KEPT 65536u
 #define MAX_KEPT_BYTES (64u << 20)
@@ -132,16 +133,21 @@ static int put_type(struct buffer *out, struct slice word)
     return utf8_append_json(out, (const char *)word.bytes, count);
 }
 
-// Numbers with a blank behind each comma; anything but numbers is left out.
+// Numbers with a blank behind each comma; what is none reads as 0.
 static int put_numbers(struct buffer *out, struct slice numbers)
 {
     int status = put(out, "[");
-    for (size_t i = 0; i < numbers.count && !status; i++) {
-        uint8_t byte = numbers.bytes[i];
-        if ((byte >= '0' && byte <= '9') || byte == '-')
-            status = buffer_append(out, &byte, 1);
-        else if (byte == ',' && i + 1 < numbers.count)
+    for (bool is_first = true; numbers.count && !status; is_first = false) {
+        const uint8_t *comma = memchr(numbers.bytes, ',', numbers.count);
+        size_t count = comma ? (size_t)(comma - numbers.bytes) : numbers.count;
+        if (!is_first)
             status = put(out, ", ");
+        if (!status && number_is_json((const char *)numbers.bytes, count))
+            status = buffer_append(out, numbers.bytes, count);
+        else if (!status)
+            status = put(out, "0");
+        numbers.bytes += count + (comma != NULL);
+        numbers.count -= count + (comma != NULL);
     }
     return status ? status : put(out, "]");
 }
@@ -206,6 +212,8 @@ static int put_list(struct buffer *out, struct slice text, put_word *put_one, bo
     int status = put(out, "[");
     bool is_first = true;
     for (struct slice word; !status && (word = next_word(&text)).count; is_first = false) {
+        if (word.count == 3 && !memcmp(word.bytes, "...", 3))
+            continue; // what is missing, it says
         if (!is_first)
             status = put(out, ", ");
         if (!status && enters && is_list(word))

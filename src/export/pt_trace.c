@@ -314,6 +314,50 @@ static int take_span(struct pt_trace *trace, const struct gait_event *event)
     }
 }
 
+// --- ranges of no thread's own --------------------------------------------------------
+
+static int write_async(struct pt_writer *writer, const struct gait_event *event, char phase,
+                       int64_t time_ns)
+{
+    struct slice name;
+    int status = text_cache_get(&writer->sites, event->site, &name);
+    if (status)
+        return status;
+    pt_writer_begin(writer, phase);
+    output_write(writer->out, name.bytes, name.count);
+    char *put = output_reserve(writer->out, NUMBER_TEXT_MAX + 16);
+    put = PT_PUT(put, "\"id\": ");
+    put = number_put_uint(put, writer->async_count);
+    put = PT_PUT(put, ", ");
+    output_advance(writer->out, put);
+    return pt_writer_place(writer, event->track, time_ns);
+}
+
+// What began and ended out of step with its thread's other ranges lies beside
+// them; only torch's own such ops and ranges stand among them, as in Kineto's.
+static int take_async(struct pt_trace *trace, const struct gait_event *event)
+{
+    struct pt_writer *writer = &trace->writer;
+    enum pt_class class = pt_writer_class(writer, event->site);
+    if (class == PT_OP || !strcmp(event->category, "user_annotation"))
+        return take_op(writer, event);
+    if (class != PT_ANNOTATION)
+        return GAIT_OK;
+    writer->async_count++;
+    int status = write_async(writer, event, 'b', event->start_ns);
+    output_text(writer->out, ", \"args\": {\"Record function id\": 0");
+    if (!status)
+        status = write_others(writer, event);
+    write_index(writer);
+    int64_t end_ns;
+    if (__builtin_add_overflow(event->start_ns, length_of(writer, event), &end_ns))
+        end_ns = INT64_MAX;
+    if (!status)
+        status = write_async(writer, event, 'e', end_ns);
+    output_text(writer->out, "}");
+    return status;
+}
+
 // --- steps --------------------------------------------------------------------------
 
 struct step {
@@ -484,8 +528,9 @@ static int take_event(void *context, const struct gait_event *event)
         return status;
     switch (event->kind) {
     case GAIT_KIND_SPAN:
-    case GAIT_KIND_ASYNC:
         return take_span(trace, event);
+    case GAIT_KIND_ASYNC:
+        return take_async(trace, event);
     case GAIT_KIND_STEP:
         return take_step(writer, event);
     case GAIT_KIND_MEMORY:

@@ -44,18 +44,32 @@ enum pt_class pt_writer_class(struct pt_writer *writer, uint32_t site)
     return (enum pt_class)writer->classes[site];
 }
 
+// What Kineto calls so already keeps its category, all else is a range of the
+// program's.
+static const char *category_of(enum pt_class class, const char *category)
+{
+    static const char *const kinetos[] = {"kernel",       "gpu_memcpy",          "gpu_memset",
+                                          "cuda_runtime", "cuda_driver",         "cuda_sync",
+                                          "overhead",     "gpu_user_annotation", NULL};
+    if (class == PT_OP || class == PT_EVALUATE)
+        return "cpu_op";
+    if (class == PT_PYTHON)
+        return "python_function";
+    for (size_t i = 0; kinetos[i]; i++) {
+        if (!strcmp(category, kinetos[i]))
+            return kinetos[i];
+    }
+    return "user_annotation";
+}
+
 static int make_site(void *context, uint32_t site, struct buffer *out)
 {
-    static const char *const words[] = {
-        [PT_OP] = "cpu_op",
-[PT_EVALUATE] = "cpu_op", [PT_ANNOTATION] = "user_annotation", [PT_PYTHON] = "python_function"};
     struct pt_writer *writer = context;
     struct gait_site_info info;
-    enum pt_class class = pt_writer_class(writer, site);
     int status = gait_trace_site(writer->trace, site, &info);
     if (!status)
-        status = buffer_printf(
-            out, "\"cat\": \"%s\", \"name\": ", class >= PT_OP ? words[class] : info.category);
+        status = buffer_printf(out, "\"cat\": \"%s\", \"name\": ",
+                               category_of(pt_writer_class(writer, site), info.category));
     if (!status)
         status = utf8_append_json(out, info.name, strlen(info.name));
     return status ? status : buffer_append(out, ", ", 2);

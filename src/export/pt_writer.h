@@ -39,7 +39,7 @@ struct pt_writer {
     struct pt_inputs inputs;
     struct pt_links links;
     struct buffer text; // small texts in the making
-    uint64_t op_count, event_count;
+    uint64_t op_count, event_count, async_count;
 };
 
 GAIT_CHECK int pt_writer_init(struct pt_writer *writer, const struct export_run *run);

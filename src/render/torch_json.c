@@ -5,6 +5,7 @@
 #include "analyse/run_report.h"
 #include "analyse/torch_report.h"
 #include "base/json_writer.h"
+#include "render/torch_work.h"
 #include "render/trace_json.h"
 
 enum { MOST_OPS = 100 };
@@ -174,23 +175,6 @@ static void put_ops(struct json_writer *json, const struct torch_report *torch)
     json_close(json);
 }
 
-static void put_memory(struct json_writer *json, const struct torch_memory *memory)
-{
-    json_key(json, "memory");
-    json_object(json);
-    json_key(json, "rss_peak_bytes");
-    if (memory->rss_bytes)
-        json_uint(json, memory->rss_bytes);
-    else
-        json_null(json);
-    json_key(json, "window_peak_bytes");
-    if (memory->window_bytes)
-        json_uint(json, memory->window_bytes);
-    else
-        json_null(json);
-    json_close(json);
-}
-
 void torch_json_put_cost(struct json_writer *json, const struct torch_report *torch)
 {
     json_key(json, "hooks_ns");
@@ -210,7 +194,7 @@ void torch_json_put(struct json_writer *json, const struct run_report *report)
     const struct torch_report *torch = report->torch;
     put_findings(json, &torch->findings);
     put_throughput(json, report);
-    put_memory(json, &torch->memory);
+    torch_work_json(json, report);
     put_ops(json, torch);
     put_steady(json, torch);
     put_ranks(json, torch);

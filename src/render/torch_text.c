@@ -9,6 +9,7 @@
 #include "analyse/torch_report.h"
 #include "render/plain.h"
 #include "render/screen.h"
+#include "render/torch_work.h"
 #include "render/units.h"
 
 enum {
@@ -107,6 +108,7 @@ void torch_text_put_steps(const struct screen *screen)
     put_percentiles(screen);
     put_apart(screen);
     put_throughput(screen);
+    torch_work_put_flops(screen);
 }
 
 static void put_findings(const struct screen *screen)
@@ -237,6 +239,7 @@ void torch_text_put_more(const struct screen *screen)
     put_ranks(screen);
     put_epochs(screen);
     put_ops(screen);
+    torch_work_put_memory(screen);
 }
 
 void torch_text_name_cost(const struct torch_report *torch, char *out, size_t room)

@@ -45,6 +45,18 @@ static void put_metadata(struct json_writer *json, const struct gait_trace *trac
     json_close(json);
 }
 
+// What the sampler says of itself, where a shard is a recording of it.
+static void put_sampler(struct json_writer *json, const struct gait_trace *trace, uint32_t shards)
+{
+    const char *sampler = NULL;
+    for (uint32_t i = 0; i < shards && !sampler; i++)
+        sampler = gait_trace_metadata(trace, i, "sampler");
+    if (!sampler)
+        return;
+    json_key(json, "sampler");
+    json_embed(json, slice_of(sampler));
+}
+
 static void put_shard(struct json_writer *json, const struct gait_shard_info *shard)
 {
     json_put_text(json, "path", shard->path);
@@ -81,6 +93,7 @@ int trace_json_put(FILE *out, const struct gait_trace *trace)
     json_put_uint(&json, "events", totals.events);
     json_put_uint(&json, "dropped", totals.dropped);
     json_put_uint(&json, "tracks", gait_trace_track_count(trace));
+    put_sampler(&json, trace, totals.shards);
     trace_json_damage(&json, trace);
     json_key(&json, "shards");
     json_array(&json);

@@ -96,6 +96,22 @@ struct units_text units_bytes(uint64_t bytes)
     return out;
 }
 
+struct units_text units_flops(double flops)
+{
+    static const struct scale scales[] = {{1, "FLOP"},
+                                          {1000, "kFLOP"},
+                                          {1000000, "MFLOP"},
+                                          {1000000000, "GFLOP"},
+                                          {1000000000000, "TFLOP"},
+                                          {1000000000000000, "PFLOP"},
+                                          {0, NULL}};
+    struct units_text out;
+    if (flops >= 0 && flops < 1e18 && scaled((uint64_t)(flops + 0.5), scales, "", &out))
+        return out;
+    snprintf(out.text, sizeof out.text, "%.3g PFLOP", flops / 1e15);
+    return out;
+}
+
 struct units_text units_count(uint64_t count)
 {
     struct units_text out;

@@ -14,6 +14,7 @@ struct units_text {
 
 struct units_text units_ns(int64_t ns);        // "999 ns" "12.3 ms" "12 min 05 s"
 struct units_text units_bytes(uint64_t bytes); // "999 B" "12.3 MB" (10^6 bytes)
+struct units_text units_flops(double flops);   // "999 FLOP" "12.3 GFLOP"
 struct units_text units_count(uint64_t count); // "38,412,007"
 
 // The same in at most eleven columns: millions from 10^9 on, "1,068 M".

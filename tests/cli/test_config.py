@@ -265,6 +265,26 @@ def test_what_is_not_there_yet_says_so_and_what_to_use(config, gait):
         assert len(told) == 1 and "meanwhile" in told[0], setting["name"]
 
 
+def test_every_alias_is_a_variable_too(config, gait):
+    table = aliases(gait)
+    kinds = {setting["name"]: setting for setting in table["settings"]}
+    for alias in table["aliases"]:
+        if alias["means"] in ("profiling.profiler", "profiling.active"):
+            continue
+        value = legal_value(kinds[alias["means"]])
+        name = "GAIT_PROFILING_" + alias["name"].upper()
+        extra = ["profiling.every_n_steps=200"] * ("every_n" not in alias["means"])
+        extra = extra if kinds[alias["means"]]["kind"] == "number" else []
+        done = gait(
+            "config", "explain", "--json", "profiling.enabled=1", *extra,
+            env={**os.environ, name: value},
+        )  # fmt: skip
+        assert done.returncode == 0, done.stderr
+        entry = json.loads(done.stdout)["settings"][alias["means"]]
+        if alias["means"] != "profiling.enabled":
+            assert (str(entry["value"]).lower(), entry["from"]) == (value, name)
+
+
 # --- precedence ---
 
 
@@ -287,6 +307,26 @@ def test_command_line_over_variable_over_file_over_default(config):
     assert (repeat["value"], repeat["from"]) == (1, "default")
 
 
+def test_a_key_that_hydra_would_add(config):
+    answer = settings(config, "+profiling.wait=4", "++profiling.active=5")
+    assert (answer["profiling.wait"]["value"], answer["profiling.active"]["value"]) == (4, 5)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        b"profiling:\r\n  wait: 6\r\n",
+        b"\xef\xbb\xbfprofiling: {wait: 6}",
+        "profiling: {wait: 6}".encode("utf-16"),
+        b'{"profiling": {"wait": 6}}',
+        b"---\nprofiling: {wait: 6}\n...\n",
+        b"%YAML 1.1\n---\nprofiling: {wait: 0006}\n",
+    ],
+)
+def test_ways_to_write_a_file(config, text):
+    assert settings(config, "-c", write(config, text))["profiling.wait"]["value"] == 6
+
+
 def test_a_named_file_is_read_instead_of_gait_yaml(config):
     write(config, "profiling: {wait: 2}", "gait.yaml")
     other = write(config, "profiling: {wait: 3}")
@@ -306,6 +346,13 @@ def test_gait_yaml_counts_steps_and_the_section_of_another_file_epochs(config):
     own = write(config, "profiling: {wait: 2, unit: step, skip_first: 4}")
     assert settings(config, "-c", own)["profiling.unit"]["value"] == "step"
     assert settings(config, "-c", own)["profiling.skip_first"]["value"] == 4
+
+
+def test_a_file_that_a_variable_names_and_is_not_there(config):
+    done = config("explain", GAIT_CONFIG="nowhere.yaml")
+    assert done.returncode == 2
+    sentence = "gait config: GAIT_CONFIG: cannot read 'nowhere.yaml': No such file or directory\n"
+    assert done.stderr == sentence
 
 
 def test_a_section_may_lie_anywhere_in_the_file(config):
@@ -607,3 +654,48 @@ def test_a_tool_without_libyaml_says_so(root, tmp_path):
     subprocess.run(["cc", *flags, *parts, "-o", program, "-lpthread"], check=True)
     said = subprocess.run([program], check=True, capture_output=True, text=True).stdout
     assert "built without libyaml" in said and "libyaml-dev" in said
+
+
+# --- what gait run makes of them ---
+
+
+def environment_of(config, gait, *options, **variables):
+    line = ["run", "-q", *options, "--", "env"]
+    done = gait(*line, env={**os.environ, **variables})
+    assert done.returncode == 0, done.stderr
+    pairs = [line.partition("=")[::2] for line in done.stdout.splitlines()]
+    ours = {name: value for name, value in pairs if name.startswith(("GAIT_", "TORCHIND"))}
+    return {name: value for name, value in ours.items() if os.environ.get(name) != value}
+
+
+def test_settings_of_the_recording_reach_the_program_from_line_and_file(config, gait):
+    seen = environment_of(
+        config,
+        gait,
+        *"recording.directory=d recording.overflow=block recording.ring=64K".split(),
+        *"recording.inductor_kernels=yes recording.windows=all".split(),
+    )
+    assert seen.pop("GAIT_RUN_ID") and seen.pop("GAIT_DIR").endswith("/d")
+    wanted = {"GAIT_OVERFLOW": "block", "GAIT_RING": "65536", "GAIT_TORCH_WINDOWS": "all"}
+    assert seen == {**wanted, "TORCHINDUCTOR_CPP_ENABLE_KERNEL_PROFILE": "1"}
+    write(config, "recording: {overflow: overwrite, ring: 4K, windows: 1/2/3}", "gait.yaml")
+    seen = environment_of(config, gait, "--overflow", "drop", GAIT_TORCH_WINDOWS="7/8/9")
+    assert (seen["GAIT_OVERFLOW"], seen["GAIT_RING"]) == ("drop", "4096")
+    assert seen["GAIT_TORCH_WINDOWS"] == "7/8/9"
+
+
+def test_a_schedule_reaches_the_program_and_nothing_else_does(config, gait):
+    seen = environment_of(config, gait, "--profiling.wait", "4", "profiling.with_flops=no")
+    assert seen.pop("GAIT_RUN_ID") and seen.pop("GAIT_DIR")
+    schedule = dict(part.split("=") for part in seen.pop("GAIT_TORCH_WINDOWS").split(","))
+    assert schedule == {
+        "wait": "4", "warmup": "1", "active": "3", "repeat": "1", "skip_first": "1",
+        "every": "0", "unit": "step",
+    }  # fmt: skip
+    assert seen == {
+        "GAIT_PROFILING_ENABLED": "1",
+        "GAIT_PROFILING_WAIT": "4",
+        "GAIT_PROFILING_WITH_FLOPS": "0",
+    }
+    plain = environment_of(config, gait)
+    assert set(plain) == {"GAIT_DIR", "GAIT_RUN_ID"}

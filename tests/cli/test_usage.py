@@ -7,8 +7,8 @@ import subprocess
 
 import pytest
 
-COMMANDS = ["run", "report", "info", "export", "plan", "trigger", "index", "config", "doctor"]
-COMMANDS += ["help"]
+COMMANDS = ["run", "record", "report", "info", "export", "plan", "trigger", "index"]
+COMMANDS += ["leaf", "flame", "dump", "pstats", "config", "doctor", "help"]
 
 
 def is_a_screen(text):

@@ -8,10 +8,16 @@ Without torch the tests are skipped, and say why.
 
 import contextlib
 import importlib.util
+import json
+import os
 import pathlib
+import subprocess
+import sys
+import textwrap
 
 import pytest
 from torch_trainings import Job, Trainings
+from warm_python import WarmPython
 
 NO_TORCH = "torch is not in this Python; `make setup-torch` brings it"
 HERE = pathlib.Path(__file__).parent
@@ -61,5 +67,48 @@ def run_text(trainings, tmp_path):
         path = tmp_path / "script.py"
         path.write_text(source)
         return (trainings.begin if begin else trainings.get)(Job(path, **fields))
+
+    return go
+
+
+class Done:
+    """A script that has ended; told: what it printed by tell()."""
+
+    def __init__(self, process):
+        self.code, self.stdout, self.stderr = process.returncode, process.stdout, process.stderr
+
+    @property
+    def told(self):
+        lines = [line for line in self.stdout.splitlines() if line.startswith("TOLD ")]
+        assert lines, self.stdout + self.stderr
+        return [json.loads(line[5:]) for line in lines]
+
+
+@pytest.fixture(scope="session")
+def warm_python(build):
+    """Forks for scripts; torch is imported once."""
+    with contextlib.closing(WarmPython(build / "python")) as python:
+        yield python
+
+
+@pytest.fixture
+def scripts(request, build, tmp_path):
+    """scripts(source, arguments…) runs it outside of any run, or `under` a command."""
+
+    def go(source, *arguments, code=0, head="", also="", under=(), **env):
+        path = tmp_path / "script.py"
+        path.write_text(head + also + textwrap.dedent(source))
+        clean = {key: value for key, value in os.environ.items() if not key.startswith("GAIT_")}
+        clean.update(PYTHONPATH=str(build / "python"), TMPDIR=str(tmp_path), **env)
+        if under:
+            line = [*under, sys.executable, str(path), *arguments]
+            process = subprocess.run(
+                line, cwd=tmp_path, env=clean, capture_output=True, text=True, timeout=120
+            )
+        else:
+            warm = request.getfixturevalue("warm_python")
+            process = warm.run(path, arguments, tmp_path, clean)
+        assert process.returncode == code, process.stdout + process.stderr
+        return Done(process)
 
     return go

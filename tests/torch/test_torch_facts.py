@@ -156,8 +156,10 @@ def test_a_closure_runs_inside_the_step(facts):
             "class Outer(torch.optim.Optimizer):\n"
             "    def __init__(self, inner): self.optimizer = inner\n"
             "    def step(self, really): return self.optimizer.step() if really else None\n"
-            "backward(); outer = Outer(optimizer); outer.step(False); outer.step(True)",
-            [0, 1],
+            "    def zero_grad(self, really): self.optimizer.zero_grad() if really else None\n"
+            "backward(); outer = Outer(optimizer); outer.step(False); outer.step(True)\n"
+            "outer.zero_grad(False); outer.zero_grad(True)",
+            [None, 1, None, 0],
         ),
         (
             "scaler = torch.amp.GradScaler('cpu')\n"
@@ -278,6 +280,26 @@ def test_a_compiler_sees_no_hooks(run_text):
     assert on.stdout.count("\n") == 8
     compiling = [row for row in on.rows if (row["category"], row["name"]) == ("phase", "compile")]
     assert len(compiling) > 8
+
+
+COMPILED_STEP = """
+@torch.compile(backend="aot_eager")
+def step(x):
+    optimizer.zero_grad()
+    loss = model(x).pow(2).mean()
+    loss.backward()
+    optimizer.step()
+    return loss.item()
+for _ in range(6): print(step(x))
+"""
+
+
+def test_a_whole_step_may_be_compiled(run_text):
+    """Its backward is compiled while dynamo looks at frames, ours among them."""
+    on, off = run_text(HEAD + COMPILED_STEP), run_text(HEAD + COMPILED_STEP, gait=False)
+    assert (on.code, on.stdout) == (0, off.stdout)
+    assert on.report["steps"] == 6
+    assert sum(on.phases.values()) == on.report["step_total_ns"]
 
 
 def test_a_compiled_module_is_the_module(facts):

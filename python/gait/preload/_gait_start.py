@@ -166,6 +166,19 @@ def torch_is_there(_torch):
         gait._off.say(gait._why_off)
 
 
+def trace_functions():
+    """`gait run --profiler advanced`: from here on, before the program's first line."""
+    if os.environ.get("GAIT_PROFILER") != "advanced" or is_launcher():
+        return
+    gait = import_gait()
+    if gait._why_off:
+        gait._off.say(gait._why_off)
+    else:
+        from gait.profilers import whole_run
+
+        whole_run.begin()
+
+
 def begin():
     """Once a process, from sitecustomize or from `import gait`, whoever is first."""
     if watch not in sys.meta_path:

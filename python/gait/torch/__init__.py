@@ -74,7 +74,23 @@ def begin():
     _gait._metadata("torch", json.dumps({"version": str(version)}))
     attempt(processes.tell_rank)  # a group may be older than the record
     attempt(windows.install)
+    attempt(listen)
     atexit.register(tell_end, os.getpid())
+
+
+def listen():
+    """GAIT_TRIGGER_SIGNAL=USR2: that signal does what `gait trigger` does."""
+    name = os.environ.get("GAIT_TRIGGER_SIGNAL", "").upper()
+    if not name:
+        return
+    import signal
+
+    number = getattr(signal, name if name.startswith("SIG") else "SIG" + name, None)
+    if not isinstance(number, signal.Signals):
+        raise ValueError(f"GAIT_TRIGGER_SIGNAL={name} is no signal; USR2 is one")
+    if signal.getsignal(number) is not signal.SIG_DFL:
+        raise ValueError(f"{number.name} has a handler already: triggers come by gait trigger only")
+    signal.signal(number, lambda *_: _gait._trigger(None))
 
 
 def tell_end(pid):
@@ -86,9 +102,17 @@ def tell_end(pid):
     phase_ns, window_ns = _gait._costs()
     costs = {"phase": phase_ns, "loader": phase_ns, "window": window_ns}
     _gait._metadata("cost_ns.hooks", json.dumps(costs))
+    attempt(tell_device)
     peak = memory_peak()
     if peak:
         _gait._metadata("memory_peak", json.dumps({"rss_bytes": peak}))
+
+
+def tell_device():
+    """The name of the device that was used: its peak is looked up by it."""
+    cuda = getattr(sys.modules.get("torch"), "cuda", None)
+    if cuda is not None and cuda.is_initialized():
+        _gait._metadata("device_name", json.dumps(str(cuda.get_device_name())))
 
 
 def memory_peak():

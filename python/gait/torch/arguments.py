@@ -9,7 +9,7 @@ import warnings
 from .actions import find
 from .recorder import say
 
-SHAPES, MEMORY = 1, 2  # gait/torch.h
+SHAPES, MEMORY, STRIDES = 1, 2, 4  # gait/torch.h
 KINDS = ("CPU", "XPU", "CUDA", "MTIA", "HPU", "PrivateUse1")
 
 
@@ -75,12 +75,14 @@ def say_what_is_not(prof):
 def levels(prof):
     """What the collector is to record of each op."""
     shapes = SHAPES if prof.record_shapes or prof.with_flops else 0
-    return shapes | (MEMORY if prof.profile_memory else 0)
+    strides = STRIDES if prof.record_shapes else 0
+    return shapes | strides | (MEMORY if prof.profile_memory else 0)
 
 
 def options(prof):
     keys = "record_shapes profile_memory with_stack with_flops with_modules".split()
     found = {key: bool(getattr(prof, key)) for key in keys}
+    found["strides"] = bool(prof.record_shapes)
     found["activities"] = sorted(names(prof.activities))
     return found
 

@@ -30,12 +30,20 @@ def restore(module):
 
 
 def show_methods(module):
-    """dynamo makes its list of tensor methods once, from what it sees then."""
+    """dynamo makes its list of tensor methods once, from what it sees then; and it
+    is told that what is Python here is none of its business."""
+    skip(module)
     take_away()
     try:
         module.get_tensor_method()
     finally:
         put_back()
+
+
+def skip(rules):
+    add = getattr(rules, "add", None)
+    if add is not None:
+        add(__package__.partition(".")[0])
 
 
 def learn_wrapper(module):
@@ -46,12 +54,19 @@ def listen(module):
     """Around the callbacks rather than among them: torch.compiler.reset() would
     throw ours out with the user's."""
     handler = module.CompilationCallbackHandler
+    set_eval_frame = torch._C._dynamo.eval_frame.set_eval_frame
     run_start, run_end = handler.run_start_callbacks, handler.run_end_callbacks
 
     @functools.wraps(run_start)
     def run_start_callbacks(self, *args):
-        _gait._compile_begin()
-        take_away()
+        # A backward of compiled code is compiled where frames are looked at, and the
+        # caller holds a lock: to compile one of ours would wait for it for ever.
+        looking = set_eval_frame(None)
+        try:
+            _gait._compile_begin()
+            take_away()
+        finally:
+            set_eval_frame(looking)
         run_start(self, *args)
 
     @functools.wraps(run_end)
@@ -59,8 +74,10 @@ def listen(module):
         try:
             run_end(self, *args)
         finally:
+            looking = set_eval_frame(None)
             put_back()
             _gait._compile_end()
+            set_eval_frame(looking)
 
     handler.run_start_callbacks = run_start_callbacks
     handler.run_end_callbacks = run_end_callbacks

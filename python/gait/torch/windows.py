@@ -55,10 +55,37 @@ def wanted(say):
     """The schedule of the windows that the environment asks for, as _gait has it."""
     text = os.environ.get("GAIT_TORCH_WINDOWS", "")
     try:
+        if not text and is_profiled():
+            return of_settings()
         return _gait._schedule_parse(text or DEFAULT)
     except ValueError as error:
-        say(f"GAIT_TORCH_WINDOWS: {error}")
+        say(f"{'GAIT_TORCH_WINDOWS' if text else 'settings:'} {error}")
         return _gait._schedule_parse(DEFAULT)
+
+
+def is_profiled():
+    return os.environ.get("GAIT_PROFILING_ENABLED", "0") != "0"
+
+
+def of_settings():
+    """The schedule of `gait run --profile`, from GAIT_PROFILING_WAIT and its like."""
+    import warnings
+
+    from ..config import Config
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # warmup 0 is what was asked for
+        return Config.from_environment().schedule()._packed
+
+
+def levels():
+    """What is recorded of each op, as `gait run --profile` was told."""
+    if not is_profiled():
+        return SHAPES | MEMORY
+    from ..config import Config
+
+    config = Config.from_environment()
+    return SHAPES * config.record_shapes | MEMORY * config.profile_memory
 
 
 def install():
@@ -82,4 +109,4 @@ def install():
         return
     if has_ranges:
         _gait._torch_ranges(True)
-    _gait._windows(schedule, SHAPES | MEMORY)
+    _gait._windows(schedule, levels())

@@ -3,7 +3,8 @@
 
 usage: both_traces.py FOLDER
 
-FOLDER/KIND-{torch,gait}.json are the two traces of the same ops.
+FOLDER/KIND-{torch,gait}.json are the two traces of the same ops;
+FOLDER/scheduled-{torch,gait} what their handlers write of three steps out of eight.
 """
 
 import pathlib
@@ -24,6 +25,16 @@ def run(step):
             step()
 
 
+def scheduled(profiler, folder, step):
+    plan = profiler.schedule(wait=1, warmup=1, active=3, repeat=1)
+    handler = profiler.tensorboard_trace_handler(str(folder))
+    activities = [profiler.ProfilerActivity.CPU]
+    with profiler.profile(activities=activities, schedule=plan, on_trace_ready=handler) as running:
+        for _ in range(8):
+            step()
+            running.step()
+
+
 def main(folder):
     torch.set_num_threads(1)
     with gait.torch.profile(**OPTIONS):  # what is found out once, is found out here
@@ -39,6 +50,8 @@ def main(folder):
         theirs.export_chrome_trace(str(folder / f"{kind}-torch.json"))
         for name in f"{kind}-gait.json", f"{kind}-again.json", f"{kind}-third.json":
             ours.export_chrome_trace(str(folder / name))
+    scheduled(torch.profiler, folder / "scheduled-torch", step)
+    scheduled(gait.torch, folder / "scheduled-gait", step)
 
 
 if __name__ == "__main__":

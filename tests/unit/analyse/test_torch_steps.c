@@ -189,6 +189,18 @@ TEST("steps: without a loader, from optimizer round to optimizer round")
     check("|f1 b s1 f2 b s2 ^ f1 b s1 f2 b s2 ^ f1 b s1 f2 b s2");
 }
 
+TEST("steps: without a loader, one optimizer after the other")
+{
+    check("|f1 b s1 ^z1 f1 b s1 ^z1 f1 b s1 ^z2 f2 b s2 ^z2 f2 b s2");
+    check("|b s1 ^b s1 ^b s2 ^b s2 ^b s1 ^b s1 ^b s2 ^b s2"); // and again
+    check("|b s1 b s2 ^b s1 b s2 ^b s3 ^b s3");
+    check("|b s1 ^b s1 ^b s1 ^s2(z2 f1 b z2 f1 b)"); // LBFGS ends it
+    check("|a1 f1 b s1 ^f1 b s1 ^f2 b s2 ^f2 b s2 ^f3 b s3 ^f3 b s3");
+    check("|b s1 ^b s1 b s2 ^b s1 ^b s1 b s2"); // one steps less often
+    check("|b s1 b s2 ^b s2 ^b s2 b s1 ^b s2 ^b s2");
+    check("|b s1 ^b s1 b s2 ^b s1 ^b s1");
+}
+
 TEST("steps: one batch for all steps")
 {
     check("|M a1 f1 b s1 ^ f1 b s1 ^ f1 b s1 ^ f1 b s1");

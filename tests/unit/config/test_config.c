@@ -113,6 +113,11 @@ TEST("config: the last of two counts, and somebody is told")
     is_str(config_text(&config, SETTING_PROFILER), "pytorch");
     is_u64(config.notice_count, 1);
     ok(strstr(config.notices[0], "the last one counts") != NULL);
+    ok(config_flag(&config, SETTING_ENABLED));
+    is_int(resolve("profiler=advanced profiling.line_count_restriction=0.5"), 0);
+    ok(!config_flag(&config, SETTING_ENABLED));
+    is_int(resolve("profiler=advanced profiling.enabled=true"), 0);
+    ok(config_flag(&config, SETTING_ENABLED));
     is_int(resolve("profiling.wait=2 profiling.wait=2"), 0);
     is_u64(config.notice_count, 0);
 }

@@ -1,0 +1,256 @@
+# SPDX-License-Identifier: Apache-2.0
+"""@gait.profiler(…): a profile around a function, with its files and its table.
+
+The schedule and what is recorded are gait.torch.profile's; here is what becomes of a
+trace: {output_dir}/rank_{rank}/ for TensorBoard, {output_dir}/trace_rank_{rank}.json,
+and a table on rank 0.
+"""
+
+import contextlib
+import functools
+import inspect
+import os
+import shutil
+import threading
+
+DEFAULTS = {
+    "enabled": True,
+    "output_dir": "./profiler_logs",
+    "skip_first": 1,
+    "wait": 1,
+    "warmup": 1,
+    "active": 3,
+    "repeat": 1,
+    "with_stack": False,
+    "with_flops": True,
+    "with_modules": False,
+    "nsight_enabled": False,
+    "nsight_output": "nsight_profile",
+}
+ROWS = 10
+
+_running = []  # the profiles that are open, the innermost last
+_lock = threading.Lock()
+
+
+def profiler(function=None, **options):
+    """See gait.profiler."""
+    unknown = sorted(set(options) - set(DEFAULTS))
+    if unknown:
+        import difflib
+
+        near = difflib.get_close_matches(unknown[0], DEFAULTS, 1)
+        hint = f"; did you mean {near[0]!r}?" if near else f"; it takes {', '.join(DEFAULTS)}"
+        raise TypeError(f"profiler() takes no {unknown[0]!r}{hint}")
+    chosen = {**DEFAULTS, **options}
+    _check(chosen)
+
+    def decorate(target):
+        return _wrap(target, chosen) if chosen["enabled"] else target
+
+    if function is None:
+        return decorate
+    if not callable(function):
+        raise TypeError("profiler() decorates a function: write @gait.profiler()")
+    return decorate(function)
+
+
+def step_profiler():
+    """See gait.step_profiler."""
+    with _lock:
+        running = _running[-1] if _running else None
+    if running is not None:
+        running.step()
+
+
+def _check(options):
+    import warnings
+
+    from .torch.plans import schedule
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        numbers = {key: options[key] for key in ("skip_first", "wait", "warmup", "active")}
+        schedule(**numbers, repeat=options["repeat"])
+
+
+def _wrap(target, options):
+    if inspect.iscoroutinefunction(target):
+
+        @functools.wraps(target)
+        async def wrapper(*args, **kwargs):
+            with profiled(options):
+                return await target(*args, **kwargs)
+
+    else:
+
+        @functools.wraps(target)
+        def wrapper(*args, **kwargs):
+            with profiled(options):
+                return target(*args, **kwargs)
+
+    return wrapper
+
+
+@contextlib.contextmanager
+def profiled(options):
+    """A profile that is open inside; what it had when an exception came is written."""
+    writer = _Writer(options)
+    prof = _make(options, writer)
+    prof.start()
+    with _lock:
+        _running.append(prof)
+    try:
+        yield prof
+    finally:
+        with _lock:
+            _running.remove(prof)
+        # what goes wrong here is a sentence, never the end of a training
+        _attempt("the last trace was not written", prof.stop)
+        _attempt("there is no table", writer.finish, prof)
+
+
+def _attempt(what, function, *args):
+    try:
+        function(*args)
+    except Exception as error:
+        _say(f"{what}: {type(error).__name__}: {error}")
+
+
+def _say(words):
+    from .torch.recorder import say
+
+    say(words)
+
+
+def _make(options, writer):
+    import warnings
+
+    import torch
+
+    from .torch import plans
+    from .torch.actions import find
+    from .torch.profiler import profile
+
+    kinds = find("ProfilerActivity")
+    activities = [kinds.CPU] + ([kinds.CUDA] if torch.cuda.is_available() else [])
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # warmup 0 is what was asked for
+        numbers = {key: options[key] for key in ("skip_first", "wait", "warmup", "active")}
+        plan = plans.schedule(**numbers, repeat=options["repeat"])
+
+    class Profile(profile):
+        """With what Nsight is to know."""
+
+        def _begin(self):
+            super()._begin()
+            writer.nsight_call("start")
+
+        def _end(self, is_partial):
+            writer.nsight_call("stop")
+            super()._end(is_partial)
+
+        def _mark_step(self):
+            super()._mark_step()
+            writer.nsight_call("push", f"ProfilerStep#{self.step_num}")
+
+        def _unmark_step(self):
+            writer.nsight_call("pop")
+            super()._unmark_step()
+
+    return Profile(
+        activities=activities,
+        schedule=plan,
+        on_trace_ready=writer.write,
+        record_shapes=True,
+        profile_memory=True,
+        with_stack=options["with_stack"],
+        with_flops=options["with_flops"],
+        with_modules=options["with_modules"],
+    )
+
+
+class _Writer:
+    """The files and the table of one call."""
+
+    def __init__(self, options):
+        from .torch import handlers, ranks
+
+        self._folder = os.path.abspath(options["output_dir"])
+        self._options = options
+        handlers.make_folder(self._folder)
+        if not os.access(self._folder, os.W_OK | os.X_OK):
+            raise PermissionError(
+                f"traces cannot be written to {self._folder!r}: it is read-only; choose another "
+                "output_dir"
+            )
+        self._handlers = handlers
+        self._is_first = ranks.is_first()
+        self._nsight = None
+        self._paths = []
+        if options["nsight_enabled"]:
+            self._begin_nsight()
+
+    def _begin_nsight(self):
+        from .nsight import Nsight, command
+
+        nsight = Nsight()
+        if not nsight.is_there:
+            _say("nsight_enabled: no CUDA device or runtime here: nsys has nothing to record")
+            return
+        self._nsight = nsight
+        if self._is_first:
+            line = command(self._options["nsight_output"], self._options["repeat"])
+            _say(f"to record with Nsight Systems, run: {line}")
+
+    def nsight_call(self, name, *args):
+        if self._nsight is not None:
+            getattr(self._nsight, name)(*args)
+
+    def write(self, prof):
+        """A training goes on when its disk is full."""
+        _attempt("a trace was not written", self._write, prof)
+
+    def _write(self, prof):
+        """Both files of a trace; the second is the last one's, whole at any time."""
+        from .torch import ranks
+
+        rank = ranks.global_rank() or 0
+        folder = os.path.join(self._folder, f"rank_{rank}")
+        self._handlers.make_folder(folder)
+        path = self._handlers.tensorboard_trace_handler(folder, f"rank_{rank}")(prof)
+        whole = os.path.join(self._folder, f"trace_rank_{rank}.json")
+        part = f"{whole}.{os.getpid()}.part"
+        shutil.copyfile(path, part)
+        os.replace(part, whole)
+        self._paths = [*self._paths, path]
+
+    def finish(self, prof):
+        """Rank 0 says what there is."""
+        from .torch import ranks
+
+        if not self._paths or not self._is_first or not ranks.is_first():
+            return
+        count = len(self._paths)
+        _say(f"{count} trace{'s' if count != 1 else ''} in {self._folder}")
+        from .torch import console
+
+        print(console.table(prof, self._options["with_flops"], ROWS), flush=True)
+
+
+def add_arguments(parser):
+    """See gait.add_arguments."""
+    known = parser._option_string_actions
+    if "--profile" not in known:
+        parser.add_argument(
+            "--profile",
+            action="store_true",
+            help="profile some steps with gait: traces and a table in ./profiler_logs",
+        )
+    if "--nsight" not in known:
+        parser.add_argument(
+            "--nsight",
+            action="store_true",
+            help="tell NVIDIA Nsight Systems which steps to record",
+        )
+    return parser

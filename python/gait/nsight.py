@@ -1,0 +1,95 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What NVIDIA's Nsight Systems wants to know: when to record, and where a step is.
+
+nsys records from cudaProfilerStart to cudaProfilerStop if it is told to, so these
+follow the schedule; each step is an NVTX range. Nothing of CUDA is needed to be here.
+"""
+
+import ctypes
+import ctypes.util
+import os
+import shlex
+import sys
+
+CUDART = ("libcudart.so", "libcudart.so.13", "libcudart.so.12", "libcudart.so.11.0")
+NVTX = ("libnvToolsExt.so.1", "libnvToolsExt.so", "libnvtx3interop.so")
+
+
+def _loaded(stem):
+    """The path of a library that this process has already: torch brings its own."""
+    try:
+        with open("/proc/self/maps", encoding="utf-8", errors="replace") as maps:
+            for line in maps:
+                path = line.rstrip("\n").partition("/")
+                name = path[2].rpartition("/")[2]
+                if path[1] and name.startswith(stem) and ".so" in name:
+                    return "/" + path[2]
+    except OSError:
+        pass
+    return None
+
+
+def _find(stem, names):
+    for name in (_loaded(stem), *names):
+        if name is not None:
+            try:
+                return ctypes.CDLL(name)
+            except OSError:
+                continue
+    return None
+
+
+class Nsight:
+    """cudaProfilerStart and -Stop, and ranges; each does nothing where it cannot."""
+
+    def __init__(self):
+        runtime = _find("libcudart", CUDART)
+        self._start = getattr(runtime, "cudaProfilerStart", None)
+        self._stop = getattr(runtime, "cudaProfilerStop", None)
+        ranges = _find("libnvToolsExt", NVTX)
+        self._push = getattr(ranges, "nvtxRangePushA", None)
+        self._pop = getattr(ranges, "nvtxRangePop", None)
+        self.is_there = self._start is not None and self._stop is not None
+        if self.is_there:
+            count = ctypes.c_int()
+            asked = getattr(runtime, "cudaGetDeviceCount", None)
+            self.is_there = asked is not None and not asked(ctypes.byref(count)) and count.value > 0
+        self._pushed = 0
+
+    def start(self):
+        if self.is_there:
+            self._start()
+
+    def stop(self):
+        if self.is_there:
+            self._stop()
+
+    def push(self, name):
+        if self._push is not None:
+            self._push(name.encode("utf-8", "replace"))
+            self._pushed += 1
+
+    def pop(self):
+        if self._pop is not None and self._pushed:
+            self._pushed -= 1
+            self._pop()
+
+
+def command(output, cycles):
+    """The line that has nsys record what the schedule says."""
+    script = [part for part in sys.argv if part] or ["train.py"]
+    end = "stop" if cycles == 1 else f"repeat:{cycles}" if cycles else "repeat"
+    return " ".join(
+        shlex.quote(word)
+        for word in (
+            "nsys",
+            "profile",
+            "--capture-range=cudaProfilerApi",
+            f"--capture-range-end={end}",
+            "--trace=cuda,nvtx,osrt",
+            "-o",
+            output,
+            os.path.basename(sys.executable) or "python",
+            *script,
+        )
+    )

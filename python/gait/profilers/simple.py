@@ -1,0 +1,131 @@
+# SPDX-License-Identifier: Apache-2.0
+"""How long each action took: Lightning's table, and one that says more."""
+
+import os
+import time
+
+from ..timed import Actions
+from .files import Report
+
+STYLES = ("lightning", "legacy")
+
+
+def lightning_number(seconds):
+    return f"{seconds:.5}"
+
+
+class Simple(Report, Actions):
+    """Times actions by name.
+
+    start() and stop(), `with profile(name)`, or record(name, seconds) for what
+    somebody else timed. Actions nest, `with profile()` also inside itself, and run
+    on any thread. Memory does not grow with the number of calls; names beyond
+    65,536 are counted together.
+
+    style="legacy" is the table of Lightning before 2022, with `_` for the calls
+    of the `Total` row.
+    """
+
+    __slots__ = (*Report.FIELDS, "extended", "style", "_began")
+
+    def __init__(self, dirpath=None, filename=None, extended=True, style="lightning"):
+        Report.__init__(self, dirpath, filename)
+        if style not in STYLES:
+            raise ValueError(f"style is one of {', '.join(STYLES)}, not {style!r}")
+        self.extended = extended
+        self.style = style
+        self._began = time.perf_counter()
+
+    def _options(self):
+        return {"extended": self.extended, "style": self.style}
+
+    def summary(self, wall_seconds=None, stage=...):
+        """Lightning's table. The wall time is counted from the profiler's making."""
+        wall = time.perf_counter() - self._began if wall_seconds is None else float(wall_seconds)
+        stage = self._stage if stage is ... else stage
+        title = ("" if stage is None else f"{stage.upper()} ") + "Profiler Report" + os.linesep
+        rows = [(name, total / calls, calls, total) for name, calls, total, *_ in self._rows()]
+        if not rows:
+            return title + os.linesep
+        width = max(len(row[0]) for row in rows)
+        if self.style == "legacy":
+            return legacy_table(title, rows, width, wall)
+        table = extended_table if self.extended else short_table
+        return title + table(rows, width, wall) + os.linesep
+
+    def table(self, wall_seconds=None):
+        """gait's own: what is an action's own time, how it is spread, what is in what."""
+        from .own_table import render
+
+        wall = time.perf_counter() - self._began if wall_seconds is None else float(wall_seconds)
+        return render(self._rows(), self._tree(), wall, self._refused)
+
+    def rows(self):
+        """One dict an action, in the order in which they were first complete; seconds."""
+        keys = "name calls total own outermost least most sd p50 p95 p99".split()
+        return [dict(zip(keys, row)) for row in self._rows()]
+
+
+def share_of(total, wall):
+    try:
+        return 100.0 * total / wall
+    except ZeroDivisionError:
+        return float("nan")
+
+
+def with_shares(rows, wall):
+    shares = [(*row, share_of(row[3], wall)) for row in rows]
+    shares.sort(key=lambda row: row[4], reverse=True)
+    return shares
+
+
+def cell(text):
+    return f"  {text:<15}\t|"
+
+
+def dashes(header):
+    """As wide as the header; Lightning counts its line end too."""
+    return os.linesep + "-" * len(header.expandtabs())
+
+
+def extended_table(rows, width, wall):
+    def line(name, mean, calls, total, share):
+        cells = cell(mean) + cell(calls) + cell(total) + cell(share)
+        return f"{os.linesep}|  {name:<{width}s}\t|{cells}"
+
+    header = line("Action", "Mean duration (s)", "Num calls", "Total time (s)", "Percentage %")
+    rule = dashes(header)
+    all_calls = str(sum(row[2] for row in rows))
+    out = rule + header + rule
+    out += line("Total", "-", all_calls, lightning_number(wall), "100 %") + rule
+    for name, mean, calls, total, share in with_shares(rows, wall):
+        numbers = (lightning_number(number) for number in (total, share))
+        out += line(name, lightning_number(mean), str(calls), *numbers)
+    return out + rule
+
+
+def short_table(rows, width, wall):
+    def line(name, mean, total):
+        return f"{os.linesep}|  {name:<{width}s}\t|{cell(mean)}{cell(total)}"
+
+    header = line("Action", "Mean duration (s)", "Total time (s)")
+    rule = dashes(header)
+    out = rule + header + rule
+    for name, mean, _, total in sorted(rows, key=lambda row: row[1], reverse=True):
+        out += line(name, lightning_number(mean), lightning_number(total))
+    return out + rule
+
+
+def legacy_table(title, rows, width, wall):
+    def line(name, mean, calls, total, share):
+        cells = cell(mean) + f"{calls:<15}\t|" + cell(total) + cell(share)
+        return f"{os.linesep}{name:<{width}s}\t|{cells}"
+
+    out = os.linesep * 2 + title
+    out += line("Action", "Mean duration (s)", "Num calls", "Total time (s)", "Percentage %")
+    rule = os.linesep + "-" * len(out)
+    out += rule + line("Total", "-", "_", lightning_number(wall), "100 %") + rule
+    for name, mean, calls, total, share in with_shares(rows, wall):
+        numbers = (lightning_number(number) for number in (total, share))
+        out += line(name, lightning_number(mean), str(calls), *numbers)
+    return out + os.linesep

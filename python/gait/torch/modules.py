@@ -1,0 +1,172 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Labels for what belongs to which module: each forward is a span, each backward an
+async event, because it begins in the middle of one autograd node and ends in another.
+
+Category `module`; the name is the module's path in the model it was called through
+(of the model itself, its class); a span has the argument `class`. They are there only
+while a window is open: hooks that all modules have cost each call some 2 us.
+
+A backward begins with the first gradient of the module's results and ends with the
+last one of its inputs. Where no input wants one it ends with the module around it, or
+with the backward pass.
+"""
+
+import threading
+import weakref
+
+import torch
+
+from .. import _gait
+
+_module = torch.nn.modules.module
+
+
+class _Call:
+    """One call of a module, for its backward."""
+
+    __slots__ = ("name", "outer", "task", "left", "number")
+
+    def __init__(self, name, outer):
+        self.name = name
+        self.outer = outer  # the call it was made in, or None
+        self.task = None  # the backward pass that it has begun in
+        self.left = None  # inputs whose gradient is still to come; None: it has not returned
+        self.number = 0  # of its event, 0: not open
+
+    def is_inside(self, other):
+        at = self.outer
+        while at is not None and at is not other:
+            at = at.outer
+        return at is not None
+
+
+class _Thread(threading.local):
+    def __init__(self):
+        self.forward = []  # calls that have not returned
+
+
+def _tensors(value, depth=3):
+    if isinstance(value, torch.Tensor):
+        yield value
+    elif depth and isinstance(value, (list, tuple)):
+        for item in value:
+            yield from _tensors(item, depth - 1)
+    elif depth and isinstance(value, dict):
+        for item in value.values():
+            yield from _tensors(item, depth - 1)
+
+
+class Labels:
+    """Hooks on all modules, until remove()."""
+
+    def __init__(self):
+        self._thread = _Thread()
+        self._names = {}  # id → (weak reference, name)
+        self._hooks = [_module.register_module_forward_pre_hook(self._before)]
+        try:
+            after = _module.register_module_forward_hook(self._after, always_call=True)
+        except TypeError:  # before torch 2.1
+            after = _module.register_module_forward_hook(self._after)
+        self._hooks.append(after)
+        self._backward = []  # calls whose backward has begun and not ended
+        self._tasks = set()  # backward passes whose end is waited for
+        self._lock = threading.RLock()
+        self._number = 0
+        self._is_on = True
+
+    def remove(self):
+        self._is_on = False
+        for hook in self._hooks:
+            hook.remove()
+        self._hooks.clear()
+        with self._lock:
+            for call in list(self._backward):
+                self._end(call)
+
+    # --- names ---
+
+    def _name(self, module):
+        known = self._names.get(id(module))
+        if known is not None and known[0]() is module:
+            return known[1]
+        self._learn(module)
+        return self._names[id(module)][1]
+
+    def _learn(self, root):
+        """Everything below a module that nobody has called from above."""
+        for path, module in root.named_modules():
+            name = path or type(root).__name__
+            self._names[id(module)] = weakref.ref(module), name
+
+    # --- forward ---
+
+    def _before(self, module, _inputs):
+        if torch.jit.is_tracing() or not self._is_on:
+            return
+        calls = self._thread.forward
+        call = _Call(self._name(module), calls[-1] if calls else None)
+        calls.append(call)
+        _gait.begin(_gait.site("module", call.name))
+        _gait.arg("class", type(module).__name__)
+
+    def _after(self, _module, inputs, outputs):
+        calls = self._thread.forward
+        if not calls:  # it was called before there were labels
+            return
+        call = calls.pop()
+        _gait.end()
+        if self._is_on and torch.is_grad_enabled():
+            self._follow(call, inputs, outputs)
+
+    # --- backward ---
+
+    def _follow(self, call, inputs, outputs):
+        results = [one for one in _tensors(outputs) if one.requires_grad]
+        sources = [one for one in _tensors(inputs) if one.requires_grad]
+        # what a module hands through has its gradient at both ends at once
+        sources = [one for one in sources if all(one is not other for other in results)]
+        call.left = len(sources)
+        for one in results:
+            one.register_hook(lambda _grad: self._begin(call))
+        for one in sources:
+            one.register_hook(lambda _grad: self._has_one(call))
+
+    def _begin(self, call):
+        """With those around it first: of one result, the hook of the innermost comes first."""
+        task = torch._C._current_graph_task_id()
+        if not self._is_on or call.task == task:
+            return
+        if call.outer is not None and call.outer.left is not None:
+            self._begin(call.outer)
+        with self._lock:
+            call.task = task
+            self._number += 1
+            call.number = self._number
+            self._backward.append(call)
+            _gait.async_begin(_gait.site("module", call.name), call.number)
+            if task in self._tasks:
+                return
+            self._tasks.add(task)
+        torch.autograd.Variable._execution_engine.queue_callback(lambda: self._over(task))
+
+    def _has_one(self, call):
+        with self._lock:
+            call.left -= 1
+            if call.left == 0 and call.number:
+                for other in list(self._backward):
+                    if other.is_inside(call):
+                        self._end(other)
+                self._end(call)
+
+    def _end(self, call):
+        self._backward.remove(call)
+        _gait.async_end(_gait.site("module", call.name), call.number)
+        call.number = 0
+
+    def _over(self, task):
+        """That backward pass has ended."""
+        with self._lock:
+            self._tasks.discard(task)
+            for call in list(self._backward):
+                if call.task == task:
+                    self._end(call)

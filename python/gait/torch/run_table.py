@@ -1,0 +1,74 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The table of ops at the end of `gait run --profile`: of all windows of one process.
+
+usage: run_table.py RUN_DIRECTORY, with the settings in GAIT_PROFILING_…
+
+It is torch.profiler's table, so its text is made where that is made; no torch is
+imported for it.
+"""
+
+import glob
+import os
+import sys
+
+
+class Window:
+    """A window of a run, as a capture is seen by who lists its events."""
+
+    def __init__(self, path, pid, times, options):
+        self.paths = [path]
+        self.pid = pid
+        self.begin_ns, self.end_ns = times
+        self.options = options
+
+
+def windows(path, options):
+    """(rank, its windows) of one shard."""
+    from gait import trace
+
+    with trace.open(path) as opened:
+        found = [
+            (event.pid, (event.start_ns, event.start_ns + event.duration_ns))
+            for event in opened.events(kind="async")
+            if (event.category, event.name) == ("torch", "window") and event.duration_ns
+        ]
+        rank = max((shard["rank"] for shard in opened.shards), default=-1)
+    return rank, [Window(path, pid, times, options) for pid, times in found]
+
+
+def put(directory, out):
+    import gait
+    from gait.torch.recorded import Recorded
+
+    config = gait.Config.from_environment()
+    options = {
+        "record_shapes": config.record_shapes,
+        "profile_memory": config.profile_memory,
+        "with_flops": config.with_flops and config.record_shapes,
+    }
+    ranks = []
+    for path in sorted(glob.glob(os.path.join(glob.escape(directory), "*.gait"))):
+        rank, found = windows(path, options)
+        if found:
+            ranks.append((max(rank, 0), path, found))
+    if not ranks:
+        return
+    rank, _, found = min(ranks, key=lambda one: one[:2])
+    averages = Recorded(found).averages(config.group_by_input_shape, config.group_by_stack_n)
+    whose = f" of rank {rank}" if len(ranks) > 1 else ""
+    plural = "" if len(found) == 1 else "s"
+    out.write(f"\nOps of {len(found)} window{plural}{whose}, sorted by {config.sort_by}\n")
+    out.write(averages.table(sort_by=config.sort_by, row_limit=config.row_limit) + "\n")
+
+
+def main():
+    # this folder holds modules by names of the standard library's
+    sys.path[0] = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+    try:
+        put(sys.argv[1], sys.stderr)
+    except Exception as error:
+        sys.exit(f"gait: no table of ops: {type(error).__name__}: {error}")
+
+
+if __name__ == "__main__":
+    main()

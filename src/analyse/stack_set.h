@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0
+// Stacks with counts, wherever they came from: lines of folded text (py-spy's
+// raw and its dialects) or samples of a recording.
+#ifndef GAIT_ANALYSE_STACK_SET_H
+#define GAIT_ANALYSE_STACK_SET_H
+
+#include <stdint.h>
+
+#include <gait/error.h>
+
+#include "base/arena.h"
+#include "base/intern.h"
+#include "base/slice.h"
+
+struct run;
+
+enum stack_frame_kind {
+    STACK_FRAME_CODE,
+    STACK_FRAME_PROCESS, // process 12:"python train.py"
+    STACK_FRAME_THREAD,  // thread (13): name
+};
+
+// Texts are held once: equal ones have equal addresses.
+struct stack_frame {
+    const char *name, *path; // path "": not told
+    int32_t line;            // 0: not told; -1: built in
+    enum stack_frame_kind kind;
+};
+
+struct stack_entry {
+    size_t first; // of its frames in `ids`, outermost first
+    uint32_t depth;
+    uint64_t count;
+    const char *process, *thread; // that it is of; "" where nobody says
+    int64_t rank;                 // -1: not told
+};
+
+struct stack_set {
+    struct arena arena;
+    struct intern texts;
+    struct stack_frame *frames;
+    uint32_t *frame_slots;
+    size_t frame_count, frame_capacity, slot_count;
+    uint32_t *ids;
+    size_t id_count, id_capacity;
+    struct stack_entry *entries;
+    size_t entry_count, entry_capacity;
+    uint64_t lines, bad_lines;
+};
+
+GAIT_CHECK int stack_set_init(struct stack_set *set);
+void stack_set_finish(struct stack_set *set);
+
+// One line without its end. Nonsense is counted, not refused; fails only for
+// want of memory.
+GAIT_CHECK int stack_set_add_line(struct stack_set *set, struct slice line);
+
+// Many lines.
+GAIT_CHECK int stack_set_add_lines(struct stack_set *set, struct slice text);
+
+// All samples of a trace.
+GAIT_CHECK int stack_set_add_run(struct stack_set *set, struct run *run);
+
+// A frame's text as folded lines have it; a line of its own is not counted.
+GAIT_CHECK int stack_set_frame(struct stack_set *set, struct slice text, uint32_t *ret_id);
+
+static inline const struct stack_frame *stack_set_at(const struct stack_set *set,
+                                                     const struct stack_entry *entry,
+                                                     uint32_t depth)
+{
+    return &set->frames[set->ids[entry->first + depth]];
+}
+
+#endif

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+// Memory that ops took and gave back, in the window in which they held most: how
+// much over time, who held what at the peak, and what was kept.
+#ifndef GAIT_ANALYSE_TORCH_BLOCKS_H
+#define GAIT_ANALYSE_TORCH_BLOCKS_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include <gait/trace.h>
+
+struct arena;
+struct torch_report;
+
+enum { BLOCKS_MOST_POINTS = 512 };
+
+struct blocks_point {
+    int64_t at_ns, bytes;
+};
+
+// An op, a module or a phase, by name; "" where there was none around.
+struct blocks_owner {
+    const char *name;
+    uint64_t allocations;
+    int64_t self_bytes, total_bytes; // taken less given back; total: with the ops it called
+    uint64_t peak_bytes, kept_bytes; // of its blocks: alive at the peak, and at the end
+    uint64_t kept;                   // blocks
+};
+
+struct blocks_owners {
+    struct blocks_owner *rows; // most at the peak first, then most allocations
+    size_t count;
+};
+
+struct torch_blocks {
+    int64_t start_ns, end_ns;                       // of the window; 0 and 0: there is none
+    uint64_t allocations, releases, older_releases; // older: of blocks from before
+    uint64_t allocated_bytes;
+    int64_t peak_bytes, peak_ns;
+    uint64_t kept, kept_bytes;  // never given back while it lasted
+    struct blocks_point *curve; // the highest of each stretch of time
+    size_t curve_count;
+    struct blocks_owners ops, modules, phases;
+};
+
+// Of the process that held most. More than some millions of events are not
+// looked at: then there is no window.
+GAIT_CHECK int torch_blocks_find(struct torch_report *torch, struct gait_trace *trace,
+                                 struct arena *arena);
+
+#endif

@@ -1,0 +1,214 @@
+// SPDX-License-Identifier: Apache-2.0
+// `gait dump`: what every thread of a Python program does at the moment, asked
+// from outside. Of a process that hangs, too.
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "base/fail.h"
+#include "base/json_writer.h"
+#include "cli/command.h"
+#include "sample/python_process.h"
+#include "sample/thread_id.h"
+
+enum { ROUNDS = 20 };
+
+struct dump_values {
+    bool is_json;
+};
+
+static uint64_t now_ns(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
+// Rounds until one told of every thread; a busy one may be torn once.
+static int take(struct python_process *process)
+{
+    int status = 0;
+    for (int i = 0; i < ROUNDS && status == 0; i++) {
+        bool is_torn = false;
+        status = python_process_round(process, now_ns());
+        for (size_t k = 0; k < process->thread_count; k++)
+            is_torn = is_torn || process->threads[k]->flags & SAMPLE_TORN;
+        if (!is_torn && process->thread_count)
+            break;
+    }
+    return status;
+}
+
+static const char *state_words(const struct python_thread *thread)
+{
+    switch ((enum sample_state)thread->state) {
+    case SAMPLE_PYTHON:
+        return "running, holds the interpreter lock";
+    case SAMPLE_WAITING:
+        return "waiting for the interpreter lock";
+    case SAMPLE_BLOCKED:
+        return "blocked in the system";
+    case SAMPLE_NATIVE:
+        return "running native code";
+    default:
+        return "state not known";
+    }
+}
+
+static void put_version(const struct target *target, char *out, size_t room)
+{
+    if (target->patch >= 0)
+        snprintf(out, room, "3.%d.%d", target->minor, target->patch);
+    else
+        snprintf(out, room, "3.%d", target->minor);
+}
+
+static int by_thread(const void *a, const void *b)
+{
+    const struct python_thread *const *x = a, *const *y = b;
+    return ((*x)->tid > (*y)->tid) - ((*x)->tid < (*y)->tid);
+}
+
+static void put_text(const struct python_process *process)
+{
+    const struct stack_trie *trie = process->trie;
+    char version[32], name[64];
+    put_version(&process->target, version, sizeof version);
+    printf("process %" PRId64 ", Python %s, %s\n", process->target.pid, version,
+           process->target.file);
+    for (size_t i = 0; i < process->thread_count; i++) {
+        const struct python_thread *thread = process->threads[i];
+        thread_id_name(thread, &process->target, name, sizeof name);
+        printf("\nthread %" PRId64 "%s%s: %s%s\n", thread->tid, *name ? " " : "", name,
+               state_words(thread), thread->flags & SAMPLE_TORN ? " (stack not certain)" : "");
+        for (uint32_t node = thread->node; node; node = trie->nodes[node].parent) {
+            const struct frame_site *site = &trie->sites[trie->nodes[node].site];
+            printf("    %s (%s:%" PRId32 ")\n", site->name, site->file, trie->nodes[node].line);
+        }
+    }
+}
+
+static void put_frames(struct json_writer *json, const struct stack_trie *trie, uint32_t node)
+{
+    json_key(json, "frames");
+    json_array(json);
+    for (; node; node = trie->nodes[node].parent) {
+        const struct frame_site *site = &trie->sites[trie->nodes[node].site];
+        json_object(json);
+        json_put_text(json, "name", site->name);
+        json_put_text(json, "file", site->file);
+        json_put_int(json, "line", trie->nodes[node].line);
+        json_put_int(json, "first_line", site->line);
+        json_close(json);
+    }
+    json_close(json);
+}
+
+static void put_json(const struct python_process *process)
+{
+    struct json_writer json = {.out = stdout, .line_depth = 3, .indent = 2};
+    char version[32], name[64];
+    put_version(&process->target, version, sizeof version);
+    json_object(&json);
+    json_put_int(&json, "pid", process->target.pid);
+    json_put_text(&json, "python", version);
+    json_put_text(&json, "file", process->target.file);
+    json_key(&json, "threads");
+    json_array(&json);
+    for (size_t i = 0; i < process->thread_count; i++) {
+        const struct python_thread *thread = process->threads[i];
+        thread_id_name(thread, &process->target, name, sizeof name);
+        json_object(&json);
+        json_put_int(&json, "tid", thread->tid);
+        json_put_uint(&json, "ident", thread->ident);
+        json_put_text(&json, "name", name);
+        json_put_text(&json, "state", thread_probe_name((enum sample_state)thread->state));
+        json_put_bool(&json, "is_certain", !(thread->flags & SAMPLE_TORN));
+        put_frames(&json, process->trie, thread->node);
+        json_close(&json);
+    }
+    json_close(&json);
+    json_close(&json);
+    putchar('\n');
+}
+
+static int dump(const struct target *target, bool is_json)
+{
+    struct stack_trie trie;
+    struct python_process process;
+    int status = stack_trie_init(&trie);
+    if (status)
+        return status;
+    status = python_process_init(&process, target, &trie);
+    if (status == 0)
+        status = take(&process);
+    if (status == 0) {
+        qsort(process.threads, process.thread_count, sizeof(void *), by_thread);
+        if (is_json)
+            put_json(&process);
+        else
+            put_text(&process);
+    }
+    python_process_finish(&process);
+    stack_trie_finish(&trie);
+    return status;
+}
+
+static int run(const void *given, const struct operands *operands)
+{
+    const struct dump_values *values = given;
+    struct target target;
+    char *end;
+    errno = 0;
+    const long long pid = strtoll(operands->texts[0], &end, 10);
+    int status = 0;
+    if (*end || end == operands->texts[0] || errno || pid <= 0)
+        status = fail(GAIT_ERR_ARGUMENT, "'%s' is not the number of a process", operands->texts[0]);
+    if (status == 0)
+        status = attach_open(&target, pid);
+    if (status == ATTACH_NOT_YET)
+        status = fail(GAIT_ERR_STATE,
+                      "process %lld has not begun to run Python, or has ended it; try again", pid);
+    if (status == 0)
+        status = dump(&target, values->is_json);
+    return status ? command_refuse(&cmd_dump) : command_finish_output(&cmd_dump);
+}
+
+static const struct option options[] = {
+    COMMAND_JSON_OPTION(struct dump_values, "answer in JSON"),
+};
+
+static const char *const about[] = {
+    "The process is not stopped and nothing in it is changed; its memory is read. CPython 3.8 to "
+    "3.13 on x86-64, also in another container, also when it hangs or was stopped.",
+    "The state tells who runs Python (holds the interpreter's lock, the GIL), who waits for it, "
+    "who runs native code beside it, and who is blocked in the system.",
+    "It needs the right to trace the process: the same user where kernel.yama.ptrace_scope is 0, "
+    "else CAP_SYS_PTRACE (sudo). Where it is missing, the sentence names what is.",
+    NULL,
+};
+
+static const struct example examples[] = {
+    {"gait dump 4711", "The stacks of process 4711."},
+    {NULL, NULL},
+};
+
+const struct command cmd_dump = {
+    .name = "dump",
+    .purpose = "show what every thread of a Python program does now",
+    .summary = "Prints the stack, state and line of every thread of process PID, innermost frame "
+               "first.",
+    .about = about,
+    .examples = examples,
+    .exit_status = "0: printed. 2: wrong usage, or a process that cannot be read.",
+    .line = {.command = "dump",
+             OPTIONS_ARE(options),
+             .min_operands = 1,
+             .max_operands = 1,
+             .operands = "PID"},
+    .usage_status = EXIT_USAGE,
+    .run = run,
+};

@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: Apache-2.0
+// `gait flame`: a flame graph to look at, of one set of stacks or of the
+// difference between two.
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/fail.h"
+#include "cli/command.h"
+#include "cli/stack_input.h"
+#include "render/flame_svg.h"
+
+struct flame_values {
+    const char *output, *format, *title, *before;
+    bool is_icicle, by_function;
+};
+
+static const char *const formats[] = {"svg", "speedscope", NULL};
+
+static int write_graph(const struct flame_values *values, const struct stack_set *set,
+                       const struct stack_set *before, FILE *out)
+{
+    const struct flame_options options = {.by_function = values->by_function};
+    const struct flame_svg look = {.title = values->title ? values->title : "Samples",
+                                   .is_icicle = values->is_icicle};
+    struct flame_tree tree;
+    if (values->format && !strcmp(values->format, "speedscope")) {
+        flame_svg_put_speedscope(out, set, look.title);
+        return 0;
+    }
+    int status = flame_tree_make(set, before, &options, &tree);
+    if (status)
+        return status;
+    flame_svg_put(out, &tree, &look);
+    flame_tree_finish(&tree);
+    return 0;
+}
+
+static int write_file(const struct flame_values *values, const struct stack_set *set,
+                      const struct stack_set *before)
+{
+    FILE *out = values->output ? fopen(values->output, "we") : stdout;
+    if (!out)
+        return fail(GAIT_ERR_IO, "cannot write '%s': %s", values->output, strerror(errno));
+    int status = write_graph(values, set, before, out);
+    if (!values->output)
+        return status;
+    const bool is_bad = ferror(out) != 0;
+    if ((fclose(out) != 0 || is_bad) && status == 0)
+        status = fail(GAIT_ERR_IO, "cannot write '%s': %s", values->output, strerror(errno));
+    return status;
+}
+
+static int run(const void *given, const struct operands *operands)
+{
+    const struct flame_values *values = given;
+    struct stack_set set, before;
+    int status = stack_set_init(&set);
+    if (status == 0)
+        status = stack_set_init(&before);
+    if (status == 0)
+        status = stack_input_read(&set, operands->texts[0]);
+    if (status == 0 && values->before)
+        status = stack_input_read(&before, values->before);
+    if (status == 0)
+        status = write_file(values, &set, values->before ? &before : NULL);
+    const int code = status ? command_refuse(&cmd_flame) : command_finish_output(&cmd_flame);
+    stack_set_finish(&set);
+    stack_set_finish(&before);
+    return code;
+}
+
+static const struct option options[] = {
+    {.letter = 'o',
+     .name = "output",
+     .kind = OPTION_TEXT,
+     .value = "FILE",
+     .help = "write there instead of to standard output",
+     .offset = offsetof(struct flame_values, output)},
+    {.letter = 'f',
+     .name = "format",
+     .kind = OPTION_CHOICE,
+     .value = "FORMAT",
+     .help = "svg (default) or speedscope",
+     .offset = offsetof(struct flame_values, format),
+     .choices = formats},
+    {.letter = 'b',
+     .name = "before",
+     .kind = OPTION_TEXT,
+     .value = "PATH",
+     .help = "compare with these stacks: red is more, blue is less",
+     .offset = offsetof(struct flame_values, before)},
+    {.name = "icicle",
+     .kind = OPTION_FLAG,
+     .help = "the outermost frame on top",
+     .offset = offsetof(struct flame_values, is_icicle)},
+    {.name = "functions",
+     .kind = OPTION_FLAG,
+     .help = "one frame a function, whatever its lines",
+     .offset = offsetof(struct flame_values, by_function)},
+    {.name = "title",
+     .kind = OPTION_TEXT,
+     .value = "TEXT",
+     .help = "what stands above it",
+     .offset = offsetof(struct flame_values, title)},
+};
+
+static const char *const about[] = {
+    "PATH is what gait leaf reads: a recording of gait record, a file of folded stacks, or a "
+    "folder of either. The graph is one SVG file for any browser: click to zoom, / to search "
+    "(a regular expression), Esc to see all; nothing is fetched from anywhere.",
+    "Compared shares are of each set's own samples, so recordings of different length compare.",
+    NULL,
+};
+
+static const struct example examples[] = {
+    {"gait flame -o flame.svg run.gait", "A graph of a recording."},
+    {"gait flame -b before.txt -o change.svg after.txt", "What changed."},
+    {NULL, NULL},
+};
+
+const struct command cmd_flame = {
+    .name = "flame",
+    .purpose = "draw sampled stacks as a flame graph",
+    .summary = "Draws sampled stacks as a flame graph: one SVG file that searches and zooms.",
+    .about = about,
+    .examples = examples,
+    .exit_status = COMMAND_ANSWERS,
+    .line = {.command = "flame", COMMAND_READS_PATH(options)},
+    .usage_status = EXIT_USAGE,
+    .run = run,
+};

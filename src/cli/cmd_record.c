@@ -1,0 +1,362 @@
+// SPDX-License-Identifier: Apache-2.0
+// `gait record`: samples of a Python program, which runs on as if nobody looked.
+#define _GNU_SOURCE
+#include <inttypes.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+
+#include "base/fail.h"
+#include "cli/command.h"
+#include "cli/launch.h"
+#include "cli/record_output.h"
+#include "sample/sampler.h"
+
+#define DEFAULT_RATE 1000
+#define RATE_LIMIT 1000000000
+#define SECONDS_LIMIT (100 * 366 * 86400ll)
+
+struct record_values {
+    const char *output, *format;
+    int64_t rate, seconds, pid;
+    bool has_children, has_threads, has_idle, is_gil_only, has_full_names, has_no_lines, is_quiet;
+};
+
+struct recording {
+    const struct record_values *values;
+    struct sampler sampler;
+    struct record_output output;
+    pthread_t thread;
+    bool has_thread;
+    int status;
+    char why[512];                     // the sampler failed; "" if not
+    uint32_t refreshed, refresh_pause; // seconds
+};
+
+static struct sampler *to_stop; // by a signal
+
+static void on_signal(int number)
+{
+    (void)number;
+    if (to_stop)
+        atomic_store_explicit(&to_stop->is_stopped, true, memory_order_relaxed);
+}
+
+static void say(const struct recording *recording, const char *words)
+{
+    if (!recording->values->is_quiet)
+        fprintf(stderr, "gait: %s\n", words);
+}
+
+// Written anew after 1, 2, 4 ... seconds, 30 at most: a long recording is not
+// spent writing.
+static void refresh(void *context, struct sampler *sampler)
+{
+    struct recording *recording = context;
+    if (recording->output.format == RECORD_GAIT)
+        return;
+    if (++recording->refreshed < recording->refresh_pause)
+        return;
+    recording->refreshed = 0;
+    recording->refresh_pause = recording->refresh_pause < 30 ? recording->refresh_pause * 2 : 30;
+    if (record_output_refresh(&recording->output, &sampler->trie, false)) {
+        fprintf(stderr, "gait: %s; will try again\n", fail_text());
+        fail_clear();
+    }
+}
+
+static void *sample(void *context)
+{
+    struct recording *recording = context;
+    recording->status = sampler_run(&recording->sampler);
+    if (recording->status)
+        snprintf(recording->why, sizeof recording->why, "%s", fail_text());
+    int status = record_output_refresh(&recording->output, &recording->sampler.trie, true);
+    if (status) {
+        recording->status = status;
+        snprintf(recording->why, sizeof recording->why, "%s", fail_text());
+    }
+    return NULL;
+}
+
+static int open_recording(struct recording *recording, const struct record_values *values,
+                          bool is_waiting)
+{
+    const struct sampler_options options = {
+        .rate_hz = (double)(values->rate ? values->rate : DEFAULT_RATE),
+        .seconds = (double)values->seconds,
+        .has_idle = values->has_idle,
+        .is_gil_only = values->is_gil_only,
+        .has_threads = values->has_threads,
+        .has_children = values->has_children,
+        .is_waiting = is_waiting,
+    };
+    // a file and a probe for each thread
+    struct rlimit files;
+    if (getrlimit(RLIMIT_NOFILE, &files) == 0) {
+        files.rlim_cur = files.rlim_max;
+        setrlimit(RLIMIT_NOFILE, &files);
+    }
+    memset(recording, 0, sizeof *recording);
+    recording->values = values;
+    recording->output.fd = -1;
+    recording->refresh_pause = 1;
+    int status = sampler_init(&recording->sampler, &options);
+    if (status == 0)
+        status = record_output_open(&recording->output, values->output, values->format,
+                                    &recording->sampler.trie);
+    if (status)
+        return status;
+    recording->output.text.has_full_names = values->has_full_names;
+    recording->output.text.has_no_lines = values->has_no_lines;
+    recording->sampler.context = recording;
+    recording->sampler.refresh = refresh;
+    if (recording->output.format == RECORD_GAIT)
+        recording->sampler.shard = &recording->output.shard;
+    return 0;
+}
+
+static void close_recording(struct recording *recording)
+{
+    sampler_finish(&recording->sampler);
+    record_output_finish(&recording->output);
+}
+
+static void tell_end(const struct recording *recording)
+{
+    const struct sampler_totals *totals = &recording->sampler.totals;
+    if (recording->status) {
+        fprintf(stderr, "gait: %s\n", recording->why);
+        return;
+    }
+    if (recording->values->is_quiet)
+        return;
+    fprintf(stderr,
+            "gait: %" PRIu64 " samples in %" PRIu64
+            " rounds, %.1f s (%.0f rounds/s of %.0f asked); %" PRIu64
+            " late, %.2f %% cut, %.3f %% torn, %" PRIu64 " errors; %s\n",
+            totals->samples, totals->rounds, totals->seconds,
+            totals->seconds > 0 ? (double)totals->rounds / totals->seconds : 0,
+            recording->sampler.options.rate_hz, totals->late,
+            totals->samples ? 100.0 * (double)totals->cut / (double)totals->samples : 0,
+            totals->samples ? 100.0 * (double)totals->torn / (double)totals->samples : 0,
+            totals->errors, recording->output.path);
+}
+
+static void catch_signals(struct recording *recording)
+{
+    static const int ends[] = {SIGINT, SIGTERM, SIGHUP};
+    const struct sigaction end = {.sa_handler = on_signal};
+    to_stop = &recording->sampler;
+    for (size_t i = 0; i < sizeof ends / sizeof ends[0]; i++)
+        sigaction(ends[i], &end, NULL);
+}
+
+static void ignore_signals(void)
+{
+    const struct sigaction ignore = {.sa_handler = SIG_IGN};
+    sigaction(SIGPIPE, &ignore, NULL);
+    sigaction(SIGXFSZ, &ignore, NULL);
+}
+
+static int record_process(const struct record_values *values)
+{
+    struct recording *recording = calloc(1, sizeof *recording);
+    int status = recording ? open_recording(recording, values, false)
+                           : fail(GAIT_ERR_MEMORY, "no memory to record");
+    if (status == 0) {
+        ignore_signals();
+        catch_signals(recording);
+        recording->output.text.pid = values->pid;
+        status = sampler_follow(&recording->sampler, values->pid);
+        if (status && recording->output.format == RECORD_GAIT)
+            shard_writer_remove(&recording->output.shard.writer);
+    }
+    if (status) {
+        command_refuse(&cmd_record);
+    } else {
+        sample(recording);
+        tell_end(recording);
+        status = recording->status;
+    }
+    if (recording)
+        close_recording(recording);
+    free(recording);
+    return status ? EXIT_USAGE : EXIT_OK;
+}
+
+static void started(void *context, pid_t pid)
+{
+    struct recording *recording = context;
+    recording->output.text.pid = pid;
+    int status = sampler_follow(&recording->sampler, pid);
+    if (status == 0 && pthread_create(&recording->thread, NULL, sample, recording) == 0)
+        recording->has_thread = true;
+    else
+        say(recording, "nothing is recorded: no thread to sample in");
+}
+
+// The program's own fate is what counts: it runs and ends as if we were not there.
+static int record_program(const struct record_values *values, char *const *arguments)
+{
+    struct recording *recording = calloc(1, sizeof *recording);
+    struct launch launch;
+    int status = recording ? open_recording(recording, values, true)
+                           : fail(GAIT_ERR_MEMORY, "no memory to record");
+    int code = EXIT_RUN_FAILED;
+    if (status) {
+        command_refuse(&cmd_record);
+        free(recording);
+        return EXIT_USAGE;
+    }
+    const struct launch_watcher watcher = {started, recording};
+    struct sigaction before;
+    const struct sigaction ignore = {.sa_handler = SIG_IGN};
+    status = launch_watched(arguments, &watcher, &launch);
+    sigaction(SIGPIPE, &ignore, &before);
+    if (recording->has_thread) {
+        atomic_store(&recording->sampler.is_stopped, true);
+        pthread_join(recording->thread, NULL);
+        tell_end(recording);
+    }
+    if (status)
+        command_refuse(&cmd_record);
+    else if (launch.exec_error)
+        fprintf(stderr, "gait: cannot run '%s': %s\n", arguments[0], strerror(launch.exec_error));
+    if (status == 0)
+        code = launch.exec_error ? (launch.exec_error == 2 ? EXIT_NOT_FOUND : EXIT_CANNOT_RUN)
+                                 : launch_exit_code(&launch);
+    close_recording(recording);
+    free(recording);
+    return code;
+}
+
+static int run(const void *given, const struct operands *operands)
+{
+    const struct record_values *values = given;
+    operands->texts[operands->count] = NULL;
+    if (values->pid && operands->count)
+        fail(GAIT_ERR_ARGUMENT, "takes --pid or a program, not both");
+    else if (!values->pid && !operands->count)
+        fail(GAIT_ERR_ARGUMENT, "needs --pid PID or a program: gait record -- python train.py");
+    else
+        return values->pid ? record_process(values) : record_program(values, operands->texts);
+    return command_refuse(&cmd_record);
+}
+
+static const struct option options[] = {
+    {.letter = 'p',
+     .name = "pid",
+     .kind = OPTION_NUMBER,
+     .value = "PID",
+     .help = "sample this process instead of starting a program",
+     .offset = offsetof(struct record_values, pid),
+     .low = 1,
+     .high = INT32_MAX},
+    {.letter = 'o',
+     .name = "output",
+     .kind = OPTION_TEXT,
+     .value = "FILE",
+     .help = "where to write (default: gait-samples-<time>-<pid>)",
+     .offset = offsetof(struct record_values, output)},
+    {.letter = 'f',
+     .name = "format",
+     .kind = OPTION_CHOICE,
+     .value = "FORMAT",
+     .help = "gait, raw (py-spy's), flamegraph, or speedscope",
+     .offset = offsetof(struct record_values, format),
+     .choices = record_formats},
+    {.letter = 'r',
+     .name = "rate",
+     .kind = OPTION_NUMBER,
+     .value = "HZ",
+     .help = "rounds a second, at random times (default: 1000)",
+     .offset = offsetof(struct record_values, rate),
+     .low = 1,
+     .high = RATE_LIMIT},
+    {.letter = 'd',
+     .name = "duration",
+     .kind = OPTION_NUMBER,
+     .value = "SEC",
+     .help = "record so long; a program that was started runs on",
+     .offset = offsetof(struct record_values, seconds),
+     .low = 1,
+     .high = SECONDS_LIMIT},
+    {.letter = 's',
+     .name = "subprocesses",
+     .kind = OPTION_FLAG,
+     .help = "follow the processes it starts too",
+     .offset = offsetof(struct record_values, has_children)},
+    {.letter = 't',
+     .name = "threads",
+     .kind = OPTION_FLAG,
+     .help = "a frame that names the thread at the root of stacks",
+     .offset = offsetof(struct record_values, has_threads)},
+    {.letter = 'i',
+     .name = "idle",
+     .kind = OPTION_FLAG,
+     .help = "threads that are blocked in the system too",
+     .offset = offsetof(struct record_values, has_idle)},
+    {.letter = 'g',
+     .name = "gil",
+     .kind = OPTION_FLAG,
+     .help = "only the thread that holds the interpreter's lock",
+     .offset = offsetof(struct record_values, is_gil_only)},
+    {.name = "full-filenames",
+     .kind = OPTION_FLAG,
+     .help = "raw: file names from the root of the disk",
+     .offset = offsetof(struct record_values, has_full_names)},
+    {.name = "nolineno",
+     .kind = OPTION_FLAG,
+     .help = "raw: no line numbers",
+     .offset = offsetof(struct record_values, has_no_lines)},
+    {.letter = 'q',
+     .name = "quiet",
+     .kind = OPTION_FLAG,
+     .help = "say nothing at the end",
+     .offset = offsetof(struct record_values, is_quiet)},
+};
+
+static const char *const about[] = {
+    "The program is never stopped and nothing in it is changed: its memory is read, by one call a "
+    "round. CPython 3.8 to 3.13 on x86-64; what else the program starts is not disturbed.",
+    "Rounds are made at random times (a Poisson clock), so a program that is periodic itself gets "
+    "its true shares. A round that is missed is counted, not made up for.",
+    "A rate that cannot be reached is not refused: it runs as fast as it can. The output is a "
+    "shard "
+    "(format gait) or counted stacks: a line each (raw, as py-spy writes it), a graph to look at "
+    "(flamegraph), or for speedscope. The ending of FILE tells the format if --format does not. "
+    "Folders are made if they are missing.",
+    "What is recorded is on the disk from the first second on. Frames that changed while they were "
+    "read are cut off and counted, never guessed.",
+    "To sample a program that runs already the same right is needed as for gait dump. A program "
+    "that gait record starts needs none.",
+    NULL,
+};
+
+static const struct example examples[] = {
+    {"gait record -o run.gait -- python train.py", "Samples a training from its start."},
+    {"gait record -d 10 -f raw -o stacks.txt --pid 4711", "Ten seconds of a running process."},
+    {NULL, NULL},
+};
+
+const struct command cmd_record = {
+    .name = "record",
+    .purpose = "sample the stacks of a Python program",
+    .summary = "Samples what every thread of a Python program does, from outside.",
+    .about = about,
+    .examples = examples,
+    .exit_status = "That of the program if it was started: 128 + N if signal N ended it, 126 if it "
+                   "cannot be executed, 127 if there is none. With --pid: 0. 2: wrong usage, or "
+                   "nothing that could be sampled.",
+    .line = {.command = "record",
+             OPTIONS_ARE(options),
+             .max_operands = UINT32_MAX,
+             .operands = "[--] [CMD [ARG...]]",
+             .stops_at_operand = true},
+    .usage_status = EXIT_USAGE,
+    .run = run,
+};

@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+// Where `gait record` writes: opened before anything else happens, so that a
+// recording is never lost for want of a folder.
+#ifndef GAIT_CLI_RECORD_OUTPUT_H
+#define GAIT_CLI_RECORD_OUTPUT_H
+
+#include <limits.h>
+#include <stdbool.h>
+#include <stdio.h>
+
+#include <gait/error.h>
+
+#include "sample/folded_text.h"
+#include "sample/sample_shard.h"
+#include "sample/sampler.h"
+
+enum record_format { RECORD_GAIT, RECORD_RAW, RECORD_FLAMEGRAPH, RECORD_SPEEDSCOPE };
+
+extern const char *const record_formats[]; // NULL-terminated, by enum
+
+struct record_output {
+    enum record_format format;
+    char path[PATH_MAX];
+    struct sample_shard shard; // RECORD_GAIT
+    struct folded_text text;
+    int fd;          // of what is no regular file: a pipe, a terminal; -1
+    bool is_written; // at least once
+};
+
+// `path` may be NULL: a name is made. `format` NULL: by the ending of the path.
+GAIT_CHECK int record_output_open(struct record_output *output, const char *path,
+                                  const char *format, struct stack_trie *trie);
+
+// Writes a text output anew, whole: the old one stays until the new one is there.
+GAIT_CHECK int record_output_refresh(struct record_output *output, const struct stack_trie *trie,
+                                     bool is_last);
+
+void record_output_finish(struct record_output *output);
+
+#endif

@@ -1,0 +1,255 @@
+// SPDX-License-Identifier: Apache-2.0
+// A program under `gait run` reads neither file nor command line of ours: it gets
+// GAIT_PROFILING_… of what was said, and the schedule as GAIT_TORCH_WINDOWS.
+#define _GNU_SOURCE
+#include "cli/run_profile.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <gait/schedule.h>
+
+#include "base/fail.h"
+#include "cli/config_screen.h"
+#include "cli/launch.h"
+#include "cli/pt_files.h"
+#include "cli/python_hook.h"
+#include "config/setting_value.h"
+#include "render/units.h"
+
+enum { PLAN_BYTES = 4096, LINE_BYTES = 512 };
+
+// As gait/schedule.h reads it.
+static const char *print_schedule(struct config *config)
+{
+    static const struct {
+        const char *name;
+        enum setting_id id;
+    } numbers[] = {{"wait", SETTING_WAIT},
+                   {"warmup", SETTING_WARMUP},
+                   {"active", SETTING_ACTIVE},
+                   {"repeat", SETTING_REPEAT},
+                   {"skip_first", SETTING_SKIP_FIRST},
+                   {"every", SETTING_EVERY_N_STEPS}};
+    char text[LINE_BYTES];
+    size_t used = 0;
+    for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; i++)
+        used += (size_t)snprintf(text + used, sizeof text - used, "%s=%" PRId64 ",",
+                                 numbers[i].name, config_number(config, numbers[i].id));
+    if (config_number(config, SETTING_SKIP_FIRST_WAIT))
+        used += (size_t)snprintf(text + used, sizeof text - used, "skip_first_wait=1,");
+    snprintf(text + used, sizeof text - used, "unit=%s", config_text(config, SETTING_UNIT));
+    return config_print(config, "%s", text);
+}
+
+// A folder that cannot be one is found before hours of training, not after.
+static int check_output(const struct config *config)
+{
+    struct stat about;
+    const struct config_entry *entry = config_entry_of(config, SETTING_OUTPUT_DIR);
+    if (entry->text[0] == '/' && stat(entry->text, &about) == 0 && !S_ISDIR(about.st_mode))
+        return fail(GAIT_ERR_ARGUMENT, "%s: '%s' is '%s', which is a file; name a folder",
+                    entry->where, entry->spelled, setting_value_show(entry->text));
+    return GAIT_OK;
+}
+
+static int add_words(struct run_profile *profile, const struct run_wish *wish)
+{
+    int status = GAIT_OK;
+    profile->words = wish->operands->settings;
+    if (wish->is_profiled)
+        status = setting_words_add(&profile->words, "profiling.enabled", "true");
+    if (!status && wish->windows)
+        status = setting_words_add(&profile->words, "recording.windows", wish->windows);
+    if (!status && wish->overflow)
+        status = setting_words_add(&profile->words, "recording.overflow", wish->overflow);
+    snprintf(profile->ring, sizeof profile->ring, "%" PRId64, wish->ring_bytes);
+    if (!status && wish->ring_bytes)
+        status = setting_words_add(&profile->words, "recording.ring", profile->ring);
+    return status;
+}
+
+int run_profile_read(struct run_profile *profile, const struct run_wish *wish)
+{
+    const struct config_request request = {
+        .size = sizeof request, .file = wish->file, .words = &profile->words};
+    struct gait_schedule schedule;
+    config_init(&profile->config);
+    profile->windows = NULL;
+    int status = add_words(profile, wish);
+    if (!status)
+        status = config_resolve(&profile->config, &request);
+    if (status)
+        return status;
+    struct config *config = &profile->config;
+    if (config_flag(config, SETTING_ENABLED)) {
+        profile->windows = print_schedule(config);
+        status = profile->windows ? check_output(config) : GAIT_ERR_MEMORY;
+        return status ? status : gait_schedule_parse(profile->windows, &schedule);
+    }
+    const struct config_entry *windows = config_entry_of(config, SETTING_WINDOWS);
+    if (windows->level == CONFIG_LINE || windows->level == CONFIG_FILE)
+        profile->windows = windows->text;
+    return GAIT_OK;
+}
+
+void run_profile_finish(struct run_profile *profile)
+{
+    config_finish(&profile->config);
+}
+
+const char *run_profile_said(const struct run_profile *profile, enum setting_id id)
+{
+    const struct config_entry *entry = config_entry_of(&profile->config, id);
+    return entry->level == CONFIG_FILE || entry->level == CONFIG_LINE ? entry->text : NULL;
+}
+
+int run_profile_set(const struct run_profile *profile)
+{
+    const struct config *config = &profile->config;
+    int failed = profile->windows ? setenv("GAIT_TORCH_WINDOWS", profile->windows, 1) : 0;
+    for (int i = 0; i < SETTING_COUNT; i++) {
+        const struct setting *setting = &setting_table[i];
+        const struct config_entry *entry = config_entry_of(config, (enum setting_id)i);
+        if (entry->level == CONFIG_DEFAULT || strncmp(setting->name, "profiling.", 10) != 0)
+            continue;
+        const char *text = entry->text;
+        if (setting->kind == SETTING_BOOL)
+            text = strcmp(text, "true") == 0 ? "1" : "0";
+        failed |= setenv(setting->variable, text, 1);
+    }
+    return failed ? fail(GAIT_ERR_IO, "%s", strerror(errno)) : GAIT_OK;
+}
+
+void run_profile_tell(const struct run_profile *profile)
+{
+    const struct config *config = &profile->config;
+    if (config_flag(config, SETTING_NSIGHT_ENABLED))
+        fputs("gait: gait run does not switch Nsight on and off: use 'nsys profile gait run ...', "
+              "or\n  gait.profiler(nsight_enabled=True) in the script\n",
+              stderr);
+    struct gait_schedule schedule;
+    char plan[PLAN_BYTES];
+    config_screen_notices(stderr, config, "gait: ");
+    if (!config_flag(config, SETTING_ENABLED) || gait_schedule_parse(profile->windows, &schedule))
+        return;
+    int64_t length = strcmp(config_text(config, SETTING_UNIT), "epoch") == 0
+                         ? config_number(config, SETTING_EPOCHS)
+                         : 0;
+    gait_schedule_plan(&schedule, length, plan, sizeof plan);
+    fprintf(stderr, "gait: %s%s", plan, plan[strlen(plan) - 1] == '\n' ? "" : "\n");
+}
+
+// ---- the end --------------------------------------------------------------------
+
+// Has the program itself something on record, or is it a launcher?
+static bool is_recorded(struct gait_trace *trace, const char *host, int64_t pid)
+{
+    for (uint32_t i = 0; i < gait_trace_shard_count(trace); i++) {
+        struct gait_shard_info shard;
+        if (!gait_trace_shard(trace, i, &shard) && shard.pid == pid && !strcmp(shard.host, host))
+            return true;
+    }
+    return false;
+}
+
+static int write_traces(const struct config *config, const struct run_end *end,
+                        struct gait_trace *trace, const char *folder, size_t *ret_count)
+{
+    const char *worker = config_text(config, SETTING_WORKER_NAME);
+    char host[256] = "";
+    struct pt_files files = {
+        .trace = trace,
+        .options = {.size = sizeof files.options,
+                    .format = "pt-trace",
+                    .gzip = config_flag(config, SETTING_USE_GZIP)},
+        .output = folder,
+        .worker = *worker ? worker : NULL,
+        .is_each_window = true,
+        .ret_count = ret_count,
+    };
+    if (end->is_one_of_many && !gethostname(host, sizeof host - 1)) {
+        files.host = host;
+        files.pid = is_recorded(trace, host, end->pid) ? end->pid : 0;
+    }
+    return pt_files_write(&files);
+}
+
+// The folders that lead there too: outputs/profiler_logs.
+static void make_folders(char *path)
+{
+    for (char *at = strchr(path + 1, '/'); at; at = strchr(at + 1, '/')) {
+        *at = '\0';
+        (void)mkdir(path, 0777);
+        *at = '/';
+    }
+    (void)mkdir(path, 0777); // what is in the way is told by who writes there
+}
+
+void run_profile_write(const struct run_profile *profile, const struct run_end *end)
+{
+    const struct config *config = &profile->config;
+    const char *wish = config_text(config, SETTING_OUTPUT_DIR);
+    char folder[2 * PATH_MAX];
+    struct gait_trace *trace;
+    size_t count = 0;
+    if (!config_flag(config, SETTING_ENABLED) || !config_flag(config, SETTING_STORE_TRACES))
+        return;
+    if (*wish == '/')
+        snprintf(folder, sizeof folder, "%s", wish);
+    else
+        snprintf(folder, sizeof folder, "%s/%s", end->directory, wish);
+    if (gait_trace_open(end->directory, &trace)) {
+        fprintf(stderr, "gait: no traces: %s\n", fail_text());
+        return;
+    }
+    make_folders(folder);
+    int status = write_traces(config, end, trace, folder, &count);
+    gait_trace_close(trace);
+    if (status)
+        fprintf(stderr, "gait: %s: %s\n", count ? "not all traces are written" : "no traces",
+                fail_text());
+    if (count && !end->is_quiet)
+        fprintf(stderr, "gait: %zu trace%s in %s\n", count, units_plural(count), folder);
+    fail_clear();
+}
+
+// ---- the table --------------------------------------------------------------------
+
+#define PROGRAM "/../torch/run_table.py"
+
+static bool print_with(char *python, char *program, const char *directory)
+{
+    struct launch launch = {0};
+    char path[PATH_MAX];
+    snprintf(path, sizeof path, "%s", directory);
+    char *arguments[] = {python, program, path, NULL};
+    return !launch_program(arguments, &launch) && !launch.exec_error;
+}
+
+void run_profile_table(const struct run_profile *profile, const struct run_end *end)
+{
+    const struct config *config = &profile->config;
+    char folder[PATH_MAX], program[PATH_MAX + sizeof PROGRAM];
+    char usual[] = "python3";
+    if (!config_flag(config, SETTING_ENABLED) || !config_flag(config, SETTING_TABLE) ||
+        end->is_quiet || python_hook_folder(folder)) {
+        fail_clear();
+        return;
+    }
+    snprintf(program, sizeof program, "%s" PROGRAM, folder);
+    setenv("GAIT_ENABLE", "0", 1); // it is no part of the run
+    unsetenv("GAIT_DIR");
+    const char *slash = strrchr(end->program, '/');
+    bool is_python = !strncmp(slash ? slash + 1 : end->program, "python", 6);
+    if (!(is_python && print_with(end->program, program, end->directory)) &&
+        !print_with(usual, program, end->directory))
+        fprintf(stderr, "gait: no table of ops: there is no python3 in PATH\n");
+    fail_clear();
+}

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+// The settings of `gait run`: found before the program starts, passed on in its
+// environment, and what they ask for at its end: traces.
+#ifndef GAIT_CLI_RUN_PROFILE_H
+#define GAIT_CLI_RUN_PROFILE_H
+
+#include "cli/options.h"
+#include "config/config.h"
+
+struct run_profile {
+    struct config config;
+    struct setting_words words;
+    const char *windows; // for GAIT_TORCH_WINDOWS, or NULL: as it is
+    char ring[32];       // what the line says of it
+};
+
+struct run_wish {
+    const char *file; // --config
+    const char *windows, *overflow;
+    int64_t ring_bytes;
+    bool is_profiled; // --profile
+    const struct operands *operands;
+};
+
+// Finds the settings. Fails with a sentence; finish() is due in any case.
+GAIT_CHECK int run_profile_read(struct run_profile *profile, const struct run_wish *wish);
+void run_profile_finish(struct run_profile *profile);
+
+// What the line or the file says of a setting; NULL: neither does, or a variable that
+// the program inherits anyway overrides the file.
+const char *run_profile_said(const struct run_profile *profile, enum setting_id id);
+
+// Puts what differs from the defaults into this process's environment.
+GAIT_CHECK int run_profile_set(const struct run_profile *profile);
+
+// Says what should be known, and the plan, on stderr.
+void run_profile_tell(const struct run_profile *profile);
+
+// Writes the traces of the windows in the run directory: of all processes, or, where
+// each rank has a `gait run` of its own, of those that this one started. Says how many
+// there are, and why there are none.
+struct run_end {
+    const char *directory;
+    int64_t pid;         // of the program
+    bool is_one_of_many; // of a job
+    bool is_quiet;       // no words but of what went wrong
+    char *program;       // what was run: its Python prints the table
+};
+void run_profile_write(const struct run_profile *profile, const struct run_end *end);
+
+// Has torch's table of the ops printed on stderr.
+void run_profile_table(const struct run_profile *profile, const struct run_end *end);
+
+#endif

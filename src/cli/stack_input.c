@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: Apache-2.0
+// A file that begins like a shard is one; all else is read as lines.
+#define _GNU_SOURCE
+#include "cli/stack_input.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/fail.h"
+#include "format/frame.h"
+#include "load/run.h"
+
+#define MAGIC "\x89GAIT\r\n\x1a"
+
+static int read_shard(struct stack_set *set, const char *path)
+{
+    struct run *run = calloc(1, sizeof *run);
+    int status = run ? run_open(run, path) : fail(GAIT_ERR_MEMORY, "no memory for '%s'", path);
+    if (status == 0) {
+        status = stack_set_add_run(set, run);
+        run_close(run);
+    }
+    free(run);
+    return status;
+}
+
+static int read_lines(struct stack_set *set, FILE *file, const char *path)
+{
+    char *line = NULL;
+    size_t room = 0;
+    ssize_t got;
+    int status = 0;
+    while (status == 0 && (got = getline(&line, &room, file)) > 0) {
+        if (line[got - 1] == '\n')
+            got--;
+        if (got > 0)
+            status = stack_set_add_line(set, (struct slice){(uint8_t *)line, (size_t)got});
+    }
+    if (status == 0 && ferror(file))
+        status = fail(GAIT_ERR_IO, "cannot read '%s': %s", path, strerror(errno));
+    free(line);
+    return status;
+}
+
+static int read_file(struct stack_set *set, const char *path)
+{
+    char head[sizeof MAGIC] = "";
+    FILE *file = fopen(path, "re");
+    if (!file)
+        return fail(GAIT_ERR_IO, "cannot open '%s': %s", path, strerror(errno));
+    const size_t got = fread(head, 1, sizeof MAGIC - 1, file);
+    const bool is_shard = got == sizeof MAGIC - 1 && memcmp(head, MAGIC, got) == 0;
+    int status = 0;
+    if (is_shard) {
+        status = read_shard(set, path);
+    } else {
+        rewind(file);
+        status = read_lines(set, file, path);
+    }
+    fclose(file);
+    return status;
+}
+
+static int wanted(const struct dirent *entry)
+{
+    return entry->d_name[0] != '.';
+}
+
+static int read_folder(struct stack_set *set, const char *path)
+{
+    struct dirent **entries;
+    int status = 0;
+    const int count = scandir(path, &entries, wanted, alphasort);
+    if (count < 0)
+        return fail(GAIT_ERR_IO, "cannot read '%s': %s", path, strerror(errno));
+    for (int i = 0; i < count; i++) {
+        char file[PATH_MAX];
+        struct stat about;
+        snprintf(file, sizeof file, "%.3500s/%.255s", path, entries[i]->d_name);
+        if (status == 0 && stat(file, &about) == 0 && S_ISREG(about.st_mode))
+            status = read_file(set, file);
+        free(entries[i]);
+    }
+    free(entries);
+    return status;
+}
+
+int stack_input_read(struct stack_set *set, const char *path)
+{
+    struct stat about;
+    if (stat(path, &about))
+        return fail(GAIT_ERR_MISSING, "cannot open '%s': %s", path, strerror(errno));
+    int status = S_ISDIR(about.st_mode) ? read_folder(set, path) : read_file(set, path);
+    if (status || set->entry_count)
+        return status;
+    if (set->bad_lines)
+        return fail(GAIT_ERR_FORMAT,
+                    "'%s' holds no stacks: none of its %llu lines is 'frame;frame COUNT'", path,
+                    (unsigned long long)set->bad_lines);
+    return fail(GAIT_ERR_FORMAT, "'%s' holds no stacks", path);
+}

@@ -1,0 +1,13 @@
+// SPDX-License-Identifier: Apache-2.0
+// Stacks from what a user names: a folded file, a recording, or a folder of either.
+#ifndef GAIT_CLI_STACK_INPUT_H
+#define GAIT_CLI_STACK_INPUT_H
+
+#include <gait/error.h>
+
+#include "analyse/stack_set.h"
+
+// Adds all stacks of `path`. Fails when there is none in it.
+GAIT_CHECK int stack_input_read(struct stack_set *set, const char *path);
+
+#endif

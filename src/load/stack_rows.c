@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: Apache-2.0
+// Frames are read one after the other; a damaged one is noted and passed over.
+#include "load/stack_rows.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/array.h"
+#include "base/fail.h"
+
+#define STACK_LIMIT (1u << 24)
+
+// Columns of the tables (docs/FORMAT.md section 4).
+enum { STACK_ID, STACK_PARENT, STACK_SITE, STACK_LINE };
+enum { SAMPLE_START, SAMPLE_STACK, SAMPLE_WEIGHT, SAMPLE_STATE };
+
+static int load_frame(struct run *run, uint32_t index, size_t frame, uint16_t table)
+{
+    struct run_shard *shard = run->shards[index];
+    if (shard->shard.list.entries[frame].table != table || !shard_has_frame(&shard->shard, frame))
+        return GAIT_ERR_FORMAT;
+    int status = row_reader_load(&run->rows, &shard->shard, frame, &shard->dictionary.schema);
+    return status == GAIT_ERR_FORMAT ? shard_reject(&shard->shard, frame, fail_text()) : status;
+}
+
+static int take_stacks(struct stack_rows *stacks, const struct run *run,
+                       const struct dictionary *dictionary)
+{
+    const struct row_column *columns = run->rows.columns;
+    for (size_t row = 0; row < run->rows.rows; row++) {
+        const uint64_t id = columns[STACK_ID].numbers[row];
+        const size_t before = stacks->capacity;
+        if (id >= STACK_LIMIT)
+            continue;
+        int status = array_reserve((void **)&stacks->rows, &stacks->capacity, id + 1,
+                                   (struct array_shape){sizeof *stacks->rows, STACK_LIMIT});
+        if (status)
+            return status;
+        if (stacks->capacity > before)
+            memset(stacks->rows + before, 0, (stacks->capacity - before) * sizeof *stacks->rows);
+        if (id >= stacks->count)
+            stacks->count = id + 1;
+        const uint64_t parent = columns[STACK_PARENT].numbers[row];
+        const uint64_t line = columns[STACK_LINE].numbers[row];
+        // a parent comes before its child, so no chain leads round in a circle
+        stacks->rows[id] =
+            (struct stack_row){parent < id ? (uint32_t)parent : 0,
+                               dictionary_site(dictionary, columns[STACK_SITE].numbers[row]),
+                               line <= INT32_MAX ? (uint32_t)line : 0};
+    }
+    return 0;
+}
+
+int stack_rows_load(struct stack_rows *stacks, struct run *run, uint32_t index)
+{
+    const struct run_shard *shard = run->shards[index];
+    int status = 0;
+    memset(stacks, 0, sizeof *stacks);
+    for (size_t i = 0; i < shard->shard.list.count && status == 0; i++) {
+        status = load_frame(run, index, i, TABLE_STACK);
+        if (status == 0)
+            status = take_stacks(stacks, run, &shard->dictionary);
+        if (status == GAIT_ERR_FORMAT)
+            status = 0;
+    }
+    if (status)
+        stack_rows_finish(stacks);
+    return status;
+}
+
+void stack_rows_finish(struct stack_rows *stacks)
+{
+    free(stacks->rows);
+    memset(stacks, 0, sizeof *stacks);
+}
+
+int stack_rows_samples(struct run *run, uint32_t index, stack_rows_take *take, void *context)
+{
+    struct run_shard *shard = run->shards[index];
+    for (size_t i = 0; i < shard->shard.list.count; i++) {
+        struct stack_sample sample = {0};
+        int status = load_frame(run, index, i, TABLE_SAMPLE);
+        if (status == GAIT_ERR_FORMAT)
+            continue;
+        if (status == 0)
+            status =
+                dictionary_track(&shard->dictionary, run->rows.view.header.track, &sample.track);
+        const struct row_column *columns = run->rows.columns;
+        for (size_t row = 0; row < run->rows.rows && status == 0; row++) {
+            sample.stack = (uint32_t)columns[SAMPLE_STACK].numbers[row];
+            sample.weight = columns[SAMPLE_WEIGHT].numbers[row];
+            sample.state = columns[SAMPLE_STATE].numbers[row];
+            status = take(context, &sample);
+        }
+        if (status)
+            return status;
+    }
+    return 0;
+}

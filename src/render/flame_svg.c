@@ -1,0 +1,241 @@
+// SPDX-License-Identifier: Apache-2.0
+// Frames narrower than a tenth of a point are left out: nobody could hit them,
+// and the frame below tells their sum. Texts are cut by the script, which knows
+// how wide a frame is at the moment.
+#define _GNU_SOURCE
+#include "render/flame_svg.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/json_writer.h"
+#include "base/utf8.h"
+
+#define WIDTH 1200
+#define ROW 18
+#define TOP 62
+#define BOTTOM 40
+#define NARROWEST 0.1
+#define NAME_BYTES 2000u
+
+static const char style[] = "text{font:12px monospace;fill:#111;pointer-events:none}"
+                            "#head{font:17px sans-serif}#tip{font:12px monospace}"
+                            "rect{stroke:#fff;stroke-width:.5;cursor:pointer}"
+                            ".hit rect{fill:#e600e6}.below rect{opacity:.45}"
+                            "input{font:13px sans-serif;width:200px}";
+
+static const char script[] =
+    "'use strict';\n"
+    "const W=1200,all=[...document.querySelectorAll('g.f')],\n"
+    "  tip=document.getElementById('tip'),found=document.getElementById('found'),\n"
+    "  box=document.getElementById('box');\n"
+    "for(const g of all){g.s=+g.dataset.s;g.c=+g.dataset.c;g.d=+g.dataset.d;\n"
+    "  g.n=g.querySelector('title').textContent;g.r=g.querySelector('rect');\n"
+    "  g.t=g.querySelector('text');g.label=g.t.textContent}\n"
+    "const total=all[0].c;\n"
+    "function place(g,x,w){g.style.display=w<=0?'none':'';if(w<=0)return;\n"
+    "  g.r.setAttribute('x',x);g.r.setAttribute('width',Math.max(0,w-.3));\n"
+    "  g.t.setAttribute('x',x+3);const n=Math.floor((w-6)/7.3);\n"
+    "  g.t.textContent=n<2?'':g.label.length<=n?g.label:g.label.slice(0,n-1)+'\\u2026'}\n"
+    "let top_=all[0];\n"
+    "function zoom(g){top_=g;const k=W/g.c;for(const f of all){\n"
+    "  const inside=f.s>=g.s&&f.s+f.c<=g.s+g.c&&f.d>=g.d,\n"
+    "    under=f.d<g.d&&f.s<=g.s&&f.s+f.c>=g.s+g.c;\n"
+    "  f.classList.toggle('below',under);\n"
+    "  if(under)place(f,0,W);else if(inside)place(f,(f.s-g.s)*k,f.c*k);else place(f,0,0)}}\n"
+    "function search(word){let re=null;try{re=word?new RegExp(word,'i'):null}catch(e){\n"
+    "    re=null;found.textContent='not a pattern';return 0}\n"
+    "  let hits=0;const spans=[];for(const f of all){const is=!!re&&re.test(f.label);\n"
+    "    f.classList.toggle('hit',is);if(is){hits++;spans.push([f.s,f.s+f.c])}}\n"
+    "  spans.sort((a,b)=>a[0]-b[0]);let sum=0,end=0;\n"
+    "  for(const[a,b]of spans){if(b>end){sum+=b-Math.max(a,end);end=b}}\n"
+    "  found.textContent=re?hits+' frames, '+(100*sum/total).toFixed(2)+' %':'';\n"
+    "  return hits}\n"
+    "for(const g of all){g.addEventListener('click',()=>zoom(g));\n"
+    "  g.addEventListener('mouseover',()=>{tip.textContent=g.n});\n"
+    "  g.addEventListener('mouseout',()=>{tip.textContent=''})}\n"
+    "box.addEventListener('input',()=>search(box.value));\n"
+    "document.addEventListener('keydown',e=>{if(e.key==='Escape'){box.value='';search('');\n"
+    "  zoom(all[0])}else if(e.key==='/'&&document.activeElement!==box){e.preventDefault();\n"
+    "  box.focus()}});\n"
+    "zoom(all[0]);\n";
+
+// Any bytes as the text of an XML element: repaired, escaped, without what XML
+// forbids.
+static void put_xml(FILE *out, const char *text)
+{
+    char clean[UTF8_REPAIR_BOUND(NAME_BYTES)];
+    const size_t bytes = utf8_repair(clean, text, strnlen(text, NAME_BYTES));
+    for (size_t i = 0; i < bytes; i++) {
+        const unsigned char c = (unsigned char)clean[i];
+        const bool is_no_character = c == 0xef && i + 2 < bytes &&
+                                     (unsigned char)clean[i + 1] == 0xbf &&
+                                     (unsigned char)clean[i + 2] >= 0xbe;
+        if (is_no_character) { // U+FFFE and U+FFFF
+            fputs("?", out);
+            i += 2;
+        } else if (c == '&' || c == '<' || c == '>' || c == '"') {
+            fputs(c == '&' ? "&amp;" : c == '<' ? "&lt;" : c == '>' ? "&gt;" : "&quot;", out);
+        } else {
+            putc(c < ' ' || c == 127 ? ' ' : c, out);
+        }
+    }
+}
+
+static void put_label(FILE *out, const struct stack_frame *frame)
+{
+    put_xml(out, frame->name);
+    if (!*frame->path)
+        return;
+    fputs(" (", out);
+    put_xml(out, frame->path);
+    if (frame->line)
+        fprintf(out, ":%" PRId32, frame->line);
+    putc(')', out);
+}
+
+static uint32_t hash_of(const char *text)
+{
+    uint32_t hash = 2166136261u;
+    for (; *text; text++)
+        hash = (hash ^ (uint8_t)*text) * 16777619u;
+    return hash ^ hash >> 15;
+}
+
+// Warm by name; of a comparison red for more, blue for less.
+static void put_colour(FILE *out, const struct flame_tree *tree, const struct flame_node *node)
+{
+    const struct flame_node *root = &tree->nodes[0];
+    if (!tree->has_before) {
+        const uint32_t hash = hash_of(node->frame.name);
+        fprintf(out, "rgb(%u,%u,%u)", 205 + hash % 50, 80 + (hash >> 8) % 130, (hash >> 16) % 60);
+        return;
+    }
+    const double now = root->count ? (double)node->count / (double)root->count : 0;
+    const double before = root->before ? (double)node->before / (double)root->before : 0;
+    const double most = now > before ? now : before;
+    const double change = most > 0 ? (now - before) / most : 0;
+    const unsigned pale = (unsigned)(245 - 165 * (change < 0 ? -change : change));
+    if (change >= 0)
+        fprintf(out, "rgb(245,%u,%u)", pale, pale);
+    else
+        fprintf(out, "rgb(%u,%u,245)", pale, pale);
+}
+
+static void put_tip(FILE *out, const struct flame_tree *tree, const struct flame_node *node)
+{
+    const struct flame_node *root = &tree->nodes[0];
+    put_label(out, &node->frame);
+    fprintf(out, ": %" PRIu64 " samples, %.2f %%", node->count,
+            root->count ? 100.0 * (double)node->count / (double)root->count : 0);
+    if (tree->has_before)
+        fprintf(out, "; before %" PRIu64 ", %.2f %%", node->before,
+                root->before ? 100.0 * (double)node->before / (double)root->before : 0);
+}
+
+static void put_node(FILE *out, const struct flame_tree *tree, const struct flame_node *node,
+                     const struct flame_svg *look)
+{
+    const double unit = (double)WIDTH / (double)tree->nodes[0].count;
+    const double x = (double)node->start * unit, width = (double)node->count * unit;
+    const uint32_t row = look->is_icicle ? node->depth : tree->depth - node->depth;
+    const uint32_t y = TOP + row * ROW;
+    if (width < NARROWEST)
+        return;
+    fprintf(out, "<g class=\"f\" data-s=\"%" PRIu64 "\" data-c=\"%" PRIu64 "\" data-d=\"%u\">",
+            node->start, node->count, node->depth);
+    fputs("<title>", out);
+    put_tip(out, tree, node);
+    fprintf(out, "</title><rect x=\"%.2f\" y=\"%u\" width=\"%.2f\" height=\"%u\" fill=\"", x, y,
+            width, ROW - 1);
+    put_colour(out, tree, node);
+    fprintf(out, "\"/><text x=\"%.2f\" y=\"%u\">", x + 3, y + 13);
+    put_label(out, &node->frame);
+    fputs("</text></g>\n", out);
+}
+
+void flame_svg_put(FILE *out, const struct flame_tree *tree, const struct flame_svg *look)
+{
+    const uint32_t height = TOP + (tree->depth + 1) * ROW + BOTTOM;
+    fprintf(out,
+            "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<svg "
+            "xmlns=\"http://www.w3.org/2000/svg\" width=\"%d\" height=\"%u\" viewBox=\"0 0 %d "
+            "%u\">\n<style>%s</style>\n<text id=\"head\" x=\"8\" y=\"24\">",
+            WIDTH, height, WIDTH, height, style);
+    put_xml(out, look->title);
+    fprintf(out,
+            "</text>\n<text id=\"found\" x=\"980\" y=\"48\"></text>\n<foreignObject x=\"980\" "
+            "y=\"6\" width=\"215\" height=\"28\"><input xmlns=\"http://www.w3.org/1999/xhtml\" "
+            "id=\"box\" placeholder=\"search (/), all (Esc)\"/></foreignObject>\n"
+            "<text id=\"tip\" x=\"8\" y=\"%u\"></text>\n",
+            height - 14);
+    for (size_t i = 0; i < tree->count; i++)
+        put_node(out, tree, &tree->nodes[i], look);
+    fprintf(out, "<script><![CDATA[\n%s]]></script>\n</svg>\n", script);
+}
+
+static void put_speedscope_frames(struct json_writer *json, const struct stack_set *set)
+{
+    json_key(json, "shared");
+    json_object(json);
+    json_key(json, "frames");
+    json_array(json);
+    for (size_t i = 0; i < set->frame_count; i++) {
+        const struct stack_frame *frame = &set->frames[i];
+        json_object(json);
+        json_put_text(json, "name", frame->name);
+        if (*frame->path)
+            json_put_text(json, "file", frame->path);
+        if (frame->line > 0)
+            json_put_int(json, "line", frame->line);
+        json_close(json);
+    }
+    json_close(json);
+    json_close(json);
+}
+
+static void put_speedscope_profile(struct json_writer *json, const struct stack_set *set,
+                                   const char *title)
+{
+    uint64_t total = 0;
+    for (size_t i = 0; i < set->entry_count; i++)
+        total += set->entries[i].count;
+    json_object(json);
+    json_put_text(json, "type", "sampled");
+    json_put_text(json, "name", title);
+    json_put_text(json, "unit", "none");
+    json_put_uint(json, "startValue", 0);
+    json_put_uint(json, "endValue", total);
+    json_key(json, "samples");
+    json_array(json);
+    for (size_t i = 0; i < set->entry_count; i++) {
+        json_array(json);
+        for (uint32_t depth = 0; depth < set->entries[i].depth; depth++)
+            json_uint(json, set->ids[set->entries[i].first + depth]);
+        json_close(json);
+    }
+    json_close(json);
+    json_key(json, "weights");
+    json_array(json);
+    for (size_t i = 0; i < set->entry_count; i++)
+        json_uint(json, set->entries[i].count);
+    json_close(json);
+    json_close(json);
+}
+
+void flame_svg_put_speedscope(FILE *out, const struct stack_set *set, const char *title)
+{
+    struct json_writer json = {.out = out, .line_depth = 2, .indent = 1};
+    json_object(&json);
+    json_put_text(&json, "$schema", "https://www.speedscope.app/file-format-schema.json");
+    json_put_text(&json, "exporter", "gait");
+    json_put_text(&json, "name", title);
+    put_speedscope_frames(&json, set);
+    json_key(&json, "profiles");
+    json_array(&json);
+    put_speedscope_profile(&json, set, title);
+    json_close(&json);
+    json_close(&json);
+    fputc('\n', out);
+}

@@ -1,0 +1,244 @@
+// SPDX-License-Identifier: Apache-2.0
+// Nothing that is found is believed before the live process agrees: threads that
+// point back at their interpreter, and a code object of the right type.
+#define _GNU_SOURCE
+#include "sample/attach.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/bytes.h"
+#include "base/fail.h"
+#include "base/os/os.h"
+#include "sample/debug_offsets.h"
+#include "sample/elf_symbols.h"
+#include "sample/process_maps.h"
+#include "sample/python_text.h"
+
+enum { MAX_INTERPRETERS = 256, THREADS_TRIED = 64, FRAMES_TRIED = 64 };
+
+struct candidate {
+    uint64_t runtime, code_type, version; // version as Py_Version has it; 0: not said
+};
+
+// "…/libpython3.9.so.1.0" says 9; 0 where a name says nothing.
+static int minor_of_path(const char *path)
+{
+    const char *at = NULL;
+    for (const char *next = path; (next = strstr(next, "python3.")); next += 8)
+        at = next + 8;
+    long minor = at ? strtol(at, NULL, 10) : 0;
+    return minor > 0 && minor < 100 ? (int)minor : 0;
+}
+
+static bool look_into(struct target *target, const struct mapped_file *file,
+                      struct candidate *found)
+{
+    struct elf_file elf;
+    uint32_t version = 0;
+    const int fd = process_maps_open(target->pid, file);
+    if (fd < 0)
+        return false;
+    const int status = elf_file_open(&elf, fd);
+    close(fd);
+    if (status)
+        return false;
+    const uint64_t bias = file->start - elf.lowest;
+    const uint64_t runtime = elf_file_symbol(&elf, "_PyRuntime");
+    const uint64_t code_type = elf_file_symbol(&elf, "PyCode_Type");
+    const uint64_t at_version = elf_file_symbol(&elf, "Py_Version");
+    elf_file_close(&elf);
+    if (!runtime)
+        return false;
+    if (at_version && memory_get(&target->memory, bias + at_version, &version, sizeof version))
+        found->version = version;
+    found->runtime = bias + runtime;
+    found->code_type = code_type ? bias + code_type : 0;
+    return true;
+}
+
+static int refuse_version(const struct target *target, int minor)
+{
+    char known[128];
+    layout_versions(known, sizeof known);
+    return fail(GAIT_ERR_FORMAT, "process %lld runs Python 3.%d, and gait knows %s only",
+                (long long)target->pid, minor, known);
+}
+
+static int choose_layout(struct target *target, const struct candidate *found)
+{
+    uint8_t head[DEBUG_OFFSETS_BYTES];
+    uint64_t told = 0;
+    int minor = (int)(found->version >> 16 & 255);
+    if (!found->version)
+        minor = minor_of_path(target->file);
+    if (!minor)
+        return fail(GAIT_ERR_FORMAT, "process %lld holds a Python in '%s' that does not say which",
+                    (long long)target->pid, target->file);
+    const struct layout *row = layout_find(minor);
+    if (!row)
+        return refuse_version(target, minor);
+    target->layout = *row;
+    target->minor = minor;
+    target->patch = found->version ? (int)(found->version >> 8 & 255) : -1;
+    if (minor < 13)
+        return layout_check(&target->layout);
+    const size_t got = memory_get_some(&target->memory, found->runtime, head, sizeof head);
+    if (!debug_offsets_version(head, got, &told) || (told >> 16 & 255) != (uint64_t)minor)
+        return fail(GAIT_ERR_FORMAT, "process %lld: its Python 3.%d does not describe itself",
+                    (long long)target->pid, minor);
+    int status = debug_offsets_apply(head, got, &target->layout);
+    return status ? fail_because(status, "cannot sample process %lld", (long long)target->pid) : 0;
+}
+
+static int find_interpreter_file(struct target *target)
+{
+    struct mapped_file *files = calloc(PROCESS_MAPS_CANDIDATES, sizeof *files);
+    struct candidate found = {0};
+    bool is_found = false;
+    if (!files)
+        return fail(GAIT_ERR_MEMORY, "no memory to look at process %lld", (long long)target->pid);
+    int count = process_maps_candidates(target->pid, files);
+    for (int i = 0; i < count && !is_found; i++) {
+        is_found = look_into(target, &files[i], &found);
+        if (is_found)
+            snprintf(target->file, sizeof target->file, "%.255s", files[i].path);
+    }
+    free(files);
+    if (count <= 0)
+        return attach_refuse(target->pid, count ? -count : 0);
+    if (!is_found)
+        return fail(GAIT_ERR_MISSING,
+                    "process %lld is not a Python: no interpreter is mapped into it",
+                    (long long)target->pid);
+    target->runtime = found.runtime;
+    target->code_type = found.code_type;
+    return choose_layout(target, &found);
+}
+
+// The first code object on the way from a thread's current frame to its root.
+static uint64_t some_code(struct target *target, const uint8_t *thread)
+{
+    const struct layout *layout = &target->layout;
+    uint8_t bytes[256];
+    uint64_t frame;
+    if (layout->thread_frame >= 0)
+        frame = bytes_get64(thread + layout->thread_frame);
+    else
+        frame = memory_word(&target->memory, bytes_get64(thread + layout->thread_cframe) +
+                                                 (uint64_t)layout->cframe_frame);
+    for (int i = 0; i < FRAMES_TRIED && frame; i++) {
+        if ((size_t)layout->frame_bytes > sizeof bytes ||
+            !memory_get(&target->memory, frame, bytes, (size_t)layout->frame_bytes))
+            return 0;
+        if (layout->frame_owner < 0 || bytes[layout->frame_owner] != layout->frame_owner_shim)
+            return bytes_get64(bytes + layout->frame_code);
+        frame = bytes_get64(bytes + layout->frame_previous);
+    }
+    return 0;
+}
+
+static bool is_code(struct target *target, uint64_t address)
+{
+    const struct layout *layout = &target->layout;
+    char name[4 * PYTHON_TEXT_MAX + 1];
+    uint8_t bytes[512];
+    if ((size_t)layout->code_bytes > sizeof bytes ||
+        !memory_get(&target->memory, address, bytes, (size_t)layout->code_bytes))
+        return false;
+    if (target->code_type && bytes_get64(bytes + layout->object_type) != target->code_type)
+        return false;
+    return python_text_read(&target->memory, layout, bytes_get64(bytes + layout->code_name), name,
+                            sizeof name) == 0 &&
+           *name;
+}
+
+// Threads in motion may look wrong once: one good answer is enough, many wrong
+// ones in a row are not.
+static int check_threads(struct target *target)
+{
+    const struct layout *layout = &target->layout;
+    uint8_t thread[512];
+    int wrong = 0, seen = 0;
+    uint64_t address =
+        memory_word(&target->memory, target->interpreter + (uint64_t)layout->interpreter_threads);
+    if ((size_t)layout->thread_ident + 8 > sizeof thread)
+        return fail(GAIT_ERR_FORMAT, "its layout is not one that gait knows");
+    for (; address && seen < THREADS_TRIED; seen++) {
+        if (!memory_get(&target->memory, address, thread, sizeof thread) ||
+            bytes_get64(thread + layout->thread_interpreter) != target->interpreter) {
+            wrong++;
+            break;
+        }
+        const uint64_t code = some_code(target, thread);
+        if (code && is_code(target, code))
+            return ATTACH_READY;
+        wrong += code != 0;
+        address = bytes_get64(thread + layout->thread_next);
+    }
+    if (wrong)
+        return fail(GAIT_ERR_FORMAT,
+                    "process %lld: the Python 3.%d in it is built in a way that gait does not know",
+                    (long long)target->pid, target->minor);
+    return ATTACH_NOT_YET;
+}
+
+int attach_refresh(struct target *target)
+{
+    const struct layout *layout = &target->layout;
+    enum { TRIES = 5 };
+    target->interpreter =
+        memory_word(&target->memory, target->runtime + (uint64_t)layout->runtime_interpreters);
+    if (!target->interpreter)
+        return ATTACH_NOT_YET;
+    target->has_many =
+        memory_word(&target->memory, target->interpreter + (uint64_t)layout->interpreter_next);
+    target->gil =
+        layout->runtime_gil >= 0
+            ? target->runtime + (uint64_t)layout->runtime_gil
+            : memory_word(&target->memory, target->interpreter + (uint64_t)layout->interpreter_gil);
+    if (!target->gil)
+        return ATTACH_NOT_YET;
+    int status = check_threads(target);
+    for (int i = 0; i < TRIES && status < 0; i++)
+        status = check_threads(target);
+    return status;
+}
+
+// Whether we may read at all, asked with the first byte of the program.
+static int check_right(struct target *target)
+{
+    struct mapped_file *files = calloc(PROCESS_MAPS_CANDIDATES, sizeof *files);
+    uint8_t byte;
+    if (!files)
+        return fail(GAIT_ERR_MEMORY, "no memory to look at process %lld", (long long)target->pid);
+    const int count = process_maps_candidates(target->pid, files);
+    const struct iovec piece = {(void *)(uintptr_t)files[0].start, 1};
+    free(files);
+    if (count <= 0)
+        return attach_refuse(target->pid, count ? -count : 0);
+    const ssize_t got = target->memory.read(&target->memory, &byte, 1, &piece, 1);
+    return got == 1 || got == -EFAULT ? 0 : attach_refuse(target->pid, (int)-got);
+}
+
+int attach_open(struct target *target, int64_t pid)
+{
+    memset(target, 0, sizeof *target);
+    target->pid = pid;
+    target->start = os_process_start(pid);
+    memory_init(&target->memory, pid);
+    if (pid <= 0 || target->start < 0)
+        return fail(GAIT_ERR_MISSING, "no process %lld", (long long)pid);
+    int status = check_right(target);
+    if (status == 0)
+        status = find_interpreter_file(target);
+    if (status == 0)
+        status = attach_refresh(target);
+    if (status < 0 && os_process_start(pid) != target->start)
+        return fail(GAIT_ERR_MISSING, "process %lld ended while gait was looking at it",
+                    (long long)pid);
+    return status;
+}

@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: Apache-2.0
+// Why a process cannot be read, found out by looking at what the kernel looks
+// at: "permission denied" alone helps nobody.
+#define _GNU_SOURCE
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/fail.h"
+#include "base/os/os.h"
+#include "sample/attach.h"
+
+#define CAP_PTRACE 19 // CAP_SYS_PTRACE
+
+// The number behind "Name:" in /proc/PID/status (pid 0: ourselves), or `missing`.
+static long long status_field(int64_t pid, const char *name, int base, long long missing)
+{
+    char path[64], line[512];
+    const size_t bytes = strlen(name);
+    long long value = missing;
+    snprintf(path, sizeof path, "/proc/%lld/status", (long long)pid);
+    FILE *file = fopen(pid ? path : "/proc/self/status", "re");
+    if (!file)
+        return missing;
+    while (fgets(line, sizeof line, file))
+        if (!strncmp(line, name, bytes) && line[bytes] == ':')
+            value = (long long)strtoull(line + bytes + 1, NULL, base);
+    fclose(file);
+    return value;
+}
+
+static char state_of(int64_t pid)
+{
+    char path[64], text[512] = "";
+    snprintf(path, sizeof path, "/proc/%lld/stat", (long long)pid);
+    FILE *file = fopen(path, "re");
+    if (!file)
+        return 'X';
+    const size_t got = fread(text, 1, sizeof text - 1, file);
+    fclose(file);
+    text[got] = '\0';
+    const char *after = strrchr(text, ')');
+    return after && after[1] ? after[2] : 'X';
+}
+
+static int yama_scope(void)
+{
+    char text[8] = "0";
+    FILE *file = fopen("/proc/sys/kernel/yama/ptrace_scope", "re");
+    if (!file)
+        return 0;
+    if (!fgets(text, sizeof text, file))
+        text[0] = '0';
+    fclose(file);
+    return text[0] - '0';
+}
+
+// /proc/PID belongs to root where the process may not be looked at.
+static bool is_undumpable(int64_t pid, long long uid)
+{
+    char path[64];
+    struct stat about;
+    snprintf(path, sizeof path, "/proc/%lld/status", (long long)pid);
+    return stat(path, &about) == 0 && uid != 0 && about.st_uid == 0;
+}
+
+static bool may_trace(void)
+{
+    return status_field(0, "CapEff", 16, 0) >> CAP_PTRACE & 1;
+}
+
+static int refuse_right(int64_t pid)
+{
+    const long long uid = status_field(pid, "Uid", 10, -1);
+    const long long capabilities = status_field(pid, "CapPrm", 16, 0);
+    const long long ours = status_field(0, "CapEff", 16, 0);
+    const int yama = yama_scope();
+    const long long number = pid;
+    if (may_trace())
+        return fail(GAIT_ERR_IO,
+                    "may not read process %lld although CAP_SYS_PTRACE is there: a security module "
+                    "or another user namespace forbids it; run gait in the process's container",
+                    number);
+    if (uid != (long long)geteuid())
+        return fail(GAIT_ERR_IO,
+                    "may not read process %lld: it belongs to user %lld and CAP_SYS_PTRACE is "
+                    "missing; run gait as that user, or with sudo (in a container: --cap-add "
+                    "SYS_PTRACE)",
+                    number, uid);
+    if (is_undumpable(pid, uid))
+        return fail(GAIT_ERR_IO,
+                    "may not read process %lld: it is not dumpable and CAP_SYS_PTRACE is missing; "
+                    "run gait with sudo, or start the program with 'gait record -- CMD'",
+                    number);
+    if ((capabilities & ~ours) != 0)
+        return fail(GAIT_ERR_IO,
+                    "may not read process %lld: it has capabilities that gait has not, and "
+                    "CAP_SYS_PTRACE is missing; run gait with sudo",
+                    number);
+    if (yama >= 1)
+        return fail(GAIT_ERR_IO,
+                    "may not read process %lld: kernel.yama.ptrace_scope is %d, which allows %s; "
+                    "run gait with sudo, start the program with 'gait record -- CMD', or set it "
+                    "to 0: sudo sysctl kernel.yama.ptrace_scope=0",
+                    number, yama,
+                    yama == 1   ? "only what gait started"
+                    : yama == 2 ? "only CAP_SYS_PTRACE"
+                                : "nobody");
+    return fail(GAIT_ERR_IO,
+                "may not read process %lld: CAP_SYS_PTRACE is missing%s; run gait with sudo (in a "
+                "container: --cap-add SYS_PTRACE)",
+                number,
+                status_field(0, "Seccomp", 10, 0) ? " or a seccomp filter forbids process_vm_readv"
+                                                  : "");
+}
+
+int attach_refuse(int64_t pid, int error)
+{
+    const char state = state_of(pid);
+    const long long number = pid;
+    if (state == 'X' || error == ESRCH)
+        return fail(GAIT_ERR_MISSING, "no process %lld", number);
+    if (state == 'Z')
+        return fail(GAIT_ERR_STATE,
+                    "process %lld is a zombie: it has ended, and its parent has not asked how",
+                    number);
+    if (error == EPERM || error == EACCES)
+        return refuse_right(pid);
+    if (error == ENOSYS)
+        return fail(GAIT_ERR_IO,
+                    "this system does not let process memory be read (process_vm_readv: %s)",
+                    strerror(error));
+    if (error == 0)
+        return fail(GAIT_ERR_MISSING, "process %lld has no memory: a thread of the kernel", number);
+    return fail(GAIT_ERR_IO, "cannot read process %lld: %s", number, strerror(error));
+}

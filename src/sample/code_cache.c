@@ -1,0 +1,225 @@
+// SPDX-License-Identifier: Apache-2.0
+// An entry costs five reads once (code object, three texts, line table), and one
+// read every CHECK_AFTER_NS for as long as it turns up in stacks.
+#include "sample/code_cache.h"
+
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/bytes.h"
+#include "base/fail.h"
+#include "sample/python_text.h"
+
+#define CHECK_AFTER_NS (10 * UINT64_C(1000000))
+#define FIRST_ROOM 1024u
+#define ENTRY_LIMIT (1u << 18)
+#define TABLE_LIMIT (4u << 20) // bytes of a line table
+#define CODE_READ_LIMIT 512    // bytes of a code object
+#define TEXT_ROOM (4 * PYTHON_TEXT_MAX + 1)
+
+// What tells a code object from the one that lay there before.
+struct fingerprint {
+    uint64_t type, name, file, qualified, lines;
+    int32_t first_line;
+};
+
+struct code_entry {
+    uint64_t address; // 0: a free slot
+    struct fingerprint print;
+    uint64_t checked_ns;
+    struct line_entry *lines;
+    int32_t line_count;
+    uint32_t site;
+};
+
+int code_cache_init(struct code_cache *cache, struct target *target, struct stack_trie *trie)
+{
+    memset(cache, 0, sizeof *cache);
+    cache->target = target;
+    cache->trie = trie;
+    cache->room = FIRST_ROOM;
+    cache->entries = calloc(cache->room, sizeof *cache->entries);
+    cache->name = malloc(2 * TEXT_ROOM);
+    cache->file = cache->name ? cache->name + TEXT_ROOM : NULL;
+    if (cache->entries && cache->name)
+        return 0;
+    code_cache_finish(cache);
+    return fail(GAIT_ERR_MEMORY, "no memory for the names of functions");
+}
+
+void code_cache_clear(struct code_cache *cache)
+{
+    for (size_t i = 0; i < cache->room; i++)
+        free(cache->entries[i].lines);
+    memset(cache->entries, 0, cache->room * sizeof *cache->entries);
+    cache->count = 0;
+}
+
+void code_cache_finish(struct code_cache *cache)
+{
+    if (!cache)
+        return;
+    if (cache->entries)
+        code_cache_clear(cache);
+    free(cache->entries);
+    free(cache->name);
+    memset(cache, 0, sizeof *cache);
+}
+
+static struct code_entry *slot_of(struct code_entry *entries, size_t room, uint64_t address)
+{
+    size_t at = (size_t)((address >> 4) * UINT64_C(0x9e3779b97f4a7c15) >> 32) & (room - 1);
+    while (entries[at].address && entries[at].address != address)
+        at = (at + 1) & (room - 1);
+    return &entries[at];
+}
+
+static int grow(struct code_cache *cache)
+{
+    const size_t room = cache->room * 2;
+    if (room > ENTRY_LIMIT) { // a program that makes functions for ever
+        code_cache_clear(cache);
+        return 0;
+    }
+    struct code_entry *entries = calloc(room, sizeof *entries);
+    if (!entries)
+        return fail(GAIT_ERR_MEMORY, "no memory for the names of functions");
+    for (size_t i = 0; i < cache->room; i++)
+        if (cache->entries[i].address)
+            *slot_of(entries, room, cache->entries[i].address) = cache->entries[i];
+    free(cache->entries);
+    cache->entries = entries;
+    cache->room = room;
+    return 0;
+}
+
+static int read_print(struct code_cache *cache, uint64_t address, struct fingerprint *print)
+{
+    const struct layout *layout = &cache->target->layout;
+    uint8_t code[CODE_READ_LIMIT];
+    if (layout->code_bytes > CODE_READ_LIMIT || address & 7 ||
+        !memory_get(&cache->target->memory, address, code, (size_t)layout->code_bytes))
+        return fail(GAIT_ERR_FORMAT, "no code object there");
+    memset(print, 0, sizeof *print);
+    print->type = bytes_get64(code + layout->object_type);
+    print->name = bytes_get64(code + layout->code_name);
+    print->file = bytes_get64(code + layout->code_file);
+    print->lines = bytes_get64(code + layout->code_lines);
+    if (layout->code_qualified >= 0)
+        print->qualified = bytes_get64(code + layout->code_qualified);
+    print->first_line = (int32_t)bytes_get32(code + layout->code_first_line);
+    if (cache->target->code_type && print->type != cache->target->code_type)
+        return fail(GAIT_ERR_FORMAT, "no code object there");
+    return 0;
+}
+
+static void read_lines(struct code_cache *cache, struct code_entry *entry)
+{
+    struct memory *memory = &cache->target->memory;
+    const struct layout *layout = &cache->target->layout;
+    uint8_t guess[512];
+    const size_t data = (size_t)layout->bytes_data;
+    const size_t got = memory_get_some(memory, entry->print.lines, guess, sizeof guess);
+    if (got < data || data < (size_t)layout->sized_count + 8)
+        return;
+    const uint64_t bytes = bytes_get64(guess + layout->sized_count);
+    if (bytes > TABLE_LIMIT)
+        return;
+    uint8_t *table = malloc(bytes + 1);
+    struct line_entry *lines = malloc((bytes + 2) * sizeof *lines);
+    const size_t here = got - data < bytes ? got - data : bytes;
+    const struct line_table about = {cache->target->minor, entry->print.first_line, table, bytes};
+    if (table && lines) {
+        memcpy(table, guess + data, here);
+        if (here == bytes ||
+            memory_get(memory, entry->print.lines + data + here, table + here, bytes - here))
+            entry->line_count = line_table_decode(&about, lines, (int)bytes + 2);
+    }
+    free(table);
+    if (entry->line_count > 0)
+        entry->lines = realloc(lines, (size_t)entry->line_count * sizeof *lines);
+    else
+        free(lines);
+    if (!entry->lines)
+        entry->line_count = 0;
+}
+
+static int fill(struct code_cache *cache, struct code_entry *entry)
+{
+    struct memory *memory = &cache->target->memory;
+    const struct layout *layout = &cache->target->layout;
+    int status = GAIT_ERR_FORMAT;
+    if (entry->print.qualified)
+        status = python_text_read(memory, layout, entry->print.qualified, cache->name, TEXT_ROOM);
+    if (status)
+        status = python_text_read(memory, layout, entry->print.name, cache->name, TEXT_ROOM);
+    if (status == 0)
+        status = python_text_read(memory, layout, entry->print.file, cache->file, TEXT_ROOM);
+    if (status)
+        return status;
+    entry->site = stack_trie_site(cache->trie, cache->name, cache->file, entry->print.first_line);
+    read_lines(cache, entry);
+    return 0;
+}
+
+static int renew(struct code_cache *cache, struct code_entry *entry, uint64_t address,
+                 uint64_t now_ns)
+{
+    struct fingerprint print;
+    int status = read_print(cache, address, &print);
+    if (status)
+        return status;
+    const bool is_known = entry->address != 0;
+    if (is_known && memcmp(&print, &entry->print, sizeof print) == 0) {
+        entry->checked_ns = now_ns;
+        return 0;
+    }
+    struct code_entry fresh = {.address = address, .print = print, .checked_ns = now_ns};
+    status = fill(cache, &fresh);
+    if (status) {
+        free(fresh.lines);
+        return status;
+    }
+    cache->reused += is_known;
+    cache->count += !is_known;
+    free(entry->lines);
+    *entry = fresh;
+    return 0;
+}
+
+// Bytes from the function's first instruction.
+static int32_t code_offset(const struct layout *layout, uint64_t address, uint64_t instruction)
+{
+    if (layout->minor >= 11) {
+        const uint64_t start = address + (uint64_t)layout->code_instructions;
+        return instruction > start && instruction - start < INT32_MAX
+                   ? (int32_t)(instruction - start)
+                   : 0;
+    }
+    const int32_t last = (int32_t)(uint32_t)instruction;
+    if (last < 0 || last > INT32_MAX / 2)
+        return 0;
+    return layout->minor == 10 ? 2 * last : last;
+}
+
+int code_cache_place(struct code_cache *cache, uint64_t address, uint64_t instruction,
+                     uint64_t now_ns, struct code_place *ret_place)
+{
+    if (cache->count * 2 >= cache->room) {
+        int status = grow(cache);
+        if (status)
+            return status;
+    }
+    struct code_entry *entry = slot_of(cache->entries, cache->room, address);
+    if (!entry->address || now_ns - entry->checked_ns > CHECK_AFTER_NS) {
+        int status = renew(cache, entry, address, now_ns);
+        if (status)
+            return status;
+    }
+    const int32_t offset = code_offset(&cache->target->layout, address, instruction);
+    const struct line_entry *line = line_table_find(entry->lines, entry->line_count, offset);
+    ret_place->site = entry->site;
+    ret_place->line = line && line->line >= 0 ? line->line : entry->print.first_line;
+    return 0;
+}

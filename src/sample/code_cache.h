@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+// The code objects of one process: name, file and lines by address. An address
+// may be another function's tomorrow, so what was not looked at for a while is
+// compared with the process before it is used again.
+#ifndef GAIT_SAMPLE_CODE_CACHE_H
+#define GAIT_SAMPLE_CODE_CACHE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include <gait/error.h>
+
+#include "sample/attach.h"
+#include "sample/line_table.h"
+#include "sample/stack_trie.h"
+
+struct code_entry;
+
+struct code_cache {
+    struct target *target;
+    struct stack_trie *trie;
+    struct code_entry *entries; // open hash by address
+    size_t room, count;         // room: a power of two
+    char *name, *file;          // room for one text each
+    uint64_t reused;            // addresses that had become another function's
+};
+
+GAIT_CHECK int code_cache_init(struct code_cache *cache, struct target *target,
+                               struct stack_trie *trie);
+void code_cache_finish(struct code_cache *cache); // takes NULL and a zeroed one
+
+// Forgets all: the process became another program.
+void code_cache_clear(struct code_cache *cache);
+
+struct code_place {
+    uint32_t site;
+    int32_t line;
+};
+
+// Where `instruction` of the code object at `address` stands. Fails where no
+// code object lies. `now_ns`: any steady clock.
+GAIT_CHECK int code_cache_place(struct code_cache *cache, uint64_t address, uint64_t instruction,
+                                uint64_t now_ns, struct code_place *ret_place);
+
+#endif

@@ -1,0 +1,225 @@
+// SPDX-License-Identifier: Apache-2.0
+// x86-64 files only. By hash where the file has one (a libpython has 2,000
+// symbols, its hash leads to one in a few steps), else one after the other.
+#include "sample/elf_symbols.h"
+
+#include <elf.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+
+#include "base/fail.h"
+
+#define PAGE 4096u
+
+struct symbols {
+    uint64_t table, texts, hash; // offsets in the file; 0: not there
+    uint64_t count;              // 0: the hash tells
+};
+
+// `bytes` at that offset of the file, or NULL.
+static const void *at_offset(const struct elf_file *file, uint64_t offset, uint64_t bytes)
+{
+    if (offset > file->count || bytes > file->count - offset)
+        return NULL;
+    return file->bytes + offset;
+}
+
+static const Elf64_Ehdr *header_of(const struct elf_file *file)
+{
+    return at_offset(file, 0, sizeof(Elf64_Ehdr));
+}
+
+static bool segment(const struct elf_file *file, unsigned index, Elf64_Phdr *ret_segment)
+{
+    const Elf64_Ehdr *header = header_of(file);
+    if (index >= header->e_phnum || header->e_phentsize < sizeof(Elf64_Phdr) ||
+        header->e_phoff > file->count)
+        return false;
+    const void *at = at_offset(file, header->e_phoff + (uint64_t)index * header->e_phentsize,
+                               sizeof *ret_segment);
+    if (at)
+        memcpy(ret_segment, at, sizeof *ret_segment);
+    return at;
+}
+
+// Where in the file the byte of that address lies, 0 if nowhere.
+static uint64_t offset_of(const struct elf_file *file, uint64_t address)
+{
+    Elf64_Phdr part;
+    for (unsigned i = 0; segment(file, i, &part); i++)
+        if (part.p_type == PT_LOAD && address >= part.p_vaddr &&
+            address - part.p_vaddr < part.p_filesz)
+            return address - part.p_vaddr + part.p_offset;
+    return 0;
+}
+
+static struct symbols dynamic_symbols(const struct elf_file *file)
+{
+    struct symbols found = {0};
+    Elf64_Phdr part;
+    unsigned index = 0;
+    while (segment(file, index, &part) && part.p_type != PT_DYNAMIC)
+        index++;
+    if (!segment(file, index, &part))
+        return found;
+    for (uint64_t i = 0; i < part.p_filesz / sizeof(Elf64_Dyn); i++) {
+        Elf64_Dyn entry;
+        const void *at = at_offset(file, part.p_offset + i * sizeof entry, sizeof entry);
+        if (!at)
+            break;
+        memcpy(&entry, at, sizeof entry);
+        if (entry.d_tag == DT_NULL)
+            break;
+        if (entry.d_tag == DT_SYMTAB)
+            found.table = offset_of(file, entry.d_un.d_ptr);
+        else if (entry.d_tag == DT_STRTAB)
+            found.texts = offset_of(file, entry.d_un.d_ptr);
+        else if (entry.d_tag == DT_GNU_HASH)
+            found.hash = offset_of(file, entry.d_un.d_ptr);
+    }
+    return found;
+}
+
+static bool section(const struct elf_file *file, uint64_t index, Elf64_Shdr *ret_section)
+{
+    const Elf64_Ehdr *header = header_of(file);
+    if (index >= header->e_shnum || header->e_shentsize < sizeof(Elf64_Shdr) ||
+        header->e_shoff > file->count)
+        return false;
+    const void *at =
+        at_offset(file, header->e_shoff + index * header->e_shentsize, sizeof *ret_section);
+    if (at)
+        memcpy(ret_section, at, sizeof *ret_section);
+    return at;
+}
+
+static struct symbols section_symbols(const struct elf_file *file)
+{
+    Elf64_Shdr part, texts;
+    for (uint64_t i = 0; section(file, i, &part); i++)
+        if (part.sh_type == SHT_SYMTAB && section(file, part.sh_link, &texts))
+            return (struct symbols){part.sh_offset, texts.sh_offset, 0,
+                                    part.sh_size / sizeof(Elf64_Sym)};
+    return (struct symbols){0};
+}
+
+static bool symbol_at(const struct elf_file *file, const struct symbols *symbols, uint64_t index,
+                      Elf64_Sym *ret_symbol)
+{
+    const void *at =
+        at_offset(file, symbols->table + index * sizeof *ret_symbol, sizeof *ret_symbol);
+    if (at)
+        memcpy(ret_symbol, at, sizeof *ret_symbol);
+    return at;
+}
+
+static bool has_name(const struct elf_file *file, const struct symbols *symbols,
+                     const Elf64_Sym *symbol, const char *name)
+{
+    const size_t bytes = strlen(name) + 1;
+    const void *text = at_offset(file, symbols->texts + symbol->st_name, bytes);
+    return symbol->st_value && text && memcmp(text, name, bytes) == 0;
+}
+
+static uint64_t one_by_one(const struct elf_file *file, const struct symbols *symbols,
+                           const char *name)
+{
+    Elf64_Sym symbol;
+    for (uint64_t i = 0; i < symbols->count && symbol_at(file, symbols, i, &symbol); i++)
+        if (has_name(file, symbols, &symbol, name))
+            return symbol.st_value;
+    return 0;
+}
+
+static bool word_at(const struct elf_file *file, uint64_t offset, uint32_t *ret_word)
+{
+    const void *at = at_offset(file, offset, sizeof *ret_word);
+    if (at)
+        memcpy(ret_word, at, sizeof *ret_word);
+    return at;
+}
+
+static uint32_t gnu_hash(const char *name)
+{
+    uint32_t hash = 5381;
+    for (; *name; name++)
+        hash = hash * 33 + (uint8_t)*name;
+    return hash;
+}
+
+// DT_GNU_HASH: header of four words, a Bloom filter, buckets, then a chain whose
+// entries run beside the symbols from `skipped` on.
+static uint64_t by_hash(const struct elf_file *file, const struct symbols *symbols,
+                        const char *name)
+{
+    const uint32_t hash = gnu_hash(name);
+    uint32_t buckets, skipped, blooms, index, link = 0;
+    if (!word_at(file, symbols->hash, &buckets) || !word_at(file, symbols->hash + 4, &skipped) ||
+        !word_at(file, symbols->hash + 8, &blooms) || buckets == 0)
+        return 0;
+    const uint64_t bucket_at = symbols->hash + 16 + (uint64_t)blooms * 8;
+    const uint64_t chain_at = bucket_at + (uint64_t)buckets * 4;
+    if (!word_at(file, bucket_at + (uint64_t)(hash % buckets) * 4, &index) || index < skipped)
+        return 0;
+    for (; !(link & 1); index++) {
+        Elf64_Sym symbol;
+        if (!word_at(file, chain_at + (uint64_t)(index - skipped) * 4, &link))
+            return 0;
+        if ((link | 1) == (hash | 1) && symbol_at(file, symbols, index, &symbol) &&
+            has_name(file, symbols, &symbol, name))
+            return symbol.st_value;
+    }
+    return 0;
+}
+
+uint64_t elf_file_symbol(const struct elf_file *file, const char *name)
+{
+    uint64_t address = 0;
+    const struct symbols dynamic = dynamic_symbols(file);
+    if (dynamic.table && dynamic.texts && dynamic.hash)
+        address = by_hash(file, &dynamic, name);
+    if (address)
+        return address;
+    const struct symbols all = section_symbols(file);
+    return one_by_one(file, &all, name);
+}
+
+static int check_header(struct elf_file *file)
+{
+    const Elf64_Ehdr *header = header_of(file);
+    Elf64_Phdr part;
+    if (!header || memcmp(header->e_ident, ELFMAG, SELFMAG) != 0)
+        return fail(GAIT_ERR_FORMAT, "it is no program");
+    if (header->e_ident[EI_CLASS] != ELFCLASS64 || header->e_machine != EM_X86_64)
+        return fail(GAIT_ERR_FORMAT, "it is no x86-64 program; gait samples no other yet");
+    file->lowest = UINT64_MAX;
+    for (unsigned i = 0; segment(file, i, &part); i++)
+        if (part.p_type == PT_LOAD && part.p_vaddr < file->lowest)
+            file->lowest = part.p_vaddr & ~(uint64_t)(PAGE - 1);
+    return file->lowest == UINT64_MAX ? fail(GAIT_ERR_FORMAT, "it loads nothing") : 0;
+}
+
+int elf_file_open(struct elf_file *file, int fd)
+{
+    struct stat about;
+    memset(file, 0, sizeof *file);
+    if (fstat(fd, &about) || !S_ISREG(about.st_mode) || about.st_size < PAGE)
+        return fail(GAIT_ERR_FORMAT, "it is no program");
+    void *bytes = mmap(NULL, (size_t)about.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
+    if (bytes == MAP_FAILED)
+        return fail(GAIT_ERR_IO, "it cannot be mapped");
+    file->bytes = bytes;
+    file->count = (size_t)about.st_size;
+    int status = check_header(file);
+    if (status)
+        elf_file_close(file);
+    return status;
+}
+
+void elf_file_close(struct elf_file *file)
+{
+    if (file->bytes)
+        munmap((void *)(uintptr_t)file->bytes, file->count);
+    file->bytes = NULL;
+}

@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+// Names are written as they are, but for what would end a frame or a line.
+#include "sample/folded_text.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/array.h"
+#include "base/fail.h"
+#include "sample/short_path.h"
+
+enum { DEPTH = 8192 };
+
+static size_t start_of(struct folded_text *text, const struct stack_trie *trie, uint32_t site)
+{
+    const size_t before = text->start_room;
+    if (text->has_full_names)
+        return 0;
+    if (site >= before) {
+        if (array_reserve((void **)&text->starts, &text->start_room, (size_t)site + 1,
+                          (struct array_shape){sizeof *text->starts, 1u << 20})) {
+            fail_clear();
+            return 0;
+        }
+        memset(text->starts + before, 0, (text->start_room - before) * sizeof *text->starts);
+    }
+    if (!text->starts[site])
+        text->starts[site] = (uint16_t)(short_path_start(trie->sites[site].file, text->pid) + 1);
+    return text->starts[site] - 1u;
+}
+
+static void put_clean(const char *words, FILE *out)
+{
+    for (; *words; words++)
+        putc(*words == '\n' || *words == '\r' ? ' ' : *words == ';' ? ':' : *words, out);
+}
+
+void folded_text_frame(struct folded_text *text, const struct stack_trie *trie, uint32_t node,
+                       FILE *out)
+{
+    const struct frame_site *site = &trie->sites[trie->nodes[node].site];
+    put_clean(site->name, out);
+    if (!*site->file)
+        return;
+    fputs(" (", out);
+    put_clean(site->file + start_of(text, trie, trie->nodes[node].site), out);
+    if (trie->nodes[node].line > 0 && !text->has_no_lines)
+        fprintf(out, ":%" PRId32, trie->nodes[node].line);
+    putc(')', out);
+}
+
+void folded_text_write(struct folded_text *text, const struct stack_trie *trie, FILE *out)
+{
+    static uint32_t path[DEPTH];
+    for (uint32_t leaf = 1; leaf < trie->node_count; leaf++) {
+        size_t depth = 0;
+        if (!trie->nodes[leaf].count)
+            continue;
+        for (uint32_t node = leaf; node && depth < DEPTH; node = trie->nodes[node].parent)
+            path[depth++] = node;
+        while (depth-- > 0) {
+            folded_text_frame(text, trie, path[depth], out);
+            putc(depth ? ';' : ' ', out);
+        }
+        fprintf(out, "%" PRIu64 "\n", trie->nodes[leaf].count);
+    }
+}
+
+void folded_text_finish(struct folded_text *text)
+{
+    free(text->starts);
+    text->starts = NULL;
+    text->start_room = 0;
+}

@@ -1,0 +1,324 @@
+// SPDX-License-Identifier: Apache-2.0
+// What lies next to the leaf is read last before the current frame and first
+// after it: the shorter the time between, the less has changed. Frames deeper
+// than DOUBLE_BYTES are read once, after the current frame: the frame at their
+// edge is the same before and after, so they were still.
+#define _GNU_SOURCE
+#include "sample/gather.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <time.h>
+
+#include "base/array.h"
+#include "base/bytes.h"
+#include "base/fail.h"
+
+#define FRONT 512u // spare bytes, so that offsets may be counted from before a piece
+#define BUFFER_BYTES (256u << 20)
+#define PIECES_MAX (1u << 20)
+#define DOUBLE_BYTES (48u << 10)
+#define NEAR_BYTES 1024u // below the leaf: its callers
+// A look takes 1 us and 0.35 us a piece; ten times that, and we were put aside.
+#define SLOW_NS 20000u
+#define SLOW_PIECE_NS 2000u
+
+int gather_init(struct gather *gather, struct target *target)
+{
+    memset(gather, 0, sizeof *gather);
+    gather->target = target;
+    gather->slow_ns = SLOW_NS;
+    gather->room = BUFFER_BYTES; // only what is used becomes real memory
+    gather->bytes = mmap(NULL, gather->room, PROT_READ | PROT_WRITE,
+                         MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (gather->bytes == MAP_FAILED) {
+        gather->bytes = NULL;
+        return fail(GAIT_ERR_MEMORY, "no memory to read stacks into");
+    }
+    return 0;
+}
+
+void gather_finish(struct gather *gather)
+{
+    if (!gather)
+        return;
+    if (gather->bytes)
+        munmap(gather->bytes, gather->room);
+    free(gather->pieces);
+    free(gather->owners);
+    memset(gather, 0, sizeof *gather);
+}
+
+void gather_begin(struct gather *gather)
+{
+    gather->used = FRONT;
+    gather->count = 0;
+    gather->is_full = false;
+}
+
+static int make_room(struct gather *gather)
+{
+    size_t owner_room = gather->piece_room;
+    size_t piece_room = gather->piece_room;
+    int status = array_reserve((void **)&gather->pieces, &piece_room, gather->count + 1,
+                               (struct array_shape){sizeof *gather->pieces, PIECES_MAX});
+    if (status == 0)
+        status = array_reserve((void **)&gather->owners, &owner_room, gather->count + 1,
+                               (struct array_shape){sizeof(struct python_thread *), PIECES_MAX});
+    if (status == 0)
+        gather->piece_room = piece_room < owner_room ? piece_room : owner_room;
+    return status;
+}
+
+// Where in the buffer that memory will be.
+static uint32_t add(struct gather *gather, struct python_thread *owner, uint64_t address,
+                    uint32_t bytes)
+{
+    if (bytes == 0)
+        return NOT_READ;
+    if (gather->used + bytes > gather->room ||
+        (gather->count >= gather->piece_room && make_room(gather))) {
+        fail_clear();
+        gather->is_full = true;
+        return NOT_READ;
+    }
+    gather->pieces[gather->count] = (struct iovec){(void *)(uintptr_t)address, bytes};
+    gather->owners[gather->count++] = owner;
+    const uint32_t at = (uint32_t)gather->used;
+    gather->used += bytes;
+    return at;
+}
+
+static void add_state(struct gather *gather, struct python_thread *thread)
+{
+    const struct layout *layout = &gather->target->layout;
+    const int32_t low = layout->thread_frame >= 0 ? layout->thread_frame : layout->thread_cframe;
+    int32_t high = layout->thread_ident;
+    if (layout->thread_top > high)
+        high = layout->thread_top;
+    const uint32_t at =
+        add(gather, thread, thread->address + (uint64_t)low, (uint32_t)(high + 8 - low));
+    thread->at_state = at - (uint32_t)low;
+    thread->at_cframe = layout->thread_cframe < 0 || !thread->cframe_high
+                            ? NOT_READ
+                            : add(gather, thread, thread->cframe_low,
+                                  (uint32_t)(thread->cframe_high - thread->cframe_low));
+}
+
+// How much of each chunk is read twice, and from where on it is next to the leaf.
+static void divide_chunks(struct python_thread *thread)
+{
+    uint32_t left = DOUBLE_BYTES;
+    for (uint32_t i = 0; i < thread->chunk_count; i++) {
+        struct chunk *chunk = &thread->chunks[i];
+        const uint64_t leaf = thread->leaf - chunk->base;
+        chunk->single = !thread->is_double ? 0 : chunk->bytes <= left ? 0 : chunk->bytes - left;
+        left -= chunk->bytes - chunk->single < left ? chunk->bytes - chunk->single : left;
+        chunk->split = chunk->bytes;
+        if (!thread->is_double)
+            chunk->split = 0;
+        else if (leaf < chunk->bytes)
+            chunk->split =
+                leaf > chunk->single + NEAR_BYTES ? (uint32_t)leaf - NEAR_BYTES : chunk->single;
+        chunk->first = chunk->low = chunk->high = chunk->once = NOT_READ;
+    }
+}
+
+static uint32_t overlap(const struct gather *gather, const struct chunk *chunk, uint32_t offset)
+{
+    const uint32_t end = offset + (uint32_t)gather->target->layout.frame_bytes;
+    return end < chunk->bytes ? end : chunk->bytes;
+}
+
+static void add_before(struct gather *gather, struct python_thread *thread)
+{
+    for (uint32_t i = thread->patch_count; i-- > 0;) {
+        struct patch *patch = &thread->patches[thread->order[i]];
+        patch->first = thread->is_double ? add(gather, thread, patch->at, patch->bytes) : NOT_READ;
+    }
+    if (!thread->is_double)
+        return;
+    for (uint32_t i = thread->chunk_count; i-- > 0;) {
+        struct chunk *chunk = &thread->chunks[i];
+        chunk->first =
+            add(gather, thread, chunk->base + chunk->single, chunk->bytes - chunk->single);
+    }
+}
+
+static void add_after(struct gather *gather, struct python_thread *thread)
+{
+    for (uint32_t i = 0; i < thread->chunk_count; i++) {
+        struct chunk *chunk = &thread->chunks[i];
+        chunk->high = add(gather, thread, chunk->base + chunk->split, chunk->bytes - chunk->split);
+    }
+    for (uint32_t i = 0; i < thread->patch_count; i++) {
+        struct patch *patch = &thread->patches[thread->order[i]];
+        patch->second = add(gather, thread, patch->at, patch->bytes);
+    }
+    for (uint32_t i = 0; i < thread->chunk_count; i++) {
+        struct chunk *chunk = &thread->chunks[i];
+        if (chunk->split > chunk->single)
+            chunk->low = add(gather, thread, chunk->base + chunk->single,
+                             overlap(gather, chunk, chunk->split) - chunk->single);
+    }
+}
+
+static void add_once(struct gather *gather, struct python_thread *thread)
+{
+    for (uint32_t i = 0; i < thread->chunk_count; i++) {
+        struct chunk *chunk = &thread->chunks[i];
+        if (chunk->single)
+            chunk->once = add(gather, thread, chunk->base, overlap(gather, chunk, chunk->single));
+    }
+}
+
+void gather_add(struct gather *gather, struct python_thread *thread, bool is_double)
+{
+    thread->is_double = is_double;
+    thread->reads++;
+    divide_chunks(thread);
+    add_before(gather, thread);
+    add_state(gather, thread);
+    add_once(gather, thread);
+    add_after(gather, thread);
+}
+
+static uint64_t now_ns(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
+// The piece that could not be read is expected no more.
+static void drop_piece(struct gather *gather, size_t from, size_t got)
+{
+    size_t at = from;
+    for (size_t read = 0; at + 1 < gather->count && read + gather->pieces[at].iov_len <= got; at++)
+        read += gather->pieces[at].iov_len;
+    gather->gone++;
+    gather->is_lost = !gather->owners[at];
+    if (gather->owners[at])
+        python_thread_forget(gather->owners[at], (uint64_t)(uintptr_t)gather->pieces[at].iov_base);
+}
+
+static int read_pieces(struct gather *gather)
+{
+    struct memory *memory = &gather->target->memory;
+    size_t offset = FRONT;
+    for (size_t from = 0; from < gather->count; from += MEMORY_MAX_PIECES) {
+        size_t count = gather->count - from, wanted = 0;
+        if (count > MEMORY_MAX_PIECES)
+            count = MEMORY_MAX_PIECES;
+        for (size_t i = 0; i < count; i++)
+            wanted += gather->pieces[from + i].iov_len;
+        memory->calls++;
+        memory->pieces += count;
+        memory->bytes += wanted;
+        const ssize_t got =
+            memory->read(memory, gather->bytes + offset, wanted, gather->pieces + from, count);
+        if (got < 0 && got != -EFAULT)
+            return fail(got == -ESRCH ? GAIT_ERR_MISSING : GAIT_ERR_IO,
+                        "process %lld cannot be read any more: %s", (long long)gather->target->pid,
+                        strerror((int)-got));
+        if (got != (ssize_t)wanted) {
+            drop_piece(gather, from, got > 0 ? (size_t)got : 0);
+            return gather->is_lost ? fail(GAIT_ERR_STATE, "process %lld became another program",
+                                          (long long)gather->target->pid)
+                                   : GATHER_AGAIN;
+        }
+        offset += wanted;
+    }
+    return GATHER_DONE;
+}
+
+int gather_read(struct gather *gather)
+{
+    const struct layout *layout = &gather->target->layout;
+    const uint32_t lock =
+        add(gather, NULL, gather->target->gil, (uint32_t)layout->gil_switches + 8);
+    if (gather->is_full)
+        return fail(GAIT_ERR_MEMORY, "the stacks of process %lld do not fit into memory",
+                    (long long)gather->target->pid);
+    const uint64_t start = now_ns();
+    const int status = read_pieces(gather);
+    if (status)
+        return status;
+    if (now_ns() - start > gather->slow_ns + SLOW_PIECE_NS * gather->count) {
+        gather->slow++;
+        return GATHER_AGAIN;
+    }
+    const uint8_t *bytes = gather->bytes + lock;
+    gather->holder = bytes_get64(bytes + layout->gil_holder);
+    gather->switches = bytes_get64(bytes + layout->gil_switches);
+    gather->is_locked = (int32_t)bytes_get32(bytes + layout->gil_locked) > 0;
+    return GATHER_DONE;
+}
+
+static struct frame_copies frame_in_chunk(const struct gather *gather, const struct chunk *chunk,
+                                          uint64_t frame)
+{
+    struct frame_copies copies = {NULL, NULL, NULL};
+    const uint64_t wide = frame - chunk->base;
+    const uint8_t *bytes = gather->bytes;
+    if (wide + (uint32_t)gather->target->layout.frame_bytes > chunk->bytes)
+        return copies;
+    const uint32_t offset = (uint32_t)wide;
+    if (offset < chunk->single)
+        copies.second = chunk->once == NOT_READ ? NULL : bytes + chunk->once + offset;
+    else if (offset >= chunk->split)
+        copies.second =
+            chunk->high == NOT_READ ? NULL : bytes + chunk->high + offset - chunk->split;
+    else
+        copies.second = chunk->low == NOT_READ ? NULL : bytes + chunk->low + offset - chunk->single;
+    if (offset >= chunk->single && chunk->first != NOT_READ)
+        copies.first = bytes + chunk->first + offset - chunk->single;
+    return copies;
+}
+
+struct frame_copies gather_frame(const struct gather *gather, struct python_thread *thread,
+                                 uint64_t frame)
+{
+    struct frame_copies copies = {NULL, NULL, NULL};
+    if (!memory_is_address(frame))
+        return copies;
+    const struct chunk *chunk = python_thread_chunk(thread, frame);
+    if (chunk)
+        return frame_in_chunk(gather, chunk, frame);
+    struct patch *patch =
+        python_thread_patch(thread, frame, (uint32_t)gather->target->layout.frame_bytes);
+    if (!patch || patch->second == NOT_READ)
+        return copies;
+    copies.patch = patch;
+    copies.second = gather->bytes + patch->second + (frame - patch->at);
+    if (patch->first != NOT_READ)
+        copies.first = gather->bytes + patch->first + (frame - patch->at);
+    return copies;
+}
+
+uint64_t gather_state(const struct gather *gather, const struct python_thread *thread,
+                      int32_t field)
+{
+    return bytes_get64(gather->bytes + (uint32_t)(thread->at_state + (uint32_t)field));
+}
+
+uint64_t gather_current(const struct gather *gather, struct python_thread *thread,
+                        bool *ret_is_read)
+{
+    const struct layout *layout = &gather->target->layout;
+    *ret_is_read = true;
+    if (layout->thread_frame >= 0)
+        return gather_state(gather, thread, layout->thread_frame);
+    const uint64_t cframe = gather_state(gather, thread, layout->thread_cframe);
+    if (cframe == 0)
+        return 0;
+    if (thread->at_cframe != NOT_READ && cframe >= thread->cframe_low &&
+        cframe + 16 <= thread->cframe_high)
+        return bytes_get64(gather->bytes + thread->at_cframe + (cframe - thread->cframe_low) +
+                           layout->cframe_frame);
+    *ret_is_read = false;
+    python_thread_widen(thread, cframe);
+    return 0;
+}

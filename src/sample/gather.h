@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+// One look at a process: the frames of some threads, their current frames, the
+// frames again, the lock, by one call, in this order. A frame that is the same
+// in both copies had this content when the current frame was read between them.
+#ifndef GAIT_SAMPLE_GATHER_H
+#define GAIT_SAMPLE_GATHER_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/uio.h>
+
+#include <gait/error.h>
+
+#include "sample/attach.h"
+#include "sample/python_thread.h"
+
+struct gather {
+    struct target *target;
+    uint8_t *bytes; // what was read
+    size_t room, used;
+    struct iovec *pieces;
+    struct python_thread **owners; // of each piece; NULL: the lock
+    size_t count, piece_room;
+    bool is_full;
+    bool is_lost; // the lock itself is not there any more: another program
+    // what the lock said, last of all
+    uint64_t holder, switches;
+    bool is_locked;
+    uint64_t slow_ns;    // a look that took longer (and more for its pieces) is thrown away
+    uint64_t slow, gone; // looks thrown away: we were not on a processor; memory was not there
+};
+
+GAIT_CHECK int gather_init(struct gather *gather, struct target *target);
+void gather_finish(struct gather *gather); // takes NULL and a zeroed one
+
+void gather_begin(struct gather *gather);
+
+// `is_double`: the thread may run meanwhile. Others are read once.
+void gather_add(struct gather *gather, struct python_thread *thread, bool is_double);
+
+enum gather_result {
+    GATHER_DONE = 0,
+    GATHER_AGAIN = 1, // nothing can be said; not for a reason that the stacks had
+};
+
+// Fails when the process is gone.
+GAIT_CHECK int gather_read(struct gather *gather);
+
+// What was read of a frame: before and after the current frame. `first` is NULL
+// where it was read once, both are where it was not.
+struct frame_copies {
+    const uint8_t *first, *second;
+    struct patch *patch; // it lies in; NULL: in a chunk
+};
+
+struct frame_copies gather_frame(const struct gather *gather, struct python_thread *thread,
+                                 uint64_t frame);
+
+// The current frame; 0 where it was not read (its cframe is expected then), and
+// for a thread that is in no Python code: `ret_is_read` tells.
+uint64_t gather_current(const struct gather *gather, struct python_thread *thread,
+                        bool *ret_is_read);
+
+// A word of the thread's state, as far as it was read.
+uint64_t gather_state(const struct gather *gather, const struct python_thread *thread,
+                      int32_t field);
+
+#endif

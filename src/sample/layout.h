@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0
+// Where CPython keeps things, one row a minor version: byte offsets that
+// tools/make-layouts takes from each version's own headers. -1: this version
+// has no such field. Which row a process needs is found out by attach.h, which
+// also tries it on the live process before anybody believes it.
+#ifndef GAIT_SAMPLE_LAYOUT_H
+#define GAIT_SAMPLE_LAYOUT_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+// runtime: _PyRuntime; interpreter: PyInterpreterState; thread: PyThreadState;
+// sized: PyVarObject; text: str. frame_bytes is how much of a frame is looked at.
+#define LAYOUT_FIELDS(X)                                                                           \
+    X(minor)                                                                                       \
+    X(patch)                                                                                       \
+    X(runtime_interpreters)                                                                        \
+    X(runtime_gil)                                                                                 \
+    X(runtime_collecting)                                                                          \
+    X(interpreter_next)                                                                            \
+    X(interpreter_threads)                                                                         \
+    X(interpreter_gil)                                                                             \
+    X(interpreter_collecting)                                                                      \
+    X(gil_holder)                                                                                  \
+    X(gil_locked)                                                                                  \
+    X(gil_switches)                                                                                \
+    X(gil_bytes)                                                                                   \
+    X(thread_next)                                                                                 \
+    X(thread_interpreter)                                                                          \
+    X(thread_ident)                                                                                \
+    X(thread_native)                                                                               \
+    X(thread_chunk)                                                                                \
+    X(thread_top)                                                                                  \
+    X(thread_frame)                                                                                \
+    X(thread_cframe)                                                                               \
+    X(cframe_frame)                                                                                \
+    X(chunk_previous)                                                                              \
+    X(chunk_size)                                                                                  \
+    X(chunk_top)                                                                                   \
+    X(chunk_data)                                                                                  \
+    X(frame_previous)                                                                              \
+    X(frame_code)                                                                                  \
+    X(frame_instruction)                                                                           \
+    X(frame_owner)                                                                                 \
+    X(frame_owner_shim)                                                                            \
+    X(frame_bytes)                                                                                 \
+    X(code_file)                                                                                   \
+    X(code_name)                                                                                   \
+    X(code_qualified)                                                                              \
+    X(code_first_line)                                                                             \
+    X(code_lines)                                                                                  \
+    X(code_instructions)                                                                           \
+    X(code_bytes)                                                                                  \
+    X(object_type)                                                                                 \
+    X(sized_count)                                                                                 \
+    X(bytes_data)                                                                                  \
+    X(text_count)                                                                                  \
+    X(text_state)                                                                                  \
+    X(text_ascii)                                                                                  \
+    X(text_compact)                                                                                \
+    X(text_kind_shift)                                                                             \
+    X(text_is_ascii_shift)                                                                         \
+    X(text_is_compact_shift)
+
+struct layout {
+#define X(field) int32_t field;
+    LAYOUT_FIELDS(X)
+#undef X
+};
+
+extern const struct layout layout_table[]; // generated; ends with a row of minor 0
+
+// The row of 3.`minor`, or NULL.
+const struct layout *layout_find(int minor);
+
+// "3.8, 3.9, ...": the versions there are rows for.
+void layout_versions(char *out, size_t room);
+
+// Whether all offsets are such as a walk can trust: not negative where they must
+// be there, within a page or, in the big structs, within a megabyte.
+int layout_check(const struct layout *layout) __attribute__((warn_unused_result));
+
+#endif

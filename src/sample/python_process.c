@@ -1,0 +1,418 @@
+// SPDX-License-Identifier: Apache-2.0
+// The lock's (last holder, number of switches) is read last of all. If it is
+// what it was, only the holder can have run since. One switch more: the old and
+// the new holder have. More switches, the same holder again, or another holder
+// without a switch (the pair was read while it was written): anybody.
+#include "sample/python_process.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/array.h"
+#include "base/bytes.h"
+#include "base/fail.h"
+#include "sample/thread_id.h"
+
+#define LIST_AFTER_NS (20 * UINT64_C(1000000))
+#define PROBE_AFTER_NS UINT64_C(1000000)
+#define TIDY_EVERY 4096u // reads
+
+enum { ROUND_TRIES = 64, LEARN_TRIES = 12, SLOW_TRIES = 8, WRONG_LISTS = 5 };
+enum { THREAD_LIMIT = 16384, INTERPRETER_LIMIT = 256, STATE_BYTES = 512 };
+
+int python_process_init(struct python_process *process, const struct target *target,
+                        struct stack_trie *trie)
+{
+    memset(process, 0, sizeof *process);
+    process->target = *target;
+    process->trie = trie;
+    process->has_rule = true;
+    process->walk = malloc(sizeof *process->walk);
+    int status = process->walk ? 0 : fail(GAIT_ERR_MEMORY, "no memory to sample");
+    if (status == 0)
+        status = gather_init(&process->gather, &process->target);
+    if (status == 0)
+        status = code_cache_init(&process->codes, &process->target, trie);
+    if (status)
+        python_process_finish(process);
+    return status;
+}
+
+static void leave(struct python_process *process, struct python_thread *thread)
+{
+    if (process->leave && thread->since < process->round)
+        process->leave(process->context, process, thread);
+    thread->since = process->round;
+    thread->since_tick = process->round_tick;
+}
+
+static void drop_thread(struct python_process *process, size_t index)
+{
+    struct python_thread *thread = process->threads[index];
+    leave(process, thread);
+    if (process->holder == thread)
+        process->holder = NULL;
+    thread_probe_close(thread);
+    python_thread_destroy(thread);
+    process->threads[index] = process->threads[--process->thread_count];
+}
+
+void python_process_finish(struct python_process *process)
+{
+    if (!process)
+        return;
+    while (process->thread_count)
+        drop_thread(process, process->thread_count - 1);
+    free(process->threads);
+    free(process->walk);
+    gather_finish(&process->gather);
+    code_cache_finish(&process->codes);
+    memset(process, 0, sizeof *process);
+}
+
+static struct python_thread *thread_at(const struct python_process *process, uint64_t address)
+{
+    for (size_t i = 0; i < process->thread_count; i++)
+        if (process->threads[i]->address == address)
+            return process->threads[i];
+    return NULL;
+}
+
+static int add_thread(struct python_process *process, uint64_t address, const uint8_t *state)
+{
+    const struct layout *layout = &process->target.layout;
+    struct python_thread *thread;
+    int status =
+        array_reserve((void **)&process->threads, &process->thread_room, process->thread_count + 1,
+                      (struct array_shape){sizeof(void *), THREAD_LIMIT});
+    if (status == 0)
+        status = python_thread_create(address, &thread);
+    if (status)
+        return status;
+    thread->ident = bytes_get64(state + layout->thread_ident);
+    thread->native =
+        layout->thread_native >= 0 ? (uint32_t)bytes_get64(state + layout->thread_native) : 0;
+    thread->since = process->round;
+    thread->since_tick = process->round_tick;
+    thread->is_listed = true;
+    process->threads[process->thread_count++] = thread;
+    process->has_dirty = true;
+    return 0;
+}
+
+// Where one thread ended, another may begin at the same address.
+static bool is_same_thread(const struct python_process *process, const struct python_thread *thread,
+                           const uint8_t *state)
+{
+    const struct layout *layout = &process->target.layout;
+    return thread->ident == bytes_get64(state + layout->thread_ident) &&
+           (layout->thread_native < 0 ||
+            thread->native == (uint32_t)bytes_get64(state + layout->thread_native));
+}
+
+static int list_threads(struct python_process *process, uint64_t interpreter)
+{
+    const struct layout *layout = &process->target.layout;
+    struct memory *memory = &process->target.memory;
+    uint8_t state[STATE_BYTES];
+    size_t bytes = (size_t)layout->thread_ident + 8;
+    if (layout->thread_native > 0 && (size_t)layout->thread_native + 8 > bytes)
+        bytes = (size_t)layout->thread_native + 8;
+    uint64_t at = memory_word(memory, interpreter + (uint64_t)layout->interpreter_threads);
+    for (int i = 0; at && i < THREAD_LIMIT && bytes <= sizeof state; i++) {
+        if (!memory_get(memory, at, state, bytes))
+            return 0;
+        struct python_thread *thread = thread_at(process, at);
+        if (bytes_get64(state + layout->thread_interpreter) != interpreter ||
+            (thread && thread->is_listed))
+            return 0; // torn, or a circle: the list is looked at again soon
+        // not yet begun: it has no id, hence no name and no state
+        const bool is_born = bytes_get64(state + layout->thread_ident) != 0;
+        if (thread && is_same_thread(process, thread, state))
+            thread->is_listed = true;
+        int status = 0;
+        if (is_born && (!thread || !thread->is_listed))
+            status = add_thread(process, at, state);
+        if (status)
+            return status;
+        at = bytes_get64(state + layout->thread_next);
+    }
+    return 0;
+}
+
+// After all are listed: their numbers are found through the main thread's.
+static void meet_threads(struct python_process *process)
+{
+    for (int i = 0; i < 2; i++)
+        for (size_t k = 0; k < process->thread_count; k++)
+            if (!process->threads[k]->tid)
+                thread_id_find(process->threads[k], &process->target);
+    for (size_t i = 0; i < process->thread_count; i++) {
+        struct python_thread *thread = process->threads[i];
+        if (!thread->is_met && process->enter)
+            process->enter(process->context, process, thread);
+        thread->is_met = true;
+    }
+}
+
+int python_process_list(struct python_process *process)
+{
+    struct target *target = &process->target;
+    const struct layout *layout = &target->layout;
+    int status = attach_refresh(target);
+    process->counts.lists++;
+    if (status < 0 &&
+        target->memory.read(&target->memory, (uint8_t[8]){0}, 8,
+                            &(struct iovec){(void *)(uintptr_t)target->runtime, 8}, 1) < 0)
+        return status;
+    for (size_t i = 0; i < process->thread_count; i++)
+        process->threads[i]->is_listed = false;
+    uint64_t interpreter = target->interpreter;
+    status = 0;
+    for (int i = 0; interpreter && i < INTERPRETER_LIMIT && status == 0; i++) {
+        status = list_threads(process, interpreter);
+        interpreter =
+            memory_word(&target->memory, interpreter + (uint64_t)layout->interpreter_next);
+    }
+    for (size_t i = process->thread_count; i-- > 0;)
+        if (!process->threads[i]->is_listed)
+            drop_thread(process, i);
+    meet_threads(process);
+    process->holder = thread_at(process, process->gil_holder);
+    return status;
+}
+
+static void become(struct python_process *process, struct python_thread *thread, uint32_t node,
+                   uint8_t flags)
+{
+    if (thread->node == node && thread->flags == flags)
+        return;
+    leave(process, thread);
+    thread->node = node;
+    thread->flags = flags;
+}
+
+static void become_state(struct python_process *process, struct python_thread *thread,
+                         enum sample_state state)
+{
+    if (thread->state == state)
+        return;
+    leave(process, thread);
+    thread->state = (uint8_t)state;
+}
+
+// Frames from the root that are what they were keep their nodes.
+static int commit(struct python_process *process, struct python_thread *thread, uint64_t now_ns)
+{
+    const struct stack_walk *walk = process->walk;
+    const uint32_t count = walk->count, before = thread->frame_count;
+    const uint32_t shared = count < before ? count : before;
+    uint32_t at = 0;
+    if (python_thread_reserve(thread, count)) {
+        fail_clear();
+        return GAIT_ERR_MEMORY;
+    }
+    while (at < shared && memcmp(&walk->frames[count - 1 - at], &thread->frames[before - 1 - at],
+                                 sizeof walk->frames[0]) == 0)
+        at++;
+    uint32_t node = at ? thread->nodes[at - 1] : thread->base;
+    for (; at < count; at++) {
+        const struct frame_point *point = &walk->frames[count - 1 - at];
+        struct code_place place;
+        if (code_cache_place(&process->codes, point->code, point->instruction, now_ns, &place)) {
+            fail_clear();
+            process->counts.unreadable++;
+            thread->frame_count = 0;
+            return GAIT_ERR_FORMAT;
+        }
+        const uint32_t next = stack_trie_node(process->trie, node, place.site, place.line);
+        node = next ? next : node;
+        thread->nodes[at] = node;
+    }
+    memcpy(thread->frames, walk->frames, count * sizeof walk->frames[0]);
+    thread->frame_count = count;
+    thread->leaf = walk->leaf;
+    return (int)node;
+}
+
+static void make_all_dirty(struct python_process *process)
+{
+    for (size_t i = 0; i < process->thread_count; i++)
+        process->threads[i]->is_dirty = true;
+    process->has_dirty = true;
+}
+
+// The lock is not as it was: who can have run?
+static int note_switch(struct python_process *process)
+{
+    const struct gather *gather = &process->gather;
+    const bool is_one = gather->switches == process->gil_switches + 1 &&
+                        gather->holder != process->gil_holder && process->holder;
+    int status = 0;
+    process->counts.switches += gather->switches - process->gil_switches;
+    if (is_one) {
+        process->holder->is_dirty = true;
+        process->holder->probed_ns = 0;
+        process->has_dirty = true;
+    } else {
+        make_all_dirty(process);
+    }
+    process->gil_holder = gather->holder;
+    process->gil_switches = gather->switches;
+    process->holder = thread_at(process, gather->holder);
+    if (!process->holder)
+        status = python_process_list(process);
+    if (process->holder) {
+        process->holder->is_dirty = true;
+        process->has_dirty = true;
+    }
+    return status;
+}
+
+static bool is_read_now(const struct python_process *process, const struct python_thread *thread)
+{
+    return !process->has_rule || thread->is_dirty || thread == process->holder;
+}
+
+static void add_one(struct python_process *process, struct python_thread *thread)
+{
+    if (thread->is_new)
+        python_thread_expect(thread, &process->target);
+    else if (thread->reads % TIDY_EVERY == TIDY_EVERY - 1)
+        python_thread_tidy(thread);
+    gather_add(&process->gather, thread, !process->has_rule || thread == process->holder);
+}
+
+static int look(struct python_process *process)
+{
+    gather_begin(&process->gather);
+    if (process->holder)
+        add_one(process, process->holder);
+    for (size_t i = 0; i < process->thread_count && (process->has_dirty || !process->has_rule); i++)
+        if (process->threads[i] != process->holder && is_read_now(process, process->threads[i]))
+            add_one(process, process->threads[i]);
+    return gather_read(&process->gather);
+}
+
+// Walks one thread that was read; true when there is nothing more to be done.
+static bool settle(struct python_process *process, struct python_thread *thread, uint64_t now_ns,
+                   bool may_learn)
+{
+    const enum walk_result result = stack_walk(process->walk, &process->gather, thread);
+    uint8_t flags = process->walk->is_deep ? SAMPLE_DEEP : 0;
+    thread->is_dirty = true;
+    if (result == WALK_UNKNOWN && may_learn) {
+        process->counts.unknown++;
+        thread->leaf = process->walk->leaf;
+        if (process->walk->unknown)
+            python_thread_learn(thread, &process->target, process->walk->unknown);
+        return false;
+    }
+    const int node = result == WALK_DONE || result == WALK_CUT ? commit(process, thread, now_ns)
+                                                               : GAIT_ERR_STATE;
+    if (node < 0) {
+        become(process, thread, thread->node, SAMPLE_TORN);
+        process->counts.torn_rounds++;
+        return true;
+    }
+    if (result == WALK_CUT) {
+        flags |= SAMPLE_CUT;
+        process->counts.cut++;
+    }
+    become(process, thread, (uint32_t)node, flags);
+    thread->is_dirty = false;
+    return true;
+}
+
+// All threads of the look; false: look again.
+static bool settle_all(struct python_process *process, uint64_t now_ns, bool may_learn)
+{
+    bool is_settled = true, is_dirty = false;
+    struct python_thread *holder = process->holder;
+    if (holder)
+        is_settled = settle(process, holder, now_ns, may_learn);
+    if (!process->has_dirty && process->has_rule)
+        return is_settled;
+    for (size_t i = 0; i < process->thread_count; i++) {
+        struct python_thread *thread = process->threads[i];
+        if (thread != holder && is_read_now(process, thread))
+            is_settled = settle(process, thread, now_ns, may_learn) && is_settled;
+        is_dirty = is_dirty || thread->is_dirty;
+    }
+    process->has_dirty = is_dirty;
+    return is_settled;
+}
+
+static void set_states(struct python_process *process, uint64_t now_ns)
+{
+    struct python_thread *holder = process->holder;
+    if (holder)
+        become_state(process, holder,
+                     process->is_locked ? SAMPLE_PYTHON
+                                        : thread_probe(holder, &process->target, now_ns, true));
+    if (now_ns - process->probed_ns < PROBE_AFTER_NS)
+        return;
+    process->probed_ns = now_ns;
+    for (size_t i = 0; i < process->thread_count; i++) {
+        struct python_thread *thread = process->threads[i];
+        if (thread != holder)
+            become_state(process, thread, thread_probe(thread, &process->target, now_ns, false));
+    }
+}
+
+static int prepare(struct python_process *process, uint64_t now_ns)
+{
+    int status = 0;
+    if (now_ns - process->listed_ns > LIST_AFTER_NS || process->thread_count == 0) {
+        status = python_process_list(process);
+        process->listed_ns = now_ns;
+    }
+    if (process->has_rule == process->target.has_many) {
+        process->has_rule = !process->target.has_many;
+        make_all_dirty(process);
+    }
+    return status;
+}
+
+int python_process_round(struct python_process *process, uint64_t now_ns)
+{
+    int learned = 0, slow = 0;
+    int status = prepare(process, now_ns);
+    if (status || process->thread_count == 0)
+        return status;
+    for (int i = 0; i < ROUND_TRIES; i++) {
+        status = look(process);
+        if (status < 0)
+            return status;
+        if (status == GATHER_AGAIN && slow++ < SLOW_TRIES)
+            continue;
+        if (status == GATHER_AGAIN)
+            break;
+        process->is_locked = process->gather.is_locked;
+        const bool is_same = process->gather.holder == process->gil_holder &&
+                             process->gather.switches == process->gil_switches;
+        if (process->has_rule && !is_same) {
+            status = note_switch(process);
+            if (status)
+                return status;
+            continue;
+        }
+        if (settle_all(process, now_ns, learned++ < LEARN_TRIES))
+            break;
+    }
+    set_states(process, now_ns);
+    process->round++;
+    process->counts.rounds++;
+    return 0;
+}
+
+bool python_process_is_lost(const struct python_process *process)
+{
+    return process->wrong_lists == WRONG_LISTS || process->gather.is_lost;
+}
+
+void python_process_flush(struct python_process *process)
+{
+    for (size_t i = 0; i < process->thread_count; i++)
+        leave(process, process->threads[i]);
+}

@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+// All threads of one process, round by round. In a round every thread is seen
+// once, but only those are read that can have changed: under an unchanged lock
+// that is its last holder alone.
+#ifndef GAIT_SAMPLE_PYTHON_PROCESS_H
+#define GAIT_SAMPLE_PYTHON_PROCESS_H
+
+#include "sample/code_cache.h"
+#include "sample/gather.h"
+#include "sample/stack_trie.h"
+#include "sample/stack_walk.h"
+#include "sample/thread_probe.h"
+
+enum sample_flag {
+    SAMPLE_CUT = 1,  // frames at its end moved and were left out
+    SAMPLE_TORN = 2, // nothing could be read: the stack is the last one known
+    SAMPLE_DEEP = 4, // its outermost frames were left out
+};
+
+struct process_counts {
+    uint64_t rounds, torn_rounds; // torn: of some thread nothing could be said
+    uint64_t cut, unknown;        // frames cut; looks repeated for a frame not expected
+    uint64_t switches, lists;     // of the lock; looks at the list of threads
+    uint64_t unreadable;          // frames whose function could not be read
+};
+
+struct python_process {
+    struct target target;
+    struct gather gather;
+    struct code_cache codes;
+    struct stack_trie *trie;
+    struct stack_walk *walk;
+    struct python_thread **threads, *holder;
+    size_t thread_count, thread_room;
+    uint64_t gil_holder, gil_switches;
+    bool is_locked;
+    bool has_rule;       // only what can have changed is read
+    bool has_dirty;      // some thread is dirty
+    uint64_t round;      // the one in the making
+    uint64_t round_tick; // when it began, by the caller's clock
+    uint64_t listed_ns, probed_ns;
+    int wrong_lists; // in a row: looks at the threads that found nonsense
+    struct process_counts counts;
+    // Told that a thread's node, flags and state held from `since` to before
+    // `round`; may be NULL.
+    void (*leave)(void *context, struct python_process *process, struct python_thread *thread);
+    // Told of a thread before its first round; may be NULL.
+    void (*enter)(void *context, struct python_process *process, struct python_thread *thread);
+    void *context;
+};
+
+// The target comes from attach_open() and is copied.
+GAIT_CHECK int python_process_init(struct python_process *process, const struct target *target,
+                                   struct stack_trie *trie);
+void python_process_finish(struct python_process *process); // takes NULL and a zeroed one
+
+// Reads the list of threads anew. Fails when the process is gone.
+GAIT_CHECK int python_process_list(struct python_process *process);
+
+// One round; `now_ns` is any steady clock. Fails when the process is gone.
+GAIT_CHECK int python_process_round(struct python_process *process, uint64_t now_ns);
+
+// Whether the process became another program, or something else is wrong with it
+// that attaching anew may cure: after a round that failed.
+bool python_process_is_lost(const struct python_process *process);
+
+// Tells `leave` what holds at the moment, so that nothing is kept back.
+void python_process_flush(struct python_process *process);
+
+#endif

@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+// Compact strings of 1, 2 or 4 bytes a character; names and paths are no others.
+#include "sample/python_text.h"
+
+#include <stdbool.h>
+
+#include "base/bytes.h"
+#include "base/fail.h"
+
+enum { GUESS_BYTES = 192 }; // head and text of nearly every name, in one read
+
+struct text_head {
+    uint64_t count;
+    unsigned kind; // bytes a character
+    size_t data;   // where the characters begin
+};
+
+static bool read_head(const struct layout *layout, const uint8_t *bytes, struct text_head *head)
+{
+    const uint32_t state = bytes_get32(bytes + layout->text_state);
+    const bool is_ascii = state >> layout->text_is_ascii_shift & 1;
+    head->count = bytes_get64(bytes + layout->text_count);
+    head->kind = state >> layout->text_kind_shift & 7;
+    head->data = (size_t)(is_ascii ? layout->text_ascii : layout->text_compact);
+    if (!(state >> layout->text_is_compact_shift & 1) || head->count > 1u << 30)
+        return false;
+    return head->kind == 1 || (!is_ascii && (head->kind == 2 || head->kind == 4));
+}
+
+static size_t put_character(char *out, uint32_t c)
+{
+    if (c == 0 || c > 0x10ffff || (c >= 0xd800 && c < 0xe000))
+        c = '?';
+    if (c < 0x80) {
+        out[0] = (char)c;
+        return 1;
+    }
+    if (c < 0x800) {
+        out[0] = (char)(0xc0 | c >> 6);
+        out[1] = (char)(0x80 | (c & 63));
+        return 2;
+    }
+    if (c < 0x10000) {
+        out[0] = (char)(0xe0 | c >> 12);
+        out[1] = (char)(0x80 | (c >> 6 & 63));
+        out[2] = (char)(0x80 | (c & 63));
+        return 3;
+    }
+    out[0] = (char)(0xf0 | c >> 18);
+    out[1] = (char)(0x80 | (c >> 12 & 63));
+    out[2] = (char)(0x80 | (c >> 6 & 63));
+    out[3] = (char)(0x80 | (c & 63));
+    return 4;
+}
+
+static void convert(const uint8_t *from, const struct text_head *head, char *out, size_t room)
+{
+    size_t used = 0;
+    for (uint64_t i = 0; i < head->count && used + 5 < room; i++) {
+        const uint8_t *at = from + i * head->kind;
+        const uint32_t c = head->kind == 1   ? *at
+                           : head->kind == 2 ? bytes_get16(at)
+                                             : bytes_get32(at);
+        used += put_character(out + used, c);
+    }
+    out[used] = '\0';
+}
+
+int python_text_read(struct memory *memory, const struct layout *layout, uint64_t address,
+                     char *out, size_t room)
+{
+    uint8_t bytes[128 + 4 * PYTHON_TEXT_MAX];
+    struct text_head head;
+    const size_t got = memory_get_some(memory, address, bytes, GUESS_BYTES);
+    if (got < (size_t)layout->text_ascii || layout->text_compact > 128)
+        return fail(GAIT_ERR_FORMAT, "no text where a name should be");
+    if (!read_head(layout, bytes, &head))
+        return fail(GAIT_ERR_FORMAT, "no text where a name should be");
+    if (head.count > PYTHON_TEXT_MAX)
+        head.count = PYTHON_TEXT_MAX;
+    const size_t wanted = head.data + head.count * head.kind;
+    if (wanted > got && !memory_get(memory, address + got, bytes + got, wanted - got))
+        return fail(GAIT_ERR_FORMAT, "a name that ends where no memory is");
+    convert(bytes + head.data, &head, out, room);
+    return 0;
+}

@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: Apache-2.0
+// A thread of the process that is watched: its stack as last seen, and where its
+// frames are expected to lie next time, so that one call can read them all.
+//
+// From 3.11 frames lie one after the other in *chunks* of memory, apart from
+// those of generators and those that calls from C leave on the C stack; before,
+// all lie on the heap. What lies outside a chunk is expected in *patches*:
+// stretches of memory in which frames of this thread were met before.
+#ifndef GAIT_SAMPLE_PYTHON_THREAD_H
+#define GAIT_SAMPLE_PYTHON_THREAD_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include <gait/error.h>
+
+#include "sample/attach.h"
+
+enum { PYTHON_THREAD_CHUNKS = 24, PYTHON_THREAD_PATCHES = 160, PYTHON_THREAD_DEPTH = 4096 };
+
+#define NOT_READ UINT32_MAX
+
+struct chunk {
+    uint64_t base;
+    uint32_t size, bytes; // of it; to be read, from the base on
+    uint32_t single;      // [0, single) is read once only
+    uint32_t split;       // from here on, next to the leaf; `bytes`: nothing is
+    uint32_t first;       // where [single, bytes) is in the buffer, before the current frame
+    uint32_t low, high;   // [single, split) and [split, bytes), after it
+    uint32_t once;        // [0, single), after it too
+};
+
+struct patch {
+    uint64_t at;
+    uint32_t bytes;
+    uint32_t first, second; // where it is in the buffer, before and after
+    uint32_t near;          // frames from the leaf to it, when it was last met
+    uint64_t met;           // number of the read in which it was
+};
+
+// A frame as far as it is looked at.
+struct frame_point {
+    uint64_t code, instruction;
+};
+
+struct python_thread {
+    uint64_t address;       // of its PyThreadState
+    uint64_t ident, native; // as Python has them; native 0: not told
+    int64_t tid;            // as /proc has it; 0: not known
+    bool is_dirty;          // what is known of it may be old
+    bool is_new;            // nothing was expected yet
+    bool is_listed;         // by the last look at the list of threads
+    bool is_met;            // python_process.h has told of it
+    bool is_double;         // read twice, before and after the current frame
+
+    struct chunk chunks[PYTHON_THREAD_CHUNKS]; // newest first
+    uint32_t chunk_count;
+    struct patch patches[PYTHON_THREAD_PATCHES]; // by address
+    uint32_t patch_count;
+    uint16_t order[PYTHON_THREAD_PATCHES]; // of patches, nearest to the leaf first
+    uint64_t cframe_low, cframe_high;      // where on the C stack its cframes were
+    uint32_t at_state, at_cframe;          // in the buffer
+    uint64_t reads;
+    uint64_t leaf; // address of the innermost frame
+
+    struct frame_point *frames; // as last seen, innermost first
+    uint32_t *nodes;            // of the tree of stacks, outermost first
+    uint32_t frame_count, frame_room;
+    uint32_t base;       // node that stands for the thread, if it has one
+    uint32_t node;       // of the whole stack
+    uint8_t flags;       // enum sample_flag
+    uint8_t state;       // enum sample_state
+    uint64_t since;      // the round from which on node, flags and state hold
+    uint64_t since_tick; // and when it was
+    void *extra;         // the recorder's own
+    int probe_fd;        // thread_probe.h
+    uint64_t probed_ns;
+    uint64_t probe_pause_ns;
+    uint8_t probe_state;
+};
+
+GAIT_CHECK int python_thread_create(uint64_t address, struct python_thread **ret_thread);
+void python_thread_destroy(struct python_thread *thread); // takes NULL
+
+// Room for that many frames in `frames` and `nodes`.
+GAIT_CHECK int python_thread_reserve(struct python_thread *thread, uint32_t frames);
+
+// Looks at the thread as it is now and expects it there; its first time.
+void python_thread_expect(struct python_thread *thread, struct target *target);
+
+// Expects a frame at that address too, and its callers as long as they are not
+// expected yet.
+void python_thread_learn(struct python_thread *thread, struct target *target, uint64_t frame);
+
+// Expects nothing of what lies in [at, at + bytes) any more: it is gone.
+void python_thread_forget(struct python_thread *thread, uint64_t at);
+
+// Forgets patches that were not met for long and puts the rest in order.
+void python_thread_tidy(struct python_thread *thread);
+
+// Expects a cframe at that address of the C stack (3.11 and 3.12).
+void python_thread_widen(struct python_thread *thread, uint64_t cframe);
+
+// The chunk that address lies in, or NULL.
+struct chunk *python_thread_chunk(struct python_thread *thread, uint64_t address);
+
+// The patch that holds a whole frame at that address, or NULL.
+struct patch *python_thread_patch(struct python_thread *thread, uint64_t frame, uint32_t bytes);
+
+#endif

@@ -1,0 +1,332 @@
+// SPDX-License-Identifier: Apache-2.0
+// A frame of rows costs some hundred bytes, so a quiet thread's rows wait longer
+// than a busy one's.
+#define _GNU_SOURCE
+#include "sample/sample_shard.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+#include <unistd.h>
+
+#include "base/fail.h"
+#include "base/utf8.h"
+#include "format/journal.h"
+
+#define BUSY_NS (1000 * UINT64_C(1000000))
+#define QUIET_NS (4000 * UINT64_C(1000000))
+#define BUSY_ROWS 16u
+#define BATCH_ROWS 4096u
+#define STRING_ROOM (1u << 19) // of the table; half of it in use at most
+#define ROWS_MAX_BYTES (64u << 20)
+#define CATEGORY_ID 1u
+
+static void note(struct sample_shard *shard, int status)
+{
+    if (status && !shard->status) {
+        shard->status = status;
+        snprintf(shard->why, sizeof shard->why, "%s", fail_text());
+    }
+}
+
+// Gathered, since a frame each would be mostly header.
+static void put_row(struct sample_shard *shard, const struct journal_row *row)
+{
+    const size_t bytes = journal_row_bytes(row);
+    uint8_t *room = buffer_reserve(&shard->rows, bytes);
+    if (!room) {
+        note(shard, fail(GAIT_ERR_MEMORY, "no memory for the names of the recording"));
+        return;
+    }
+    journal_row_write(row, room);
+    shard->rows.used += bytes;
+}
+
+static void write_rows(struct sample_shard *shard)
+{
+    const struct slice rows = {shard->rows.bytes, shard->rows.used};
+    if (rows.count)
+        note(shard, journal_write_frames(rows, &shard->writer.tables));
+    shard->rows.used = 0;
+}
+
+static void put_meta(struct sample_shard *shard, const char *key, const char *json)
+{
+    const struct journal_row row = {TABLE_META, 0, 2, {0}, {slice_of(key), slice_of(json)}};
+    put_row(shard, &row);
+}
+
+static void put_meta_number(struct sample_shard *shard, const char *key, int64_t value)
+{
+    char json[24];
+    snprintf(json, sizeof json, "%" PRId64, value);
+    put_meta(shard, key, json);
+}
+
+static void put_meta_text(struct sample_shard *shard, const char *key, const char *text)
+{
+    char json[UTF8_JSON_BOUND(256) + 1];
+    const size_t bytes = strnlen(text, 256);
+    json[utf8_json(json, text, bytes)] = '\0';
+    put_meta(shard, key, json);
+}
+
+static void put_anchor(struct sample_shard *shard, const struct clock_anchor *anchor)
+{
+    const struct journal_row row = {
+        TABLE_CLOCK,
+        5,
+        0,
+        {1, anchor->tick, (uint64_t)anchor->raw_ns, (uint64_t)anchor->real_ns, anchor->error_ns},
+        {{0}}};
+    put_row(shard, &row);
+}
+
+static void put_string(struct sample_shard *shard, uint32_t id, const char *text)
+{
+    const struct journal_row row = {TABLE_STRING, 1, 1, {id}, {slice_of(text)}};
+    put_row(shard, &row);
+}
+
+static void put_who(struct sample_shard *shard)
+{
+    char host[65] = "", session[33] = "";
+    uint8_t random[16] = {0};
+    const char *run = getenv("GAIT_RUN_ID");
+    gethostname(host, sizeof host - 1);
+    if (getrandom(random, sizeof random, GRND_NONBLOCK) < 0)
+        memcpy(random, &shard->first_anchor.real_ns, sizeof shard->first_anchor.real_ns);
+    for (int i = 0; i < 16; i++)
+        snprintf(session + 2 * i, 3, "%02x", random[i]);
+    put_meta_number(shard, "format_version", FRAME_VERSION);
+    put_meta_text(shard, "host", host);
+    put_meta_number(shard, "pid", getpid());
+    put_meta_number(shard, "start_ns", shard->first_anchor.real_ns);
+    put_meta_text(shard, "role", "sampler");
+    put_meta_text(shard, "run_id", run ? run : session);
+    put_meta_text(shard, "session", session);
+}
+
+int sample_shard_open(struct sample_shard *shard, const char *path, struct stack_trie *trie)
+{
+    memset(shard, 0, sizeof *shard);
+    shard->trie = trie;
+    shard->sites_told = shard->nodes_told = 1;
+    shard->strings_told = CATEGORY_ID + 1;
+    shard->string_room = STRING_ROOM;
+    shard->string_slots = calloc(STRING_ROOM, sizeof *shard->string_slots);
+    shard->string_ids = calloc(STRING_ROOM, sizeof *shard->string_ids);
+    int status = shard->string_slots && shard->string_ids
+                     ? shard_writer_open_path(&shard->writer, path)
+                     : fail(GAIT_ERR_MEMORY, "no memory to record");
+    if (status) {
+        free(shard->string_slots);
+        free(shard->string_ids);
+        memset(shard, 0, sizeof *shard);
+        return status;
+    }
+    buffer_init(&shard->rows, ROWS_MAX_BYTES);
+    clock_setup();
+    shard->first_anchor = clock_read_anchor();
+    note(shard, table_write_schema(&shard->writer.tables));
+    put_anchor(shard, &shard->first_anchor);
+    put_who(shard);
+    put_string(shard, CATEGORY_ID, "python");
+    write_rows(shard);
+    note(shard, shard_writer_put(&shard->writer));
+    return shard->status;
+}
+
+void sample_shard_finish(struct sample_shard *shard)
+{
+    if (!shard->string_slots)
+        return;
+    while (shard->tracks) {
+        struct sample_track *next = shard->tracks->next;
+        free(shard->tracks);
+        shard->tracks = next;
+    }
+    free(shard->string_slots);
+    free(shard->string_ids);
+    buffer_finish(&shard->rows);
+    shard_writer_finish(&shard->writer);
+    memset(shard, 0, sizeof *shard);
+}
+
+void sample_shard_tell(struct sample_shard *shard, const struct sample_shard_about *about)
+{
+    put_meta_number(shard, "subject_pid", about->pid);
+    put_meta_text(shard, "program", about->program);
+}
+
+struct sample_track *sample_shard_track(struct sample_shard *shard,
+                                        const struct sample_track_about *about)
+{
+    struct sample_track *track = calloc(1, sizeof *track);
+    char key[24];
+    if (!track)
+        return NULL;
+    track->id = ++shard->track_count;
+    track->next = shard->tracks;
+    shard->tracks = track;
+    snprintf(key, sizeof key, "%" PRId64, about->os_id);
+    const struct journal_row row = {
+        TABLE_TRACK,
+        6,
+        2,
+        {track->id, about->parent ? 1 : 4, 1, about->parent, (uint64_t)about->os_id, 0},
+        {slice_of(key), slice_of(about->name)}};
+    put_row(shard, &row);
+    return track;
+}
+
+// Texts of the tree are held once, so their addresses stand for them.
+static uint32_t string_of(struct sample_shard *shard, const char *text)
+{
+    if (!*text)
+        return 0;
+    size_t at = ((uintptr_t)text * UINT64_C(0x9e3779b97f4a7c15) >> 40) & (shard->string_room - 1);
+    while (shard->string_slots[at] && shard->string_slots[at] != text)
+        at = (at + 1) & (shard->string_room - 1);
+    if (shard->string_slots[at])
+        return shard->string_ids[at];
+    if (shard->strings_told >= STRING_ROOM / 2)
+        return 0;
+    shard->string_slots[at] = text;
+    shard->string_ids[at] = shard->strings_told;
+    put_string(shard, shard->strings_told, text);
+    return shard->strings_told++;
+}
+
+static void tell_sites(struct sample_shard *shard)
+{
+    struct table_writer *tables = &shard->writer.tables;
+    enum { COLUMNS = 5, BATCH = 256 };
+    while (shard->sites_told < shard->trie->site_count) {
+        uint64_t columns[COLUMNS][BATCH];
+        uint32_t count = 0;
+        for (; count < BATCH && shard->sites_told < shard->trie->site_count; count++) {
+            const struct frame_site *site = &shard->trie->sites[shard->sites_told];
+            const bool is_code = *site->file != '\0';
+            columns[0][count] = shard->sites_told++;
+            columns[1][count] = is_code ? CATEGORY_ID : 0;
+            columns[2][count] = string_of(shard, site->name);
+            columns[3][count] = string_of(shard, site->file);
+            columns[4][count] = is_code && site->line > 0 ? (uint64_t)site->line : 0;
+        }
+        table_begin(tables, TABLE_SITE, 0, count);
+        for (uint16_t column = 0; column < COLUMNS; column++)
+            table_put(tables, column, column ? TRANSFORM_NONE : TRANSFORM_RISE, columns[column]);
+        note(shard, table_end(tables, &(struct table_about){0}, NULL));
+    }
+}
+
+static void tell_stacks(struct sample_shard *shard)
+{
+    struct table_writer *tables = &shard->writer.tables;
+    enum { COLUMNS = 4, BATCH = 1024 };
+    while (shard->nodes_told < shard->trie->node_count) {
+        uint64_t columns[COLUMNS][BATCH];
+        uint32_t count = 0;
+        for (; count < BATCH && shard->nodes_told < shard->trie->node_count; count++) {
+            const struct stack_node *node = &shard->trie->nodes[shard->nodes_told];
+            columns[0][count] = shard->nodes_told++;
+            columns[1][count] = node->parent;
+            columns[2][count] = node->site;
+            columns[3][count] = node->line > 0 ? (uint64_t)node->line : 0;
+        }
+        table_begin(tables, TABLE_STACK, 0, count);
+        for (uint16_t column = 0; column < COLUMNS; column++)
+            table_put(tables, column, column ? TRANSFORM_NONE : TRANSFORM_RISE, columns[column]);
+        note(shard, table_end(tables, &(struct table_about){0}, NULL));
+    }
+}
+
+static void write_track(struct sample_shard *shard, struct sample_track *track)
+{
+    struct table_writer *tables = &shard->writer.tables;
+    if (!track->count)
+        return;
+    const struct table_about about = {track->starts[0], track->starts[track->count - 1],
+                                      track->count};
+    table_begin(tables, TABLE_SAMPLE, track->id, track->count);
+    table_count_from(tables, track->starts[0]);
+    table_put(tables, 0, TRANSFORM_CLIMB, track->starts);
+    table_put(tables, 1, TRANSFORM_NONE, track->stacks);
+    table_put(tables, 2, TRANSFORM_NONE, track->weights);
+    table_put(tables, 3, TRANSFORM_NONE, track->states);
+    note(shard, table_end(tables, &about, NULL));
+    track->count = 0;
+}
+
+static void write_batch(struct sample_shard *shard)
+{
+    write_rows(shard);
+    const int status = shard_writer_put(&shard->writer);
+    note(shard, status);
+    if (status == 0 && index_writer_is_due(&shard->writer.index)) {
+        note(shard, index_writer_write(&shard->writer.index, &shard->writer.tables));
+        note(shard, shard_writer_put(&shard->writer));
+    }
+}
+
+void sample_shard_put(struct sample_shard *shard, struct sample_track *track,
+                      const struct sample_row *row)
+{
+    if (shard->status) {
+        shard->lost++;
+        return;
+    }
+    if (track->count == SAMPLE_ROWS) {
+        tell_sites(shard);
+        tell_stacks(shard);
+        write_track(shard, track);
+        if (shard->writer.batch.used > 1u << 20)
+            write_batch(shard);
+    }
+    const uint32_t at = track->count++;
+    const uint64_t before = at ? track->starts[at - 1] : 0;
+    track->starts[at] = row->tick > before ? row->tick : before; // in order, whatever the clock
+    track->stacks[at] = row->node;
+    track->weights[at] = row->weight;
+    track->states[at] = row->state;
+}
+
+void sample_shard_flush(struct sample_shard *shard, uint64_t now_ns, bool is_all,
+                        const char *summary)
+{
+    if (shard->status)
+        return;
+    tell_sites(shard);
+    tell_stacks(shard);
+    for (struct sample_track *track = shard->tracks; track; track = track->next) {
+        if (!track->count)
+            continue;
+        if (!track->begun_ns)
+            track->begun_ns = now_ns;
+        const uint64_t pause = track->count >= BUSY_ROWS ? BUSY_NS : QUIET_NS;
+        if (!is_all && now_ns - track->begun_ns < pause)
+            continue;
+        write_track(shard, track);
+        track->begun_ns = 0;
+    }
+    if (summary)
+        put_meta(shard, "sampler", summary);
+    const struct clock_anchor anchor = clock_read_anchor();
+    put_anchor(shard, &anchor);
+    if (is_all)
+        put_meta_number(shard, "tick_hz", (int64_t)clock_tick_hz(&shard->first_anchor, &anchor));
+    write_batch(shard);
+    shard->flushed_ns = now_ns;
+}
+
+int sample_shard_seal(struct sample_shard *shard)
+{
+    if (!shard->status)
+        note(shard, shard_writer_seal(&shard->writer));
+    if (shard->status)
+        return fail(shard->status, "%s; what was written before stays readable", shard->why);
+    return 0;
+}

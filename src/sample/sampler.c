@@ -1,0 +1,404 @@
+// SPDX-License-Identifier: Apache-2.0
+// The clock is Poisson: a program that is periodic at the rate itself gets its
+// true shares. Deadlines are absolute; those missed are skipped and counted,
+// never made up for: samples in a row would all see the same moment.
+#define _GNU_SOURCE
+#include "sample/sampler.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/random.h>
+#include <time.h>
+
+#include "base/array.h"
+#include "base/fail.h"
+#include "base/os/os.h"
+#include "sample/process_tree.h"
+#include "sample/python_process.h"
+#include "sample/thread_id.h"
+
+#define LATE_NS 1e6
+#define NAP_NS 20e6  // at most, so that a stop is heard
+#define SPIN_NS 30e3 // sleeping takes that long here, whatever is asked for
+#define SPIN_RATE 20000.0
+#define FLUSH_NS (250 * UINT64_C(1000000))
+#define SUMMARY_NS (1000 * UINT64_C(1000000))
+#define CHILDREN_NS (20 * UINT64_C(1000000))
+#define FIRST_PAUSE_NS UINT64_C(1000000)
+#define LONGEST_PAUSE_NS (50 * UINT64_C(1000000))
+#define PROCESS_LIMIT 4096
+
+struct followed {
+    int64_t pid, start;
+    struct python_process *process; // NULL: not attached
+    struct sample_track *track;
+    uint32_t base;
+    uint64_t next_try_ns, pause_ns;
+    bool is_gone;
+};
+
+static uint64_t now_ns(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
+int sampler_init(struct sampler *sampler, const struct sampler_options *options)
+{
+    memset(sampler, 0, sizeof *sampler);
+    sampler->options = *options;
+    return stack_trie_init(&sampler->trie);
+}
+
+static void let_go(struct followed *one)
+{
+    python_process_finish(one->process);
+    free(one->process);
+    one->process = NULL;
+}
+
+void sampler_finish(struct sampler *sampler)
+{
+    for (size_t i = 0; i < sampler->process_count; i++)
+        let_go(&sampler->processes[i]);
+    free(sampler->processes);
+    sampler->processes = NULL;
+    sampler->process_count = 0;
+    stack_trie_finish(&sampler->trie);
+}
+
+static bool is_recorded(const struct sampler_options *options, const struct python_thread *thread)
+{
+    if (options->is_gil_only)
+        return thread->state == SAMPLE_PYTHON;
+    return options->has_idle || thread->state != SAMPLE_BLOCKED;
+}
+
+static void on_leave(void *context, struct python_process *process, struct python_thread *thread)
+{
+    struct sampler *sampler = context;
+    const uint64_t weight = process->round - thread->since;
+    if (!is_recorded(&sampler->options, thread) || !thread->node)
+        return;
+    sampler->totals.samples += weight;
+    if (thread->flags & SAMPLE_CUT)
+        sampler->totals.cut += weight;
+    if (thread->flags & SAMPLE_TORN)
+        sampler->totals.torn += weight;
+    sampler->trie.nodes[thread->node].count += weight;
+    if (!sampler->shard || !thread->extra)
+        return;
+    const struct sample_row row = {.tick = thread->since_tick,
+                                   .weight = weight,
+                                   .node = thread->node,
+                                   .state = thread->state | (uint32_t)thread->flags << 4};
+    sample_shard_put(sampler->shard, thread->extra, &row);
+}
+
+static struct followed *followed_of(struct sampler *sampler, const struct python_process *process)
+{
+    for (size_t i = 0; i < sampler->process_count; i++)
+        if (sampler->processes[i].process == process)
+            return &sampler->processes[i];
+    return NULL;
+}
+
+static void on_enter(void *context, struct python_process *process, struct python_thread *thread)
+{
+    struct sampler *sampler = context;
+    struct followed *one = followed_of(sampler, process);
+    char name[32], text[80];
+    thread_id_name(thread, &process->target, name, sizeof name);
+    thread->base = one ? one->base : 0;
+    if (sampler->options.has_threads) {
+        snprintf(text, sizeof text, "thread (%" PRId64 ")%s%s", thread->tid, *name ? ": " : "",
+                 name);
+        const uint32_t site = stack_trie_site(&sampler->trie, text, "", 0);
+        thread->base = stack_trie_node(&sampler->trie, thread->base, site, 0);
+    }
+    if (!sampler->shard || !one || !one->track)
+        return;
+    const struct sample_track_about about = {
+        .parent = one->track->id, .os_id = thread->tid, .name = name};
+    thread->extra = sample_shard_track(sampler->shard, &about);
+}
+
+static void name_process(struct sampler *sampler, struct followed *one)
+{
+    char line[200], text[256];
+    process_tree_name(one->pid, line, sizeof line);
+    if (sampler->options.has_children) {
+        snprintf(text, sizeof text, "process %" PRId64 ":\"%s\"", one->pid, line);
+        const uint32_t site = stack_trie_site(&sampler->trie, text, "", 0);
+        one->base = stack_trie_node(&sampler->trie, 0, site, 0);
+    }
+    if (!sampler->shard)
+        return;
+    char *program = line;
+    line[strcspn(line, " ")] = '\0';
+    if (strrchr(program, '/'))
+        program = strrchr(program, '/') + 1;
+    if (sampler->totals.processes == 0)
+        sample_shard_tell(sampler->shard, &(struct sample_shard_about){one->pid, program});
+    one->track =
+        sample_shard_track(sampler->shard, &(struct sample_track_about){0, one->pid, program});
+}
+
+// Whether it can be sampled now; ATTACH_NOT_YET or a failure if not.
+static int attach(struct sampler *sampler, struct followed *one)
+{
+    struct target *target = malloc(sizeof *target);
+    struct python_process *process = calloc(1, sizeof *process);
+    int status = target && process ? attach_open(target, one->pid)
+                                   : fail(GAIT_ERR_MEMORY, "no memory to follow a process");
+    if (status == ATTACH_READY)
+        status = python_process_init(process, target, &sampler->trie);
+    free(target);
+    if (status) {
+        free(process);
+        return status;
+    }
+    process->context = sampler;
+    process->enter = on_enter;
+    process->leave = on_leave;
+    one->process = process;
+    one->pause_ns = FIRST_PAUSE_NS;
+    if (!one->track && !one->base)
+        name_process(sampler, one);
+    sampler->totals.processes++;
+    return 0;
+}
+
+static int add(struct sampler *sampler, int64_t pid, struct followed **ret_one)
+{
+    int status = array_reserve((void **)&sampler->processes, &sampler->process_room,
+                               sampler->process_count + 1,
+                               (struct array_shape){sizeof(struct followed), PROCESS_LIMIT});
+    if (status)
+        return status;
+    struct followed *one = &sampler->processes[sampler->process_count++];
+    *one =
+        (struct followed){.pid = pid, .start = os_process_start(pid), .pause_ns = FIRST_PAUSE_NS};
+    *ret_one = one;
+    return 0;
+}
+
+int sampler_follow(struct sampler *sampler, int64_t pid)
+{
+    struct followed *one;
+    int status = add(sampler, pid, &one);
+    if (status == 0 && !sampler->options.is_waiting)
+        status = attach(sampler, one);
+    if (status == ATTACH_NOT_YET)
+        return fail(GAIT_ERR_STATE, "process %lld has not begun to run Python, or has ended it",
+                    (long long)pid);
+    return status;
+}
+
+// A process that is no Python today may become one tomorrow, for ever.
+static void try_again(struct sampler *sampler, struct followed *one, uint64_t now)
+{
+    if (now < one->next_try_ns)
+        return;
+    if (os_process_start(one->pid) != one->start || !os_process_lives(one->pid, one->start)) {
+        one->is_gone = true;
+        return;
+    }
+    if (attach(sampler, one))
+        fail_clear();
+    one->next_try_ns = now + one->pause_ns;
+    if (one->pause_ns < LONGEST_PAUSE_NS)
+        one->pause_ns *= 2;
+}
+
+static void round_of(struct sampler *sampler, struct followed *one, uint64_t now)
+{
+    if (!one->process) {
+        try_again(sampler, one, now);
+        return;
+    }
+    const uint64_t unreadable = one->process->counts.unreadable;
+    one->process->round_tick = clock_now();
+    const int status = python_process_round(one->process, now);
+    sampler->totals.unreadable += one->process->counts.unreadable - unreadable;
+    if (status == 0) {
+        sampler->totals.rounds++;
+        if (!sampler->first_ns)
+            sampler->first_ns = now;
+        return;
+    }
+    fail_clear();
+    const bool is_lost = python_process_is_lost(one->process);
+    let_go(one);
+    one->next_try_ns = now + FIRST_PAUSE_NS;
+    one->pause_ns = FIRST_PAUSE_NS;
+    if (!is_lost && !os_process_lives(one->pid, one->start))
+        one->is_gone = true;
+    else
+        sampler->totals.lost_processes++;
+}
+
+static void drop_gone(struct sampler *sampler)
+{
+    for (size_t i = sampler->process_count; i-- > 0;) {
+        if (!sampler->processes[i].is_gone)
+            continue;
+        let_go(&sampler->processes[i]);
+        sampler->processes[i] = sampler->processes[--sampler->process_count];
+    }
+}
+
+static bool is_followed(const struct sampler *sampler, int64_t pid)
+{
+    for (size_t i = 0; i < sampler->process_count; i++)
+        if (sampler->processes[i].pid == pid)
+            return true;
+    return false;
+}
+
+static void look_for_children(struct sampler *sampler, uint64_t now)
+{
+    enum { CHILDREN = 1024 };
+    int64_t children[CHILDREN];
+    if (!sampler->options.has_children || now - sampler->children_ns < CHILDREN_NS)
+        return;
+    sampler->children_ns = now;
+    for (size_t i = 0; i < sampler->process_count; i++) {
+        const size_t count = process_tree_children(sampler->processes[i].pid, children, CHILDREN);
+        for (size_t k = 0; k < count; k++) {
+            struct followed *one;
+            if (!is_followed(sampler, children[k]) && add(sampler, children[k], &one))
+                fail_clear();
+        }
+    }
+}
+
+void sampler_summary(const struct sampler *sampler, char *out, size_t room)
+{
+    const struct sampler_totals *totals = &sampler->totals;
+    snprintf(
+        out, room,
+        "{\"rate_asked_hz\": %.17g, \"seconds\": %.6f, \"rounds\": %" PRIu64
+        ", \"samples\": %" PRIu64 ", \"late\": %" PRIu64 ", \"torn\": %" PRIu64
+        ", \"cut\": %" PRIu64 ", \"errors\": %" PRIu64
+        ", \"errors_by_cause\": {\"unreadable_function\": %" PRIu64 ", \"lost_process\": %" PRIu64
+        ", \"no_room\": %" PRIu64 "}, \"processes\": %" PRIu64 ", \"idle\": %s, \"gil_only\": %s}",
+        sampler->options.rate_hz, totals->seconds, totals->rounds, totals->samples, totals->late,
+        totals->torn, totals->cut, totals->errors, totals->unreadable, totals->lost_processes,
+        sampler->trie.refused, totals->processes, sampler->options.has_idle ? "true" : "false",
+        sampler->options.is_gil_only ? "true" : "false");
+}
+
+static void settle_totals(struct sampler *sampler, uint64_t now)
+{
+    struct sampler_totals *totals = &sampler->totals;
+    totals->seconds = sampler->first_ns ? (double)(now - sampler->first_ns) * 1e-9 : 0;
+    totals->errors = totals->unreadable + totals->lost_processes + sampler->trie.refused;
+}
+
+static void write_out(struct sampler *sampler, uint64_t now, bool is_last)
+{
+    char summary[1024];
+    for (size_t i = 0; i < sampler->process_count; i++)
+        if (sampler->processes[i].process) {
+            sampler->processes[i].process->round_tick = clock_now();
+            python_process_flush(sampler->processes[i].process);
+        }
+    settle_totals(sampler, now);
+    sampler_summary(sampler, summary, sizeof summary);
+    const bool is_due = is_last || now - sampler->refresh_ns > SUMMARY_NS;
+    if (sampler->shard)
+        sample_shard_flush(sampler->shard, now, is_last, is_due ? summary : NULL);
+    if (is_due) {
+        sampler->refresh_ns = now;
+        if (sampler->refresh)
+            sampler->refresh(sampler->context, sampler);
+    }
+}
+
+struct poisson {
+    double due_ns, gap_ns; // gap: on average
+    uint64_t state;
+    bool is_fast;
+};
+
+static void next_tick(struct poisson *clock)
+{
+    clock->state ^= clock->state << 13;
+    clock->state ^= clock->state >> 7;
+    clock->state ^= clock->state << 17;
+    const double chance = ((double)(clock->state >> 11) + 1) / 9007199254740993.0;
+    clock->due_ns -= log(chance) * clock->gap_ns;
+}
+
+static void sleep_until(double until_ns)
+{
+    const struct timespec until = {(time_t)(until_ns / 1e9), (long)fmod(until_ns, 1e9)};
+    clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &until, NULL);
+}
+
+// True when a round is due; false after a nap on the way there.
+static bool wait_for_tick(struct sampler *sampler, struct poisson *clock, uint64_t *now)
+{
+    double left = clock->due_ns - (double)*now;
+    if (left > NAP_NS) {
+        sleep_until((double)*now + NAP_NS);
+        *now = now_ns();
+        return false;
+    }
+    if (left > 0 && !(clock->is_fast && left < SPIN_NS))
+        sleep_until(clock->due_ns);
+    while ((left = clock->due_ns - (double)(*now = now_ns())) > 0) {
+        if (!clock->is_fast)
+            sleep_until(clock->due_ns);
+    }
+    if (-left > LATE_NS)
+        sampler->totals.late++;
+    if (left < 0)
+        clock->due_ns = (double)*now;
+    return true;
+}
+
+static bool is_over(const struct sampler *sampler, uint64_t now)
+{
+    const double seconds = sampler->options.seconds;
+    return atomic_load_explicit(&sampler->is_stopped, memory_order_relaxed) ||
+           sampler->process_count == 0 ||
+           (seconds > 0 && sampler->first_ns && (double)(now - sampler->first_ns) >= seconds * 1e9);
+}
+
+int sampler_run(struct sampler *sampler)
+{
+    uint64_t now = now_ns(), written = now;
+    struct poisson clock = {.due_ns = (double)now,
+                            .gap_ns = 1e9 / sampler->options.rate_hz,
+                            .is_fast = sampler->options.rate_hz >= SPIN_RATE};
+    if (getrandom(&clock.state, sizeof clock.state, GRND_NONBLOCK) < 0 || !clock.state)
+        clock.state = now | 1;
+    prctl(PR_SET_TIMERSLACK, 1);
+    sampler->refresh_ns = now;
+    while (!is_over(sampler, now)) {
+        if (wait_for_tick(sampler, &clock, &now)) {
+            for (size_t i = 0; i < sampler->process_count; i++)
+                round_of(sampler, &sampler->processes[i], now);
+            next_tick(&clock);
+            drop_gone(sampler);
+        }
+        look_for_children(sampler, now);
+        if (now - written > FLUSH_NS) {
+            written = now;
+            write_out(sampler, now, false);
+        }
+    }
+    write_out(sampler, now_ns(), true);
+    for (size_t i = 0; i < sampler->process_count; i++)
+        let_go(&sampler->processes[i]);
+    sampler->process_count = 0;
+    return sampler->totals.rounds ? 0
+                                  : fail(GAIT_ERR_MISSING, "no Python ran: nothing was sampled");
+}

@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+// A recording: processes followed, rounds at random times, samples counted and
+// put into a shard. Runs in one thread until it is told to stop.
+#ifndef GAIT_SAMPLE_SAMPLER_H
+#define GAIT_SAMPLE_SAMPLER_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include <gait/error.h>
+
+#include "sample/sample_shard.h"
+#include "sample/stack_trie.h"
+
+struct sampler_options {
+    double rate_hz;
+    double seconds; // 0: until the process ends
+    bool has_idle;  // threads that are blocked too
+    bool is_gil_only;
+    bool has_threads, has_children; // frames that name them, as py-spy has them
+    bool is_waiting;                // for the process to become a Python: we started it
+};
+
+struct sampler_totals {
+    uint64_t rounds, samples, late, cut, torn, processes;
+    uint64_t errors, unreadable, lost_processes; // errors: the sum of the two
+    double seconds;
+};
+
+struct followed;
+
+struct sampler {
+    struct sampler_options options;
+    struct stack_trie trie;
+    struct sample_shard *shard; // may be NULL
+    struct followed *processes;
+    size_t process_count, process_room;
+    struct sampler_totals totals;
+    uint64_t first_ns; // of the first round
+    atomic_bool is_stopped;
+    // Called every now and then between rounds, for outputs that are written anew.
+    void (*refresh)(void *context, struct sampler *sampler);
+    void *context;
+    uint64_t refresh_ns, children_ns;
+};
+
+GAIT_CHECK int sampler_init(struct sampler *sampler, const struct sampler_options *options);
+void sampler_finish(struct sampler *sampler);
+
+// Attaches to the process. With `is_waiting` that may be tried again later.
+GAIT_CHECK int sampler_follow(struct sampler *sampler, int64_t pid);
+
+// Rounds until the time is over, the processes are gone, or is_stopped.
+GAIT_CHECK int sampler_run(struct sampler *sampler);
+
+// The totals as JSON: `sampler` of the shard's metadata.
+void sampler_summary(const struct sampler *sampler, char *out, size_t room);
+
+#endif

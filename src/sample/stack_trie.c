@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: Apache-2.0
+// Chained hash tables over two arrays that grow to a maximum and no further: a
+// recording of any length fits into the memory it is allowed.
+#include "sample/stack_trie.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/array.h"
+#include "base/fail.h"
+
+#define SITE_SLOTS (1u << 14)
+#define NODE_SLOTS (1u << 18)
+#define SITE_LIMIT (1u << 18)
+#define NODE_LIMIT (1u << 20) // 24 bytes each
+#define TEXT_LIMIT (32u << 20)
+
+int stack_trie_init(struct stack_trie *trie)
+{
+    memset(trie, 0, sizeof *trie);
+    arena_init(&trie->arena, TEXT_LIMIT);
+    intern_init(&trie->texts, &trie->arena);
+    trie->site_slots = calloc(SITE_SLOTS, sizeof *trie->site_slots);
+    trie->node_slots = calloc(NODE_SLOTS, sizeof *trie->node_slots);
+    trie->site_count = trie->node_count = 1;
+    if (trie->site_slots && trie->node_slots &&
+        array_reserve((void **)&trie->sites, &trie->site_room, 64,
+                      (struct array_shape){sizeof *trie->sites, SITE_LIMIT}) == 0 &&
+        array_reserve((void **)&trie->nodes, &trie->node_room, 64,
+                      (struct array_shape){sizeof *trie->nodes, NODE_LIMIT}) == 0) {
+        memset(trie->nodes, 0, sizeof *trie->nodes);
+        memset(trie->sites, 0, sizeof *trie->sites);
+        return 0;
+    }
+    stack_trie_finish(trie);
+    return fail(GAIT_ERR_MEMORY, "no memory for the stacks");
+}
+
+void stack_trie_finish(struct stack_trie *trie)
+{
+    if (!trie)
+        return;
+    free(trie->sites);
+    free(trie->nodes);
+    free(trie->site_slots);
+    free(trie->node_slots);
+    intern_finish(&trie->texts);
+    arena_finish(&trie->arena);
+    memset(trie, 0, sizeof *trie);
+}
+
+static uint32_t mix(uint64_t a, uint64_t b)
+{
+    uint64_t hash = a * UINT64_C(0x9e3779b97f4a7c15) ^ b * UINT64_C(0xc2b2ae3d27d4eb4f);
+    hash ^= hash >> 29;
+    hash *= UINT64_C(0x165667b19e3779f9);
+    return (uint32_t)(hash >> 32);
+}
+
+uint32_t stack_trie_site(struct stack_trie *trie, const char *name, const char *file, int32_t line)
+{
+    const char *held_name = intern_text(&trie->texts, slice_of(name));
+    const char *held_file = intern_text(&trie->texts, slice_of(file));
+    if (!held_name || !held_file) {
+        fail_clear();
+        trie->refused++;
+        return 0;
+    }
+    uint32_t *slot = &trie->site_slots[mix((uintptr_t)held_name ^ (uint64_t)(uint32_t)line,
+                                           (uintptr_t)held_file) %
+                                       SITE_SLOTS];
+    for (uint32_t i = *slot; i; i = trie->sites[i].next)
+        if (trie->sites[i].name == held_name && trie->sites[i].file == held_file &&
+            trie->sites[i].line == line)
+            return i;
+    if (array_reserve((void **)&trie->sites, &trie->site_room, (size_t)trie->site_count + 1,
+                      (struct array_shape){sizeof *trie->sites, SITE_LIMIT})) {
+        fail_clear();
+        trie->refused++;
+        return 0;
+    }
+    trie->sites[trie->site_count] = (struct frame_site){held_name, held_file, line, *slot};
+    *slot = trie->site_count;
+    return trie->site_count++;
+}
+
+uint32_t stack_trie_node(struct stack_trie *trie, uint32_t parent, uint32_t site, int32_t line)
+{
+    uint32_t *slot =
+        &trie->node_slots[mix((uint64_t)parent << 32 | site, (uint32_t)line) % NODE_SLOTS];
+    for (uint32_t i = *slot; i; i = trie->nodes[i].next) {
+        const struct stack_node *node = &trie->nodes[i];
+        if (node->parent == parent && node->site == site && node->line == line)
+            return i;
+    }
+    if (array_reserve((void **)&trie->nodes, &trie->node_room, (size_t)trie->node_count + 1,
+                      (struct array_shape){sizeof *trie->nodes, NODE_LIMIT})) {
+        fail_clear();
+        trie->refused++;
+        return 0;
+    }
+    trie->nodes[trie->node_count] = (struct stack_node){parent, site, line, *slot, 0};
+    *slot = trie->node_count;
+    return trie->node_count++;
+}

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+// All stacks seen, as a tree: a stack is the number of its innermost frame. One
+// tree serves all processes of a recording. Nothing is ever taken out.
+#ifndef GAIT_SAMPLE_STACK_TRIE_H
+#define GAIT_SAMPLE_STACK_TRIE_H
+
+#include <stdint.h>
+
+#include <gait/error.h>
+
+#include "base/arena.h"
+#include "base/intern.h"
+
+// A function: where it stands, not where it is at the moment.
+struct frame_site {
+    const char *name, *file; // file "" for what is no code: a thread, a process
+    int32_t line;            // its first
+    uint32_t next;           // in its chain of the table
+};
+
+struct stack_node {
+    uint32_t parent; // 0: none, the outermost frame
+    uint32_t site;
+    int32_t line;  // at the moment, 0: not known
+    uint32_t next; // in its chain of the table
+    uint64_t count;
+};
+
+struct stack_trie {
+    struct arena arena;
+    struct intern texts;
+    struct frame_site *sites; // from 1
+    struct stack_node *nodes; // from 1
+    uint32_t *site_slots, *node_slots;
+    uint32_t site_count, node_count; // that of the next one
+    size_t site_room, node_room;
+    uint64_t refused; // frames that found no room
+};
+
+GAIT_CHECK int stack_trie_init(struct stack_trie *trie);
+void stack_trie_finish(struct stack_trie *trie); // takes NULL and a zeroed one
+
+// Their numbers; 0 where there is no room (counted in `refused`).
+uint32_t stack_trie_site(struct stack_trie *trie, const char *name, const char *file, int32_t line);
+uint32_t stack_trie_node(struct stack_trie *trie, uint32_t parent, uint32_t site, int32_t line);
+
+#endif

@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: Apache-2.0
+// A look that found frames in motion is not repeated until they hold still:
+// that would hand the samples of quick calls to the next slow function. What
+// differs is cut off; the rest was the whole stack at one moment.
+#include "sample/stack_walk.h"
+
+#include <string.h>
+
+#include "base/bytes.h"
+
+enum difference { SAME, MOVED_ON, OTHER };
+
+static uint64_t instruction_of(const struct layout *layout, const uint8_t *frame)
+{
+    return layout->minor >= 11 ? bytes_get64(frame + layout->frame_instruction)
+                               : bytes_get32(frame + layout->frame_instruction);
+}
+
+// Up to 3.10 a frame that is done keeps its links and waits for its next call,
+// told apart only by a count of references of zero.
+static bool is_dead(const struct layout *layout, const uint8_t *frame)
+{
+    return layout->minor <= 10 && bytes_get64(frame) == 0;
+}
+
+static enum difference compare(const struct layout *layout, struct frame_copies copies,
+                               bool is_leaf)
+{
+    const uint8_t *a = copies.first, *b = copies.second;
+    if (is_dead(layout, b) || (a && is_dead(layout, a)))
+        return OTHER;
+    if (!a)
+        return SAME;
+    if (bytes_get64(a + layout->frame_code) != bytes_get64(b + layout->frame_code) ||
+        bytes_get64(a + layout->frame_previous) != bytes_get64(b + layout->frame_previous))
+        return OTHER;
+    if (is_leaf || instruction_of(layout, a) == instruction_of(layout, b))
+        return SAME;
+    return MOVED_ON;
+}
+
+// Which copy to follow: the second as a rule, the first where that one is dead.
+static const uint8_t *copy_to_follow(const struct layout *layout, struct frame_copies copies)
+{
+    if (copies.first && is_dead(layout, copies.second) && !is_dead(layout, copies.first))
+        return copies.first;
+    return copies.second;
+}
+
+static void cut(struct stack_walk *walk, uint32_t frames)
+{
+    walk->count -= frames;
+    memmove(walk->frames, walk->frames + frames, walk->count * sizeof walk->frames[0]);
+}
+
+enum walk_result stack_walk(struct stack_walk *walk, const struct gather *gather,
+                            struct python_thread *thread)
+{
+    const struct layout *layout = &gather->target->layout;
+    bool is_read, is_double = thread->is_double;
+    enum difference difference = SAME;
+    uint32_t to_cut = 0, steps = 0;
+    uint64_t frame = gather_current(gather, thread, &is_read);
+    walk->count = 0;
+    walk->unknown = 0;
+    walk->leaf = frame;
+    walk->is_deep = false;
+    if (!is_read)
+        return WALK_UNKNOWN;
+    for (; frame; steps++) {
+        const struct frame_copies copies = gather_frame(gather, thread, frame);
+        if (!copies.second) {
+            walk->unknown = frame;
+            return to_cut ? WALK_TORN : WALK_UNKNOWN;
+        }
+        // into what was read once: right if the frame before was still
+        if (is_double && !copies.first && (steps == 0 || difference != SAME)) {
+            walk->unknown = frame;
+            return steps == 0 ? WALK_UNKNOWN : WALK_TORN;
+        }
+        is_double = is_double && copies.first;
+        if (copies.patch && copies.patch->met != thread->reads) {
+            copies.patch->met = thread->reads;
+            copies.patch->near = steps;
+        }
+        difference = compare(layout, copies, steps == 0);
+        const uint8_t *bytes = copy_to_follow(layout, copies);
+        const bool is_shim =
+            layout->frame_owner >= 0 && bytes[layout->frame_owner] == layout->frame_owner_shim;
+        if (difference != SAME)
+            to_cut = walk->count + (difference == OTHER && !is_shim);
+        if (walk->count == PYTHON_THREAD_DEPTH || steps > 2 * PYTHON_THREAD_DEPTH) {
+            walk->is_deep = true;
+            break;
+        }
+        if (!is_shim)
+            walk->frames[walk->count++] = (struct frame_point){
+                bytes_get64(bytes + layout->frame_code), instruction_of(layout, bytes)};
+        frame = bytes_get64(bytes + layout->frame_previous);
+    }
+    if (to_cut && to_cut >= walk->count)
+        return WALK_TORN; // also of links that lead round in a circle
+    cut(walk, to_cut);
+    return to_cut ? WALK_CUT : WALK_DONE;
+}

@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+// From what a gather read to a stack that existed: frame by frame to the root,
+// and off with what moved meanwhile.
+#ifndef GAIT_SAMPLE_STACK_WALK_H
+#define GAIT_SAMPLE_STACK_WALK_H
+
+#include "sample/gather.h"
+
+enum walk_result {
+    WALK_DONE,
+    WALK_CUT,     // a stack, but frames at its end were left out: they moved
+    WALK_TORN,    // nothing can be said: too much moved
+    WALK_UNKNOWN, // a frame was not expected: learn it and look again
+};
+
+struct stack_walk {
+    struct frame_point frames[PYTHON_THREAD_DEPTH]; // innermost first
+    uint32_t count;
+    uint64_t leaf;    // address of the current frame
+    uint64_t unknown; // of the one that was not expected; 0: the current frame's place was not
+    bool is_deep;     // the outermost frames were left out: PYTHON_THREAD_DEPTH
+};
+
+enum walk_result stack_walk(struct stack_walk *walk, const struct gather *gather,
+                            struct python_thread *thread);
+
+#endif

@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a thread does that does not hold the interpreter's lock: asked from /proc,
+// and not more often than an answer is worth.
+#ifndef GAIT_SAMPLE_THREAD_PROBE_H
+#define GAIT_SAMPLE_THREAD_PROBE_H
+
+#include <stdint.h>
+
+#include "sample/attach.h"
+#include "sample/python_thread.h"
+
+enum sample_state {
+    SAMPLE_UNKNOWN,
+    SAMPLE_PYTHON,  // holds the lock: runs Python, or C code that keeps the lock
+    SAMPLE_WAITING, // for the lock
+    SAMPLE_BLOCKED, // in the kernel: sleep, input, a lock of its own
+    SAMPLE_NATIVE,  // runs C code without the lock
+};
+
+const char *thread_probe_name(enum sample_state state);
+
+// The state of a thread that does not hold the lock. `is_urgent`: it held it a
+// moment ago, so an old answer is worth little.
+enum sample_state thread_probe(struct python_thread *thread, const struct target *target,
+                               uint64_t now_ns, bool is_urgent);
+
+void thread_probe_close(struct python_thread *thread);
+
+#endif

@@ -1,0 +1,353 @@
+# SPDX-License-Identifier: Apache-2.0
+"""gait.profilers.Simple: Lightning's tables byte for byte, and what it adds."""
+
+import importlib.util
+import json
+import math
+import os
+import pathlib
+import pickle
+import random
+import statistics
+import subprocess
+import sys
+import threading
+import time
+
+import pytest
+
+CASES = pathlib.Path(__file__).parent.parent / "golden/lightning/simple"
+
+
+@pytest.fixture(scope="module")
+def simple(read):
+    from gait.profilers import Simple
+
+    return Simple
+
+
+@pytest.mark.parametrize("name", sorted(path.stem for path in CASES.glob("*.json")))
+def test_the_table_is_lightnings_byte_for_byte(name, simple):
+    case = json.loads((CASES / (name + ".json")).read_text(encoding="utf-8"))
+    profiler = simple(extended=case["extended"])
+    for action, durations in case["durations"]:
+        for seconds in durations:
+            profiler.record(action, seconds)
+    wanted = (CASES / (name + ".txt")).read_bytes().decode()
+    assert profiler.summary(wall_seconds=case["elapsed_s"], stage=case["stage"]) == wanted
+
+
+def test_the_sum_is_the_exact_one_of_fsum(simple):
+    chance = random.Random(5)
+    for _ in range(300):
+        numbers = [chance.uniform(-1, 1) * 10 ** chance.randint(-300, 300) for _ in range(60)]
+        numbers += [-number for number in chance.sample(numbers, 30)]
+        chance.shuffle(numbers)
+        profiler = simple()
+        for number in numbers:
+            profiler.record("x", number)
+        assert profiler.rows()[0]["total"] == math.fsum(numbers)
+
+
+def test_infinite_and_huge_durations_are_no_error(simple):
+    profiler = simple()
+    profiler.record("inf", math.inf)
+    profiler.record("nan", math.nan)
+    profiler.record("huge", 1.7e308)
+    profiler.record("huge", 1.7e308)
+    totals = {row["name"]: row["total"] for row in profiler.rows()}
+    assert totals["inf"] == math.inf == totals["huge"] and math.isnan(totals["nan"])
+    assert "inf" in profiler.summary() and profiler.table()
+
+
+def test_errors_are_worded_as_lightnings(simple):
+    profiler = simple()
+    profiler.start("a")
+    with pytest.raises(ValueError, match=r"^Attempted to start a which has already started\.$"):
+        profiler.start("a")
+    profiler.stop("a")
+    for name in ("a", "b"):
+        with pytest.raises(
+            ValueError,
+            match=rf"^Attempting to stop recording an action \({name}\) which was never started\.$",
+        ):
+            profiler.stop(name)
+    with pytest.raises(TypeError):
+        profiler.start(3)
+
+
+def test_nothing_recorded_is_a_title(simple):
+    assert simple().summary(stage="fit") == "FIT Profiler Report" + 2 * os.linesep
+    assert simple(extended=False).summary() == "Profiler Report" + 2 * os.linesep
+    assert "no actions" in simple().table()
+
+
+def rows_of(profiler):
+    return {row["name"]: row for row in profiler.rows()}
+
+
+def test_own_time_leaves_out_what_is_nested(simple):
+    profiler = simple()
+    with profiler.profile("outer") as name:
+        assert name == "outer"
+        time.sleep(0.02)
+        with profiler.profile("inner"):
+            time.sleep(0.05)
+    rows = rows_of(profiler)
+    assert rows["inner"]["total"] >= 0.05 and rows["outer"]["own"] >= 0.02
+    own = rows["outer"]["own"] + rows["inner"]["own"]
+    assert own == pytest.approx(rows["outer"]["total"], abs=1e-9)
+
+
+def test_actions_that_overlap_share_the_time(simple):
+    profiler = simple()
+    before = time.perf_counter()
+    profiler.start("a")
+    profiler.start("b")
+    time.sleep(0.01)
+    profiler.stop("a")
+    time.sleep(0.03)
+    profiler.stop("b")
+    wall = time.perf_counter() - before
+    rows = rows_of(profiler)
+    assert 0.01 <= rows["a"]["total"] < rows["b"]["total"] - 0.02
+    assert rows["a"]["own"] + rows["b"]["own"] == pytest.approx(wall, abs=5e-4)
+
+
+def test_recursion_counts_each_call_and_the_time_once(simple):
+    profiler = simple()
+
+    def descend(depth):
+        with profiler.profile("f"):
+            if depth:
+                descend(depth - 1)
+            else:
+                time.sleep(0.02)
+
+    descend(9)
+    row = rows_of(profiler)["f"]
+    assert row["calls"] == 10 and row["total"] > 0.19
+    assert 0.02 <= row["outermost"] < 0.05 and row["own"] == pytest.approx(row["outermost"])
+
+
+def test_an_exception_ends_the_action(simple):
+    profiler = simple()
+    with pytest.raises(KeyError), profiler.profile("x"):
+        raise KeyError
+    profiler.start("x")
+    profiler.stop("x")
+    assert rows_of(profiler)["x"]["calls"] == 2
+
+
+def test_one_name_on_many_threads(simple):
+    profiler = simple()
+    barrier = threading.Barrier(8)
+
+    def work():
+        barrier.wait()
+        for _ in range(2000):
+            profiler.start("x")
+            with profiler.profile("y"):
+                pass
+            profiler.stop("x")
+
+    threads = [threading.Thread(target=work) for _ in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert {row["name"]: row["calls"] for row in profiler.rows()} == {"x": 16000, "y": 16000}
+    depths = {(depth, name) for depth, name, *_ in profiler._tree()}
+    assert depths == {(0, "x"), (1, "y")}
+
+
+def test_started_here_and_stopped_on_another_thread(simple):
+    profiler = simple()
+    profiler.start("x")
+    thread = threading.Thread(target=lambda: profiler.stop("x"))
+    thread.start()
+    thread.join()
+    assert rows_of(profiler)["x"]["calls"] == 1
+    with pytest.raises(ValueError):
+        profiler.stop("x")
+
+
+def test_threads_that_end_leave_nothing_behind(simple):
+    profiler = simple()
+
+    def work():
+        with profiler.profile("x"):
+            pass
+
+    for _ in range(300):
+        thread = threading.Thread(target=work)
+        thread.start()
+        thread.join()
+    # one tree a thread would be 300 rows
+    assert len(profiler._tree()) < 5 and rows_of(profiler)["x"]["calls"] == 300
+
+
+def test_quantiles_are_true_to_a_class(simple):
+    profiler = simple()
+    chance = random.Random(1)
+    numbers = [chance.lognormvariate(-8, 2) for _ in range(5000)]
+    for number in numbers:
+        profiler.record("x", number)
+    row = rows_of(profiler)["x"]
+    numbers.sort()
+    for share in (50, 95, 99):
+        assert row[f"p{share}"] == pytest.approx(numbers[50 * share - 1], rel=0.04)
+    assert (row["least"], row["most"]) == (numbers[0], numbers[-1])
+    assert row["sd"] == pytest.approx(statistics.pstdev(numbers), rel=1e-6)
+
+
+def test_memory_does_not_grow_with_calls_or_names(simple):
+    profiler = simple()
+    for i in range(100_000):
+        profiler.record(f"name {i}", 1.0)
+    rows = profiler.rows()
+    assert len(rows) == 65537 and sum(row["calls"] for row in rows) == 100_000
+    assert rows[-1]["calls"] == 100_000 - 65536
+    assert "65,536" in profiler.table()
+    profiler.start("name 99999")
+    profiler.stop("name 99999")
+    assert profiler.rows()[-1]["calls"] == 100_001 - 65536
+
+
+def test_a_million_calls_take_no_memory(record):
+    run = record(
+        """
+        import resource
+        from gait.profilers import Simple
+        profiler = Simple()
+        def turn(n):
+            for _ in range(n):
+                profiler.start("a"); profiler.start("b"); profiler.stop("b"); profiler.stop("a")
+        turn(10000)
+        before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+        turn(500000)
+        print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before)
+        """,
+        recording=False,
+    )
+    assert int(run.stdout) < 1000
+
+
+def test_the_report_is_appended_under_lightnings_name(simple, tmp_path, monkeypatch, capfd):
+    for variable in ("RANK", "WORLD_SIZE"):
+        monkeypatch.delenv(variable, raising=False)
+    profiler = simple(dirpath=tmp_path / "new", filename='a/b:c*?"<>|\n__d')
+    profiler.setup("fit")
+    profiler.record("x", 1.0)
+    for _ in range(2):
+        profiler.describe()
+    (path,) = (tmp_path / "new").iterdir()
+    assert path.name == "fit-a_b_c_d.txt"
+    assert path.read_text().count("FIT Profiler Report") == 2
+    assert str(path) in capfd.readouterr().err
+
+
+def test_ranks_write_files_of_their_own(simple, tmp_path, monkeypatch):
+    monkeypatch.setenv("WORLD_SIZE", "16")
+    for rank in (3, 11):
+        monkeypatch.setenv("RANK", str(rank))
+        profiler = simple(dirpath=tmp_path, filename="p")
+        profiler.setup("fit", local_rank=3, log_dir="/nowhere")
+        profiler.describe()
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["fit-p-11.txt", "fit-p-3.txt"]
+
+
+def test_an_unwritable_folder_costs_a_sentence_only(simple, tmp_path, capfd):
+    (tmp_path / "file").write_text("")
+    profiler = simple(dirpath=tmp_path / "file" / "x", filename="p")
+    profiler.record("x", 1.0)
+    profiler.describe()
+    out, err = capfd.readouterr()
+    assert "Profiler Report" in out and "cannot write" in err
+
+
+def test_without_a_file_rank_0_prints(simple, capsys, monkeypatch):
+    monkeypatch.setenv("WORLD_SIZE", "2")
+    for rank, wanted in (("1", ""), ("0", "Profiler Report")):
+        monkeypatch.setenv("RANK", rank)
+        simple().describe()
+        assert capsys.readouterr().out.startswith(wanted)
+
+
+def test_the_legacy_table_is_the_one_of_old(simple):
+    profiler = simple(style="legacy")
+    profiler.record("run_training_epoch", 21.692)
+    profiler.record("on_before_accelerator_backend_setup", 1.1862e-05)
+    lines = profiler.summary(wall_seconds=29.42).splitlines()
+    # as the S4 document of 2021 shows it
+    assert lines[4] == (
+        "Action                             \t|  Mean duration (s)\t|Num calls      \t|"
+        "  Total time (s) \t|  Percentage %   \t|"
+    )
+    assert lines[5] == "-" * 132
+    assert lines[6] == (
+        "Total                              \t|  -              \t|_              \t|"
+        "  29.42          \t|  100 %          \t|"
+    )
+    assert lines[8] == (
+        "run_training_epoch                 \t|  21.692         \t|1              \t|"
+        "  21.692         \t|  73.732         \t|"
+    )
+
+
+def test_a_pickled_profiler_is_a_new_one_of_its_kind(simple, tmp_path):
+    profiler = simple(dirpath=tmp_path, filename="p", extended=False)
+    profiler.record("x", 1.0)
+    copy = pickle.loads(pickle.dumps(profiler))
+    assert (copy.dirpath, copy.filename, copy.extended, copy.rows()) == (tmp_path, "p", False, [])
+
+
+def test_profilers_that_come_and_go_do_not_disturb_each_other(simple):
+    kept = simple()
+    for _ in range(200):
+        passing = simple()
+        with passing.profile("x"), kept.profile("y"), passing.profile("z"):
+            pass
+        assert [row["calls"] for row in passing.rows()] == [1, 1]
+    assert rows_of(kept)["y"]["calls"] == 200
+
+
+LIVE = """
+import sys
+from lightning.pytorch.profilers import SimpleProfiler
+from gait.profilers import Simple
+import random
+theirs, ours, chance = SimpleProfiler(), Simple(), random.Random(int(sys.argv[1]))
+for case in range(400):
+    extended = chance.random() < .7
+    theirs, ours = SimpleProfiler(extended=extended), Simple(extended=extended)
+    wall = chance.choice([1.0, 1e-9, 3.7, 12345.678, chance.expovariate(1)])
+    for i in range(chance.randint(1, 12)):
+        letters = "ab\\u00e9\\u8a13 \\t[]"
+        name = "".join(chance.choice(letters) for _ in range(chance.randint(1, 40)))
+        scale = 10 ** chance.uniform(-9, 6)
+        for _ in range(chance.randint(1, 30)):
+            seconds = chance.choice([chance.random() * scale, round(chance.random(), 5), 0.5])
+            theirs.recorded_durations[name].append(seconds)
+            ours.record(name, seconds)
+    stage = chance.choice([None, "fit", "test"])
+    theirs._stage, theirs.start_time = stage, 0.0
+    import time
+    real, time.perf_counter = time.perf_counter, lambda: wall
+    wanted = theirs.summary()
+    time.perf_counter = real
+    assert ours.summary(wall_seconds=wall, stage=stage) == wanted, (case, wanted)
+print("equal")
+"""
+
+
+def test_random_cases_are_equal_to_the_real_ones(python_path):
+    if importlib.util.find_spec("lightning") is None:
+        pytest.skip("no Lightning here")
+    done = subprocess.run(
+        [sys.executable, "-c", LIVE, "7"],
+        env={**os.environ, "PYTHONPATH": python_path},
+        capture_output=True,
+        text=True,
+    )
+    assert done.stdout == "equal\n", done.stderr[-2000:]

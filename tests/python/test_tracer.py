@@ -1,0 +1,274 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The function tracer: the same counts as cProfile's, whatever a program does."""
+
+import os
+import subprocess
+import sys
+import threading
+
+import pytest
+
+
+@pytest.fixture(scope="module")
+def advanced(read):
+    from gait.profilers import Advanced
+
+    return Advanced
+
+
+def rows_of(profiler, action):
+    """{name: (primitive calls, calls)}"""
+    stats = profiler.stats(action)
+    return {} if stats is None else {key[2]: value[:2] for key, value in stats.stats.items()}
+
+
+def fib(n):
+    return n if n < 2 else fib(n - 1) + fib(n - 2)
+
+
+def test_counts_equal_cprofiles(root, python_path):
+    program = root / "tests/python/programs/same_counts.py"
+    env = {**os.environ, "PYTHONPATH": python_path, "PYTHONDEVMODE": "1"}
+    done = subprocess.run([sys.executable, program], env=env, capture_output=True, text=True)
+    assert (done.stdout, done.stderr) == ("the same\n", "")
+
+
+def test_actions_that_overlap_each_see_their_own_calls(advanced):
+    profiler = advanced()
+    profiler.start("a")
+    fib(1)
+    profiler.start("b")
+    fib(1)
+    profiler.stop("a")
+    fib(1)
+    profiler.start("c")
+    profiler.stop("b")
+    fib(1)
+    profiler.stop("c")
+    profiler.close()
+    assert [rows_of(profiler, name)["fib"][1] for name in "abc"] == [2, 2, 1]
+    assert rows_of(profiler, None)["fib"] == (4, 4)
+
+
+def test_an_action_inside_itself_counts_once(advanced):
+    profiler = advanced()
+    with profiler.profile("a"):
+        with profiler.profile("a"):
+            fib(1)
+        fib(1)
+    profiler.close()
+    assert rows_of(profiler, "a") == {"fib": (2, 2)}
+
+
+def test_frames_that_are_open_at_the_end_of_an_action_count(advanced):
+    profiler = advanced()
+
+    def leave():
+        fib(1)
+        profiler.stop("inner")
+        fib(1)
+
+    with profiler.profile("outer"):
+        profiler.start("inner")
+        leave()
+    profiler.close()
+    assert rows_of(profiler, "inner") == {"leave": (1, 1), "fib": (1, 1)}
+    assert rows_of(profiler, "outer") == {"leave": (1, 1), "fib": (2, 2)}
+    stats = profiler.stats("outer").stats
+    total = {key[2]: value[3] for key, value in stats.items()}
+    own = sum(value[2] for value in stats.values())
+    assert own == pytest.approx(total["leave"], rel=1e-9)
+
+
+def test_a_report_while_actions_run_takes_nothing_away(advanced):
+    profiler = advanced()
+
+    def ask():
+        fib(1)
+        return rows_of(profiler, "a")
+
+    with profiler.profile("a"):
+        seen = ask()
+    profiler.close()
+    assert seen["ask"] == (1, 1) and seen["fib"] == (1, 1)
+    assert rows_of(profiler, "a")["ask"] == (1, 1)
+
+
+def test_exceptions_through_many_frames(advanced):
+    profiler = advanced()
+
+    def fall(n):
+        if n == 0:
+            raise ValueError
+        fall(n - 1)
+
+    with pytest.raises(ValueError), profiler.profile("a"):
+        fall(50)
+    fib(3)
+    profiler.close()
+    assert rows_of(profiler, "a") == {"fall": (1, 51)}
+
+
+def test_patterns_choose_functions(advanced):
+    for options, wanted in (
+        ({"only": "fib"}, {"fib"}),
+        ({"exclude": ["*test_tracer.py"]}, set()),
+        ({"exclude": "helper"}, {"fib"}),
+    ):
+        profiler = advanced(**options)
+
+        def helper():
+            return fib(2)
+
+        with profiler.profile("a"):
+            helper()
+            helper()
+        profiler.close()
+        assert set(rows_of(profiler, "a")) == wanted
+
+
+def test_another_thread_counts_while_no_action_of_its_own_runs(advanced):
+    profiler = advanced()
+    go, done = threading.Event(), threading.Event()
+
+    def work():
+        with profiler.profile("own"):
+            go.wait()
+            fib(4)
+        fib(3)
+        done.set()
+
+    thread = threading.Thread(target=work)
+    thread.start()
+    with profiler.profile("main"):
+        go.set()
+        done.wait()
+    thread.join()
+    profiler.close()
+    assert rows_of(profiler, "own")["fib"] == (1, 9)
+    assert rows_of(profiler, "main")["fib"] == (1, 5)
+
+
+def test_started_here_and_stopped_on_another_thread(advanced):
+    profiler = advanced()
+    profiler.start("a")
+    fib(1)
+    thread = threading.Thread(target=profiler.stop, args=("a",))
+    thread.start()
+    thread.join()
+    fib(1)
+    profiler.close()
+    assert rows_of(profiler, "a")["fib"] == (1, 1)
+
+
+def test_the_interpreter_is_let_go_when_nothing_runs(advanced):
+    profiler = advanced()
+    with profiler.profile("a"):
+        fib(21)  # 35,421 calls
+    for _ in range(30000):
+        fib(1)
+    assert not profiler.is_on
+    with profiler.profile("a"):
+        fib(1)
+    profiler.close()
+    assert rows_of(profiler, "a")["fib"] == (2, 35422)
+
+
+def test_who_holds_the_profile_function_is_named(advanced):
+    if sys.version_info >= (3, 12):
+        pytest.skip("sys.monitoring has room for several")
+
+    def holder(*_):
+        pass
+
+    profiler = advanced()
+    sys.setprofile(holder)
+    try:
+        with pytest.raises(RuntimeError, match="holder"):
+            profiler.start("a")
+    finally:
+        sys.setprofile(None)
+
+
+@pytest.mark.parametrize(
+    "ending", ["os._exit(0)", "sys.exit(0)", "os.kill(os.getpid(), 9)", "1 / 0", "pass"]
+)
+def test_a_process_may_end_in_any_way_while_it_is_traced(ending, record):
+    run = record(
+        f"""
+        import os, sys, threading, time
+        from gait.profilers import Advanced
+        def fib(n): return n if n < 2 else fib(n - 1) + fib(n - 2)
+        profiler = Advanced(builtins=True)
+        profiler.start("a")
+        def busy():
+            while True: fib(5)
+        threading.Thread(target=busy, daemon=True).start()
+        class Late:
+            def __del__(self): fib(3)
+        late = [Late()]; late.append(late)
+        fib(10)
+        {ending}
+        """,
+        recording=False,
+        code=None,
+    )
+    wanted = {"os.kill(os.getpid(), 9)": -9, "1 / 0": 1}.get(ending, 0)
+    assert run.process.returncode == wanted, run.stderr
+    assert "Fatal" not in run.stderr and "Segmentation" not in run.stderr
+
+
+def test_a_child_of_fork_starts_with_nothing(record):
+    run = record(
+        """
+        import os, sys
+        from gait.profilers import Advanced
+        def fib(n): return n if n < 2 else fib(n - 1) + fib(n - 2)
+        profiler = Advanced()
+        def work():
+            fib(5)
+            child = os.fork()
+            if child == 0:
+                fib(6)
+                assert not profiler.is_on
+                profiler.stop("a")
+                assert profiler.stats("a") is None
+                with profiler.profile("b"):
+                    fib(4)
+                rows = {key[2]: value[:2] for key, value in profiler.stats("b").stats.items()}
+                assert rows == {"fib": (1, 9)}, rows
+                os._exit(0)
+            assert os.waitpid(child, 0)[1] == 0
+            fib(3)
+        with profiler.profile("a"):
+            work()
+        rows = {key[2]: value[:2] for key, value in profiler.stats("a").stats.items()}
+        assert rows["fib"] == (2, 20) and rows["work"] == (1, 1), rows
+        """,
+        recording=False,
+    )
+    assert run.stderr == ""
+
+
+def test_threads_and_code_that_come_and_go_take_no_memory(record):
+    run = record(
+        """
+        import resource, threading
+        from gait.profilers import Advanced
+        profiler = Advanced()
+        def fib(n): return n if n < 2 else fib(n - 1) + fib(n - 2)
+        def turn(n):
+            for _ in range(n):
+                thread = threading.Thread(target=fib, args=(5,))
+                thread.start()
+                thread.join()
+                fib(12)
+        with profiler.profile("a"):
+            turn(50)
+            before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+            turn(1500)
+        print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before)
+        """,
+        recording=False,
+    )
+    assert int(run.stdout) < 1500

@@ -1,0 +1,177 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`gait dump`: every thread's stack, state and line, and why not."""
+
+import json
+import os
+import pathlib
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+
+from tests.support.sampled_programs import PROGRAMS, until
+
+STACK = ["down"] * 11
+SLEEPER = "import time, sys\nprint('ready', flush=True)\ntime.sleep(600)\n"
+
+
+def dump(gait, pid):
+    done = gait("dump", "--json", pid)
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout)
+
+
+def names(thread):
+    return [frame["name"].rpartition(".")[2] for frame in thread["frames"]]
+
+
+def test_every_thread_is_there_with_its_stack(python, gait, alternating):
+    process = alternating(python, busy=2, idle=3)
+
+    def answer():
+        got = dump(gait, process.pid)
+        held = [t for t in got["threads"] if "wait_here" in names(t)]
+        return got if len(held) == 3 and len(got["threads"]) == 5 else None
+
+    got = until(answer)
+    assert got["pid"] == process.pid
+    assert python.endswith("python") or got["python"].startswith("3.")
+    lines = (PROGRAMS / "programs" / "alternating.py").read_text().splitlines()
+    for thread in got["threads"]:
+        called = names(thread)
+        if "wait_here" not in called:
+            continue
+        at = called.index("wait_here")
+        assert called[at + 1 : at + 12] == STACK, called
+        assert thread["state"] == "blocked"
+        assert thread["tid"] != process.pid
+        for frame in thread["frames"][at : at + 12]:
+            assert frame["file"].endswith("alternating.py")
+            word = "STOP.wait" if frame["name"].endswith("wait_here") else "return"
+            assert word in lines[frame["line"] - 1]
+    main = next(t for t in got["threads"] if t["tid"] == process.pid)
+    assert names(main)[-1] == "<module>"
+    assert main["state"] in ("python", "waiting")
+
+
+def test_a_stopped_process_is_read_like_any_other(gait, alternating):
+    process = alternating(sys.executable, idle=1)
+    os.kill(process.pid, signal.SIGSTOP)
+    got = dump(gait, process.pid)
+    os.kill(process.pid, signal.SIGCONT)
+    assert len(got["threads"]) == 2
+
+
+def test_deep_stacks_names_in_all_alphabets_and_generators(python, gait, start, tmp_path):
+    program = tmp_path / "names.py"
+    program.write_text(
+        "import sys, time\n"
+        "sys.setrecursionlimit(9000)\n"
+        "def größe(n):\n"
+        "    if n: return größe(n - 1)\n"
+        "    return 走る()\n"
+        "def 走る():\n"
+        "    return next(generator())\n"
+        "def generator():\n"
+        "    yield list(map(leaf, [1]))\n"
+        "def leaf(_):\n"
+        "    print('ready', flush=True)\n"
+        "    time.sleep(600)\n"
+        "größe(1500)\n",
+        encoding="utf-8",
+    )
+    process = start([python, program])
+    (thread,) = dump(gait, process.pid)["threads"]
+    called = names(thread)
+    assert called[:3] == ["leaf", "generator", "走る"]
+    assert called[3:] == ["größe"] * 1501 + ["<module>"]
+
+
+def test_text_names_the_thread_the_state_and_the_line(gait, start):
+    process = start([sys.executable, "-c", SLEEPER])
+
+    def blocked():
+        done = gait("dump", process.pid)
+        return done.stdout if "blocked" in done.stdout else None
+
+    text = until(blocked)
+    assert f"process {process.pid}, Python 3." in text
+    assert f"\nthread {process.pid} MainThread: blocked in the system\n" in text
+    assert "    <module> (<string>:3)\n" in text
+
+
+def refused(gait, *words):
+    done = gait("dump", *words)
+    assert done.returncode == 2 and done.stdout == ""
+    assert done.stderr.startswith("gait dump: ") and done.stderr.count("\n") == 1
+    return done.stderr
+
+
+def test_what_is_no_process_is_refused(gait):
+    assert "not the number of a process" in refused(gait, "x1")
+    assert "not the number of a process" in refused(gait, "0")
+    assert "not the number of a process" in refused(gait, "99999999999999999999")
+    assert "no process" in refused(gait, "4194304")
+
+
+def test_what_is_no_python_is_refused(gait, start):
+    process = start(["sh", "-c", "echo ready; read x"], stdin=subprocess.PIPE)
+    assert "is not a Python" in refused(gait, process.pid)
+
+
+def test_a_zombie_is_refused(gait):
+    process = subprocess.Popen([sys.executable, "-c", ""])
+    stat = pathlib.Path(f"/proc/{process.pid}/stat")
+    assert until(lambda: ") Z " in stat.read_text())
+    assert "is a zombie" in refused(gait, process.pid)
+    process.wait()
+
+
+def test_a_process_that_ends_meanwhile_is_refused_or_read(gait):
+    for wait in range(12):
+        process = subprocess.Popen([sys.executable, "-c", f"import time; time.sleep({wait} / 500)"])
+        time.sleep(0.02)
+        done = gait("dump", process.pid)
+        process.wait()
+        assert done.returncode in (0, 2)
+        assert (done.returncode == 2) == bool(done.stderr)
+
+
+@pytest.mark.skipif(os.getuid() != 0, reason="needs another user to be forbidden something")
+def test_a_foreign_process_is_refused_with_what_is_missing(build, start, tmp_path_factory):
+    import shutil
+    import tempfile
+
+    process = start([sys.executable, "-c", SLEEPER])
+    home = tempfile.mkdtemp()
+    tool = shutil.copy(build / "gait", home)
+    os.chmod(home, 0o755)
+    try:
+        done = subprocess.run(
+            [tool, "dump", str(process.pid)],
+            user=65534,
+            group=65534,
+            extra_groups=[],
+            capture_output=True,
+            text=True,
+            timeout=60,
+        )
+    finally:
+        shutil.rmtree(home)
+    assert done.returncode == 2
+    assert "belongs to user 0" in done.stderr
+    assert "CAP_SYS_PTRACE" in done.stderr and "sudo" in done.stderr
+
+
+@pytest.mark.skipif(bool(os.environ.get("GAIT_SANITIZE")), reason="time with a sanitizer in it")
+def test_the_whole_command_takes_milliseconds(gait, alternating):
+    few, many = alternating(sys.executable), alternating(sys.executable, busy=8, idle=56)
+    for process, limit in ((few, 0.06), (many, 0.12)):  # twenty times what it takes alone
+        times = []
+        for _ in range(9):
+            begun = time.perf_counter()
+            assert gait("dump", process.pid).returncode == 0
+            times.append(time.perf_counter() - begun)
+        assert min(times) < limit

@@ -1,0 +1,105 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`gait flame`: one file, well-formed whatever it names, that needs no network."""
+
+import json
+import re
+import xml.etree.ElementTree as tree
+
+import pytest
+
+SVG = "{http://www.w3.org/2000/svg}"
+HOSTILE = [
+    "<script>alert(1)</script>",
+    "]]></script>",
+    "a & b",
+    '"quoted\' name"',
+    "größe 走る",
+    "tab\there",
+    "x" * 5000,
+    "bad \udcff byte",
+    "not a character \ufffe \uffff",
+    "\x1b[31m",
+]
+
+
+def graph(gait, tmp_path, text, *words):
+    (tmp_path / "stacks.txt").write_text(text, encoding="utf-8", errors="surrogateescape")
+    done = gait("flame", "-o", "flame.svg", *words, "stacks.txt")
+    assert done.returncode == 0, done.stderr
+    return (tmp_path / "flame.svg").read_bytes()
+
+
+def frames(svg):
+    """{label: (left, width, row)}"""
+    out = {}
+    for group in tree.fromstring(svg).iter(SVG + "g"):
+        box = group.find(SVG + "rect")
+        out[group.find(SVG + "text").text] = tuple(
+            float(box.get(key)) for key in ("x", "width", "y")
+        )
+    return out
+
+
+def test_frames_are_as_wide_as_their_samples_and_stand_on_their_callers(gait, tmp_path):
+    svg = graph(gait, tmp_path, "a (x.py:1);b (x.py:2) 30\na (x.py:1);c (x.py:3) 10\nd 60\n")
+    got = frames(svg)
+    assert set(got) == {"all", "a (x.py:1)", "b (x.py:2)", "c (x.py:3)", "d"}
+    assert got["all"][1] == 1200 and got["d"][1] == 720
+    assert (got["a (x.py:1)"][1], got["b (x.py:2)"][1], got["c (x.py:3)"][1]) == (480, 360, 120)
+    assert got["b (x.py:2)"][2] < got["a (x.py:1)"][2] < got["all"][2]
+    assert got["c (x.py:3)"][0] == got["b (x.py:2)"][0] + 360
+    icicle = frames(graph(gait, tmp_path, "a;b 3\n", "--icicle"))
+    assert icicle["b"][2] > icicle["a"][2] > icicle["all"][2]
+
+
+def test_names_of_any_kind_are_well_formed(gait, tmp_path):
+    text = "".join(f"root;{name} {10 + i}\n" for i, name in enumerate(HOSTILE))
+    svg = graph(gait, tmp_path, text, "--title", "<&>\"'")
+    assert len(frames(svg)) >= len(HOSTILE) + 1
+    root = tree.fromstring(svg)
+    assert len(list(root.iter(SVG + "script"))) == 1
+
+
+def test_it_asks_for_nothing_from_outside(gait, tmp_path):
+    text = graph(gait, tmp_path, "a;b 3\n").decode()
+    text = text.replace("http://www.w3.org/2000/svg", "").replace(
+        "http://www.w3.org/1999/xhtml", ""
+    )
+    assert not re.search(r"https?:|src=|href=|@import|url\(", text)
+
+
+def test_a_comparison_is_red_where_more_and_blue_where_less(gait, tmp_path):
+    (tmp_path / "before.txt").write_text("a;less 50\na;more 50\n")
+    svg = graph(gait, tmp_path, "a;less 20\na;more 180\n", "--before", "before.txt")
+    colours = {}
+    for group in tree.fromstring(svg).iter(SVG + "g"):
+        numbers = re.findall(r"\d+", group.find(SVG + "rect").get("fill"))
+        colours[group.find(SVG + "text").text] = tuple(map(int, numbers))
+    assert colours["more"][0] > colours["more"][2]
+    assert colours["less"][2] > colours["less"][0]
+    assert "before 50, 50.00 %" in svg.decode()
+
+
+def test_speedscope_gets_every_stack_with_its_weight(gait, tmp_path):
+    (tmp_path / "stacks.txt").write_text("a (x.py:1);b (x.py:2) 30\na (x.py:1);é 10\n")
+    done = gait("flame", "-f", "speedscope", "stacks.txt")
+    document = json.loads(done.stdout)
+    (profile,) = document["profiles"]
+    names = [frame["name"] for frame in document["shared"]["frames"]]
+    stacks = [[names[i] for i in stack] for stack in profile["samples"]]
+    assert dict(zip(map(tuple, stacks), profile["weights"])) == {("a", "b"): 30, ("a", "é"): 10}
+    assert profile["endValue"] == 40 and profile["type"] == "sampled"
+
+
+def test_what_is_no_recording_is_refused(gait, tmp_path):
+    (tmp_path / "empty.txt").write_text("")
+    assert gait("flame", "empty.txt").returncode == 2
+    (tmp_path / "some.txt").write_text("a 3\n")
+    assert gait("flame", "-b", "empty.txt", "some.txt").returncode == 2
+    assert gait("flame", "-o", "no/such/folder.svg", "some.txt").returncode == 2
+
+
+@pytest.mark.parametrize("words", [["--functions"], []])
+def test_lines_of_a_function_are_one_frame_if_asked(gait, tmp_path, words):
+    got = frames(graph(gait, tmp_path, "a (x.py:1) 30\na (x.py:2) 10\n", *words))
+    assert len(got) == (2 if words else 3)

@@ -1,0 +1,179 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`gait leaf`: itwinai's report of sampled stacks, and what that one dies of."""
+
+import collections
+import json
+import random
+import re
+
+import pytest
+
+NOT_FOUND = (None, None, None)
+
+
+def rows_of(gait, *words):
+    done = gait("leaf", "--json", "-n", "all", *words)
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout)
+
+
+def frame_of(text):
+    """How itwinai reads a frame: a name without blanks, a path, a line."""
+    name, path, line = re.match(r"([^\s]+) \(([^():]+):(\d+)\)", text).groups()
+    return (name, "built-in", -1) if "frozen importlib" in path else (name, path, int(line))
+
+
+def itwinai(lines, library, aggregate):
+    """Its rows, most samples first: ((leaf, function of the library), samples)."""
+    rows = []
+    for line in lines:
+        stack, _, count = line.rpartition(" ")
+        frames = [frame for frame in stack.split(";") if frame]
+        kept = [
+            frame_of(frame)
+            for frame in frames
+            if not re.match(r'process [0-9]+:".*"', frame) and "<module>" not in frame
+        ]
+        if kept:
+            inside = [frame for frame in kept if library in frame[1]]
+            rows.append(((kept[-1], inside[-1] if inside else NOT_FOUND), int(count)))
+    if aggregate:
+        sums = collections.Counter()
+        for key, count in rows:
+            sums[key] += count
+        rows = list(sums.items())
+    return sorted(rows, key=lambda row: -row[1])
+
+
+def key_of(row):
+    leaf = row["name"], row["path"], row["line"]
+    return leaf, tuple(row["library_function_" + part] for part in ("name", "path", "line"))
+
+
+def random_lines(seed):
+    dice = random.Random(seed)
+    files = ["train.py", "mypkg/model.py", "mypkg/data/load.py", "torch/nn/modules/module.py"]
+    files += ["<frozen importlib._bootstrap>"]
+    lines = []
+    for _ in range(400):
+        depth = dice.randrange(1, 8)
+        frames = [
+            f"f{dice.randrange(6)} ({dice.choice(files)}:{dice.randrange(1, 9)})"
+            for _ in range(depth)
+        ]
+        if dice.random() < 0.5:
+            frames.insert(0, "<module> (train.py:1)")
+        if dice.random() < 0.3:
+            frames.insert(0, f'process {dice.randrange(100, 103)}:"python train.py"')
+        lines.append(";".join(frames) + f" {dice.randrange(1, 50)}")
+    return lines
+
+
+@pytest.mark.parametrize("aggregate", [False, True])
+def test_counts_are_those_of_itwinai(gait, tmp_path, aggregate):
+    lines = random_lines(17)
+    (tmp_path / "stacks.txt").write_text("\n".join(lines) + "\n")
+    words = ["-l", "mypkg", "--without-modules", "stacks.txt"]
+    got = rows_of(gait, *words, *(["-a"] if aggregate else []))
+    wanted = itwinai(lines, "mypkg", aggregate)
+    assert [row["samples"] for row in got["rows"]] == [count for _, count in wanted]
+    total = sum(count for _, count in wanted)
+    assert got["samples"] == total
+    mine = sorted(repr((key_of(row), row["samples"])) for row in got["rows"])
+    assert mine == sorted(map(repr, wanted))
+    assert all(abs(row["proportion"] - row["samples"] / total) < 1e-9 for row in got["rows"])
+
+
+TABLE = """\
+ name     | path          |   line | library_function_name   | library_function_path   | \
+library_function_line   | proportion (n)
+----------+---------------+--------+-------------------------+-------------------------+\
+-------------------------+------------------
+ foo      | numpy/core.py |      5 | step                    | mypkg/t.py              | \
+10                      | 75.00% (30)
+ <module> | train.py      |      3 | Not Found               | Not Found               | \
+Not Found               | 17.50% (7)
+"""
+
+
+def test_the_table_is_the_one_people_know(gait, tmp_path):
+    (tmp_path / "stacks.txt").write_text(
+        "<module> (train.py:3);step (mypkg/t.py:10);foo (numpy/core.py:5) 10\n"
+        "<module> (train.py:3) 7\n"
+        "<module> (train.py:4);step (mypkg/t.py:10);foo (numpy/core.py:5) 20\n"
+        "bar (x.py:1) 3\n"
+    )
+    done = gait("leaf", "-a", "-n", 2, "-l", "mypkg", "stacks.txt")
+    assert done.returncode == 0, done.stderr
+    assert done.stdout == TABLE
+
+
+DIALECTS = [
+    ("main (a.py:1);work (b.py:22) 5", [("work", "b.py", 22, 5)]),
+    ("work (b.py) 5", [("work", "b.py", None, 5)]),
+    ("work 5", [("work", "", None, 5)]),
+    ("<module> (a.py:1) 4", [("<module>", "a.py", 1, 4)]),
+    ("f (a.py:1);operator new(unsigned long) (libstdc++.so.6) 2",
+     [("operator new(unsigned long)", "libstdc++.so.6", None, 2)]),
+    ("std::pair<int, int>::first (x.cc:7) 2", [("std::pair<int, int>::first", "x.cc", 7, 2)]),
+    ("f (a.py:1);g(int; long) (lib.so:9) 3", [("g(int; long)", "lib.so", 9, 3)]),
+    ('process 7:"sh -c a; b";f (a.py:1) 3', [("f", "a.py", 1, 3)]),
+    ("thread (0x7F00): worker;f (a.py:1) 3", [("f", "a.py", 1, 3)]),
+    ("thread (12);f (C:/x y/a.py:1) 3", [("f", "C:/x y/a.py", 1, 3)]),
+    ("  f (a.py:1) 3", [("  f", "a.py", 1, 3)]),
+    ("f (a.py:1)   3", [("f", "a.py", 1, 3)]),
+    ("f (a.py:1) 3\r", [("f", "a.py", 1, 3)]),
+    (";;f (a.py:1); 3", [("f", "a.py", 1, 3)]),
+    ("größe (naïve.py:4) 1", [("größe", "naïve.py", 4, 1)]),
+    ("f (a.py:1) 0", []),
+    ("(unbalanced (a.py:1);g (b.py:2) 6", None),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("line, wanted", DIALECTS)
+def test_dialects_of_folded_text_are_understood(gait, tmp_path, line, wanted):
+    (tmp_path / "stacks.txt").write_text(line + "\nanchor (z.py:9) 1000\n", encoding="utf-8")
+    got = rows_of(gait, "stacks.txt")
+    assert got["bad_lines"] == 0
+    rows = [(r["name"], r["path"], r["line"], r["samples"]) for r in got["rows"][1:]]
+    if wanted is not None:
+        assert rows == wanted
+
+
+def test_lines_that_are_no_stacks_are_counted(gait, tmp_path):
+    (tmp_path / "stacks.txt").write_bytes(
+        b"f (a.py:1) 3\nno count\n\n12\nf (a.py:1) -3\nf (a.py:1) 99999999999999999999\n"
+        b"\0\0\0 3\nf (a.py:1) 1e5\n" + b"x;" * 3_000_000 + b" 3\n"
+    )
+    got = rows_of(gait, "stacks.txt")
+    assert got["samples"] == 3 and got["bad_lines"] == 7
+    done = gait("leaf", "stacks.txt")
+    assert done.returncode == 0 and "7 of 8 lines are no stacks" in done.stderr
+
+
+@pytest.mark.parametrize("content", [b"", b"\n\n", b"\x7fELF\0\1\2" * 900, b"words only\n"])
+def test_files_without_stacks_are_refused(gait, tmp_path, content):
+    (tmp_path / "stacks.txt").write_bytes(content)
+    done = gait("leaf", "stacks.txt")
+    assert done.returncode == 2 and "holds no stacks" in done.stderr
+    assert gait("leaf", "missing.txt").returncode == 2
+
+
+def test_a_folder_is_read_whole_and_shares_are_by_process(gait, tmp_path):
+    folder = tmp_path / "nodes"
+    folder.mkdir()
+    (folder / "a.txt").write_text('process 1:"x";f (a.py:1) 30\nprocess 1:"x";g (a.py:2) 10\n')
+    (folder / "b.txt").write_text('process 2:"y";f (a.py:1) 5\n')
+    got = rows_of(gait, "nodes", "-a", "--by", "process")
+    assert [(r["process"][:9], r["name"], r["proportion"]) for r in got["rows"]] == [
+        ("process 1", "f", 0.75),
+        ("process 1", "g", 0.25),
+        ("process 2", "f", 1.0),
+    ]
+    assert [r["samples"] for r in rows_of(gait, "nodes", "-a")["rows"]] == [35, 10]
+
+
+@pytest.mark.parametrize("rows", ["0", "-1", "x", "1.5", ""])
+def test_a_number_of_rows_makes_sense_or_is_refused(gait, tmp_path, rows):
+    (tmp_path / "stacks.txt").write_text("f (a.py:1) 3\n")
+    assert gait("leaf", "-n", rows, "stacks.txt").returncode == 2

@@ -1,0 +1,247 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`gait record`: stacks that existed, their shares, and the ends of a recording."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+
+from tests.support.sampled_programs import PROGRAMS, read_folded, until
+
+PROGRAM = PROGRAMS / "programs" / "alternating.py"
+LEGAL = {
+    "quick": {"by_quick"},
+    "slow": {"by_slow"},
+    "by_quick": {"burst"},
+    "by_slow": {"burst"},
+    "burst": {"down"},
+    "wait_here": {"down"},
+    "down": {"down", "work", "wait"},
+    "work": {"<module>", "run"},
+}
+
+
+def impossible(frames, depth):
+    called = [frame[0].rpartition(".")[2] for frame in frames]
+    pairs = zip(called, called[1:])
+    wrong = [(a, b) for a, b in pairs if b in LEGAL and a not in LEGAL[b]]
+    whole = called.count("down") == depth + 1 or not {"burst", "wait_here"} & set(called)
+    return wrong if whole else [*wrong, ("down", called.count("down"))]
+
+
+def summary(gait, path):
+    done = gait("info", "--json", path)
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout)
+
+
+def record(gait, *words, **options):
+    done = gait("record", *words, **options)
+    assert done.returncode == 0, done.stderr
+    return done
+
+
+@pytest.mark.parametrize("busy, idle", [(1, 0), (3, 2)])
+def test_no_stack_is_recorded_that_never_was(python, gait, alternating, tmp_path, busy, idle):
+    process = alternating(python, busy=busy, idle=idle)
+    out = tmp_path / "stacks.txt"
+    record(gait, "-i", "-r", 1000000, "-d", 1, "-o", out, "--pid", process.pid)
+    samples = read_folded(out)
+    assert sum(count for _, count in samples) > 500 * (busy + idle)
+    wrong = [(impossible(frames, 10), count) for frames, count in samples]
+    assert [found for found in wrong if found[0]] == []
+    leaves = {frames[-1][0].rpartition(".")[2] for frames, _ in samples}
+    assert {"quick", "slow"} <= leaves
+
+
+def test_shares_are_those_of_time(gait, start, tmp_path):
+    process = start([sys.executable, PROGRAM, 1, 0, 20, 3])
+    out = tmp_path / "stacks.txt"
+    record(gait, "-r", 4000, "-o", out, "--pid", process.pid)
+    truth = float(process.stdout.read())
+    quick = slow = 0
+    for frames, count in read_folded(out):
+        called = {frame[0] for frame in frames}
+        quick += count * ("by_quick" in called)
+        slow += count * ("by_slow" in called)
+    share, n = quick / (quick + slow), quick + slow
+    error = (truth * (1 - truth) / n) ** 0.5
+    assert n > 1500
+    # three standard errors, what the clock itself costs, and a disturbed machine
+    assert abs(share - truth) < 3 * error + 0.02
+
+
+def test_a_recording_tells_its_rate_its_losses_and_its_threads(gait, alternating, tmp_path):
+    process = alternating(sys.executable, busy=2, idle=2)
+    out = tmp_path / "deep" / "er" / "run.gait"
+    record(gait, "-i", "-r", 500, "-d", 2, "-o", out, "--pid", process.pid)
+    info = summary(gait, out)
+    sampler = info["sampler"]
+    assert sampler["rate_asked_hz"] == 500
+    assert 1.9 < sampler["seconds"] < 10
+    assert 100 < sampler["rounds"] < 500 * sampler["seconds"] + 200
+    assert abs(sampler["samples"] - 4 * sampler["rounds"]) <= 4 + sampler["torn"]
+    assert sampler["errors"] == 0
+    assert {"late", "torn", "cut"} <= set(sampler)
+    (shard,) = info["shards"]
+    assert shard["role"] == "sampler" and shard["subject_pid"] == process.pid
+    assert shard["complete"] and info["damage"] == []
+    assert info["tracks"] == 5  # the process and its threads
+
+
+def test_a_killed_sampler_leaves_what_it_took(gait, build, alternating, tmp_path):
+    process = alternating(sys.executable)
+    out = tmp_path / "run.gait"
+    sampler = subprocess.Popen([build / "gait", "record", "-o", out, "--pid", str(process.pid)])
+    events = until(lambda: out.exists() and summary(gait, out)["events"] > 200)
+    sampler.kill()
+    sampler.wait()
+    assert events and summary(gait, out)["sampler"]["samples"] > 200
+    raw = tmp_path / "run.txt"
+    sampler = subprocess.Popen([build / "gait", "record", "-o", raw, "--pid", str(process.pid)])
+    assert until(lambda: raw.exists() and raw.stat().st_size > 0)
+    sampler.kill()
+    sampler.wait()
+    assert sum(count for _, count in read_folded(raw)) > 20
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_a_signal_ends_the_recording_cleanly(gait, build, alternating, tmp_path, number):
+    process = alternating(sys.executable)
+    out = tmp_path / "run.gait"
+    sampler = subprocess.Popen(
+        [build / "gait", "record", "-o", out, "--pid", str(process.pid)],
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    assert until(lambda: out.exists() and summary(gait, out)["events"] > 0)
+    sampler.send_signal(number)
+    _, words = sampler.communicate(timeout=20)
+    assert sampler.returncode == 0 and "rounds" in words
+    assert summary(gait, out)["shards"][0]["complete"]
+    assert process.poll() is None
+
+
+def test_the_program_ends_as_it_would_alone(gait, python, tmp_path):
+    out = tmp_path / "run.txt"
+    code = "import sys, time\nend = time.time() + .6\nwhile time.time() < end: pass\nsys.exit(7)"
+    done = gait("record", "-o", out, "--", python, "-c", code)
+    assert done.returncode == 7
+    assert sum(count for _, count in read_folded(out)) > 10
+    assert all(frames[0][0] == "<module>" for frames, _ in read_folded(out)) or out.stat().st_size
+    done = gait("record", "-q", "-o", out, "--", python, "-c", "import os; os.kill(os.getpid(), 9)")
+    assert done.returncode == 128 + 9
+
+
+def test_a_program_that_cannot_run_is_told_apart(gait, tmp_path):
+    assert gait("record", "-o", "x.gait", "--", "./no-such-program").returncode == 127
+    plain = tmp_path / "plain"
+    plain.write_text("")
+    assert gait("record", "-o", "y.gait", "--", plain).returncode == 126
+
+
+def test_the_duration_ends_the_recording_and_not_the_program(gait, tmp_path):
+    out = tmp_path / "run.gait"
+    code = "import time\nend = time.time() + 3\nwhile time.time() < end: pass\nprint('whole')"
+    done = gait("record", "-d", 1, "-o", out, "--", sys.executable, "-c", code)
+    assert done.returncode == 0 and done.stdout == "whole\n"
+    assert 0.9 < summary(gait, out)["sampler"]["seconds"] < 2.5
+
+
+def test_children_are_followed_for_ever(gait, tmp_path):
+    program = tmp_path / "tree.py"
+    program.write_text(
+        "import os, subprocess, sys, time\n"
+        "def spin(seconds):\n"
+        "    end = time.time() + seconds\n"
+        "    while time.time() < end: pass\n"
+        "def forked(): spin(1)\n"
+        "def spawned(): spin(1)\n"
+        "if len(sys.argv) > 1:\n"
+        "    spawned()\n"
+        "elif os.fork() == 0:\n"
+        "    forked()\n"
+        "else:\n"
+        "    subprocess.run(['sh', '-c', f'sleep 0.2; exec {sys.executable} {__file__} child'])\n"
+        "    os.wait()\n"
+    )
+    out = tmp_path / "run.txt"
+    record(gait, "-s", "-o", out, "--", sys.executable, program)
+    found = {}
+    for frames, count in read_folded(out):
+        assert frames[0][0].startswith("process "), frames[0]
+        for name in {frame[0] for frame in frames} & {"forked", "spawned"}:
+            found[name] = found.get(name, 0) + count
+    assert found.get("forked", 0) > 50 and found.get("spawned", 0) > 50
+
+
+def test_a_full_pipe_does_not_hold_it_up(build, alternating, tmp_path):
+    process = alternating(sys.executable, depth=200)
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    reader = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)
+    words = ["record", "-f", "raw", "-d", "1", "-o", pipe, "--pid", str(process.pid)]
+    begun = time.monotonic()
+    done = subprocess.run([build / "gait", *words], capture_output=True, text=True, timeout=60)
+    os.close(reader)
+    assert time.monotonic() - begun < 30
+    assert done.returncode == 0 or "nobody reads" in done.stderr
+
+
+@pytest.mark.parametrize(
+    "words, sentence",
+    [
+        ([], "needs --pid PID or a program"),
+        (["--pid", "1", "--", "true"], "not both"),
+        (["-r", "0", "--", "true"], "rate"),
+        (["-r", "2000000000", "--", "true"], "rate"),
+        (["--pid", "4194304"], "no process"),
+        (["-f", "wav", "--", "true"], "format"),
+        (["-o", "/proc/no/such.gait", "--", "true"], "cannot"),
+    ],
+)
+def test_wrong_use_is_one_sentence(gait, words, sentence):
+    done = gait("record", *words)
+    assert done.returncode == 2 and sentence in done.stderr
+    assert done.stderr.startswith("gait record: ") and done.stderr.count("\n") == 1
+
+
+def test_a_recording_is_never_overwritten(gait, alternating, tmp_path):
+    process = alternating(sys.executable)
+    out = tmp_path / "run.gait"
+    record(gait, "-d", 1, "-o", out, "--pid", process.pid)
+    before = out.read_bytes()
+    done = gait("record", "-d", 1, "-o", out, "--pid", process.pid)
+    assert done.returncode == 2 and "there already" in done.stderr
+    assert out.read_bytes() == before
+
+
+def test_graphs_are_written_too(gait, alternating, tmp_path):
+    process = alternating(sys.executable, busy=2)
+    for name, marks in (
+        ("out.svg", ["<svg ", "burst (alternating.py:"]),
+        ("out.speedscope.json", ['"type": "sampled"', '"name": "burst"']),
+    ):
+        record(gait, "-d", 1, "-o", tmp_path / name, "--pid", process.pid)
+        text = (tmp_path / name).read_text()
+        assert all(mark in text for mark in marks)
+
+
+def test_a_recording_and_a_raw_file_feed_the_same_report(gait, alternating, tmp_path):
+    process = alternating(sys.executable)
+    record(gait, "-d", 1, "-o", tmp_path / "run.gait", "--pid", process.pid)
+    record(gait, "-d", 1, "-o", tmp_path / "run.txt", "--pid", process.pid)
+    for name in ("run.gait", "run.txt"):
+        done = gait("leaf", "--json", "-a", "-n", "all", "-l", "alternating", name)
+        rows = json.loads(done.stdout)["rows"]
+        assert {"quick", "slow"} <= {row["name"] for row in rows}
+        assert all(row["library_function_name"] for row in rows)
+        slow = sum(row["proportion"] for row in rows if row["name"] == "slow")
+        assert 0.4 < slow < 0.9
+    info = summary(gait, tmp_path / "run.gait")["sampler"]
+    done = gait("leaf", "--json", "run.gait")
+    assert json.loads(done.stdout)["samples"] == info["samples"]

@@ -1,0 +1,224 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`gait run --profile`: a script that nobody edited, recorded by a schedule of one's own."""
+
+import json
+import os
+import subprocess
+import sys
+
+import pytest
+
+full = os.environ.get("GAIT_TEST_FULL") == "1"
+only_full = pytest.mark.skipif(not full, reason="GAIT_TEST_FULL=1 runs it")
+SCRIPT = """
+import sys, torch
+from torch.utils.data import DataLoader, TensorDataset
+epochs = int(sys.argv[sys.argv.index("--epochs") + 1])
+assert "--my-flag" in sys.argv and "--profiling.wait" not in sys.argv
+torch.manual_seed(0)
+torch.set_num_threads(1)
+model = torch.nn.Linear(8, 3)
+optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+loader = DataLoader(TensorDataset(torch.randn(40, 8), torch.randint(3, (40,))), batch_size=8)
+for epoch in range(epochs):
+    for x, y in loader:
+        optimizer.zero_grad()
+        loss = torch.nn.functional.cross_entropy(model(x), y)
+        loss.backward()
+        optimizer.step()
+print(f"{loss.item():.17g}")
+"""
+SECTION = "training: {epochs: 9}\nprofiling: {wait: 1, warmup: 1, active: 2, repeat: 1}\n"
+# name: options of gait run, epochs of five steps, files beside, environment
+RUNS = {
+    "files": (
+        ["--profiling.use_gzip"],
+        3,
+        {"gait.yaml": "profiling: {wait: 2, warmup: 3, active: 4}\nrecording: {ring: 64K}\n"},
+        {"GAIT_PROFILING_WARMUP": "1", "GAIT_PROFILING_WORKER_NAME": "mine"},
+    ),
+    "epochs": (["--config", "theirs.yaml"], 6, {"theirs.yaml": SECTION}, {}),
+    "every": (
+        "profiling.schedule_every_n_steps=6 profiling.wait_steps=1 profiling.warmup_steps=1 "
+        "profiling.active_steps=1 profiling.repeat_cycles=2 profiling.skip_first=0 "
+        "profiling.output_dir=outputs/profiler_logs --profiling.record_shapes=False "
+        "profiling.profile_memory=no".split(),
+        3,
+        {},
+        {},
+    ),
+    "off": (["--profiling.enabled", "false"], 3, {"gait.yaml": "profiling: {wait: 1}\n"}, {}),
+}
+if full:  # half of its time is an import of torch
+    RUNS["default"] = (["--profile"], 3, {}, {})
+    RUNS["short"] = (["--profiling.skip_first", "1000"], 1, {}, {})
+
+
+class Finished:
+    def __init__(self, folder, process):
+        self.folder = folder
+        self.out, self.err = process.communicate(timeout=200)
+        self.code = process.returncode
+
+    def traces(self, folder="profiler_traces"):
+        return sorted((self.folder / "run" / folder).glob("*"))
+
+
+@pytest.fixture(scope="module")
+def finished(build, tmp_path_factory):
+    environment = {k: v for k, v in os.environ.items() if not k.startswith("GAIT_")}
+    done, waiting = {}, []
+
+    def end():
+        name, folder, process = waiting.pop(0)
+        done[name] = Finished(folder, process)
+
+    for name, (options, epochs, files, variables) in RUNS.items():
+        folder = tmp_path_factory.mktemp("profile")
+        (folder / "train.py").write_text(SCRIPT)
+        for file, text in files.items():
+            (folder / file).write_text(text)
+        line = [build / "gait", "run", "-o", "run", *["-q"] * (name != "every"), *options]
+        line += ["--", sys.executable, "train.py", "--my-flag", "--epochs", str(epochs)]
+        pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
+        made = subprocess.Popen(line, cwd=folder, env={**environment, **variables}, **pipes)
+        waiting.append((name, folder, made))
+        if len(waiting) == 2:
+            end()
+    while waiting:
+        end()
+    return done
+
+
+def events(path):
+    text = subprocess.check_output(["gzip", "-dcf", str(path)])
+    return json.loads(text)["traceEvents"]
+
+
+def steps(path):
+    found = {e["name"] for e in events(path) if str(e.get("name", "")).startswith("ProfilerStep#")}
+    return sorted(int(name.split("#")[1]) for name in found)
+
+
+@only_full
+def test_by_default_steps_three_to_five_are_in_a_trace(finished):
+    run = finished["default"]
+    assert run.code == 0, run.err
+    (trace,) = run.traces()
+    assert steps(trace) == [3, 4, 5]
+    ops = [e for e in events(trace) if e.get("cat") == "cpu_op"]
+    assert [e["name"] for e in ops].count("aten::addmm") == 3
+
+
+def test_the_plan_is_printed_before_the_program(finished):
+    said = finished["files"].err
+    assert "schedule in steps: skip first 1, wait 2, warmup 1, active 4, repeat 1" in said
+    assert "needs 8 steps" in said
+
+
+def test_a_file_a_variable_and_a_line_each_say_something(finished):
+    run = finished["files"]
+    assert run.code == 0, run.err
+    (trace,) = run.traces()
+    assert trace.name.startswith("mine.") and trace.name.endswith(".pt.trace.json.gz")
+    assert steps(trace) == [4, 5, 6, 7]
+    ops = [e for e in events(trace) if e.get("cat") == "cpu_op"]
+    assert [e["name"] for e in ops].count("aten::addmm") == 4
+    assert any(e["args"].get("Input Dims") for e in ops)
+    assert any(e.get("name") == "[memory]" for e in events(trace))
+
+
+def test_a_section_of_their_own_file_counts_epochs(finished):
+    run = finished["epochs"]
+    assert "schedule in epochs: wait 1, warmup 1, active 2" in run.err
+    (trace,) = run.traces()
+    # opening the window may be most of a small first step, which is left out then
+    assert steps(trace) in (list(range(10, 20)), list(range(11, 20)))
+    names = [e["name"] for e in events(trace) if e.get("cat") == "cpu_op"]
+    assert names.count("aten::addmm") == 10
+
+
+def test_a_cycle_every_n_steps_under_the_names_of_the_hydra_guide(finished):
+    run = finished["every"]
+    found = [steps(trace) for trace in run.traces("outputs/profiler_logs")]
+    assert found == [[2], [8]]
+
+
+def test_what_was_switched_off_is_not_in_the_traces(finished):
+    traces = finished["every"].traces("outputs/profiler_logs")
+    found = [event for trace in traces for event in events(trace)]
+    ops = [e for e in found if e.get("cat") == "cpu_op"]
+    assert ops and not any("Input Dims" in e["args"] for e in ops)
+    assert not any(e.get("name") == "[memory]" for e in found)
+
+
+def test_the_table_of_ops_is_torchs(finished):
+    """Of both windows, without the columns that were not asked for."""
+    text = finished["every"].err
+    head = "Ops of 2 windows, sorted by self_cpu_time_total"
+    assert text.count(head) == 1
+    table = text.split(head)[1]
+    assert "CPU Mem" not in table and "FLOPs" not in table
+    (row,) = [line.split() for line in table.splitlines() if line.split()[:1] == ["aten::addmm"]]
+    assert row[-1] == "2"
+    assert "Self CPU time total:" in table
+
+
+@only_full
+def test_a_run_too_short_says_so_and_ends_well(finished):
+    run = finished["short"]
+    assert run.code == 0
+    assert "no traces: this run has no window in which ops were on record" in run.err
+    assert "needs 1005 steps" in run.err
+
+
+def test_switched_off_there_are_no_traces_and_no_words(finished):
+    run = finished["off"]
+    assert (run.code, run.err, run.traces()) == (0, "", [])
+
+
+def test_the_training_computes_the_same_bits(finished):
+    assert finished["files"].out == finished["off"].out == finished["every"].out
+
+
+@pytest.mark.needs_no_torch
+@pytest.mark.parametrize(
+    "line, sentence",
+    [
+        (["--profiling.wiat", "1"], "no setting 'profiling.wiat'; did you mean 'profiling.wait'?"),
+        (["profiling.active=0"], "command line: 'profiling.active' takes a number of units, 1 or"),
+        (["--profile", "profiling.output_dir=/etc/passwd"], "which is a file; name a folder"),
+        (["--config", "missing.yaml"], "cannot read 'missing.yaml': No such file"),
+        (["store_torch_traces=1"], "stores nothing while profiling is off: add"),
+    ],
+)
+def test_what_is_wrong_is_refused_before_the_program_starts(gait, tmp_path, line, sentence):
+    done = gait("run", *line, "--", "touch", tmp_path / "started")
+    assert (done.returncode, done.stdout) == (125, "")
+    assert sentence in done.stderr and done.stderr.count("\n") == 1
+    assert not (tmp_path / "started").exists()
+
+
+@pytest.mark.needs_no_torch
+def test_a_setting_may_stand_beside_a_program_that_has_the_same(gait, tmp_path):
+    """What is behind the program's name is the program's, whatever it looks like."""
+    done = gait("run", "-q", "--", "echo", "--profiling.wait", "x", "profiling.active=y")
+    assert (done.returncode, done.stdout) == (0, "--profiling.wait x profiling.active=y\n")
+    done = gait("run", "-q", "echo", "--profiling.wiat", "x")
+    assert (done.returncode, done.stdout) == (0, "--profiling.wiat x\n")
+
+
+@only_full
+def test_each_rank_of_a_job_writes_its_own_traces(build, tmp_path):
+    """As under srun: a `gait run` of each rank, and one run directory for all."""
+    (tmp_path / "train.py").write_text(SCRIPT)
+    job = {"SLURM_JOB_ID": "1", "SLURM_STEP_ID": "0", "SLURM_STEP_NUM_TASKS": "2"}
+    line = [build / "gait", "run", "-q", "-o", "run", "--profiling.repeat", "2"]
+    line += ["profiling.active=1", "--", sys.executable, "train.py", "--my-flag", "--epochs", "3"]
+    ranks = [
+        subprocess.Popen(line, cwd=tmp_path, env={**os.environ, **job, "SLURM_PROCID": str(rank)})
+        for rank in range(2)
+    ]
+    assert [rank.wait(200) for rank in ranks] == [0, 0]
+    names = [path.name.split(".")[0] for path in (tmp_path / "run/profiler_traces").iterdir()]
+    assert len(names) == 4 and sorted(map(names.count, set(names))) == [2, 2]

@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0
+#define _GNU_SOURCE
+#include "sample/layout.h"
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "sample/debug_offsets.h"
+#include "sample/elf_symbols.h"
+#include "support/tap.h"
+
+TEST("layout: there is a sound row for each version from 3.8 to 3.13, and no other")
+{
+    for (int minor = 8; minor <= 13; minor++) {
+        const struct layout *row = layout_find(minor);
+        if (ok(row))
+            is_int(layout_check(row), 0);
+    }
+    ok(!layout_find(7));
+    ok(!layout_find(14));
+}
+
+TEST("layout: offsets that lead anywhere are refused")
+{
+    struct layout row = *layout_find(12);
+    row.frame_previous = -1;
+    ok(layout_check(&row) < 0);
+    row = *layout_find(12);
+    row.interpreter_threads = 1 << 24;
+    ok(layout_check(&row) < 0);
+}
+
+TEST("debug_offsets: free-threaded, cut or senseless tables are refused")
+{
+    uint64_t table[DEBUG_OFFSETS_BYTES / 8] = {0}, version = 0;
+    const uint8_t *bytes = (const uint8_t *)table;
+    struct layout row = *layout_find(13);
+    ok(!debug_offsets_version(bytes, sizeof table, &version));
+    memcpy(table, "xdebugpy", 8);
+    table[1] = 0x030d0000;
+    ok(debug_offsets_version(bytes, sizeof table, &version));
+    is_u64(version, 0x030d0000);
+    ok(!debug_offsets_version(bytes, 20, &version));
+    ok(debug_offsets_apply(bytes, 100, &row) < 0);
+    table[2] = 1;
+    ok(debug_offsets_apply(bytes, sizeof table, &row) < 0);
+    table[2] = 0;
+    table[5] = UINT64_MAX;
+    ok(debug_offsets_apply(bytes, sizeof table, &row) < 0);
+    is_int(memcmp(&row, layout_find(13), sizeof row), 0);
+}
+
+TEST("elf_symbols: this program's own are found, and bytes at random end nowhere bad")
+{
+    struct elf_file file;
+    int fd = open("/proc/self/exe", O_RDONLY);
+    if (!ok(elf_file_open(&file, fd) == 0))
+        return;
+    ok(elf_file_symbol(&file, "main") != 0);
+    ok(elf_file_symbol(&file, "no_such_symbol_anywhere") == 0);
+    elf_file_close(&file);
+    static uint8_t bytes[16384];
+    ok(pread(fd, bytes, sizeof bytes, 0) == sizeof bytes);
+    close(fd);
+    uint64_t seed = 42;
+    for (int round = 0; round < 300; round++) {
+        fd = memfd_create("elf", 0);
+        for (int i = 0; i < 24; i++) {
+            seed = seed * UINT64_C(6364136223846793005) + 1442695040888963407u;
+            bytes[(seed >> 33) % (round % 2 ? 1024 : sizeof bytes)] ^= (uint8_t)(seed >> 56);
+        }
+        memcpy(bytes, "\177ELF\2\1\1", 7);
+        ok(write(fd, bytes, sizeof bytes) == sizeof bytes);
+        if (elf_file_open(&file, fd) == 0) {
+            elf_file_symbol(&file, "_PyRuntime");
+            elf_file_close(&file);
+        }
+        close(fd);
+    }
+}

@@ -1,0 +1,212 @@
+// SPDX-License-Identifier: Apache-2.0
+// Stacks in a process that is only memory, which changes while it is read.
+#include "sample/stack_walk.h"
+
+#include "support/fake_process.h"
+#include "support/tap.h"
+
+#define STATE (FAKE_BASE + 0x1000)
+#define LOCK (FAKE_BASE + 0x2000)
+#define CHUNK (FAKE_BASE + 0x4000)
+#define CHUNK_BYTES 16384u
+#define HEAP (FAKE_BASE + 0x10000)
+#define FRAME_STEP 128u
+#define CODE(n) (FAKE_BASE + 0x30000 + 512u * (n))
+
+static struct target target;
+static struct gather gather;
+static struct stack_walk walk;
+static struct python_thread *thread;
+
+static uint64_t frame_at(uint32_t n)
+{
+    return target.minor >= 11 ? CHUNK + 64 + n * FRAME_STEP : HEAP + n * 512u;
+}
+
+static void put_frame(uint32_t n, uint64_t code, uint64_t instruction)
+{
+    const struct layout *layout = &target.layout;
+    const uint64_t at = frame_at(n);
+    if (layout->minor <= 10)
+        fake_put(at, 1); // references
+    fake_put(at + (uint64_t)layout->frame_previous, n ? frame_at(n - 1) : 0);
+    fake_put(at + (uint64_t)layout->frame_code, code);
+    if (layout->minor >= 11)
+        fake_put(at + (uint64_t)layout->frame_instruction, instruction);
+    else
+        fake_put32(at + (uint64_t)layout->frame_instruction, (uint32_t)instruction);
+}
+
+static void put_current(uint64_t frame)
+{
+    fake_put(STATE + (uint64_t)target.layout.thread_frame, frame);
+}
+
+// A thread with frames 0 (the root) to `depth` - 1.
+static void begin(int minor, uint32_t depth)
+{
+    fake_init(&target, minor);
+    target.gil = LOCK;
+    for (uint32_t n = 0; n < depth; n++)
+        put_frame(n, CODE(n), 100 + n);
+    put_current(frame_at(depth - 1));
+    if (minor >= 11) {
+        fake_put(STATE + (uint64_t)target.layout.thread_chunk, CHUNK);
+        fake_put(STATE + (uint64_t)target.layout.thread_top, frame_at(depth));
+        fake_put(CHUNK + (uint64_t)target.layout.chunk_size, CHUNK_BYTES);
+    }
+    ok(gather_init(&gather, &target) == 0);
+    gather.slow_ns = UINT64_MAX / 2; // a busy machine is none of these cases
+    ok(python_thread_create(STATE, &thread) == 0);
+    python_thread_expect(thread, &target);
+    thread->leaf = frame_at(depth - 1);
+}
+
+static void end(void)
+{
+    fake.between = NULL;
+    python_thread_destroy(thread);
+    gather_finish(&gather);
+}
+
+static enum walk_result look(bool is_double)
+{
+    gather_begin(&gather);
+    gather_add(&gather, thread, is_double);
+    if (!ok(gather_read(&gather) == GATHER_DONE))
+        return WALK_TORN;
+    return stack_walk(&walk, &gather, thread);
+}
+
+// After the thread's state was read the pieces are those of the second copy.
+static size_t state_piece(void)
+{
+    size_t at = 0;
+    while (at < gather.count && (uintptr_t)gather.pieces[at].iov_base - STATE > 512)
+        at++;
+    return at;
+}
+
+TEST("stack_walk: a stack that holds still is read to its root, on every version")
+{
+    static const int minors[] = {8, 9, 10, 13};
+    for (size_t i = 0; i < 4; i++) {
+        begin(minors[i], 20);
+        is_int(look(true), WALK_DONE);
+        is_u64(walk.count, 20);
+        is_u64(walk.frames[0].code, CODE(19));
+        is_u64(walk.frames[19].code, CODE(0));
+        is_int(look(false), WALK_DONE);
+        is_u64(walk.count, 20);
+        end();
+    }
+}
+
+static void third_calls_another(size_t piece)
+{
+    if (piece == state_piece() + 1) {
+        put_frame(3, CODE(50), 7);
+        put_frame(2, CODE(2), 333); // its caller went on
+    }
+}
+
+TEST("stack_walk: what changed meanwhile is cut off, its caller stays")
+{
+    static const int minors[] = {10, 13};
+    for (size_t i = 0; i < 2; i++) {
+        begin(minors[i], 6);
+        fake.between = third_calls_another;
+        is_int(look(true), WALK_CUT);
+        is_u64(walk.count, 3);
+        is_u64(walk.frames[0].code, CODE(2));
+        is_u64(walk.frames[2].code, CODE(0));
+        end();
+    }
+}
+
+static void leaf_goes_on(size_t piece)
+{
+    if (piece == state_piece() + 1)
+        put_frame(5, CODE(5), 999);
+}
+
+TEST("stack_walk: a leaf that goes on in its own code is no difference")
+{
+    begin(13, 6);
+    fake.between = leaf_goes_on;
+    is_int(look(true), WALK_DONE);
+    is_u64(walk.count, 6);
+    is_u64(walk.frames[0].instruction, 999);
+    end();
+}
+
+static void leaf_dies(size_t piece)
+{
+    if (piece == state_piece() + 1) {
+        fake_put(frame_at(5), 0); // references
+        fake_put(frame_at(5) + (uint64_t)target.layout.frame_previous,
+                 frame_at(8)); // the free list
+    }
+}
+
+TEST("stack_walk: links of a frame that is done are not followed")
+{
+    begin(10, 6);
+    fake_put(frame_at(8) + (uint64_t)target.layout.frame_code, CODE(8));
+    fake.between = leaf_dies;
+    is_int(look(true), WALK_CUT);
+    is_u64(walk.count, 5);
+    is_u64(walk.frames[0].code, CODE(4));
+    end();
+}
+
+TEST("stack_walk: links that lead round in a circle end as torn or deep, not never")
+{
+    begin(13, 6);
+    fake_put(frame_at(0) + (uint64_t)target.layout.frame_previous, frame_at(3));
+    is_int(look(true), WALK_DONE);
+    ok(walk.is_deep);
+    is_u64(walk.count, PYTHON_THREAD_DEPTH);
+    end();
+    begin(10, 6);
+    fake_put(frame_at(0) + (uint64_t)target.layout.frame_previous, frame_at(3));
+    for (uint32_t n = 0; n < 6; n++)
+        fake_put(frame_at(n), 0);
+    is_int(look(true), WALK_TORN);
+    end();
+}
+
+TEST("stack_walk: a frame that was not expected is learned with its callers")
+{
+    begin(10, 4);
+    for (uint32_t n = 4; n < 9; n++)
+        put_frame(n, CODE(n), n);
+    put_current(frame_at(8));
+    thread->patch_count = 0;
+    is_int(look(true), WALK_UNKNOWN);
+    is_u64(walk.unknown, frame_at(8));
+    python_thread_learn(thread, &target, walk.unknown);
+    is_int(look(true), WALK_DONE);
+    is_u64(walk.count, 9);
+    end();
+}
+
+TEST("stack_walk: a thread outside Python has no frames")
+{
+    begin(13, 3);
+    put_current(0);
+    is_int(look(true), WALK_DONE);
+    is_u64(walk.count, 0);
+    end();
+}
+
+TEST("stack_walk: memory that went away is expected no more")
+{
+    begin(10, 4);
+    thread->patch_count = 0;
+    put_current(FAKE_BASE + FAKE_BYTES - 4);
+    is_int(look(true), WALK_UNKNOWN);
+    python_thread_learn(thread, &target, walk.unknown);
+    is_u64(thread->patch_count, 0);
+    end();
+}

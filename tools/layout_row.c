@@ -1,0 +1,196 @@
+// SPDX-License-Identifier: Apache-2.0
+// Prints one row of src/sample/layout_table.c for the CPython whose headers it
+// is compiled with; tools/make-layouts compiles and runs it. Only offsets and
+// sizes are asked for, so no libpython is linked.
+#include <Python.h>
+
+#include <frameobject.h>
+#if PY_VERSION_HEX >= 0x030B0000
+#include <internal/pycore_frame.h>
+#endif
+#if PY_VERSION_HEX >= 0x03090000
+#include <internal/pycore_interp.h>
+#include <internal/pycore_runtime.h>
+#else
+#include <internal/pycore_pystate.h>
+#endif
+#include <stddef.h>
+#include <stdio.h>
+#include <string.h>
+
+#define NUMBER(field, value) printf("    .%s = %ld,\n", #field, (long)(value))
+#define OFFSET(field, type, member) NUMBER(field, offsetof(type, member))
+#define NONE(field) NUMBER(field, -1)
+
+#if PY_VERSION_HEX >= 0x030B0000
+typedef _PyInterpreterFrame frame_struct;
+#else
+typedef PyFrameObject frame_struct;
+#endif
+typedef struct _gil_runtime_state gil_struct;
+
+static void put_runtime(void)
+{
+    OFFSET(runtime_interpreters, _PyRuntimeState, interpreters.head);
+#if PY_VERSION_HEX >= 0x030C0000
+    NONE(runtime_gil);
+    OFFSET(interpreter_gil, PyInterpreterState, ceval.gil);
+#else
+    OFFSET(runtime_gil, _PyRuntimeState, ceval.gil);
+    NONE(interpreter_gil);
+#endif
+#if PY_VERSION_HEX >= 0x03090000
+    NONE(runtime_collecting);
+    OFFSET(interpreter_collecting, PyInterpreterState, gc.collecting);
+#else
+    OFFSET(runtime_collecting, _PyRuntimeState, gc.collecting);
+    NONE(interpreter_collecting);
+#endif
+    OFFSET(interpreter_next, PyInterpreterState, next);
+#if PY_VERSION_HEX >= 0x030B0000
+    OFFSET(interpreter_threads, PyInterpreterState, threads.head);
+#else
+    OFFSET(interpreter_threads, PyInterpreterState, tstate_head);
+#endif
+    OFFSET(gil_holder, gil_struct, last_holder);
+    OFFSET(gil_locked, gil_struct, locked);
+    OFFSET(gil_switches, gil_struct, switch_number);
+    NUMBER(gil_bytes, sizeof(gil_struct));
+}
+
+static void put_thread(void)
+{
+    OFFSET(thread_next, PyThreadState, next);
+    OFFSET(thread_interpreter, PyThreadState, interp);
+    OFFSET(thread_ident, PyThreadState, thread_id);
+#if PY_VERSION_HEX >= 0x030B0000
+    OFFSET(thread_native, PyThreadState, native_thread_id);
+    OFFSET(thread_chunk, PyThreadState, datastack_chunk);
+    OFFSET(thread_top, PyThreadState, datastack_top);
+    OFFSET(chunk_previous, _PyStackChunk, previous);
+    OFFSET(chunk_size, _PyStackChunk, size);
+    OFFSET(chunk_top, _PyStackChunk, top);
+    OFFSET(chunk_data, _PyStackChunk, data);
+#else
+    NONE(thread_native);
+    NONE(thread_chunk);
+    NONE(thread_top);
+    NONE(chunk_previous);
+    NONE(chunk_size);
+    NONE(chunk_top);
+    NONE(chunk_data);
+#endif
+#if PY_VERSION_HEX >= 0x030D0000
+    OFFSET(thread_frame, PyThreadState, current_frame);
+    NONE(thread_cframe);
+    NONE(cframe_frame);
+#elif PY_VERSION_HEX >= 0x030B0000
+    NONE(thread_frame);
+    OFFSET(thread_cframe, PyThreadState, cframe);
+    OFFSET(cframe_frame, _PyCFrame, current_frame);
+#else
+    OFFSET(thread_frame, PyThreadState, frame);
+    NONE(thread_cframe);
+    NONE(cframe_frame);
+#endif
+}
+
+static void put_frame(void)
+{
+#if PY_VERSION_HEX >= 0x030B0000
+    OFFSET(frame_previous, frame_struct, previous);
+#if PY_VERSION_HEX >= 0x030D0000
+    OFFSET(frame_code, frame_struct, f_executable);
+    OFFSET(frame_instruction, frame_struct, instr_ptr);
+#else
+    OFFSET(frame_code, frame_struct, f_code);
+    OFFSET(frame_instruction, frame_struct, prev_instr);
+#endif
+#if PY_VERSION_HEX >= 0x030C0000
+    OFFSET(frame_owner, frame_struct, owner);
+    NUMBER(frame_owner_shim, FRAME_OWNED_BY_CSTACK);
+#else
+    NONE(frame_owner);
+    NONE(frame_owner_shim);
+#endif
+    OFFSET(frame_bytes, frame_struct, localsplus);
+#else
+    OFFSET(frame_previous, frame_struct, f_back);
+    OFFSET(frame_code, frame_struct, f_code);
+    OFFSET(frame_instruction, frame_struct, f_lasti);
+    NONE(frame_owner);
+    NONE(frame_owner_shim);
+    NUMBER(frame_bytes, offsetof(frame_struct, f_lasti) + 8);
+#endif
+}
+
+static void put_code(void)
+{
+    OFFSET(code_file, PyCodeObject, co_filename);
+    OFFSET(code_name, PyCodeObject, co_name);
+    OFFSET(code_first_line, PyCodeObject, co_firstlineno);
+#if PY_VERSION_HEX >= 0x030B0000
+    OFFSET(code_qualified, PyCodeObject, co_qualname);
+    OFFSET(code_lines, PyCodeObject, co_linetable);
+    OFFSET(code_instructions, PyCodeObject, co_code_adaptive);
+    NUMBER(code_bytes, offsetof(PyCodeObject, co_code_adaptive));
+#else
+    NONE(code_qualified);
+#if PY_VERSION_HEX >= 0x030A0000
+    OFFSET(code_lines, PyCodeObject, co_linetable);
+#else
+    OFFSET(code_lines, PyCodeObject, co_lnotab);
+#endif
+    OFFSET(code_instructions, PyCodeObject, co_code);
+    NUMBER(code_bytes, sizeof(PyCodeObject));
+#endif
+}
+
+// A bit field has no offset: set it and see which bit came up.
+static int bit_of(const PyASCIIObject *text, size_t *ret_at)
+{
+    unsigned word;
+    size_t at = 0;
+    while (((const unsigned char *)text)[at] == 0)
+        at++;
+    at &= ~(size_t)3;
+    memcpy(&word, (const char *)text + at, sizeof word);
+    *ret_at = at;
+    return __builtin_ctz(word);
+}
+
+static void put_objects(void)
+{
+    PyASCIIObject text;
+    size_t at;
+    OFFSET(object_type, PyObject, ob_type);
+    OFFSET(sized_count, PyVarObject, ob_size);
+    OFFSET(bytes_data, PyBytesObject, ob_sval);
+    OFFSET(text_count, PyASCIIObject, length);
+    NUMBER(text_ascii, sizeof(PyASCIIObject));
+    NUMBER(text_compact, sizeof(PyCompactUnicodeObject));
+    memset(&text, 0, sizeof text);
+    text.state.kind = 1;
+    NUMBER(text_kind_shift, bit_of(&text, &at));
+    NUMBER(text_state, at);
+    memset(&text, 0, sizeof text);
+    text.state.ascii = 1;
+    NUMBER(text_is_ascii_shift, bit_of(&text, &at));
+    memset(&text, 0, sizeof text);
+    text.state.compact = 1;
+    NUMBER(text_is_compact_shift, bit_of(&text, &at));
+}
+
+int main(void)
+{
+    printf("  {\n");
+    NUMBER(minor, PY_MINOR_VERSION);
+    NUMBER(patch, PY_MICRO_VERSION);
+    put_runtime();
+    put_thread();
+    put_frame();
+    put_code();
+    put_objects();
+    printf("  },\n");
+    return 0;
+}
