@@ -26,7 +26,7 @@ TEST("number: integers of every length are written as printf does")
     }
     for (uint64_t power = 1, i = 0; i < 20; i++, power *= 10) {
         for (uint64_t near = power - 1; near <= power + 1; near++) {
-            snprintf(wanted, sizeof(wanted), "%" PRIu64, near);
+            snprintf(wanted, sizeof(wanted), "%llu", (unsigned long long)near);
             is_str(ended(number_put_uint(text, near)), wanted);
         }
     }
