@@ -257,7 +257,10 @@ static int run_program(struct session *session, const struct operands *operands)
         return code;
     set_environment(session);
     tell_begin(session);
-    if (launch_program(session->arguments, &launch)) {
+    char *const *line = session->arguments;
+    if (session->is_recording)
+        line = run_profile_line(&session->profile, line, session->directory.absolute);
+    if (launch_program(line, &launch)) {
         say("%s", fail_text());
         return EXIT_RUN_FAILED;
     }

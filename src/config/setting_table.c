@@ -149,14 +149,11 @@ const struct setting setting_table[SETTING_COUNT] = {
                                            "utilization.gpu --format=csv -l 1' beside it "
                                            "meanwhile"},
     [SETTING_PY_SPY] = {PROFILING("py_spy", "PY_SPY"), IS_BOOL("false"),
-                        .help = "sample the Python stacks of the whole run",
-                        .later = "gait run does not start the sampler yet: write 'gait record -- "
-                                 "python train.py' meanwhile"},
+                        .help = "sample the Python stacks of the whole run, as gait record does: "
+                                "stacks-*.txt in the run directory, for gait leaf and gait flame"},
     [SETTING_PY_SPY_RATE] = {PROFILING("py_spy_rate", "PY_SPY_RATE"),
                              IS_NUMBER("100", 1, "samples a second"),
-                             .help = "how often py_spy looks",
-                             .later = "gait run does not start the sampler yet: write 'gait record "
-                                      "--rate HZ' meanwhile"},
+                             .help = "how often py_spy looks"},
     [SETTING_LINE_COUNT_RESTRICTION] = {PROFILING("line_count_restriction",
                                                   "LINE_COUNT_RESTRICTION"),
                                         IS_TEXT("20"),
