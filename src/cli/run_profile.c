@@ -148,53 +148,6 @@ void run_profile_tell(const struct run_profile *profile)
     fprintf(stderr, "gait: %s%s", plan, plan[strlen(plan) - 1] == '\n' ? "" : "\n");
 }
 
-// ---- the sampler ------------------------------------------------------------------
-
-enum { SAMPLER_WORDS = 12 };
-
-// Text that argv may hold, which wants it to be changeable.
-static char *copy(struct run_profile *profile, const char *text)
-{
-    return arena_text(&profile->config.arena, text, strlen(text));
-}
-
-// Whatever keeps the sampler from starting costs the samples, not the program.
-char *const *run_profile_line(struct run_profile *profile, char *const *arguments,
-                              const char *directory)
-{
-    struct config *config = &profile->config;
-    char tool[PATH_MAX], host[128] = "", output[2 * PATH_MAX];
-    size_t count = 0, used = 0;
-    ssize_t length = readlink("/proc/self/exe", tool, sizeof tool - 1);
-    if (!config_flag(config, SETTING_PY_SPY) || length <= 0 || access(directory, W_OK))
-        return arguments;
-    tool[length] = '\0';
-    while (arguments[count])
-        count++;
-    char **line = arena_take(&config->arena, (count + SAMPLER_WORDS) * sizeof *line);
-    (void)gethostname(host, sizeof host - 1);
-    snprintf(output, sizeof output, "%s/stacks-%s-%d.txt", directory, host, (int)getpid());
-    const char *const words[] = {tool,
-                                 "record",
-                                 "--quiet",
-                                 "--rate",
-                                 config_text(config, SETTING_PY_SPY_RATE),
-                                 "--subprocesses",
-                                 "--format",
-                                 "raw",
-                                 "--output",
-                                 output,
-                                 "--"};
-    for (size_t i = 0; line && i < sizeof words / sizeof words[0]; i++) {
-        line[used] = copy(profile, words[i]);
-        if (!line[used++])
-            return arguments;
-    }
-    if (line)
-        memcpy(line + used, arguments, (count + 1) * sizeof *line);
-    return line ? line : arguments;
-}
-
 // ---- the end --------------------------------------------------------------------
 
 // Has the program itself something on record, or is it a launcher?
@@ -264,9 +217,6 @@ void run_profile_write(const struct run_profile *profile, const struct run_end *
     char folder[2 * PATH_MAX];
     struct gait_trace *trace;
     size_t count = 0;
-    if (config_flag(config, SETTING_PY_SPY) && !end->is_quiet)
-        fprintf(stderr, "gait: sampled stacks in %s/stacks-*.txt; next: gait leaf -a FILE\n",
-                end->directory);
     if (!config_flag(config, SETTING_ENABLED) || !config_flag(config, SETTING_STORE_TRACES))
         return;
     if (*wish == '/')

@@ -37,11 +37,6 @@ GAIT_CHECK int run_profile_set(const struct run_profile *profile);
 // Says what should be known, and the plan, on stderr.
 void run_profile_tell(const struct run_profile *profile);
 
-// The line to start: the program's own, or, where py_spy is set, that of a `gait
-// record` which samples its stacks into the run directory. Lives as long as profile.
-char *const *run_profile_line(struct run_profile *profile, char *const *arguments,
-                              const char *directory);
-
 // Writes the traces of the windows in the run directory: of all processes, or, where
 // each rank has a `gait run` of its own, of those that this one started. Says how many
 // there are, and why there are none.

@@ -4,7 +4,6 @@
 import json
 import os
 import subprocess
-import sys
 
 import pytest
 
@@ -720,32 +719,3 @@ def test_a_schedule_reaches_the_program_and_nothing_else_does(config, gait):
     }
     plain = environment_of(config, gait)
     assert set(plain) == {"GAIT_DIR", "GAIT_RUN_ID"}
-
-
-SPIN = """
-import sys, time
-def busy_in_python():
-    end = time.thread_time() + 0.5
-    while time.thread_time() < end:
-        sum(range(1000))
-busy_in_python()
-sys.exit(9)
-"""
-
-
-def test_the_setting_py_spy_samples_the_run(config, gait):
-    if os.environ.get("GAIT_SANITIZE"):
-        pytest.skip("no sampling of a sanitized process")
-    write(config, SPIN, "spin.py")
-    file = write(config, "t: {_target_: itwinai.torch.T, py_spy: true}")
-    line = ["run", "-q", "-o", "r", "--config", file, "profiling.py_spy_rate=200"]
-    done = gait(*line, "--", sys.executable, "spin.py")
-    assert (done.returncode, done.stdout) == (9, ""), done.stderr
-    (stacks,) = (config.folder / "r").glob("stacks-*.txt")
-    lines = stacks.read_text().splitlines()
-    counted = [int(line.rsplit(" ", 1)[1]) for line in lines]
-    busy = sum(n for line, n in zip(lines, counted) if "busy_in_python" in line)
-    assert busy > 0.5 * sum(counted) and sum(counted) > 20
-    assert "busy_in_python" in gait("leaf", stacks).stdout
-    done = gait(*line, "-a", "--", "no-such-program")
-    assert done.returncode == 127
