@@ -48,11 +48,14 @@ def _describe_unreported(reference):
 
 
 class GaitProfiler(Profiler):
-    """A profiler for Trainer(profiler=…): "simple" or "advanced", with their options.
+    """A profiler for Trainer(profiler=…): "simple", "advanced" or "pytorch", with their
+    options (gait.profilers).
 
     What was measured is reported also when the training ends by an exception or
     Ctrl-C: then at the end of the process.
     """
+
+    _stage = None  # Lightning's __del__ asks, also where __init__ refused
 
     def __init__(self, kind="simple", **options):
         _need_lightning()
@@ -74,7 +77,9 @@ class GaitProfiler(Profiler):
     def _count(self):
         if hasattr(self.gait, "rows"):
             return sum(row["calls"] for row in self.gait.rows())
-        return len(self.gait.actions())
+        if hasattr(self.gait, "actions"):
+            return len(self.gait.actions())
+        return sum(steps.count for steps in self.gait._kinds.values())
 
     def _is_unreported(self):
         return self._count() > self._told
