@@ -125,12 +125,14 @@ class ProfilerCallback(Callback):
         warmup_steps=1,
         active_steps=3,
         repeat_cycles=2,
+        model_name=None,
         **options,
     ):
         _need_lightning()
         super().__init__()
         self.enabled = enabled
         self.output_dir = output_dir
+        self.model_name = model_name  # the folder's; else the module's class
         self.every = schedule_every_n_steps
         self.numbers = {
             "wait": wait_steps,
@@ -155,7 +157,7 @@ class ProfilerCallback(Callback):
             return
         import gait.torch
 
-        model = file_name((type(pl_module).__name__,), "")
+        model = file_name((self.model_name or type(pl_module).__name__,), "")
         self.folder = os.path.abspath(os.path.join(self.output_dir, model))
         handler = gait.torch.tensorboard_trace_handler(self.folder, self._worker(trainer))
         self.profile = gait.torch.profile(

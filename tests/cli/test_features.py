@@ -114,6 +114,8 @@ def test_each_name_of_python_is_there(root):
                     pytest.importorskip("torch")
                 if name in ("torch", "profilers"):
                     importlib.import_module("gait." + name)
+                if name == "lightning":
+                    importlib.import_module("gait.lightning")
                 place = getattr(place, name, None)
                 assert place is not None, f"{feature}: {span}"
 
