@@ -150,6 +150,24 @@ def test_no_step_at_all_is_said_and_the_whole_run_kept(script):
     assert "step() was never called" in done.stderr and "whole run was captured" in done.stderr
 
 
+def test_a_run_without_steps_does_not_grow_for_ever(script):
+    done = script(
+        """
+        import gait.torch.spare as spare
+        spare.LIMIT_BYTES, spare.EACH_SECONDS = 100_000, 0.01
+        with ours.profile(schedule=ours.schedule(wait=1, warmup=1, active=3)) as prof:
+            turns = 0
+            while not prof._spare.is_cut and turns < 200_000:
+                work(); turns += 1
+            for _ in range(100): work()
+        linears = [e.name for e in prof.events()].count("aten::linear")
+        tell(cut=prof._is_cut, some=0 < linears <= turns)
+        """
+    )
+    assert done.told == [{"cut": True, "some": True}]
+    assert "step() was never called" in done.stderr and "its beginning was captured" in done.stderr
+
+
 def test_seconds_are_a_unit(script):
     done = script(
         """
