@@ -210,6 +210,24 @@ def test_a_trigger_gives_one_cycle_more_and_can_be_asked_again(script):
     ]
 
 
+def test_a_signal_is_a_trigger_where_it_is_asked_for(script):
+    source = """
+        import signal
+        seen = []
+        with ours.profile(schedule=ours.schedule(wait=1, warmup=1, active=2, repeat=1),
+            on_trace_ready=lambda p: seen.append([n for n, _, _ in p.capture.steps])) as prof:
+            for step in range(12):
+                if step == 6 and signal.getsignal(signal.SIGUSR2) != signal.SIG_DFL:
+                    os.kill(os.getpid(), signal.SIGUSR2)
+                work(); prof.step()
+        tell(seen=seen)
+        """
+    assert script(source).told[0]["seen"] == [[2, 3]]
+    assert script(source, GAIT_TRIGGER_SIGNAL="USR2").told[0]["seen"] == [[2, 3], [7, 8]]
+    done = script(source, GAIT_TRIGGER_SIGNAL="NONSENSE")
+    assert done.told[0]["seen"] == [[2, 3]] and "NONSENSE is no signal" in done.stderr
+
+
 def test_a_profile_inside_gait_run_leaves_its_windows_alone(script, gait, tmp_path):
     run = tmp_path / "run"
     done = script(

@@ -71,6 +71,17 @@ def say_what_is_not(prof):
         )
 
 
+def listen():
+    """To the signal that GAIT_TRIGGER_SIGNAL names, if it names one."""
+    if os.environ.get("GAIT_TRIGGER_SIGNAL"):
+        from . import listen as listen_to
+
+        try:
+            listen_to()
+        except ValueError as error:
+            say(str(error), once="signal")
+
+
 def levels(prof):
     """What the collector is to record of each op."""
     shapes = SHAPES if prof.record_shapes or prof.with_flops else 0

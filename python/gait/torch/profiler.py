@@ -115,6 +115,7 @@ class profile:  # noqa: N801: torch's name
         if why:
             recorder.say("nothing is recorded: " + why, once=why)
         arguments.say_what_is_not(self)
+        arguments.listen()
         self._reset()
         self._pid = os.getpid()
         self.step_num = self.traces = 0
