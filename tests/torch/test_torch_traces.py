@@ -22,7 +22,7 @@ def why_no_hta():
     try:
         importlib.import_module("hta.trace_analysis")
     except ImportError as error:
-        return f"no HTA (traceinsight) here, {error}; `make setup-torch` brings it"
+        return f"no HTA (traceinsight) here, {error}; `make test` brings it"
     return ""
 
 
