@@ -25,7 +25,7 @@ if _why_off:
     from ._off import *  # noqa: F403
 
 # No module __getattr__ here: with one, CPython looks every gait.… up the slow way.
-from . import trace  # noqa: E402, F401
+from . import profilers, trace  # noqa: E402, F401
 from .config import Config  # noqa: E402, F401
 from .loops import async_span, metadata, steps  # noqa: E402, F401
 from .trace import open  # noqa: E402, F401

@@ -4,6 +4,7 @@ import os
 from collections.abc import Callable
 from typing import Any, TypeVar, overload
 
+from . import profilers as profilers
 from . import trace as trace
 from ._gait import Span as Span
 from ._gait import Step as Step

@@ -10,6 +10,7 @@
 #include "py_loader.h"
 #include "py_module.h"
 #include "py_phase.h"
+#include "py_phase_watch.h"
 #include "py_plan.h"
 #include "py_record.h"
 #include "py_schedule.h"
@@ -81,6 +82,7 @@ static PyMethodDef functions[] = {
     // for gait/torch/*.py
     {"_hook", METHOD(py_hook), FAST, NULL},
     {"_phase_arm", py_phase_arm, METH_O, NULL},
+    {"_phase_watch", METHOD(py_phase_watch), FAST, NULL},
     {"_phase_wake", py_phase_wake, METH_NOARGS, NULL},
     {"_gc", METHOD(py_phase_gc), FAST, NULL},
     {"_compile_begin", METHOD(py_phase_compile_begin), FAST, NULL},

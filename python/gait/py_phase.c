@@ -10,6 +10,7 @@
 
 #include <gait/record.h>
 
+#include "py_phase_watch.h"
 #include "py_schedule.h"
 #include "py_thread.h"
 
@@ -167,11 +168,15 @@ bool py_phase_begin(enum py_phase phase)
     py_thread_ready();
     (gait_begin)(sites[phase]);
     end_timing(&begin_cost, since);
+    if (__builtin_expect(py_phase_is_watched, 0))
+        py_phase_watch_begin(phase, rule->name);
     return true;
 }
 
 void py_phase_end(void)
 {
+    if (__builtin_expect(py_phase_is_watched, 0))
+        py_phase_watch_end();
     uint64_t since = start_timing(&end_cost);
     (gait_end)();
     end_timing(&end_cost, since);

@@ -50,11 +50,9 @@ static struct stack_frame *settle_frames(struct stack *stack, const struct trace
 {
     struct stack_frame *frame = stack->top;
     for (; frame > stack->base && has(frame->node->context, action); frame--) {
-        stack_settle(frame, now);
+        frame->node->ticks += now - frame->start;
         frame->node->calls++;
-        frame[-1].inner_ticks += now - frame->charged_from;
-        frame->start = frame->charged_from = now;
-        frame->inner_ticks = 0;
+        frame->start = now;
     }
     return frame + 1;
 }
@@ -287,7 +285,7 @@ enum trace_verdict tracer_enter_new(struct tracer *tracer, struct stack *stack, 
             return TRACE_HEARD;
         node->is_known = 1;
     }
-    stack_push(stack, node, py_clock_now());
+    tracer_push(stack, node, py_clock_now());
     return TRACE_HEARD;
 }
 
@@ -309,7 +307,7 @@ void tracer_leave_unmatched(struct tracer *tracer, struct stack *stack, const vo
     if (frame <= stack->base || frame->node->key != key)
         return;
     while (stack->top >= frame)
-        stack_pop(stack, now);
+        tracer_pop(stack, now);
 }
 
 static int remove_idle(void *given)

@@ -41,6 +41,26 @@ struct tracer {
 
 int py_tracer_add_types(PyObject *module, struct py_state *state);
 
+// --- frames: own time is a node's less that of its children, so neither is kept ---
+
+static inline void tracer_push(struct stack *stack, struct tree_node *node, uint64_t now)
+{
+    if (__builtin_expect(stack->top == stack->limit, 0) && stack_grow(stack)) {
+        stack->unstored++;
+        return;
+    }
+    struct stack_frame *frame = ++stack->top;
+    frame->node = node;
+    frame->start = now;
+}
+
+static inline void tracer_pop(struct stack *stack, uint64_t now)
+{
+    const struct stack_frame *frame = stack->top--;
+    frame->node->ticks += now - frame->start;
+    frame->node->calls++;
+}
+
 // --- for those who hear of calls ---
 
 // What calls on this thread count to; NULL: to nothing.
@@ -75,7 +95,7 @@ static inline enum trace_verdict tracer_enter(struct tracer *tracer, struct stac
     struct tree_node *node = stack->top->node->guess;
     if (__builtin_expect(!node || node->key != key || node->context != context, 0))
         return tracer_enter_new(tracer, stack, callable, context);
-    stack_push(stack, node, py_clock_now());
+    tracer_push(stack, node, py_clock_now());
     return TRACE_HEARD;
 }
 
@@ -83,7 +103,7 @@ static inline void tracer_leave(struct tracer *tracer, struct stack *stack, cons
 {
     uint64_t now = py_clock_now();
     if (__builtin_expect(stack->top->node->key == key, 1))
-        stack_pop(stack, now);
+        tracer_pop(stack, now);
     else
         tracer_leave_unmatched(tracer, stack, key, now);
 }

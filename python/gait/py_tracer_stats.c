@@ -8,7 +8,7 @@
 
 struct sums {
     int64_t calls, inner_calls; // those inside of the same, of all
-    uint64_t ticks, own_ticks;
+    uint64_t ticks, own_ticks;  // own: less than nothing in between
     int64_t on_path;
 };
 
@@ -118,7 +118,7 @@ static size_t add_edge(struct fold *fold, size_t caller, size_t callee)
 static void add_call(struct sums *sums, const struct tree_node *node)
 {
     sums->calls += (int64_t)node->calls;
-    sums->own_ticks += node->own_ticks;
+    sums->own_ticks += node->ticks;
     if (sums->on_path++)
         sums->inner_calls += (int64_t)node->calls;
     else
@@ -153,9 +153,13 @@ static int add_node(struct fold *fold, const struct tree_node *node, int depth,
     if (!step->entry)
         return -1;
     add_call(&fold->entries[step->entry - 1].sums, node);
-    size_t caller = fold->path[depth - 1].entry;
+    const struct step *above = &fold->path[depth - 1];
+    size_t caller = above->entry;
     if (!caller)
         return 0;
+    fold->entries[caller - 1].sums.own_ticks -= node->ticks;
+    if (above->edge)
+        fold->edges[above->edge - 1].sums.own_ticks -= node->ticks;
     step->edge = add_edge(fold, caller, step->entry);
     if (!step->edge)
         return -1;
@@ -198,10 +202,8 @@ static void count_open_frames(struct tracer *tracer, int is_before, uint64_t now
             frame->node->calls += is_before ? 1u : UINT64_MAX;
             if (!is_before)
                 continue;
-            stack_settle(frame, now);
-            frame[-1].inner_ticks += now - frame->charged_from;
-            frame->start = frame->charged_from = now;
-            frame->inner_ticks = 0;
+            frame->node->ticks += now - frame->start;
+            frame->start = now;
         }
     }
 }
@@ -226,15 +228,22 @@ static int fold_action(struct fold *fold, struct tracer *tracer, const struct tr
 
 // --- as Python sees it ---
 
+// Processors whose counters differ by a tick or two may make a little less than
+// nothing.
+static double seconds_of(uint64_t ticks, double tick)
+{
+    return (int64_t)ticks < 0 ? 0.0 : (double)ticks * tick;
+}
+
 static PyObject *callers_of(const struct fold *fold, const struct entry *entry, double tick)
 {
     PyObject *callers = PyList_New(0);
     for (size_t at = entry->first_edge; callers && at; at = fold->edges[at - 1].next) {
         const struct edge *edge = &fold->edges[at - 1];
         const struct sums *sums = &edge->sums;
-        PyObject *row = Py_BuildValue("(nLLdd)", (Py_ssize_t)edge->caller - 1, sums->calls,
-                                      sums->calls - sums->inner_calls,
-                                      (double)sums->own_ticks * tick, (double)sums->ticks * tick);
+        PyObject *row = Py_BuildValue(
+            "(nLLdd)", (Py_ssize_t)edge->caller - 1, sums->calls, sums->calls - sums->inner_calls,
+            seconds_of(sums->own_ticks, tick), seconds_of(sums->ticks, tick));
         if (!row || PyList_Append(callers, row))
             Py_CLEAR(callers);
         Py_XDECREF(row);
@@ -252,7 +261,7 @@ static PyObject *row_of(const struct fold *fold, const struct entry *entry, doub
         return NULL;
     }
     return Py_BuildValue("(NLLddN)", label, sums->calls - sums->inner_calls, sums->calls,
-                         (double)sums->own_ticks * tick, (double)sums->ticks * tick, callers);
+                         seconds_of(sums->own_ticks, tick), seconds_of(sums->ticks, tick), callers);
 }
 
 static PyObject *rows_of(const struct fold *fold)

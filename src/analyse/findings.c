@@ -202,6 +202,26 @@ static void tell_tail(struct findings *findings, const struct run_report *report
     rest_on(finding, "p50_ns", (uint64_t)steady->p50_ns);
 }
 
+static void tell_lost(struct findings *findings, const struct run_report *report)
+{
+    const struct torch_lost *lost = &report->torch->lost;
+    char shapes[64] = "", blocks[80] = "";
+    if (!lost->shapes && !lost->blocks)
+        return;
+    if (lost->shapes)
+        snprintf(shapes, sizeof shapes, "%" PRIu64 " ops have no shapes", lost->shapes);
+    if (lost->blocks)
+        snprintf(blocks, sizeof blocks, "the release of %" PRIu64 " blocks has no size",
+                 lost->blocks);
+    struct finding *finding =
+        add(findings, "ops_lost",
+            "windows held more than there is room for: %s%s%s; see fewer steps "
+            "with --windows",
+            shapes, lost->shapes && lost->blocks ? ", " : "", blocks);
+    rest_on(finding, "shapes", lost->shapes);
+    rest_on(finding, "blocks", lost->blocks);
+}
+
 void findings_make(struct findings *findings, const struct run_report *report)
 {
     findings->count = 0;
@@ -211,4 +231,5 @@ void findings_make(struct findings *findings, const struct run_report *report)
     tell_shares(findings, report);
     tell_compiling(findings, report);
     tell_tail(findings, report);
+    tell_lost(findings, report);
 }

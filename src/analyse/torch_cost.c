@@ -84,6 +84,19 @@ void torch_cost_find(struct torch_report *torch, const struct gait_trace *trace)
     }
 }
 
+void torch_lost_find(struct torch_report *torch, const struct gait_trace *trace)
+{
+    torch->lost = (struct torch_lost){.shapes = 0};
+    for (uint32_t i = 0; i < torch->survey.shard_count; i++) {
+        const char *json = gait_trace_metadata(trace, i, "ops_lost");
+        double count;
+        if (torch_cost_number(json, "shapes", &count))
+            torch->lost.shapes += (uint64_t)count;
+        if (torch_cost_number(json, "blocks", &count))
+            torch->lost.blocks += (uint64_t)count;
+    }
+}
+
 static int find_window_peak(struct torch_memory *memory, struct gait_trace *trace,
                             const struct torch_survey *survey)
 {

@@ -21,6 +21,12 @@ struct torch_cost {
     uint64_t steps_ns; // of all ranks, as they would be without
 };
 
+// What the windows had no room for.
+struct torch_lost {
+    uint64_t shapes; // ops without them
+    uint64_t blocks; // whose release has no size
+};
+
 struct torch_memory {
     uint64_t rss_bytes;     // the largest process's peak, 0: not known
     uint64_t window_bytes;  // most that ops held beyond what a window began with
@@ -30,6 +36,7 @@ struct torch_memory {
 
 // The report's survey and ranks are known; sets its cost.
 void torch_cost_find(struct torch_report *torch, const struct gait_trace *trace);
+void torch_lost_find(struct torch_report *torch, const struct gait_trace *trace);
 GAIT_CHECK int torch_memory_find(struct torch_memory *memory, struct gait_trace *trace,
                                  const struct torch_survey *survey);
 

@@ -139,6 +139,7 @@ static int make(struct run_report *report, struct gait_trace *trace)
         return status;
     find_device(report, trace);
     torch_cost_find(torch, trace);
+    torch_lost_find(torch, trace);
     for (size_t i = 0; i < torch->rank_count; i++) {
         torch->cost.steps_ns += torch->ranks[i].total_ns;
         torch->samples += torch->ranks[i].samples;

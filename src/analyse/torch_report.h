@@ -60,6 +60,7 @@ struct torch_report {
     bool has_optimizer;
     struct top_ops ops; // of the first rank's process
     struct torch_cost cost;
+    struct torch_lost lost;
     struct torch_memory memory;
     const char *device; // its name, NULL: none is known
     struct torch_flops flops;

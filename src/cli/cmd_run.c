@@ -22,13 +22,14 @@
 #include "cli/run_directory.h"
 #include "cli/run_finish.h"
 #include "cli/run_profile.h"
+#include "cli/run_sample.h"
 #include "cli/run_screen.h"
 #include "format/ring_setting.h"
 #include "render/units.h"
 
 struct run_values {
-    const char *output, *overflow, *windows, *config;
-    int64_t ring_bytes;
+    const char *output, *overflow, *windows, *config, *profiler;
+    int64_t ring_bytes, sample_hz;
     bool is_append, is_quiet, has_kernels, is_profiled;
 };
 
@@ -39,6 +40,7 @@ struct session {
     struct run_profile profile;
     struct run_directory directory;
     bool is_recording;
+    struct run_sample sample;
 };
 
 static void say(const char *format, ...) __attribute__((format(printf, 1, 2)));
@@ -197,6 +199,7 @@ static int take_settings(struct session *session, const struct operands *operand
                                   .windows = values->windows,
                                   .overflow = values->overflow,
                                   .ring_bytes = values->ring_bytes,
+                                  .profiler = values->profiler,
                                   .is_profiled = values->is_profiled,
                                   .operands = operands};
     int status = run_profile_read(profile, &wish);
@@ -242,6 +245,19 @@ static int finish_recording(struct session *session, const struct launch *launch
     return launch_exit_code(launch);
 }
 
+// Of the samples; 0 where none are asked for.
+static void choose_rate(struct session *session)
+{
+    const struct config *config = &session->profile.config;
+    if (!session->is_recording)
+        return;
+    session->sample.rate_hz = session->values.sample_hz;
+    if (!session->values.sample_hz && config_flag(config, SETTING_PY_SPY))
+        session->sample.rate_hz = config_number(config, SETTING_PY_SPY_RATE);
+    snprintf(session->sample.directory, sizeof session->sample.directory, "%s",
+             session->directory.absolute);
+}
+
 static int run_program(struct session *session, const struct operands *operands)
 {
     struct launch launch;
@@ -256,10 +272,16 @@ static int run_program(struct session *session, const struct operands *operands)
         return code;
     set_environment(session);
     tell_begin(session);
-    if (launch_program(session->arguments, &launch)) {
+    const struct launch_watcher watcher = {run_sample_start, &session->sample};
+    choose_rate(session);
+    const int status = launch_watched(session->arguments, &watcher, &launch);
+    run_sample_stop(&session->sample);
+    if (status) {
         say("%s", fail_text());
         return EXIT_RUN_FAILED;
     }
+    if (*session->sample.why)
+        say("not all was sampled: %s", session->sample.why);
     if (launch.exec_error)
         return tell_exec_error(session, launch.exec_error);
     return session->is_recording ? finish_recording(session, &launch) : launch_exit_code(&launch);
@@ -273,6 +295,8 @@ static int run(const void *given, const struct operands *operands)
     run_profile_finish(&session.profile);
     return code;
 }
+
+static const char *const named_profilers[] = {"simple", "advanced", "pytorch", "none", NULL};
 
 static const struct option options[] = {
     {.letter = 'o',
@@ -319,6 +343,20 @@ static const struct option options[] = {
      .kind = OPTION_FLAG,
      .help = "ops by a schedule, and torch traces: --profiling.KEY VALUE says how",
      .offset = offsetof(struct run_values, is_profiled)},
+    {.name = "profiler",
+     .kind = OPTION_CHOICE,
+     .value = "NAME",
+     .help = "times of phases (simple) or functions (advanced)",
+     .offset = offsetof(struct run_values, profiler),
+     .choices = named_profilers},
+    {.letter = 's',
+     .name = "sample",
+     .kind = OPTION_NUMBER,
+     .value = "HZ",
+     .help = "Python stacks too, as gait record takes them",
+     .offset = offsetof(struct run_values, sample_hz),
+     .low = 1,
+     .high = 1000000000},
     {.letter = 'c',
      .name = "config",
      .kind = OPTION_TEXT,
@@ -333,6 +371,11 @@ static const char *const about[] = {
     "and Python finds gait's hook for PyTorch by PYTHONPATH; nothing else about it changes: its "
     "output, its terminal, its process group and its exit "
     "code are its own. Signals sent to gait run are passed on.",
+    "--profiler simple prints, when the program ends, how often and how long each phase of a "
+    "PyTorch training ran, as the profiler of that name does in Lightning; --profiler advanced "
+    "which Python functions took the time, phase by phase and in all, and leaves *.prof files for "
+    "gait pstats; --profiler pytorch is --profile. Each rank writes a file into the run "
+    "directory, the first one also shows it.",
     "A process that was killed leaves its newest records in shared memory; gait run puts them "
     "into the shard when the program has ended. Where it was not there to do so, the first "
     "command that reads the run does.",

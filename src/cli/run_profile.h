@@ -18,7 +18,8 @@ struct run_wish {
     const char *file; // --config
     const char *windows, *overflow;
     int64_t ring_bytes;
-    bool is_profiled; // --profile
+    const char *profiler; // --profiler
+    bool is_profiled;     // --profile
     const struct operands *operands;
 };
 

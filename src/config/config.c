@@ -120,6 +120,9 @@ static const char *implied_enabled(const struct config_entry *entry,
     case SETTING_MEASURE_GPU_DATA:
     case SETTING_PY_SPY:
     case SETTING_PY_SPY_RATE:
+    case SETTING_LINE_COUNT_RESTRICTION:
+    case SETTING_DUMP_STATS:
+    case SETTING_EXTENDED:
         return NULL;
     case SETTING_PROFILER:
         if (!strcmp(entry->text, "none"))

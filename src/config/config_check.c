@@ -135,15 +135,11 @@ static int check_table(struct config *config)
 static void tell_profiler(struct config *config)
 {
     const struct config_entry *profiler = config_entry_of(config, SETTING_PROFILER);
-    const char *sentence = NULL;
-    if (!strcmp(profiler->text, "simple"))
-        sentence = "gait run has no simple profiler yet: the phases of its report, or a "
-                   "gait.profilers.Simple in the script, are what there is meanwhile";
-    else if (!strcmp(profiler->text, "xla"))
-        sentence = "gait knows no XLA yet: use Lightning's XLAProfiler meanwhile";
-    if (sentence)
-        config_notice(config, "%s: '%s' is '%s': %s", profiler->where, profiler->spelled,
-                      profiler->text, sentence);
+    if (!strcmp(profiler->text, "xla"))
+        config_notice(config,
+                      "%s: '%s' is 'xla': gait knows no XLA yet: use Lightning's XLAProfiler "
+                      "meanwhile",
+                      profiler->where, profiler->spelled);
 }
 
 // What is asked for and not there yet, one sentence each.

@@ -62,6 +62,9 @@ def config(gait, tmp_path, monkeypatch):
         return gait("config", *arguments)
 
     run.folder = tmp_path
+    (tmp_path / "yaml-there").write_text("a: 1\n")
+    if "built without libyaml" in run("check", "yaml-there").stderr:
+        pytest.skip("built without libyaml")
     return run
 
 
@@ -555,6 +558,23 @@ def test_aliases_of_scalars_are_followed_and_bombs_are_not_expanded(config):
         bomb += f"a{i}: &a{i} [" + ", ".join([f"*a{i - 1}"] * 9) + "]\n"
     answer = settings(config, "-c", write(config, bomb + "profiling: {wait: 4}\n"))
     assert answer["profiling.wait"]["value"] == 4
+
+
+@pytest.mark.parametrize("kind", ["Simple", "Advanced", "PyTorch", "XLA"])
+def test_the_section_of_a_lightning_profiler(config, kind):
+    text = f"""
+trainer: {{max_epochs: 1}}
+profiler:
+  _target_: pytorch_lightning.profilers.{kind}Profiler
+  dirpath: profile
+  filename: null
+  line_count_restriction: 20
+  something_of_theirs: [1, {{a: b}}]
+"""
+    answer = settings(config, "-c", write(config, text) + "#profiler")
+    assert answer["profiling.profiler"]["value"] == kind.lower()
+    assert answer["profiling.output_dir"]["value"] == "profile"
+    assert answer["profiling.enabled"]["value"] is (kind == "PyTorch")
 
 
 def test_files_that_are_none_are_refused(config):

@@ -1,21 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """The extension on every CPython with headers that this machine happens to have."""
 
-import glob
-import json
 import os
 import pathlib
 import subprocess
-import sys
 
 import pytest
-
-ASK = """
-import json, sys, sysconfig
-print(json.dumps([sys.version_info[:2], sys.implementation.name, sys.abiflags,
-                  sysconfig.get_paths()["include"], sysconfig.get_config_var("EXT_SUFFIX")]))
-"""
-PLACES = ["/usr/bin/python3.*", "/usr/local/bin/python3.*", "~/.pyenv/versions/*/bin/python3"]
+from minors import build_package, other_pythons
 
 PROGRAM = """
 import asyncio, contextlib, copy, inspect, pickle, sys, threading
@@ -77,44 +68,9 @@ thread.join()
 """
 
 
-def other_pythons():
-    """{minor: (python, include folder, suffix)}, without the one that runs this."""
-    found = {}
-    for place in PLACES:
-        for python in sorted(glob.glob(os.path.expanduser(place))):
-            if python.endswith("config"):
-                continue
-            done = subprocess.run([python, "-c", ASK], capture_output=True, text=True)
-            if done.returncode:
-                continue
-            minor, name, flags, include, suffix = json.loads(done.stdout)
-            usable = name == "cpython" and "t" not in flags and minor >= [3, 8]
-            if usable and tuple(minor) != sys.version_info[:2]:
-                if os.path.exists(os.path.join(include, "Python.h")):
-                    found.setdefault("{}.{}".format(*minor), (python, include, suffix))
-    return found
-
-
 @pytest.fixture(scope="module")
 def pythons():
     return other_pythons()
-
-
-def build_package(root, build, folder, include, suffix):
-    package = folder / "gait"
-    package.mkdir()
-    for source in (root / "python/gait").rglob("*.py"):
-        place = package / source.relative_to(root / "python/gait")
-        place.parent.mkdir(exist_ok=True)
-        place.symlink_to(source)
-    for library in ("libgait.so", "libgait-read.so"):
-        (package / library).symlink_to(build / library)
-    sources = sorted(map(str, (root / "python/gait").glob("*.c")))
-    command = [os.environ.get("CC", "cc"), "-std=c11", "-O1", "-fPIC", "-shared", "-Wall"]
-    command += ["-Wextra", "-Werror", "-fvisibility=hidden", "-isystem", include]
-    command += [f"-I{root}/include", *sources, "-o", str(package / ("_gait" + suffix))]
-    command += [f"-L{build}", "-lgait", "-Wl,-rpath,$ORIGIN", "-pthread"]
-    subprocess.run(command, check=True)
 
 
 @pytest.mark.skipif(bool(os.environ.get("GAIT_SANITIZE")), reason="these Pythons are not sanitized")

@@ -302,6 +302,17 @@ def test_a_whole_step_may_be_compiled(run_text):
     assert sum(on.phases.values()) == on.report["step_total_ns"]
 
 
+def test_what_a_window_had_no_room_for_is_found(run_text):
+    found = run_text(
+        HEAD + "backward(); optimizer.step()\n"
+        "kept = [torch.empty(4) for _ in range(150_000)]\n"
+        "backward(); optimizer.step()\n",
+        env=(("GAIT_TORCH_WINDOWS", "0/9"),),
+    )
+    (lost,) = [one for one in found.report["findings"] if one["id"] == "ops_lost"]
+    assert "the release of" in lost["text"] and lost["text"] in found.screen.replace("\n    ", " ")
+
+
 def test_a_compiled_module_is_the_module(facts):
     found, said = facts(
         "compiled = torch.compile(model, backend='eager')\n"

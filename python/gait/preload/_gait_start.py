@@ -22,6 +22,7 @@ LAUNCHERS = (
 )
 LAUNCHER_SCRIPTS = ("torchrun", "accelerate", "deepspeed", "pip", "pip3", "ray")
 
+around_torch = None  # makes a context manager for the import of torch
 is_starting = False  # while gait is being imported for its hooks
 
 
@@ -43,7 +44,11 @@ class Loader:
         module.__loader__ = self._loader
         if module.__spec__ is not None:
             module.__spec__.loader = self._loader
-        self._loader.exec_module(module)
+        if module.__name__ == "torch" and around_torch is not None:
+            with around_torch():
+                self._loader.exec_module(module)
+        else:
+            self._loader.exec_module(module)
         for function in self._then.pop(module.__name__, ()):
             call(function, module)
 
@@ -166,9 +171,10 @@ def torch_is_there(_torch):
         gait._off.say(gait._why_off)
 
 
-def trace_functions():
-    """`gait run --profiler advanced`: from here on, before the program's first line."""
-    if os.environ.get("GAIT_PROFILER") != "advanced" or is_launcher():
+def begin_profiler():
+    """`gait run --profiler simple|advanced`, before the program's first line."""
+    name = os.environ.get("GAIT_PROFILER")
+    if name not in ("simple", "advanced") or is_launcher():
         return
     gait = import_gait()
     if gait._why_off:
@@ -176,7 +182,16 @@ def trace_functions():
     else:
         from gait.profilers import whole_run
 
-        whole_run.begin()
+        whole_run.begin(name)
+
+
+def lightning_is_there(module):
+    """A Trainer without a profiler has one that does nothing: its actions become spans."""
+    gait = import_gait()
+    if not gait._why_off:
+        from gait.profilers import lightning_actions
+
+        lightning_actions.hear(module.PassThroughProfiler)
 
 
 def begin():
@@ -184,3 +199,5 @@ def begin():
     if watch not in sys.meta_path:
         sys.meta_path.insert(0, watch)
         watch.add("torch", torch_is_there)
+        for name in ("lightning.pytorch", "pytorch_lightning"):
+            watch.add(name + ".profilers.base", lightning_is_there)

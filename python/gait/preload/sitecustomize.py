@@ -19,7 +19,7 @@ def _begin(folder):
         finally:
             sys.path.remove(folder)
         _gait_start.begin()
-        _gait_start.trace_functions()
+        _gait_start.begin_profiler()
         sys.meta_path.append(_gait_start.LastFinder)
 
 

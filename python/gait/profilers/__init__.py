@@ -8,18 +8,27 @@ tables, without what theirs lose.
     print(profiler.summary())
 """
 
-from .advanced import Advanced
-from .simple import Simple
+import importlib
 
 __all__ = ["Advanced", "Simple", "by_name"]
 
-NAMES = {"simple": Simple, "advanced": Advanced}
+PLACES = {"Advanced": ".advanced", "Simple": ".simple"}
+NAMES = {name.lower(): name for name in PLACES}
+
+
+def __getattr__(name):
+    """Loaded when first asked for: `import gait` stays cheap."""
+    place = PLACES.get(name)
+    if place is None:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    found = getattr(importlib.import_module(place, __name__), name)
+    globals()[name] = found
+    return found
 
 
 def by_name(name, **options):
     """The profiler of that name, made with these options."""
-    try:
-        return NAMES[str(name).lower()](**options)
-    except KeyError:
-        legal = ", ".join(sorted(NAMES))
-        raise ValueError(f"no profiler is called {name!r}; there are: {legal}") from None
+    known = NAMES.get(str(name).lower())
+    if known is None:
+        raise ValueError(f"no profiler is called {name!r}; there are: {', '.join(sorted(NAMES))}")
+    return (globals().get(known) or __getattr__(known))(**options)

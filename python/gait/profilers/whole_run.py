@@ -1,16 +1,25 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`gait run --profiler advanced`: a whole program, traced from its first line on."""
+"""`gait run --profiler simple|advanced`: a whole program, unedited.
+
+The phases of a PyTorch training are the actions; `advanced` has one more, the
+whole run. What it takes to import torch is left out of that: half a million
+calls that nobody waits for twice.
+"""
 
 import atexit
+import contextlib
 import os
 import sys
 
 import gait
 
+from .._gait import _phase_watch
 from .advanced import Advanced
 from .files import global_rank, say
+from .simple import Simple
 
-ACTION = "run"
+RUN = "run"
+profiler_of_run = None  # which lightning_actions tells too
 
 
 def setting(name, otherwise):
@@ -27,36 +36,62 @@ def row_limit():
         return 20
 
 
-def begin():
-    rank = global_rank()
-    options = {
-        "dirpath": os.environ.get("GAIT_DIR") or ".",
-        "filename": setting("WORKER_NAME", "profile") + (f"-{os.getpid()}" if rank is None else ""),
-        "line_count_restriction": row_limit(),
-    }
-    profiler = Advanced(**options)
-    try:
-        profiler.start(ACTION)
-    except RuntimeError as error:
-        say(f"no functions are traced: {error}")
-        return
+def begin(name):
+    where = {"dirpath": setting("DIRPATH", os.environ.get("GAIT_DIR") or "."), "filename": name}
+    where["filename"] = setting("WORKER_NAME", name)
+    if global_rank() is None:
+        where["filename"] += f"-{os.getpid()}"
+    if name == "simple":
+        profiler = Simple(extended=setting("EXTENDED", "1") not in ("0", "false"), **where)
+    else:
+        profiler = Advanced(line_count_restriction=row_limit(), dump_stats=True, **where)
+        if not start_run(profiler):
+            return
+    global profiler_of_run
+    profiler_of_run = profiler
+    _phase_watch(profiler.start, profiler.stop)
     atexit.register(finish, profiler, os.getpid())
+    os.register_at_fork(after_in_child=lambda: _phase_watch(None, None))
     gait.start()
 
 
+def start_run(profiler):
+    try:
+        profiler.start(RUN)
+    except RuntimeError as error:
+        say(f"no functions are traced: {error}")
+        return False
+
+    @contextlib.contextmanager
+    def pause():
+        profiler.stop(RUN)
+        try:
+            yield
+        finally:
+            profiler.start(RUN)
+
+    sys.modules["_gait_start"].around_torch = pause
+    return True
+
+
 def finish(profiler, pid):
-    """Files of each process; the first rank also shows its table."""
+    """A file from each process; the first rank also shows what is in it."""
     if os.getpid() != pid:  # a child that was forked has nothing of its own to tell
         return
-    profiler.close()
+    _phase_watch(None, None)
+    if isinstance(profiler, Advanced):
+        profiler.close()
+    elif not profiler.rows():
+        return  # no training: there is nothing to say, and many a tool is a Python too
     text = profiler.summary()
-    profiler.dump_stats = True
-    path = os.path.abspath(profiler.path(ACTION, ".prof"))
+    if isinstance(profiler, Simple):
+        text += os.linesep + profiler.table()
+    path = os.path.abspath(profiler.path())
     try:
-        profiler.dump(path, ACTION)
-        with open(profiler.path(), "w", encoding="utf-8", errors="surrogateescape") as file:
+        os.makedirs(os.path.dirname(path), exist_ok=True)
+        with open(path, "w", encoding="utf-8", errors="surrogateescape") as file:
             file.write(text)
     except OSError as error:
         say(f"cannot write '{path}': {error.strerror}")
     if not profiler.rank and sys.stderr is not None:
-        sys.stderr.write(f"{text}\ngait: all of it: gait pstats {path}\n")
+        sys.stderr.write(text.rstrip("\n") + f"\n\ngait: the same in {path}\n")

@@ -11,6 +11,14 @@ from .wrap import Hook, replace
 LATE = (
     ("safetensors.torch", "checkpoint", "save_file load_file save_model load_model"),
     ("torch.distributed.checkpoint", "checkpoint", "save load async_save"),
+    ("lightning.pytorch.trainer.trainer", "checkpoint", "Trainer.save_checkpoint"),
+    ("pytorch_lightning.trainer.trainer", "checkpoint", "Trainer.save_checkpoint"),
+    ("transformers.trainer", "checkpoint", "Trainer._save_checkpoint Trainer.save_model"),
+    (
+        "accelerate.accelerator",
+        "checkpoint",
+        "Accelerator.save_state Accelerator.load_state Accelerator.save_model",
+    ),
     (
         "torch.utils.tensorboard.writer",
         "logging",
@@ -21,6 +29,23 @@ LATE = (
     ("tqdm.std", "logging", "tqdm.display"),
     ("wandb.sdk.wandb_run", "logging", "Run.log"),
     ("mlflow", "logging", "log_metric log_metrics log_param log_params log_artifact"),
+    (
+        "mlflow.tracking.client",
+        "logging",
+        "MlflowClient.log_batch MlflowClient.log_metric MlflowClient.log_param "
+        "MlflowClient.log_artifact",
+    ),
+    (
+        "tensorboardX.writer",
+        "logging",
+        "SummaryWriter.add_scalar SummaryWriter.add_scalars SummaryWriter.flush "
+        "SummaryWriter.close",
+    ),
+    (
+        "lightning.fabric.loggers.csv_logs",
+        "logging",
+        "_ExperimentWriter.log_metrics _ExperimentWriter.save",
+    ),
 )
 
 # module, attribute: called when an epoch begins

@@ -11,7 +11,9 @@
 #define _GNU_SOURCE
 #include <gait/torch.h>
 
+#include <gait/record.h>
 #include <pthread.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "base/fail.h"
@@ -34,6 +36,7 @@ static struct {
     uint64_t ranges, window; // torch's handles, 0: none
     uint64_t inherited[2];   // of the parent of a fork
     bool has_memory;         // in this window
+    uint64_t told;           // of what was lost
 } state;
 
 // --- fork ---------------------------------------------------------------------------
@@ -237,6 +240,19 @@ int gait_torch_window_open(unsigned levels)
     return status;
 }
 
+// What there was no room for is said in the record itself.
+static void tell_lost(void)
+{
+    const uint64_t shapes = torch_shapes_lost(), blocks = torch_memory_lost();
+    char json[80];
+    if (shapes + blocks == state.told)
+        return;
+    state.told = shapes + blocks;
+    snprintf(json, sizeof(json), "{\"shapes\":%llu,\"blocks\":%llu}", (unsigned long long)shapes,
+             (unsigned long long)blocks);
+    (void)gait_metadata("ops_lost", json);
+}
+
 static int close_window(void)
 {
     int status = check_attached();
@@ -253,6 +269,7 @@ static int close_window(void)
     if (state.has_memory)
         torch_memory_stop();
     state.has_memory = false;
+    tell_lost();
     return 0;
 }
 

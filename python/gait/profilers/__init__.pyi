@@ -1,0 +1,5 @@
+# SPDX-License-Identifier: Apache-2.0
+from .advanced import Advanced as Advanced
+from .simple import Simple as Simple
+
+def by_name(name: str, **options: object) -> Simple | Advanced: ...

@@ -1,0 +1,205 @@
+// SPDX-License-Identifier: Apache-2.0
+// A rank's steps are those that it marked, else those derived from its facts; its
+// sums are its own, whoever is the slowest.
+#include "analyse/torch_ranks.h"
+
+#include <stdlib.h>
+
+#include "analyse/step_clock.h"
+#include "analyse/torch_gathering.h"
+#include "analyse/window_cost.h"
+#include "base/fail.h"
+
+struct marked {
+    struct buffer *rows;
+    const struct torch_rank *rank;
+};
+
+static int add_marked(const struct gait_batch *batch, void *context)
+{
+    const struct marked *marked = context;
+    for (size_t i = 0; i < batch->rows; i++) {
+        int64_t end;
+        if (batch->duration_ns[i] < 0 ||
+            __builtin_add_overflow(batch->start_ns[i], batch->duration_ns[i], &end))
+            continue;
+        const struct step_row row = {.start_ns = batch->start_ns[i],
+                                     .duration_ns = batch->duration_ns[i],
+                                     .number = batch->id[i],
+                                     .rank = marked->rank->merge_rank,
+                                     .track = marked->rank->track};
+        int status = buffer_append(marked->rows, &row, sizeof row);
+        if (status)
+            return status;
+    }
+    return GAIT_OK;
+}
+
+static int add_derived(struct torch_gathering *gathering, const struct torch_rank *rank)
+{
+    const struct torch_steps *steps = &gathering->thread.steps;
+    for (size_t i = 0; i < steps->count; i++) {
+        const struct step_row row = {.start_ns = steps->rows[i].start_ns,
+                                     .duration_ns = steps->rows[i].end_ns - steps->rows[i].start_ns,
+                                     .number = i,
+                                     .rank = rank->merge_rank,
+                                     .track = rank->track};
+        int status = buffer_append(&gathering->rows, &row, sizeof row);
+        if (status)
+            return status;
+    }
+    return GAIT_OK;
+}
+
+static int add_rows(struct torch_gathering *gathering, const struct torch_rank *rank)
+{
+    struct marked marked = {&gathering->rows, rank};
+    struct gait_query query = {.size = sizeof query,
+                               .kinds = 1u << GAIT_KIND_STEP,
+                               .tracks = &rank->track,
+                               .track_count = 1};
+    if (!rank->is_marked)
+        return add_derived(gathering, rank);
+    return gait_scan(gathering->trace, &query,
+                     GAIT_COLUMN_START | GAIT_COLUMN_DURATION | GAIT_COLUMN_ID, add_marked,
+                     &marked);
+}
+
+struct rank_sums {
+    struct torch_rank *rank;
+    struct step_row *rows; // of a window
+};
+
+// Who communicates longest waits for somebody: that is no work.
+static void add_to_rank(const struct torch_piece *piece, void *context)
+{
+    const struct rank_sums *sums = context;
+    sums->rank->phases[piece->phase] += piece->ns;
+    sums->rank->total_ns += piece->ns;
+    if (piece->phase != TORCH_COMMUNICATION)
+        sums->rows[piece->window].work_ns += (int64_t)piece->ns;
+}
+
+static void sum_samples(const struct torch_steps *steps, struct torch_rank *rank)
+{
+    for (size_t i = 0; i < steps->count; i++) {
+        rank->samples += steps->rows[i].samples;
+        rank->tokens += steps->rows[i].tokens;
+    }
+}
+
+// The steps that touch a window.
+static int keep_recorded(struct torch_gathering *gathering, const struct torch_periods *steps)
+{
+    const struct torch_periods *windows = &gathering->thread.facts.windows;
+    struct torch_periods *kept = &gathering->job->torch->flops.steps;
+    size_t at = 0;
+    kept->rows = arena_take(gathering->job->arena, (steps->count + 1) * sizeof *kept->rows);
+    if (!kept->rows)
+        return torch_gathering_no_memory();
+    for (size_t i = 0; i < steps->count; i++) {
+        const struct torch_period *step = &steps->rows[i];
+        while (at < windows->count && windows->rows[at].end_ns <= step->start_ns)
+            at++;
+        if (at < windows->count && windows->rows[at].start_ns < step->end_ns)
+            kept->rows[kept->count++] = *step;
+    }
+    return GAIT_OK;
+}
+
+// Recorders before this one did not clock the steps.
+static int find_window_cost(struct torch_gathering *gathering, struct torch_rank *rank,
+                            const struct torch_periods *steps)
+{
+    const struct torch_facts *facts = &gathering->thread.facts;
+    struct step_clock clock;
+    int status =
+        step_clock_read(&clock, gathering->trace, &gathering->job->torch->phases, rank->track);
+    if (!status && !clock.count) {
+        step_clock_finish(&clock);
+        status = step_clock_take(&clock, steps);
+    }
+    if (!status) {
+        step_clock_mark(&clock, facts);
+        status = window_cost_find(&rank->windows, &clock, &facts->windows);
+    }
+    step_clock_finish(&clock);
+    return status;
+}
+
+static int add_rank(struct torch_gathering *gathering, const struct torch_rank *stepper)
+{
+    struct torch_report *torch = gathering->job->torch;
+    struct torch_rank *rank = &torch->ranks[torch->rank_count];
+    struct torch_periods windows = {.count = 0};
+    size_t first = gathering->rows.used / sizeof(struct step_row);
+    *rank = *stepper;
+    int status = torch_gathering_read(gathering, rank->track);
+    if (!status)
+        status = add_rows(gathering, rank);
+    if (status)
+        return status;
+    struct step_row *rows = (struct step_row *)(void *)gathering->rows.bytes + first;
+    rank->steps = gathering->rows.used / sizeof *rows - first;
+    rank->has_optimizer = gathering->thread.steps.has_optimizer;
+    torch->has_optimizer |= rank->has_optimizer;
+    sum_samples(&gathering->thread.steps, rank);
+    if (!rank->steps)
+        return GAIT_OK;
+    qsort(rows, rank->steps, sizeof *rows, torch_gathering_order);
+    status = torch_gathering_windows(rows, rank->steps, &windows);
+    if (!status)
+        status = torch_gathering_split(gathering, &windows, add_to_rank,
+                                       &(struct rank_sums){rank, rows});
+    if (!status)
+        status = find_window_cost(gathering, rank, &windows);
+    if (!status && !torch->rank_count)
+        status = keep_recorded(gathering, &windows);
+    if (!status && !torch->rank_count)
+        status = torch_epochs_find(&gathering->epochs, &gathering->thread, &windows);
+    torch->rank_count++;
+    torch_periods_finish(&windows);
+    return status;
+}
+
+static int by_rank(const void *left, const void *right)
+{
+    const struct torch_rank *a = left, *b = right;
+    if (a->rank != b->rank) // a known one first
+        return (uint64_t)a->rank < (uint64_t)b->rank ? -1 : 1;
+    return a->track < b->track ? -1 : a->track > b->track;
+}
+
+int torch_ranks_add(struct torch_gathering *gathering)
+{
+    struct torch_report *torch = gathering->job->torch;
+    struct torch_survey *survey = &torch->survey;
+    struct torch_rank *steppers = calloc((size_t)survey->shard_count + 1, sizeof *steppers);
+    uint32_t count = 0;
+    int status = GAIT_OK;
+    torch->ranks =
+        arena_take(gathering->job->arena, ((size_t)survey->shard_count + 1) * sizeof *torch->ranks);
+    if (!steppers || !torch->ranks)
+        status = torch_gathering_no_memory();
+    for (uint32_t i = 0; !status && i < survey->shard_count; i++) {
+        struct gait_shard_info shard;
+        uint32_t track;
+        status = gait_trace_shard(gathering->trace, i, &shard);
+        if (status || !torch_survey_stepper(survey, i, &track))
+            continue;
+        bool has_rank = shard.rank >= 0 && shard.rank < INT32_MAX;
+        steppers[count++] =
+            (struct torch_rank){.rank = shard.rank,
+                                .pid = shard.pid,
+                                .track = track,
+                                .merge_rank = has_rank ? (uint32_t)shard.rank : (1u << 31) + i,
+                                .is_marked = survey->tracks[track].marked_steps > 0};
+        survey->shards[i].is_stepping = true;
+    }
+    if (!status)
+        qsort(steppers, count, sizeof *steppers, by_rank);
+    for (uint32_t i = 0; !status && i < count; i++)
+        status = add_rank(gathering, &steppers[i]);
+    free(steppers);
+    return status;
+}

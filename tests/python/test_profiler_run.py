@@ -1,0 +1,136 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`gait run --profiler`, and gait.profile() around a block or a function."""
+
+import json
+import os
+import sys
+
+import pytest
+
+PROGRAM = """
+import sys
+def fib(n):
+    return n if n < 2 else fib(n - 1) + fib(n - 2)
+print(fib(12))
+if "fork" in sys.argv:
+    import os
+    if os.fork() == 0:
+        fib(3)
+        os._exit(0) if "_exit" in sys.argv else sys.exit(0)
+    os.wait()
+sys.exit(3)
+"""
+
+
+@pytest.fixture
+def profiled(gait, tmp_path):
+    def run(*words, **environment):
+        (tmp_path / "program.py").write_text(PROGRAM)
+        env = {key: value for key, value in os.environ.items() if not key.startswith("GAIT_")}
+        env.update(environment)
+        return gait("run", "-o", tmp_path / "run", *words, env=env)
+
+    return run
+
+
+def command(*arguments):
+    return ["--", sys.executable, "program.py", *arguments]
+
+
+@pytest.mark.parametrize(
+    "words", [["--profiler", "advanced"], ["profiler=advanced"], ["--profiling.profiler=advanced"]]
+)
+def test_advanced_shows_the_functions_of_any_program(words, profiled, tmp_path):
+    done = profiled(*words, *command())
+    assert (done.returncode, done.stdout) == (3, "144\n")
+    assert "Profile stats for: run" in done.stderr
+    assert "465/1" in done.stderr and "program.py:3(fib)" in done.stderr
+    assert [path.name for path in (tmp_path / "run").glob("*.prof")] != []
+
+
+def test_the_prof_file_is_for_gait_pstats(profiled, tmp_path, gait):
+    profiled("--profiler", "advanced", *command())
+    (path,) = (tmp_path / "run").glob("advanced-*-run.prof")
+    answer = json.loads(gait("pstats", path, "--json").stdout)
+    rows = {row["name"]: (row["primitive_calls"], row["calls"]) for row in answer["functions"]}
+    assert rows["fib"] == (1, 465)
+
+
+@pytest.mark.parametrize("ending", ["", "_exit"])
+def test_a_forked_child_tells_nothing(ending, profiled, tmp_path):
+    done = profiled("--profiler", "advanced", *command("fork", ending))
+    assert done.stderr.count("Profile stats for: run") == 1 and "465/1" in done.stderr
+    assert len(list((tmp_path / "run").glob("advanced-*.txt"))) == 1
+
+
+def test_only_the_first_rank_shows_its_table(profiled, tmp_path):
+    ranks = {"RANK": "1", "WORLD_SIZE": "2"}
+    done = profiled("--profiler", "advanced", *command(), **ranks)
+    assert "Profile stats" not in done.stderr
+    assert "465/1" in (tmp_path / "run/advanced-1.txt").read_text()
+
+
+def test_a_program_without_a_training_has_no_actions(profiled, tmp_path):
+    done = profiled("--profiler", "simple", *command())
+    assert done.returncode == 3 and "Profiler Report" not in done.stderr
+
+
+def test_an_unknown_profiler_is_refused_with_those_there_are(profiled):
+    done = profiled("--profiler", "advance", *command())
+    assert done.returncode == 125 and "advanced" in done.stderr and not done.stdout
+
+
+def test_rows_are_limited_as_asked(profiled):
+    done = profiled("profiler=advanced", "--profiling.line_count_restriction=3", *command())
+    assert "due to restriction <3>" in done.stderr
+
+
+def test_a_block_and_a_function(record):
+    run = record(
+        """
+        import gait
+        def fib(n): return n if n < 2 else fib(n - 1) + fib(n - 2)
+        with gait.profile("advanced", "the block", line_count_restriction=5):
+            fib(8)
+        @gait.profile("advanced")
+        def work(n): return fib(n)
+        assert work(5) == 5 and work.__name__ == "work"
+        @gait.profile("simple", filename="p", dirpath=".")
+        def timed(): pass
+        timed()
+        try:
+            with gait.profile():
+                raise KeyError
+        except KeyError:
+            pass
+        for wrong in (lambda: gait.profile("nothing"), lambda: gait.profile("simple", colour=1)):
+            try:
+                wrong()
+            except (ValueError, TypeError) as error:
+                print("refused:", error)
+        """,
+        recording=False,
+    )
+    assert "Profile stats for: the block" in run.stdout and "67/1" in run.stdout
+    assert "Profile stats for: work" in run.stdout and "15/1" in run.stdout
+    assert "block.py" not in run.stdout
+    assert "advanced, simple" in run.stdout and run.stdout.count("refused") == 2
+    assert "timed" in (run.directory.parent / "p.txt").read_text()
+
+
+def test_without_the_extension_one_sentence_says_why(record):
+    run = record(
+        """
+        import sys
+        sys.modules["gait._gait"] = None
+        import gait.profilers
+        for kind in ("simple", "advanced"):
+            try:
+                gait.profile(kind)
+            except RuntimeError as error:
+                print(error)
+        """,
+        recording=False,
+        first="",
+    )
+    assert run.stdout.count("need its C extension") == 2

@@ -1,0 +1,50 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Other CPythons with headers on this machine, and the package built for them."""
+
+import glob
+import json
+import os
+import subprocess
+import sys
+
+ASK = """
+import json, sys, sysconfig
+print(json.dumps([sys.version_info[:2], sys.implementation.name, sys.abiflags,
+                  sysconfig.get_paths()["include"], sysconfig.get_config_var("EXT_SUFFIX")]))
+"""
+PLACES = ["/usr/bin/python3.*", "/usr/local/bin/python3.*", "~/.pyenv/versions/*/bin/python3"]
+
+
+def other_pythons():
+    """{minor: (python, include folder, suffix)}, without the one that runs this."""
+    found = {}
+    for place in PLACES:
+        for python in sorted(glob.glob(os.path.expanduser(place))):
+            if python.endswith("config"):
+                continue
+            done = subprocess.run([python, "-c", ASK], capture_output=True, text=True)
+            if done.returncode:
+                continue
+            minor, name, flags, include, suffix = json.loads(done.stdout)
+            usable = name == "cpython" and "t" not in flags and minor >= [3, 8]
+            if usable and tuple(minor) != sys.version_info[:2]:
+                if os.path.exists(os.path.join(include, "Python.h")):
+                    found.setdefault("{}.{}".format(*minor), (python, include, suffix))
+    return found
+
+
+def build_package(root, build, folder, include, suffix, optimize="-O1"):
+    package = folder / "gait"
+    package.mkdir()
+    for source in (root / "python/gait").rglob("*.py"):
+        place = package / source.relative_to(root / "python/gait")
+        place.parent.mkdir(exist_ok=True)
+        place.symlink_to(source)
+    for library in ("libgait.so", "libgait-read.so"):
+        (package / library).symlink_to(build / library)
+    sources = sorted(map(str, (root / "python/gait").glob("*.c")))
+    command = [os.environ.get("CC", "cc"), "-std=c11", optimize, "-fPIC", "-shared", "-Wall"]
+    command += ["-Wextra", "-Werror", "-fvisibility=hidden", "-isystem", include]
+    command += [f"-I{root}/include", *sources, "-o", str(package / ("_gait" + suffix))]
+    command += [f"-L{build}", "-lgait", "-Wl,-rpath,$ORIGIN", "-pthread"]
+    subprocess.run(command, check=True)
