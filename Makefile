@@ -26,6 +26,7 @@ setup-torch: build
 	@tools/setup-torch$(if $(filter setup-torch,$(MAKECMDGOALS)),, || true)
 
 test: lint setup-torch
+	@tools/setup-frameworks
 	@tools/run-tests $(BUILD)
 
 check-torch: build

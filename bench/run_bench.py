@@ -366,6 +366,86 @@ def torch_table(bench):
     return result
 
 
+def torch_program(bench, *command):
+    """The lines of JSON that a program of ours prints; None where it fails."""
+    command = [str(word) for word in command]
+    done = subprocess.run(command, env=bench.environment, capture_output=True, text=True)
+    if done.returncode:
+        return None
+    return [json.loads(line) for line in done.stdout.splitlines() if line.startswith("{")]
+
+
+def interval(low, high):
+    return f"[{low:.0f}, {high:.0f}] us" if high > 100 else f"[{low:.1f}, {high:.1f}] us"
+
+
+# (what, windows, pairs of blocks, ms a step, steps a block, us a step at most). Windows
+# four times as dense as the default ones show in blocks that take a quarter of the time.
+STEP_COSTS = (
+    ("phases alone, 1 ms", "off", 400, 1, 10, 10),
+    ("default windows, 1 ms", "5/3/100", 200, 1, 100, 30),
+    ("windows 5/3/25, 20 ms", "5/3/25", 200, 20, 25, 200),
+)
+
+
+def steps_table(bench):
+    if importlib.util.find_spec("torch") is None:
+        yield "No torch here: `make setup-torch` brings it"
+        return None
+    yield "A whole `gait run`: CPU added to a step of 25 modules, median [95 %]"
+    results = {}
+    for what, windows, pairs, step_ms, steps, limit in STEP_COSTS:
+        pairs = pairs if bench.sizes["rounds"] > QUICK["rounds"] else 4
+        gait = [bench.build / "gait", "run", "-q", "--windows", windows]
+        program = [sys.executable, BENCH / "torch_phases.py", pairs, step_ms, steps]
+        directory = bench.run_directory("phases")
+        lines = torch_program(bench, *gait, "-o", directory, "--", *program)
+        if lines is None:
+            yield Row(what, "not measured")
+            continue
+        results[what] = lines
+        cpu = lines[-1]
+        yield bounded(what, cpu["added_us"], f"{cpu['added_us']:.1f} us", limit, "us")
+        shown = interval(cpu["low_us"], cpu["high_us"])
+        yield Row(f"  of {cpu['step_us']:.0f} us, {pairs} pairs", "", "", shown)
+    rounds = 300 if bench.sizes["rounds"] > QUICK["rounds"] else 10
+    program = [sys.executable, BENCH / "torch_after.py", "--json", "--rounds", rounds]
+    after = torch_program(bench, *program)
+    if after:
+        results["after"] = after[0]
+        yield from after_rows(after[0])
+    return results
+
+
+def after_rows(after):
+    value, low, high = (ns / 1e3 for ns in after["more_ns"])
+    yield Row("behind windows, against never", f"{value:+.2f} us", "", "no more", low <= 0)
+    yield Row(f"  of {after['step_ns'] / 1e3:.0f} us", "", "", interval(low, high))
+    grown = after["grown_bytes"] / 1e6
+    yield bounded(f"resident, over {after['windows']} windows", grown, f"{grown:+.2f} MB", 1, "MB")
+
+
+def truth_table(bench):
+    if importlib.util.find_spec("torch") is None:
+        yield "No torch here: `make setup-torch` brings it"
+        return None
+    yield "What a run tells of its own cost, windows on every step, against the truth"
+    repeats = 7 if bench.sizes["rounds"] > QUICK["rounds"] else 1
+    program = [sys.executable, BENCH / "torch_truth.py", bench.build, "--json"]
+    lines = torch_program(bench, *program, "--repeats", repeats)
+    if lines is None:
+        yield Row("not measured", "")
+        return None
+    for name, row in lines[-1].items():
+        true, ratio = row["true_cpu_ns"], row["ratio"]
+        said = f"{row['said_ns']['value'] / 1e3:.0f} us"
+        yield Row(f"{name}: told", said, f"{ratio:.2f} x", "0.80 to 1.20", 0.8 <= ratio <= 1.2)
+        share = true["value"] / row["step_ns"]
+        bounds = interval(true["low"] / 1e3, true["high"] / 1e3)
+        yield Row(f"  true, {share:.0%} of a step", f"{true['value'] / 1e3:.0f} us", "", bounds)
+    return lines[-1]
+
+
 def trace_table(bench):
     if importlib.util.find_spec("torch") is None:
         yield "No torch here: `make setup-torch` brings it"
@@ -454,6 +534,8 @@ TABLES = {
     "python": python_table,
     "profilers": profilers_table,
     "torch": torch_table,
+    "steps": steps_table,
+    "truth": truth_table,
     "traces": trace_table,
     "peers": peer_table,
 }

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """What the always-on level costs: a step with gait's hooks against one without.
 
-usage: gait run -q -o DIR -- python bench/torch_phases.py [BLOCKS] [STEP_MS] [STEPS]
+usage: gait run -q -o DIR -- python bench/torch_phases.py [PAIRS] [STEP_MS] [STEPS]
 
 With 100 STEPS a block and gait's default windows it is the cost of a whole run;
-with --windows off that of the phases alone.
+with --windows off that of the phases alone. A line of JSON for each clock.
 
 One process, one thread of torch. Blocks of steps with and without hooks take
 turns; the difference of each pair is one number, of which the median and its

@@ -4,7 +4,7 @@
 
 usage: torch_truth.py BUILD [--repeats N] [--models NAME ...] [--json]
 
-Windows are forced on every step (`--windows all` leaves two of 32 out). Each model
+Windows are forced on every step (`--windows all` leaves six of 61 out). Each model
 trains in processes of its own, with gait and without in turn; a process tells the
 middle one of its blocks of 32 steps, in CPU time of the training's thread and by
 the wall clock. Truth is the middle one of the paired differences, with its 95 %
@@ -21,7 +21,7 @@ import sys
 import tempfile
 import time
 
-BLOCK = 32  # one period of --windows all
+BLOCK = 32  # steps of an epoch
 MODELS = {  # steps, so that each trains for some two seconds
     "mlp": 3200,
     "mlp_wide": 640,

@@ -28,8 +28,8 @@ static struct {
     unsigned captures; // profiles that take the triggers
     pthread_t thread;
     uint64_t begun_ns;
-    uint64_t cpu_ns; // when the step began, of this thread; 0: no step did yet
-    uint32_t cpu_site;
+    struct py_usage usage; // when the step began, of this thread; 0: no step did yet
+    uint32_t cpu_site, waits_site;
     const void *last_loader, *training_loader; // identities, never looked into
     int64_t epoch_steps;                       // since the epoch began
     const PyObject *round[MAX_OPTIMIZERS];     // who stepped since the step began
@@ -78,14 +78,19 @@ static bool is_asked(void)
     return steps != 0;
 }
 
-// What the step that ends took; opening and closing belong to none.
+// What the step that ends took of the processor, and how often it waited of its own
+// accord; opening and closing belong to none.
 static void clock_step(bool is_edge)
 {
-    uint64_t now = py_window_clock_ns();
-    gait_count(schedule.cpu_site, schedule.cpu_ns ? (int64_t)(now - schedule.cpu_ns) : 0);
+    const struct py_usage now = py_window_usage();
+    const uint64_t waits = now.waits - schedule.usage.waits;
+    const bool is_first = !schedule.usage.cpu_ns;
+    if (waits && !is_first)
+        gait_count(schedule.waits_site, (int64_t)waits);
+    gait_count(schedule.cpu_site, is_first ? 0 : (int64_t)(now.cpu_ns - schedule.usage.cpu_ns));
     if (is_edge)
         turn();
-    schedule.cpu_ns = is_edge ? py_window_clock_ns() : now;
+    schedule.usage = is_edge ? py_window_usage() : now;
 }
 
 static void next_step(void)
@@ -207,6 +212,7 @@ PyObject *py_schedule_windows(PyObject *module, PyObject *const *args, Py_ssize_
         pthread_atfork(NULL, NULL, forget_in_child);
     is_set_up = true;
     schedule.cpu_site = gait_site("torch", "cpu");
+    schedule.waits_site = gait_site("torch", "waits");
     schedule.plan = plan;
     schedule.levels = (unsigned)levels;
     schedule.has_plan = true;

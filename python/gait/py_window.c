@@ -3,6 +3,7 @@
 #include "py_window.h"
 
 #include <pthread.h>
+#include <sys/resource.h>
 #include <time.h>
 
 #include <gait/record.h>
@@ -19,11 +20,19 @@ static struct {
     uint32_t site;
 } window;
 
-uint64_t py_window_clock_ns(void)
+static uint64_t cpu_ns(void)
 {
     struct timespec now;
     clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
     return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
+// The times that getrusage() tells are as old as the last tick.
+struct py_usage py_window_usage(void)
+{
+    struct rusage usage = {.ru_nvcsw = 0};
+    (void)getrusage(RUSAGE_THREAD, &usage);
+    return (struct py_usage){cpu_ns(), (uint64_t)usage.ru_nvcsw};
 }
 
 // A child of fork has no window, and its parent's captures are not its own.
@@ -44,10 +53,10 @@ static void set_up(void)
 
 static void open_window(unsigned levels)
 {
-    uint64_t since = py_window_clock_ns();
+    uint64_t since = cpu_ns();
     if (!GAIT_ON || gait_torch_window_open(levels))
         return;
-    window.cost_ns += py_window_clock_ns() - since;
+    window.cost_ns += cpu_ns() - since;
     window.is_open = true;
     window.levels = levels;
     py_thread_ready();
@@ -56,10 +65,10 @@ static void open_window(unsigned levels)
 
 static void close_window(void)
 {
-    uint64_t since = py_window_clock_ns();
+    uint64_t since = cpu_ns();
     window.is_open = false;
     (void)gait_torch_window_close();
-    window.cost_ns += py_window_clock_ns() - since;
+    window.cost_ns += cpu_ns() - since;
     gait_async_end(window.site, window.count);
 }
 

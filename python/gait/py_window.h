@@ -17,8 +17,11 @@ bool py_window_hold(unsigned holder, unsigned levels);
 // Closes it where nobody else holds it.
 void py_window_leave(unsigned holder);
 
-// CPU time of this thread alone: what others do meanwhile is no cost of ours.
-uint64_t py_window_clock_ns(void);
+// Of this thread alone: what others do meanwhile is no cost of ours.
+struct py_usage {
+    uint64_t cpu_ns, waits; // waits: times it gave up the processor itself
+};
+struct py_usage py_window_usage(void);
 
 // What opening and closing took, of this thread alone; 0 before the first.
 double py_window_cost_ns(void);

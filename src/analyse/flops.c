@@ -92,6 +92,11 @@ static uint64_t table_baddbmm(const struct call *call)
     return table_product(call, 1, true);
 }
 
+static bool is_sane(int64_t number)
+{
+    return number >= 0 && number <= INT32_MAX;
+}
+
 // Points of a convolution's output along one axis; one number may stand for all
 // axes.
 static uint64_t points_along(const struct call *call, const struct shape_arg *in,
@@ -104,7 +109,11 @@ static uint64_t points_along(const struct call *call, const struct shape_arg *in
         if (!list || !list->count)
             return 0;
         told[i] = list->numbers[list->count > axis ? axis : 0];
+        if (!is_sane(told[i]))
+            return 0;
     }
+    if (!is_sane(in->numbers[axis + 2]) || !is_sane(weight->numbers[axis + 2]))
+        return 0;
     const int64_t reach = told[2] * (weight->numbers[axis + 2] - 1) + 1;
     const int64_t length = in->numbers[axis + 2] + 2 * told[1] - reach;
     return length < 0 || told[0] <= 0 ? 0 : (uint64_t)(length / told[0] + 1);

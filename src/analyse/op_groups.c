@@ -6,6 +6,7 @@
 
 #include "analyse/op_list.h"
 #include "analyse/tuple_map.h"
+#include "analyse/wrap_add.h"
 #include "base/array.h"
 #include "base/fail.h"
 
@@ -29,10 +30,10 @@ static void add(struct gait_op_sums *row, const struct gait_op_sums *event)
     row->self_cpu_us += event->self_cpu_us;
     row->device_us += event->device_us;
     row->self_device_us += event->self_device_us;
-    row->cpu_bytes += event->cpu_bytes;
-    row->self_cpu_bytes += event->self_cpu_bytes;
-    row->device_bytes += event->device_bytes;
-    row->self_device_bytes += event->self_device_bytes;
+    row->cpu_bytes = wrap_add(row->cpu_bytes, event->cpu_bytes);
+    row->self_cpu_bytes = wrap_add(row->self_cpu_bytes, event->self_cpu_bytes);
+    row->device_bytes = wrap_add(row->device_bytes, event->device_bytes);
+    row->self_device_bytes = wrap_add(row->self_device_bytes, event->self_device_bytes);
     row->flops_low += event->flops_low;
     row->flops_high += event->flops_high + (row->flops_low < event->flops_low);
 }

@@ -2,6 +2,7 @@
 // Of any thread: an op has what came and went in its time, whoever asked for it.
 // That is torch.profiler's rule, and people compare.
 #include "analyse/op_memory.h"
+#include "analyse/wrap_add.h"
 
 #include <stdlib.h>
 
@@ -35,8 +36,8 @@ int op_memory_sum(struct op_memory *memory)
         return fail(GAIT_ERR_MEMORY, "no memory for %zu allocations", memory->count);
     for (size_t i = 0; i < memory->count; i++) {
         memory->before[i] = sums;
-        sums.cpu_bytes += memory->events[i].is_device ? 0 : memory->events[i].bytes;
-        sums.device_bytes += memory->events[i].is_device ? memory->events[i].bytes : 0;
+        int64_t *sum = memory->events[i].is_device ? &sums.device_bytes : &sums.cpu_bytes;
+        *sum = wrap_add(*sum, memory->events[i].bytes);
     }
     memory->before[memory->count] = sums;
     return GAIT_OK;
@@ -67,7 +68,8 @@ struct op_memory_sums op_memory_take(struct op_memory *memory, int64_t start_ns,
         return sums;
     for (size_t i = end; i > first && !memory->events[i - 1].is_within; i--)
         memory->events[i - 1].is_within = true;
-    sums.cpu_bytes = memory->before[end].cpu_bytes - memory->before[first].cpu_bytes;
-    sums.device_bytes = memory->before[end].device_bytes - memory->before[first].device_bytes;
+    sums.cpu_bytes = wrap_subtract(memory->before[end].cpu_bytes, memory->before[first].cpu_bytes);
+    sums.device_bytes =
+        wrap_subtract(memory->before[end].device_bytes, memory->before[first].device_bytes);
     return sums;
 }

@@ -8,6 +8,7 @@
 
 #include "analyse/op_list.h"
 #include "analyse/tuple_map.h"
+#include "analyse/wrap_add.h"
 #include "base/fail.h"
 
 // Of all events by their own index, before those that are gone are left out.
@@ -34,12 +35,12 @@ static void add_children(const struct gait_ops *ops, uint32_t index, struct gait
     for (uint32_t i = ops->nodes[index].first_child; i != OP_NONE; i = ops->nodes[i].next) {
         cpu_us += all[i].cpu_us;
         device_us += all[i].device_us;
-        cpu_bytes += all[i].cpu_bytes;
-        device_bytes += all[i].device_bytes;
+        cpu_bytes = wrap_add(cpu_bytes, all[i].cpu_bytes);
+        device_bytes = wrap_add(device_bytes, all[i].device_bytes);
     }
     sums->self_cpu_us = sums->cpu_us - cpu_us;
-    sums->self_cpu_bytes = sums->cpu_bytes - cpu_bytes;
-    sums->self_device_bytes = sums->device_bytes - device_bytes;
+    sums->self_cpu_bytes = wrap_subtract(sums->cpu_bytes, cpu_bytes);
+    sums->self_device_bytes = wrap_subtract(sums->device_bytes, device_bytes);
     if (op->flags & GAIT_OP_HAS_DEVICE) {
         sums->device_us = op->flags & GAIT_OP_LEGACY ? op->kernel_us : op->kernel_us + device_us;
         sums->self_device_us = sums->device_us - device_us;

@@ -69,8 +69,12 @@ static int grow_slots(struct stack_set *set)
     return 0;
 }
 
-static int number_of(struct stack_set *set, const struct stack_frame *frame, uint32_t *ret_id)
+static int number_of(struct stack_set *set, struct stack_frame *frame, uint32_t *ret_id)
 {
+    if (frame->path && strstr(frame->path, "frozen importlib")) {
+        frame->path = intern_text(&set->texts, slice_of("built-in"));
+        frame->line = -1;
+    }
     if (!frame->name || !frame->path)
         return GAIT_ERR_MEMORY; // the story is told
     int status = set->frame_count * 2 >= set->slot_count ? grow_slots(set) : 0;
@@ -138,10 +142,6 @@ int stack_set_frame(struct stack_set *set, struct slice text, uint32_t *ret_id)
     }
     frame.name = intern_text(&set->texts, text);
     frame.path = intern_text(&set->texts, path);
-    if (frame.path && strstr(frame.path, "frozen importlib")) {
-        frame.path = intern_text(&set->texts, slice_of("built-in"));
-        frame.line = -1;
-    }
     return number_of(set, &frame, ret_id);
 }
 

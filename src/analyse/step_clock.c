@@ -30,9 +30,14 @@ static int take_batch(const struct gait_batch *batch, void *context)
     const struct reading *reading = context;
     int status = GAIT_OK;
     for (size_t i = 0; !status && i < batch->rows; i++) {
-        if (torch_phases_kind(reading->phases, batch->site[i]) != TORCH_SITE_CPU)
+        const enum torch_site kind = torch_phases_kind(reading->phases, batch->site[i]);
+        struct clocked_step row = {.end_ns = batch->start_ns[i]};
+        if (kind == TORCH_SITE_CPU)
+            row.cpu_ns = batch->value[i];
+        else if (kind == TORCH_SITE_WAITS && batch->value[i] > 0)
+            row.waits = (uint64_t)batch->value[i];
+        else
             continue;
-        const struct clocked_step row = {.end_ns = batch->start_ns[i], .cpu_ns = batch->value[i]};
         status = add(reading->clock, &row);
     }
     return status;
@@ -41,19 +46,29 @@ static int take_batch(const struct gait_batch *batch, void *context)
 static int by_end(const void *left, const void *right)
 {
     const struct clocked_step *a = left, *b = right;
-    return a->end_ns < b->end_ns ? -1 : a->end_ns > b->end_ns;
+    if (a->end_ns != b->end_ns)
+        return a->end_ns < b->end_ns ? -1 : 1;
+    return (b->waits > 0) - (a->waits > 0);
 }
 
-// What has no step before it, or makes no sense, goes; the others get a start.
+// What has no step before it, or makes no sense, goes; the others get a start. Waits
+// stand in front of the step they are of.
 static void set_starts(struct step_clock *clock)
 {
     size_t kept = 0;
     int64_t start_ns = 0;
+    uint64_t waits = 0;
     for (size_t i = 0; i < clock->count; i++) {
         struct clocked_step row = clock->rows[i];
+        if (row.waits) {
+            waits = row.waits;
+            continue;
+        }
         row.start_ns = start_ns;
+        row.waits = waits;
         start_ns = row.end_ns;
-        if (i && row.cpu_ns > 0 && row.end_ns > row.start_ns &&
+        waits = 0;
+        if (row.start_ns && row.cpu_ns > 0 && row.end_ns > row.start_ns &&
             row.cpu_ns < 2 * (row.end_ns - row.start_ns))
             clock->rows[kept++] = row;
     }
@@ -86,7 +101,8 @@ int step_clock_take(struct step_clock *clock, const struct torch_periods *steps)
     int status = GAIT_OK;
     *clock = (struct step_clock){.count = 0};
     for (size_t i = 0; !status && i < steps->count; i++) {
-        const struct clocked_step row = {steps->rows[i].start_ns, steps->rows[i].end_ns, -1, false};
+        const struct clocked_step row = {steps->rows[i].start_ns, steps->rows[i].end_ns, -1, 0,
+                                         false};
         status = add(clock, &row);
     }
     return status;

@@ -17,7 +17,8 @@ struct torch_phases;
 
 struct clocked_step {
     int64_t start_ns, end_ns, cpu_ns;
-    bool is_odd; // it saved, compiled, evaluated, logged, or made an iterator
+    uint64_t waits; // times the thread gave up the processor itself
+    bool is_odd;    // it saved, compiled, evaluated, logged, or made an iterator
 };
 
 struct step_clock {

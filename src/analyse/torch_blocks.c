@@ -10,6 +10,7 @@
 #include "analyse/torch_report.h"
 #include "analyse/torch_walk.h"
 #include "analyse/tuple_map.h"
+#include "analyse/wrap_add.h"
 #include "base/arena.h"
 #include "base/array.h"
 #include "base/fail.h"
@@ -52,9 +53,9 @@ static void add_to_owners(struct blocks *blocks, const struct torch_event *seen,
     struct blocks_owner *op = &blocks->ops[row_of(blocks, seen->place.op)];
     struct blocks_owner *module = &blocks->modules[row_of(blocks, seen->place.module)];
     struct blocks_owner *phase = &blocks->of_phases[seen->place.phase];
-    op->self_bytes += bytes;
-    module->self_bytes += bytes;
-    phase->self_bytes += bytes;
+    op->self_bytes = wrap_add(op->self_bytes, bytes);
+    module->self_bytes = wrap_add(module->self_bytes, bytes);
+    phase->self_bytes = wrap_add(phase->self_bytes, bytes);
     op->allocations += bytes > 0;
     module->allocations += bytes > 0;
     phase->allocations += bytes > 0;
@@ -62,7 +63,7 @@ static void add_to_owners(struct blocks *blocks, const struct torch_event *seen,
     for (size_t i = 0; i < seen->opened.count; i++) { // an op in itself counts once
         const uint32_t site = seen->opened.sites[i];
         if (blocks->seen_by[site] != blocks->event)
-            blocks->ops[site].total_bytes += bytes;
+            blocks->ops[site].total_bytes = wrap_add(blocks->ops[site].total_bytes, bytes);
         blocks->seen_by[site] = blocks->event;
     }
 }
@@ -137,7 +138,7 @@ static void find_peak(const struct blocks *blocks)
 {
     int64_t bytes = 0;
     for (size_t i = 0; i < blocks->change_count; i++) {
-        bytes += blocks->changes[i].bytes;
+        bytes = wrap_add(bytes, blocks->changes[i].bytes);
         if (bytes <= blocks->found->peak_bytes)
             continue;
         blocks->found->peak_bytes = bytes;
@@ -155,7 +156,7 @@ static int make_curve(const struct blocks *blocks, struct arena *arena)
     if (!found->curve)
         return fail(GAIT_ERR_MEMORY, "no memory for a curve");
     for (size_t i = 0; i < blocks->change_count; i++) {
-        bytes += blocks->changes[i].bytes;
+        bytes = wrap_add(bytes, blocks->changes[i].bytes);
         const struct blocks_point point = {blocks->changes[i].at_ns, bytes};
         const bool is_last = i + 1 == blocks->change_count && i % stretch;
         if (i % stretch == 0 || is_last)

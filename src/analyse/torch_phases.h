@@ -34,6 +34,7 @@ enum torch_site {
     TORCH_SITE_EPOCH,      // a mark: an epoch begins
     TORCH_SITE_EXIT,       // a mark: the script is over
     TORCH_SITE_CPU,        // a counter: CPU time of the step that ends
+    TORCH_SITE_WAITS,      // a counter: how often the thread waited in it
     TORCH_SITE_FETCH,      // a loader's worker reads samples
     TORCH_SITE_COLLATE,    // and makes a batch of them
     TORCH_SITE_OP,         // torch's own

@@ -99,18 +99,20 @@ static void find_places(struct comparison *comparison, const struct torch_period
     }
 }
 
-// In a quarter of the steps or more the thread was on the processor all the time:
-// in the others it may have wanted to be.
+// A thread that did not wait was on the processor as long as others let it. One that
+// does may wait for nothing that matters: if it was on the processor nearly all the
+// time in a quarter of its steps, it wanted to be in the others.
 static bool is_busy(const struct step_clock *steps)
 {
-    size_t busy = 0;
+    size_t busy = 0, waiting = 0;
     for (size_t i = 0; i < steps->count; i++) {
         const struct clocked_step *step = &steps->rows[i];
         if (step->cpu_ns < 0)
             return false;
         busy += step->cpu_ns >= length_of(step) / 100 * BUSY_PERCENT;
+        waiting += step->waits > 0;
     }
-    return steps->count && busy >= (steps->count + 3) / 4;
+    return steps->count && (waiting * 2 < steps->count || busy >= (steps->count + 3) / 4);
 }
 
 // Of the steps outside that are nearest to [from, behind).

@@ -169,23 +169,25 @@ static int64_t edge_of_cycles(const struct gait_schedule *schedule, int64_t posi
     return edges[4];
 }
 
+// Cycles of one step each: it saves all the time, and nothing changes until the end.
+static bool saves_always(const struct gait_schedule *schedule, int64_t position)
+{
+    return !schedule->range_count && period(schedule) == 1 &&
+           gait_schedule_at(schedule, position, NULL) == GAIT_ACTION_SAVE;
+}
+
 int64_t gait_schedule_next(const struct gait_schedule *schedule, int64_t position)
 {
     const enum gait_action now = gait_schedule_at(schedule, position, NULL);
     if (!schedule->range_count && schedule->active < 1)
         return INT64_MAX;
-    // one that saves at once and all the time has no other action
-    if (!schedule->range_count && !schedule->repeat && period(schedule) == 1 &&
-        position >= schedule->skip_first)
-        return INT64_MAX;
+    if (saves_always(schedule, position))
+        return schedule->repeat ? origin(schedule) + schedule->repeat : INT64_MAX;
     while (position < INT64_MAX / 2) {
         position = schedule->range_count ? edge_of_ranges(schedule, position)
                                          : edge_of_cycles(schedule, position);
         if (position < INT64_MAX && gait_schedule_at(schedule, position, NULL) != now)
             return position;
-        if (!schedule->range_count && schedule->repeat && period(schedule) == 1 &&
-            position > schedule->skip_first)
-            return origin(schedule) + schedule->repeat; // all cycles are one step
     }
     return INT64_MAX;
 }

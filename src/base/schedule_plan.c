@@ -7,7 +7,7 @@
 
 #include <gait/schedule.h>
 
-enum { STATES_SHOWN = 24, STATES_SHOWN_LATE = 12, CYCLES_SHOWN = 4 };
+enum { STATES_SHOWN = 24, STATES_SHOWN_LATE = 12, CYCLES_SHOWN = 4, WIDTH = 72 };
 
 struct text {
     char *chars;
@@ -34,40 +34,69 @@ static const char *unit_of(const struct gait_schedule *schedule, int64_t count)
     return unit_names[schedule->unit][count != 1];
 }
 
-static void put_ranges(struct text *text, const struct gait_schedule *schedule)
+// A line of parts with commas between them, which goes on below where it is full.
+struct line {
+    struct text *text;
+    size_t column;
+    bool has_parts;
+};
+
+static void put_part(struct line *line, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+
+static void put_part(struct line *line, const char *format, ...)
+{
+    char part[96];
+    va_list args;
+    va_start(args, format);
+    const int bytes = vsnprintf(part, sizeof(part), format, args);
+    va_end(args);
+    const bool is_full = line->column + (size_t)bytes + 2 > WIDTH;
+    put(line->text, "%s%s", !line->has_parts ? "" : is_full ? ",\n    " : ", ", part);
+    line->column = (is_full ? 4 : line->column + 2) + (size_t)bytes;
+    line->has_parts = true;
+}
+
+static void put_ranges(struct line *line, const struct gait_schedule *schedule)
 {
     for (uint32_t i = 0; i < schedule->range_count; i++) {
         const struct gait_schedule_range *range = &schedule->ranges[i];
-        put(text, "%s%" PRId64, i ? ", " : "", range->first);
         if (range->last > range->first)
-            put(text, " to %" PRId64, range->last);
+            put_part(line, "%" PRId64 " to %" PRId64, range->first, range->last);
+        else
+            put_part(line, "%" PRId64, range->first);
     }
     if (schedule->warmup)
-        put(text, "; warmup %" PRId64, schedule->warmup);
-    put(text, "\n");
+        put_part(line, "warmup %" PRId64, schedule->warmup);
+}
+
+static void put_cycle_numbers(struct line *line, const struct gait_schedule *schedule)
+{
+    if (schedule->skip_first)
+        put_part(line, "skip first %" PRId64, schedule->skip_first);
+    if (schedule->wait)
+        put_part(line, "wait %" PRId64 "%s", schedule->wait,
+                 schedule->skip_first_wait ? " but the first time" : "");
+    if (schedule->warmup)
+        put_part(line, "warmup %" PRId64, schedule->warmup);
+    put_part(line, "active %" PRId64, schedule->active);
+    if (schedule->every)
+        put_part(line, "every %" PRId64, schedule->every);
+    if (schedule->repeat)
+        put_part(line, "repeat %" PRId64, schedule->repeat);
+    else
+        put_part(line, "without end");
 }
 
 static void put_numbers(struct text *text, const struct gait_schedule *schedule)
 {
     put(text, "schedule in %s: ", unit_of(schedule, 2));
-    if (schedule->range_count) {
-        put_ranges(text, schedule);
-        return;
-    }
-    if (schedule->skip_first)
-        put(text, "skip first %" PRId64 ", ", schedule->skip_first);
-    if (schedule->wait)
-        put(text, "wait %" PRId64 "%s, ", schedule->wait,
-            schedule->skip_first_wait ? " but the first time" : "");
-    if (schedule->warmup)
-        put(text, "warmup %" PRId64 ", ", schedule->warmup);
-    put(text, "active %" PRId64, schedule->active);
-    if (schedule->every)
-        put(text, ", every %" PRId64, schedule->every);
-    if (schedule->repeat)
-        put(text, ", repeat %" PRId64 "\n", schedule->repeat);
+    struct line line = {.text = text, .column = text->used};
+    if (schedule->range_count)
+        put_ranges(&line, schedule);
     else
-        put(text, ", without end\n");
+        put_cycle_numbers(&line, schedule);
+    put(text, "\n");
 }
 
 // From the first position of which there is something to tell.
@@ -152,13 +181,12 @@ static void put_warning(struct text *text, const struct gait_schedule *schedule,
             all ? "" : " for the first trace");
     else if (length < first)
         put(text,
-            "  warning: no trace will be complete: the first needs %" PRId64
-            " %s, the run has %" PRId64 "\n",
+            "  warning: too short for a whole trace: it needs %" PRId64 " %s, has %" PRId64 "\n",
             first, unit_of(schedule, first), length);
     else if (all && length < needs)
         put(text,
-            "  warning: not all %" PRId64 " traces will be complete: they need %" PRId64
-            " %s, the run has %" PRId64 "\n",
+            "  warning: too short for all %" PRId64 " traces: it needs %" PRId64 " %s, has %" PRId64
+            "\n",
             all, needs, unit_of(schedule, needs), length);
 }
 

@@ -153,9 +153,9 @@ static int parse_pairs(const char *text, struct gait_schedule *schedule)
     }
 }
 
-// What ops cost is seen by comparing with the four that stay out. The first of them
+// What ops cost is seen by comparing with the six that stay out. The first of them
 // still feels the window; a number without divisors falls on each kind of step in turn.
-static const char every_step[] = "0/57/61";
+static const char every_step[] = "0/55/61";
 
 int gait_schedule_parse(const char *text, struct gait_schedule *ret_schedule)
 {

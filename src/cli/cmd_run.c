@@ -22,13 +22,14 @@
 #include "cli/run_directory.h"
 #include "cli/run_finish.h"
 #include "cli/run_profile.h"
+#include "cli/run_sample.h"
 #include "cli/run_screen.h"
 #include "format/ring_setting.h"
 #include "render/units.h"
 
 struct run_values {
     const char *output, *overflow, *windows, *config, *profiler;
-    int64_t ring_bytes;
+    int64_t ring_bytes, sample_hz;
     bool is_append, is_quiet, has_kernels, is_profiled;
 };
 
@@ -39,6 +40,7 @@ struct session {
     struct run_profile profile;
     struct run_directory directory;
     bool is_recording;
+    struct run_sample sample;
 };
 
 static void say(const char *format, ...) __attribute__((format(printf, 1, 2)));
@@ -243,6 +245,19 @@ static int finish_recording(struct session *session, const struct launch *launch
     return launch_exit_code(launch);
 }
 
+// Of the samples; 0 where none are asked for.
+static void choose_rate(struct session *session)
+{
+    const struct config *config = &session->profile.config;
+    if (!session->is_recording)
+        return;
+    session->sample.rate_hz = session->values.sample_hz;
+    if (!session->values.sample_hz && config_flag(config, SETTING_PY_SPY))
+        session->sample.rate_hz = config_number(config, SETTING_PY_SPY_RATE);
+    snprintf(session->sample.directory, sizeof session->sample.directory, "%s",
+             session->directory.absolute);
+}
+
 static int run_program(struct session *session, const struct operands *operands)
 {
     struct launch launch;
@@ -257,10 +272,16 @@ static int run_program(struct session *session, const struct operands *operands)
         return code;
     set_environment(session);
     tell_begin(session);
-    if (launch_program(session->arguments, &launch)) {
+    const struct launch_watcher watcher = {run_sample_start, &session->sample};
+    choose_rate(session);
+    const int status = launch_watched(session->arguments, &watcher, &launch);
+    run_sample_stop(&session->sample);
+    if (status) {
         say("%s", fail_text());
         return EXIT_RUN_FAILED;
     }
+    if (*session->sample.why)
+        say("not all was sampled: %s", session->sample.why);
     if (launch.exec_error)
         return tell_exec_error(session, launch.exec_error);
     return session->is_recording ? finish_recording(session, &launch) : launch_exit_code(&launch);
@@ -328,6 +349,14 @@ static const struct option options[] = {
      .help = "times of phases (simple) or functions (advanced)",
      .offset = offsetof(struct run_values, profiler),
      .choices = named_profilers},
+    {.letter = 's',
+     .name = "sample",
+     .kind = OPTION_NUMBER,
+     .value = "HZ",
+     .help = "Python stacks too, as gait record takes them",
+     .offset = offsetof(struct run_values, sample_hz),
+     .low = 1,
+     .high = 1000000000},
     {.letter = 'c',
      .name = "config",
      .kind = OPTION_TEXT,

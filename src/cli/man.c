@@ -105,6 +105,11 @@ static const struct variable variables[] = {
      "USR2: a process that trains takes this signal as gait trigger's request. Without it no "
      "signal is touched.",
      "  run trigger "},
+    {"GAIT_CONFIG", "YAML file with settings, as --config names it.", " run plan config "},
+    {"GAIT_PROFILING_...",
+     "A setting of the section profiling each: GAIT_PROFILING_WAIT is profiling.wait. gait config "
+     "list has them.",
+     " run plan config "},
     {"GAIT_RUN_ID", "32 hexadecimal digits that the shards of one run share; gait run sets it.",
      "  run "},
     {"NO_COLOR", "When set and not empty, reports use no colour even on a terminal.",

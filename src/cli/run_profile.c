@@ -183,7 +183,8 @@ static int write_traces(const struct config *config, const struct run_end *end,
     return pt_files_write(&files);
 }
 
-// The folders that lead there too: outputs/profiler_logs.
+// The folders that lead there: outputs of outputs/profiler_logs. What is in the way is
+// told by who writes there.
 static void make_folders(char *path)
 {
     for (char *at = strchr(path + 1, '/'); at; at = strchr(at + 1, '/')) {
@@ -191,7 +192,22 @@ static void make_folders(char *path)
         (void)mkdir(path, 0777);
         *at = '/';
     }
-    (void)mkdir(path, 0777); // what is in the way is told by who writes there
+}
+
+// A run that ended before its schedule did.
+static void tell_shortage(const struct run_profile *profile, size_t count)
+{
+    struct gait_schedule schedule;
+    if (gait_schedule_parse(profile->windows, &schedule))
+        return;
+    int64_t cycles = gait_schedule_cycles(&schedule);
+    if (count >= (cycles ? (size_t)cycles : 1))
+        return;
+    const char *unit = config_text(&profile->config, SETTING_UNIT);
+    fprintf(stderr, "gait: the schedule has %" PRId64 " cycle%s, which need%s %" PRId64 " %s%s\n",
+            cycles ? cycles : 1, cycles > 1 ? "s" : "", cycles > 1 ? "" : "s",
+            gait_schedule_needs(&schedule, 0), unit,
+            strcmp(unit, "seconds") ? "s: the run was shorter" : ": the run was shorter");
 }
 
 void run_profile_write(const struct run_profile *profile, const struct run_end *end)
@@ -219,6 +235,7 @@ void run_profile_write(const struct run_profile *profile, const struct run_end *
                 fail_text());
     if (count && !end->is_quiet)
         fprintf(stderr, "gait: %zu trace%s in %s\n", count, units_plural(count), folder);
+    tell_shortage(profile, count);
     fail_clear();
 }
 

@@ -15,11 +15,10 @@ struct run_profile {
 };
 
 struct run_wish {
-    const char *file;     // --config
-    const char *windows;  // --windows
-    const char *overflow; // --overflow
+    const char *file; // --config
+    const char *windows, *overflow;
+    int64_t ring_bytes;
     const char *profiler; // --profiler
-    int64_t ring_bytes;   // --ring
     bool is_profiled;     // --profile
     const struct operands *operands;
 };

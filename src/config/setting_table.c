@@ -42,6 +42,12 @@ static bool is_windows(const char *text)
     return !gait_schedule_parse(text, &schedule);
 }
 
+// Part of a file's name, which must not lead elsewhere.
+static bool is_file_name(const char *text)
+{
+    return *text && !strchr(text, '/') && strcmp(text, ".") != 0 && strcmp(text, "..") != 0;
+}
+
 #define MOST INT32_MAX
 
 // `.name` and `.variable` of a key, which cannot differ then.
@@ -95,13 +101,16 @@ const struct setting setting_table[SETTING_COUNT] = {
                                      "meanwhile"},
     [SETTING_WITH_FLOPS] = {PROFILING("with_flops", "WITH_FLOPS"), IS_BOOL("true"),
                             .help = "floating-point operations of each op, from its shapes"},
-    [SETTING_WITH_MODULES] = {PROFILING("with_modules", "WITH_MODULES"), IS_BOOL("false"),
-                              .help = "name the module whose forward or backward runs"},
+    [SETTING_WITH_MODULES] =
+        {PROFILING("with_modules", "WITH_MODULES"), IS_BOOL("false"),
+         .help = "name the module whose forward or backward runs; under gait run in "
+                 "all steps"},
     [SETTING_STORE_TRACES] = {PROFILING("store_traces", "STORE_TRACES"), IS_BOOL("true"),
                               .help = "write a *.pt.trace.json each cycle"},
     [SETTING_OUTPUT_DIR] = {PROFILING("output_dir", "OUTPUT_DIR"), IS_TEXT("profiler_traces"),
                             .help = "folder of the traces, in the run directory unless absolute"},
     [SETTING_WORKER_NAME] = {PROFILING("worker_name", "WORKER_NAME"), IS_TEXT(""),
+                             .is_legal = is_file_name, .takes = "a name without '/'",
                              .help = "begins the names of the traces (default: <host>_<pid>)"},
     [SETTING_USE_GZIP] = {PROFILING("use_gzip", "USE_GZIP"), IS_BOOL("false"),
                           .help = "pack the traces: *.pt.trace.json.gz"},
@@ -140,14 +149,11 @@ const struct setting setting_table[SETTING_COUNT] = {
                                            "utilization.gpu --format=csv -l 1' beside it "
                                            "meanwhile"},
     [SETTING_PY_SPY] = {PROFILING("py_spy", "PY_SPY"), IS_BOOL("false"),
-                        .help = "sample the Python stacks of the whole run",
-                        .later = "gait run does not start the sampler yet: write 'gait record -- "
-                                 "python train.py' meanwhile"},
+                        .help =
+                            "sample the Python stacks of the whole run, as gait run --sample does"},
     [SETTING_PY_SPY_RATE] = {PROFILING("py_spy_rate", "PY_SPY_RATE"),
                              IS_NUMBER("100", 1, "samples a second"),
-                             .help = "how often py_spy looks",
-                             .later = "gait run does not start the sampler yet: write 'gait record "
-                                      "--rate HZ' meanwhile"},
+                             .help = "how often py_spy looks"},
     [SETTING_LINE_COUNT_RESTRICTION] = {PROFILING("line_count_restriction",
                                                   "LINE_COUNT_RESTRICTION"),
                                         IS_TEXT("20"),

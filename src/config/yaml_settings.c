@@ -186,13 +186,29 @@ static int take_value(struct walk *walk, struct level *level, const char *value)
     return level->has_target ? GAIT_OK : refuse_key(walk, level);
 }
 
+// The class whose arguments the section holds: one of Lightning's profilers says
+// which, and the keys of any other class are its own, but for those that we know.
+static int take_target(struct walk *walk, struct level *level, const char *class_name)
+{
+    static const struct {
+        const char *ending, *name;
+    } profilers[] = {{".SimpleProfiler", "simple"},
+                     {".AdvancedProfiler", "advanced"},
+                     {".PyTorchProfiler", "pytorch"},
+                     {".XLAProfiler", "xla"}};
+    const struct setting_match match = {SETTING_PROFILER, NULL};
+    level->has_target = true;
+    for (size_t i = 0; i < sizeof profilers / sizeof profilers[0]; i++)
+        if (slice_ends_with(slice_of(class_name), profilers[i].ending))
+            return say(walk, level, match, profilers[i].name);
+    return GAIT_OK;
+}
+
 static int take_scalar(struct walk *walk, struct level *level, const yaml_event_t *event)
 {
     struct setting_match match;
-    if (!strcmp(level->key, "_target_")) {
-        level->has_target = true;
-        return GAIT_OK;
-    }
+    if (!strcmp(level->key, "_target_"))
+        return take_target(walk, level, (const char *)event->data.scalar.value);
     bool is_known = setting_find_key(level->section, level->key, &match);
     if (is_known && is_null(event))
         return GAIT_OK; // null is "not set"

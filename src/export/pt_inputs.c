@@ -192,17 +192,12 @@ static int put_dims(struct buffer *out, struct slice word)
     return put_numbers(out, between(word, '[', ']'));
 }
 
-// A scalar's value as torch writes it: `[1, 1]` for a list.
+// Torch writes the values of numbers. Not all are on record, nor is whether a 1
+// was True: so they are told where an op has none.
 static int put_concrete(struct buffer *out, struct slice word)
 {
-    if (!is_scalar(word) || word.count < 2)
-        return put(out, "\"\"");
-    if (word.bytes[0] == 's')
-        return utf8_append_json(out, (const char *)word.bytes + 1, word.count - 1);
-    int status = put(out, "\"");
-    if (!status)
-        status = put_numbers(out, between(word, '[', ']'));
-    return status ? status : put(out, "\"");
+    (void)word;
+    return put(out, "\"\"");
 }
 
 typedef int put_word(struct buffer *out, struct slice word);
@@ -224,21 +219,20 @@ static int put_list(struct buffer *out, struct slice text, put_word *put_one, bo
     return status ? status : put(out, "]");
 }
 
-// Whether the value of each scalar is on record.
-static bool knows_values(struct slice text)
+static bool has_numbers(struct slice text)
 {
     for (struct slice word; (word = next_word(&text)).count;) {
-        if (is_scalar(word) && word.count < 2)
-            return false;
+        if (is_scalar(word))
+            return true;
     }
-    return true;
+    return false;
 }
 
 int pt_inputs_append(struct buffer *out, const char *shapes, size_t bytes, bool has_strides)
 {
     struct slice text = {(const uint8_t *)shapes, bytes};
     int status = GAIT_OK;
-    if (knows_values(text)) {
+    if (!has_numbers(text)) {
         status = put(out, "\"Concrete Inputs\": ");
         if (!status)
             status = put_list(out, text, put_concrete, false);

@@ -67,10 +67,18 @@ static bool is_task(int64_t pid, int64_t tid)
     return tid > 0 && access(path, F_OK) == 0;
 }
 
-// Where the number stands: the place where one thread has the process's own.
+// Where the number stands: where the C libraries of our time have it, if a thread
+// of the process has the number that is there; else where one thread has the
+// process's own.
 static void find_place(struct target *target, const uint8_t *bytes, size_t count)
 {
+    static const size_t usual[] = {720, 48}; // glibc from 2.10 on; musl
     const int64_t own = inner_id(target->pid, target->pid);
+    for (size_t i = 0; i < sizeof usual / sizeof usual[0] && !target->pthread_tid; i++) {
+        const int32_t number = usual[i] + 4 <= count ? (int32_t)bytes_get32(bytes + usual[i]) : 0;
+        if (number > 0 && is_task(target->pid, outer_id(target, number)))
+            target->pthread_tid = (int32_t)usual[i];
+    }
     for (size_t at = PTHREAD_TID_FIRST; at + 4 <= count && !target->pthread_tid; at += 4)
         if ((int32_t)bytes_get32(bytes + at) == (int32_t)own)
             target->pthread_tid = (int32_t)at;

@@ -62,6 +62,9 @@ def config(gait, tmp_path, monkeypatch):
         return gait("config", *arguments)
 
     run.folder = tmp_path
+    (tmp_path / "yaml-there").write_text("a: 1\n")
+    if "built without libyaml" in run("check", "yaml-there").stderr:
+        pytest.skip("built without libyaml")
     return run
 
 
@@ -283,6 +286,24 @@ def test_every_alias_is_a_variable_too(config, gait):
         entry = json.loads(done.stdout)["settings"][alias["means"]]
         if alias["means"] != "profiling.enabled":
             assert (str(entry["value"]).lower(), entry["from"]) == (value, name)
+
+
+@pytest.mark.parametrize(
+    "words, sentence",
+    [
+        ("nsight_output=x", "does nothing while 'nsight_enabled' is false"),
+        ("use_gzip=1 store_traces=0", "does nothing while 'store_traces' is false"),
+        ("row_limit=5 table=no", "does nothing while 'table' is false"),
+        ("line_count_restriction=3", "does nothing while 'profiler' is pytorch"),
+        ("extended=no profiler=advanced", "does nothing while 'profiler' is advanced"),
+    ],
+)
+def test_what_was_said_in_vain_is_told(config, words, sentence):
+    line = ["profiling." + word for word in words.split()]
+    notices = json.loads(config("explain", "--json", *line).stdout)["notices"]
+    assert [sentence in notice for notice in notices].count(True) == 1
+    name = line[0].split("=")[0]
+    assert any(notice.startswith(f"'{name}' (command line) does") for notice in notices)
 
 
 # --- precedence ---
@@ -555,6 +576,23 @@ def test_aliases_of_scalars_are_followed_and_bombs_are_not_expanded(config):
         bomb += f"a{i}: &a{i} [" + ", ".join([f"*a{i - 1}"] * 9) + "]\n"
     answer = settings(config, "-c", write(config, bomb + "profiling: {wait: 4}\n"))
     assert answer["profiling.wait"]["value"] == 4
+
+
+@pytest.mark.parametrize("kind", ["Simple", "Advanced", "PyTorch", "XLA"])
+def test_the_section_of_a_lightning_profiler(config, kind):
+    text = f"""
+trainer: {{max_epochs: 1}}
+profiler:
+  _target_: pytorch_lightning.profilers.{kind}Profiler
+  dirpath: profile
+  filename: null
+  line_count_restriction: 20
+  something_of_theirs: [1, {{a: b}}]
+"""
+    answer = settings(config, "-c", write(config, text) + "#profiler")
+    assert answer["profiling.profiler"]["value"] == kind.lower()
+    assert answer["profiling.output_dir"]["value"] == "profile"
+    assert answer["profiling.enabled"]["value"] is (kind == "PyTorch")
 
 
 def test_files_that_are_none_are_refused(config):

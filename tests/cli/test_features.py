@@ -112,8 +112,8 @@ def test_each_name_of_python_is_there(root):
             for name in called.group(1).split(".")[1:]:
                 if name == "torch":
                     pytest.importorskip("torch")
-                if name in ("torch", "profilers"):
-                    importlib.import_module("gait." + name)
+                if name in ("torch", "profilers", "lightning", "compat", "parallelization"):
+                    importlib.import_module(place.__name__ + "." + name)
                 place = getattr(place, name, None)
                 assert place is not None, f"{feature}: {span}"
 

@@ -66,7 +66,42 @@ def chained_shard():
     return bytes(out) + b"GAITEND\n" + struct.pack("<QQII", offset, len(index), 0, 1)
 
 
+def ring(policy, slots, commit=4, tail=4, depth=1, cut=0, patches=b""):
+    """See fuzz_ring.c. Slots: (kind, slots and phase, site, tick since the last)."""
+    packed = b"".join(bytes(slot) for slot in slots)
+    return bytes([policy, len(slots), commit, tail, depth, cut]) + packed + patches
+
+
+BEGIN, END, NEXT, MARK, STEP, STEP_END, COUNT, ASYNC, FLOW = 0, 1, 2, 4, 5, 6, 7, 9, 10
+ARG, TEXT, OP, MEMORY, PAYLOAD = 11, 13, 14, 15, 128
+
+
+def rings():
+    """name: bytes"""
+    crime = [(BEGIN, 0, 1, 0), (MARK, 1, 1, 1), (BEGIN, 0, 1, 1), (END, 0, 0, 1)]
+    crime += [(MARK, 1, 1, 1), (END, 0, 0, 1), (BEGIN, 0, 2, 1), (MARK, 1, 1, 1)]
+    ops = [(BEGIN, 0, 1, 1), (OP, 1, 1, 3), (MEMORY, 0x13, 1, 1), (PAYLOAD, 64, 0, 8)]
+    ops += [(PAYLOAD, 8, 0, 0), (END, 0, 0, 9)]
+    steps = [(STEP, 2, 0, 1), (PAYLOAD, 7, 0, 0), (NEXT, 0, 1, 1), (COUNT, 2, 1, 1)]
+    steps += [(PAYLOAD, 9, 0, 0), (ASYNC, 2, 1, 1), (PAYLOAD, 5, 0, 0), (ASYNC, 0x12, 1, 4)]
+    steps += [(PAYLOAD, 5, 0, 0), (FLOW, 2, 1, 1), (PAYLOAD, 5, 0, 0), (STEP_END, 1, 0, 1)]
+    args = [(BEGIN, 0, 1, 1), (ARG, 2, 1, 0), (PAYLOAD, 1, 0, 0), (TEXT, 2, 1, 5)]
+    args += [(PAYLOAD, 65, 66, 67), (END, 0, 0, 2)]
+    lap = [(BEGIN, 0, 1, 1), (END, 0, 0, 1)] * 40
+    used = struct.pack(">HB", 36, 3) + struct.pack("<I", 12000)
+    yield "crime", ring(1, crime)
+    yield "overwritten", ring(2, crime, commit=0, tail=2, depth=0)
+    yield "ops", ring(0, ops, commit=0, tail=0, depth=0)
+    yield "steps", ring(1, steps * 3, commit=0, tail=0, depth=0)
+    yield "args", ring(1, args * 4, commit=0, tail=0, depth=0)
+    yield "lap", ring(2, lap, commit=0, tail=20, depth=0)
+    yield "cut", ring(1, crime, cut=60)
+    yield "patched", ring(1, crime, patches=used)
+
+
 def main(folder):
+    for name, content in rings():
+        keep(folder / "fuzz_ring" / name, content)
     keep(folder / "fuzz_open" / "chained", chained_shard())
     seen = set()
     for path in sorted((ROOT / "tests/golden").glob("v*/*.gait")):

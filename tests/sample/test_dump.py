@@ -53,7 +53,7 @@ def test_every_thread_is_there_with_its_stack(python, gait, alternating):
             assert word in lines[frame["line"] - 1]
     main = next(t for t in got["threads"] if t["tid"] == process.pid)
     assert names(main)[-1] == "<module>"
-    assert main["state"] in ("python", "waiting")
+    assert main["state"] in ("python", "waiting", "native")
 
 
 def test_a_stopped_process_is_read_like_any_other(gait, alternating):
@@ -62,6 +62,46 @@ def test_a_stopped_process_is_read_like_any_other(gait, alternating):
     got = dump(gait, process.pid)
     os.kill(process.pid, signal.SIGCONT)
     assert len(got["threads"]) == 2
+
+
+def may_unshare():
+    words = ["unshare", "-mpf", "--mount-proc", "true"]
+    try:
+        return subprocess.run(words, capture_output=True, timeout=30).returncode == 0
+    except OSError:
+        return False
+
+
+def test_a_process_in_a_container_is_read_from_outside(python, gait, start):
+    if not may_unshare():
+        pytest.skip("no rights to make namespaces")
+    program = PROGRAMS / "programs" / "alternating.py"
+    shell = start(["unshare", "-mpf", "--mount-proc", python, program, 2, 1, 5, 60])
+    children = pathlib.Path(f"/proc/{shell.pid}/task/{shell.pid}/children")
+    pid = int(until(children.read_text).split()[0])
+    try:
+        threads = until(lambda: (lambda t: t if len(t) == 3 else None)(dump(gait, pid)["threads"]))
+        tids = {thread["tid"] for thread in threads}
+        assert tids == set(map(int, os.listdir(f"/proc/{pid}/task")))
+        held = next(t for t in threads if "wait_here" in names(t))
+        assert held["state"] == "blocked"
+    finally:
+        os.kill(pid, signal.SIGKILL)
+
+
+@pytest.mark.parametrize("is_deleted", [False, True])
+def test_a_program_with_another_name_or_none_any_more(gait, start, tmp_path, is_deleted):
+    python = "/usr/bin/python3"
+    if not os.path.exists(python) or os.stat(python).st_size < 1 << 20:
+        pytest.skip("no Python that is one file here")
+    tool = tmp_path / "tool"
+    tool.write_bytes(pathlib.Path(python).read_bytes())
+    tool.chmod(0o755)
+    process = start([tool, "-c", SLEEPER])
+    if is_deleted:
+        tool.unlink()
+    (thread,) = dump(gait, process.pid)["threads"]
+    assert names(thread) == ["<module>"]
 
 
 def test_deep_stacks_names_in_all_alphabets_and_generators(python, gait, start, tmp_path):

@@ -56,7 +56,8 @@ class WarmPython:
         env = {key: value for key, value in os.environ.items() if not key.startswith("GAIT_")}
         self._process = subprocess.Popen(
             [sys.executable, "-c", ZYGOTE],
-            env={**env, "PYTHONPATH": str(python_path)},
+            # threads of a pool would not come along through a fork
+            env={**env, "PYTHONPATH": str(python_path), "OMP_NUM_THREADS": "1"},
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             text=True,

@@ -3,6 +3,7 @@
 but for times. Both profile the same steps of the same models, one after the other.
 """
 
+import gzip
 import json
 import pathlib
 import subprocess
@@ -97,3 +98,58 @@ def test_objects_have_what_torchs_have(tmp_path):
         "DeviceType.CPU [[], [], [], [], []] True",
         "CaptureError no Python stacks were recorded: export_stacks() needs with_stack=True",
     ]
+
+
+TIMELINE = """
+import gzip, json, sys, torch, gait.torch
+
+model = torch.nn.Sequential(torch.nn.Linear(64, 128), torch.nn.ReLU(), torch.nn.Linear(128, 1))
+optimizer = torch.optim.Adam(model.parameters())
+batch = torch.ones(32, 64)
+
+def step():
+    optimizer.zero_grad()
+    model(batch).sum().backward()
+    optimizer.step()
+
+with gait.torch.profile(profile_memory=True) as profiler:
+    for _ in range(2):
+        step()
+for name in "m.json", "m.json.gz", "m.raw.json.gz", "m.html":
+    profiler.export_memory_timeline(name)
+try:
+    with gait.torch.profile() as profiler:
+        step()
+    profiler.export_memory_timeline("no.json")
+except Exception as error:
+    print(type(error).__name__, error)
+print(sum(p.numel() for p in model.parameters()) * 4)
+"""
+
+
+def test_a_memory_timeline_is_in_torchs_formats(tmp_path):
+    done = subprocess.run(
+        [sys.executable, "-W", "ignore", "-c", TIMELINE],
+        capture_output=True, text=True, cwd=tmp_path, timeout=120,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    refused, parameters = done.stdout.splitlines()
+    assert refused == "CaptureError no memory was recorded: the timeline needs profile_memory=True"
+    times, sizes = json.loads((tmp_path / "m.json").read_text("utf-8"))
+    with gzip.open(tmp_path / "m.json.gz", "rt") as file:
+        assert json.load(file) == [times, sizes]
+    with gzip.open(tmp_path / "m.raw.json.gz", "rt") as file:
+        changes = json.load(file)
+    assert times == sorted(times) and len(times) == len(sizes)
+    assert {len(row) for row in sizes} == {9} and min(min(row) for row in sizes) == 0
+    assert {change[1] for change in changes} == {2, 4}  # created, destroyed
+    live, ends = 0, []
+    for change in changes:
+        live += change[2]
+        ends.append(live)
+    assert sum(sizes[-1]) == ends[-1] and max(ends) >= max(sum(row) for row in sizes)
+    gradients, states = sizes[-1][6], sizes[-1][2]
+    assert gradients == int(parameters)
+    assert states >= 2 * int(parameters)  # Adam has two of each
+    page = (tmp_path / "m.html").read_text("utf-8")
+    assert page.count("<polygon") == 8 and "http" not in page

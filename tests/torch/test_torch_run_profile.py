@@ -32,7 +32,7 @@ SECTION = "training: {epochs: 9}\nprofiling: {wait: 1, warmup: 1, active: 2, rep
 # name: options of gait run, epochs of five steps, files beside, environment
 RUNS = {
     "files": (
-        ["--profiling.use_gzip"],
+        ["--profiling.use_gzip", "--profiling.with_modules"],
         3,
         {"gait.yaml": "profiling: {wait: 2, warmup: 3, active: 4}\nrecording: {ring: 64K}\n"},
         {"GAIT_PROFILING_WARMUP": "1", "GAIT_PROFILING_WORKER_NAME": "mine"},
@@ -128,6 +128,13 @@ def test_a_file_a_variable_and_a_line_each_say_something(finished):
     assert any(e.get("name") == "[memory]" for e in events(trace))
 
 
+def test_modules_are_named_forward_and_backward(finished, gait):
+    run = finished["files"].folder / "run"
+    rows = [row.split(",")[:3] for row in gait("export", run, "-f", "csv").stdout.splitlines()]
+    assert ["span", "module", "Linear"] in rows
+    assert ["async", "module", "Linear"] in rows
+
+
 def test_a_section_of_their_own_file_counts_epochs(finished):
     run = finished["epochs"]
     assert "schedule in epochs: wait 1, warmup 1, active 2" in run.err
@@ -169,7 +176,7 @@ def test_a_run_too_short_says_so_and_ends_well(finished):
     run = finished["short"]
     assert run.code == 0
     assert "no traces: this run has no window in which ops were on record" in run.err
-    assert "needs 1005 steps" in run.err
+    assert "the schedule has 1 cycle, which needs 1005 steps: the run was shorter" in run.err
 
 
 def test_switched_off_there_are_no_traces_and_no_words(finished):

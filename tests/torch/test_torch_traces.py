@@ -22,7 +22,7 @@ def why_no_hta():
     try:
         importlib.import_module("hta.trace_analysis")
     except ImportError as error:
-        return f"no HTA (traceinsight) here, {error}; `make setup-torch` brings it"
+        return f"no HTA (traceinsight) here, {error}; `make test` brings it"
     return ""
 
 
@@ -107,6 +107,10 @@ def test_ops_are_torchs_with_all_that_is_said_of_them(pair):
     theirs, ours = pair
     for what in ("Sequence number", "Fwd thread id", "Input Dims", "Input type", "Input Strides"):
         assert ours.args(what) == theirs.args(what), what
+    for one, other in zip(
+        ours.args("Concrete Inputs"), theirs.args("Concrete Inputs"), strict=True
+    ):
+        assert one[1] in (None, other[1])
     assert ours.annotations() == theirs.annotations()
     assert len(ours.ops) > 1000
 
@@ -184,6 +188,24 @@ def test_a_schedules_trace_is_named_and_filled_as_torchs(both, hta):
         found[who] = analysis.get_profiler_steps(), collections.Counter(ops)
     assert found["gait"] == found["torch"]
     assert found["gait"][0] == [2, 3, 4]
+
+
+def test_tensorboards_plugin_shows_the_same(both, tmp_path):
+    data = pytest.importorskip(
+        "torch_tb_profiler.profiler.data", reason="TensorBoard's plugin is not here"
+    )
+    generator = importlib.import_module("torch_tb_profiler.profiler.run_generator")
+    found = {}
+    for who in ("torch", "gait"):
+        (path,) = (both / f"scheduled-{who}").iterdir()
+        profile = data.RunProfileData.parse("w", "s", str(path), str(tmp_path))
+        profile.process()
+        shown = generator.RunGenerator("w", "s", profile).generate_run_profile()
+        views = [view.name for view in shown.views]
+        ops = {op.name: op.calls for op in profile.op_list_groupby_name}
+        found[who] = views, ops, list(profile.steps_names), shown.overview["steps"]["columns"]
+    assert found["gait"] == found["torch"]
+    assert found["gait"][2] == ["2", "3", "4"]
 
 
 # --- recordings of `gait run` -------------------------------------------------------------

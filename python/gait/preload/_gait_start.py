@@ -185,8 +185,19 @@ def begin_profiler():
         whole_run.begin(name)
 
 
+def lightning_is_there(module):
+    """A Trainer without a profiler has one that does nothing: its actions become spans."""
+    gait = import_gait()
+    if not gait._why_off:
+        from gait.profilers import lightning_actions
+
+        lightning_actions.hear(module.PassThroughProfiler)
+
+
 def begin():
     """Once a process, from sitecustomize or from `import gait`, whoever is first."""
     if watch not in sys.meta_path:
         sys.meta_path.insert(0, watch)
         watch.add("torch", torch_is_there)
+        for name in ("lightning.pytorch", "pytorch_lightning"):
+            watch.add(name + ".profilers.base", lightning_is_there)

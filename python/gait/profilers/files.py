@@ -32,7 +32,8 @@ def global_rank():
 
 def file_name(parts, extension):
     """Joins what there is, without what some file system does not take."""
-    base = "-".join(str(part) for part in parts if part is not None and part != "")
+    texts = (part if isinstance(part, str) else str(part) for part in parts if part is not None)
+    base = "-".join(text for text in texts if text)  # an Enum that is a str: its value
     base = re.sub(r'[\\/:*?"<>|\x00-\x1f\x7f]', "_", base)
     base = re.sub(r"_+", "_", base).strip()
     return (base or "profile") + extension

@@ -19,6 +19,7 @@ from .files import global_rank, say
 from .simple import Simple
 
 RUN = "run"
+profiler_of_run = None  # which lightning_actions tells too
 
 
 def setting(name, otherwise):
@@ -46,6 +47,8 @@ def begin(name):
         profiler = Advanced(line_count_restriction=row_limit(), dump_stats=True, **where)
         if not start_run(profiler):
             return
+    global profiler_of_run
+    profiler_of_run = profiler
     _phase_watch(profiler.start, profiler.stop)
     atexit.register(finish, profiler, os.getpid())
     os.register_at_fork(after_in_child=lambda: _phase_watch(None, None))

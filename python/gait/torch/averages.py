@@ -344,3 +344,10 @@ def export_stacks(capture, path, metric="self_cpu_time_total"):
 
         raise CaptureError("no Python stacks were recorded: export_stacks() needs with_stack=True")
     found.export_stacks(path, metric)
+
+
+def export_memory_timeline(capture, path, device=None):
+    """Memory held over time, as .html, .json, .json.gz or .raw.json.gz."""
+    from . import memory_timeline
+
+    memory_timeline.export(capture, path, device)

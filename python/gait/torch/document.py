@@ -78,7 +78,14 @@ class Document(Source):
                 _flags(row, device),
                 0,
             )
+        self._refuse_too_much()
         return packed
+
+    def _refuse_too_much(self):
+        """Sums of bytes are made in 64 bits."""
+        for name in "cpu_memory_usage", "device_memory_usage":
+            if sum(abs(row.get(name) or 0) for row in self._rows) >= 1 << 63:
+                raise ValueError(f"the {name} of all events do not add up in 64 bits")
 
     def _threads(self):
         """Threads in their order: that of numbers, whatever they are called."""

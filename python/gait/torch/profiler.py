@@ -121,6 +121,10 @@ class profile:  # noqa: N801: torch's name
         if self._plan is not None and ranks.is_first() and not self._is_told:
             recorder.say(self._plan.plan().rstrip("\n"))
         self._is_told = True
+        why = recorder.acquire()
+        self._is_on_record = not why
+        if why:
+            recorder.say("this profile records nothing: " + why, once=why)
         first = self._wanted(0)
         self._transit(NONE, first)
         self._begin_spare(first)
@@ -141,7 +145,8 @@ class profile:  # noqa: N801: torch's name
         if is_spare:
             self._end_spare(keep=True)
         self._leave(last)
-        self._release()
+        self._close()
+        self._let_go()
         self._say_what_happened(is_spare)
         self.current_action = actions()[self._wanted(self.step_num)]
 
@@ -223,10 +228,9 @@ class profile:  # noqa: N801: torch's name
             if previous == RECORD:
                 self._end(is_partial=True)
         if action == NONE:
-            self._release()
+            self._close()
             return
-        if not self._is_on_record:
-            self._prepare()
+        self._prepare()
         if action >= RECORD and self._open is None:
             self._begin()
 
@@ -237,12 +241,7 @@ class profile:  # noqa: N801: torch's name
 
     def _prepare(self):
         """Ops are on record from here on; they are no capture's yet."""
-        why = recorder.acquire()
-        self._is_on_record = not why
-        if why:
-            recorder.say("this profile records nothing: " + why, once=why)
-            return
-        if not recorder.attach():
+        if not self._is_on_record or self._window is not None or not recorder.attach():
             return
         make = self.custom_trace_id_callback or (lambda: str(uuid.uuid4()))
         self._trace_id = make()
@@ -252,18 +251,24 @@ class profile:  # noqa: N801: torch's name
 
             self._modules = Labels()
 
-    def _release(self):
-        """Of no capture any more, until the next one."""
+    def _close(self):
+        """No ops of ours any more, until _prepare()."""
         if self._modules is not None:
             self._modules.remove()
             self._modules = None
         if self._window is not None:
             _gait._window_leave(self._window)
             self._window = None
-        if self._is_on_record:
-            self._is_on_record = False
-            return recorder.release()
-        return None
+
+    def _let_go(self):
+        """The file that holds what was recorded; the recorder goes on while we run, so
+        that `gait trigger` finds it."""
+        if not self._is_on_record:
+            return None
+        if self._pid is not None:
+            return recorder.renew()
+        self._is_on_record = False
+        return recorder.release()
 
     def _begin(self):
         if self.execution_trace_observer:
@@ -280,7 +285,8 @@ class profile:  # noqa: N801: torch's name
             return
         number, self._open = self._open, None
         _gait.async_end(_gait.site("torch", "capture"), number)
-        self._keep(number, self._release(), is_partial)
+        self._close()
+        self._keep(number, self._let_go(), is_partial)
 
     def _keep(self, number, path, is_partial):
         self._fill_metadata()
@@ -332,10 +338,11 @@ class profile:  # noqa: N801: torch's name
     def _end_spare(self, keep):
         number, self._spare = self._spare, None
         _gait.async_end(_gait.site("torch", "capture"), number)
-        is_own = recorder.is_own()
         if self._action == WARMUP and not keep:
             return
-        path = self._release()
+        is_own = recorder.is_own()
+        self._close()
+        path = self._let_go()
         if keep:
             self._keep(number, path, is_partial=True)
             self._trace_ready()

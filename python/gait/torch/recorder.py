@@ -69,6 +69,18 @@ def release():
     return path
 
 
+def renew():
+    """release() and acquire() again: what is in the file by now stays as it is, and
+    what comes is in another one, if the run is ours alone."""
+    path = _gait.shard_path()
+    if _state["own"] and _state["users"] == 1:
+        _gait.stop()
+        why = _start()
+        if why:
+            say("nothing more is recorded: " + why, once=why)
+    return path
+
+
 def is_own():
     return _state["own"]
 
@@ -100,4 +112,4 @@ def why_off():
     return gait._why_off
 
 
-__all__ = ["acquire", "attach", "is_own", "next_number", "release", "say", "why_off"]
+__all__ = ["acquire", "attach", "is_own", "next_number", "release", "renew", "say", "why_off"]

@@ -88,8 +88,21 @@ def levels():
     return SHAPES * config.record_shapes | MEMORY * config.profile_memory
 
 
+_labels = []  # hooks on all modules, for as long as the process lives
+
+
+def label_modules():
+    """Where the settings ask for it: in all steps, since a window has no say in Python."""
+    from ..config import Config
+
+    if is_profiled() and Config.from_environment().with_modules:
+        from .modules import Labels
+
+        _labels.append(Labels())
+
+
 def install():
-    from . import say
+    from . import attempt, say
 
     schedule = wanted(say)
     active = _gait._schedule_needs(schedule, 1) < 1 << 62
@@ -109,4 +122,5 @@ def install():
         return
     if has_ranges:
         _gait._torch_ranges(True)
+    attempt(label_modules)
     _gait._windows(schedule, levels())

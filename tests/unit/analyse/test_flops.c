@@ -103,6 +103,11 @@ TEST("flops: what does not tell makes none")
         is_u64(work("aten::mm", hostile[i]), 0);
     is_u64(work("aten::convolution", RESNET), 0);
     is_u64(work("aten::convolution", RESNET " S[0,0] S[3,3] S[1,1] s0 S[0,0] s1"), 0);
+#define HUGE_NUMBER "9223372036854775807"
+    is_u64(work("aten::convolution", "f32[1,1," HUGE_NUMBER "] f32[1,1," HUGE_NUMBER
+                                     "] - S[1] S[" HUGE_NUMBER "] S[" HUGE_NUMBER "] s0 S[0] s1"),
+           0);
+    is_u64(work("aten::convolution", RESNET " S[2,2] S[-3,3] S[1,1] s0 S[0,0] s1"), 0);
     is_u64(work("mm", "f32[2,3] f32[3,4]"), 0);
     ok(flops_has("aten::mm", FLOPS_WORK));
     ok(!flops_has("aten::linear", FLOPS_WORK));

@@ -24,7 +24,7 @@ static void measure(size_t count, size_t every, size_t active, int64_t more, int
     for (size_t i = 0; i < count; i++) {
         bool is_inside = i % every >= every - active;
         int64_t length = 1000 + (is_inside ? more : 0) + (i % 7 >= 4 ? noise : 0);
-        steps[i] = (struct clocked_step){now, now + length, -1, false};
+        steps[i] = (struct clocked_step){now, now + length, -1, 0, false};
         if (set_details)
             set_details(i, is_inside, &steps[i]);
         if (is_inside && i % every == every - active)
@@ -104,6 +104,7 @@ static void set_waiting(size_t i, bool is_inside, struct clocked_step *step)
 {
     (void)i, (void)is_inside;
     step->cpu_ns = 100;
+    step->waits = 2;
 }
 
 TEST("window_cost: of a thread that waits the wall clock counts")
@@ -112,4 +113,19 @@ TEST("window_cost: of a thread that waits the wall clock counts")
     measure(1220, 61, 57, 250, 0);
     set_details = NULL;
     is_u64(cost.ns, cost.inside * 250);
+}
+
+// Others have the processor half of the time, more while windows are open.
+static void set_crowded(size_t i, bool is_inside, struct clocked_step *step)
+{
+    (void)i;
+    step->cpu_ns = 400 + (is_inside ? 30 : 0);
+}
+
+TEST("window_cost: what other programs took from a busy thread is no cost")
+{
+    set_details = set_crowded;
+    measure(1220, 61, 57, 700, 0);
+    set_details = NULL;
+    is_u64(cost.ns, cost.inside * 30);
 }

@@ -1,0 +1,208 @@
+# SPDX-License-Identifier: Apache-2.0
+"""gait in a Lightning training.
+
+    Trainer(profiler=GaitProfiler("simple"))            # or "advanced"
+    Trainer(callbacks=[ProfilerCallback(enabled=True)])
+
+Imports without Lightning; using it then fails with one sentence.
+"""
+
+import atexit
+import os
+import sys
+import weakref
+
+from .profilers import by_name
+from .profilers.files import file_name, say
+
+try:
+    if "pytorch_lightning" in sys.modules and "lightning" not in sys.modules:
+        from pytorch_lightning import Callback
+        from pytorch_lightning.profilers import Profiler
+    else:
+        from lightning.pytorch import Callback
+        from lightning.pytorch.profilers import Profiler
+    _missing = ""
+except ImportError as error:
+    _missing = str(error)
+
+    class Callback:
+        pass
+
+    class Profiler:
+        pass
+
+
+def _need_lightning():
+    if _missing:
+        raise ImportError(
+            f"gait.lightning needs Lightning, which is not there ({_missing}): "
+            "pip install lightning"
+        )
+
+
+def _describe_unreported(reference):
+    profiler = reference()
+    if profiler is not None and profiler._is_unreported():
+        profiler.describe()
+
+
+class GaitProfiler(Profiler):
+    """A profiler for Trainer(profiler=…): "simple" or "advanced", with their options.
+
+    What was measured is reported also when the training ends by an exception or
+    Ctrl-C: then at the end of the process.
+    """
+
+    def __init__(self, kind="simple", **options):
+        _need_lightning()
+        self.gait = by_name(kind, **options)
+        super().__init__(self.gait.dirpath, self.gait.filename)
+        self.start = self.gait.start
+        self.stop = self.gait.stop
+        self.profile = self.gait.profile
+        self._kind, self._wishes = kind, options
+        self._told = 0
+        atexit.register(_describe_unreported, weakref.ref(self))
+
+    def start(self, action_name):  # for Lightning's check that there is one
+        self.gait.start(action_name)
+
+    def stop(self, action_name):
+        self.gait.stop(action_name)
+
+    def _count(self):
+        if hasattr(self.gait, "rows"):
+            return sum(row["calls"] for row in self.gait.rows())
+        return len(self.gait.actions())
+
+    def _is_unreported(self):
+        return self._count() > self._told
+
+    def setup(self, stage, local_rank=None, log_dir=None):
+        super().setup(stage, local_rank, log_dir)
+        self.gait.setup(stage, local_rank, log_dir)
+
+    def summary(self):
+        return self.gait.summary()
+
+    def describe(self):
+        told = self._count()
+        self.gait.describe()
+        self._told = min(told, self._count())
+
+    def teardown(self, stage):
+        if not _missing and hasattr(self, "gait"):
+            self.gait.teardown(stage)
+
+    def __reduce__(self):
+        return _rebuild, (self._kind, self._wishes)
+
+
+def _rebuild(kind, options):
+    return GaitProfiler(kind, **options)
+
+
+class ProfilerCallback(Callback):
+    """Ops of some training steps, by a schedule; three outputs every time.
+
+    <output_dir>/<model>/*.pt.trace.json, one a cycle, chrome_trace.json (the last
+    cycle) and profiler_summary.txt. A cycle begins each `schedule_every_n_steps`
+    steps: wait, warm up, record. Steps are training steps, validation is not in.
+    """
+
+    def __init__(
+        self,
+        enabled=False,
+        output_dir="outputs/profiler_logs",
+        schedule_every_n_steps=50,
+        wait_steps=1,
+        warmup_steps=1,
+        active_steps=3,
+        repeat_cycles=2,
+        **options,
+    ):
+        _need_lightning()
+        super().__init__()
+        self.enabled = enabled
+        self.output_dir = output_dir
+        self.every = schedule_every_n_steps
+        self.numbers = {
+            "wait": wait_steps,
+            "warmup": warmup_steps,
+            "active": active_steps,
+            "repeat": repeat_cycles,
+        }
+        self.options = {"record_shapes": True, "profile_memory": True, "with_flops": True}
+        self.options.update(options)
+        self.profile = None
+        self.traces = []
+        if enabled:
+            self._schedule()  # a wrong number is told now
+
+    def _schedule(self):
+        import gait.torch
+
+        return gait.torch.schedule(every_n_steps=self.every, **self.numbers)
+
+    def on_train_start(self, trainer, pl_module):
+        if not self.enabled or self.profile is not None:
+            return
+        import gait.torch
+
+        model = file_name((type(pl_module).__name__,), "")
+        self.folder = os.path.abspath(os.path.join(self.output_dir, model))
+        handler = gait.torch.tensorboard_trace_handler(self.folder, self._worker(trainer))
+        self.profile = gait.torch.profile(
+            schedule=self._schedule(),
+            on_trace_ready=lambda profile: self.traces.append(handler(profile)),
+            **self.options,
+        )
+        self.profile.start()
+        atexit.register(self._finish)
+
+    @staticmethod
+    def _worker(trainer):
+        world, rank = getattr(trainer, "world_size", 1), getattr(trainer, "global_rank", 0)
+        return f"rank{rank}" if world > 1 else None
+
+    def on_train_batch_end(self, *_, **__):
+        if self.profile is not None:
+            self.profile.step()
+
+    def on_train_end(self, trainer, pl_module):
+        self._finish()
+
+    def on_exception(self, trainer, pl_module, exception):
+        self._finish()
+
+    def teardown(self, trainer, pl_module, stage):
+        self._finish()
+
+    def _finish(self):
+        profile, self.profile = self.profile, None
+        if profile is None:
+            return
+        atexit.unregister(self._finish)
+        profile.stop()
+        if not self.traces:
+            say(f"no step was recorded, so there is no trace in '{self.folder}'")
+            return
+        self._write("chrome_trace.json", profile.export_chrome_trace)
+        self._write("profiler_summary.txt", lambda path: self._write_summary(profile, path))
+        say(f"{len(self.traces)} traces, chrome_trace.json and a summary are in '{self.folder}'")
+
+    def _write(self, name, write):
+        path = os.path.join(self.folder, name)
+        try:
+            write(path)
+        except OSError as error:
+            say(f"cannot write '{path}': {error.strerror}")
+
+    @staticmethod
+    def _write_summary(profile, path):
+        averages = profile.key_averages()
+        with open(path, "w", encoding="utf-8") as file:
+            for device in ("cpu", "cuda"):
+                file.write(f"Top 10 by {device.upper()} time\n")
+                file.write(averages.table(sort_by=f"{device}_time_total", row_limit=10) + "\n")

@@ -1,0 +1,162 @@
+# SPDX-License-Identifier: Apache-2.0
+"""gait.lightning and `gait run` in real Lightning trainings, where Lightning is."""
+
+import importlib.util
+import json
+import os
+import subprocess
+import sys
+
+import pytest
+
+TRAINING = """
+import logging, os, sys, warnings
+warnings.filterwarnings("ignore")
+import lightning as L, torch
+from torch.utils.data import DataLoader, TensorDataset
+
+logging.getLogger("lightning.pytorch").setLevel(logging.ERROR)
+torch.set_num_threads(1)
+
+class Net(L.LightningModule):
+    fail_at = None
+    def __init__(self):
+        super().__init__()
+        self.net = torch.nn.Linear(8, 4)
+    def loss(self, batch):
+        return torch.nn.functional.cross_entropy(self.net(batch[0]), batch[1])
+    def training_step(self, batch, number):
+        if number == self.fail_at:
+            raise RuntimeError("on purpose")
+        return self.loss(batch)
+    def validation_step(self, batch, number):
+        self.loss(batch)
+    test_step = validation_step
+    def configure_optimizers(self):
+        return torch.optim.SGD(self.parameters(), lr=0.01)
+
+def loader(batches):
+    data = TensorDataset(torch.randn(batches * 4, 8), torch.randint(0, 4, (batches * 4,)))
+    return DataLoader(data, batch_size=4)
+
+def train(profiler=None, callbacks=(), epochs=2, test=True):
+    torch.manual_seed(0)
+    trainer = L.Trainer(max_epochs=epochs, profiler=profiler, logger=False, accelerator="cpu",
+                        callbacks=list(callbacks), enable_checkpointing=False,
+                        enable_progress_bar=False, enable_model_summary=False)
+    trainer.fit(Net(), loader(12), loader(3))
+    if test:
+        trainer.test(Net(), loader(3), verbose=False)
+"""
+EVERYTHING = (
+    TRAINING
+    + """
+from lightning.pytorch.profilers import Profiler, SimpleProfiler
+from gait.lightning import GaitProfiler, ProfilerCallback
+
+theirs, ours = SimpleProfiler(), GaitProfiler("simple", dirpath="out", filename="simple")
+assert isinstance(ours, Profiler)
+train(theirs)
+train(ours)
+wanted = {name: len(durations) for name, durations in theirs.recorded_durations.items()}
+assert {row["name"]: row["calls"] for row in ours.gait.rows()} == wanted, wanted
+train(GaitProfiler("advanced", dirpath="out", filename="advanced", line_count_restriction=20))
+numbers = dict(schedule_every_n_steps=25, active_steps=5, repeat_cycles=3)
+train(callbacks=[ProfilerCallback(True, "logs", **numbers)], epochs=5, test=False)
+Net.fail_at = 7
+try:
+    train(GaitProfiler("simple", dirpath="out", filename="failed"), test=False,
+          callbacks=[ProfilerCallback(True, "failed", **numbers)])
+except RuntimeError as error:
+    print(error)
+"""
+)
+
+
+def run(folder, source, *before, **environment):
+    (folder / "train.py").write_text(source)
+    return subprocess.run(
+        [*before, sys.executable, "train.py"],
+        cwd=folder,
+        env={**os.environ, **environment},
+        capture_output=True,
+        text=True,
+        timeout=280,
+    )
+
+
+@pytest.fixture(scope="module")
+def lightning():
+    if importlib.util.find_spec("lightning") is None:
+        pytest.skip("no Lightning here")
+
+
+@pytest.fixture(scope="module")
+def everything(lightning, build, tmp_path_factory):
+    folder = tmp_path_factory.mktemp("lightning")
+    done = run(folder, EVERYTHING, PYTHONPATH=str(build / "python"))
+    assert (done.returncode, done.stdout) == (0, "on purpose\n"), done.stderr[-3000:]
+    return folder, done.stderr
+
+
+def test_simple_counts_what_lightnings_counts(everything):
+    folder, _ = everything  # compared in the training itself
+    assert (folder / "out/fit-simple.txt").read_text().startswith("FIT Profiler Report\n")
+    assert "[LightningModule]Net.on_test_batch_end" in (folder / "out/test-simple.txt").read_text()
+
+
+def test_advanced_has_the_users_functions_in_outer_actions(everything):
+    folder, _ = everything
+    text = (folder / "out/fit-advanced.txt").read_text()
+    epoch = text.split("Profile stats for: run_training_epoch\n")[1].split("Profile stats")[0]
+    assert "(advance)" in epoch and "enable" not in epoch and "restriction <20>" in epoch
+    step = text.split("SingleDeviceStrategy.training_step\n")[1].split("Profile stats")[0]
+    assert "train.py" in step and "(training_step)" in step
+
+
+def test_the_callback_writes_the_traces_of_its_plan_and_all_outputs(everything):
+    folder, said = everything
+    names = sorted(path.name for path in (folder / "logs/Net").iterdir())
+    assert len([name for name in names if name.endswith(".pt.trace.json")]) == 3
+    assert {"chrome_trace.json", "profiler_summary.txt"} < set(names)
+    assert "every 25, repeat 3" in said and "52 to 56" in said
+    trace = json.loads((folder / "logs/Net/chrome_trace.json").read_text())
+    steps = {e["name"] for e in trace["traceEvents"] if "ProfilerStep#" in e.get("name", "")}
+    assert steps == {f"ProfilerStep#{number}" for number in range(52, 57)}
+    assert "aten::linear" in (folder / "logs/Net/profiler_summary.txt").read_text()
+
+
+def test_a_training_that_fails_is_reported(everything):
+    folder, _ = everything
+    assert "run_training_batch" in (folder / "out/fit-failed.txt").read_text()
+    assert any((folder / "failed/Net").glob("*.pt.trace.json"))
+    assert (folder / "failed/Net/chrome_trace.json").exists()
+
+
+def test_an_unedited_script_has_lightnings_actions(lightning, build, gait, tmp_path):
+    source = TRAINING + "train()\n"
+    command = [build / "gait", "run", "-o", "run", "--profiler", "simple", "--"]
+    done = run(tmp_path, source, *map(str, command))
+    assert done.returncode == 0, done.stderr
+    table = done.stderr.split("Actions of")[0]
+    assert "|  run_training_batch" in table and "|  backward" in table
+    gait("export", "run", "--format", "csv", "-o", "run.csv")
+    rows = (tmp_path / "run.csv").read_text().splitlines()
+    assert sum(row.startswith("span,lightning,run_training_batch,") for row in rows) == 24
+
+
+def test_without_lightning_one_sentence_says_so(record):
+    run = record(
+        """
+        import sys
+        sys.modules["lightning"] = sys.modules["pytorch_lightning"] = None
+        from gait.lightning import GaitProfiler, ProfilerCallback
+        for make in (GaitProfiler, ProfilerCallback):
+            try:
+                make()
+            except ImportError as error:
+                print(error)
+        """,
+        recording=False,
+    )
+    assert run.stdout.count("pip install lightning") == 2

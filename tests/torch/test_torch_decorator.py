@@ -1,0 +1,369 @@
+# SPDX-License-Identifier: Apache-2.0
+"""@gait.profiler(): its files, its table, who calls it, and what goes wrong."""
+
+import inspect
+import json
+import os
+import pathlib
+import re
+import subprocess
+import sys
+
+import pytest
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+EXAMPLE = ROOT / "examples/decorator/train.py"
+DEFAULTS = {
+    "enabled": True,
+    "output_dir": "./profiler_logs",
+    "skip_first": 1,
+    "wait": 1,
+    "warmup": 1,
+    "active": 3,
+    "repeat": 1,
+    "with_stack": False,
+    "with_flops": True,
+    "with_modules": False,
+    "nsight_enabled": False,
+    "nsight_output": "nsight_profile",
+}
+
+HEAD = """
+import json, os, sys
+import torch, gait
+def work():
+    torch.nn.functional.linear(torch.ones(4, 8), torch.ones(2, 8, requires_grad=True)
+                               ).sum().backward()
+def tell(**values):
+    print("TOLD " + json.dumps(values))
+"""
+
+
+@pytest.fixture
+def script(scripts):
+    def go(source, *arguments, **options):
+        return scripts(source, *arguments, head=HEAD, **options)
+
+    return go
+
+
+@pytest.fixture
+def logs(tmp_path):
+    return tmp_path / "profiler_logs"
+
+
+def steps_of(path):
+    names = [event["name"] for event in json.loads(path.read_text())["traceEvents"]]
+    return [int(name[13:]) for name in names if name.startswith("ProfilerStep#")]
+
+
+def traces_of(logs, rank=0):
+    return sorted((logs / f"rank_{rank}").glob(f"rank_{rank}.*.pt.trace.json"))
+
+
+def example(script, *arguments, **options):
+    return script(f"sys.argv = {['train.py', *arguments]!r}\n" + EXAMPLE.read_text(), **options)
+
+
+def test_the_example_profiles_by_one_flag(script, logs):
+    done = example(script, "--profile")
+    assert re.search(r"^loss \d\.\d{3} after 20 steps$", done.stdout, re.M)
+    (trace,) = traces_of(logs)
+    assert steps_of(trace) == [3, 4, 5]
+    assert (logs / "trace_rank_0.json").read_bytes() == trace.read_bytes()
+    assert sorted(path.name for path in logs.iterdir()) == ["rank_0", "trace_rank_0.json"]
+    assert done.stderr.startswith("gait: schedule in steps: skip first 1, wait 1, warmup 1")
+
+
+def test_without_the_flag_nothing_is_written_and_nothing_said(script, logs):
+    done = example(script)
+    assert (done.stdout.count("\n"), done.stderr) == (1, "")
+    assert not logs.exists()
+
+
+def test_the_table_has_flops_of_each_operation_and_of_what_it_calls(script):
+    done = script(
+        """
+        @gait.profiler()
+        def train():
+            a, b = torch.ones(20, 30), torch.ones(30, 40)
+            for _ in range(6):
+                torch.matmul(a, b)
+                gait.step_profiler()
+        train()
+        """
+    )
+    rows = [re.split(r"  +", line.strip()) for line in done.stdout.splitlines()]
+    assert rows[1] == ["Name", "Self FLOPS", "Total FLOPS", "CPU total", "# of Calls"]
+    found = {row[0]: row[1:] for row in rows if len(row) == 5}
+    flops = f"{2 * 20 * 30 * 40 * 3 / 1e3:.3f}K"
+    assert found["aten::mm"][:2] == [flops, flops] and found["aten::mm"][3] == "3"
+    assert found["aten::matmul"][:2] == ["--", flops]
+    assert found["ProfilerStep*"][:2] == ["--", flops]
+    assert f"FLOPs: {flops}, " in done.stdout
+
+
+def test_its_twelve_parameters_have_the_documents_defaults(build, script):
+    from gait import decorator
+
+    assert decorator.DEFAULTS == DEFAULTS
+    document = inspect.getdoc(__import__("gait").profiler)
+    assert all(f"{key}=" in document for key in DEFAULTS)
+    done = script(
+        """
+        said = []
+        for bad in ({"activ": 3}, {"active": 0}, {"wait": -1}):
+            try: gait.profiler(**bad)
+            except (TypeError, AssertionError) as error: said.append(str(error))
+        tell(said=said)
+        """
+    )
+    unknown, *numbers = done.told[0]["said"]
+    assert unknown == "profiler() takes no 'activ'; did you mean 'active'?"
+    assert [text[:35] for text in numbers] == ["Invalid profiler schedule arguments"] * 2
+
+
+def test_the_documents_imports_work_under_both_paths(script):
+    done = script(
+        """
+        from gait.compat.parallelization import profiler, ray
+        from gait.compat.parallelization.profiler.decorator import step_profiler
+        import gait.compat.parallelization as compat
+        assert compat.install()
+        from parallelization import profiler as again
+        from parallelization.profiler.decorator import step_profiler as step_again
+        assert again is profiler and step_again is step_profiler
+        assert profiler.decorator.step_profiler is step_profiler is gait.step_profiler
+
+        @ray(num_nodes=2, gpus_per_node=4)
+        @profiler(enabled=True, output_dir="./profiles", active=10, with_flops=True,
+                  nsight_enabled=True)
+        def distributed_train(args):
+            for _ in range(args):
+                work(); step_profiler()
+            return "done"
+
+        tell(result=distributed_train(14), name=distributed_train.__name__,
+             files=sorted(os.listdir("profiles")))
+        """
+    )
+    assert done.told == [
+        {
+            "result": "done",
+            "name": "distributed_train",
+            "files": ["rank_0", "trace_rank_0.json"],
+        }
+    ]
+    assert "gait starts no cluster" in done.stderr
+    assert "nsight_enabled: no CUDA device or runtime here" in done.stderr
+
+
+def test_under_torchrun_each_rank_has_its_files_and_rank_0_speaks(script, tmp_path, logs):
+    torchrun = "-m torch.distributed.run --nproc-per-node 2 --standalone --no-python".split()
+    done = script(
+        EXAMPLE.read_text(), "--profile", "--steps", "8", under=[sys.executable, *torchrun]
+    )
+    for rank in (0, 1):
+        (trace,) = traces_of(logs, rank)
+        assert steps_of(trace) == [3, 4, 5]
+        document = json.loads(trace.read_text())
+        assert document["distributedInfo"]["rank"] == rank
+        assert document["distributedInfo"]["world_size"] == 2
+        assert (logs / f"trace_rank_{rank}.json").exists()
+    assert done.stderr.count("gait: schedule in steps") == 1
+    assert done.stdout.count("# of Calls") == 1
+
+
+def test_ranks_of_a_launcher_that_only_sets_variables(script, logs):
+    done = script(
+        """
+        @gait.profiler()
+        def train():
+            for _ in range(7): work(); gait.step_profiler()
+        train()
+        """,
+        SLURM_PROCID="13",
+        SLURM_STEP_NUM_TASKS="16",
+        SLURM_LOCALID="1",
+    )
+    assert len(traces_of(logs, 13)) == 1 and (logs / "trace_rank_13.json").exists()
+    assert (done.stdout, done.stderr) == ("", "")
+
+
+def test_what_was_captured_is_written_when_the_function_raises(script, logs):
+    done = example(script, "--profile", "--fail-at", "4", code=1)
+    assert "RuntimeError: failed in step 4, as asked" in done.stderr
+    (trace,) = traces_of(logs)
+    assert steps_of(trace) == [3, 4]
+    assert "too short for its schedule: 4 steps, it needs 6" in done.stderr
+    assert "(partial)" in done.stdout
+
+
+def test_a_function_that_never_steps_is_captured_whole(script, logs):
+    done = script(
+        """
+        @gait.profiler()
+        def train():
+            for _ in range(5): work()
+        train()
+        """
+    )
+    assert "step() was never called" in done.stderr and "whole run was captured" in done.stderr
+    document = json.loads((logs / "trace_rank_0.json").read_text())
+    names = [event["name"] for event in document["traceEvents"]]
+    assert names.count("aten::linear") == 5
+
+
+def test_each_cycle_makes_a_trace_and_a_function_can_be_called_again(script, logs):
+    script(
+        """
+        @gait.profiler(repeat=2, active=1)
+        def train():
+            for _ in range(8): work(); gait.step_profiler()
+        train(); train()
+        """
+    )
+    assert [steps_of(path) for path in traces_of(logs)] == [[3], [6], [3], [6]]
+
+
+def test_folders_that_cannot_be_written_are_refused_before_the_training(script, tmp_path):
+    (tmp_path / "file").write_text("")
+    done = script(
+        """
+        ran, said = [], []
+        for folder in ("file", "file/below", "/proc/nowhere"):
+            @gait.profiler(output_dir=folder)
+            def train(): ran.append(1)
+            try: train()
+            except Exception as error: said.append(f"{type(error).__name__}: {error}")
+        tell(ran=ran, said=said)
+        """
+    )
+    (told,) = done.told
+    assert told["ran"] == [] and len(told["said"]) == 3
+    assert "it is a file; name a folder" in told["said"][0]
+
+
+def test_a_trace_that_cannot_be_written_costs_the_trace_and_not_the_training(script):
+    done = script(
+        """
+        @gait.profiler()
+        def train():
+            for step in range(8):
+                work(); gait.step_profiler()
+                if step == 3:
+                    os.rmdir("profiler_logs"); open("profiler_logs", "w").close()
+            return 5
+        tell(result=train())
+        """
+    )
+    assert done.told == [{"result": 5}]
+    assert "gait: a trace was not written: " in done.stderr
+
+
+def test_decorated_functions_can_call_each_other_and_be_coroutines(script):
+    done = script(
+        """
+        import asyncio
+        gait.step_profiler()  # outside of any: nothing
+        @gait.profiler(output_dir="inner", skip_first=0, wait=0)
+        def inner():
+            for _ in range(5): work(); gait.step_profiler()
+        @gait.profiler(output_dir="outer", skip_first=0, wait=0, active=2)
+        async def outer():
+            for step in range(4):
+                work(); gait.step_profiler()
+                if step == 1: inner()
+        asyncio.run(outer())
+        found = {}
+        for name in ("inner", "outer"):
+            events = json.load(open(f"{name}/trace_rank_0.json"))["traceEvents"]
+            found[name] = [e["name"] for e in events].count("aten::linear")
+        tell(**found)
+        """
+    )
+    # the inner one's five are in the outer's two steps
+    assert done.told == [{"inner": 3, "outer": 7}]
+
+
+CUDART = r"""
+#include <stdio.h>
+#include <stdlib.h>
+static void say(const char *text) {
+    FILE *file = fopen(getenv("FAKE_LOG"), "a");
+    fprintf(file, "%s\n", text);
+    fclose(file);
+}
+int cudaProfilerStart(void) { say("start"); return 0; }
+int cudaProfilerStop(void) { say("stop"); return 0; }
+int cudaGetDeviceCount(int *count) { *count = 1; return 0; }
+int nvtxRangePushA(const char *name) { say(name); return 0; }
+int nvtxRangePop(void) { say("pop"); return 0; }
+"""
+
+
+def test_nsight_is_told_of_the_active_steps_only(script, tmp_path):
+    source = tmp_path / "fake.c"
+    source.write_text(CUDART)
+    folder = tmp_path / "fake"
+    folder.mkdir()
+    for name in ("libcudart.so", "libnvToolsExt.so.1"):
+        subprocess.run(
+            [
+                "cc",
+                "-shared",
+                "-fPIC",
+                f"-Wl,-soname,{name}",
+                "-o",
+                str(folder / name),
+                str(source),
+            ],
+            check=True,
+        )
+    done = script(
+        """
+        @gait.profiler(nsight_enabled=True, nsight_output="my profile", active=2)
+        def train():
+            for _ in range(7): work(); gait.step_profiler()
+        train()
+        """,
+        LD_LIBRARY_PATH=str(folder),
+        FAKE_LOG=str(tmp_path / "log"),
+        under=["env"],
+    )
+    log = (tmp_path / "log").read_text().split()
+    assert log[log.index("start") :][: log[log.index("start") :].index("stop") + 1] == [
+        "start",
+        "ProfilerStep#3",
+        "pop",
+        "ProfilerStep#4",
+        "pop",
+        "stop",
+    ]
+    assert log.count("start") == log.count("stop") == 1
+    pushed = [word for word in log if word.startswith("ProfilerStep")]
+    assert pushed == [f"ProfilerStep#{step}" for step in range(8)] and log.count("pop") == 8
+    assert (
+        "nsys profile --capture-range=cudaProfilerApi --capture-range-end=stop "
+        "--trace=cuda,nvtx,osrt -o 'my profile' python" in done.stderr
+    )
+
+
+def test_the_trigger_of_a_decorated_training_makes_a_trace(script, gait, tmp_path, logs):
+    done = script(
+        """
+        import subprocess
+        @gait.profiler()
+        def train():
+            for step in range(20):
+                work()
+                if step == 9:
+                    subprocess.run([os.environ["TOOL"], "trigger", str(os.getpid()), "-n", "2"],
+                                   check=True, stdout=subprocess.DEVNULL)
+                gait.step_profiler()
+        train()
+        """,
+        TOOL=os.path.join(os.environ["GAIT_BUILD"], "gait"),
+    )
+    del done
+    assert [steps_of(path) for path in traces_of(logs)] == [[3, 4, 5], [10, 11]]

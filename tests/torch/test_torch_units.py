@@ -1,0 +1,81 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Windows of `gait run` by steps, lists of steps and epochs, and on demand."""
+
+import csv
+import io
+import os
+
+import pytest
+from torch_trainings import full
+
+# 4 epochs of 3 steps; a loader that only evaluates runs between them
+TRAINING = """
+import os, subprocess, sys
+import gait, torch
+from torch.utils.data import DataLoader, TensorDataset
+model = torch.nn.Linear(4, 2)
+optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+train = DataLoader(TensorDataset(torch.ones(6, 4)), batch_size=2)
+check = DataLoader(TensorDataset(torch.ones(4, 4)), batch_size=2)
+step = 0
+for epoch in range(4):
+    EPOCH
+    for (x,) in train:
+        optimizer.zero_grad()
+        (model(x) * torch.full((), float(step))).sum().backward()
+        optimizer.step()
+        with torch.profiler.record_function(f"was step {step}"):
+            torch.ones(1).exp()
+        STEP
+        step += 1
+    model.eval()
+    with torch.no_grad():
+        for (x,) in check:
+            model(x)
+    model.train()
+"""
+
+
+@pytest.fixture
+def recorded(scripts, gait, tmp_path):
+    """recorded(windows) gives the numbers of the steps with ops on record."""
+
+    def go(windows, epoch="pass", step="pass"):
+        run = tmp_path / "run"
+        tool = os.path.join(os.environ["GAIT_BUILD"], "gait")
+        source = TRAINING.replace("EPOCH", epoch).replace("STEP", step)
+        line = [tool, "run", "-q", "-o", str(run), "--windows", windows, "--"]
+        done = scripts(source, under=line, TOOL=tool)
+        assert done.stderr == ""
+        rows = csv.DictReader(io.StringIO(gait("export", run, "--format", "csv").stdout))
+        return [int(r["name"][9:]) for r in rows if r["name"].startswith("was step ")]
+
+    return go
+
+
+@pytest.mark.parametrize(
+    "windows, steps",
+    [
+        ("skip_first=1,wait=1,warmup=1,active=2,repeat=2,every=5", [3, 4, 8, 9]),
+        ("active=1,every=2,unit=epoch", [0, 1, 2, 6, 7, 8]),
+        pytest.param("steps=1,4-6", [1, 4, 5, 6], marks=full),
+        pytest.param("wait=1,active=1,repeat=1,unit=epoch", [3, 4, 5], marks=full),
+        pytest.param("wait=1000,active=1,unit=seconds", [], marks=full),
+    ],
+)
+def test_windows_follow_the_unit(recorded, windows, steps):
+    assert recorded(windows) == steps
+
+
+@full
+def test_epochs_that_are_told_count_instead(recorded):
+    # each second one only
+    found = recorded("wait=1,active=1,repeat=1,unit=epoch", "epoch % 2 or gait.epoch()")
+    assert found == [6, 7, 8, 9, 10, 11]
+
+
+def test_a_trigger_opens_a_window_in_a_run(recorded):
+    ask = "step in (4, 8) and subprocess.run([os.environ['TOOL'], 'trigger', str(os.getpid())" + (
+        ", '-n', '2'], check=True, stdout=subprocess.DEVNULL)"
+    )
+    assert recorded("0/1", step=ask) == [0, 5, 6, 9, 10]
