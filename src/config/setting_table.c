@@ -149,7 +149,8 @@ const struct setting setting_table[SETTING_COUNT] = {
                                            "utilization.gpu --format=csv -l 1' beside it "
                                            "meanwhile"},
     [SETTING_PY_SPY] = {PROFILING("py_spy", "PY_SPY"), IS_BOOL("false"),
-                        .help = "sample the Python stacks of the whole run"},
+                        .help =
+                            "sample the Python stacks of the whole run, as gait run --sample does"},
     [SETTING_PY_SPY_RATE] = {PROFILING("py_spy_rate", "PY_SPY_RATE"),
                              IS_NUMBER("100", 1, "samples a second"),
                              .help = "how often py_spy looks"},

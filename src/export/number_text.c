@@ -13,24 +13,59 @@ static const char pairs[] = "0001020304050607080910111213141516171819"
                             "6061626364656667686970717273747576777879"
                             "8081828384858687888990919293949596979899";
 
-char *number_put_uint(char *put, uint64_t value)
+static unsigned count_digits(uint64_t value)
 {
-    char digits[20];
-    char *first = digits + sizeof(digits);
-    while (value >= 100) {
-        first -= 2;
-        memcpy(first, pairs + value % 100 * 2, 2);
+    static const uint64_t powers[] = {0,
+                                      10,
+                                      100,
+                                      1000,
+                                      10000,
+                                      100000,
+                                      1000000,
+                                      10000000,
+                                      100000000,
+                                      1000000000,
+                                      10000000000,
+                                      100000000000,
+                                      1000000000000,
+                                      10000000000000,
+                                      100000000000000,
+                                      1000000000000000,
+                                      10000000000000000,
+                                      100000000000000000,
+                                      1000000000000000000,
+                                      10000000000000000000u};
+    unsigned bits = 64 - (unsigned)__builtin_clzll(value | 1);
+    unsigned about = bits * 1233 >> 12; // log10(2) is 1233 / 4096, nearly
+    return about + (value >= powers[about]);
+}
+
+// The lowest eight digits, before `end`; narrow numbers are quicker to divide.
+static void put_eight(char *end, uint32_t value)
+{
+    for (int i = 1; i <= 4; i++) {
+        memcpy(end - 2 * i, pairs + value % 100 * 2, 2);
         value /= 100;
     }
-    if (value >= 10) {
-        first -= 2;
-        memcpy(first, pairs + value * 2, 2);
-    } else {
-        *--first = (char)('0' + value);
+}
+
+char *number_put_uint(char *put, uint64_t value)
+{
+    char *end = put + count_digits(value), *first = end;
+    for (; value >= 100000000; first -= 8) {
+        put_eight(first, (uint32_t)(value % 100000000));
+        value /= 100000000;
     }
-    size_t count = (size_t)(digits + sizeof(digits) - first);
-    memcpy(put, first, count);
-    return put + count;
+    uint32_t rest = (uint32_t)value;
+    for (; rest >= 100; first -= 2) {
+        memcpy(first - 2, pairs + rest % 100 * 2, 2);
+        rest /= 100;
+    }
+    if (rest >= 10)
+        memcpy(first - 2, pairs + rest * 2, 2);
+    else
+        first[-1] = (char)('0' + rest);
+    return end;
 }
 
 static uint64_t put_sign(char **put, int64_t value)

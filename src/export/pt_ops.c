@@ -156,18 +156,25 @@ static int write_inputs(struct pt_writer *writer, const struct pt_about *about)
     return GAIT_OK;
 }
 
+// Up to the start: two texts that are mostly short, so they go in one piece.
 static int begin_place(struct pt_writer *writer, uint32_t site, uint32_t track)
 {
     struct slice name, place;
-    int status = text_cache_get(&writer->sites, site, &name);
-    if (!status) {
-        pt_writer_begin(writer, 'X');
-        output_write(writer->out, name.bytes, name.count);
-        status = text_cache_get(&writer->places, track, &place);
-    }
+    int status = text_cache_get(&writer->spans, site, &name);
     if (!status)
+        status = text_cache_get(&writer->places, track, &place);
+    if (status)
+        return status;
+    if (name.count + place.count > OUTPUT_RESERVE_MAX) {
+        output_write(writer->out, name.bytes, name.count);
         output_write(writer->out, place.bytes, place.count);
-    return status;
+        return GAIT_OK;
+    }
+    char *put = output_reserve(writer->out, name.count + place.count);
+    memcpy(put, name.bytes, name.count);
+    memcpy(put + name.count, place.bytes, place.count);
+    output_advance(writer->out, put + name.count + place.count);
+    return GAIT_OK;
 }
 
 static int take_op(struct pt_writer *writer, const struct gait_event *event)

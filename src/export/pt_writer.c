@@ -74,6 +74,12 @@ static int make_site(void *context, uint32_t site, struct buffer *out)
     return status ? status : buffer_append(out, ", ", 2);
 }
 
+static int make_span(void *context, uint32_t site, struct buffer *out)
+{
+    int status = buffer_printf(out, ",\n  {\"ph\": \"X\", ");
+    return status ? status : make_site(context, site, out);
+}
+
 int64_t pt_writer_tid(const struct pt_writer *writer, uint32_t track)
 {
     struct gait_track_info info;
@@ -195,6 +201,7 @@ int pt_writer_init(struct pt_writer *writer, const struct export_run *run)
 {
     *writer = (struct pt_writer){.run = run, .trace = run->trace, .out = run->out};
     text_cache_init(&writer->sites, make_site, writer);
+    text_cache_init(&writer->spans, make_span, writer);
     text_cache_init(&writer->places, make_place, writer);
     buffer_init(&writer->text, MAX_TEXT_BYTES);
     pt_inputs_init(&writer->inputs);
@@ -228,6 +235,7 @@ void pt_writer_finish(struct pt_writer *writer)
     writer->tracks = NULL;
     writer->is_named = writer->classes = NULL;
     text_cache_finish(&writer->sites);
+    text_cache_finish(&writer->spans);
     text_cache_finish(&writer->places);
     pt_inputs_finish(&writer->inputs);
     pt_links_finish(&writer->links);

@@ -35,6 +35,7 @@ struct pt_writer {
     uint32_t all_tracks, all_sites;
     bool has_events, has_step_ranges; // ranges named ProfilerStep#n are on record
     struct text_cache sites;          // `"cat": …, "name": …, ` by site
+    struct text_cache spans;          // the same with the beginning of an X before it
     struct text_cache places;         // `"pid": …, "tid": …, "ts": ` by track
     struct pt_inputs inputs;
     struct pt_links links;

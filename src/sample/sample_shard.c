@@ -136,7 +136,14 @@ int sample_shard_open(struct sample_shard *shard, const char *path, struct stack
     put_string(shard, CATEGORY_ID, "python");
     write_rows(shard);
     note(shard, shard_writer_put(&shard->writer));
-    return shard->status;
+    status = shard->status;
+    if (status) {
+        shard_writer_remove(&shard->writer);
+        memset(&shard->writer, 0, sizeof shard->writer);
+        shard->writer.file.fd = -1;
+        sample_shard_finish(shard);
+    }
+    return status;
 }
 
 void sample_shard_finish(struct sample_shard *shard)

@@ -18,7 +18,7 @@ PACKAGES = {
 
 def a_job(script, batches, *marks):
     missing = [name for name in PACKAGES[script] if importlib.util.find_spec(name) is None]
-    reason = f"no {', '.join(missing)} in this Python; `make setup-torch` brings it"
+    reason = f"no {', '.join(missing)} in this Python; `make test` brings it"
     skip = pytest.mark.skipif(bool(missing), reason=reason)
     job = Job(script, (str(batches),), env=(("HF_HUB_OFFLINE", "1"),))
     return pytest.param(job, marks=[skip, *marks])

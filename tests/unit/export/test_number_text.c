@@ -24,6 +24,12 @@ TEST("number: integers of every length are written as printf does")
         snprintf(wanted, sizeof(wanted), "%lld", (long long)value);
         is_str(ended(number_put_int(text, (int64_t)value)), wanted);
     }
+    for (uint64_t power = 1, i = 0; i < 20; i++, power *= 10) {
+        for (uint64_t near = power - 1; near <= power + 1; near++) {
+            snprintf(wanted, sizeof(wanted), "%llu", (unsigned long long)near);
+            is_str(ended(number_put_uint(text, near)), wanted);
+        }
+    }
     is_str(ended(number_put_uint(text, 0)), "0");
     is_str(ended(number_put_uint(text, UINT64_MAX)), "18446744073709551615");
     is_str(ended(number_put_int(text, INT64_MIN)), "-9223372036854775808");
