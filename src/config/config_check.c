@@ -142,14 +142,19 @@ static void tell_profiler(struct config *config)
                       profiler->where, profiler->spelled);
 }
 
+static bool is_said(const struct config *config, enum setting_id id)
+{
+    const struct config_entry *entry = config_entry_of(config, id);
+    return entry->level > CONFIG_DEFAULT && strcmp(entry->text, setting_table[id].standard) != 0;
+}
+
 // What is asked for and not there yet, one sentence each.
 static void tell_later(struct config *config)
 {
     for (int i = 0; i < SETTING_COUNT; i++) {
         const struct setting *setting = &setting_table[i];
         const struct config_entry *entry = config_entry_of(config, (enum setting_id)i);
-        if (setting->later && entry->level > CONFIG_DEFAULT &&
-            strcmp(entry->text, setting->standard) != 0)
+        if (setting->later && is_said(config, (enum setting_id)i))
             config_notice(config, "%s: '%s': %s", entry->where, entry->spelled, setting->later);
     }
     tell_profiler(config);
@@ -171,6 +176,31 @@ static int check_profiler(struct config *config)
     return config_settle(config, SETTING_ENABLED, "false", &profiler);
 }
 
+// What was said and has no effect, because what would use it is off.
+static void tell_unused(struct config *config)
+{
+    static const struct {
+        enum setting_id id, user;
+        const char *needs; // of the user
+    } unused[] = {{SETTING_PY_SPY_RATE, SETTING_PY_SPY, "true"},
+                  {SETTING_NSIGHT_OUTPUT, SETTING_NSIGHT_ENABLED, "true"},
+                  {SETTING_METRIC, SETTING_EXPORT_TO_FLAME_GRAPH, "true"},
+                  {SETTING_USE_GZIP, SETTING_STORE_TRACES, "true"},
+                  {SETTING_SORT_BY, SETTING_TABLE, "true"},
+                  {SETTING_ROW_LIMIT, SETTING_TABLE, "true"},
+                  {SETTING_GROUP_BY_INPUT_SHAPE, SETTING_TABLE, "true"},
+                  {SETTING_LINE_COUNT_RESTRICTION, SETTING_PROFILER, "advanced"},
+                  {SETTING_DUMP_STATS, SETTING_PROFILER, "advanced"},
+                  {SETTING_EXTENDED, SETTING_PROFILER, "simple"}};
+    for (size_t i = 0; i < sizeof unused / sizeof unused[0]; i++) {
+        const struct config_entry *entry = config_entry_of(config, unused[i].id);
+        const char *user = config_text(config, unused[i].user);
+        if (is_said(config, unused[i].id) && strcmp(user, unused[i].needs) != 0)
+            config_notice(config, SPELLED " does nothing while '%s' is %s", SPELLING(entry),
+                          setting_key(&setting_table[unused[i].user]), user);
+    }
+}
+
 int config_check(struct config *config)
 {
     int (*const rules[])(struct config *) = {check_profiler,  check_store, check_units,
@@ -181,6 +211,7 @@ int config_check(struct config *config)
             return status;
     }
     tell_later(config);
+    tell_unused(config);
     const struct config_entry *windows = config_entry_of(config, SETTING_WINDOWS);
     if (config_flag(config, SETTING_ENABLED) && windows->level > CONFIG_DEFAULT)
         config_notice(config,

@@ -288,6 +288,24 @@ def test_every_alias_is_a_variable_too(config, gait):
             assert (str(entry["value"]).lower(), entry["from"]) == (value, name)
 
 
+@pytest.mark.parametrize(
+    "words, sentence",
+    [
+        ("nsight_output=x", "does nothing while 'nsight_enabled' is false"),
+        ("use_gzip=1 store_traces=0", "does nothing while 'store_traces' is false"),
+        ("row_limit=5 table=no", "does nothing while 'table' is false"),
+        ("line_count_restriction=3", "does nothing while 'profiler' is pytorch"),
+        ("extended=no profiler=advanced", "does nothing while 'profiler' is advanced"),
+    ],
+)
+def test_what_was_said_in_vain_is_told(config, words, sentence):
+    line = ["profiling." + word for word in words.split()]
+    notices = json.loads(config("explain", "--json", *line).stdout)["notices"]
+    assert [sentence in notice for notice in notices].count(True) == 1
+    name = line[0].split("=")[0]
+    assert any(notice.startswith(f"'{name}' (command line) does") for notice in notices)
+
+
 # --- precedence ---
 
 

@@ -260,6 +260,12 @@ def test_callbacks_of_a_thread_come_and_go_as_ever(cases, said, read):
     assert "aten::erf" not in theirs
 
 
+def test_windows_leave_no_memory_behind(said):
+    """The ring is touched for the first time until it is full: 1 MiB of the growth."""
+    early, late = said["many_windows"]
+    assert late - early < 2 << 20
+
+
 def test_windows_come_and_go_under_load(cases, said, gait):
     load = said["under_load"]
     assert load["windows"] > 50 and min(load["steps"]) > 5

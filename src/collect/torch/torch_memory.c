@@ -92,11 +92,16 @@ static inline int64_t add_to_total(struct lane *lane, int64_t bytes)
 {
     const uint32_t claimed = __atomic_load_n(&memory.claimed, __ATOMIC_RELAXED);
     const uint32_t used = claimed < LANES ? claimed : LANES;
-    int64_t total = 0;
+    int64_t total = lane->bytes + bytes;
+    if (__builtin_expect(claimed == 1, 1)) { // nobody else allocated yet
+        __atomic_store_n(&lane->bytes, total, __ATOMIC_RELAXED);
+        return total;
+    }
     if (lane == &lanes[LANES - 1])
         __atomic_add_fetch(&lane->bytes, bytes, __ATOMIC_RELAXED);
     else
-        __atomic_store_n(&lane->bytes, lane->bytes + bytes, __ATOMIC_RELAXED);
+        __atomic_store_n(&lane->bytes, total, __ATOMIC_RELAXED);
+    total = 0;
     for (uint32_t i = 0; i < used; i++) {
         total += __atomic_load_n(&lanes[i].bytes, __ATOMIC_RELAXED);
     }
@@ -112,13 +117,17 @@ static inline void record(uint32_t site, enum op_memory_kind kind, const void *b
 
 // --- in place of torch's --------------------------------------------------------------
 
-static const struct torch_device cpu = {0, 0};
+static inline uint32_t cpu_site(void)
+{
+    const uint32_t known = __atomic_load_n(&memory.sites[0][0], __ATOMIC_RELAXED);
+    return __builtin_expect(known != 0, 1) ? known : site_of((struct torch_device){0, 0});
+}
 
 static void see_new(void *reporter, void *block, size_t bytes)
 {
     if (bytes && is_wanted()) {
         live_blocks_put(block, bytes, lane_of() == &lanes[0]);
-        record(site_of(cpu), OP_ALLOCATION, block, (int64_t)bytes);
+        record(cpu_site(), OP_ALLOCATION, block, (int64_t)bytes);
     }
     torch_library.memory_new(reporter, block, bytes);
 }
@@ -126,7 +135,7 @@ static void see_new(void *reporter, void *block, size_t bytes)
 static void see_delete(void *reporter, void *block)
 {
     if (is_wanted())
-        record(site_of(cpu), OP_RELEASE, block, -(int64_t)live_blocks_take(block));
+        record(cpu_site(), OP_RELEASE, block, -(int64_t)live_blocks_take(block));
     torch_library.memory_delete(reporter, block);
 }
 

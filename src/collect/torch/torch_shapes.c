@@ -124,13 +124,14 @@ struct tensor {
     int32_t dtype;
 };
 
+// As torch counts: also where a size of 1 makes no difference to where things are.
 static bool is_contiguous(const struct tensor *tensor)
 {
     int64_t stride = 1;
     for (int64_t i = tensor->dims - 1; i >= 0; i--) {
-        if (tensor->sizes[i] != 1 && tensor->strides[i] != stride)
+        if (tensor->strides[i] != stride)
             return false;
-        stride *= tensor->sizes[i];
+        stride *= tensor->sizes[i] > 1 ? tensor->sizes[i] : 1;
     }
     return true;
 }
@@ -246,17 +247,31 @@ static uint64_t add_items(uint64_t hash, const struct argument *argument, bool h
     return hash;
 }
 
-static inline uint64_t add_argument(uint64_t hash, const char *value, bool has_values)
+static uint64_t add_argument(uint64_t hash, const char *value, bool has_values)
 {
     const struct argument argument = argument_of(value);
-    if (argument.kind == TENSOR)
-        return add_tensor(hash, value);
     if (argument.kind >= NUMBERS)
         return add_items(hash, &argument, has_values);
-    hash = torch_mix(hash, 8 | (uint64_t)argument.kind);
-    if (has_values && argument.kind == NUMBER)
-        hash = torch_mix(hash, number_of(value, argument.number));
-    return hash;
+    return has_values && argument.kind == NUMBER
+               ? torch_mix(hash, number_of(value, argument.number))
+               : hash;
+}
+
+// The tags of all arguments are one number, mixed in at the end: most arguments
+// are no tensors, and a multiplication for each would be half of what all this costs.
+static inline uint64_t hash_of(const char *inputs, size_t count, bool has_values)
+{
+    uint64_t hash = has_values, tags = count;
+    for (size_t i = 0; i < count; i++) {
+        const char *value = inputs + i * TORCH_IVALUE_BYTES;
+        const uint32_t tag = torch_half_at(value, TORCH_IVALUE_TAG);
+        tags = tags * 31 + tag;
+        if (tag == (uint32_t)hot.tensor_tag)
+            hash = add_tensor(hash, value);
+        else if (has_values || tag == hot.tags.list)
+            hash = add_argument(hash, value, has_values);
+    }
+    return torch_mix(hash, tags);
 }
 
 // --- the text -----------------------------------------------------------------------
@@ -385,13 +400,11 @@ uint32_t torch_shapes_of(struct torch_thread *thread, const void *function, bool
 {
     const char *inputs = (const char *)(uintptr_t)torch_word_at(function, hot.inputs);
     size_t count = torch_word_at(function, hot.inputs + 8);
-    uint64_t hash = has_values;
     if (!count)
         return 0;
     if (count > INPUTS_MAX)
         count = INPUTS_MAX;
-    for (size_t i = 0; i < count; i++)
-        hash = add_argument(hash, inputs + i * TORCH_IVALUE_BYTES, has_values);
+    const uint64_t hash = hash_of(inputs, count, has_values);
     struct torch_set *set = &thread->shapes[hash % TORCH_SHAPE_SETS];
     const struct torch_known *known = torch_set_find(set, hash);
     if (known)

@@ -225,6 +225,19 @@ def own_callbacks():
     return [event.name for event in profiler.events()]
 
 
+def many_windows():
+    """Resident bytes behind the 30th window and behind the 330th."""
+    step, found = models.make_step("mlp"), []
+    for window in range(330):
+        collector.open_window(LEVELS)
+        step()
+        collector.close_window()
+        if window in (29, 329):
+            pages = pathlib.Path("/proc/self/statm").read_text(encoding="ascii").split()[1]
+            found.append(int(pages) * os.sysconf("SC_PAGESIZE"))
+    return found
+
+
 def under_load():
     """Windows come and go while three threads train."""
     until = time.monotonic() + 3
@@ -266,7 +279,7 @@ def compiled():
 
 
 CASES = (strided, exotic, losses, outside, ranges, halves, backward_thread, forked)
-CASES += (many_names, switched, own_callbacks, under_load, compiled)
+CASES += (many_names, switched, own_callbacks, many_windows, under_load, compiled)
 
 
 def main(folder):
