@@ -114,12 +114,18 @@ static void put_frame(void)
     NONE(frame_owner_shim);
 #endif
     OFFSET(frame_bytes, frame_struct, localsplus);
+#if PY_VERSION_HEX >= 0x030C0000
+    NONE(frame_generator);
+#else
+    OFFSET(frame_generator, frame_struct, owner);
+#endif
 #else
     OFFSET(frame_previous, frame_struct, f_back);
     OFFSET(frame_code, frame_struct, f_code);
     OFFSET(frame_instruction, frame_struct, f_lasti);
     NONE(frame_owner);
     NONE(frame_owner_shim);
+    OFFSET(frame_generator, frame_struct, f_gen);
     NUMBER(frame_bytes, offsetof(frame_struct, f_lasti) + 8);
 #endif
 }

@@ -10,7 +10,8 @@
 #include <stdint.h>
 
 // runtime: _PyRuntime; interpreter: PyInterpreterState; thread: PyThreadState;
-// sized: PyVarObject; text: str. frame_bytes is how much of a frame is looked at.
+// sized: PyVarObject; text: str. frame_bytes is how much of a frame is looked at;
+// frame_generator: a pointer up to 3.10, a byte that is 1 in 3.11; none after that.
 #define LAYOUT_FIELDS(X)                                                                           \
     X(minor)                                                                                       \
     X(patch)                                                                                       \
@@ -43,6 +44,7 @@
     X(frame_instruction)                                                                           \
     X(frame_owner)                                                                                 \
     X(frame_owner_shim)                                                                            \
+    X(frame_generator)                                                                             \
     X(frame_bytes)                                                                                 \
     X(code_file)                                                                                   \
     X(code_name)                                                                                   \

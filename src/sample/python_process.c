@@ -363,6 +363,19 @@ static void set_states(struct python_process *process, uint64_t now_ns)
     }
 }
 
+// Of threads that may have run nothing new is known: their last stack stands for
+// them, and says so.
+static void mark_torn(struct python_process *process)
+{
+    for (size_t i = 0; i < process->thread_count; i++) {
+        struct python_thread *thread = process->threads[i];
+        if (!thread->is_dirty && thread != process->holder)
+            continue;
+        become(process, thread, thread->node, SAMPLE_TORN);
+        process->counts.torn_rounds++;
+    }
+}
+
 static int prepare(struct python_process *process, uint64_t now_ns)
 {
     int status = 0;
@@ -380,10 +393,11 @@ static int prepare(struct python_process *process, uint64_t now_ns)
 int python_process_round(struct python_process *process, uint64_t now_ns)
 {
     int learned = 0, slow = 0;
+    bool is_settled = false;
     int status = prepare(process, now_ns);
     if (status || process->thread_count == 0)
         return status;
-    for (int i = 0; i < ROUND_TRIES; i++) {
+    for (int i = 0; i < ROUND_TRIES && !is_settled; i++) {
         status = look(process);
         if (status < 0)
             return status;
@@ -400,9 +414,10 @@ int python_process_round(struct python_process *process, uint64_t now_ns)
                 return status;
             continue;
         }
-        if (settle_all(process, now_ns, learned++ < LEARN_TRIES))
-            break;
+        is_settled = settle_all(process, now_ns, learned++ < LEARN_TRIES);
     }
+    if (!is_settled)
+        mark_torn(process);
     set_states(process, now_ns);
     process->round++;
     process->counts.rounds++;

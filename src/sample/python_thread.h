@@ -61,7 +61,8 @@ struct python_thread {
     uint64_t cframe_low, cframe_high;      // where on the C stack its cframes were
     uint32_t at_state, at_cframe;          // in the buffer
     uint64_t reads;
-    uint64_t leaf; // address of the innermost frame
+    uint64_t leaf;                 // address of the innermost frame
+    uint64_t root, root_candidate; // code of the outermost one; one seen once
 
     struct frame_point *frames; // as last seen, innermost first
     uint32_t *nodes;            // of the tree of stacks, outermost first

@@ -8,6 +8,9 @@
 
 #include "base/bytes.h"
 
+// Frames of a very deep stack that may be in motion at a time.
+#define CUT_OF_DEEP 64u
+
 enum difference { SAME, MOVED_ON, OTHER };
 
 static uint64_t instruction_of(const struct layout *layout, const uint8_t *frame)
@@ -53,11 +56,43 @@ static void cut(struct stack_walk *walk, uint32_t frames)
     memmove(walk->frames, walk->frames + frames, walk->count * sizeof walk->frames[0]);
 }
 
+static bool is_generator(const struct layout *layout, const uint8_t *frame)
+{
+    if (layout->frame_generator < 0)
+        return false;
+    return layout->minor >= 11 ? frame[layout->frame_generator] == 1
+                               : bytes_get64(frame + layout->frame_generator) != 0;
+}
+
+// A generator that waits has no caller, and a frame of one that ran between the
+// two copies may look the same in both. From 3.12 a stack ends with a frame of
+// the interpreter's own; before, with the function it always ends with (a thread
+// may begin anew with another: it is believed when it is seen twice), which is
+// no generator.
+static bool is_whole(const struct stack_walk *walk, const struct layout *layout,
+                     struct python_thread *thread, const uint8_t *last)
+{
+    if (!walk->count || walk->is_deep)
+        return true;
+    if (layout->frame_owner >= 0)
+        return last[layout->frame_owner] == layout->frame_owner_shim;
+    if (is_generator(layout, last))
+        return false;
+    const uint64_t root = walk->frames[walk->count - 1].code;
+    const bool is_believed =
+        root == thread->root || !thread->is_double || root == thread->root_candidate;
+    thread->root_candidate = root;
+    if (is_believed)
+        thread->root = root;
+    return is_believed;
+}
+
 enum walk_result stack_walk(struct stack_walk *walk, const struct gather *gather,
                             struct python_thread *thread)
 {
     const struct layout *layout = &gather->target->layout;
     bool is_read, is_double = thread->is_double;
+    const uint8_t *last = NULL;
     enum difference difference = SAME;
     uint32_t to_cut = 0, steps = 0;
     uint64_t frame = gather_current(gather, thread, &is_read);
@@ -84,7 +119,7 @@ enum walk_result stack_walk(struct stack_walk *walk, const struct gather *gather
             copies.patch->near = steps;
         }
         difference = compare(layout, copies, steps == 0);
-        const uint8_t *bytes = copy_to_follow(layout, copies);
+        const uint8_t *bytes = last = copy_to_follow(layout, copies);
         const bool is_shim =
             layout->frame_owner >= 0 && bytes[layout->frame_owner] == layout->frame_owner_shim;
         if (difference != SAME)
@@ -99,7 +134,11 @@ enum walk_result stack_walk(struct stack_walk *walk, const struct gather *gather
         frame = bytes_get64(bytes + layout->frame_previous);
     }
     if (to_cut && to_cut >= walk->count)
-        return WALK_TORN; // also of links that lead round in a circle
+        return WALK_TORN;
+    if (walk->is_deep && to_cut > CUT_OF_DEEP)
+        return WALK_TORN; // links that lead round in a circle
+    if (!is_whole(walk, layout, thread, last))
+        return WALK_TORN;
     cut(walk, to_cut);
     return to_cut ? WALK_CUT : WALK_DONE;
 }

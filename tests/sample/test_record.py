@@ -59,6 +59,36 @@ def test_no_stack_is_recorded_that_never_was(python, gait, alternating, tmp_path
     assert {"quick", "slow"} <= leaves
 
 
+CALLERS = {
+    "deeper": {"deeper", "work"},
+    "spin": {"deeper", "locked"},
+    "numbers": {"<genexpr>", "spin"},  # resumed, and made
+    "<genexpr>": {"spin"},
+    "nap": {"deeper"},
+    "locked": {"deeper"},
+    "hashing": {"deeper"},
+    "ordered": {"deeper"},
+    "key": {"ordered"},
+    "work": {"run", "<module>"},
+}
+
+
+def test_threads_that_hand_over_all_the_time_have_true_stacks(python, gait, start, tmp_path):
+    process = start([python, PROGRAMS / "programs" / "handover.py", 6, 60])
+    out = tmp_path / "stacks.txt"
+    record(gait, "-i", "-r", 1000000, "-d", 1, "-o", out, "--pid", process.pid)
+    wrong, total = {}, 0
+    for frames, count in read_folded(out):
+        called = [frame[0].rpartition(".")[2] for frame in frames]
+        total += count
+        if called[0] not in ("<module>", "_bootstrap"):
+            wrong[called[0]] = count
+        for caller, callee in zip(called, called[1:]):
+            if callee in CALLERS and caller not in CALLERS[callee]:
+                wrong[caller, callee] = count
+    assert total > 500 and not wrong
+
+
 PERIODIC = """
 import time
 clock = time.perf_counter

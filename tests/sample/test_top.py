@@ -65,6 +65,7 @@ def test_the_screen_fits_follows_keys_and_leaves_the_terminal_as_it_was(
     assert top.read_until("blocked")
     os.write(top.leader, b"q")
     assert top.read_until("\x1b[?1049l")
+    assert top.process.wait(20) == 0
     assert top.echoes() and top.end() == 0
     assert target.poll() is None
 

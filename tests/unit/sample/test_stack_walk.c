@@ -10,6 +10,7 @@
 #define CHUNK (FAKE_BASE + 0x4000)
 #define CHUNK_BYTES 16384u
 #define HEAP (FAKE_BASE + 0x10000)
+#define SHIM (FAKE_BASE + 0x20000) // the interpreter's own frame below the root, from 3.12
 #define FRAME_STEP 128u
 #define CODE(n) (FAKE_BASE + 0x30000 + 512u * (n))
 
@@ -29,7 +30,8 @@ static void put_frame(uint32_t n, uint64_t code, uint64_t instruction)
     const uint64_t at = frame_at(n);
     if (layout->minor <= 10)
         fake_put(at, 1); // references
-    fake_put(at + (uint64_t)layout->frame_previous, n ? frame_at(n - 1) : 0);
+    const uint64_t below_root = layout->minor >= 12 ? SHIM : 0;
+    fake_put(at + (uint64_t)layout->frame_previous, n ? frame_at(n - 1) : below_root);
     fake_put(at + (uint64_t)layout->frame_code, code);
     if (layout->minor >= 11)
         fake_put(at + (uint64_t)layout->frame_instruction, instruction);
@@ -50,6 +52,9 @@ static void begin(int minor, uint32_t depth)
     for (uint32_t n = 0; n < depth; n++)
         put_frame(n, CODE(n), 100 + n);
     put_current(frame_at(depth - 1));
+    if (minor >= 12)
+        fake.bytes[SHIM - FAKE_BASE + (uint64_t)target.layout.frame_owner] =
+            (uint8_t)target.layout.frame_owner_shim;
     if (minor >= 11) {
         fake_put(STATE + (uint64_t)target.layout.thread_chunk, CHUNK);
         fake_put(STATE + (uint64_t)target.layout.thread_top, frame_at(depth));
@@ -60,6 +65,7 @@ static void begin(int minor, uint32_t depth)
     ok(python_thread_create(STATE, &thread) == 0);
     python_thread_expect(thread, &target);
     thread->leaf = frame_at(depth - 1);
+    thread->root = CODE(0);
 }
 
 static void end(void)
@@ -173,6 +179,8 @@ TEST("stack_walk: links that lead round in a circle end as torn or deep, not nev
     for (uint32_t n = 0; n < 6; n++)
         fake_put(frame_at(n), 0);
     is_int(look(true), WALK_TORN);
+    fake_put(frame_at(4), 1); // some of them live
+    is_int(look(true), WALK_TORN);
     end();
 }
 
@@ -208,5 +216,20 @@ TEST("stack_walk: memory that went away is expected no more")
     is_int(look(true), WALK_UNKNOWN);
     python_thread_learn(thread, &target, walk.unknown);
     is_u64(thread->patch_count, 0);
+    end();
+}
+
+TEST("stack_walk: a stack that ends with a waiting generator is no stack")
+{
+    begin(13, 6);
+    fake_put(frame_at(5) + (uint64_t)target.layout.frame_previous, 0);
+    is_int(look(true), WALK_TORN);
+    end();
+    begin(10, 6);
+    is_int(look(false), WALK_DONE);
+    fake_put(frame_at(5) + (uint64_t)target.layout.frame_previous, 0);
+    is_int(look(true), WALK_TORN);
+    is_int(look(true), WALK_DONE); // seen twice: a thread that began anew
+    is_u64(walk.count, 1);
     end();
 }
