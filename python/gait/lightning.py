@@ -48,11 +48,14 @@ def _describe_unreported(reference):
 
 
 class GaitProfiler(Profiler):
-    """A profiler for Trainer(profiler=…): "simple" or "advanced", with their options.
+    """A profiler for Trainer(profiler=…): "simple", "advanced" or "pytorch", with their
+    options (gait.profilers).
 
     What was measured is reported also when the training ends by an exception or
     Ctrl-C: then at the end of the process.
     """
+
+    _stage = None  # Lightning's __del__ asks, also where __init__ refused
 
     def __init__(self, kind="simple", **options):
         _need_lightning()
@@ -74,7 +77,9 @@ class GaitProfiler(Profiler):
     def _count(self):
         if hasattr(self.gait, "rows"):
             return sum(row["calls"] for row in self.gait.rows())
-        return len(self.gait.actions())
+        if hasattr(self.gait, "actions"):
+            return len(self.gait.actions())
+        return sum(steps.count for steps in self.gait._kinds.values())
 
     def _is_unreported(self):
         return self._count() > self._told
@@ -120,12 +125,14 @@ class ProfilerCallback(Callback):
         warmup_steps=1,
         active_steps=3,
         repeat_cycles=2,
+        model_name=None,
         **options,
     ):
         _need_lightning()
         super().__init__()
         self.enabled = enabled
         self.output_dir = output_dir
+        self.model_name = model_name  # the folder's; else the module's class
         self.every = schedule_every_n_steps
         self.numbers = {
             "wait": wait_steps,
@@ -150,7 +157,7 @@ class ProfilerCallback(Callback):
             return
         import gait.torch
 
-        model = file_name((type(pl_module).__name__,), "")
+        model = file_name((self.model_name or type(pl_module).__name__,), "")
         self.folder = os.path.abspath(os.path.join(self.output_dir, model))
         handler = gait.torch.tensorboard_trace_handler(self.folder, self._worker(trainer))
         self.profile = gait.torch.profile(

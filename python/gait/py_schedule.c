@@ -58,14 +58,32 @@ static int64_t position(void)
     }
 }
 
+// Where no window was planned, the collector learns of torch when somebody asks.
+static bool attach_late(void)
+{
+    static bool is_done;
+    if (is_done)
+        return false;
+    is_done = true;
+    PyObject *type, *value, *traceback;
+    PyErr_Fetch(&type, &value, &traceback);
+    PyObject *windows = PyImport_ImportModule("gait.torch.windows");
+    PyObject *result = windows ? PyObject_CallMethod(windows, "attach", NULL) : NULL;
+    const bool is_attached = result == Py_True;
+    Py_XDECREF(result);
+    Py_XDECREF(windows);
+    PyErr_Restore(type, value, traceback); // what went wrong here is nobody's business
+    return is_attached;
+}
+
 static void turn(void)
 {
     const int64_t at = position();
     const bool is_planned = gait_schedule_at(&schedule.plan, at, NULL) >= GAIT_ACTION_RECORD;
-    if (is_planned || schedule.asked)
-        (void)py_window_hold(WINDOW_OF_RUN, schedule.levels);
-    else
+    if (!is_planned && !schedule.asked)
         py_window_leave(WINDOW_OF_RUN);
+    else if (!py_window_hold(WINDOW_OF_RUN, schedule.levels) && attach_late())
+        (void)py_window_hold(WINDOW_OF_RUN, schedule.levels);
     schedule.edge = gait_schedule_next(&schedule.plan, at);
 }
 

@@ -241,6 +241,24 @@ static uint64_t attention_backward(const struct call *call)
     return attend(call, 1, 3, 2);
 }
 
+// --- recurrent layers -------------------------------------------------------------------
+
+// One direction of one layer: each step of each row meets both matrices of weights.
+static uint64_t recurrent(const struct call *call)
+{
+    const struct shape_arg *in = tensor_of(call, 0, 3);
+    const struct shape_arg *by_input = tensor_of(call, 1, 2), *by_state = tensor_of(call, 2, 2);
+    if (!in || !by_input || !by_state)
+        return 0;
+    return 2 * product(in->numbers, 2) * (size_of(by_input) + size_of(by_state));
+}
+
+// Gradients of what comes in and of the weights.
+static uint64_t recurrent_backward(const struct call *call)
+{
+    return 2 * recurrent(call);
+}
+
 // --- the table ----------------------------------------------------------------------------
 
 enum { AS_TABLE = 1 << FLOPS_TABLE, AS_COUNTER = 1 << FLOPS_COUNTER, AS_WORK = 1 << FLOPS_WORK };
@@ -277,6 +295,8 @@ static const struct formula {
     {"aten::_scaled_dot_product_cudnn_attention_backward", attention_backward, AS_BOTH},
     {"aten::_flash_attention_backward", attention_backward, AS_BOTH},
     {"aten::_efficient_attention_backward", attention_backward, AS_BOTH},
+    {"aten::mkldnn_rnn_layer", recurrent, AS_WORK},
+    {"aten::mkldnn_rnn_layer_backward", recurrent_backward, AS_WORK},
     {"aten::_scaled_dot_product_flash_attention_for_cpu", attention, AS_WORK},
     {"aten::_scaled_dot_product_flash_attention_for_cpu_backward", attention_backward, AS_WORK},
 };

@@ -4,7 +4,7 @@
 // Three ways to count, since people compare: as torch.profiler's with_flops does
 // (seven ops, and their calls inside others too), as torch's FlopCounterMode does,
 // and of the work that is done: like the latter, but a convolution's backward by
-// its groups, and attention on CPUs as well.
+// its groups, and attention and recurrent layers on CPUs as well.
 #ifndef GAIT_ANALYSE_FLOPS_H
 #define GAIT_ANALYSE_FLOPS_H
 

@@ -297,7 +297,7 @@ static int add_stack(struct taking *taking, const struct stack_sample *sample)
         .first = set->id_count, .count = sample->weight, .process = "", .thread = ""};
     for (uint32_t at = sample->stack; at && entry.depth < DEPTH_LIMIT;
          at = taking->stacks->rows[at].parent) {
-        uint32_t id;
+        uint32_t id = 0;
         int status = taking->numbers[at] ? 0 : frame_of_site(taking, at, &id);
         if (status == 0 && !taking->numbers[at])
             taking->numbers[at] = id + 1;

@@ -147,7 +147,7 @@ static void put_node(FILE *out, const struct flame_tree *tree, const struct flam
             node->start, node->count, node->depth);
     fputs("<title>", out);
     put_tip(out, tree, node);
-    fprintf(out, "</title><rect x=\"%.2f\" y=\"%u\" width=\"%.2f\" height=\"%u\" fill=\"", x, y,
+    fprintf(out, "</title><rect x=\"%.2f\" y=\"%u\" width=\"%.2f\" height=\"%d\" fill=\"", x, y,
             width, ROW - 1);
     put_colour(out, tree, node);
     fprintf(out, "\"/><text x=\"%.2f\" y=\"%u\">", x + 3, y + 13);

@@ -21,7 +21,7 @@
 // What tells a code object from the one that lay there before.
 struct fingerprint {
     uint64_t type, name, file, qualified, lines;
-    int32_t first_line;
+    int64_t first_line; // wide, so that there are no bytes between
 };
 
 struct code_entry {
@@ -129,7 +129,8 @@ static void read_lines(struct code_cache *cache, struct code_entry *entry)
     uint8_t *table = malloc(bytes + 1);
     struct line_entry *lines = malloc((bytes + 2) * sizeof *lines);
     const size_t here = got - data < bytes ? got - data : bytes;
-    const struct line_table about = {cache->target->minor, entry->print.first_line, table, bytes};
+    const struct line_table about = {cache->target->minor, (int)entry->print.first_line, table,
+                                     bytes};
     if (table && lines) {
         memcpy(table, guess + data, here);
         if (here == bytes ||
@@ -158,7 +159,8 @@ static int fill(struct code_cache *cache, struct code_entry *entry)
         status = python_text_read(memory, layout, entry->print.file, cache->file, TEXT_ROOM);
     if (status)
         return status;
-    entry->site = stack_trie_site(cache->trie, cache->name, cache->file, entry->print.first_line);
+    entry->site =
+        stack_trie_site(cache->trie, cache->name, cache->file, (int32_t)entry->print.first_line);
     read_lines(cache, entry);
     return 0;
 }
@@ -185,6 +187,7 @@ static int renew(struct code_cache *cache, struct code_entry *entry, uint64_t ad
     cache->count += !is_known;
     free(entry->lines);
     *entry = fresh;
+    entry->lines = fresh.lines; // once more, for static analysis loses it
     return 0;
 }
 
@@ -220,6 +223,6 @@ int code_cache_place(struct code_cache *cache, uint64_t address, uint64_t instru
     const int32_t offset = code_offset(&cache->target->layout, address, instruction);
     const struct line_entry *line = line_table_find(entry->lines, entry->line_count, offset);
     ret_place->site = entry->site;
-    ret_place->line = line && line->line >= 0 ? line->line : entry->print.first_line;
+    ret_place->line = line && line->line >= 0 ? line->line : (int32_t)entry->print.first_line;
     return 0;
 }

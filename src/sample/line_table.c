@@ -21,6 +21,11 @@ static struct line_entry entry_of(int start, int end, int line)
     return (struct line_entry){start, end, line, line, -1, -1};
 }
 
+static int signed_byte(uint8_t byte)
+{
+    return byte < 128 ? byte : byte - 256;
+}
+
 static bool is_sane(int address, int line)
 {
     return address < CODE_LIMIT && line < LINE_LIMIT && line > -LINE_LIMIT;
@@ -35,7 +40,7 @@ static int decode_lnotab(struct cursor *table, int line, struct line_entry *out,
     out[count++] = entry_of(0, INT_MAX, line);
     for (; table->end - table->at >= 2; table->at += 2) {
         address += table->at[0];
-        line += (int8_t)table->at[1];
+        line += signed_byte(table->at[1]);
         struct line_entry *last = &out[count - 1];
         if (!is_sane(address, line))
             return -1;
@@ -56,7 +61,7 @@ static int decode_pairs(struct cursor *table, int line, struct line_entry *out, 
 {
     int count = 0, address = 0;
     for (; table->end - table->at >= 2; table->at += 2) {
-        const int bytes = table->at[0], delta = (int8_t)table->at[1];
+        const int bytes = table->at[0], delta = signed_byte(table->at[1]);
         if (delta != -128)
             line += delta;
         if (bytes == 0)

@@ -327,15 +327,18 @@ static bool settle(struct python_process *process, struct python_thread *thread,
 // All threads of the look; false: look again.
 static bool settle_all(struct python_process *process, uint64_t now_ns, bool may_learn)
 {
-    bool is_settled = true, is_dirty = false;
+    bool is_settled = true;
     struct python_thread *holder = process->holder;
     if (holder)
         is_settled = settle(process, holder, now_ns, may_learn);
+    bool is_dirty = holder && holder->is_dirty;
     if (!process->has_dirty && process->has_rule)
         return is_settled;
     for (size_t i = 0; i < process->thread_count; i++) {
         struct python_thread *thread = process->threads[i];
-        if (thread != holder && is_read_now(process, thread))
+        if (!thread || thread == holder)
+            continue;
+        if (is_read_now(process, thread))
             is_settled = settle(process, thread, now_ns, may_learn) && is_settled;
         is_dirty = is_dirty || thread->is_dirty;
     }

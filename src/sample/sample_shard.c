@@ -136,7 +136,14 @@ int sample_shard_open(struct sample_shard *shard, const char *path, struct stack
     put_string(shard, CATEGORY_ID, "python");
     write_rows(shard);
     note(shard, shard_writer_put(&shard->writer));
-    return shard->status;
+    status = shard->status;
+    if (status) {
+        shard_writer_remove(&shard->writer);
+        memset(&shard->writer, 0, sizeof shard->writer);
+        shard->writer.file.fd = -1;
+        sample_shard_finish(shard);
+    }
+    return status;
 }
 
 void sample_shard_finish(struct sample_shard *shard)
@@ -217,8 +224,9 @@ static void tell_sites(struct sample_shard *shard)
             columns[4][count] = is_code && site->line > 0 ? (uint64_t)site->line : 0;
         }
         table_begin(tables, TABLE_SITE, 0, count);
-        for (uint16_t column = 0; column < COLUMNS; column++)
-            table_put(tables, column, column ? TRANSFORM_NONE : TRANSFORM_RISE, columns[column]);
+        for (unsigned column = 0; column < COLUMNS; column++)
+            table_put(tables, (uint16_t)column, column ? TRANSFORM_NONE : TRANSFORM_RISE,
+                      columns[column]);
         note(shard, table_end(tables, &(struct table_about){0}, NULL));
     }
 }
@@ -238,8 +246,9 @@ static void tell_stacks(struct sample_shard *shard)
             columns[3][count] = node->line > 0 ? (uint64_t)node->line : 0;
         }
         table_begin(tables, TABLE_STACK, 0, count);
-        for (uint16_t column = 0; column < COLUMNS; column++)
-            table_put(tables, column, column ? TRANSFORM_NONE : TRANSFORM_RISE, columns[column]);
+        for (unsigned column = 0; column < COLUMNS; column++)
+            table_put(tables, (uint16_t)column, column ? TRANSFORM_NONE : TRANSFORM_RISE,
+                      columns[column]);
         note(shard, table_end(tables, &(struct table_about){0}, NULL));
     }
 }

@@ -83,6 +83,8 @@ static void on_leave(void *context, struct python_process *process, struct pytho
 {
     struct sampler *sampler = context;
     const uint64_t weight = process->round - thread->since;
+    if (thread->state < SAMPLER_STATES)
+        sampler->totals.states[thread->state] += weight;
     if (!is_recorded(&sampler->options, thread) || !thread->node)
         return;
     sampler->totals.samples += weight;
@@ -301,6 +303,11 @@ static void settle_totals(struct sampler *sampler, uint64_t now)
     totals->errors = totals->unreadable + totals->lost_processes + sampler->trie.refused;
 }
 
+static uint64_t refresh_pause(const struct sampler *sampler)
+{
+    return sampler->refresh_every_ns ? sampler->refresh_every_ns : SUMMARY_NS;
+}
+
 static void write_out(struct sampler *sampler, uint64_t now, bool is_last)
 {
     char summary[1024];
@@ -311,7 +318,7 @@ static void write_out(struct sampler *sampler, uint64_t now, bool is_last)
         }
     settle_totals(sampler, now);
     sampler_summary(sampler, summary, sizeof summary);
-    const bool is_due = is_last || now - sampler->refresh_ns > SUMMARY_NS;
+    const bool is_due = is_last || now - sampler->refresh_ns > refresh_pause(sampler);
     if (sampler->shard)
         sample_shard_flush(sampler->shard, now, is_last, is_due ? summary : NULL);
     if (is_due) {
@@ -368,7 +375,7 @@ static bool is_over(const struct sampler *sampler, uint64_t now)
 {
     const double seconds = sampler->options.seconds;
     return atomic_load_explicit(&sampler->is_stopped, memory_order_relaxed) ||
-           sampler->process_count == 0 ||
+           sampler->process_count == 0 || (sampler->shard && sampler->shard->status) ||
            (seconds > 0 && sampler->first_ns && (double)(now - sampler->first_ns) >= seconds * 1e9);
 }
 
@@ -390,7 +397,7 @@ int sampler_run(struct sampler *sampler)
             drop_gone(sampler);
         }
         look_for_children(sampler, now);
-        if (now - written > FLUSH_NS) {
+        if (now - written > FLUSH_NS || now - written > refresh_pause(sampler)) {
             written = now;
             write_out(sampler, now, false);
         }

@@ -22,8 +22,11 @@ struct sampler_options {
     bool is_waiting;                // for the process to become a Python: we started it
 };
 
+enum { SAMPLER_STATES = 5 };
+
 struct sampler_totals {
     uint64_t rounds, samples, late, cut, torn, processes;
+    uint64_t states[SAMPLER_STATES]; // of all threads, recorded or not: enum sample_state
     uint64_t errors, unreadable, lost_processes; // errors: the sum of the two
     double seconds;
 };
@@ -42,6 +45,7 @@ struct sampler {
     // Called every now and then between rounds, for outputs that are written anew.
     void (*refresh)(void *context, struct sampler *sampler);
     void *context;
+    uint64_t refresh_every_ns; // 0: a second
     uint64_t refresh_ns, children_ns;
 };
 

@@ -8,8 +8,9 @@ import subprocess
 
 import pytest
 
-HEADERS = ["configuration.h", "error.h", "record.h", "trace.h"]
-SOURCES = pathlib.Path(__file__).resolve().parent.parent.parent / "src"
+ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
+SOURCES = ROOT / "src"
+HEADERS = sorted(path.name for path in (ROOT / "include" / "gait").glob("*.h"))
 INNER_HEADERS = sorted(str(path.relative_to(SOURCES)) for path in SOURCES.glob("**/*.h"))
 C_FLAGS = ["-Wall", "-Wextra", "-Werror", "-fsyntax-only"]
 

@@ -63,6 +63,12 @@ assert {row["name"]: row["calls"] for row in ours.gait.rows()} == wanted, wanted
 train(GaitProfiler("advanced", dirpath="out", filename="advanced", line_count_restriction=20))
 numbers = dict(schedule_every_n_steps=25, active_steps=5, repeat_cycles=3)
 train(callbacks=[ProfilerCallback(True, "logs", **numbers)], epochs=5, test=False)
+import gait.torch
+train(GaitProfiler("pytorch", dirpath="ops", filename="p"))
+three = gait.torch.schedule(wait=1, warmup=1, active=2, repeat=3)
+train(GaitProfiler("pytorch", dirpath="cycles", filename="p", schedule=three, row_limit=5,
+                   sort_by_key="count", group_by_input_shapes=True,
+                   export_to_flame_graph=True), test=False)
 Net.fail_at = 7
 try:
     train(GaitProfiler("simple", dirpath="out", filename="failed"), test=False,
@@ -126,6 +132,36 @@ def test_the_callback_writes_the_traces_of_its_plan_and_all_outputs(everything):
     assert "aten::linear" in (folder / "logs/Net/profiler_summary.txt").read_text()
 
 
+def traces_of(folder, beginning):
+    return len([p for p in folder.glob("*.pt.trace.json") if p.name.startswith(beginning)])
+
+
+def test_pytorch_records_each_stage_as_often_as_its_schedule_says(everything):
+    folder, _ = everything
+    strategy = "[Strategy]SingleDeviceStrategy."
+    beginnings = {
+        "fit-p-run_training_batch": 1,
+        f"fit-p-{strategy}validation_step": 1,
+        f"test-p-{strategy}test_step": 1,
+    }
+    assert {name: traces_of(folder / "ops", name) for name in beginnings} == beginnings
+    assert traces_of(folder / "ops", "") == 3
+    text = (folder / "ops/fit-p.txt").read_text()
+    assert "Profile stats for: training steps\n" in text and "aten::addmm" in text
+    assert "Profile stats for: validation steps\n" in text
+    assert traces_of(folder / "cycles", "fit-p-run_training_batch") == 3
+    text = (folder / "cycles/fit-p.txt").read_text()
+    assert "training steps, cycle 3\n" in text and "Input Shapes" in text
+
+
+def test_flame_graphs_are_folded_stacks_of_ops(everything):
+    folder, _ = everything
+    (path, *_) = (folder / "cycles").glob("fit-p-run_training_batch*.stack")
+    lines = [line.rsplit(" ", 1) for line in path.read_text().splitlines()]
+    assert all(number.isdigit() for _, number in lines)
+    assert any(stack.endswith("aten::linear;aten::addmm") for stack, _ in lines)
+
+
 def test_a_training_that_fails_is_reported(everything):
     folder, _ = everything
     assert "run_training_batch" in (folder / "out/fit-failed.txt").read_text()
@@ -160,3 +196,17 @@ def test_without_lightning_one_sentence_says_so(record):
         recording=False,
     )
     assert run.stdout.count("pip install lightning") == 2
+
+
+def test_wrong_options_of_pytorch_are_refused_with_the_legal_ones(read):
+    from gait.profilers import PyTorch
+
+    with pytest.raises(ValueError, match="cpu_time, .* count$"):
+        PyTorch(sort_by_key="time")
+    with pytest.raises(KeyError, match="row_limit"):
+        PyTorch(table_kwargs={"row_limit": 3})
+    with pytest.raises(TypeError, match="schedule"):
+        PyTorch(schedule=3)
+    with pytest.raises(ValueError, match="emit_nvtx"):
+        PyTorch(emit_nvtx=True)
+    assert "Profiler Report" in PyTorch().summary()

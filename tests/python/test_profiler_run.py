@@ -114,7 +114,7 @@ def test_a_block_and_a_function(record):
     assert "Profile stats for: the block" in run.stdout and "67/1" in run.stdout
     assert "Profile stats for: work" in run.stdout and "15/1" in run.stdout
     assert "block.py" not in run.stdout
-    assert "advanced, simple" in run.stdout and run.stdout.count("refused") == 2
+    assert "advanced, pytorch, simple" in run.stdout and run.stdout.count("refused") == 2
     assert "timed" in (run.directory.parent / "p.txt").read_text()
 
 

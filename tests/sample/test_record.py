@@ -11,6 +11,7 @@ import time
 import pytest
 
 from tests.support.sampled_programs import PROGRAMS, read_folded, until
+from tests.support.small_disk import small_disk_at
 
 PROGRAM = PROGRAMS / "programs" / "alternating.py"
 LEGAL = {
@@ -56,6 +57,42 @@ def test_no_stack_is_recorded_that_never_was(python, gait, alternating, tmp_path
     assert [found for found in wrong if found[0]] == []
     leaves = {frames[-1][0].rpartition(".")[2] for frames, _ in samples}
     assert {"quick", "slow"} <= leaves
+
+
+PERIODIC = """
+import time
+clock = time.perf_counter
+def often(end):
+    while clock() < end: pass
+def seldom(end):
+    while clock() < end: pass
+print("ready", flush=True)
+start, spent = clock(), [0, 0]
+while clock() < start + 4:
+    period = start + (clock() - start) // .001 * .001  # in step with a clock of 1 ms
+    a = clock()
+    seldom(period + .0003)
+    b = clock()
+    often(period + .001)
+    spent[0] += b - a
+    spent[1] += clock() - b
+print(spent[0] / sum(spent))
+"""
+
+
+def test_a_program_periodic_at_the_rate_itself_gets_its_true_shares(gait, start, tmp_path):
+    process = start([sys.executable, "-c", PERIODIC])
+    out = tmp_path / "stacks.txt"
+    record(gait, "-r", 1000, "-o", out, "--pid", process.pid)
+    truth = float(process.stdout.read())
+    counts = {"often": 0, "seldom": 0}
+    for frames, count in read_folded(out):
+        for name in {frame[0] for frame in frames} & set(counts):
+            counts[name] += count
+    total = sum(counts.values())
+    error = (truth * (1 - truth) / total) ** 0.5
+    assert total > 500 and 0.05 < truth < 0.6
+    assert abs(counts["seldom"] / total - truth) < 4 * error + 0.04
 
 
 def test_shares_are_those_of_time(gait, start, tmp_path):
@@ -208,6 +245,19 @@ def test_wrong_use_is_one_sentence(gait, words, sentence):
     done = gait("record", *words)
     assert done.returncode == 2 and sentence in done.stderr
     assert done.stderr.startswith("gait record: ") and done.stderr.count("\n") == 1
+
+
+def test_a_full_disk_ends_the_recording_and_leaves_what_was_taken(gait, alternating, tmp_path):
+    process = alternating(sys.executable, busy=3, depth=60)
+    with small_disk_at(tmp_path / "small", "48k") as disk:
+        out = disk / "run.gait"
+        done = gait("record", "-r", 20000, "-d", 30, "-o", out, "--pid", process.pid, timeout=60)
+        assert done.returncode == 2 and "stays readable" in done.stderr, done.stderr
+        assert summary(gait, out)["events"] > 100
+        # a program that was started does not notice
+        words = ["-r", "20000", "-o", disk / "full.gait", "--", sys.executable, "-c", "exit(9)"]
+        code = gait("record", *words).returncode
+        assert code == 9 or (code == 2 and not os.path.exists(disk / "full.gait"))
 
 
 def test_a_recording_is_never_overwritten(gait, alternating, tmp_path):

@@ -33,7 +33,7 @@ def other_pythons():
     return found
 
 
-def build_package(root, build, folder, include, suffix, optimize="-O1"):
+def build_package(root, build, folder, include, suffix, optimize="-O0"):
     package = folder / "gait"
     package.mkdir()
     for source in (root / "python/gait").rglob("*.py"):

@@ -153,3 +153,38 @@ def test_a_memory_timeline_is_in_torchs_formats(tmp_path):
     assert states >= 2 * int(parameters)  # Adam has two of each
     page = (tmp_path / "m.html").read_text("utf-8")
     assert page.count("<polygon") == 8 and "http" not in page
+
+
+CYCLES = """
+import json, sys, torch, gait.torch
+
+def say(package, **more):
+    cpu = [torch.profiler.ProfilerActivity.CPU]
+    schedule = package.schedule(wait=1, warmup=1, active=2, repeat=2)
+    options = {"record_shapes": True, "profile_memory": True, **more}
+    with package.profile(activities=cpu, schedule=schedule, **options) as profiler:
+        for number in range(9):
+            torch.mm(torch.ones(number + 1, 2), torch.ones(2, 3))
+            profiler.step()
+    rows = profiler.key_averages(group_by_input_shape=True)
+    profiler.events().export_chrome_trace("events.json")
+    names = [event["name"] for event in json.load(open("events.json"))]
+    return [[r.key, r.count, r.input_shapes, r.cpu_memory_usage] for r in rows], names
+
+for more in {"acc_events": True}, {}:
+    print(json.dumps([say(torch.profiler, **more), say(gait.torch, **more)]))
+"""
+
+
+def test_several_cycles_are_told_together_or_the_last_one(tmp_path):
+    done = subprocess.run(
+        [sys.executable, "-c", CYCLES], capture_output=True, text=True, cwd=tmp_path, timeout=120
+    )
+    assert done.returncode == 0, done.stderr
+    lines = [line for line in done.stdout.splitlines() if line.startswith("[[")]
+    counts = []
+    for line in lines:
+        theirs, ours = json.loads(line)
+        assert ours == theirs
+        counts.append(sum(row[1] for row in ours[0] if row[0] == "ProfilerStep*"))
+    assert counts == [4, 2]

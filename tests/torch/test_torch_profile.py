@@ -150,6 +150,24 @@ def test_no_step_at_all_is_said_and_the_whole_run_kept(script):
     assert "step() was never called" in done.stderr and "whole run was captured" in done.stderr
 
 
+def test_a_run_without_steps_does_not_grow_for_ever(script):
+    done = script(
+        """
+        import gait.torch.spare as spare
+        spare.LIMIT_BYTES, spare.EACH_SECONDS = 100_000, 0.01
+        with ours.profile(schedule=ours.schedule(wait=1, warmup=1, active=3)) as prof:
+            turns = 0
+            while not prof._spare.is_cut and turns < 200_000:
+                work(); turns += 1
+            for _ in range(100): work()
+        linears = [e.name for e in prof.events()].count("aten::linear")
+        tell(cut=prof._is_cut, some=0 < linears <= turns)
+        """
+    )
+    assert done.told == [{"cut": True, "some": True}]
+    assert "step() was never called" in done.stderr and "its beginning was captured" in done.stderr
+
+
 def test_seconds_are_a_unit(script):
     done = script(
         """
@@ -190,6 +208,24 @@ def test_a_trigger_gives_one_cycle_more_and_can_be_asked_again(script):
         [[11, 12], True],
         [[21, 22, 23], True],
     ]
+
+
+def test_a_signal_is_a_trigger_where_it_is_asked_for(script):
+    source = """
+        import signal
+        seen = []
+        with ours.profile(schedule=ours.schedule(wait=1, warmup=1, active=2, repeat=1),
+            on_trace_ready=lambda p: seen.append([n for n, _, _ in p.capture.steps])) as prof:
+            for step in range(12):
+                if step == 6 and signal.getsignal(signal.SIGUSR2) != signal.SIG_DFL:
+                    os.kill(os.getpid(), signal.SIGUSR2)
+                work(); prof.step()
+        tell(seen=seen)
+        """
+    assert script(source).told[0]["seen"] == [[2, 3]]
+    assert script(source, GAIT_TRIGGER_SIGNAL="USR2").told[0]["seen"] == [[2, 3], [7, 8]]
+    done = script(source, GAIT_TRIGGER_SIGNAL="NONSENSE")
+    assert done.told[0]["seen"] == [[2, 3]] and "NONSENSE is no signal" in done.stderr
 
 
 def test_a_profile_inside_gait_run_leaves_its_windows_alone(script, gait, tmp_path):

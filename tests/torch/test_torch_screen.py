@@ -6,7 +6,7 @@ import subprocess
 import sys
 
 import pytest
-from torch_trainings import Job, full
+from torch_trainings import Job
 
 DDP = Job("ddp", processes=2, options=("--overflow", "drop"))
 LOOP = """
@@ -61,16 +61,6 @@ def test_python_m_gait_run(trainings, build, tmp_path):
     assert '"steps": 12,' in answer.stdout
 
 
-def test_gait_init_without_gait_run(trainings, build, tmp_path):
-    script = tmp_path / "script.py"
-    script.write_text(LOOP + "import gait\nassert gait.init('run')\nfor _ in range(12): step()\n")
-    env = trainings.environment([("PYTHONPATH", str(build / "python"))])
-    done = spoken(sys.executable, str(script), env=env, cwd=tmp_path)
-    assert (done.returncode, done.stderr) == (0, "")
-    answer = spoken(trainings.tool, "report", "run", "--json", env=env, cwd=tmp_path)
-    assert '"steps": 12,' in answer.stdout
-
-
 ADDED = """
 import time
 import gait
@@ -98,20 +88,3 @@ def test_steps_phases_and_epochs_of_the_scripts_own(run_text):
     assert list(on.phases)[12:] == ["augment"]
     assert on.phases["augment"] == pytest.approx(on.truth["slept"], rel=0.05)
     assert [epoch["steps"] for epoch in report["epochs"]] == [6, 6]
-
-
-def test_switched_off(run_text):
-    """GAIT_ENABLE=0: nothing is on record and nothing is in the process."""
-    on = run_text("import sys, torch\nprint('gait' in sys.modules)", env=(("GAIT_ENABLE", "0"),))
-    assert (on.code, on.stdout, on.stderr) == (0, "False\n", "")
-    assert not list(on.directory.glob("*.gait"))
-
-
-@pytest.mark.parametrize("windows", ["off", pytest.param("all", marks=full), "2/1/4"])
-def test_windows_are_as_asked_for(run_text, windows):
-    script = LOOP + "for _ in range(12): step()\n"
-    on = run_text(script, options=("--quiet", "--windows", windows))
-    assert on.code == 0 and on.report["steps"] == 12
-    backward = [row for row in on.rows if row["name"] == "aten::addmm"]
-    wanted = {"off": range(1), "all": range(11, 13), "2/1/4": range(3, 4)}[windows]
-    assert len(backward) in wanted

@@ -12,7 +12,7 @@ import subprocess
 import sys
 
 import pytest
-from torch_trainings import Job
+from torch_trainings import Job, full
 
 PROGRAMS = pathlib.Path(__file__).parent / "programs"
 KINDS = ["mlp", "cnn", "transformer"]
@@ -206,6 +206,20 @@ def test_tensorboards_plugin_shows_the_same(both, tmp_path):
         found[who] = views, ops, list(profile.steps_names), shown.overview["steps"]["columns"]
     assert found["gait"] == found["torch"]
     assert found["gait"][2] == ["2", "3", "4"]
+
+
+@full
+def test_a_group_of_processes_has_torchs_collectives(tmp_path):
+    run_program("both_ddp.py", tmp_path)
+    for rank in (0, 1):
+        theirs, ours = (Trace(tmp_path / f"{who}{rank}.json") for who in ("torch", "gait"))
+        assert ours.document["distributedInfo"] == theirs.document["distributedInfo"]
+        for what in ("Sequence number", "Fwd thread id", "Input Dims", "Input type"):
+            assert ours.args(what) == theirs.args(what), what
+        assert ours.args("Input Strides") == theirs.args("Input Strides")
+        assert ours.annotations() == theirs.annotations()
+        assert {"gloo:all_reduce", "gloo:barrier"} <= set(ours.annotations())
+        assert ours.flows() == theirs.flows() != []
 
 
 # --- recordings of `gait run` -------------------------------------------------------------

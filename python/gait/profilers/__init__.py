@@ -10,9 +10,9 @@ tables, without what theirs lose.
 
 import importlib
 
-__all__ = ["Advanced", "Simple", "by_name"]
+__all__ = ["Advanced", "PyTorch", "Simple", "by_name"]
 
-PLACES = {"Advanced": ".advanced", "Simple": ".simple"}
+PLACES = {"Advanced": ".advanced", "PyTorch": ".pytorch", "Simple": ".simple"}
 NAMES = {name.lower(): name for name in PLACES}
 
 

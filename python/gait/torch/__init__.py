@@ -88,9 +88,16 @@ def listen():
     number = getattr(signal, name if name.startswith("SIG") else "SIG" + name, None)
     if not isinstance(number, signal.Signals):
         raise ValueError(f"GAIT_TRIGGER_SIGNAL={name} is no signal; USR2 is one")
-    if signal.getsignal(number) is not signal.SIG_DFL:
+    before = signal.getsignal(number)
+    if before is _on_signal:
+        return
+    if before is not signal.SIG_DFL:
         raise ValueError(f"{number.name} has a handler already: triggers come by gait trigger only")
-    signal.signal(number, lambda *_: _gait._trigger(None))
+    signal.signal(number, _on_signal)
+
+
+def _on_signal(*_):
+    _gait._trigger(None)
 
 
 def tell_end(pid):

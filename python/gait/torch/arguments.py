@@ -31,7 +31,7 @@ def activities(given, use_cuda):
             stacklevel=4,
         )
     if given is None:
-        found = {known.CPU}
+        found = {known.CPU, known.CUDA} if _has_cuda() else {known.CPU}
     else:
         found = set()
         for item in given:
@@ -50,11 +50,9 @@ def activities(given, use_cuda):
     return found
 
 
-def _has_device(name):
+def _has_cuda():
     torch = sys.modules.get("torch")
-    if name == "CUDA" and torch is not None:
-        return torch.cuda.is_available()
-    return True
+    return torch is not None and torch.cuda.is_available()
 
 
 def say_what_is_not(prof):
@@ -65,11 +63,23 @@ def say_what_is_not(prof):
             once="with_stack",
         )
     for name in sorted(names(prof.activities) - {"CPU"}):
-        where = "" if _has_device(name) else f" (and this machine has no {name} device)"
+        is_missing = name == "CUDA" and not _has_cuda()
+        where = " (and this machine has no CUDA device)" if is_missing else ""
         say(
             f"{name} activity is not recorded yet{where}; the ops of the CPU are",
             once=name,
         )
+
+
+def listen():
+    """To the signal that GAIT_TRIGGER_SIGNAL names, if it names one."""
+    if os.environ.get("GAIT_TRIGGER_SIGNAL"):
+        from . import listen as listen_to
+
+        try:
+            listen_to()
+        except ValueError as error:
+            say(str(error), once="signal")
 
 
 def levels(prof):

@@ -8,6 +8,7 @@ makes no object for each event.
 """
 
 import collections
+import json
 import sys
 
 from . import _ops
@@ -203,6 +204,24 @@ class EventList(list):
         for event in self:
             result.add(event)
         return result
+
+    def export_chrome_trace(self, path):
+        """A row of JSON events, as torch's list writes; profile() writes much more."""
+        rows = [
+            {
+                "name": event.trace_name,
+                "ph": "X",
+                "ts": event.time_range.start,
+                "dur": event.time_range.elapsed_us(),
+                "tid": event.thread,
+                "pid": "CPU functions",
+                "args": {},
+            }
+            for event in self
+            if event.trace_name is not None
+        ]
+        with open(path, "w", encoding="utf-8") as file:
+            json.dump(rows, file)
 
     def supported_export_stacks_metrics(self):
         return [f"self_{device}_time_total" for device in ("cpu", "cuda", "xpu", "privateuse1")]

@@ -82,5 +82,6 @@ def _footer(prof, rows, with_flops):
     footer = [f"recorded: {what}" + (" (partial)" if capture.partial else "")]
     flops = sum(row.flops or 0 for row in rows)
     if with_flops and flops and seconds > 0:
-        footer.append(f"FLOPs: {count_text(flops)}, {count_text(flops / seconds)} FLOP/s")
+        rate = f"{count_text(flops)}, {count_text(flops / seconds)} FLOP/s"
+        footer.append(f"FLOPs: {rate}, as torch.profiler counts; gait report counts backward too")
     return footer

@@ -17,6 +17,7 @@ from . import arguments, ranks, recorder
 from .actions import actions
 from .capture import STEP, Capture, CaptureError
 from .plans import Schedule, recognise
+from .spare import Spare
 
 NONE, WARMUP, RECORD, SAVE = range(4)
 NAMES = ("NONE", "WARMUP", "RECORD", "RECORD_AND_SAVE")
@@ -89,7 +90,8 @@ class profile:  # noqa: N801: torch's name
         self._window = None  # what holds the collector's window
         self._is_on_record = False
         self._range = None  # ProfilerStep#n
-        self._spare = None  # a capture for the case that step() is never called
+        self._spare = None  # for the case that step() is never called, see spare.py
+        self._is_cut = False  # the spare one was too large
         self._forced = 0  # steps that a trigger still has to come
         self._is_forced = False
         self._asked = 0
@@ -113,6 +115,7 @@ class profile:  # noqa: N801: torch's name
         if why:
             recorder.say("nothing is recorded: " + why, once=why)
         arguments.say_what_is_not(self)
+        arguments.listen()
         self._reset()
         self._pid = os.getpid()
         self.step_num = self.traces = 0
@@ -331,20 +334,21 @@ class profile:  # noqa: N801: torch's name
             return
         if action == NONE:
             self._prepare()
-        if self._is_on_record:
-            self._spare = recorder.next_number()
-            _gait.async_begin(_gait.site("torch", "capture"), self._spare)
+        if self._window is not None:
+            self._spare = Spare(recorder.next_number(), self._close)
 
     def _end_spare(self, keep):
-        number, self._spare = self._spare, None
-        _gait.async_end(_gait.site("torch", "capture"), number)
+        spare, self._spare = self._spare, None
+        spare.end()
         if self._action == WARMUP and not keep:
+            self._prepare()  # where it was cut off
             return
         is_own = recorder.is_own()
         self._close()
         path = self._let_go()
         if keep:
-            self._keep(number, path, is_partial=True)
+            self._is_cut = spare.is_cut
+            self._keep(spare.number, path, is_partial=True)
             self._trace_ready()
         elif is_own and path is not None and path != _gait.shard_path():
             os.unlink(path)
@@ -354,7 +358,8 @@ class profile:  # noqa: N801: torch's name
             return
         who = f"rank {ranks.global_rank()}: " if ranks.global_rank() else ""
         if self.step_num == 0:
-            kept = "the whole run was captured instead" if is_spare else "what ran is kept"
+            whole = "its beginning" if self._is_cut else "the whole run"
+            kept = f"{whole} was captured instead" if is_spare else "what ran is kept"
             kept = kept if self.captures else "nothing was captured"
             recorder.say(f"{who}step() was never called, so the schedule stayed at step 0: {kept}")
         elif self._plan is not None and self._plan.unit != "seconds":

@@ -10,22 +10,24 @@ _EVALUATES = "autograd::engine::evaluate_function"
 
 
 class Recorded(Source):
-    """The events of one capture or of several."""
+    """The events of one capture, or of several: then the newest stand first, as
+    torch.profiler has them, and its begin is 0."""
 
     def __init__(self, captures):
-        options = captures[0].options
+        newest = captures[-1]
+        options = newest.options
         with_flops = bool(options.get("with_flops"))
         has_shapes = options.get("record_shapes") or with_flops  # torch needs them, too
         with_memory = bool(options.get("profile_memory"))
         ops = _ops.Ops()
-        for capture in captures:
+        for capture in reversed(captures):
             for path in capture.paths:
                 ops.read(
                     path,
                     pid=capture.pid,
                     since_ns=capture.begin_ns,
                     until_ns=capture.end_ns,
-                    origin_ns=captures[0].begin_ns,
+                    origin_ns=newest.begin_ns,
                     without_shapes=not has_shapes,
                     with_memory=with_memory,
                     with_flops=with_flops,

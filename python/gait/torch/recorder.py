@@ -74,8 +74,11 @@ def renew():
     what comes is in another one, if the run is ours alone."""
     path = _gait.shard_path()
     if _state["own"] and _state["users"] == 1:
+        asked = _gait._trigger_take()  # what came meanwhile is in the run that ends
         _gait.stop()
         why = _start()
+        if asked:
+            _gait._trigger(asked if asked > 0 else None)
         if why:
             say("nothing more is recorded: " + why, once=why)
     return path

@@ -110,6 +110,7 @@ def install():
     # a program may make any number of them.
     has_ranges = os.environ.get("GAIT_TORCH_RANGES", "0") != "0"
     if not active and not has_ranges:
+        _gait._windows(schedule, levels())  # for triggers: then attach() is called late
         return
     try:
         is_attached = attach()

@@ -124,13 +124,14 @@ struct tensor {
     int32_t dtype;
 };
 
+// As torch counts: also where a size of 1 makes no difference to where things are.
 static bool is_contiguous(const struct tensor *tensor)
 {
     int64_t stride = 1;
     for (int64_t i = tensor->dims - 1; i >= 0; i--) {
-        if (tensor->sizes[i] != 1 && tensor->strides[i] != stride)
+        if (tensor->strides[i] != stride)
             return false;
-        stride *= tensor->sizes[i];
+        stride *= tensor->sizes[i] > 1 ? tensor->sizes[i] : 1;
     }
     return true;
 }

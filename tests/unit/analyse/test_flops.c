@@ -72,6 +72,14 @@ TEST("flops: attention forward and backward, also that of CPUs in the work")
         2 * 2 * 8 * 5 * 7 * (4 + 6));
 }
 
+TEST("flops: a recurrent layer by its steps, rows and weights")
+{
+#define LAYER "f32[7,3,8] f32[64,8] f32[64,16] f32[64] f32[64]"
+    is_u64(work("aten::mkldnn_rnn_layer", LAYER), 2 * 7 * 3 * 64 * (8 + 16));
+    is_u64(work("aten::mkldnn_rnn_layer_backward", LAYER), 4 * 7 * 3 * 64 * (8 + 16));
+    is_u64(flops_of("aten::mkldnn_rnn_layer", LAYER, FLOPS_COUNTER), 0);
+}
+
 TEST("flops: with_flops counts elements of mul and add, and looks at no other op")
 {
     is_u64(flops_of("aten::mul", "f32[2,3] f32[2,3]", FLOPS_TABLE), 6);

@@ -1,0 +1,239 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Ops of a few steps of each stage: Lightning's PyTorchProfiler over gait's windows."""
+
+import contextlib
+import os
+
+from .files import Report, say
+
+SORT_KEYS = (
+    "cpu_time",
+    "cuda_time",
+    "cpu_time_total",
+    "cuda_time_total",
+    "cpu_memory_usage",
+    "cuda_memory_usage",
+    "self_cpu_memory_usage",
+    "self_cuda_memory_usage",
+    "count",
+)
+# what tells of a step of each kind, and which action's end is the step's end
+STEPS = {
+    "training_step": "training",
+    "validation_step": "validation",
+    "test_step": "test",
+    "predict_step": "predict",
+}
+WHOLE_BATCH = "run_training_batch"  # forward, backward and optimizer
+METRICS = ("self_cpu_time_total", "self_cuda_time_total")
+DEFAULT = {"wait": 1, "warmup": 1, "active": 3, "repeat": 1}
+
+
+def write_stacks(profile, path, metric):
+    """Ops inside of ops as folded stacks, for a flame graph; microseconds."""
+    clean = str.maketrans(" ;\t\n", "____")
+    sums = {}
+    for event in profile.events():
+        own = getattr(event, metric, 0)
+        if own <= 0:
+            continue
+        names, at = [], event
+        while at is not None:
+            names.append(at.name.translate(clean))
+            at = at.cpu_parent
+        stack = ";".join(reversed(names))
+        sums[stack] = sums.get(stack, 0) + own
+    with open(path, "w", encoding="utf-8") as file:
+        file.writelines(f"{stack} {round(own)}\n" for stack, own in sorted(sums.items()))
+
+
+class Steps:
+    """The schedule of one kind of step: it goes on where it was when its turn comes again."""
+
+    def __init__(self, schedule):
+        self.schedule = schedule
+        self.first = 0  # number of the step that the running profile calls 0
+        self.count = 0
+        self.tables = []
+
+    def __call__(self, step):
+        return self.schedule(self.first + step)
+
+    def _name(self, number):
+        return self.schedule(number).name if number >= self.first else "NONE"
+
+    def ends_cycle_early(self):
+        """Is at least one whole step of an open cycle recorded? Then the cycle is over."""
+        if self._name(self.count - 1) != "RECORD":
+            return False
+        while self._name(self.count) == "RECORD":
+            self.count += 1
+        self.count += self._name(self.count) == "RECORD_AND_SAVE"
+        return True
+
+
+class PyTorch(Report):
+    """torch.profiler as an action profiler, with Lightning's options.
+
+    A step ends with the action that ends it; a schedule counts the training,
+    validation, test and prediction steps each by themselves, and each may have
+    as many cycles as it says. By default each has one, of three steps.
+    """
+
+    def __init__(
+        self,
+        dirpath=None,
+        filename=None,
+        group_by_input_shapes=False,
+        emit_nvtx=False,
+        export_to_chrome=True,
+        row_limit=20,
+        sort_by_key=None,
+        record_module_names=True,
+        table_kwargs=None,
+        schedule=None,
+        export_to_flame_graph=False,
+        metric="self_cpu_time_total",
+        on_trace_ready=None,
+        **options,
+    ):
+        Report.__init__(self, dirpath, filename)
+        if emit_nvtx:
+            raise ValueError("emit_nvtx: gait emits no NVTX ranges; leave it out")
+        if sort_by_key is not None and sort_by_key not in SORT_KEYS:
+            legal = ", ".join(SORT_KEYS)
+            raise ValueError(f"sort_by_key {sort_by_key!r} is none of: {legal}")
+        wrong = {"sort_by", "row_limit"} & set(table_kwargs or ())
+        if wrong:
+            raise KeyError(f"table_kwargs: {', '.join(sorted(wrong))} is an option of its own")
+        if schedule is not None and not callable(schedule):
+            raise TypeError(f"schedule is a function of the step's number, not {schedule!r}")
+        if group_by_input_shapes and not options.get("record_shapes"):
+            options["record_shapes"] = True  # what else could be meant
+        self._group = group_by_input_shapes
+        self._export = export_to_chrome
+        self._flame, self._metric = export_to_flame_graph, metric
+        self._row_limit, self._sort_by = row_limit, sort_by_key
+        self._table = dict(table_kwargs or {})
+        self._handler = on_trace_ready
+        self._given = schedule
+        self._profile_options = {"with_modules": record_module_names, **options}
+        if metric not in METRICS:
+            raise ValueError(f"metric {metric!r} is none of: {', '.join(METRICS)}")
+        self._kinds, self._kind, self._profile = {}, None, None
+        self._boundary = None  # the action whose end is the step's
+        self._is_sanity_check = self._has_whole_batches = self._is_empty = False
+        self.paths = []
+
+    # --- actions ----------------------------------------------------------------------
+
+    def start(self, action):
+        if action == WHOLE_BATCH:
+            self._has_whole_batches = True
+            self._begin("training", action)
+        elif "on_sanity_check_start" in action:
+            self._is_sanity_check = True
+        elif not self._is_sanity_check:
+            kind = STEPS.get(action.rpartition(".")[2])
+            if kind and not (kind == "training" and self._has_whole_batches):
+                self._begin(kind, action)
+
+    def stop(self, action):
+        if "on_sanity_check_end" in action:
+            self._is_sanity_check = False
+        if self._profile is not None and action == self._boundary:
+            self._kinds[self._kind].count += 1
+            self._profile.step()
+
+    @contextlib.contextmanager
+    def profile(self, action):
+        self.start(action)
+        try:
+            yield action
+        finally:
+            self.stop(action)
+
+    def _begin(self, kind, action):
+        if kind == self._kind and self._profile is not None:
+            self._boundary = action
+            return
+        self._end()
+        self._boundary = action
+        import gait.torch
+
+        if kind not in self._kinds:
+            self._kinds[kind] = Steps(self._given or gait.torch.schedule(**DEFAULT))
+        steps = self._kinds[kind]
+        steps.first = steps.count
+        self._kind = kind
+        self._profile = gait.torch.profile(
+            schedule=steps, on_trace_ready=self._trace_is_ready, **self._profile_options
+        )
+        self._profile.add_metadata("Framework", "gait")
+        self._profile.start()
+
+    def _end(self):
+        """Steps of another kind are next. What a cycle has so far is its trace then."""
+        profile, self._profile = self._profile, None
+        if profile is None:
+            return
+        steps = self._kinds[self._kind]
+        self._is_empty = not steps.ends_cycle_early()
+        profile.stop()
+        self._is_empty = False
+
+    # --- what is recorded --------------------------------------------------------------
+
+    def _folder(self):
+        if self.dirpath:
+            return os.fspath(self.dirpath)
+        try:  # Hydra's run directory
+            from hydra.core.hydra_config import HydraConfig
+
+            return HydraConfig.get().runtime.output_dir
+        except Exception:  # no Hydra, or not under it
+            return os.getcwd()
+
+    def _trace_is_ready(self, profile):
+        if self._is_empty:
+            return
+        averages = profile.key_averages(group_by_input_shape=self._group)
+        sort_by = self._sort_by or "cpu_time_total"
+        table = averages.table(sort_by=sort_by, row_limit=self._row_limit, **self._table)
+        self._kinds[self._kind].tables.append(table)
+        if self._handler is not None:
+            self._handler(profile)
+        elif self._export:
+            import gait.torch
+
+            name = os.path.basename(self.path(self._boundary, ""))
+            handler = gait.torch.tensorboard_trace_handler(self._folder(), name)
+            self._note(handler(profile))
+        if self._flame:
+            os.makedirs(self._folder(), exist_ok=True)
+            name = os.path.basename(self.path(self._boundary, ".stack"))
+            path = os.path.join(self._folder(), name)
+            write_stacks(profile, path, self._metric)
+            self._note(path)
+
+    def _note(self, path):
+        path = os.path.abspath(path)
+        self.paths.append(path)
+        if not self.rank:
+            say(f"trace in '{path}'")
+
+    def summary(self):
+        self._end()
+        lines = [("" if self._stage is None else f"{self._stage.upper()} ") + "Profiler Report"]
+        rank = "" if self.rank is None else f" rank: {self.rank}"
+        for kind, steps in self._kinds.items():
+            for number, table in enumerate(steps.tables, 1):
+                cycle = f", cycle {number}" if len(steps.tables) > 1 else ""
+                lines += [f"Profile stats for: {kind} steps{cycle}{rank}", table]
+            if not steps.tables:
+                lines.append(f"No {kind} step was recorded: {steps.count} are too few")
+        return os.linesep.join(lines)
+
+    def teardown(self, stage=None):
+        self._end()
+        self._kinds, self._kind = {}, None

@@ -1,0 +1,82 @@
+# SPDX-License-Identifier: Apache-2.0
+"""gait in a Trainer of Hugging Face's transformers.
+
+    Trainer(model, args, train_dataset=data, callbacks=[GaitCallback("simple")])
+
+Imports without transformers; using it then fails with one sentence.
+"""
+
+import os
+
+from . import epoch, step_begin, step_end
+from .profilers import by_name
+
+try:
+    from transformers import TrainerCallback
+
+    _missing = ""
+except ImportError as error:
+    _missing = str(error)
+
+    class TrainerCallback:
+        pass
+
+
+class GaitCallback(TrainerCallback):
+    """Steps of the training on record, and its actions under a profiler if one is named.
+
+    `profiler` is "simple", "advanced", or None; its options follow. The report goes
+    to the Trainer's output_dir, or is printed without a filename.
+    """
+
+    def __init__(self, profiler=None, **options):
+        if _missing:
+            raise ImportError(
+                f"gait.transformers needs transformers, which is not there ({_missing}): "
+                "pip install transformers"
+            )
+        self.gait = by_name(profiler, **options) if profiler else None
+        self._open = []
+
+    def _begin(self, action):
+        if self.gait is not None and action not in self._open:
+            self._open.append(action)
+            self.gait.start(action)
+
+    def _end(self, action):
+        if action in self._open:
+            self._open.remove(action)
+            self.gait.stop(action)
+
+    def on_train_begin(self, args, state, control, **_):
+        if self.gait is not None:
+            self.gait.setup("train", log_dir=os.fspath(args.output_dir))
+        self._begin("train")
+
+    def on_epoch_begin(self, args, state, control, **_):
+        epoch()
+        self._begin("epoch")
+
+    def on_step_begin(self, args, state, control, **_):
+        step_begin(state.global_step)
+        self._begin("step")
+
+    def on_pre_optimizer_step(self, args, state, control, **_):
+        self._begin("optimizer")
+
+    def on_optimizer_step(self, args, state, control, **_):
+        self._end("optimizer")
+
+    def on_step_end(self, args, state, control, **_):
+        self._end("step")
+        step_end()
+
+    def on_epoch_end(self, args, state, control, **_):
+        self._end("epoch")
+
+    def on_train_end(self, args, state, control, **_):
+        for action in reversed(list(self._open)):
+            self._end(action)
+        step_end()
+        if self.gait is not None:
+            self.gait.describe()

@@ -1,0 +1,294 @@
+// SPDX-License-Identifier: Apache-2.0
+// `gait top`: where a Python program is at the moment, once a second, until it
+// ends or somebody presses q.
+#define _GNU_SOURCE
+#include <errno.h>
+#include <inttypes.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <termios.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/fail.h"
+#include "cli/command.h"
+#include "sample/hot_functions.h"
+#include "sample/sampler.h"
+
+#define DEFAULT_RATE 1000
+#define LOOK_NS (100 * UINT64_C(1000000))
+#define SCREEN_LOOKS 10
+
+struct top_values {
+    int64_t rate, seconds;
+    bool has_children, has_idle;
+};
+
+struct screen {
+    struct hot_functions hot;
+    struct sampler_totals before;
+    struct termios usual;
+    bool is_terminal, has_keys; // output; input
+    bool by_total, is_asked;    // asked: a key wants it drawn at once
+    int looks, lines, columns;
+    const char *name;
+};
+
+static struct sampler *to_end;
+
+static void on_end(int number)
+{
+    (void)number;
+    if (to_end)
+        atomic_store_explicit(&to_end->is_stopped, true, memory_order_relaxed);
+}
+
+static void measure(struct screen *screen)
+{
+    struct winsize size;
+    screen->lines = 24;
+    screen->columns = 80;
+    if (screen->is_terminal && ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col) {
+        screen->lines = size.ws_row > 4 ? size.ws_row : 4;
+        screen->columns = size.ws_col;
+    }
+}
+
+static void take_keys(struct screen *screen, struct sampler *sampler)
+{
+    struct pollfd ready = {.fd = STDIN_FILENO, .events = POLLIN};
+    char key;
+    while (screen->has_keys && poll(&ready, 1, 0) > 0 && read(STDIN_FILENO, &key, 1) == 1) {
+        if (key == 'q' || key == 3)
+            atomic_store(&sampler->is_stopped, true);
+        else if (key == 't' || key == 's')
+            screen->by_total = key == 't';
+        else
+            continue;
+        screen->is_asked = true;
+    }
+}
+
+// One line, as much of it as fits; characters of UTF-8 are not broken.
+static void put_line(const struct screen *screen, const char *line)
+{
+    int column = 0;
+    for (; *line; line++) {
+        const bool begins = ((unsigned char)*line & 0xc0) != 0x80;
+        if (begins && column++ >= screen->columns)
+            break;
+        putchar((unsigned char)*line < ' ' || *line == 127 ? ' ' : *line);
+    }
+    fputs(screen->is_terminal ? "\033[K\n" : "\n", stdout);
+}
+
+static double share(uint64_t part, uint64_t whole)
+{
+    return whole ? 100.0 * (double)part / (double)whole : 0;
+}
+
+static void put_head(const struct screen *screen, const struct sampler *sampler)
+{
+    const struct sampler_totals *now = &sampler->totals, *before = &screen->before;
+    uint64_t states[SAMPLER_STATES], all = 0;
+    char line[512];
+    for (int i = 0; i < SAMPLER_STATES; i++) {
+        states[i] = now->states[i] - before->states[i];
+        all += states[i];
+    }
+    const uint64_t rounds = now->rounds - before->rounds;
+    snprintf(line, sizeof line,
+             "%s: %.0f s, %" PRIu64 " samples, %" PRIu64 " processes, %.1f threads, %" PRIu64
+             " late, %.2f %% cut",
+             screen->name, now->seconds, now->samples, now->processes,
+             rounds ? (double)all / (double)rounds : 0, now->late, share(now->cut, now->samples));
+    put_line(screen, line);
+    snprintf(line, sizeof line,
+             "lock held %.0f %%; threads: python %.0f %%, waiting %.0f %%, native %.0f %%, blocked "
+             "%.0f %%",
+             share(states[1], rounds), share(states[1], all), share(states[2], all),
+             share(states[4], all), share(states[3], all));
+    put_line(screen, line);
+    put_line(screen, "");
+    snprintf(line, sizeof line, "%7s%8s%9s%8s  %s", screen->by_total ? "self" : "SELF",
+             screen->by_total ? "TOTAL" : "total", "all", "all",
+             "function (keys: s, t sort; q ends)");
+    put_line(screen, line);
+}
+
+static const char *base_name(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    return slash ? slash + 1 : path;
+}
+
+static void draw(struct screen *screen, const struct sampler *sampler)
+{
+    const struct stack_trie *trie = &sampler->trie;
+    char line[2048];
+    measure(screen);
+    if (screen->is_terminal)
+        fputs("\033[H", stdout);
+    put_head(screen, sampler);
+    for (size_t i = 0; i < screen->hot.count && (int)i < screen->lines - 5; i++) {
+        const struct hot_function *row = &screen->hot.sorted[i];
+        const struct frame_site *site = &trie->sites[row->site];
+        snprintf(line, sizeof line, "%6.1f%%%7.1f%%%8.1f%%%7.1f%%  %.500s (%.255s:%" PRId32 ")",
+                 share(row->self, screen->hot.samples), share(row->total, screen->hot.samples),
+                 share(row->all_self, screen->hot.all_samples),
+                 share(row->all_total, screen->hot.all_samples), site->name, base_name(site->file),
+                 site->line);
+        put_line(screen, line);
+    }
+    fputs(screen->is_terminal ? "\033[J" : "\n", stdout);
+    fflush(stdout);
+}
+
+static void refresh(void *context, struct sampler *sampler)
+{
+    struct screen *screen = context;
+    take_keys(screen, sampler);
+    if (++screen->looks < SCREEN_LOOKS && !screen->is_asked)
+        return;
+    screen->looks = 0;
+    screen->is_asked = false;
+    if (hot_functions_look(&screen->hot, &sampler->trie, screen->by_total)) {
+        fail_clear();
+        return;
+    }
+    draw(screen, sampler);
+    screen->before = sampler->totals;
+}
+
+static void begin_screen(struct screen *screen)
+{
+    screen->is_terminal = isatty(STDOUT_FILENO);
+    screen->has_keys = isatty(STDIN_FILENO) && tcgetattr(STDIN_FILENO, &screen->usual) == 0;
+    if (screen->has_keys) {
+        struct termios raw = screen->usual;
+        raw.c_lflag &= ~(tcflag_t)(ICANON | ECHO);
+        raw.c_cc[VMIN] = 0;
+        tcsetattr(STDIN_FILENO, TCSANOW, &raw);
+    }
+    if (screen->is_terminal)
+        fputs("\033[?1049h\033[?25l\033[2J", stdout);
+}
+
+static void end_screen(struct screen *screen)
+{
+    if (screen->is_terminal)
+        fputs("\033[?25h\033[?1049l", stdout);
+    fflush(stdout);
+    if (screen->has_keys)
+        tcsetattr(STDIN_FILENO, TCSANOW, &screen->usual);
+}
+
+static int watch(const struct top_values *values, int64_t pid, const char *name)
+{
+    const struct sampler_options options = {
+        .rate_hz = (double)(values->rate ? values->rate : DEFAULT_RATE),
+        .seconds = (double)values->seconds,
+        .has_children = values->has_children,
+        .has_idle = values->has_idle,
+    };
+    struct screen screen = {.name = name};
+    struct sampler sampler;
+    const struct sigaction end = {.sa_handler = on_end}, ignore = {.sa_handler = SIG_IGN};
+    int status = sampler_init(&sampler, &options);
+    if (status == 0)
+        status = sampler_follow(&sampler, pid);
+    if (status == 0) {
+        to_end = &sampler;
+        sigaction(SIGINT, &end, NULL);
+        sigaction(SIGTERM, &end, NULL);
+        sigaction(SIGHUP, &end, NULL);
+        sigaction(SIGPIPE, &ignore, NULL);
+        sampler.refresh = refresh;
+        sampler.refresh_every_ns = LOOK_NS;
+        sampler.context = &screen;
+        begin_screen(&screen);
+        status = sampler_run(&sampler);
+        end_screen(&screen);
+        to_end = NULL;
+    }
+    hot_functions_finish(&screen.hot);
+    sampler_finish(&sampler);
+    return status;
+}
+
+static int run(const void *given, const struct operands *operands)
+{
+    const char *text = operands->texts[0];
+    char *end;
+    errno = 0;
+    const long long pid = strtoll(text, &end, 10);
+    int status;
+    if (*end || end == text || errno || pid <= 0)
+        status = fail(GAIT_ERR_ARGUMENT, "'%s' is not the number of a process", text);
+    else
+        status = watch(given, pid, text);
+    return status ? command_refuse(&cmd_top) : EXIT_OK;
+}
+
+static const struct option options[] = {
+    {.letter = 'r',
+     .name = "rate",
+     .kind = OPTION_NUMBER,
+     .value = "HZ",
+     .help = "rounds a second (default: 1000)",
+     .offset = offsetof(struct top_values, rate),
+     .low = 1,
+     .high = 1000000000},
+    {.letter = 'd',
+     .name = "duration",
+     .kind = OPTION_NUMBER,
+     .value = "SEC",
+     .help = "end after so many seconds",
+     .offset = offsetof(struct top_values, seconds),
+     .low = 1,
+     .high = 1000000000},
+    {.letter = 's',
+     .name = "subprocesses",
+     .kind = OPTION_FLAG,
+     .help = "the processes it started too",
+     .offset = offsetof(struct top_values, has_children)},
+    {.letter = 'i',
+     .name = "idle",
+     .kind = OPTION_FLAG,
+     .help = "threads that are blocked in the system too",
+     .offset = offsetof(struct top_values, has_idle)},
+};
+
+static const char *const about[] = {
+    "Once a second: how much of the time the interpreter's lock was held, what the threads did, "
+    "and the functions that samples were in: self (innermost) and total (anywhere in the stack), "
+    "of this second and since the beginning.",
+    "Keys: s and t sort by self and total, q ends it. It ends with the process, too. Where the "
+    "output is no terminal, a table is printed each second.",
+    NULL,
+};
+
+static const struct example examples[] = {
+    {"gait top 4711", "The hottest functions of process 4711."},
+    {NULL, NULL},
+};
+
+const struct command cmd_top = {
+    .name = "top",
+    .purpose = "watch the hottest functions of a Python program",
+    .summary = "Shows, once a second, which functions process PID is in.",
+    .about = about,
+    .examples = examples,
+    .exit_status = "0: watched until the end. 2: wrong usage, or a process that cannot be read.",
+    .line = {.command = "top",
+             OPTIONS_ARE(options),
+             .min_operands = 1,
+             .max_operands = 1,
+             .operands = "PID"},
+    .usage_status = EXIT_USAGE,
+    .run = run,
+};

@@ -1,0 +1,96 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`gait top`: a screen in a terminal, a table each second elsewhere."""
+
+import fcntl
+import os
+import pty
+import re
+import select
+import signal
+import struct
+import subprocess
+import sys
+import termios
+import time
+
+ESCAPES = re.compile(r"\x1b\[[?0-9;]*[A-Za-z]")
+
+
+class Terminal:
+    """`gait top` in a terminal of that many columns."""
+
+    def __init__(self, command, columns):
+        self.leader, self.follower = pty.openpty()
+        self.resize(columns)
+        self.process = subprocess.Popen(
+            command, stdin=self.follower, stdout=self.follower, stderr=subprocess.PIPE
+        )
+        self.text = ""
+
+    def resize(self, columns):
+        size = struct.pack("HHHH", 15, columns, 0, 0)
+        fcntl.ioctl(self.follower, termios.TIOCSWINSZ, size)
+
+    def read_until(self, word, seconds=20):
+        end = time.monotonic() + seconds
+        while word not in self.text and time.monotonic() < end:
+            if select.select([self.leader], [], [], 0.1)[0]:
+                self.text += os.read(self.leader, 65536).decode(errors="replace")
+        return word in self.text
+
+    def screens(self):
+        return [ESCAPES.sub("", part).split("\r\n") for part in self.text.split("\x1b[H")[1:]]
+
+    def echoes(self):
+        return bool(termios.tcgetattr(self.follower)[3] & termios.ECHO)
+
+    def end(self):
+        self.process.wait(20)
+        os.close(self.leader)
+        os.close(self.follower)
+        return self.process.returncode
+
+
+def test_the_screen_fits_follows_keys_and_leaves_the_terminal_as_it_was(
+    build, alternating, tmp_path
+):
+    target = alternating(sys.executable, busy=2)
+    top = Terminal([build / "gait", "top", str(target.pid)], 70)
+    assert top.read_until("slow (alternating.py")
+    assert not top.echoes()
+    os.write(top.leader, b"t")
+    assert top.read_until("TOTAL")
+    top.text = ""
+    top.resize(120)
+    assert top.read_until("blocked")
+    os.write(top.leader, b"q")
+    assert top.read_until("\x1b[?1049l")
+    assert top.echoes() and top.end() == 0
+    assert target.poll() is None
+
+
+def test_no_line_is_longer_than_a_narrow_terminal(build, alternating):
+    target = alternating(sys.executable)
+    top = Terminal([build / "gait", "top", str(target.pid)], 30)
+    assert top.read_until("100.0%")
+    os.kill(target.pid, signal.SIGKILL)
+    assert top.read_until("\x1b[?1049l"), "it ends with the process"
+    assert top.end() == 0
+    lines = [line for screen in top.screens() for line in screen]
+    assert lines and max(map(len, lines)) <= 30
+
+
+def test_without_a_terminal_a_table_is_printed(gait, alternating):
+    target = alternating(sys.executable, busy=2, idle=1)
+    done = gait("top", "-d", 3, target.pid)
+    assert done.returncode == 0, done.stderr
+    assert "\x1b" not in done.stdout
+    assert re.search(r"\d%.*slow \(alternating\.py:\d+\)", done.stdout)
+    assert re.search(r"lock held \d+ %; threads: python", done.stdout)
+
+
+def test_what_cannot_be_watched_is_refused(gait):
+    for words in (["4194304"], ["x"], ["0"]):
+        done = gait("top", *words)
+        assert done.returncode == 2 and done.stderr.startswith("gait top: ")
+        assert done.stdout == ""
