@@ -16,7 +16,9 @@
 #include "py_window.h"
 
 #define MAX_OPTIMIZERS 8 // told apart in one round
-#define USUAL_STEPS 3    // of a trigger that names no number
+#define CLOCKED_EVERY 16
+#define MOST_NS 10000u
+#define USUAL_STEPS 3 // of a trigger that names no number
 
 static struct {
     struct gait_schedule plan;
@@ -30,6 +32,7 @@ static struct {
     uint64_t begun_ns;
     struct py_usage usage; // when the step began, of this thread; 0: no step did yet
     uint32_t cpu_site, waits_site;
+    uint64_t clocked, clocked_ns;              // steps of which the clocking was clocked itself
     const void *last_loader, *training_loader; // identities, never looked into
     int64_t epoch_steps;                       // since the epoch began
     const PyObject *round[MAX_OPTIMIZERS];     // who stepped since the step began
@@ -100,12 +103,18 @@ static bool is_asked(void)
 // accord; opening and closing belong to none.
 static void clock_step(bool is_edge)
 {
+    const uint64_t since = schedule.step % CLOCKED_EVERY ? 0 : now_ns();
     const struct py_usage now = py_window_usage();
     const uint64_t waits = now.waits - schedule.usage.waits;
     const bool is_first = !schedule.usage.cpu_ns;
     if (waits && !is_first)
         gait_count(schedule.waits_site, (int64_t)waits);
     gait_count(schedule.cpu_site, is_first ? 0 : (int64_t)(now.cpu_ns - schedule.usage.cpu_ns));
+    const uint64_t took = since ? now_ns() - since : MOST_NS;
+    if (took < MOST_NS) { // else it was somebody else's turn on the processor
+        schedule.clocked_ns += took;
+        schedule.clocked++;
+    }
     if (is_edge)
         turn();
     schedule.usage = is_edge ? py_window_usage() : now;
@@ -251,7 +260,9 @@ PyObject *py_schedule_close(PyObject *module, PyObject *unused)
 PyObject *py_schedule_costs(PyObject *module, PyObject *unused)
 {
     (void)module, (void)unused;
-    return Py_BuildValue("(dd)", py_phase_cost_ns(), py_window_cost_ns());
+    const double clock_ns =
+        schedule.clocked ? (double)schedule.clocked_ns / (double)schedule.clocked : 0;
+    return Py_BuildValue("(ddd)", py_phase_cost_ns(), py_window_cost_ns(), clock_ns);
 }
 
 PyObject *py_schedule_trigger(PyObject *module, PyObject *steps)

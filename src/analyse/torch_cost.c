@@ -73,6 +73,18 @@ static bool add_windows(struct torch_report *torch, uint32_t shard)
     return false;
 }
 
+// The schedule clocks each step of the thread that makes them.
+static void add_clock(struct torch_report *torch, uint32_t shard, const char *json)
+{
+    double each;
+    for (size_t i = 0; i < torch->rank_count; i++) {
+        const struct window_cost *windows = &torch->ranks[i].windows;
+        if (torch->survey.shard_of[torch->ranks[i].track] == shard &&
+            torch_cost_number(json, "step", &each) && each <= most_cost_ns)
+            torch->cost.hooks_ns += (uint64_t)(each * (double)(windows->inside + windows->outside));
+    }
+}
+
 void torch_cost_find(struct torch_report *torch, const struct gait_trace *trace)
 {
     torch->cost = (struct torch_cost){.is_known = false};
@@ -80,7 +92,9 @@ void torch_cost_find(struct torch_report *torch, const struct gait_trace *trace)
         const struct torch_survey_shard *shard = &torch->survey.shards[i];
         bool is_compared = add_windows(torch, i);
         add_costs(&torch->cost, gait_trace_metadata(trace, i, "cost_ns"), shard, is_compared);
-        add_costs(&torch->cost, gait_trace_metadata(trace, i, "cost_ns.hooks"), shard, is_compared);
+        const char *hooks = gait_trace_metadata(trace, i, "cost_ns.hooks");
+        add_costs(&torch->cost, hooks, shard, is_compared);
+        add_clock(torch, i, hooks);
     }
 }
 

@@ -106,8 +106,8 @@ def tell_end(pid):
         return
     _gait.mark(_gait.site("torch", "exit"))
     _gait._windows_close()
-    phase_ns, window_ns = _gait._costs()
-    costs = {"phase": phase_ns, "loader": phase_ns, "window": window_ns}
+    phase_ns, window_ns, step_ns = _gait._costs()
+    costs = {"phase": phase_ns, "loader": phase_ns, "window": window_ns, "step": step_ns}
     _gait._metadata("cost_ns.hooks", json.dumps(costs))
     attempt(tell_device)
     peak = memory_peak()
