@@ -10,8 +10,10 @@
 #include "py_phase.h"
 #include "py_schedule.h"
 
+#define MAX_PLAIN 8 // told apart; a training has one or two
+
 // Does it hold an optimizer as `optimizer`, as wrappers do?
-static bool is_wrapper(PyObject *optimizer)
+static bool asks_wrapper(PyObject *optimizer)
 {
     PyObject *inner = PyObject_GetAttrString(optimizer, "optimizer");
     PyErr_Clear();
@@ -21,6 +23,26 @@ static bool is_wrapper(PyObject *optimizer)
     Py_XDECREF(groups);
     Py_XDECREF(inner);
     return is;
+}
+
+// Those that do not are remembered: to ask raises an AttributeError, of which a step
+// would feel some 5 us. An address is of no use without the type it had.
+static bool is_wrapper(PyObject *optimizer)
+{
+    static struct {
+        const PyObject *object;
+        const PyTypeObject *type;
+    } plain[MAX_PLAIN];
+    static unsigned next;
+    for (unsigned i = 0; i < MAX_PLAIN; i++)
+        if (plain[i].object == optimizer && plain[i].type == Py_TYPE(optimizer))
+            return false;
+    if (asks_wrapper(optimizer))
+        return true;
+    plain[next].object = optimizer;
+    plain[next].type = Py_TYPE(optimizer);
+    next = (next + 1) % MAX_PLAIN;
+    return false;
 }
 
 // Whether a call did what it is called, or handed it on to one that did; between

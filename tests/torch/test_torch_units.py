@@ -3,7 +3,6 @@
 
 import csv
 import io
-import os
 
 import pytest
 from torch_trainings import full
@@ -37,12 +36,12 @@ for epoch in range(4):
 
 
 @pytest.fixture
-def recorded(scripts, gait, tmp_path):
+def recorded(scripts, gait, build, tmp_path):
     """recorded(windows) gives the numbers of the steps with ops on record."""
 
     def go(windows, epoch="pass", step="pass"):
         run = tmp_path / "run"
-        tool = os.path.join(os.environ["GAIT_BUILD"], "gait")
+        tool = str(build / "gait")
         source = TRAINING.replace("EPOCH", epoch).replace("STEP", step)
         line = [tool, "run", "-q", "-o", str(run), "--windows", windows, "--"]
         done = scripts(source, under=line, TOOL=tool)
