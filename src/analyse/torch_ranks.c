@@ -107,6 +107,58 @@ static int keep_recorded(struct torch_gathering *gathering, const struct torch_p
     return GAIT_OK;
 }
 
+static int by_length(const void *left, const void *right)
+{
+    const int64_t *a = left, *b = right;
+    return *a < *b ? -1 : *a > *b;
+}
+
+// The middle one's length; that of a step is not its work: one may have waited for its
+// window to open, and the last lasts until something else begins.
+static int find_usual_length(const struct torch_periods *steps, int64_t *ret_ns)
+{
+    int64_t *lengths = malloc((steps->count + 1) * sizeof *lengths);
+    if (!lengths)
+        return torch_gathering_no_memory();
+    for (size_t i = 0; i < steps->count; i++)
+        lengths[i] = steps->rows[i].end_ns - steps->rows[i].start_ns;
+    qsort(lengths, steps->count, sizeof *lengths, by_length);
+    *ret_ns = steps->count ? lengths[steps->count / 2] : 0;
+    free(lengths);
+    return GAIT_OK;
+}
+
+static int64_t covered_ns(const struct torch_period *step, const struct torch_periods *windows,
+                          size_t from)
+{
+    int64_t sum_ns = 0;
+    for (size_t i = from; i < windows->count && windows->rows[i].start_ns < step->end_ns; i++) {
+        const struct torch_period *window = &windows->rows[i];
+        int64_t start_ns = step->start_ns > window->start_ns ? step->start_ns : window->start_ns;
+        int64_t end_ns = step->end_ns < window->end_ns ? step->end_ns : window->end_ns;
+        sum_ns += end_ns - start_ns;
+    }
+    return sum_ns;
+}
+
+// How many steps have their ops on record: as much of them as half of a usual step.
+static int count_recorded(const struct torch_periods *windows, struct torch_rank *rank,
+                          const struct torch_periods *steps)
+{
+    int64_t usual_ns = 0;
+    size_t at = 0;
+    int status = find_usual_length(steps, &usual_ns);
+    for (size_t i = 0; !status && i < steps->count; i++) {
+        const struct torch_period *step = &steps->rows[i];
+        int64_t length_ns = step->end_ns - step->start_ns;
+        while (at < windows->count && windows->rows[at].end_ns <= step->start_ns)
+            at++;
+        int64_t covered = covered_ns(step, windows, at);
+        rank->recorded += covered && covered >= (length_ns < usual_ns ? length_ns : usual_ns) / 2;
+    }
+    return status;
+}
+
 // Recorders before this one did not clock the steps.
 static int find_window_cost(struct torch_gathering *gathering, struct torch_rank *rank,
                             const struct torch_periods *steps)
@@ -153,6 +205,8 @@ static int add_rank(struct torch_gathering *gathering, const struct torch_rank *
                                        &(struct rank_sums){rank, rows});
     if (!status)
         status = find_window_cost(gathering, rank, &windows);
+    if (!status)
+        status = count_recorded(&gathering->thread.facts.windows, rank, &windows);
     if (!status && !torch->rank_count)
         status = keep_recorded(gathering, &windows);
     if (!status && !torch->rank_count)

@@ -216,19 +216,20 @@ static int run(const void *given, const struct operands *operands)
     return command_finish_output(&cmd_plan);
 }
 
-#define NUMBER(field, words, text)                                                                 \
+#define NUMBER_FROM(least, field, words, text)                                                     \
     {.name = (words),                                                                              \
      .kind = OPTION_NUMBER,                                                                        \
      .value = "N",                                                                                 \
      .help = (text),                                                                               \
      .offset = offsetof(struct plan_values, field),                                                \
-     .low = 0,                                                                                     \
+     .low = (least),                                                                               \
      .high = GAIT_SCHEDULE_MOST}
+#define NUMBER(field, words, text) NUMBER_FROM(0, field, words, text)
 
 static const struct option options[] = {
     NUMBER(wait, "wait", "idle at the beginning of each cycle"),
     NUMBER(warmup, "warmup", "warm up, not kept"),
-    NUMBER(active, "active", "recorded in each cycle"),
+    NUMBER_FROM(1, active, "active", "recorded in each cycle"),
     NUMBER(repeat, "repeat", "cycles; 0: until the end (default)"),
     NUMBER(skip_first, "skip-first", "left out before the first cycle"),
     {.name = "skip-first-wait",

@@ -157,7 +157,7 @@ static void put_ops(struct json_writer *json, const struct torch_report *torch)
 {
     json_key(json, "ops");
     json_object(json);
-    json_put_uint(json, "steps", torch->rank_count ? torch->ranks[0].windows.inside : 0);
+    json_put_uint(json, "steps", torch->rank_count ? torch->ranks[0].recorded : 0);
     json_put_uint(json, "calls", torch->ops.calls);
     json_put_uint(json, "self_ns", torch->ops.self_ns);
     json_key(json, "top");

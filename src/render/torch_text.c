@@ -213,13 +213,13 @@ static void put_ops(const struct screen *screen)
 {
     const struct torch_report *torch = screen->report->torch;
     const struct top_ops *ops = &torch->ops;
-    uint64_t inside = torch->ranks[0].windows.inside, steps = inside ? inside : 1;
+    const uint64_t steps = torch->ranks[0].recorded;
     char heading[80];
     if (!ops->count)
         return;
     fputc('\n', screen->out);
-    snprintf(heading, sizeof heading, "Ops of %s step%s", units_count(inside).text,
-             units_plural(inside));
+    snprintf(heading, sizeof heading, "Ops of %s step%s", units_count(steps).text,
+             units_plural(steps));
     screen_bold(screen, heading);
     fprintf(screen->out, "%*s%9s%10s%11s%9s\n", NAME_COLUMNS + 2 - (int)strlen(heading), "",
             "calls", "self", "a step", "share");
@@ -228,7 +228,8 @@ static void put_ops(const struct screen *screen)
         fputs("  ", screen->out);
         plain_put(screen->out, op->name, NAME_COLUMNS, PLAIN_LEFT);
         fprintf(screen->out, "%9s%10s%11s%9s\n", units_count_short(op->calls).text,
-                units_ns((int64_t)op->self_ns).text, units_ns((int64_t)(op->self_ns / steps)).text,
+                units_ns((int64_t)op->self_ns).text,
+                steps ? units_ns((int64_t)(op->self_ns / steps)).text : "-",
                 units_share(op->self_ns, ops->self_ns).text);
     }
 }

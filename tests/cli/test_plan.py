@@ -126,6 +126,7 @@ def test_settings_and_a_file_say_the_same_as_options(gait, tmp_path):
     "words, said",
     [
         (["--wait", "-1"], "'--wait' must lie between 0 and"),
+        (["--active", "0"], "'--active' must lie between 1 and"),
         (["--wait", "1"], "active is 0, it must be at least 1"),
         (["--active", "3", "--every", "2"], "a cycle of 3 does not fit into every 2"),
         (["5/3/100/"], "'5/3/100/' is not off, all"),

@@ -389,6 +389,36 @@ def test_what_is_not_recorded_is_said_once(script):
     assert len(lines) == 2
 
 
+def test_a_library_loaded_meanwhile_makes_no_start_slow(script):
+    """The tables of libtorch_cpu were looked through again: 5 ms in the middle of a step."""
+    done = script(
+        """
+        import ctypes, glob, shutil, sysconfig, time
+        some = glob.glob(sysconfig.get_config_var("DESTSHARED") + "/*.so")[0]
+        def start():
+            prof = ours.profile(profile_memory=True)
+            before = time.thread_time()
+            prof.start()
+            took = time.thread_time() - before
+            prof.stop()
+            return took
+        def load(number):
+            name = os.path.abspath(f"late{number}.so")
+            shutil.copy(some, name)
+            ctypes.CDLL(name)
+        start()
+        quick, late = [], []
+        for number in range(4):
+            quick.append(start())
+            load(number)
+            late.append(start())
+        tell(quick=min(quick), late=min(late))
+        """
+    )
+    (told,) = done.told
+    assert told["late"] < 1.6 * told["quick"], told
+
+
 def test_modules_are_labelled_forward_and_backward(script):
     done = script(
         """

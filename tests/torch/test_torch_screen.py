@@ -88,3 +88,16 @@ def test_steps_phases_and_epochs_of_the_scripts_own(run_text):
     assert list(on.phases)[12:] == ["augment"]
     assert on.phases["augment"] == pytest.approx(on.truth["slept"], rel=0.05)
     assert [epoch["steps"] for epoch in report["epochs"]] == [6, 6]
+
+
+@pytest.mark.parametrize(("windows", "count"), [("all", 3), ("all", 12), ("steps=5,8-10", 12)])
+def test_ops_are_of_the_steps_that_they_were_recorded_in(trainings, tmp_path, windows, count):
+    """Also the first and the last one, and one that waited for its window to open. The
+    oracle is an op that each step calls once."""
+    script = tmp_path / "script.py"
+    script.write_text(LOOP + f"for _ in range({count}): step()\n")
+    job = Job(script, options=("--quiet", "--windows", windows))
+    done = trainings.get(job)
+    (calls,) = [op["calls"] for op in done.report["ops"]["top"] if op["name"] == "aten::addmm"]
+    assert done.report["ops"]["steps"] == calls
+    assert f"Ops of {calls} steps" in done.screen

@@ -59,16 +59,13 @@ def say_what_is_not(prof):
     """One line for each thing that was asked for and is not on record."""
     if prof.with_stack:
         say(
-            "with_stack=True: Python stacks are not recorded yet; everything else is",
+            "with_stack=True: Python stacks are not recorded yet, all else is recorded",
             once="with_stack",
         )
     for name in sorted(names(prof.activities) - {"CPU"}):
         is_missing = name == "CUDA" and not _has_cuda()
-        where = " (and this machine has no CUDA device)" if is_missing else ""
-        say(
-            f"{name} activity is not recorded yet{where}; the ops of the CPU are",
-            once=name,
-        )
+        where = " (nor is a CUDA device here)" if is_missing else ""
+        say(f"{name} activity is not recorded yet{where}, only ops of the CPU", once=name)
 
 
 def listen():

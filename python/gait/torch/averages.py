@@ -361,7 +361,7 @@ def export_stacks(capture, path, metric="self_cpu_time_total"):
     if not any(event.stack for event in found):
         from .capture import CaptureError
 
-        raise CaptureError("no Python stacks were recorded: export_stacks() needs with_stack=True")
+        raise CaptureError("no stacks to export: gait does not record stacks of ops yet")
     found.export_stacks(path, metric)
 
 

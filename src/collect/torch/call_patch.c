@@ -104,34 +104,52 @@ static bool is_wanted(const struct call_patch *patch, const char *path)
     return false;
 }
 
+// libtorch_cpu has a hundred thousand entries: a window that opens has no time for them
+// only because an extension was imported meanwhile.
+static bool is_known(const struct call_patch *patch, uintptr_t base)
+{
+    for (size_t i = 0; i < patch->known_count; i++) {
+        if (patch->known[i] == base)
+            return true;
+    }
+    return false;
+}
+
 static int visit(struct dl_phdr_info *info, size_t bytes, void *argument)
 {
     struct call_patch *patch = argument;
     struct object object;
     (void)bytes;
-    patch->objects_seen = info->dlpi_adds;
-    if (!is_wanted(patch, info->dlpi_name) || !read_object(info, &object))
+    if (!is_wanted(patch, info->dlpi_name) || is_known(patch, info->dlpi_addr) ||
+        patch->known_count == CALL_PATCH_OBJECTS || !read_object(info, &object))
         return 0;
+    patch->known[patch->known_count++] = info->dlpi_addr;
     look_through(patch, &object, 0);
     look_through(patch, &object, 1);
     return 0;
 }
 
-static int count_objects(struct dl_phdr_info *info, size_t bytes, void *argument)
+struct changes {
+    unsigned long long loaded, unloaded;
+};
+
+static int count_changes(struct dl_phdr_info *info, size_t bytes, void *argument)
 {
     (void)bytes;
-    *(unsigned long long *)argument = info->dlpi_adds;
+    *(struct changes *)argument = (struct changes){info->dlpi_adds, info->dlpi_subs};
     return 1;
 }
 
 size_t call_patch_find(struct call_patch *patch)
 {
-    unsigned long long objects = 0;
-    dl_iterate_phdr(count_objects, &objects);
-    if (objects != patch->objects_seen) {
-        patch->place_count = 0;
+    struct changes now = {0, 0};
+    dl_iterate_phdr(count_changes, &now);
+    if (now.unloaded != patch->objects_gone)
+        patch->place_count = patch->known_count = 0;
+    if (now.unloaded != patch->objects_gone || now.loaded != patch->objects_seen)
         dl_iterate_phdr(visit, patch);
-    }
+    patch->objects_seen = now.loaded;
+    patch->objects_gone = now.unloaded;
     return patch->place_count;
 }
 

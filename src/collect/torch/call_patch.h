@@ -7,8 +7,10 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #define CALL_PATCH_PLACES 64
+#define CALL_PATCH_OBJECTS 32
 
 struct call_patch_place {
     void **slot;
@@ -27,10 +29,13 @@ struct call_patch {
     const char *const *libraries; // beginnings of file names, NULL at the end
     struct call_patch_place places[CALL_PATCH_PLACES];
     size_t place_count;
-    unsigned long long objects_seen; // loaded so far, when the places were found
+    unsigned long long objects_seen, objects_gone; // so far, when the places were found
+    uintptr_t known[CALL_PATCH_OBJECTS];           // where those lie that were looked through
+    size_t known_count;
 };
 
-// Finds the places anew if objects were loaded since; how many there are.
+// Looks through what was loaded since, and at all again if something was unloaded;
+// how many places there are.
 size_t call_patch_find(struct call_patch *patch);
 
 void call_patch_turn(struct call_patch *patch, bool is_ours);
