@@ -192,9 +192,21 @@ static void unhook_threading(struct tracer *tracer)
 
 // --- installing ---
 
+// A tracer stays for a while after its last action: it gives way to another.
+static void remove_idle_one(const PyThreadState *thread)
+{
+    struct tracer *other = (struct tracer *)thread->c_profileobj;
+    if (thread->c_profilefunc != hear || other->ambient)
+        return;
+    Py_INCREF(other);
+    tracer_remove(other);
+    Py_DECREF(other);
+}
+
 int tracer_install(struct tracer *tracer)
 {
     const PyThreadState *own = PyThreadState_Get();
+    remove_idle_one(own);
     if (own->c_profilefunc && !is_ours(own, tracer)) {
         PyErr_Format(PyExc_RuntimeError,
                      "this thread's profile function is held by %R: end it first "
