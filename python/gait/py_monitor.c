@@ -149,12 +149,11 @@ static void remove_idle_one(PyObject *monitoring, int tool)
 {
     const int start = 1; // PY_START, which every tracer hears
     PyObject *name = PyObject_CallMethod(monitoring, "get_tool", "i", tool);
-    int is_gait =
-        name && PyUnicode_Check(name) && !PyUnicode_CompareWithASCIIString(name, "gait");
+    int is_gait = name && PyUnicode_Check(name) && !PyUnicode_CompareWithASCIIString(name, "gait");
     Py_XDECREF(name);
-    PyObject *found = is_gait ? PyObject_CallMethod(monitoring, "register_callback", "iiO", tool,
-                                                    start, Py_None)
-                              : NULL;
+    PyObject *found =
+        is_gait ? PyObject_CallMethod(monitoring, "register_callback", "iiO", tool, start, Py_None)
+                : NULL;
     PyObject *back =
         found ? PyObject_CallMethod(monitoring, "register_callback", "iiO", tool, start, found)
               : NULL;
