@@ -379,7 +379,7 @@ static const char *const about[] = {
     "A process that was killed leaves its newest records in shared memory; gait run puts them "
     "into the shard when the program has ended. Where it was not there to do so, the first "
     "command that reads the run does.",
-    "--windows 5/3/100 is steps 5 to 7 of each 100; all leaves out 2 of each 32, to show what "
+    "--windows 5/3/100 is steps 5 to 7 of each 100; all leaves out 6 of each 61, to show what "
     "ops cost. --profile records by the schedule of the section profiling (gait config list): by "
     "default it skips 2 steps, warms up for one and records the next three, then writes "
     "profiler_traces/*.pt.trace.json into the run directory. Any --profiling.KEY does so too. "

@@ -96,7 +96,9 @@ int run_profile_read(struct run_profile *profile, const struct run_wish *wish)
         return status ? status : gait_schedule_parse(profile->windows, &schedule);
     }
     const struct config_entry *windows = config_entry_of(config, SETTING_WINDOWS);
-    if (windows->level == CONFIG_LINE || windows->level == CONFIG_FILE)
+    // a variable that was refused must not be refused again in every process
+    bool is_refused = windows->level == CONFIG_DEFAULT && getenv("GAIT_TORCH_WINDOWS");
+    if (is_refused || windows->level == CONFIG_LINE || windows->level == CONFIG_FILE)
         profile->windows = windows->text;
     return GAIT_OK;
 }
