@@ -143,21 +143,33 @@ static PyObject *find_monitoring(void)
     return PySys_GetObject("monitoring"); // borrowed
 }
 
-// Numbers that nobody has a claim to come first; cProfile's own is the last.
-static int take_tool(struct tracer *tracer, PyObject *monitoring)
+// A tracer stays for a while after its last action: it gives way to another. What
+// is registered is told only to who registers something else.
+static void remove_idle_one(PyObject *monitoring, int tool)
 {
-    static const int wishes[] = {4, 3, 2};
-    for (size_t i = 0; i < sizeof wishes / sizeof wishes[0]; i++) {
-        PyObject *done = PyObject_CallMethod(monitoring, "use_tool_id", "is", wishes[i], "gait");
-        if (done) {
-            Py_DECREF(done);
-            tracer->tool = wishes[i];
-            return 0;
-        }
-        if (!PyErr_ExceptionMatches(PyExc_ValueError))
-            return -1;
-        PyErr_Clear();
+    const int start = 1; // PY_START, which every tracer hears
+    PyObject *name = PyObject_CallMethod(monitoring, "get_tool", "i", tool);
+    int is_gait = name && PyUnicode_Check(name) && !PyUnicode_CompareWithASCIIString(name, "gait");
+    Py_XDECREF(name);
+    PyObject *found =
+        is_gait ? PyObject_CallMethod(monitoring, "register_callback", "iiO", tool, start, Py_None)
+                : NULL;
+    PyObject *back =
+        found ? PyObject_CallMethod(monitoring, "register_callback", "iiO", tool, start, found)
+              : NULL;
+    Py_XDECREF(back);
+    PyErr_Clear();
+    if (found && Py_TYPE(found)->tp_dealloc == hook_dealloc) {
+        struct tracer *other = (struct tracer *)Py_NewRef(((struct hook *)found)->tracer);
+        if (!other->ambient && other->tool == tool)
+            tracer_remove(other);
+        Py_DECREF(other);
     }
+    Py_XDECREF(found);
+}
+
+static int refuse(PyObject *monitoring)
+{
     PyObject *names[3];
     for (int i = 0; i < 3; i++)
         names[i] = PyObject_CallMethod(monitoring, "get_tool", "i", 4 - i);
@@ -170,6 +182,26 @@ static int take_tool(struct tracer *tracer, PyObject *monitoring)
     for (int i = 0; i < 3; i++)
         Py_XDECREF(names[i]);
     return -1;
+}
+
+// Numbers that nobody has a claim to come first; cProfile's own is the last.
+static int take_tool(struct tracer *tracer, PyObject *monitoring, int is_last)
+{
+    static const int wishes[] = {4, 3, 2};
+    for (size_t i = 0; i < sizeof wishes / sizeof wishes[0]; i++) {
+        if (is_last)
+            remove_idle_one(monitoring, wishes[i]);
+        PyObject *done = PyObject_CallMethod(monitoring, "use_tool_id", "is", wishes[i], "gait");
+        if (done) {
+            Py_DECREF(done);
+            tracer->tool = wishes[i];
+            return 0;
+        }
+        if (!PyErr_ExceptionMatches(PyExc_ValueError))
+            return -1;
+        PyErr_Clear();
+    }
+    return is_last ? refuse(monitoring) : take_tool(tracer, monitoring, 1);
 }
 
 static PyObject *create_hook(struct tracer *tracer, PyObject *monitoring, vectorcallfunc hear)
@@ -230,7 +262,7 @@ int tracer_install(struct tracer *tracer)
         PyErr_SetString(PyExc_RuntimeError, "this Python has no sys.monitoring");
         return -1;
     }
-    if (take_tool(tracer, monitoring))
+    if (take_tool(tracer, monitoring, 0))
         return -1;
     tracer->is_installed = 1;
     if (set_events(tracer, monitoring, 1)) {

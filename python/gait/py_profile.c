@@ -192,9 +192,27 @@ static void unhook_threading(struct tracer *tracer)
 
 // --- installing ---
 
+// A tracer stays for a while after its last action: it gives way to another.
+static void remove_idle_one(const PyThreadState *thread)
+{
+    struct tracer *other = (struct tracer *)thread->c_profileobj;
+    if (thread->c_profilefunc != hear || other->ambient)
+        return;
+    Py_INCREF(other);
+    tracer_remove(other);
+    Py_DECREF(other);
+}
+
 int tracer_install(struct tracer *tracer)
 {
     const PyThreadState *own = PyThreadState_Get();
+    remove_idle_one(own);
+    if (own->c_profilefunc == hear && !is_ours(own, tracer)) {
+        PyErr_SetString(PyExc_RuntimeError,
+                        "another Advanced profiler is in an action, and before CPython 3.12 there "
+                        "is room for one: stop it first, or give this one's actions to it");
+        return -1;
+    }
     if (own->c_profilefunc && !is_ours(own, tracer)) {
         PyErr_Format(PyExc_RuntimeError,
                      "this thread's profile function is held by %R: end it first "

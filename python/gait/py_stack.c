@@ -9,6 +9,7 @@
 
 #define FIRST_FRAMES 64
 #define MAX_FRAMES (1u << 20) // 32 MB: deeper than any recursion limit in use
+#define MAX_LEFT 1024         // stacks kept of threads that ended inside an action
 
 // Shared by a thread and its stacks; the last of them frees it. The thread may
 // end while nobody holds the GIL.
@@ -112,17 +113,29 @@ static struct stack *create_stack(struct stack_list *list)
     return stack;
 }
 
+// What a thread began and left running may be stopped by another: frames are the
+// actions themselves in one kind of list, in the other the context tells.
+static int is_wanted(const struct stack_list *list, const struct stack *stack)
+{
+    if (stack->is_ended)
+        return 0;
+    return list->slot == STACK_SLOT_ACTIONS ? stack->top > stack->base : stack->context != NULL;
+}
+
 static struct stack *adopt_stack(struct stack_list *list)
 {
-    for (struct stack *stack = list->first; stack; stack = stack->next) {
-        if (is_ended(stack)) {
-            release_home(stack->home);
-            stack->home = NULL;
-            empty(stack, stack->base->node);
-            return stack;
-        }
+    unsigned left = 0;
+    struct stack *stack = list->first;
+    for (; stack; stack = stack->next) {
+        if (is_ended(stack) && (!is_wanted(list, stack) || ++left > MAX_LEFT))
+            break;
     }
-    return create_stack(list);
+    if (!stack)
+        return create_stack(list);
+    release_home(stack->home);
+    stack->home = NULL;
+    empty(stack, stack->base->node);
+    return stack;
 }
 
 struct stack *stack_find(struct stack_list *list)

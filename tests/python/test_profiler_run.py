@@ -118,6 +118,38 @@ def test_a_block_and_a_function(record):
     assert "timed" in (run.directory.parent / "p.txt").read_text()
 
 
+def test_a_block_that_cannot_be_profiled_runs(record):
+    run = record(
+        """
+        import gait, sys
+        from gait.profilers import Advanced
+        holders = [Advanced() for _ in range(3)]  # as many as any Python has room for
+        for holder in holders:
+            try:
+                holder.start("held")
+            except RuntimeError:
+                pass
+        @gait.profile("advanced")
+        def work(n):
+            if n < 0:
+                raise KeyError(n)
+            return n + 1
+        with gait.profile("advanced", "the block"):
+            print(work(1), work(2))
+        try:
+            work(-1)
+        except KeyError as error:
+            print("the program's own", error)
+        for holder in holders:
+            holder.close()
+        """,
+        recording=False,
+    )
+    assert run.stdout == "2 3\nthe program's own -1\n"
+    told = [line[:30] for line in run.stderr.splitlines() if "is not profiled: " in line]
+    assert told == ["gait: 'the block' is not profi", "gait: 'work' is not profiled: "]
+
+
 def test_without_the_extension_one_sentence_says_why(record):
     run = record(
         """

@@ -172,6 +172,21 @@ def test_started_here_and_stopped_on_another_thread(simple):
         profiler.stop("x")
 
 
+def test_stopped_after_its_thread_ended_and_another_came(simple):
+    profiler = simple()
+
+    def other():
+        with profiler.profile("y"):
+            pass
+
+    for target in (lambda: profiler.start("x"), other):
+        thread = threading.Thread(target=target)
+        thread.start()
+        thread.join()
+    profiler.stop("x")
+    assert {name: row["calls"] for name, row in rows_of(profiler).items()} == {"x": 1, "y": 1}
+
+
 def test_threads_that_end_leave_nothing_behind(simple):
     profiler = simple()
 

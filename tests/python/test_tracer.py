@@ -161,6 +161,34 @@ def test_started_here_and_stopped_on_another_thread(advanced):
     assert rows_of(profiler, "a")["fib"] == (1, 1)
 
 
+def test_stopped_after_its_thread_ended_and_another_came(advanced):
+    profiler = advanced()
+    for target in (lambda: profiler.start("a"), lambda: fib(1)):
+        thread = threading.Thread(target=target)
+        thread.start()
+        thread.join()
+    profiler.stop("a")
+    fib(2)
+    for _ in range(30000):
+        fib(1)
+    is_on = profiler.is_on
+    profiler.close()
+    assert not is_on
+    assert rows_of(profiler, "a")["fib"] == (1, 1)
+
+
+def test_one_profiler_after_another(advanced):
+    # each stays for a while after its action, and there are few places for them
+    profilers = [advanced() for _ in range(5)]
+    for number, profiler in enumerate(profilers):
+        with profiler.profile("a"):
+            fib(number)
+    counts = [rows_of(profiler, "a")["fib"] for profiler in profilers]
+    for profiler in profilers:
+        profiler.close()
+    assert counts == [(1, 1), (1, 1), (1, 3), (1, 5), (1, 9)]
+
+
 def test_the_interpreter_is_let_go_when_nothing_runs(advanced):
     profiler = advanced()
     with profiler.profile("a"):
