@@ -15,6 +15,7 @@ signal.signal(signal.SIGQUIT, signal.SIG_DFL)
 signal.signal(signal.SIGHUP, signal.SIG_DFL)
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
+os.environ.setdefault("GAIT_BUILD", str(ROOT / "build"))  # programs that tests start read it too
 
 
 @pytest.fixture(scope="session")
@@ -26,7 +27,7 @@ def root():
 @pytest.fixture(scope="session")
 def build():
     """The build folder under test; tools/run-tests names it in GAIT_BUILD."""
-    return pathlib.Path(os.environ.get("GAIT_BUILD", ROOT / "build")).resolve()
+    return pathlib.Path(os.environ["GAIT_BUILD"]).resolve()
 
 
 @pytest.fixture
