@@ -194,7 +194,7 @@ static int write_folder(const struct pt_files *files, const struct torch_process
     for (size_t i = 0; i < processes->count; i++)
         windows += processes->rows[i].window_count;
     if (!processes->count)
-        return fail(GAIT_ERR_MISSING, "no process of this run has anything of PyTorch on record");
+        return fail(GAIT_ERR_MISSING, "no ops of PyTorch are on record there");
     if (files->is_each_window && !windows)
         return fail(GAIT_ERR_MISSING, "this run has no window in which ops were on record");
     if (mkdir(files->output, 0777) && errno != EEXIST)
