@@ -106,8 +106,9 @@ static size_t add_edge(struct fold *fold, size_t caller, size_t callee)
         grow((void **)&fold->edges, fold->edge_count, &fold->edge_room, sizeof(struct edge)))
         return 0;
     size_t *slot = find_edge(fold, caller, callee);
-    if (*slot)
-        return *slot;
+    const size_t known = *slot;
+    if (known)
+        return known;
     struct entry *entry = &fold->entries[callee - 1];
     fold->edges[fold->edge_count] =
         (struct edge){.caller = caller, .callee = callee, .next = entry->first_edge};
@@ -150,7 +151,7 @@ static int add_node(struct fold *fold, const struct tree_node *node, int depth,
     if (!function)
         return 0;
     step->entry = add_entry(fold, function);
-    if (!step->entry)
+    if (!step->entry || !fold->entries)
         return -1;
     add_call(&fold->entries[step->entry - 1].sums, node);
     const struct step *above = &fold->path[depth - 1];
@@ -161,7 +162,7 @@ static int add_node(struct fold *fold, const struct tree_node *node, int depth,
     if (above->edge)
         fold->edges[above->edge - 1].sums.own_ticks -= node->ticks;
     step->edge = add_edge(fold, caller, step->entry);
-    if (!step->edge)
+    if (!step->edge || !fold->edges)
         return -1;
     add_call(&fold->edges[step->edge - 1].sums, node);
     return 0;

@@ -83,8 +83,12 @@ static int book_thread(struct torch_gathering *gathering, const struct placed_ro
                               .places = places,
                               .epochs = &gathering->epochs,
                               .window = SIZE_MAX};
-    int status = places && rows ? torch_gathering_read(gathering, placed->row.track)
-                                : torch_gathering_no_memory();
+    if (!places || !rows) {
+        free(places);
+        free(rows);
+        return torch_gathering_no_memory();
+    }
+    int status = torch_gathering_read(gathering, placed->row.track);
     for (size_t i = 0; !status && i < count; i++) {
         rows[i] = placed[i].row;
         places[i] = placed[i].place;
@@ -105,10 +109,12 @@ static int book_threads(struct torch_gathering *gathering, const struct step_row
                         size_t count)
 {
     struct placed_row *placed = malloc((count + 1) * sizeof *placed);
-    int status = placed ? GAIT_OK : torch_gathering_no_memory();
-    for (size_t i = 0; !status && i < count; i++)
+    int status = GAIT_OK;
+    if (!placed)
+        return torch_gathering_no_memory();
+    for (size_t i = 0; i < count; i++)
         placed[i] = (struct placed_row){rows[i], i};
-    if (!status && count)
+    if (count)
         qsort(placed, count, sizeof *placed, torch_gathering_order);
     for (size_t from = 0, to; !status && from < count; from = to) {
         for (to = from; to < count && placed[to].row.track == placed[from].row.track; to++)

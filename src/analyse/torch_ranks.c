@@ -233,8 +233,10 @@ int torch_ranks_add(struct torch_gathering *gathering)
     int status = GAIT_OK;
     torch->ranks =
         arena_take(gathering->job->arena, ((size_t)survey->shard_count + 1) * sizeof *torch->ranks);
-    if (!steppers || !torch->ranks)
-        status = torch_gathering_no_memory();
+    if (!steppers || !torch->ranks) {
+        free(steppers);
+        return torch_gathering_no_memory();
+    }
     for (uint32_t i = 0; !status && i < survey->shard_count; i++) {
         struct gait_shard_info shard;
         uint32_t track;

@@ -53,7 +53,8 @@ static int grow(struct tuple_map *map)
     for (size_t i = 0; i < map->count; i++)
         grown.slots[slot_of(&grown, map->tuples + i * map->width)] = (uint32_t)i + 1;
     free(map->slots);
-    *map = grown;
+    map->slots = grown.slots;
+    map->slot_count = grown.slot_count;
     return GAIT_OK;
 }
 

@@ -68,7 +68,7 @@ static int parse_steps(const char *text, struct gait_schedule *schedule, const c
 {
     const char *at = text;
     for (;;) {
-        struct gait_schedule_range range;
+        struct gait_schedule_range range = {0};
         bool is_good = read_number(&at, &range.first);
         range.last = range.first;
         if (is_good && *at == '-') {
@@ -121,9 +121,10 @@ static int64_t *number_named(struct gait_schedule *schedule, const char *name, s
 // One NAME=VALUE that ends at `end`.
 static int parse_pair(const char *at, const char *end, struct gait_schedule *schedule)
 {
-    const char *equals = memchr(at, '=', (size_t)(end - at)), *value = equals + 1;
+    const char *equals = memchr(at, '=', (size_t)(end - at));
     if (!equals)
         return fail(GAIT_ERR_ARGUMENT, "'%.*s' is not " SHAPES, (int)(end - at), at);
+    const char *value = equals + 1;
     const size_t length = (size_t)(equals - at);
     if (is_word(at, length, "unit"))
         return parse_unit(value, (size_t)(end - value), schedule);

@@ -146,7 +146,7 @@ static void put_cycles(struct json_writer *json, const struct gait_schedule *sch
     for (int64_t cycle = 1; cycle <= MOST_ENTRIES && (!all || cycle <= all); cycle++) {
         const int64_t needs = gait_schedule_needs(schedule, cycle);
         const int64_t last = needs - 1;
-        int64_t first = last;
+        int64_t first;
         if (needs > end && !all)
             break;
         // not found by subtracting: cycles of a list differ in length

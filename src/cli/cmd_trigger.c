@@ -40,7 +40,7 @@ struct search {
 static char *ring_of_line(char *line)
 {
     char *path = strchr(line, '/'), *name = path ? strrchr(path, '/') + 1 : NULL;
-    if (!name || strncmp(name, "gait-", 5))
+    if (!name || strncmp(name, "gait-", 5) != 0)
         return NULL;
     path[strcspn(path, "\n")] = '\0';
     const size_t length = strlen(name);

@@ -461,7 +461,7 @@ static int find_owner(struct walk *walk, const struct level *parent, struct leve
 // A section that is there is meant, even an empty one.
 static int enable_by_section(struct walk *walk, const struct level *level, size_t line)
 {
-    if (level->owner != OWNER_OURS || strcmp(level->section, "profiling") != 0)
+    if (level->owner != OWNER_OURS || !level->section || strcmp(level->section, "profiling") != 0)
         return GAIT_OK;
     const struct config_entry because = {
         .level = CONFIG_FILE, .where = place(walk, line), .spelled = "profiling"};

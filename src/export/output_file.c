@@ -77,7 +77,7 @@ int output_file_open(struct output_file *file, const char *path)
         forget_part(file);
         return status;
     }
-    if (file->fd < 0) {
+    if (file->fd < 0 || !file->target) {
         forget_part(file);
         return open_in_place(file);
     }

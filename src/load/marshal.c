@@ -220,19 +220,19 @@ static int parse_dict(struct reader *reader, unsigned depth, struct marshal_valu
 
 struct letter {
     char letter;
-    enum marshal_kind kind;
     uint8_t size; // of the number that comes first
+    enum marshal_kind kind;
 };
 
 static const struct letter letters[] = {
-    {'N', MARSHAL_NONE, 0},    {'F', MARSHAL_INTEGER, 0}, {'T', MARSHAL_INTEGER, 0},
-    {'i', MARSHAL_INTEGER, 4}, {'I', MARSHAL_INTEGER, 8}, {'l', MARSHAL_INTEGER, 2},
-    {'g', MARSHAL_REAL, 8},    {'f', MARSHAL_REAL, 1},    {'u', MARSHAL_TEXT, 4},
-    {'t', MARSHAL_TEXT, 4},    {'a', MARSHAL_TEXT, 4},    {'A', MARSHAL_TEXT, 4},
-    {'z', MARSHAL_TEXT, 1},    {'Z', MARSHAL_TEXT, 1},    {'s', MARSHAL_BYTES, 4},
-    {'(', MARSHAL_TUPLE, 4},   {')', MARSHAL_TUPLE, 1},   {'[', MARSHAL_TUPLE, 4},
-    {'{', MARSHAL_DICT, 0},    {'.', MARSHAL_OTHER, 0},   {'S', MARSHAL_OTHER, 0},
-    {'y', MARSHAL_OTHER, 16},
+    {'N', 0, MARSHAL_NONE},    {'F', 0, MARSHAL_INTEGER}, {'T', 0, MARSHAL_INTEGER},
+    {'i', 4, MARSHAL_INTEGER}, {'I', 8, MARSHAL_INTEGER}, {'l', 2, MARSHAL_INTEGER},
+    {'g', 8, MARSHAL_REAL},    {'f', 1, MARSHAL_REAL},    {'u', 4, MARSHAL_TEXT},
+    {'t', 4, MARSHAL_TEXT},    {'a', 4, MARSHAL_TEXT},    {'A', 4, MARSHAL_TEXT},
+    {'z', 1, MARSHAL_TEXT},    {'Z', 1, MARSHAL_TEXT},    {'s', 4, MARSHAL_BYTES},
+    {'(', 4, MARSHAL_TUPLE},   {')', 1, MARSHAL_TUPLE},   {'[', 4, MARSHAL_TUPLE},
+    {'{', 0, MARSHAL_DICT},    {'.', 0, MARSHAL_OTHER},   {'S', 0, MARSHAL_OTHER},
+    {'y', 16, MARSHAL_OTHER},
 };
 
 static const struct letter *find_letter(char wanted)

@@ -140,13 +140,14 @@ static void name_largest(const struct torch_report *torch, const uint64_t *sums,
                 most = i;
         if (most == TORCH_MOST_PHASES)
             return;
-        char piece[48];
+        char piece[80];
         is_told[most] = true;
         snprintf(piece, sizeof piece, "%s%.16s %.0f %%", told ? ", " : "",
                  torch->phases.names[most], (double)sums[most] * 100 / (double)whole);
-        if (strlen(out) + strlen(piece) >= room)
+        size_t used = strlen(out), more = strlen(piece);
+        if (used + more >= room)
             return;
-        snprintf(out + strlen(out), room - strlen(out), "%s", piece);
+        memcpy(out + used, piece, more + 1);
     }
 }
 
