@@ -32,8 +32,8 @@ def test_every_thread_is_there_with_its_stack(python, gait, alternating):
 
     def answer():
         got = dump(gait, process.pid)
-        held = [t for t in got["threads"] if "wait_here" in names(t)]
-        return got if len(held) == 3 and len(got["threads"]) == 5 else None
+        held = [t["state"] for t in got["threads"] if "wait_here" in names(t)]
+        return got if held == ["blocked"] * 3 and len(got["threads"]) == 5 else None
 
     got = until(answer)
     assert got["pid"] == process.pid
@@ -45,7 +45,6 @@ def test_every_thread_is_there_with_its_stack(python, gait, alternating):
             continue
         at = called.index("wait_here")
         assert called[at + 1 : at + 12] == STACK, called
-        assert thread["state"] == "blocked"
         assert thread["tid"] != process.pid
         for frame in thread["frames"][at : at + 12]:
             assert frame["file"].endswith("alternating.py")
@@ -80,11 +79,14 @@ def test_a_process_in_a_container_is_read_from_outside(python, gait, start):
     children = pathlib.Path(f"/proc/{shell.pid}/task/{shell.pid}/children")
     pid = int(until(children.read_text).split()[0])
     try:
-        threads = until(lambda: (lambda t: t if len(t) == 3 else None)(dump(gait, pid)["threads"]))
-        tids = {thread["tid"] for thread in threads}
+
+        def answer():
+            threads = dump(gait, pid)["threads"]
+            held = [t["state"] for t in threads if "wait_here" in names(t)]
+            return threads if len(threads) == 3 and held == ["blocked"] else None
+
+        tids = {thread["tid"] for thread in until(answer)}
         assert tids == set(map(int, os.listdir(f"/proc/{pid}/task")))
-        held = next(t for t in threads if "wait_here" in names(t))
-        assert held["state"] == "blocked"
     finally:
         os.kill(pid, signal.SIGKILL)
 
