@@ -163,8 +163,7 @@ int python_process_list(struct python_process *process)
     int status = attach_refresh(target);
     process->counts.lists++;
     // what cannot be read looks like a Python that has not begun yet
-    if (status != ATTACH_READY &&
-        !memory_get(&target->memory, target->runtime, word, sizeof word))
+    if (status != ATTACH_READY && !memory_get(&target->memory, target->runtime, word, sizeof word))
         return fail(GAIT_ERR_MISSING, "process %lld ended, or became another program",
                     (long long)target->pid);
     for (size_t i = 0; i < process->thread_count; i++)
