@@ -3,6 +3,7 @@
 
 import json
 import os
+import resource
 import signal
 import subprocess
 import sys
@@ -204,6 +205,23 @@ def test_the_program_ends_as_it_would_alone(gait, python, tmp_path):
     assert all(frames[0][0] == "<module>" for frames, _ in read_folded(out)) or out.stat().st_size
     done = gait("record", "-q", "-o", out, "--", python, "-c", "import os; os.kill(os.getpid(), 9)")
     assert done.returncode == 128 + 9
+
+
+WORLD = "ulimit -Sn; grep -E '^Sig(Blk|Ign|Cgt)' /proc/self/status"
+
+
+@pytest.mark.parametrize("command", [["record"], ["run"], ["run", "--sample", "100"]])
+def test_the_program_finds_limits_and_signals_as_it_would_alone(build, tmp_path, command):
+    def few_files():
+        resource.setrlimit(
+            resource.RLIMIT_NOFILE, (99, resource.getrlimit(resource.RLIMIT_NOFILE)[1])
+        )
+
+    def say(*before):
+        words = [*before, "sh", "-c", WORLD]
+        return subprocess.run(words, cwd=tmp_path, preexec_fn=few_files, capture_output=True).stdout
+
+    assert say(build / "gait", *command, "-q", "-o", "out", "--") == say() != b""
 
 
 def test_a_program_that_cannot_run_is_told_apart(gait, tmp_path):
