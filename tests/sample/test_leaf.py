@@ -8,6 +8,8 @@ import re
 
 import pytest
 
+from tests.support.shard_maker import ShardMaker
+
 NOT_FOUND = (None, None, None)
 
 
@@ -157,6 +159,16 @@ def test_files_without_stacks_are_refused(gait, tmp_path, content):
     done = gait("leaf", "stacks.txt")
     assert done.returncode == 2 and "holds no stacks" in done.stderr
     assert gait("leaf", "missing.txt").returncode == 2
+
+
+def test_a_sample_of_a_stack_that_cannot_be_is_of_none(gait, tmp_path):
+    shard = ShardMaker()
+    track = shard.track(key="1", name=b"main", os_id=1)
+    shard.rows("stack", 0, [(1, 0, shard.site("frame", "f"), 12)])
+    samples = [(shard.start_ns, 1, 3, 1), (shard.start_ns + 1, 2**32 + 1, 40, 1)]
+    shard.rows("sample", track, samples)
+    shard.write(tmp_path / "run")
+    assert rows_of(gait, "run")["samples"] == 3
 
 
 def test_a_folder_is_read_whole_and_shares_are_by_process(gait, tmp_path):
