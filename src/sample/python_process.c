@@ -162,12 +162,12 @@ int python_process_list(struct python_process *process)
     int status = attach_refresh(target);
     process->counts.lists++;
     // an interpreter that is not there, or the whole process
-    if (status && target->memory.read(&target->memory, (uint8_t[8]){0}, 8,
-                                      &(struct iovec){(void *)(uintptr_t)target->runtime, 8},
-                                      1) < 0)
-        return status < 0 ? status
-                          : fail(GAIT_ERR_MISSING, "process %lld has ended",
-                                 (long long)target->pid);
+    if (status &&
+        target->memory.read(&target->memory, (uint8_t[8]){0}, 8,
+                            &(struct iovec){(void *)(uintptr_t)target->runtime, 8}, 1) < 0)
+        return status < 0
+                   ? status
+                   : fail(GAIT_ERR_MISSING, "process %lld has ended", (long long)target->pid);
     for (size_t i = 0; i < process->thread_count; i++)
         process->threads[i]->is_listed = false;
     uint64_t interpreter = target->interpreter;

@@ -23,7 +23,7 @@
 #include "sample/thread_id.h"
 
 #define LATE_NS 1e6
-#define NAP_NS 20e6  // at most, so that a stop is heard
+#define NAP_NS 20e6 // at most, so that a stop is heard
 #define CHILD_NAP_NS 2e6
 #define SPIN_NS 30e3 // sleeping takes that long here, whatever is asked for
 #define SPIN_RATE 20000.0
