@@ -162,7 +162,8 @@ static uint32_t learn_site(const struct stack_frame *frame, struct function *fun
     uint32_t site = is_module && python ? site_of_module(python) : 0;
     PyErr_Clear();
     if (!site && function)
-        site = site_of_function(function, function->code && python ? PyFrame_GetLineNumber(python) : 0);
+        site = site_of_function(function,
+                                function->code && python ? PyFrame_GetLineNumber(python) : 0);
     return site;
 }
 
@@ -305,8 +306,8 @@ static int is_elsewhere(void)
 static int make_tracer(PyObject *module, PyObject *own)
 {
     PyObject *tracer = PyObject_CallObject((PyObject *)py_state_of(module)->tracer_type, NULL);
-    PyObject *done = tracer ? PyObject_CallMethod(tracer, "_configure", "iiOO", 1, 0, Py_None, own)
-                            : NULL;
+    PyObject *done =
+        tracer ? PyObject_CallMethod(tracer, "_configure", "iiOO", 1, 0, Py_None, own) : NULL;
     Py_XDECREF(done);
     if (!done) {
         Py_XDECREF(tracer);

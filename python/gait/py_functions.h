@@ -11,7 +11,7 @@ struct function {
     PyObject *code;  // the code object, kept alive; NULL for C
     PyObject *name;  // of C: what cProfile calls it, as str
     int is_excluded;
-    uint32_t site;  // the recorder's, 0: not asked for yet
+    uint32_t site;         // the recorder's, 0: not asked for yet
     uint32_t resumed_site; // of a generator, where it went on last
     int resumed_line;
     uint64_t place; // free for who walks the tree

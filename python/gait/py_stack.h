@@ -11,7 +11,7 @@
 
 struct stack_frame {
     struct tree_node *node;
-    uint64_t start;        // when its time began to be counted for `node`
+    uint64_t start; // when its time began to be counted for `node`
     union {
         uint64_t charged_from; // when its time began to be charged to the frame below
         uint64_t record_id;    // of a function: its number on record; 0: it is not
@@ -32,7 +32,7 @@ struct stack {
     struct stack_home *home;
     struct stack *next;
     uint64_t session; // the owner's: of recording, whose open frames are told
-    int is_ended; // its thread is no more
+    int is_ended;     // its thread is no more
 };
 
 // All stacks of one owner.

@@ -46,7 +46,7 @@ struct capture {
     struct gait_trace *trace;
     const struct gait_ops_query *query;
     struct known_site *sites;
-    int64_t *tids; // of each track; -1: not looked at
+    int64_t *tids;           // of each track; -1: not looked at
     struct op_stack *stacks; // of each track
     struct op_memory memory;
     struct live_set live;

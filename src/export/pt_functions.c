@@ -41,8 +41,7 @@ int pt_functions_begin(struct pt_functions *functions, uint32_t track, struct pt
     function->thread = thread->number - 1;
     function->parent = thread->depth ? thread->open[thread->depth - 1].id : 0;
     function->id = ++functions->last;
-    int status =
-        array_reserve((void **)&thread->open, &thread->room, thread->depth + 1, shape);
+    int status = array_reserve((void **)&thread->open, &thread->room, thread->depth + 1, shape);
     if (!status)
         thread->open[thread->depth++] = (struct pt_caller){function->end_ns, function->id};
     return status;
