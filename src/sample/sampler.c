@@ -12,6 +12,7 @@
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/random.h>
+#include <sys/resource.h>
 #include <time.h>
 
 #include "base/array.h"
@@ -379,6 +380,17 @@ static bool is_over(const struct sampler *sampler, uint64_t now)
            (seconds > 0 && sampler->first_ns && (double)(now - sampler->first_ns) >= seconds * 1e9);
 }
 
+// A file and a probe for each thread. Not sooner: a program that is started must
+// find the limit as it was.
+static void allow_many_files(void)
+{
+    struct rlimit files;
+    if (getrlimit(RLIMIT_NOFILE, &files) == 0) {
+        files.rlim_cur = files.rlim_max;
+        setrlimit(RLIMIT_NOFILE, &files);
+    }
+}
+
 int sampler_run(struct sampler *sampler)
 {
     uint64_t now = now_ns(), written = now;
@@ -388,6 +400,7 @@ int sampler_run(struct sampler *sampler)
     if (getrandom(&clock.state, sizeof clock.state, GRND_NONBLOCK) < 0 || !clock.state)
         clock.state = now | 1;
     prctl(PR_SET_TIMERSLACK, 1);
+    allow_many_files();
     sampler->refresh_ns = now;
     while (!is_over(sampler, now)) {
         if (wait_for_tick(sampler, &clock, &now)) {
