@@ -12,7 +12,7 @@
 #include "sample/python_process.h"
 #include "sample/thread_id.h"
 
-enum { ROUNDS = 20 };
+enum { ROUNDS = 20, OUTPUT_BYTES = 65536 };
 
 struct dump_values {
     bool is_json;
@@ -70,7 +70,7 @@ static int by_thread(const void *a, const void *b)
     return ((*x)->tid > (*y)->tid) - ((*x)->tid < (*y)->tid);
 }
 
-static void put_text(const struct python_process *process)
+static void put_text(struct python_process *process)
 {
     const struct stack_trie *trie = process->trie;
     char version[32], name[64];
@@ -105,7 +105,7 @@ static void put_frames(struct json_writer *json, const struct stack_trie *trie, 
     json_close(json);
 }
 
-static void put_json(const struct python_process *process)
+static void put_json(struct python_process *process)
 {
     struct json_writer json = {.out = stdout, .line_depth = 3, .indent = 2};
     char version[32], name[64];
@@ -134,8 +134,10 @@ static void put_json(const struct python_process *process)
 
 static int dump(const struct target *target, bool is_json)
 {
+    static char buffer[OUTPUT_BYTES]; // stdout's, which outlives this function
     struct stack_trie trie;
     struct python_process process;
+    setvbuf(stdout, buffer, _IOFBF, sizeof buffer);
     int status = stack_trie_init(&trie);
     if (status)
         return status;
