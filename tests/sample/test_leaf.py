@@ -5,6 +5,7 @@ import collections
 import json
 import random
 import re
+import subprocess
 
 import pytest
 
@@ -151,6 +152,15 @@ def test_lines_that_are_no_stacks_are_counted(gait, tmp_path):
     assert got["samples"] == 3 and got["bad_lines"] == 7
     done = gait("leaf", "stacks.txt")
     assert done.returncode == 0 and "7 of 8 lines are no stacks" in done.stderr
+
+
+def test_stacks_come_through_a_pipe_too(build):
+    words = [build / "gait", "leaf", "--json", "/dev/stdin"]
+    done = subprocess.run(
+        words, input="f (a.py:1) 30\ng (a.py:2) 10\n", capture_output=True, text=True
+    )
+    rows = json.loads(done.stdout)["rows"]
+    assert [(row["name"], row["samples"]) for row in rows] == [("f", 30), ("g", 10)]
 
 
 @pytest.mark.parametrize("content", [b"", b"\n\n", b"\x7fELF\0\1\2" * 900, b"words only\n"])
