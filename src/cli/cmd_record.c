@@ -56,13 +56,13 @@ static void say(const struct recording *recording, const char *words)
 static void refresh(void *context, struct sampler *sampler)
 {
     struct recording *recording = context;
-    if (recording->output.format == RECORD_GAIT)
+    if (record_output_has_shard(&recording->output))
         return;
     if (++recording->refreshed < recording->refresh_pause)
         return;
     recording->refreshed = 0;
     recording->refresh_pause = recording->refresh_pause < 30 ? recording->refresh_pause * 2 : 30;
-    if (record_output_refresh(&recording->output, &sampler->trie, false)) {
+    if (record_output_refresh(&recording->output, sampler, false)) {
         fprintf(stderr, "gait: %s; will try again\n", fail_text());
         fail_clear();
     }
@@ -74,7 +74,7 @@ static void *sample(void *context)
     recording->status = sampler_run(&recording->sampler);
     if (recording->status)
         snprintf(recording->why, sizeof recording->why, "%s", fail_text());
-    int status = record_output_refresh(&recording->output, &recording->sampler.trie, true);
+    int status = record_output_refresh(&recording->output, &recording->sampler, true);
     if (status) {
         recording->status = status;
         snprintf(recording->why, sizeof recording->why, "%s", fail_text());
@@ -110,11 +110,12 @@ static int open_recording(struct recording *recording, const struct record_value
                                     &recording->sampler.trie);
     if (status)
         return status;
-    recording->output.text.has_full_names = values->has_full_names;
+    recording->output.text.has_full_names =
+        values->has_full_names || recording->output.format == RECORD_PPROF;
     recording->output.text.has_no_lines = values->has_no_lines;
     recording->sampler.context = recording;
     recording->sampler.refresh = refresh;
-    if (recording->output.format == RECORD_GAIT)
+    if (record_output_has_shard(&recording->output))
         recording->sampler.shard = &recording->output.shard;
     return 0;
 }
@@ -172,7 +173,7 @@ static int record_process(const struct record_values *values)
         catch_signals(recording);
         recording->output.text.pid = values->pid;
         status = sampler_follow(&recording->sampler, values->pid);
-        if (status && recording->output.format == RECORD_GAIT)
+        if (status && record_output_has_shard(&recording->output))
             shard_writer_remove(&recording->output.shard.writer);
     }
     if (status) {
@@ -266,7 +267,7 @@ static const struct option options[] = {
      .name = "format",
      .kind = OPTION_CHOICE,
      .value = "FORMAT",
-     .help = "gait, raw (py-spy's), flamegraph, or speedscope",
+     .help = "gait, raw (py-spy's), flamegraph, speedscope, chrome, or pprof",
      .offset = offsetof(struct record_values, format),
      .choices = record_formats},
     {.letter = 'r',
@@ -328,7 +329,9 @@ static const char *const about[] = {
     "A rate that cannot be reached is not refused: it runs as fast as it can. The output is a "
     "shard "
     "(format gait) or counted stacks: a line each (raw, as py-spy writes it), a graph to look at "
-    "(flamegraph), or for speedscope. The ending of FILE tells the format if --format does not. "
+    "(flamegraph), for speedscope, for pprof, or slices over time for ui.perfetto.dev and "
+    "chrome://tracing (chrome; until the end its samples are in a shard beside FILE). The ending "
+    "of FILE tells the format if --format does not. "
     "Folders are made if they are missing.",
     "What is recorded is on the disk from the first second on. Frames that changed while they were "
     "read are cut off and counted, never guessed.",
