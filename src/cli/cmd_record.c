@@ -149,17 +149,17 @@ static void tell_end(const struct recording *recording)
 
 static void catch_signals(struct recording *recording)
 {
-    static const int ends[] = {SIGINT, SIGTERM, SIGHUP};
+    // whoever reads from us is gone: what was seen is kept
+    static const int ends[] = {SIGINT, SIGTERM, SIGHUP, SIGPIPE};
     const struct sigaction end = {.sa_handler = on_signal};
     to_stop = &recording->sampler;
     for (size_t i = 0; i < sizeof ends / sizeof ends[0]; i++)
         sigaction(ends[i], &end, NULL);
 }
 
-static void ignore_signals(void)
+static void ignore_full_disk(void)
 {
     const struct sigaction ignore = {.sa_handler = SIG_IGN};
-    sigaction(SIGPIPE, &ignore, NULL);
     sigaction(SIGXFSZ, &ignore, NULL);
 }
 
@@ -169,7 +169,7 @@ static int record_process(const struct record_values *values)
     int status = recording ? open_recording(recording, values, false)
                            : fail(GAIT_ERR_MEMORY, "no memory to record");
     if (status == 0) {
-        ignore_signals();
+        ignore_full_disk();
         catch_signals(recording);
         recording->output.text.pid = values->pid;
         status = sampler_follow(&recording->sampler, values->pid);

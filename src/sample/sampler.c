@@ -39,6 +39,7 @@ struct followed {
     uint32_t base;
     uint64_t next_try_ns, pause_ns;
     bool is_gone;
+    bool is_missing; // could not be read any more; whether it ended will be seen
 };
 
 static uint64_t now_ns(void)
@@ -170,6 +171,8 @@ static int attach(struct sampler *sampler, struct followed *one)
     process->leave = on_leave;
     one->process = process;
     one->pause_ns = FIRST_PAUSE_NS;
+    sampler->totals.lost_processes += one->is_missing;
+    one->is_missing = false;
     if (!one->track && !one->base)
         name_process(sampler, one);
     sampler->totals.processes++;
@@ -242,7 +245,7 @@ static void round_of(struct sampler *sampler, struct followed *one, uint64_t now
     if (!is_lost && !os_process_lives(one->pid, one->start))
         one->is_gone = true;
     else
-        sampler->totals.lost_processes++;
+        one->is_missing = true; // one that ends lives on without its memory for a while
 }
 
 static void drop_gone(struct sampler *sampler)
@@ -379,6 +382,16 @@ static bool is_over(const struct sampler *sampler, uint64_t now)
            (seconds > 0 && sampler->first_ns && (double)(now - sampler->first_ns) >= seconds * 1e9);
 }
 
+// Those that nobody saw end.
+static void count_missing(struct sampler *sampler)
+{
+    for (size_t i = 0; i < sampler->process_count; i++) {
+        const struct followed *one = &sampler->processes[i];
+        if (one->is_missing && os_process_lives(one->pid, one->start))
+            sampler->totals.lost_processes++;
+    }
+}
+
 int sampler_run(struct sampler *sampler)
 {
     uint64_t now = now_ns(), written = now;
@@ -402,6 +415,7 @@ int sampler_run(struct sampler *sampler)
             write_out(sampler, now, false);
         }
     }
+    count_missing(sampler);
     write_out(sampler, now_ns(), true);
     for (size_t i = 0; i < sampler->process_count; i++)
         let_go(&sampler->processes[i]);
