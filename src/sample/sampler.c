@@ -12,6 +12,7 @@
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/random.h>
+#include <sys/resource.h>
 #include <time.h>
 
 #include "base/array.h"
@@ -392,6 +393,17 @@ static void count_missing(struct sampler *sampler)
     }
 }
 
+// A file and a probe for each thread. Not sooner: a program that is started must
+// find the limit as it was.
+static void allow_many_files(void)
+{
+    struct rlimit files;
+    if (getrlimit(RLIMIT_NOFILE, &files) == 0) {
+        files.rlim_cur = files.rlim_max;
+        setrlimit(RLIMIT_NOFILE, &files);
+    }
+}
+
 int sampler_run(struct sampler *sampler)
 {
     uint64_t now = now_ns(), written = now;
@@ -401,6 +413,7 @@ int sampler_run(struct sampler *sampler)
     if (getrandom(&clock.state, sizeof clock.state, GRND_NONBLOCK) < 0 || !clock.state)
         clock.state = now | 1;
     prctl(PR_SET_TIMERSLACK, 1);
+    allow_many_files();
     sampler->refresh_ns = now;
     while (!is_over(sampler, now)) {
         if (wait_for_tick(sampler, &clock, &now)) {
