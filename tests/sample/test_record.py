@@ -199,7 +199,7 @@ def test_a_signal_ends_the_recording_cleanly(gait, build, alternating, tmp_path,
 def test_a_program_that_ends_is_no_error(gait, tmp_path):
     """It lives on without its memory for a moment, which was taken for a loss half of the time."""
     code = "import time\nend = time.time() + .03\nwhile time.time() < end: pass"
-    for i in range(8):
+    for i in range(5):
         record(gait, "-q", "-o", f"{i}.gait", "--", sys.executable, "-S", "-c", code)
         causes = summary(gait, f"{i}.gait")["sampler"]["errors_by_cause"]
         assert causes["lost_process"] == 0
@@ -225,8 +225,7 @@ def test_frames_that_were_left_out_are_marked(gait, start, tmp_path):
     for frames, _ in stacks:
         assert frames[0][0] == "(outermost frames left out)"
         assert len(frames) == 4097 and {frame[0] for frame in frames[1:]} == {"down"}
-    record(gait, "-r", 200, "-d", 1, "-o", "deep.gait", "--pid", process.pid)
-    rows = json.loads(gait("leaf", "--functions", "--json", "deep.gait").stdout)["functions"]
+    rows = json.loads(gait("leaf", "--functions", "--json", "deep.txt").stdout)["functions"]
     assert {row["name"] for row in rows} == {"down", "(outermost frames left out)"}
     assert {row["total"] for row in rows} == {rows[0]["self"]}
 
