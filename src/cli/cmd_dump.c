@@ -1,11 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // `gait dump`: what every thread of a Python program does at the moment, asked
 // from outside. Of a process that hangs, too.
-#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <time.h>
 
 #include "base/fail.h"
@@ -132,7 +130,6 @@ static void put_json(struct python_process *process)
     }
     json_close(&json);
     json_close(&json);
-    putchar('\n');
 }
 
 static int dump(const struct target *target, bool is_json)
@@ -163,17 +160,14 @@ static int run(const void *given, const struct operands *operands)
 {
     const struct dump_values *values = given;
     struct target target;
-    char *end;
-    errno = 0;
-    const long long pid = strtoll(operands->texts[0], &end, 10);
-    int status = 0;
-    if (*end || end == operands->texts[0] || errno || pid <= 0)
-        status = fail(GAIT_ERR_ARGUMENT, "'%s' is not the number of a process", operands->texts[0]);
+    int64_t pid;
+    int status = command_process(operands, &pid);
     if (status == 0)
         status = attach_open(&target, pid);
     if (status == ATTACH_NOT_YET)
         status = fail(GAIT_ERR_STATE,
-                      "process %lld has not begun to run Python, or has ended it; try again", pid);
+                      "process %" PRId64 " has not begun to run Python, or has ended it; try again",
+                      pid);
     if (status == 0)
         status = dump(&target, values->is_json);
     return status ? command_refuse(&cmd_dump) : command_finish_output(&cmd_dump);
