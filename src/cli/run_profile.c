@@ -17,6 +17,7 @@
 
 #include "base/fail.h"
 #include "cli/config_screen.h"
+#include "cli/folders.h"
 #include "cli/launch.h"
 #include "cli/pt_files.h"
 #include "cli/python_hook.h"
@@ -185,17 +186,6 @@ static int write_traces(const struct config *config, const struct run_end *end,
     return pt_files_write(&files);
 }
 
-// The folders that lead there: outputs of outputs/profiler_logs. What is in the way is
-// told by who writes there.
-static void make_folders(char *path)
-{
-    for (char *at = strchr(path + 1, '/'); at; at = strchr(at + 1, '/')) {
-        *at = '\0';
-        (void)mkdir(path, 0777);
-        *at = '/';
-    }
-}
-
 // A run that ended before its schedule did.
 static void tell_shortage(const struct run_profile *profile, size_t count)
 {
@@ -229,8 +219,9 @@ void run_profile_write(const struct run_profile *profile, const struct run_end *
         fprintf(stderr, "gait: no traces: %s\n", fail_text());
         return;
     }
-    make_folders(folder);
-    int status = write_traces(config, end, trace, folder, &count);
+    int status = folders_make_above(folder);
+    if (!status)
+        status = write_traces(config, end, trace, folder, &count);
     gait_trace_close(trace);
     if (status)
         fprintf(stderr, "gait: %s: %s\n", count ? "not all traces are written" : "no traces",
