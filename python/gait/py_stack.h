@@ -40,7 +40,7 @@ struct stack {
     uint64_t session; // the owner's: of recording, whose open frames are told
     struct stack_inside *inside;
     size_t inside_count, inside_room;
-    int is_ended;     // its thread is no more
+    int is_ended; // its thread is no more
 };
 
 // All stacks of one owner.

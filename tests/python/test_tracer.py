@@ -375,3 +375,15 @@ def test_threads_and_code_that_come_and_go_take_no_memory(record):
         recording=False,
     )
     assert int(run.stdout) < 1500
+
+
+def test_names_without_end_share_one_action(advanced):
+    profiler = advanced()
+    for number in range(20000):
+        with profiler.profile(f"name {number}"):
+            fib(1)
+    profiler.close()
+    *_, last = names = profiler.actions()
+    assert (len(names), last) == (4097, "(the names after the first 4096)")
+    assert rows_of(profiler, last) == {"fib": (20000 - 4096, 20000 - 4096)}
+    assert rows_of(profiler, None)["fib"] == (20000, 20000)
