@@ -278,9 +278,9 @@ void run_profile_actions(const struct run_profile *profile, const struct run_end
     else
         snprintf(folder, sizeof folder, "%s/%s", end->directory, wish->text);
     if (!has_report(folder, *name ? name : "simple"))
-        fputs("gait: no action ran, so there is no report: 'simple' times the phases of a PyTorch "
-              "or\n  Lightning training; of other programs '--profiler advanced' tells the "
-              "functions\n",
+        fputs("gait: no action ran, so there is no report: 'simple' times the phases of a\n"
+              "  PyTorch or Lightning training; '--profiler advanced' tells the functions of\n"
+              "  any program\n",
               stderr);
 }
 
