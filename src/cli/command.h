@@ -48,7 +48,8 @@ struct command {
 
 extern const struct command cmd_config, cmd_doctor, cmd_export, cmd_help, cmd_index, cmd_info,
     cmd_plan, cmd_pstats, cmd_report, cmd_run, cmd_trigger;
-extern const struct command cmd_dump, cmd_flame, cmd_leaf, cmd_record, cmd_top; // the sampler's
+extern const struct command cmd_diff_stacks, cmd_dump, cmd_flame, cmd_leaf, cmd_record,
+    cmd_top; // the sampler's
 
 extern const struct command command_gait;      // what stands before the command
 extern const struct command *const commands[]; // in the order of the help; ends with NULL
@@ -60,6 +61,9 @@ GAIT_CHECK int commands_find(const char *name, const struct command **ret_comman
 // failed, and returns EXIT_USAGE.
 int command_refuse(const struct command *command);
 int command_refuse_trace(const struct command *command); // the reader's failure
+
+// The process that the first operand names; whether there is one is not asked.
+GAIT_CHECK int command_process(const struct operands *operands, int64_t *ret_pid);
 
 // EXIT_OK if all that was printed arrived; else says why not.
 int command_finish_output(const struct command *command);

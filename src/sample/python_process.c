@@ -202,6 +202,14 @@ static void become_state(struct python_process *process, struct python_thread *t
     thread->state = (uint8_t)state;
 }
 
+// Stands where the outermost frames of a stack that is too deep were left out.
+static uint32_t mark_of_deep(struct python_process *process, const struct python_thread *thread)
+{
+    const uint32_t site = stack_trie_site(process->trie, "(outermost frames left out)", "", 0);
+    const uint32_t node = site ? stack_trie_node(process->trie, thread->base, site, 0) : 0;
+    return node ? node : thread->base;
+}
+
 // Frames from the root that are what they were keep their nodes.
 static int commit(struct python_process *process, struct python_thread *thread, uint64_t now_ns)
 {
@@ -216,7 +224,9 @@ static int commit(struct python_process *process, struct python_thread *thread, 
     while (at < shared && memcmp(&walk->frames[count - 1 - at], &thread->frames[before - 1 - at],
                                  sizeof walk->frames[0]) == 0)
         at++;
-    uint32_t node = at ? thread->nodes[at - 1] : thread->base;
+    uint32_t node = at              ? thread->nodes[at - 1]
+                    : walk->is_deep ? mark_of_deep(process, thread)
+                                    : thread->base;
     for (; at < count; at++) {
         const struct frame_point *point = &walk->frames[count - 1 - at];
         struct code_place place;

@@ -179,7 +179,7 @@ def test_a_killed_sampler_leaves_what_it_took(gait, build, alternating, tmp_path
     assert sum(count for _, count in read_folded(raw)) > 20
 
 
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGPIPE])
 def test_a_signal_ends_the_recording_cleanly(gait, build, alternating, tmp_path, number):
     process = alternating(sys.executable)
     out = tmp_path / "run.gait"
@@ -194,6 +194,40 @@ def test_a_signal_ends_the_recording_cleanly(gait, build, alternating, tmp_path,
     assert sampler.returncode == 0 and "rounds" in words
     assert summary(gait, out)["shards"][0]["complete"]
     assert process.poll() is None
+
+
+def test_a_program_that_ends_is_no_error(gait, tmp_path):
+    """It lives on without its memory for a moment, which was taken for a loss half of the time."""
+    code = "import time\nend = time.time() + .03\nwhile time.time() < end: pass"
+    for i in range(5):
+        record(gait, "-q", "-o", f"{i}.gait", "--", sys.executable, "-S", "-c", code)
+        causes = summary(gait, f"{i}.gait")["sampler"]["errors_by_cause"]
+        assert causes["lost_process"] == 0
+
+
+DEEP = """
+import sys, time
+sys.setrecursionlimit(20000)
+def down(n):
+    if n:
+        return down(n - 1)
+    print("ready", flush=True)
+    while True: pass
+down(6000)
+"""
+
+
+def test_frames_that_were_left_out_are_marked(gait, start, tmp_path):
+    process = start(["sh", "-c", 'ulimit -s unlimited; exec "$@"', "-", sys.executable, "-c", DEEP])
+    record(gait, "-r", 200, "-d", 1, "-o", "deep.txt", "--pid", process.pid)
+    stacks = read_folded(tmp_path / "deep.txt")
+    assert sum(count for _, count in stacks) > 10
+    for frames, _ in stacks:
+        assert frames[0][0] == "(outermost frames left out)"
+        assert len(frames) == 4097 and {frame[0] for frame in frames[1:]} == {"down"}
+    rows = json.loads(gait("leaf", "--functions", "--json", "deep.txt").stdout)["functions"]
+    assert {row["name"] for row in rows} == {"down", "(outermost frames left out)"}
+    assert {row["total"] for row in rows} == {rows[0]["self"]}
 
 
 def test_the_program_ends_as_it_would_alone(gait, python, tmp_path):
@@ -274,6 +308,53 @@ def test_children_are_followed_for_ever(gait, tmp_path):
         for name in {frame[0] for frame in frames} & {"forked", "spawned"}:
             found[name] = found.get(name, 0) + count
     assert found.get("forked", 0) > 50 and found.get("spawned", 0) > 50
+
+
+ORPHANS = """
+import os, sys, time
+def orphan():
+    end = time.time() + 1
+    while time.time() < end: pass
+ends, kept = os.pipe()
+if sys.argv[1:]:
+    print("ready", flush=True)
+    sys.stdin.readline()
+for _ in range(4):
+    if os.fork() == 0:
+        if os.fork() == 0:
+            orphan()
+        elif sys.argv[1:]:
+            time.sleep(.2)
+        os._exit(0)
+    os.wait()
+os.close(kept)
+os.read(ends, 1)  # until none of them is left
+"""
+
+
+def orphans_of(path):
+    found = {}
+    for frames, count in read_folded(path):
+        if any(frame[0] == "orphan" for frame in frames):
+            found[frames[0][0]] = found.get(frames[0][0], 0) + count
+    return found
+
+
+def test_children_of_parents_that_ended_at_once_are_found(gait, start, build, tmp_path):
+    out = tmp_path / "started.txt"
+    record(gait, "-s", "-o", out, "--", sys.executable, "-c", ORPHANS)
+    assert len(orphans_of(out)) == 4
+    # of a program that runs already they are found while their parents are there
+    process = start([sys.executable, "-c", ORPHANS, "wait"], stdin=subprocess.PIPE)
+    out = tmp_path / "running.txt"
+    words = ["record", "-s", "-i", "-f", "raw", "-o", out, "--pid", str(process.pid)]
+    sampler = subprocess.Popen([build / "gait", *words], stderr=subprocess.PIPE)
+    assert until(lambda: out.exists() and read_folded(out))
+    process.stdin.write("\n")
+    process.stdin.flush()
+    process.wait()
+    assert sampler.wait(timeout=60) == 0  # none that ended is waited for
+    assert orphans_of(out)
 
 
 def test_a_full_pipe_does_not_hold_it_up(build, alternating, tmp_path):
