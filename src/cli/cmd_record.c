@@ -91,6 +91,7 @@ static int open_recording(struct recording *recording, const struct record_value
         .is_gil_only = values->is_gil_only,
         .has_threads = values->has_threads,
         .has_children = values->has_children,
+        .has_orphans = values->has_children && is_waiting,
         .is_waiting = is_waiting,
     };
     memset(recording, 0, sizeof *recording);
@@ -210,7 +211,7 @@ static int record_program(const struct record_values *values, char *const *argum
         free(recording);
         return EXIT_USAGE;
     }
-    const struct launch_watcher watcher = {started, recording};
+    const struct launch_watcher watcher = {started, recording, values->has_children};
     status = launch_watched(arguments, &watcher, &launch);
     if (recording->has_thread) {
         atomic_store(&recording->sampler.is_stopped, true);

@@ -133,19 +133,6 @@ static void search_process(struct search *search, int64_t pid, int depth)
         closedir(tasks);
 }
 
-static int parse_pid(const char *text, int64_t *ret_pid)
-{
-    char *end;
-    errno = 0;
-    const long long pid = strtoll(text, &end, 10);
-    if (*end || end == text || errno || pid < 1 || pid > INT32_MAX)
-        return fail(GAIT_ERR_ARGUMENT, "'%.40s' is no process id", text);
-    if (kill((pid_t)pid, 0) && errno == ESRCH)
-        return fail(GAIT_ERR_MISSING, "there is no process %lld", pid);
-    *ret_pid = pid;
-    return 0;
-}
-
 static void tell(const struct trigger_values *values, const struct search *search)
 {
     struct json_writer json = {.out = stdout, .line_depth = 1, .indent = 2};
@@ -174,8 +161,12 @@ static int run(const void *given, const struct operands *operands)
     const struct trigger_values *values = given;
     struct search search = {.steps = values->steps ? (uint64_t)values->steps : GAIT_TRIGGER_ANY};
     int64_t pid = 0;
-    if (parse_pid(operands->texts[0], &pid))
+    if (command_process(operands, &pid))
         return command_refuse(&cmd_trigger);
+    if (kill((pid_t)pid, 0) && errno == ESRCH) {
+        fail(GAIT_ERR_MISSING, "there is no process %" PRId64, pid);
+        return command_refuse(&cmd_trigger);
+    }
     search_process(&search, pid, 0);
     if (!search.asked) {
         fail(GAIT_ERR_MISSING,

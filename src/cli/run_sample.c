@@ -26,8 +26,10 @@ static void *run_sampler(void *context)
 
 static int open_sampler(struct run_sample *sample, pid_t pid)
 {
-    const struct sampler_options options = {
-        .rate_hz = (double)sample->rate_hz, .has_children = true, .is_waiting = true};
+    const struct sampler_options options = {.rate_hz = (double)sample->rate_hz,
+                                            .has_children = true,
+                                            .has_orphans = true,
+                                            .is_waiting = true};
     char path[PATH_MAX + 64];
     int status = sampler_init(&sample->sampler, &options);
     if (status)

@@ -14,6 +14,7 @@
 #include <sys/random.h>
 #include <sys/resource.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "base/array.h"
 #include "base/fail.h"
@@ -23,12 +24,15 @@
 #include "sample/thread_id.h"
 
 #define LATE_NS 1e6
-#define NAP_NS 20e6  // at most, so that a stop is heard
+#define NAP_NS 20e6 // at most, so that a stop is heard
+#define CHILD_NAP_NS 2e6
 #define SPIN_NS 30e3 // sleeping takes that long here, whatever is asked for
 #define SPIN_RATE 20000.0
 #define FLUSH_NS (250 * UINT64_C(1000000))
 #define SUMMARY_NS (1000 * UINT64_C(1000000))
 #define CHILDREN_NS (20 * UINT64_C(1000000))
+#define CHILDREN_SURE_NS (200 * UINT64_C(1000000)) // where births are told
+#define BIRTHS_NS UINT64_C(1000000)
 #define FIRST_PAUSE_NS UINT64_C(1000000)
 #define LONGEST_PAUSE_NS (50 * UINT64_C(1000000))
 #define PROCESS_LIMIT 4096
@@ -39,8 +43,10 @@ struct followed {
     struct sample_track *track;
     uint32_t base;
     uint64_t next_try_ns, pause_ns;
+    // It ended (and lives on without its memory for a while), became another
+    // program, or we erred: counted if it is there again, or at the end still.
+    bool was_lost;
     bool is_gone;
-    bool is_missing; // could not be read any more; whether it ended will be seen
 };
 
 static uint64_t now_ns(void)
@@ -54,6 +60,9 @@ int sampler_init(struct sampler *sampler, const struct sampler_options *options)
 {
     memset(sampler, 0, sizeof *sampler);
     sampler->options = *options;
+    sampler->births.fd = -1;
+    if (options->has_children)
+        process_births_open(&sampler->births);
     return stack_trie_init(&sampler->trie);
 }
 
@@ -71,6 +80,7 @@ void sampler_finish(struct sampler *sampler)
     free(sampler->processes);
     sampler->processes = NULL;
     sampler->process_count = 0;
+    process_births_close(&sampler->births);
     stack_trie_finish(&sampler->trie);
 }
 
@@ -172,8 +182,8 @@ static int attach(struct sampler *sampler, struct followed *one)
     process->leave = on_leave;
     one->process = process;
     one->pause_ns = FIRST_PAUSE_NS;
-    sampler->totals.lost_processes += one->is_missing;
-    one->is_missing = false;
+    sampler->totals.lost_processes += one->was_lost;
+    one->was_lost = false;
     if (!one->track && !one->base)
         name_process(sampler, one);
     sampler->totals.processes++;
@@ -239,14 +249,10 @@ static void round_of(struct sampler *sampler, struct followed *one, uint64_t now
         return;
     }
     fail_clear();
-    const bool is_lost = python_process_is_lost(one->process);
     let_go(one);
     one->next_try_ns = now + FIRST_PAUSE_NS;
     one->pause_ns = FIRST_PAUSE_NS;
-    if (!is_lost && !os_process_lives(one->pid, one->start))
-        one->is_gone = true;
-    else
-        one->is_missing = true; // one that ends lives on without its memory for a while
+    one->was_lost = true;
 }
 
 static void drop_gone(struct sampler *sampler)
@@ -267,21 +273,48 @@ static bool is_followed(const struct sampler *sampler, int64_t pid)
     return false;
 }
 
-static void look_for_children(struct sampler *sampler, uint64_t now)
+static void follow_child(struct sampler *sampler, int64_t pid)
+{
+    struct followed *one;
+    if (!is_followed(sampler, pid) && add(sampler, pid, &one))
+        fail_clear();
+}
+
+// All children of all processes, and of ourselves those that nobody else has.
+static void ask_parents(struct sampler *sampler)
 {
     enum { CHILDREN = 1024 };
     int64_t children[CHILDREN];
-    if (!sampler->options.has_children || now - sampler->children_ns < CHILDREN_NS)
-        return;
-    sampler->children_ns = now;
+    const size_t own =
+        sampler->options.has_orphans ? process_tree_children(getpid(), children, CHILDREN) : 0;
+    for (size_t i = 0; i < own; i++)
+        follow_child(sampler, children[i]);
     for (size_t i = 0; i < sampler->process_count; i++) {
         const size_t count = process_tree_children(sampler->processes[i].pid, children, CHILDREN);
-        for (size_t k = 0; k < count; k++) {
-            struct followed *one;
-            if (!is_followed(sampler, children[k]) && add(sampler, children[k], &one))
-                fail_clear();
-        }
+        for (size_t k = 0; k < count; k++)
+            follow_child(sampler, children[k]);
     }
+}
+
+// The newborn are known at once, as long as their parent is still there: that is
+// cheap. To ask every thread for its children is not.
+static void look_for_children(struct sampler *sampler, uint64_t now)
+{
+    enum { NEWBORN = 64 };
+    struct process_birth born[NEWBORN];
+    bool is_sure;
+    if (!sampler->options.has_children || now - sampler->births_ns < BIRTHS_NS)
+        return;
+    sampler->births_ns = now;
+    const size_t count = process_births_since(&sampler->births, now, born, NEWBORN, &is_sure);
+    for (size_t i = 0; i < count; i++)
+        if (is_followed(sampler, born[i].parent) ||
+            (sampler->options.has_orphans && born[i].parent == getpid()))
+            follow_child(sampler, born[i].pid);
+    if (now - sampler->children_ns < (is_sure ? CHILDREN_SURE_NS : CHILDREN_NS))
+        return;
+    sampler->children_ns = now;
+    ask_parents(sampler);
 }
 
 void sampler_summary(const struct sampler *sampler, char *out, size_t room)
@@ -357,8 +390,9 @@ static void sleep_until(double until_ns)
 static bool wait_for_tick(struct sampler *sampler, struct poisson *clock, uint64_t *now)
 {
     double left = clock->due_ns - (double)*now;
-    if (left > NAP_NS) {
-        sleep_until((double)*now + NAP_NS);
+    const double nap = sampler->options.has_children ? CHILD_NAP_NS : NAP_NS;
+    if (left > nap) {
+        sleep_until((double)*now + nap);
         *now = now_ns();
         return false;
     }
@@ -384,11 +418,11 @@ static bool is_over(const struct sampler *sampler, uint64_t now)
 }
 
 // Those that nobody saw end.
-static void count_missing(struct sampler *sampler)
+static void count_lost(struct sampler *sampler)
 {
     for (size_t i = 0; i < sampler->process_count; i++) {
         const struct followed *one = &sampler->processes[i];
-        if (one->is_missing && os_process_lives(one->pid, one->start))
+        if (one->was_lost && os_process_lives(one->pid, one->start))
             sampler->totals.lost_processes++;
     }
 }
@@ -428,7 +462,7 @@ int sampler_run(struct sampler *sampler)
             write_out(sampler, now, false);
         }
     }
-    count_missing(sampler);
+    count_lost(sampler);
     write_out(sampler, now_ns(), true);
     for (size_t i = 0; i < sampler->process_count; i++)
         let_go(&sampler->processes[i]);

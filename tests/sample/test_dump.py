@@ -21,6 +21,7 @@ SLEEPER = "import time, sys\nprint('ready', flush=True)\ntime.sleep(600)\n"
 def dump(gait, pid):
     done = gait("dump", "--json", pid)
     assert done.returncode == 0, done.stderr
+    assert done.stdout.endswith("}\n") and "\n\n" not in done.stdout
     return json.loads(done.stdout)
 
 

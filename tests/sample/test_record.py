@@ -310,6 +310,53 @@ def test_children_are_followed_for_ever(gait, tmp_path):
     assert found.get("forked", 0) > 50 and found.get("spawned", 0) > 50
 
 
+ORPHANS = """
+import os, sys, time
+def orphan():
+    end = time.time() + 1
+    while time.time() < end: pass
+ends, kept = os.pipe()
+if sys.argv[1:]:
+    print("ready", flush=True)
+    sys.stdin.readline()
+for _ in range(4):
+    if os.fork() == 0:
+        if os.fork() == 0:
+            orphan()
+        elif sys.argv[1:]:
+            time.sleep(.2)
+        os._exit(0)
+    os.wait()
+os.close(kept)
+os.read(ends, 1)  # until none of them is left
+"""
+
+
+def orphans_of(path):
+    found = {}
+    for frames, count in read_folded(path):
+        if any(frame[0] == "orphan" for frame in frames):
+            found[frames[0][0]] = found.get(frames[0][0], 0) + count
+    return found
+
+
+def test_children_of_parents_that_ended_at_once_are_found(gait, start, build, tmp_path):
+    out = tmp_path / "started.txt"
+    record(gait, "-s", "-o", out, "--", sys.executable, "-c", ORPHANS)
+    assert len(orphans_of(out)) == 4
+    # of a program that runs already they are found while their parents are there
+    process = start([sys.executable, "-c", ORPHANS, "wait"], stdin=subprocess.PIPE)
+    out = tmp_path / "running.txt"
+    words = ["record", "-s", "-i", "-f", "raw", "-o", out, "--pid", str(process.pid)]
+    sampler = subprocess.Popen([build / "gait", *words], stderr=subprocess.PIPE)
+    assert until(lambda: out.exists() and read_folded(out))
+    process.stdin.write("\n")
+    process.stdin.flush()
+    process.wait()
+    assert sampler.wait(timeout=60) == 0  # none that ended is waited for
+    assert orphans_of(out)
+
+
 def test_a_full_pipe_does_not_hold_it_up(build, alternating, tmp_path):
     process = alternating(sys.executable, depth=200)
     pipe = tmp_path / "pipe"

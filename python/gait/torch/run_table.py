@@ -44,6 +44,7 @@ def put(directory, out):
     options = {
         "record_shapes": config.record_shapes,
         "profile_memory": config.profile_memory,
+        "with_stack": config.with_stack,
         "with_flops": config.with_flops and config.record_shapes,
     }
     ranks = []
