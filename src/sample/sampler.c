@@ -43,10 +43,8 @@ struct followed {
     struct sample_track *track;
     uint32_t base;
     uint64_t next_try_ns, pause_ns;
-    // It ended (and lives on without its memory for a while), became another
-    // program, or we erred: counted if it is there again, or at the end still.
-    bool was_lost;
     bool is_gone;
+    bool is_missing; // could not be read any more; whether it ended will be seen
 };
 
 static uint64_t now_ns(void)
@@ -182,8 +180,8 @@ static int attach(struct sampler *sampler, struct followed *one)
     process->leave = on_leave;
     one->process = process;
     one->pause_ns = FIRST_PAUSE_NS;
-    sampler->totals.lost_processes += one->was_lost;
-    one->was_lost = false;
+    sampler->totals.lost_processes += one->is_missing;
+    one->is_missing = false;
     if (!one->track && !one->base)
         name_process(sampler, one);
     sampler->totals.processes++;
@@ -252,7 +250,7 @@ static void round_of(struct sampler *sampler, struct followed *one, uint64_t now
     let_go(one);
     one->next_try_ns = now + FIRST_PAUSE_NS;
     one->pause_ns = FIRST_PAUSE_NS;
-    one->was_lost = true;
+    one->is_missing = true; // one that ends lives on without its memory for a while
 }
 
 static void drop_gone(struct sampler *sampler)
@@ -418,11 +416,11 @@ static bool is_over(const struct sampler *sampler, uint64_t now)
 }
 
 // Those that nobody saw end.
-static void count_lost(struct sampler *sampler)
+static void count_missing(struct sampler *sampler)
 {
     for (size_t i = 0; i < sampler->process_count; i++) {
         const struct followed *one = &sampler->processes[i];
-        if (one->was_lost && os_process_lives(one->pid, one->start))
+        if (one->is_missing && os_process_lives(one->pid, one->start))
             sampler->totals.lost_processes++;
     }
 }
@@ -462,7 +460,7 @@ int sampler_run(struct sampler *sampler)
             write_out(sampler, now, false);
         }
     }
-    count_lost(sampler);
+    count_missing(sampler);
     write_out(sampler, now_ns(), true);
     for (size_t i = 0; i < sampler->process_count; i++)
         let_go(&sampler->processes[i]);
