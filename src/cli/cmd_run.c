@@ -74,7 +74,8 @@ static int prepare(struct session *session)
         return EXIT_RUN_FAILED;
     }
     if (status)
-        say("nothing is recorded: %s", fail_text());
+        say("nothing is recorded: %s; name %s directory with -o", fail_text(),
+            session->values.output ? "another" : "a");
     return EXIT_OK;
 }
 
