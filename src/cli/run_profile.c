@@ -22,6 +22,7 @@
 #include "cli/pt_files.h"
 #include "cli/python_hook.h"
 #include "cli/say.h"
+#include "cli/schedule_note.h"
 #include "config/setting_value.h"
 #include "render/units.h"
 
@@ -142,6 +143,9 @@ void run_profile_tell(const struct run_profile *profile, bool is_quiet)
     struct gait_schedule schedule;
     char plan[PLAN_BYTES];
     config_screen_notices(stderr, config, "gait: ");
+    if (!config_flag(config, SETTING_ENABLED) && profile->windows &&
+        !gait_schedule_parse(profile->windows, &schedule))
+        schedule_note_say(profile->windows, &schedule);
     if (is_quiet || !config_flag(config, SETTING_ENABLED) ||
         gait_schedule_parse(profile->windows, &schedule))
         return;
