@@ -27,6 +27,7 @@ enum gait_op_flag {
     GAIT_OP_HAS_DEVICE = 8, // a device was on record beside the CPU
     GAIT_OP_BACKWARD = 16,  // a node of the backward pass
     GAIT_OP_RANGE = 32,     // marked by name, not called
+    GAIT_OP_PYTHON = 64,    // a function of Python's
 };
 
 #define GAIT_OP_NO_STACK UINT32_MAX // there is none, not even an empty one
@@ -60,6 +61,7 @@ struct gait_ops_query {
     int64_t since_ns, until_ns;                  // those that begin in [since, until)
     int64_t origin_ns;                           // what is 0 us
     int without_shapes, with_memory, with_flops; // FLOPs as torch.profiler's with_flops
+    int with_stacks;                             // Python functions, too, and who called whom
 };
 
 // Adds torch's ops of a trace, in order of their begin. Then names, shapes and
@@ -67,6 +69,12 @@ struct gait_ops_query {
 GAIT_API GAIT_CHECK int gait_ops_read(struct gait_ops *ops, struct gait_trace *trace,
                                       const struct gait_ops_query *query);
 GAIT_API const char *gait_ops_text(const struct gait_ops *ops, uint32_t number); // or NULL
+
+// What an op's stack is made of: its innermost function, as a number of
+// gait_ops_text(), and the stack of whoever called that, less than `stack`. False
+// for 0 and where there is no such stack.
+GAIT_API int gait_ops_stack(const struct gait_ops *ops, uint32_t stack, uint32_t *ret_caller,
+                            uint32_t *ret_name);
 
 // The events as they were added; good until the next is added.
 GAIT_API const struct gait_op *gait_ops_added(const struct gait_ops *ops, size_t *ret_count);

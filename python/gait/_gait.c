@@ -6,6 +6,7 @@
 #include "py_backward.h"
 #include "py_control.h"
 #include "py_decorated.h"
+#include "py_frames.h"
 #include "py_hook.h"
 #include "py_loader.h"
 #include "py_module.h"
@@ -111,6 +112,10 @@ static PyMethodDef functions[] = {
     {"_captures", py_schedule_captures, METH_O, NULL},
     {"_window_hold", py_window_hold_new, METH_O, NULL},
     {"_window_leave", py_window_leave_it, METH_O, NULL},
+    {"_frames_configure", METHOD(py_frames_configure), FAST, NULL},
+    {"_frames_hold", py_frames_hold, METH_NOARGS, NULL},
+    {"_frames_leave", py_frames_leave, METH_NOARGS, NULL},
+    {"_frames_forget", py_frames_forget, METH_NOARGS, NULL},
     {"_schedule", METHOD(py_plan_make), FAST, NULL},
     {"_schedule_parse", py_plan_parse, METH_O, NULL},
     {"_schedule_at", METHOD(py_plan_at), FAST, NULL},

@@ -177,7 +177,10 @@ struct function *functions_of_c(struct functions *functions, PyObject *callable)
         return NULL;
     PyObject *type, *value, *traceback;
     PyErr_Fetch(&type, &value, &traceback);
-    function->name = c->m_self ? name_of_method(c) : name_of_function(c);
+    if (functions->has_reprs)
+        function->name = PyObject_Repr(callable);
+    else
+        function->name = c->m_self ? name_of_method(c) : name_of_function(c);
     // what begins and ends actions is not part of them
     function->is_excluded =
         c->m_self && !strncmp(Py_TYPE(c->m_self)->tp_name, OURS, sizeof OURS - 1);

@@ -11,6 +11,9 @@ struct function {
     PyObject *code;  // the code object, kept alive; NULL for C
     PyObject *name;  // of C: what cProfile calls it, as str
     int is_excluded;
+    uint32_t site;         // the recorder's, 0: not asked for yet
+    uint32_t resumed_site; // of a generator, where it went on last
+    int resumed_line;
     uint64_t place; // free for who walks the tree
 };
 
@@ -18,6 +21,7 @@ struct functions {
     struct function **table; // open addressing; a power of two
     size_t table_size, count;
     PyObject *own;    // gait's own folder, as a str that ends with '/', or NULL
+    int has_reprs;    // functions of C are called what repr() says
     PyObject *decide; // called with (filename, name) of new code: false excludes it; or NULL
 };
 

@@ -6,6 +6,7 @@
 
 #if PY_VERSION_HEX >= 0x030C0000
 
+#include "py_frames.h"
 #include "py_type.h"
 
 struct hook {
@@ -13,6 +14,7 @@ struct hook {
     vectorcallfunc call;
     struct tracer *tracer;
     PyObject *disable;
+    vectorcallfunc hear; // of one that records: what it does besides
 };
 
 static inline PyObject *verdict_of(const struct hook *hook, enum trace_verdict verdict)
@@ -80,6 +82,23 @@ static PyObject *hear_c_return(PyObject *self, PyObject *const *args, size_t nar
         Py_DECREF(bound);
     }
     Py_RETURN_NONE;
+}
+
+static PyObject *hear_and_record(PyObject *self, PyObject *const *args, size_t nargsf,
+                                 PyObject *kwnames)
+{
+    const struct hook *hook = (struct hook *)self;
+    struct stack *stack = stack_of_thread(&hook->tracer->stacks, STACK_SLOT_TRACER);
+    if (__builtin_expect(!stack, 0))
+        Py_RETURN_NONE;
+    const int is_of_c = hook->hear == hear_call || hook->hear == hear_c_return;
+    if (is_of_c && py_frames_is_own(hook->tracer, args[0]))
+        Py_RETURN_NONE;
+    const int is_call = hook->hear == hear_start || hook->hear == hear_throw;
+    size_t depth = py_frames_before(hook->tracer, stack, NULL, is_call);
+    PyObject *result = hook->hear(self, args, nargsf, kwnames);
+    py_frames_after(stack, depth, NULL);
+    return result;
 }
 
 struct listener {
@@ -214,7 +233,8 @@ static PyObject *create_hook(struct tracer *tracer, PyObject *monitoring, vector
         Py_XDECREF(disable);
         return NULL;
     }
-    hook->call = hear;
+    hook->call = tracer->is_recorded ? hear_and_record : hear;
+    hook->hear = hear;
     hook->tracer = (struct tracer *)Py_NewRef(tracer);
     hook->disable = disable;
     PyObject_GC_Track((PyObject *)hook);

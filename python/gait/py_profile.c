@@ -7,6 +7,7 @@
 
 #include <frameobject.h>
 
+#include "py_frames.h"
 #include "py_type.h"
 
 #if PY_VERSION_HEX < 0x030B0000
@@ -48,6 +49,35 @@ static int hear(PyObject *self, PyFrameObject *frame, int what, PyObject *argume
     return 0;
 }
 
+static int hear_and_record(PyObject *self, PyFrameObject *frame, int what, PyObject *argument)
+{
+    struct tracer *tracer = (struct tracer *)self;
+    struct stack *stack = stack_of_thread(&tracer->stacks, STACK_SLOT_TRACER);
+    if (__builtin_expect(!stack, 0))
+        return 0;
+    if (what != PyTrace_CALL && what != PyTrace_RETURN) {
+        PyObject *code = FRAME_CODE(frame);
+        const int is_own = py_frames_is_own(tracer, code);
+        FRAME_CODE_DONE(code);
+        if (is_own)
+            return 0;
+    }
+    size_t depth = py_frames_before(tracer, stack, frame, what == PyTrace_CALL);
+    int result = hear(self, frame, what, argument);
+    py_frames_after(stack, depth, frame);
+    return result;
+}
+
+static Py_tracefunc function_of(const struct tracer *tracer)
+{
+    return tracer->is_recorded ? hear_and_record : hear;
+}
+
+static int is_any_ours(const PyThreadState *thread)
+{
+    return thread->c_profilefunc == hear || thread->c_profilefunc == hear_and_record;
+}
+
 // --- on one thread ---
 
 #if PY_VERSION_HEX >= 0x03090000
@@ -70,7 +100,7 @@ static int set_on_thread(PyThreadState *thread, Py_tracefunc function, PyObject 
 
 static int is_ours(const PyThreadState *thread, const struct tracer *tracer)
 {
-    return thread->c_profilefunc == hear && thread->c_profileobj == (PyObject *)tracer;
+    return is_any_ours(thread) && thread->c_profileobj == (PyObject *)tracer;
 }
 
 // Threads of this interpreter; the list changes only under the GIL.
@@ -81,7 +111,7 @@ static void set_on_all(struct tracer *tracer, int is_on)
          thread = PyThreadState_Next(thread)) {
         int failed = 0;
         if (is_on && !thread->c_profilefunc)
-            failed = set_on_thread(thread, hear, (PyObject *)tracer);
+            failed = set_on_thread(thread, function_of(tracer), (PyObject *)tracer);
         else if (!is_on && is_ours(thread, tracer))
             failed = set_on_thread(thread, NULL, NULL);
         if (failed)
@@ -107,10 +137,10 @@ static PyObject *greet(PyObject *self, PyObject *const *args, size_t nargsf, PyO
         PyEval_SetProfile(NULL, NULL);
         Py_RETURN_NONE;
     }
-    PyEval_SetProfile(hear, (PyObject *)tracer);
+    PyEval_SetProfile(function_of(tracer), (PyObject *)tracer);
     if (PyVectorcall_NARGS(nargsf) == 3 && PyFrame_Check(args[0]) && PyUnicode_Check(args[1]) &&
         !PyUnicode_CompareWithASCIIString(args[1], "call"))
-        hear((PyObject *)tracer, (PyFrameObject *)args[0], PyTrace_CALL, NULL);
+        function_of(tracer)((PyObject *)tracer, (PyFrameObject *)args[0], PyTrace_CALL, NULL);
     Py_RETURN_NONE;
 }
 
@@ -196,7 +226,7 @@ static void unhook_threading(struct tracer *tracer)
 static void remove_idle_one(const PyThreadState *thread)
 {
     struct tracer *other = (struct tracer *)thread->c_profileobj;
-    if (thread->c_profilefunc != hear || other->ambient)
+    if (!is_any_ours(thread) || other->ambient)
         return;
     Py_INCREF(other);
     tracer_remove(other);
@@ -207,10 +237,13 @@ int tracer_install(struct tracer *tracer)
 {
     const PyThreadState *own = PyThreadState_Get();
     remove_idle_one(own);
-    if (own->c_profilefunc == hear && !is_ours(own, tracer)) {
-        PyErr_SetString(PyExc_RuntimeError,
-                        "another Advanced profiler is in an action, and before CPython 3.12 there "
-                        "is room for one: stop it first, or give this one's actions to it");
+    if (is_any_ours(own) && !is_ours(own, tracer)) {
+        const int is_stacks = own->c_profilefunc == hear_and_record;
+        PyErr_Format(PyExc_RuntimeError,
+                     "%s, and before CPython 3.12 there is room for one: stop it first%s",
+                     is_stacks ? "stacks of ops are recorded (with_stack)"
+                               : "another Advanced profiler is in an action",
+                     is_stacks ? "" : ", or give this one's actions to it");
         return -1;
     }
     if (own->c_profilefunc && !is_ours(own, tracer)) {

@@ -11,9 +11,15 @@
 
 struct stack_frame {
     struct tree_node *node;
-    uint64_t start;        // when its time began to be counted for `node`
-    uint64_t charged_from; // when its time began to be charged to the frame below
-    uint64_t inner_ticks;  // of it, what frames above took
+    uint64_t start; // when its time began to be counted for `node`
+    union {
+        uint64_t charged_from; // when its time began to be charged to the frame below
+        uint64_t record_id;    // of a function: its number on record; 0: it is not
+    };
+    union {
+        uint64_t inner_ticks; // of it, what frames above took
+        uint64_t record_site;
+    };
 };
 
 struct stack_home;
@@ -25,7 +31,8 @@ struct stack {
     uint64_t unstored;               // frames above that did not fit
     struct stack_home *home;
     struct stack *next;
-    int is_ended; // its thread is no more
+    uint64_t session; // the owner's: of recording, whose open frames are told
+    int is_ended;     // its thread is no more
 };
 
 // All stacks of one owner.

@@ -37,6 +37,8 @@ struct tracer {
     int is_installed, has_builtins, only_own_thread;
     int tool; // our number in sys.monitoring
     int is_removal_asked;
+    int is_recorded;  // what is heard goes to the recorder, too (py_frames.h)
+    uint64_t session; // of recording
 };
 
 int py_tracer_add_types(PyObject *module, struct py_state *state);

@@ -14,7 +14,7 @@
 static struct {
     bool is_held[WINDOW_HOLDERS];
     unsigned wants[WINDOW_HOLDERS]; // levels
-    bool is_open;
+    bool is_open, has_stacks;
     bool is_spare; // held for a program without steps, and for nobody else
     unsigned levels;
     uint64_t count, cost_ns; // windows there were, and what they took
@@ -41,7 +41,7 @@ static void forget_in_child(void)
 {
     for (int i = 0; i < WINDOW_HOLDERS; i++)
         window.is_held[i] = false;
-    window.is_open = window.is_spare = false;
+    window.is_open = window.is_spare = window.has_stacks = false;
 }
 
 static void set_up(void)
@@ -52,22 +52,42 @@ static void set_up(void)
     pthread_atfork(NULL, NULL, forget_in_child);
 }
 
+// gait.torch.stacks says itself why there are none.
+static bool call_stacks(const char *what)
+{
+    PyObject *type, *value, *traceback;
+    PyErr_Fetch(&type, &value, &traceback);
+    PyObject *stacks = PyImport_ImportModule("gait.torch.stacks");
+    PyObject *done = stacks ? PyObject_CallMethod(stacks, what, NULL) : NULL;
+    const bool is_done = done && PyObject_IsTrue(done) == 1;
+    Py_XDECREF(done);
+    Py_XDECREF(stacks);
+    PyErr_Clear();
+    PyErr_Restore(type, value, traceback);
+    return is_done;
+}
+
 static void open_window(unsigned levels)
 {
     uint64_t since = cpu_ns();
-    if (!GAIT_ON || gait_torch_window_open(levels))
+    if (!GAIT_ON || gait_torch_window_open(levels & ~WINDOW_STACKS))
         return;
     window.cost_ns += cpu_ns() - since;
     window.is_open = true;
     window.levels = levels;
     py_thread_ready();
     gait_async_begin(window.site, ++window.count);
+    if (levels & WINDOW_STACKS)
+        window.has_stacks = call_stacks("begin");
 }
 
 static void close_window(void)
 {
     uint64_t since = cpu_ns();
     window.is_open = false;
+    if (window.has_stacks)
+        (void)call_stacks("end");
+    window.has_stacks = false;
     (void)gait_torch_window_close();
     window.cost_ns += cpu_ns() - since;
     gait_async_end(window.site, window.count);

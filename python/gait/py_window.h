@@ -10,6 +10,9 @@
 
 enum { WINDOW_OF_RUN, WINDOW_SPARE, WINDOW_HOLDERS = 32 };
 
+// One more level than gait/torch.h has: Python functions, for as long as it is open.
+#define WINDOW_STACKS 8u
+
 // Opens it, or opens it anew where `levels` of gait/torch.h want more than there is.
 // False if it could not be: gait is off, or knows no torch.
 bool py_window_hold(unsigned holder, unsigned levels);

@@ -11,6 +11,8 @@
 #include "analyse/flops.h"
 #include "analyse/op_list.h"
 #include "analyse/op_memory.h"
+#include "analyse/op_stacks.h"
+#include "analyse/op_threads.h"
 #include "analyse/shape_text.h"
 #include "base/array.h"
 #include "base/buffer.h"
@@ -19,7 +21,7 @@
 #define STEP "ProfilerStep#"
 #define MOST_TEXT (1u << 20)
 
-enum site_kind { SITE_UNKNOWN, SITE_OTHER, SITE_OP, SITE_RANGE };
+enum site_kind { SITE_UNKNOWN, SITE_OTHER, SITE_OP, SITE_RANGE, SITE_PYTHON };
 
 struct known_site {
     enum site_kind kind;
@@ -44,7 +46,8 @@ struct capture {
     struct gait_trace *trace;
     const struct gait_ops_query *query;
     struct known_site *sites;
-    int64_t *tids; // of each track; -1: not looked at
+    int64_t *tids;           // of each track; -1: not looked at
+    struct op_stack *stacks; // of each track
     struct op_memory memory;
     struct live_set live;
     struct tuple_map call_keys; // name and arguments
@@ -84,15 +87,17 @@ static int learn_site(struct capture *capture, const struct gait_event *event,
 {
     const bool is_op = strcmp(event->category, "cpu_op") == 0;
     const bool is_range = strcmp(event->category, "user_annotation") == 0;
+    const bool is_python =
+        capture->query->with_stacks && strcmp(event->category, "python_function") == 0;
     site->kind = SITE_OTHER;
-    if ((!is_op && !is_range) || is_left_out(event->name))
+    if ((!is_op && !is_range && !is_python) || is_left_out(event->name))
         return GAIT_OK;
     const bool is_step = strncmp(event->name, STEP, strlen(STEP)) == 0;
     int status = add_text(capture, event->name, &site->called);
     if (!status)
         status = add_text(capture, is_step ? "ProfilerStep*" : event->name, &site->name);
     if (!status)
-        site->kind = is_op ? SITE_OP : SITE_RANGE;
+        site->kind = is_op ? SITE_OP : is_range ? SITE_RANGE : SITE_PYTHON;
     return status;
 }
 
@@ -155,6 +160,22 @@ static double us_since(const struct capture *capture, int64_t at_ns)
     return (double)(at_ns - capture->query->origin_ns) / 1000.0;
 }
 
+// Ops of no function's own thread have none.
+static int add_stack(struct capture *capture, const struct gait_event *event, int64_t end_ns,
+                     struct gait_op *op)
+{
+    struct op_stack *stack = &capture->stacks[event->track];
+    if (op->flags & GAIT_OP_ASYNC)
+        return GAIT_OK;
+    op->stack = op_stack_at(stack, event->start_ns);
+    if (!(op->flags & GAIT_OP_PYTHON))
+        return GAIT_OK;
+    const uint64_t pair[2] = {op->stack, op->name};
+    uint32_t index;
+    int status = tuple_map_add(&capture->ops->stacks, pair, &index);
+    return status ? status : op_stack_push(stack, end_ns, index + 1);
+}
+
 static int add_op(struct capture *capture, const struct gait_event *event,
                   const struct known_site *site)
 {
@@ -172,13 +193,17 @@ static int add_op(struct capture *capture, const struct gait_event *event,
         .called = site->called,
         .key = site->name * 2 + (site->kind == SITE_RANGE),
     };
-    if (event->kind == GAIT_KIND_ASYNC)
+    if (site->kind == SITE_PYTHON)
+        op.flags |= GAIT_OP_PYTHON;
+    else if (event->kind == GAIT_KIND_ASYNC)
         op.flags |= GAIT_OP_ASYNC;
     if (site->kind == SITE_RANGE)
         op.flags |= GAIT_OP_RANGE;
     if (number_of(event, "scope", 0) == 1)
         op.flags |= GAIT_OP_BACKWARD;
     int status = add_shapes(capture, event, &op);
+    if (!status && capture->query->with_stacks)
+        status = add_stack(capture, event, end_ns, &op);
     return status ? status : gait_ops_add(capture->ops, &op, 1);
 }
 
@@ -344,6 +369,9 @@ static int read_all(struct capture *capture)
     if (!status)
         status = read_events(capture, cursor);
     gait_cursor_close(cursor);
+    if (!status && query->with_stacks)
+        status = op_threads_match(capture->ops->ops + capture->first,
+                                  capture->ops->count - capture->first);
     if (!status && query->with_memory)
         status = add_memory(capture);
     if (!status && capture->ops->count > capture->first)
@@ -366,12 +394,13 @@ int gait_ops_read(struct gait_ops *ops, struct gait_trace *trace,
         .first = ops->count,
         .sites = calloc((size_t)gait_trace_site_count(trace) + 1, sizeof *capture.sites),
         .tids = calloc((size_t)tracks + 1, sizeof *capture.tids),
+        .stacks = calloc((size_t)tracks + 1, sizeof *capture.stacks),
     };
     int status = GAIT_OK;
     tuple_map_init(&capture.call_keys, 2);
     buffer_init(&capture.sizes, MOST_TEXT);
     tuple_map_init(&capture.live.addresses, 1);
-    if (!capture.sites || !capture.tids)
+    if (!capture.sites || !capture.tids || !capture.stacks)
         status = fail(GAIT_ERR_MEMORY, "no memory to read ops");
     if (!status)
         status = add_text(&capture, "", &capture.no_shapes);
@@ -385,6 +414,9 @@ int gait_ops_read(struct gait_ops *ops, struct gait_trace *trace,
     tuple_map_finish(&capture.live.addresses);
     free(capture.live.is_live);
     free(capture.calls);
+    for (uint32_t i = 0; capture.stacks && i < tracks; i++)
+        op_stack_finish(&capture.stacks[i]);
+    free(capture.stacks);
     free(capture.sites);
     free(capture.tids);
     return status;

@@ -21,6 +21,7 @@ int gait_ops_create(struct gait_ops **ret_ops)
     if (!ops)
         return fail(GAIT_ERR_MEMORY, "no memory for a list of ops");
     op_texts_init(&ops->texts);
+    tuple_map_init(&ops->stacks, 2);
     *ret_ops = ops;
     return GAIT_OK;
 }
@@ -35,6 +36,7 @@ void gait_ops_destroy(struct gait_ops *ops)
     free(ops->events);
     free(ops->rows);
     op_texts_finish(&ops->texts);
+    tuple_map_finish(&ops->stacks);
     free(ops);
 }
 
@@ -59,6 +61,17 @@ int gait_ops_add(struct gait_ops *ops, const struct gait_op *added, size_t count
 const char *gait_ops_text(const struct gait_ops *ops, uint32_t number)
 {
     return ops ? op_texts_get(&ops->texts, number) : NULL;
+}
+
+int gait_ops_stack(const struct gait_ops *ops, uint32_t stack, uint32_t *ret_caller,
+                   uint32_t *ret_name)
+{
+    if (!ops || !ret_caller || !ret_name || !stack || stack > ops->stacks.count)
+        return 0;
+    const uint64_t *tuple = &ops->stacks.tuples[2 * (size_t)(stack - 1)];
+    *ret_caller = (uint32_t)tuple[0];
+    *ret_name = (uint32_t)tuple[1];
+    return 1;
 }
 
 const struct gait_op *gait_ops_added(const struct gait_ops *ops, size_t *ret_count)

@@ -22,6 +22,7 @@ struct gait_ops {
     struct gait_op *ops;
     size_t count, capacity;
     struct op_texts texts;
+    struct tuple_map stacks; // caller's stack and name, the stack's number - 1
     struct op_node *nodes;
     uint32_t *order; // events of CPU threads, callers before callees
     size_t ordered;

@@ -1,11 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // `gait dump`: what every thread of a Python program does at the moment, asked
 // from outside. Of a process that hangs, too.
-#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <time.h>
 
 #include "base/fail.h"
@@ -14,7 +12,7 @@
 #include "sample/python_process.h"
 #include "sample/thread_id.h"
 
-enum { ROUNDS = 20 };
+enum { ROUNDS = 20, OUTPUT_BYTES = 65536 };
 
 struct dump_values {
     bool is_json;
@@ -72,7 +70,7 @@ static int by_thread(const void *a, const void *b)
     return ((*x)->tid > (*y)->tid) - ((*x)->tid < (*y)->tid);
 }
 
-static void put_text(const struct python_process *process)
+static void put_text(struct python_process *process)
 {
     const struct stack_trie *trie = process->trie;
     char version[32], name[64];
@@ -107,7 +105,7 @@ static void put_frames(struct json_writer *json, const struct stack_trie *trie, 
     json_close(json);
 }
 
-static void put_json(const struct python_process *process)
+static void put_json(struct python_process *process)
 {
     struct json_writer json = {.out = stdout, .line_depth = 3, .indent = 2};
     char version[32], name[64];
@@ -132,13 +130,14 @@ static void put_json(const struct python_process *process)
     }
     json_close(&json);
     json_close(&json);
-    putchar('\n');
 }
 
 static int dump(const struct target *target, bool is_json)
 {
+    static char buffer[OUTPUT_BYTES]; // stdout's, which outlives this function
     struct stack_trie trie;
     struct python_process process;
+    setvbuf(stdout, buffer, _IOFBF, sizeof buffer);
     int status = stack_trie_init(&trie);
     if (status)
         return status;
@@ -161,17 +160,14 @@ static int run(const void *given, const struct operands *operands)
 {
     const struct dump_values *values = given;
     struct target target;
-    char *end;
-    errno = 0;
-    const long long pid = strtoll(operands->texts[0], &end, 10);
-    int status = 0;
-    if (*end || end == operands->texts[0] || errno || pid <= 0)
-        status = fail(GAIT_ERR_ARGUMENT, "'%s' is not the number of a process", operands->texts[0]);
+    int64_t pid;
+    int status = command_process(operands, &pid);
     if (status == 0)
         status = attach_open(&target, pid);
     if (status == ATTACH_NOT_YET)
         status = fail(GAIT_ERR_STATE,
-                      "process %lld has not begun to run Python, or has ended it; try again", pid);
+                      "process %" PRId64 " has not begun to run Python, or has ended it; try again",
+                      pid);
     if (status == 0)
         status = dump(&target, values->is_json);
     return status ? command_refuse(&cmd_dump) : command_finish_output(&cmd_dump);

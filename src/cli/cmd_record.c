@@ -7,7 +7,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
 
 #include "base/fail.h"
 #include "cli/command.h"
@@ -92,14 +91,9 @@ static int open_recording(struct recording *recording, const struct record_value
         .is_gil_only = values->is_gil_only,
         .has_threads = values->has_threads,
         .has_children = values->has_children,
+        .has_orphans = values->has_children && is_waiting,
         .is_waiting = is_waiting,
     };
-    // a file and a probe for each thread
-    struct rlimit files;
-    if (getrlimit(RLIMIT_NOFILE, &files) == 0) {
-        files.rlim_cur = files.rlim_max;
-        setrlimit(RLIMIT_NOFILE, &files);
-    }
     memset(recording, 0, sizeof *recording);
     recording->values = values;
     recording->output.fd = -1;
@@ -165,10 +159,10 @@ static void ignore_signals(void)
 static int record_process(const struct record_values *values)
 {
     struct recording *recording = calloc(1, sizeof *recording);
+    ignore_signals();
     int status = recording ? open_recording(recording, values, false)
                            : fail(GAIT_ERR_MEMORY, "no memory to record");
     if (status == 0) {
-        ignore_signals();
         catch_signals(recording);
         recording->output.text.pid = values->pid;
         status = sampler_follow(&recording->sampler, values->pid);
@@ -204,19 +198,20 @@ static int record_program(const struct record_values *values, char *const *argum
 {
     struct recording *recording = calloc(1, sizeof *recording);
     struct launch launch;
+    struct sigaction before;
+    const struct sigaction ignore = {.sa_handler = SIG_IGN};
+    sigaction(SIGXFSZ, &ignore, &before);
     int status = recording ? open_recording(recording, values, true)
                            : fail(GAIT_ERR_MEMORY, "no memory to record");
+    sigaction(SIGXFSZ, &before, NULL); // the program must find it as it was
     int code = EXIT_RUN_FAILED;
     if (status) {
         command_refuse(&cmd_record);
         free(recording);
         return EXIT_USAGE;
     }
-    const struct launch_watcher watcher = {started, recording};
-    struct sigaction before;
-    const struct sigaction ignore = {.sa_handler = SIG_IGN};
+    const struct launch_watcher watcher = {started, recording, values->has_children};
     status = launch_watched(arguments, &watcher, &launch);
-    sigaction(SIGPIPE, &ignore, &before);
     if (recording->has_thread) {
         atomic_store(&recording->sampler.is_stopped, true);
         pthread_join(recording->thread, NULL);

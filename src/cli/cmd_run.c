@@ -264,7 +264,8 @@ static int run_program(struct session *session, const struct operands *operands)
         return code;
     set_environment(session);
     tell_begin(session);
-    const struct launch_watcher watcher = {run_sample_start, &session->sample};
+    const struct launch_watcher watcher = {run_sample_start, &session->sample,
+                                           session->sample.rate_hz > 0};
     choose_rate(session);
     const int status = launch_watched(session->arguments, &watcher, &launch);
     run_sample_stop(&session->sample);

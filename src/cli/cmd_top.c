@@ -2,12 +2,10 @@
 // `gait top`: where a Python program is at the moment, once a second, until it
 // ends or somebody presses q.
 #define _GNU_SOURCE
-#include <errno.h>
 #include <inttypes.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <termios.h>
@@ -222,16 +220,11 @@ static int watch(const struct top_values *values, int64_t pid, const char *name)
 
 static int run(const void *given, const struct operands *operands)
 {
-    const char *text = operands->texts[0];
-    char *end;
-    errno = 0;
-    const long long pid = strtoll(text, &end, 10);
-    int status;
-    if (*end || end == text || errno || pid <= 0)
-        status = fail(GAIT_ERR_ARGUMENT, "'%s' is not the number of a process", text);
-    else
-        status = watch(given, pid, text);
-    return status ? command_refuse(&cmd_top) : EXIT_OK;
+    int64_t pid;
+    int status = command_process(operands, &pid);
+    if (status == 0)
+        status = watch(given, pid, operands->texts[0]);
+    return status ? command_refuse(&cmd_top) : command_finish_output(&cmd_top);
 }
 
 static const struct option options[] = {

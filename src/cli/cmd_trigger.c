@@ -133,19 +133,6 @@ static void search_process(struct search *search, int64_t pid, int depth)
         closedir(tasks);
 }
 
-static int parse_pid(const char *text, int64_t *ret_pid)
-{
-    char *end;
-    errno = 0;
-    const long long pid = strtoll(text, &end, 10);
-    if (*end || end == text || errno || pid < 1 || pid > INT32_MAX)
-        return fail(GAIT_ERR_ARGUMENT, "'%.40s' is no process id", text);
-    if (kill((pid_t)pid, 0) && errno == ESRCH)
-        return fail(GAIT_ERR_MISSING, "there is no process %lld", pid);
-    *ret_pid = pid;
-    return 0;
-}
-
 // All processes descend from the first: it is asked only where it is a run itself, as
 // in a container whose first process is gait run or the training.
 static int check_first(int64_t pid)
@@ -190,15 +177,18 @@ static int run(const void *given, const struct operands *operands)
     const struct trigger_values *values = given;
     struct search search = {.steps = values->steps ? (uint64_t)values->steps : GAIT_TRIGGER_ANY};
     int64_t pid = 0;
-    if (parse_pid(operands->texts[0], &pid))
+    if (command_process(operands, &pid))
         return command_refuse(&cmd_trigger);
-    if (pid == 1 && ask_process(pid, search.steps)) {
-        search.pids[search.asked++] = pid;
-    } else if (check_first(pid)) {
+    if (kill((pid_t)pid, 0) && errno == ESRCH) {
+        fail(GAIT_ERR_MISSING, "there is no process %" PRId64, pid);
         return command_refuse(&cmd_trigger);
-    } else {
-        search_process(&search, pid, 0);
     }
+    if (pid == 1 && ask_process(pid, search.steps))
+        search.pids[search.asked++] = pid;
+    else if (check_first(pid))
+        return command_refuse(&cmd_trigger);
+    else
+        search_process(&search, pid, 0);
     if (!search.asked) {
         fail(GAIT_ERR_MISSING,
              "process %" PRId64 " and those it started record nothing with gait, or belong to "

@@ -61,6 +61,9 @@ GAIT_CHECK int commands_find(const char *name, const struct command **ret_comman
 int command_refuse(const struct command *command);
 int command_refuse_trace(const struct command *command); // the reader's failure
 
+// The process that the first operand names; whether there is one is not asked.
+GAIT_CHECK int command_process(const struct operands *operands, int64_t *ret_pid);
+
 // EXIT_OK if all that was printed arrived; else says why not.
 int command_finish_output(const struct command *command);
 

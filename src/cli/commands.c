@@ -2,6 +2,7 @@
 // The list of commands, and how any of them says that it cannot go on.
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include <gait/trace.h>
@@ -50,6 +51,18 @@ int command_refuse(const struct command *command)
 int command_refuse_trace(const struct command *command)
 {
     return refuse(command, gait_trace_error());
+}
+
+int command_process(const struct operands *operands, int64_t *ret_pid)
+{
+    const char *text = operands->texts[0];
+    char *end;
+    errno = 0;
+    const long long pid = strtoll(text, &end, 10);
+    if (*end || end == text || errno || pid < 1 || pid > INT32_MAX)
+        return fail(GAIT_ERR_ARGUMENT, "'%.40s' is not the number of a process", text);
+    *ret_pid = pid;
+    return GAIT_OK;
 }
 
 int command_finish_output(const struct command *command)

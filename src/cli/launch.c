@@ -11,6 +11,7 @@
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -68,8 +69,8 @@ static bool reached_program_already(const siginfo_t *info, pid_t program)
     return info->si_code > 0 || info->si_pid == program;
 }
 
-// True when the program has ended. Reaps whoever else ends: as the first
-// process of a container we inherit orphans.
+// True when the program has ended. Reaps whoever else ends: orphans become ours
+// in the first process of a container, and where the watcher wants them.
 static bool reap(pid_t program, int *wait_status)
 {
     int status;
@@ -95,7 +96,7 @@ static void wait_for(struct launch *launch, const struct signals *signals)
 
 int launch_program(char *const *arguments, struct launch *ret_launch)
 {
-    const struct launch_watcher nobody = {NULL, NULL};
+    const struct launch_watcher nobody = {NULL, NULL, false};
     return launch_watched(arguments, &nobody, ret_launch);
 }
 
@@ -107,6 +108,8 @@ int launch_watched(char *const *arguments, const struct launch_watcher *watcher,
     int ends[2];
     if (pipe2(ends, O_CLOEXEC))
         return fail(GAIT_ERR_IO, "cannot make a pipe: %s", strerror(errno));
+    if (watcher->has_orphans)
+        prctl(PR_SET_CHILD_SUBREAPER, 1); // where it cannot be had they are lost to us
     fflush(NULL);
     block_signals(&signals);
     launch.pid = fork();

@@ -4,6 +4,7 @@
 #ifndef GAIT_CLI_LAUNCH_H
 #define GAIT_CLI_LAUNCH_H
 
+#include <stdbool.h>
 #include <sys/types.h>
 
 #include <gait/error.h>
@@ -20,9 +21,12 @@ struct launch {
 GAIT_CHECK int launch_program(char *const *arguments, struct launch *ret_launch);
 
 // The same, and `started` (may be NULL) is told of the program once it runs.
+// `has_orphans`: what it leaves behind becomes our child instead of init's, so
+// that it is still known where it comes from.
 struct launch_watcher {
     void (*started)(void *context, pid_t pid);
     void *context;
+    bool has_orphans;
 };
 GAIT_CHECK int launch_watched(char *const *arguments, const struct launch_watcher *watcher,
                               struct launch *ret_launch);

@@ -75,8 +75,8 @@ static int run_command(const struct command *command, int argc, char **argv)
         return command->usage_status;
     }
     // a file that may not grow (RLIMIT_FSIZE) is a failed write then, which is
-    // told; a program under `gait run` must find the signal as it was
-    if (command != &cmd_run)
+    // told; a program that is started must find the signal as it was
+    if (command != &cmd_run && command != &cmd_record)
         signal(SIGXFSZ, SIG_IGN);
     return command->run(values, &operands);
 }

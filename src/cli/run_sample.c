@@ -5,7 +5,6 @@
 
 #include <stdio.h>
 #include <string.h>
-#include <sys/resource.h>
 
 #include "base/fail.h"
 
@@ -27,15 +26,11 @@ static void *run_sampler(void *context)
 
 static int open_sampler(struct run_sample *sample, pid_t pid)
 {
-    const struct sampler_options options = {
-        .rate_hz = (double)sample->rate_hz, .has_children = true, .is_waiting = true};
+    const struct sampler_options options = {.rate_hz = (double)sample->rate_hz,
+                                            .has_children = true,
+                                            .has_orphans = true,
+                                            .is_waiting = true};
     char path[PATH_MAX + 64];
-    struct rlimit files;
-    // a probe for each thread
-    if (getrlimit(RLIMIT_NOFILE, &files) == 0) {
-        files.rlim_cur = files.rlim_max;
-        setrlimit(RLIMIT_NOFILE, &files);
-    }
     int status = sampler_init(&sample->sampler, &options);
     if (status)
         return status;

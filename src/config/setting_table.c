@@ -95,10 +95,7 @@ const struct setting setting_table[SETTING_COUNT] = {
     [SETTING_PROFILE_MEMORY] = {PROFILING("profile_memory", "PROFILE_MEMORY"), IS_BOOL("true"),
                                 .help = "allocations and releases"},
     [SETTING_WITH_STACK] = {PROFILING("with_stack", "WITH_STACK"), IS_BOOL("false"),
-                            .help = "Python functions around the ops",
-                            .later = "stacks of ops are not recorded yet: 'gait run "
-                                     "profiler=advanced' and 'gait record' show Python functions "
-                                     "meanwhile"},
+                            .help = "Python functions around the ops, while ops are recorded"},
     [SETTING_WITH_FLOPS] = {PROFILING("with_flops", "WITH_FLOPS"), IS_BOOL("true"),
                             .help = "floating-point operations of each op, from its shapes"},
     [SETTING_WITH_MODULES] =

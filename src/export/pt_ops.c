@@ -238,18 +238,38 @@ static int take_evaluation(struct pt_ops *ops, const struct gait_event *event)
 
 // --- Python's functions ---------------------------------------------------------------
 
-// Python's functions are numbered by those that record them.
-static int take_python(struct pt_writer *writer, const struct gait_event *event)
+static char *put_module(char *put, const char *name)
 {
-    int status = begin_place(writer, event->site, event->track);
+    const char *number = strncmp(name, PT_MODULE, strlen(PT_MODULE)) ? NULL : strrchr(name, '_');
+    if (!number)
+        return put;
+    put = PT_PUT(put, ", \"Python module id\": ");
+    return number_put_uint(put, strtoull(number + 1, NULL, 10));
+}
+
+// Numbered in order of begin, as Kineto's.
+static int take_python(struct pt_ops *ops, const struct gait_event *event)
+{
+    struct pt_writer *writer = &ops->writer;
+    const int64_t length_ns = pt_writer_length(writer, event);
+    struct pt_function function = {.start_ns = event->start_ns, .end_ns = INT64_MAX};
+    (void)__builtin_add_overflow(event->start_ns, length_ns, &function.end_ns);
+    int status = pt_functions_begin(&ops->functions, event->track, &function);
+    if (!status)
+        status = begin_place(writer, event->site, event->track);
     if (status)
         return status;
-    char *put = output_reserve(writer->out, 4 * NUMBER_TEXT_MAX);
+    char *put = output_reserve(writer->out, 8 * NUMBER_TEXT_MAX);
     put = pt_writer_put_time(writer, put, event->start_ns);
     put = PT_PUT(put, ", \"dur\": ");
-    put = number_put_thousandths(put, pt_writer_length(writer, event));
-    put = PT_PUT(put, ", \"args\": {\"Python id\": ");
-    put = number_put_uint(put, ++writer->op_count);
+    put = number_put_thousandths(put, length_ns);
+    put = PT_PUT(put, ", \"args\": {\"Python thread\": ");
+    put = number_put_uint(put, function.thread);
+    put = PT_PUT(put, ", \"Python parent id\": ");
+    put = function.parent ? number_put_uint(put, function.parent) : PT_PUT(put, "null");
+    put = PT_PUT(put, ", \"Python id\": ");
+    put = number_put_uint(put, function.id);
+    put = put_module(put, event->name);
     output_advance(writer->out, put);
     status = pt_ops_others(writer, event);
     pt_writer_index(writer);
@@ -271,7 +291,7 @@ int pt_ops_span(struct pt_ops *ops, const struct gait_event *event)
     case PT_ANNOTATION:
         return take_op(writer, event);
     case PT_PYTHON:
-        return take_python(writer, event);
+        return take_python(ops, event);
     default:
         return GAIT_OK;
     }
@@ -304,6 +324,8 @@ int pt_ops_async(struct pt_ops *ops, const struct gait_event *event)
     enum pt_class class = pt_writer_class(writer, event->site);
     if (class == PT_OP || !strcmp(event->category, "user_annotation"))
         return take_op(writer, event);
+    if (class == PT_PYTHON) // crosses ranges that begin in it and end elsewhere
+        return take_python(ops, event);
     if (class != PT_ANNOTATION)
         return GAIT_OK;
     writer->async_count++;
@@ -349,12 +371,19 @@ int pt_ops_step(struct pt_ops *ops, const struct pt_step *step)
 int pt_ops_init(struct pt_ops *ops, const struct export_run *run)
 {
     ops->waiting = NULL;
+    ops->functions = (struct pt_functions){.tracks = NULL};
     int status = pt_writer_init(&ops->writer, run);
     if (status)
         return status;
+    status = pt_functions_init(&ops->functions, ops->writer.all_tracks);
+    if (status) {
+        pt_writer_finish(&ops->writer);
+        return status;
+    }
     ops->waiting = calloc((size_t)ops->writer.all_tracks + 1, sizeof(*ops->waiting));
     if (ops->waiting)
         return GAIT_OK;
+    pt_functions_finish(&ops->functions);
     pt_writer_finish(&ops->writer);
     return fail(GAIT_ERR_MEMORY, "no memory for %u tracks", ops->writer.all_tracks);
 }
@@ -363,6 +392,7 @@ void pt_ops_finish(struct pt_ops *ops)
 {
     free(ops->waiting);
     ops->waiting = NULL;
+    pt_functions_finish(&ops->functions);
     pt_writer_finish(&ops->writer);
 }
 

@@ -8,6 +8,7 @@
 
 #include <gait/trace.h>
 
+#include "export/pt_functions.h"
 #include "export/pt_writer.h"
 
 // The engine's range around a node, until it is known which node that is.
@@ -19,6 +20,7 @@ struct pt_waiting {
 struct pt_ops {
     struct pt_writer writer;
     struct pt_waiting *waiting; // by track; id 0: none
+    struct pt_functions functions;
 };
 
 struct pt_step {

@@ -20,6 +20,7 @@ enum pt_class { PT_UNKNOWN, PT_LEFT_OUT, PT_OP, PT_EVALUATE, PT_ANNOTATION, PT_P
 
 // The engine's range around an autograd node, before the node's name.
 #define PT_EVALUATES "autograd::engine::evaluate_function: "
+#define PT_MODULE "nn.Module: " // before its class and number, `Linear_0`
 
 struct pt_writer {
     const struct export_run *run;

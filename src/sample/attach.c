@@ -94,22 +94,15 @@ static int choose_layout(struct target *target, const struct candidate *found)
     return status ? fail_because(status, "cannot sample process %lld", (long long)target->pid) : 0;
 }
 
-static int find_interpreter_file(struct target *target)
+static int find_interpreter_file(struct target *target, const struct mapped_file *files, int count)
 {
-    struct mapped_file *files = calloc(PROCESS_MAPS_CANDIDATES, sizeof *files);
     struct candidate found = {0};
     bool is_found = false;
-    if (!files)
-        return fail(GAIT_ERR_MEMORY, "no memory to look at process %lld", (long long)target->pid);
-    int count = process_maps_candidates(target->pid, files);
     for (int i = 0; i < count && !is_found; i++) {
         is_found = look_into(target, &files[i], &found);
         if (is_found)
             snprintf(target->file, sizeof target->file, "%.255s", files[i].path);
     }
-    free(files);
-    if (count <= 0)
-        return attach_refuse(target->pid, count ? -count : 0);
     if (!is_found)
         return fail(GAIT_ERR_MISSING,
                     "process %lld is not a Python: no interpreter is mapped into it",
@@ -209,19 +202,27 @@ int attach_refresh(struct target *target)
 }
 
 // Whether we may read at all, asked with the first byte of the program.
-static int check_right(struct target *target)
+static int check_right(struct target *target, const struct mapped_file *files, int count)
 {
-    struct mapped_file *files = calloc(PROCESS_MAPS_CANDIDATES, sizeof *files);
     uint8_t byte;
+    if (count <= 0)
+        return attach_refuse(target->pid, count ? -count : 0);
+    const struct iovec piece = {(void *)(uintptr_t)files[0].start, 1};
+    const ssize_t got = target->memory.read(&target->memory, &byte, 1, &piece, 1);
+    return got == 1 || got == -EFAULT ? 0 : attach_refuse(target->pid, (int)-got);
+}
+
+static int find_interpreter(struct target *target)
+{
+    struct mapped_file *files = malloc(PROCESS_MAPS_CANDIDATES * sizeof *files);
     if (!files)
         return fail(GAIT_ERR_MEMORY, "no memory to look at process %lld", (long long)target->pid);
     const int count = process_maps_candidates(target->pid, files);
-    const struct iovec piece = {(void *)(uintptr_t)files[0].start, 1};
+    int status = check_right(target, files, count);
+    if (status == 0)
+        status = find_interpreter_file(target, files, count);
     free(files);
-    if (count <= 0)
-        return attach_refuse(target->pid, count ? -count : 0);
-    const ssize_t got = target->memory.read(&target->memory, &byte, 1, &piece, 1);
-    return got == 1 || got == -EFAULT ? 0 : attach_refuse(target->pid, (int)-got);
+    return status;
 }
 
 int attach_open(struct target *target, int64_t pid)
@@ -232,9 +233,7 @@ int attach_open(struct target *target, int64_t pid)
     memory_init(&target->memory, pid);
     if (pid <= 0 || target->start < 0)
         return fail(GAIT_ERR_MISSING, "no process %lld", (long long)pid);
-    int status = check_right(target);
-    if (status == 0)
-        status = find_interpreter_file(target);
+    int status = find_interpreter(target);
     if (status == 0)
         status = attach_refresh(target);
     if (status < 0 && os_process_start(pid) != target->start)

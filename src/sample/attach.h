@@ -27,6 +27,7 @@ struct target {
     bool has_many;        // interpreters: they may share a lock
     int32_t pthread_tid;  // thread_id.h; 0: not known yet
     int64_t inner_pid;    // the process's number as itself knows it; 0: not asked yet
+    char name[16];        // of its main thread; "": not asked yet (thread_id.h)
 };
 
 enum attach_result {

@@ -17,6 +17,12 @@ struct row {
     const char *path; // NULL: no file
 };
 
+struct candidates {
+    struct mapped_file *files;
+    enum rank ranks[PROCESS_MAPS_CANDIDATES];
+    int count;
+};
+
 // "55d0-55f0 r--p 00000000 fe:01 1234    /usr/bin/python3.11"
 static bool parse(char *line, struct row *row)
 {
@@ -43,48 +49,64 @@ static enum rank rank_of(const char *path, const char *program)
     return strstr(base, "python") ? RANK_OTHER : RANK_NONE;
 }
 
-static void keep(struct mapped_file *out, int *count, const struct row *row, enum rank rank)
+static bool is_known(const struct mapped_file *files, int count, const char *path)
 {
-    for (int i = 0; i < *count; i++)
-        if (!strcmp(out[i].path, row->path))
-            return;
-    if (*count == PROCESS_MAPS_CANDIDATES)
+    for (int i = 0; i < count; i++)
+        if (!strcmp(files[i].path, path))
+            return true;
+    return false;
+}
+
+// Behind those of its rank and before the others, the last of which may fall out.
+static void keep(struct candidates *found, const struct row *row, enum rank rank)
+{
+    if (is_known(found->files, found->count, row->path))
         return;
-    struct mapped_file *file = &out[(*count)++];
+    int at = found->count;
+    while (at && found->ranks[at - 1] > rank)
+        at--;
+    if (at == PROCESS_MAPS_CANDIDATES)
+        return;
+    int moved = found->count - at;
+    if (found->count == PROCESS_MAPS_CANDIDATES)
+        moved--;
+    else
+        found->count++;
+    struct mapped_file *file = &found->files[at];
+    memmove(file + 1, file, (size_t)moved * sizeof *file);
+    memmove(&found->ranks[at + 1], &found->ranks[at], (size_t)moved * sizeof found->ranks[0]);
+    found->ranks[at] = rank;
     file->start = row->start;
     file->end = row->end;
     file->is_program = rank == RANK_PROGRAM;
     snprintf(file->path, sizeof file->path, "%s", row->path);
 }
 
-// Reads the whole file: it may change between two looks.
+// Once from end to end: the kernel looks at every page's owner to write a line.
 int process_maps_candidates(int64_t pid, struct mapped_file *out)
 {
     char path[64], program[PATH_MAX] = "", *line = NULL;
+    struct candidates found = {.files = out};
     size_t room = 0;
-    int count = 0;
     snprintf(path, sizeof path, "/proc/%lld/exe", (long long)pid);
     ssize_t got = readlink(path, program, sizeof program - 1);
     program[got > 0 ? got : 0] = '\0';
-    for (enum rank wanted = RANK_PROGRAM; wanted < RANK_NONE; wanted++) {
+    snprintf(path, sizeof path, "/proc/%lld/maps", (long long)pid);
+    FILE *maps = fopen(path, "re");
+    if (!maps)
+        return errno == ENOENT ? -ESRCH : -errno;
+    while (getline(&line, &room, maps) > 0) {
         struct row row;
-        snprintf(path, sizeof path, "/proc/%lld/maps", (long long)pid);
-        FILE *maps = fopen(path, "re");
-        if (!maps)
-            return errno == ENOENT ? -ESRCH : -errno;
-        while (getline(&line, &room, maps) > 0)
-            if (parse(line, &row) && row.path && row.offset == 0 &&
-                rank_of(row.path, program) == wanted)
-                keep(out, &count, &row, wanted);
-        int error = ferror(maps) ? errno : 0;
-        fclose(maps);
-        if (error) {
-            free(line);
-            return -error;
-        }
+        if (!parse(line, &row) || !row.path || row.offset != 0)
+            continue;
+        const enum rank rank = rank_of(row.path, program);
+        if (rank != RANK_NONE)
+            keep(&found, &row, rank);
     }
+    const int error = ferror(maps) ? errno : 0;
     free(line);
-    return count;
+    fclose(maps);
+    return error ? -error : found.count;
 }
 
 int process_maps_open(int64_t pid, const struct mapped_file *file)

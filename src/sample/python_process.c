@@ -17,7 +17,7 @@
 #define PROBE_AFTER_NS UINT64_C(1000000)
 #define TIDY_EVERY 4096u // reads
 
-enum { ROUND_TRIES = 64, LEARN_TRIES = 12, SLOW_TRIES = 8, WRONG_LISTS = 5 };
+enum { ROUND_TRIES = 64, LEARN_TRIES = 12, SLOW_TRIES = 8 };
 enum { THREAD_LIMIT = 16384, INTERPRETER_LIMIT = 256, STATE_BYTES = 512 };
 
 int python_process_init(struct python_process *process, const struct target *target,
@@ -159,12 +159,13 @@ int python_process_list(struct python_process *process)
 {
     struct target *target = &process->target;
     const struct layout *layout = &target->layout;
+    uint8_t word[8];
     int status = attach_refresh(target);
     process->counts.lists++;
-    if (status < 0 &&
-        target->memory.read(&target->memory, (uint8_t[8]){0}, 8,
-                            &(struct iovec){(void *)(uintptr_t)target->runtime, 8}, 1) < 0)
-        return status;
+    // what cannot be read looks like a Python that has not begun yet
+    if (status != ATTACH_READY && !memory_get(&target->memory, target->runtime, word, sizeof word))
+        return fail(GAIT_ERR_MISSING, "process %lld ended, or became another program",
+                    (long long)target->pid);
     for (size_t i = 0; i < process->thread_count; i++)
         process->threads[i]->is_listed = false;
     uint64_t interpreter = target->interpreter;
@@ -426,7 +427,7 @@ int python_process_round(struct python_process *process, uint64_t now_ns)
 
 bool python_process_is_lost(const struct python_process *process)
 {
-    return process->wrong_lists == WRONG_LISTS || process->gather.is_lost;
+    return process->gather.is_lost;
 }
 
 void python_process_flush(struct python_process *process)

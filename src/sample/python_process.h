@@ -39,7 +39,6 @@ struct python_process {
     uint64_t round;      // the one in the making
     uint64_t round_tick; // when it began, by the caller's clock
     uint64_t listed_ns, probed_ns;
-    int wrong_lists; // in a row: looks at the threads that found nonsense
     struct process_counts counts;
     // Told that a thread's node, flags and state held from `since` to before
     // `round`; may be NULL.

@@ -19,7 +19,7 @@
 #define CFRAME_BYTES 16u
 #define FORGET_AFTER 3000u // reads
 #define LEARN_MAX 512
-#define PEEK_PAGES 64
+#define PEEK_PAGES 16
 #define PAGE 4096u
 
 int python_thread_create(uint64_t address, struct python_thread **ret_thread)
@@ -277,7 +277,7 @@ static bool is_expected(struct python_thread *thread, const struct layout *layou
 static void learn_chain(struct python_thread *thread, struct target *target, uint64_t frame,
                         bool is_whole)
 {
-    static _Thread_local struct peek peek;
+    struct peek peek; // on the stack: what is not touched costs nothing
     const struct layout *layout = &target->layout;
     peek.memory = &target->memory;
     memset(peek.page, 0, sizeof peek.page);

@@ -12,7 +12,9 @@
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/random.h>
+#include <sys/resource.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "base/array.h"
 #include "base/fail.h"
@@ -22,12 +24,15 @@
 #include "sample/thread_id.h"
 
 #define LATE_NS 1e6
-#define NAP_NS 20e6  // at most, so that a stop is heard
+#define NAP_NS 20e6 // at most, so that a stop is heard
+#define CHILD_NAP_NS 2e6
 #define SPIN_NS 30e3 // sleeping takes that long here, whatever is asked for
 #define SPIN_RATE 20000.0
 #define FLUSH_NS (250 * UINT64_C(1000000))
 #define SUMMARY_NS (1000 * UINT64_C(1000000))
 #define CHILDREN_NS (20 * UINT64_C(1000000))
+#define CHILDREN_SURE_NS (200 * UINT64_C(1000000)) // where births are told
+#define BIRTHS_NS UINT64_C(1000000)
 #define FIRST_PAUSE_NS UINT64_C(1000000)
 #define LONGEST_PAUSE_NS (50 * UINT64_C(1000000))
 #define PROCESS_LIMIT 4096
@@ -38,6 +43,7 @@ struct followed {
     struct sample_track *track;
     uint32_t base;
     uint64_t next_try_ns, pause_ns;
+    bool was_lost; // it ended, became another program, or we erred: seen when tried again
     bool is_gone;
 };
 
@@ -52,6 +58,9 @@ int sampler_init(struct sampler *sampler, const struct sampler_options *options)
 {
     memset(sampler, 0, sizeof *sampler);
     sampler->options = *options;
+    sampler->births.fd = -1;
+    if (options->has_children)
+        process_births_open(&sampler->births);
     return stack_trie_init(&sampler->trie);
 }
 
@@ -69,6 +78,7 @@ void sampler_finish(struct sampler *sampler)
     free(sampler->processes);
     sampler->processes = NULL;
     sampler->process_count = 0;
+    process_births_close(&sampler->births);
     stack_trie_finish(&sampler->trie);
 }
 
@@ -211,6 +221,8 @@ static void try_again(struct sampler *sampler, struct followed *one, uint64_t no
         one->is_gone = true;
         return;
     }
+    sampler->totals.lost_processes += one->was_lost;
+    one->was_lost = false;
     if (attach(sampler, one))
         fail_clear();
     one->next_try_ns = now + one->pause_ns;
@@ -235,14 +247,10 @@ static void round_of(struct sampler *sampler, struct followed *one, uint64_t now
         return;
     }
     fail_clear();
-    const bool is_lost = python_process_is_lost(one->process);
     let_go(one);
     one->next_try_ns = now + FIRST_PAUSE_NS;
     one->pause_ns = FIRST_PAUSE_NS;
-    if (!is_lost && !os_process_lives(one->pid, one->start))
-        one->is_gone = true;
-    else
-        sampler->totals.lost_processes++;
+    one->was_lost = true;
 }
 
 static void drop_gone(struct sampler *sampler)
@@ -263,21 +271,48 @@ static bool is_followed(const struct sampler *sampler, int64_t pid)
     return false;
 }
 
-static void look_for_children(struct sampler *sampler, uint64_t now)
+static void follow_child(struct sampler *sampler, int64_t pid)
+{
+    struct followed *one;
+    if (!is_followed(sampler, pid) && add(sampler, pid, &one))
+        fail_clear();
+}
+
+// All children of all processes, and of ourselves those that nobody else has.
+static void ask_parents(struct sampler *sampler)
 {
     enum { CHILDREN = 1024 };
     int64_t children[CHILDREN];
-    if (!sampler->options.has_children || now - sampler->children_ns < CHILDREN_NS)
-        return;
-    sampler->children_ns = now;
+    const size_t own =
+        sampler->options.has_orphans ? process_tree_children(getpid(), children, CHILDREN) : 0;
+    for (size_t i = 0; i < own; i++)
+        follow_child(sampler, children[i]);
     for (size_t i = 0; i < sampler->process_count; i++) {
         const size_t count = process_tree_children(sampler->processes[i].pid, children, CHILDREN);
-        for (size_t k = 0; k < count; k++) {
-            struct followed *one;
-            if (!is_followed(sampler, children[k]) && add(sampler, children[k], &one))
-                fail_clear();
-        }
+        for (size_t k = 0; k < count; k++)
+            follow_child(sampler, children[k]);
     }
+}
+
+// The newborn are known at once, as long as their parent is still there: that is
+// cheap. To ask every thread for its children is not.
+static void look_for_children(struct sampler *sampler, uint64_t now)
+{
+    enum { NEWBORN = 64 };
+    struct process_birth born[NEWBORN];
+    bool is_sure;
+    if (!sampler->options.has_children || now - sampler->births_ns < BIRTHS_NS)
+        return;
+    sampler->births_ns = now;
+    const size_t count = process_births_since(&sampler->births, now, born, NEWBORN, &is_sure);
+    for (size_t i = 0; i < count; i++)
+        if (is_followed(sampler, born[i].parent) ||
+            (sampler->options.has_orphans && born[i].parent == getpid()))
+            follow_child(sampler, born[i].pid);
+    if (now - sampler->children_ns < (is_sure ? CHILDREN_SURE_NS : CHILDREN_NS))
+        return;
+    sampler->children_ns = now;
+    ask_parents(sampler);
 }
 
 void sampler_summary(const struct sampler *sampler, char *out, size_t room)
@@ -353,8 +388,9 @@ static void sleep_until(double until_ns)
 static bool wait_for_tick(struct sampler *sampler, struct poisson *clock, uint64_t *now)
 {
     double left = clock->due_ns - (double)*now;
-    if (left > NAP_NS) {
-        sleep_until((double)*now + NAP_NS);
+    const double nap = sampler->options.has_children ? CHILD_NAP_NS : NAP_NS;
+    if (left > nap) {
+        sleep_until((double)*now + nap);
         *now = now_ns();
         return false;
     }
@@ -379,6 +415,17 @@ static bool is_over(const struct sampler *sampler, uint64_t now)
            (seconds > 0 && sampler->first_ns && (double)(now - sampler->first_ns) >= seconds * 1e9);
 }
 
+// A file and a probe for each thread. Not sooner: a program that is started must
+// find the limit as it was.
+static void allow_many_files(void)
+{
+    struct rlimit files;
+    if (getrlimit(RLIMIT_NOFILE, &files) == 0) {
+        files.rlim_cur = files.rlim_max;
+        setrlimit(RLIMIT_NOFILE, &files);
+    }
+}
+
 int sampler_run(struct sampler *sampler)
 {
     uint64_t now = now_ns(), written = now;
@@ -388,6 +435,7 @@ int sampler_run(struct sampler *sampler)
     if (getrandom(&clock.state, sizeof clock.state, GRND_NONBLOCK) < 0 || !clock.state)
         clock.state = now | 1;
     prctl(PR_SET_TIMERSLACK, 1);
+    allow_many_files();
     sampler->refresh_ns = now;
     while (!is_over(sampler, now)) {
         if (wait_for_tick(sampler, &clock, &now)) {

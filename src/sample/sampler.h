@@ -10,6 +10,7 @@
 
 #include <gait/error.h>
 
+#include "sample/process_births.h"
 #include "sample/sample_shard.h"
 #include "sample/stack_trie.h"
 
@@ -19,6 +20,7 @@ struct sampler_options {
     bool has_idle;  // threads that are blocked too
     bool is_gil_only;
     bool has_threads, has_children; // frames that name them, as py-spy has them
+    bool has_orphans;               // whose parent ended becomes our child: launch.h
     bool is_waiting;                // for the process to become a Python: we started it
 };
 
@@ -46,7 +48,8 @@ struct sampler {
     void (*refresh)(void *context, struct sampler *sampler);
     void *context;
     uint64_t refresh_every_ns; // 0: a second
-    uint64_t refresh_ns, children_ns;
+    uint64_t refresh_ns, children_ns, births_ns;
+    struct process_births births;
 };
 
 GAIT_CHECK int sampler_init(struct sampler *sampler, const struct sampler_options *options);

@@ -10,7 +10,8 @@
 #include "base/fail.h"
 
 #define SITE_SLOTS (1u << 14)
-#define NODE_SLOTS (1u << 18)
+#define NODE_SLOTS (1u << 11) // at first; a small recording touches little memory
+#define NODE_SLOTS_LIMIT (1u << 18)
 #define SITE_LIMIT (1u << 18)
 #define NODE_LIMIT (1u << 20) // 24 bytes each
 #define TEXT_LIMIT (32u << 20)
@@ -22,6 +23,7 @@ int stack_trie_init(struct stack_trie *trie)
     intern_init(&trie->texts, &trie->arena);
     trie->site_slots = calloc(SITE_SLOTS, sizeof *trie->site_slots);
     trie->node_slots = calloc(NODE_SLOTS, sizeof *trie->node_slots);
+    trie->node_slot_count = NODE_SLOTS;
     trie->site_count = trie->node_count = 1;
     if (trie->site_slots && trie->node_slots &&
         array_reserve((void **)&trie->sites, &trie->site_room, 64,
@@ -84,10 +86,33 @@ uint32_t stack_trie_site(struct stack_trie *trie, const char *name, const char *
     return trie->site_count++;
 }
 
+static uint32_t *node_slot(const struct stack_trie *trie, const struct stack_node *node)
+{
+    const uint64_t place = (uint64_t)node->parent << 32 | node->site;
+    return &trie->node_slots[mix(place, (uint32_t)node->line) % trie->node_slot_count];
+}
+
+// Without memory for more slots the chains become longer, and all is well.
+static void spread_nodes(struct stack_trie *trie)
+{
+    const uint32_t count = trie->node_slot_count * 4;
+    uint32_t *slots = count <= NODE_SLOTS_LIMIT ? calloc(count, sizeof *slots) : NULL;
+    if (!slots)
+        return;
+    free(trie->node_slots);
+    trie->node_slots = slots;
+    trie->node_slot_count = count;
+    for (uint32_t i = 1; i < trie->node_count; i++) {
+        uint32_t *slot = node_slot(trie, &trie->nodes[i]);
+        trie->nodes[i].next = *slot;
+        *slot = i;
+    }
+}
+
 uint32_t stack_trie_node(struct stack_trie *trie, uint32_t parent, uint32_t site, int32_t line)
 {
-    uint32_t *slot =
-        &trie->node_slots[mix((uint64_t)parent << 32 | site, (uint32_t)line) % NODE_SLOTS];
+    struct stack_node wanted = {.parent = parent, .site = site, .line = line};
+    uint32_t *slot = node_slot(trie, &wanted);
     for (uint32_t i = *slot; i; i = trie->nodes[i].next) {
         const struct stack_node *node = &trie->nodes[i];
         if (node->parent == parent && node->site == site && node->line == line)
@@ -99,7 +124,10 @@ uint32_t stack_trie_node(struct stack_trie *trie, uint32_t parent, uint32_t site
         trie->refused++;
         return 0;
     }
-    trie->nodes[trie->node_count] = (struct stack_node){parent, site, line, *slot, 0};
-    *slot = trie->node_count;
-    return trie->node_count++;
+    wanted.next = *slot;
+    trie->nodes[trie->node_count] = wanted;
+    *slot = trie->node_count++;
+    if (trie->node_count > trie->node_slot_count)
+        spread_nodes(trie);
+    return trie->node_count - 1;
 }

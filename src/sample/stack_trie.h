@@ -32,6 +32,7 @@ struct stack_trie {
     struct frame_site *sites; // from 1
     struct stack_node *nodes; // from 1
     uint32_t *site_slots, *node_slots;
+    uint32_t node_slot_count;
     uint32_t site_count, node_count; // that of the next one
     size_t site_room, node_room;
     uint64_t refused; // frames that found no room

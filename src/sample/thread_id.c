@@ -6,6 +6,7 @@
 #include "sample/thread_id.h"
 
 #include <dirent.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -105,22 +106,18 @@ void thread_id_find(struct python_thread *thread, struct target *target)
 static void read_name(int64_t pid, int64_t tid, char *out, size_t room)
 {
     char path[80];
-    out[0] = '\0';
     snprintf(path, sizeof path, "/proc/%lld/task/%lld/comm", (long long)pid, (long long)tid);
-    FILE *file = fopen(path, "re");
-    if (!file)
-        return;
-    if (fgets(out, (int)room, file))
-        out[strcspn(out, "\n")] = '\0';
-    else
-        out[0] = '\0';
-    fclose(file);
+    const int fd = open(path, O_RDONLY | O_CLOEXEC);
+    const ssize_t got = fd >= 0 ? read(fd, out, room - 1) : 0;
+    out[got > 0 ? got : 0] = '\0';
+    out[strcspn(out, "\n")] = '\0';
+    if (fd >= 0)
+        close(fd);
 }
 
-void thread_id_name(const struct python_thread *thread, const struct target *target, char *out,
+void thread_id_name(const struct python_thread *thread, struct target *target, char *out,
                     size_t room)
 {
-    char program[32];
     out[0] = '\0';
     if (!thread->tid)
         return;
@@ -128,8 +125,9 @@ void thread_id_name(const struct python_thread *thread, const struct target *tar
         snprintf(out, room, "MainThread");
         return;
     }
+    if (!target->name[0])
+        read_name(target->pid, target->pid, target->name, sizeof target->name);
     read_name(target->pid, thread->tid, out, room);
-    read_name(target->pid, target->pid, program, sizeof program);
-    if (!strcmp(out, program))
+    if (!strcmp(out, target->name))
         out[0] = '\0';
 }

@@ -13,7 +13,7 @@ void thread_id_find(struct python_thread *thread, struct target *target);
 
 // "MainThread" for the main one; else the name the system has for it, or "" where
 // that is only the program's.
-void thread_id_name(const struct python_thread *thread, const struct target *target, char *out,
+void thread_id_name(const struct python_thread *thread, struct target *target, char *out,
                     size_t room);
 
 #endif

@@ -26,8 +26,9 @@ def fib(n):
     return n if n < 2 else fib(n - 1) + fib(n - 2)
 
 
-def test_counts_equal_cprofiles(root, python_path):
-    program = root / "tests/python/programs/same_counts.py"
+@pytest.mark.parametrize("name", ["same_counts.py", "same_stacks.py"])
+def test_it_hears_what_the_interpreters_own_hear(name, root, python_path):
+    program = root / "tests/python/programs" / name
     env = {**os.environ, "PYTHONPATH": python_path, "PYTHONDEVMODE": "1"}
     done = subprocess.run([sys.executable, program], env=env, capture_output=True, text=True)
     assert (done.stdout, done.stderr) == ("the same\n", "")

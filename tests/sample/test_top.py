@@ -90,6 +90,13 @@ def test_without_a_terminal_a_table_is_printed(gait, alternating):
     assert re.search(r"lock held \d+ %; threads: python", done.stdout)
 
 
+def test_a_table_that_cannot_be_printed_is_told(build, alternating):
+    words = [build / "gait", "top", "-d", "1", str(alternating(sys.executable).pid)]
+    with open("/dev/full", "w") as full:
+        done = subprocess.run(words, stdout=full, stderr=subprocess.PIPE, text=True, timeout=60)
+    assert done.returncode == 2 and "cannot write the answer: No space left" in done.stderr
+
+
 def test_what_cannot_be_watched_is_refused(gait):
     for words in (["4194304"], ["x"], ["0"]):
         done = gait("top", *words)

@@ -96,7 +96,7 @@ def test_objects_have_what_torchs_have(tmp_path):
         "True aten::empty",
         "True",
         "DeviceType.CPU [[], [], [], [], []] True",
-        "CaptureError no stacks to export: gait does not record stacks of ops yet",
+        "CaptureError no stacks to export: profile() takes with_stack=True for that",
     ]
 
 

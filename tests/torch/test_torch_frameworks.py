@@ -4,7 +4,7 @@
 import importlib.util
 
 import pytest
-from test_torch_ledger import TWELVE, assert_planted, attempts, planted_by, without_times
+from test_torch_ledger import TWELVE, assert_all_planted, attempts, without_times
 from torch_trainings import Job, full
 
 pytestmark = [pytest.mark.xdist_group("frameworks"), pytest.mark.usefixtures("ahead")]
@@ -78,7 +78,6 @@ def test_a_planted_delay_is_in_its_phase(training, run):
         places.update(backward=12, checkpoint=3)
 
     def check(with_delays, without):
-        found = run(with_delays)
-        assert_planted(found.phases, run(without).phases, *planted_by(found))
+        assert_all_planted(run(with_delays), run(without))
 
     attempts(check, training.job.planted(**places), training.job)

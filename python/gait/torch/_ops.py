@@ -9,7 +9,7 @@ from .. import _read
 
 ON_DEVICE, ASYNC, LEGACY, HAS_DEVICE, BACKWARD = 1, 2, 4, 8, 16
 NO_STACK = NO_PARENT = 0xFFFFFFFF
-RANGE = 32
+RANGE, PYTHON = 32, 64
 # One struct gait_op: doubles start end kernels; thread fwd_thread seq; bytes of
 # CPU and device, FLOPs; numbers of name node key overload shapes stack; flags; a
 # number of what it was called.
@@ -25,7 +25,7 @@ Query = _read._structure(
     "OpsQuery",
     "size size",
     "int64 pid since_ns until_ns origin_ns",
-    "int without_shapes with_memory with_flops",
+    "int without_shapes with_memory with_flops with_stacks",
 )
 Sums = _read._structure(
     "Sums",
@@ -57,6 +57,7 @@ def library():
             ("add", c_int, [pointer, ctypes.c_char_p, c_size_t]),
             ("read", c_int, [pointer, pointer, POINTER(Query)]),
             ("text", ctypes.c_char_p, [pointer, c_uint32]),
+            ("stack", c_int, [pointer, c_uint32, POINTER(c_uint32), POINTER(c_uint32)]),
             ("added", POINTER(Op), [pointer, POINTER(c_size_t)]),
             ("build", c_int, [pointer]),
             ("events", rows, [pointer, POINTER(c_size_t)]),
@@ -105,6 +106,15 @@ class Ops:
 
     def text(self, number):
         return _read._text(self._library.gait_ops_text(self._handle, number))
+
+    def stacks(self):
+        """All stacks, by number: the one that a function was called in, and its name's
+        number."""
+        caller, name = c_uint32(), c_uint32()
+        number = 1
+        while self._library.gait_ops_stack(self._handle, number, byref(caller), byref(name)):
+            yield caller.value, name.value
+            number += 1
 
     def build(self):
         _read._check(self._library.gait_ops_build(self._handle))

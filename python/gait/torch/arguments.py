@@ -57,11 +57,6 @@ def _has_cuda():
 
 def say_what_is_not(prof):
     """One line for each thing that was asked for and is not on record."""
-    if prof.with_stack:
-        say(
-            "with_stack=True: Python stacks are not recorded yet, all else is recorded",
-            once="with_stack",
-        )
     for name in sorted(names(prof.activities) - {"CPU"}):
         is_missing = name == "CUDA" and not _has_cuda()
         where = " (nor is a CUDA device here)" if is_missing else ""

@@ -358,10 +358,11 @@ def key_averages(
 def export_stacks(capture, path, metric="self_cpu_time_total"):
     """A line for each event: its stack from the root, and its time in us."""
     found = events(capture)
-    if not any(event.stack for event in found):
+    captures = capture if isinstance(capture, (list, tuple)) else [capture]
+    if not captures[-1].options.get("with_stack"):
         from .capture import CaptureError
 
-        raise CaptureError("no stacks to export: gait does not record stacks of ops yet")
+        raise CaptureError("no stacks to export: profile() takes with_stack=True for that")
     found.export_stacks(path, metric)
 
 

@@ -104,6 +104,7 @@ class Capture:
                 if (event.category, event.name, event.id) == ("torch", "capture", self.number):
                     if event.pid == self.pid and event.duration_ns is not None:
                         self._times = event.start_ns, event.start_ns + event.duration_ns
+                        break  # Python functions follow, and may be many
             if self._times is None:
                 raise CaptureError("the capture is not in its file: the recorder lost it")
         return self._times

@@ -13,7 +13,7 @@ import uuid
 import warnings
 
 from .. import _gait
-from . import arguments, ranks, recorder
+from . import arguments, ranks, recorder, stacks
 from .actions import actions
 from .capture import STEP, Capture, CaptureError
 from .plans import Schedule, recognise
@@ -89,6 +89,7 @@ class profile:  # noqa: N801: torch's name
         self._open = None  # number of the capture that runs
         self._window = None  # what holds the collector's window
         self._is_on_record = False
+        self._has_stacks = False  # Python functions are on record
         self._range = None  # ProfilerStep#n
         self._spare = None  # for the case that step() is never called, see spare.py
         self._is_cut = False  # the spare one was too large
@@ -256,6 +257,7 @@ class profile:  # noqa: N801: torch's name
 
     def _close(self):
         """No ops of ours any more, until _prepare()."""
+        self._end_stacks()
         if self._modules is not None:
             self._modules.remove()
             self._modules = None
@@ -280,6 +282,16 @@ class profile:  # noqa: N801: torch's name
             return
         self._open = recorder.next_number()
         _gait.async_begin(_gait.site("torch", "capture"), self._open)
+        self._begin_stacks()
+
+    def _begin_stacks(self):
+        if self.with_stack and self._window is not None:
+            self._has_stacks = stacks.begin()
+
+    def _end_stacks(self):
+        if self._has_stacks:
+            self._has_stacks = False
+            stacks.end()
 
     def _end(self, is_partial):
         if self.execution_trace_observer:
@@ -287,6 +299,7 @@ class profile:  # noqa: N801: torch's name
         if self._open is None:
             return
         number, self._open = self._open, None
+        self._end_stacks()
         _gait.async_end(_gait.site("torch", "capture"), number)
         self._close()
         self._keep(number, self._let_go(), is_partial)
@@ -336,9 +349,11 @@ class profile:  # noqa: N801: torch's name
             self._prepare()
         if self._window is not None:
             self._spare = Spare(recorder.next_number(), self._close)
+            self._begin_stacks()
 
     def _end_spare(self, keep):
         spare, self._spare = self._spare, None
+        self._end_stacks()
         spare.end()
         if self._action == WARMUP and not keep:
             self._prepare()  # where it was cut off

@@ -9,6 +9,15 @@ from .averages import Interval, Source, device_type
 _EVALUATES = "autograd::engine::evaluate_function"
 
 
+_UNTOLD = (("autograd/__init__", "_make_grads"), ("autograd/__init__", "backward"))
+_UNTOLD += (("torch/tensor", "backward"),)
+
+
+def is_told(function):
+    """torch leaves some functions of its own out of stacks."""
+    return not any(file in function and name in function for file, name in _UNTOLD)
+
+
 class Recorded(Source):
     """The events of one capture, or of several: then the newest stand first, as
     torch.profiler has them, and its begin is 0."""
@@ -31,11 +40,21 @@ class Recorded(Source):
                     without_shapes=not has_shapes,
                     with_memory=with_memory,
                     with_flops=with_flops,
+                    with_stacks=bool(options.get("with_stack")),
                 )
         ops.build()
-        super().__init__(ops, [()], None, with_memory, with_flops)
-        self._added, _ = ops.added()
         self._texts, self._shapes = {}, {}
+        super().__init__(ops, [()], None, with_memory, with_flops)
+        self.stacks = self._all_stacks()
+        self._added, _ = ops.added()
+
+    def _all_stacks(self):
+        """By their numbers, each from the inside out."""
+        stacks = [()]
+        for caller, name in self.ops.stacks():
+            text = self._text(name)
+            stacks.append((text, *stacks[caller]) if is_told(text) else stacks[caller])
+        return stacks
 
     def _text(self, number):
         if number not in self._texts:
@@ -73,6 +92,7 @@ class Recorded(Source):
             "is_legacy": False,
             "is_user_annotation": bool(op.flags & _ops.RANGE),
             "flops": op.flops,
+            "is_python_function": bool(op.flags & _ops.PYTHON),
         }
 
     def _make_objects(self):

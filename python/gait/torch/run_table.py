@@ -58,6 +58,7 @@ def put(directory, out):
     options = {
         "record_shapes": config.record_shapes,
         "profile_memory": config.profile_memory,
+        "with_stack": config.with_stack,
         "with_flops": config.with_flops and config.record_shapes,
     }
     ranks = of_ranks(sorted(glob.glob(os.path.join(glob.escape(directory), "*.gait"))), options)

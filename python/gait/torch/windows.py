@@ -8,7 +8,7 @@ import torch
 from .. import _gait
 
 DEFAULT = "5/3/100"  # steps 5 to 7 of each hundred
-SHAPES, MEMORY, STRIDES = 1, 2, 4
+SHAPES, MEMORY, STRIDES, STACKS = 1, 2, 4, 8
 
 
 # Tensors with these keys may run Python code when they are asked for their sizes.
@@ -85,7 +85,8 @@ def levels():
     from ..config import Config
 
     config = Config.from_environment()
-    return SHAPES * config.record_shapes | MEMORY * config.profile_memory
+    stacks = STACKS * config.with_stack
+    return SHAPES * config.record_shapes | MEMORY * config.profile_memory | stacks
 
 
 _labels = []  # hooks on all modules, for as long as the process lives

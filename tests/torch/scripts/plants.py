@@ -6,6 +6,7 @@ here are the only trace of the tests in them: `delay` does nothing unless PLANT
 names their place, and `tell` prints what the script counted.
 """
 
+import contextlib
 import gc
 import json
 import os
@@ -19,6 +20,18 @@ MILLISECONDS_50 = 0.05
 PLANT = os.environ.get("PLANT") if RANK == int(os.environ.get("PLANT_RANK", RANK)) else None
 left = {place: int(count) for place, count in (p.split(":") for p in (PLANT or "").split(",") if p)}
 planted_ns = dict.fromkeys(left, 0)
+
+
+def waited_ns():
+    """How long threads of this process were ready to run and no processor was free."""
+    waits = 0
+    for thread in os.listdir("/proc/self/task"):
+        with contextlib.suppress(OSError), open(f"/proc/self/task/{thread}/schedstat") as file:
+            waits += int(file.read().split()[1])
+    return waits
+
+
+waited_before_ns = waited_ns()
 gc.disable()  # a collection more or less would blur what is compared
 
 
@@ -70,4 +83,5 @@ def collect():
 
 def tell(steps, losses, **more):
     truth = {"rank": RANK, "steps": steps, "losses": [float(loss).hex() for loss in losses]}
-    print("TRUTH " + json.dumps({**truth, "planted_ns": planted_ns, **more}), flush=True)
+    truth.update(planted_ns=planted_ns, crowd_ns=waited_ns() - waited_before_ns, **more)
+    print("TRUTH " + json.dumps(truth), flush=True)
