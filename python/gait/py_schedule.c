@@ -30,9 +30,9 @@ static struct {
     int64_t edge;        // the position where something changes
     int64_t asked;       // steps that a trigger wants and has not had
     unsigned levels;
-    int64_t cycle;       // of the window that is open
+    int64_t cycle; // of the window that is open
     bool has_begun, is_open, has_stepped, is_told, is_epoch_told, has_thread, has_plan;
-    bool has_traces; // each cycle is to be a window of its own
+    bool has_traces;   // each cycle is to be a window of its own
     unsigned captures; // profiles that take the triggers
     pthread_t thread;
     uint64_t begun_ns;

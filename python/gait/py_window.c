@@ -125,7 +125,8 @@ bool py_window_spare(unsigned levels)
 {
     if (window.count || window.is_open) // readers know it as the first one
         return false;
-    window.is_spare = py_window_hold(WINDOW_SPARE, levels);
+    // tracing functions would slow all of a program that makes steps later
+    window.is_spare = py_window_hold(WINDOW_SPARE, levels & ~(unsigned)WINDOW_STACKS);
     return window.is_spare;
 }
 

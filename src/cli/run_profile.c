@@ -233,9 +233,8 @@ static void tell_shortage(const struct run_profile *profile, size_t count)
     if (count >= (cycles ? (size_t)cycles : 1))
         return;
     const char *unit = config_text(&profile->config, SETTING_UNIT);
-    say("the schedule has %" PRId64 " cycle%s, which need%s %" PRId64 " %s%s",
-        cycles ? cycles : 1, cycles > 1 ? "s" : "", cycles > 1 ? "" : "s",
-        gait_schedule_needs(&schedule, 0), unit,
+    say("the schedule has %" PRId64 " cycle%s, which need%s %" PRId64 " %s%s", cycles ? cycles : 1,
+        cycles > 1 ? "s" : "", cycles > 1 ? "" : "s", gait_schedule_needs(&schedule, 0), unit,
         strcmp(unit, "seconds") ? "s: the run was shorter" : ": the run was shorter");
 }
 

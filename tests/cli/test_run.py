@@ -260,6 +260,20 @@ def test_a_signal_for_gait_run_reaches_the_program_once(build, tmp_path, name):
     assert process.wait(30) == 5
 
 
+def test_a_signal_for_the_whole_group_arrives_once(build, tmp_path):
+    """As `timeout` and job managers send it; the next one for gait run alone is passed on."""
+    process, _ = start(build, tmp_path, 4, start_new_session=True)
+    os.killpg(process.pid, signal.SIGINT)
+    assert process.stdout.readline() == "2\n"
+    process.send_signal(signal.SIGUSR2)  # gait run looks at SIGINT first
+    assert process.stdout.readline() == "12\n"
+    os.killpg(process.pid, signal.SIGTERM)
+    assert process.stdout.readline() == "15\n"
+    process.send_signal(signal.SIGINT)  # not taken for the one before
+    assert process.stdout.read() == "2\n"
+    assert process.wait(30) == 5
+
+
 def test_the_programs_signal_to_its_own_group_does_not_come_back(build, tmp_path):
     code = LISTENER.replace("for _", "os.kill(0, 15)\nfor _")
     line = [build / "gait", "run", "-q", "--", sys.executable, "-c", code, "2"]

@@ -34,7 +34,8 @@ def windows(path, options):
         ]
         rank = max((shard["rank"] for shard in opened.shards), default=-1)
         spare = opened.metadata().get("spare_window")
-    return rank, [(number, Window(path, pid, times, options)) for number, pid, times in found], spare
+    numbered = [(number, Window(path, pid, times, options)) for number, pid, times in found]
+    return rank, numbered, spare
 
 
 def of_ranks(paths, options):
