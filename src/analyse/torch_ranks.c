@@ -142,20 +142,53 @@ static int64_t covered_ns(const struct torch_period *step, const struct torch_pe
     return sum_ns;
 }
 
-// How many steps have their ops on record: as much of them as half of a usual step.
-static int count_recorded(const struct torch_periods *windows, struct torch_rank *rank,
+static bool is_work(const struct torch_fact *fact)
+{
+    return fact->kind == TORCH_FACT_FORWARD || fact->kind == TORCH_FACT_BACKWARD ||
+           fact->kind == TORCH_FACT_STEP;
+}
+
+struct work {
+    size_t all, recorded; // forwards, backwards and optimizer steps
+};
+
+// Of a step; `fact` and `window` go through theirs with the steps.
+static struct work count_work(const struct torch_facts *facts, const struct torch_period *step,
+                              size_t *fact, size_t window)
+{
+    const struct torch_periods *windows = &facts->windows;
+    struct work work = {0, 0};
+    for (; *fact < facts->count && facts->rows[*fact].start_ns < step->end_ns; ++*fact) {
+        const struct torch_fact *row = &facts->rows[*fact];
+        if (!is_work(row) || row->start_ns < step->start_ns)
+            continue;
+        while (window < windows->count && windows->rows[window].end_ns <= row->start_ns)
+            window++;
+        work.all++;
+        work.recorded += window < windows->count && windows->rows[window].start_ns <= row->start_ns;
+    }
+    return work;
+}
+
+// How many steps have their ops on record: of half of their work. Where nothing of
+// that is known, as much of them as half of a usual step.
+static int count_recorded(const struct torch_facts *facts, struct torch_rank *rank,
                           const struct torch_periods *steps)
 {
+    const struct torch_periods *windows = &facts->windows;
     int64_t usual_ns = 0;
-    size_t at = 0;
+    size_t at = 0, fact = 0;
     int status = find_usual_length(steps, &usual_ns);
     for (size_t i = 0; !status && i < steps->count; i++) {
         const struct torch_period *step = &steps->rows[i];
         int64_t length_ns = step->end_ns - step->start_ns;
         while (at < windows->count && windows->rows[at].end_ns <= step->start_ns)
             at++;
+        const struct work work = count_work(facts, step, &fact, at);
         int64_t covered = covered_ns(step, windows, at);
-        rank->recorded += covered && covered >= (length_ns < usual_ns ? length_ns : usual_ns) / 2;
+        rank->recorded +=
+            work.all ? work.recorded * 2 >= work.all
+                     : covered && covered >= (length_ns < usual_ns ? length_ns : usual_ns) / 2;
     }
     return status;
 }
@@ -207,7 +240,7 @@ static int add_rank(struct torch_gathering *gathering, const struct torch_rank *
     if (!status)
         status = find_window_cost(gathering, rank, &windows);
     if (!status)
-        status = count_recorded(&gathering->thread.facts.windows, rank, &windows);
+        status = count_recorded(&gathering->thread.facts, rank, &windows);
     if (!status && !torch->rank_count)
         status = keep_recorded(gathering, &windows);
     if (!status && !torch->rank_count)

@@ -38,6 +38,7 @@ enum slot_kind {
     SLOT_ARG_TEXT,   // tick is the length; payload: the bytes
     SLOT_OP,         // about the span begun before it, see slot_of_op()
     SLOT_MEMORY,     // payload: address, bytes; total; phase 1 allocation, 2 release
+    SLOT_OP_BEGIN,   // a begin and its only argument, see slot_about_op_begin()
 };
 
 // String ids of the arguments that SLOT_OP stands for, in every shard.
@@ -118,6 +119,20 @@ static inline struct slot_op slot_op_of(const struct slot *slot)
     return (struct slot_op){both & ((UINT64_C(1) << SLOT_OP_SEQ_BITS) - 1),
                             (uint32_t)(both >> SLOT_OP_SEQ_BITS), slot->site,
                             (uint8_t)slot_phase(slot)};
+}
+
+// The begin of an op of which only the shapes are to be told: one slot instead of
+// two. Their string id lies where other records have phase and slots.
+#define SLOT_OP_SHAPES_MAX 0xffffffu
+
+static inline uint32_t slot_about_op_begin(uint32_t shapes)
+{
+    return (uint32_t)SLOT_OP_BEGIN | shapes << 8;
+}
+
+static inline uint32_t slot_op_begin_shapes(const struct slot *slot)
+{
+    return slot->about >> 8;
 }
 
 static inline uint32_t slot_text_slots(size_t bytes)

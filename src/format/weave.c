@@ -253,6 +253,7 @@ static const uint8_t record_slots[] = {
     [SLOT_MARK] = 1,       [SLOT_STEP_BEGIN] = 2, [SLOT_STEP_END] = 1, [SLOT_COUNT] = 2,
     [SLOT_COUNT_REAL] = 2, [SLOT_ASYNC] = 2,      [SLOT_FLOW] = 2,     [SLOT_ARG_INT] = 2,
     [SLOT_ARG_REAL] = 2,   [SLOT_ARG_TEXT] = 0,   [SLOT_OP] = 1,       [SLOT_MEMORY] = 3,
+    [SLOT_OP_BEGIN] = 1,
 };
 
 // 0 for what no recorder writes.
@@ -355,6 +356,17 @@ static void add_op(struct weave *weave, struct weave_track *track, const struct 
     add_args(weave, track, items, count);
 }
 
+static int begin_op(struct weave *weave, struct weave_track *track, const struct slot *slot)
+{
+    const struct args_item shapes = {
+        .key = SLOT_KEY_SHAPES, .kind = ARGS_STRING, .integer = slot_op_begin_shapes(slot)};
+    track->begun++;
+    int status = begin_span(weave, track, slot_tick(slot), slot->site);
+    if (!status)
+        add_args(weave, track, &shapes, 1);
+    return status;
+}
+
 // --- the loop -------------------------------------------------------------
 
 // Kinds that become a row of their own, and the table it goes to.
@@ -433,6 +445,8 @@ static int take_record(struct weave *weave, struct weave_track *track, const str
         if (read_arg(slots, mask, track->position, &text, &item) == 0)
             add_args(weave, track, &item, 1);
         return 0;
+    case SLOT_OP_BEGIN:
+        return begin_op(weave, track, slot);
     case SLOT_OP:
         add_op(weave, track, slot);
         return 0;

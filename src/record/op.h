@@ -72,19 +72,23 @@ static inline void op_leave(struct ring_head *ring, const struct slot *end)
 static inline void op_begin(uint32_t site, const struct slot_op *op)
 {
     struct ring_head *ring = WRITER_GET(writer_ring);
-    const uint32_t slots = 1 + (op->seq_above || op->shapes || op->scope);
+    const bool has_more = op->seq_above || op->scope || op->shapes > SLOT_OP_SHAPES_MAX;
+    const uint32_t slots = 1 + has_more;
     uint32_t high;
     struct slot *slot = op_enter(ring, slots);
     if (OP_RARE(!slot)) {
         op_begin_slow(site, op);
         return;
     }
-    if (slots > 1) {
+    const bool has_shapes = op->shapes && !has_more;
+    if (has_more) {
         slot[1] = slot_of_op(op);
         writer_self->point_slots++;
+    } else if (has_shapes) {
+        slot->about = slot_about_op_begin(op->shapes);
     }
     clock_now_halves(&slot->tick_low, &high);
-    slot->tick_high = high;
+    slot->tick_high = high | slot_class_bits(has_shapes ? SLOT_CLASS_OTHER : SLOT_CLASS_BEGIN);
     slot->site = site;
     op_leave(ring, slot + slots);
 }

@@ -94,6 +94,16 @@ static void make_op(void)
     add_model_arg(op.seq_above, op.seq_above - 1);
 }
 
+static void make_op_begin(uint64_t tick, uint32_t site)
+{
+    const uint32_t shapes = 1 + random_below(SLOT_OP_SHAPES_MAX);
+    struct slot slot = span_slot(tick, SLOT_CLASS_OTHER, site);
+    slot.about = slot_about_op_begin(shapes);
+    put(slot);
+    model_begin(tick, site);
+    add_model_arg(true, shapes);
+}
+
 static void make_block(uint64_t tick, uint32_t site, uint64_t value)
 {
     const uint32_t kind = 1 + random_below(2);
@@ -110,7 +120,9 @@ static void make_record(uint64_t tick, uint32_t bias)
 {
     uint32_t site = 1 + random_below(50), what = random_below(100);
     uint64_t value = seed >> 7;
-    if (what < 40 + bias) {
+    if (what < 6) {
+        make_op_begin(tick, site);
+    } else if (what < 40 + bias) {
         put(span_slot(tick, SLOT_CLASS_BEGIN, site));
         model_begin(tick, site);
     } else if (what < 84) {
