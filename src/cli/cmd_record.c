@@ -331,7 +331,7 @@ static const char *const about[] = {
     "of FILE tells the format if --format does not. "
     "Folders are made if they are missing.",
     "What is recorded is on the disk from the first second on. Frames that changed while they were "
-    "read are cut off and counted, never guessed.",
+    "read are kept only where that very stack was seen at rest before, else cut off and counted.",
     "To sample a program that runs already the same right is needed as for gait dump. A program "
     "that gait record starts needs none.",
     NULL,

@@ -236,10 +236,11 @@ static void round_of(struct sampler *sampler, struct followed *one, uint64_t now
         try_again(sampler, one, now);
         return;
     }
-    const uint64_t unreadable = one->process->counts.unreadable;
+    const struct process_counts before = one->process->counts;
     one->process->round_tick = clock_now();
     const int status = python_process_round(one->process, now);
-    sampler->totals.unreadable += one->process->counts.unreadable - unreadable;
+    sampler->totals.unreadable += one->process->counts.unreadable - before.unreadable;
+    sampler->totals.moved += one->process->counts.moved - before.moved;
     if (status == 0) {
         sampler->totals.rounds++;
         if (!sampler->first_ns)
@@ -318,17 +319,18 @@ static void look_for_children(struct sampler *sampler, uint64_t now)
 void sampler_summary(const struct sampler *sampler, char *out, size_t room)
 {
     const struct sampler_totals *totals = &sampler->totals;
-    snprintf(
-        out, room,
-        "{\"rate_asked_hz\": %.17g, \"seconds\": %.6f, \"rounds\": %" PRIu64
-        ", \"samples\": %" PRIu64 ", \"late\": %" PRIu64 ", \"torn\": %" PRIu64
-        ", \"cut\": %" PRIu64 ", \"errors\": %" PRIu64
-        ", \"errors_by_cause\": {\"unreadable_function\": %" PRIu64 ", \"lost_process\": %" PRIu64
-        ", \"no_room\": %" PRIu64 "}, \"processes\": %" PRIu64 ", \"idle\": %s, \"gil_only\": %s}",
-        sampler->options.rate_hz, totals->seconds, totals->rounds, totals->samples, totals->late,
-        totals->torn, totals->cut, totals->errors, totals->unreadable, totals->lost_processes,
-        sampler->trie.refused, totals->processes, sampler->options.has_idle ? "true" : "false",
-        sampler->options.is_gil_only ? "true" : "false");
+    snprintf(out, room,
+             "{\"rate_asked_hz\": %.17g, \"seconds\": %.6f, \"rounds\": %" PRIu64
+             ", \"samples\": %" PRIu64 ", \"late\": %" PRIu64 ", \"torn\": %" PRIu64
+             ", \"cut\": %" PRIu64 ", \"moved\": %" PRIu64 ", \"errors\": %" PRIu64
+             ", \"errors_by_cause\": {\"unreadable_function\": %" PRIu64
+             ", \"lost_process\": %" PRIu64 ", \"no_room\": %" PRIu64 "}, \"processes\": %" PRIu64
+             ", \"idle\": %s, \"gil_only\": %s}",
+             sampler->options.rate_hz, totals->seconds, totals->rounds, totals->samples,
+             totals->late, totals->torn, totals->cut, totals->moved, totals->errors,
+             totals->unreadable, totals->lost_processes, sampler->trie.refused, totals->processes,
+             sampler->options.has_idle ? "true" : "false",
+             sampler->options.is_gil_only ? "true" : "false");
 }
 
 static void settle_totals(struct sampler *sampler, uint64_t now)

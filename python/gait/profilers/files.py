@@ -3,7 +3,8 @@
 
 import os
 import re
-import sys
+
+from .. import _say
 
 # what a launcher calls the global rank, and how many there are
 RANKS = (
@@ -63,8 +64,7 @@ def show(text):
 
 
 def say(sentence):
-    if sys.stderr is not None:
-        sys.stderr.write("gait: " + sentence + "\n")
+    _say.say(sentence)
 
 
 class Report:
