@@ -3,6 +3,7 @@
 
 import os
 import re
+import sys
 
 from .. import _say
 
