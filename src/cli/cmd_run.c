@@ -240,6 +240,7 @@ static int finish_recording(struct session *session, const struct launch *launch
                                 .is_quiet = session->values.is_quiet || !is_speaking(session),
                                 .program = session->arguments[0]};
     if (!session->directory.is_nested) {
+        run_profile_actions(&session->profile, &end);
         run_profile_table(&session->profile, &end);
         run_profile_write(&session->profile, &end);
     }

@@ -204,15 +204,21 @@ static void become_state(struct python_process *process, struct python_thread *t
     thread->state = (uint8_t)state;
 }
 
-// What a stack stands on. Where its outermost frames were left out, since it is
-// too deep, a mark says so.
-static uint32_t root_of(struct python_process *process, const struct python_thread *thread)
+// Stands where the outermost frames of a stack that is too deep were left out.
+static uint32_t mark_of_deep(struct python_process *process, const struct python_thread *thread)
 {
-    if (!process->walk->is_deep)
-        return thread->base;
     const uint32_t site = stack_trie_site(process->trie, "(outermost frames left out)", "", 0);
     const uint32_t node = site ? stack_trie_node(process->trie, thread->base, site, 0) : 0;
     return node ? node : thread->base;
+}
+
+// The node that the frame at this place, counted from the root, is a child of.
+static uint32_t parent_of(struct python_process *process, const struct python_thread *thread,
+                          uint32_t at)
+{
+    if (at)
+        return thread->nodes[at - 1];
+    return process->walk->is_deep ? mark_of_deep(process, thread) : thread->base;
 }
 
 // What moved is taken as it was found if a stack that did not move ended or went
@@ -224,7 +230,7 @@ static uint32_t commit_doubtful(struct python_process *process, struct python_th
     const struct stack_walk *walk = process->walk;
     for (; at < walk->count; at++) {
         const struct frame_point *point = &walk->frames[walk->count - 1 - at];
-        const uint32_t parent = at ? thread->nodes[at - 1] : root_of(process, thread);
+        const uint32_t parent = parent_of(process, thread, at);
         struct code_place place;
         if (!code_cache_known(&process->codes, point->code, point->instruction, &place))
             break;
@@ -242,7 +248,7 @@ static int commit_certain(struct python_process *process, struct python_thread *
     const struct stack_walk *walk = process->walk;
     for (; at < walk->count - walk->doubtful; at++) {
         const struct frame_point *point = &walk->frames[walk->count - 1 - at];
-        const uint32_t parent = at ? thread->nodes[at - 1] : root_of(process, thread);
+        const uint32_t parent = parent_of(process, thread, at);
         struct code_place place;
         if (code_cache_place(&process->codes, point->code, point->instruction, now_ns, &place)) {
             fail_clear();
