@@ -34,8 +34,8 @@ const char *run_profile_said(const struct run_profile *profile, enum setting_id 
 // Puts what differs from the defaults into this process's environment.
 GAIT_CHECK int run_profile_set(const struct run_profile *profile);
 
-// Says what should be known, and the plan, on stderr.
-void run_profile_tell(const struct run_profile *profile);
+// Says what should be known, and the plan unless quiet, on stderr.
+void run_profile_tell(const struct run_profile *profile, bool is_quiet);
 
 // Writes the traces of the windows in the run directory: of all processes, or, where
 // each rank has a `gait run` of its own, of those that this one started. Says how many
