@@ -183,8 +183,9 @@ static void tell_end(const struct session *session, const struct launch *launch)
         return;
     }
     run_screen_put(directory->absolute, path);
-    say("%s%" PRIu64 " shard%s, %s in %s; next: gait report %s", died, content.shards,
-        units_plural(content.shards), units_bytes(content.bytes).text, path, path);
+    say("%s%" PRIu64 " shard%s, %s in %s; next: gait report %s%s", died, content.shards,
+        units_plural(content.shards), units_bytes(content.bytes).text, path, path,
+        session->sample.sampler.totals.samples ? ", gait leaf or gait flame for the samples" : "");
 }
 
 // What a file says of the recording, where neither option nor variable does.

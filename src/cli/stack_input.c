@@ -104,3 +104,12 @@ int stack_input_read(struct stack_set *set, const char *path)
                     (unsigned long long)set->bad_lines);
     return fail(GAIT_ERR_FORMAT, "'%s' holds no stacks", path);
 }
+
+void stack_input_tell_bad(const struct stack_set *set, const char *command, const char *path)
+{
+    if (!set->bad_lines)
+        return;
+    fflush(stdout);
+    fprintf(stderr, "gait %s: %llu of %llu lines are no stacks in '%s'\n", command,
+            (unsigned long long)set->bad_lines, (unsigned long long)set->lines, path);
+}
