@@ -255,5 +255,4 @@ void flame_svg_put_speedscope(FILE *out, const struct stack_set *set, const char
     put_speedscope_profile(&json, set, title);
     json_close(&json);
     json_close(&json);
-    fputc('\n', out);
 }

@@ -212,5 +212,4 @@ void leaf_text_put_json(FILE *out, const struct leaf_text *text)
     }
     json_close(&json);
     json_close(&json);
-    fputc('\n', out);
 }
