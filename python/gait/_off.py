@@ -1,13 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """The functions of gait._gait where it cannot be loaded: they do nothing."""
 
-import sys
+from . import _say
 
 
 def say(why):
     """One sentence for the person who wanted a record."""
-    if sys.stderr is not None:
-        sys.stderr.write("gait: nothing is recorded: " + why + "\n")
+    _say.say("nothing is recorded: " + why)
 
 
 class Span:

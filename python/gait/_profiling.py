@@ -4,6 +4,44 @@
 import sys
 
 
+def tell(config):
+    """What is asked for and not done by config.profile(), once a job. The table behind
+    the settings says what is done by nobody; `gait run` says that itself."""
+    from ._say import say
+    from .torch import ranks
+
+    if not ranks.is_first():
+        return
+    for sentence in (*getattr(config, "notices", ()), *_only_of_runs(config)):
+        if sentence not in _told and not any(known in sentence for known in _TOLD_ELSEWHERE):
+            _told.add(sentence)
+            say(sentence)
+
+
+_told = set()
+# by profile() and schedule(); and a file without a section is what most files are
+_TOLD_ELSEWHERE = ("activities ", "warmup is 0", ": no section '")
+
+
+def _only_of_runs(config):
+    if config.nsight_enabled:
+        yield (
+            "nsight_enabled: Config.profile() does not switch Nsight on and off: use "
+            "gait.profiler(nsight_enabled=True)"
+        )
+    if config.py_spy:
+        yield (
+            "py_spy: Config.profile() takes no samples: start the script by 'gait run --sample "
+            f"{config.py_spy_rate} -- python ...'"
+        )
+    if config.profiler in ("simple", "advanced"):
+        yield (
+            f"profiler {config.profiler!r}: Config.profile() is that of ops: use "
+            f"gait.profilers.{config.profiler.capitalize()}, or 'gait run --profiler "
+            f"{config.profiler} -- python ...'"
+        )
+
+
 def finish(config, folder):
     """A handler: writes the trace, and prints the table once a job. A failure of ours
     is a sentence then, not the end of a training; what can be known is refused now."""

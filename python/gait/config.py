@@ -163,6 +163,11 @@ class Config(metaclass=_Late):
         Traces go to `output_dir` below `directory`, the run directory (default: that of
         `gait run`, else the one one stands in). `options` are profile()'s own.
         """
+        is_said = self.enabled or self.py_spy or self.profiler != "pytorch"
+        if is_said or getattr(self, "notices", ()):
+            from ._profiling import tell
+
+            tell(self)
         if not self.enabled:
             return _Nothing()
         import gait.torch

@@ -11,6 +11,7 @@ import functools
 import inspect
 import os
 import shutil
+import socket
 import threading
 
 DEFAULTS = {
@@ -94,10 +95,14 @@ def _wrap(target, options):
 
 @contextlib.contextmanager
 def profiled(options):
-    """A profile that is open inside; what it had when an exception came is written."""
-    writer = _Writer(options)
-    prof = _make(options, writer)
-    prof.start()
+    """A profile that is open inside; what it had when an exception came is written.
+
+    Where there can be none, what is inside runs all the same, and nobody is given.
+    """
+    writer, prof = _begin(options)
+    if prof is None:
+        yield None
+        return
     with _lock:
         _running.append(prof)
     try:
@@ -108,6 +113,21 @@ def profiled(options):
         # what goes wrong here is a sentence, never the end of a training
         _attempt("the last trace was not written", prof.stop)
         _attempt("there is no table", writer.finish, prof)
+
+
+def _begin(options):
+    """(who writes its files, a profile that runs), or why not in a sentence."""
+    prof = None
+    try:
+        writer = _Writer(options)
+        prof = _make(options, writer)
+        prof.start()
+        return writer, prof
+    except Exception as error:
+        _say(f"this call is not profiled: {error}")
+        if prof is not None:
+            _attempt("the profile did not end", prof.stop)
+        return None, None
 
 
 def _attempt(what, function, *args):
@@ -181,8 +201,8 @@ class _Writer:
         handlers.make_folder(self._folder)
         if not os.access(self._folder, os.W_OK | os.X_OK):
             raise PermissionError(
-                f"traces cannot be written to {self._folder!r}: it is read-only; choose another "
-                "output_dir"
+                f"traces cannot be written to {self._folder!r}: it is read-only; name another "
+                "folder with output_dir"
             )
         self._handlers = handlers
         self._is_first = ranks.is_first()
@@ -201,7 +221,7 @@ class _Writer:
         self._nsight = nsight
         if self._is_first:
             line = command(self._options["nsight_output"], self._options["repeat"])
-            _say(f"to record with Nsight Systems, run: {line}")
+            _say(f"to record with Nsight Systems, run:\n  {line}")
 
     def nsight_call(self, name, *args):
         if self._nsight is not None:
@@ -220,10 +240,16 @@ class _Writer:
         self._handlers.make_folder(folder)
         path = self._handlers.tensorboard_trace_handler(folder, f"rank_{rank}")(prof)
         whole = os.path.join(self._folder, f"trace_rank_{rank}.json")
-        part = f"{whole}.{os.getpid()}.part"
-        shutil.copyfile(path, part)
-        os.replace(part, whole)
         self._paths = [*self._paths, path]
+        # ranks of several machines may share the folder
+        part = f"{whole}.{socket.gethostname()}_{os.getpid()}.part"
+        try:
+            shutil.copyfile(path, part)
+            os.replace(part, whole)
+        except OSError:
+            with contextlib.suppress(OSError):
+                os.unlink(part)
+            raise
 
     def finish(self, prof):
         """Rank 0 says what there is."""

@@ -104,6 +104,7 @@ PyObject *py_optimizer_call_other(PyObject *self, PyObject *const *args, size_t 
         return py_hook_pass(self, args, nargsf, kwnames);
     }
     PyObject *optimizer = args[0];
+    py_schedule_clearing(optimizer);
     py_phase_arg_object(KEY_OPTIMIZER, optimizer);
     py_phase_self.zeroes = 0;
     PyObject *result = py_hook_call_inside(self, args, nargsf, kwnames);

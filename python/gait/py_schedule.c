@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // A step begins with the first batch that is asked for after an optimizer has
-// stepped, or with an optimizer that steps again without one. What is wrong here
-// moves a window by a step; the report counts anew. Only the thread that stepped
-// first counts; all of it runs with the GIL held.
+// stepped. Without a loader it begins where the gradients of an optimizer that has
+// stepped are thrown away, or with one that steps again; from then on with the end of
+// the last one that steps in a round. What is wrong here moves a window by a step; the
+// report counts anew. Only the thread that stepped first counts; all of it runs with
+// the GIL held.
 #include "py_schedule.h"
 
 #include <pthread.h>
@@ -32,7 +34,9 @@ static struct {
     int64_t asked;       // steps that a trigger wants and has not had
     int64_t opened;      // the step with which the open window began
     unsigned levels;
+    int64_t cycle; // of the window that is open
     bool has_begun, is_open, has_stepped, is_told, is_epoch_told, has_thread, has_plan;
+    bool has_traces;   // each cycle is to be a window of its own
     unsigned captures; // profiles that take the triggers
     pthread_t thread;
     uint64_t begun_ns;
@@ -43,7 +47,9 @@ static struct {
     const void *last_loader, *training_loader; // identities, never looked into
     int64_t epoch_steps;                       // since the epoch began
     const PyObject *round[MAX_OPTIMIZERS];     // who stepped since the step began
-    int round_count;
+    const PyObject *known[MAX_OPTIMIZERS];     // who has ever stepped
+    int round_count, known_count;
+    int usual_count; // who steps in a round where no loader is asked; 0: not known
 } schedule = {.edge = INT64_MAX};
 
 static uint64_t now_ns(void)
@@ -86,7 +92,13 @@ static bool attach_late(void)
 static void turn(void)
 {
     const int64_t at = position();
-    const bool is_planned = gait_schedule_at(&schedule.plan, at, NULL) >= GAIT_ACTION_RECORD;
+    int64_t cycle;
+    const enum gait_action action = gait_schedule_at(&schedule.plan, at, &cycle);
+    const bool is_planned = action >= GAIT_ACTION_RECORD;
+    // a cycle that touches the one before has a trace of its own
+    if (is_planned && schedule.is_open && cycle != schedule.cycle && schedule.has_traces)
+        py_window_leave(WINDOW_OF_RUN);
+    schedule.cycle = cycle;
     if (!is_planned && !schedule.asked)
         py_window_leave(WINDOW_OF_RUN);
     else if (!py_window_hold(WINDOW_OF_RUN, schedule.levels) && attach_late())
@@ -95,7 +107,9 @@ static void turn(void)
         schedule.opened = schedule.step;
     schedule.is_open = is_planned || schedule.asked;
     schedule.clocked_until = schedule.step + CLOCKED_BEHIND;
-    schedule.edge = gait_schedule_next(&schedule.plan, at);
+    schedule.edge = action == GAIT_ACTION_SAVE && schedule.has_traces
+                        ? at + 1
+                        : gait_schedule_next(&schedule.plan, at);
 }
 
 // A trigger's steps begin with the next one. Profiles have the first say: where one is
@@ -173,6 +187,8 @@ static void next_step(void)
     schedule.round_count = 0;
     if (!schedule.has_plan)
         return;
+    if (position() > 0)
+        py_window_drop_spare();
     clock_step(is_asked() || (schedule.edge != INT64_MAX && position() >= schedule.edge));
 }
 
@@ -195,6 +211,8 @@ static void next_epoch(void)
 {
     schedule.epoch++;
     schedule.epoch_steps = 0;
+    if (position() > 0)
+        py_window_drop_spare();
     if (schedule.has_plan && schedule.plan.unit == GAIT_UNIT_EPOCH &&
         schedule.epoch >= schedule.edge)
         turn();
@@ -211,19 +229,40 @@ void py_schedule_iterates(const PyObject *loader)
 
 void py_schedule_asked(void)
 {
+    if (is_mine())
+        schedule.usual_count = 0;
     if (schedule.has_stepped && !schedule.is_told && is_mine())
         next_step();
 }
 
+static bool is_among(const PyObject *const *optimizers, int count, const PyObject *optimizer)
+{
+    for (int i = 0; i < count; i++)
+        if (optimizers[i] == optimizer)
+            return true;
+    return false;
+}
+
+static bool has_stepped(const PyObject *optimizer)
+{
+    return is_among(schedule.round, schedule.round_count, optimizer);
+}
+
 void py_schedule_stepping(const PyObject *optimizer)
 {
-    if (!schedule.has_stepped || schedule.is_told || !is_mine())
+    if (!schedule.has_stepped || schedule.is_told || !is_mine() || !has_stepped(optimizer))
         return;
-    for (int i = 0; i < schedule.round_count; i++)
-        if (schedule.round[i] == optimizer) {
-            next_step();
-            return;
-        }
+    if (schedule.usual_count < schedule.round_count)
+        schedule.usual_count = schedule.round_count;
+    next_step();
+}
+
+void py_schedule_clearing(const PyObject *optimizer)
+{
+    // of two optimizers, the second may still be going to step
+    if (schedule.has_stepped && !schedule.is_told && !schedule.last_loader && is_mine() &&
+        has_stepped(optimizer) && schedule.round_count >= schedule.known_count)
+        next_step();
 }
 
 void py_schedule_stepped(const PyObject *optimizer)
@@ -235,9 +274,18 @@ void py_schedule_stepped(const PyObject *optimizer)
     }
     if (!is_mine())
         return;
+    // epochs can be counted, so the schedule will move on, however long this one is
+    if (schedule.training_loader && schedule.plan.unit == GAIT_UNIT_EPOCH)
+        py_window_drop_spare();
     schedule.has_stepped = true;
     if (schedule.round_count < MAX_OPTIMIZERS)
         schedule.round[schedule.round_count++] = optimizer;
+    if (schedule.known_count < MAX_OPTIMIZERS &&
+        !is_among(schedule.known, schedule.known_count, optimizer))
+        schedule.known[schedule.known_count++] = optimizer;
+    // nobody will be asked for a batch: what follows is the next step's
+    if (schedule.round_count == schedule.usual_count && !schedule.is_told)
+        next_step();
 }
 
 void py_schedule_told(void)
@@ -272,9 +320,9 @@ PyObject *py_schedule_windows(PyObject *module, PyObject *const *args, Py_ssize_
 {
     (void)module;
     struct gait_schedule plan;
-    const long levels = count == 2 && PyLong_Check(args[1]) ? PyLong_AsLong(args[1]) : -1;
+    const long levels = count == 3 && PyLong_Check(args[1]) ? PyLong_AsLong(args[1]) : -1;
     if (levels < 0) {
-        PyErr_SetString(PyExc_TypeError, "windows(schedule, levels)");
+        PyErr_SetString(PyExc_TypeError, "windows(schedule, levels, has_traces)");
         return NULL;
     }
     if (py_plan_of(args[0], &plan))
@@ -288,14 +336,29 @@ PyObject *py_schedule_windows(PyObject *module, PyObject *const *args, Py_ssize_
     schedule.plan = plan;
     schedule.levels = (unsigned)levels;
     schedule.has_plan = true;
+    schedule.has_traces = args[2] == Py_True;
     if (schedule.has_begun)
         turn();
+    if (schedule.has_traces && !position())
+        (void)py_window_spare(schedule.levels);
     Py_RETURN_NONE;
+}
+
+PyObject *py_schedule_spare(PyObject *module, PyObject *change)
+{
+    (void)module;
+    if (change == Py_True)
+        py_window_keep_spare("\"cut\"");
+    if (change == Py_None)
+        py_window_drop_spare();
+    return PyBool_FromLong(py_window_has_spare());
 }
 
 PyObject *py_schedule_close(PyObject *module, PyObject *unused)
 {
     (void)module, (void)unused;
+    const bool has_steps = schedule.has_stepped || schedule.is_told;
+    py_window_keep_spare(has_steps ? "\"stepped\"" : "\"kept\"");
     py_window_leave(WINDOW_OF_RUN);
     schedule.edge = INT64_MAX;
     schedule.has_plan = false;

@@ -23,13 +23,21 @@ void py_schedule_asked(void);
 void py_schedule_stepping(const PyObject *optimizer);
 void py_schedule_stepped(const PyObject *optimizer);
 
+// Gradients of an optimizer are about to be thrown away.
+void py_schedule_clearing(const PyObject *optimizer);
+
 // gait.step() begins a step: from the first one on only it counts.
 void py_schedule_told(void);
 
 // Functions of the module. windows(schedule, levels): ops are on record while the
 // schedule (bytes, see py_plan.h) says so, with what `levels` of gait/torch.h adds.
+// With has_traces each cycle is a window of its own, and there is a spare one.
 PyObject *py_schedule_windows(PyObject *module, PyObject *const *args, Py_ssize_t count);
 PyObject *py_schedule_close(PyObject *module, PyObject *unused);
+
+// spare(change): whether the one for a program without steps is open. True: it is cut
+// off before; None: dropped.
+PyObject *py_schedule_spare(PyObject *module, PyObject *change);
 
 // epoch(): one begins here, and from now on only such calls count.
 PyObject *py_schedule_epoch(PyObject *module, PyObject *unused);

@@ -15,6 +15,7 @@ static struct {
     bool is_held[WINDOW_HOLDERS];
     unsigned wants[WINDOW_HOLDERS]; // levels
     bool is_open, has_stacks;
+    bool is_spare; // held for a program without steps, and for nobody else
     unsigned levels;
     uint64_t count, cost_ns; // windows there were, and what they took
     uint32_t site;
@@ -40,7 +41,7 @@ static void forget_in_child(void)
 {
     for (int i = 0; i < WINDOW_HOLDERS; i++)
         window.is_held[i] = false;
-    window.is_open = window.has_stacks = false;
+    window.is_open = window.is_spare = window.has_stacks = false;
 }
 
 static void set_up(void)
@@ -96,6 +97,7 @@ bool py_window_hold(unsigned holder, unsigned levels)
 {
     unsigned all = levels;
     set_up();
+    py_window_drop_spare();
     for (int i = 0; i < WINDOW_HOLDERS; i++)
         all |= window.is_held[i] ? window.wants[i] : 0;
     if (window.is_open && all & ~window.levels)
@@ -117,6 +119,36 @@ void py_window_leave(unsigned holder)
         close_window();
 }
 
+// --- for a program without steps ------------------------------------------------------
+
+bool py_window_spare(unsigned levels)
+{
+    if (window.count || window.is_open) // readers know it as the first one
+        return false;
+    // tracing functions would slow all of a program that makes steps later
+    window.is_spare = py_window_hold(WINDOW_SPARE, levels & ~(unsigned)WINDOW_STACKS);
+    return window.is_spare;
+}
+
+void py_window_keep_spare(const char *json)
+{
+    if (!window.is_spare)
+        return;
+    window.is_spare = false;
+    py_window_leave(WINDOW_SPARE);
+    (void)gait_metadata("spare_window", json);
+}
+
+void py_window_drop_spare(void)
+{
+    py_window_keep_spare("\"dropped\"");
+}
+
+bool py_window_has_spare(void)
+{
+    return window.is_spare;
+}
+
 double py_window_cost_ns(void)
 {
     return window.count ? (double)window.cost_ns / (double)window.count : 0;
@@ -128,7 +160,7 @@ PyObject *py_window_hold_new(PyObject *module, PyObject *levels)
     const unsigned long wanted = PyLong_AsUnsignedLong(levels);
     if (PyErr_Occurred())
         return NULL;
-    unsigned holder = WINDOW_OF_RUN + 1;
+    unsigned holder = WINDOW_SPARE + 1;
     while (holder < WINDOW_HOLDERS && window.is_held[holder])
         holder++;
     if (holder == WINDOW_HOLDERS || !py_window_hold(holder, (unsigned)wanted))
@@ -142,7 +174,7 @@ PyObject *py_window_leave_it(PyObject *module, PyObject *number)
     const unsigned long holder = PyLong_AsUnsignedLong(number);
     if (PyErr_Occurred())
         return NULL;
-    if (holder > WINDOW_OF_RUN && holder < WINDOW_HOLDERS)
+    if (holder > WINDOW_SPARE && holder < WINDOW_HOLDERS)
         py_window_leave((unsigned)holder);
     Py_RETURN_NONE;
 }

@@ -8,7 +8,7 @@
 
 #include <stdbool.h>
 
-enum { WINDOW_OF_RUN, WINDOW_HOLDERS = 32 };
+enum { WINDOW_OF_RUN, WINDOW_SPARE, WINDOW_HOLDERS = 32 };
 
 // One more level than gait/torch.h has: Python functions, for as long as it is open.
 #define WINDOW_STACKS 8u
@@ -19,6 +19,15 @@ bool py_window_hold(unsigned holder, unsigned levels);
 
 // Closes it where nobody else holds it.
 void py_window_leave(unsigned holder);
+
+// A window for the case that a program never makes a step: the first one of a process,
+// dropped when the schedule moves on or somebody else records. What became of it is in
+// the metadata of the shard: `spare_window` is "dropped", or else "kept" (there was no
+// step until the end), "stepped" (there was one) or "cut" (there was too much in it).
+bool py_window_spare(unsigned levels);
+void py_window_drop_spare(void);
+void py_window_keep_spare(const char *json);
+bool py_window_has_spare(void);
 
 // Of this thread alone: what others do meanwhile is no cost of ours.
 struct py_usage {

@@ -95,6 +95,9 @@ static int count_lines(const struct stack_set *set, struct line_shares *shares)
         shares->in_file += is_in_file ? entry->count : 0;
     }
     free(met);
+    shares->most = 1;
+    for (size_t i = 0; i < shares->count; i++)
+        shares->most = shares->rows[i].total > shares->most ? shares->rows[i].total : shares->most;
     return 0;
 }
 

@@ -20,6 +20,7 @@ struct line_shares {
     struct line_share *rows;
     size_t count; // in order of line
     uint64_t samples, in_file;
+    uint64_t most; // of a line's totals, from 1
 };
 
 // `file` is the whole path, or an end of it that only one file has. Fails in a

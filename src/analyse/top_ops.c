@@ -30,6 +30,7 @@ struct adding {
     struct top_op *sums; // of a site
     struct op_thread *threads;
     struct sweep sweep;
+    int64_t since_ns;
     int status;
 };
 
@@ -38,7 +39,8 @@ static void add_op(const struct sweep_span *span, void *context)
     const struct array_shape shape = {sizeof(struct open_op), MOST_OPEN};
     struct adding *adding = context;
     struct op_thread *thread = &adding->threads[span->track];
-    if (torch_phases_kind(adding->phases, span->site) != TORCH_SITE_OP || span->end_ns == INT64_MAX)
+    if (torch_phases_kind(adding->phases, span->site) != TORCH_SITE_OP ||
+        span->end_ns == INT64_MAX || span->start_ns < adding->since_ns)
         return;
     while (thread->count && thread->open[thread->count - 1].end_ns <= span->start_ns)
         thread->count--;
@@ -155,13 +157,15 @@ static int list_threads(const struct gait_trace *trace, uint32_t shard, uint32_t
     return GAIT_OK;
 }
 
-int top_ops_make(struct top_ops *ops, struct gait_trace *trace, const struct torch_phases *phases,
-                 uint32_t shard, struct arena *arena)
+int top_ops_make(struct top_ops *ops, struct gait_trace *trace, const struct top_ops_wish *wish,
+                 struct arena *arena)
 {
+    const struct torch_phases *phases = wish->phases;
     size_t tracks = (size_t)gait_trace_track_count(trace) + 1;
     struct gait_query query = {.size = sizeof query, .kinds = 1u << GAIT_KIND_SPAN};
     uint32_t *wanted = malloc(tracks * sizeof *wanted);
     struct adding adding = {.phases = phases,
+                            .since_ns = wish->since_ns,
                             .sums = calloc((size_t)phases->site_count + 1, sizeof *adding.sums),
                             .threads = calloc(tracks, sizeof *adding.threads)};
     int status = GAIT_OK;
@@ -169,7 +173,7 @@ int top_ops_make(struct top_ops *ops, struct gait_trace *trace, const struct tor
     if (!wanted || !adding.sums || !adding.threads)
         status = fail(GAIT_ERR_MEMORY, "no memory for ops");
     if (!status)
-        status = list_threads(trace, shard, wanted, &query.track_count);
+        status = list_threads(trace, wish->shard, wanted, &query.track_count);
     query.tracks = wanted;
     if (!status && query.track_count)
         status = read_ops(&adding, trace, &query);

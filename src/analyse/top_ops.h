@@ -23,8 +23,15 @@ struct top_ops {
     uint64_t calls, self_ns; // of all
 };
 
-// Of the threads of one shard. Names belong to the trace, rows to the arena.
+// Which ops: of the threads of one shard, from a time on.
+struct top_ops_wish {
+    const struct torch_phases *phases;
+    uint32_t shard;
+    int64_t since_ns;
+};
+
+// Names belong to the trace, rows to the arena.
 GAIT_CHECK int top_ops_make(struct top_ops *ops, struct gait_trace *trace,
-                            const struct torch_phases *phases, uint32_t shard, struct arena *arena);
+                            const struct top_ops_wish *wish, struct arena *arena);
 
 #endif

@@ -109,7 +109,9 @@ static int find_ops(struct run_report *report, struct gait_trace *trace)
     uint32_t shard = torch->survey.shard_of[torch->ranks[0].track];
     if (!torch->survey.shards[shard].events[TORCH_SITE_OP])
         return GAIT_OK;
-    return top_ops_make(&torch->ops, trace, &torch->phases, shard, &report->arena);
+    const struct top_ops_wish wish = {&torch->phases, shard,
+                                      torch->survey.shards[shard].ops_since_ns};
+    return top_ops_make(&torch->ops, trace, &wish, &report->arena);
 }
 
 static void find_device(struct run_report *report, const struct gait_trace *trace)

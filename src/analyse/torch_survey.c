@@ -3,6 +3,7 @@
 #include "analyse/torch_survey.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/array.h"
 #include "base/fail.h"
@@ -114,6 +115,41 @@ static int by_shard(const void *left, const void *right)
     return a->shard < b->shard ? -1 : a->shard > b->shard;
 }
 
+// The first window of a process under `gait run --profile` is there for programs that
+// make no step. Where one was made it is as if it had not been.
+static void drop_spares(struct torch_survey *survey, const struct look *look,
+                        const struct gait_trace *trace)
+{
+    size_t kept = 0;
+    if (torch_survey_spare(trace))
+        return;
+    for (size_t i = 0; i < survey->async_count; i++) {
+        const struct torch_async async = survey->asyncs[i];
+        int64_t end_ns;
+        if (async.id == 1 && gait_trace_metadata(trace, async.shard, "spare_window") &&
+            torch_phases_kind(look->phases, async.site) == TORCH_SITE_WINDOW &&
+            async.duration_ns >= 0 &&
+            !__builtin_add_overflow(async.start_ns, async.duration_ns, &end_ns))
+            survey->shards[async.shard].ops_since_ns = end_ns;
+        else
+            survey->asyncs[kept++] = async;
+    }
+    survey->async_count = kept;
+}
+
+const char *torch_survey_spare(const struct gait_trace *trace)
+{
+    const char *kept = NULL;
+    for (uint32_t i = 0; i < gait_trace_shard_count(trace); i++) {
+        const char *said = gait_trace_metadata(trace, i, "spare_window");
+        if (said && !strcmp(said, "\"dropped\""))
+            return NULL;
+        if (said && (!kept || !strcmp(kept, "\"kept\"")))
+            kept = said;
+    }
+    return kept;
+}
+
 int torch_survey_make(struct torch_survey *survey, struct gait_trace *trace,
                       const struct torch_phases *phases)
 {
@@ -134,6 +170,8 @@ int torch_survey_make(struct torch_survey *survey, struct gait_trace *trace,
                       take_async, &look);
     if (!status && survey->async_count)
         qsort(survey->asyncs, survey->async_count, sizeof *survey->asyncs, by_shard);
+    if (!status)
+        drop_spares(survey, &look, trace);
     return status;
 }
 

@@ -21,7 +21,8 @@ enum { TORCH_SURVEY_MEMORY = TORCH_SITE_ANNOTATION + 1, TORCH_SURVEY_KINDS };
 struct torch_survey_shard {
     uint64_t events[TORCH_SURVEY_KINDS]; // by enum torch_site, and memory
     uint64_t fetch_ns, collate_ns;
-    bool is_stepping; // it makes steps, so it is no worker
+    int64_t ops_since_ns; // ops before are there for the case that there was no step
+    bool is_stepping;     // it makes steps, so it is no worker
 };
 
 // A window, or a module in evaluation mode.
@@ -43,6 +44,10 @@ struct torch_survey {
 GAIT_CHECK int torch_survey_make(struct torch_survey *survey, struct gait_trace *trace,
                                  const struct torch_phases *phases);
 void torch_survey_finish(struct torch_survey *survey); // takes NULL and a zeroed struct
+
+// What became of the windows for a run without steps: "\"kept\"", or "\"stepped\"" and
+// "\"cut\"" (python/gait/py_window.h); NULL where a schedule moved on, or there was none.
+const char *torch_survey_spare(const struct gait_trace *trace);
 
 // Whether anything of a training is on record.
 bool torch_survey_has_facts(const struct torch_survey *survey);

@@ -15,6 +15,8 @@ static int check_number(const char *name, int64_t value, int64_t least)
     if (value < least)
         return fail(GAIT_ERR_ARGUMENT, "%s is %" PRId64 ", it must be at least %" PRId64, name,
                     value, least);
+    if (value == INT64_MAX) // what was written may be larger still
+        return fail(GAIT_ERR_ARGUMENT, "%s is more than any run has", name);
     if (value > GAIT_SCHEDULE_MOST)
         return fail(GAIT_ERR_ARGUMENT, "%s is %" PRId64 ", more than any run has", name, value);
     return 0;

@@ -10,6 +10,8 @@
 #include "base/fail.h"
 #include "base/json_writer.h"
 #include "cli/command.h"
+#include "cli/say.h"
+#include "cli/schedule_note.h"
 #include "config/config.h"
 
 struct plan_values {
@@ -95,8 +97,12 @@ static int read_schedule(const struct plan_values *values, const struct operands
         status = from_settings(values, operands, ret_schedule);
     else if (has_numbers(values) || values->epochs)
         status = from_options(values, ret_schedule);
-    else
-        status = gait_schedule_parse(given && *given ? given : usual, ret_schedule);
+    else {
+        const char *text = given && *given ? given : usual;
+        status = gait_schedule_parse(text, ret_schedule);
+        if (!status)
+            schedule_note_say(text, ret_schedule);
+    }
     if (!status && values->unit)
         ret_schedule->unit = unit_named(values->unit);
     return status;
@@ -205,7 +211,7 @@ static int run(const void *given, const struct operands *operands)
         if (clamped < 0)
             return command_refuse(&cmd_plan);
         if (clamped)
-            fprintf(stderr, "gait plan: wait and warmup leave no epoch: they are shortened\n");
+            say("wait and warmup leave no epoch: they are shortened");
     }
     if (values->is_json) {
         put_json(&schedule, length);

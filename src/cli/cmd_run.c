@@ -6,7 +6,6 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <signal.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -24,6 +23,7 @@
 #include "cli/run_profile.h"
 #include "cli/run_sample.h"
 #include "cli/run_screen.h"
+#include "cli/say.h"
 #include "format/ring_setting.h"
 #include "render/units.h"
 
@@ -42,18 +42,6 @@ struct session {
     bool is_recording;
     struct run_sample sample;
 };
-
-static void say(const char *format, ...) __attribute__((format(printf, 1, 2)));
-
-static void say(const char *format, ...)
-{
-    va_list args;
-    va_start(args, format);
-    fputs("gait: ", stderr);
-    vfprintf(stderr, format, args);
-    fputc('\n', stderr);
-    va_end(args);
-}
 
 // One of the ranks of a job speaks, and none inside another `gait run`.
 static bool is_speaking(const struct session *session)
@@ -86,7 +74,8 @@ static int prepare(struct session *session)
         return EXIT_RUN_FAILED;
     }
     if (status)
-        say("nothing is recorded: %s", fail_text());
+        say("nothing is recorded: %s; name %s directory with -o", fail_text(),
+            session->values.output ? "another" : "a");
     return EXIT_OK;
 }
 
@@ -183,9 +172,13 @@ static void tell_end(const struct session *session, const struct launch *launch)
         return;
     }
     run_screen_put(directory->absolute, path);
-    say("%s%" PRIu64 " shard%s, %s in %s; next: gait report %s%s", died, content.shards,
-        units_plural(content.shards), units_bytes(content.bytes).text, path, path,
-        session->sample.sampler.totals.samples ? ", gait leaf or gait flame for the samples" : "");
+    char told[PATH_MAX + 256], next[2 * PATH_MAX + 64];
+    snprintf(told, sizeof told, "%s%" PRIu64 " shard%s, %s in %s", died, content.shards,
+             units_plural(content.shards), units_bytes(content.bytes).text, path);
+    snprintf(next, sizeof next, "gait report %s%s", path,
+             session->sample.sampler.totals.samples ? ", gait leaf or gait flame for the samples"
+                                                    : "");
+    say_next(told, next);
 }
 
 // What a file says of the recording, where neither option nor variable does.
@@ -224,7 +217,7 @@ static void tell_begin(const struct session *session)
     if (session->values.has_kernels)
         say("torch.compile compiles anew, with its fused CPU kernels named");
     if (is_speaking(session))
-        run_profile_tell(&session->profile);
+        run_profile_tell(&session->profile, session->values.is_quiet);
 }
 
 // Makes the recording whole, and of it what was asked for.
@@ -240,6 +233,7 @@ static int finish_recording(struct session *session, const struct launch *launch
                                 .is_quiet = session->values.is_quiet || !is_speaking(session),
                                 .program = session->arguments[0]};
     if (!session->directory.is_nested) {
+        run_profile_actions(&session->profile, &end);
         run_profile_table(&session->profile, &end);
         run_profile_write(&session->profile, &end);
     }
@@ -315,7 +309,7 @@ static const struct option options[] = {
     {.letter = 'q',
      .name = "quiet",
      .kind = OPTION_FLAG,
-     .help = "say nothing at the end",
+     .help = "say nothing, except of what goes wrong",
      .offset = offsetof(struct run_values, is_quiet)},
     {.name = "overflow",
      .kind = OPTION_CHOICE,

@@ -133,6 +133,22 @@ static void search_process(struct search *search, int64_t pid, int depth)
         closedir(tasks);
 }
 
+// All processes descend from the first: it is asked only where it is a run itself, as
+// in a container whose first process is gait run or the training.
+static int check_first(int64_t pid)
+{
+    char program[PATH_MAX];
+    if (pid != 1)
+        return 0;
+    const ssize_t length = readlink("/proc/1/exe", program, sizeof program - 1);
+    program[length > 0 ? length : 0] = '\0';
+    const char *slash = strrchr(program, '/');
+    if (slash && !strcmp(slash + 1, "gait"))
+        return 0;
+    return fail(GAIT_ERR_ARGUMENT, "all processes descend from process 1, and it records nothing "
+                                   "itself: name the training, or its gait run, torchrun or shell");
+}
+
 static void tell(const struct trigger_values *values, const struct search *search)
 {
     struct json_writer json = {.out = stdout, .line_depth = 1, .indent = 2};
@@ -167,7 +183,12 @@ static int run(const void *given, const struct operands *operands)
         fail(GAIT_ERR_MISSING, "there is no process %" PRId64, pid);
         return command_refuse(&cmd_trigger);
     }
-    search_process(&search, pid, 0);
+    if (pid == 1 && ask_process(pid, search.steps))
+        search.pids[search.asked++] = pid;
+    else if (check_first(pid))
+        return command_refuse(&cmd_trigger);
+    else
+        search_process(&search, pid, 0);
     if (!search.asked) {
         fail(GAIT_ERR_MISSING,
              "process %" PRId64 " and those it started record nothing with gait, or belong to "
@@ -197,7 +218,8 @@ static const char *const about[] = {
     "makes a trace of them; else they are a window of the run. It may be asked again and again; "
     "gait.trigger() asks from inside.",
     "PID may be gait run, torchrun or a shell: then all processes below it that record are "
-    "asked. Nothing is sent to a process: the request lies in the shared memory of those that "
+    "asked. Of process 1, from which all descend, only itself is asked, unless it is gait run. "
+    "Nothing is sent to a process: the request lies in the shared memory of those that "
     "record, and no other process is touched.",
     NULL,
 };

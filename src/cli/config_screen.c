@@ -20,7 +20,7 @@ static struct origin origin_of(const struct config_entry *entry)
     struct origin origin;
     bool has_name = strcmp(entry->spelled, setting_key(setting)) != 0 &&
                     strcmp(entry->spelled, setting->name) != 0;
-    if (has_name || entry->is_implied)
+    if (*entry->spelled && (has_name || entry->is_implied))
         snprintf(origin.text, sizeof origin.text, "%s, %s '%s'", entry->where,
                  entry->is_implied ? "by" : "as", entry->spelled);
     else

@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "base/fail.h"
+#include "cli/group_witness.h"
 
 static const int passed_on[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2, SIGXCPU};
 
@@ -84,12 +85,31 @@ static bool reap(pid_t program, int *wait_status)
     return ended < 0 && errno == ECHILD;
 }
 
-static void wait_for(struct launch *launch, const struct signals *signals)
+// What the whole group is sent, the program has received itself. Somebody may have
+// sent it to us alone as well, as `timeout` does: that is one request, too.
+static bool was_for_group(struct group_witness *witness, int number)
+{
+    const struct timespec now = {0, 0};
+    sigset_t again;
+    if (!group_witness_saw(witness, number))
+        return false;
+    sigemptyset(&again);
+    sigaddset(&again, number);
+    (void)sigtimedwait(&again, NULL, &now);
+    return true;
+}
+
+static void wait_for(struct launch *launch, const struct signals *signals,
+                     struct group_witness *witness)
 {
     while (!reap(launch->pid, &launch->wait_status)) {
         siginfo_t info;
         int number = sigwaitinfo(&signals->waited, &info);
-        if (number > 0 && number != SIGCHLD && !reached_program_already(&info, launch->pid))
+        if (number <= 0 || number == SIGCHLD)
+            continue;
+        // asked in any case: what is pending there would count for the next one
+        const bool is_for_group = was_for_group(witness, number);
+        if (!is_for_group && !reached_program_already(&info, launch->pid))
             kill(launch->pid, number);
     }
 }
@@ -105,6 +125,7 @@ int launch_watched(char *const *arguments, const struct launch_watcher *watcher,
 {
     struct launch launch = {0};
     struct signals signals;
+    struct group_witness witness;
     int ends[2];
     if (pipe2(ends, O_CLOEXEC))
         return fail(GAIT_ERR_IO, "cannot make a pipe: %s", strerror(errno));
@@ -112,6 +133,7 @@ int launch_watched(char *const *arguments, const struct launch_watcher *watcher,
         prctl(PR_SET_CHILD_SUBREAPER, 1); // where it cannot be had they are lost to us
     fflush(NULL);
     block_signals(&signals);
+    group_witness_start(&witness);
     launch.pid = fork();
     if (launch.pid == 0)
         become_program(arguments, &signals, ends[1]);
@@ -121,10 +143,11 @@ int launch_watched(char *const *arguments, const struct launch_watcher *watcher,
         launch.exec_error = read_exec_error(ends[0]);
         if (watcher->started && !launch.exec_error)
             watcher->started(watcher->context, launch.pid);
-        wait_for(&launch, &signals);
+        wait_for(&launch, &signals, &witness);
         *ret_launch = launch;
     }
     close(ends[0]);
+    group_witness_end(&witness);
     if (launch.pid < 0)
         return fail(GAIT_ERR_IO, "cannot start a process: %s", strerror(fork_error));
     return GAIT_OK;

@@ -4,6 +4,7 @@
 #define _GNU_SOURCE
 #include "cli/run_profile.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <limits.h>
@@ -15,11 +16,14 @@
 
 #include <gait/schedule.h>
 
+#include "analyse/torch_survey.h"
 #include "base/fail.h"
 #include "cli/config_screen.h"
 #include "cli/launch.h"
 #include "cli/pt_files.h"
 #include "cli/python_hook.h"
+#include "cli/say.h"
+#include "cli/schedule_note.h"
 #include "config/setting_value.h"
 #include "render/units.h"
 
@@ -131,17 +135,20 @@ int run_profile_set(const struct run_profile *profile)
     return failed ? fail(GAIT_ERR_IO, "%s", strerror(errno)) : GAIT_OK;
 }
 
-void run_profile_tell(const struct run_profile *profile)
+void run_profile_tell(const struct run_profile *profile, bool is_quiet)
 {
     const struct config *config = &profile->config;
     if (config_flag(config, SETTING_NSIGHT_ENABLED))
-        fputs("gait: gait run does not switch Nsight on and off: use 'nsys profile gait run ...', "
-              "or\n  gait.profiler(nsight_enabled=True) in the script\n",
-              stderr);
+        say("gait run does not switch Nsight on and off: use 'nsys profile gait run ...', or "
+            "gait.profiler(nsight_enabled=True) in the script");
     struct gait_schedule schedule;
     char plan[PLAN_BYTES];
     config_screen_notices(stderr, config, "gait: ");
-    if (!config_flag(config, SETTING_ENABLED) || gait_schedule_parse(profile->windows, &schedule))
+    if (!config_flag(config, SETTING_ENABLED) && profile->windows &&
+        !gait_schedule_parse(profile->windows, &schedule))
+        schedule_note_say(profile->windows, &schedule);
+    if (is_quiet || !config_flag(config, SETTING_ENABLED) ||
+        gait_schedule_parse(profile->windows, &schedule))
         return;
     int64_t length = strcmp(config_text(config, SETTING_UNIT), "epoch") == 0
                          ? config_number(config, SETTING_EPOCHS)
@@ -196,6 +203,27 @@ static void make_folders(char *path)
     }
 }
 
+// What was kept of a run in which the schedule never left its beginning.
+static bool tell_spare(const struct config *config, const struct gait_trace *trace, size_t count)
+{
+    const char *kept = torch_survey_spare(trace);
+    const char *unit = config_text(config, SETTING_UNIT);
+    if (!kept || !count)
+        return false;
+    const bool is_cut = !strcmp(kept, "\"cut\"");
+    const char *of_run = is_cut ? "its beginning was" : "the whole run was";
+    if (!strcmp(unit, "seconds"))
+        unit = "step";
+    if (!strcmp(kept, "\"stepped\"") && !strcmp(unit, "step"))
+        say("the run ended with its first step, at which the schedule is still at its "
+            "beginning: %s captured instead",
+            of_run);
+    else
+        say("no %s was seen, so the schedule stayed at its beginning: %s captured instead", unit,
+            of_run);
+    return true;
+}
+
 // A run that ended before its schedule did.
 static void tell_shortage(const struct run_profile *profile, size_t count)
 {
@@ -206,10 +234,9 @@ static void tell_shortage(const struct run_profile *profile, size_t count)
     if (count >= (cycles ? (size_t)cycles : 1))
         return;
     const char *unit = config_text(&profile->config, SETTING_UNIT);
-    fprintf(stderr, "gait: the schedule has %" PRId64 " cycle%s, which need%s %" PRId64 " %s%s\n",
-            cycles ? cycles : 1, cycles > 1 ? "s" : "", cycles > 1 ? "" : "s",
-            gait_schedule_needs(&schedule, 0), unit,
-            strcmp(unit, "seconds") ? "s: the run was shorter" : ": the run was shorter");
+    say("the schedule has %" PRId64 " cycle%s, which need%s %" PRId64 " %s%s", cycles ? cycles : 1,
+        cycles > 1 ? "s" : "", cycles > 1 ? "" : "s", gait_schedule_needs(&schedule, 0), unit,
+        strcmp(unit, "seconds") ? "s: the run was shorter" : ": the run was shorter");
 }
 
 void run_profile_write(const struct run_profile *profile, const struct run_end *end)
@@ -226,19 +253,61 @@ void run_profile_write(const struct run_profile *profile, const struct run_end *
     else
         snprintf(folder, sizeof folder, "%s/%s", end->directory, wish);
     if (gait_trace_open(end->directory, &trace)) {
-        fprintf(stderr, "gait: no traces: %s\n", fail_text());
+        say("no traces: %s", fail_text());
         return;
     }
     make_folders(folder);
     int status = write_traces(config, end, trace, folder, &count);
-    gait_trace_close(trace);
     if (status)
-        fprintf(stderr, "gait: %s: %s\n", count ? "not all traces are written" : "no traces",
-                fail_text());
+        say("%s: %s", count ? "not all traces are written" : "no traces", fail_text());
     if (count && !end->is_quiet)
-        fprintf(stderr, "gait: %zu trace%s in %s\n", count, units_plural(count), folder);
-    tell_shortage(profile, count);
+        say("%zu trace%s in %s", count, units_plural(count), folder);
+    if (!tell_spare(config, trace, count))
+        tell_shortage(profile, count);
+    gait_trace_close(trace);
     fail_clear();
+}
+
+// ---- actions ---------------------------------------------------------------------
+
+// Python replaces what some file system does not take, so names are compared up to it.
+static bool has_report(const char *folder, const char *name)
+{
+    const size_t told = strcspn(name, "\\/:*?\"<>|_");
+    DIR *directory = opendir(folder);
+    bool found = false;
+    while (directory && !found) {
+        const struct dirent *entry = readdir(directory);
+        if (!entry)
+            break;
+        const size_t bytes = strlen(entry->d_name);
+        found = !strncmp(entry->d_name, name, told) && bytes > 4 &&
+                !strcmp(entry->d_name + bytes - 4, ".txt");
+    }
+    if (directory)
+        (void)closedir(directory);
+    return found;
+}
+
+void run_profile_actions(const struct run_profile *profile, const struct run_end *end)
+{
+    const struct config *config = &profile->config;
+    const struct config_entry *wish = config_entry_of(config, SETTING_OUTPUT_DIR);
+    const char *name = config_text(config, SETTING_WORKER_NAME);
+    char folder[2 * PATH_MAX];
+    if (strcmp(config_text(config, SETTING_PROFILER), "simple") != 0 || end->is_quiet)
+        return;
+    if (wish->level == CONFIG_DEFAULT)
+        snprintf(folder, sizeof folder, "%s", end->directory);
+    else if (wish->text[0] == '/')
+        snprintf(folder, sizeof folder, "%s", wish->text);
+    else
+        snprintf(folder, sizeof folder, "%s/%s", end->directory, wish->text);
+    if (!has_report(folder, *name ? name : "simple"))
+        fputs("gait: no action ran, so there is no report: 'simple' times the phases of a\n"
+              "  PyTorch or Lightning training; '--profiler advanced' tells the functions of\n"
+              "  any program\n",
+              stderr);
 }
 
 // ---- the table --------------------------------------------------------------------
@@ -271,6 +340,6 @@ void run_profile_table(const struct run_profile *profile, const struct run_end *
     bool is_python = !strncmp(slash ? slash + 1 : end->program, "python", 6);
     if (!(is_python && print_with(end->program, program, end->directory)) &&
         !print_with(usual, program, end->directory))
-        fprintf(stderr, "gait: no table of ops: there is no python3 in PATH\n");
+        say("no table of ops: there is no python3 in PATH");
     fail_clear();
 }

@@ -34,8 +34,8 @@ const char *run_profile_said(const struct run_profile *profile, enum setting_id 
 // Puts what differs from the defaults into this process's environment.
 GAIT_CHECK int run_profile_set(const struct run_profile *profile);
 
-// Says what should be known, and the plan, on stderr.
-void run_profile_tell(const struct run_profile *profile);
+// Says what should be known, and the plan unless quiet, on stderr.
+void run_profile_tell(const struct run_profile *profile, bool is_quiet);
 
 // Writes the traces of the windows in the run directory: of all processes, or, where
 // each rank has a `gait run` of its own, of those that this one started. Says how many
@@ -48,6 +48,9 @@ struct run_end {
     char *program;       // what was run: its Python prints the table
 };
 void run_profile_write(const struct run_profile *profile, const struct run_end *end);
+
+// Says so where the simple profiler was wanted and no process had an action to report.
+void run_profile_actions(const struct run_profile *profile, const struct run_end *end);
 
 // Has torch's table of the ops printed on stderr.
 void run_profile_table(const struct run_profile *profile, const struct run_end *end);

@@ -173,6 +173,10 @@ static int check_profiler(struct config *config)
     const struct config_entry profiler = *config_entry_of(config, SETTING_PROFILER);
     if (!strcmp(profiler.text, "pytorch") || !enabled->is_implied)
         return GAIT_OK;
+    if (strcmp(enabled->spelled, "profiling") != 0 && config_flag(config, SETTING_ENABLED))
+        config_notice(config,
+                      SPELLED " records no ops while 'profiler' is %s: 'enabled: true' does both",
+                      SPELLING(enabled), profiler.text);
     return config_settle(config, SETTING_ENABLED, "false", &profiler);
 }
 
@@ -186,9 +190,13 @@ static void tell_unused(struct config *config)
                   {SETTING_NSIGHT_OUTPUT, SETTING_NSIGHT_ENABLED, "true"},
                   {SETTING_METRIC, SETTING_EXPORT_TO_FLAME_GRAPH, "true"},
                   {SETTING_USE_GZIP, SETTING_STORE_TRACES, "true"},
+                  {SETTING_OUTPUT_DIR, SETTING_STORE_TRACES, "true"},
+                  {SETTING_WORKER_NAME, SETTING_STORE_TRACES, "true"},
+                  {SETTING_EPOCHS, SETTING_UNIT, "epoch"},
                   {SETTING_SORT_BY, SETTING_TABLE, "true"},
                   {SETTING_ROW_LIMIT, SETTING_TABLE, "true"},
                   {SETTING_GROUP_BY_INPUT_SHAPE, SETTING_TABLE, "true"},
+                  {SETTING_GROUP_BY_STACK_N, SETTING_TABLE, "true"},
                   {SETTING_LINE_COUNT_RESTRICTION, SETTING_PROFILER, "advanced"},
                   {SETTING_DUMP_STATS, SETTING_PROFILER, "advanced"},
                   {SETTING_EXTENDED, SETTING_PROFILER, "simple"}};
@@ -199,6 +207,13 @@ static void tell_unused(struct config *config)
             config_notice(config, SPELLED " does nothing while '%s' is %s", SPELLING(entry),
                           setting_key(&setting_table[unused[i].user]), user);
     }
+    const struct config_entry *first = config_entry_of(config, SETTING_SKIP_FIRST_WAIT);
+    if (config_number(config, SETTING_SKIP_FIRST_WAIT) && !config_number(config, SETTING_WAIT))
+        config_notice(config, SPELLED " does nothing while 'wait' is 0", SPELLING(first));
+    const struct config_entry *epochs = config_entry_of(config, SETTING_MEASURE_EPOCH_TIME);
+    if (!config_flag(config, SETTING_MEASURE_EPOCH_TIME))
+        config_notice(config, SPELLED ": epochs are timed all the same, which costs nothing",
+                      SPELLING(epochs));
 }
 
 int config_check(struct config *config)

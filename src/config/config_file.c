@@ -68,6 +68,16 @@ static int imply_customs(struct config *config, const char *path)
     return status ? status : config_imply(config, SETTING_SKIP_FIRST, "0", &because);
 }
 
+// Without such a section they come from the file all the same, but from nothing in it.
+static void name_customs(struct config *config, const char *path, size_t first)
+{
+    const char *where = config_print(config, "%s, which is not gait.yaml", path);
+    for (size_t i = first; where && i < config->count; i++) {
+        config->entries[i].where = where;
+        config->entries[i].spelled = "";
+    }
+}
+
 int config_file_read(struct config *config, const char *named)
 {
     char path[PATH_MAX];
@@ -85,10 +95,13 @@ int config_file_read(struct config *config, const char *named)
     int status = read_file(path, &bytes);
     source.bytes = (struct slice){bytes.bytes, bytes.used};
     config->file = config_print(config, "%s", path);
+    const size_t first = config->count;
     if (!status && !source.is_gait_yaml)
         status = imply_customs(config, path);
     if (!status)
         status = yaml_settings_read(config, &source);
+    if (!status && !config->has_section && !source.is_gait_yaml)
+        name_customs(config, path, first);
     buffer_finish(&bytes);
     return status;
 }

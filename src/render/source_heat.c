@@ -63,10 +63,7 @@ static bool is_near(const struct reading *reading)
 
 static void put_share(FILE *out, const struct source_heat *heat, const struct line_share *row)
 {
-    const uint64_t samples = heat->shares->samples;
-    uint64_t most = 1;
-    for (size_t i = 0; i < heat->shares->count; i++)
-        most = heat->shares->rows[i].total > most ? heat->shares->rows[i].total : most;
+    const uint64_t samples = heat->shares->samples, most = heat->shares->most;
     const unsigned bar = (unsigned)((double)BAR * (double)row->total / (double)most + 0.5);
     fprintf(out, "%8s %8s %-*.*s", row->self ? units_share(row->self, samples).text : "",
             units_share(row->total, samples).text, BAR, (int)bar, "######");

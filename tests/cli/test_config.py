@@ -293,6 +293,10 @@ def test_every_alias_is_a_variable_too(config, gait):
     [
         ("nsight_output=x", "does nothing while 'nsight_enabled' is false"),
         ("use_gzip=1 store_traces=0", "does nothing while 'store_traces' is false"),
+        ("output_dir=x store_traces=0", "does nothing while 'store_traces' is false"),
+        ("epochs=9", "does nothing while 'unit' is step"),
+        ("skip_first_wait=1 wait=0", "does nothing while 'wait' is 0"),
+        ("group_by_stack_n=2 with_stack=1 table=no", "does nothing while 'table' is false"),
         ("row_limit=5 table=no", "does nothing while 'table' is false"),
         ("line_count_restriction=3", "does nothing while 'profiler' is pytorch"),
         ("extended=no profiler=advanced", "does nothing while 'profiler' is advanced"),
@@ -304,6 +308,26 @@ def test_what_was_said_in_vain_is_told(config, words, sentence):
     assert [sentence in notice for notice in notices].count(True) == 1
     name = line[0].split("=")[0]
     assert any(notice.startswith(f"'{name}' (command line) does") for notice in notices)
+
+
+def test_settings_of_ops_beside_another_profiler_are_told(config):
+    line = ["profiling.profiler=simple", "profiling.active=5"]
+    answer = json.loads(config("explain", "--json", *line).stdout)
+    (notice,) = answer["notices"]
+    assert "'profiling.active' (command line) records no ops while 'profiler' is simple" in notice
+    assert answer["settings"]["profiling.enabled"]["value"] is False
+    line.append("profiling.enabled=true")
+    answer = json.loads(config("explain", "--json", *line).stdout)
+    assert answer["notices"] == [] and answer["settings"]["profiling.enabled"]["value"] is True
+
+
+def test_a_file_without_a_section_is_told_as_what_it_is(config, tmp_path):
+    """Its unit is epoch, but no section says so."""
+    (tmp_path / "theirs.yaml").write_text("training: {epochs: 9}\n")
+    done = config("explain", "--config", "theirs.yaml")
+    assert "by 'profiling'" not in done.stdout
+    assert "profiling.unit                     epoch" in done.stdout
+    assert "theirs.yaml, which is not gait.yaml" in done.stdout
 
 
 # --- precedence ---

@@ -73,6 +73,13 @@ def test_only_the_first_rank_shows_its_table(profiled, tmp_path):
 def test_a_program_without_a_training_has_no_actions(profiled, tmp_path):
     done = profiled("--profiler", "simple", *command())
     assert done.returncode == 3 and "Profiler Report" not in done.stderr
+    assert done.stderr.count("no action ran, so there is no report") == 1
+
+
+def test_reports_go_to_the_folder_that_is_named(profiled, tmp_path):
+    done = profiled("--profiler", "advanced", "--profiling.dirpath", "some/where", *command())
+    assert len(list((tmp_path / "run/some/where").glob("advanced-*.txt"))) == 1
+    assert "run/some/where/advanced-" in done.stderr
 
 
 def test_an_unknown_profiler_is_refused_with_those_there_are(profiled):

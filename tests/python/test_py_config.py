@@ -194,6 +194,22 @@ def test_switched_off_it_costs_nothing_and_imports_no_torch():
     assert ("torch" in sys.modules) == before
 
 
+@pytest.mark.parametrize(
+    "arguments, sentence",
+    [
+        (["profiling.py_spy=1"], "py_spy: Config.profile() takes no samples: start the script by"),
+        (["profiler=advanced"], "use gait.profilers.Advanced, or 'gait run --profiler advanced"),
+        (["profiling.measure_gpu_data=1"], "gait does not measure energy or utilisation of GPUs"),
+    ],
+)
+def test_what_a_script_asks_for_and_does_not_get_is_said(arguments, sentence, capfd):
+    config, rest = package.Config.from_args(arguments)
+    for _ in range(2):
+        config.profile()
+    said = " ".join(capfd.readouterr().err.split())
+    assert rest == [] and said.count("gait: ") == said.count(sentence) == 1
+
+
 def test_a_subclass_may_add_fields():
     class Mine(package.Config):
         project: str = "x"

@@ -329,3 +329,43 @@ def test_profilers_that_come_and_go_do_not_disturb_each_other(simple):
             pass
         assert [row["calls"] for row in passing.rows()] == [1, 1]
     assert rows_of(kept)["y"]["calls"] == 200
+
+
+@pytest.mark.parametrize(
+    ("seconds", "cell"),
+    [
+        (0.0, "0 ns"),
+        (-0.0, "0 ns"),
+        (5e-324, "0 ns"),
+        (1.234, "1.23 s"),
+        (-1.25, "-1.2 s"),
+        (-0.123456, "-123 ms"),
+        (9999.4, "9999 s"),
+        (12345678.9, "1.2e7 s"),
+        (1e18, "1e18 s"),
+        (1.7e308, "2e308 s"),
+        (-1.7e308, "-2e308s"),
+        (float("inf"), "inf"),
+        (float("-inf"), "-inf"),
+        (float("nan"), "nan"),
+    ],
+)
+def test_no_number_breaks_its_own_table(seconds, cell, simple):
+    profiler = simple()
+    profiler.record("x", seconds)
+    head, _, row = profiler.table(wall_seconds=seconds).splitlines()[:3]
+    assert head == f"Actions of {cell}"
+    assert row.split("  ")[-1] == "x" and len(row) <= 78
+    assert row[7:15].strip() == row[15:23].strip() == cell
+    profiler.record("x", 1.0)
+    profiler.record("y", -seconds)
+    with profiler.profile("z"):
+        pass
+    assert all(len(line) <= 78 for line in profiler.table(wall_seconds=0).splitlines())
+    assert profiler.summary(wall_seconds=0.0)
+
+
+def test_names_do_not_command_the_terminal(simple):
+    profiler = simple()
+    profiler.record("a\x1b[31m\nb\x07", 1.0)
+    assert profiler.table().endswith("a?[31m b?\n")

@@ -31,8 +31,23 @@ for epoch in range(epochs):
         optimizer.step()
 print(f"{loss.item():.17g}")
 """
+NO_STEPS = """
+import torch
+a = torch.ones(16, 16)
+for _ in range(20):
+    a = torch.tanh(a @ a)
+"""
+NO_LOADER = """
+import torch
+model = torch.nn.Linear(8, 3)
+optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+for _ in range(7):
+    optimizer.zero_grad()
+    model(torch.ones(4, 8)).sum().backward()
+    optimizer.step()
+"""
 SECTION = "training: {epochs: 9}\nprofiling: {wait: 1, warmup: 1, active: 2, repeat: 1}\n"
-# name: options of gait run, epochs of five steps, files beside, environment
+# name: options of gait run, epochs of five steps or a script, files beside, environment
 RUNS = {
     "files": (
         ["--profiling.use_gzip", "--profiling.with_modules"],
@@ -50,8 +65,16 @@ RUNS = {
         {},
         {},
     ),
+    "touching": (
+        "profiling.wait=0 profiling.warmup=0 profiling.active=2 profiling.repeat=2".split(),
+        NO_LOADER,
+        {},
+        {},
+    ),
+    "no steps": (["--profile", "profiling.table=false"], NO_STEPS, {}, {}),
     "off": (["--profiling.enabled", "false"], 3, {"gait.yaml": "profiling: {wait: 1}\n"}, {}),
 }
+QUIET = ("off", "touching")
 if full:  # half of its time is an import of torch
     RUNS["default"] = (["--profile"], 3, {}, {})
     RUNS["short"] = (["--profiling.skip_first", "1000"], 1, {}, {})
@@ -78,10 +101,10 @@ def finished(build, tmp_path_factory):
 
     for name, (options, epochs, files, variables) in RUNS.items():
         folder = tmp_path_factory.mktemp("profile")
-        (folder / "train.py").write_text(SCRIPT)
+        (folder / "train.py").write_text(epochs if isinstance(epochs, str) else SCRIPT)
         for file, text in files.items():
             (folder / file).write_text(text)
-        line = [build / "gait", "run", "-o", "run", *["-q"] * (name != "every"), *options]
+        line = [build / "gait", "run", "-o", "run", *["-q"] * (name in QUIET), *options]
         line += ["--", sys.executable, "train.py", "--my-flag", "--epochs", str(epochs)]
         pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
         made = subprocess.Popen(line, cwd=folder, env={**environment, **variables}, **pipes)
@@ -101,6 +124,11 @@ def events(path):
 def steps(path):
     found = {e["name"] for e in events(path) if str(e.get("name", "")).startswith("ProfilerStep#")}
     return sorted(int(name.split("#")[1]) for name in found)
+
+
+def addmms(path):
+    found = [e["name"] for e in events(path) if e.get("cat") == "cpu_op"]
+    return found.count("aten::addmm")
 
 
 @only_full
@@ -180,6 +208,39 @@ def test_a_run_too_short_says_so_and_ends_well(finished):
     assert run.code == 0
     assert "no traces: this run has no window in which ops were on record" in run.err
     assert "the schedule has 1 cycle, which needs 1005 steps: the run was shorter" in run.err
+
+
+def test_cycles_that_touch_have_a_trace_each(finished):
+    run = finished["touching"]
+    assert run.code == 0, run.err
+    assert [steps(trace) for trace in run.traces()] == [[1, 2], [3, 4]]
+    assert [addmms(trace) for trace in run.traces()] == [2, 2]
+
+
+def test_a_quiet_run_prints_no_plan(finished):
+    said = finished["touching"].err
+    assert "schedule in" not in said and "traces in" not in said
+    assert said.count("gait: ") == 1 and "gait: warmup is 0" in said
+
+
+def test_a_script_without_steps_is_captured_whole_and_that_is_said(finished):
+    run = finished["no steps"]
+    assert run.code == 0, run.err
+    (trace,) = run.traces()
+    names = [e["name"] for e in events(trace) if e.get("cat") == "cpu_op"]
+    assert names.count("aten::tanh") == names.count("aten::mm") == 20
+    said = " ".join(run.err.split())
+    sentence = "no step was seen, so the schedule stayed at its beginning: the whole run was "
+    assert f"gait: {sentence}captured instead" in said
+    assert "shorter" not in said and "no traces" not in said
+
+
+def test_where_steps_are_made_the_capture_for_runs_without_is_gone(finished, gait):
+    """Ops of the steps that were asked for, and of no others."""
+    (trace,) = finished["files"].traces()
+    report = json.loads(gait("report", "--json", finished["files"].folder / "run").stdout)
+    calls = {row["name"]: row["calls"] for row in report["ops"]["top"]}
+    assert calls["aten::addmm"] == addmms(trace) == 4
 
 
 def test_switched_off_there_are_no_traces_and_no_words(finished):

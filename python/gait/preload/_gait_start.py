@@ -92,8 +92,13 @@ def call(function, module):
 
 
 def say(why):
-    if sys.stderr is not None:
-        sys.stderr.write("gait: not everything is recorded: %s\n" % why)
+    words = "not everything is recorded: %s" % why
+    if "gait" in sys.modules:
+        from gait import _say
+
+        _say.say(words)
+    elif sys.stderr is not None:
+        sys.stderr.write("gait: %s\n" % words)
 
 
 watch = Watch()

@@ -3,7 +3,8 @@
 
 import os
 import re
-import sys
+
+from .. import _say
 
 # what a launcher calls the global rank, and how many there are
 RANKS = (
@@ -40,8 +41,7 @@ def file_name(parts, extension):
 
 
 def say(sentence):
-    if sys.stderr is not None:
-        sys.stderr.write("gait: " + sentence + "\n")
+    _say.say(sentence)
 
 
 class Report:

@@ -14,8 +14,8 @@ def make_folder(path):
         if os.path.exists(path) and not os.path.isdir(path):
             raise NotADirectoryError(
                 f"traces cannot be written to {path!r}: it is a file; name a folder"
-            ) from error
-        raise RuntimeError(f"Can't create directory: {path} ({error.strerror})") from error
+            ) from None
+        raise RuntimeError(f"Can't create directory: {path} ({error.strerror})") from None
 
 
 def claim(folder, worker, suffix):

@@ -7,10 +7,9 @@ closed with the capture, so that the file never changes again.
 """
 
 import os
-import sys
 import tempfile
 
-from .. import _gait
+from .. import _gait, _say
 from .capture import temporary_folder
 
 RING_BYTES = 4 << 20
@@ -31,8 +30,7 @@ def say(words, once=None):
     if once is not None and once in _said:
         return
     _said.add(once)
-    if sys.stderr is not None:
-        sys.stderr.write("gait: " + words + "\n")
+    _say.say(words)
 
 
 _said = set()
@@ -51,7 +49,10 @@ def acquire():
 
 
 def _start():
-    folder = tempfile.mkdtemp(dir=temporary_folder())
+    try:
+        folder = tempfile.mkdtemp(dir=temporary_folder())
+    except OSError as error:
+        return f"there is no place for temporary files: {error.strerror or error}; set TMPDIR"
     if not _gait.start(folder, overflow="block", ring_bytes=RING_BYTES):
         return _gait.last_error()
     if not _gait.recording():

@@ -23,17 +23,32 @@ class Window:
 
 
 def windows(path, options):
-    """(rank, its windows) of one shard."""
+    """(rank, its windows, what became of the one for runs without steps) of one shard."""
     from gait import trace
 
     with trace.open(path) as opened:
         found = [
-            (event.pid, (event.start_ns, event.start_ns + event.duration_ns))
+            (event.id, event.pid, (event.start_ns, event.start_ns + event.duration_ns))
             for event in opened.events(kind="async")
             if (event.category, event.name) == ("torch", "window") and event.duration_ns
         ]
         rank = max((shard["rank"] for shard in opened.shards), default=-1)
-    return rank, [Window(path, pid, times, options) for pid, times in found]
+        spare = opened.metadata().get("spare_window")
+    numbered = [(number, Window(path, pid, times, options)) for number, pid, times in found]
+    return rank, numbered, spare
+
+
+def of_ranks(paths, options):
+    """[(rank, path, its windows)]. As in src/analyse/torch_survey.c: where anybody's
+    schedule moved on, the first windows of those that have a spare one do not count."""
+    found = [(path, *windows(path, options)) for path in paths]
+    is_moving = any(spare == "dropped" for *_, spare in found)
+    ranks = []
+    for path, rank, numbered, spare in found:
+        kept = [one for number, one in numbered if not (spare and is_moving and number == 1)]
+        if kept:
+            ranks.append((max(rank, 0), path, kept))
+    return ranks
 
 
 def put(directory, out):
@@ -47,11 +62,7 @@ def put(directory, out):
         "with_stack": config.with_stack,
         "with_flops": config.with_flops and config.record_shapes,
     }
-    ranks = []
-    for path in sorted(glob.glob(os.path.join(glob.escape(directory), "*.gait"))):
-        rank, found = windows(path, options)
-        if found:
-            ranks.append((max(rank, 0), path, found))
+    ranks = of_ranks(sorted(glob.glob(os.path.join(glob.escape(directory), "*.gait"))), options)
     if not ranks:
         return
     rank, _, found = min(ranks, key=lambda one: one[:2])

@@ -11,25 +11,19 @@ LIMIT_BYTES = 32 << 20  # some three million ops
 EACH_SECONDS = 0.5
 
 
-class Spare:
-    """It is open from now on; `close` is called where it is cut off, on any thread."""
+class Watch:
+    """Calls cut(True), on a thread of its own, when the file has grown too much."""
 
-    def __init__(self, number, close):
-        self.number = number
-        self.is_cut = False
-        self._close = close
-        self._lock = threading.Lock()
+    def __init__(self, cut, is_open):
+        self._cut = cut
+        self._is_open = is_open
         self._over = threading.Event()
         self._path = _gait.shard_path()
         self._before = self._bytes()
-        _gait.async_begin(_gait.site("torch", "capture"), number)
         threading.Thread(target=self._watch, name="gait-spare", daemon=True).start()
 
-    def end(self):
-        with self._lock:
-            if not self._over.is_set():
-                self._over.set()
-                _gait.async_end(_gait.site("torch", "capture"), self.number)
+    def stop(self):
+        self._over.set()
 
     def _bytes(self):
         try:
@@ -38,15 +32,40 @@ class Spare:
             return 0
 
     def _watch(self):
-        while not self._over.wait(EACH_SECONDS):
+        while not self._over.wait(EACH_SECONDS) and self._is_open(False):
             if self._bytes() - self._before > LIMIT_BYTES:
-                self._cut()
+                self._cut(True)
 
-    def _cut(self):
+
+class Spare:
+    """It is open from now on; `close` is called where it is cut off, on any thread."""
+
+    def __init__(self, number, close):
+        self.number = number
+        self.is_cut = False
+        self._close = close
+        self._lock = threading.Lock()
+        self._is_over = False
+        _gait.async_begin(_gait.site("torch", "capture"), number)
+        self._watch = Watch(self._cut, self._is_open)
+
+    def _is_open(self, _):
+        return not self._is_over
+
+    def end(self):
         with self._lock:
-            if self._over.is_set():
-                return
-            self._over.set()
-            self.is_cut = True
-            _gait.async_end(_gait.site("torch", "capture"), self.number)
-            self._close()
+            self._end()
+
+    def _end(self):
+        if self._is_over:
+            return False
+        self._is_over = True
+        self._watch.stop()
+        _gait.async_end(_gait.site("torch", "capture"), self.number)
+        return True
+
+    def _cut(self, _):
+        with self._lock:
+            if self._end():
+                self.is_cut = True
+                self._close()

@@ -9,6 +9,8 @@ padded by code points.
 
 import math
 
+from .. import _say
+
 WIDTH, GAP = 12, "  "
 DEVICES = ("CUDA", "PrivateUse1", "MTIA", "XPU")  # whose time counts in the last line
 FLOP_UNITS = ("FLOPs", "KFLOPs", "MFLOPs", "GFLOPs", "TFLOPs", "PFLOPs")
@@ -43,8 +45,8 @@ def ordered(rows, sort_by):
             raise TypeError(key)
         places = sorted(range(len(values)), key=values.__getitem__, reverse=True)
     except (AttributeError, TypeError):
-        legal = ", ".join(SORT_KEYS)
-        raise SortKeyError(f"no table can be sorted by {sort_by!r}; legal keys: {legal}") from None
+        legal = _say.wrap("legal keys: " + ", ".join(SORT_KEYS)).rstrip()
+        raise SortKeyError(f"no table can be sorted by {sort_by!r}\n{legal}") from None
     return [rows[place] for place in places]
 
 

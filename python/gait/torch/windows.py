@@ -111,7 +111,8 @@ def install():
     # a program may make any number of them.
     has_ranges = os.environ.get("GAIT_TORCH_RANGES", "0") != "0"
     if not active and not has_ranges:
-        _gait._windows(schedule, levels())  # for triggers: then attach() is called late
+        # for triggers: then attach() is called late
+        _gait._windows(schedule, levels(), False)
         return
     try:
         is_attached = attach()
@@ -125,4 +126,8 @@ def install():
     if has_ranges:
         _gait._torch_ranges(True)
     attempt(label_modules)
-    _gait._windows(schedule, levels())
+    _gait._windows(schedule, levels(), is_profiled())
+    if _gait._windows_spare(False):
+        from .spare import Watch
+
+        Watch(_gait._windows_spare, _gait._windows_spare)

@@ -33,6 +33,7 @@ def become_worker():
     directory = os.path.dirname(path) if path else None
     if not directory and not os.environ.get("GAIT_DIR"):
         return
+    _gait._windows_spare(None)  # it is not the one whose steps count
     _gait.stop()
     _gait._phase_arm(None)
     _gait.start(directory, role="worker")

@@ -9,6 +9,7 @@ After install() the same works without the prefix `gait.compat.`.
 
 import sys
 
+from ..._say import say
 from . import profiler
 from .profiler.decorator import step_profiler
 
@@ -24,7 +25,7 @@ def ray(function=None, **options):
     if function is not None:
         return function
     asked = ", ".join(f"{key}={value}" for key, value in options.items())
-    sys.stderr.write(f"gait: @ray({asked}) runs the function here: gait starts no cluster\n")
+    say(f"@ray({asked}) runs the function here: gait starts no cluster")
     return lambda target: target
 
 

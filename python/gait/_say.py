@@ -1,0 +1,23 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Sentences for people, on stderr, in lines of 78 columns."""
+
+import sys
+
+COLUMNS = 78
+
+
+def wrap(words):
+    """Between words only: a path stays whole."""
+    lines = [""]
+    for word in words.split(" "):
+        if lines[-1].strip() and len(lines[-1]) + 1 + len(word) > COLUMNS:
+            lines.append(" ")
+        lines[-1] += (" " if lines[-1] else "") + word
+    return "\n".join(lines) + "\n"
+
+
+def say(words):
+    """What has lines of its own is left as it is."""
+    if sys.stderr is not None:
+        words = "gait: " + words
+        sys.stderr.write(words + "\n" if "\n" in words else wrap(words))

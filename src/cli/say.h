@@ -1,0 +1,12 @@
+// SPDX-License-Identifier: Apache-2.0
+// Sentences that the tool says beside its answers, on stderr.
+#ifndef GAIT_CLI_SAY_H
+#define GAIT_CLI_SAY_H
+
+// "gait: " and the sentence, its words on lines of 78 columns. It ends with a newline.
+void say(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
+// `text`, and what to type next: behind it where that fits, else whole on the next line.
+void say_next(const char *text, const char *command);
+
+#endif
