@@ -15,6 +15,8 @@
 
 #define LIST_AFTER_NS (20 * UINT64_C(1000000))
 #define PROBE_AFTER_NS UINT64_C(1000000)
+// A piece of a look takes 0.35 us; collections that matter take longer than this.
+#define COLLECTING_NS 250000u
 #define TIDY_EVERY 4096u // reads
 
 enum { ROUND_TRIES = 64, LEARN_TRIES = 12, SLOW_TRIES = 8 };
@@ -401,9 +403,21 @@ static void add_one(struct python_process *process, struct python_thread *thread
     gather_add(&process->gather, thread, !process->has_rule || thread == process->holder);
 }
 
-static int look(struct python_process *process)
+// Whoever holds the lock when it begins; a finalizer may hand the lock to others.
+static void note_collecting(struct python_process *process)
+{
+    if (!process->gather.is_collecting)
+        process->collector = NULL;
+    else if (!process->collector)
+        process->collector = process->holder;
+}
+
+static int look(struct python_process *process, uint64_t now_ns)
 {
     gather_begin(&process->gather);
+    process->gather.wants_collecting = now_ns - process->collecting_ns >= COLLECTING_NS;
+    if (process->gather.wants_collecting)
+        process->collecting_ns = now_ns;
     if (process->holder)
         add_one(process, process->holder);
     for (size_t i = 0; i < process->thread_count && (process->has_dirty || !process->has_rule); i++)
@@ -437,6 +451,8 @@ static bool settle(struct python_process *process, struct python_thread *thread,
         flags |= SAMPLE_CUT;
         process->counts.cut++;
     }
+    if (thread == process->collector && thread == process->holder)
+        flags |= SAMPLE_COLLECTING;
     become(process, thread, (uint32_t)node, flags);
     thread->is_dirty = false;
     return true;
@@ -517,7 +533,7 @@ int python_process_round(struct python_process *process, uint64_t now_ns)
     if (status || process->thread_count == 0)
         return status;
     for (int i = 0; i < ROUND_TRIES && !is_settled; i++) {
-        status = look(process);
+        status = look(process, now_ns);
         if (status < 0)
             return status;
         if (status == GATHER_AGAIN && slow++ < SLOW_TRIES)
@@ -533,6 +549,7 @@ int python_process_round(struct python_process *process, uint64_t now_ns)
                 return status;
             continue;
         }
+        note_collecting(process);
         is_settled = settle_all(process, now_ns, learned++ < LEARN_TRIES);
     }
     if (!is_settled)
