@@ -37,8 +37,8 @@ def row_limit():
 
 
 def begin(name):
-    where = {"dirpath": setting("DIRPATH", os.environ.get("GAIT_DIR") or "."), "filename": name}
-    where["filename"] = setting("WORKER_NAME", name)
+    folder = os.path.join(os.environ.get("GAIT_DIR") or ".", setting("OUTPUT_DIR", ""))
+    where = {"dirpath": folder, "filename": setting("WORKER_NAME", name)}
     if global_rank() is None:
         where["filename"] += f"-{os.getpid()}"
     if name == "simple":
