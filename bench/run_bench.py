@@ -49,6 +49,7 @@ FULL = {
     "steps": 1500,
     "rounds": 51,
     "calls": 100,
+    "fit_steps": 300,
     "trace_ops": 1000000,
 }
 QUICK = {
@@ -59,6 +60,7 @@ QUICK = {
     "steps": 30,
     "rounds": 3,
     "calls": 0.1,
+    "fit_steps": 12,
     "trace_ops": 2000,
 }
 
@@ -333,6 +335,41 @@ def profilers_table(bench):
     return results
 
 
+def bounded_ratio(name, cost, quotient, limit):
+    """A quotient [value, low, high]: met where all of its interval is."""
+    value, low, high = quotient
+    yield Row(name, cost, f"{value:.3f} x", f"<= {limit:.2f} x", high <= limit)
+    yield Row("  its 95 % interval", f"{low:.3f} to {high:.3f}")
+
+
+def lightning_table(bench):
+    """Issue figures: in a real Lightning training of 1 ms steps, beside Lightning's own."""
+    yield "Named profilers in Lightning's steps, beside Lightning's own"
+    command = [sys.executable, str(BENCH / "lightning_steps.py"), "--json", "--rounds"]
+    command += [str(max(2, bench.sizes["rounds"] // 2)), "--steps", str(bench.sizes["fit_steps"])]
+    environment = dict(bench.environment, PYTHONPATH=str(bench.build / "python"))
+    done = subprocess.run(command, env=environment, capture_output=True, text=True)
+    if done.returncode:
+        why = done.stderr.strip().splitlines()[-1:]
+        yield Row("not measured: no torch or no Lightning", "")
+        return {"absent": why}
+    result = json.loads(done.stdout.strip().splitlines()[-1])
+    pair, steps = result["pair"], result["steps"]
+    ns = pair["added_ns"]["simple"][0]
+    yield from bounded_ratio("a start and stop", f"{ns:.1f} ns", pair["ratio"], 0.25)
+    yield Row("a step without a profiler", f"{steps['step_us']:.0f} us")
+    for name, (mean, half) in steps["added_us"].items():
+        yield Row(f"  {name} adds", f"{mean:.1f} us", f"+-{half:.1f}")
+    cost = f"{steps['added_us']['advanced'][0]:.1f} us"
+    yield from bounded_ratio("advanced / AdvancedProfiler", cost, steps["advanced"], 0.40)
+    value, low, high = steps["floor"]
+    yield Row("  an empty profile function", "", f"{value:.3f} x")
+    yield Row("  its 95 % interval", f"{low:.3f} to {high:.3f}")
+    cost = f"{steps['added_us']['pytorch'][0]:.1f} us"
+    yield from bounded_ratio("pytorch / PyTorchProfiler", cost, steps["pytorch"], 0.05)
+    return result
+
+
 def torch_rows(load, result):
     limit = 0.45 if load == "add_" else 0.50
     for level, row in result["levels"].items():
@@ -533,6 +570,7 @@ TABLES = {
     "decode": decode_table,
     "python": python_table,
     "profilers": profilers_table,
+    "lightning": lightning_table,
     "torch": torch_table,
     "steps": steps_table,
     "truth": truth_table,

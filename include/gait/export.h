@@ -23,7 +23,7 @@ struct gait_export_step {
 // zero elsewhere means: everything, as it is on record.
 struct gait_export_options {
     size_t size;
-    const char *format;         // "pt-trace", "chrome", "perfetto", "csv"
+    const char *format;         // "pt-trace", "chrome", "stacks", "perfetto", "csv"
     int gzip;                   // pack, whatever the file is called
     int internal;               // gait's own tracks too
     int64_t since_ns, until_ns; // events that begin in [since, until); 0 = open

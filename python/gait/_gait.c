@@ -102,7 +102,7 @@ static PyMethodDef functions[] = {
     {"_torch_describe", py_torch_describe, METH_NOARGS, NULL},
     {"_torch_window", py_torch_window, METH_O, NULL},
     {"_windows", METHOD(py_schedule_windows), FAST, NULL},
-    {"_costs", py_schedule_costs, METH_NOARGS, NULL},
+    {"_costs", py_schedule_costs, METH_O, NULL},
     {"_windows_spare", py_schedule_spare, METH_O, NULL},
     {"_windows_close", py_schedule_close, METH_NOARGS, NULL},
     {"_epoch", py_schedule_epoch, METH_NOARGS, NULL},

@@ -41,10 +41,29 @@ def _need_lightning():
         )
 
 
-def _describe_unreported(reference):
-    profiler = reference()
-    if profiler is not None and profiler._is_unreported():
-        profiler.describe()
+class _Reports:
+    """Whether all that a profiler measured has been reported; it outlives its trainer."""
+
+    def __init__(self, profiler):
+        self._profiler = profiler
+        self._told = 0
+
+    def _count(self):
+        profiler = self._profiler
+        if hasattr(profiler, "rows"):
+            return sum(row["calls"] for row in profiler.rows())
+        if hasattr(profiler, "actions"):
+            return len(profiler.actions())
+        return sum(steps.count for steps in profiler._kinds.values())
+
+    def describe(self):
+        told = self._count()
+        self._profiler.describe()
+        self._told = min(told, self._count())
+
+    def describe_unreported(self):
+        if self._count() > self._told:
+            self.describe()
 
 
 class GaitProfiler(Profiler):
@@ -52,7 +71,7 @@ class GaitProfiler(Profiler):
     options (gait.profilers).
 
     What was measured is reported also when the training ends by an exception or
-    Ctrl-C: then at the end of the process.
+    Ctrl-C: then when the trainer is gone, or at the end of the process.
     """
 
     _stage = None  # Lightning's __del__ asks, also where __init__ refused
@@ -65,24 +84,14 @@ class GaitProfiler(Profiler):
         self.stop = self.gait.stop
         self.profile = self.gait.profile
         self._kind, self._wishes = kind, options
-        self._told = 0
-        atexit.register(_describe_unreported, weakref.ref(self))
+        self._reports = _Reports(self.gait)
+        weakref.finalize(self, self._reports.describe_unreported)
 
     def start(self, action_name):  # for Lightning's check that there is one
         self.gait.start(action_name)
 
     def stop(self, action_name):
         self.gait.stop(action_name)
-
-    def _count(self):
-        if hasattr(self.gait, "rows"):
-            return sum(row["calls"] for row in self.gait.rows())
-        if hasattr(self.gait, "actions"):
-            return len(self.gait.actions())
-        return sum(steps.count for steps in self.gait._kinds.values())
-
-    def _is_unreported(self):
-        return self._count() > self._told
 
     def setup(self, stage, local_rank=None, log_dir=None):
         super().setup(stage, local_rank, log_dir)
@@ -92,9 +101,7 @@ class GaitProfiler(Profiler):
         return self.gait.summary()
 
     def describe(self):
-        told = self._count()
-        self.gait.describe()
-        self._told = min(told, self._count())
+        self._reports.describe()
 
     def teardown(self, stage):
         if not _missing and hasattr(self, "gait"):

@@ -6,6 +6,8 @@
 
 #include "py_clock.h"
 
+#define TICKS_MAX 8e18 // what is above is all in one class
+
 static int runs_inside_itself(const struct tree_node *node)
 {
     for (const struct tree_node *above = node->parent; above; above = above->parent)
@@ -39,7 +41,12 @@ static void sum_nodes(const struct actions *actions)
 static double quantile(const struct action *action, double share, const double bounds[2],
                        double tick)
 {
-    double value = py_histogram_quantile(&action->histogram, share) * tick;
+    const double ticks = py_histogram_quantile(&action->histogram, share);
+    double value = ticks * tick;
+    if (action->told_calls && ticks > TICKS_MAX) // record() was told more than there are
+        return bounds[1];
+    if (action->told_calls && ticks < 1.0 && bounds[0] < 0.0)
+        return bounds[0];
     return fmin(fmax(value, bounds[0]), bounds[1]);
 }
 

@@ -24,6 +24,7 @@ int py_hook_add_type(struct py_state *state);
 static inline PyObject *py_hook_pass(PyObject *self, PyObject *const *args, size_t nargsf,
                                      PyObject *kwnames)
 {
+    py_phase_timing.passed++;
     return PyObject_Vectorcall(((struct hook *)self)->function, args, nargsf, kwnames);
 }
 
@@ -34,7 +35,9 @@ static inline PyObject *py_hook_call_inside(PyObject *self, PyObject *const *arg
     struct hook *hook = (struct hook *)self;
     uint32_t before = py_phase_self.inside;
     py_phase_self.inside = before | PHASE_BIT(hook->phase);
+    py_phase_calls();
     PyObject *result = PyObject_Vectorcall(hook->function, args, nargsf, kwnames);
+    py_phase_time_return();
     py_phase_self.inside = before;
     return result;
 }

@@ -113,14 +113,15 @@ static bool is_wanted(const struct rule *rule)
     return true;
 }
 
-// One call in SAMPLED is timed, warm or cold as it comes.
+// Of one call in SAMPLED all that a hook does before and behind what it calls is
+// timed, warm or cold as it comes.
 #define SAMPLED 32
-#define HOOK_NS 40    // a hook's own call, which cannot be seen from inside
 #define MOST_NS 10000 // more than this was somebody else's turn on the processor
 struct cost {
     uint64_t calls, timed, ns;
 };
-static struct cost begin_cost, end_cost, argument_cost;
+static struct cost begin_cost, end_cost;
+struct py_phase_timing py_phase_timing;
 
 static uint64_t now_ns(void)
 {
@@ -135,13 +136,24 @@ static inline uint64_t start_timing(struct cost *cost)
 }
 
 // The first is not counted: it may have waited for the recorder.
-static inline void end_timing(struct cost *cost, uint64_t since)
+static void end_timing(struct cost *cost, uint64_t *since)
 {
-    if (__builtin_expect(!since, 1) || cost->calls <= 1)
+    uint64_t ns = now_ns() - *since;
+    *since = 0;
+    if (cost->calls <= 1 || ns >= MOST_NS)
         return;
-    uint64_t ns = now_ns() - since;
-    cost->timed += ns < MOST_NS;
-    cost->ns += ns < MOST_NS ? ns : 0;
+    cost->timed++;
+    cost->ns += ns;
+}
+
+void py_phase_time_call(void)
+{
+    end_timing(&begin_cost, &py_phase_timing.begin);
+}
+
+void py_phase_time_return(void)
+{
+    py_phase_timing.end = start_timing(&end_cost);
 }
 
 static double mean_ns(const struct cost *cost)
@@ -149,12 +161,11 @@ static double mean_ns(const struct cost *cost)
     return cost->timed ? (double)cost->ns / (double)cost->timed : 0;
 }
 
-double py_phase_cost_ns(void)
+double py_phase_cost_ns(double call_ns)
 {
-    double arguments_each =
-        begin_cost.calls ? (double)argument_cost.calls / (double)begin_cost.calls : 0;
-    return HOOK_NS + mean_ns(&begin_cost) + mean_ns(&end_cost) +
-           arguments_each * mean_ns(&argument_cost);
+    const double calls = (double)(begin_cost.calls ? begin_cost.calls : 1);
+    return call_ns * (1 + (double)py_phase_timing.passed / calls) + mean_ns(&begin_cost) +
+           mean_ns(&end_cost);
 }
 
 bool py_phase_begin(enum py_phase phase)
@@ -164,10 +175,9 @@ bool py_phase_begin(enum py_phase phase)
         return false;
     if (__builtin_expect(stage != TRAINING || !GAIT_ON, 0) && !is_wanted(rule))
         return false;
-    uint64_t since = start_timing(&begin_cost);
+    py_phase_timing.begin = start_timing(&begin_cost);
     py_thread_ready();
     (gait_begin)(sites[phase]);
-    end_timing(&begin_cost, since);
     if (__builtin_expect(py_phase_is_watched, 0))
         py_phase_watch_begin(phase, rule->name);
     return true;
@@ -177,16 +187,14 @@ void py_phase_end(void)
 {
     if (__builtin_expect(py_phase_is_watched, 0))
         py_phase_watch_end();
-    uint64_t since = start_timing(&end_cost);
     (gait_end)();
-    end_timing(&end_cost, since);
+    if (__builtin_expect(py_phase_timing.end != 0, 0))
+        end_timing(&end_cost, &py_phase_timing.end);
 }
 
 void py_phase_arg(enum py_phase_key key, int64_t value)
 {
-    uint64_t since = start_timing(&argument_cost);
     gait_arg_int(py_phase_keys[key], value);
-    end_timing(&argument_cost, since);
 }
 
 void py_phase_arg_object(enum py_phase_key key, const PyObject *object)

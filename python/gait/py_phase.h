@@ -74,9 +74,24 @@ void py_phase_arg_object(enum py_phase_key key, const PyObject *object);
 // the next eval().
 void py_phase_evaluation(const PyObject *module, bool begins);
 
-// What recording a phase costs in this process, by now and then measuring it where
-// it happens, its argument and the call of a hook included.
-double py_phase_cost_ns(void);
+// Around what a hook calls: its own work is over, and begins again. With the GIL held.
+extern struct py_phase_timing {
+    uint64_t begin, end; // since when; 0: this one is not timed
+    uint64_t passed;     // calls of hooks that had nothing to do
+} py_phase_timing;
+void py_phase_time_call(void);
+void py_phase_time_return(void);
+
+static inline void py_phase_calls(void)
+{
+    if (__builtin_expect(py_phase_timing.begin != 0, 0))
+        py_phase_time_call();
+}
+
+// What a phase costs in this process, by timing the work of a hook now and then where
+// it happens, and its share of the hooks that only pass a call on. call_ns: what the
+// call of a hook costs beside its work, which cannot be seen from inside.
+double py_phase_cost_ns(double call_ns);
 
 // Functions of the module.
 PyObject *py_phase_arm(PyObject *module, PyObject *starter);

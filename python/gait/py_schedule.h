@@ -53,6 +53,6 @@ PyObject *py_schedule_take(PyObject *module, PyObject *unused);
 PyObject *py_schedule_captures(PyObject *module, PyObject *change);
 
 // costs(): (ns a phase, ns a window) as measured in this process.
-PyObject *py_schedule_costs(PyObject *module, PyObject *unused);
+PyObject *py_schedule_costs(PyObject *module, PyObject *call_ns);
 
 #endif

@@ -77,6 +77,7 @@ void stack_list_finish(struct stack_list *list)
         list->first = stack->next;
         release_home(stack->home);
         free(stack->base);
+        free(stack->inside);
         free(stack);
     }
 }
@@ -91,6 +92,7 @@ static void empty(struct stack *stack, struct tree_node *root)
     stack->top = stack->base;
     *stack->base = (struct stack_frame){.node = root};
     stack->context = NULL;
+    stack->inside_count = 0;
     stack->unstored = 0;
     stack->is_ended = 0;
 }
@@ -174,6 +176,43 @@ int stack_grow(struct stack *stack)
     stack->base = base;
     stack->limit = base + 2 * used - 1;
     return 0;
+}
+
+static struct stack_inside *find_inside(const struct stack *stack, const void *key)
+{
+    for (size_t i = 0; i < stack->inside_count; i++)
+        if (stack->inside[i].key == key)
+            return &stack->inside[i];
+    return NULL;
+}
+
+int stack_inside_add(struct stack *stack, const void *key)
+{
+    struct stack_inside *found = find_inside(stack, key);
+    if (found) {
+        found->count++;
+        return 0;
+    }
+    if (stack->inside_count == stack->inside_room) {
+        size_t room = stack->inside_room ? 2 * stack->inside_room : 8;
+        struct stack_inside *grown = realloc(stack->inside, room * sizeof *grown);
+        if (!grown)
+            return -1;
+        stack->inside = grown;
+        stack->inside_room = room;
+    }
+    stack->inside[stack->inside_count++] = (struct stack_inside){key, 1};
+    return 0;
+}
+
+int stack_inside_take(struct stack *stack, const void *key)
+{
+    struct stack_inside *found = find_inside(stack, key);
+    if (!found)
+        return 0;
+    if (!--found->count)
+        *found = stack->inside[--stack->inside_count];
+    return 1;
 }
 
 void stack_remove(struct stack *stack, struct stack_frame *frame, uint64_t now)

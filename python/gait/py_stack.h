@@ -24,6 +24,12 @@ struct stack_frame {
 
 struct stack_home;
 
+// Something that was begun inside itself, so many times more.
+struct stack_inside {
+    const void *key;
+    uint64_t count;
+};
+
 struct stack {
     struct stack_frame *top, *limit; // the frame on top; the last one there is room for
     struct stack_frame *base;        // stands for the thread itself, is never popped
@@ -32,7 +38,9 @@ struct stack {
     struct stack_home *home;
     struct stack *next;
     uint64_t session; // the owner's: of recording, whose open frames are told
-    int is_ended;     // its thread is no more
+    struct stack_inside *inside;
+    size_t inside_count, inside_room;
+    int is_ended; // its thread is no more
 };
 
 // All stacks of one owner.
@@ -66,6 +74,11 @@ void stack_list_forget_others(struct stack_list *list);
 // Doubles the room. -1 when there is no memory, or the stack is as deep as any
 // may be: then the frame goes unstored.
 int stack_grow(struct stack *stack);
+
+// One more begin inside itself; -1 when there is no memory. And its end: 0 if there
+// is none, so that it is the outermost that ends.
+int stack_inside_add(struct stack *stack, const void *key);
+int stack_inside_take(struct stack *stack, const void *key);
 
 // `slot` is the list's, told again so that it is a constant.
 static inline struct stack *stack_of_thread(struct stack_list *list, unsigned slot)

@@ -152,11 +152,13 @@ static PyObject *tracer_start(PyObject *self, PyObject *name)
         return PyErr_Occurred() ? NULL : PyErr_NoMemory();
     if (!tracer->is_installed && tracer_install(tracer))
         return NULL;
-    action->starts++;
     if (has(stack->context, action)) {
-        action->inside++;
+        if (stack_inside_add(stack, action))
+            return PyErr_NoMemory();
+        action->starts++;
         Py_RETURN_NONE;
     }
+    action->starts++;
     stack->context = with(tracer, stack->context, action);
     if (!action->threads++)
         tracer->ambient = with(tracer, tracer->ambient, action);
@@ -180,10 +182,8 @@ static void stop(struct tracer *tracer, struct trace_action *action, uint64_t no
     struct stack *stack = find_running(tracer, action);
     if (!stack)
         return;
-    if (action->inside) {
-        action->inside--;
+    if (stack_inside_take(stack, action))
         return;
-    }
     end_in_frames(tracer, stack, action, now);
     stack->context = without(tracer, stack->context, action);
     action->threads -= action->threads > 0;
@@ -224,9 +224,10 @@ static PyObject *tracer_close(PyObject *self, PyObject *unused)
     (void)unused;
     struct tracer *tracer = (struct tracer *)self;
     uint64_t now = py_clock_now();
+    for (struct stack *stack = tracer->stacks.first; stack; stack = stack->next)
+        stack->inside_count = 0;
     for (size_t i = 0; i < tracer->action_count; i++) {
         struct trace_action *action = tracer->actions[i];
-        action->inside = 0;
         while (action->threads && find_running(tracer, action))
             stop(tracer, action, now);
     }
@@ -254,10 +255,11 @@ static PyObject *tracer_forked(PyObject *self, PyObject *unused)
     for (struct stack *stack = tracer->stacks.first; stack; stack = stack->next) {
         stack->top = stack->base;
         stack->context = NULL;
+        stack->inside_count = 0;
         stack->unstored = 0;
     }
     for (size_t i = 0; i < tracer->action_count; i++)
-        tracer->actions[i]->threads = tracer->actions[i]->inside = 0;
+        tracer->actions[i]->threads = 0;
     tracer->ambient = NULL;
     tree_clear_counts(&tracer->tree);
     tracer_remove(tracer);

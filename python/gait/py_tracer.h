@@ -16,7 +16,6 @@
 struct trace_action {
     PyObject *name;
     uint64_t threads; // on how many it runs now
-    uint64_t inside;  // starts while it ran on that thread already
     uint64_t starts;
 };
 

@@ -59,14 +59,17 @@ static void add_costs(struct torch_cost *cost, const char *json,
     }
 }
 
-// Whether the steps of that process show what its windows cost; adds that.
+// Whether the steps of that process show what its windows cost; adds that, for all
+// steps in windows: of long ones few are clocked.
 static bool add_windows(struct torch_report *torch, uint32_t shard)
 {
     for (size_t i = 0; i < torch->rank_count; i++) {
         const struct torch_rank *rank = &torch->ranks[i];
         if (torch->survey.shard_of[rank->track] != shard || !rank->windows.is_known)
             continue;
-        torch->cost.hooks_ns += rank->windows.ns;
+        const uint64_t clocked = rank->windows.inside;
+        const uint64_t steps = rank->recorded > clocked ? rank->recorded : clocked;
+        torch->cost.hooks_ns += rank->windows.each_ns * steps;
         torch->cost.is_known = true;
         return true;
     }

@@ -184,13 +184,13 @@ int window_cost_find(struct window_cost *cost, const struct step_clock *steps,
                                     .more_ns = malloc((steps->count + 1) * sizeof(int64_t)),
                                     .is_by_cpu = is_busy(steps)};
     int status = GAIT_OK;
-    *cost = (struct window_cost){.ns = 0};
+    *cost = (struct window_cost){.each_ns = 0};
     if (comparison.places && comparison.more_ns) {
         find_places(&comparison, windows);
         size_t rows = compare_rows(cost, &comparison);
         int64_t usual_ns = rows ? middle(comparison.more_ns, rows) : 0;
         cost->is_known = rows > 0;
-        cost->ns = usual_ns > 0 ? (uint64_t)usual_ns * cost->inside : 0;
+        cost->each_ns = usual_ns > 0 ? (uint64_t)usual_ns : 0;
     } else {
         status = fail(GAIT_ERR_MEMORY, "no memory for %zu steps", steps->count);
     }

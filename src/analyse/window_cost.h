@@ -17,7 +17,7 @@ struct torch_periods;
 struct window_cost {
     uint64_t inside, outside; // steps
     bool is_known;            // there were enough outside
-    uint64_t ns;              // of all steps inside
+    uint64_t each_ns;         // of a step inside, as compared
 };
 
 // Steps and windows are in order. The first and the last step are left out:

@@ -22,7 +22,6 @@ static void put_json(const struct config *config)
     json_object(&json);
     config_json(&json, config);
     json_close(&json);
-    putchar('\n');
 }
 
 static int explain(const struct config_values *values, const struct operands *operands)
@@ -86,7 +85,6 @@ static int list(const struct config_values *values, const struct operands *opera
     struct json_writer json = {.out = stdout, .line_depth = 2, .indent = 1};
     if (values->is_json) {
         config_json_table(&json);
-        putchar('\n');
     } else if (values->is_markdown) {
         config_screen_markdown(stdout);
     } else {

@@ -91,14 +91,15 @@ static int run(const void *given, const struct operands *operands)
     return code == EXIT_OK ? command_finish_output(&cmd_export) : code;
 }
 
-static const char *const formats[] = {"pt-trace", "chrome", "perfetto", "csv", NULL};
+static const char *const formats[] = {"pt-trace", "chrome", "stacks", "perfetto", "csv", NULL};
 
 static const struct option options[] = {
     {.letter = 'f',
      .name = "format",
      .kind = OPTION_CHOICE,
      .value = "FORMAT",
-     .help = "chrome (JSON), perfetto (native), pt-trace (torch.profiler's) or csv; a known "
+     .help = "chrome (JSON), perfetto (native), pt-trace (torch.profiler's), stacks (of samples) "
+             "or csv; a known "
              "suffix of FILE will do",
      .offset = offsetof(struct export_values, format),
      .choices = formats},
@@ -151,6 +152,8 @@ static const char *const about[] = {
     "pt-trace: what torch.profiler writes, for TensorBoard, Holistic Trace Analysis and "
     "ui.perfetto.dev. A file holds one process; a folder gets a file of each process that ran "
     "PyTorch, named {worker}.{ns}.pt.trace.json, and never in the place of another.",
+    "stacks: what gait record saw, as Chrome trace JSON with a slice for each call, thread by "
+    "thread.",
     "Events come in order of start, however large the trace; times keep their nanoseconds; bytes "
     "in names that are not UTF-8 become U+FFFD.",
     NULL,

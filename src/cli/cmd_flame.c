@@ -9,6 +9,7 @@
 #include "base/fail.h"
 #include "cli/command.h"
 #include "cli/stack_input.h"
+#include "cli/stack_pprof.h"
 #include "render/flame_svg.h"
 
 struct flame_values {
@@ -16,7 +17,7 @@ struct flame_values {
     bool is_icicle, by_function;
 };
 
-static const char *const formats[] = {"svg", "speedscope", NULL};
+static const char *const formats[] = {"svg", "speedscope", "pprof", NULL};
 
 static int write_graph(const struct flame_values *values, const struct stack_set *set,
                        const struct stack_set *before, FILE *out)
@@ -29,6 +30,8 @@ static int write_graph(const struct flame_values *values, const struct stack_set
         flame_svg_put_speedscope(out, set, look.title);
         return 0;
     }
+    if (values->format && !strcmp(values->format, "pprof"))
+        return stack_pprof_put(out, &(struct stack_pprof){.set = set});
     int status = flame_tree_make(set, before, &options, &tree);
     if (status)
         return status;
@@ -82,7 +85,7 @@ static const struct option options[] = {
      .name = "format",
      .kind = OPTION_CHOICE,
      .value = "FORMAT",
-     .help = "svg (default) or speedscope",
+     .help = "svg (default), speedscope, or pprof (packed profile.proto)",
      .offset = offsetof(struct flame_values, format),
      .choices = formats},
     {.letter = 'b',

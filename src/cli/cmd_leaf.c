@@ -1,44 +1,28 @@
 // SPDX-License-Identifier: Apache-2.0
 // `gait leaf`: where samples ended.
-#include <errno.h>
-#include <inttypes.h>
+#define _GNU_SOURCE
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/fail.h"
 #include "cli/command.h"
+#include "cli/row_count.h"
+#include "cli/source_text.h"
 #include "cli/stack_input.h"
 #include "render/leaf_text.h"
+#include "render/shares_text.h"
+#include "render/source_heat.h"
 
 #define DEFAULT_ROWS 10
+#define SOURCE_LIMIT (64u << 20)
 
 struct leaf_values {
-    const char *rows, *library, *by;
-    bool is_aggregated, without_modules, is_json;
+    const char *rows, *library, *by, *source;
+    bool is_aggregated, without_modules, by_function, is_json;
 };
 
 static const char *const groups[] = {"process", "rank", "thread", NULL};
-
-static int read_rows(const char *text, uint64_t *ret_rows)
-{
-    char *end;
-    if (!text) {
-        *ret_rows = DEFAULT_ROWS;
-        return 0;
-    }
-    if (!strcmp(text, "all")) {
-        *ret_rows = UINT64_MAX;
-        return 0;
-    }
-    errno = 0;
-    const long long rows = strtoll(text, &end, 10);
-    if (*end || errno || rows < 1)
-        return fail(GAIT_ERR_ARGUMENT, "'--num-rows' takes a number from 1 on, or all, not '%s'",
-                    text);
-    *ret_rows = (uint64_t)rows;
-    return 0;
-}
 
 static int put(const struct leaf_values *values, const struct stack_set *set, uint64_t rows)
 {
@@ -62,11 +46,85 @@ static int put(const struct leaf_values *values, const struct stack_set *set, ui
     else
         leaf_text_put(stdout, &text);
     leaf_report_finish(&report);
-    if (!values->is_json && set->bad_lines) {
-        fflush(stdout);
-        fprintf(stderr, "gait leaf: %" PRIu64 " of %" PRIu64 " lines are no stacks\n",
-                set->bad_lines, set->lines);
+    return 0;
+}
+
+static int put_functions(const struct leaf_values *values, const struct stack_set *set,
+                         uint64_t rows)
+{
+    struct function_shares shares;
+    int status = function_shares_make(set, &shares);
+    if (status)
+        return status;
+    const struct shares_text text = {
+        .shares = &shares, .rows = rows, .bad_lines = {set->bad_lines, 0}};
+    if (values->is_json)
+        shares_text_put_json(stdout, &text);
+    else
+        shares_text_put(stdout, &text);
+    function_shares_finish(&shares);
+    return 0;
+}
+
+// Samples know a file by its whole path, or by an end of it.
+static int find_lines(const char *source, const struct stack_set *set, struct line_shares *ret)
+{
+    char *whole = realpath(source, NULL);
+    int status = whole ? line_shares_make(set, whole, ret) : GAIT_ERR_MISSING;
+    free(whole);
+    if (status == GAIT_ERR_MISSING) {
+        fail_clear();
+        status = line_shares_make(set, source, ret);
     }
+    return status;
+}
+
+static int put_source(const struct leaf_values *values, const struct stack_set *set, uint64_t rows)
+{
+    struct line_shares shares;
+    struct buffer text;
+    int status = find_lines(values->source, set, &shares);
+    if (status)
+        return status;
+    buffer_init(&text, SOURCE_LIMIT);
+    const bool is_read =
+        source_text_read(values->source, &text) == 0 || source_text_read(shares.path, &text) == 0;
+    if (!is_read)
+        text.used = 0;
+    const struct source_heat heat = {
+        .shares = &shares,
+        .text = {is_read && text.used ? text.bytes : NULL, text.used},
+        .has_all = rows == UINT64_MAX,
+    };
+    if (values->is_json)
+        source_heat_put_json(stdout, &heat);
+    else
+        source_heat_put(stdout, &heat);
+    if (!is_read) {
+        fflush(stdout);
+        fprintf(stderr, "gait leaf: %s; the shares stand without its text\n", fail_text());
+        fail_clear();
+    }
+    line_shares_finish(&shares);
+    buffer_finish(&text);
+    return 0;
+}
+
+static int put_asked(const struct leaf_values *values, const struct stack_set *set, uint64_t rows)
+{
+    if (values->source)
+        return put_source(values, set, rows);
+    return values->by_function ? put_functions(values, set, rows) : put(values, set, rows);
+}
+
+static int check(const struct leaf_values *values)
+{
+    const bool is_leaf =
+        values->library || values->by || values->is_aggregated || values->without_modules;
+    if (values->source && (is_leaf || values->by_function))
+        return fail(GAIT_ERR_ARGUMENT, "'--source' takes --num-rows and --json only");
+    if (values->by_function && is_leaf)
+        return fail(GAIT_ERR_ARGUMENT, "'--functions' takes --num-rows and --json only");
     return 0;
 }
 
@@ -75,14 +133,18 @@ static int run(const void *given, const struct operands *operands)
     const struct leaf_values *values = given;
     struct stack_set set;
     uint64_t rows = DEFAULT_ROWS;
-    int status = read_rows(values->rows, &rows);
+    int status = check(values);
+    if (status == 0)
+        status = row_count_read(values->rows, &rows);
     if (status)
         return command_refuse(&cmd_leaf);
     status = stack_set_init(&set);
     if (status == 0)
         status = stack_input_read(&set, operands->texts[0]);
     if (status == 0)
-        status = put(values, &set, rows);
+        status = put_asked(values, &set, rows);
+    if (status == 0 && !values->is_json)
+        stack_input_tell_bad(&set, cmd_leaf.name, operands->texts[0]);
     const int code = status ? command_refuse(&cmd_leaf) : command_finish_output(&cmd_leaf);
     stack_set_finish(&set);
     return code;
@@ -116,6 +178,17 @@ static const struct option options[] = {
      .kind = OPTION_FLAG,
      .help = "leave <module> frames out, as itwinai does",
      .offset = offsetof(struct leaf_values, without_modules)},
+    {.letter = 'f',
+     .name = "functions",
+     .kind = OPTION_FLAG,
+     .help = "each function's share: itself, and with all that it calls",
+     .offset = offsetof(struct leaf_values, by_function)},
+    {.letter = 's',
+     .name = "source",
+     .kind = OPTION_TEXT,
+     .value = "FILE",
+     .help = "the text of a source file with the share of each line",
+     .offset = offsetof(struct leaf_values, source)},
     COMMAND_JSON_OPTION(struct leaf_values, "answer in JSON"),
 };
 
@@ -127,12 +200,20 @@ static const char *const about[] = {
     "A row is a stack's innermost function; its share is of all samples, or with --by of those of "
     "its process, rank or thread. It is the report that itwinai makes of py-spy's output "
     "(generate-py-spy-report), except that code at module level keeps its samples.",
+    "With --functions: in how many samples a function was innermost (self) or on the stack "
+    "(total); one that calls itself is counted once. With --source the same of the lines of a "
+    "file: those that have samples and two on either side, or all with -n all. FILE may be the "
+    "end of its path.",
+    "The table is cut to 78 columns (150 with --library), in the middle of names; --json has "
+    "them whole.",
     NULL,
 };
 
 static const struct example examples[] = {
     {"gait leaf -a --library mypkg stacks.txt", "Which lines of mypkg lead to the time."},
     {"gait leaf -n all --by rank run1", "Every leaf, rank by rank."},
+    {"gait leaf --functions run.gait", "Self and total share of each function."},
+    {"gait leaf --source train.py run.gait", "Which lines of train.py are hot."},
     {NULL, NULL},
 };
 

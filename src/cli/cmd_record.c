@@ -55,13 +55,13 @@ static void say(const struct recording *recording, const char *words)
 static void refresh(void *context, struct sampler *sampler)
 {
     struct recording *recording = context;
-    if (recording->output.format == RECORD_GAIT)
+    if (record_output_has_shard(&recording->output))
         return;
     if (++recording->refreshed < recording->refresh_pause)
         return;
     recording->refreshed = 0;
     recording->refresh_pause = recording->refresh_pause < 30 ? recording->refresh_pause * 2 : 30;
-    if (record_output_refresh(&recording->output, &sampler->trie, false)) {
+    if (record_output_refresh(&recording->output, sampler, false)) {
         fprintf(stderr, "gait: %s; will try again\n", fail_text());
         fail_clear();
     }
@@ -73,7 +73,7 @@ static void *sample(void *context)
     recording->status = sampler_run(&recording->sampler);
     if (recording->status)
         snprintf(recording->why, sizeof recording->why, "%s", fail_text());
-    int status = record_output_refresh(&recording->output, &recording->sampler.trie, true);
+    int status = record_output_refresh(&recording->output, &recording->sampler, true);
     if (status) {
         recording->status = status;
         snprintf(recording->why, sizeof recording->why, "%s", fail_text());
@@ -104,11 +104,12 @@ static int open_recording(struct recording *recording, const struct record_value
                                     &recording->sampler.trie);
     if (status)
         return status;
-    recording->output.text.has_full_names = values->has_full_names;
+    recording->output.text.has_full_names =
+        values->has_full_names || recording->output.format == RECORD_PPROF;
     recording->output.text.has_no_lines = values->has_no_lines;
     recording->sampler.context = recording;
     recording->sampler.refresh = refresh;
-    if (recording->output.format == RECORD_GAIT)
+    if (record_output_has_shard(&recording->output))
         recording->sampler.shard = &recording->output.shard;
     return 0;
 }
@@ -142,31 +143,31 @@ static void tell_end(const struct recording *recording)
 
 static void catch_signals(struct recording *recording)
 {
-    static const int ends[] = {SIGINT, SIGTERM, SIGHUP};
+    // whoever reads from us is gone: what was seen is kept
+    static const int ends[] = {SIGINT, SIGTERM, SIGHUP, SIGPIPE};
     const struct sigaction end = {.sa_handler = on_signal};
     to_stop = &recording->sampler;
     for (size_t i = 0; i < sizeof ends / sizeof ends[0]; i++)
         sigaction(ends[i], &end, NULL);
 }
 
-static void ignore_signals(void)
+static void ignore_full_disk(void)
 {
     const struct sigaction ignore = {.sa_handler = SIG_IGN};
-    sigaction(SIGPIPE, &ignore, NULL);
     sigaction(SIGXFSZ, &ignore, NULL);
 }
 
 static int record_process(const struct record_values *values)
 {
     struct recording *recording = calloc(1, sizeof *recording);
-    ignore_signals();
+    ignore_full_disk();
     int status = recording ? open_recording(recording, values, false)
                            : fail(GAIT_ERR_MEMORY, "no memory to record");
     if (status == 0) {
         catch_signals(recording);
         recording->output.text.pid = values->pid;
         status = sampler_follow(&recording->sampler, values->pid);
-        if (status && recording->output.format == RECORD_GAIT)
+        if (status && record_output_has_shard(&recording->output))
             shard_writer_remove(&recording->output.shard.writer);
     }
     if (status) {
@@ -216,6 +217,8 @@ static int record_program(const struct record_values *values, char *const *argum
         atomic_store(&recording->sampler.is_stopped, true);
         pthread_join(recording->thread, NULL);
         tell_end(recording);
+    } else if (record_output_has_shard(&recording->output)) {
+        shard_writer_remove(&recording->output.shard.writer);
     }
     if (status)
         command_refuse(&cmd_record);
@@ -261,7 +264,7 @@ static const struct option options[] = {
      .name = "format",
      .kind = OPTION_CHOICE,
      .value = "FORMAT",
-     .help = "gait, raw (py-spy's), flamegraph, or speedscope",
+     .help = "gait, raw (py-spy's), flamegraph, speedscope, chrome, or pprof",
      .offset = offsetof(struct record_values, format),
      .choices = record_formats},
     {.letter = 'r',
@@ -323,10 +326,12 @@ static const char *const about[] = {
     "A rate that cannot be reached is not refused: it runs as fast as it can. The output is a "
     "shard "
     "(format gait) or counted stacks: a line each (raw, as py-spy writes it), a graph to look at "
-    "(flamegraph), or for speedscope. The ending of FILE tells the format if --format does not. "
+    "(flamegraph), for speedscope, for pprof, or slices over time for ui.perfetto.dev and "
+    "chrome://tracing (chrome; until the end its samples are in a shard beside FILE). The ending "
+    "of FILE tells the format if --format does not. "
     "Folders are made if they are missing.",
     "What is recorded is on the disk from the first second on. Frames that changed while they were "
-    "read are cut off and counted, never guessed.",
+    "read are kept only where that very stack was seen at rest before, else cut off and counted.",
     "To sample a program that runs already the same right is needed as for gait dump. A program "
     "that gait record starts needs none.",
     NULL,

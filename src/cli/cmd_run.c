@@ -172,10 +172,12 @@ static void tell_end(const struct session *session, const struct launch *launch)
         return;
     }
     run_screen_put(directory->absolute, path);
-    char told[PATH_MAX + 256], next[2 * PATH_MAX + 16];
+    char told[PATH_MAX + 256], next[2 * PATH_MAX + 64];
     snprintf(told, sizeof told, "%s%" PRIu64 " shard%s, %s in %s", died, content.shards,
              units_plural(content.shards), units_bytes(content.bytes).text, path);
-    snprintf(next, sizeof next, "gait report %s", path);
+    snprintf(next, sizeof next, "gait report %s%s", path,
+             session->sample.sampler.totals.samples ? ", gait leaf or gait flame for the samples"
+                                                    : "");
     say_next(told, next);
 }
 
@@ -231,6 +233,7 @@ static int finish_recording(struct session *session, const struct launch *launch
                                 .is_quiet = session->values.is_quiet || !is_speaking(session),
                                 .program = session->arguments[0]};
     if (!session->directory.is_nested) {
+        run_profile_actions(&session->profile, &end);
         run_profile_table(&session->profile, &end);
         run_profile_write(&session->profile, &end);
     }

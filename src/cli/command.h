@@ -48,7 +48,8 @@ struct command {
 
 extern const struct command cmd_config, cmd_doctor, cmd_export, cmd_help, cmd_index, cmd_info,
     cmd_plan, cmd_pstats, cmd_report, cmd_run, cmd_trigger;
-extern const struct command cmd_dump, cmd_flame, cmd_leaf, cmd_record, cmd_top; // the sampler's
+extern const struct command cmd_diff_stacks, cmd_dump, cmd_flame, cmd_leaf, cmd_record,
+    cmd_top; // the sampler's
 
 extern const struct command command_gait;      // what stands before the command
 extern const struct command *const commands[]; // in the order of the help; ends with NULL

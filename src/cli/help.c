@@ -4,7 +4,7 @@
 
 #include "render/plain.h"
 
-enum { NAME_COLUMN = 25, COMMAND_COLUMN = 10 };
+enum { NAME_COLUMN = 25, COMMAND_COLUMN = 14 };
 
 static void print_option(FILE *out, const struct option *option)
 {

@@ -14,16 +14,21 @@
 #include <time.h>
 #include <unistd.h>
 
+#include <gait/export.h>
+
 #include "analyse/stack_set.h"
 #include "base/fail.h"
 #include "base/slice.h"
+#include "cli/stack_pprof.h"
 #include "render/flame_svg.h"
 
 #define PIPE_WAIT_MS 5000
 
-const char *const record_formats[] = {"gait", "raw", "flamegraph", "speedscope", NULL};
+const char *const record_formats[] = {"gait",   "raw",   "flamegraph", "speedscope",
+                                      "chrome", "pprof", NULL};
 
-static const char *const endings[] = {".gait", ".txt", ".svg", ".speedscope.json"};
+static const char *const endings[] = {".gait",       ".txt",  ".svg", ".speedscope.json",
+                                      ".trace.json", ".pb.gz"};
 
 static int make_folders(const char *path)
 {
@@ -48,6 +53,10 @@ static enum record_format format_of(const char *path, const char *format)
         return RECORD_RAW;
     if (slice_ends_with(name, ".svg"))
         return RECORD_FLAMEGRAPH;
+    if (slice_ends_with(name, ".pb.gz") || slice_ends_with(name, ".pprof"))
+        return RECORD_PPROF;
+    if (slice_ends_with(name, ".trace.json"))
+        return RECORD_CHROME;
     return slice_ends_with(name, ".json") ? RECORD_SPEEDSCOPE : RECORD_GAIT;
 }
 
@@ -95,6 +104,23 @@ static int open_file(struct record_output *output, struct stack_trie *trie)
     return 0;
 }
 
+// Beside the output, where room is looked after; of a pipe among temporary files.
+static int open_draft(struct record_output *output, struct stack_trie *trie)
+{
+    const char *folder = getenv("TMPDIR");
+    const int used = output->fd >= 0
+                         ? snprintf(output->draft, sizeof output->draft, "%s/gait-samples-%ld.gait",
+                                    folder && *folder ? folder : "/tmp", (long)getpid())
+                         : snprintf(output->draft, sizeof output->draft, "%s.samples-%ld.gait",
+                                    output->path, (long)getpid());
+    if (used >= (int)sizeof output->draft)
+        return fail(GAIT_ERR_ARGUMENT, "the name of the output is too long");
+    int status = sample_shard_open(&output->shard, output->draft, trie);
+    if (status)
+        output->draft[0] = '\0';
+    return status;
+}
+
 int record_output_open(struct record_output *output, const char *path, const char *format,
                        struct stack_trie *trie)
 {
@@ -109,10 +135,13 @@ int record_output_open(struct record_output *output, const char *path, const cha
         snprintf(output->path, sizeof output->path, "%s", path);
     else
         make_name(output);
+    output->start_ns = clock_read_anchor().real_ns;
     int status = make_folders(output->path);
-    if (status)
-        return status;
-    return is_stream(output->path) ? open_stream(output) : open_file(output, trie);
+    if (status == 0)
+        status = is_stream(output->path) ? open_stream(output) : open_file(output, trie);
+    if (status == 0 && output->format == RECORD_CHROME)
+        status = open_draft(output, trie);
+    return status;
 }
 
 static int write_stream(struct record_output *output, const char *bytes, size_t count)
@@ -130,6 +159,21 @@ static int write_stream(struct record_output *output, const char *bytes, size_t 
             return fail(GAIT_ERR_IO, "cannot write to '%s': nobody reads from it", output->path);
     }
     return 0;
+}
+
+static int put_profile(const struct record_output *output, const struct stack_set *set,
+                       const struct sampler *sampler, FILE *out)
+{
+    const double seconds = sampler->totals.seconds;
+    const double asked_s = 1 / sampler->options.rate_hz;
+    const double made_s = sampler->totals.rounds ? seconds / (double)sampler->totals.rounds : 0;
+    const struct stack_pprof profile = {
+        .set = set,
+        .period_ns = (int64_t)(1e9 * (made_s > asked_s ? made_s : asked_s)),
+        .start_ns = output->start_ns,
+        .duration_ns = (int64_t)(1e9 * seconds),
+    };
+    return stack_pprof_put(out, &profile);
 }
 
 // Through folded text: the way that a graph of any other file takes.
@@ -152,40 +196,41 @@ static int put_graph(struct record_output *output, const struct stack_set *set, 
     return 0;
 }
 
-static int put_stacks(struct record_output *output, const struct stack_trie *trie, FILE *out)
+static int put_stacks(struct record_output *output, const struct sampler *sampler, FILE *out)
 {
     char *bytes = NULL;
     size_t count = 0;
     struct stack_set set;
     if (output->format == RECORD_RAW) {
-        folded_text_write(&output->text, trie, out);
+        folded_text_write(&output->text, &sampler->trie, out);
         return 0;
     }
     FILE *text = open_memstream(&bytes, &count);
     if (!text)
         return fail(GAIT_ERR_MEMORY, "no memory for the output");
-    folded_text_write(&output->text, trie, text);
+    folded_text_write(&output->text, &sampler->trie, text);
     int status = fclose(text) ? fail(GAIT_ERR_MEMORY, "no memory for the output") : 0;
     if (status == 0)
         status = stack_set_init(&set);
     if (status == 0) {
         status = stack_set_add_lines(&set, (struct slice){(uint8_t *)bytes, count});
         if (status == 0)
-            status = put_graph(output, &set, out);
+            status = output->format == RECORD_PPROF ? put_profile(output, &set, sampler, out)
+                                                    : put_graph(output, &set, out);
         stack_set_finish(&set);
     }
     free(bytes);
     return status;
 }
 
-static int to_stream(struct record_output *output, const struct stack_trie *trie)
+static int to_stream(struct record_output *output, const struct sampler *sampler)
 {
     char *bytes = NULL;
     size_t count = 0;
     FILE *text = open_memstream(&bytes, &count);
     if (!text)
         return fail(GAIT_ERR_MEMORY, "no memory for the output");
-    int status = put_stacks(output, trie, text);
+    int status = put_stacks(output, sampler, text);
     if (fclose(text) && status == 0)
         status = fail(GAIT_ERR_MEMORY, "no memory for the output");
     if (status == 0)
@@ -194,14 +239,14 @@ static int to_stream(struct record_output *output, const struct stack_trie *trie
     return status;
 }
 
-static int to_file(struct record_output *output, const struct stack_trie *trie)
+static int to_file(struct record_output *output, const struct sampler *sampler)
 {
     char draft[PATH_MAX + 8];
     snprintf(draft, sizeof draft, "%s.new", output->path);
     FILE *text = fopen(draft, "we");
     if (!text)
         return fail(GAIT_ERR_IO, "cannot write '%s': %s", draft, strerror(errno));
-    int status = put_stacks(output, trie, text);
+    int status = put_stacks(output, sampler, text);
     bool is_bad = ferror(text) != 0 || status;
     is_bad = fclose(text) != 0 || is_bad;
     if (!is_bad && rename(draft, output->path) == 0)
@@ -212,13 +257,53 @@ static int to_file(struct record_output *output, const struct stack_trie *trie)
                   : fail(GAIT_ERR_IO, "cannot write '%s': %s", output->path, strerror(error));
 }
 
-int record_output_refresh(struct record_output *output, const struct stack_trie *trie, bool is_last)
+static int draft_to_stream(struct record_output *output, struct gait_trace *trace,
+                           const struct gait_export_options *options)
+{
+    char copy[PATH_MAX + 8], bytes[65536];
+    size_t got;
+    snprintf(copy, sizeof copy, "%s.json", output->draft);
+    int status = gait_export(trace, options, copy);
+    FILE *file = status ? NULL : fopen(copy, "re");
+    while (file && status == 0 && (got = fread(bytes, 1, sizeof bytes, file)) > 0)
+        status = write_stream(output, bytes, got);
+    if (!file && status == 0)
+        status = fail(GAIT_ERR_IO, "cannot read '%s': %s", copy, strerror(errno));
+    if (file)
+        fclose(file);
+    unlink(copy);
+    return status;
+}
+
+// The draft stays when it could not be turned into what was asked for.
+static int draft_to_chart(struct record_output *output)
+{
+    const struct gait_export_options options = {.size = sizeof options, .format = "stacks"};
+    struct gait_trace *trace;
+    int status = sample_shard_seal(&output->shard);
+    if (status == 0)
+        status = gait_trace_open(output->draft, &trace);
+    if (status)
+        return status;
+    status = output->fd >= 0 ? draft_to_stream(output, trace, &options)
+                             : gait_export(trace, &options, output->path);
+    gait_trace_close(trace);
+    if (status)
+        return fail_because(status, "its samples are in '%s'", output->draft);
+    unlink(output->draft);
+    output->draft[0] = '\0';
+    return 0;
+}
+
+int record_output_refresh(struct record_output *output, const struct sampler *sampler, bool is_last)
 {
     if (output->format == RECORD_GAIT)
         return is_last ? sample_shard_seal(&output->shard) : 0;
+    if (output->format == RECORD_CHROME)
+        return is_last ? draft_to_chart(output) : 0;
     if (output->fd >= 0)
-        return is_last ? to_stream(output, trie) : 0;
-    return to_file(output, trie);
+        return is_last ? to_stream(output, sampler) : 0;
+    return to_file(output, sampler);
 }
 
 void record_output_finish(struct record_output *output)

@@ -4,6 +4,7 @@
 #define _GNU_SOURCE
 #include "cli/run_profile.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <limits.h>
@@ -265,6 +266,48 @@ void run_profile_write(const struct run_profile *profile, const struct run_end *
         tell_shortage(profile, count);
     gait_trace_close(trace);
     fail_clear();
+}
+
+// ---- actions ---------------------------------------------------------------------
+
+// Python replaces what some file system does not take, so names are compared up to it.
+static bool has_report(const char *folder, const char *name)
+{
+    const size_t told = strcspn(name, "\\/:*?\"<>|_");
+    DIR *directory = opendir(folder);
+    bool found = false;
+    while (directory && !found) {
+        const struct dirent *entry = readdir(directory);
+        if (!entry)
+            break;
+        const size_t bytes = strlen(entry->d_name);
+        found = !strncmp(entry->d_name, name, told) && bytes > 4 &&
+                !strcmp(entry->d_name + bytes - 4, ".txt");
+    }
+    if (directory)
+        (void)closedir(directory);
+    return found;
+}
+
+void run_profile_actions(const struct run_profile *profile, const struct run_end *end)
+{
+    const struct config *config = &profile->config;
+    const struct config_entry *wish = config_entry_of(config, SETTING_OUTPUT_DIR);
+    const char *name = config_text(config, SETTING_WORKER_NAME);
+    char folder[2 * PATH_MAX];
+    if (strcmp(config_text(config, SETTING_PROFILER), "simple") != 0 || end->is_quiet)
+        return;
+    if (wish->level == CONFIG_DEFAULT)
+        snprintf(folder, sizeof folder, "%s", end->directory);
+    else if (wish->text[0] == '/')
+        snprintf(folder, sizeof folder, "%s", wish->text);
+    else
+        snprintf(folder, sizeof folder, "%s/%s", end->directory, wish->text);
+    if (!has_report(folder, *name ? name : "simple"))
+        fputs("gait: no action ran, so there is no report: 'simple' times the phases of a\n"
+              "  PyTorch or Lightning training; '--profiler advanced' tells the functions of\n"
+              "  any program\n",
+              stderr);
 }
 
 // ---- the table --------------------------------------------------------------------

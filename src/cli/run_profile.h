@@ -49,6 +49,9 @@ struct run_end {
 };
 void run_profile_write(const struct run_profile *profile, const struct run_end *end);
 
+// Says so where the simple profiler was wanted and no process had an action to report.
+void run_profile_actions(const struct run_profile *profile, const struct run_end *end);
+
 // Has torch's table of the ops printed on stderr.
 void run_profile_table(const struct run_profile *profile, const struct run_end *end);
 

@@ -15,7 +15,7 @@
 #include "format/frame.h"
 #include "load/run.h"
 
-#define MAGIC "\x89GAIT\r\n\x1a"
+#define SHARD_LINE "\x89GAIT\r\n"
 
 static int read_shard(struct stack_set *set, const char *path)
 {
@@ -29,39 +29,31 @@ static int read_shard(struct stack_set *set, const char *path)
     return status;
 }
 
-static int read_lines(struct stack_set *set, FILE *file, const char *path)
+static int add_line(struct stack_set *set, char *line, size_t bytes)
+{
+    if (line[bytes - 1] == '\n')
+        bytes--;
+    return bytes ? stack_set_add_line(set, (struct slice){(uint8_t *)line, bytes}) : 0;
+}
+
+// What a shard begins with is a line, so that nothing is read twice: not all can be.
+static int read_file(struct stack_set *set, const char *path)
 {
     char *line = NULL;
     size_t room = 0;
-    ssize_t got;
     int status = 0;
-    while (status == 0 && (got = getline(&line, &room, file)) > 0) {
-        if (line[got - 1] == '\n')
-            got--;
-        if (got > 0)
-            status = stack_set_add_line(set, (struct slice){(uint8_t *)line, (size_t)got});
-    }
-    if (status == 0 && ferror(file))
-        status = fail(GAIT_ERR_IO, "cannot read '%s': %s", path, strerror(errno));
-    free(line);
-    return status;
-}
-
-static int read_file(struct stack_set *set, const char *path)
-{
-    char head[sizeof MAGIC] = "";
     FILE *file = fopen(path, "re");
     if (!file)
         return fail(GAIT_ERR_IO, "cannot open '%s': %s", path, strerror(errno));
-    const size_t got = fread(head, 1, sizeof MAGIC - 1, file);
-    const bool is_shard = got == sizeof MAGIC - 1 && memcmp(head, MAGIC, got) == 0;
-    int status = 0;
-    if (is_shard) {
+    ssize_t got = getline(&line, &room, file);
+    if (got == sizeof SHARD_LINE - 1 && !memcmp(line, SHARD_LINE, (size_t)got))
         status = read_shard(set, path);
-    } else {
-        rewind(file);
-        status = read_lines(set, file, path);
-    }
+    else
+        for (; status == 0 && got > 0; got = getline(&line, &room, file))
+            status = add_line(set, line, (size_t)got);
+    if (status == 0 && ferror(file))
+        status = fail(GAIT_ERR_IO, "cannot read '%s': %s", path, strerror(errno));
+    free(line);
     fclose(file);
     return status;
 }
@@ -103,4 +95,13 @@ int stack_input_read(struct stack_set *set, const char *path)
                     "'%s' holds no stacks: none of its %llu lines is 'frame;frame COUNT'", path,
                     (unsigned long long)set->bad_lines);
     return fail(GAIT_ERR_FORMAT, "'%s' holds no stacks", path);
+}
+
+void stack_input_tell_bad(const struct stack_set *set, const char *command, const char *path)
+{
+    if (!set->bad_lines)
+        return;
+    fflush(stdout);
+    fprintf(stderr, "gait %s: %llu of %llu lines are no stacks in '%s'\n", command,
+            (unsigned long long)set->bad_lines, (unsigned long long)set->lines, path);
 }

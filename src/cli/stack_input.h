@@ -10,4 +10,7 @@
 // Adds all stacks of `path`. Fails when there is none in it.
 GAIT_CHECK int stack_input_read(struct stack_set *set, const char *path);
 
+// Says on stderr how many lines were no stacks, if there were any.
+void stack_input_tell_bad(const struct stack_set *set, const char *command, const char *path);
+
 #endif

@@ -13,11 +13,14 @@
 #include "export/output_stream.h"
 #include "export/perfetto_proto.h"
 #include "export/pt_trace.h"
+#include "export/sample_chart.h"
 
 // A longer suffix stands before one that it ends in.
 static const struct export_format formats[] = {
     {"pt-trace", ".pt.trace.json", "torch.profiler's trace: TensorBoard, HTA, ui.perfetto.dev",
      pt_trace_write},
+    {"stacks", ".stacks.json", "sampled stacks over time: ui.perfetto.dev, chrome://tracing",
+     sample_chart_write},
     {"chrome", ".json", "Chrome trace JSON: ui.perfetto.dev, chrome://tracing", chrome_json_write},
     {"perfetto", ".pftrace", "Perfetto trace: ui.perfetto.dev, trace_processor",
      perfetto_proto_write},

@@ -26,6 +26,7 @@ void stack_rows_finish(struct stack_rows *stacks); // takes a zeroed one
 struct stack_sample {
     uint32_t track; // number in the trace
     uint32_t stack; // id; 0 and what has no row are left out
+    uint64_t tick;  // when it began, on the track's clock
     uint64_t weight;
     uint64_t state;
 };

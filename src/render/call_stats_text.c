@@ -191,5 +191,4 @@ void call_stats_json_put(FILE *out, const struct call_stats *stats)
     }
     json_close(&json);
     json_close(&json);
-    fputc('\n', out);
 }

@@ -11,50 +11,66 @@
 
 #include "base/json_writer.h"
 #include "base/utf8.h"
+#include "render/units.h"
 
 #define WIDTH 1200
 #define ROW 18
 #define TOP 62
-#define BOTTOM 40
+#define BOTTOM 12
 #define NARROWEST 0.1
 #define NAME_BYTES 2000u
 
-static const char style[] = "text{font:12px monospace;fill:#111;pointer-events:none}"
-                            "#head{font:17px sans-serif}#tip{font:12px monospace}"
-                            "rect{stroke:#fff;stroke-width:.5;cursor:pointer}"
-                            ".hit rect{fill:#e600e6}.below rect{opacity:.45}"
-                            "input{font:13px sans-serif;width:200px}";
+static const char style[] =
+    "text{font:12px monospace;fill:#111;pointer-events:none}"
+    "#head{font:17px sans-serif}#how{font:12px sans-serif;fill:#666}"
+    "#tip{pointer-events:none}#tip rect{fill:#fffff0;stroke:#888;stroke-width:1}"
+    ".f rect{stroke:#fff;stroke-width:.5;cursor:pointer}.f:hover rect{stroke:#000;stroke-width:1}"
+    ".hit rect{fill:#e600e6}.below rect{opacity:.45}"
+    "input{font:13px sans-serif;width:200px}";
 
+// What is under the pointer is told beside it, and within the picture. The titles
+// are for those who run no scripts; with ours they would be told twice.
 static const char script[] =
     "'use strict';\n"
-    "const W=1200,all=[...document.querySelectorAll('g.f')],\n"
-    "  tip=document.getElementById('tip'),found=document.getElementById('found'),\n"
-    "  box=document.getElementById('box');\n"
+    "const W=1200,all=[...document.querySelectorAll('g.f')],svg=document.documentElement,\n"
+    "  found=document.getElementById('found'),box=document.getElementById('box');\n"
+    "function make(parent,kind,what){const e=document.createElementNS(svg.namespaceURI,kind);\n"
+    "  for(const key in what)e.setAttribute(key,what[key]);return parent.appendChild(e)}\n"
+    "const "
+    "tip=make(svg,'g',{id:'tip',style:'display:none'}),plate=make(tip,'rect',{rx:3,height:38}),"
+    "\n  first=make(tip,'text',{x:6,y:15}),second=make(tip,'text',{x:6,y:31});\n"
     "for(const g of all){g.s=+g.dataset.s;g.c=+g.dataset.c;g.d=+g.dataset.d;\n"
-    "  g.n=g.querySelector('title').textContent;g.r=g.querySelector('rect');\n"
-    "  g.t=g.querySelector('text');g.label=g.t.textContent}\n"
+    "  const n=g.querySelector('title');g.n=n.textContent;n.remove();\n"
+    "  g.r=g.querySelector('rect');g.t=g.querySelector('text');g.label=g.t.textContent}\n"
     "const total=all[0].c;\n"
+    "function cut(s,n){return s.length<=n?s:s.slice(0,n-1)+'\\u2026'}\n"
     "function place(g,x,w){g.style.display=w<=0?'none':'';if(w<=0)return;\n"
     "  g.r.setAttribute('x',x);g.r.setAttribute('width',Math.max(0,w-.3));\n"
     "  g.t.setAttribute('x',x+3);const n=Math.floor((w-6)/7.3);\n"
-    "  g.t.textContent=n<2?'':g.label.length<=n?g.label:g.label.slice(0,n-1)+'\\u2026'}\n"
-    "let top_=all[0];\n"
-    "function zoom(g){top_=g;const k=W/g.c;for(const f of all){\n"
+    "  g.t.textContent=n<2?'':cut(g.label,n)}\n"
+    "function zoom(g){const k=W/g.c;for(const f of all){\n"
     "  const inside=f.s>=g.s&&f.s+f.c<=g.s+g.c&&f.d>=g.d,\n"
     "    under=f.d<g.d&&f.s<=g.s&&f.s+f.c>=g.s+g.c;\n"
     "  f.classList.toggle('below',under);\n"
     "  if(under)place(f,0,W);else if(inside)place(f,(f.s-g.s)*k,f.c*k);else place(f,0,0)}}\n"
-    "function search(word){let re=null;try{re=word?new RegExp(word,'i'):null}catch(e){\n"
-    "    re=null;found.textContent='not a pattern';return 0}\n"
+    "function search(word){let re=null;found.textContent='';\n"
+    "  try{re=word?new RegExp(word,'i'):null}catch(e){found.textContent='not a pattern'}\n"
     "  let hits=0;const spans=[];for(const f of all){const is=!!re&&re.test(f.label);\n"
     "    f.classList.toggle('hit',is);if(is){hits++;spans.push([f.s,f.s+f.c])}}\n"
-    "  spans.sort((a,b)=>a[0]-b[0]);let sum=0,end=0;\n"
+    "  if(!re)return;spans.sort((a,b)=>a[0]-b[0]);let sum=0,end=0;\n"
     "  for(const[a,b]of spans){if(b>end){sum+=b-Math.max(a,end);end=b}}\n"
-    "  found.textContent=re?hits+' frames, '+(100*sum/total).toFixed(2)+' %':'';\n"
-    "  return hits}\n"
+    "  found.textContent=hits+(hits===1?' frame, ':' frames, ')+"
+    "(100*sum/total).toFixed(2)+' %'}\n"
+    "function tell(g,e){const at=g.n.lastIndexOf(': "
+    "');first.textContent=cut(g.n.slice(0,at),155);\n"
+    "  second.textContent=g.n.slice(at+2);tip.style.display='';\n"
+    "  const w=12+Math.max(first.getComputedTextLength(),second.getComputedTextLength()),\n"
+    "    p=new DOMPoint(e.clientX,e.clientY).matrixTransform(svg.getScreenCTM().inverse()),\n"
+    "    x=Math.max(0,Math.min(p.x+12,W-w)),y=p.y>60?p.y-50:p.y+20;\n"
+    "  plate.setAttribute('width',w);tip.setAttribute('transform',`translate(${x},${y})`)}\n"
     "for(const g of all){g.addEventListener('click',()=>zoom(g));\n"
-    "  g.addEventListener('mouseover',()=>{tip.textContent=g.n});\n"
-    "  g.addEventListener('mouseout',()=>{tip.textContent=''})}\n"
+    "  g.addEventListener('mousemove',e=>tell(g,e));\n"
+    "  g.addEventListener('mouseleave',()=>{tip.style.display='none'})}\n"
     "box.addEventListener('input',()=>search(box.value));\n"
     "document.addEventListener('keydown',e=>{if(e.key==='Escape'){box.value='';search('');\n"
     "  zoom(all[0])}else if(e.key==='/'&&document.activeElement!==box){e.preventDefault();\n"
@@ -165,11 +181,13 @@ void flame_svg_put(FILE *out, const struct flame_tree *tree, const struct flame_
             WIDTH, height, WIDTH, height, style);
     put_xml(out, look->title);
     fprintf(out,
-            "</text>\n<text id=\"found\" x=\"980\" y=\"48\"></text>\n<foreignObject x=\"980\" "
-            "y=\"6\" width=\"215\" height=\"28\"><input xmlns=\"http://www.w3.org/1999/xhtml\" "
-            "id=\"box\" placeholder=\"search (/), all (Esc)\"/></foreignObject>\n"
-            "<text id=\"tip\" x=\"8\" y=\"%u\"></text>\n",
-            height - 14);
+            "</text>\n<text id=\"how\" x=\"8\" y=\"46\">%s samples%s; a click zooms, / searches, "
+            "Esc shows all</text>\n<text id=\"found\" x=\"980\" y=\"48\"></text>\n<foreignObject "
+            "x=\"980\" y=\"6\" width=\"215\" height=\"28\"><input "
+            "xmlns=\"http://www.w3.org/1999/xhtml\" id=\"box\" placeholder=\"search: a "
+            "pattern\"/></foreignObject>\n",
+            units_count(tree->nodes[0].count).text,
+            tree->has_before ? ", red is more than before, blue is less" : "");
     for (size_t i = 0; i < tree->count; i++)
         put_node(out, tree, &tree->nodes[i], look);
     fprintf(out, "<script><![CDATA[\n%s]]></script>\n</svg>\n", script);
@@ -237,5 +255,4 @@ void flame_svg_put_speedscope(FILE *out, const struct stack_set *set, const char
     put_speedscope_profile(&json, set, title);
     json_close(&json);
     json_close(&json);
-    fputc('\n', out);
 }

@@ -1,13 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
-// Columns as wide as their widest cell, numbers to the right.
+// Columns as wide as their widest cell, numbers to the right; where that is more
+// than a screen has, names are cut in the middle.
 #include "render/leaf_text.h"
 
 #include <inttypes.h>
 #include <string.h>
 
 #include "base/json_writer.h"
+#include "render/plain.h"
 
-enum { COLUMNS = 8, CELL_BYTES = 4200, HEAD_ROOM = 2 };
+#define WIDEST 10000u
+#define LIBRARY_COLUMNS 150 // its heads alone, which people know, take 110
+
+enum { COLUMNS = 8, NUMBER_BYTES = 48, HEAD_ROOM = 2 };
 enum { GROUP, NAME, PATH, LINE, LIBRARY_NAME, LIBRARY_PATH, LIBRARY_LINE, PROPORTION };
 
 static const char *const heads[COLUMNS] = {
@@ -22,7 +27,8 @@ static const char *const heads[COLUMNS] = {
 };
 
 struct cell {
-    char text[CELL_BYTES];
+    const char *text; // of a name, or `number`
+    char number[NUMBER_BYTES];
 };
 
 static bool has_column(const struct leaf_text *text, int column)
@@ -32,46 +38,33 @@ static bool has_column(const struct leaf_text *text, int column)
     return text->has_library || column < LIBRARY_NAME || column > LIBRARY_LINE;
 }
 
-// Characters, not bytes.
-static int width_of(const char *text)
+static unsigned width_of(const char *text)
 {
-    int width = 0;
-    for (; *text; text++)
-        width += ((unsigned char)*text & 0xc0) != 0x80;
-    return width;
-}
-
-// What would break a line of the table becomes a blank.
-static void put_clean(struct cell *cell, const char *text)
-{
-    snprintf(cell->text, sizeof cell->text, "%s", text);
-    for (char *at = cell->text; *at; at++)
-        if ((unsigned char)*at < ' ')
-            *at = ' ';
+    return plain_width(text, WIDEST);
 }
 
 static void put_line(struct cell *cell, const struct stack_frame *frame)
 {
     if (frame->line)
-        snprintf(cell->text, sizeof cell->text, "%" PRId32, frame->line);
-    else
-        cell->text[0] = '\0';
+        snprintf(cell->number, sizeof cell->number, "%" PRId32, frame->line);
 }
 
 static void fill(const struct leaf_row *row, int column, struct cell *cell)
 {
+    cell->number[0] = '\0';
+    cell->text = cell->number;
     if (column >= LIBRARY_NAME && column <= LIBRARY_LINE && !row->library)
-        put_clean(cell, "Not Found");
+        cell->text = "Not Found";
     else if (column == GROUP)
-        put_clean(cell, *row->group ? row->group : "-");
+        cell->text = *row->group ? row->group : "-";
     else if (column == NAME || column == LIBRARY_NAME)
-        put_clean(cell, column == NAME ? row->leaf->name : row->library->name);
+        cell->text = column == NAME ? row->leaf->name : row->library->name;
     else if (column == PATH || column == LIBRARY_PATH)
-        put_clean(cell, column == PATH ? row->leaf->path : row->library->path);
+        cell->text = column == PATH ? row->leaf->path : row->library->path;
     else if (column == LINE || column == LIBRARY_LINE)
         put_line(cell, column == LINE ? row->leaf : row->library);
     else
-        snprintf(cell->text, sizeof cell->text, "%.2f%% (%" PRIu64 ")", 100 * row->share,
+        snprintf(cell->number, sizeof cell->number, "%.2f%% (%" PRIu64 ")", 100 * row->share,
                  row->count);
 }
 
@@ -84,38 +77,64 @@ static bool is_shown(const struct leaf_text *text, size_t index, uint64_t *in_gr
     return (*in_group)++ < text->rows;
 }
 
-// A column of numbers alone stands to the right.
-static bool measure(const struct leaf_text *text, int column, int *ret_width)
+struct shape {
+    unsigned widths[COLUMNS], least[COLUMNS];
+    bool are_numbers[COLUMNS]; // such a column stands to the right
+    int last;
+};
+
+static const char *head_of(const struct leaf_text *text, int column)
+{
+    return column == GROUP ? text->group : heads[column];
+}
+
+static void measure(const struct leaf_text *text, int column, struct shape *shape)
 {
     bool is_number = column == LINE || column == LIBRARY_LINE;
     uint64_t in_group = 0;
     struct cell cell;
-    *ret_width = width_of(column == GROUP ? text->group : heads[column]) + HEAD_ROOM;
+    unsigned widest = width_of(head_of(text, column)) + HEAD_ROOM;
+    shape->least[column] = widest;
     for (size_t i = 0; i < text->report->count; i++) {
         if (!is_shown(text, i, &in_group))
             continue;
         fill(&text->report->rows[i], column, &cell);
-        const int width = width_of(cell.text);
-        *ret_width = width > *ret_width ? width : *ret_width;
+        const unsigned width = width_of(cell.text);
+        widest = width > widest ? width : widest;
         is_number = is_number && cell.text[strspn(cell.text, "-0123456789")] == '\0';
     }
-    return is_number;
+    shape->widths[column] = widest;
+    shape->are_numbers[column] = is_number;
 }
 
-struct shape {
-    int widths[COLUMNS];
-    bool are_numbers[COLUMNS];
-    int last;
-};
+// Columns of names give way, the widest first, down to their heads.
+static void narrow(const struct leaf_text *text, struct shape *shape)
+{
+    static const int names[] = {GROUP, NAME, PATH, LIBRARY_NAME, LIBRARY_PATH};
+    unsigned all = 0;
+    for (int column = 0; column < COLUMNS; column++)
+        all += has_column(text, column) ? shape->widths[column] + 3 : 0;
+    const unsigned limit = text->has_library ? LIBRARY_COLUMNS : PLAIN_COLUMNS;
+    for (; all > limit + 1; all--) { // nothing stands behind the last
+        int widest = -1;
+        for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
+            if (shape->widths[names[i]] > shape->least[names[i]] &&
+                (widest < 0 || shape->widths[names[i]] > shape->widths[widest]))
+                widest = names[i];
+        if (widest < 0)
+            break;
+        shape->widths[widest]--;
+    }
+}
 
 static void put_cell(FILE *out, const struct shape *shape, int column, const char *words)
 {
-    const int blanks = shape->widths[column] - width_of(words);
-    fprintf(out, " %*s%s", shape->are_numbers[column] ? blanks : 0, "", words);
-    if (column != shape->last)
-        fprintf(out, "%*s |", shape->are_numbers[column] ? 0 : blanks, "");
-    else
-        fputc('\n', out);
+    unsigned columns = shape->widths[column];
+    if (column == shape->last && width_of(words) < columns)
+        columns = width_of(words);
+    fputc(' ', out);
+    plain_put_middle(out, words, columns, shape->are_numbers[column] ? PLAIN_RIGHT : PLAIN_LEFT);
+    fputs(column == shape->last ? "\n" : " |", out);
 }
 
 void leaf_text_put(FILE *out, const struct leaf_text *text)
@@ -126,16 +145,17 @@ void leaf_text_put(FILE *out, const struct leaf_text *text)
     bool is_first = true;
     for (int column = 0; column < COLUMNS; column++)
         if (has_column(text, column))
-            shape.are_numbers[column] = measure(text, column, &shape.widths[column]);
+            measure(text, column, &shape);
+    narrow(text, &shape);
     for (int column = 0; column < COLUMNS; column++)
         if (has_column(text, column))
-            put_cell(out, &shape, column, column == GROUP ? text->group : heads[column]);
+            put_cell(out, &shape, column, head_of(text, column));
     for (int column = 0; column < COLUMNS; column++) {
         if (!has_column(text, column))
             continue;
         fputs(is_first ? "" : "+", out);
         is_first = false;
-        for (int i = 0; i < shape.widths[column] + 2; i++)
+        for (unsigned i = 0; i < shape.widths[column] + 2; i++)
             fputc('-', out);
     }
     fputc('\n', out);
@@ -192,5 +212,4 @@ void leaf_text_put_json(FILE *out, const struct leaf_text *text)
     }
     json_close(&json);
     json_close(&json);
-    fputc('\n', out);
 }

@@ -125,6 +125,28 @@ void plain_put(FILE *out, const char *text, unsigned columns, enum plain_side si
         fprintf(out, "%*s", (int)blanks, "");
 }
 
+void plain_put_middle(FILE *out, const char *text, unsigned columns, enum plain_side side)
+{
+    size_t bytes = strlen(text);
+    unsigned width = width_of(text, bytes, no_limit);
+    if (width <= columns || columns < 8) {
+        plain_put(out, text, columns, side);
+        return;
+    }
+    const unsigned head = (columns - 3) * 2 / 5, tail = columns - 3 - head;
+    unsigned used = put_up_to(out, text, bytes, head);
+    fputs("...", out);
+    while (width > tail)
+        width -= take_glyph(&text, &bytes).columns;
+    used += 3 + put_up_to(out, text, bytes, tail);
+    fprintf(out, "%*s", (int)(columns - used), "");
+}
+
+unsigned plain_width(const char *text, unsigned enough)
+{
+    return width_of(text, strlen(text), enough);
+}
+
 unsigned plain_put_all(FILE *out, const char *text)
 {
     return put_up_to(out, text, strlen(text), no_limit);

@@ -13,6 +13,12 @@ enum plain_side { PLAIN_LEFT, PLAIN_RIGHT };
 // cursor or turn the writing is shown as \xNN or \u{NNNN}.
 void plain_put(FILE *out, const char *text, unsigned columns, enum plain_side side);
 
+// The same, cut in the middle: of a path the end says most.
+void plain_put_middle(FILE *out, const char *text, unsigned columns, enum plain_side side);
+
+// How many columns plain_put_all() would take; stops counting behind `enough`.
+unsigned plain_width(const char *text, unsigned enough);
+
 // Writes all of `text`, made safe likewise; returns how many columns it took.
 unsigned plain_put_all(FILE *out, const char *text);
 

@@ -206,6 +206,25 @@ static int32_t code_offset(const struct layout *layout, uint64_t address, uint64
     return layout->minor == 10 ? 2 * last : last;
 }
 
+static void put_place(const struct code_cache *cache, const struct code_entry *entry,
+                      uint64_t instruction, struct code_place *ret_place)
+{
+    const int32_t offset = code_offset(&cache->target->layout, entry->address, instruction);
+    const struct line_entry *line = line_table_find(entry->lines, entry->line_count, offset);
+    ret_place->site = entry->site;
+    ret_place->line = line && line->line >= 0 ? line->line : (int32_t)entry->print.first_line;
+}
+
+bool code_cache_known(struct code_cache *cache, uint64_t address, uint64_t instruction,
+                      struct code_place *ret_place)
+{
+    const struct code_entry *entry = slot_of(cache->entries, cache->room, address);
+    if (!entry->address)
+        return false;
+    put_place(cache, entry, instruction, ret_place);
+    return true;
+}
+
 int code_cache_place(struct code_cache *cache, uint64_t address, uint64_t instruction,
                      uint64_t now_ns, struct code_place *ret_place)
 {
@@ -220,9 +239,6 @@ int code_cache_place(struct code_cache *cache, uint64_t address, uint64_t instru
         if (status)
             return status;
     }
-    const int32_t offset = code_offset(&cache->target->layout, address, instruction);
-    const struct line_entry *line = line_table_find(entry->lines, entry->line_count, offset);
-    ret_place->site = entry->site;
-    ret_place->line = line && line->line >= 0 ? line->line : (int32_t)entry->print.first_line;
+    put_place(cache, entry, instruction, ret_place);
     return 0;
 }

@@ -5,6 +5,7 @@
 #ifndef GAIT_SAMPLE_CODE_CACHE_H
 #define GAIT_SAMPLE_CODE_CACHE_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -41,5 +42,9 @@ struct code_place {
 // code object lies. `now_ns`: any steady clock.
 GAIT_CHECK int code_cache_place(struct code_cache *cache, uint64_t address, uint64_t instruction,
                                 uint64_t now_ns, struct code_place *ret_place);
+
+// The same of a code object that is known already; false where it is not.
+bool code_cache_known(struct code_cache *cache, uint64_t address, uint64_t instruction,
+                      struct code_place *ret_place);
 
 #endif

@@ -202,23 +202,51 @@ static void become_state(struct python_process *process, struct python_thread *t
     thread->state = (uint8_t)state;
 }
 
-// Frames from the root that are what they were keep their nodes.
-static int commit(struct python_process *process, struct python_thread *thread, uint64_t now_ns)
+// Stands where the outermost frames of a stack that is too deep were left out.
+static uint32_t mark_of_deep(struct python_process *process, const struct python_thread *thread)
+{
+    const uint32_t site = stack_trie_site(process->trie, "(outermost frames left out)", "", 0);
+    const uint32_t node = site ? stack_trie_node(process->trie, thread->base, site, 0) : 0;
+    return node ? node : thread->base;
+}
+
+// The node that the frame at this place, counted from the root, is a child of.
+static uint32_t parent_of(struct python_process *process, const struct python_thread *thread,
+                          uint32_t at)
+{
+    if (at)
+        return thread->nodes[at - 1];
+    return process->walk->is_deep ? mark_of_deep(process, thread) : thread->base;
+}
+
+// What moved is taken as it was found if a stack that did not move ended or went
+// on like that before: no stack comes of it that never was, and calls shorter
+// than a look keep their samples. Else it is left out. The number of frames kept.
+static uint32_t commit_doubtful(struct python_process *process, struct python_thread *thread,
+                                uint32_t at)
 {
     const struct stack_walk *walk = process->walk;
-    const uint32_t count = walk->count, before = thread->frame_count;
-    const uint32_t shared = count < before ? count : before;
-    uint32_t at = 0;
-    if (python_thread_reserve(thread, count)) {
-        fail_clear();
-        return GAIT_ERR_MEMORY;
+    for (; at < walk->count; at++) {
+        const struct frame_point *point = &walk->frames[walk->count - 1 - at];
+        const uint32_t parent = parent_of(process, thread, at);
+        struct code_place place;
+        if (!code_cache_known(&process->codes, point->code, point->instruction, &place))
+            break;
+        const uint32_t node = stack_trie_find(process->trie, parent, place.site, place.line);
+        if (!node)
+            break;
+        thread->nodes[at] = node;
     }
-    while (at < shared && memcmp(&walk->frames[count - 1 - at], &thread->frames[before - 1 - at],
-                                 sizeof walk->frames[0]) == 0)
-        at++;
-    uint32_t node = at ? thread->nodes[at - 1] : thread->base;
-    for (; at < count; at++) {
-        const struct frame_point *point = &walk->frames[count - 1 - at];
+    return at;
+}
+
+static int commit_certain(struct python_process *process, struct python_thread *thread, uint32_t at,
+                          uint64_t now_ns)
+{
+    const struct stack_walk *walk = process->walk;
+    for (; at < walk->count - walk->doubtful; at++) {
+        const struct frame_point *point = &walk->frames[walk->count - 1 - at];
+        const uint32_t parent = parent_of(process, thread, at);
         struct code_place place;
         if (code_cache_place(&process->codes, point->code, point->instruction, now_ns, &place)) {
             fail_clear();
@@ -226,14 +254,38 @@ static int commit(struct python_process *process, struct python_thread *thread, 
             thread->frame_count = 0;
             return GAIT_ERR_FORMAT;
         }
-        const uint32_t next = stack_trie_node(process->trie, node, place.site, place.line);
-        node = next ? next : node;
-        thread->nodes[at] = node;
+        const uint32_t next = stack_trie_node(process->trie, parent, place.site, place.line);
+        thread->nodes[at] = next ? next : parent;
     }
-    memcpy(thread->frames, walk->frames, count * sizeof walk->frames[0]);
-    thread->frame_count = count;
+    return 0;
+}
+
+// Frames from the root that are what they were keep their nodes. The node of the
+// stack, or an error.
+static int commit(struct python_process *process, struct python_thread *thread, uint64_t now_ns)
+{
+    struct stack_walk *walk = process->walk;
+    const uint32_t before = thread->frame_count;
+    const uint32_t certain = walk->count - walk->doubtful;
+    const uint32_t shared = certain < before ? certain : before;
+    uint32_t at = 0;
+    if (python_thread_reserve(thread, walk->count)) {
+        fail_clear();
+        return GAIT_ERR_MEMORY;
+    }
+    while (at < shared && memcmp(&walk->frames[walk->count - 1 - at],
+                                 &thread->frames[before - 1 - at], sizeof walk->frames[0]) == 0)
+        at++;
+    const int status = commit_certain(process, thread, at, now_ns);
+    if (status)
+        return status;
+    const uint32_t kept = commit_doubtful(process, thread, certain);
+    process->counts.moved += walk->doubtful && kept == walk->count;
+    walk->doubtful = walk->count - kept;
+    memcpy(thread->frames, walk->frames + walk->doubtful, kept * sizeof walk->frames[0]);
+    thread->frame_count = kept;
     thread->leaf = walk->leaf;
-    return (int)node;
+    return (int)(kept ? thread->nodes[kept - 1] : thread->base);
 }
 
 static void make_all_dirty(struct python_process *process)
@@ -316,7 +368,7 @@ static bool settle(struct python_process *process, struct python_thread *thread,
         process->counts.torn_rounds++;
         return true;
     }
-    if (result == WALK_CUT) {
+    if (process->walk->doubtful) {
         flags |= SAMPLE_CUT;
         process->counts.cut++;
     }

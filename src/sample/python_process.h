@@ -19,7 +19,8 @@ enum sample_flag {
 
 struct process_counts {
     uint64_t rounds, torn_rounds; // torn: of some thread nothing could be said
-    uint64_t cut, unknown;        // frames cut; looks repeated for a frame not expected
+    uint64_t cut, moved;          // frames left out; none, though some moved
+    uint64_t unknown;             // looks repeated for a frame not expected
     uint64_t switches, lists;     // of the lock; looks at the list of threads
     uint64_t unreadable;          // frames whose function could not be read
 };

@@ -43,8 +43,8 @@ struct followed {
     struct sample_track *track;
     uint32_t base;
     uint64_t next_try_ns, pause_ns;
-    bool was_lost; // it ended, became another program, or we erred: seen when tried again
     bool is_gone;
+    bool is_missing; // could not be read any more; whether it ended will be seen
 };
 
 static uint64_t now_ns(void)
@@ -180,6 +180,8 @@ static int attach(struct sampler *sampler, struct followed *one)
     process->leave = on_leave;
     one->process = process;
     one->pause_ns = FIRST_PAUSE_NS;
+    sampler->totals.lost_processes += one->is_missing;
+    one->is_missing = false;
     if (!one->track && !one->base)
         name_process(sampler, one);
     sampler->totals.processes++;
@@ -221,8 +223,6 @@ static void try_again(struct sampler *sampler, struct followed *one, uint64_t no
         one->is_gone = true;
         return;
     }
-    sampler->totals.lost_processes += one->was_lost;
-    one->was_lost = false;
     if (attach(sampler, one))
         fail_clear();
     one->next_try_ns = now + one->pause_ns;
@@ -236,10 +236,11 @@ static void round_of(struct sampler *sampler, struct followed *one, uint64_t now
         try_again(sampler, one, now);
         return;
     }
-    const uint64_t unreadable = one->process->counts.unreadable;
+    const struct process_counts before = one->process->counts;
     one->process->round_tick = clock_now();
     const int status = python_process_round(one->process, now);
-    sampler->totals.unreadable += one->process->counts.unreadable - unreadable;
+    sampler->totals.unreadable += one->process->counts.unreadable - before.unreadable;
+    sampler->totals.moved += one->process->counts.moved - before.moved;
     if (status == 0) {
         sampler->totals.rounds++;
         if (!sampler->first_ns)
@@ -250,7 +251,7 @@ static void round_of(struct sampler *sampler, struct followed *one, uint64_t now
     let_go(one);
     one->next_try_ns = now + FIRST_PAUSE_NS;
     one->pause_ns = FIRST_PAUSE_NS;
-    one->was_lost = true;
+    one->is_missing = true; // one that ends lives on without its memory for a while
 }
 
 static void drop_gone(struct sampler *sampler)
@@ -318,17 +319,18 @@ static void look_for_children(struct sampler *sampler, uint64_t now)
 void sampler_summary(const struct sampler *sampler, char *out, size_t room)
 {
     const struct sampler_totals *totals = &sampler->totals;
-    snprintf(
-        out, room,
-        "{\"rate_asked_hz\": %.17g, \"seconds\": %.6f, \"rounds\": %" PRIu64
-        ", \"samples\": %" PRIu64 ", \"late\": %" PRIu64 ", \"torn\": %" PRIu64
-        ", \"cut\": %" PRIu64 ", \"errors\": %" PRIu64
-        ", \"errors_by_cause\": {\"unreadable_function\": %" PRIu64 ", \"lost_process\": %" PRIu64
-        ", \"no_room\": %" PRIu64 "}, \"processes\": %" PRIu64 ", \"idle\": %s, \"gil_only\": %s}",
-        sampler->options.rate_hz, totals->seconds, totals->rounds, totals->samples, totals->late,
-        totals->torn, totals->cut, totals->errors, totals->unreadable, totals->lost_processes,
-        sampler->trie.refused, totals->processes, sampler->options.has_idle ? "true" : "false",
-        sampler->options.is_gil_only ? "true" : "false");
+    snprintf(out, room,
+             "{\"rate_asked_hz\": %.17g, \"seconds\": %.6f, \"rounds\": %" PRIu64
+             ", \"samples\": %" PRIu64 ", \"late\": %" PRIu64 ", \"torn\": %" PRIu64
+             ", \"cut\": %" PRIu64 ", \"moved\": %" PRIu64 ", \"errors\": %" PRIu64
+             ", \"errors_by_cause\": {\"unreadable_function\": %" PRIu64
+             ", \"lost_process\": %" PRIu64 ", \"no_room\": %" PRIu64 "}, \"processes\": %" PRIu64
+             ", \"idle\": %s, \"gil_only\": %s}",
+             sampler->options.rate_hz, totals->seconds, totals->rounds, totals->samples,
+             totals->late, totals->torn, totals->cut, totals->moved, totals->errors,
+             totals->unreadable, totals->lost_processes, sampler->trie.refused, totals->processes,
+             sampler->options.has_idle ? "true" : "false",
+             sampler->options.is_gil_only ? "true" : "false");
 }
 
 static void settle_totals(struct sampler *sampler, uint64_t now)
@@ -415,6 +417,16 @@ static bool is_over(const struct sampler *sampler, uint64_t now)
            (seconds > 0 && sampler->first_ns && (double)(now - sampler->first_ns) >= seconds * 1e9);
 }
 
+// Those that nobody saw end.
+static void count_missing(struct sampler *sampler)
+{
+    for (size_t i = 0; i < sampler->process_count; i++) {
+        const struct followed *one = &sampler->processes[i];
+        if (one->is_missing && os_process_lives(one->pid, one->start))
+            sampler->totals.lost_processes++;
+    }
+}
+
 // A file and a probe for each thread. Not sooner: a program that is started must
 // find the limit as it was.
 static void allow_many_files(void)
@@ -450,6 +462,7 @@ int sampler_run(struct sampler *sampler)
             write_out(sampler, now, false);
         }
     }
+    count_missing(sampler);
     write_out(sampler, now_ns(), true);
     for (size_t i = 0; i < sampler->process_count; i++)
         let_go(&sampler->processes[i]);

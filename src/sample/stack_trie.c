@@ -109,15 +109,31 @@ static void spread_nodes(struct stack_trie *trie)
     }
 }
 
+static uint32_t find(const struct stack_trie *trie, const struct stack_node *wanted, uint32_t at)
+{
+    for (; at; at = trie->nodes[at].next) {
+        const struct stack_node *node = &trie->nodes[at];
+        if (node->parent == wanted->parent && node->site == wanted->site &&
+            node->line == wanted->line)
+            return at;
+    }
+    return 0;
+}
+
+uint32_t stack_trie_find(const struct stack_trie *trie, uint32_t parent, uint32_t site,
+                         int32_t line)
+{
+    const struct stack_node wanted = {.parent = parent, .site = site, .line = line};
+    return find(trie, &wanted, *node_slot(trie, &wanted));
+}
+
 uint32_t stack_trie_node(struct stack_trie *trie, uint32_t parent, uint32_t site, int32_t line)
 {
     struct stack_node wanted = {.parent = parent, .site = site, .line = line};
     uint32_t *slot = node_slot(trie, &wanted);
-    for (uint32_t i = *slot; i; i = trie->nodes[i].next) {
-        const struct stack_node *node = &trie->nodes[i];
-        if (node->parent == parent && node->site == site && node->line == line)
-            return i;
-    }
+    const uint32_t found = find(trie, &wanted, *slot);
+    if (found)
+        return found;
     if (array_reserve((void **)&trie->nodes, &trie->node_room, (size_t)trie->node_count + 1,
                       (struct array_shape){sizeof *trie->nodes, NODE_LIMIT})) {
         fail_clear();

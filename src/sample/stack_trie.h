@@ -45,4 +45,8 @@ void stack_trie_finish(struct stack_trie *trie); // takes NULL and a zeroed one
 uint32_t stack_trie_site(struct stack_trie *trie, const char *name, const char *file, int32_t line);
 uint32_t stack_trie_node(struct stack_trie *trie, uint32_t parent, uint32_t site, int32_t line);
 
+// 0 also where no stack has that node yet.
+uint32_t stack_trie_find(const struct stack_trie *trie, uint32_t parent, uint32_t site,
+                         int32_t line);
+
 #endif

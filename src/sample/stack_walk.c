@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // A look that found frames in motion is not repeated until they hold still:
 // that would hand the samples of quick calls to the next slow function. What
-// differs is cut off; the rest was the whole stack at one moment.
+// differs is in doubt; the rest was the whole stack at one moment.
 #include "sample/stack_walk.h"
-
-#include <string.h>
 
 #include "base/bytes.h"
 
@@ -42,18 +40,15 @@ static enum difference compare(const struct layout *layout, struct frame_copies 
     return MOVED_ON;
 }
 
-// Which copy to follow: the second as a rule, the first where that one is dead.
-static const uint8_t *copy_to_follow(const struct layout *layout, struct frame_copies copies)
+// Which copy to follow: the second as a rule, the first where that one is dead,
+// and from there on.
+static const uint8_t *copy_to_follow(const struct layout *layout, struct frame_copies copies,
+                                     bool *is_first)
 {
-    if (copies.first && is_dead(layout, copies.second) && !is_dead(layout, copies.first))
-        return copies.first;
-    return copies.second;
-}
-
-static void cut(struct stack_walk *walk, uint32_t frames)
-{
-    walk->count -= frames;
-    memmove(walk->frames, walk->frames + frames, walk->count * sizeof walk->frames[0]);
+    if (!copies.first || is_dead(layout, copies.first))
+        return copies.second;
+    *is_first = *is_first || is_dead(layout, copies.second);
+    return *is_first ? copies.first : copies.second;
 }
 
 static bool is_generator(const struct layout *layout, const uint8_t *frame)
@@ -91,13 +86,13 @@ enum walk_result stack_walk(struct stack_walk *walk, const struct gather *gather
                             struct python_thread *thread)
 {
     const struct layout *layout = &gather->target->layout;
-    bool is_read, is_double = thread->is_double;
+    bool is_read, is_first = false, is_double = thread->is_double;
     const uint8_t *last = NULL;
     enum difference difference = SAME;
     uint32_t to_cut = 0, steps = 0;
     uint64_t frame = gather_current(gather, thread, &is_read);
     walk->count = 0;
-    walk->unknown = 0;
+    walk->unknown = walk->doubtful = 0;
     walk->leaf = frame;
     walk->is_deep = false;
     if (!is_read)
@@ -119,7 +114,7 @@ enum walk_result stack_walk(struct stack_walk *walk, const struct gather *gather
             copies.patch->near = steps;
         }
         difference = compare(layout, copies, steps == 0);
-        const uint8_t *bytes = last = copy_to_follow(layout, copies);
+        const uint8_t *bytes = last = copy_to_follow(layout, copies, &is_first);
         const bool is_shim =
             layout->frame_owner >= 0 && bytes[layout->frame_owner] == layout->frame_owner_shim;
         if (difference != SAME)
@@ -139,6 +134,6 @@ enum walk_result stack_walk(struct stack_walk *walk, const struct gather *gather
         return WALK_TORN; // links that lead round in a circle
     if (!is_whole(walk, layout, thread, last))
         return WALK_TORN;
-    cut(walk, to_cut);
+    walk->doubtful = to_cut;
     return to_cut ? WALK_CUT : WALK_DONE;
 }

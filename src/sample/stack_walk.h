@@ -8,7 +8,7 @@
 
 enum walk_result {
     WALK_DONE,
-    WALK_CUT,     // a stack, but frames at its end were left out: they moved
+    WALK_CUT,     // a stack whose innermost frames moved: they are in doubt
     WALK_TORN,    // nothing can be said: too much moved
     WALK_UNKNOWN, // a frame was not expected: learn it and look again
 };
@@ -16,9 +16,10 @@ enum walk_result {
 struct stack_walk {
     struct frame_point frames[PYTHON_THREAD_DEPTH]; // innermost first
     uint32_t count;
-    uint64_t leaf;    // address of the current frame
-    uint64_t unknown; // of the one that was not expected; 0: the current frame's place was not
-    bool is_deep;     // the outermost frames were left out: PYTHON_THREAD_DEPTH
+    uint32_t doubtful; // of them, the innermost: not the same before and after
+    uint64_t leaf;     // address of the current frame
+    uint64_t unknown;  // of the one that was not expected; 0: the current frame's place was not
+    bool is_deep;      // the outermost frames were left out: PYTHON_THREAD_DEPTH
 };
 
 enum walk_result stack_walk(struct stack_walk *walk, const struct gather *gather,

@@ -47,6 +47,23 @@ def test_info_has_the_promised_keys(gait, tmp_path):
     assert first["metadata"]["program"] == "maker"
 
 
+PSTATS = "tests/golden/lightning/pstats/01_two_functions.prof"
+
+
+@pytest.mark.parametrize(
+    "words", ["info run", "report run", "leaf stacks.txt", "pstats profile", "config list",
+              "config explain", "config check gait.yaml", "plan 1/2/3", "doctor"]
+)  # fmt: skip
+def test_an_answer_in_json_ends_with_one_newline(gait, root, tmp_path, words):
+    make_run(tmp_path)
+    (tmp_path / "stacks.txt").write_text("a;b 3\n")
+    (tmp_path / "gait.yaml").write_text("profiling: {wait: 2}\n")
+    (tmp_path / "profile").write_bytes((root / PSTATS).read_bytes())
+    answer = gait(*words.split(), "--json").stdout
+    assert json.loads(answer) and answer.endswith("}\n")
+    assert "\n\n" not in answer
+
+
 def test_a_rank_that_nobody_knows_is_null(gait, tmp_path):
     ShardMaker().write(tmp_path / "run")
     shard = json.loads(gait("info", tmp_path / "run", "--json").stdout)["shards"][0]

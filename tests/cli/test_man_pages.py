@@ -7,7 +7,9 @@ import pathlib
 import pytest
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
-COMMANDS = sorted(path.stem[len("cmd_") :] for path in ROOT.glob("src/cli/cmd_*.c"))
+COMMANDS = sorted(
+    path.stem[len("cmd_") :].replace("_", "-") for path in ROOT.glob("src/cli/cmd_*.c")
+)
 
 
 @pytest.mark.parametrize("command", COMMANDS)

@@ -8,7 +8,7 @@ import subprocess
 import pytest
 
 COMMANDS = ["run", "record", "report", "info", "export", "plan", "trigger", "index"]
-COMMANDS += ["leaf", "flame", "dump", "top", "pstats", "config", "doctor", "help"]
+COMMANDS += ["leaf", "flame", "diff-stacks", "dump", "top", "pstats", "config", "doctor", "help"]
 
 
 def is_a_screen(text):

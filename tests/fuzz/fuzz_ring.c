@@ -27,6 +27,7 @@ static struct scene {
     struct ring_builder ring;
 } scene;
 
+// After each input: libFuzzer ends without a word to atexit().
 static void leave(void)
 {
     unlink(scene.shard_path);
@@ -38,14 +39,11 @@ static void enter(void)
 {
     const char *memory = access(RING_FILE_SHARED_MEMORY, W_OK) ? "/tmp" : RING_FILE_SHARED_MEMORY;
 
-    if (scene.directory[0])
-        return;
     (void)snprintf(scene.directory, sizeof(scene.directory), "%s/gait-fuzz-XXXXXX", memory);
     builder_must(!mkdtemp(scene.directory), "a directory");
     (void)snprintf(scene.shard_path, sizeof(scene.shard_path), "%s/x.gait", scene.directory);
     (void)snprintf(scene.ring_path, sizeof(scene.ring_path), "%s/gait-%s.ring", scene.directory,
                    RING_BUILDER_SESSION);
-    (void)atexit(leave);
 }
 
 // A thread's shard: a span of depth 0 was open at the last commit. Built once for
@@ -168,5 +166,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     if (before != UINT64_MAX && !complete_shard(scene.shard_path, NULL) && read_shard() != before)
         __builtin_trap(); // completed, it tells what it told before
     fail_clear();
+    leave();
     return 0;
 }

@@ -9,6 +9,9 @@ import sys
 
 import pytest
 
+# one worker: what all of it looks at is run once
+pytestmark = pytest.mark.xdist_group("lightning")
+
 TRAINING = """
 import logging, os, sys, warnings
 warnings.filterwarnings("ignore")
@@ -48,6 +51,30 @@ def train(profiler=None, callbacks=(), epochs=2, test=True):
     if test:
         trainer.test(Net(), loader(3), verbose=False)
 """
+RANDOM_TABLES = """
+import random, time
+from gait.profilers import Simple
+chance = random.Random(7)
+for case in range(400):
+    extended = chance.random() < .7
+    theirs, ours = SimpleProfiler(extended=extended), Simple(extended=extended)
+    wall = chance.choice([1.0, 1e-9, 3.7, 12345.678, chance.expovariate(1)])
+    for i in range(chance.randint(1, 12)):
+        letters = "ab\\u00e9\\u8a13 \\t[]"
+        name = "".join(chance.choice(letters) for _ in range(chance.randint(1, 40)))
+        scale = 10 ** chance.uniform(-9, 6)
+        for _ in range(chance.randint(1, 30)):
+            seconds = chance.choice([chance.random() * scale, round(chance.random(), 5), 0.5])
+            theirs.recorded_durations[name].append(seconds)
+            ours.record(name, seconds)
+    stage = chance.choice([None, "fit", "test"])
+    theirs._stage, theirs.start_time = stage, 0.0
+    real, time.perf_counter = time.perf_counter, lambda: wall
+    wanted = theirs.summary()
+    time.perf_counter = real
+    assert ours.summary(wall_seconds=wall, stage=stage) == wanted, (case, wanted)
+print(case + 1, "tables are equal")
+"""
 EVERYTHING = (
     TRAINING
     + """
@@ -76,6 +103,7 @@ try:
 except RuntimeError as error:
     print(error)
 """
+    + RANDOM_TABLES
 )
 
 
@@ -101,14 +129,19 @@ def lightning():
 def everything(lightning, build, tmp_path_factory):
     folder = tmp_path_factory.mktemp("lightning")
     done = run(folder, EVERYTHING, PYTHONPATH=str(build / "python"))
-    assert (done.returncode, done.stdout) == (0, "on purpose\n"), done.stderr[-3000:]
-    return folder, done.stderr
+    assert done.returncode == 0 and done.stdout.startswith("on purpose\n"), done.stderr[-3000:]
+    return folder, done
 
 
 def test_simple_counts_what_lightnings_counts(everything):
     folder, _ = everything  # compared in the training itself
     assert (folder / "out/fit-simple.txt").read_text().startswith("FIT Profiler Report\n")
     assert "[LightningModule]Net.on_test_batch_end" in (folder / "out/test-simple.txt").read_text()
+
+
+def test_tables_of_random_durations_are_lightnings(everything):
+    _, done = everything
+    assert done.stdout == "on purpose\n400 tables are equal\n"
 
 
 def test_advanced_has_the_users_functions_in_outer_actions(everything):
@@ -121,11 +154,11 @@ def test_advanced_has_the_users_functions_in_outer_actions(everything):
 
 
 def test_the_callback_writes_the_traces_of_its_plan_and_all_outputs(everything):
-    folder, said = everything
+    folder, done = everything
     names = sorted(path.name for path in (folder / "logs/Net").iterdir())
     assert len([name for name in names if name.endswith(".pt.trace.json")]) == 3
     assert {"chrome_trace.json", "profiler_summary.txt"} < set(names)
-    assert "every 25, repeat 3" in said and "52 to 56" in said
+    assert "every 25, repeat 3" in done.stderr and "52 to 56" in done.stderr
     trace = json.loads((folder / "logs/Net/chrome_trace.json").read_text())
     steps = {e["name"] for e in trace["traceEvents"] if "ProfilerStep#" in e.get("name", "")}
     assert steps == {f"ProfilerStep#{number}" for number in range(52, 57)}
@@ -163,7 +196,7 @@ def test_flame_graphs_are_folded_stacks_of_ops(everything):
 
 
 def test_a_training_that_fails_is_reported(everything):
-    folder, _ = everything
+    folder, _ = everything  # the process went on, and the trainer was collected
     assert "run_training_batch" in (folder / "out/fit-failed.txt").read_text()
     assert any((folder / "failed/Net").glob("*.pt.trace.json"))
     assert (folder / "failed/Net/chrome_trace.json").exists()

@@ -11,7 +11,7 @@ PROGRAM = """
 import sys
 def fib(n):
     return n if n < 2 else fib(n - 1) + fib(n - 2)
-print(fib(12))
+print(fib(20))
 if "fork" in sys.argv:
     import os
     if os.fork() == 0:
@@ -42,9 +42,9 @@ def command(*arguments):
 )
 def test_advanced_shows_the_functions_of_any_program(words, profiled, tmp_path):
     done = profiled(*words, *command())
-    assert (done.returncode, done.stdout) == (3, "144\n")
+    assert (done.returncode, done.stdout) == (3, "6765\n")
     assert "Profile stats for: run" in done.stderr
-    assert "465/1" in done.stderr and "program.py:3(fib)" in done.stderr
+    assert "21891/1" in done.stderr and "program.py:3(fib)" in done.stderr
     assert [path.name for path in (tmp_path / "run").glob("*.prof")] != []
 
 
@@ -53,13 +53,13 @@ def test_the_prof_file_is_for_gait_pstats(profiled, tmp_path, gait):
     (path,) = (tmp_path / "run").glob("advanced-*-run.prof")
     answer = json.loads(gait("pstats", path, "--json").stdout)
     rows = {row["name"]: (row["primitive_calls"], row["calls"]) for row in answer["functions"]}
-    assert rows["fib"] == (1, 465)
+    assert rows["fib"] == (1, 21891)
 
 
 @pytest.mark.parametrize("ending", ["", "_exit"])
 def test_a_forked_child_tells_nothing(ending, profiled, tmp_path):
     done = profiled("--profiler", "advanced", *command("fork", ending))
-    assert done.stderr.count("Profile stats for: run") == 1 and "465/1" in done.stderr
+    assert done.stderr.count("Profile stats for: run") == 1 and "21891/1" in done.stderr
     assert len(list((tmp_path / "run").glob("advanced-*.txt"))) == 1
 
 
@@ -67,7 +67,7 @@ def test_only_the_first_rank_shows_its_table(profiled, tmp_path):
     ranks = {"RANK": "1", "WORLD_SIZE": "2"}
     done = profiled("--profiler", "advanced", *command(), **ranks)
     assert "Profile stats" not in done.stderr
-    assert "465/1" in (tmp_path / "run/advanced-1.txt").read_text()
+    assert "21891/1" in (tmp_path / "run/advanced-1.txt").read_text()
 
 
 def test_its_files_lie_where_dirpath_and_filename_say(profiled, tmp_path):
@@ -83,6 +83,13 @@ def test_its_files_lie_where_dirpath_and_filename_say(profiled, tmp_path):
 def test_a_program_without_a_training_has_no_actions(profiled, tmp_path):
     done = profiled("--profiler", "simple", *command())
     assert done.returncode == 3 and "Profiler Report" not in done.stderr
+    assert done.stderr.count("no action ran, so there is no report") == 1
+
+
+def test_reports_go_to_the_folder_that_is_named(profiled, tmp_path):
+    done = profiled("--profiler", "advanced", "--profiling.dirpath", "some/where", *command())
+    assert len(list((tmp_path / "run/some/where").glob("advanced-*.txt"))) == 1
+    assert "run/some/where/advanced-" in done.stderr
 
 
 def test_an_unknown_profiler_is_refused_with_those_there_are(profiled):

@@ -128,6 +128,80 @@ def test_patterns_choose_functions(advanced):
         assert set(rows_of(profiler, "a")) == wanted
 
 
+def in_thread(target, *arguments):
+    thread = threading.Thread(target=target, args=arguments)
+    thread.start()
+    thread.join()
+
+
+def test_an_action_inside_itself_is_each_threads_own(advanced):
+    profiler = advanced(threads=False)
+
+    def other():
+        profiler.start("a")
+        fib(1)
+        profiler.stop("a")
+        fib(1), fib(1)  # after its action
+
+    profiler.start("a")
+    profiler.start("a")
+    in_thread(other)
+    profiler.stop("a")
+    fib(1)
+    profiler.stop("a")
+    fib(1)
+    assert not profiler.is_on or "fib" in rows_of(profiler, "a")
+    profiler.close()
+    assert rows_of(profiler, "a")["fib"] == (2, 2)
+
+
+def test_threads_that_recurse_count_as_one_cprofile_each(advanced):
+    import cProfile
+    import pstats
+
+    def even(n):
+        return True if n == 0 else odd(n - 1)
+
+    def odd(n):
+        return False if n == 0 else even(n - 1)
+
+    def work(n):
+        fib(n), even(n)
+
+    depths = (3, 5, 9)
+
+    def alone(n):
+        profile = cProfile.Profile(builtins=False)
+        profile.runcall(work, n)
+        with lock:
+            profiles.append(profile)
+
+    lock, profiles = threading.Lock(), []
+    for n in depths:
+        in_thread(alone, n)
+    expected = pstats.Stats(*profiles)
+    expected = {key: value[:2] for key, value in expected.stats.items() if key[0] == __file__}
+    profiler = advanced()
+    barrier = threading.Barrier(len(depths))
+
+    def together(n):
+        barrier.wait()
+        for _ in range(2):  # inside itself: once
+            profiler.start("a")
+        work(n)
+        for _ in range(2):
+            profiler.stop("a")
+
+    threads = [threading.Thread(target=together, args=(n,)) for n in depths]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    profiler.close()
+    found = {key: value[:2] for key, value in profiler.stats("a").stats.items()}
+    assert {key: found.get(key) for key in expected} == expected
+
+
 def test_another_thread_counts_while_no_action_of_its_own_runs(advanced):
     profiler = advanced()
     go, done = threading.Event(), threading.Event()
@@ -301,3 +375,15 @@ def test_threads_and_code_that_come_and_go_take_no_memory(record):
         recording=False,
     )
     assert int(run.stdout) < 1500
+
+
+def test_names_without_end_share_one_action(advanced):
+    profiler = advanced()
+    for number in range(20000):
+        with profiler.profile(f"name {number}"):
+            fib(1)
+    profiler.close()
+    *_, last = names = profiler.actions()
+    assert (len(names), last) == (4097, "(the names after the first 4096)")
+    assert rows_of(profiler, last) == {"fib": (20000 - 4096, 20000 - 4096)}
+    assert rows_of(profiler, None)["fib"] == (20000, 20000)

@@ -5,8 +5,11 @@ import collections
 import json
 import random
 import re
+import subprocess
 
 import pytest
+
+from tests.support.shard_maker import ShardMaker
 
 NOT_FOUND = (None, None, None)
 
@@ -151,12 +154,31 @@ def test_lines_that_are_no_stacks_are_counted(gait, tmp_path):
     assert done.returncode == 0 and "7 of 8 lines are no stacks" in done.stderr
 
 
+def test_stacks_come_through_a_pipe_too(build):
+    words = [build / "gait", "leaf", "--json", "/dev/stdin"]
+    done = subprocess.run(
+        words, input="f (a.py:1) 30\ng (a.py:2) 10\n", capture_output=True, text=True
+    )
+    rows = json.loads(done.stdout)["rows"]
+    assert [(row["name"], row["samples"]) for row in rows] == [("f", 30), ("g", 10)]
+
+
 @pytest.mark.parametrize("content", [b"", b"\n\n", b"\x7fELF\0\1\2" * 900, b"words only\n"])
 def test_files_without_stacks_are_refused(gait, tmp_path, content):
     (tmp_path / "stacks.txt").write_bytes(content)
     done = gait("leaf", "stacks.txt")
     assert done.returncode == 2 and "holds no stacks" in done.stderr
     assert gait("leaf", "missing.txt").returncode == 2
+
+
+def test_a_sample_of_a_stack_that_cannot_be_is_of_none(gait, tmp_path):
+    shard = ShardMaker()
+    track = shard.track(key="1", name=b"main", os_id=1)
+    shard.rows("stack", 0, [(1, 0, shard.site("frame", "f"), 12)])
+    samples = [(shard.start_ns, 1, 3, 1), (shard.start_ns + 1, 2**32 + 1, 40, 1)]
+    shard.rows("sample", track, samples)
+    shard.write(tmp_path / "run")
+    assert rows_of(gait, "run")["samples"] == 3
 
 
 def test_a_folder_is_read_whole_and_shares_are_by_process(gait, tmp_path):

@@ -179,7 +179,7 @@ def test_a_killed_sampler_leaves_what_it_took(gait, build, alternating, tmp_path
     assert sum(count for _, count in read_folded(raw)) > 20
 
 
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGPIPE])
 def test_a_signal_ends_the_recording_cleanly(gait, build, alternating, tmp_path, number):
     process = alternating(sys.executable)
     out = tmp_path / "run.gait"
@@ -194,6 +194,40 @@ def test_a_signal_ends_the_recording_cleanly(gait, build, alternating, tmp_path,
     assert sampler.returncode == 0 and "rounds" in words
     assert summary(gait, out)["shards"][0]["complete"]
     assert process.poll() is None
+
+
+def test_a_program_that_ends_is_no_error(gait, tmp_path):
+    """It lives on without its memory for a moment, which was taken for a loss half of the time."""
+    code = "import time\nend = time.time() + .03\nwhile time.time() < end: pass"
+    for i in range(5):
+        record(gait, "-q", "-o", f"{i}.gait", "--", sys.executable, "-S", "-c", code)
+        causes = summary(gait, f"{i}.gait")["sampler"]["errors_by_cause"]
+        assert causes["lost_process"] == 0
+
+
+DEEP = """
+import sys, time
+sys.setrecursionlimit(20000)
+def down(n):
+    if n:
+        return down(n - 1)
+    print("ready", flush=True)
+    while True: pass
+down(6000)
+"""
+
+
+def test_frames_that_were_left_out_are_marked(gait, start, tmp_path):
+    process = start(["sh", "-c", 'ulimit -s unlimited; exec "$@"', "-", sys.executable, "-c", DEEP])
+    record(gait, "-r", 200, "-d", 1, "-o", "deep.txt", "--pid", process.pid)
+    stacks = read_folded(tmp_path / "deep.txt")
+    assert sum(count for _, count in stacks) > 10
+    for frames, _ in stacks:
+        assert frames[0][0] == "(outermost frames left out)"
+        assert len(frames) == 4097 and {frame[0] for frame in frames[1:]} == {"down"}
+    rows = json.loads(gait("leaf", "--functions", "--json", "deep.txt").stdout)["functions"]
+    assert {row["name"] for row in rows} == {"down", "(outermost frames left out)"}
+    assert {row["total"] for row in rows} == {rows[0]["self"]}
 
 
 def test_the_program_ends_as_it_would_alone(gait, python, tmp_path):

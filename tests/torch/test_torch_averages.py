@@ -11,6 +11,9 @@ import sys
 
 import pytest
 
+# one worker: what all of it looks at is run once
+pytestmark = pytest.mark.xdist_group("averages")
+
 PROGRAM = pathlib.Path(__file__).parent / "programs" / "compare_averages.py"
 KINDS = ["mlp", "cnn", "transformer", "odd"]
 

@@ -14,6 +14,9 @@ import sys
 
 import pytest
 
+# one worker: what all of it looks at is run once
+pytestmark = pytest.mark.xdist_group("example_yaml")
+
 FLAGS = """--profiling.wait 1 --profiling.warmup 1 --profiling.active 3 --profiling.repeat 1
     --profiling.record_shapes True --profiling.profile_memory True
     --profiling.with_stack False""".split()

@@ -11,6 +11,9 @@ import sys
 
 import pytest
 
+# one worker: what all of it looks at is run once
+pytestmark = pytest.mark.xdist_group("flops")
+
 PROGRAM = pathlib.Path(__file__).parent / "programs" / "count_flops.py"
 KINDS = ["mlp", "cnn", "transformer", "convolutions"]
 

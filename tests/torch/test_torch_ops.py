@@ -15,6 +15,9 @@ import sys
 
 import pytest
 
+# one worker: what all of it looks at is run once
+pytestmark = pytest.mark.xdist_group("ops")
+
 PROGRAMS = pathlib.Path(__file__).parent / "programs"
 KINDS = ["mlp", "cnn", "transformer"]
 DTYPES = {

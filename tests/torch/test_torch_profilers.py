@@ -6,6 +6,9 @@ import re
 
 import pytest
 
+# one worker: what all of it looks at is run once
+pytestmark = pytest.mark.xdist_group("profilers")
+
 SCRIPT = """
 import torch
 from torch.utils.data import DataLoader, TensorDataset

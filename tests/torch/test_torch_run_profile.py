@@ -8,6 +8,9 @@ import sys
 
 import pytest
 
+# one worker: what all of it looks at is run once
+pytestmark = pytest.mark.xdist_group("run_profile")
+
 full = os.environ.get("GAIT_TEST_FULL") == "1"
 only_full = pytest.mark.skipif(not full, reason="GAIT_TEST_FULL=1 runs it")
 SCRIPT = """

@@ -14,6 +14,9 @@ import sys
 import pytest
 from torch_trainings import Job, full
 
+# one worker: what all of it looks at is run once
+pytestmark = pytest.mark.xdist_group("traces")
+
 PROGRAMS = pathlib.Path(__file__).parent / "programs"
 KINDS = ["mlp", "cnn", "transformer"]
 

@@ -1,23 +1,37 @@
 # SPDX-License-Identifier: Apache-2.0
 """gait's table of actions: own and total time, spread, and the tree they form."""
 
+import math
+
 WIDTH = 78
 UNITS = ((1.0, "s"), (1e-3, "ms"), (1e-6, "us"))
 
 
 def span_of(seconds):
-    """A length in three digits: '1.23 ms'."""
+    """A length in three digits: '1.23 ms'; of what no clock tells, what fits in seven
+    characters: record() takes any number."""
+    if not math.isfinite(seconds):
+        return str(seconds)
+    if abs(seconds) >= 9999.5:
+        text = f"{seconds:.{1 if 0 < seconds < 9.5e9 else 0}e}".replace("e+0", "e").replace(
+            "e+", "e"
+        )
+        return text + (" s" if len(text) < 6 else "s")
+    if seconds < 0:
+        text, unit = span_of(-seconds).split()
+        return f"-{text[:3].rstrip('.')} {unit}"
     for scale, unit in UNITS:
         if seconds >= scale * 0.9995:
             value = seconds / scale
             digits = 2 if value < 9.995 else 1 if value < 99.95 else 0
             return f"{value:.{digits}f} {unit}"
-    return f"{seconds * 1e9:.0f} ns"
+    return f"{abs(seconds) * 1e9:.0f} ns"
 
 
 def fit(text, room):
     """The end of a name says more than its beginning."""
     text = " ".join(text.split())
+    text = "".join(letter if letter.isprintable() else "?" for letter in text)
     return text if len(text) <= room else "…" + text[len(text) - room + 1 :]
 
 

@@ -25,6 +25,7 @@ STEPS = {
     "predict_step": "predict",
 }
 WHOLE_BATCH = "run_training_batch"  # forward, backward and optimizer
+MOST_IDLE = 4096  # names that are kept
 METRICS = ("self_cpu_time_total", "self_cuda_time_total")
 DEFAULT = {"wait": 1, "warmup": 1, "active": 3, "repeat": 1}
 
@@ -45,6 +46,26 @@ def write_stacks(profile, path, metric):
         sums[stack] = sums.get(stack, 0) + own
     with open(path, "w", encoding="utf-8") as file:
         file.writelines(f"{stack} {round(own)}\n" for stack, own in sorted(sums.items()))
+
+
+class Idle:
+    """An action that is no step's: there are twenty of them in each step of Lightning's."""
+
+    __slots__ = ("action",)
+
+    def __init__(self, action):
+        self.action = action
+
+    def __enter__(self):
+        return self.action
+
+    def __exit__(self, *_):
+        pass
+
+
+def is_idle(action):
+    last = action.rpartition(".")[2]
+    return not (action == WHOLE_BATCH or last in STEPS or "on_sanity_check_" in action)
 
 
 class Steps:
@@ -121,6 +142,7 @@ class PyTorch(Report):
         if metric not in METRICS:
             raise ValueError(f"metric {metric!r} is none of: {', '.join(METRICS)}")
         self._kinds, self._kind, self._profile = {}, None, None
+        self._idle = {}
         self._boundary = None  # the action whose end is the step's
         self._is_sanity_check = self._has_whole_batches = self._is_empty = False
         self.paths = []
@@ -128,6 +150,8 @@ class PyTorch(Report):
     # --- actions ----------------------------------------------------------------------
 
     def start(self, action):
+        if action in self._idle:
+            return
         if action == WHOLE_BATCH:
             self._has_whole_batches = True
             self._begin("training", action)
@@ -139,14 +163,27 @@ class PyTorch(Report):
                 self._begin(kind, action)
 
     def stop(self, action):
+        if action in self._idle:
+            return
         if "on_sanity_check_end" in action:
             self._is_sanity_check = False
         if self._profile is not None and action == self._boundary:
             self._kinds[self._kind].count += 1
             self._profile.step()
 
-    @contextlib.contextmanager
     def profile(self, action):
+        known = self._idle.get(action)
+        if known is not None:
+            return known
+        if not is_idle(action):
+            return self._run(action)
+        known = Idle(action)
+        if len(self._idle) < MOST_IDLE:
+            self._idle[action] = known
+        return known
+
+    @contextlib.contextmanager
+    def _run(self, action):
         self.start(action)
         try:
             yield action

@@ -26,6 +26,11 @@ def setting(name, otherwise):
     return os.environ.get("GAIT_PROFILING_" + name) or otherwise
 
 
+def folder():
+    """The run directory, or what is named, in it unless absolute."""
+    return os.path.join(os.environ.get("GAIT_DIR") or ".", setting("OUTPUT_DIR", ""))
+
+
 def row_limit():
     """An integer is rows, a number with a point a share of them."""
     text = setting("LINE_COUNT_RESTRICTION", "20")
@@ -37,8 +42,8 @@ def row_limit():
 
 
 def begin(name):
-    folder = os.path.join(os.environ.get("GAIT_DIR") or ".", setting("OUTPUT_DIR", ""))
-    where = {"dirpath": folder, "filename": setting("WORKER_NAME", name)}
+    where = {"dirpath": folder(), "filename": name}
+    where["filename"] = setting("WORKER_NAME", name)
     if global_rank() is None:
         where["filename"] += f"-{os.getpid()}"
     if name == "simple":

@@ -5,9 +5,11 @@
 #define _GNU_SOURCE
 #include "collect/torch/call_patch.h"
 
+#include <dlfcn.h>
 #include <elf.h>
 #include <link.h>
 #include <stdint.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -21,8 +23,9 @@
 #endif
 
 struct object {
-    uintptr_t base;
+    uintptr_t base, end;
     uintptr_t sealed_from, sealed_to;
+    bool is_beside;
     const ElfW(Rela) * relocations[2];
     size_t counts[2];
     const ElfW(Sym) * symbols;
@@ -54,6 +57,15 @@ static void read_dynamic(struct object *object, const ElfW(Dyn) * entry)
     }
 }
 
+// Whole pages, as the loader seals them: what the last one holds of the sealed part
+// stays writable, with all else that lies in it. Linkers differ in leaving none.
+static void read_sealed(struct object *object, uintptr_t start, size_t bytes)
+{
+    const uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE);
+    object->sealed_from = start & ~(page - 1);
+    object->sealed_to = (start + bytes) & ~(page - 1);
+}
+
 static bool read_object(const struct dl_phdr_info *info, struct object *object)
 {
     *object = (struct object){.base = info->dlpi_addr};
@@ -62,10 +74,10 @@ static bool read_object(const struct dl_phdr_info *info, struct object *object)
         const uintptr_t start = info->dlpi_addr + part->p_vaddr;
         if (part->p_type == PT_DYNAMIC)
             read_dynamic(object, (const void *)start);
-        if (part->p_type == PT_GNU_RELRO) {
-            object->sealed_from = start;
-            object->sealed_to = start + part->p_memsz;
-        }
+        if (part->p_type == PT_GNU_RELRO)
+            read_sealed(object, start, part->p_memsz);
+        if (part->p_type == PT_LOAD && start + part->p_memsz > object->end)
+            object->end = start + part->p_memsz;
     }
     return object->symbols && object->names;
 }
@@ -76,7 +88,12 @@ static void add_place(struct call_patch *patch, const struct object *object, uin
     if (patch->place_count == CALL_PATCH_PLACES)
         return;
     patch->places[patch->place_count++] = (struct call_patch_place){
-        (void **)slot, which, slot >= object->sealed_from && slot < object->sealed_to};
+        .slot = (void **)slot,
+        .which = which,
+        .is_sealed = slot >= object->sealed_from && slot < object->sealed_to,
+        .stubs_from = object->base,
+        .stubs = object->is_beside ? object->end - object->base : 0,
+    };
 }
 
 static void look_through(struct call_patch *patch, const struct object *object, int part)
@@ -115,55 +132,119 @@ static bool is_known(const struct call_patch *patch, uintptr_t base)
     return false;
 }
 
+// In the same folder as the library whose functions are turned.
+static bool is_beside(const struct call_patch *patch, const char *path)
+{
+    const char *slash = patch->beside ? strrchr(patch->beside, '/') : NULL;
+    const size_t bytes = slash ? (size_t)(slash + 1 - patch->beside) : 0;
+    return !patch->beside ||
+           (slash && strncmp(path, patch->beside, bytes) == 0 && strchr(path + bytes, '/') == NULL);
+}
+
+struct search {
+    struct call_patch *patch;
+    char *paths[CALL_PATCH_OBJECTS]; // of objects that have places
+    size_t count;
+};
+
 static int visit(struct dl_phdr_info *info, size_t bytes, void *argument)
 {
-    struct call_patch *patch = argument;
+    struct search *search = argument;
+    struct call_patch *patch = search->patch;
     struct object object;
     (void)bytes;
     if (!is_wanted(patch, info->dlpi_name) || is_known(patch, info->dlpi_addr) ||
         patch->known_count == CALL_PATCH_OBJECTS || !read_object(info, &object))
         return 0;
+    const size_t before = patch->place_count;
+    object.is_beside = is_beside(patch, info->dlpi_name);
     patch->known[patch->known_count++] = info->dlpi_addr;
     look_through(patch, &object, 0);
     look_through(patch, &object, 1);
+    if (patch->place_count > before)
+        search->paths[search->count++] = strdup(info->dlpi_name);
     return 0;
 }
 
-struct changes {
-    unsigned long long loaded, unloaded;
-};
+// The loader's lock is ours while it goes through its list, so only after that. What
+// is gone already leaves nothing that could be trusted.
+static void keep_loaded(struct search *search)
+{
+    for (size_t i = 0; i < search->count; i++) {
+        const char *path = search->paths[i];
+        if (!path || !dlopen(path, RTLD_NOLOAD | RTLD_LAZY | RTLD_LOCAL))
+            search->patch->place_count = search->patch->known_count = 0;
+        free(search->paths[i]);
+    }
+}
 
-static int count_changes(struct dl_phdr_info *info, size_t bytes, void *argument)
+static int count_loaded(struct dl_phdr_info *info, size_t bytes, void *argument)
 {
     (void)bytes;
-    *(struct changes *)argument = (struct changes){info->dlpi_adds, info->dlpi_subs};
+    *(unsigned long long *)argument = info->dlpi_adds;
     return 1;
 }
 
 size_t call_patch_find(struct call_patch *patch)
 {
-    struct changes now = {0, 0};
-    dl_iterate_phdr(count_changes, &now);
-    if (now.unloaded != patch->objects_gone)
-        patch->place_count = patch->known_count = 0;
-    if (now.unloaded != patch->objects_gone || now.loaded != patch->objects_seen)
-        dl_iterate_phdr(visit, patch);
-    patch->objects_seen = now.loaded;
-    patch->objects_gone = now.unloaded;
+    struct search search = {.patch = patch};
+    unsigned long long loaded = 0;
+    dl_iterate_phdr(count_loaded, &loaded);
+    if (loaded != patch->objects_seen) {
+        dl_iterate_phdr(visit, &search);
+        keep_loaded(&search);
+    }
+    patch->objects_seen = loaded;
     return patch->place_count;
 }
 
-void call_patch_turn(struct call_patch *patch, bool is_ours)
+// --- turning --------------------------------------------------------------------------
+
+static bool is_turnable(const struct call_patch_place *place, const void *held,
+                        const struct call_patch_target *target)
+{
+    return held == target->original || (uintptr_t)held - place->stubs_from < place->stubs;
+}
+
+static bool put(const struct call_patch_place *place, void *address)
 {
     const uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE);
-    for (size_t i = 0; i < patch->place_count; i++) {
-        const struct call_patch_place *place = &patch->places[i];
-        const struct call_patch_target *target = &patch->targets[place->which];
-        void *start = (void *)((uintptr_t)place->slot & ~(page - 1));
-        if (place->is_sealed && mprotect(start, page, PROT_READ | PROT_WRITE))
-            continue;
-        __atomic_store_n(place->slot, is_ours ? target->ours : target->original, __ATOMIC_RELEASE);
-        if (place->is_sealed)
-            (void)mprotect(start, page, PROT_READ);
+    void *start = (void *)((uintptr_t)place->slot & ~(page - 1));
+    if (place->is_sealed && mprotect(start, page, PROT_READ | PROT_WRITE))
+        return false;
+    __atomic_store_n(place->slot, address, __ATOMIC_RELEASE);
+    if (place->is_sealed)
+        (void)mprotect(start, page, PROT_READ);
+    return true;
+}
+
+static bool take(struct call_patch_place *place, const struct call_patch_target *target)
+{
+    void *held = __atomic_load_n(place->slot, __ATOMIC_RELAXED);
+    if (place->before || !is_turnable(place, held, target))
+        return true;
+    if (!put(place, target->ours))
+        return false;
+    place->before = held;
+    return true;
+}
+
+// What cannot be given back stays, and calls what was there all the same.
+static void give_back(struct call_patch_place *place, const struct call_patch_target *target)
+{
+    const void *held = __atomic_load_n(place->slot, __ATOMIC_RELAXED);
+    if (place->before && (held != target->ours || put(place, place->before)))
+        place->before = NULL;
+}
+
+bool call_patch_turn(struct call_patch *patch, bool is_ours)
+{
+    bool is_done = true;
+    for (size_t i = 0; is_ours && is_done && i < patch->place_count; i++) {
+        is_done = take(&patch->places[i], &patch->targets[patch->places[i].which]);
     }
+    for (size_t i = 0; !(is_ours && is_done) && i < patch->place_count; i++) {
+        give_back(&patch->places[i], &patch->targets[patch->places[i].which]);
+    }
+    return is_done;
 }

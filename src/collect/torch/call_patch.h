@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Calls of one library's functions turned to ours: the address tables of loaded
 // objects that name a function are found once, then written when wanted and
-// written back after. Callers serialise.
+// written back after. An entry that holds something else than that function (a
+// second copy of the library has its own, another tool may have put its own there)
+// is left alone, as is one that was written over meanwhile. Callers serialise.
 #ifndef GAIT_COLLECT_CALL_PATCH_H
 #define GAIT_COLLECT_CALL_PATCH_H
 
@@ -14,8 +16,10 @@
 
 struct call_patch_place {
     void **slot;
-    size_t which;   // of the targets
-    bool is_sealed; // the loader made the page read-only
+    size_t which;                // of the targets
+    bool is_sealed;              // the loader made the page read-only
+    uintptr_t stubs_from, stubs; // where a call that is not bound yet goes, and how many bytes
+    void *before;                // what it held; NULL while it is not ours
 };
 
 struct call_patch_target {
@@ -27,17 +31,19 @@ struct call_patch {
     const struct call_patch_target *targets;
     size_t target_count;
     const char *const *libraries; // beginnings of file names, NULL at the end
+    const char *beside;           // a library of that copy: others are elsewhere; or NULL
     struct call_patch_place places[CALL_PATCH_PLACES];
     size_t place_count;
-    unsigned long long objects_seen, objects_gone; // so far, when the places were found
-    uintptr_t known[CALL_PATCH_OBJECTS];           // where those lie that were looked through
+    unsigned long long objects_seen;     // so far, when the places were found
+    uintptr_t known[CALL_PATCH_OBJECTS]; // where those lie that were looked through
     size_t known_count;
 };
 
-// Looks through what was loaded since, and at all again if something was unloaded;
-// how many places there are.
+// Looks through what was loaded since; how many places there are. What has some
+// stays loaded for good: there is no safe moment to write into what may be gone.
 size_t call_patch_find(struct call_patch *patch);
 
-void call_patch_turn(struct call_patch *patch, bool is_ours);
+// False, and none is ours, where a page could not be opened.
+bool call_patch_turn(struct call_patch *patch, bool is_ours);
 
 #endif

@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/fail.h"
 #include "collect/torch/call_patch.h"
 #include "collect/torch/live_blocks.h"
 #include "collect/torch/torch_library.h"
@@ -185,6 +186,7 @@ bool torch_memory_can(void)
     targets[0].ours = ADDRESS(&see_new);
     targets[1].ours = ADDRESS(&see_delete);
     targets[2].ours = ADDRESS(&see_report);
+    patch.beside = torch_library.path;
     (void)call_patch_find(&patch);
     return targets[0].original && targets[1].original && has_place(0) && has_place(1);
 }
@@ -198,8 +200,9 @@ int torch_memory_start(void)
     memset(lanes, 0, sizeof(lanes));
     memory.claimed = 0;
     __atomic_store_n(&memory.window, memory.window + 1, __ATOMIC_RELEASE);
+    if (!call_patch_turn(&patch, true))
+        return fail(GAIT_ERR_IO, "cannot write to the address tables of torch's libraries");
     __atomic_store_n(&memory.is_armed, true, __ATOMIC_RELEASE);
-    call_patch_turn(&patch, true);
     return 0;
 }
 

@@ -116,6 +116,7 @@ void torch_rebuilds_learn(void)
         return;
     memcpy(&targets[0].original, &torch_library.set_own, sizeof(targets[0].original));
     memcpy(&targets[0].ours, &ours, sizeof(targets[0].ours));
+    patch.beside = torch_library.path;
     if (!call_patch_find(&patch))
         return;
     places.callbacks = find_callbacks();
@@ -131,6 +132,5 @@ void torch_rebuilds_spare(bool is_on)
 {
     if (is_on == places.is_on || !torch_rebuilds_can())
         return;
-    places.is_on = is_on;
-    call_patch_turn(&patch, is_on);
+    places.is_on = call_patch_turn(&patch, is_on) && is_on;
 }

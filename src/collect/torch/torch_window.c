@@ -217,12 +217,8 @@ static int open_window(unsigned levels)
         return fail(GAIT_ERR_STATE, "a window is open already");
     drop_inherited();
     const bool has_shapes = levels & GAIT_TORCH_SHAPES && torch_shapes_can();
-    if (levels & GAIT_TORCH_MEMORY && torch_memory_can()) {
-        status = torch_memory_start();
-        if (status)
-            return status;
-        state.has_memory = true;
-    }
+    if (levels & GAIT_TORCH_MEMORY && torch_memory_can())
+        state.has_memory = !torch_memory_start(); // without, ops are worth having still
     torch_shapes_set_strides(levels & GAIT_TORCH_STRIDES);
     torch_ops_set_shapes(has_shapes);
     torch_ops_arm(true);

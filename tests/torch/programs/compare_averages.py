@@ -4,13 +4,14 @@
 usage: compare_averages.py FOLDER
 
 FOLDER/KIND.json has what both say: the events, the averages in four groupings,
-and the sums; FOLDER/KIND.txt the table of gait.
+and the sums; FOLDER/KIND.txt the table of gait. Why each has its process: forked.py.
 """
 
 import json
 import pathlib
 import sys
 
+import forked
 import gait.torch
 import models
 import torch
@@ -124,9 +125,9 @@ def compare(kind, folder):
 
 def main(folder):
     torch.set_num_threads(1)
-    for kind in sys.argv[2:] or [*models.KINDS, "odd"]:
-        compare(kind, pathlib.Path(folder))
+    kinds = sys.argv[2:] or [*models.KINDS, "odd"]
+    return forked.run_each(lambda kind: compare(kind, pathlib.Path(folder)), kinds)
 
 
 if __name__ == "__main__":
-    main(sys.argv[1])
+    sys.exit(main(sys.argv[1]))

@@ -4,7 +4,7 @@
 usage: compare_ops.py FOLDER
 
 FOLDER/KIND-WAY/torch.json has what torch.profiler saw, FOLDER/KIND-WAY/run
-gait's record.
+gait's record. Why each model has its process: forked.py.
 """
 
 import json
@@ -13,6 +13,7 @@ import pathlib
 import sys
 
 import collector
+import forked
 import models
 import torch
 from torch.profiler import ProfilerActivity, profile, record_function
@@ -57,18 +58,21 @@ def compare(step, way, folder):
     (folder / "torch.json").write_text(json.dumps(events), encoding="utf-8")
 
 
+def compare_kind(kind, folder):
+    collector.attach()
+    step = models.make_step(kind)
+    for _ in range(3):
+        step()
+    for way in ("together", "apart"):
+        case = pathlib.Path(folder, f"{kind}-{way}")
+        case.mkdir()
+        compare(step, way, case)
+
+
 def main(folder):
     torch.set_num_threads(1)
-    collector.attach()
-    for kind in models.KINDS:
-        step = models.make_step(kind)
-        for _ in range(3):
-            step()
-        for way in ("together", "apart"):
-            case = pathlib.Path(folder, f"{kind}-{way}")
-            case.mkdir()
-            compare(step, way, case)
+    return forked.run_each(lambda kind: compare_kind(kind, folder), models.KINDS)
 
 
 if __name__ == "__main__":
-    main(sys.argv[1])
+    sys.exit(main(sys.argv[1]))

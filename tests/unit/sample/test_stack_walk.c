@@ -123,9 +123,9 @@ TEST("stack_walk: what changed meanwhile is cut off, its caller stays")
         begin(minors[i], 6);
         fake.between = third_calls_another;
         is_int(look(true), WALK_CUT);
-        is_u64(walk.count, 3);
-        is_u64(walk.frames[0].code, CODE(2));
-        is_u64(walk.frames[2].code, CODE(0));
+        is_u64(walk.count - walk.doubtful, 3);
+        is_u64(walk.frames[walk.doubtful].code, CODE(2));
+        is_u64(walk.frames[walk.doubtful + 2].code, CODE(0));
         end();
     }
 }
@@ -161,8 +161,8 @@ TEST("stack_walk: links of a frame that is done are not followed")
     fake_put(frame_at(8) + (uint64_t)target.layout.frame_code, CODE(8));
     fake.between = leaf_dies;
     is_int(look(true), WALK_CUT);
-    is_u64(walk.count, 5);
-    is_u64(walk.frames[0].code, CODE(4));
+    is_u64(walk.count - walk.doubtful, 5);
+    is_u64(walk.frames[walk.doubtful].code, CODE(4));
     end();
 }
 

@@ -1,0 +1,156 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Shares of time as `gait record` sees them, beside the truth; a table on standard output.
+
+usage: sampled_shares.py BUILD [--seconds S] [--rate HZ] [--target FILE] [MINOR ...]
+
+The truth is clocked in the program itself (thirteen.py), or, for a program that
+has no clock (--target, a Python file that takes --seconds and calls child_a and
+child_b), what a sampler sees that stops it. The machine has to be quiet.
+"""
+
+import argparse
+import json
+import math
+import pathlib
+import re
+import subprocess
+import sys
+import tempfile
+
+HERE = pathlib.Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE.parent.parent))
+
+from tests.support.sampled_programs import PYTHONS, read_folded  # noqa: E402
+
+STOPPED = "beside a stopped one"
+LAST = re.compile(r"(\d+) rounds, .*; (\d+) late, ([\d.]+) % cut, ([\d.]+) % torn")
+
+
+def count_frames(samples, pattern):
+    """Samples by the first of their frames whose name is of that pattern."""
+    counts = {}
+    for frames, count in samples:
+        name = next((f[0] for f in frames if re.fullmatch(pattern, f[0])), None)
+        if name:
+            counts[name] = counts.get(name, 0) + count
+    return counts
+
+
+def record(build, pid, rate, seconds=0):
+    """The samples of a process, and what was said of them."""
+    with tempfile.TemporaryDirectory() as folder:
+        out = pathlib.Path(folder) / "stacks.txt"
+        words = ["-r", str(rate), "-f", "raw", "-o", out, "--pid", str(pid)]
+        words += ["-d", str(seconds)] if seconds else []
+        done = subprocess.run(
+            [pathlib.Path(build) / "gait", "record", *words], capture_output=True, text=True
+        )
+        if done.returncode:
+            raise RuntimeError(done.stderr)
+        rounds, late, cut, torn = LAST.search(done.stderr).groups()
+        about = {"rounds": int(rounds), "late": int(late), "cut": float(cut), "torn": float(torn)}
+        return read_folded(out), about
+
+
+def compare(counts, truth):
+    """How far counts are from shares: distance, the distance that chance alone makes,
+    and the worst function in shares beyond its three standard errors."""
+    n = sum(counts.get(name, 0) for name in truth)
+    off = {name: counts.get(name, 0) / n - share for name, share in truth.items()}
+    errors = {name: math.sqrt(share * (1 - share) / n) for name, share in truth.items()}
+    beyond = {name: abs(off[name]) - 3 * errors[name] for name in truth}
+    return {
+        "n": n,
+        "distance": sum(map(abs, off.values())) / 2,
+        "chance": sum(errors.values()) * math.sqrt(2 / math.pi) / 2,
+        "worst": max(beyond, key=beyond.get),
+        "beyond": max(beyond.values()),
+    }
+
+
+def clocked(build, python, seconds, rate, turns):
+    """thirteen.py: functions of 1 to 13 times `turns` turns of a loop."""
+    program = HERE / "programs" / "thirteen.py"
+    process = subprocess.Popen(
+        [python, program, str(seconds), str(turns)], stdout=subprocess.PIPE, text=True
+    )
+    process.stdout.readline()
+    samples, about = record(build, process.pid, rate)
+    told = json.loads(process.communicate()[0])
+    total = sum(told["ns"].values())
+    truth = {name: ns / total for name, ns in told["ns"].items()}
+    shortest_us = min(told["ns"].values()) / told["rounds"] / 1e3
+    result = compare(count_frames(samples, r"visit_\d+"), truth)
+    return {**result, **about, "rate": rate, "seconds": seconds, "shortest_us": shortest_us}
+
+
+def stopped(build, python, seconds, rate, target):
+    """child_a and child_b of a program without a clock, beside a sampler that stops it."""
+    words = [python, str(target), "--seconds", str(2 * seconds)]
+    reference = [pathlib.Path(build) / "tests/stopped_stacks", str(seconds), "2000", *words]
+    with tempfile.TemporaryFile("w+") as out:
+        subprocess.run(reference, stdout=out, stderr=subprocess.DEVNULL)
+        out.seek(0)
+        seen = {"child_a": 0, "child_b": 0}
+        for line in out:
+            for name in seen:
+                if f";{name} (" in line:
+                    seen[name] += int(line.rpartition(" ")[2])
+    process = subprocess.Popen([str(word) for word in words], stdout=subprocess.PIPE, text=True)
+    process.stdout.readline()
+    samples, about = record(build, process.pid, rate, seconds)
+    process.kill()
+    process.communicate()
+    total = sum(seen.values())
+    result = compare(count_frames(samples, "child_[ab]"), {k: v / total for k, v in seen.items()})
+    # the reference has an error too
+    share = seen["child_a"] / total
+    own = math.sqrt(share * (1 - share) / total)
+    both = math.sqrt(share * (1 - share) / result["n"] + own * own)
+    result.update(about, rate=rate, seconds=seconds)
+    result["beyond"] = result["distance"] - 3 * both
+    result["chance"] = both * math.sqrt(2 / math.pi)
+    return result
+
+
+def is_undisturbed(result):
+    """Whether nearly all rounds were made when they were due."""
+    return result["rounds"] > 0.8 * result["rate"] * result["seconds"]
+
+
+def show(minor, what, result):
+    distance = result["distance"] - result["chance"]
+    is_met = result["beyond"] <= 0.005 and (what == STOPPED or distance <= 0.005)
+    print(
+        f"3.{minor:<3} {what:<22} n {result['n']:>8}  distance {result['distance']:.4f} "
+        f"(chance {result['chance']:.4f})  beyond 3 errors {result['beyond']:+.4f}  "
+        f"cut {result['cut']:.2f} %  torn {result['torn']:.3f} %  "
+        + ("yes" if is_met else "NO")
+        + ("" if is_undisturbed(result) else "  (disturbed: rounds were missed)"),
+        flush=True,
+    )
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("build", type=pathlib.Path)
+    parser.add_argument("minors", nargs="*", type=int, default=sorted(PYTHONS))
+    parser.add_argument("--seconds", type=float, default=30)
+    parser.add_argument("--rate", type=int, default=10000)
+    parser.add_argument("--target", type=pathlib.Path)
+    options = parser.parse_args()
+    for minor in options.minors:
+        if minor not in PYTHONS:
+            print(f"3.{minor}: not here")
+            continue
+        about = options.build, PYTHONS[minor], options.seconds, options.rate
+        for turns in (100, 1000):
+            result = clocked(*about, turns)
+            show(minor, f"from {result['shortest_us']:.1f} us", result)
+        if options.target:
+            whole = options.build, PYTHONS[minor], int(options.seconds), options.rate
+            show(minor, STOPPED, stopped(*whole, options.target))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,26 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Shares of samples beside shares of time, where there is time for it."""
+
+import os
+
+import pytest
+
+from tests.accuracy import sampled_shares
+from tests.support.sampled_programs import KNOWN, PYTHONS, RIGHT
+
+FULL = bool(os.environ.get("GAIT_TEST_FULL"))
+
+
+@pytest.mark.skipif(not RIGHT, reason="processes may not be read here")
+@pytest.mark.skipif(not FULL, reason="takes minutes; GAIT_TEST_FULL=1")
+@pytest.mark.parametrize("minor", KNOWN)
+@pytest.mark.parametrize("turns", [200, 1000])
+def test_thirteen_functions_get_their_shares_of_time(build, minor, turns):
+    if minor not in PYTHONS:
+        pytest.skip(f"no CPython 3.{minor} here; GAIT_TEST_PYTHONS names more")
+    result = sampled_shares.clocked(build, PYTHONS[minor], 20, 5000, turns)
+    if not sampled_shares.is_undisturbed(result):
+        pytest.skip("the machine is too busy to say: rounds were missed")
+    assert result["beyond"] < 0.005 and result["torn"] < 0.1
+    # chance itself varies by a fifth or so
+    assert result["distance"] < 1.5 * result["chance"] + 0.005
