@@ -70,16 +70,6 @@ def test_only_the_first_rank_shows_its_table(profiled, tmp_path):
     assert "21891/1" in (tmp_path / "run/advanced-1.txt").read_text()
 
 
-def test_its_files_lie_where_dirpath_and_filename_say(profiled, tmp_path):
-    where = ["profiling.dirpath=below/it", "profiling.filename=mine"]
-    done = profiled("--profiler", "advanced", *where, *command())
-    assert done.returncode == 3 and "does nothing" not in done.stderr
-    (text,) = (tmp_path / "run/below/it").glob("mine-*.txt")
-    assert "465/1" in text.read_text()
-    assert len(list((tmp_path / "run/below/it").glob("mine-*-run.prof"))) == 1
-    assert list((tmp_path / "run").glob("*.txt")) == []
-
-
 def test_a_program_without_a_training_has_no_actions(profiled, tmp_path):
     done = profiled("--profiler", "simple", *command())
     assert done.returncode == 3 and "Profiler Report" not in done.stderr
