@@ -49,7 +49,7 @@ def record(build, pid, rate, seconds=0):
         )
         if done.returncode:
             raise RuntimeError(done.stderr)
-        rounds, late, cut, torn = LAST.search(done.stderr).groups()
+        rounds, late, cut, torn = LAST.search(" ".join(done.stderr.split())).groups()
         about = {"rounds": int(rounds), "late": int(late), "cut": float(cut), "torn": float(torn)}
         return read_folded(out), about
 
