@@ -88,9 +88,10 @@ static void close_window(void)
     if (window.has_stacks)
         (void)call_stacks("end");
     window.has_stacks = false;
+    // before it takes the callbacks away: that lasts, and belongs to no step of it
+    gait_async_end(window.site, window.count);
     (void)gait_torch_window_close();
     window.cost_ns += cpu_ns() - since;
-    gait_async_end(window.site, window.count);
 }
 
 bool py_window_hold(unsigned holder, unsigned levels)

@@ -192,3 +192,11 @@ def test_a_bad_text_is_refused_by_what_is_wrong_in_it(ours, text, said):
 
     with pytest.raises(ValueError, match=said):
         plans.parse(text)
+
+
+@pytest.mark.needs_no_torch
+@pytest.mark.parametrize("name, value", [("wait", "1"), ("active", 1.5), ("repeat", None)])
+def test_what_is_no_number_is_named(ours, name, value):
+    numbers = {"wait": 1, "warmup": 1, "active": 1, name: value}
+    with pytest.raises(TypeError, match=f"whole numbers: {name} is {value!r}"):
+        ours.schedule(**numbers)
