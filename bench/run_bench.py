@@ -20,6 +20,7 @@ import tempfile
 import textwrap
 
 import peers
+import sampler_load
 
 BENCH = pathlib.Path(__file__).resolve().parent
 WIDTH = 78
@@ -51,6 +52,11 @@ FULL = {
     "calls": 100,
     "fit_steps": 300,
     "trace_ops": 1000000,
+    "sampled_s": 5,
+    "dumps": 60,
+    "pairs": 30,
+    "turns": 20000,
+    "trained": 600,
 }
 QUICK = {
     "repeats": 3,
@@ -62,6 +68,11 @@ QUICK = {
     "calls": 0.1,
     "fit_steps": 12,
     "trace_ops": 2000,
+    "sampled_s": 1,
+    "dumps": 3,
+    "pairs": 2,
+    "turns": 1000,
+    "trained": 20,
 }
 
 
@@ -520,6 +531,92 @@ def peer_table(bench):
     return results
 
 
+# At 1, 4 + 4 and 8 + 56 threads (busy + idle): times the better peer, and ms of a dump.
+SAMPLED = {(1, 0): (30, 12, 3, 15), (4, 4): (100, 35, None, None), (8, 56): (700, 250, 8, 15)}
+
+
+def sampler_rates(bench, minor, python):
+    found = {}
+    for (busy, idle), limits in SAMPLED.items():
+        rates = sampler_load.rates(bench.build, python, busy, idle, bench.sizes["sampled_s"])
+        found[f"{busy}+{idle}"] = rates
+        own, wanted = rates["gait"], limits[minor <= 10]
+        best = max((rate for name, rate in rates.items() if name != "gait"), default=0)
+        ratio, met = ("", None) if not best else (f"{own / best:.0f} x", own >= wanted * best)
+        name = f"3.{minor}, {busy} + {idle} threads, rounds/s"
+        yield Row(name, f"{own:,.0f}", ratio, f">= {wanted} x", met)
+        peers_text = ", ".join(f"{k} {v:,.0f}" for k, v in rates.items() if k != "gait")
+        yield f"  {peers_text or 'no peers: `make bench-peers` installs them'}"
+    return found
+
+
+def sampler_dumps(bench, minor, python):
+    found = {}
+    for (busy, idle), limits in SAMPLED.items():
+        limit = limits[2 + (minor <= 10)]
+        if limit is None:
+            continue
+        took = sampler_load.dumps(bench.build, python, busy, idle, bench.sizes["dumps"])
+        found[f"{busy}+{idle}"] = took
+        name = f"3.{minor}, dump, {busy + idle} threads"
+        yield bounded(name, took["gait"], f"{took['gait']:.1f} ms", limit, "ms")
+        peers_text = ", ".join(f"{k} {v:.1f} ms" for k, v in took.items() if k != "gait")
+        if peers_text:
+            yield f"  {peers_text}"
+    return found
+
+
+def percent(part):
+    return f"[{100 * part['low']:.2f}, {100 * part['high']:.2f}] %"
+
+
+def sampler_costs(bench, minor, python):
+    cost = sampler_load.cost_of_sampler(bench.build, python, 1000, 2 * bench.sizes["sampled_s"])
+    name, share = f"3.{minor}, 1 kHz, 33 threads, of a core", 100 * cost["share"]
+    yield bounded(name, share, f"{share:.2f} %", 3, "%")
+    yield bounded("  resident", cost["rss_mb"], f"{cost['rss_mb']:.1f} MB", 64, "MB")
+    found, pairs = {"cost": cost}, bench.sizes["pairs"]
+    for rate, limit in ((1000, 1.5), (10000, 3)):
+        slower = sampler_load.slowdown(bench.build, python, rate, pairs, bench.sizes["turns"])
+        found[f"slowdown at {rate} Hz"] = slower
+        high = 100 * slower["high"]
+        yield bounded(
+            f"  program slower at {rate // 1000} kHz, up to", high, f"{high:.2f} %", limit, "%"
+        )
+        yield Row(f"    95 %, {pairs} pairs", "", "", percent(slower))
+    return found
+
+
+def sampler_training(bench):
+    pairs = max(2, bench.sizes["pairs"] // 3)
+    found = sampler_load.training(bench.build, pairs, bench.sizes["trained"])
+    yield "A training with 4 loader workers and 160 native threads at 1 kHz"
+    yield Row("workers at work", found["workers"], "", "4", found["workers"] == 4)
+    yield Row("processes sampled", found["processes"], "", ">= 5", found["processes"] >= 5)
+    for what in "cpu", "wall":
+        value = f"{100 * found[what]['mean']:+.2f} %"
+        yield Row(f"slower, {what} ({pairs} pairs)", value, "", percent(found[what]))
+    return found
+
+
+def sampler_table(bench):
+    """All Pythons there are; with --quick this one alone."""
+    yield "Sampling from outside, beside py-spy and austin"
+    results = {}
+    minors = sampler_load.pythons()
+    own = sys.version_info[1]
+    chosen = sorted(minors) if bench.sizes["pairs"] > QUICK["pairs"] else [own]
+    for minor in chosen:
+        rates = yield from sampler_rates(bench, minor, minors[minor])
+        took = yield from sampler_dumps(bench, minor, minors[minor])
+        results[f"3.{minor}"] = {"rates": rates, "dumps": took}
+    for minor in {own, max(chosen)}:
+        results[f"3.{minor}"]["costs"] = yield from sampler_costs(bench, minor, minors[minor])
+    if importlib.util.find_spec("torch"):
+        results["training"] = yield from sampler_training(bench)
+    return results
+
+
 def machine():
     model = "unknown"
     with open("/proc/cpuinfo") as lines:
@@ -545,7 +642,8 @@ def show(table):
         except StopIteration as end:
             return end.value, missed
         if isinstance(row, str):
-            print(row if row.endswith("peers") else f"\n{row}\n{'-' * WIDTH}", flush=True)
+            is_plain = row.startswith("  ") or row.endswith("peers")
+            print(row if is_plain else f"\n{row}\n{'-' * WIDTH}", flush=True)
             continue
         print(row, flush=True)
         if row.met is False:
@@ -576,6 +674,7 @@ TABLES = {
     "truth": truth_table,
     "traces": trace_table,
     "peers": peer_table,
+    "sampler": sampler_table,
 }
 
 

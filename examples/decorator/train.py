@@ -10,6 +10,7 @@ nsys profile python train.py --nsight
 
 import argparse
 import os
+import sys
 
 import gait
 import torch
@@ -72,6 +73,9 @@ def main():
     torch.manual_seed(0)
     if int(os.environ.get("WORLD_SIZE", 1)) > 1:
         torch.distributed.init_process_group("gloo")
+    elif args.num_nodes > 1:
+        nodes = f"--nnodes {args.num_nodes}"
+        print(f"train.py: one process: 'torchrun {nodes} ... train.py' makes more", file=sys.stderr)
     profiled = gait.profiler(
         enabled=args.profile or args.nsight,
         output_dir="./profiler_logs",

@@ -68,9 +68,9 @@ int gait_ops_stack(const struct gait_ops *ops, uint32_t stack, uint32_t *ret_cal
 {
     if (!ops || !ret_caller || !ret_name || !stack || stack > ops->stacks.count)
         return 0;
-    const uint64_t *tuple = &ops->stacks.tuples[2 * (size_t)(stack - 1)];
-    *ret_caller = (uint32_t)tuple[0];
-    *ret_name = (uint32_t)tuple[1];
+    const size_t at = 2 * (size_t)(stack - 1);
+    *ret_caller = (uint32_t)ops->stacks.tuples[at];
+    *ret_name = (uint32_t)ops->stacks.tuples[at + 1];
     return 1;
 }
 

@@ -113,8 +113,9 @@ static int by_length(const void *left, const void *right)
     return *a < *b ? -1 : *a > *b;
 }
 
-// The middle one's length; that of a step is not its work: one may have waited for its
-// window to open, and the last lasts until something else begins.
+// The lower quartile: the length of a step is not its work. One may have waited for its
+// window to open, the last lasts until something else begins, and on a crowded machine
+// more than half of them may have been interrupted.
 static int find_usual_length(const struct torch_periods *steps, int64_t *ret_ns)
 {
     int64_t *lengths = malloc((steps->count + 1) * sizeof *lengths);
@@ -123,7 +124,7 @@ static int find_usual_length(const struct torch_periods *steps, int64_t *ret_ns)
     for (size_t i = 0; i < steps->count; i++)
         lengths[i] = steps->rows[i].end_ns - steps->rows[i].start_ns;
     qsort(lengths, steps->count, sizeof *lengths, by_length);
-    *ret_ns = steps->count ? lengths[steps->count / 2] : 0;
+    *ret_ns = steps->count ? lengths[steps->count / 4] : 0;
     free(lengths);
     return GAIT_OK;
 }

@@ -80,11 +80,15 @@ static void put_text(struct python_process *process)
     for (size_t i = 0; i < process->thread_count; i++) {
         const struct python_thread *thread = process->threads[i];
         thread_id_name(thread, &process->target, name, sizeof name);
-        printf("\nthread %" PRId64 "%s%s: %s%s\n", thread->tid, *name ? " " : "", name,
-               state_words(thread), thread->flags & SAMPLE_TORN ? " (stack not certain)" : "");
+        printf("\nthread %" PRId64 "%s%s: %s%s%s\n", thread->tid, *name ? " " : "", name,
+               state_words(thread), thread->flags & SAMPLE_COLLECTING ? ", collecting garbage" : "",
+               thread->flags & SAMPLE_TORN ? " (stack not certain)" : "");
         for (uint32_t node = thread->node; node; node = trie->nodes[node].parent) {
             const struct frame_site *site = &trie->sites[trie->nodes[node].site];
-            printf("    %s (%s:%" PRId32 ")\n", site->name, site->file, trie->nodes[node].line);
+            if (*site->file)
+                printf("    %s (%s:%" PRId32 ")\n", site->name, site->file, trie->nodes[node].line);
+            else
+                printf("    %s\n", site->name);
         }
     }
 }
@@ -125,6 +129,7 @@ static void put_json(struct python_process *process)
         json_put_text(&json, "name", name);
         json_put_text(&json, "state", thread_probe_name((enum sample_state)thread->state));
         json_put_bool(&json, "is_certain", !(thread->flags & SAMPLE_TORN));
+        json_put_bool(&json, "is_collecting", thread->flags & SAMPLE_COLLECTING);
         put_frames(&json, process->trie, thread->node);
         json_close(&json);
     }

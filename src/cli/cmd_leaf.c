@@ -11,6 +11,7 @@
 #include "cli/source_text.h"
 #include "cli/stack_input.h"
 #include "render/leaf_text.h"
+#include "render/plain.h"
 #include "render/shares_text.h"
 #include "render/source_heat.h"
 
@@ -101,8 +102,11 @@ static int put_source(const struct leaf_values *values, const struct stack_set *
     else
         source_heat_put(stdout, &heat);
     if (!is_read) {
+        char words[1024];
         fflush(stdout);
-        fprintf(stderr, "gait leaf: %s; the shares stand without its text\n", fail_text());
+        snprintf(words, sizeof words, "gait leaf: %s; the shares stand without its text",
+                 fail_text());
+        plain_wrap(stderr, words, 2, 0);
         fail_clear();
     }
     line_shares_finish(&shares);

@@ -12,6 +12,7 @@
 #include "cli/command.h"
 #include "cli/launch.h"
 #include "cli/record_output.h"
+#include "cli/say.h"
 #include "sample/sampler.h"
 
 #define DEFAULT_RATE 1000
@@ -44,12 +45,6 @@ static void on_signal(int number)
         atomic_store_explicit(&to_stop->is_stopped, true, memory_order_relaxed);
 }
 
-static void say(const struct recording *recording, const char *words)
-{
-    if (!recording->values->is_quiet)
-        fprintf(stderr, "gait: %s\n", words);
-}
-
 // Written anew after 1, 2, 4 ... seconds, 30 at most: a long recording is not
 // spent writing.
 static void refresh(void *context, struct sampler *sampler)
@@ -62,7 +57,7 @@ static void refresh(void *context, struct sampler *sampler)
     recording->refreshed = 0;
     recording->refresh_pause = recording->refresh_pause < 30 ? recording->refresh_pause * 2 : 30;
     if (record_output_refresh(&recording->output, sampler, false)) {
-        fprintf(stderr, "gait: %s; will try again\n", fail_text());
+        say("%s; will try again", fail_text());
         fail_clear();
     }
 }
@@ -124,21 +119,19 @@ static void tell_end(const struct recording *recording)
 {
     const struct sampler_totals *totals = &recording->sampler.totals;
     if (recording->status) {
-        fprintf(stderr, "gait: %s\n", recording->why);
+        say("%s", recording->why);
         return;
     }
     if (recording->values->is_quiet)
         return;
-    fprintf(stderr,
-            "gait: %" PRIu64 " samples in %" PRIu64
-            " rounds, %.1f s (%.0f rounds/s of %.0f asked); %" PRIu64
-            " late, %.2f %% cut, %.3f %% torn, %" PRIu64 " errors; %s\n",
-            totals->samples, totals->rounds, totals->seconds,
-            totals->seconds > 0 ? (double)totals->rounds / totals->seconds : 0,
-            recording->sampler.options.rate_hz, totals->late,
-            totals->samples ? 100.0 * (double)totals->cut / (double)totals->samples : 0,
-            totals->samples ? 100.0 * (double)totals->torn / (double)totals->samples : 0,
-            totals->errors, recording->output.path);
+    say("%" PRIu64 " samples in %" PRIu64 " rounds, %.1f s (%.0f rounds/s of %.0f asked); %" PRIu64
+        " late, %.2f %% cut, %.3f %% torn, %" PRIu64 " errors; %s",
+        totals->samples, totals->rounds, totals->seconds,
+        totals->seconds > 0 ? (double)totals->rounds / totals->seconds : 0,
+        recording->sampler.options.rate_hz, totals->late,
+        totals->samples ? 100.0 * (double)totals->cut / (double)totals->samples : 0,
+        totals->samples ? 100.0 * (double)totals->torn / (double)totals->samples : 0,
+        totals->errors, recording->output.path);
 }
 
 static void catch_signals(struct recording *recording)
@@ -190,8 +183,8 @@ static void started(void *context, pid_t pid)
     int status = sampler_follow(&recording->sampler, pid);
     if (status == 0 && pthread_create(&recording->thread, NULL, sample, recording) == 0)
         recording->has_thread = true;
-    else
-        say(recording, "nothing is recorded: no thread to sample in");
+    else if (!recording->values->is_quiet)
+        say("nothing is recorded: no thread to sample in");
 }
 
 // The program's own fate is what counts: it runs and ends as if we were not there.
@@ -223,7 +216,7 @@ static int record_program(const struct record_values *values, char *const *argum
     if (status)
         command_refuse(&cmd_record);
     else if (launch.exec_error)
-        fprintf(stderr, "gait: cannot run '%s': %s\n", arguments[0], strerror(launch.exec_error));
+        say("cannot run '%s': %s", arguments[0], strerror(launch.exec_error));
     if (status == 0)
         code = launch.exec_error ? (launch.exec_error == 2 ? EXIT_NOT_FOUND : EXIT_CANNOT_RUN)
                                  : launch_exit_code(&launch);

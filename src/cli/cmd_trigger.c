@@ -21,9 +21,10 @@
 #include "base/process.h"
 #include "cli/command.h"
 #include "format/ring_file.h"
+#include "render/plain.h"
 #include "render/units.h"
 
-enum { MOST_DEPTH = 8, MOST_PROCESSES = 4096, ROOM = 8 * PATH_MAX };
+enum { MOST_DEPTH = 8, MOST_PROCESSES = 4096, ROOM = 8 * PATH_MAX, TOLD_PIDS = 64 };
 
 struct trigger_values {
     int64_t steps;
@@ -33,7 +34,7 @@ struct trigger_values {
 struct search {
     uint64_t steps;
     uint32_t seen, asked;
-    int64_t pids[64]; // the first ones that were asked
+    int64_t pids[TOLD_PIDS]; // the first ones that were asked
 };
 
 // The ring file that a line of /proc/PID/maps names, or NULL.
@@ -152,7 +153,7 @@ static int check_first(int64_t pid)
 static void tell(const struct trigger_values *values, const struct search *search)
 {
     struct json_writer json = {.out = stdout, .line_depth = 1, .indent = 2};
-    const uint32_t told = search->asked < 64 ? search->asked : 64;
+    const uint32_t told = search->asked < TOLD_PIDS ? search->asked : TOLD_PIDS;
     if (values->is_json) {
         json_object(&json);
         json_key(&json, "asked");
@@ -164,12 +165,19 @@ static void tell(const struct trigger_values *values, const struct search *searc
         json_close(&json);
         return;
     }
-    printf("asked process%s", search->asked == 1 ? "" : "es");
+    char text[TOLD_PIDS * 24 + 128];
+    size_t used =
+        (size_t)snprintf(text, sizeof text, "asked process%s", search->asked == 1 ? "" : "es");
     for (uint32_t i = 0; i < told; i++)
-        printf(" %" PRId64, search->pids[i]);
+        used += (size_t)snprintf(text + used, sizeof text - used, " %" PRId64, search->pids[i]);
+    if (search->asked > told)
+        used += (size_t)snprintf(text + used, sizeof text - used, " and %" PRIu32 " more",
+                                 search->asked - told);
     if (values->steps)
-        printf(" for %" PRId64 " step%s", values->steps, units_plural((uint64_t)values->steps));
-    printf("; they begin with the next step\n");
+        used += (size_t)snprintf(text + used, sizeof text - used, " for %" PRId64 " step%s",
+                                 values->steps, units_plural((uint64_t)values->steps));
+    snprintf(text + used, sizeof text - used, "; they begin with the next step");
+    plain_wrap(stdout, text, 2, 0);
 }
 
 static int run(const void *given, const struct operands *operands)

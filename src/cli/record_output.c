@@ -19,6 +19,7 @@
 #include "analyse/stack_set.h"
 #include "base/fail.h"
 #include "base/slice.h"
+#include "cli/folders.h"
 #include "cli/stack_pprof.h"
 #include "render/flame_svg.h"
 
@@ -29,19 +30,6 @@ const char *const record_formats[] = {"gait",   "raw",   "flamegraph", "speedsco
 
 static const char *const endings[] = {".gait",       ".txt",  ".svg", ".speedscope.json",
                                       ".trace.json", ".pb.gz"};
-
-static int make_folders(const char *path)
-{
-    char folder[PATH_MAX];
-    snprintf(folder, sizeof folder, "%s", path);
-    for (char *slash = folder + 1; (slash = strchr(slash, '/')); slash++) {
-        *slash = '\0';
-        if (mkdir(folder, 0777) && errno != EEXIST && errno != EROFS && errno != EISDIR)
-            return fail(GAIT_ERR_IO, "cannot make the folder '%s': %s", folder, strerror(errno));
-        *slash = '/';
-    }
-    return 0;
-}
 
 static enum record_format format_of(const char *path, const char *format)
 {
@@ -136,7 +124,7 @@ int record_output_open(struct record_output *output, const char *path, const cha
     else
         make_name(output);
     output->start_ns = clock_read_anchor().real_ns;
-    int status = make_folders(output->path);
+    int status = folders_make_above(output->path);
     if (status == 0)
         status = is_stream(output->path) ? open_stream(output) : open_file(output, trie);
     if (status == 0 && output->format == RECORD_CHROME)

@@ -18,6 +18,7 @@
 
 #include "base/fail.h"
 #include "base/slice.h"
+#include "cli/folders.h"
 #include "cli/job.h"
 #include "cli/run_name.h"
 
@@ -114,21 +115,12 @@ static bool holds_anything(const char *path)
     return found;
 }
 
-// mkdir -p; `ret_is_new` is whether the last part was made here.
+// `ret_is_new` is whether the last part was made here.
 static int make_directory(const char *path, bool *ret_is_new)
 {
-    char part[PATH_MAX];
-    size_t length = strlen(path);
-    if (length >= sizeof part)
-        return fail(GAIT_ERR_IO, "the path '%s' is too long", path);
-    for (size_t i = 1; i < length; i++) {
-        if (path[i] != '/' || path[i - 1] == '/')
-            continue;
-        memcpy(part, path, i);
-        part[i] = '\0';
-        if (mkdir(part, 0777) && errno != EEXIST && errno != EROFS && errno != EISDIR)
-            return fail(GAIT_ERR_IO, "cannot make '%s': %s", part, strerror(errno));
-    }
+    int status = folders_make_above(path);
+    if (status)
+        return status;
     *ret_is_new = mkdir(path, 0777) == 0;
     if (!*ret_is_new && errno != EEXIST)
         return fail(GAIT_ERR_IO, "cannot make '%s': %s", path, strerror(errno));

@@ -19,6 +19,7 @@
 #include "analyse/torch_survey.h"
 #include "base/fail.h"
 #include "cli/config_screen.h"
+#include "cli/folders.h"
 #include "cli/launch.h"
 #include "cli/pt_files.h"
 #include "cli/python_hook.h"
@@ -192,17 +193,6 @@ static int write_traces(const struct config *config, const struct run_end *end,
     return pt_files_write(&files);
 }
 
-// The folders that lead there: outputs of outputs/profiler_logs. What is in the way is
-// told by who writes there.
-static void make_folders(char *path)
-{
-    for (char *at = strchr(path + 1, '/'); at; at = strchr(at + 1, '/')) {
-        *at = '\0';
-        (void)mkdir(path, 0777);
-        *at = '/';
-    }
-}
-
 // What was kept of a run in which the schedule never left its beginning.
 static bool tell_spare(const struct config *config, const struct gait_trace *trace, size_t count)
 {
@@ -256,8 +246,9 @@ void run_profile_write(const struct run_profile *profile, const struct run_end *
         say("no traces: %s", fail_text());
         return;
     }
-    make_folders(folder);
-    int status = write_traces(config, end, trace, folder, &count);
+    int status = folders_make_above(folder);
+    if (!status)
+        status = write_traces(config, end, trace, folder, &count);
     if (status)
         say("%s: %s", count ? "not all traces are written" : "no traces", fail_text());
     if (count && !end->is_quiet)

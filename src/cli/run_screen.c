@@ -12,6 +12,7 @@
 #include "analyse/run_report.h"
 #include "base/fail.h"
 #include "cli/peak_flops.h"
+#include "cli/say.h"
 #include "cli/terminal.h"
 #include "render/report_text.h"
 #include "render/units.h"
@@ -38,7 +39,7 @@ static void put_report(struct gait_trace *trace, const char *shown_as)
     struct run_report report;
     if (!run_report_make(&report, trace) && report.torch) {
         if (peak_flops_read(NULL, &report.peak_flops))
-            fprintf(stderr, "gait: %s\n", fail_text());
+            say("%s", fail_text());
         fputc('\n', stderr);
         report_text_put(stderr, &how, &report, trace);
         fputc('\n', stderr);
@@ -57,8 +58,7 @@ void run_screen_put(const char *directory, const char *shown_as)
     if (!is_torch(trace, &events))
         events = 0;
     else if (events > MOST_EVENTS)
-        fprintf(stderr, "gait: %s events take a while to read: no report here\n",
-                units_count(events).text);
+        say("%s events take a while to read: no report here", units_count(events).text);
     else
         put_report(trace, shown_as);
     gait_trace_close(trace);

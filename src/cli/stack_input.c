@@ -14,6 +14,7 @@
 #include "base/fail.h"
 #include "format/frame.h"
 #include "load/run.h"
+#include "render/plain.h"
 
 #define SHARD_LINE "\x89GAIT\r\n"
 
@@ -99,9 +100,11 @@ int stack_input_read(struct stack_set *set, const char *path)
 
 void stack_input_tell_bad(const struct stack_set *set, const char *command, const char *path)
 {
+    char words[PATH_MAX + 128];
     if (!set->bad_lines)
         return;
     fflush(stdout);
-    fprintf(stderr, "gait %s: %llu of %llu lines are no stacks in '%s'\n", command,
-            (unsigned long long)set->bad_lines, (unsigned long long)set->lines, path);
+    snprintf(words, sizeof words, "gait %s: %llu of %llu lines are no stacks in '%s'", command,
+             (unsigned long long)set->bad_lines, (unsigned long long)set->lines, path);
+    plain_wrap(stderr, words, 2, 0);
 }

@@ -166,6 +166,18 @@ static void tell_later(struct config *config)
                       devices);
 }
 
+// The first setting of ops that was said.
+static const struct config_entry *said_of_ops(const struct config *config)
+{
+    for (int i = SETTING_UNIT; i <= SETTING_GROUP_BY_STACK_N; i++) {
+        bool is_of_any = i == SETTING_OUTPUT_DIR || i == SETTING_WORKER_NAME;
+        const struct config_entry *entry = config_entry_of(config, (enum setting_id)i);
+        if (!is_of_any && !entry->is_implied && is_said(config, (enum setting_id)i))
+            return entry;
+    }
+    return NULL;
+}
+
 // Another profiler than that of ops: its settings do not ask for ops.
 static int check_profiler(struct config *config)
 {
@@ -173,10 +185,11 @@ static int check_profiler(struct config *config)
     const struct config_entry profiler = *config_entry_of(config, SETTING_PROFILER);
     if (!strcmp(profiler.text, "pytorch") || !enabled->is_implied)
         return GAIT_OK;
-    if (strcmp(enabled->spelled, "profiling") != 0 && config_flag(config, SETTING_ENABLED))
+    const struct config_entry *said = said_of_ops(config);
+    if (said)
         config_notice(config,
                       SPELLED " records no ops while 'profiler' is %s: 'enabled: true' does both",
-                      SPELLING(enabled), profiler.text);
+                      SPELLING(said), profiler.text);
     return config_settle(config, SETTING_ENABLED, "false", &profiler);
 }
 

@@ -105,10 +105,13 @@ const struct setting setting_table[SETTING_COUNT] = {
     [SETTING_STORE_TRACES] = {PROFILING("store_traces", "STORE_TRACES"), IS_BOOL("true"),
                               .help = "write a *.pt.trace.json each cycle"},
     [SETTING_OUTPUT_DIR] = {PROFILING("output_dir", "OUTPUT_DIR"), IS_TEXT("profiler_traces"),
-                            .help = "folder of the traces, in the run directory unless absolute"},
+                            .help = "folder of the traces, and of the other profilers' files where "
+                                    "it is said; in the run directory unless absolute"},
     [SETTING_WORKER_NAME] = {PROFILING("worker_name", "WORKER_NAME"), IS_TEXT(""),
                              .is_legal = is_file_name, .takes = "a name without '/'",
-                             .help = "begins the names of the traces (default: <host>_<pid>)"},
+                             .help =
+                                 "begins the names of the traces (default: <host>_<pid>), or of "
+                                 "the other profilers' files"},
     [SETTING_USE_GZIP] = {PROFILING("use_gzip", "USE_GZIP"), IS_BOOL("false"),
                           .help = "pack the traces: *.pt.trace.json.gz"},
     [SETTING_TABLE] = {PROFILING("table", "TABLE"), IS_BOOL("true"),

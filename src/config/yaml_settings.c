@@ -12,56 +12,7 @@
 #include "base/fail.h"
 #include "base/suggest.h"
 #include "config/config_check.h"
-#include "config/setting_value.h"
-
-enum { KEY_BYTES = 64, PATH_BYTES = 1024, MAX_ANCHORS = 64, MAX_PENDING = 32 };
-
-// Whose a mapping is.
-enum owner {
-    OWNER_OTHER, // somebody else's
-    OWNER_OURS,  // a section of ours
-    OWNER_LIST,  // a sequence that is the value of one of our settings
-};
-
-struct level {
-    enum owner owner;
-    bool is_mapping, has_key; // the key is read, its value comes next
-    bool has_target;          // a `_target_`: the arguments of somebody's class
-    bool is_trainer;          // of itwinai's
-    char key[KEY_BYTES];
-    size_t line;                // of the key, from 1
-    size_t path_length;         // of `path`, where this mapping begins
-    size_t pending;             // first one of this mapping
-    const char *section;        // of ours: "profiling" or "recording"
-    struct setting_match match; // of a list
-};
-
-// A trainer's argument that is ours if its class turns out to be one that has it.
-struct pending {
-    struct setting_match match;
-    const char *value, *where, *spelled;
-};
-
-struct walk {
-    struct config *config;
-    const struct yaml_source *source;
-    struct level levels[CONFIG_FILE_MAX_DEPTH];
-    size_t depth;
-    char path[PATH_BYTES]; // keys that lead to the innermost mapping, with dots between
-    struct {
-        const char *name, *value; // NULL value: no scalar
-    } anchors[MAX_ANCHORS];
-    size_t anchor_count;
-    struct pending pending[MAX_PENDING];
-    size_t pending_count;
-    size_t said[SETTING_COUNT]; // the line that said it, 0: none
-    const char *said_as[SETTING_COUNT];
-    size_t section_line[2]; // of profiling, of recording
-    const char *near_key;   // a top-level key that may be meant to be our section
-    size_t near_line;
-    char list[SETTING_VALUE_BYTES];
-    size_t document_count;
-};
+#include "config/yaml_value.h"
 
 bool yaml_settings_there(void)
 {
@@ -73,23 +24,16 @@ static size_t line_of(const yaml_event_t *event)
     return event->start_mark.line + 1;
 }
 
-#define AT "%s:%zu: "
-
-static const char *place(struct walk *walk, size_t line)
-{
-    return config_print(walk->config, "%s:%zu", walk->source->path, line);
-}
-
 // ---- anchors ------------------------------------------------------------------
 
-static void remember_anchor(struct walk *walk, const char *name, const char *value)
+static void remember_anchor(struct yaml_walk *walk, const char *name, const char *value)
 {
     size_t i = 0;
     if (!name)
         return;
     while (i < walk->anchor_count && strcmp(walk->anchors[i].name, name) != 0)
         i++;
-    if (i == MAX_ANCHORS) // the oldest is no more known, and its alias is refused
+    if (i == YAML_MAX_ANCHORS) // the oldest is no more known, and its alias is refused
         return;
     walk->anchors[i].name = config_print(walk->config, "%s", name);
     walk->anchors[i].value = value ? config_print(walk->config, "%s", value) : NULL;
@@ -97,7 +41,7 @@ static void remember_anchor(struct walk *walk, const char *name, const char *val
         walk->anchor_count++;
 }
 
-static const char *find_anchor(const struct walk *walk, const char *name)
+static const char *find_anchor(const struct yaml_walk *walk, const char *name)
 {
     for (size_t i = 0; i < walk->anchor_count; i++)
         if (!strcmp(walk->anchors[i].name, name))
@@ -105,173 +49,10 @@ static const char *find_anchor(const struct walk *walk, const char *name)
     return NULL;
 }
 
-// ---- what a setting is ----------------------------------------------------------
-
-static int refuse_key(const struct walk *walk, const struct level *level)
-{
-    const char *path = walk->source->path;
-    const char *nearest = setting_nearest_key(level->section, level->key);
-    if (!strcmp(level->key, "<<"))
-        return fail(GAIT_ERR_FORMAT, AT "'<<' is not read in '%s': write its settings out", path,
-                    level->line, walk->source->section);
-    if (nearest)
-        return fail(GAIT_ERR_FORMAT, AT "no setting '%s' in '%s'; did you mean '%s'?", path,
-                    level->line, setting_value_show(level->key), level->section, nearest);
-    return fail(GAIT_ERR_FORMAT,
-                AT "no setting '%s' in '%s'; 'gait config list' has them. If that section is "
-                   "another program's, name ours: --config %s#SECTION",
-                path, level->line, setting_value_show(level->key), level->section, path);
-}
-
-static int say(struct walk *walk, const struct level *level, struct setting_match match,
-               const char *value)
-{
-    size_t *line = &walk->said[match.id];
-    if (*line)
-        return fail(GAIT_ERR_FORMAT, AT "'%s' again: line %zu has it%s%s%s", walk->source->path,
-                    level->line, level->key, *line,
-                    strcmp(walk->said_as[match.id], level->key) ? " as '" : "",
-                    strcmp(walk->said_as[match.id], level->key) ? walk->said_as[match.id] : "",
-                    strcmp(walk->said_as[match.id], level->key) ? "'" : "");
-    *line = level->line;
-    walk->said_as[match.id] = config_print(walk->config, "%s", level->key);
-    if (!walk->said_as[match.id])
-        return GAIT_ERR_MEMORY;
-    const struct config_saying saying = {.match = match,
-                                         .level = CONFIG_FILE,
-                                         .value = value,
-                                         .where = place(walk, level->line),
-                                         .spelled = level->key};
-    return saying.where ? config_say(walk->config, &saying) : GAIT_ERR_MEMORY;
-}
-
-static bool is_null(const yaml_event_t *event)
-{
-    static const char *const words[] = {"", "~", "null", "Null", "NULL"};
-    const char *text = (const char *)event->data.scalar.value;
-    if (event->data.scalar.style != YAML_PLAIN_SCALAR_STYLE)
-        return false;
-    for (size_t i = 0; i < sizeof words / sizeof words[0]; i++)
-        if (!strcmp(text, words[i]))
-            return true;
-    return false;
-}
-
-// The text of a scalar that can be a value of ours.
-static int check_scalar(const struct walk *walk, const struct level *level,
-                        const yaml_event_t *event)
-{
-    const char *path = walk->source->path;
-    const char *text = (const char *)event->data.scalar.value;
-    const char *tag = (const char *)event->data.scalar.tag;
-    if (tag && strncmp(tag, "tag:yaml.org,2002:", 18) != 0)
-        return fail(GAIT_ERR_FORMAT, AT "'%s' has the tag '%s', which is not read: write the value",
-                    path, level->line, setting_value_show(level->key), setting_value_show(tag));
-    if (memchr(text, 0, event->data.scalar.length))
-        return fail(GAIT_ERR_FORMAT, AT "'%s' holds a zero byte", path, level->line,
-                    setting_value_show(level->key));
-    if (strstr(text, "${"))
-        return fail(GAIT_ERR_FORMAT,
-                    AT "'%s' refers to another value by '${', which only the program resolves: "
-                       "write the value",
-                    path, level->line, setting_value_show(level->key));
-    return GAIT_OK;
-}
-
-static int take_value(struct walk *walk, struct level *level, const char *value)
-{
-    struct setting_match match;
-    if (setting_find_key(level->section, level->key, &match))
-        return say(walk, level, match, value);
-    return level->has_target ? GAIT_OK : refuse_key(walk, level);
-}
-
-// The class whose arguments the section holds: one of Lightning's profilers says
-// which, and the keys of any other class are its own, but for those that we know.
-static int take_target(struct walk *walk, struct level *level, const char *class_name)
-{
-    static const struct {
-        const char *ending, *name;
-    } profilers[] = {{".SimpleProfiler", "simple"},
-                     {".AdvancedProfiler", "advanced"},
-                     {".PyTorchProfiler", "pytorch"},
-                     {".XLAProfiler", "xla"}};
-    const struct setting_match match = {SETTING_PROFILER, NULL};
-    level->has_target = true;
-    for (size_t i = 0; i < sizeof profilers / sizeof profilers[0]; i++)
-        if (slice_ends_with(slice_of(class_name), profilers[i].ending))
-            return say(walk, level, match, profilers[i].name);
-    return GAIT_OK;
-}
-
-static int take_scalar(struct walk *walk, struct level *level, const yaml_event_t *event)
-{
-    struct setting_match match;
-    if (!strcmp(level->key, "_target_"))
-        return take_target(walk, level, (const char *)event->data.scalar.value);
-    bool is_known = setting_find_key(level->section, level->key, &match);
-    if (is_known && is_null(event))
-        return GAIT_OK; // null is "not set"
-    int status = is_known ? check_scalar(walk, level, event) : GAIT_OK;
-    return status ? status : take_value(walk, level, (const char *)event->data.scalar.value);
-}
-
-// `profiling: true`, or `profiling:` with nothing behind it.
-static int take_whole_section(struct walk *walk, const struct level *parent,
-                              const yaml_event_t *event)
-{
-    bool value;
-    const char *text = (const char *)event->data.scalar.value;
-    if (is_null(event))
-        return GAIT_OK;
-    if (!setting_value_bool(text, &value))
-        return fail(GAIT_ERR_FORMAT, AT "'%s' takes settings below it, not '%s'",
-                    walk->source->path, parent->line, parent->key, setting_value_show(text));
-    walk->config->has_section = true;
-    return say(walk, parent, (struct setting_match){SETTING_ENABLED, NULL}, text);
-}
-
-// ---- the arguments of somebody's trainer --------------------------------------
-
-static int note_argument(struct walk *walk, struct level *level, const yaml_event_t *event)
-{
-    const char *text = (const char *)event->data.scalar.value;
-    struct pending *pending = &walk->pending[walk->pending_count];
-    if (!strcmp(level->key, "_target_"))
-        level->is_trainer = !strncmp(text, "itwinai.", 8);
-    if (walk->pending_count == MAX_PENDING || is_null(event) ||
-        !setting_find_bare(level->key, &pending->match) || strstr(text, "${"))
-        return GAIT_OK;
-    pending->value = config_print(walk->config, "%s", text);
-    pending->spelled = config_print(walk->config, "%s", level->key);
-    pending->where = place(walk, level->line);
-    if (!pending->value || !pending->spelled || !pending->where)
-        return GAIT_ERR_MEMORY;
-    walk->pending_count++;
-    return GAIT_OK;
-}
-
-static int settle_arguments(struct walk *walk, const struct level *level)
-{
-    int status = GAIT_OK;
-    for (size_t i = level->pending; level->is_trainer && !status && i < walk->pending_count; i++) {
-        const struct pending *pending = &walk->pending[i];
-        const struct config_saying saying = {.match = pending->match,
-                                             .level = CONFIG_FILE,
-                                             .value = pending->value,
-                                             .where = pending->where,
-                                             .spelled = pending->spelled};
-        walk->config->has_section = true;
-        status = config_say(walk->config, &saying);
-    }
-    walk->pending_count = level->pending;
-    return status;
-}
-
 // ---- sections -------------------------------------------------------------------
 
 // The section of ours that the innermost key leads to, or NULL.
-static const char *our_section(const struct walk *walk)
+static const char *our_section(const struct yaml_walk *walk)
 {
     if (!strcmp(walk->path, walk->source->section))
         return "profiling";
@@ -280,14 +61,14 @@ static const char *our_section(const struct walk *walk)
     return NULL;
 }
 
-static int refuse_again(const struct walk *walk, size_t line, size_t before)
+static int refuse_again(const struct yaml_walk *walk, size_t line, size_t before)
 {
-    return fail(GAIT_ERR_FORMAT, AT "section '%s' again: line %zu has it", walk->source->path, line,
-                walk->path, before);
+    return fail(GAIT_ERR_FORMAT, YAML_AT "section '%s' again: line %zu has it", walk->source->path,
+                line, walk->path, before);
 }
 
 // A key at the top: gait.yaml has nothing but sections of gait.
-static int check_top_key(struct walk *walk, const struct level *level)
+static int check_top_key(struct yaml_walk *walk, const struct yaml_level *level)
 {
     static const char *const sections[] = {"profiling", "recording", NULL};
     const char *nearest = suggest_nearest(level->key, sections);
@@ -301,22 +82,23 @@ static int check_top_key(struct walk *walk, const struct level *level)
         return GAIT_OK;
     }
     if (nearest)
-        return fail(GAIT_ERR_FORMAT, AT "no section '%s'; did you mean '%s'?", walk->source->path,
-                    level->line, setting_value_show(level->key), nearest);
-    return fail(GAIT_ERR_FORMAT, AT "no section '%s'; gait.yaml has 'profiling' and 'recording'",
+        return fail(GAIT_ERR_FORMAT, YAML_AT "no section '%s'; did you mean '%s'?",
+                    walk->source->path, level->line, setting_value_show(level->key), nearest);
+    return fail(GAIT_ERR_FORMAT,
+                YAML_AT "no section '%s'; gait.yaml has 'profiling' and 'recording'",
                 walk->source->path, level->line, setting_value_show(level->key));
 }
 
-static int take_key(struct walk *walk, struct level *level, const yaml_event_t *event)
+static int take_key(struct yaml_walk *walk, struct yaml_level *level, const yaml_event_t *event)
 {
     const char *text = (const char *)event->data.scalar.value;
     size_t length = event->data.scalar.length;
     level->has_key = true;
     level->line = line_of(event);
-    bool is_odd = length >= KEY_BYTES || memchr(text, 0, length);
+    bool is_odd = length >= YAML_KEY_BYTES || memchr(text, 0, length);
     snprintf(level->key, sizeof level->key, "%s", is_odd ? "?" : text);
     if (level->owner == OWNER_OURS)
-        return is_odd ? refuse_key(walk, level) : GAIT_OK;
+        return is_odd ? yaml_value_refuse_key(walk, level) : GAIT_OK;
     size_t used = level->path_length;
     snprintf(walk->path + used, sizeof walk->path - used, "%s%s", used ? "." : "", level->key);
     return walk->depth == 1 ? check_top_key(walk, level) : GAIT_OK;
@@ -324,45 +106,46 @@ static int take_key(struct walk *walk, struct level *level, const yaml_event_t *
 
 // ---- events ---------------------------------------------------------------------
 
-static struct level *innermost(struct walk *walk)
+static struct yaml_level *innermost(struct yaml_walk *walk)
 {
     return walk->depth ? &walk->levels[walk->depth - 1] : NULL;
 }
 
-static void value_is_read(struct walk *walk)
+static void value_is_read(struct yaml_walk *walk)
 {
-    struct level *level = innermost(walk);
+    struct yaml_level *level = innermost(walk);
     if (!level)
         return;
     level->has_key = false;
     walk->path[level->path_length] = '\0';
 }
 
-static int append_to_list(struct walk *walk, const struct level *level, const char *text)
+static int append_to_list(struct yaml_walk *walk, const struct yaml_level *level, const char *text)
 {
     size_t used = strlen(walk->list);
     int wrote =
         snprintf(walk->list + used, sizeof walk->list - used, "%s%s", used ? "," : "", text);
     if (wrote < 0 || (size_t)wrote >= sizeof walk->list - used)
-        return fail(GAIT_ERR_FORMAT, AT "the list is too long", walk->source->path, level->line);
+        return fail(GAIT_ERR_FORMAT, YAML_AT "the list is too long", walk->source->path,
+                    level->line);
     return GAIT_OK;
 }
 
-static int on_scalar(struct walk *walk, const yaml_event_t *event)
+static int on_scalar(struct yaml_walk *walk, const yaml_event_t *event)
 {
-    struct level *level = innermost(walk);
+    struct yaml_level *level = innermost(walk);
     int status = GAIT_OK;
     remember_anchor(walk, (const char *)event->data.scalar.anchor,
                     memchr(event->data.scalar.value, 0, event->data.scalar.length)
                         ? NULL
                         : (const char *)event->data.scalar.value);
     if (!level)
-        return is_null(event)
+        return yaml_value_is_null(event)
                    ? GAIT_OK
-                   : fail(GAIT_ERR_FORMAT, AT "keys with settings are wanted, not a text",
+                   : fail(GAIT_ERR_FORMAT, YAML_AT "keys with settings are wanted, not a text",
                           walk->source->path, line_of(event));
     if (level->owner == OWNER_LIST) {
-        status = check_scalar(walk, level, event);
+        status = yaml_value_check(walk, level, event);
         return status ? status
                       : append_to_list(walk, level, (const char *)event->data.scalar.value);
     }
@@ -371,18 +154,18 @@ static int on_scalar(struct walk *walk, const yaml_event_t *event)
     if (!level->has_key)
         return take_key(walk, level, event);
     if (level->owner == OWNER_OURS)
-        status = take_scalar(walk, level, event);
+        status = yaml_value_take_scalar(walk, level, event);
     else if (our_section(walk))
-        status = take_whole_section(walk, level, event);
+        status = yaml_value_take_section(walk, level, event);
     else
-        status = note_argument(walk, level, event);
+        status = yaml_value_note_argument(walk, level, event);
     value_is_read(walk);
     return status;
 }
 
-static int on_alias(struct walk *walk, const yaml_event_t *event)
+static int on_alias(struct yaml_walk *walk, const yaml_event_t *event)
 {
-    struct level *level = innermost(walk);
+    struct yaml_level *level = innermost(walk);
     const char *name = (const char *)event->data.alias.anchor;
     if (!level || !level->is_mapping)
         return GAIT_OK;
@@ -390,46 +173,48 @@ static int on_alias(struct walk *walk, const yaml_event_t *event)
         level->has_key = true;
         level->line = line_of(event);
         snprintf(level->key, sizeof level->key, "*%.40s", name);
-        return level->owner == OWNER_OURS ? refuse_key(walk, level) : GAIT_OK;
+        return level->owner == OWNER_OURS ? yaml_value_refuse_key(walk, level) : GAIT_OK;
     }
     int status = GAIT_OK;
     const char *value = find_anchor(walk, name);
     bool is_ours = level->owner == OWNER_OURS;
     if (is_ours && !strcmp(level->key, "<<"))
-        status = refuse_key(walk, level);
+        status = yaml_value_refuse_key(walk, level);
     else if (is_ours && value)
-        status = take_value(walk, level, value);
+        status = yaml_value_take(walk, level, value);
     else if (is_ours || our_section(walk))
-        status = fail(GAIT_ERR_FORMAT, AT "'*%s' is no single value: write it out here",
+        status = fail(GAIT_ERR_FORMAT, YAML_AT "'*%s' is no single value: write it out here",
                       walk->source->path, line_of(event), setting_value_show(name));
     value_is_read(walk);
     return status;
 }
 
-static int refuse_kind(const struct walk *walk, const struct level *level, const char *kind)
+static int refuse_kind(const struct yaml_walk *walk, const struct yaml_level *level,
+                       const char *kind)
 {
     char takes[512] = "settings below it";
     struct setting_match match;
     if (!level->has_key)
-        return fail(GAIT_ERR_FORMAT, AT "a key in '%s' is a name, not %s", walk->source->path,
+        return fail(GAIT_ERR_FORMAT, YAML_AT "a key in '%s' is a name, not %s", walk->source->path,
                     level->line, walk->source->section, kind);
     if (level->owner == OWNER_OURS && !setting_find_key(level->section, level->key, &match))
-        return refuse_key(walk, level);
+        return yaml_value_refuse_key(walk, level);
     if (level->owner == OWNER_OURS)
         setting_describe_values(&setting_table[match.id], takes, sizeof takes);
-    return fail(GAIT_ERR_FORMAT, AT "'%s' takes %s, not %s", walk->source->path, level->line,
+    return fail(GAIT_ERR_FORMAT, YAML_AT "'%s' takes %s, not %s", walk->source->path, level->line,
                 level->key, takes, kind);
 }
 
 // Whose the collection is that begins here.
-static int find_owner(struct walk *walk, const struct level *parent, struct level *level)
+static int find_owner(struct yaml_walk *walk, const struct yaml_level *parent,
+                      struct yaml_level *level)
 {
     const char *kind = level->is_mapping ? "a mapping" : "a list";
     if (!parent)
         return level->is_mapping ? GAIT_OK
                                  : fail(GAIT_ERR_FORMAT,
-                                        AT "keys with settings are wanted, not a "
-                                           "list",
+                                        YAML_AT "keys with settings are wanted, not a "
+                                                "list",
                                         walk->source->path, level->line);
     if (parent->owner == OWNER_LIST)
         return refuse_kind(walk, parent, "nested lists");
@@ -459,28 +244,28 @@ static int find_owner(struct walk *walk, const struct level *parent, struct leve
 }
 
 // A section that is there is meant, even an empty one.
-static int enable_by_section(struct walk *walk, const struct level *level, size_t line)
+static int enable_by_section(struct yaml_walk *walk, const struct yaml_level *level, size_t line)
 {
     if (level->owner != OWNER_OURS || !level->section || strcmp(level->section, "profiling") != 0)
         return GAIT_OK;
     const struct config_entry because = {
-        .level = CONFIG_FILE, .where = place(walk, line), .spelled = "profiling"};
+        .level = CONFIG_FILE, .where = yaml_value_place(walk, line), .spelled = "profiling"};
     return config_imply(walk->config, SETTING_ENABLED, "true", &because);
 }
 
-static int on_start(struct walk *walk, const yaml_event_t *event, bool is_mapping)
+static int on_start(struct yaml_walk *walk, const yaml_event_t *event, bool is_mapping)
 {
-    struct level *parent = innermost(walk);
+    struct yaml_level *parent = innermost(walk);
     const char *anchor = (const char *)(is_mapping ? event->data.mapping_start.anchor
                                                    : event->data.sequence_start.anchor);
     remember_anchor(walk, anchor, NULL);
     if (walk->depth == CONFIG_FILE_MAX_DEPTH)
-        return fail(GAIT_ERR_FORMAT, AT "more than %d levels deep", walk->source->path,
+        return fail(GAIT_ERR_FORMAT, YAML_AT "more than %d levels deep", walk->source->path,
                     line_of(event), CONFIG_FILE_MAX_DEPTH);
-    struct level level = {.is_mapping = is_mapping,
-                          .line = line_of(event),
-                          .path_length = strlen(walk->path),
-                          .pending = walk->pending_count};
+    struct yaml_level level = {.is_mapping = is_mapping,
+                               .line = line_of(event),
+                               .path_length = strlen(walk->path),
+                               .pending = walk->pending_count};
     if (parent)
         snprintf(level.key, sizeof level.key, "%s", parent->key);
     int status = find_owner(walk, parent, &level);
@@ -490,17 +275,17 @@ static int on_start(struct walk *walk, const yaml_event_t *event, bool is_mappin
     return status;
 }
 
-static int on_end(struct walk *walk)
+static int on_end(struct yaml_walk *walk)
 {
     if (!walk->depth)
         return GAIT_OK;
-    const struct level level = walk->levels[--walk->depth];
+    const struct yaml_level level = walk->levels[--walk->depth];
     int status = GAIT_OK;
     if (level.owner == OWNER_LIST)
-        status = say(walk, innermost(walk), level.match, walk->list);
+        status = yaml_value_say(walk, innermost(walk), level.match, walk->list);
     else if (level.owner == OWNER_OTHER && level.is_mapping)
-        status = settle_arguments(walk, &level);
-    struct level *parent = innermost(walk);
+        status = yaml_value_settle(walk, &level);
+    struct yaml_level *parent = innermost(walk);
     if (parent && parent->is_mapping && !parent->has_key) // it was a key
         parent->has_key = true;
     else
@@ -508,15 +293,15 @@ static int on_end(struct walk *walk)
     return status;
 }
 
-static int on_document(struct walk *walk, const yaml_event_t *event)
+static int on_document(struct yaml_walk *walk, const yaml_event_t *event)
 {
     if (walk->document_count++)
-        return fail(GAIT_ERR_FORMAT, AT "a second document begins here; only one is read",
+        return fail(GAIT_ERR_FORMAT, YAML_AT "a second document begins here; only one is read",
                     walk->source->path, line_of(event));
     return GAIT_OK;
 }
 
-static int on_event(struct walk *walk, const yaml_event_t *event)
+static int on_event(struct yaml_walk *walk, const yaml_event_t *event)
 {
     switch (event->type) {
     case YAML_DOCUMENT_START_EVENT:
@@ -558,36 +343,37 @@ static bool is_indented_by_tab(struct slice bytes, size_t line)
     return at < bytes.count && bytes.bytes[at] == '\t';
 }
 
-static int refuse_syntax(const struct walk *walk, const yaml_parser_t *parser)
+static int refuse_syntax(const struct yaml_walk *walk, const yaml_parser_t *parser)
 {
     const char *path = walk->source->path;
     const char *problem = parser->problem ? parser->problem : "it cannot be read";
     if (parser->error == YAML_MEMORY_ERROR)
         return fail(GAIT_ERR_MEMORY, "no memory for '%s'", path);
     if (parser->error == YAML_READER_ERROR)
-        return fail(GAIT_ERR_FORMAT, AT "no YAML text: %s", path,
+        return fail(GAIT_ERR_FORMAT, YAML_AT "no YAML text: %s", path,
                     line_at(walk->source->bytes, parser->problem_offset), problem);
     size_t line = parser->problem_mark.line + 1;
     if (is_indented_by_tab(walk->source->bytes, line))
-        return fail(GAIT_ERR_FORMAT, AT "a tab indents this line; YAML wants blanks", path, line);
-    return fail(GAIT_ERR_FORMAT, AT "no YAML: %s", path, line, problem);
+        return fail(GAIT_ERR_FORMAT, YAML_AT "a tab indents this line; YAML wants blanks", path,
+                    line);
+    return fail(GAIT_ERR_FORMAT, YAML_AT "no YAML: %s", path, line, problem);
 }
 
-static void tell_outcome(struct walk *walk)
+static void tell_outcome(struct yaml_walk *walk)
 {
     struct config *config = walk->config;
     const char *path = walk->source->path;
     if (config->has_section)
         return;
     if (walk->near_key)
-        config_notice(config, AT "'%s' is left alone; did you mean 'profiling'?", path,
+        config_notice(config, YAML_AT "'%s' is left alone; did you mean 'profiling'?", path,
                       walk->near_line, setting_value_show(walk->near_key));
     else
         config_notice(config, "%s: no section '%s': nothing is set by it", path,
                       walk->source->section);
 }
 
-static int walk_events(struct walk *walk, yaml_parser_t *parser)
+static int walk_events(struct yaml_walk *walk, yaml_parser_t *parser)
 {
     for (;;) {
         yaml_event_t event;
@@ -604,7 +390,7 @@ static int walk_events(struct walk *walk, yaml_parser_t *parser)
 int yaml_settings_read(struct config *config, const struct yaml_source *source)
 {
     yaml_parser_t parser;
-    struct walk *walk = arena_take(&config->arena, sizeof *walk);
+    struct yaml_walk *walk = arena_take(&config->arena, sizeof *walk);
     if (!walk)
         return GAIT_ERR_MEMORY;
     memset(walk, 0, sizeof *walk);

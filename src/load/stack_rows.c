@@ -87,8 +87,8 @@ int stack_rows_samples(struct run *run, uint32_t index, stack_rows_take *take, v
                 dictionary_track(&shard->dictionary, run->rows.view.header.track, &sample.track);
         const struct row_column *columns = run->rows.columns;
         for (size_t row = 0; row < run->rows.rows && status == 0; row++) {
-            sample.tick = columns[SAMPLE_START].numbers[row];
             const uint64_t stack = columns[SAMPLE_STACK].numbers[row];
+            sample.tick = columns[SAMPLE_START].numbers[row];
             sample.stack = stack <= UINT32_MAX ? (uint32_t)stack : 0;
             sample.weight = columns[SAMPLE_WEIGHT].numbers[row];
             sample.state = columns[SAMPLE_STATE].numbers[row];

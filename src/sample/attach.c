@@ -195,6 +195,11 @@ int attach_refresh(struct target *target)
             : memory_word(&target->memory, target->interpreter + (uint64_t)layout->interpreter_gil);
     if (!target->gil)
         return ATTACH_NOT_YET;
+    target->collecting = layout->runtime_collecting >= 0
+                             ? target->runtime + (uint64_t)layout->runtime_collecting
+                         : layout->interpreter_collecting >= 0
+                             ? target->interpreter + (uint64_t)layout->interpreter_collecting
+                             : 0;
     int status = check_threads(target);
     for (int i = 0; i < TRIES && status < 0; i++)
         status = check_threads(target);

@@ -24,6 +24,7 @@ struct target {
     uint64_t code_type;   // of PyCode_Type; 0: not known
     uint64_t interpreter; // the main one; 0: none yet
     uint64_t gil;         // its lock
+    uint64_t collecting;  // a number: 1 while it collects garbage; 0: not known where
     bool has_many;        // interpreters: they may share a lock
     int32_t pthread_tid;  // thread_id.h; 0: not known yet
     int64_t inner_pid;    // the process's number as itself knows it; 0: not asked yet

@@ -237,6 +237,9 @@ static int read_pieces(struct gather *gather)
 int gather_read(struct gather *gather)
 {
     const struct layout *layout = &gather->target->layout;
+    const bool wants_collecting = gather->wants_collecting && gather->target->collecting;
+    const uint32_t collecting =
+        wants_collecting ? add(gather, NULL, gather->target->collecting, sizeof(int32_t)) : 0;
     const uint32_t lock =
         add(gather, NULL, gather->target->gil, (uint32_t)layout->gil_switches + 8);
     if (gather->is_full)
@@ -254,6 +257,8 @@ int gather_read(struct gather *gather)
     gather->holder = bytes_get64(bytes + layout->gil_holder);
     gather->switches = bytes_get64(bytes + layout->gil_switches);
     gather->is_locked = (int32_t)bytes_get32(bytes + layout->gil_locked) > 0;
+    if (wants_collecting)
+        gather->is_collecting = bytes_get32(gather->bytes + collecting) == 1;
     return GATHER_DONE;
 }
 

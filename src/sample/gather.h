@@ -27,6 +27,7 @@ struct gather {
     // what the lock said, last of all
     uint64_t holder, switches;
     bool is_locked;
+    bool wants_collecting, is_collecting; // asked for in this look; what the last one said
     uint64_t slow_ns;    // a look that took longer (and more for its pieces) is thrown away
     uint64_t slow, gone; // looks thrown away: we were not on a processor; memory was not there
 };

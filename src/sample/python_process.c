@@ -15,10 +15,13 @@
 
 #define LIST_AFTER_NS (20 * UINT64_C(1000000))
 #define PROBE_AFTER_NS UINT64_C(1000000)
+// A piece of a look takes 0.35 us; collections that matter take longer than this.
+#define COLLECTING_NS 250000u
 #define TIDY_EVERY 4096u // reads
 
 enum { ROUND_TRIES = 64, LEARN_TRIES = 12, SLOW_TRIES = 8 };
 enum { THREAD_LIMIT = 16384, INTERPRETER_LIMIT = 256, STATE_BYTES = 512 };
+enum { LIST_WORDS = 3, LIST_AT_ONCE = 128 };
 
 int python_process_init(struct python_process *process, const struct target *target,
                         struct stack_trie *trie)
@@ -110,14 +113,19 @@ static bool is_same_thread(const struct python_process *process, const struct py
             thread->native == (uint32_t)bytes_get64(state + layout->thread_native));
 }
 
+static size_t state_bytes(const struct layout *layout)
+{
+    const int32_t last =
+        layout->thread_native > layout->thread_ident ? layout->thread_native : layout->thread_ident;
+    return (size_t)last + 8;
+}
+
 static int list_threads(struct python_process *process, uint64_t interpreter)
 {
     const struct layout *layout = &process->target.layout;
     struct memory *memory = &process->target.memory;
     uint8_t state[STATE_BYTES];
-    size_t bytes = (size_t)layout->thread_ident + 8;
-    if (layout->thread_native > 0 && (size_t)layout->thread_native + 8 > bytes)
-        bytes = (size_t)layout->thread_native + 8;
+    const size_t bytes = state_bytes(layout);
     uint64_t at = memory_word(memory, interpreter + (uint64_t)layout->interpreter_threads);
     for (int i = 0; at && i < THREAD_LIMIT && bytes <= sizeof state; i++) {
         if (!memory_get(memory, at, state, bytes))
@@ -181,6 +189,65 @@ int python_process_list(struct python_process *process)
     meet_threads(process);
     process->holder = thread_at(process, process->gil_holder);
     return status;
+}
+
+// The thread at that address; looked for behind the one that was found before.
+static size_t index_of(const struct python_process *process, uint64_t address, size_t before)
+{
+    for (size_t i = 1; i <= process->thread_count; i++) {
+        const size_t index = (before + i) % process->thread_count;
+        if (process->threads[index]->address == address)
+            return index;
+    }
+    return process->thread_count;
+}
+
+// Whether the states that were read are one list, of all threads known and no other.
+static bool is_whole_list(const struct python_process *process, const uint8_t *states, uint64_t at)
+{
+    const struct layout *layout = &process->target.layout;
+    const size_t bytes = state_bytes(layout);
+    size_t index = process->thread_count - 1;
+    for (size_t i = 0; i < process->thread_count; i++) {
+        index = index_of(process, at, index);
+        if (index == process->thread_count)
+            return false;
+        const uint8_t *state = states + index * bytes;
+        if (!process->threads[index]->tid ||
+            bytes_get64(state + layout->thread_interpreter) != process->target.interpreter ||
+            !is_same_thread(process, process->threads[index], state))
+            return false;
+        at = bytes_get64(state + layout->thread_next);
+    }
+    return at == 0;
+}
+
+static struct iovec piece_at(uint64_t address, size_t bytes)
+{
+    return (struct iovec){(void *)(uintptr_t)address, bytes};
+}
+
+// Asked by one call, which is nearly always the answer: nothing came or went.
+static bool is_list_same(struct python_process *process)
+{
+    struct target *target = &process->target;
+    struct memory *memory = &target->memory;
+    const struct layout *layout = &target->layout;
+    const size_t bytes = state_bytes(layout), count = process->thread_count;
+    const size_t total = LIST_WORDS * 8 + count * bytes;
+    struct iovec pieces[LIST_WORDS + LIST_AT_ONCE];
+    uint8_t read[LIST_WORDS * 8 + LIST_AT_ONCE * STATE_BYTES];
+    if (count == 0 || count > LIST_AT_ONCE || target->has_many || bytes > STATE_BYTES)
+        return false;
+    pieces[0] = piece_at(target->runtime + (uint64_t)layout->runtime_interpreters, 8);
+    pieces[1] = piece_at(target->interpreter + (uint64_t)layout->interpreter_next, 8);
+    pieces[2] = piece_at(target->interpreter + (uint64_t)layout->interpreter_threads, 8);
+    for (size_t i = 0; i < count; i++)
+        pieces[LIST_WORDS + i] = piece_at(process->threads[i]->address, bytes);
+    memory->calls++;
+    return memory->read(memory, read, total, pieces, LIST_WORDS + count) == (ssize_t)total &&
+           bytes_get64(read) == target->interpreter && bytes_get64(read + 8) == 0 &&
+           is_whole_list(process, read + LIST_WORDS * 8, bytes_get64(read + 16));
 }
 
 static void become(struct python_process *process, struct python_thread *thread, uint32_t node,
@@ -336,9 +403,21 @@ static void add_one(struct python_process *process, struct python_thread *thread
     gather_add(&process->gather, thread, !process->has_rule || thread == process->holder);
 }
 
-static int look(struct python_process *process)
+// Whoever holds the lock when it begins; a finalizer may hand the lock to others.
+static void note_collecting(struct python_process *process)
+{
+    if (!process->gather.is_collecting)
+        process->collector = NULL;
+    else if (!process->collector)
+        process->collector = process->holder;
+}
+
+static int look(struct python_process *process, uint64_t now_ns)
 {
     gather_begin(&process->gather);
+    process->gather.wants_collecting = now_ns - process->collecting_ns >= COLLECTING_NS;
+    if (process->gather.wants_collecting)
+        process->collecting_ns = now_ns;
     if (process->holder)
         add_one(process, process->holder);
     for (size_t i = 0; i < process->thread_count && (process->has_dirty || !process->has_rule); i++)
@@ -372,6 +451,8 @@ static bool settle(struct python_process *process, struct python_thread *thread,
         flags |= SAMPLE_CUT;
         process->counts.cut++;
     }
+    if (thread == process->collector && thread == process->holder)
+        flags |= SAMPLE_COLLECTING;
     become(process, thread, (uint32_t)node, flags);
     thread->is_dirty = false;
     return true;
@@ -433,7 +514,8 @@ static int prepare(struct python_process *process, uint64_t now_ns)
 {
     int status = 0;
     if (now_ns - process->listed_ns > LIST_AFTER_NS || process->thread_count == 0) {
-        status = python_process_list(process);
+        if (!is_list_same(process))
+            status = python_process_list(process);
         process->listed_ns = now_ns;
     }
     if (process->has_rule == process->target.has_many) {
@@ -451,7 +533,7 @@ int python_process_round(struct python_process *process, uint64_t now_ns)
     if (status || process->thread_count == 0)
         return status;
     for (int i = 0; i < ROUND_TRIES && !is_settled; i++) {
-        status = look(process);
+        status = look(process, now_ns);
         if (status < 0)
             return status;
         if (status == GATHER_AGAIN && slow++ < SLOW_TRIES)
@@ -467,6 +549,7 @@ int python_process_round(struct python_process *process, uint64_t now_ns)
                 return status;
             continue;
         }
+        note_collecting(process);
         is_settled = settle_all(process, now_ns, learned++ < LEARN_TRIES);
     }
     if (!is_settled)

@@ -12,9 +12,10 @@
 #include "sample/thread_probe.h"
 
 enum sample_flag {
-    SAMPLE_CUT = 1,  // frames at its end moved and were left out
-    SAMPLE_TORN = 2, // nothing could be read: the stack is the last one known
-    SAMPLE_DEEP = 4, // its outermost frames were left out
+    SAMPLE_CUT = 1,        // frames at its end moved and were left out
+    SAMPLE_TORN = 2,       // nothing could be read: the stack is the last one known
+    SAMPLE_DEEP = 4,       // its outermost frames were left out
+    SAMPLE_COLLECTING = 8, // it was collecting garbage
 };
 
 struct process_counts {
@@ -40,6 +41,8 @@ struct python_process {
     uint64_t round;      // the one in the making
     uint64_t round_tick; // when it began, by the caller's clock
     uint64_t listed_ns, probed_ns;
+    uint64_t collecting_ns;                // when it was last asked for
+    const struct python_thread *collector; // that began to collect garbage; NULL: nobody does
     struct process_counts counts;
     // Told that a thread's node, flags and state held from `since` to before
     // `round`; may be NULL.

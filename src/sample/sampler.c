@@ -102,6 +102,8 @@ static void on_leave(void *context, struct python_process *process, struct pytho
         sampler->totals.cut += weight;
     if (thread->flags & SAMPLE_TORN)
         sampler->totals.torn += weight;
+    if (thread->flags & SAMPLE_COLLECTING)
+        sampler->totals.collecting += weight;
     sampler->trie.nodes[thread->node].count += weight;
     if (!sampler->shard || !thread->extra)
         return;
@@ -322,14 +324,14 @@ void sampler_summary(const struct sampler *sampler, char *out, size_t room)
     snprintf(out, room,
              "{\"rate_asked_hz\": %.17g, \"seconds\": %.6f, \"rounds\": %" PRIu64
              ", \"samples\": %" PRIu64 ", \"late\": %" PRIu64 ", \"torn\": %" PRIu64
-             ", \"cut\": %" PRIu64 ", \"moved\": %" PRIu64 ", \"errors\": %" PRIu64
-             ", \"errors_by_cause\": {\"unreadable_function\": %" PRIu64
+             ", \"cut\": %" PRIu64 ", \"moved\": %" PRIu64 ", \"collecting\": %" PRIu64
+             ", \"errors\": %" PRIu64 ", \"errors_by_cause\": {\"unreadable_function\": %" PRIu64
              ", \"lost_process\": %" PRIu64 ", \"no_room\": %" PRIu64 "}, \"processes\": %" PRIu64
              ", \"idle\": %s, \"gil_only\": %s}",
              sampler->options.rate_hz, totals->seconds, totals->rounds, totals->samples,
-             totals->late, totals->torn, totals->cut, totals->moved, totals->errors,
-             totals->unreadable, totals->lost_processes, sampler->trie.refused, totals->processes,
-             sampler->options.has_idle ? "true" : "false",
+             totals->late, totals->torn, totals->cut, totals->moved, totals->collecting,
+             totals->errors, totals->unreadable, totals->lost_processes, sampler->trie.refused,
+             totals->processes, sampler->options.has_idle ? "true" : "false",
              sampler->options.is_gil_only ? "true" : "false");
 }
 

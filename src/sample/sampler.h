@@ -28,6 +28,7 @@ enum { SAMPLER_STATES = 5 };
 
 struct sampler_totals {
     uint64_t rounds, samples, late, cut, torn, processes;
+    uint64_t collecting;             // samples of threads that collected garbage
     uint64_t moved;                  // looks at stacks in motion of which nothing had to be cut
     uint64_t states[SAMPLER_STATES]; // of all threads, recorded or not: enum sample_state
     uint64_t errors, unreadable, lost_processes; // errors: the sum of the two

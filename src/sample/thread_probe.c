@@ -13,7 +13,7 @@
 
 #define URGENT_NS (200 * UINT64_C(1000))
 #define FIRST_PAUSE_NS (10 * UINT64_C(1000000))
-#define LONGEST_PAUSE_NS (80 * UINT64_C(1000000)) // of a thread that stays blocked
+#define LONGEST_PAUSE_NS (160 * UINT64_C(1000000)) // of a thread that stays blocked
 
 static const char *const names[] = {
     [SAMPLE_UNKNOWN] = "unknown", [SAMPLE_PYTHON] = "python", [SAMPLE_WAITING] = "waiting",

@@ -3,9 +3,10 @@
 
 usage: sampled_shares.py BUILD [--seconds S] [--rate HZ] [--target FILE] [MINOR ...]
 
-The truth is clocked in the program itself (thirteen.py), or, for a program that
+First shares, then stacks that cannot have been, flat out. The truth of shares is
+clocked in the program itself (thirteen.py), or, for a program that
 has no clock (--target, a Python file that takes --seconds and calls child_a and
-child_b), what a sampler sees that stops it. The machine has to be quiet.
+child_b), it is what a sampler sees that stops it. The machine has to be quiet.
 """
 
 import argparse
@@ -20,6 +21,7 @@ import tempfile
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent.parent))
 
+from tests.sample import test_record as callers  # noqa: E402
 from tests.support.sampled_programs import PYTHONS, read_folded  # noqa: E402
 
 STOPPED = "beside a stopped one"
@@ -47,7 +49,7 @@ def record(build, pid, rate, seconds=0):
         )
         if done.returncode:
             raise RuntimeError(done.stderr)
-        rounds, late, cut, torn = LAST.search(done.stderr).groups()
+        rounds, late, cut, torn = LAST.search(" ".join(done.stderr.split())).groups()
         about = {"rounds": int(rounds), "late": int(late), "cut": float(cut), "torn": float(torn)}
         return read_folded(out), about
 
@@ -113,6 +115,19 @@ def stopped(build, python, seconds, rate, target):
     return result
 
 
+def impossible(build, python, seconds, busy, idle):
+    """Samples of a program of known callers, flat out: those that never were, and all."""
+    program = HERE.parent / "sample/programs/alternating.py"
+    words = [python, program, busy, idle, 10, 1000]
+    process = subprocess.Popen([str(word) for word in words], stdout=subprocess.PIPE, text=True)
+    process.stdout.readline()
+    samples, _ = record(build, process.pid, 1000000, seconds)
+    process.kill()
+    process.communicate()
+    wrong = sum(count for frames, count in samples if callers.impossible(frames, 10))
+    return wrong, sum(count for _, count in samples)
+
+
 def is_undisturbed(result):
     """Whether nearly all rounds were made when they were due."""
     return result["rounds"] > 0.8 * result["rate"] * result["seconds"]
@@ -147,6 +162,10 @@ def main():
         for turns in (100, 1000):
             result = clocked(*about, turns)
             show(minor, f"from {result['shortest_us']:.1f} us", result)
+        for busy, idle in ((1, 0), (4, 4), (8, 56)):
+            wrong, stacks = impossible(*about[:2], int(options.seconds), busy, idle)
+            met = "yes" if wrong <= 1e-5 * stacks else "NO"
+            print(f"3.{minor:<3} {busy} + {idle} threads: {wrong} of {stacks} impossible  {met}")
         if options.target:
             whole = options.build, PYTHONS[minor], int(options.seconds), options.rate
             show(minor, STOPPED, stopped(*whole, options.target))

@@ -369,3 +369,27 @@ def test_names_do_not_command_the_terminal(simple):
     profiler = simple()
     profiler.record("a\x1b[31m\nb\x07", 1.0)
     assert profiler.table().endswith("a?[31m b?\n")
+
+
+@pytest.mark.parametrize("where", ["\0", "a\0b", "\ud800", "/proc/none", "x" * 300])
+def test_no_folder_loses_the_report(where, simple, capfd):
+    profiler = simple(dirpath=where, filename="p")
+    with profiler.profile("a"):
+        pass
+    profiler.describe()
+    said = capfd.readouterr()
+    told = " ".join(said.err.split())
+    assert told.count("gait: cannot write the report to ") == 1 and "\n|  a" in said.out
+
+
+@pytest.mark.parametrize("name", ["\ud800", "caf\udce9", "a\ud800\0b", "\x1b[0m"])
+def test_no_name_loses_the_report(name, simple, tmp_path, capfd):
+    kept = simple(dirpath=tmp_path, filename=name)
+    shown = simple()
+    for profiler in kept, shown:
+        with profiler.profile(name):
+            pass
+        profiler.describe()
+    (path,) = tmp_path.iterdir()
+    assert path.read_bytes().count(b"\n|  ") == 3
+    assert capfd.readouterr().out.count("\n|  ") == 3

@@ -9,6 +9,9 @@ from tests.sample.test_flame import HOSTILE
 from tests.support import browser as chromium
 from tests.support.sampled_programs import until
 
+# one worker: a browser is large
+pytestmark = pytest.mark.xdist_group("browser")
+
 STACKS = """\
 <module> (train.py:1);step (train.py:9);forward (model.py:3) 300
 <module> (train.py:1);step (train.py:9);backward (model.py:5) 500
@@ -87,7 +90,7 @@ def test_a_search_marks_what_it_finds_and_sums_it_once(show):
     found = "found.textContent"
     page.key("/", "/")
     page.ask("Input.insertText", text="FORWARD|step")
-    assert until(lambda: page.value(found)) == "3 frames, 85.00 %"
+    assert until(lambda: page.value(found) == "3 frames, 85.00 %")
     marked = "all.filter(g => g.classList.contains('hit')).map(g => g.label)"
     assert sorted(page.value(marked)) == [
         "forward (data.py:8)",
@@ -110,7 +113,7 @@ def test_the_frame_under_the_pointer_is_told_beside_it(show):
     for label, words in [("load", "load (data.py:2)|200 samples, 20.00 %"),
                          ("backward", "backward (model.py:5)|500 samples, 50.00 %")]:  # fmt: skip
         page.mouse("mouseMoved", *middle(page, label))
-        assert until(lambda: page.value(tip)) == words  # noqa: B023
+        assert until(lambda: page.value(tip) == words)  # noqa: B023
         box = page.value("(r => [r.left, r.top, r.right, r.bottom])(tip.getBoundingClientRect())")
         assert box[0] >= 0 and box[1] >= 0 and box[2] <= 1200.5
     page.mouse("mouseMoved", 5, 55)

@@ -8,7 +8,7 @@ import os
 import weakref
 
 from ..timed import Tracer
-from .files import Report, say
+from .files import Report, reason, say
 
 OWN_FOLDER = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
 
@@ -159,8 +159,8 @@ class Advanced(Report, Tracer):
             try:
                 os.makedirs(os.path.dirname(path), exist_ok=True)
                 self.dump(path, action)
-            except OSError as error:
-                say(f"cannot write '{path}': {error.strerror}")
+            except (OSError, ValueError) as error:
+                say(f"cannot write {path!r}: {reason(error)}")
 
     def summary(self):
         """Lightning's report: each action's table."""

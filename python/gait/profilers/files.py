@@ -3,6 +3,7 @@
 
 import os
 import re
+import sys
 
 from .. import _say
 
@@ -36,8 +37,31 @@ def file_name(parts, extension):
     texts = (part if isinstance(part, str) else str(part) for part in parts if part is not None)
     base = "-".join(text for text in texts if text)  # an Enum that is a str: its value
     base = re.sub(r'[\\/:*?"<>|\x00-\x1f\x7f]', "_", base)
+    base = re.sub("[\ud800-\udc7f\udd00-\udfff]", "_", base)  # nor is that any name's byte
     base = re.sub(r"_+", "_", base).strip()
     return (base or "profile") + extension
+
+
+def writable(text):
+    """The text as a file and a terminal take it, whatever an action was called."""
+    try:
+        text.encode("utf-8", "surrogateescape")
+        return text
+    except UnicodeEncodeError:
+        return text.encode("utf-8", "backslashreplace").decode("utf-8")
+
+
+def reason(error):
+    return getattr(error, "strerror", None) or str(error)
+
+
+def show(text):
+    """print() where the terminal may not know the letters."""
+    try:
+        print(text, flush=True)
+    except UnicodeEncodeError:
+        kind = getattr(sys.stdout, "encoding", None) or "ascii"
+        print(text.encode(kind, "backslashreplace").decode(kind), flush=True)
 
 
 def say(sentence):
@@ -85,21 +109,22 @@ class Report:
 
     def describe(self):
         """Appends the summary to its file; without a file name, rank 0 prints it."""
-        text = self.summary()
+        text = writable(self.summary())
         if self.filename and self.dirpath:
-            path = os.path.abspath(self.path())
+            path = self.path()
             try:
+                path = os.path.abspath(path)
                 os.makedirs(self.dirpath, exist_ok=True)
                 with open(path, "a", encoding="utf-8", errors="surrogateescape") as file:
                     file.write(text)
-            except OSError as error:
-                say(f"cannot write the report to '{path}': {error.strerror}; here it is instead")
+            except (OSError, ValueError) as error:  # ValueError: a NUL in the path
+                say(f"cannot write the report to {path!r}: {reason(error)}; here it is instead")
             else:
                 say(f"the report is in '{path}'")
                 self.teardown(self._stage)
                 return
         if not self.rank:
-            print(text, flush=True)
+            show(text)
         self.teardown(self._stage)
 
     def __reduce__(self):

@@ -15,7 +15,7 @@ import gait
 
 from .._gait import _phase_watch
 from .advanced import Advanced
-from .files import global_rank, say
+from .files import global_rank, reason, say, writable
 from .simple import Simple
 
 RUN = "run"
@@ -91,12 +91,13 @@ def finish(profiler, pid):
     text = profiler.summary()
     if isinstance(profiler, Simple):
         text += os.linesep + profiler.table()
+    text = writable(text)
     path = os.path.abspath(profiler.path())
     try:
         os.makedirs(os.path.dirname(path), exist_ok=True)
         with open(path, "w", encoding="utf-8", errors="surrogateescape") as file:
             file.write(text)
-    except OSError as error:
-        say(f"cannot write '{path}': {error.strerror}")
+    except (OSError, ValueError) as error:
+        say(f"cannot write {path!r}: {reason(error)}")
     if not profiler.rank and sys.stderr is not None:
         sys.stderr.write(text.rstrip("\n") + f"\n\ngait: the same in {path}\n")

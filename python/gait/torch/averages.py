@@ -280,7 +280,11 @@ class Source:
         raise NotImplementedError
 
     def stack_of(self, sums):
-        return None if sums.stack == _ops.NO_STACK else list(self.stacks[sums.stack])
+        return None if sums.stack == _ops.NO_STACK else self.entries(sums.stack)
+
+    def entries(self, stack, limit=None):
+        """The innermost entries of a stack."""
+        return list(self.stacks[stack][:limit])
 
     def events(self):
         found = EventList(self._all(), **self.options)
@@ -322,13 +326,17 @@ class Source:
         prefixes = None
         if stack_n > 0:
             known = {}
-            prefixes = [known.setdefault(tuple(s[:stack_n]), len(known)) for s in self.stacks]
+            prefixes = [
+                known.setdefault(tuple(self.entries(stack, stack_n)), len(known))
+                for stack in range(len(self.stacks))
+            ]
         rows, count = self.ops.average(by_shapes, by_overload, prefixes)
         found = EventList(**self.options)
         for place in range(count):
             sums = rows[place]
             row = FunctionEventAvg(sums, self.values_of(sums.first), self)
-            row.stack = (self.stack_of(sums) or [])[:stack_n]
+            has_stack = stack_n > 0 and sums.stack != _ops.NO_STACK
+            row.stack = self.entries(sums.stack, stack_n) if has_stack else []
             if not by_shapes:
                 row.input_shapes = ""
             if not by_overload:

@@ -83,5 +83,6 @@ def _footer(prof, rows, with_flops):
     flops = sum(row.flops or 0 for row in rows)
     if with_flops and flops and seconds > 0:
         rate = f"{count_text(flops)}, {count_text(flops / seconds)} FLOP/s"
-        footer.append(f"FLOPs: {rate}, as torch.profiler counts; gait report counts backward too")
+        footer.append(f"FLOPs: {rate}, as torch.profiler counts")
+        footer.append("  (gait report counts those of backward too)")
     return footer

@@ -81,6 +81,10 @@ def schedule(
     step() of a profile counts steps, or epochs if it is called once an epoch; with
     "seconds" it looks at the clock.
     """
+    given = {"wait": wait, "warmup": warmup, "active": active, "repeat": repeat}
+    for name, value in {**given, "skip_first": skip_first}.items():
+        if not hasattr(value, "__index__"):
+            raise TypeError(f"a schedule takes whole numbers: {name} is {value!r}")
     if wait < 0 or warmup < 0 or active <= 0 or repeat < 0 or skip_first < 0:
         raise AssertionError(
             f"Invalid profiler schedule arguments. Got wait={wait} (need >= 0), warmup={warmup} "

@@ -45,16 +45,18 @@ class Recorded(Source):
         ops.build()
         self._texts, self._shapes = {}, {}
         super().__init__(ops, [()], None, with_memory, with_flops)
-        self.stacks = self._all_stacks()
+        self.stacks = [(0, 0), *ops.stacks()]  # of each: the caller's, and a name
         self._added, _ = ops.added()
 
-    def _all_stacks(self):
-        """By their numbers, each from the inside out."""
-        stacks = [()]
-        for caller, name in self.ops.stacks():
+    def entries(self, stack, limit=None):
+        """Made when they are asked for: a recursion's are as long as it is deep."""
+        found = []
+        while stack and (limit is None or len(found) < limit):
+            stack, name = self.stacks[stack]
             text = self._text(name)
-            stacks.append((text, *stacks[caller]) if is_told(text) else stacks[caller])
-        return stacks
+            if is_told(text):
+                found.append(text)
+        return found
 
     def _text(self, number):
         if number not in self._texts:

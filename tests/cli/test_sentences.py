@@ -1,0 +1,76 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What commands print for people fits a screen of 78 columns; what is to be typed, and
+paths, stay whole."""
+
+import os
+import pty
+import subprocess
+import sys
+
+import pytest
+
+COLUMNS = 78
+DEEP = "a-run-directory-with-a-name-that-is-long/and-one-below-it-that-is-long-as-well"
+COMMANDS = {
+    "nothing recorded": ["run", "true"],
+    "nothing recorded in a named one": ["run", "-o", DEEP, "--", "true"],
+    "a profile of no torch": ["run", "--profile", "--", "true"],
+    "an impossible directory": ["run", "-o", "/proc/nowhere/at/all/and/below/that", "--", "true"],
+    "switched off notes": ["run", "profiling.store_traces=0", "profiling.output_dir=x", "true"],
+    "what is not there yet": ["run", "profiling.measure_gpu_data=1", "--", "true"],
+    "nsight": ["run", "--profiling.nsight_enabled", "true", "--", "true"],
+    "a clipped schedule": ["run", "--windows", "5/3/2", "--", "true"],
+    "plan": ["plan", "5/3/2"],
+    "plan of a list": ["plan", "steps=" + ",".join(map(str, range(0, 60, 2)))],
+    "plan of epochs": ["plan", "--wait", "9", "--epochs", "3"],
+    "plan of large numbers": ["plan", "--wait", "1099511627776", "--skip-first", "1099511627776"],
+    "explain": ["config", "explain", "profiling.py_spy_rate=9", "profiling.epochs=4"],
+    "check": ["config", "check", "theirs.yaml"],
+    "settings": ["config", "list"],
+    "doctor": ["doctor"],
+    "help": ["help"],
+    **{f"help of {name}": [name, "--help"] for name in ("run", "plan", "trigger", "config")},
+}
+
+
+def too_wide(text):
+    """Lines that are longer and could be broken: with a blank behind the indent."""
+    for line in text.splitlines():
+        to_type = line.startswith("  gait ")
+        if len(line) > COLUMNS and " " in line.strip() and not to_type:
+            yield line
+
+
+@pytest.fixture
+def here(tmp_path):
+    (tmp_path / "theirs.yaml").write_text("profiling: {epochs: 9, unit: step, wait_steps: 3}\n")
+    return tmp_path
+
+
+@pytest.mark.parametrize("line", COMMANDS.values(), ids=COMMANDS)
+def test_what_is_said_fits_a_screen(gait, here, line):
+    done = gait(*line)
+    assert done.stdout + done.stderr
+    assert list(too_wide(done.stdout + done.stderr)) == []
+
+
+def test_what_to_type_next_is_a_line_of_its_own_where_it_is_long(gait, here):
+    recorder = [sys.executable, "-c", "import gait\nwith gait.span('a'): pass"]
+    done = gait("run", "-o", DEEP, "--", *recorder)
+    assert list(too_wide(done.stderr)) == []
+    assert done.stderr.splitlines()[-1] == f"  gait report {DEEP}"
+    done = gait("run", "-o", "short", "--", *recorder)
+    assert done.stderr.endswith("in short; next: gait report short\n")
+
+
+def test_a_refusal_is_one_line_and_on_a_terminal_as_many_as_it_takes(gait, build):
+    line = [build / "gait", "plan", "steps=1", "--wait", "1"]
+    done = gait(*line[1:], "--active", "nonsense-that-is-longer-than-anybody-would-write-it-here")
+    assert done.returncode == 2 and done.stderr.count("\n") == 1
+    ours, theirs = pty.openpty()
+    line += ["--active", "nonsense-that-is-long"]
+    subprocess.run(line, stderr=theirs, stdin=subprocess.DEVNULL, check=False)
+    os.close(theirs)
+    said = os.read(ours, 4096).decode().replace("\r\n", "\n")
+    os.close(ours)
+    assert said.startswith("gait plan: ") and list(too_wide(said)) == []
