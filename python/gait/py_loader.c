@@ -33,10 +33,14 @@ static int64_t whole(PyObject *number)
     return value;
 }
 
+static PyObject *shape_text; // "shape", interned
+
 // The first dimension, and the product of all; -1 where there is none.
 static int64_t measure(PyObject *tensor, int64_t *ret_elements)
 {
-    PyObject *shape = PyObject_GetAttrString(tensor, "shape");
+    if (!shape_text)
+        shape_text = PyUnicode_InternFromString("shape");
+    PyObject *shape = shape_text ? PyObject_GetAttr(tensor, shape_text) : NULL;
     int64_t first = -1, elements = 1;
     if (shape && PyTuple_Check(shape) && PyTuple_GET_SIZE(shape) > 0) {
         first = whole(PyTuple_GET_ITEM(shape, 0));
