@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Sentences for people, on stderr, in lines of 78 columns."""
+"""Sentences for people, on stderr: one line each, or on a terminal lines of 78 columns."""
 
 import sys
 
@@ -17,7 +17,11 @@ def wrap(words):
 
 
 def say(words):
-    """What has lines of its own is left as it is."""
-    if sys.stderr is not None:
-        words = "gait: " + words
-        sys.stderr.write(words + "\n" if "\n" in words else wrap(words))
+    """What has lines of its own is left as it is. A stderr that is closed, or none at
+    all, is no reason to end a training."""
+    words = "gait: " + words
+    try:
+        is_whole = "\n" in words or not sys.stderr.isatty()
+        sys.stderr.write(words + "\n" if is_whole else wrap(words))
+    except (AttributeError, OSError, ValueError):
+        pass

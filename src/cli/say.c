@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // A sentence reaches stderr in one write, so that those of several ranks do not mix.
+// In a log it is one line, for those who look for it; a terminal gets it wrapped.
 #define _GNU_SOURCE
 #include "cli/say.h"
 
@@ -8,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "render/plain.h"
 
@@ -23,7 +25,10 @@ static void put(const char *sentence, const char *command)
     if (!out)
         return;
     fputs(who, out);
-    plain_wrap(out, sentence, INDENT, sizeof who - 1);
+    if (isatty(STDERR_FILENO))
+        plain_wrap(out, sentence, INDENT, sizeof who - 1);
+    else
+        fprintf(out, "%s\n", sentence);
     if (command)
         fprintf(out, "%*s%s\n", INDENT, "", command);
     fclose(out);

@@ -3,7 +3,7 @@
 #ifndef GAIT_CLI_SAY_H
 #define GAIT_CLI_SAY_H
 
-// "gait: " and the sentence, its words on lines of 78 columns. It ends with a newline.
+// "gait: " and the sentence: a line of its own, or on a terminal lines of 78 columns.
 void say(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
 // `text`, and what to type next: behind it where that fits, else whole on the next line.

@@ -2,6 +2,7 @@
 """What commands print for people fits a screen of 78 columns; what is to be typed, and
 paths, stay whole."""
 
+import contextlib
 import os
 import pty
 import subprocess
@@ -47,30 +48,51 @@ def here(tmp_path):
     return tmp_path
 
 
+@pytest.fixture
+def on_terminal(build, here):
+    """What a command says where stderr is a terminal, and what it answers."""
+
+    def run(*line):
+        ours, theirs = pty.openpty()
+        done = subprocess.run(
+            [build / "gait", *line], cwd=here, stdin=subprocess.DEVNULL, stdout=-1, stderr=theirs
+        )
+        os.close(theirs)
+        said = b""
+        with contextlib.suppress(OSError):  # a terminal that nobody writes to any more
+            while more := os.read(ours, 65536):
+                said += more
+        os.close(ours)
+        return done.stdout.decode(), said.decode().replace("\r\n", "\n")
+
+    return run
+
+
 @pytest.mark.parametrize("line", COMMANDS.values(), ids=COMMANDS)
-def test_what_is_said_fits_a_screen(gait, here, line):
-    done = gait(*line)
-    assert done.stdout + done.stderr
-    assert list(too_wide(done.stdout + done.stderr)) == []
+def test_what_is_said_fits_a_screen_and_is_a_line_each_in_a_log(gait, on_terminal, line):
+    answer, said = on_terminal(*line)
+    assert answer + said
+    assert list(too_wide(answer + said)) == []
+    log = gait(*line).stderr.splitlines()
+    for row in log:
+        assert row.startswith(("gait: ", f"gait {line[0]}: ", "  gait ", "example: ", "  "))
+    assert len([row for row in said.splitlines() if row.startswith("gait")]) == len(
+        [row for row in log if row.startswith("gait")]
+    )
 
 
 def test_what_to_type_next_is_a_line_of_its_own_where_it_is_long(gait, here):
     recorder = [sys.executable, "-c", "import gait\nwith gait.span('a'): pass"]
     done = gait("run", "-o", DEEP, "--", *recorder)
-    assert list(too_wide(done.stderr)) == []
     assert done.stderr.splitlines()[-1] == f"  gait report {DEEP}"
     done = gait("run", "-o", "short", "--", *recorder)
     assert done.stderr.endswith("in short; next: gait report short\n")
 
 
-def test_a_refusal_is_one_line_and_on_a_terminal_as_many_as_it_takes(gait, build):
-    line = [build / "gait", "plan", "steps=1", "--wait", "1"]
-    done = gait(*line[1:], "--active", "nonsense-that-is-longer-than-anybody-would-write-it-here")
+def test_a_refusal_is_one_line_and_on_a_terminal_as_many_as_it_takes(gait, on_terminal):
+    line = ["plan", "steps=1", "--wait", "1", "--active", "nonsense-that-is-longer-than-anything"]
+    done = gait(*line)
     assert done.returncode == 2 and done.stderr.count("\n") == 1
-    ours, theirs = pty.openpty()
-    line += ["--active", "nonsense-that-is-long"]
-    subprocess.run(line, stderr=theirs, stdin=subprocess.DEVNULL, check=False)
-    os.close(theirs)
-    said = os.read(ours, 4096).decode().replace("\r\n", "\n")
-    os.close(ours)
+    _, said = on_terminal(*line)
     assert said.startswith("gait plan: ") and list(too_wide(said)) == []
+    assert said.split() == done.stderr.split()
