@@ -42,6 +42,13 @@ struct torch_fact {
 #define TORCH_NO_ID UINT32_MAX
 #define TORCH_NO_STEP UINT32_MAX
 
+// What a step is for, as against waiting for its batch or for a window to open.
+static inline bool torch_fact_is_work(const struct torch_fact *fact)
+{
+    return fact->kind == TORCH_FACT_FORWARD || fact->kind == TORCH_FACT_BACKWARD ||
+           fact->kind == TORCH_FACT_STEP;
+}
+
 // From eval() to train() or the next eval() of one module.
 struct torch_mode {
     int64_t start_ns, end_ns;

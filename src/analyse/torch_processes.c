@@ -24,10 +24,28 @@ void torch_processes_finish(struct torch_processes *processes)
 {
     for (size_t i = 0; i < processes->count; i++) {
         free(processes->rows[i].steps);
+        free(processes->rows[i].work);
         free(processes->rows[i].windows);
     }
     free(processes->rows);
     *processes = (struct torch_processes){0};
+}
+
+// `fact` goes through them with the steps.
+static struct torch_work find_work(const struct torch_facts *facts, const struct torch_step *step,
+                                   size_t *fact)
+{
+    struct torch_work work = {step->end_ns, step->start_ns};
+    for (; *fact < facts->count && facts->rows[*fact].start_ns < step->end_ns; ++*fact) {
+        const struct torch_fact *row = &facts->rows[*fact];
+        if (!torch_fact_is_work(row) || row->start_ns < step->start_ns)
+            continue;
+        work.begin_ns = row->start_ns < work.begin_ns ? row->start_ns : work.begin_ns;
+        work.end_ns = row->end_ns > work.end_ns ? row->end_ns : work.end_ns;
+    }
+    if (work.begin_ns >= work.end_ns)
+        work = (struct torch_work){step->start_ns, step->end_ns};
+    return work;
 }
 
 // Steps are numbered as in every answer: from 0.
@@ -37,14 +55,16 @@ static int find_steps(struct look *look, struct torch_process *process)
     training_thread_init(&thread);
     int status = training_thread_read(&thread, look->trace, &look->phases, &look->survey,
                                       process->step_track);
-    size_t count = thread.steps.count;
+    size_t count = thread.steps.count, fact = 0;
     if (!status && count) {
         process->steps = calloc(count, sizeof(*process->steps));
-        status = process->steps ? GAIT_OK : no_memory();
+        process->work = calloc(count, sizeof(*process->work));
+        status = process->steps && process->work ? GAIT_OK : no_memory();
     }
     for (size_t i = 0; !status && i < count; i++) {
         const struct torch_step *step = &thread.steps.rows[i];
         process->steps[i] = (struct gait_export_step){i, step->start_ns, step->end_ns};
+        process->work[i] = find_work(&thread.facts, step, &fact);
     }
     process->step_count = status ? 0 : count;
     training_thread_finish(&thread);

@@ -16,9 +16,15 @@ struct torch_window {
     int64_t begin_ns, end_ns;
 };
 
+struct torch_work {
+    int64_t begin_ns, end_ns;
+};
+
 struct torch_process {
     uint32_t shard, step_track;     // step_track: where its steps are made
     struct gait_export_step *steps; // in order; NULL where gait.step() recorded them
+    struct torch_work *work;        // of each step: from its first forward, backward or
+                                    // optimizer's step to its last; else all of it
     size_t step_count;
     struct torch_window *windows; // in order
     size_t window_count;

@@ -142,12 +142,6 @@ static int64_t covered_ns(const struct torch_period *step, const struct torch_pe
     return sum_ns;
 }
 
-static bool is_work(const struct torch_fact *fact)
-{
-    return fact->kind == TORCH_FACT_FORWARD || fact->kind == TORCH_FACT_BACKWARD ||
-           fact->kind == TORCH_FACT_STEP;
-}
-
 struct work {
     size_t all, recorded; // forwards, backwards and optimizer steps
 };
@@ -160,7 +154,7 @@ static struct work count_work(const struct torch_facts *facts, const struct torc
     struct work work = {0, 0};
     for (; *fact < facts->count && facts->rows[*fact].start_ns < step->end_ns; ++*fact) {
         const struct torch_fact *row = &facts->rows[*fact];
-        if (!is_work(row) || row->start_ns < step->start_ns)
+        if (!torch_fact_is_work(row) || row->start_ns < step->start_ns)
             continue;
         while (window < windows->count && windows->rows[window].end_ns <= row->start_ns)
             window++;

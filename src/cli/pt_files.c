@@ -46,27 +46,18 @@ static bool is_later_shard(const struct pt_files *files, const struct torch_proc
     return false;
 }
 
-static int64_t length_of(const struct torch_process *process, size_t place)
-{
-    return process->steps[place].end_ns - process->steps[place].begin_ns;
-}
-
-// Whether a step belongs to a time: more than half of what such a step takes lies
-// in it. Opening a window makes the first one longer, at its front; so the step
-// behind it says, too, how much that is.
+// Whether a step belongs to a time: half of its work lies in it. Not of its length:
+// a window opens and closes in the front of a step, and may take its time there.
 static bool has_step(const struct gait_export_options *options, const struct torch_process *process,
                      size_t place)
 {
-    const struct gait_export_step *step = &process->steps[place];
-    int64_t begin_ns = step->begin_ns, end_ns = step->end_ns;
-    int64_t usual_ns = length_of(process, place);
-    if (place + 1 < process->step_count && length_of(process, place + 1) < usual_ns)
-        usual_ns = length_of(process, place + 1);
+    const struct torch_work *work = &process->work[place];
+    int64_t begin_ns = work->begin_ns, end_ns = work->end_ns;
     if (options->since_ns && begin_ns < options->since_ns)
         begin_ns = options->since_ns;
     if (options->until_ns && end_ns > options->until_ns)
         end_ns = options->until_ns;
-    return end_ns > begin_ns && end_ns - begin_ns >= usual_ns / 2;
+    return end_ns > begin_ns && end_ns - begin_ns >= (work->end_ns - work->begin_ns) / 2;
 }
 
 static void set_steps(struct gait_export_options *options, const struct torch_process *process)
