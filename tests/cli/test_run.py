@@ -122,8 +122,8 @@ def test_a_recording_is_told_in_one_line(gait, tmp_path):
 def test_nothing_recorded_is_said_with_a_reason(gait, tmp_path):
     done = gait("run", "true")
     assert done.stderr == (
-        "gait: nothing was recorded: no process imported torch or gait or called\n"
-        "  gait_start(), or it failed there\n"
+        "gait: nothing was recorded: no process imported torch or gait or called "
+        "gait_start(), or it failed there\n"
     )
     assert os.listdir(tmp_path) == []
     assert " in named:" in gait("run", "-o", "named", "true").stderr
@@ -168,8 +168,8 @@ def test_a_read_only_directory_does_not_keep_the_program_from_running(as_nobody)
     done = run("run", "-o", "closed", "--", "sh", "-c", "exit 9")
     assert done.returncode == 9
     assert done.stderr == (
-        "gait: nothing is recorded: cannot write to 'closed': Permission denied; name\n"
-        "  another directory with -o\n"
+        "gait: nothing is recorded: cannot write to 'closed': Permission denied; name "
+        "another directory with -o\n"
     )
     home.chmod(0o555)
     done = run("run", "--", "sh", "-c", "exit 8")
