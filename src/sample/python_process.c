@@ -530,6 +530,7 @@ int python_process_round(struct python_process *process, uint64_t now_ns)
     int learned = 0, slow = 0;
     bool is_settled = false;
     int status = prepare(process, now_ns);
+    process->walk->spent = 0;
     if (status || process->thread_count == 0)
         return status;
     for (int i = 0; i < ROUND_TRIES && !is_settled; i++) {

@@ -119,7 +119,8 @@ enum walk_result stack_walk(struct stack_walk *walk, const struct gather *gather
             layout->frame_owner >= 0 && bytes[layout->frame_owner] == layout->frame_owner_shim;
         if (difference != SAME)
             to_cut = walk->count + (difference == OTHER && !is_shim);
-        if (walk->count == PYTHON_THREAD_DEPTH || steps > 2 * PYTHON_THREAD_DEPTH) {
+        if (walk->count == PYTHON_THREAD_DEPTH || steps > 2 * PYTHON_THREAD_DEPTH ||
+            ++walk->spent > STACK_WALK_MOST) {
             walk->is_deep = true;
             break;
         }

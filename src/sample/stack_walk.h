@@ -13,13 +13,17 @@ enum walk_result {
     WALK_UNKNOWN, // a frame was not expected: learn it and look again
 };
 
+// 256 threads of full depth. Memory that lies may hold far more, in circles.
+enum { STACK_WALK_MOST = 256 * PYTHON_THREAD_DEPTH };
+
 struct stack_walk {
     struct frame_point frames[PYTHON_THREAD_DEPTH]; // innermost first
     uint32_t count;
     uint32_t doubtful; // of them, the innermost: not the same before and after
     uint64_t leaf;     // address of the current frame
     uint64_t unknown;  // of the one that was not expected; 0: the current frame's place was not
-    bool is_deep;      // the outermost frames were left out: PYTHON_THREAD_DEPTH
+    bool is_deep;      // the outermost frames were left out: PYTHON_THREAD_DEPTH, or spent
+    uint64_t spent;    // frames looked at since the caller set it to 0; STACK_WALK_MOST end it
 };
 
 enum walk_result stack_walk(struct stack_walk *walk, const struct gather *gather,
