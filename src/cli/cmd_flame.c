@@ -55,11 +55,25 @@ static int write_file(const struct flame_values *values, const struct stack_set 
     return status;
 }
 
+static int check(const struct flame_values *values)
+{
+    if (!values->format || !strcmp(values->format, "svg"))
+        return 0;
+    if (values->before || values->is_icicle || values->by_function)
+        return fail(GAIT_ERR_ARGUMENT, "'-f %s' takes no --before, --icicle or --functions",
+                    values->format);
+    if (values->title && !strcmp(values->format, "pprof"))
+        return fail(GAIT_ERR_ARGUMENT, "'-f pprof' takes no --title");
+    return 0;
+}
+
 static int run(const void *given, const struct operands *operands)
 {
     const struct flame_values *values = given;
-    struct stack_set set, before;
-    int status = stack_set_init(&set);
+    struct stack_set set = {0}, before = {0};
+    int status = check(values);
+    if (status == 0)
+        status = stack_set_init(&set);
     if (status == 0)
         status = stack_set_init(&before);
     if (status == 0)
@@ -68,6 +82,10 @@ static int run(const void *given, const struct operands *operands)
         status = stack_input_read(&before, values->before);
     if (status == 0)
         status = write_file(values, &set, values->before ? &before : NULL);
+    if (status == 0) {
+        stack_input_tell_bad(&set, cmd_flame.name, operands->texts[0]);
+        stack_input_tell_bad(&before, cmd_flame.name, values->before);
+    }
     const int code = status ? command_refuse(&cmd_flame) : command_finish_output(&cmd_flame);
     stack_set_finish(&set);
     stack_set_finish(&before);

@@ -80,6 +80,30 @@ def test_a_comparison_is_red_where_more_and_blue_where_less(gait, tmp_path):
     assert "before 50, 50.00 %" in svg.decode()
 
 
+@pytest.mark.parametrize(
+    "words", ["speedscope --before b.txt", "pprof --icicle", "pprof --functions", "pprof --title x"]
+)
+def test_what_a_format_cannot_show_is_refused(gait, tmp_path, words):
+    (tmp_path / "stacks.txt").write_text("a;b 3\n")
+    (tmp_path / "b.txt").write_text("a;b 2\n")
+    done = gait("flame", "stacks.txt", "-f", *words.split())
+    assert (done.returncode, done.stdout) == (2, "")
+    name, option = words.split()[:2]
+    assert done.stderr.startswith(f"gait flame: '-f {name}' takes no --")
+    assert option in done.stderr
+
+
+def test_lines_that_are_no_stacks_are_told(gait, tmp_path):
+    (tmp_path / "stacks.txt").write_text("a;b 3\nno stack\n")
+    (tmp_path / "before.txt").write_text("a;b 3\nnone\nnone\n")
+    done = gait("flame", "-o", "f.svg", "--before", "before.txt", "stacks.txt")
+    assert done.returncode == 0
+    assert done.stderr.splitlines() == [
+        "gait flame: 1 of 2 lines are no stacks in 'stacks.txt'",
+        "gait flame: 2 of 3 lines are no stacks in 'before.txt'",
+    ]
+
+
 def test_speedscope_gets_every_stack_with_its_weight(gait, tmp_path):
     (tmp_path / "stacks.txt").write_text("a (x.py:1);b (x.py:2) 30\na (x.py:1);é 10\n")
     done = gait("flame", "-f", "speedscope", "stacks.txt")
