@@ -43,7 +43,7 @@ static int explain(const struct config_values *values, const struct operands *op
     else if (!status)
         config_screen_put(stdout, &config, false);
     if (!status && !values->is_json)
-        config_screen_notices(stdout, &config, "note: ");
+        config_screen_notices(stdout, &config);
     int code = status ? command_refuse(&cmd_config) : command_finish_output(&cmd_config);
     config_finish(&config);
     return code;
@@ -61,7 +61,7 @@ static int check_file(const struct config_values *values, const char *file)
         put_json(&config);
     if (!status && !values->is_json) {
         config_screen_put(stdout, &config, true);
-        config_screen_notices(stdout, &config, "note: ");
+        config_screen_notices(stdout, &config);
         printf("%s: legal\n", config.file);
     }
     int code = status ? command_refuse(&cmd_config) : command_finish_output(&cmd_config);

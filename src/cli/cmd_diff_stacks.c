@@ -59,12 +59,7 @@ static int run(const void *given, const struct operands *operands)
 }
 
 static const struct option options[] = {
-    {.letter = 'n',
-     .name = "num-rows",
-     .kind = OPTION_TEXT,
-     .value = "N",
-     .help = "rows to show, or all (default: 20)",
-     .offset = offsetof(struct diff_values, rows)},
+    ROW_COUNT_OPTION(struct diff_values, "20"),
     COMMAND_JSON_OPTION(struct diff_values, "answer in JSON"),
 };
 

@@ -98,9 +98,9 @@ static const struct option options[] = {
      .name = "format",
      .kind = OPTION_CHOICE,
      .value = "FORMAT",
-     .help = "chrome (JSON), perfetto (native), pt-trace (torch.profiler's), stacks (of samples) "
-             "or csv; a known "
-             "suffix of FILE will do",
+     .help =
+         "chrome (JSON), perfetto (native), pt-trace (torch.profiler's), stacks (of samples) or "
+         "csv; a known suffix of FILE will do",
      .offset = offsetof(struct export_values, format),
      .choices = formats},
     {.letter = 'o',

@@ -8,10 +8,10 @@
 #include "base/fail.h"
 #include "cli/command.h"
 #include "cli/row_count.h"
+#include "cli/say.h"
 #include "cli/source_text.h"
 #include "cli/stack_input.h"
 #include "render/leaf_text.h"
-#include "render/plain.h"
 #include "render/shares_text.h"
 #include "render/source_heat.h"
 
@@ -104,9 +104,8 @@ static int put_source(const struct leaf_values *values, const struct stack_set *
     if (!is_read) {
         char words[1024];
         fflush(stdout);
-        snprintf(words, sizeof words, "gait leaf: %s; the shares stand without its text",
-                 fail_text());
-        plain_wrap(stderr, words, 2, 0);
+        snprintf(words, sizeof words, "%s; the shares stand without its text", fail_text());
+        say_of(cmd_leaf.name, words);
         fail_clear();
     }
     line_shares_finish(&shares);
@@ -155,12 +154,7 @@ static int run(const void *given, const struct operands *operands)
 }
 
 static const struct option options[] = {
-    {.letter = 'n',
-     .name = "num-rows",
-     .kind = OPTION_TEXT,
-     .value = "N",
-     .help = "rows to show, or all (default: 10)",
-     .offset = offsetof(struct leaf_values, rows)},
+    ROW_COUNT_OPTION(struct leaf_values, "10"),
     {.letter = 'a',
      .name = "aggregate",
      .kind = OPTION_FLAG,

@@ -4,14 +4,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include <gait/trace.h>
 
 #include "base/fail.h"
 #include "base/suggest.h"
 #include "cli/command.h"
-#include "render/plain.h"
+#include "cli/say.h"
 
 const struct command *const commands[] = {
     &cmd_run,     &cmd_record, &cmd_report, &cmd_info,   &cmd_export,      &cmd_plan,
@@ -41,11 +40,7 @@ int commands_find(const char *name, const struct command **ret_command)
 static int refuse(const struct command *command, const char *sentence)
 {
     fflush(stdout); // what was answered so far stands before the complaint
-    const int used = fprintf(stderr, "gait%s%s: ", *command->name ? " " : "", command->name);
-    if (isatty(STDERR_FILENO)) // else one line, for those who look for it
-        plain_wrap(stderr, sentence, 2, used > 0 ? (unsigned)used : 0);
-    else
-        fprintf(stderr, "%s\n", sentence);
+    say_of(command->name, sentence);
     return EXIT_USAGE;
 }
 

@@ -74,11 +74,12 @@ void config_screen_put(FILE *out, const struct config *config, bool only_said)
             put_setting(out, config, (enum setting_id)i);
 }
 
-void config_screen_notices(FILE *out, const struct config *config, const char *before)
+void config_screen_notices(FILE *out, const struct config *config)
 {
+    static const char before[] = "note: ";
     for (size_t i = 0; i < config->notice_count; i++) {
         fputs(before, out);
-        plain_wrap(out, config->notices[i], 2, (unsigned)strlen(before));
+        plain_wrap(out, config->notices[i], 2, sizeof before - 1);
     }
 }
 

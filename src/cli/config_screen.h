@@ -12,7 +12,7 @@
 void config_screen_put(FILE *out, const struct config *config, bool only_said);
 
 // What should be known, a line each: "gait run: …".
-void config_screen_notices(FILE *out, const struct config *config, const char *before);
+void config_screen_notices(FILE *out, const struct config *config);
 
 void config_screen_table(FILE *out);
 void config_screen_markdown(FILE *out);

@@ -31,21 +31,25 @@ const char *const record_formats[] = {"gait",   "raw",   "flamegraph", "speedsco
 static const char *const endings[] = {".gait",       ".txt",  ".svg", ".speedscope.json",
                                       ".trace.json", ".pb.gz"};
 
+// What else tells the format; of two that fit, the longer stands first.
+static const struct {
+    const char *text;
+    enum record_format format;
+} suffixes[] = {
+    {".txt", RECORD_RAW},           {".raw", RECORD_RAW},         {".svg", RECORD_FLAMEGRAPH},
+    {".trace.json", RECORD_CHROME}, {".json", RECORD_SPEEDSCOPE}, {".pb.gz", RECORD_PPROF},
+    {".pprof", RECORD_PPROF},
+};
+
 static enum record_format format_of(const char *path, const char *format)
 {
     for (int i = 0; format && record_formats[i]; i++)
         if (!strcmp(format, record_formats[i]))
             return (enum record_format)i;
-    const struct slice name = slice_of(path);
-    if (slice_ends_with(name, ".txt") || slice_ends_with(name, ".raw"))
-        return RECORD_RAW;
-    if (slice_ends_with(name, ".svg"))
-        return RECORD_FLAMEGRAPH;
-    if (slice_ends_with(name, ".pb.gz") || slice_ends_with(name, ".pprof"))
-        return RECORD_PPROF;
-    if (slice_ends_with(name, ".trace.json"))
-        return RECORD_CHROME;
-    return slice_ends_with(name, ".json") ? RECORD_SPEEDSCOPE : RECORD_GAIT;
+    for (size_t i = 0; i < sizeof suffixes / sizeof suffixes[0]; i++)
+        if (slice_ends_with(slice_of(path), suffixes[i].text))
+            return suffixes[i].format;
+    return RECORD_GAIT;
 }
 
 static void make_name(struct record_output *output)
@@ -255,7 +259,7 @@ static int draft_to_stream(struct record_output *output, struct gait_trace *trac
     FILE *file = status ? NULL : fopen(copy, "re");
     while (file && status == 0 && (got = fread(bytes, 1, sizeof bytes, file)) > 0)
         status = write_stream(output, bytes, got);
-    if (!file && status == 0)
+    if (status == 0 && (!file || ferror(file)))
         status = fail(GAIT_ERR_IO, "cannot read '%s': %s", copy, strerror(errno));
     if (file)
         fclose(file);

@@ -3,9 +3,18 @@
 #ifndef GAIT_CLI_ROW_COUNT_H
 #define GAIT_CLI_ROW_COUNT_H
 
+#include <stddef.h>
 #include <stdint.h>
 
 #include <gait/error.h>
+
+#define ROW_COUNT_OPTION(values, usual)                                                            \
+    {.letter = 'n',                                                                                \
+     .name = "num-rows",                                                                           \
+     .kind = OPTION_TEXT,                                                                          \
+     .value = "N",                                                                                 \
+     .help = "rows to show, or all (default: " usual ")",                                          \
+     .offset = offsetof(values, rows)}
 
 // `text` NULL leaves *ret_rows as it is; "all" is UINT64_MAX.
 GAIT_CHECK int row_count_read(const char *text, uint64_t *ret_rows);

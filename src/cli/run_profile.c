@@ -144,7 +144,8 @@ void run_profile_tell(const struct run_profile *profile, bool is_quiet)
             "gait.profiler(nsight_enabled=True) in the script");
     struct gait_schedule schedule;
     char plan[PLAN_BYTES];
-    config_screen_notices(stderr, config, "gait: ");
+    for (size_t i = 0; i < config->notice_count; i++)
+        say("%s", config->notices[i]);
     if (!config_flag(config, SETTING_ENABLED) && profile->windows &&
         !gait_schedule_parse(profile->windows, &schedule))
         schedule_note_say(profile->windows, &schedule);
@@ -229,19 +230,26 @@ static void tell_shortage(const struct run_profile *profile, size_t count)
         strcmp(unit, "seconds") ? "s: the run was shorter" : ": the run was shorter");
 }
 
+enum { FOLDER_BYTES = 2 * PATH_MAX };
+
+// A folder that is not absolute lies in the run directory.
+static void find_folder(const struct run_end *end, const char *wish, char *folder)
+{
+    if (*wish == '/')
+        snprintf(folder, FOLDER_BYTES, "%s", wish);
+    else
+        snprintf(folder, FOLDER_BYTES, "%s/%s", end->directory, wish);
+}
+
 void run_profile_write(const struct run_profile *profile, const struct run_end *end)
 {
     const struct config *config = &profile->config;
-    const char *wish = config_text(config, SETTING_OUTPUT_DIR);
-    char folder[2 * PATH_MAX];
+    char folder[FOLDER_BYTES];
     struct gait_trace *trace;
     size_t count = 0;
     if (!config_flag(config, SETTING_ENABLED) || !config_flag(config, SETTING_STORE_TRACES))
         return;
-    if (*wish == '/')
-        snprintf(folder, sizeof folder, "%s", wish);
-    else
-        snprintf(folder, sizeof folder, "%s/%s", end->directory, wish);
+    find_folder(end, config_text(config, SETTING_OUTPUT_DIR), folder);
     if (gait_trace_open(end->directory, &trace)) {
         say("no traces: %s", fail_text());
         return;
@@ -285,20 +293,13 @@ void run_profile_actions(const struct run_profile *profile, const struct run_end
     const struct config *config = &profile->config;
     const struct config_entry *wish = config_entry_of(config, SETTING_OUTPUT_DIR);
     const char *name = config_text(config, SETTING_WORKER_NAME);
-    char folder[2 * PATH_MAX];
+    char folder[FOLDER_BYTES];
     if (strcmp(config_text(config, SETTING_PROFILER), "simple") != 0 || end->is_quiet)
         return;
-    if (wish->level == CONFIG_DEFAULT)
-        snprintf(folder, sizeof folder, "%s", end->directory);
-    else if (wish->text[0] == '/')
-        snprintf(folder, sizeof folder, "%s", wish->text);
-    else
-        snprintf(folder, sizeof folder, "%s/%s", end->directory, wish->text);
+    find_folder(end, wish->level == CONFIG_DEFAULT ? "." : wish->text, folder);
     if (!has_report(folder, *name ? name : "simple"))
-        fputs("gait: no action ran, so there is no report: 'simple' times the phases of a\n"
-              "  PyTorch or Lightning training; '--profiler advanced' tells the functions of\n"
-              "  any program\n",
-              stderr);
+        say("no action ran, so there is no report: 'simple' times the phases of a PyTorch or "
+            "Lightning training; '--profiler advanced' tells the functions of any program");
 }
 
 // ---- the table --------------------------------------------------------------------

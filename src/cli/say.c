@@ -13,11 +13,11 @@
 
 #include "render/plain.h"
 
+#define GAIT "gait: "
+
 enum { SENTENCE_BYTES = 4 * PATH_MAX, INDENT = 2 };
 
-static const char who[] = "gait: ";
-
-static void put(const char *sentence, const char *command)
+static void put(const char *who, const char *sentence, const char *next)
 {
     char *text = NULL;
     size_t bytes = 0;
@@ -26,11 +26,11 @@ static void put(const char *sentence, const char *command)
         return;
     fputs(who, out);
     if (isatty(STDERR_FILENO))
-        plain_wrap(out, sentence, INDENT, sizeof who - 1);
+        plain_wrap(out, sentence, INDENT, (unsigned)strlen(who));
     else
         fprintf(out, "%s\n", sentence);
-    if (command)
-        fprintf(out, "%*s%s\n", INDENT, "", command);
+    if (next)
+        fprintf(out, "%*s%s\n", INDENT, "", next);
     fclose(out);
     if (text)
         fputs(text, stderr);
@@ -44,17 +44,24 @@ void say(const char *format, ...)
     va_start(args, format);
     vsnprintf(sentence, sizeof sentence, format, args);
     va_end(args);
-    put(sentence, NULL);
+    put(GAIT, sentence, NULL);
+}
+
+void say_of(const char *command, const char *sentence)
+{
+    char who[64];
+    snprintf(who, sizeof who, "gait%s%s: ", *command ? " " : "", command);
+    put(who, sentence, NULL);
 }
 
 void say_next(const char *text, const char *command)
 {
     char sentence[SENTENCE_BYTES];
     int bytes = snprintf(sentence, sizeof sentence, "%s; next: %s", text, command);
-    if (bytes >= 0 && (size_t)bytes + sizeof who - 1 <= PLAIN_COLUMNS) {
-        put(sentence, NULL);
+    if (bytes >= 0 && (size_t)bytes + strlen(GAIT) <= PLAIN_COLUMNS) {
+        put(GAIT, sentence, NULL);
         return;
     }
     snprintf(sentence, sizeof sentence, "%s; next:", text);
-    put(sentence, command);
+    put(GAIT, sentence, command);
 }

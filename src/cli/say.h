@@ -6,6 +6,9 @@
 // "gait: " and the sentence: a line of its own, or on a terminal lines of 78 columns.
 void say(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
+// The same as said by `gait COMMAND`; "" is gait itself.
+void say_of(const char *command, const char *sentence);
+
 // `text`, and what to type next: behind it where that fits, else whole on the next line.
 void say_next(const char *text, const char *command);
 

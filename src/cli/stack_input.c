@@ -12,9 +12,9 @@
 #include <sys/stat.h>
 
 #include "base/fail.h"
+#include "cli/say.h"
 #include "format/frame.h"
 #include "load/run.h"
-#include "render/plain.h"
 
 #define SHARD_LINE "\x89GAIT\r\n"
 
@@ -104,7 +104,7 @@ void stack_input_tell_bad(const struct stack_set *set, const char *command, cons
     if (!set->bad_lines)
         return;
     fflush(stdout);
-    snprintf(words, sizeof words, "gait %s: %llu of %llu lines are no stacks in '%s'", command,
+    snprintf(words, sizeof words, "%llu of %llu lines are no stacks in '%s'",
              (unsigned long long)set->bad_lines, (unsigned long long)set->lines, path);
-    plain_wrap(stderr, words, 2, 0);
+    say_of(command, words);
 }

@@ -28,6 +28,9 @@ COMMANDS = {
     "explain": ["config", "explain", "profiling.py_spy_rate=9", "profiling.epochs=4"],
     "check": ["config", "check", "theirs.yaml"],
     "settings": ["config", "list"],
+    "no source": ["leaf", "--source", "a-source-that-is-nowhere-to-be-found.py", "stacks.txt"],
+    "lines that are no stacks": ["flame", "-f", "speedscope", "-o", "graph.json", "stacks.txt"],
+    "no action ran": ["run", "--profiler", "simple", "--", "true"],
     "doctor": ["doctor"],
     "help": ["help"],
     **{f"help of {name}": [name, "--help"] for name in ("run", "plan", "trigger", "config")},
@@ -45,6 +48,8 @@ def too_wide(text):
 @pytest.fixture
 def here(tmp_path):
     (tmp_path / "theirs.yaml").write_text("profiling: {epochs: 9, unit: step, wait_steps: 3}\n")
+    stack = "f (a-source-that-is-nowhere-to-be-found.py:1) 3"
+    (tmp_path / "stacks.txt").write_text(f"{stack}\nno stack\n")
     return tmp_path
 
 
