@@ -4,7 +4,8 @@
 import contextlib
 import os
 
-from .files import Report, say
+from .._say import say
+from .files import Report
 
 SORT_KEYS = (
     "cpu_time",
