@@ -6,7 +6,8 @@ import os
 
 import gait
 
-from .files import Report, say
+from .._say import say
+from .files import Report
 
 SORT_KEYS = (
     "cpu_time",
