@@ -155,13 +155,19 @@ class Advanced(Report, Tracer):
             marshal.dump(fold(self._stats(action)), file)
 
     def _dump_all(self):
+        """One sentence tells of all that could not be written: there may be forty."""
+        failures = []
         for action in self.actions():
             path = os.path.abspath(self.path(action, ".prof"))
             try:
                 os.makedirs(os.path.dirname(path), exist_ok=True)
                 self.dump(path, action)
             except (OSError, ValueError) as error:
-                say(f"cannot write {path!r}: {reason(error)}")
+                failures.append((path, reason(error)))
+        if failures:
+            path, why = failures[0]
+            others = f", nor {len(failures) - 1} others" if failures[1:] else ""
+            say(f"cannot write {path!r}{others}: {why}")
 
     def summary(self):
         """Lightning's report: each action's table."""
