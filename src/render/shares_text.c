@@ -99,7 +99,6 @@ void shares_text_put_json(FILE *out, const struct shares_text *text)
     }
     json_close(&json);
     json_close(&json);
-    fputc('\n', out);
 }
 
 static const char *what_happened(const struct function_share *row)
@@ -229,5 +228,4 @@ void shares_text_put_changes_json(FILE *out, const struct shares_text *text)
     }
     json_close(&json);
     json_close(&json);
-    fputc('\n', out);
 }

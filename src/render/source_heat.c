@@ -160,5 +160,4 @@ void source_heat_put_json(FILE *out, const struct source_heat *heat)
     }
     json_close(&json);
     json_close(&json);
-    fputc('\n', out);
 }

@@ -18,6 +18,7 @@ from tests.support.shard_maker import ShardMaker
 def answer(gait, *words):
     done = gait(*words, "--json")
     assert done.returncode == 0, done.stderr
+    assert done.stdout.endswith("\n") and not done.stdout.endswith("\n\n")
     return json.loads(done.stdout)
 
 
