@@ -160,14 +160,19 @@ static bool is_same_path(const char *a, const char *b)
            strcmp(a + long_bytes - short_bytes, b) == 0;
 }
 
-// The only row of the other set that may be the same function; NULL if there is
-// none or more than one.
-static struct function_share *twin_of(struct function_share *row, struct function_share *rows,
-                                      size_t count)
+struct namesakes {
+    struct function_share *rows;
+    size_t count;
+};
+
+// The only one of that set that may be the same function as the row; NULL if
+// there is none or more than one.
+static struct function_share *only_like(const struct function_share *row,
+                                        const struct namesakes *namesakes, int of)
 {
-    struct function_share *twin = NULL;
-    for (size_t i = 0; i < count; i++) {
-        if (!is_of_one(&rows[i], 1) || !is_same_path(rows[i].path, row->path))
+    struct function_share *rows = namesakes->rows, *twin = NULL;
+    for (size_t i = 0; i < namesakes->count; i++) {
+        if (!is_of_one(&rows[i], of) || !is_same_path(rows[i].path, row->path))
             continue;
         if (twin)
             return NULL;
@@ -176,22 +181,32 @@ static struct function_share *twin_of(struct function_share *row, struct functio
     return twin;
 }
 
+// Each must be the only one for the other: of two files that end in "pkg/m.py"
+// nobody knows which one was meant, whichever set has the two.
+static void join_namesakes(const struct namesakes *namesakes)
+{
+    for (size_t i = 0; i < namesakes->count; i++) {
+        struct function_share *row = &namesakes->rows[i];
+        struct function_share *twin = is_of_one(row, 0) ? only_like(row, namesakes, 1) : NULL;
+        if (!twin || only_like(twin, namesakes, 0) != row)
+            continue;
+        row->counts[1] = twin->counts[1];
+        twin->counts[1] = (struct function_count){0, 0};
+        if (strlen(twin->path) > strlen(row->path))
+            row->path = twin->path;
+    }
+}
+
 static void join_short_paths(struct function_shares *shares)
 {
     for (size_t from = 0, to; from < shares->count; from = to) {
-        struct function_share *rows = &shares->rows[from];
-        for (to = from + 1; to < shares->count && !strcmp(shares->rows[to].name, rows->name);)
+        struct namesakes namesakes = {.rows = &shares->rows[from]};
+        for (to = from + 1;
+             to < shares->count && !strcmp(shares->rows[to].name, namesakes.rows->name);)
             to++;
-        for (size_t i = 0; i < to - from && to - from <= NAMESAKES; i++) {
-            struct function_share *twin =
-                is_of_one(&rows[i], 0) ? twin_of(&rows[i], rows, to - from) : NULL;
-            if (!twin)
-                continue;
-            rows[i].counts[1] = twin->counts[1];
-            twin->counts[1] = (struct function_count){0, 0};
-            if (strlen(twin->path) > strlen(rows[i].path))
-                rows[i].path = twin->path;
-        }
+        namesakes.count = to - from;
+        if (namesakes.count <= NAMESAKES)
+            join_namesakes(&namesakes);
     }
 }
 

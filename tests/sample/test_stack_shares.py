@@ -202,6 +202,17 @@ def test_a_recording_compares_with_a_file_of_lines(gait, tmp_path):
     assert "Less time in g (/home/me/x.py): 75.0 % itself before, 2.5 % after." in words
 
 
+@pytest.mark.parametrize("is_turned", [False, True])
+def test_a_short_path_that_two_files_end_in_is_neither(gait, tmp_path, is_turned):
+    (tmp_path / "two.txt").write_text("f (/x/pkg/m.py:1) 30\nf (/y/pkg/m.py:1) 70\n")
+    (tmp_path / "short.txt").write_text("f (pkg/m.py:1) 100\n")
+    names = ["two.txt", "short.txt"][:: -1 if is_turned else 1]
+    got = answer(gait, "diff-stacks", *names)
+    counts = {r["path"]: [r[side]["self"] for side in ("before", "after")][:: -1 if is_turned else 1]
+              for r in got["functions"]}  # fmt: skip
+    assert counts == {"/x/pkg/m.py": [30, 0], "/y/pkg/m.py": [70, 0], "pkg/m.py": [0, 100]}
+
+
 def test_what_chance_may_do_is_called_so(gait, tmp_path):
     """Two samplings of one program: nothing is said of it, and rarely is a row not marked."""
     dice, sure = random.Random(7), 0
