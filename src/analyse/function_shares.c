@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analyse/path_end.h"
 #include "analyse/stack_set.h"
 #include "base/fail.h"
 
@@ -150,16 +151,6 @@ static bool is_of_one(const struct function_share *row, int of)
     return row->counts[of].total && !row->counts[!of].total;
 }
 
-// "train.py" and "/home/me/train.py": one ends in the other, at a folder.
-static bool is_same_path(const char *a, const char *b)
-{
-    const size_t long_bytes = strlen(a), short_bytes = strlen(b);
-    if (long_bytes < short_bytes)
-        return is_same_path(b, a);
-    return short_bytes && long_bytes > short_bytes && a[long_bytes - short_bytes - 1] == '/' &&
-           strcmp(a + long_bytes - short_bytes, b) == 0;
-}
-
 struct namesakes {
     struct function_share *rows;
     size_t count;
@@ -172,7 +163,7 @@ static struct function_share *only_like(const struct function_share *row,
 {
     struct function_share *rows = namesakes->rows, *twin = NULL;
     for (size_t i = 0; i < namesakes->count; i++) {
-        if (!is_of_one(&rows[i], of) || !is_same_path(rows[i].path, row->path))
+        if (!is_of_one(&rows[i], of) || !path_end_is_shared(rows[i].path, row->path))
             continue;
         if (twin)
             return NULL;

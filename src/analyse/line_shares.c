@@ -7,15 +7,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analyse/path_end.h"
 #include "analyse/stack_set.h"
 #include "base/fail.h"
-
-static bool ends_in(const char *path, const char *end)
-{
-    const size_t bytes = strlen(path), end_bytes = strlen(end);
-    return end_bytes && bytes > end_bytes && path[bytes - end_bytes - 1] == '/' &&
-           strcmp(path + bytes - end_bytes, end) == 0;
-}
 
 // An equal path counts most, then one that ends in the other.
 static int find_path(const struct stack_set *set, const char *file, const char **ret_path)
@@ -29,7 +23,7 @@ static int find_path(const struct stack_set *set, const char *file, const char *
             *ret_path = frame->path;
             return 0;
         }
-        if (!ends_in(frame->path, file) && !ends_in(file, frame->path))
+        if (!path_end_is_shared(frame->path, file))
             continue;
         if (found)
             other = frame->path;
