@@ -120,12 +120,6 @@ static int count_all(const struct stack_set *const sets[2], struct function_shar
     return 0;
 }
 
-static int compare_names(const struct function_share *x, const struct function_share *y)
-{
-    const int order = strcmp(x->name, y->name);
-    return order ? order : strcmp(x->path, y->path);
-}
-
 static int by_self(const void *a, const void *b)
 {
     const struct function_share *x = a, *y = b;
@@ -134,7 +128,7 @@ static int by_self(const void *a, const void *b)
         return p->self < q->self ? 1 : -1;
     if (p->total != q->total)
         return p->total < q->total ? 1 : -1;
-    return compare_names(x, y);
+    return by_name(x, y);
 }
 
 int function_shares_make(const struct stack_set *set, struct function_shares *ret)
@@ -232,7 +226,7 @@ static int by_change(const void *a, const void *b)
         return x->change < y->change ? 1 : -1;
     if (x->is_self != y->is_self)
         return x->is_self ? -1 : 1;
-    return compare_names(x, y);
+    return by_name(x, y);
 }
 
 int function_shares_compare(const struct stack_set *before, const struct stack_set *after,
