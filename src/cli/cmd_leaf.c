@@ -125,7 +125,10 @@ static int check(const struct leaf_values *values)
     const bool is_leaf =
         values->library || values->by || values->is_aggregated || values->without_modules;
     if (values->source && (is_leaf || values->by_function))
-        return fail(GAIT_ERR_ARGUMENT, "'--source' takes --num-rows and --json only");
+        return fail(GAIT_ERR_ARGUMENT, "'--source' takes '--num-rows all' and --json only");
+    if (values->source && values->rows && strcmp(values->rows, "all") != 0)
+        return fail(GAIT_ERR_ARGUMENT,
+                    "'--source' takes no number of rows: '--num-rows all' shows every line");
     if (values->by_function && is_leaf)
         return fail(GAIT_ERR_ARGUMENT, "'--functions' takes --num-rows and --json only");
     return 0;

@@ -149,6 +149,11 @@ def test_views_of_their_own_take_no_options_of_the_other_table(gait, tmp_path):
     assert gait("leaf", "--functions", "--library", "x", "s.txt").returncode == 2
     assert gait("leaf", "--functions", "--source", "a.py", "s.txt").returncode == 2
     assert gait("leaf", "--source", "a.py", "--by", "process", "s.txt").returncode == 2
+    for number in ("3", "none"):
+        done = gait("leaf", "--source", "a.py", "-n", number, "s.txt")
+        assert done.returncode == 2 and not done.stdout
+        assert "'--num-rows all'" in done.stderr and done.stderr.count("\n") == 1
+    assert gait("leaf", "--source", "a.py", "-n", "all", "s.txt").returncode == 0
 
 
 def change_of(before, after):
