@@ -67,24 +67,13 @@ static int put_functions(const struct leaf_values *values, const struct stack_se
     return 0;
 }
 
-// Samples know a file by its whole path, or by an end of it.
-static int find_lines(const char *source, const struct stack_set *set, struct line_shares *ret)
-{
-    char *whole = realpath(source, NULL);
-    int status = whole ? line_shares_make(set, whole, ret) : GAIT_ERR_MISSING;
-    free(whole);
-    if (status == GAIT_ERR_MISSING) {
-        fail_clear();
-        status = line_shares_make(set, source, ret);
-    }
-    return status;
-}
-
 static int put_source(const struct leaf_values *values, const struct stack_set *set, uint64_t rows)
 {
     struct line_shares shares;
     struct buffer text;
-    int status = find_lines(values->source, set, &shares);
+    char *whole = realpath(values->source, NULL);
+    int status = line_shares_make(set, values->source, whole, &shares);
+    free(whole);
     if (status)
         return status;
     buffer_init(&text, SOURCE_LIMIT);

@@ -144,6 +144,17 @@ def test_a_file_is_found_by_either_end_of_its_path(gait, tmp_path):
     assert done.returncode == 2 and "no sample is in 'other.py'" in done.stderr
 
 
+def test_the_very_words_count_more_than_an_end_of_the_whole_path(gait, tmp_path):
+    folder = tmp_path / "pkg"
+    folder.mkdir()
+    (folder / "m.py").write_text("one\ntwo\n")
+    (tmp_path / "s.txt").write_text("f (m.py:1) 3\nf (pkg/m.py:2) 5\n")
+    got = answer(gait, "leaf", "--source", "pkg/m.py", "s.txt")
+    assert [(r["self"], r["text"]) for r in got["lines"]] == [(5, "two")]
+    done = gait("leaf", "--source", folder / "m.py", "s.txt")
+    assert done.returncode == 2 and "may be 'm.py' or 'pkg/m.py'" in done.stderr
+
+
 def test_views_of_their_own_take_no_options_of_the_other_table(gait, tmp_path):
     (tmp_path / "s.txt").write_text("f (a.py:3) 5\n")
     assert gait("leaf", "--functions", "--library", "x", "s.txt").returncode == 2
