@@ -79,11 +79,9 @@ static int put_source(const struct leaf_values *values, const struct stack_set *
     buffer_init(&text, SOURCE_LIMIT);
     const bool is_read =
         source_text_read(values->source, &text) == 0 || source_text_read(shares.path, &text) == 0;
-    if (!is_read)
-        text.used = 0;
     const struct source_heat heat = {
         .shares = &shares,
-        .text = {is_read && text.used ? text.bytes : NULL, text.used},
+        .text = {is_read ? text.bytes : NULL, text.used},
         .has_all = rows == UINT64_MAX,
     };
     if (values->is_json)

@@ -126,6 +126,28 @@ def test_a_file_that_shrank_keeps_its_samples(gait, tmp_path):
     assert "900  (the file has no such line)" in done.stdout
 
 
+def test_an_empty_file_is_one_that_was_read(gait, tmp_path):
+    (tmp_path / "s.txt").write_text("f (a.py:3) 5\n")
+    (tmp_path / "a.py").write_text("")
+    done = gait("leaf", "--source", "a.py", "s.txt")
+    assert not done.stderr and "3  (the file has no such line)" in done.stdout
+    got = answer(gait, "leaf", "--source", "a.py", "s.txt")
+    assert got["source_read"] and [r["text"] for r in got["lines"]] == [None]
+
+
+def test_half_of_a_file_that_is_too_long_is_not_put_before_another(gait, tmp_path):
+    """The first one given is refused after 64 MiB; the one of the samples is read then."""
+    there = tmp_path / "there" / "pkg"
+    there.mkdir(parents=True)
+    (there / "a.py").write_text("the first line\n")
+    (tmp_path / "s.txt").write_text(f"f ({there}/a.py:1) 5\n")
+    (tmp_path / "pkg").mkdir()
+    with open(tmp_path / "pkg" / "a.py", "wb") as sparse:
+        sparse.truncate(65 << 20)
+    got = answer(gait, "leaf", "--source", "pkg/a.py", "s.txt")
+    assert got["lines"][0]["text"] == "the first line"
+
+
 def test_a_file_is_found_by_either_end_of_its_path(gait, tmp_path):
     (tmp_path / "x" / "pkg").mkdir(parents=True)
     (tmp_path / "x" / "pkg" / "m.py").write_text("one\ntwo\n")
