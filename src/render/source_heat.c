@@ -58,7 +58,8 @@ static bool is_near(const struct reading *reading)
     const size_t at = reading->next;
     return reading->heat->has_all ||
            (at < shares->count && shares->rows[at].line - reading->line <= AROUND) ||
-           (at > 0 && reading->line - shares->rows[at - 1].line <= AROUND);
+           (at > 0 && shares->rows[at - 1].line > 0 && // else it is nowhere in the file
+            reading->line - shares->rows[at - 1].line <= AROUND);
 }
 
 static void put_share(FILE *out, const struct source_heat *heat, const struct line_share *row)

@@ -126,6 +126,15 @@ def test_a_file_that_shrank_keeps_its_samples(gait, tmp_path):
     assert "900  (the file has no such line)" in done.stdout
 
 
+def test_samples_of_no_line_are_near_none(gait, tmp_path):
+    (tmp_path / "s.txt").write_text("f (a.py) 5\nf (a.py:20) 5\n")
+    (tmp_path / "a.py").write_text("".join(f"text {i}\n" for i in range(1, 31)))
+    shown = gait("leaf", "--source", "a.py", "s.txt").stdout
+    assert "line not told" in shown
+    assert [line.split()[-1] for line in shown.splitlines() if "text" in line] == [
+        "18", "19", "20", "21", "22"]  # fmt: skip
+
+
 def test_an_empty_file_is_one_that_was_read(gait, tmp_path):
     (tmp_path / "s.txt").write_text("f (a.py:3) 5\n")
     (tmp_path / "a.py").write_text("")
