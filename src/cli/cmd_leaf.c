@@ -124,16 +124,14 @@ static int check(const struct leaf_values *values)
 static int run(const void *given, const struct operands *operands)
 {
     const struct leaf_values *values = given;
-    struct stack_set set;
+    struct stack_set set = {0};
     uint64_t rows = DEFAULT_ROWS;
     int status = check(values);
     if (status == 0)
         status = row_count_read(values->rows, &rows);
     if (status)
         return command_refuse(&cmd_leaf);
-    status = stack_set_init(&set);
-    if (status == 0)
-        status = stack_input_read(&set, operands->texts[0]);
+    status = stack_input_open(&set, operands->texts[0]);
     if (status == 0)
         status = put_asked(values, &set, rows);
     if (status == 0 && !values->is_json)
