@@ -563,11 +563,6 @@ int python_process_round(struct python_process *process, uint64_t now_ns)
     return 0;
 }
 
-bool python_process_is_lost(const struct python_process *process)
-{
-    return process->gather.is_lost;
-}
-
 void python_process_flush(struct python_process *process)
 {
     for (size_t i = 0; i < process->thread_count; i++)
