@@ -253,10 +253,12 @@ def test_a_recording_compares_with_a_file_of_lines(gait, tmp_path):
 def test_a_short_path_that_two_files_end_in_is_neither(gait, tmp_path, is_turned):
     (tmp_path / "two.txt").write_text("f (/x/pkg/m.py:1) 30\nf (/y/pkg/m.py:1) 70\n")
     (tmp_path / "short.txt").write_text("f (pkg/m.py:1) 100\n")
-    names = ["two.txt", "short.txt"][:: -1 if is_turned else 1]
+    names, sides = ["two.txt", "short.txt"], ["before", "after"]
+    if is_turned:
+        names.reverse()
+        sides.reverse()
     got = answer(gait, "diff-stacks", *names)
-    counts = {r["path"]: [r[side]["self"] for side in ("before", "after")][:: -1 if is_turned else 1]
-              for r in got["functions"]}  # fmt: skip
+    counts = {r["path"]: [r[side]["self"] for side in sides] for r in got["functions"]}
     assert counts == {"/x/pkg/m.py": [30, 0], "/y/pkg/m.py": [70, 0], "pkg/m.py": [0, 100]}
 
 
