@@ -126,7 +126,8 @@ static int32_t take_line(struct slice *place)
     return (int32_t)line;
 }
 
-int stack_set_frame(struct stack_set *set, struct slice text, uint32_t *ret_id)
+// A frame's text as folded lines have it; a line of its own is not counted.
+static int number_frame(struct stack_set *set, struct slice text, uint32_t *ret_id)
 {
     struct stack_frame frame = {.kind = STACK_FRAME_CODE};
     struct slice path = {text.bytes, 0};
@@ -221,7 +222,7 @@ int stack_set_add_line(struct stack_set *set, struct slice line)
         const size_t bytes = frame_length(line), step = bytes < line.count ? bytes + 1 : bytes;
         uint32_t id;
         if (bytes) {
-            status = stack_set_frame(set, (struct slice){line.bytes, bytes}, &id);
+            status = number_frame(set, (struct slice){line.bytes, bytes}, &id);
             if (status == 0)
                 status = push_id(set, id);
             if (status)

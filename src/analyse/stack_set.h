@@ -61,9 +61,6 @@ GAIT_CHECK int stack_set_add_lines(struct stack_set *set, struct slice text);
 // All samples of a trace.
 GAIT_CHECK int stack_set_add_run(struct stack_set *set, struct run *run);
 
-// A frame's text as folded lines have it; a line of its own is not counted.
-GAIT_CHECK int stack_set_frame(struct stack_set *set, struct slice text, uint32_t *ret_id);
-
 static inline const struct stack_frame *stack_set_at(const struct stack_set *set,
                                                      const struct stack_entry *entry,
                                                      uint32_t depth)
