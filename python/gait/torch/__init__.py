@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Puts a PyTorch training on record that nobody edited; docs/TORCH.md says how.
 
-What is called in each step is C (py_hook.c and what it names); here it is put
-in its places, once, when torch has been imported.
+What is called in each step is C (ext/torch/py_hook.c and what it names); here
+it is put in its places, once, when torch has been imported.
 """
 
 import atexit
