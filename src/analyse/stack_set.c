@@ -10,7 +10,6 @@
 
 #include "base/array.h"
 #include "base/fail.h"
-#include "load/stack_rows.h"
 
 #define ARENA_LIMIT ((size_t)4 << 30)
 #define ID_LIMIT ((size_t)1 << 30)
@@ -274,11 +273,7 @@ static int frame_of_site(struct taking *taking, uint32_t stack, uint32_t *ret_id
     const struct gait_site_info *site = &taking->run->sites.sites[row->site];
     struct stack_frame frame = {intern_text(&taking->set->texts, slice_of(site->name)),
                                 intern_text(&taking->set->texts, slice_of(site->file)),
-                                (int32_t)row->line, STACK_FRAME_CODE};
-    if (!*site->file && begins(slice_of(site->name), "process "))
-        frame.kind = STACK_FRAME_PROCESS;
-    else if (!*site->file && begins(slice_of(site->name), "thread ("))
-        frame.kind = STACK_FRAME_THREAD;
+                                (int32_t)row->line, stack_rows_kind(site)};
     return number_of(taking->set, &frame, ret_id);
 }
 

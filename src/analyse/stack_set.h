@@ -11,14 +11,7 @@
 #include "base/arena.h"
 #include "base/intern.h"
 #include "base/slice.h"
-
-struct run;
-
-enum stack_frame_kind {
-    STACK_FRAME_CODE,
-    STACK_FRAME_PROCESS, // process 12:"python train.py"
-    STACK_FRAME_THREAD,  // thread (13): name
-};
+#include "load/stack_rows.h"
 
 // Texts are held once: equal ones have equal addresses.
 struct stack_frame {
