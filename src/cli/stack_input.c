@@ -95,7 +95,8 @@ static int read_all(struct stack_set *set, const char *path)
         return fail(GAIT_ERR_FORMAT,
                     "'%s' holds no stacks: none of its %llu lines is 'frame;frame COUNT'", path,
                     (unsigned long long)set->bad_lines);
-    return fail(GAIT_ERR_FORMAT, "'%s' holds no stacks", path);
+    return fail(GAIT_ERR_FORMAT,
+                "'%s' holds no stacks; gait record takes some, and gait run --sample 1000", path);
 }
 
 int stack_input_open(struct stack_set *set, const char *path)
