@@ -18,8 +18,6 @@ AVOIDED = (
     "NestedTensor",
     "AutogradNestedTensor",
     "Functionalize",
-    "FuncTorchBatched",
-    "FuncTorchGradWrapper",
 )
 
 
