@@ -29,7 +29,8 @@ static PyMethodDef functions[] = {
      "span(name, category='python')\n--\n\n"
      "The span of that name: a context manager and a decorator, the same object each time."},
     {"site", METHOD(py_record_site), FAST,
-     "site(category, name, /)\n--\n\nThe number of a place that records, for begin() and its like."},
+     "site(category, name, /)\n--\n\nThe number of a place that records, for begin() and its "
+     "like."},
     {"begin", py_record_begin, METH_O,
      "begin(what, /)\n--\n\nBegins a span on this thread: a name, a site or a span."},
     {"end", METHOD(py_record_end), FAST, "end()\n--\n\nEnds this thread's innermost span."},

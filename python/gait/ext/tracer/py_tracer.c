@@ -415,9 +415,11 @@ static PyObject *tracer_is_on(PyObject *self, void *unused)
 }
 
 static PyMethodDef tracer_methods[] = {
-    {"start", tracer_start, METH_O, "start($self, action, /)\n--\n\nBegins an action on this thread."},
+    {"start", tracer_start, METH_O,
+     "start($self, action, /)\n--\n\nBegins an action on this thread."},
     {"stop", tracer_stop, METH_O, "stop($self, action, /)\n--\n\nEnds it."},
-    {"close", tracer_close, METH_NOARGS, "close($self, /)\n--\n\nEnds all that runs, and the tracing."},
+    {"close", tracer_close, METH_NOARGS,
+     "close($self, /)\n--\n\nEnds all that runs, and the tracing."},
     {"profile", tracer_profile, METH_O,
      "profile($self, action, /)\n--\n\nThe action as a context manager; it may run inside itself."},
     {"clear", tracer_clear_counts, METH_NOARGS, "clear($self, /)\n--\n\nForgets what was counted."},
