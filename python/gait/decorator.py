@@ -14,8 +14,8 @@ import shutil
 import socket
 import threading
 
-from . import _ranks
-from ._say import attempt, say
+from . import _ranks, _why_off
+from ._say import attempt, say, say_off
 
 DEFAULTS = {
     "enabled": True,
@@ -47,7 +47,8 @@ def profiler(function=None, **options):
         hint = f"; did you mean {near[0]!r}?" if near else f"; it takes {', '.join(DEFAULTS)}"
         raise TypeError(f"profiler() takes no {unknown[0]!r}{hint}")
     chosen = {**DEFAULTS, **options}
-    _check(chosen)
+    if not _why_off:
+        _check(chosen)
 
     def decorate(target):
         return _wrap(target, chosen) if chosen["enabled"] else target
@@ -120,6 +121,9 @@ def profiled(options):
 
 def _begin(options):
     """(who writes its files, a profile that runs), or why not in a sentence."""
+    if _why_off:
+        say_off(_why_off)
+        return None, None
     prof = None
     try:
         writer = _Writer(options)

@@ -113,9 +113,6 @@ class profile:  # noqa: N801: torch's name
         """Begins with step 0, also the second time."""
         if self._pid is not None and self._pid == os.getpid():
             raise RuntimeError("this profile is running: stop() it before it is started again")
-        why = recorder.why_off()
-        if why:
-            say("nothing is recorded: " + why, once=why)
         arguments.say_what_is_not(self)
         arguments.listen()
         self._reset()
