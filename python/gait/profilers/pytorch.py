@@ -7,7 +7,7 @@ import os
 import gait
 
 from .. import _why_off
-from .._say import say
+from .._say import say, say_off
 from .files import Report
 
 SORT_KEYS = (
@@ -221,6 +221,9 @@ class PyTorch(Report):
             self.stop(action)
 
     def _begin(self, kind, action):
+        if _why_off:
+            say_off(_why_off)
+            return
         if kind == self._kind and self._profile is not None:
             self._boundary = action
             self._is_inside = self._profile.has_window
@@ -255,13 +258,9 @@ class PyTorch(Report):
         self._over.clear()
 
     def _make_steps(self):
-        from gait.torch import schedule
+        from gait.torch import plans, schedule
 
         wanted = self._given or schedule(**DEFAULT)
-        if _why_off:
-            return Steps(wanted, 0)
-        from gait.torch import plans
-
         plan = plans.recognise(wanted)
         return Steps(wanted, plan.end if plan is not None else None)
 
