@@ -23,7 +23,6 @@ struct gather {
     struct python_thread **owners; // of each piece; NULL: the lock
     size_t count, piece_room;
     bool is_full;
-    bool is_lost; // the lock itself is not there any more: another program
     // what the lock said, last of all
     uint64_t holder, switches;
     bool is_locked;
@@ -62,9 +61,5 @@ struct frame_copies gather_frame(const struct gather *gather, struct python_thre
 // for a thread that is in no Python code: `ret_is_read` tells.
 uint64_t gather_current(const struct gather *gather, struct python_thread *thread,
                         bool *ret_is_read);
-
-// A word of the thread's state, as far as it was read.
-uint64_t gather_state(const struct gather *gather, const struct python_thread *thread,
-                      int32_t field);
 
 #endif

@@ -63,10 +63,6 @@ GAIT_CHECK int python_process_list(struct python_process *process);
 // One round; `now_ns` is any steady clock. Fails when the process is gone.
 GAIT_CHECK int python_process_round(struct python_process *process, uint64_t now_ns);
 
-// Whether the process became another program, or something else is wrong with it
-// that attaching anew may cure: after a round that failed.
-bool python_process_is_lost(const struct python_process *process);
-
 // Tells `leave` what holds at the moment, so that nothing is kept back.
 void python_process_flush(struct python_process *process);
 

@@ -318,7 +318,8 @@ static void look_for_children(struct sampler *sampler, uint64_t now)
     ask_parents(sampler);
 }
 
-void sampler_summary(const struct sampler *sampler, char *out, size_t room)
+// The totals as JSON: `sampler` of the shard's metadata.
+static void put_summary(const struct sampler *sampler, char *out, size_t room)
 {
     const struct sampler_totals *totals = &sampler->totals;
     snprintf(out, room,
@@ -356,7 +357,7 @@ static void write_out(struct sampler *sampler, uint64_t now, bool is_last)
             python_process_flush(sampler->processes[i].process);
         }
     settle_totals(sampler, now);
-    sampler_summary(sampler, summary, sizeof summary);
+    put_summary(sampler, summary, sizeof summary);
     const bool is_due = is_last || now - sampler->refresh_ns > refresh_pause(sampler);
     if (sampler->shard)
         sample_shard_flush(sampler->shard, now, is_last, is_due ? summary : NULL);
