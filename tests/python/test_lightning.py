@@ -205,7 +205,8 @@ def test_the_callback_writes_the_traces_of_its_plan_and_all_outputs(everything):
     assert "every 25, repeat 3" in done.stderr and "52 to 56" in done.stderr
     steps = step_names(folder / "logs/Net/chrome_trace.json")
     assert steps == {f"ProfilerStep#{number}" for number in range(52, 57)}
-    assert "aten::linear" in (folder / "logs/Net/profiler_summary.txt").read_text()
+    summary = (folder / "logs/Net/profiler_summary.txt").read_text()
+    assert summary.startswith("Top 10 by CPU time\n") and "ProfilerStep*" in summary
 
 
 def test_each_rank_of_a_job_has_files_of_its_own(everything):
