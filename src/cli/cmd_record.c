@@ -17,12 +17,15 @@
 
 #define DEFAULT_RATE 1000
 #define RATE_LIMIT 1000000000
+#define NATIVE_RATE_LIMIT 10000
 #define SECONDS_LIMIT (100 * 366 * 86400ll)
 
 struct record_values {
     const char *output, *format;
-    int64_t rate, seconds, pid;
+    const char *native_threads;
+    int64_t rate, native_rate, seconds, pid;
     bool has_children, has_threads, has_idle, is_gil_only, has_full_names, has_no_lines, is_quiet;
+    bool has_native;
 };
 
 struct recording {
@@ -76,6 +79,14 @@ static void *sample(void *context)
     return NULL;
 }
 
+static struct native_options native_options(const struct record_values *values)
+{
+    struct native_options native = {0, values->native_threads};
+    if (values->has_native || values->native_threads || values->native_rate)
+        native.rate_hz = (double)(values->native_rate ? values->native_rate : NATIVE_RATE);
+    return native;
+}
+
 static int open_recording(struct recording *recording, const struct record_values *values,
                           bool is_waiting)
 {
@@ -87,6 +98,7 @@ static int open_recording(struct recording *recording, const struct record_value
         .has_threads = values->has_threads,
         .has_children = values->has_children,
         .has_orphans = values->has_children && is_waiting,
+        .native = native_options(values),
         .is_waiting = is_waiting,
     };
     memset(recording, 0, sizeof *recording);
@@ -134,6 +146,29 @@ static void tell_end(const struct recording *recording)
         totals->errors, recording->output.path);
 }
 
+static double percent(uint64_t part, uint64_t whole)
+{
+    return whole ? 100.0 * (double)part / (double)whole : 0;
+}
+
+// What was stopped for how long, since that is what native frames cost.
+static void tell_native(const struct recording *recording)
+{
+    const struct native_sampler *native = recording->sampler.native;
+    if (!native || recording->status || recording->values->is_quiet)
+        return;
+    const struct native_totals *totals = &native->totals;
+    if (totals->refused)
+        say("%" PRIu64 " threads have Python frames alone: %s", totals->refused, totals->why);
+    say("native frames: %" PRIu64 " looks, %" PRIu64 " stops of at most %" PRIu64
+        " us (median), %" PRIu64 " us (99 %%), %" PRIu64 " us (longest); %.1f %% not matched, "
+        "%.1f %% too deep, %.1f %% not read",
+        totals->looks, totals->stops, native_sampler_window(native, 0.5),
+        native_sampler_window(native, 0.99), (totals->longest_ns + 999) / 1000,
+        percent(totals->unmatched, totals->looks), percent(totals->cut_short, totals->looks),
+        percent(totals->broken, totals->looks));
+}
+
 static void catch_signals(struct recording *recording)
 {
     // whoever reads from us is gone: what was seen is kept
@@ -168,6 +203,7 @@ static int record_process(const struct record_values *values)
     } else {
         sample(recording);
         tell_end(recording);
+        tell_native(recording);
         status = recording->status;
     }
     if (recording)
@@ -210,6 +246,7 @@ static int record_program(const struct record_values *values, char *const *argum
         atomic_store(&recording->sampler.is_stopped, true);
         pthread_join(recording->thread, NULL);
         tell_end(recording);
+        tell_native(recording);
     } else if (record_output_has_shard(&recording->output)) {
         shard_writer_remove(&recording->output.shard.writer);
     }
@@ -296,6 +333,23 @@ static const struct option options[] = {
      .kind = OPTION_FLAG,
      .help = "only the thread that holds the interpreter's lock",
      .offset = offsetof(struct record_values, is_gil_only)},
+    {.letter = 'n',
+     .name = "native",
+     .kind = OPTION_FLAG,
+     .help = "C frames between those of Python; stops threads for some us",
+     .offset = offsetof(struct record_values, has_native)},
+    {.name = "native-threads",
+     .kind = OPTION_TEXT,
+     .value = "REGEX",
+     .help = "--native of threads whose name or number fits (MainThread)",
+     .offset = offsetof(struct record_values, native_threads)},
+    {.name = "native-rate",
+     .kind = OPTION_NUMBER,
+     .value = "HZ",
+     .help = "looks for C frames a second, at random times (default: 100)",
+     .offset = offsetof(struct record_values, native_rate),
+     .low = 1,
+     .high = NATIVE_RATE_LIMIT},
     {.name = "full-filenames",
      .kind = OPTION_FLAG,
      .help = "raw: file names from the root of the disk",
