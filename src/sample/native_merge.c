@@ -8,10 +8,12 @@
 
 #include "base/bytes.h"
 
+// Of the last frame nobody knows, but that it goes on where the copy ends.
 static uint64_t end_of(const struct native_stack *natives, uint32_t index)
 {
-    return index + 1 < natives->count ? natives->frames[index + 1].sp
-                                      : natives->at + natives->byte_count;
+    if (index + 1 < natives->count)
+        return natives->frames[index + 1].sp;
+    return natives->is_short ? natives->at + natives->byte_count : natives->frames[index].sp;
 }
 
 static bool holds(const struct native_stack *natives, uint32_t index, uint64_t address)
@@ -87,7 +89,9 @@ void native_merge_find_anchors(const struct native_stack *natives, struct native
     for (uint32_t i = 0; i < natives->count && next < points->count; i++) {
         if (!natives->frames[i].is_eval)
             continue;
-        const uint64_t found = trace_of(natives, i, points->points[next].frame);
+        uint64_t found = trace_of(natives, i, points->points[next].frame);
+        if (!found && natives->frames[i].is_partial)
+            found = natives->frames[i].sp;
         if (!found) {
             is_lost = true;
             break;

@@ -15,6 +15,7 @@ struct native_frame {
     uint64_t pc;
     uint64_t sp;                // where the frame begins; it ends where the next one does
     uint64_t kept[NATIVE_KEPT]; // registers that calls keep, as they were in it; 0: not known
+    bool is_partial;            // not all of `kept` are known
     bool is_exact;              // pc: else it is what a call will return to
     bool is_eval;               // by its name
 };
@@ -61,7 +62,8 @@ enum native_merge_result native_merge(const struct native_stack *natives,
                                       struct native_merged *merged);
 
 // Up to 3.10 nothing marks the call, but eval keeps the address of the one frame
-// it runs, in a register or on the stack: sets the anchors that are found so.
+// it runs, in a register or on the stack: sets the anchors that are found so. Where
+// a register is not known, its place in the row is believed if the others fit.
 void native_merge_find_anchors(const struct native_stack *natives, struct native_points *points);
 
 #endif

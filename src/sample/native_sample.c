@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/syscall.h>
 
 #include "base/fail.h"
 #include "sample/native_python.h"
@@ -100,29 +101,31 @@ static void keep_python(struct native_sampler *sampler)
         merged->items[merged->count++] = i * 2;
 }
 
-// The copies become a stack, and the stack the thread's.
-static void settle(struct native_sampler *sampler, const struct subject *subject,
-                   enum sample_state state, uint64_t now_ns)
+static enum native_merge_result match(struct native_sampler *sampler,
+                                      const struct subject *subject, uint64_t now_ns)
 {
-    uint8_t flags = 0;
-    enum native_merge_result result = NATIVE_UNMATCHED;
     if (native_unwind_stack(subject->unwind, &sampler->stack, &sampler->registers, now_ns)) {
         fail_clear();
-        sampler->stack.count = 0;
+        return NATIVE_UNMATCHED;
     }
     if (subject->process->target.layout.minor <= 10)
         native_merge_find_anchors(&sampler->stack, &sampler->points);
-    if (sampler->stack.count)
-        result = native_merge(&sampler->stack, &sampler->points, &sampler->merged);
+    return native_merge(&sampler->stack, &sampler->points, &sampler->merged);
+}
+
+// What was found is what the thread does from now on.
+static void tell(struct native_sampler *sampler, const struct subject *subject,
+                 enum native_merge_result result, uint64_t now_ns)
+{
+    struct thread_look look = {.state = sampler->state};
     if (result == NATIVE_UNMATCHED) {
         keep_python(sampler);
-        flags = SAMPLE_UNMATCHED;
+        look.flags = SAMPLE_UNMATCHED;
         sampler->totals.unmatched++;
     }
     sampler->totals.cut_short += result == NATIVE_SHORT;
-    const uint32_t node = node_of(sampler, subject, now_ns);
-    const struct thread_look look = {node, flags, state};
-    if (node)
+    look.node = node_of(sampler, subject, now_ns);
+    if (look.node)
         python_process_put(subject->process, subject->thread, &look);
 }
 
@@ -160,8 +163,10 @@ static void take_stopped(struct native_sampler *sampler, const struct subject *s
         sampler->totals.broken++;
         return;
     }
-    const bool is_holder = gather->is_locked && gather->holder == subject->thread->address;
-    settle(sampler, subject, is_holder ? SAMPLE_PYTHON : SAMPLE_NATIVE, now_ns);
+    if (sampler->state == SAMPLE_NATIVE && gather->is_locked &&
+        gather->holder == subject->thread->address)
+        sampler->state = SAMPLE_PYTHON;
+    tell(sampler, subject, match(sampler, subject, now_ns), now_ns);
 }
 
 static void note_refusal(struct native_sampler *sampler, const struct subject *subject, int error)
@@ -208,18 +213,36 @@ static bool parse_place(const char *text, struct native_registers *registers)
     return memory_is_address(registers->words[REGISTER_SP]);
 }
 
-// A thread that waits: what it waits in is the same before and after. False where
-// it did not keep still; then nothing is known.
+// The system goes on with these by itself when a thread that waited in one is
+// stopped and let go, timeouts included.
+static bool goes_on(long call)
+{
+    static const long calls[] = {SYS_pause,  SYS_futex,    SYS_nanosleep, SYS_clock_nanosleep,
+                                 SYS_poll,   SYS_ppoll,    SYS_select,    SYS_pselect6,
+                                 SYS_wait4,  SYS_waitid};
+    for (size_t i = 0; i < sizeof calls / sizeof calls[0]; i++)
+        if (calls[i] == call)
+            return true;
+    return false;
+}
+
+// A thread that waits: what it waits in is the same before and after. Two of its
+// registers are known without stopping it, which is nearly always enough. False
+// where it did not keep still; then nothing is known.
 static bool take_waiting(struct native_sampler *sampler, const struct subject *subject,
                          const char *text, uint64_t now_ns)
 {
     char after[PROBE_TEXT];
-    struct python_thread *thread = subject->thread;
     const struct target *target = &subject->process->target;
     if (!parse_place(text, &sampler->registers) || !copy_stack(sampler, subject) ||
-        !thread_probe_text(thread, target, after, sizeof after) || strcmp(text, after) != 0)
+        !thread_probe_text(subject->thread, target, after, sizeof after) ||
+        strcmp(text, after) != 0)
         return false;
-    settle(sampler, subject, thread_probe_state(text, target), now_ns);
+    const enum native_merge_result result = match(sampler, subject, now_ns);
+    if (result == NATIVE_UNMATCHED && goes_on(strtol(text, NULL, 10)))
+        stop(sampler, subject, now_ns);
+    else
+        tell(sampler, subject, result, now_ns);
     return true;
 }
 
@@ -239,7 +262,7 @@ static void look(struct native_sampler *sampler, const struct subject *subject, 
     for (int i = 0; i < QUIET_TRIES; i++) {
         if (!thread_probe_text(thread, target, text, sizeof text))
             return;
-        const enum sample_state state = thread_probe_state(text, target);
+        const enum sample_state state = sampler->state = thread_probe_state(text, target);
         if (state == SAMPLE_NATIVE) {
             stop(sampler, subject, now_ns);
             return;

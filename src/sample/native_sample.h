@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Stacks of native and Python frames for some threads, at a rate of their own. A
 // thread that runs is stopped for as long as it takes to copy its stack; one that
-// waits in the system is left alone.
+// waits in the system is left alone if its stack can be told without.
 #ifndef GAIT_SAMPLE_NATIVE_SAMPLE_H
 #define GAIT_SAMPLE_NATIVE_SAMPLE_H
 
@@ -38,6 +38,7 @@ struct native_sampler {
     struct thread_stop stop;
     struct python_process *process; // of the pending stop
     struct native_unwind *unwind;
+    enum sample_state state; // of the thread that is looked at
     struct native_registers registers;
     struct native_stack stack;
     struct native_points points;

@@ -191,8 +191,10 @@ static int take_frame(struct dwfl_frame *state, void *context)
     if (stack->count && frame->sp <= frame[-1].sp)
         return STOP; // round in a circle
     for (int i = 0; i < NATIVE_KEPT; i++)
-        if (unwind->library->frame_register(state, kept_registers[i], &frame->kept[i]) != 0)
+        if (unwind->library->frame_register(state, kept_registers[i], &frame->kept[i]) != 0) {
             frame->kept[i] = 0;
+            frame->is_partial = true;
+        }
     stack->count++;
     return GO_ON;
 }

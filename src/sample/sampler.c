@@ -13,7 +13,6 @@
 #include <sys/prctl.h>
 #include <sys/random.h>
 #include <sys/resource.h>
-#include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -38,7 +37,6 @@
 #define FIRST_PAUSE_NS UINT64_C(1000000)
 #define LONGEST_PAUSE_NS (50 * UINT64_C(1000000))
 #define PROCESS_LIMIT 4096
-#define SHORT_TURN_NS 100000
 
 struct followed {
     int64_t pid, start;
@@ -494,24 +492,6 @@ static void allow_many_files(void)
     }
 }
 
-// The shortest turns that the system knows (Linux 6.12): whoever wants a processor
-// seldom and briefly gets it at once then. A thread is stopped for as long as we wait.
-static void ask_for_short_turns(void)
-{
-    struct {
-        uint32_t size, policy;
-        uint64_t flags;
-        int32_t nice;
-        uint32_t priority;
-        uint64_t runtime_ns, deadline_ns, period_ns;
-    } turns = {.size = sizeof turns};
-    if (syscall(SYS_sched_getattr, 0, &turns, sizeof turns, 0) != 0 || turns.policy != 0)
-        return;
-    turns.size = sizeof turns;
-    turns.runtime_ns = SHORT_TURN_NS;
-    (void)syscall(SYS_sched_setattr, 0, &turns, 0);
-}
-
 int sampler_run(struct sampler *sampler)
 {
     uint64_t now = now_ns(), written = now;
@@ -527,8 +507,6 @@ int sampler_run(struct sampler *sampler)
     };
     prctl(PR_SET_TIMERSLACK, 1);
     allow_many_files();
-    if (sampler->native)
-        ask_for_short_turns();
     sampler->refresh_ns = now;
     while (!is_over(sampler, now)) {
         const bool is_tick = wait_for_tick(sampler, &clock, &now);
