@@ -48,8 +48,7 @@ static bool walk(const struct gather *gather, struct python_thread *thread,
     const struct layout *layout = &gather->target->layout;
     bool is_read;
     uint64_t frame = gather_current(gather, thread, &is_read);
-    uint64_t cframe =
-        layout->minor == 11 ? gather_state(gather, thread, layout->thread_cframe) : 0;
+    uint64_t cframe = layout->minor == 11 ? gather_state(gather, thread, layout->thread_cframe) : 0;
     points->count = 0;
     for (uint32_t steps = 0; is_read && frame; steps++) {
         const struct frame_copies copies = gather_frame(gather, thread, frame);

@@ -101,8 +101,8 @@ static void keep_python(struct native_sampler *sampler)
         merged->items[merged->count++] = i * 2;
 }
 
-static enum native_merge_result match(struct native_sampler *sampler,
-                                      const struct subject *subject, uint64_t now_ns)
+static enum native_merge_result match(struct native_sampler *sampler, const struct subject *subject,
+                                      uint64_t now_ns)
 {
     if (native_unwind_stack(subject->unwind, &sampler->stack, &sampler->registers, now_ns)) {
         fail_clear();
@@ -135,11 +135,10 @@ static bool copy_stack(struct native_sampler *sampler, const struct subject *sub
     struct native_stack *stack = &sampler->stack;
     stack->at = sampler->registers.words[REGISTER_SP];
     stack->bytes = sampler->copy;
-    stack->byte_count =
-        (uint32_t)memory_get_some(&subject->process->target.memory, stack->at, sampler->copy,
-                                  sizeof sampler->copy);
-    return stack->byte_count && native_python_walk(&subject->process->gather, subject->thread,
-                                                   stack, &sampler->points);
+    stack->byte_count = (uint32_t)memory_get_some(&subject->process->target.memory, stack->at,
+                                                  sampler->copy, sizeof sampler->copy);
+    return stack->byte_count &&
+           native_python_walk(&subject->process->gather, subject->thread, stack, &sampler->points);
 }
 
 static void let_go_on(struct native_sampler *sampler)
@@ -156,8 +155,8 @@ static void take_stopped(struct native_sampler *sampler, const struct subject *s
                          uint64_t now_ns)
 {
     const struct gather *gather = &subject->process->gather;
-    const bool is_copied = thread_stop_registers(&sampler->stop, &sampler->registers) &&
-                           copy_stack(sampler, subject);
+    const bool is_copied =
+        thread_stop_registers(&sampler->stop, &sampler->registers) && copy_stack(sampler, subject);
     let_go_on(sampler);
     if (!is_copied) {
         sampler->totals.broken++;
@@ -174,8 +173,8 @@ static void note_refusal(struct native_sampler *sampler, const struct subject *s
     subject->thread->is_native = false; // its stacks are those of Python again
     if (sampler->totals.refused++)
         return;
-    thread_stop_refuse(subject->process->target.pid, subject->thread->tid, error);
-    snprintf(sampler->totals.why, sizeof sampler->totals.why, "%s", fail_text());
+    if (thread_stop_refuse(subject->process->target.pid, subject->thread->tid, error))
+        snprintf(sampler->totals.why, sizeof sampler->totals.why, "%s", fail_text());
     fail_clear();
 }
 
@@ -217,9 +216,9 @@ static bool parse_place(const char *text, struct native_registers *registers)
 // stopped and let go, timeouts included.
 static bool goes_on(long call)
 {
-    static const long calls[] = {SYS_pause,  SYS_futex,    SYS_nanosleep, SYS_clock_nanosleep,
-                                 SYS_poll,   SYS_ppoll,    SYS_select,    SYS_pselect6,
-                                 SYS_wait4,  SYS_waitid};
+    static const long calls[] = {SYS_pause, SYS_futex, SYS_nanosleep, SYS_clock_nanosleep,
+                                 SYS_poll,  SYS_ppoll, SYS_select,    SYS_pselect6,
+                                 SYS_wait4, SYS_waitid};
     for (size_t i = 0; i < sizeof calls / sizeof calls[0]; i++)
         if (calls[i] == call)
             return true;

@@ -21,10 +21,10 @@ struct native_options {
 enum { NATIVE_WINDOWS = 2000, NATIVE_COPY = 32768 };
 
 struct native_totals {
-    uint64_t looks, stops;      // threads looked at; of them stopped
-    uint64_t unmatched, broken; // Python frames alone: no match, nothing to be read
-    uint64_t cut_short;         // outer frames without native ones
-    uint64_t refused;           // threads that could not be stopped
+    uint64_t looks, stops;                // threads looked at; of them stopped
+    uint64_t unmatched, broken;           // Python frames alone: no match, nothing to be read
+    uint64_t cut_short;                   // outer frames without native ones
+    uint64_t refused;                     // threads that could not be stopped
     uint64_t windows[NATIVE_WINDOWS + 1]; // of the stops, by microseconds they took at most
     uint64_t longest_ns;
     char why[256]; // of the first refusal

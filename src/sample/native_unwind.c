@@ -5,12 +5,13 @@
 #define _GNU_SOURCE
 #include "sample/native_unwind.h"
 
-#include <fcntl.h>
 #include <inttypes.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "base/array.h"
 #include "base/bytes.h"
@@ -36,39 +37,6 @@ struct native_module {
     struct native_symbol *symbols;
     size_t symbol_count;
 };
-
-static _Thread_local int64_t pid_of_files; // libdw hands no context to find_elf
-
-static int find_elf(struct dwfl_module *module, void **data, const char *name, uint64_t base,
-                    char **ret_path, void **ret_elf)
-{
-    const struct unwind_library *library;
-    char path[PATH_MAX];
-    if (*name == '/') {
-        // as the process has it: its own root
-        snprintf(path, sizeof path, "/proc/%" PRId64 "/root%s", pid_of_files, name);
-        const int fd = open(path, O_RDONLY | O_CLOEXEC);
-        if (fd >= 0) {
-            *ret_path = strdup(name);
-            return fd;
-        }
-    }
-    if (unwind_library_open(&library)) {
-        fail_clear();
-        return -1;
-    }
-    return library->find_elf(module, data, name, base, ret_path, ret_elf);
-}
-
-static int find_no_debug(struct dwfl_module *module, void **data, const char *name, uint64_t base,
-                         const char *path, const char *link, uint32_t checksum, char **ret_path)
-{
-    (void)module, (void)data, (void)name, (void)base, (void)path, (void)link, (void)checksum;
-    *ret_path = NULL;
-    return -1;
-}
-
-static const struct unwind_files files = {.find_elf = find_elf, .find_debug = find_no_debug};
 
 static pid_t next_thread(struct dwfl *dwfl, void *context, void **thread)
 {
@@ -125,8 +93,10 @@ int native_unwind_create(int64_t pid, struct stack_trie *trie, struct native_unw
     struct native_unwind *unwind = calloc(1, sizeof *unwind);
     if (unwind) {
         *unwind = (struct native_unwind){.library = library, .pid = pid, .trie = trie};
+        unwind->files.find_elf = library->find_elf;
+        unwind->files.find_debug = library->find_debug;
         unwind->names = calloc(NAMES, sizeof *unwind->names);
-        unwind->dwfl = unwind->names ? library->begin(&files) : NULL;
+        unwind->dwfl = unwind->names ? library->begin(&unwind->files) : NULL;
     }
     if (!unwind || !unwind->dwfl) {
         native_unwind_destroy(unwind);
@@ -155,14 +125,56 @@ void native_unwind_destroy(struct native_unwind *unwind)
     free(unwind);
 }
 
+// A container's files are not where it says, for us: "" or what is to be put in
+// front of its paths.
+static void root_of(int64_t pid, char *out, size_t room)
+{
+    char path[64], root[PATH_MAX];
+    struct stat ours, theirs;
+    snprintf(path, sizeof path, "/proc/%" PRId64 "/ns/mnt", pid);
+    const bool is_same = stat(path, &theirs) != 0 || stat("/proc/self/ns/mnt", &ours) != 0 ||
+                         ours.st_ino == theirs.st_ino;
+    snprintf(path, sizeof path, "/proc/%" PRId64 "/root", pid);
+    const ssize_t bytes = readlink(path, root, sizeof root);
+    out[0] = '\0';
+    if (!is_same || bytes > 1)
+        snprintf(out, room, "%s", path);
+}
+
+static int report_files(const struct native_unwind *unwind, const char *root)
+{
+    char path[64], *line = NULL, *text = NULL;
+    size_t room = 0, count = 0;
+    int error = -1;
+    snprintf(path, sizeof path, "/proc/%" PRId64 "/maps", unwind->pid);
+    FILE *maps = fopen(path, "re");
+    FILE *copy = maps ? open_memstream(&text, &count) : NULL;
+    while (copy && getline(&line, &room, maps) > 0) {
+        const char *file = strchr(line, '/');
+        const int before = file ? (int)(file - line) : (int)strlen(line);
+        fprintf(copy, "%.*s%s%s", before, line, file ? root : "", file ? file : "");
+    }
+    free(line);
+    if (maps)
+        fclose(maps);
+    FILE *list = copy && fclose(copy) == 0 && count ? fmemopen(text, count, "r") : NULL;
+    if (list) {
+        error = unwind->library->report_maps(unwind->dwfl, list);
+        fclose(list);
+    }
+    free(text);
+    return error;
+}
+
 // Which files the process has mapped by now. What had a name may be another's.
 static int report(struct native_unwind *unwind, uint64_t now_ns)
 {
     const struct unwind_library *library = unwind->library;
-    pid_of_files = unwind->pid;
     unwind->reported_ns = now_ns;
+    root_of(unwind->pid, unwind->root, sizeof unwind->root);
     library->report_begin(unwind->dwfl);
-    const int error = library->report_process(unwind->dwfl, (pid_t)unwind->pid);
+    const int error = *unwind->root ? report_files(unwind, unwind->root)
+                                    : library->report_process(unwind->dwfl, (pid_t)unwind->pid);
     if (library->report_end(unwind->dwfl, NULL, NULL) || error)
         return fail(GAIT_ERR_IO, "cannot see what files process %" PRId64 " has mapped",
                     unwind->pid);
@@ -222,7 +234,6 @@ static void unwind_once(struct native_unwind *unwind)
 {
     unwind->stack->count = 0;
     unwind->stack->is_short = false;
-    pid_of_files = unwind->pid;
     // how it ended is no news: at the last frame there is nothing to go on with
     (void)unwind->library->thread_frames(unwind->dwfl, (pid_t)unwind->pid, take_frame, unwind);
 }
@@ -279,8 +290,7 @@ static void load_symbols(const struct unwind_library *library, struct dwfl_modul
         const unsigned kind = ELF64_ST_TYPE(symbol.st_info);
         if (name && *name && symbol.st_shndx != SHN_UNDEF && symbol.st_size &&
             (kind == STT_FUNC || kind == STT_GNU_IFUNC || kind == STT_NOTYPE))
-            module->symbols[count++] =
-                (struct native_symbol){start, start + symbol.st_size, name};
+            module->symbols[count++] = (struct native_symbol){start, start + symbol.st_size, name};
     }
     module->symbol_count = count;
     if (count)
@@ -325,7 +335,10 @@ static struct native_module *module_of(struct native_unwind *unwind, uint64_t pc
         return NULL;
     module->start = start;
     module->end = end;
-    snprintf(module->path, sizeof module->path, "%s", name ? name : path ? path : "");
+    const char *full = name ? name : path ? path : "";
+    const size_t root = strlen(unwind->root);
+    snprintf(module->path, sizeof module->path, "%s",
+             strncmp(full, unwind->root, root) == 0 ? full + root : full);
     return module;
 }
 
@@ -354,9 +367,9 @@ static const struct native_symbol *symbol_at(const struct native_module *module,
 static void spell(const struct unwind_library *library, const char *name, char *out, size_t room)
 {
     int status = -1;
-    char *plain =
-        library->demangle && !strncmp(name, "_Z", 2) ? library->demangle(name, NULL, NULL, &status)
-                                                     : NULL;
+    char *plain = library->demangle && !strncmp(name, "_Z", 2)
+                      ? library->demangle(name, NULL, NULL, &status)
+                      : NULL;
     snprintf(out, room, "%s", plain && status == 0 ? plain : name);
     free(plain);
 }
@@ -372,8 +385,8 @@ static void name_code(struct native_unwind *unwind, struct native_name *name)
     const struct native_symbol *symbol = symbol_at(module, name->pc);
     if (symbol) {
         spell(unwind->library, symbol->name, text, sizeof text);
-        name->is_eval = !strncmp(symbol->name, "_PyEval_EvalFrameDefault",
-                                 strlen("_PyEval_EvalFrameDefault"));
+        name->is_eval =
+            !strncmp(symbol->name, "_PyEval_EvalFrameDefault", strlen("_PyEval_EvalFrameDefault"));
     } else {
         const char *base = strrchr(module->path, '/');
         snprintf(text, sizeof text, "%.255s+0x%" PRIx64, base ? base + 1 : module->path,

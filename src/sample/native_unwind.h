@@ -24,6 +24,8 @@ struct native_unwind {
     struct dwfl *dwfl; // NULL: not begun
     int64_t pid;
     bool is_attached;
+    char root[64]; // of a container, as we see it; ""
+    struct unwind_files files;
     struct stack_trie *trie;
     struct native_module *modules;
     size_t module_count, module_room;

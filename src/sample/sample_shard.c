@@ -220,7 +220,7 @@ static void tell_sites(struct sample_shard *shard)
             const struct frame_site *site = &shard->trie->sites[shard->sites_told];
             const bool is_code = *site->file != '\0';
             columns[0][count] = shard->sites_told++;
-            columns[1][count] = !is_code                            ? 0
+            columns[1][count] = !is_code                          ? 0
                                 : site->line == STACK_TRIE_NATIVE ? NATIVE_ID
                                                                   : CATEGORY_ID;
             columns[2][count] = string_of(shard, site->name);

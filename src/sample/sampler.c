@@ -27,7 +27,7 @@
 #define NAP_NS 20e6 // at most, so that a stop is heard
 #define CHILD_NAP_NS 2e6
 #define STOP_NAP_NS 50e3 // while a thread that was asked to stop has not run
-#define SPIN_NS 30e3 // sleeping takes that long here, whatever is asked for
+#define SPIN_NS 30e3     // sleeping takes that long here, whatever is asked for
 #define SPIN_RATE 20000.0
 #define FLUSH_NS (250 * UINT64_C(1000000))
 #define SUMMARY_NS (1000 * UINT64_C(1000000))
@@ -66,11 +66,12 @@ int sampler_init(struct sampler *sampler, const struct sampler_options *options)
     int status = stack_trie_init(&sampler->trie);
     if (status || options->native.rate_hz <= 0)
         return status;
-    if (native_sampler_create(&options->native, &sampler->native) == 0) {
-        sampler->native->has_idle = options->has_idle;
-        sampler->native->is_gil_only = options->is_gil_only;
-    }
-    return 0; // without native frames, then: fail_text() says why
+    status = native_sampler_create(&options->native, &sampler->native);
+    if (status)
+        return status == GAIT_ERR_ARGUMENT ? status : 0; // without; fail_text() says why
+    sampler->native->has_idle = options->has_idle;
+    sampler->native->is_gil_only = options->is_gil_only;
+    return 0;
 }
 
 static void let_go(struct sampler *sampler, struct followed *one)
@@ -342,15 +343,14 @@ static void look_for_children(struct sampler *sampler, uint64_t now)
 static void native_summary(const struct native_sampler *native, char *out, size_t room)
 {
     const struct native_totals *totals = &native->totals;
-    snprintf(
-        out, room,
-        ", \"native\": {\"rate_asked_hz\": %.17g, \"looks\": %" PRIu64 ", \"stops\": %" PRIu64
-        ", \"stop_us\": {\"median\": %" PRIu64 ", \"p99\": %" PRIu64 ", \"max\": %" PRIu64
-        "}, \"unmatched\": %" PRIu64 ", \"cut_short\": %" PRIu64 ", \"unread\": %" PRIu64
-        ", \"refused\": %" PRIu64 "}",
-        native->rate_hz, totals->looks, totals->stops, native_sampler_window(native, 0.5),
-        native_sampler_window(native, 0.99), (totals->longest_ns + 999) / 1000, totals->unmatched,
-        totals->cut_short, totals->broken, totals->refused);
+    snprintf(out, room,
+             ", \"native\": {\"rate_asked_hz\": %.17g, \"looks\": %" PRIu64 ", \"stops\": %" PRIu64
+             ", \"stop_us\": {\"median\": %" PRIu64 ", \"p99\": %" PRIu64 ", \"max\": %" PRIu64
+             "}, \"unmatched\": %" PRIu64 ", \"cut_short\": %" PRIu64 ", \"unread\": %" PRIu64
+             ", \"refused\": %" PRIu64 "}",
+             native->rate_hz, totals->looks, totals->stops, native_sampler_window(native, 0.5),
+             native_sampler_window(native, 0.99), (totals->longest_ns + 999) / 1000,
+             totals->unmatched, totals->cut_short, totals->broken, totals->refused);
 }
 
 void sampler_summary(const struct sampler *sampler, char *out, size_t room)
@@ -431,9 +431,9 @@ static bool wait_for_tick(struct sampler *sampler, struct poisson *clock, uint64
 {
     double left = clock->due_ns - (double)*now;
     const bool is_stopping = sampler->native && native_sampler_is_waiting(sampler->native);
-    const double nap = is_stopping                      ? STOP_NAP_NS
+    const double nap = is_stopping                     ? STOP_NAP_NS
                        : sampler->options.has_children ? CHILD_NAP_NS
-                                                        : NAP_NS;
+                                                       : NAP_NS;
     if (left > nap) {
         sleep_until((double)*now + nap);
         *now = now_ns();

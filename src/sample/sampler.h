@@ -46,7 +46,7 @@ struct sampler {
     struct followed *processes;
     size_t process_count, process_room;
     struct sampler_totals totals;
-    uint64_t first_ns; // of the first round
+    uint64_t first_ns;             // of the first round
     struct native_sampler *native; // NULL: without
     bool has_native_look;          // due in this round
     atomic_bool is_stopped;
@@ -58,6 +58,8 @@ struct sampler {
     struct process_births births;
 };
 
+// Native frames that are wished for and cannot be had are no failure: sampler->native
+// is NULL then, and fail_text() says why.
 GAIT_CHECK int sampler_init(struct sampler *sampler, const struct sampler_options *options);
 void sampler_finish(struct sampler *sampler);
 

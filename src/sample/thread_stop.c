@@ -59,8 +59,8 @@ static bool has_ended(struct thread_stop *stop)
     const int options = WEXITED | WNOHANG | WNOWAIT | __WALL;
     if (waitid(P_PID, (id_t)stop->tid, &about, options) != 0)
         return errno == ECHILD;
-    if (about.si_pid == 0 || (about.si_code != CLD_EXITED && about.si_code != CLD_KILLED &&
-                              about.si_code != CLD_DUMPED))
+    if (about.si_pid == 0 ||
+        (about.si_code != CLD_EXITED && about.si_code != CLD_KILLED && about.si_code != CLD_DUMPED))
         return false;
     if (stop->tid != stop->pid || process_tree_parent(stop->pid) != getpid())
         (void)waitpid((pid_t)stop->tid, NULL, __WALL | WNOHANG);
@@ -113,10 +113,10 @@ enum thread_stop_result thread_stop_begin(struct thread_stop *stop, int64_t pid,
 static bool is_cut_short(long call)
 {
     static const long calls[] = {
-        SYS_epoll_wait, SYS_epoll_pwait, SYS_io_getevents, SYS_msgrcv,   SYS_msgsnd,
-        SYS_semop,      SYS_semtimedop,  SYS_read,         SYS_write,    SYS_recvfrom,
-        SYS_recvmsg,    SYS_sendto,      SYS_sendmsg,      SYS_accept,   SYS_accept4,
-        SYS_rt_sigtimedwait,
+        SYS_epoll_wait, SYS_epoll_pwait, SYS_io_getevents, SYS_msgrcv,
+        SYS_msgsnd,     SYS_semop,       SYS_semtimedop,   SYS_read,
+        SYS_write,      SYS_recvfrom,    SYS_recvmsg,      SYS_sendto,
+        SYS_sendmsg,    SYS_accept,      SYS_accept4,      SYS_rt_sigtimedwait,
     };
     for (size_t i = 0; i < sizeof calls / sizeof calls[0]; i++)
         if (calls[i] == call)
@@ -149,14 +149,13 @@ uint64_t thread_stop_end(struct thread_stop *stop)
     return now_ns() - stop->ran_ns;
 }
 
-void thread_stop_refuse(int64_t pid, int64_t tid, int error)
+int thread_stop_refuse(int64_t pid, int64_t tid, int error)
 {
     const int64_t tracer = process_tree_tracer(tid);
-    if (tracer)
-        (void)fail(GAIT_ERR_STATE,
-                   "thread %lld of process %lld is traced by process %lld already (a debugger, or "
-                   "strace): its native frames are not recorded",
-                   (long long)tid, (long long)pid, (long long)tracer);
-    else
-        (void)attach_refuse(pid, error);
+    if (!tracer)
+        return attach_refuse(pid, error);
+    return fail(GAIT_ERR_STATE,
+                "thread %lld of process %lld is traced by process %lld already (a debugger, or "
+                "strace)",
+                (long long)tid, (long long)pid, (long long)tracer);
 }

@@ -8,6 +8,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include <gait/error.h>
+
 #include "sample/native_registers.h"
 
 struct thread_stop {
@@ -28,7 +30,7 @@ enum thread_stop_result {
 enum thread_stop_result thread_stop_begin(struct thread_stop *stop, int64_t pid, int64_t tid);
 
 // Why the system refused, as one sentence: always fails.
-void thread_stop_refuse(int64_t pid, int64_t tid, int error);
+GAIT_CHECK int thread_stop_refuse(int64_t pid, int64_t tid, int error);
 
 // Whether a thread that was pending has stopped.
 enum thread_stop_result thread_stop_poll(struct thread_stop *stop);

@@ -7,6 +7,7 @@
 #include <elf.h>
 #include <stdbool.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <sys/types.h>
 
 #include <gait/error.h>
@@ -18,10 +19,7 @@ struct dwfl_frame;
 
 // Laid out as libdw has them.
 struct unwind_files {
-    int (*find_elf)(struct dwfl_module *module, void **data, const char *name, uint64_t base,
-                    char **ret_path, void **ret_elf);
-    int (*find_debug)(struct dwfl_module *module, void **data, const char *name, uint64_t base,
-                      const char *path, const char *link, uint32_t checksum, char **ret_path);
+    void (*find_elf)(void), (*find_debug)(void); // the library's own
     void *section_address;
     char **debug_path;
 };
@@ -42,8 +40,8 @@ struct unwind_library {
     void (*report_begin)(struct dwfl *dwfl);
     int (*report_process)(struct dwfl *dwfl, pid_t pid);
     int (*report_end)(struct dwfl *dwfl, void *removed, void *context);
-    int (*find_elf)(struct dwfl_module *module, void **data, const char *name, uint64_t base,
-                    char **ret_path, void **ret_elf);
+    int (*report_maps)(struct dwfl *dwfl, FILE *maps);
+    void (*find_elf)(void), (*find_debug)(void);
     bool (*attach)(struct dwfl *dwfl, void *elf, pid_t pid, const struct unwind_threads *threads,
                    void *context);
     int (*thread_frames)(struct dwfl *dwfl, pid_t tid,

@@ -12,7 +12,8 @@ import threading
 import time
 
 libc = ctypes.CDLL(None)
-COMPARISON = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.POINTER(ctypes.c_int), ctypes.POINTER(ctypes.c_int))
+NUMBER = ctypes.POINTER(ctypes.c_int)
+COMPARISON = ctypes.CFUNCTYPE(ctypes.c_int, NUMBER, NUMBER)
 
 
 def burn():

@@ -61,15 +61,15 @@ TEST("merge: an eval call gives way to the frames it runs, and what is outside i
     add(NATIVE_NO_ANCHOR);
     add(NATIVE_NO_ANCHOR);
     add(inside(4));
-    is_i64(native_merge(&natives, &points, &merged), NATIVE_WHOLE);
-    is_text(words(), "n0 p0 p1 n2 n3 p2 p3 p4");
+    is_int(native_merge(&natives, &points, &merged), NATIVE_WHOLE);
+    is_str(words(), "n0 p0 p1 n2 n3 p2 p3 p4");
 }
 
 TEST("merge: a thread without Python frames is native to its root")
 {
     begin(3);
-    is_i64(native_merge(&natives, &points, &merged), NATIVE_WHOLE);
-    is_text(words(), "n0 n1 n2");
+    is_int(native_merge(&natives, &points, &merged), NATIVE_WHOLE);
+    is_str(words(), "n0 n1 n2");
 }
 
 TEST("merge: one call too many of eval is C code like any other")
@@ -77,8 +77,8 @@ TEST("merge: one call too many of eval is C code like any other")
     begin(5); // eval (not begun yet), vectorcall, eval, main, _start
     natives.frames[0].is_eval = natives.frames[2].is_eval = true;
     add(inside(2));
-    is_i64(native_merge(&natives, &points, &merged), NATIVE_WHOLE);
-    is_text(words(), "n0 n1 p0");
+    is_int(native_merge(&natives, &points, &merged), NATIVE_WHOLE);
+    is_str(words(), "n0 n1 p0");
 }
 
 TEST("merge: an anchor further in than where its call may be matches nothing")
@@ -86,7 +86,7 @@ TEST("merge: an anchor further in than where its call may be matches nothing")
     begin(6);
     add(inside(3));
     add(inside(1));
-    is_i64(native_merge(&natives, &points, &merged), NATIVE_UNMATCHED);
+    is_int(native_merge(&natives, &points, &merged), NATIVE_UNMATCHED);
 }
 
 TEST("merge: an anchor in the copy that no frame holds matches nothing")
@@ -94,7 +94,7 @@ TEST("merge: an anchor in the copy that no frame holds matches nothing")
     begin(3); // the last frame ends nowhere: unwinding failed there
     add(inside(1));
     add(COPY + 2000);
-    is_i64(native_merge(&natives, &points, &merged), NATIVE_UNMATCHED);
+    is_int(native_merge(&natives, &points, &merged), NATIVE_UNMATCHED);
 }
 
 TEST("merge: frames outside of the copy stand without native ones")
@@ -104,8 +104,8 @@ TEST("merge: frames outside of the copy stand without native ones")
     add(inside(1));
     add(COPY + sizeof copy + 64);
     add(NATIVE_FAR);
-    is_i64(native_merge(&natives, &points, &merged), NATIVE_SHORT);
-    is_text(words(), "n0 p0 n2 n3 p1 p2");
+    is_int(native_merge(&natives, &points, &merged), NATIVE_SHORT);
+    is_str(words(), "n0 p0 n2 n3 p1 p2");
 }
 
 TEST("merge: Python frames that end without a call match nothing")
@@ -113,14 +113,14 @@ TEST("merge: Python frames that end without a call match nothing")
     begin(4);
     add(inside(1));
     add(NATIVE_NO_ANCHOR);
-    is_i64(native_merge(&natives, &points, &merged), NATIVE_UNMATCHED);
+    is_int(native_merge(&natives, &points, &merged), NATIVE_UNMATCHED);
 }
 
 TEST("merge: no native frame at all matches nothing but frames outside of the copy")
 {
     begin(0);
     add(COPY + 8);
-    is_i64(native_merge(&natives, &points, &merged), NATIVE_UNMATCHED);
+    is_int(native_merge(&natives, &points, &merged), NATIVE_UNMATCHED);
 }
 
 TEST("anchors: found in a register and on the stack")
@@ -132,8 +132,8 @@ TEST("anchors: found in a register and on the stack")
     natives.frames[1].kept[2] = point_room[0].frame;
     bytes_put64(copy + 3 * STEP + 16, point_room[1].frame);
     native_merge_find_anchors(&natives, &points);
-    is_i64(native_merge(&natives, &points, &merged), NATIVE_WHOLE);
-    is_text(words(), "n0 p0 n2 p1");
+    is_int(native_merge(&natives, &points, &merged), NATIVE_WHOLE);
+    is_str(words(), "n0 p0 n2 p1");
 }
 
 TEST("anchors: a call that keeps another frame's address is not that frame's")
@@ -145,7 +145,7 @@ TEST("anchors: a call that keeps another frame's address is not that frame's")
     natives.frames[1].kept[0] = 0x9999;
     natives.frames[3].kept[0] = point_room[1].frame;
     native_merge_find_anchors(&natives, &points);
-    is_i64(native_merge(&natives, &points, &merged), NATIVE_UNMATCHED);
+    is_int(native_merge(&natives, &points, &merged), NATIVE_UNMATCHED);
 }
 
 TEST("anchors: where registers are not known a call is believed, and too few are not")
@@ -157,11 +157,11 @@ TEST("anchors: where registers are not known a call is believed, and too few are
     add(NATIVE_NO_ANCHOR);
     natives.frames[3].kept[5] = point_room[1].frame;
     native_merge_find_anchors(&natives, &points);
-    is_i64(native_merge(&natives, &points, &merged), NATIVE_WHOLE);
-    is_text(words(), "n0 p0 n2 p1");
+    is_int(native_merge(&natives, &points, &merged), NATIVE_WHOLE);
+    is_str(words(), "n0 p0 n2 p1");
     add(NATIVE_NO_ANCHOR); // a frame more than there are calls
     native_merge_find_anchors(&natives, &points);
-    is_i64(native_merge(&natives, &points, &merged), NATIVE_UNMATCHED);
+    is_int(native_merge(&natives, &points, &merged), NATIVE_UNMATCHED);
 }
 
 TEST("anchors: behind the copy nothing is to be found")
@@ -173,8 +173,6 @@ TEST("anchors: behind the copy nothing is to be found")
     add(NATIVE_NO_ANCHOR);
     natives.frames[1].kept[0] = point_room[0].frame;
     native_merge_find_anchors(&natives, &points);
-    is_i64(native_merge(&natives, &points, &merged), NATIVE_SHORT);
-    is_text(words(), "n0 p0 n2 n3 p1");
+    is_int(native_merge(&natives, &points, &merged), NATIVE_SHORT);
+    is_str(words(), "n0 p0 n2 n3 p1");
 }
-
-TEST_MAIN()
