@@ -306,7 +306,7 @@ static const struct option options[] = {
      .name = "format",
      .kind = OPTION_CHOICE,
      .value = "FORMAT",
-     .help = "gait, raw (py-spy's), flamegraph, speedscope, chrome, or pprof",
+     .help = "gait, raw, flamegraph, speedscope, chrome, or pprof",
      .offset = offsetof(struct record_values, format),
      .choices = record_formats},
     {.letter = 'r',
@@ -348,17 +348,17 @@ static const struct option options[] = {
     {.letter = 'n',
      .name = "native",
      .kind = OPTION_FLAG,
-     .help = "C frames between those of Python; stops threads for some us",
+     .help = "C frames too; a thread is held for some us",
      .offset = offsetof(struct record_values, has_native)},
-    {.name = "native-threads",
+    {.name = "native-only",
      .kind = OPTION_TEXT,
-     .value = "REGEX",
-     .help = "--native of threads whose name or number fits (MainThread)",
+     .value = "RE",
+     .help = "the same of threads that fit: MainThread",
      .offset = offsetof(struct record_values, native_threads)},
     {.name = "native-rate",
      .kind = OPTION_NUMBER,
      .value = "HZ",
-     .help = "looks for C frames a second, at random times (default: 100)",
+     .help = "looks for C frames a second (default: 100)",
      .offset = offsetof(struct record_values, native_rate),
      .low = 1,
      .high = NATIVE_RATE_LIMIT},
@@ -378,8 +378,9 @@ static const struct option options[] = {
 };
 
 static const char *const about[] = {
-    "The program is never stopped and nothing in it is changed: its memory is read, by one call a "
-    "round. CPython 3.8 to 3.13 on x86-64; what else the program starts is not disturbed.",
+    "Without --native the program is never stopped, and nothing in it is changed: its memory is "
+    "read, by one call a round. CPython 3.8 to 3.13 on x86-64; what else the program starts is not "
+    "disturbed.",
     "Rounds are made at random times (a Poisson clock), so a program that is periodic itself gets "
     "its true shares. A round that is missed is counted, not made up for.",
     "A rate that cannot be reached is not refused: it runs as fast as it can. The output is a "
@@ -391,6 +392,11 @@ static const char *const about[] = {
     "Folders are made if they are missing.",
     "What is recorded is on the disk from the first second on. Frames that changed while they were "
     "read are kept only where that very stack was seen at rest before, else cut off and counted.",
+    "--native puts the C frames of each thread between those of Python, found by libdw (elfutils). "
+    "Some hundred times a second a thread that runs is held for some 20 us while its stack is "
+    "copied; how long is told at the end. Its stacks are those found so, and each stands for its "
+    "thread until the next one. Where the two do not fit together the Python frames are kept, and "
+    "that is counted.",
     "To sample a program that runs already the same right is needed as for gait dump. A program "
     "that gait record starts needs none.",
     NULL,
@@ -398,6 +404,8 @@ static const char *const about[] = {
 
 static const struct example examples[] = {
     {"gait record -o run.gait -- python train.py", "Samples a training from its start."},
+    {"gait record --native -f flamegraph -o run.svg -- python train.py",
+     "With the C functions that Python called, and those that called Python."},
     {"gait record -d 10 -f raw -o stacks.txt --pid 4711", "Ten seconds of a running process."},
     {NULL, NULL},
 };

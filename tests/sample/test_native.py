@@ -126,7 +126,7 @@ def test_c_frames_stand_between_their_callers_and_what_they_call(
 def test_only_the_threads_that_are_named_have_c_frames(gait, start, tmp_path):
     process = start([PYTHONS[max(PYTHONS)], CHAIN, 60, "hang"])
     out = tmp_path / "stacks.txt"
-    words = ["--native-threads", "MainThread", "-i", "-d", 1, "-o", out, "--pid", process.pid]
+    words = ["--native-only", "MainThread", "-i", "-d", 1, "-o", out, "--pid", process.pid]
     gait("record", *FAST, *words)
     stacks = [frames for frames, _ in read_folded(out)]
     hung = [frames for frames in stacks if "hang" in called_of(frames)]
