@@ -6,7 +6,17 @@
 
 #include <frameobject.h>
 #if PY_VERSION_HEX >= 0x030B0000
+#include <internal/pycore_code.h>
+#include <internal/pycore_dict.h>
 #include <internal/pycore_frame.h>
+#else
+// Objects/dict-common.h of these versions, which is not installed.
+struct _dictkeysobject {
+    Py_ssize_t dk_refcnt, dk_size;
+    void *dk_lookup;
+    Py_ssize_t dk_usable, dk_nentries;
+    char dk_indices[];
+};
 #endif
 #if PY_VERSION_HEX >= 0x03090000
 #include <internal/pycore_interp.h>
@@ -130,6 +140,29 @@ static void put_frame(void)
 #endif
 }
 
+// Where a frame keeps its variables, and what its function calls them.
+static void put_locals(void)
+{
+#if PY_VERSION_HEX >= 0x030B0000
+    OFFSET(frame_variables, frame_struct, localsplus);
+    OFFSET(frame_names, frame_struct, f_locals);
+    OFFSET(code_variable_count, PyCodeObject, co_nlocalsplus);
+    OFFSET(code_variables, PyCodeObject, co_localsplusnames);
+    OFFSET(code_kinds, PyCodeObject, co_localspluskinds);
+    NONE(code_cells);
+    NONE(code_free);
+#else
+    OFFSET(frame_variables, frame_struct, f_localsplus);
+    OFFSET(frame_names, frame_struct, f_locals);
+    OFFSET(code_variable_count, PyCodeObject, co_nlocals);
+    OFFSET(code_variables, PyCodeObject, co_varnames);
+    NONE(code_kinds);
+    OFFSET(code_cells, PyCodeObject, co_cellvars);
+    OFFSET(code_free, PyCodeObject, co_freevars);
+#endif
+    OFFSET(code_flags, PyCodeObject, co_flags);
+}
+
 static void put_code(void)
 {
     OFFSET(code_file, PyCodeObject, co_filename);
@@ -187,6 +220,53 @@ static void put_objects(void)
     NUMBER(text_is_compact_shift, bit_of(&text, &at));
 }
 
+static void put_types(void)
+{
+    OFFSET(type_name, PyTypeObject, tp_name);
+    OFFSET(type_flags, PyTypeObject, tp_flags);
+    OFFSET(type_base, PyTypeObject, tp_base);
+    OFFSET(type_dict, PyTypeObject, tp_dict);
+    OFFSET(type_qualified, PyHeapTypeObject, ht_qualname);
+}
+
+static void put_values(void)
+{
+#if PY_VERSION_HEX >= 0x030C0000
+    OFFSET(integer_size, PyLongObject, long_value.lv_tag);
+    OFFSET(integer_digits, PyLongObject, long_value.ob_digit);
+#else
+    OFFSET(integer_size, PyVarObject, ob_size);
+    OFFSET(integer_digits, struct _longobject, ob_digit);
+#endif
+    OFFSET(real_value, PyFloatObject, ob_fval);
+    OFFSET(cell_value, PyCellObject, ob_ref);
+    OFFSET(tuple_items, PyTupleObject, ob_item);
+    OFFSET(list_items, PyListObject, ob_item);
+    OFFSET(set_used, PySetObject, used);
+    OFFSET(set_mask, PySetObject, mask);
+    OFFSET(set_table, PySetObject, table);
+}
+
+static void put_dict(void)
+{
+    OFFSET(dict_used, PyDictObject, ma_used);
+    OFFSET(dict_keys, PyDictObject, ma_keys);
+    OFFSET(dict_values, PyDictObject, ma_values);
+#if PY_VERSION_HEX >= 0x030B0000
+    NONE(keys_size);
+    OFFSET(keys_index_log, struct _dictkeysobject, dk_log2_index_bytes);
+    OFFSET(keys_kind, struct _dictkeysobject, dk_kind);
+    OFFSET(values_first, struct _dictvalues, values);
+#else
+    OFFSET(keys_size, struct _dictkeysobject, dk_size);
+    NONE(keys_index_log);
+    NONE(keys_kind);
+    NUMBER(values_first, 0);
+#endif
+    OFFSET(keys_count, struct _dictkeysobject, dk_nentries);
+    OFFSET(keys_indices, struct _dictkeysobject, dk_indices);
+}
+
 int main(void)
 {
     printf("  {\n");
@@ -195,8 +275,12 @@ int main(void)
     put_runtime();
     put_thread();
     put_frame();
+    put_locals();
     put_code();
     put_objects();
+    put_types();
+    put_values();
+    put_dict();
     printf("  },\n");
     return 0;
 }

@@ -12,8 +12,9 @@ import os
 import sys
 import weakref
 
+from ._say import say
 from .profilers import by_name
-from .profilers.files import file_name, say
+from .profilers.files import file_name
 
 try:
     if "pytorch_lightning" in sys.modules and "lightning" not in sys.modules:

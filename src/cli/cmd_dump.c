@@ -9,13 +9,23 @@
 #include "base/fail.h"
 #include "base/json_writer.h"
 #include "cli/command.h"
+#include "render/plain.h"
+#include "sample/frame_locals.h"
 #include "sample/python_process.h"
 #include "sample/thread_id.h"
 
 enum { ROUNDS = 20, OUTPUT_BYTES = 65536 };
 
 struct dump_values {
-    bool is_json;
+    bool is_json, has_locals;
+};
+
+// What is asked of each frame beside its line. Of one thread at a time.
+struct locals_reader {
+    struct object_reader reader;
+    struct frame_chain chain;
+    struct frame_locals locals;
+    const struct python_thread *thread;
 };
 
 static uint64_t now_ns(void)
@@ -70,46 +80,128 @@ static int by_thread(const void *a, const void *b)
     return ((*x)->tid > (*y)->tid) - ((*x)->tid < (*y)->tid);
 }
 
-static void put_text(struct python_process *process)
+static void begin_thread(struct locals_reader *variables, const struct python_thread *thread)
+{
+    if (!variables)
+        return;
+    variables->thread = thread;
+    frame_chain_read(&variables->chain, &variables->reader, thread->address);
+}
+
+// The variables of the frame with so many inside it; NULL where that ended
+// before they were read, or where the stack was only remembered.
+static const struct frame_reading *locals_of(struct locals_reader *variables, uint32_t inner)
+{
+    const struct python_thread *thread = variables->thread;
+    const uint64_t code = thread->frames[inner].code;
+    const uint32_t outer = thread->frame_count - 1 - inner;
+    const uint64_t frame = frame_chain_find(&variables->chain, outer, code);
+    if (!frame || !frame_locals_read(&variables->locals, &variables->chain, frame, code))
+        return NULL;
+    return &variables->locals.found;
+}
+
+static void put_locals_text(struct locals_reader *variables, uint32_t inner)
+{
+    if (!variables || inner >= variables->thread->frame_count)
+        return;
+    const struct frame_reading *read = locals_of(variables, inner);
+    if (!read) {
+        puts("        (the frame ended before its variables were read)");
+        return;
+    }
+    for (size_t i = 0; i < read->count; i++) {
+        fputs("        ", stdout);
+        plain_put_all(stdout, read->items[i].name);
+        fputs(" = ", stdout);
+        plain_put_all(stdout, read->items[i].value);
+        puts(read->items[i].is_certain ? "" : "  (changed while it was read)");
+    }
+    if (read->left_out)
+        printf("        (%" PRIu64 " more)\n", read->left_out);
+}
+
+static void put_thread_text(struct python_process *process, const struct python_thread *thread,
+                            struct locals_reader *variables)
 {
     const struct stack_trie *trie = process->trie;
-    char version[32], name[64];
-    put_version(&process->target, version, sizeof version);
-    printf("process %" PRId64 ", Python %s, %s\n", process->target.pid, version,
-           process->target.file);
-    for (size_t i = 0; i < process->thread_count; i++) {
-        const struct python_thread *thread = process->threads[i];
-        thread_id_name(thread, &process->target, name, sizeof name);
-        printf("\nthread %" PRId64 "%s%s: %s%s%s\n", thread->tid, *name ? " " : "", name,
-               state_words(thread), thread->flags & SAMPLE_COLLECTING ? ", collecting garbage" : "",
-               thread->flags & SAMPLE_TORN ? " (stack not certain)" : "");
-        for (uint32_t node = thread->node; node; node = trie->nodes[node].parent) {
-            const struct frame_site *site = &trie->sites[trie->nodes[node].site];
-            if (*site->file)
-                printf("    %s (%s:%" PRId32 ")\n", site->name, site->file, trie->nodes[node].line);
-            else
-                printf("    %s\n", site->name);
+    char name[64];
+    uint32_t inner = 0;
+    thread_id_name(thread, &process->target, name, sizeof name);
+    printf("\nthread %" PRId64 "%s", thread->tid, *name ? " " : "");
+    plain_put_all(stdout, name);
+    printf(": %s%s%s\n", state_words(thread),
+           thread->flags & SAMPLE_COLLECTING ? ", collecting garbage" : "",
+           thread->flags & SAMPLE_TORN ? " (stack not certain)" : "");
+    begin_thread(variables, thread);
+    for (uint32_t node = thread->node; node; node = trie->nodes[node].parent) {
+        const struct frame_site *site = &trie->sites[trie->nodes[node].site];
+        fputs("    ", stdout);
+        plain_put_all(stdout, site->name);
+        if (*site->file) {
+            fputs(" (", stdout);
+            plain_put_all(stdout, site->file);
+            printf(":%" PRId32 ")", trie->nodes[node].line);
         }
+        putchar('\n');
+        put_locals_text(variables, inner++);
     }
 }
 
-static void put_frames(struct json_writer *json, const struct stack_trie *trie, uint32_t node)
+static void put_text(struct python_process *process, struct locals_reader *variables)
+{
+    char version[32];
+    put_version(&process->target, version, sizeof version);
+    printf("process %" PRId64 ", Python %s, ", process->target.pid, version);
+    plain_put_all(stdout, process->target.file);
+    putchar('\n');
+    for (size_t i = 0; i < process->thread_count; i++)
+        put_thread_text(process, process->threads[i], variables);
+}
+
+static void put_locals_json(struct json_writer *json, struct locals_reader *variables,
+                            uint32_t inner)
+{
+    if (!variables || inner >= variables->thread->frame_count)
+        return;
+    const struct frame_reading *read = locals_of(variables, inner);
+    json_key(json, "locals");
+    if (!read) {
+        json_null(json);
+        return;
+    }
+    json_array(json);
+    for (size_t i = 0; i < read->count; i++) {
+        json_object(json);
+        json_put_text(json, "name", read->items[i].name);
+        json_put_text(json, "type", read->items[i].type);
+        json_put_text(json, "value", read->items[i].value);
+        json_put_bool(json, "is_certain", read->items[i].is_certain);
+        json_close(json);
+    }
+    json_close(json);
+    json_put_uint(json, "locals_left_out", read->left_out);
+}
+
+static void put_frames(struct json_writer *json, const struct stack_trie *trie, uint32_t node,
+                       struct locals_reader *variables)
 {
     json_key(json, "frames");
     json_array(json);
-    for (; node; node = trie->nodes[node].parent) {
+    for (uint32_t inner = 0; node; node = trie->nodes[node].parent, inner++) {
         const struct frame_site *site = &trie->sites[trie->nodes[node].site];
         json_object(json);
         json_put_text(json, "name", site->name);
         json_put_text(json, "file", site->file);
         json_put_int(json, "line", trie->nodes[node].line);
         json_put_int(json, "first_line", site->line);
+        put_locals_json(json, variables, inner);
         json_close(json);
     }
     json_close(json);
 }
 
-static void put_json(struct python_process *process)
+static void put_json(struct python_process *process, struct locals_reader *variables)
 {
     struct json_writer json = {.out = stdout, .line_depth = 3, .indent = 2};
     char version[32], name[64];
@@ -130,14 +222,33 @@ static void put_json(struct python_process *process)
         json_put_text(&json, "state", thread_probe_name((enum sample_state)thread->state));
         json_put_bool(&json, "is_certain", !(thread->flags & SAMPLE_TORN));
         json_put_bool(&json, "is_collecting", thread->flags & SAMPLE_COLLECTING);
-        put_frames(&json, process->trie, thread->node);
+        begin_thread(variables, thread);
+        put_frames(&json, process->trie, thread->node, variables);
         json_close(&json);
     }
     json_close(&json);
     json_close(&json);
 }
 
-static int dump(const struct target *target, bool is_json)
+static int put(struct python_process *process, const struct dump_values *values)
+{
+    struct locals_reader *variables = NULL;
+    if (values->has_locals) {
+        variables = malloc(sizeof *variables);
+        if (!variables)
+            return fail(GAIT_ERR_MEMORY, "no memory for the variables");
+        object_reader_init(&variables->reader, &process->target.memory, &process->target.layout);
+    }
+    qsort(process->threads, process->thread_count, sizeof(void *), by_thread);
+    if (values->is_json)
+        put_json(process, variables);
+    else
+        put_text(process, variables);
+    free(variables);
+    return 0;
+}
+
+static int dump(const struct target *target, const struct dump_values *values)
 {
     static char buffer[OUTPUT_BYTES]; // stdout's, which outlives this function
     struct stack_trie trie;
@@ -149,13 +260,8 @@ static int dump(const struct target *target, bool is_json)
     status = python_process_init(&process, target, &trie);
     if (status == 0)
         status = take(&process);
-    if (status == 0) {
-        qsort(process.threads, process.thread_count, sizeof(void *), by_thread);
-        if (is_json)
-            put_json(&process);
-        else
-            put_text(&process);
-    }
+    if (status == 0)
+        status = put(&process, values);
     python_process_finish(&process);
     stack_trie_finish(&trie);
     return status;
@@ -174,11 +280,16 @@ static int run(const void *given, const struct operands *operands)
                       "process %" PRId64 " has not begun to run Python, or has ended it; try again",
                       pid);
     if (status == 0)
-        status = dump(&target, values->is_json);
+        status = dump(&target, values);
     return status ? command_refuse(&cmd_dump) : command_finish_output(&cmd_dump);
 }
 
 static const struct option options[] = {
+    {.letter = 'l',
+     .name = "locals",
+     .kind = OPTION_FLAG,
+     .help = "the variables of each frame, too",
+     .offset = offsetof(struct dump_values, has_locals)},
     COMMAND_JSON_OPTION(struct dump_values, "answer in JSON"),
 };
 
@@ -187,6 +298,9 @@ static const char *const about[] = {
     "3.13 on x86-64, also in another container, also when it hangs or was stopped.",
     "The state tells who runs Python (holds the interpreter's lock, the GIL), who waits for it, "
     "who runs native code beside it, and who is blocked in the system.",
+    "With --locals each frame is followed by its variables: numbers, texts and containers of them "
+    "as Python writes them, cut where they are long; others by their type and address. Of a module "
+    "those are its names. A variable that changed while it was read says so.",
     "It needs the right to trace the process: the same user where kernel.yama.ptrace_scope is 0, "
     "else CAP_SYS_PTRACE (sudo). Where it is missing, the sentence names what is.",
     NULL,
@@ -194,6 +308,7 @@ static const char *const about[] = {
 
 static const struct example examples[] = {
     {"gait dump 4711", "The stacks of process 4711."},
+    {"gait dump --locals 4711", "What its functions hold in their variables, too."},
     {NULL, NULL},
 };
 

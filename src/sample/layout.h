@@ -12,6 +12,7 @@
 // runtime: _PyRuntime; interpreter: PyInterpreterState; thread: PyThreadState;
 // sized: PyVarObject; text: str. frame_bytes is how much of a frame is looked at;
 // frame_generator: a pointer up to 3.10, a byte that is 1 in 3.11; none after that.
+// keys, values: of a dict; code_variables: names, from 3.11 those of cells too.
 #define LAYOUT_FIELDS(X)                                                                           \
     X(minor)                                                                                       \
     X(patch)                                                                                       \
@@ -46,6 +47,14 @@
     X(frame_owner_shim)                                                                            \
     X(frame_generator)                                                                             \
     X(frame_bytes)                                                                                 \
+    X(frame_variables)                                                                             \
+    X(frame_names)                                                                                 \
+    X(code_variable_count)                                                                         \
+    X(code_variables)                                                                              \
+    X(code_kinds)                                                                                  \
+    X(code_cells)                                                                                  \
+    X(code_free)                                                                                   \
+    X(code_flags)                                                                                  \
     X(code_file)                                                                                   \
     X(code_name)                                                                                   \
     X(code_qualified)                                                                              \
@@ -62,7 +71,30 @@
     X(text_compact)                                                                                \
     X(text_kind_shift)                                                                             \
     X(text_is_ascii_shift)                                                                         \
-    X(text_is_compact_shift)
+    X(text_is_compact_shift)                                                                       \
+    X(type_name)                                                                                   \
+    X(type_flags)                                                                                  \
+    X(type_base)                                                                                   \
+    X(type_dict)                                                                                   \
+    X(type_qualified)                                                                              \
+    X(integer_size)                                                                                \
+    X(integer_digits)                                                                              \
+    X(real_value)                                                                                  \
+    X(cell_value)                                                                                  \
+    X(tuple_items)                                                                                 \
+    X(list_items)                                                                                  \
+    X(set_used)                                                                                    \
+    X(set_mask)                                                                                    \
+    X(set_table)                                                                                   \
+    X(dict_used)                                                                                   \
+    X(dict_keys)                                                                                   \
+    X(dict_values)                                                                                 \
+    X(keys_size)                                                                                   \
+    X(keys_index_log)                                                                              \
+    X(keys_kind)                                                                                   \
+    X(keys_count)                                                                                  \
+    X(keys_indices)                                                                                \
+    X(values_first)
 
 struct layout {
 #define X(field) int32_t field;

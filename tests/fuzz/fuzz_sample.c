@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // Fuzzes the way from a process's memory to its stacks: the input is all there is
 // of a process, and half of its words lead somewhere in it. Whatever it holds,
-// rounds end and no byte outside is touched.
+// rounds end, and so does reading variables; no byte outside is touched, and what
+// is to be printed has no control characters.
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/bytes.h"
+#include "sample/frame_locals.h"
 #include "sample/python_process.h"
 
 #define BASE UINT64_C(0x10000000)
@@ -48,6 +50,60 @@ static void fill(const uint8_t *data, size_t size)
     }
 }
 
+// Built-in types, at the end of memory: some words lead to them.
+#define TYPES (BASE + BYTES - 16 * 300)
+
+static void put_types(const struct layout *layout)
+{
+    static const char *const names[16] = {
+        "type", "NoneType", "bool",  "int",       "float", "str",   "dict", "bytes",
+        "list", "set",      "tuple", "frozenset", "cell",  "other", "list", "\033[7m"};
+    for (uint64_t i = 0; i < 16; i++) {
+        uint8_t *type = memory_bytes + (TYPES - BASE) + i * 300 / 8 * 8;
+        bytes_put64(type + layout->object_type, TYPES);
+        bytes_put64(type + layout->type_name, TYPES + i * 300 / 8 * 8 + 64);
+        bytes_put64(type + layout->type_flags, 1 << 12 | (i ? 0 : UINT64_C(1) << 31));
+        memcpy(type + 64, names[i], strlen(names[i]) + 1);
+    }
+    for (uint64_t i = 0; i + 8 <= TYPES - BASE; i += 8)
+        if (bytes_get64(memory_bytes + i) % 8 == 6)
+            bytes_put64(memory_bytes + i,
+                        TYPES + bytes_get64(memory_bytes + i) / 8 % 16 * 300 / 8 * 8);
+}
+
+static void must_be_plain(const char *text, size_t room)
+{
+    if (!memchr(text, 0, room))
+        abort();
+    for (; *text; text++)
+        if ((unsigned char)*text < ' ' || *text == 127)
+            abort();
+}
+
+// Any word may be an object, any place a frame.
+static void read_objects(struct target *target)
+{
+    static struct object_reader reader;
+    static struct frame_chain chain;
+    static struct frame_locals locals;
+    static char text[OBJECT_TEXT_ROOM];
+    char type[OBJECT_TYPE_NAME];
+    object_reader_init(&reader, &target->memory, &target->layout);
+    for (uint64_t at = BASE; at < BASE + BYTES; at += BYTES / 16) {
+        reader.left = 400;
+        object_text(&reader, at, text, type);
+        must_be_plain(text, sizeof text);
+        frame_chain_read(&chain, &reader, at);
+        for (uint32_t i = 0; i < chain.count && i < 8; i++) {
+            const uint64_t frame = frame_chain_find(&chain, i, chain.codes[chain.count - 1 - i]);
+            if (!frame_locals_read(&locals, &chain, frame, chain.codes[chain.count - 1 - i]))
+                continue;
+            for (size_t k = 0; k < locals.found.count; k++)
+                must_be_plain(locals.found.items[k].value, OBJECT_TEXT_ROOM);
+        }
+    }
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     struct stack_trie trie;
@@ -59,6 +115,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     reads = 0;
     target.minor = 8 + data[0] % 6;
     target.layout = *layout_find(target.minor);
+    if (data[0] / 6 % 2)
+        put_types(&target.layout);
     memory_init(&target.memory, 0);
     target.memory.read = read_input;
     target.runtime = BASE;
@@ -71,5 +129,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         python_process_finish(&process);
     }
     stack_trie_finish(&trie);
+    read_objects(&target);
     return 0;
 }

@@ -12,7 +12,7 @@ import os
 import sys
 import time
 
-from .. import _gait, _off
+from .. import _gait, _say
 from . import watching
 
 _is_installed = False
@@ -66,7 +66,7 @@ def begin():
     from . import processes, windows
 
     if not _gait.recording() and not _gait.start() and os.environ.get("GAIT_ENABLE") != "0":
-        _off.say(_gait.last_error())
+        _say.say_off(_gait.last_error())
         return
     if not _gait.recording():
         return

@@ -83,10 +83,12 @@ PyObject *py_action_rows(PyObject *self, PyObject *unused)
     const struct actions *actions = (struct actions *)self;
     double tick = py_clock_tick_seconds();
     sum_nodes(actions);
-    PyObject *rows = PyList_New((Py_ssize_t)actions->completed);
+    // making a row may collect garbage, and so let another thread complete one more
+    const uint64_t completed = actions->completed;
+    PyObject *rows = PyList_New((Py_ssize_t)completed);
     for (size_t i = 0; rows && i < actions->count; i++) {
         const struct action *action = actions->list[i];
-        if (!action->order)
+        if (!action->order || action->order > completed)
             continue;
         PyObject *row = row_of(action, tick);
         if (row)

@@ -43,7 +43,11 @@ static PyObject *send_value(PyObject *inner, PyObject *value)
 {
     if (value == Py_None)
         return Py_TYPE(inner)->tp_iternext(inner);
-    return PyObject_CallMethod(inner, "send", "O", value);
+    PyObject *method = PyObject_GetAttrString(inner, "send");
+    // not PyObject_CallMethod(): that one takes a tuple for the arguments themselves
+    PyObject *result = method ? PyObject_CallOneArg(method, value) : NULL;
+    Py_XDECREF(method);
+    return result;
 }
 
 static PyObject *segments_send(PyObject *self, PyObject *value)

@@ -72,13 +72,13 @@ static void open_window(unsigned levels)
     uint64_t since = cpu_ns();
     if (!GAIT_ON || gait_torch_window_open(levels & ~WINDOW_STACKS))
         return;
-    window.cost_ns += cpu_ns() - since;
     window.is_open = true;
     window.levels = levels;
     py_thread_ready();
     gait_async_begin(window.site, ++window.count);
     if (levels & WINDOW_STACKS)
         window.has_stacks = call_stacks("begin");
+    window.cost_ns += cpu_ns() - since;
 }
 
 static void close_window(void)

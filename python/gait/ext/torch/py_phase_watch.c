@@ -17,8 +17,10 @@ static void call(PyObject *function, enum py_phase phase)
 {
     PyObject *type, *value, *traceback;
     PyErr_Fetch(&type, &value, &traceback);
+    Py_INCREF(function); // another thread may end the watch meanwhile
     PyObject *result = PyObject_CallOneArg(function, names[phase]);
     Py_XDECREF(result);
+    Py_DECREF(function);
     PyErr_Clear();
     PyErr_Restore(type, value, traceback);
 }

@@ -6,6 +6,8 @@
 
 #if PY_VERSION_HEX >= 0x030C0000
 
+#include <stdatomic.h>
+
 #include "core/py_type.h"
 #include "tracer/py_frames.h"
 
@@ -17,10 +19,15 @@ struct hook {
     vectorcallfunc hear; // of one that records: what it does besides
 };
 
+// What one tracer has switched off stays off for the next, which may want it.
+static _Atomic int has_wishes_switched_off;
+
 static inline PyObject *verdict_of(const struct hook *hook, enum trace_verdict verdict)
 {
     if (__builtin_expect(verdict == TRACE_HEARD, 1))
         Py_RETURN_NONE;
+    if (hook->tracer->functions.decide)
+        has_wishes_switched_off = 1;
     return Py_NewRef(hook->disable);
 }
 
@@ -275,6 +282,16 @@ static int set_events(struct tracer *tracer, PyObject *monitoring, int is_on)
     return done ? 0 : -1;
 }
 
+// For all tools: each of them says again what it does not want.
+static int switch_on_again(PyObject *monitoring)
+{
+    if (!atomic_exchange(&has_wishes_switched_off, 0))
+        return 0;
+    PyObject *done = PyObject_CallMethod(monitoring, "restart_events", NULL);
+    Py_XDECREF(done);
+    return done ? 0 : -1;
+}
+
 int tracer_install(struct tracer *tracer)
 {
     PyObject *monitoring = find_monitoring();
@@ -285,7 +302,7 @@ int tracer_install(struct tracer *tracer)
     if (take_tool(tracer, monitoring, 0))
         return -1;
     tracer->is_installed = 1;
-    if (set_events(tracer, monitoring, 1)) {
+    if (switch_on_again(monitoring) || set_events(tracer, monitoring, 1)) {
         PyObject *error = PyErr_GetRaisedException();
         tracer_remove(tracer);
         PyErr_SetRaisedException(error);
