@@ -1,6 +1,27 @@
 # SPDX-License-Identifier: Apache-2.0
 """The functions of gait._gait where it cannot be loaded: they do nothing."""
 
+import os
+import sys
+
+
+def _explain(error):
+    """Most often this is another Python than the one that gait was built with."""
+    start = "_gait.cpython-"
+    tags = [
+        name[len(start) :].split("-")[0]
+        for name in os.listdir(os.path.dirname(__file__))
+        if name.startswith(start)
+    ]
+    if getattr(error, "name", None) != "gait._gait" or not tags:
+        return str(error)
+    return "gait was built for Python %s, and this is %d.%d: 'make PYTHON=%s' builds it anew" % (
+        " and ".join(sorted(tag[0] + "." + tag[1:] for tag in tags)),
+        sys.version_info[0],
+        sys.version_info[1],
+        sys.executable,
+    )
+
 
 class Span:
     """A span that does nothing."""
