@@ -73,6 +73,7 @@ class profile:  # noqa: N801: torch's name
         self.preset_metadata = {}
         self.captures = []  # finished ones, the last cycle's only unless acc_events
         self.step_num = 0
+        self.number_from = 0  # what step 0 is called
         self.traces = 0  # how many have become ready
         self._plan = recognise(schedule)
         self._metadata = {}
@@ -252,9 +253,18 @@ class profile:  # noqa: N801: torch's name
         self._trace_id = make()
         self._window = _gait._window_hold(arguments.levels(self))
         if self.with_modules:
-            from .modules import Labels
+            self._modules = self._make_labels()
 
-            self._modules = Labels()
+    @property
+    def has_window(self):
+        """Are ops on record, in a capture or for one that comes?"""
+        return self._window is not None
+
+    @staticmethod
+    def _make_labels():
+        from .modules import Labels
+
+        return Labels()
 
     def _close(self):
         """No ops of ours any more, until _prepare()."""
@@ -334,7 +344,7 @@ class profile:  # noqa: N801: torch's name
         """torch's own range, so that it is met with its end whatever lies between."""
         if not self.record_steps or self._window is None:
             return
-        self._range = arguments.step_range(STEP + str(self.step_num))
+        self._range = arguments.step_range(STEP + str(self.number_from + self.step_num))
         self._range.__enter__()
 
     def _unmark_step(self):
