@@ -15,11 +15,11 @@ def _explain(error):
     ]
     if getattr(error, "name", None) != "gait._gait" or not tags:
         return str(error)
-    return "gait was built for Python %s, and this is %d.%d: 'make PYTHON=%s' builds it anew" % (
-        " and ".join(sorted(tag[0] + "." + tag[1:] for tag in tags)),
-        sys.version_info[0],
-        sys.version_info[1],
-        sys.executable,
+    built = " and ".join(sorted(tag[0] + "." + tag[1:] for tag in tags))
+    minor = "{}.{}".format(*sys.version_info)
+    return (
+        f"gait was built for Python {built}, and this is {minor}: "
+        f"'make PYTHON={sys.executable}' builds it anew"
     )
 
 

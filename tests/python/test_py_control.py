@@ -190,7 +190,7 @@ def test_a_free_threaded_python_gets_one_sentence_and_no_ops(record, recording):
 def test_another_python_is_told_what_to_build(gait):
     """Nobody else's sentence: the extension of this Python is hidden from it."""
     code = "import sys; sys.modules['gait._gait'] = None; import gait"
-    minor = "%d.%d" % sys.version_info[:2]
+    minor = "{}.{}".format(*sys.version_info)
     done = gait("run", "-o", "run", "--", sys.executable, "-c", code)
     assert done.returncode == 0
     assert done.stderr.startswith(
