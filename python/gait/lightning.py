@@ -96,6 +96,8 @@ class GaitProfiler(Profiler):
 
     def setup(self, stage, local_rank=None, log_dir=None):
         super().setup(stage, local_rank, log_dir)
+        if hasattr(self.gait, "root"):
+            self.gait.root = getattr(self, "_lightning_module", None)
         self.gait.setup(stage, local_rank, log_dir)
 
     def summary(self):

@@ -4,7 +4,10 @@
 import contextlib
 import os
 
-from .._say import say
+import gait
+
+from .. import _why_off
+from .._say import say, say_off
 from .files import Report
 
 SORT_KEYS = (
@@ -151,6 +154,8 @@ class PyTorch(Report):
         self._idle = {}
         self._over = {}  # those of them that begin steps of which no more are recorded
         self._boundary = None  # the action whose end is the step's
+        self._is_inside = False  # of such an action, and ops are on record
+        self.root = None  # the module that names of others begin at
         self._is_sanity_check = self._has_whole_batches = self._is_empty = False
         self.paths = []
 
@@ -166,8 +171,14 @@ class PyTorch(Report):
             self._is_sanity_check = True
         elif not self._is_sanity_check:
             kind = STEPS.get(action.rpartition(".")[2])
-            if kind and not (kind == "training" and self._has_whole_batches):
+            if kind and not self._is_uncounted(kind):
                 self._begin(kind, action)
+
+    def _is_uncounted(self, kind):
+        """Part of a whole batch, or of the check before a fit, which is told to callbacks only."""
+        if kind == "training":
+            return self._has_whole_batches
+        return kind == "validation" and self._stage == "fit" and "training" not in self._kinds
 
     def stop(self, action):
         if action in self._idle:
@@ -175,6 +186,7 @@ class PyTorch(Report):
         if "on_sanity_check_end" in action:
             self._is_sanity_check = False
         if self._profile is not None and action == self._boundary:
+            self._is_inside = False
             steps = self._kinds[self._kind]
             steps.count += 1
             self._profile.step()
@@ -182,27 +194,39 @@ class PyTorch(Report):
                 self._end()
 
     def profile(self, action):
-        known = self._idle.get(action)
-        if known is not None:
-            return known
-        if not is_idle(action):
-            return self._run(action)
-        known = Idle(action)
+        if not self._is_inside:
+            known = self._idle.get(action)
+            if known is not None:
+                return known
+            if is_idle(action):
+                return self._idle_of(action)
+        return self._run(action)
+
+    def _idle_of(self, action):
+        made = Idle(action)
         if len(self._idle) < MOST_IDLE:
-            self._idle[action] = known
-        return known
+            self._idle[action] = made
+        return made
 
     @contextlib.contextmanager
     def _run(self, action):
         self.start(action)
+        label = contextlib.nullcontext()
+        if self._is_inside:
+            label = gait.span("[pl][profile]" + action, "user_annotation")
         try:
-            yield action
+            with label:
+                yield action
         finally:
             self.stop(action)
 
     def _begin(self, kind, action):
+        if _why_off:
+            say_off(_why_off)
+            return
         if kind == self._kind and self._profile is not None:
             self._boundary = action
+            self._is_inside = self._profile.has_window
             return
         self._end()
         steps = self._kinds.get(kind)
@@ -212,7 +236,7 @@ class PyTorch(Report):
             return
         self._wake()
         self._boundary = action
-        import gait.torch
+        from gait.torch import modules
 
         if steps is None:
             steps = self._kinds[kind] = self._make_steps()
@@ -222,7 +246,10 @@ class PyTorch(Report):
             schedule=steps, on_trace_ready=self._trace_is_ready, **self._profile_options
         )
         self._profile.add_metadata("Framework", "gait")
+        self._profile._make_labels = lambda: modules.ListedLabels(self.root)
+        self._profile.number_from = steps.first
         self._profile.start()
+        self._is_inside = self._profile.has_window
 
     def _wake(self):
         """Also steps of which no more are recorded are heard again: they end others."""
@@ -239,7 +266,7 @@ class PyTorch(Report):
 
     def _end(self):
         """Steps of another kind are next. What a cycle has so far is its trace then."""
-        profile, self._profile = self._profile, None
+        profile, self._profile, self._is_inside = self._profile, None, False
         if profile is None:
             return
         steps = self._kinds[self._kind]
