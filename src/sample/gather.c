@@ -301,9 +301,8 @@ struct frame_copies gather_frame(const struct gather *gather, struct python_thre
     return copies;
 }
 
-// A word of the thread's state, as far as it was read.
-static uint64_t state_word(const struct gather *gather, const struct python_thread *thread,
-                           int32_t field)
+uint64_t gather_state(const struct gather *gather, const struct python_thread *thread,
+                      int32_t field)
 {
     return bytes_get64(gather->bytes + (uint32_t)(thread->at_state + (uint32_t)field));
 }
@@ -314,8 +313,8 @@ uint64_t gather_current(const struct gather *gather, struct python_thread *threa
     const struct layout *layout = &gather->target->layout;
     *ret_is_read = true;
     if (layout->thread_frame >= 0)
-        return state_word(gather, thread, layout->thread_frame);
-    const uint64_t cframe = state_word(gather, thread, layout->thread_cframe);
+        return gather_state(gather, thread, layout->thread_frame);
+    const uint64_t cframe = gather_state(gather, thread, layout->thread_cframe);
     if (cframe == 0)
         return 0;
     if (thread->at_cframe != NOT_READ && cframe >= thread->cframe_low &&
