@@ -133,9 +133,9 @@ def _begin():
     if not os.environ.get("GAIT_DIR") or _runs_the_tool() or _is_imported_by_hooks():
         return
     if _why_off and os.environ.get("GAIT_ENABLE") != "0":
-        from ._off import say
+        from ._say import say_off
 
-        say(_why_off)
+        say_off(_why_off)
     start()  # noqa: F405
     if os.environ.get("GAIT_ENABLE") != "0":
         _wait_for_torch()

@@ -1,13 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """The functions of gait._gait where it cannot be loaded: they do nothing."""
 
-from . import _say
-
-
-def say(why):
-    """One sentence for the person who wanted a record."""
-    _say.say("nothing is recorded: " + why)
-
 
 class Span:
     """A span that does nothing."""

@@ -3,22 +3,21 @@
 
 import sys
 
+from ._say import attempt, say
+
 
 def tell(config):
     """What is asked for and not done by config.profile(), once a job. The table behind
     the settings says what is done by nobody; `gait run` says that itself."""
-    from ._say import say
     from .torch import ranks
 
     if not ranks.is_first():
         return
     for sentence in (*getattr(config, "notices", ()), *_only_of_runs(config)):
-        if sentence not in _told and not any(known in sentence for known in _TOLD_ELSEWHERE):
-            _told.add(sentence)
-            say(sentence)
+        if not any(known in sentence for known in _TOLD_ELSEWHERE):
+            say(sentence, once=sentence)
 
 
-_told = set()
 # by profile() and schedule(); and a file without a section is what most files are
 _TOLD_ELSEWHERE = ("activities ", "warmup is 0", ": no section '")
 
@@ -58,20 +57,11 @@ def finish(config, folder):
 
     def ready(prof):
         if store is not None:
-            _attempt("no trace", store, prof)
+            attempt("no trace", store, prof)
         if config.table:
-            _attempt("no table", _print_table, config, prof)
+            attempt("no table", _print_table, config, prof)
 
     return ready
-
-
-def _attempt(what, function, *arguments):
-    try:
-        function(*arguments)
-    except Exception as error:
-        from .torch import recorder
-
-        recorder.say(f"{what}: {type(error).__name__}: {error}")
 
 
 def _print_table(config, prof):

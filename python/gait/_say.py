@@ -1,9 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Sentences for people, on stderr: one line each, or on a terminal lines of 78 columns."""
+"""Sentences for people, on stderr: one line each, or on a terminal lines of 78 columns.
+
+All that this package says goes through here, but what preload/ says before there is
+a package. It may be loaded in any process, so it imports nothing.
+"""
 
 import sys
 
 COLUMNS = 78
+
+_said = set()
 
 
 def wrap(words):
@@ -16,12 +22,40 @@ def wrap(words):
     return "\n".join(lines) + "\n"
 
 
-def say(words):
-    """What has lines of its own is left as it is. A stderr that is closed, or none at
-    all, is no reason to end a training."""
-    words = "gait: " + words
+def put(text):
+    """A stderr that is closed, or none at all, is no reason to end a training."""
     try:
-        is_whole = "\n" in words or not sys.stderr.isatty()
-        sys.stderr.write(words + "\n" if is_whole else wrap(words))
+        sys.stderr.write(text)
     except (AttributeError, OSError, ValueError):
         pass
+
+
+def is_terminal():
+    try:
+        return sys.stderr.isatty()
+    except (AttributeError, OSError, ValueError):
+        return False
+
+
+def say(words, once=None):
+    """What has lines of its own is left as it is. With `once`, a key, only the first
+    sentence of that key in this process is said."""
+    if once is not None:
+        if once in _said:
+            return
+        _said.add(once)
+    words = "gait: " + words
+    put(wrap(words) if "\n" not in words and is_terminal() else words + "\n")
+
+
+def say_off(why):
+    """To the person who wanted a record."""
+    say("nothing is recorded: " + why)
+
+
+def attempt(what, function, *arguments):
+    """Where a failure of ours is a sentence, never the end of a training."""
+    try:
+        function(*arguments)
+    except Exception as error:
+        say(f"{what}: {type(error).__name__}: {error}")

@@ -14,6 +14,8 @@ import shutil
 import socket
 import threading
 
+from ._say import attempt, say
+
 DEFAULTS = {
     "enabled": True,
     "output_dir": "./profiler_logs",
@@ -111,8 +113,8 @@ def profiled(options):
         with _lock:
             _running.remove(prof)
         # what goes wrong here is a sentence, never the end of a training
-        _attempt("the last trace was not written", prof.stop)
-        _attempt("there is no table", writer.finish, prof)
+        attempt("the last trace was not written", prof.stop)
+        attempt("there is no table", writer.finish, prof)
 
 
 def _begin(options):
@@ -124,23 +126,10 @@ def _begin(options):
         prof.start()
         return writer, prof
     except Exception as error:
-        _say(f"this call is not profiled: {error}")
+        say(f"this call is not profiled: {error}")
         if prof is not None:
-            _attempt("the profile did not end", prof.stop)
+            attempt("the profile did not end", prof.stop)
         return None, None
-
-
-def _attempt(what, function, *args):
-    try:
-        function(*args)
-    except Exception as error:
-        _say(f"{what}: {type(error).__name__}: {error}")
-
-
-def _say(words):
-    from .torch.recorder import say
-
-    say(words)
 
 
 def _make(options, writer):
@@ -216,12 +205,12 @@ class _Writer:
 
         nsight = Nsight()
         if not nsight.is_there:
-            _say("nsight_enabled: no CUDA device or runtime here: nsys has nothing to record")
+            say("nsight_enabled: no CUDA device or runtime here: nsys has nothing to record")
             return
         self._nsight = nsight
         if self._is_first:
             line = command(self._options["nsight_output"], self._options["repeat"])
-            _say(f"to record with Nsight Systems, run:\n  {line}")
+            say(f"to record with Nsight Systems, run:\n  {line}")
 
     def nsight_call(self, name, *args):
         if self._nsight is not None:
@@ -229,7 +218,7 @@ class _Writer:
 
     def write(self, prof):
         """A training goes on when its disk is full."""
-        _attempt("a trace was not written", self._write, prof)
+        attempt("a trace was not written", self._write, prof)
 
     def _write(self, prof):
         """Both files of a trace; the second is the last one's, whole at any time."""
@@ -258,7 +247,7 @@ class _Writer:
         if not self._paths or not self._is_first or not ranks.is_first():
             return
         count = len(self._paths)
-        _say(f"{count} trace{'s' if count != 1 else ''} in {self._folder}")
+        say(f"{count} trace{'s' if count != 1 else ''} in {self._folder}")
         from .torch import console
 
         print(console.table(prof, self._options["with_flops"], ROWS), flush=True)

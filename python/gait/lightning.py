@@ -12,8 +12,9 @@ import os
 import sys
 import weakref
 
+from ._say import say
 from .profilers import by_name
-from .profilers.files import file_name, say
+from .profilers.files import file_name
 
 try:
     if "pytorch_lightning" in sys.modules and "lightning" not in sys.modules:
@@ -95,6 +96,8 @@ class GaitProfiler(Profiler):
 
     def setup(self, stage, local_rank=None, log_dir=None):
         super().setup(stage, local_rank, log_dir)
+        if hasattr(self.gait, "root"):
+            self.gait.root = getattr(self, "_lightning_module", None)
         self.gait.setup(stage, local_rank, log_dir)
 
     def summary(self):

@@ -86,7 +86,8 @@ static int learn_site(struct capture *capture, const struct gait_event *event,
                       struct known_site *site)
 {
     const bool is_op = strcmp(event->category, "cpu_op") == 0;
-    const bool is_range = strcmp(event->category, "user_annotation") == 0;
+    const bool is_range = strcmp(event->category, "user_annotation") == 0 ||
+                          strcmp(event->category, "module_backward") == 0;
     const bool is_python =
         capture->query->with_stacks && strcmp(event->category, "python_function") == 0;
     site->kind = SITE_OTHER;

@@ -45,8 +45,8 @@ GAIT_CHECK int torch_survey_make(struct torch_survey *survey, struct gait_trace 
                                  const struct torch_phases *phases);
 void torch_survey_finish(struct torch_survey *survey); // takes NULL and a zeroed struct
 
-// What became of the windows for a run without steps: "\"kept\"", or "\"stepped\"" and
-// "\"cut\"" (python/gait/py_window.h); NULL where a schedule moved on, or there was none.
+// What became of the windows for a run without steps: "\"kept\"", or "\"stepped\"" and "\"cut\""
+// (python/gait/ext/schedule/py_window.h); NULL where a schedule moved on, or there was none.
 const char *torch_survey_spare(const struct gait_trace *trace);
 
 // Whether anything of a training is on record.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Edit distance with swaps of neighbours as one edit, since that is how people
-// mistype; a third of the word may be wrong.
+// mistype; a third of the word may be wrong, or what is begun of it.
 #include "base/suggest.h"
 
 #include <stddef.h>
@@ -39,7 +39,7 @@ const char *suggest_nearest(const char *typed, const char *const *names)
 {
     const char *best = NULL;
     size_t length = strlen(typed);
-    unsigned best_distance = (unsigned)(length / 3 + 1);
+    unsigned best_distance = (unsigned)((length + 2) / 3);
     if (!length)
         return NULL;
     for (; *names; names++) {

@@ -44,7 +44,7 @@ static int choose(const struct export_values *values, struct gait_export_options
         options->format = format_of(output);
     if (!options->format)
         return fail(GAIT_ERR_ARGUMENT,
-                    "which format? give --format chrome, perfetto, pt-trace or csv%s",
+                    "which format? give --format chrome, perfetto, pt-trace, stacks or csv%s",
                     to_stdout ? "" : ", or a file name that ends in .json, .pftrace or .csv");
     if (strcmp(options->format, PT_TRACE) != 0 && (values->worker || values->is_each_window))
         return fail(GAIT_ERR_ARGUMENT, "--%s is for --format " PT_TRACE " alone",

@@ -2,6 +2,7 @@
 // `gait record`: samples of a Python program, which runs on as if nobody looked.
 #define _GNU_SOURCE
 #include <inttypes.h>
+#include <limits.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
@@ -118,20 +119,28 @@ static void close_recording(struct recording *recording)
 static void tell_end(const struct recording *recording)
 {
     const struct sampler_totals *totals = &recording->sampler.totals;
+    char quoted[2 * PATH_MAX], told[2 * PATH_MAX + 256], next[2 * PATH_MAX + 64];
     if (recording->status) {
         say("%s", recording->why);
         return;
     }
     if (recording->values->is_quiet)
         return;
-    say("%" PRIu64 " samples in %" PRIu64 " rounds, %.1f s (%.0f rounds/s of %.0f asked); %" PRIu64
-        " late, %.2f %% cut, %.3f %% torn, %" PRIu64 " errors; %s",
-        totals->samples, totals->rounds, totals->seconds,
-        totals->seconds > 0 ? (double)totals->rounds / totals->seconds : 0,
-        recording->sampler.options.rate_hz, totals->late,
-        totals->samples ? 100.0 * (double)totals->cut / (double)totals->samples : 0,
-        totals->samples ? 100.0 * (double)totals->torn / (double)totals->samples : 0,
-        totals->errors, recording->output.path);
+    const char *path = say_path(recording->output.path, quoted, sizeof quoted);
+    snprintf(told, sizeof told,
+             "%" PRIu64 " samples in %" PRIu64 " rounds, %.1f s (%.0f rounds/s of %.0f asked); "
+             "%" PRIu64 " late, %.2f %% cut, %.2f %% torn, %" PRIu64 " errors; %s",
+             totals->samples, totals->rounds, totals->seconds,
+             totals->seconds > 0 ? (double)totals->rounds / totals->seconds : 0,
+             recording->sampler.options.rate_hz, totals->late,
+             totals->samples ? 100.0 * (double)totals->cut / (double)totals->samples : 0,
+             totals->samples ? 100.0 * (double)totals->torn / (double)totals->samples : 0,
+             totals->errors, path);
+    snprintf(next, sizeof next, "gait leaf --functions %s", path);
+    if (recording->output.format == RECORD_GAIT || recording->output.format == RECORD_RAW)
+        say_next(told, next);
+    else
+        say("%s", told);
 }
 
 static void catch_signals(struct recording *recording)
@@ -210,16 +219,17 @@ static int record_program(const struct record_values *values, char *const *argum
         atomic_store(&recording->sampler.is_stopped, true);
         pthread_join(recording->thread, NULL);
         tell_end(recording);
+        if (recording->status == GAIT_ERR_MISSING && recording->output.format == RECORD_GAIT)
+            shard_writer_remove(&recording->output.shard.writer);
     } else if (record_output_has_shard(&recording->output)) {
         shard_writer_remove(&recording->output.shard.writer);
     }
     if (status)
         command_refuse(&cmd_record);
     else if (launch.exec_error)
-        say("cannot run '%s': %s", arguments[0], strerror(launch.exec_error));
-    if (status == 0)
-        code = launch.exec_error ? (launch.exec_error == 2 ? EXIT_NOT_FOUND : EXIT_CANNOT_RUN)
-                                 : launch_exit_code(&launch);
+        code = launch_refused(arguments[0], launch.exec_error);
+    else
+        code = launch_exit_code(&launch);
     close_recording(recording);
     free(recording);
     return code;

@@ -122,31 +122,10 @@ static void set_environment(struct session *session)
 
 static int tell_exec_error(const struct session *session, int error)
 {
-    bool is_missing = error == ENOENT || error == ENOTDIR;
-    say("cannot run '%s': %s", session->arguments[0],
-        is_missing ? "no such program" : strerror(error));
+    int code = launch_refused(session->arguments[0], error);
     if (session->is_recording)
         run_directory_remove_unused(&session->directory);
-    return is_missing ? EXIT_NOT_FOUND : EXIT_CANNOT_RUN;
-}
-
-// A path as one word of a shell line.
-static const char *quote(const char *path, char *out, size_t room)
-{
-    static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
-                                "/._-+=:,@%";
-    if (path[strspn(path, plain)] == '\0' && *path)
-        return path;
-    size_t used = 0;
-    out[used++] = '\'';
-    for (; *path && used + 6 < room; path++) {
-        if (*path == '\'')
-            used += (size_t)snprintf(out + used, room - used, "'\\''");
-        else
-            out[used++] = *path;
-    }
-    snprintf(out + used, room - used, "'");
-    return out;
+    return code;
 }
 
 // The one line at the end: what there is, where it lies, what to type next.
@@ -157,7 +136,7 @@ static void tell_end(const struct session *session, const struct launch *launch)
     char died[64] = "", quoted[2 * PATH_MAX];
     if (WIFSIGNALED(launch->wait_status))
         snprintf(died, sizeof died, "killed by signal %d; ", WTERMSIG(launch->wait_status));
-    const char *path = quote(directory->path, quoted, sizeof quoted);
+    const char *path = say_path(directory->path, quoted, sizeof quoted);
     if (!content.shards) {
         bool is_gone = run_directory_remove_unused(directory);
         const char *option = python_hook_obstacle(session->arguments);
@@ -167,7 +146,7 @@ static void tell_end(const struct session *session, const struct launch *launch)
                 died, is_gone ? "" : " in ", is_gone ? "" : path, option);
         else
             say("%snothing was recorded%s%s: no process imported torch or gait or called "
-                "gait_start(), or it failed there",
+                "gait_start(), or it failed there; gait record samples any Python program",
                 died, is_gone ? "" : " in ", is_gone ? "" : path);
         return;
     }

@@ -12,11 +12,15 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/fail.h"
+#include "base/slice.h"
+#include "cli/command.h"
 #include "cli/group_witness.h"
+#include "cli/say.h"
 
 static const int passed_on[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2, SIGXCPU};
 
@@ -151,6 +155,29 @@ int launch_watched(char *const *arguments, const struct launch_watcher *watcher,
     if (launch.pid < 0)
         return fail(GAIT_ERR_IO, "cannot start a process: %s", strerror(fork_error));
     return GAIT_OK;
+}
+
+// People type the name of a script, or of a program in the folder they are in.
+static const char *meant_by(const char *program, bool is_missing)
+{
+    struct stat about;
+    if (stat(program, &about) || !S_ISREG(about.st_mode))
+        return NULL;
+    if (slice_ends_with(slice_of(program), ".py"))
+        return "python ";
+    return is_missing && !access(program, X_OK) ? "./" : NULL;
+}
+
+int launch_refused(const char *program, int exec_error)
+{
+    bool is_missing = exec_error == ENOENT || exec_error == ENOTDIR;
+    const char *before = meant_by(program, is_missing);
+    const char *why = is_missing ? "no such program" : strerror(exec_error);
+    if (before)
+        say("cannot run '%s': %s; did you mean '%s%s'?", program, why, before, program);
+    else
+        say("cannot run '%s': %s", program, why);
+    return is_missing ? EXIT_NOT_FOUND : EXIT_CANNOT_RUN;
 }
 
 int launch_exit_code(const struct launch *launch)

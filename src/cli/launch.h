@@ -31,6 +31,10 @@ struct launch_watcher {
 GAIT_CHECK int launch_watched(char *const *arguments, const struct launch_watcher *watcher,
                               struct launch *ret_launch);
 
+// Says why `program` did not start, with what was probably meant, and returns
+// what a shell would: EXIT_NOT_FOUND or EXIT_CANNOT_RUN.
+int launch_refused(const char *program, int exec_error);
+
 // What a shell would report: the exit code, or 128 + signal.
 int launch_exit_code(const struct launch *launch);
 

@@ -178,6 +178,10 @@ static int check_operands(const struct option_table *table, const struct operand
     const char *blank = *table->command ? " " : "";
     if (count < table->min_operands) {
         const char *name = table->operands + strcspn(table->operands, uppercase);
+        for (unsigned i = 0; i < count; i++) {
+            name += strcspn(name, " ");
+            name += strcspn(name, uppercase);
+        }
         return fail(GAIT_ERR_ARGUMENT, "%.*s is missing; see 'gait help%s%s'",
                     (int)strspn(name, uppercase), name, blank, table->command);
     }

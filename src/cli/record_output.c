@@ -86,7 +86,7 @@ static int open_file(struct record_output *output, struct stack_trie *trie)
     if (output->format == RECORD_GAIT) {
         int status = sample_shard_open(&output->shard, output->path, trie);
         return status == GAIT_ERR_STATE
-                   ? fail_because(status, "a recording is there already; choose another name")
+                   ? fail(status, "'%s' is there already; choose another name", output->path)
                    : status;
     }
     int fd = open(output->path, O_WRONLY | O_CREAT | O_CLOEXEC, 0666);

@@ -3,6 +3,8 @@
 #ifndef GAIT_CLI_SAY_H
 #define GAIT_CLI_SAY_H
 
+#include <stddef.h>
+
 // "gait: " and the sentence: a line of its own, or on a terminal lines of 78 columns.
 void say(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
@@ -11,5 +13,8 @@ void say_of(const char *command, const char *sentence);
 
 // `text`, and what to type next: behind it where that fits, else whole on the next line.
 void say_next(const char *text, const char *command);
+
+// `path` as one word of a shell line, in `out` where it needs quotes.
+const char *say_path(const char *path, char *out, size_t room);
 
 #endif

@@ -95,7 +95,8 @@ int stack_input_read(struct stack_set *set, const char *path)
         return fail(GAIT_ERR_FORMAT,
                     "'%s' holds no stacks: none of its %llu lines is 'frame;frame COUNT'", path,
                     (unsigned long long)set->bad_lines);
-    return fail(GAIT_ERR_FORMAT, "'%s' holds no stacks", path);
+    return fail(GAIT_ERR_FORMAT,
+                "'%s' holds no stacks; gait record takes some, and gait run --sample 1000", path);
 }
 
 void stack_input_tell_bad(const struct stack_set *set, const char *command, const char *path)

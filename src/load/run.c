@@ -19,6 +19,8 @@
 #define ARENA_LIMIT ((size_t)4 << 30)
 #define SHARD_LIMIT 1048576
 
+enum { MOST_FOLDERS = 1000 }; // to look into, where a folder holds no shard itself
+
 // Hashing reads everything: 256 MiB take some 60 ms when they are cached. What
 // is larger waits until somebody asks for the damage.
 #define VERIFY_AT_OPEN_BYTES (256u << 20)
@@ -206,6 +208,27 @@ static int add_files(struct run *run, const struct directory *files)
                 run->damage.ranges[0].what);
 }
 
+// People name the folder that holds their runs.
+static int fail_without_shards(struct run *run, const char *path)
+{
+    struct directory below = {0};
+    const char *found = NULL;
+    if (directory_list(&below, &run->arena, path, ""))
+        below.count = 0;
+    for (size_t i = 0; !found && i < below.count && i < MOST_FOLDERS; i++) {
+        struct directory files = {0};
+        const char *name = strrchr(below.paths[i], '/');
+        if (name && name[1] == '.')
+            continue;
+        if (!directory_list(&files, &run->arena, below.paths[i], ".gait") && files.count)
+            found = below.paths[i];
+        directory_finish(&files);
+    }
+    directory_finish(&below);
+    return found ? fail(GAIT_ERR_MISSING, "'%s' holds no *.gait file, but '%s' does", path, found)
+                 : fail(GAIT_ERR_MISSING, "'%s' holds no *.gait file", path);
+}
+
 static int open_path(struct run *run, const char *path)
 {
     struct directory files = {0};
@@ -213,7 +236,7 @@ static int open_path(struct run *run, const char *path)
     const char *own;
 
     if (!status && files.is_directory && !files.count)
-        status = fail(GAIT_ERR_MISSING, "'%s' holds no *.gait file", path);
+        status = fail_without_shards(run, path);
     else if (!status && files.is_directory)
         status = add_files(run, &files);
     else if (!status) {

@@ -48,6 +48,15 @@ def test_what_is_no_trace_is_refused_in_one_sentence(gait, odd_paths, command, p
     assert done.stderr.count("\n") == 1
 
 
+def test_a_folder_of_runs_is_told_where_one_is(gait, tmp_path):
+    ShardMaker().write(tmp_path / "runs" / "second")
+    (tmp_path / "runs" / "first").mkdir()
+    done = gait("report", "runs")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr == "gait report: 'runs' holds no *.gait file, but 'runs/second' does\n"
+    assert "but" not in gait("report", "runs/first").stderr  # nor in the folder above
+
+
 @pytest.mark.parametrize("closed", ["the file", "its directory"])
 def test_what_may_not_be_read_is_refused(as_nobody, closed):
     run, home = as_nobody

@@ -62,7 +62,7 @@ LAYER_FAULTS = {
     "unlisted": ("src/util/c.c", "int x;\n", "not in src/LAYERS"),
     "public": ("src/base/os/d.c", "#include <gait/error.h>\n", "(gait)"),
     "example": ("examples/e/e.c", '#include "base/fail.h"\n', "outside src/"),
-    "python": ("python/gait/_gait.c", '#include "base/fail.h"\n', "outside src/"),
+    "python": ("python/gait/ext/_gait.c", '#include "base/fail.h"\n', "outside src/"),
     "twin": ("src/base/os/fail.c", "int x;\n", "file names are unique"),
     "spaced": ("src/base/f.c", '#  include /* why */ "format/schema.h"\n', "base may not"),
     "record_h": ("include/gait/record.h", "#include <stdio.h>\n", "record.h may not include"),

@@ -52,6 +52,25 @@ def test_a_program_that_is_missing_is_127_and_leaves_nothing(gait, tmp_path):
     assert os.listdir(tmp_path) == []
 
 
+@pytest.mark.parametrize("command", ["run", "record"])
+@pytest.mark.parametrize(
+    "mode, typed, meant",
+    [
+        (0o644, "train.py", "python train.py"),
+        (0o644, "./train.py", "python ./train.py"),
+        (0o755, "prog", "./prog"),
+    ],
+)
+def test_a_file_in_the_folder_is_what_was_meant(gait, tmp_path, command, mode, typed, meant):
+    file = tmp_path / typed
+    file.write_text("#!/bin/sh\n")
+    file.chmod(mode)
+    done = gait(command, "--", typed)
+    assert done.returncode in (126, 127)
+    assert done.stderr.startswith(f"gait: cannot run '{typed}': ")
+    assert done.stderr.endswith(f"; did you mean '{meant}'?\n")
+
+
 def test_a_program_that_cannot_be_executed_is_126(gait, tmp_path):
     (tmp_path / "data").write_text("x")
     done = gait("run", "./data")
@@ -123,7 +142,7 @@ def test_nothing_recorded_is_said_with_a_reason(gait, tmp_path):
     done = gait("run", "true")
     assert done.stderr == (
         "gait: nothing was recorded: no process imported torch or gait or called "
-        "gait_start(), or it failed there\n"
+        "gait_start(), or it failed there; gait record samples any Python program\n"
     )
     assert os.listdir(tmp_path) == []
     assert " in named:" in gait("run", "-o", "named", "true").stderr

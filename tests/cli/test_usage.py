@@ -63,8 +63,10 @@ def test_the_version_is_told(gait):
         ),
         (
             ["export", "x"],
-            "gait export: which format? give --format chrome, perfetto, pt-trace or csv",
+            "gait export: which format? give --format chrome, perfetto, pt-trace, stacks or csv",
         ),
+        (["diff-stacks", "a"], "gait diff-stacks: AFTER is missing; see 'gait help diff-stacks'"),
+        (["help", "foo"], "gait help: no command 'foo'; 'gait help' lists them"),
         (["doctor", "x"], "gait doctor: cannot look at 'x', only at 'torch'"),
     ],
 )

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """gait.lightning and `gait run` in real Lightning trainings, where Lightning is."""
 
+import glob
 import importlib.util
 import json
 import os
@@ -75,6 +76,34 @@ for case in range(400):
     assert ours.summary(wall_seconds=wall, stage=stage) == wanted, (case, wanted)
 print(case + 1, "tables are equal")
 """
+BEHIND_WINDOWS = """
+from gait.profilers import PyTorch
+
+def steps(profiler, action, count, work):
+    for _ in range(count):
+        with profiler.profile(action):
+            work()
+
+one = gait.torch.schedule(wait=0, warmup=1, active=2, repeat=1)
+driven = PyTorch(dirpath="driven", filename="d", schedule=one)
+driven.setup("fit")
+steps(driven, "run_training_batch", 2, lambda: torch.ones(2).exp())
+assert gait.recording()
+steps(driven, "run_training_batch", 1, lambda: torch.ones(2).exp())
+assert not gait.recording()  # nor is anything else left of it behind the last window
+steps(driven, "run_training_batch", 1, lambda: torch.ones(2).exp())
+idle = driven.profile("run_training_batch")
+assert not gait.recording() and idle is driven.profile("run_training_batch")
+steps(driven, "x.validation_step", 2, lambda: torch.ones(2).sin())
+assert gait.recording() and driven.profile("run_training_batch") is not idle
+steps(driven, "run_training_batch", 1, lambda: torch.ones(2).cos())
+assert not gait.recording()  # two steps of validation were one cycle, a short one
+driven.describe()
+steps(driven, "run_training_batch", 1, lambda: torch.ones(2).exp())
+assert gait.recording()  # the next stage begins anew
+driven.teardown()
+assert not gait.recording()
+"""
 EVERYTHING = (
     TRAINING
     + """
@@ -96,6 +125,9 @@ three = gait.torch.schedule(wait=1, warmup=1, active=2, repeat=3)
 train(GaitProfiler("pytorch", dirpath="cycles", filename="p", schedule=three, row_limit=5,
                    sort_by_key="count", group_by_input_shapes=True,
                    export_to_flame_graph=True), test=False)
+"""
+    + BEHIND_WINDOWS
+    + """
 Net.fail_at = 7
 try:
     train(GaitProfiler("simple", dirpath="out", filename="failed"), test=False,
@@ -159,10 +191,17 @@ def test_the_callback_writes_the_traces_of_its_plan_and_all_outputs(everything):
     assert len([name for name in names if name.endswith(".pt.trace.json")]) == 3
     assert {"chrome_trace.json", "profiler_summary.txt"} < set(names)
     assert "every 25, repeat 3" in done.stderr and "52 to 56" in done.stderr
-    trace = json.loads((folder / "logs/Net/chrome_trace.json").read_text())
-    steps = {e["name"] for e in trace["traceEvents"] if "ProfilerStep#" in e.get("name", "")}
+    steps = step_names(folder / "logs/Net/chrome_trace.json")
     assert steps == {f"ProfilerStep#{number}" for number in range(52, 57)}
     assert "aten::linear" in (folder / "logs/Net/profiler_summary.txt").read_text()
+
+
+def names_of(path):
+    return [event.get("name", "") for event in json.loads(path.read_text())["traceEvents"]]
+
+
+def step_names(path):
+    return {name for name in names_of(path) if name.startswith("ProfilerStep#")}
 
 
 def traces_of(folder, beginning):
@@ -179,6 +218,10 @@ def test_pytorch_records_each_stage_as_often_as_its_schedule_says(everything):
     }
     assert {name: traces_of(folder / "ops", name) for name in beginnings} == beginnings
     assert traces_of(folder / "ops", "") == 3
+    (path,) = (folder / "ops").glob(f"fit-p-{glob.escape(strategy)}validation_step*")
+    # the check before the training is none of its steps; 3 are a cycle that ends early,
+    # and what comes behind the last step() has a number too, as torch's traces have it
+    assert step_names(path) == {"ProfilerStep#2", "ProfilerStep#3"}
     text = (folder / "ops/fit-p.txt").read_text()
     assert "Profile stats for: training steps\n" in text and "aten::addmm" in text
     assert "Profile stats for: validation steps\n" in text
@@ -187,10 +230,33 @@ def test_pytorch_records_each_stage_as_often_as_its_schedule_says(everything):
     assert "training steps, cycle 3\n" in text and "Input Shapes" in text
 
 
+def test_behind_its_last_window_pytorch_leaves_nothing_running(everything):
+    folder, _ = everything  # what runs when is asked in the process itself
+    text = (folder / "driven/fit-d.txt").read_text()
+    training, validation = text.split("Profile stats for: ")[1:]
+    assert "aten::exp" in training and "aten::sin" not in training
+    assert "aten::sin" in validation and "aten::cos" not in validation
+
+
+def test_pytorch_labels_modules_and_actions_as_lightnings_does(everything):
+    folder, _ = everything
+    (path,) = (folder / "ops").glob("fit-p-run_training_batch*.json")
+    module = "[pl][module]torch.nn.modules.linear.Linear: net"
+    names = names_of(path)
+    assert names.count(module) == 3  # and a backward, which crosses other ranges
+    assert names.count(module + " (backward)") == 2 * 3
+    assert names.count("[pl][profile][LightningModule]Net.optimizer_step") == 3
+    assert names.count("[pl][profile]run_training_batch") == 3
+    table = (folder / "ops/fit-p.txt").read_text().split("Profile stats for: training")[1]
+    assert f"{module}  " in table and "Linear: net (bac..." in table
+
+
 def test_flame_graphs_are_folded_stacks_of_ops(everything):
     folder, _ = everything
-    (path, *_) = (folder / "cycles").glob("fit-p-run_training_batch*.stack")
-    lines = [line.rsplit(" ", 1) for line in path.read_text().splitlines()]
+    paths = sorted((folder / "cycles").glob("fit-p-run_training_batch*.stack"))
+    of_cycles = [f"fit-p-run_training_batch{cycle}.stack" for cycle in (".cycle-2", ".cycle-3", "")]
+    assert [path.name for path in paths] == of_cycles
+    lines = [line.rsplit(" ", 1) for line in paths[0].read_text().splitlines()]
     assert all(number.isdigit() for _, number in lines)
     assert any(stack.endswith("aten::linear;aten::addmm") for stack, _ in lines)
 

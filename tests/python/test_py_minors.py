@@ -23,6 +23,18 @@ def generate(n):
     for i in range(n):
         yield i
 
+@gait.span("echo")
+def echo():
+    return (yield)
+
+def sent(value):
+    running = echo()
+    next(running)
+    try:
+        running.send(value)
+    except StopIteration as end:
+        return end.value
+
 @gait.span("coroutine")
 async def coroutine(x):
     await asyncio.sleep(0)
@@ -49,6 +61,7 @@ assert inspect.isgeneratorfunction(generate) and inspect.iscoroutinefunction(cor
 assert pickle.loads(pickle.dumps(generate)) is generate
 assert copy.copy(gait.span("x")) is gait.span("x")
 assert asyncio.run(main()) == ([1, 2], [1])
+assert [sent(value) for value in ((1, 2), (), 3)] == [(1, 2), (), 3]
 for wrong in (1.5, -1, 2 ** 70, None, True):
     try:
         gait.begin(wrong)

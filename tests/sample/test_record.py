@@ -408,6 +408,12 @@ def test_a_full_disk_ends_the_recording_and_leaves_what_was_taken(gait, alternat
         assert code == 9 or (code == 2 and not os.path.exists(disk / "full.gait"))
 
 
+def test_where_no_python_ran_no_file_stays(gait, tmp_path):
+    done = gait("record", "-o", tmp_path / "run.gait", "--", "true")
+    assert (done.returncode, done.stderr) == (0, "gait: no Python ran: nothing was sampled\n")
+    assert os.listdir(tmp_path) == []
+
+
 def test_a_recording_is_never_overwritten(gait, alternating, tmp_path):
     process = alternating(sys.executable)
     out = tmp_path / "run.gait"

@@ -42,9 +42,11 @@ def build_package(root, build, folder, include, suffix, optimize="-O0"):
         place.symlink_to(source)
     for library in ("libgait.so", "libgait-read.so"):
         (package / library).symlink_to(build / library)
-    sources = sorted(map(str, (root / "python/gait").glob("*.c")))
+    extension = root / "python/gait/ext"
+    sources = sorted(map(str, extension.rglob("*.c")))
     command = [os.environ.get("CC", "cc"), "-std=c11", optimize, "-fPIC", "-shared", "-Wall"]
     command += ["-Wextra", "-Werror", "-fvisibility=hidden", "-isystem", include]
-    command += [f"-I{root}/include", *sources, "-o", str(package / ("_gait" + suffix))]
+    command += [f"-I{root}/include", f"-I{extension}", *sources]
+    command += ["-o", str(package / ("_gait" + suffix))]
     command += [f"-L{build}", "-lgait", "-Wl,-rpath,$ORIGIN", "-pthread"]
     subprocess.run(command, check=True)

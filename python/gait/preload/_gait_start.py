@@ -101,6 +101,12 @@ def say(why):
         sys.stderr.write("gait: %s\n" % words)
 
 
+def say_off(gait):
+    from gait import _say
+
+    _say.say_off(gait._why_off)
+
+
 watch = Watch()
 
 
@@ -173,7 +179,7 @@ def torch_is_there(_torch):
 
         gait.torch.install(is_launcher())
     elif not is_launcher():
-        gait._off.say(gait._why_off)
+        say_off(gait)
 
 
 def begin_profiler():
@@ -183,7 +189,7 @@ def begin_profiler():
         return
     gait = import_gait()
     if gait._why_off:
-        gait._off.say(gait._why_off)
+        say_off(gait)
     else:
         from gait.profilers import whole_run
 

@@ -7,8 +7,9 @@ import marshal
 import os
 import weakref
 
+from .._say import say
 from ..timed import Tracer
-from .files import Report, reason, say
+from .files import Report, reason
 
 OWN_FOLDER = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
 

@@ -3,7 +3,7 @@
 
 import functools
 
-from .files import say
+from .._say import say
 
 
 class Block:

@@ -5,7 +5,7 @@ import os
 import re
 import sys
 
-from .. import _say
+from .._say import say
 
 # what a launcher calls the global rank, and how many there are
 RANKS = (
@@ -62,10 +62,6 @@ def show(text):
     except UnicodeEncodeError:
         kind = getattr(sys.stdout, "encoding", None) or "ascii"
         print(text.encode(kind, "backslashreplace").decode(kind), flush=True)
-
-
-def say(sentence):
-    _say.say(sentence)
 
 
 class Report:

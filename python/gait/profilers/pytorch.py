@@ -4,7 +4,10 @@
 import contextlib
 import os
 
-from .files import Report, say
+import gait
+
+from .._say import say
+from .files import Report
 
 SORT_KEYS = (
     "cpu_time",
@@ -71,14 +74,19 @@ def is_idle(action):
 class Steps:
     """The schedule of one kind of step: it goes on where it was when its turn comes again."""
 
-    def __init__(self, schedule):
+    def __init__(self, schedule, end):
         self.schedule = schedule
+        self.end = end  # None: more may come at any step
         self.first = 0  # number of the step that the running profile calls 0
         self.count = 0
         self.tables = []
 
     def __call__(self, step):
         return self.schedule(self.first + step)
+
+    @property
+    def is_over(self):
+        return self.end is not None and self.count >= self.end
 
     def _name(self, number):
         return self.schedule(number).name if number >= self.first else "NONE"
@@ -143,7 +151,10 @@ class PyTorch(Report):
             raise ValueError(f"metric {metric!r} is none of: {', '.join(METRICS)}")
         self._kinds, self._kind, self._profile = {}, None, None
         self._idle = {}
+        self._over = {}  # those of them that begin steps of which no more are recorded
         self._boundary = None  # the action whose end is the step's
+        self._is_inside = False  # of such an action, and ops are on record
+        self.root = None  # the module that names of others begin at
         self._is_sanity_check = self._has_whole_batches = self._is_empty = False
         self.paths = []
 
@@ -159,8 +170,14 @@ class PyTorch(Report):
             self._is_sanity_check = True
         elif not self._is_sanity_check:
             kind = STEPS.get(action.rpartition(".")[2])
-            if kind and not (kind == "training" and self._has_whole_batches):
+            if kind and not self._is_uncounted(kind):
                 self._begin(kind, action)
+
+    def _is_uncounted(self, kind):
+        """Part of a whole batch, or of the check before a fit, which is told to callbacks only."""
+        if kind == "training":
+            return self._has_whole_batches
+        return kind == "validation" and self._stage == "fit" and "training" not in self._kinds
 
     def stop(self, action):
         if action in self._idle:
@@ -168,50 +185,84 @@ class PyTorch(Report):
         if "on_sanity_check_end" in action:
             self._is_sanity_check = False
         if self._profile is not None and action == self._boundary:
-            self._kinds[self._kind].count += 1
+            self._is_inside = False
+            steps = self._kinds[self._kind]
+            steps.count += 1
             self._profile.step()
+            if steps.is_over:  # nothing stays behind its last window
+                self._end()
 
     def profile(self, action):
-        known = self._idle.get(action)
-        if known is not None:
-            return known
-        if not is_idle(action):
-            return self._run(action)
-        known = Idle(action)
+        if not self._is_inside:
+            known = self._idle.get(action)
+            if known is not None:
+                return known
+            if is_idle(action):
+                return self._idle_of(action)
+        return self._run(action)
+
+    def _idle_of(self, action):
+        made = Idle(action)
         if len(self._idle) < MOST_IDLE:
-            self._idle[action] = known
-        return known
+            self._idle[action] = made
+        return made
 
     @contextlib.contextmanager
     def _run(self, action):
         self.start(action)
+        label = contextlib.nullcontext()
+        if self._is_inside:
+            label = gait.span("[pl][profile]" + action, "user_annotation")
         try:
-            yield action
+            with label:
+                yield action
         finally:
             self.stop(action)
 
     def _begin(self, kind, action):
         if kind == self._kind and self._profile is not None:
             self._boundary = action
+            self._is_inside = self._profile.has_window
             return
         self._end()
+        steps = self._kinds.get(kind)
+        if steps is not None and steps.is_over:
+            if len(self._over) < MOST_IDLE:
+                self._idle[action] = self._over[action] = Idle(action)
+            return
+        self._wake()
         self._boundary = action
-        import gait.torch
+        from gait.torch import modules
 
-        if kind not in self._kinds:
-            self._kinds[kind] = Steps(self._given or gait.torch.schedule(**DEFAULT))
-        steps = self._kinds[kind]
+        if steps is None:
+            steps = self._kinds[kind] = self._make_steps()
         steps.first = steps.count
         self._kind = kind
         self._profile = gait.torch.profile(
             schedule=steps, on_trace_ready=self._trace_is_ready, **self._profile_options
         )
         self._profile.add_metadata("Framework", "gait")
+        self._profile._make_labels = lambda: modules.ListedLabels(self.root)
+        self._profile.number_from = steps.first
         self._profile.start()
+        self._is_inside = self._profile.has_window
+
+    def _wake(self):
+        """Also steps of which no more are recorded are heard again: they end others."""
+        for action in self._over:
+            self._idle.pop(action, None)
+        self._over.clear()
+
+    def _make_steps(self):
+        from gait.torch import plans, schedule
+
+        wanted = self._given or schedule(**DEFAULT)
+        plan = plans.recognise(wanted)
+        return Steps(wanted, plan.end if plan is not None else None)
 
     def _end(self):
         """Steps of another kind are next. What a cycle has so far is its trace then."""
-        profile, self._profile = self._profile, None
+        profile, self._profile, self._is_inside = self._profile, None, False
         if profile is None:
             return
         steps = self._kinds[self._kind]
@@ -237,7 +288,8 @@ class PyTorch(Report):
         averages = profile.key_averages(group_by_input_shape=self._group)
         sort_by = self._sort_by or "cpu_time_total"
         table = averages.table(sort_by=sort_by, row_limit=self._row_limit, **self._table)
-        self._kinds[self._kind].tables.append(table)
+        tables = self._kinds[self._kind].tables
+        tables.append(table)
         if self._handler is not None:
             self._handler(profile)
         elif self._export:
@@ -248,7 +300,8 @@ class PyTorch(Report):
             self._note(handler(profile))
         if self._flame:
             os.makedirs(self._folder(), exist_ok=True)
-            name = os.path.basename(self.path(self._boundary, ".stack"))
+            cycle = f".cycle-{len(tables)}" if len(tables) > 1 else ""
+            name = os.path.basename(self.path(self._boundary, cycle + ".stack"))
             path = os.path.join(self._folder(), name)
             write_stacks(profile, path, self._metric)
             self._note(path)
@@ -273,4 +326,5 @@ class PyTorch(Report):
 
     def teardown(self, stage=None):
         self._end()
+        self._wake()
         self._kinds, self._kind = {}, None

@@ -14,8 +14,9 @@ import sys
 import gait
 
 from .._gait import _phase_watch
+from .._say import put, say
 from .advanced import Advanced
-from .files import global_rank, reason, say, writable
+from .files import global_rank, reason, writable
 from .simple import Simple
 
 RUN = "run"
@@ -99,5 +100,5 @@ def finish(profiler, pid):
             file.write(text)
     except (OSError, ValueError) as error:
         say(f"cannot write {path!r}: {reason(error)}")
-    if not profiler.rank and sys.stderr is not None:
-        sys.stderr.write(text.rstrip("\n") + f"\n\ngait: the same in {path}\n")
+    if not profiler.rank:
+        put(text.rstrip("\n") + f"\n\ngait: the same in {path}\n")

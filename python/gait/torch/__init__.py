@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Puts a PyTorch training on record that nobody edited; docs/TORCH.md says how.
 
-What is called in each step is C (py_hook.c and what it names); here it is put
-in its places, once, when torch has been imported.
+What is called in each step is C (ext/torch/py_hook.c and what it names); here
+it is put in its places, once, when torch has been imported.
 """
 
 import atexit
@@ -12,7 +12,7 @@ import os
 import sys
 import time
 
-from .. import _gait, _off
+from .. import _gait, _say
 from . import watching
 
 _is_installed = False
@@ -66,7 +66,7 @@ def begin():
     from . import processes, windows
 
     if not _gait.recording() and not _gait.start() and os.environ.get("GAIT_ENABLE") != "0":
-        _off.say(_gait.last_error())
+        _say.say_off(_gait.last_error())
         return
     if not _gait.recording():
         return

@@ -6,8 +6,8 @@ import os
 import sys
 import warnings
 
+from .._say import say
 from .actions import find
-from .recorder import say
 
 SHAPES, MEMORY, STRIDES = 1, 2, 4  # gait/torch.h
 KINDS = ("CPU", "XPU", "CUDA", "MTIA", "HPU", "PrivateUse1")

@@ -57,9 +57,12 @@ def _tensors(value, depth=3):
 
 
 class Labels:
-    """Hooks on all modules, until remove()."""
+    """Hooks on all modules, until remove(). Of a root that is given the paths are known."""
 
-    def __init__(self):
+    FORWARD = BACKWARD = "module"  # categories
+    BACKWARD_NAME = "{}"
+
+    def __init__(self, root=None):
         self._thread = _Thread()
         self._names = {}  # id → (weak reference, name)
         self._hooks = [_module.register_module_forward_pre_hook(self._before)]
@@ -73,6 +76,8 @@ class Labels:
         self._lock = threading.RLock()
         self._number = 0
         self._is_on = True
+        if root is not None:
+            self._learn(root)
 
     def remove(self):
         self._is_on = False
@@ -95,8 +100,12 @@ class Labels:
     def _learn(self, root):
         """Everything below a module that nobody has called from above."""
         for path, module in root.named_modules():
-            name = path or type(root).__name__
+            name = self._title(module, path or type(module).__name__)
             self._names[id(module)] = weakref.ref(module), name
+
+    @staticmethod
+    def _title(_module, path):
+        return path
 
     # --- forward ---
 
@@ -106,7 +115,7 @@ class Labels:
         calls = self._thread.forward
         call = _Call(self._name(module), calls[-1] if calls else None)
         calls.append(call)
-        _gait.begin(_gait.site("module", call.name))
+        _gait.begin(_gait.site(self.FORWARD, call.name))
         _gait.arg("class", type(module).__name__)
 
     def _after(self, _module, inputs, outputs):
@@ -119,6 +128,9 @@ class Labels:
             self._follow(call, inputs, outputs)
 
     # --- backward ---
+
+    def _backward_site(self, call):
+        return _gait.site(self.BACKWARD, self.BACKWARD_NAME.format(call.name))
 
     def _follow(self, call, inputs, outputs):
         results = [one for one in _tensors(outputs) if one.requires_grad]
@@ -143,7 +155,7 @@ class Labels:
             self._number += 1
             call.number = self._number
             self._backward.append(call)
-            _gait.async_begin(_gait.site("module", call.name), call.number)
+            _gait.async_begin(self._backward_site(call), call.number)
             if task in self._tasks:
                 return
             self._tasks.add(task)
@@ -160,7 +172,7 @@ class Labels:
 
     def _end(self, call):
         self._backward.remove(call)
-        _gait.async_end(_gait.site("module", call.name), call.number)
+        _gait.async_end(self._backward_site(call), call.number)
         call.number = 0
 
     def _over(self, task):
@@ -170,3 +182,14 @@ class Labels:
             for call in list(self._backward):
                 if call.task == task:
                     self._end(call)
+
+
+class ListedLabels(Labels):
+    """The same under the names of Lightning's RegisterRecordFunction, and in tables of ops."""
+
+    FORWARD, BACKWARD = "user_annotation", "module_backward"
+    BACKWARD_NAME = "{} (backward)"
+
+    @staticmethod
+    def _title(module, path):
+        return f"[pl][module]{type(module).__module__}.{type(module).__name__}: {path}"

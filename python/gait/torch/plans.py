@@ -39,6 +39,12 @@ class Schedule:
         they have no end."""
         return _gait._schedule_needs(self._packed, cycles)
 
+    @property
+    def end(self):
+        """How many steps there are until nothing more is recorded; None: there is no end."""
+        end = self.needs()
+        return end if end == self.needs(1 << 60) else None
+
     def plan(self, length=0):
         """What it will do in a run of `length` steps (0: not known), in words."""
         return _gait._schedule_plan(self._packed, length)

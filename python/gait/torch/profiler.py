@@ -13,6 +13,7 @@ import uuid
 import warnings
 
 from .. import _gait
+from .._say import say
 from . import arguments, ranks, recorder, stacks
 from .actions import actions
 from .capture import STEP, Capture, CaptureError
@@ -72,6 +73,7 @@ class profile:  # noqa: N801: torch's name
         self.preset_metadata = {}
         self.captures = []  # finished ones, the last cycle's only unless acc_events
         self.step_num = 0
+        self.number_from = 0  # what step 0 is called
         self.traces = 0  # how many have become ready
         self._plan = recognise(schedule)
         self._metadata = {}
@@ -114,7 +116,7 @@ class profile:  # noqa: N801: torch's name
             raise RuntimeError("this profile is running: stop() it before it is started again")
         why = recorder.why_off()
         if why:
-            recorder.say("nothing is recorded: " + why, once=why)
+            say("nothing is recorded: " + why, once=why)
         arguments.say_what_is_not(self)
         arguments.listen()
         self._reset()
@@ -123,12 +125,12 @@ class profile:  # noqa: N801: torch's name
         self._begun_at = time.monotonic()
         _gait._captures(1)
         if self._plan is not None and ranks.is_first() and not self._is_told:
-            recorder.say(self._plan.plan().rstrip("\n"))
+            say(self._plan.plan().rstrip("\n"))
         self._is_told = True
         why = recorder.acquire()
         self._is_on_record = not why
         if why:
-            recorder.say("this profile records nothing: " + why, once=why)
+            say("this profile records nothing: " + why, once=why)
         first = self._wanted(0)
         self._transit(NONE, first)
         self._begin_spare(first)
@@ -251,9 +253,18 @@ class profile:  # noqa: N801: torch's name
         self._trace_id = make()
         self._window = _gait._window_hold(arguments.levels(self))
         if self.with_modules:
-            from .modules import Labels
+            self._modules = self._make_labels()
 
-            self._modules = Labels()
+    @property
+    def has_window(self):
+        """Are ops on record, in a capture or for one that comes?"""
+        return self._window is not None
+
+    @staticmethod
+    def _make_labels():
+        from .modules import Labels
+
+        return Labels()
 
     def _close(self):
         """No ops of ours any more, until _prepare()."""
@@ -333,7 +344,7 @@ class profile:  # noqa: N801: torch's name
         """torch's own range, so that it is met with its end whatever lies between."""
         if not self.record_steps or self._window is None:
             return
-        self._range = arguments.step_range(STEP + str(self.step_num))
+        self._range = arguments.step_range(STEP + str(self.number_from + self.step_num))
         self._range.__enter__()
 
     def _unmark_step(self):
@@ -376,7 +387,7 @@ class profile:  # noqa: N801: torch's name
             whole = "its beginning" if self._is_cut else "the whole run"
             kept = f"{whole} was captured instead" if is_spare else "what ran is kept"
             kept = kept if self.captures else "nothing was captured"
-            recorder.say(f"{who}step() was never called, so the schedule stayed at step 0: {kept}")
+            say(f"{who}step() was never called, so the schedule stayed at step 0: {kept}")
         elif self._plan is not None and self._plan.unit != "seconds":
             self._say_too_short(who)
 
@@ -391,7 +402,7 @@ class profile:  # noqa: N801: torch's name
             kept = f"{whole} complete, and what the last cycle had so far is kept as partial"
         elif self.captures:
             kept = f"{whole} complete"
-        recorder.say(
+        say(
             f"{who}the run was too short for its schedule: {self.step_num} {unit}, it needs "
             f"{needs}: {kept}"
         )

@@ -9,7 +9,8 @@ closed with the capture, so that the file never changes again.
 import os
 import tempfile
 
-from .. import _gait, _say
+from .. import _gait
+from .._say import say
 from .capture import temporary_folder
 
 RING_BYTES = 4 << 20
@@ -23,17 +24,6 @@ def _forget_in_child():
 
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_forget_in_child)
-
-
-def say(words, once=None):
-    """A line for people; with `once`, only the first time in this process."""
-    if once is not None and once in _said:
-        return
-    _said.add(once)
-    _say.say(words)
-
-
-_said = set()
 
 
 def acquire():
@@ -97,12 +87,8 @@ def attach():
         _state["attached"] = bool(windows.attach())
         lacks = _gait._torch_lacks() if _state["attached"] else _gait.last_error()
         if lacks:
-            _off_say(lacks)
+            say("not everything is recorded: " + lacks, once="lacks")
     return _state["attached"]
-
-
-def _off_say(lacks):
-    say("not everything is recorded: " + lacks, once="lacks")
 
 
 def next_number():
@@ -116,4 +102,4 @@ def why_off():
     return gait._why_off
 
 
-__all__ = ["acquire", "attach", "is_own", "next_number", "release", "renew", "say", "why_off"]
+__all__ = ["acquire", "attach", "is_own", "next_number", "release", "renew", "why_off"]

@@ -6,7 +6,7 @@ import site
 import sys
 
 from .. import _gait
-from .recorder import say
+from .._say import say
 
 OWN_FOLDER = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
 

@@ -9,7 +9,7 @@ padded by code points.
 
 import math
 
-from .. import _say
+from .._say import wrap
 
 WIDTH, GAP = 12, "  "
 DEVICES = ("CUDA", "PrivateUse1", "MTIA", "XPU")  # whose time counts in the last line
@@ -45,7 +45,7 @@ def ordered(rows, sort_by):
             raise TypeError(key)
         places = sorted(range(len(values)), key=values.__getitem__, reverse=True)
     except (AttributeError, TypeError):
-        legal = _say.wrap("legal keys: " + ", ".join(SORT_KEYS)).rstrip()
+        legal = wrap("legal keys: " + ", ".join(SORT_KEYS)).rstrip()
         raise SortKeyError(f"no table can be sorted by {sort_by!r}\n{legal}") from None
     return [rows[place] for place in places]
 

@@ -10,31 +10,9 @@ import threading
 import warnings
 
 from gait.profilers import Advanced
+from known_calls import fail, fib, generate, wait
 
 warnings.simplefilter("ignore")
-
-
-def fib(n):
-    return n if n < 2 else fib(n - 1) + fib(n - 2)
-
-
-def generate(n):
-    for i in range(n):
-        try:
-            yield i
-        except KeyError:
-            pass
-
-
-def fail(n):
-    if n == 0:
-        raise ValueError
-    fail(n - 1)
-
-
-async def wait(n):
-    await asyncio.sleep(0)
-    return n
 
 
 class Thing:
@@ -155,6 +133,26 @@ def climb(profiler, n):
     fib(2)
 
 
+def check_wishes():
+    """What one left out, the next one sees."""
+    first, second = Advanced(exclude=["*:fib"]), Advanced()
+    for profiler in (first, second):
+        with profiler.profile("all"):
+            fib(3)
+            fail_once()
+        profiler.close()
+    rows = [{key[2] for key in profiler.stats("all").stats} for profiler in (first, second)]
+    assert "fib" not in rows[0] and "fail" in rows[0], rows
+    assert {"fib", "fail"} <= rows[1], rows
+
+
+def fail_once():
+    try:
+        fail(0)
+    except ValueError:
+        pass
+
+
 def check_late_start():
     """Returns of calls that nobody saw begin are no error, and no rows."""
     profiler = Advanced()
@@ -242,6 +240,7 @@ def check_company():
 program()  # what is done once a process
 for with_builtins in (False, True):
     check_counts(with_builtins)
+check_wishes()
 check_late_start()
 check_depth()
 check_threads()

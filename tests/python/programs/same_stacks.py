@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Functions on record beside those that sys.setprofile tells of; any CPython."""
 
-import asyncio
 import os
 import re
 import sys
@@ -11,32 +10,10 @@ import warnings
 
 import gait
 from gait import _gait, trace
+from known_calls import fail, fib, generate, wait
 
 warnings.simplefilter("ignore")  # fork() beside the recorder's thread
 HERE = os.path.dirname(os.path.abspath(__file__)) + os.sep
-
-
-def generate(n):
-    for i in range(n):
-        try:
-            yield i
-        except KeyError:
-            pass
-
-
-def fail(n):
-    if n == 0:
-        raise ValueError("x".upper())
-    fail(n - 1)
-
-
-async def wait(n):
-    await asyncio.sleep(0)
-    return n
-
-
-def fib(n):
-    return n if n < 2 else fib(n - 1) + fib(n - 2)
 
 
 class Module:

@@ -1,0 +1,160 @@
+// SPDX-License-Identifier: Apache-2.0
+// Counts steps, recording or not: switched on in the middle, the numbers are
+// still those of the training.
+#include "record/py_step.h"
+
+#include <gait/record.h>
+
+#include "core/py_thread.h"
+#include "core/py_type.h"
+#include "schedule/py_schedule.h"
+
+struct step {
+    PyObject ob_base;
+    PyObject *module;
+    uint64_t number;
+    int is_counting; // the number is the next one each time it begins
+};
+
+static int parse_number(PyObject *given, uint64_t *ret_number)
+{
+    if (!PyIndex_Check(given)) {
+        PyErr_Format(PyExc_TypeError, "a step's number is an int, not '%s'",
+                     Py_TYPE(given)->tp_name);
+        return -1;
+    }
+    PyObject *exact = PyNumber_Index(given);
+    if (!exact)
+        return -1;
+    uint64_t number = PyLong_AsUnsignedLongLong(exact);
+    Py_DECREF(exact);
+    if (number == UINT64_MAX && PyErr_Occurred()) {
+        PyErr_Clear();
+        PyErr_SetString(PyExc_ValueError, "a step's number is at least 0 and below 2**64");
+        return -1;
+    }
+    *ret_number = number;
+    return 0;
+}
+
+static void begin(PyObject *module, uint64_t number)
+{
+    py_state_of(module)->next_step = number + 1;
+    py_schedule_told();
+    if (!GAIT_ON)
+        return;
+    py_thread_ready();
+    gait_step_begin(number);
+}
+
+static void end(void)
+{
+    if (GAIT_ON)
+        gait_step_end();
+}
+
+PyObject *py_step_create(PyObject *module, PyObject *number)
+{
+    uint64_t parsed = 0;
+    int is_counting = !number || number == Py_None;
+    if (!is_counting && parse_number(number, &parsed))
+        return NULL;
+    struct step *step = PyObject_GC_New(struct step, py_state_of(module)->step_type);
+    if (!step)
+        return NULL;
+    step->module = Py_NewRef(module);
+    step->number = parsed;
+    step->is_counting = is_counting;
+    PyObject_GC_Track((PyObject *)step);
+    return (PyObject *)step;
+}
+
+static int check_count(Py_ssize_t count, const char *function)
+{
+    if (count > 1)
+        PyErr_Format(PyExc_TypeError, "%s() takes the step's number or nothing", function);
+    return count > 1 ? -1 : 0;
+}
+
+PyObject *py_step(PyObject *module, PyObject *const *args, Py_ssize_t count)
+{
+    if (check_count(count, "step"))
+        return NULL;
+    if (!count || args[0] == Py_None)
+        return Py_NewRef(py_state_of(module)->counting_step);
+    return py_step_create(module, args[0]);
+}
+
+PyObject *py_step_begin(PyObject *module, PyObject *const *args, Py_ssize_t count)
+{
+    uint64_t number = py_state_of(module)->next_step;
+    if (check_count(count, "step_begin"))
+        return NULL;
+    if (count && args[0] != Py_None && parse_number(args[0], &number))
+        return NULL;
+    begin(module, number);
+    Py_RETURN_NONE;
+}
+
+PyObject *py_step_end(PyObject *module, PyObject *unused)
+{
+    (void)module, (void)unused;
+    end();
+    Py_RETURN_NONE;
+}
+
+static PyObject *step_enter(PyObject *self, PyObject *unused)
+{
+    (void)unused;
+    const struct step *step = (const struct step *)self;
+    begin(step->module, step->is_counting ? py_state_of(step->module)->next_step : step->number);
+    return Py_NewRef(self);
+}
+
+static PyObject *step_exit(PyObject *self, PyObject *const *args, Py_ssize_t count)
+{
+    (void)self, (void)args, (void)count;
+    end();
+    Py_RETURN_NONE;
+}
+
+static int step_traverse(PyObject *self, visitproc visit, void *arg)
+{
+    VISIT_TYPE_OF(self);
+    Py_VISIT(((struct step *)self)->module);
+    return 0;
+}
+
+static void step_dealloc(PyObject *self)
+{
+    PyObject_GC_UnTrack(self);
+    Py_XDECREF(((struct step *)self)->module);
+    py_type_free(self);
+}
+
+static PyMethodDef step_methods[] = {
+    {"__enter__", step_enter, METH_NOARGS, NULL},
+    {"__exit__", METHOD(step_exit), METH_FASTCALL, NULL},
+    {NULL, NULL, 0, NULL},
+};
+
+static PyType_Slot step_slots[] = {
+    {Py_tp_new, py_type_no_new},
+    {Py_tp_dealloc, step_dealloc},
+    {Py_tp_traverse, step_traverse},
+    {Py_tp_methods, step_methods},
+    {0, NULL},
+};
+
+static PyType_Spec step_spec = {
+    .name = "gait._gait.Step",
+    .basicsize = sizeof(struct step),
+    .flags = PY_TYPE_FLAGS,
+    .slots = step_slots,
+};
+
+int py_step_add_type(struct py_state *state)
+{
+    state->step_type = py_type_create(&step_spec);
+    return state->step_type ? 0 : -1;
+}
