@@ -82,7 +82,8 @@ TEST("code_cache: an address that another function took over is another function
     end();
 }
 
-TEST("code_cache: a function that runs all the time is asked after less and less, an absent one not")
+TEST(
+    "code_cache: a function that runs all the time is asked after less and less, an absent one not")
 {
     struct code_place place;
     if (!begin())
