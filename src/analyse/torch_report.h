@@ -56,7 +56,7 @@ struct torch_report {
     unsigned slowest_phase; // the largest part of the slowest steady step
     uint64_t slowest_ns;
     struct torch_epoch *epochs;
-    size_t epoch_count, epochs_more; // more: counted in the last one
+    size_t epoch_count; // the last one holds the rest
     struct torch_slow slow;
     bool has_optimizer;
     struct top_ops ops; // of the first rank's process

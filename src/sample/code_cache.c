@@ -48,7 +48,7 @@ int code_cache_init(struct code_cache *cache, struct target *target, struct stac
     return fail(GAIT_ERR_MEMORY, "no memory for the names of functions");
 }
 
-void code_cache_clear(struct code_cache *cache)
+static void forget_all(struct code_cache *cache)
 {
     for (size_t i = 0; i < cache->room; i++)
         free(cache->entries[i].lines);
@@ -61,7 +61,7 @@ void code_cache_finish(struct code_cache *cache)
     if (!cache)
         return;
     if (cache->entries)
-        code_cache_clear(cache);
+        forget_all(cache);
     free(cache->entries);
     free(cache->name);
     memset(cache, 0, sizeof *cache);
@@ -79,7 +79,7 @@ static int grow(struct code_cache *cache)
 {
     const size_t room = cache->room * 2;
     if (room > ENTRY_LIMIT) { // a program that makes functions for ever
-        code_cache_clear(cache);
+        forget_all(cache);
         return 0;
     }
     struct code_entry *entries = calloc(room, sizeof *entries);

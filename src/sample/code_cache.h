@@ -30,9 +30,6 @@ GAIT_CHECK int code_cache_init(struct code_cache *cache, struct target *target,
                                struct stack_trie *trie);
 void code_cache_finish(struct code_cache *cache); // takes NULL and a zeroed one
 
-// Forgets all: the process became another program.
-void code_cache_clear(struct code_cache *cache);
-
 struct code_place {
     uint32_t site;
     int32_t line;

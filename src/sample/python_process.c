@@ -55,6 +55,8 @@ static void drop_thread(struct python_process *process, size_t index)
     leave(process, thread);
     if (process->holder == thread)
         process->holder = NULL;
+    if (process->collector == thread)
+        process->collector = NULL; // the next one may be made at the same address
     thread_probe_close(thread);
     python_thread_destroy(thread);
     process->threads[index] = process->threads[--process->thread_count];
@@ -253,7 +255,7 @@ static bool is_list_same(struct python_process *process)
 static void become(struct python_process *process, struct python_thread *thread, uint32_t node,
                    uint8_t flags)
 {
-    if (thread->node == node && thread->flags == flags)
+    if (thread->is_native || (thread->node == node && thread->flags == flags))
         return;
     leave(process, thread);
     thread->node = node;
@@ -263,10 +265,21 @@ static void become(struct python_process *process, struct python_thread *thread,
 static void become_state(struct python_process *process, struct python_thread *thread,
                          enum sample_state state)
 {
-    if (thread->state == state)
+    if (thread->is_native || thread->state == state)
         return;
     leave(process, thread);
     thread->state = (uint8_t)state;
+}
+
+void python_process_put(struct python_process *process, struct python_thread *thread,
+                        const struct thread_look *look)
+{
+    if (thread->node == look->node && thread->flags == look->flags && thread->state == look->state)
+        return;
+    leave(process, thread);
+    thread->node = look->node;
+    thread->flags = look->flags;
+    thread->state = (uint8_t)look->state;
 }
 
 // Stands where the outermost frames of a stack that is too deep were left out.
@@ -559,11 +572,6 @@ int python_process_round(struct python_process *process, uint64_t now_ns)
     process->round++;
     process->counts.rounds++;
     return 0;
-}
-
-bool python_process_is_lost(const struct python_process *process)
-{
-    return process->gather.is_lost;
 }
 
 void python_process_flush(struct python_process *process)

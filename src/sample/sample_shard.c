@@ -22,6 +22,7 @@
 #define STRING_ROOM (1u << 19) // of the table; half of it in use at most
 #define ROWS_MAX_BYTES (64u << 20)
 #define CATEGORY_ID 1u
+#define NATIVE_ID 2u
 
 static void note(struct sample_shard *shard, int status)
 {
@@ -114,7 +115,7 @@ int sample_shard_open(struct sample_shard *shard, const char *path, struct stack
     memset(shard, 0, sizeof *shard);
     shard->trie = trie;
     shard->sites_told = shard->nodes_told = 1;
-    shard->strings_told = CATEGORY_ID + 1;
+    shard->strings_told = NATIVE_ID + 1;
     shard->string_room = STRING_ROOM;
     shard->string_slots = calloc(STRING_ROOM, sizeof *shard->string_slots);
     shard->string_ids = calloc(STRING_ROOM, sizeof *shard->string_ids);
@@ -134,6 +135,7 @@ int sample_shard_open(struct sample_shard *shard, const char *path, struct stack
     put_anchor(shard, &shard->first_anchor);
     put_who(shard);
     put_string(shard, CATEGORY_ID, "python");
+    put_string(shard, NATIVE_ID, "native");
     write_rows(shard);
     note(shard, shard_writer_put(&shard->writer));
     status = shard->status;
@@ -218,7 +220,9 @@ static void tell_sites(struct sample_shard *shard)
             const struct frame_site *site = &shard->trie->sites[shard->sites_told];
             const bool is_code = *site->file != '\0';
             columns[0][count] = shard->sites_told++;
-            columns[1][count] = is_code ? CATEGORY_ID : 0;
+            columns[1][count] = !is_code                          ? 0
+                                : site->line == STACK_TRIE_NATIVE ? NATIVE_ID
+                                                                  : CATEGORY_ID;
             columns[2][count] = string_of(shard, site->name);
             columns[3][count] = string_of(shard, site->file);
             columns[4][count] = is_code && site->line > 0 ? (uint64_t)site->line : 0;
@@ -328,7 +332,6 @@ void sample_shard_flush(struct sample_shard *shard, uint64_t now_ns, bool is_all
     if (is_all)
         put_meta_number(shard, "tick_hz", (int64_t)clock_tick_hz(&shard->first_anchor, &anchor));
     write_batch(shard);
-    shard->flushed_ns = now_ns;
 }
 
 int sample_shard_seal(struct sample_shard *shard)

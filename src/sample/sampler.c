@@ -26,7 +26,8 @@
 #define LATE_NS 1e6
 #define NAP_NS 20e6 // at most, so that a stop is heard
 #define CHILD_NAP_NS 2e6
-#define SPIN_NS 30e3 // sleeping takes that long here, whatever is asked for
+#define STOP_NAP_NS 50e3 // while a thread that was asked to stop has not run
+#define SPIN_NS 30e3     // sleeping takes that long here, whatever is asked for
 #define SPIN_RATE 20000.0
 #define FLUSH_NS (250 * UINT64_C(1000000))
 #define SUMMARY_NS (1000 * UINT64_C(1000000))
@@ -40,6 +41,7 @@
 struct followed {
     int64_t pid, start;
     struct python_process *process; // NULL: not attached
+    struct native_unwind *native;   // may be NULL; ends with `process`
     struct sample_track *track;
     uint32_t base;
     uint64_t next_try_ns, pause_ns;
@@ -61,11 +63,23 @@ int sampler_init(struct sampler *sampler, const struct sampler_options *options)
     sampler->births.fd = -1;
     if (options->has_children)
         process_births_open(&sampler->births);
-    return stack_trie_init(&sampler->trie);
+    int status = stack_trie_init(&sampler->trie);
+    if (status || options->native.rate_hz <= 0)
+        return status;
+    status = native_sampler_create(&options->native, &sampler->native);
+    if (status)
+        return status == GAIT_ERR_ARGUMENT ? status : 0; // without; fail_text() says why
+    sampler->native->has_idle = options->has_idle;
+    sampler->native->is_gil_only = options->is_gil_only;
+    return 0;
 }
 
-static void let_go(struct followed *one)
+static void let_go(struct sampler *sampler, struct followed *one)
 {
+    if (sampler->native)
+        native_sampler_forget(sampler->native, one->process);
+    native_unwind_destroy(one->native);
+    one->native = NULL;
     python_process_finish(one->process);
     free(one->process);
     one->process = NULL;
@@ -74,11 +88,13 @@ static void let_go(struct followed *one)
 void sampler_finish(struct sampler *sampler)
 {
     for (size_t i = 0; i < sampler->process_count; i++)
-        let_go(&sampler->processes[i]);
+        let_go(sampler, &sampler->processes[i]);
     free(sampler->processes);
     sampler->processes = NULL;
     sampler->process_count = 0;
     process_births_close(&sampler->births);
+    native_sampler_destroy(sampler->native);
+    sampler->native = NULL;
     stack_trie_finish(&sampler->trie);
 }
 
@@ -129,6 +145,8 @@ static void on_enter(void *context, struct python_process *process, struct pytho
     char name[32], text[80];
     thread_id_name(thread, &process->target, name, sizeof name);
     thread->base = one ? one->base : 0;
+    thread->is_native = sampler->native && one && one->native &&
+                        native_sampler_wants(sampler->native, name, thread->tid);
     if (sampler->options.has_threads) {
         snprintf(text, sizeof text, "thread (%" PRId64 ")%s%s", thread->tid, *name ? ": " : "",
                  name);
@@ -181,6 +199,8 @@ static int attach(struct sampler *sampler, struct followed *one)
     process->enter = on_enter;
     process->leave = on_leave;
     one->process = process;
+    if (sampler->native && native_unwind_create(one->pid, &sampler->trie, &one->native))
+        fail_clear(); // of this process Python stacks alone
     one->pause_ns = FIRST_PAUSE_NS;
     sampler->totals.lost_processes += one->is_missing;
     one->is_missing = false;
@@ -247,10 +267,12 @@ static void round_of(struct sampler *sampler, struct followed *one, uint64_t now
         sampler->totals.rounds++;
         if (!sampler->first_ns)
             sampler->first_ns = now;
+        if (one->native && sampler->has_native_look)
+            native_sampler_round(sampler->native, one->process, one->native, now);
         return;
     }
     fail_clear();
-    let_go(one);
+    let_go(sampler, one);
     one->next_try_ns = now + FIRST_PAUSE_NS;
     one->pause_ns = FIRST_PAUSE_NS;
     one->is_missing = true; // one that ends lives on without its memory for a while
@@ -261,7 +283,7 @@ static void drop_gone(struct sampler *sampler)
     for (size_t i = sampler->process_count; i-- > 0;) {
         if (!sampler->processes[i].is_gone)
             continue;
-        let_go(&sampler->processes[i]);
+        let_go(sampler, &sampler->processes[i]);
         sampler->processes[i] = sampler->processes[--sampler->process_count];
     }
 }
@@ -318,21 +340,38 @@ static void look_for_children(struct sampler *sampler, uint64_t now)
     ask_parents(sampler);
 }
 
-void sampler_summary(const struct sampler *sampler, char *out, size_t room)
+static void native_summary(const struct native_sampler *native, char *out, size_t room)
+{
+    const struct native_totals *totals = &native->totals;
+    snprintf(out, room,
+             ", \"native\": {\"rate_asked_hz\": %.17g, \"looks\": %" PRIu64 ", \"stops\": %" PRIu64
+             ", \"stop_us\": {\"median\": %" PRIu64 ", \"p99\": %" PRIu64 ", \"max\": %" PRIu64
+             "}, \"unmatched\": %" PRIu64 ", \"cut_short\": %" PRIu64 ", \"unread\": %" PRIu64
+             ", \"refused\": %" PRIu64 "}",
+             native->rate_hz, totals->looks, totals->stops, native_sampler_window(native, 0.5),
+             native_sampler_window(native, 0.99), (totals->longest_ns + 999) / 1000,
+             totals->unmatched, totals->cut_short, totals->broken, totals->refused);
+}
+
+// The totals as JSON: `sampler` of the shard's metadata.
+static void put_summary(const struct sampler *sampler, char *out, size_t room)
 {
     const struct sampler_totals *totals = &sampler->totals;
+    char native[512] = "";
+    if (sampler->native)
+        native_summary(sampler->native, native, sizeof native);
     snprintf(out, room,
              "{\"rate_asked_hz\": %.17g, \"seconds\": %.6f, \"rounds\": %" PRIu64
              ", \"samples\": %" PRIu64 ", \"late\": %" PRIu64 ", \"torn\": %" PRIu64
              ", \"cut\": %" PRIu64 ", \"moved\": %" PRIu64 ", \"collecting\": %" PRIu64
              ", \"errors\": %" PRIu64 ", \"errors_by_cause\": {\"unreadable_function\": %" PRIu64
              ", \"lost_process\": %" PRIu64 ", \"no_room\": %" PRIu64 "}, \"processes\": %" PRIu64
-             ", \"idle\": %s, \"gil_only\": %s}",
+             ", \"idle\": %s, \"gil_only\": %s%s}",
              sampler->options.rate_hz, totals->seconds, totals->rounds, totals->samples,
              totals->late, totals->torn, totals->cut, totals->moved, totals->collecting,
              totals->errors, totals->unreadable, totals->lost_processes, sampler->trie.refused,
              totals->processes, sampler->options.has_idle ? "true" : "false",
-             sampler->options.is_gil_only ? "true" : "false");
+             sampler->options.is_gil_only ? "true" : "false", native);
 }
 
 static void settle_totals(struct sampler *sampler, uint64_t now)
@@ -349,14 +388,14 @@ static uint64_t refresh_pause(const struct sampler *sampler)
 
 static void write_out(struct sampler *sampler, uint64_t now, bool is_last)
 {
-    char summary[1024];
+    char summary[2048];
     for (size_t i = 0; i < sampler->process_count; i++)
         if (sampler->processes[i].process) {
             sampler->processes[i].process->round_tick = clock_now();
             python_process_flush(sampler->processes[i].process);
         }
     settle_totals(sampler, now);
-    sampler_summary(sampler, summary, sizeof summary);
+    put_summary(sampler, summary, sizeof summary);
     const bool is_due = is_last || now - sampler->refresh_ns > refresh_pause(sampler);
     if (sampler->shard)
         sample_shard_flush(sampler->shard, now, is_last, is_due ? summary : NULL);
@@ -392,7 +431,10 @@ static void sleep_until(double until_ns)
 static bool wait_for_tick(struct sampler *sampler, struct poisson *clock, uint64_t *now)
 {
     double left = clock->due_ns - (double)*now;
-    const double nap = sampler->options.has_children ? CHILD_NAP_NS : NAP_NS;
+    const bool is_stopping = sampler->native && native_sampler_is_waiting(sampler->native);
+    const double nap = is_stopping                     ? STOP_NAP_NS
+                       : sampler->options.has_children ? CHILD_NAP_NS
+                                                       : NAP_NS;
     if (left > nap) {
         sleep_until((double)*now + nap);
         *now = now_ns();
@@ -409,6 +451,17 @@ static bool wait_for_tick(struct sampler *sampler, struct poisson *clock, uint64
     if (left < 0)
         clock->due_ns = (double)*now;
     return true;
+}
+
+// Native frames are looked for in the first round after each tick of their clock:
+// such rounds are as random as the ticks are.
+static void look_at_native(struct sampler *sampler, struct poisson *clock, uint64_t now)
+{
+    sampler->has_native_look = sampler->native && (double)now >= clock->due_ns;
+    if (!sampler->has_native_look)
+        return;
+    clock->due_ns = (double)now;
+    next_tick(clock);
 }
 
 static bool is_over(const struct sampler *sampler, uint64_t now)
@@ -448,11 +501,20 @@ int sampler_run(struct sampler *sampler)
                             .is_fast = sampler->options.rate_hz >= SPIN_RATE};
     if (getrandom(&clock.state, sizeof clock.state, GRND_NONBLOCK) < 0 || !clock.state)
         clock.state = now | 1;
+    struct poisson native = {
+        .due_ns = (double)now,
+        .gap_ns = sampler->native ? 1e9 / sampler->native->rate_hz : 0,
+        .state = clock.state * UINT64_C(0x9e3779b97f4a7c15) | 1,
+    };
     prctl(PR_SET_TIMERSLACK, 1);
     allow_many_files();
     sampler->refresh_ns = now;
     while (!is_over(sampler, now)) {
-        if (wait_for_tick(sampler, &clock, &now)) {
+        const bool is_tick = wait_for_tick(sampler, &clock, &now);
+        if (sampler->native)
+            native_sampler_poll(sampler->native, now);
+        if (is_tick) {
+            look_at_native(sampler, &native, now);
             for (size_t i = 0; i < sampler->process_count; i++)
                 round_of(sampler, &sampler->processes[i], now);
             next_tick(&clock);
@@ -467,7 +529,7 @@ int sampler_run(struct sampler *sampler)
     count_missing(sampler);
     write_out(sampler, now_ns(), true);
     for (size_t i = 0; i < sampler->process_count; i++)
-        let_go(&sampler->processes[i]);
+        let_go(sampler, &sampler->processes[i]);
     sampler->process_count = 0;
     return sampler->totals.rounds ? 0
                                   : fail(GAIT_ERR_MISSING, "no Python ran: nothing was sampled");

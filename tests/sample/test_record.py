@@ -397,11 +397,19 @@ def test_wrong_use_is_one_sentence(gait, words, sentence):
 
 def test_a_full_disk_ends_the_recording_and_leaves_what_was_taken(gait, alternating, tmp_path):
     process = alternating(sys.executable, busy=3, depth=60)
-    with small_disk_at(tmp_path / "small", "48k") as disk:
+    with small_disk_at(tmp_path / "small", "24k") as disk:
         out = disk / "run.gait"
         done = gait("record", "-r", 20000, "-d", 30, "-o", out, "--pid", process.pid, timeout=60)
         assert done.returncode == 2 and "stays readable" in done.stderr, done.stderr
         assert summary(gait, out)["events"] > 100
+        out.unlink()
+        # a draft says where it lies
+        words = ["-r", 20000, "-d", 30, "-f", "chrome", "-o", disk / "c.json"]
+        done = gait("record", *words, "--pid", process.pid, timeout=60)
+        (draft,) = disk.glob("c.json.samples-*.gait")
+        assert done.returncode == 2 and f"its samples are in '{draft}'" in done.stderr, done.stderr
+        assert summary(gait, draft)["events"] > 100
+        draft.unlink()
         # a program that was started does not notice
         words = ["-r", "20000", "-o", disk / "full.gait", "--", sys.executable, "-c", "exit(9)"]
         code = gait("record", *words).returncode
