@@ -72,7 +72,12 @@ RUNS = {
         {},
         {},
     ),
-    "no steps": (["--profile", "profiling.table=false", "profiling.with_stack=on"], NO_STEPS, {}, {}),
+    "no steps": (
+        ["--profile", "profiling.table=false", "profiling.with_stack=on"],
+        NO_STEPS,
+        {},
+        {},
+    ),
     "off": (["--profiling.enabled", "false"], 3, {"gait.yaml": "profiling: {wait: 1}\n"}, {}),
 }
 QUIET = ("off", "touching")
