@@ -536,7 +536,6 @@ int sampler_run(struct sampler *sampler)
     sampler->process_count = 0;
     if (sampler->totals.rounds)
         return 0;
-    return *sampler->refusal
-               ? fail(GAIT_ERR_IO, "nothing was sampled: %s", sampler->refusal)
-               : fail(GAIT_ERR_MISSING, "no Python ran: nothing was sampled");
+    return *sampler->refusal ? fail(GAIT_ERR_IO, "nothing was sampled: %s", sampler->refusal)
+                             : fail(GAIT_ERR_MISSING, "no Python ran: nothing was sampled");
 }
