@@ -188,6 +188,21 @@ def test_a_killed_sampler_leaves_what_it_took(gait, build, alternating, tmp_path
     assert sum(count for _, count in read_folded(raw)) > 20
 
 
+def test_a_full_pipe_for_its_last_words_holds_up_nobody(build, tmp_path):
+    read, write = os.pipe()
+    os.set_blocking(write, False)
+    try:
+        while True:
+            os.write(write, b"x" * 1024)
+    except BlockingIOError:
+        os.set_blocking(write, True)
+    command = [build / "gait", "record", "-o", tmp_path / "x.gait", "--", sys.executable, "-c"]
+    done = subprocess.run([*command, "raise SystemExit(7)"], stderr=write, timeout=60)
+    os.close(write)
+    os.close(read)
+    assert done.returncode == 7
+
+
 def test_a_killed_sampler_leaves_what_it_took_of_a_program_that_never_changes(
     gait, build, start, tmp_path
 ):
