@@ -245,7 +245,10 @@ static void try_again(struct sampler *sampler, struct followed *one, uint64_t no
         one->is_gone = true;
         return;
     }
-    if (attach(sampler, one))
+    const int status = attach(sampler, one);
+    if (status == GAIT_ERR_IO)
+        snprintf(sampler->refusal, sizeof sampler->refusal, "%s", fail_text());
+    if (status)
         fail_clear();
     one->next_try_ns = now + one->pause_ns;
     if (one->pause_ns < LONGEST_PAUSE_NS)
@@ -531,6 +534,8 @@ int sampler_run(struct sampler *sampler)
     for (size_t i = 0; i < sampler->process_count; i++)
         let_go(sampler, &sampler->processes[i]);
     sampler->process_count = 0;
-    return sampler->totals.rounds ? 0
-                                  : fail(GAIT_ERR_MISSING, "no Python ran: nothing was sampled");
+    if (sampler->totals.rounds)
+        return 0;
+    return *sampler->refusal ? fail(GAIT_ERR_IO, "nothing was sampled: %s", sampler->refusal)
+                             : fail(GAIT_ERR_MISSING, "no Python ran: nothing was sampled");
 }
