@@ -312,7 +312,7 @@ static bool read_state(struct python_thread *thread, struct target *target, uint
 
 void python_thread_expect(struct python_thread *thread, struct target *target)
 {
-    uint8_t state[512];
+    uint8_t state[LAYOUT_THREAD_BYTES];
     thread->is_new = false;
     if (!read_state(thread, target, state, sizeof state))
         return;
@@ -324,7 +324,7 @@ void python_thread_expect(struct python_thread *thread, struct target *target)
 
 void python_thread_learn(struct python_thread *thread, struct target *target, uint64_t frame)
 {
-    uint8_t state[512];
+    uint8_t state[LAYOUT_THREAD_BYTES];
     struct chunk *chunk = python_thread_chunk(thread, frame);
     // the stack became much smaller: what is read twice ends at its top again
     if (chunk && frame - chunk->base < chunk->single)
