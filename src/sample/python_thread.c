@@ -159,11 +159,14 @@ void python_thread_forget(struct python_thread *thread, uint64_t at)
             thread->is_new = true; // chunks come and go together
             return;
         }
-    if (at >= thread->cframe_low && at < thread->cframe_high)
+    if (at >= thread->cframe_low && at < thread->cframe_high) {
         thread->cframe_low = thread->cframe_high = 0;
+        return;
+    }
     const uint32_t above = patches_up_to(thread, at);
-    if (above)
-        remove_patch(thread, above - 1);
+    if (!above || at - thread->patches[above - 1].at >= thread->patches[above - 1].bytes)
+        return; // the thread itself: the next list will tell
+    remove_patch(thread, above - 1);
     put_in_order(thread);
 }
 
