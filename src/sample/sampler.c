@@ -19,6 +19,7 @@
 #include "base/array.h"
 #include "base/clock.h"
 #include "base/fail.h"
+#include "base/file_name.h"
 #include "base/os/os.h"
 #include "sample/process_tree.h"
 #include "sample/python_process.h"
@@ -165,10 +166,8 @@ static void name_process(struct sampler *sampler, struct followed *one)
     }
     if (!sampler->shard)
         return;
-    char *program = line;
     line[strcspn(line, " ")] = '\0';
-    if (strrchr(program, '/'))
-        program = strrchr(program, '/') + 1;
+    const char *program = file_name_of(line);
     if (sampler->totals.processes == 0)
         sample_shard_tell(sampler->shard, &(struct sample_shard_about){one->pid, program});
     one->track =
