@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "base/fail.h"
+#include "base/file_name.h"
 #include "cli/command.h"
 #include "sample/hot_functions.h"
 #include "sample/sampler.h"
@@ -118,12 +119,6 @@ static void put_head(const struct screen *screen, const struct sampler *sampler)
     put_line(screen, line);
 }
 
-static const char *base_name(const char *path)
-{
-    const char *slash = strrchr(path, '/');
-    return slash ? slash + 1 : path;
-}
-
 static void draw(struct screen *screen, const struct sampler *sampler)
 {
     const struct stack_trie *trie = &sampler->trie;
@@ -138,8 +133,8 @@ static void draw(struct screen *screen, const struct sampler *sampler)
         snprintf(line, sizeof line, "%6.1f%%%7.1f%%%8.1f%%%7.1f%%  %.500s (%.255s:%" PRId32 ")",
                  share(row->self, screen->hot.samples), share(row->total, screen->hot.samples),
                  share(row->all_self, screen->hot.all_samples),
-                 share(row->all_total, screen->hot.all_samples), site->name, base_name(site->file),
-                 site->line);
+                 share(row->all_total, screen->hot.all_samples), site->name,
+                 file_name_of(site->file), site->line);
         put_line(screen, line);
     }
     fputs(screen->is_terminal ? "\033[J" : "\n", stdout);
