@@ -100,10 +100,11 @@ static void put_head(const struct screen *screen, const struct sampler *sampler)
     }
     const uint64_t rounds = now->rounds - before->rounds;
     snprintf(line, sizeof line,
-             "%s: %.0f s, %" PRIu64 " samples, %" PRIu64 " processes, %.1f threads, %" PRIu64
+             "%s: %.0f s, %" PRIu64 " samples, %" PRIu64 " process%s, %.1f threads, %" PRIu64
              " late, %.2f %% cut",
              screen->name, now->seconds, now->samples, now->processes,
-             rounds ? (double)all / (double)rounds : 0, now->late, share(now->cut, now->samples));
+             now->processes == 1 ? "" : "es", rounds ? (double)all / (double)rounds : 0, now->late,
+             share(now->cut, now->samples));
     put_line(screen, line);
     snprintf(line, sizeof line,
              "lock held %.0f %%; threads: python %.0f %%, waiting %.0f %%, native %.0f %%, blocked "
