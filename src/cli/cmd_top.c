@@ -14,6 +14,7 @@
 
 #include "base/fail.h"
 #include "cli/command.h"
+#include "cli/terminal.h"
 #include "sample/hot_functions.h"
 #include "sample/sampler.h"
 
@@ -165,7 +166,7 @@ static void refresh(void *context, struct sampler *sampler)
 
 static void begin_screen(struct screen *screen)
 {
-    screen->is_terminal = isatty(STDOUT_FILENO);
+    screen->is_terminal = terminal_is_capable(STDOUT_FILENO);
     screen->has_keys = isatty(STDIN_FILENO) && tcgetattr(STDIN_FILENO, &screen->usual) == 0;
     if (screen->has_keys) {
         struct termios raw = screen->usual;
