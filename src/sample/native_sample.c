@@ -3,7 +3,6 @@
 // are random and know nothing of the program, so each stack gets its share.
 #include "sample/native_sample.h"
 
-#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -123,7 +122,11 @@ static void tell(struct native_sampler *sampler, const struct subject *subject,
         look.flags = SAMPLE_UNMATCHED;
         sampler->totals.unmatched++;
     }
-    sampler->totals.cut_short += result == NATIVE_SHORT;
+    if (result == NATIVE_SHORT) {
+        sampler->totals.cut_short++; // the next copy is a larger one, to a limit
+        if (subject->thread->native_bytes < NATIVE_COPY_MOST)
+            subject->thread->native_bytes *= 2;
+    }
     look.node = node_of(sampler, subject, now_ns);
     if (look.node)
         python_process_put(subject->process, subject->thread, &look);
@@ -135,66 +138,81 @@ static bool copy_stack(struct native_sampler *sampler, const struct subject *sub
     struct native_stack *stack = &sampler->stack;
     stack->at = sampler->registers.words[REGISTER_SP];
     stack->bytes = sampler->copy;
+    if (!subject->thread->native_bytes)
+        subject->thread->native_bytes = NATIVE_COPY;
     stack->byte_count = (uint32_t)memory_get_some(&subject->process->target.memory, stack->at,
-                                                  sampler->copy, sizeof sampler->copy);
+                                                  sampler->copy, subject->thread->native_bytes);
     return stack->byte_count &&
            native_python_walk(&subject->process->gather, subject->thread, stack, &sampler->points);
 }
 
-static void let_go_on(struct native_sampler *sampler)
+static void note_window(struct native_sampler *sampler, uint64_t held_ns)
 {
-    const uint64_t took = thread_stop_end(&sampler->stop);
-    const uint64_t us = took / 1000;
+    const uint64_t us = held_ns / 1000;
     sampler->totals.stops++;
     sampler->totals.windows[us < NATIVE_WINDOWS ? us : NATIVE_WINDOWS]++;
-    if (took > sampler->totals.longest_ns)
-        sampler->totals.longest_ns = took;
+    if (held_ns > sampler->totals.longest_ns)
+        sampler->totals.longest_ns = held_ns;
 }
 
-static void take_stopped(struct native_sampler *sampler, const struct subject *subject,
-                         uint64_t now_ns)
+static void note_refusal(struct native_sampler *sampler, const struct subject *subject,
+                         const struct thread_stop *stop)
 {
-    const struct gather *gather = &subject->process->gather;
-    const bool is_copied =
-        thread_stop_registers(&sampler->stop, &sampler->registers) && copy_stack(sampler, subject);
-    let_go_on(sampler);
-    if (!is_copied) {
-        sampler->totals.broken++;
+    if (!thread_stop_refuse(subject->process->target.pid, stop))
         return;
-    }
-    if (sampler->state == SAMPLE_NATIVE && gather->is_locked &&
-        gather->holder == subject->thread->address)
-        sampler->state = SAMPLE_PYTHON;
-    tell(sampler, subject, match(sampler, subject, now_ns), now_ns);
-}
-
-static void note_refusal(struct native_sampler *sampler, const struct subject *subject, int error)
-{
-    subject->thread->is_native = false; // its stacks are those of Python again
-    if (sampler->totals.refused++)
-        return;
-    if (thread_stop_refuse(subject->process->target.pid, subject->thread->tid, error))
+    if (!sampler->totals.refused++)
         snprintf(sampler->totals.why, sizeof sampler->totals.why, "%s", fail_text());
     fail_clear();
+    subject->thread->is_native = false; // its stacks are those of Python again
+}
+
+// As this round found it, which did not need it to be still.
+static void tell_python(struct native_sampler *sampler, const struct subject *subject)
+{
+    struct python_process *process = subject->process;
+    const struct python_thread *thread = subject->thread;
+    const uint32_t count = thread->frame_count;
+    const struct thread_look look = {count ? thread->nodes[count - 1] : thread->base,
+                                     SAMPLE_UNMATCHED, sampler->state};
+    sampler->totals.away++;
+    if (look.node)
+        python_process_put(process, subject->thread, &look);
+}
+
+struct held {
+    struct native_sampler *sampler;
+    const struct subject *subject;
+};
+
+static bool look_at_held(void *context, const struct native_registers *registers)
+{
+    const struct held *held = context;
+    held->sampler->registers = *registers;
+    return copy_stack(held->sampler, held->subject);
 }
 
 static void stop(struct native_sampler *sampler, const struct subject *subject, uint64_t now_ns)
 {
-    const int64_t pid = subject->process->target.pid;
-    switch (thread_stop_begin(&sampler->stop, pid, subject->thread->tid)) {
-    case THREAD_STOPPED:
-        take_stopped(sampler, subject, now_ns);
-        break;
-    case THREAD_PENDING:
-        sampler->process = subject->process;
-        sampler->unwind = subject->unwind;
-        break;
-    case THREAD_REFUSED:
-        note_refusal(sampler, subject, errno);
-        break;
-    case THREAD_GONE:
-        break;
-    }
+    struct held held = {sampler, subject};
+    struct thread_stop stop = {.tid = subject->thread->tid, .look = look_at_held, .context = &held};
+    const struct python_process *process = subject->process;
+    const enum thread_stop_result result = thread_stop(&stop);
+    const struct gather *gather = &process->gather;
+    if (result == THREAD_REFUSED)
+        note_refusal(sampler, subject, &stop);
+    if (result == THREAD_HELD)
+        note_window(sampler, stop.held_ns);
+    const bool is_holder = stop.is_seen
+                               ? gather->is_locked && gather->holder == subject->thread->address
+                               : process->is_locked && process->holder == subject->thread;
+    if (sampler->state == SAMPLE_NATIVE && is_holder)
+        sampler->state = SAMPLE_PYTHON;
+    if (result == THREAD_AWAY)
+        tell_python(sampler, subject);
+    else if (stop.is_seen)
+        tell(sampler, subject, match(sampler, subject, now_ns), now_ns);
+    else if (result == THREAD_HELD)
+        sampler->totals.broken++;
 }
 
 // The last two words: stack pointer and program counter.
@@ -282,37 +300,9 @@ void native_sampler_round(struct native_sampler *sampler, struct python_process 
 {
     for (size_t i = 0; i < process->thread_count; i++) {
         const struct subject subject = {process, unwind, process->threads[i]};
-        if (native_sampler_is_waiting(sampler))
-            return;
         if (process->threads[i]->is_native && process->threads[i]->tid)
             look(sampler, &subject, now_ns);
     }
-}
-
-bool native_sampler_is_waiting(const struct native_sampler *sampler)
-{
-    return sampler->stop.tid != 0;
-}
-
-void native_sampler_poll(struct native_sampler *sampler, uint64_t now_ns)
-{
-    const int64_t tid = sampler->stop.tid;
-    if (!tid || thread_stop_poll(&sampler->stop) != THREAD_STOPPED)
-        return;
-    struct python_process *process = sampler->process;
-    for (size_t i = 0; process && i < process->thread_count; i++)
-        if (process->threads[i]->tid == tid) {
-            const struct subject subject = {process, sampler->unwind, process->threads[i]};
-            take_stopped(sampler, &subject, now_ns);
-            return;
-        }
-    let_go_on(sampler); // what it was is not known any more
-}
-
-void native_sampler_forget(struct native_sampler *sampler, const struct python_process *process)
-{
-    if (sampler->process == process)
-        sampler->process = NULL;
 }
 
 uint64_t native_sampler_window(const struct native_sampler *sampler, double share)
