@@ -3,15 +3,14 @@
 
 import sys
 
+from . import _ranks
 from ._say import attempt, say
 
 
 def tell(config):
     """What is asked for and not done by config.profile(), once a job. The table behind
     the settings says what is done by nobody; `gait run` says that itself."""
-    from .torch import ranks
-
-    if not ranks.is_first():
+    if not _ranks.is_first():
         return
     for sentence in (*getattr(config, "notices", ()), *_only_of_runs(config)):
         if not any(known in sentence for known in _TOLD_ELSEWHERE):
@@ -65,9 +64,7 @@ def finish(config, folder):
 
 
 def _print_table(config, prof):
-    from .torch import ranks
-
-    if not ranks.is_first():
+    if not _ranks.is_first():
         return
     averages = prof.key_averages(
         group_by_input_shape=config.group_by_input_shape,

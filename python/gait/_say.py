@@ -50,7 +50,7 @@ def say(words, once=None):
 
 def say_off(why):
     """To the person who wanted a record."""
-    say("nothing is recorded: " + why)
+    say("nothing is recorded: " + why, once=why)
 
 
 def attempt(what, function, *arguments):

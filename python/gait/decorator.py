@@ -14,7 +14,8 @@ import shutil
 import socket
 import threading
 
-from ._say import attempt, say
+from . import _ranks, _why_off
+from ._say import attempt, say, say_off
 
 DEFAULTS = {
     "enabled": True,
@@ -46,7 +47,8 @@ def profiler(function=None, **options):
         hint = f"; did you mean {near[0]!r}?" if near else f"; it takes {', '.join(DEFAULTS)}"
         raise TypeError(f"profiler() takes no {unknown[0]!r}{hint}")
     chosen = {**DEFAULTS, **options}
-    _check(chosen)
+    if not _why_off:
+        _check(chosen)
 
     def decorate(target):
         return _wrap(target, chosen) if chosen["enabled"] else target
@@ -119,6 +121,9 @@ def profiled(options):
 
 def _begin(options):
     """(who writes its files, a profile that runs), or why not in a sentence."""
+    if _why_off:
+        say_off(_why_off)
+        return None, None
     prof = None
     try:
         writer = _Writer(options)
@@ -183,7 +188,7 @@ class _Writer:
     """The files and the table of one call."""
 
     def __init__(self, options):
-        from .torch import handlers, ranks
+        from .torch import handlers
 
         self._folder = os.path.abspath(options["output_dir"])
         self._options = options
@@ -194,7 +199,7 @@ class _Writer:
                 "folder with output_dir"
             )
         self._handlers = handlers
-        self._is_first = ranks.is_first()
+        self._is_first = _ranks.is_first()
         self._nsight = None
         self._paths = []
         if options["nsight_enabled"]:
@@ -222,9 +227,7 @@ class _Writer:
 
     def _write(self, prof):
         """Both files of a trace; the second is the last one's, whole at any time."""
-        from .torch import ranks
-
-        rank = ranks.global_rank() or 0
+        rank = _ranks.global_rank() or 0
         folder = os.path.join(self._folder, f"rank_{rank}")
         self._handlers.make_folder(folder)
         path = self._handlers.tensorboard_trace_handler(folder, f"rank_{rank}")(prof)
@@ -242,9 +245,7 @@ class _Writer:
 
     def finish(self, prof):
         """Rank 0 says what there is."""
-        from .torch import ranks
-
-        if not self._paths or not self._is_first or not ranks.is_first():
+        if not self._paths or not self._is_first or not _ranks.is_first():
             return
         count = len(self._paths)
         say(f"{count} trace{'s' if count != 1 else ''} in {self._folder}")

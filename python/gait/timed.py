@@ -1,15 +1,44 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The C types behind gait.profilers, or the reason why there are none."""
+"""The C types behind gait.profilers, or without the extension some that do nothing."""
 
 from . import _why_off
 
 if _why_off:
+    import contextlib
 
-    class Actions:
+    from ._say import say_off
+
+    class _Nothing:
+        """What they measure is nothing; a program does not fail for want of it."""
+
+        __slots__ = ()
+
         def __new__(cls, *_, **__):
-            raise RuntimeError("gait's profilers need its C extension: " + _why_off)
+            say_off(_why_off)
+            return object.__new__(cls)
 
-    Tracer = Actions
+        def _ignore(self, *_):
+            return None
+
+        def _none(self, *_):
+            return []
+
+        def profile(self, action):
+            return contextlib.nullcontext(action)
+
+        start = stop = _ignore
+
+    class Actions(_Nothing):
+        __slots__ = ()
+        _refused = 0
+        record = _Nothing._ignore
+        _rows = _tree = _Nothing._none
+
+    class Tracer(_Nothing):
+        __slots__ = ()
+        is_on = False
+        clear = close = _configure = _forked = _Nothing._ignore
+        _actions = _stats = _Nothing._none
 else:
     from ._gait import _Actions as Actions  # noqa: F401
     from ._gait import _Tracer as Tracer  # noqa: F401

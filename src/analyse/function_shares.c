@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analyse/path_end.h"
 #include "analyse/stack_set.h"
 #include "base/fail.h"
 
@@ -119,12 +120,6 @@ static int count_all(const struct stack_set *const sets[2], struct function_shar
     return 0;
 }
 
-static int compare_names(const struct function_share *x, const struct function_share *y)
-{
-    const int order = strcmp(x->name, y->name);
-    return order ? order : strcmp(x->path, y->path);
-}
-
 static int by_self(const void *a, const void *b)
 {
     const struct function_share *x = a, *y = b;
@@ -133,7 +128,7 @@ static int by_self(const void *a, const void *b)
         return p->self < q->self ? 1 : -1;
     if (p->total != q->total)
         return p->total < q->total ? 1 : -1;
-    return compare_names(x, y);
+    return by_name(x, y);
 }
 
 int function_shares_make(const struct stack_set *set, struct function_shares *ret)
@@ -150,24 +145,19 @@ static bool is_of_one(const struct function_share *row, int of)
     return row->counts[of].total && !row->counts[!of].total;
 }
 
-// "train.py" and "/home/me/train.py": one ends in the other, at a folder.
-static bool is_same_path(const char *a, const char *b)
-{
-    const size_t long_bytes = strlen(a), short_bytes = strlen(b);
-    if (long_bytes < short_bytes)
-        return is_same_path(b, a);
-    return short_bytes && long_bytes > short_bytes && a[long_bytes - short_bytes - 1] == '/' &&
-           strcmp(a + long_bytes - short_bytes, b) == 0;
-}
+struct namesakes {
+    struct function_share *rows;
+    size_t count;
+};
 
-// The only row of the other set that may be the same function; NULL if there is
-// none or more than one.
-static struct function_share *twin_of(struct function_share *row, struct function_share *rows,
-                                      size_t count)
+// The only one of that set that may be the same function as the row; NULL if
+// there is none or more than one.
+static struct function_share *only_like(const struct function_share *row,
+                                        const struct namesakes *namesakes, int of)
 {
-    struct function_share *twin = NULL;
-    for (size_t i = 0; i < count; i++) {
-        if (!is_of_one(&rows[i], 1) || !is_same_path(rows[i].path, row->path))
+    struct function_share *rows = namesakes->rows, *twin = NULL;
+    for (size_t i = 0; i < namesakes->count; i++) {
+        if (!is_of_one(&rows[i], of) || !path_end_is_shared(rows[i].path, row->path))
             continue;
         if (twin)
             return NULL;
@@ -176,22 +166,32 @@ static struct function_share *twin_of(struct function_share *row, struct functio
     return twin;
 }
 
+// Each must be the only one for the other: of two files that end in "pkg/m.py"
+// nobody knows which one was meant, whichever set has the two.
+static void join_namesakes(const struct namesakes *namesakes)
+{
+    for (size_t i = 0; i < namesakes->count; i++) {
+        struct function_share *row = &namesakes->rows[i];
+        struct function_share *twin = is_of_one(row, 0) ? only_like(row, namesakes, 1) : NULL;
+        if (!twin || only_like(twin, namesakes, 0) != row)
+            continue;
+        row->counts[1] = twin->counts[1];
+        twin->counts[1] = (struct function_count){0, 0};
+        if (strlen(twin->path) > strlen(row->path))
+            row->path = twin->path;
+    }
+}
+
 static void join_short_paths(struct function_shares *shares)
 {
     for (size_t from = 0, to; from < shares->count; from = to) {
-        struct function_share *rows = &shares->rows[from];
-        for (to = from + 1; to < shares->count && !strcmp(shares->rows[to].name, rows->name);)
+        struct namesakes namesakes = {.rows = &shares->rows[from]};
+        for (to = from + 1;
+             to < shares->count && !strcmp(shares->rows[to].name, namesakes.rows->name);)
             to++;
-        for (size_t i = 0; i < to - from && to - from <= NAMESAKES; i++) {
-            struct function_share *twin =
-                is_of_one(&rows[i], 0) ? twin_of(&rows[i], rows, to - from) : NULL;
-            if (!twin)
-                continue;
-            rows[i].counts[1] = twin->counts[1];
-            twin->counts[1] = (struct function_count){0, 0};
-            if (strlen(twin->path) > strlen(rows[i].path))
-                rows[i].path = twin->path;
-        }
+        namesakes.count = to - from;
+        if (namesakes.count <= NAMESAKES)
+            join_namesakes(&namesakes);
     }
 }
 
@@ -226,7 +226,7 @@ static int by_change(const void *a, const void *b)
         return x->change < y->change ? 1 : -1;
     if (x->is_self != y->is_self)
         return x->is_self ? -1 : 1;
-    return compare_names(x, y);
+    return by_name(x, y);
 }
 
 int function_shares_compare(const struct stack_set *before, const struct stack_set *after,

@@ -10,11 +10,18 @@
 #include "base/fail.h"
 
 #define ROW_LIMIT ((size_t)1 << 28)
-#define GROUP_BYTES (64u << 20)
+#define GROUP_BYTES (64u << 20) // of as many ranks as nobody has
 
-static const char *group_of(struct leaf_report *report, const struct stack_entry *entry,
-                            enum leaf_group by)
+struct making {
+    struct leaf_report report;
+    const struct stack_set *set;
+    const struct leaf_options *options;
+    struct intern ranks; // their names, each once
+};
+
+static const char *group_of(struct making *making, const struct stack_entry *entry)
 {
+    const enum leaf_group by = making->options->by;
     char words[40];
     if (by == LEAF_BY_PROCESS)
         return entry->process;
@@ -23,7 +30,7 @@ static const char *group_of(struct leaf_report *report, const struct stack_entry
     if (by == LEAF_BY_NOTHING || entry->rank < 0)
         return "";
     const int bytes = snprintf(words, sizeof words, "%lld", (long long)entry->rank);
-    return arena_text(&report->arena, words, (size_t)bytes);
+    return intern_text(&making->ranks, (struct slice){(uint8_t *)words, (size_t)bytes});
 }
 
 static bool is_code(const struct stack_frame *frame, const struct leaf_options *options)
@@ -32,12 +39,13 @@ static bool is_code(const struct stack_frame *frame, const struct leaf_options *
            !(options->without_modules && strstr(frame->name, "<module>"));
 }
 
-static int add_row(struct leaf_report *report, const struct stack_set *set,
-                   const struct stack_entry *entry, const struct leaf_options *options)
+static int add_row(struct making *making, const struct stack_entry *entry)
 {
+    const struct leaf_options *options = making->options;
+    struct leaf_report *report = &making->report;
     struct leaf_row row = {.count = entry->count};
     for (uint32_t depth = entry->depth; depth-- > 0;) {
-        const struct stack_frame *frame = stack_set_at(set, entry, depth);
+        const struct stack_frame *frame = stack_set_at(making->set, entry, depth);
         if (!is_code(frame, options))
             continue;
         if (!row.leaf)
@@ -51,7 +59,7 @@ static int add_row(struct leaf_report *report, const struct stack_set *set,
         report->left_out += entry->count;
         return 0;
     }
-    row.group = group_of(report, entry, options->by);
+    row.group = group_of(making, entry);
     if (!row.group)
         return GAIT_ERR_MEMORY; // the story is told
     int status = array_reserve((void **)&report->rows, &report->capacity, report->count + 1,
@@ -126,21 +134,24 @@ static void set_shares(struct leaf_report *report)
 int leaf_report_make(const struct stack_set *set, const struct leaf_options *options,
                      struct leaf_report *ret_report)
 {
-    struct leaf_report report = {0};
+    struct making making = {.set = set, .options = options};
+    struct leaf_report *report = &making.report;
     int status = 0;
-    arena_init(&report.arena, GROUP_BYTES);
+    arena_init(&report->arena, GROUP_BYTES);
+    intern_init(&making.ranks, &report->arena);
     for (size_t i = 0; i < set->entry_count && status == 0; i++)
-        status = add_row(&report, set, &set->entries[i], options);
+        status = add_row(&making, &set->entries[i]);
+    intern_finish(&making.ranks);
     if (status) {
-        leaf_report_finish(&report);
+        leaf_report_finish(report);
         return status;
     }
-    if (options->is_aggregated && report.count)
-        aggregate(&report);
-    if (report.count)
-        qsort(report.rows, report.count, sizeof *report.rows, by_count);
-    set_shares(&report);
-    *ret_report = report;
+    if (options->is_aggregated && report->count)
+        aggregate(report);
+    if (report->count)
+        qsort(report->rows, report->count, sizeof *report->rows, by_count);
+    set_shares(report);
+    *ret_report = *report;
     return 0;
 }
 

@@ -32,7 +32,7 @@ struct leaf_report {
     size_t count, capacity;
     uint64_t samples;   // in rows
     uint64_t left_out;  // in stacks without a function
-    struct arena arena; // holds names of groups
+    struct arena arena; // holds the names of ranks
 };
 
 GAIT_CHECK int leaf_report_make(const struct stack_set *set, const struct leaf_options *options,

@@ -7,42 +7,57 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analyse/path_end.h"
 #include "analyse/stack_set.h"
 #include "base/fail.h"
 
-static bool ends_in(const char *path, const char *end)
+static bool is_file(const struct stack_frame *frame)
 {
-    const size_t bytes = strlen(path), end_bytes = strlen(end);
-    return end_bytes && bytes > end_bytes && path[bytes - end_bytes - 1] == '/' &&
-           strcmp(path + bytes - end_bytes, end) == 0;
+    return frame->kind == STACK_FRAME_CODE && *frame->path;
 }
 
-// An equal path counts most, then one that ends in the other.
-static int find_path(const struct stack_set *set, const char *file, const char **ret_path)
+static const char *equal_path(const struct stack_set *set, const char *file)
 {
-    const char *found = NULL, *other = NULL;
+    for (size_t i = 0; i < set->frame_count; i++)
+        if (is_file(&set->frames[i]) && !strcmp(set->frames[i].path, file))
+            return set->frames[i].path;
+    return NULL;
+}
+
+// One that is an end of the other; *ret_path NULL: there is none.
+static int find_end(const struct stack_set *set, const char *file, const char **ret_path)
+{
+    const char *found = NULL;
     for (size_t i = 0; i < set->frame_count; i++) {
         const struct stack_frame *frame = &set->frames[i];
-        if (frame->kind != STACK_FRAME_CODE || !*frame->path || frame->path == found)
-            continue;
-        if (!strcmp(frame->path, file)) {
-            *ret_path = frame->path;
-            return 0;
-        }
-        if (!ends_in(frame->path, file) && !ends_in(file, frame->path))
+        if (!is_file(frame) || frame->path == found || !path_end_is_shared(frame->path, file))
             continue;
         if (found)
-            other = frame->path;
-        else
-            found = frame->path;
+            return fail(GAIT_ERR_ARGUMENT, "'%s' may be '%s' or '%s': name more of its path", file,
+                        found, frame->path);
+        found = frame->path;
     }
-    if (!found)
-        return fail(GAIT_ERR_MISSING, "no sample is in '%s'", file);
-    if (other)
-        return fail(GAIT_ERR_ARGUMENT, "'%s' may be '%s' or '%s': name more of its path", file,
-                    found, other);
     *ret_path = found;
     return 0;
+}
+
+// An equal path counts most, then one that ends in the other; and the whole path
+// more than what the user says.
+static int find_path(const struct stack_set *set, const char *file, const char *whole,
+                     const char **ret_path)
+{
+    const char *const names[2] = {whole ? whole : file, whole ? file : NULL};
+    const char *found = NULL;
+    int status = 0;
+    for (int i = 0; i < 2 && names[i] && !found; i++)
+        found = equal_path(set, names[i]);
+    for (int i = 0; i < 2 && names[i] && !found && status == 0; i++)
+        status = find_end(set, names[i], &found);
+    if (status == 0 && !found)
+        status = fail(GAIT_ERR_MISSING, "no sample is in '%s'", file);
+    if (status == 0)
+        *ret_path = found;
+    return status;
 }
 
 static int by_line(const void *a, const void *b)
@@ -101,10 +116,11 @@ static int count_lines(const struct stack_set *set, struct line_shares *shares)
     return 0;
 }
 
-int line_shares_make(const struct stack_set *set, const char *file, struct line_shares *ret)
+int line_shares_make(const struct stack_set *set, const char *file, const char *whole,
+                     struct line_shares *ret)
 {
     struct line_shares shares = {0};
-    int status = find_path(set, file, &shares.path);
+    int status = find_path(set, file, whole, &shares.path);
     if (status == 0)
         status = gather_lines(set, &shares);
     if (status == 0)

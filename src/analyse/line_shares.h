@@ -23,9 +23,10 @@ struct line_shares {
     uint64_t most; // of a line's totals, from 1
 };
 
-// `file` is the whole path, or an end of it that only one file has. Fails in a
-// sentence where no sample is in it. The set must outlive the shares.
-GAIT_CHECK int line_shares_make(const struct stack_set *set, const char *file,
+// `file` is a path, or an end of one that only one file has; `whole` its whole path,
+// NULL: not known. Fails in a sentence where no sample is in it. The set must outlive
+// the shares.
+GAIT_CHECK int line_shares_make(const struct stack_set *set, const char *file, const char *whole,
                                 struct line_shares *ret);
 void line_shares_finish(struct line_shares *shares); // takes a zeroed one
 

@@ -11,12 +11,12 @@
 #include "analyse/flops.h"
 #include "analyse/op_list.h"
 #include "analyse/op_memory.h"
-#include "analyse/op_stacks.h"
 #include "analyse/op_threads.h"
 #include "analyse/shape_text.h"
 #include "base/array.h"
 #include "base/buffer.h"
 #include "base/fail.h"
+#include "load/open_calls.h"
 
 #define STEP "ProfilerStep#"
 #define MOST_TEXT (1u << 20)
@@ -47,7 +47,7 @@ struct capture {
     const struct gait_ops_query *query;
     struct known_site *sites;
     int64_t *tids;           // of each track; -1: not looked at
-    struct op_stack *stacks; // of each track
+    struct open_calls *open; // Python functions, of each track; numbers are stacks
     struct op_memory memory;
     struct live_set live;
     struct tuple_map call_keys; // name and arguments
@@ -165,16 +165,17 @@ static double us_since(const struct capture *capture, int64_t at_ns)
 static int add_stack(struct capture *capture, const struct gait_event *event, int64_t end_ns,
                      struct gait_op *op)
 {
-    struct op_stack *stack = &capture->stacks[event->track];
+    struct open_calls *open = &capture->open[event->track];
     if (op->flags & GAIT_OP_ASYNC)
         return GAIT_OK;
-    op->stack = op_stack_at(stack, event->start_ns);
+    const struct open_call *call = open_calls_at(open, event->start_ns);
+    op->stack = call ? (uint32_t)call->number : 0;
     if (!(op->flags & GAIT_OP_PYTHON))
         return GAIT_OK;
     const uint64_t pair[2] = {op->stack, op->name};
     uint32_t index;
     int status = tuple_map_add(&capture->ops->stacks, pair, &index);
-    return status ? status : op_stack_push(stack, end_ns, index + 1);
+    return status ? status : open_calls_push(open, end_ns, (uint64_t)index + 1);
 }
 
 static int add_op(struct capture *capture, const struct gait_event *event,
@@ -395,13 +396,13 @@ int gait_ops_read(struct gait_ops *ops, struct gait_trace *trace,
         .first = ops->count,
         .sites = calloc((size_t)gait_trace_site_count(trace) + 1, sizeof *capture.sites),
         .tids = calloc((size_t)tracks + 1, sizeof *capture.tids),
-        .stacks = calloc((size_t)tracks + 1, sizeof *capture.stacks),
+        .open = calloc((size_t)tracks + 1, sizeof *capture.open),
     };
     int status = GAIT_OK;
     tuple_map_init(&capture.call_keys, 2);
     buffer_init(&capture.sizes, MOST_TEXT);
     tuple_map_init(&capture.live.addresses, 1);
-    if (!capture.sites || !capture.tids || !capture.stacks)
+    if (!capture.sites || !capture.tids || !capture.open)
         status = fail(GAIT_ERR_MEMORY, "no memory to read ops");
     if (!status)
         status = add_text(&capture, "", &capture.no_shapes);
@@ -415,9 +416,9 @@ int gait_ops_read(struct gait_ops *ops, struct gait_trace *trace,
     tuple_map_finish(&capture.live.addresses);
     free(capture.live.is_live);
     free(capture.calls);
-    for (uint32_t i = 0; capture.stacks && i < tracks; i++)
-        op_stack_finish(&capture.stacks[i]);
-    free(capture.stacks);
+    for (uint32_t i = 0; capture.open && i < tracks; i++)
+        open_calls_finish(&capture.open[i]);
+    free(capture.open);
     free(capture.sites);
     free(capture.tids);
     return status;

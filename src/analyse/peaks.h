@@ -11,10 +11,8 @@ enum peak_kind { PEAK_16_BIT, PEAK_TF32, PEAK_FP8, PEAK_FP32, PEAK_KINDS };
 struct peaks {
     const char *name;
     double tflops[PEAK_KINDS]; // 0: it has none, or nobody tells
-    double terabytes_s;
 };
 
 const struct peaks *peaks_of(const char *device); // or NULL
-const char *peaks_kind_name(enum peak_kind kind);
 
 #endif

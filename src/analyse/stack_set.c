@@ -10,7 +10,6 @@
 
 #include "base/array.h"
 #include "base/fail.h"
-#include "load/stack_rows.h"
 
 #define ARENA_LIMIT ((size_t)4 << 30)
 #define ID_LIMIT ((size_t)1 << 30)
@@ -126,7 +125,8 @@ static int32_t take_line(struct slice *place)
     return (int32_t)line;
 }
 
-int stack_set_frame(struct stack_set *set, struct slice text, uint32_t *ret_id)
+// A frame's text as folded lines have it; a line of its own is not counted.
+static int number_frame(struct stack_set *set, struct slice text, uint32_t *ret_id)
 {
     struct stack_frame frame = {.kind = STACK_FRAME_CODE};
     struct slice path = {text.bytes, 0};
@@ -221,7 +221,7 @@ int stack_set_add_line(struct stack_set *set, struct slice line)
         const size_t bytes = frame_length(line), step = bytes < line.count ? bytes + 1 : bytes;
         uint32_t id;
         if (bytes) {
-            status = stack_set_frame(set, (struct slice){line.bytes, bytes}, &id);
+            status = number_frame(set, (struct slice){line.bytes, bytes}, &id);
             if (status == 0)
                 status = push_id(set, id);
             if (status)
@@ -273,11 +273,7 @@ static int frame_of_site(struct taking *taking, uint32_t stack, uint32_t *ret_id
     const struct gait_site_info *site = &taking->run->sites.sites[row->site];
     struct stack_frame frame = {intern_text(&taking->set->texts, slice_of(site->name)),
                                 intern_text(&taking->set->texts, slice_of(site->file)),
-                                (int32_t)row->line, STACK_FRAME_CODE};
-    if (!*site->file && begins(slice_of(site->name), "process "))
-        frame.kind = STACK_FRAME_PROCESS;
-    else if (!*site->file && begins(slice_of(site->name), "thread ("))
-        frame.kind = STACK_FRAME_THREAD;
+                                (int32_t)row->line, stack_rows_kind(site)};
     return number_of(taking->set, &frame, ret_id);
 }
 

@@ -11,14 +11,7 @@
 #include "base/arena.h"
 #include "base/intern.h"
 #include "base/slice.h"
-
-struct run;
-
-enum stack_frame_kind {
-    STACK_FRAME_CODE,
-    STACK_FRAME_PROCESS, // process 12:"python train.py"
-    STACK_FRAME_THREAD,  // thread (13): name
-};
+#include "load/stack_rows.h"
 
 // Texts are held once: equal ones have equal addresses.
 struct stack_frame {
@@ -60,9 +53,6 @@ GAIT_CHECK int stack_set_add_lines(struct stack_set *set, struct slice text);
 
 // All samples of a trace.
 GAIT_CHECK int stack_set_add_run(struct stack_set *set, struct run *run);
-
-// A frame's text as folded lines have it; a line of its own is not counted.
-GAIT_CHECK int stack_set_frame(struct stack_set *set, struct slice text, uint32_t *ret_id);
 
 static inline const struct stack_frame *stack_set_at(const struct stack_set *set,
                                                      const struct stack_entry *entry,

@@ -10,25 +10,13 @@
 #include "analyse/sweep.h"
 #include "analyse/torch_phases.h"
 #include "base/arena.h"
-#include "base/array.h"
 #include "base/fail.h"
-
-enum { MOST_OPEN = 1 << 16 };
-
-struct open_op {
-    int64_t end_ns;
-    uint32_t site;
-};
-
-struct op_thread {
-    struct open_op *open;
-    size_t count, capacity;
-};
+#include "load/open_calls.h"
 
 struct adding {
     const struct torch_phases *phases;
-    struct top_op *sums; // of a site
-    struct op_thread *threads;
+    struct top_op *sums;     // of a site
+    struct open_calls *open; // ops, of each thread; numbers are sites
     struct sweep sweep;
     int64_t since_ns;
     int status;
@@ -36,29 +24,23 @@ struct adding {
 
 static void add_op(const struct sweep_span *span, void *context)
 {
-    const struct array_shape shape = {sizeof(struct open_op), MOST_OPEN};
     struct adding *adding = context;
-    struct op_thread *thread = &adding->threads[span->track];
     if (torch_phases_kind(adding->phases, span->site) != TORCH_SITE_OP ||
         span->end_ns == INT64_MAX || span->start_ns < adding->since_ns)
         return;
-    while (thread->count && thread->open[thread->count - 1].end_ns <= span->start_ns)
-        thread->count--;
+    const struct open_call *parent = open_calls_at(&adding->open[span->track], span->start_ns);
     uint64_t length = (uint64_t)span->end_ns - (uint64_t)span->start_ns;
     struct top_op *sum = &adding->sums[span->site];
     sum->calls++;
     sum->total_ns += length;
     sum->self_ns += length;
-    if (thread->count) {
-        const struct open_op *parent = &thread->open[thread->count - 1];
+    if (parent) {
         int64_t end_ns = span->end_ns < parent->end_ns ? span->end_ns : parent->end_ns;
-        adding->sums[parent->site].self_ns -= (uint64_t)end_ns - (uint64_t)span->start_ns;
+        adding->sums[parent->number].self_ns -= (uint64_t)end_ns - (uint64_t)span->start_ns;
     }
-    int status = array_reserve((void **)&thread->open, &thread->capacity, thread->count + 1, shape);
+    int status = open_calls_push(&adding->open[span->track], span->end_ns, span->site);
     if (status)
         adding->status = status;
-    else
-        thread->open[thread->count++] = (struct open_op){span->end_ns, span->site};
 }
 
 static int survey(const struct gait_batch *batch, void *context)
@@ -167,10 +149,10 @@ int top_ops_make(struct top_ops *ops, struct gait_trace *trace, const struct top
     struct adding adding = {.phases = phases,
                             .since_ns = wish->since_ns,
                             .sums = calloc((size_t)phases->site_count + 1, sizeof *adding.sums),
-                            .threads = calloc(tracks, sizeof *adding.threads)};
+                            .open = calloc(tracks, sizeof *adding.open)};
     int status = GAIT_OK;
     *ops = (struct top_ops){.count = 0};
-    if (!wanted || !adding.sums || !adding.threads)
+    if (!wanted || !adding.sums || !adding.open)
         status = fail(GAIT_ERR_MEMORY, "no memory for ops");
     if (!status)
         status = list_threads(trace, wish->shard, wanted, &query.track_count);
@@ -179,9 +161,9 @@ int top_ops_make(struct top_ops *ops, struct gait_trace *trace, const struct top
         status = read_ops(&adding, trace, &query);
     if (!status)
         status = put_rows(ops, trace, &adding, arena);
-    for (size_t i = 0; adding.threads && i < tracks; i++)
-        free(adding.threads[i].open);
-    free(adding.threads);
+    for (size_t i = 0; adding.open && i < tracks; i++)
+        open_calls_finish(&adding.open[i]);
+    free(adding.open);
     free(adding.sums);
     free(wanted);
     return status;

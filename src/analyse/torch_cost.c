@@ -12,7 +12,8 @@
 #define MOST_EVENTS 5000000             // memory events that are looked at: a second
 static const double most_cost_ns = 1e9; // of one event; more is nonsense
 
-bool torch_cost_number(const char *json, const char *key, double *ret_number)
+// The number that stands behind a key in a flat JSON object; false if none does.
+static bool find_number(const char *json, const char *key, double *ret_number)
 {
     char quoted[64];
     if (!json)
@@ -51,7 +52,7 @@ static void add_costs(struct torch_cost *cost, const char *json,
 {
     for (size_t i = 0; i < sizeof keys / sizeof keys[0]; i++) {
         double each;
-        if ((keys[i].is_of_step && is_compared) || !torch_cost_number(json, keys[i].key, &each) ||
+        if ((keys[i].is_of_step && is_compared) || !find_number(json, keys[i].key, &each) ||
             each > most_cost_ns)
             continue;
         cost->is_known = true;
@@ -83,7 +84,7 @@ static void add_clock(struct torch_report *torch, uint32_t shard, const char *js
     for (size_t i = 0; i < torch->rank_count; i++) {
         const struct window_cost *windows = &torch->ranks[i].windows;
         if (torch->survey.shard_of[torch->ranks[i].track] == shard &&
-            torch_cost_number(json, "step", &each) && each <= most_cost_ns)
+            find_number(json, "step", &each) && each <= most_cost_ns)
             torch->cost.hooks_ns += (uint64_t)(each * (double)(windows->inside + windows->outside));
     }
 }
@@ -107,9 +108,9 @@ void torch_lost_find(struct torch_report *torch, const struct gait_trace *trace)
     for (uint32_t i = 0; i < torch->survey.shard_count; i++) {
         const char *json = gait_trace_metadata(trace, i, "ops_lost");
         double count;
-        if (torch_cost_number(json, "shapes", &count))
+        if (find_number(json, "shapes", &count))
             torch->lost.shapes += (uint64_t)count;
-        if (torch_cost_number(json, "blocks", &count))
+        if (find_number(json, "blocks", &count))
             torch->lost.blocks += (uint64_t)count;
     }
 }
@@ -145,7 +146,7 @@ int torch_memory_find(struct torch_memory *memory, struct gait_trace *trace,
     for (uint32_t i = 0; i < survey->shard_count; i++) {
         double bytes;
         const char *json = gait_trace_metadata(trace, i, "memory_peak");
-        if (torch_cost_number(json, "rss_bytes", &bytes) && bytes > (double)memory->rss_bytes)
+        if (find_number(json, "rss_bytes", &bytes) && bytes > (double)memory->rss_bytes)
             memory->rss_bytes = (uint64_t)bytes;
         has_events |= survey->shards[i].events[TORCH_SURVEY_MEMORY] > 0;
     }

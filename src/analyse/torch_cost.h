@@ -44,7 +44,4 @@ GAIT_CHECK int torch_memory_find(struct torch_memory *memory, struct gait_trace 
 // or one with more to it than plain characters.
 const char *torch_cost_text(const char *json, struct arena *arena);
 
-// The number that stands behind a key in a flat JSON object; false if none does.
-bool torch_cost_number(const char *json, const char *key, double *ret_number);
-
 #endif

@@ -111,7 +111,6 @@ int torch_epochs_open(const struct torch_epochs *epochs, struct arena *arena,
     for (size_t i = 0; i < count; i++)
         torch->epochs[i].first_step = epochs->first_steps[i];
     torch->epoch_count = count;
-    torch->epochs_more = epochs->count - count;
     return GAIT_OK;
 }
 

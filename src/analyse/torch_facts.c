@@ -396,3 +396,20 @@ int torch_facts_read(struct torch_facts *facts, struct gait_trace *trace,
     set_end(facts, gather.exit_ns);
     return status ? status : torch_facts_sort(facts);
 }
+
+static bool is_work(const struct torch_fact *fact)
+{
+    return fact->kind == TORCH_FACT_FORWARD || fact->kind == TORCH_FACT_BACKWARD ||
+           fact->kind == TORCH_FACT_STEP;
+}
+
+const struct torch_fact *torch_facts_next_work(const struct torch_facts *facts,
+                                               const struct torch_period *period, size_t *at)
+{
+    while (*at < facts->count && facts->rows[*at].start_ns < period->end_ns) {
+        const struct torch_fact *fact = &facts->rows[(*at)++];
+        if (is_work(fact) && fact->start_ns >= period->start_ns)
+            return fact;
+    }
+    return NULL;
+}

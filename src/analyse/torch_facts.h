@@ -42,13 +42,6 @@ struct torch_fact {
 #define TORCH_NO_ID UINT32_MAX
 #define TORCH_NO_STEP UINT32_MAX
 
-// What a step is for, as against waiting for its batch or for a window to open.
-static inline bool torch_fact_is_work(const struct torch_fact *fact)
-{
-    return fact->kind == TORCH_FACT_FORWARD || fact->kind == TORCH_FACT_BACKWARD ||
-           fact->kind == TORCH_FACT_STEP;
-}
-
 // From eval() to train() or the next eval() of one module.
 struct torch_mode {
     int64_t start_ns, end_ns;
@@ -77,6 +70,12 @@ void torch_facts_finish(struct torch_facts *facts); // takes NULL and a zeroed s
 GAIT_CHECK int torch_facts_read(struct torch_facts *facts, struct gait_trace *trace,
                                 const struct torch_phases *phases,
                                 const struct torch_survey *survey, uint32_t track);
+
+// The next fact that is what a step is for, as against waiting for its batch or for a
+// window to open, of those that begin in the period; NULL: none is left. `at` goes
+// through the facts with the steps.
+const struct torch_fact *torch_facts_next_work(const struct torch_facts *facts,
+                                               const struct torch_period *period, size_t *at);
 
 // For facts that do not come from a trace: appends, and brings into order.
 GAIT_CHECK int torch_facts_add(struct torch_facts *facts, const struct torch_fact *fact);

@@ -31,15 +31,14 @@ void torch_processes_finish(struct torch_processes *processes)
     *processes = (struct torch_processes){0};
 }
 
-// `fact` goes through them with the steps.
+// From the begin of the first to the end of the last; all of a step that has none.
 static struct torch_work find_work(const struct torch_facts *facts, const struct torch_step *step,
                                    size_t *fact)
 {
+    const struct torch_period period = {step->start_ns, step->end_ns};
     struct torch_work work = {step->end_ns, step->start_ns};
-    for (; *fact < facts->count && facts->rows[*fact].start_ns < step->end_ns; ++*fact) {
-        const struct torch_fact *row = &facts->rows[*fact];
-        if (!torch_fact_is_work(row) || row->start_ns < step->start_ns)
-            continue;
+    const struct torch_fact *row;
+    while ((row = torch_facts_next_work(facts, &period, fact))) {
         work.begin_ns = row->start_ns < work.begin_ns ? row->start_ns : work.begin_ns;
         work.end_ns = row->end_ns > work.end_ns ? row->end_ns : work.end_ns;
     }

@@ -152,10 +152,8 @@ static struct work count_work(const struct torch_facts *facts, const struct torc
 {
     const struct torch_periods *windows = &facts->windows;
     struct work work = {0, 0};
-    for (; *fact < facts->count && facts->rows[*fact].start_ns < step->end_ns; ++*fact) {
-        const struct torch_fact *row = &facts->rows[*fact];
-        if (!torch_fact_is_work(row) || row->start_ns < step->start_ns)
-            continue;
+    const struct torch_fact *row;
+    while ((row = torch_facts_next_work(facts, step, fact))) {
         while (window < windows->count && windows->rows[window].end_ns <= row->start_ns)
             window++;
         work.all++;

@@ -50,13 +50,13 @@ struct torch_report {
     uint64_t totals[TORCH_MOST_PHASES]; // of the job's steps, else of the whole run
     struct torch_rank *ranks;
     size_t rank_count;
-    struct steps_summary steady; // without the first and the compiling steps
-    int64_t first_ns;            // length of the first step
+    struct steps_summary steady;      // without the first and the compiling steps
+    int64_t first_start_ns, first_ns; // of the first step: when, and how long
     uint64_t compile_steps, compile_steps_ns;
     unsigned slowest_phase; // the largest part of the slowest steady step
     uint64_t slowest_ns;
     struct torch_epoch *epochs;
-    size_t epoch_count, epochs_more; // more: counted in the last one
+    size_t epoch_count; // the last one holds the rest
     struct torch_slow slow;
     bool has_optimizer;
     struct top_ops ops; // of the first rank's process

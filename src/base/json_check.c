@@ -174,8 +174,3 @@ bool json_is_valid(struct slice text)
     skip_blanks(&text);
     return text.count == 0;
 }
-
-bool json_is_number(struct slice text)
-{
-    return take_number(&text) && text.count == 0;
-}

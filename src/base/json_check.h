@@ -12,7 +12,4 @@
 // False also when values nest deeper than JSON_CHECK_MAX_DEPTH.
 bool json_is_valid(struct slice text);
 
-// True for a JSON number alone, without blanks around it.
-bool json_is_number(struct slice text);
-
 #endif

@@ -104,7 +104,7 @@ static void put_valid(FILE *out, const char *text, size_t count)
     put(out, text + from, count - from);
 }
 
-void json_quote(FILE *out, struct slice text)
+static void put_quoted(FILE *out, struct slice text)
 {
     const char *at = (const char *)text.bytes;
     size_t left = text.count;
@@ -122,26 +122,21 @@ void json_quote(FILE *out, struct slice text)
     putc_unlocked('"', out);
 }
 
-void json_key_slice(struct json_writer *json, struct slice key)
+void json_key(struct json_writer *json, const char *key)
 {
     assert(json->depth > 0 && !json->after_key);
     separate(json);
-    json_quote(json->out, key);
+    put_quoted(json->out, slice_of(key));
     putc_unlocked(':', json->out);
     if (json->indent)
         putc_unlocked(' ', json->out);
     json->after_key = true;
 }
 
-void json_key(struct json_writer *json, const char *key)
-{
-    json_key_slice(json, slice_of(key));
-}
-
 void json_slice(struct json_writer *json, struct slice text)
 {
     separate(json);
-    json_quote(json->out, text);
+    put_quoted(json->out, text);
 }
 
 void json_text(struct json_writer *json, const char *text)
@@ -181,20 +176,6 @@ void json_int(struct json_writer *json, int64_t value)
     if (value < 0)
         putc_unlocked('-', json->out);
     put_digits(json->out, magnitude(value));
-}
-
-void json_thousandths(struct json_writer *json, int64_t units)
-{
-    separate(json);
-    if (units < 0)
-        putc_unlocked('-', json->out);
-    put_digits(json->out, magnitude(units) / 1000);
-    unsigned rest = (unsigned)(magnitude(units) % 1000);
-    if (!rest)
-        return;
-    char tail[4] = {'.', (char)('0' + rest / 100), (char)('0' + rest / 10 % 10),
-                    (char)('0' + rest % 10)};
-    put(json->out, tail, sizeof tail);
 }
 
 void json_bool(struct json_writer *json, bool value)

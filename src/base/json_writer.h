@@ -34,7 +34,6 @@ void json_array(struct json_writer *json);
 void json_close(struct json_writer *json); // the innermost open one
 
 void json_key(struct json_writer *json, const char *key);
-void json_key_slice(struct json_writer *json, struct slice key);
 
 void json_text(struct json_writer *json, const char *text); // NULL gives null
 void json_slice(struct json_writer *json, struct slice text);
@@ -53,14 +52,7 @@ void json_put_bool(struct json_writer *json, const char *key, bool value);
 // infinities nor NaN: they become null.
 void json_real(struct json_writer *json, double value);
 
-// `units` thousandths of something, exactly: nanoseconds as microseconds.
-void json_thousandths(struct json_writer *json, int64_t units);
-
 // JSON text from elsewhere: copied if it is valid, else written as a string.
 void json_embed(struct json_writer *json, struct slice text);
-
-// The quoted string alone, without comma or key: for those who lay out the
-// rest themselves.
-void json_quote(FILE *out, struct slice text);
 
 #endif

@@ -34,17 +34,13 @@ static int put(const struct diff_values *values, const struct stack_set sets[2],
 static int run(const void *given, const struct operands *operands)
 {
     const struct diff_values *values = given;
-    struct stack_set sets[2];
+    struct stack_set sets[2] = {{.entry_count = 0}};
     uint64_t rows = DEFAULT_ROWS;
     if (row_count_read(values->rows, &rows))
         return command_refuse(&cmd_diff_stacks);
     int status = 0;
-    for (int of = 0; of < 2; of++) {
-        const int begun = stack_set_init(&sets[of]);
-        status = status ? status : begun;
-        if (status == 0)
-            status = stack_input_read(&sets[of], operands->texts[of]);
-    }
+    for (int of = 0; of < 2 && status == 0; of++)
+        status = stack_input_open(&sets[of], operands->texts[of]);
     if (status == 0)
         status = put(values, sets, rows);
     for (int of = 0; of < 2; of++) {

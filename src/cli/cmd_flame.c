@@ -73,13 +73,9 @@ static int run(const void *given, const struct operands *operands)
     struct stack_set set = {0}, before = {0};
     int status = check(values);
     if (status == 0)
-        status = stack_set_init(&set);
-    if (status == 0)
-        status = stack_set_init(&before);
-    if (status == 0)
-        status = stack_input_read(&set, operands->texts[0]);
+        status = stack_input_open(&set, operands->texts[0]);
     if (status == 0 && values->before)
-        status = stack_input_read(&before, values->before);
+        status = stack_input_open(&before, values->before);
     if (status == 0)
         status = write_file(values, &set, values->before ? &before : NULL);
     if (status == 0) {

@@ -67,34 +67,21 @@ static int put_functions(const struct leaf_values *values, const struct stack_se
     return 0;
 }
 
-// Samples know a file by its whole path, or by an end of it.
-static int find_lines(const char *source, const struct stack_set *set, struct line_shares *ret)
-{
-    char *whole = realpath(source, NULL);
-    int status = whole ? line_shares_make(set, whole, ret) : GAIT_ERR_MISSING;
-    free(whole);
-    if (status == GAIT_ERR_MISSING) {
-        fail_clear();
-        status = line_shares_make(set, source, ret);
-    }
-    return status;
-}
-
 static int put_source(const struct leaf_values *values, const struct stack_set *set, uint64_t rows)
 {
     struct line_shares shares;
     struct buffer text;
-    int status = find_lines(values->source, set, &shares);
+    char *whole = realpath(values->source, NULL);
+    int status = line_shares_make(set, values->source, whole, &shares);
+    free(whole);
     if (status)
         return status;
     buffer_init(&text, SOURCE_LIMIT);
     const bool is_read =
         source_text_read(values->source, &text) == 0 || source_text_read(shares.path, &text) == 0;
-    if (!is_read)
-        text.used = 0;
     const struct source_heat heat = {
         .shares = &shares,
-        .text = {is_read && text.used ? text.bytes : NULL, text.used},
+        .text = {is_read ? text.bytes : NULL, text.used},
         .has_all = rows == UINT64_MAX,
     };
     if (values->is_json)
@@ -125,7 +112,10 @@ static int check(const struct leaf_values *values)
     const bool is_leaf =
         values->library || values->by || values->is_aggregated || values->without_modules;
     if (values->source && (is_leaf || values->by_function))
-        return fail(GAIT_ERR_ARGUMENT, "'--source' takes --num-rows and --json only");
+        return fail(GAIT_ERR_ARGUMENT, "'--source' takes '--num-rows all' and --json only");
+    if (values->source && values->rows && strcmp(values->rows, "all") != 0)
+        return fail(GAIT_ERR_ARGUMENT,
+                    "'--source' takes no number of rows: '--num-rows all' shows every line");
     if (values->by_function && is_leaf)
         return fail(GAIT_ERR_ARGUMENT, "'--functions' takes --num-rows and --json only");
     return 0;
@@ -134,16 +124,14 @@ static int check(const struct leaf_values *values)
 static int run(const void *given, const struct operands *operands)
 {
     const struct leaf_values *values = given;
-    struct stack_set set;
+    struct stack_set set = {0};
     uint64_t rows = DEFAULT_ROWS;
     int status = check(values);
     if (status == 0)
         status = row_count_read(values->rows, &rows);
     if (status)
         return command_refuse(&cmd_leaf);
-    status = stack_set_init(&set);
-    if (status == 0)
-        status = stack_input_read(&set, operands->texts[0]);
+    status = stack_input_open(&set, operands->texts[0]);
     if (status == 0)
         status = put_asked(values, &set, rows);
     if (status == 0 && !values->is_json)

@@ -17,7 +17,8 @@
 #define PATH_BYTES 4096
 #define MOST_TRIES 1000000
 
-bool pt_files_is_folder(const char *path)
+// Whether the name means a folder: one that is there, or what is no trace's name.
+static bool is_folder(const char *path)
 {
     struct stat about;
     if (!path || !strcmp(path, "-"))
@@ -212,13 +213,13 @@ static int write_file(const struct pt_files *files, const struct torch_processes
 int pt_files_write(const struct pt_files *files)
 {
     struct torch_processes processes;
-    if (files->is_each_window && !pt_files_is_folder(files->output))
+    if (files->is_each_window && !is_folder(files->output))
         return fail(GAIT_ERR_ARGUMENT, "a file for each window needs a folder: give one with -o");
     int status = torch_processes_find(&processes, files->trace);
     if (status)
         return status;
-    status = pt_files_is_folder(files->output) ? write_folder(files, &processes)
-                                               : write_file(files, &processes);
+    status =
+        is_folder(files->output) ? write_folder(files, &processes) : write_file(files, &processes);
     torch_processes_finish(&processes);
     return status;
 }

@@ -21,9 +21,6 @@ struct pt_files {
     int64_t pid;                        // and of them only this one; 0: all
 };
 
-// Whether the name means a folder: one that is there, or what is no trace's name.
-bool pt_files_is_folder(const char *path);
-
 // Into a folder a file for each process, named {worker}.{ns}.pt.trace.json[.gz]
 // and never in the place of another; says their names on standard output.
 GAIT_CHECK int pt_files_write(const struct pt_files *files);

@@ -267,8 +267,7 @@ static int draft_to_stream(struct record_output *output, struct gait_trace *trac
     return status;
 }
 
-// The draft stays when it could not be turned into what was asked for.
-static int draft_to_chart(struct record_output *output)
+static int write_chart(struct record_output *output)
 {
     const struct gait_export_options options = {.size = sizeof options, .format = "stacks"};
     struct gait_trace *trace;
@@ -280,6 +279,13 @@ static int draft_to_chart(struct record_output *output)
     status = output->fd >= 0 ? draft_to_stream(output, trace, &options)
                              : gait_export(trace, &options, output->path);
     gait_trace_close(trace);
+    return status;
+}
+
+// The draft stays when it could not be turned into what was asked for.
+static int draft_to_chart(struct record_output *output)
+{
+    int status = write_chart(output);
     if (status)
         return fail_because(status, "its samples are in '%s'", output->draft);
     unlink(output->draft);

@@ -32,8 +32,7 @@ struct record_output {
     struct sample_shard shard; // RECORD_GAIT, RECORD_CHROME
     int64_t start_ns;          // since the epoch
     struct folded_text text;
-    int fd;          // of what is no regular file: a pipe, a terminal; -1
-    bool is_written; // at least once
+    int fd; // of what is no regular file: a pipe, a terminal; -1
 };
 
 // `path` may be NULL: a name is made. `format` NULL: by the ending of the path.

@@ -14,16 +14,22 @@
 static int read_all(int fd, const char *path, struct buffer *out)
 {
     enum { PART = 65536 };
-    ssize_t got;
-    do {
+    const size_t before = out->used;
+    int status = 0;
+    ssize_t got = 1;
+    while (status == 0 && got) {
         uint8_t *room = buffer_reserve(out, PART);
+        got = room ? read(fd, room, PART) : 0;
         if (!room)
-            return fail(GAIT_ERR_MEMORY, "'%s' is too long to be shown", path);
-        got = read(fd, room, PART);
-        if (got > 0)
+            status = fail(GAIT_ERR_MEMORY, "'%s' is too long to be shown", path);
+        else if (got > 0)
             out->used += (size_t)got;
-    } while (got > 0 || (got < 0 && errno == EINTR));
-    return got < 0 ? fail(GAIT_ERR_IO, "cannot read '%s': %s", path, strerror(errno)) : 0;
+        else if (got < 0 && errno != EINTR)
+            status = fail(GAIT_ERR_IO, "cannot read '%s': %s", path, strerror(errno));
+    }
+    if (status)
+        out->used = before;
+    return status;
 }
 
 int source_text_read(const char *path, struct buffer *out)

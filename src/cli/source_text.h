@@ -7,7 +7,7 @@
 
 #include "base/buffer.h"
 
-// All of a regular file.
+// All of a regular file. On failure `out` holds what it held before.
 GAIT_CHECK int source_text_read(const char *path, struct buffer *out);
 
 #endif

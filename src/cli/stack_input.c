@@ -83,7 +83,7 @@ static int read_folder(struct stack_set *set, const char *path)
     return status;
 }
 
-int stack_input_read(struct stack_set *set, const char *path)
+static int read_all(struct stack_set *set, const char *path)
 {
     struct stat about;
     if (stat(path, &about))
@@ -97,6 +97,16 @@ int stack_input_read(struct stack_set *set, const char *path)
                     (unsigned long long)set->bad_lines);
     return fail(GAIT_ERR_FORMAT,
                 "'%s' holds no stacks; gait record takes some, and gait run --sample 1000", path);
+}
+
+int stack_input_open(struct stack_set *set, const char *path)
+{
+    int status = stack_set_init(set);
+    if (status == 0)
+        status = read_all(set, path);
+    if (status)
+        stack_set_finish(set);
+    return status;
 }
 
 void stack_input_tell_bad(const struct stack_set *set, const char *command, const char *path)

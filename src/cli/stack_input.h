@@ -7,8 +7,9 @@
 
 #include "analyse/stack_set.h"
 
-// Adds all stacks of `path`. Fails when there is none in it.
-GAIT_CHECK int stack_input_read(struct stack_set *set, const char *path);
+// A set of all stacks of `path`, for stack_set_finish(). Fails, with a set of zeroes,
+// when there is none in it.
+GAIT_CHECK int stack_input_open(struct stack_set *set, const char *path);
 
 // Says on stderr how many lines were no stacks, if there were any.
 void stack_input_tell_bad(const struct stack_set *set, const char *command, const char *path);

@@ -43,9 +43,8 @@ struct config {
     size_t count;
     const char *notices[CONFIG_MAX_NOTICES]; // what the user should know, a sentence each
     size_t notice_count;
-    const char *file;      // the one that was read, or NULL
-    bool has_section;      // there was something of ours in it
-    const char *line_name; // what entries of the words are said to be from
+    const char *file; // the one that was read, or NULL
+    bool has_section; // there was something of ours in it
 };
 
 struct config_request {

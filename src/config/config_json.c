@@ -6,7 +6,7 @@
 
 #include "base/size_text.h"
 
-const char *config_level_text(enum config_level level)
+static const char *level_text(enum config_level level)
 {
     static const char *const texts[] = {"default", "file", "environment", "command line"};
     return texts[level];
@@ -50,7 +50,7 @@ static void put_entry(struct json_writer *json, const struct config_entry *entry
     const struct setting *setting = &setting_table[entry->id];
     json_key(json, "value");
     put_value(json, setting, entry->text);
-    json_put_text(json, "level", config_level_text(entry->level));
+    json_put_text(json, "level", level_text(entry->level));
     json_put_text(json, "from", entry->where);
     json_put_text(json, "as", entry->spelled);
     json_put_bool(json, "implied", entry->is_implied);

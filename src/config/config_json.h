@@ -13,6 +13,4 @@ void config_json(struct json_writer *json, const struct config *config);
 // The table: {"settings": [...], "aliases": [...]}.
 void config_json_table(struct json_writer *json);
 
-const char *config_level_text(enum config_level level);
-
 #endif

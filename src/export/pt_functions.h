@@ -9,17 +9,16 @@
 
 #include <gait/error.h>
 
+#include "load/open_calls.h"
+
 struct pt_function {
     int64_t start_ns, end_ns;
     uint64_t id, parent; // from 1; 0: nobody called it
     uint32_t thread;     // of those with functions, which one
 };
 
-struct pt_caller;
-
 struct pt_thread {
-    struct pt_caller *open;
-    size_t depth, room;
+    struct open_calls open;
     uint32_t number; // + 1; 0: none yet
 };
 

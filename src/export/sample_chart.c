@@ -132,11 +132,14 @@ static int name_it(struct chart *chart, const char *head, uint32_t track, const 
     return status;
 }
 
-// What stands for a process or a thread at the root of a stack is no call.
-static bool is_call(const struct gait_site_info *site)
+static const struct gait_site_info *site_of(const struct chart *chart, uint32_t stack)
 {
-    return *site->file ||
-           (strncmp(site->name, "process ", 8) != 0 && strncmp(site->name, "thread (", 8) != 0);
+    return &chart->run->sites.sites[chart->stacks.rows[stack].site];
+}
+
+static bool is_call(const struct chart *chart, uint32_t stack)
+{
+    return stack_rows_kind(site_of(chart, stack)) == STACK_FRAME_CODE;
 }
 
 static int name_process(struct chart *chart, uint32_t track, const char *process)
@@ -171,11 +174,9 @@ static int name_track(struct chart *chart, uint32_t track, uint32_t stack)
     const struct gait_shard_info *about = &chart->run->shards[chart->shard]->info;
     const struct gait_track_info *info = &chart->run->tracks.tracks[track].info;
     const char *process = NULL;
-    for (uint32_t id = stack; id; id = chart->stacks.rows[id].parent) {
-        const struct gait_site_info *site = &chart->run->sites.sites[chart->stacks.rows[id].site];
-        if (!is_call(site) && site->name[0] == 'p')
-            process = site->name;
-    }
+    for (uint32_t id = stack; id; id = chart->stacks.rows[id].parent)
+        if (stack_rows_kind(site_of(chart, id)) == STACK_FRAME_PROCESS)
+            process = site_of(chart, id)->name;
     const long long pid = process ? strtoll(process + 8, NULL, 10) : about->subject_pid;
     at->is_named = true;
     int status = number_thread(chart, at, info->tid);
@@ -206,12 +207,12 @@ static int lay_path(struct chart *chart, uint32_t stack, size_t *ret_depth)
 {
     size_t depth = 0;
     for (uint32_t id = stack; id && depth < DEPTH_LIMIT; id = chart->stacks.rows[id].parent)
-        depth += is_call(&chart->run->sites.sites[chart->stacks.rows[id].site]);
+        depth += is_call(chart, id);
     int status = array_reserve((void **)&chart->path, &chart->path_room, depth + 1,
                                (struct array_shape){sizeof *chart->path, DEPTH_LIMIT + 1});
     *ret_depth = depth;
     for (uint32_t id = stack; id && depth && !status; id = chart->stacks.rows[id].parent)
-        if (is_call(&chart->run->sites.sites[chart->stacks.rows[id].site]))
+        if (is_call(chart, id))
             chart->path[--depth] = id;
     return status;
 }

@@ -58,7 +58,9 @@ static int read_texts(const uint8_t *at, const uint8_t *end, struct journal_row 
     return 0;
 }
 
-int journal_row_next(struct slice *entries, struct journal_row *ret_row)
+// Takes the next row off the front of `entries`: 1 and a row that borrows, 0
+// at the end, GAIT_ERR_FORMAT on nonsense.
+static int next_row(struct slice *entries, struct journal_row *ret_row)
 {
     uint32_t total;
     const uint8_t *at = entries->bytes;
@@ -139,7 +141,7 @@ static int write_table(struct slice entries, enum table_id table, struct table_w
     size_t bytes = 0;
     int status;
 
-    while ((status = journal_row_next(&entries, &row)) > 0) {
+    while ((status = next_row(&entries, &row)) > 0) {
         if (row.table != table)
             continue;
         if (count == ROWS_A_FRAME || bytes > BYTES_A_FRAME ||
@@ -166,7 +168,7 @@ static int find_tables(struct slice *entries, uint32_t *ret_tables)
     int status;
 
     *ret_tables = 0;
-    while ((status = journal_row_next(&rest, &row)) > 0) {
+    while ((status = next_row(&rest, &row)) > 0) {
         if (!schema_table(row.table)) {
             status = fail(GAIT_ERR_FORMAT, "journal names table %d, which does not exist",
                           (int)row.table);

@@ -30,10 +30,6 @@ size_t journal_row_bytes(const struct journal_row *row);
 // Encodes into exactly journal_row_bytes() bytes at `out` (8-aligned).
 void journal_row_write(const struct journal_row *row, uint8_t *out);
 
-// Takes the next row off the front of `entries`: 1 and a row that borrows, 0
-// at the end, GAIT_ERR_FORMAT on nonsense.
-GAIT_CHECK int journal_row_next(struct slice *entries, struct journal_row *ret_row);
-
 // Appends frames with all rows of `entries` to the writer, table by table; the
 // rows of each stay in their order.
 GAIT_CHECK int journal_write_frames(struct slice entries, struct table_writer *writer);

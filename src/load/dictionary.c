@@ -167,7 +167,6 @@ static int take_stack(struct dictionary *dictionary, const struct row_reader *ro
 static int take_cost(struct dictionary *dictionary, const struct row_reader *rows, size_t row)
 {
     dictionary->overhead_cpu_ns = number_at(rows, 1, row);
-    dictionary->overhead_bytes = number_at(rows, 2, row);
     return 0;
 }
 

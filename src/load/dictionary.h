@@ -43,8 +43,8 @@ struct dictionary {
     size_t clock_count, clock_capacity;
     struct dictionary_meta *meta; // in order of first appearance
     size_t meta_count, meta_capacity;
-    uint64_t overhead_cpu_ns, overhead_bytes; // gait's own, so far
-    uint32_t lost_site; // for ids whose row is lost: the anonymous site, or a named one
+    uint64_t overhead_cpu_ns; // gait's own, so far
+    uint32_t lost_site;       // for ids whose row is lost: the anonymous site, or a named one
 };
 
 // Reads the dictionary frames of `shard`. Damaged ones are noted and passed

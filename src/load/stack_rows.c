@@ -74,6 +74,16 @@ void stack_rows_finish(struct stack_rows *stacks)
     memset(stacks, 0, sizeof *stacks);
 }
 
+enum stack_frame_kind stack_rows_kind(const struct gait_site_info *site)
+{
+    if (*site->file)
+        return STACK_FRAME_CODE;
+    if (!strncmp(site->name, "process ", strlen("process ")))
+        return STACK_FRAME_PROCESS;
+    return strncmp(site->name, "thread (", strlen("thread (")) ? STACK_FRAME_CODE
+                                                               : STACK_FRAME_THREAD;
+}
+
 int stack_rows_samples(struct run *run, uint32_t index, stack_rows_take *take, void *context)
 {
     struct run_shard *shard = run->shards[index];

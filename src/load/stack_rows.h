@@ -23,6 +23,16 @@ struct stack_rows {
 GAIT_CHECK int stack_rows_load(struct stack_rows *stacks, struct run *run, uint32_t index);
 void stack_rows_finish(struct stack_rows *stacks); // takes a zeroed one
 
+enum stack_frame_kind {
+    STACK_FRAME_CODE,
+    STACK_FRAME_PROCESS, // process 12:"python train.py"
+    STACK_FRAME_THREAD,  // thread (13): name
+};
+
+// What stands for a process or a thread at the root of a stack is a site without a
+// file: no call.
+enum stack_frame_kind stack_rows_kind(const struct gait_site_info *site);
+
 struct stack_sample {
     uint32_t track; // number in the trace
     uint32_t stack; // id; 0 and what has no row are left out

@@ -121,7 +121,7 @@ void plain_put(FILE *out, const char *text, unsigned columns, enum plain_side si
         fprintf(out, "%.*s", (int)dots, "...");
         blanks = columns - dots - used;
     }
-    if (side == PLAIN_LEFT || width > columns)
+    if (side == PLAIN_LEFT || (side == PLAIN_RIGHT && width > columns))
         fprintf(out, "%*s", (int)blanks, "");
 }
 
@@ -139,7 +139,8 @@ void plain_put_middle(FILE *out, const char *text, unsigned columns, enum plain_
     while (width > tail)
         width -= take_glyph(&text, &bytes).columns;
     used += 3 + put_up_to(out, text, bytes, tail);
-    fprintf(out, "%*s", (int)(columns - used), "");
+    if (side != PLAIN_BARE)
+        fprintf(out, "%*s", (int)(columns - used), "");
 }
 
 unsigned plain_width(const char *text, unsigned enough)

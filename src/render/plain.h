@@ -6,10 +6,11 @@
 
 #include <stdio.h>
 
-enum plain_side { PLAIN_LEFT, PLAIN_RIGHT };
+enum plain_side { PLAIN_LEFT, PLAIN_RIGHT, PLAIN_BARE };
 
 // Writes `text` in exactly `columns` columns: padded on the right (PLAIN_LEFT)
-// or on the left, cut with "..." where it is too long. What would move the
+// or on the left, cut with "..." where it is too long. PLAIN_BARE: in at most so
+// many, not padded. What would move the
 // cursor or turn the writing is shown as \xNN or \u{NNNN}.
 void plain_put(FILE *out, const char *text, unsigned columns, enum plain_side side);
 

@@ -161,7 +161,10 @@ static void put_ledger_heading(const struct screen *screen)
     fputc('\n', screen->out);
     screen_bold(screen, heading);
     fprintf(screen->out, "%*s%10s%11s%9s\n", NAME_COLUMNS + 2 - (int)strlen(heading), "", "total",
-            report->steps.count ? "a step" : "a span", "share");
+            report->steps.count ? "a step"
+            : report->torch     ? ""
+                                : "a span",
+            "share");
 }
 
 // The phases that get no line of their own, as one.

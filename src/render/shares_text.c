@@ -20,23 +20,17 @@ static uint64_t shown_rows(const struct shares_text *text)
     return text->rows < text->shares->count ? text->rows : text->shares->count;
 }
 
-static void put_cut(FILE *out, const char *text, unsigned columns)
-{
-    const unsigned width = plain_width(text, columns);
-    plain_put_middle(out, text, width < columns ? width : columns, PLAIN_LEFT);
-}
-
 // "name (path)" in so many columns: the name whole if it fits.
 static void put_function(FILE *out, const struct function_share *row, unsigned columns)
 {
     const unsigned width = plain_width(row->name, columns);
     if (!*row->path || width + LEAST_PATH > columns) {
-        put_cut(out, row->name, columns);
+        plain_put_middle(out, row->name, columns, PLAIN_BARE);
         return;
     }
     plain_put_all(out, row->name);
     fputs(" (", out);
-    put_cut(out, row->path, columns - width - 3);
+    plain_put_middle(out, row->path, columns - width - 3, PLAIN_BARE);
     fputs(")", out);
 }
 
@@ -99,7 +93,6 @@ void shares_text_put_json(FILE *out, const struct shares_text *text)
     }
     json_close(&json);
     json_close(&json);
-    fputc('\n', out);
 }
 
 static const char *what_happened(const struct function_share *row)
@@ -229,5 +222,4 @@ void shares_text_put_changes_json(FILE *out, const struct shares_text *text)
     }
     json_close(&json);
     json_close(&json);
-    fputc('\n', out);
 }

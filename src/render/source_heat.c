@@ -58,7 +58,8 @@ static bool is_near(const struct reading *reading)
     const size_t at = reading->next;
     return reading->heat->has_all ||
            (at < shares->count && shares->rows[at].line - reading->line <= AROUND) ||
-           (at > 0 && reading->line - shares->rows[at - 1].line <= AROUND);
+           (at > 0 && shares->rows[at - 1].line > 0 && // else it is nowhere in the file
+            reading->line - shares->rows[at - 1].line <= AROUND);
 }
 
 static void put_share(FILE *out, const struct source_heat *heat, const struct line_share *row)
@@ -81,8 +82,7 @@ static void put_line(FILE *out, struct reading *reading, struct slice line)
         fprintf(out, "%*s", 18 + BAR, "");
     make_text(line, text);
     fprintf(out, " %5d  ", reading->line);
-    const unsigned room = PLAIN_COLUMNS - 18 - BAR - 8, width = plain_width(text, room);
-    plain_put(out, text, width < room ? width : room, PLAIN_LEFT);
+    plain_put(out, text, PLAIN_COLUMNS - 18 - BAR - 8, PLAIN_BARE);
     fputc('\n', out);
 }
 
@@ -103,8 +103,7 @@ void source_heat_put(FILE *out, const struct source_heat *heat)
     struct reading reading = {.heat = heat, .left = heat->text};
     struct slice line;
     bool is_dotted = false;
-    const unsigned width = plain_width(shares->path, PLAIN_COLUMNS);
-    plain_put_middle(out, shares->path, width < PLAIN_COLUMNS ? width : PLAIN_COLUMNS, PLAIN_LEFT);
+    plain_put_middle(out, shares->path, PLAIN_COLUMNS, PLAIN_BARE);
     fprintf(out, "\n%s of %s samples pass through it (%s)\n\n", units_count(shares->in_file).text,
             units_count(shares->samples).text, units_share(shares->in_file, shares->samples).text);
     fprintf(out, "%8s %8s %-*s  %s\n", "self", "total", BAR, "", "line");
@@ -160,5 +159,4 @@ void source_heat_put_json(FILE *out, const struct source_heat *heat)
     }
     json_close(&json);
     json_close(&json);
-    fputc('\n', out);
 }

@@ -36,8 +36,9 @@ static void put_clean(const char *words, FILE *out)
         putc(*words == '\n' || *words == '\r' ? ' ' : *words == ';' ? ':' : *words, out);
 }
 
-void folded_text_frame(struct folded_text *text, const struct stack_trie *trie, uint32_t node,
-                       FILE *out)
+// "step (train.py:40)".
+static void put_frame(struct folded_text *text, const struct stack_trie *trie, uint32_t node,
+                      FILE *out)
 {
     const struct frame_site *site = &trie->sites[trie->nodes[node].site];
     put_clean(site->name, out);
@@ -60,7 +61,7 @@ void folded_text_write(struct folded_text *text, const struct stack_trie *trie, 
         for (uint32_t node = leaf; node && depth < DEPTH; node = trie->nodes[node].parent)
             path[depth++] = node;
         while (depth-- > 0) {
-            folded_text_frame(text, trie, path[depth], out);
+            put_frame(text, trie, path[depth], out);
             putc(depth ? ';' : ' ', out);
         }
         fprintf(out, "%" PRIu64 "\n", trie->nodes[leaf].count);

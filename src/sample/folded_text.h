@@ -21,10 +21,6 @@ struct folded_text {
 // Writes all stacks with a count. Errors stay in `out`, to be asked with ferror().
 void folded_text_write(struct folded_text *text, const struct stack_trie *trie, FILE *out);
 
-// A frame alone: "step (train.py:40)".
-void folded_text_frame(struct folded_text *text, const struct stack_trie *trie, uint32_t node,
-                       FILE *out);
-
 void folded_text_finish(struct folded_text *text);
 
 #endif

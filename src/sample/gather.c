@@ -192,16 +192,18 @@ static uint64_t now_ns(void)
     return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
 }
 
-// The piece that could not be read is expected no more.
-static void drop_piece(struct gather *gather, size_t from, size_t got)
+// The piece that could not be read is expected no more. Fails when it is the lock.
+static int drop_piece(struct gather *gather, size_t from, size_t got)
 {
     size_t at = from;
     for (size_t read = 0; at + 1 < gather->count && read + gather->pieces[at].iov_len <= got; at++)
         read += gather->pieces[at].iov_len;
     gather->gone++;
-    gather->is_lost = !gather->owners[at];
-    if (gather->owners[at])
-        python_thread_forget(gather->owners[at], (uint64_t)(uintptr_t)gather->pieces[at].iov_base);
+    if (!gather->owners[at])
+        return fail(GAIT_ERR_STATE, "process %lld became another program",
+                    (long long)gather->target->pid);
+    python_thread_forget(gather->owners[at], (uint64_t)(uintptr_t)gather->pieces[at].iov_base);
+    return GATHER_AGAIN;
 }
 
 static int read_pieces(struct gather *gather)
@@ -223,12 +225,8 @@ static int read_pieces(struct gather *gather)
             return fail(got == -ESRCH ? GAIT_ERR_MISSING : GAIT_ERR_IO,
                         "process %lld cannot be read any more: %s", (long long)gather->target->pid,
                         strerror((int)-got));
-        if (got != (ssize_t)wanted) {
-            drop_piece(gather, from, got > 0 ? (size_t)got : 0);
-            return gather->is_lost ? fail(GAIT_ERR_STATE, "process %lld became another program",
-                                          (long long)gather->target->pid)
-                                   : GATHER_AGAIN;
-        }
+        if (got != (ssize_t)wanted)
+            return drop_piece(gather, from, got > 0 ? (size_t)got : 0);
         offset += wanted;
     }
     return GATHER_DONE;

@@ -23,7 +23,6 @@ struct gather {
     struct python_thread **owners; // of each piece; NULL: the lock
     size_t count, piece_room;
     bool is_full;
-    bool is_lost; // the lock itself is not there any more: another program
     // what the lock said, last of all
     uint64_t holder, switches;
     bool is_locked;

@@ -22,7 +22,7 @@ struct hot_functions {
     struct hot_function *rows; // by site while counting, in order after a look
     size_t count, room;
     uint64_t *before; // counts of the nodes at the look before
-    size_t before_count, before_room;
+    size_t before_room;
     uint32_t *seen; // by site: the last node that counted it
     size_t seen_room;
     struct hot_function *sorted;

@@ -65,52 +65,56 @@ static enum who look_up(int64_t number, int64_t *ret_parent)
     return strtoll(group + 6, NULL, 10) == number ? PROCESS : THREAD;
 }
 
-static void wait_for(struct process_births *births, int64_t number, uint64_t since_ns)
+// False: too many wait.
+static bool wait_for(struct process_births *births, int64_t number, uint64_t since_ns)
 {
     if (births->waiting_count == PROCESS_BIRTHS_WAITING)
-        return;
+        return false;
     births->waiting[births->waiting_count].pid = number;
     births->waiting[births->waiting_count++].since_ns = since_ns;
+    return true;
 }
 
-// Those that waited, as long as they may.
-static size_t ask_again(struct process_births *births, uint64_t now_ns, struct process_birth *out,
-                        size_t room)
+struct finding {
+    struct process_birth *out;
+    size_t count, room;
+    bool is_sure;
+};
+
+// A number that nobody has waits, as long as it may.
+static void look_at(struct process_births *births, int64_t number, uint64_t waited_ns,
+                    uint64_t now_ns, struct finding *finding)
 {
-    const size_t before = births->waiting_count;
-    size_t count = 0;
-    births->waiting_count = 0;
-    for (size_t i = 0; i < before; i++) {
-        struct process_birth born = {.pid = births->waiting[i].pid};
-        const enum who who = look_up(born.pid, &born.parent);
-        if (who == PROCESS && count < room)
-            out[count++] = born;
-        else if (who == NOBODY && now_ns - births->waiting[i].since_ns < WAIT_NS)
-            wait_for(births, born.pid, births->waiting[i].since_ns);
-    }
-    return count;
+    struct process_birth born = {.pid = number};
+    const enum who who = look_up(number, &born.parent);
+    bool has_room = true;
+    if (who == PROCESS && finding->count < finding->room)
+        finding->out[finding->count++] = born;
+    else if (who == PROCESS)
+        has_room = false;
+    else if (who == NOBODY && waited_ns < WAIT_NS)
+        has_room = wait_for(births, number, now_ns - waited_ns);
+    finding->is_sure = finding->is_sure && has_room;
 }
 
 size_t process_births_since(struct process_births *births, uint64_t now_ns,
                             struct process_birth *out, size_t room, bool *ret_is_sure)
 {
+    struct finding finding = {.out = out, .room = room, .is_sure = true};
     *ret_is_sure = false;
     if (births->fd <= 0)
         return 0;
-    size_t count = ask_again(births, now_ns, out, room);
+    const size_t waiting = births->waiting_count;
+    births->waiting_count = 0;
+    for (size_t i = 0; i < waiting; i++)
+        look_at(births, births->waiting[i].pid, now_ns - births->waiting[i].since_ns, now_ns,
+                &finding);
     const int64_t before = births->last, last = last_number(births->fd);
     births->last = last;
     if (last < before || last - before > MANY)
-        return count;
-    *ret_is_sure = true;
-    for (int64_t number = before + 1; number <= last; number++) {
-        struct process_birth born = {.pid = number};
-        const enum who who = look_up(number, &born.parent);
-        *ret_is_sure = *ret_is_sure && (who != PROCESS || count < room);
-        if (who == PROCESS && count < room)
-            out[count++] = born;
-        else if (who == NOBODY)
-            wait_for(births, number, now_ns);
-    }
-    return count;
+        return finding.count;
+    for (int64_t number = before + 1; number <= last; number++)
+        look_at(births, number, 0, now_ns, &finding);
+    *ret_is_sure = finding.is_sure;
+    return finding.count;
 }

@@ -55,6 +55,8 @@ static void drop_thread(struct python_process *process, size_t index)
     leave(process, thread);
     if (process->holder == thread)
         process->holder = NULL;
+    if (process->collector == thread)
+        process->collector = NULL; // the next one may be made at the same address
     thread_probe_close(thread);
     python_thread_destroy(thread);
     process->threads[index] = process->threads[--process->thread_count];
@@ -570,11 +572,6 @@ int python_process_round(struct python_process *process, uint64_t now_ns)
     process->round++;
     process->counts.rounds++;
     return 0;
-}
-
-bool python_process_is_lost(const struct python_process *process)
-{
-    return process->gather.is_lost;
 }
 
 void python_process_flush(struct python_process *process)

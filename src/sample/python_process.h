@@ -73,10 +73,6 @@ struct thread_look {
 void python_process_put(struct python_process *process, struct python_thread *thread,
                         const struct thread_look *look);
 
-// Whether the process became another program, or something else is wrong with it
-// that attaching anew may cure: after a round that failed.
-bool python_process_is_lost(const struct python_process *process);
-
 // Tells `leave` what holds at the moment, so that nothing is kept back.
 void python_process_flush(struct python_process *process);
 

@@ -12,8 +12,8 @@
 #include "base/fail.h"
 
 #define SLACK 2048u // of the newest chunk behind its top
-#define PATCH_MAX_BYTES 8192u
-#define GAP_HEAP 1024u // bytes between frames that are read along: cheaper than a piece more
+#define PATCH_MAX_BYTES 32768u
+#define GAP_HEAP 3072u // bytes between frames that are read along: cheaper than a piece more
 #define GAP_OTHER 256u
 #define CFRAME_WINDOW 32768u
 #define CFRAME_BYTES 16u

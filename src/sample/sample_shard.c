@@ -332,7 +332,6 @@ void sample_shard_flush(struct sample_shard *shard, uint64_t now_ns, bool is_all
     if (is_all)
         put_meta_number(shard, "tick_hz", (int64_t)clock_tick_hz(&shard->first_anchor, &anchor));
     write_batch(shard);
-    shard->flushed_ns = now_ns;
 }
 
 int sample_shard_seal(struct sample_shard *shard)

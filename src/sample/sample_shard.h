@@ -34,7 +34,6 @@ struct sample_shard {
     const void **string_slots; // texts that have an id
     uint32_t *string_ids;
     size_t string_room;
-    uint64_t flushed_ns;
     uint64_t lost; // rows that no disk took
     int status;    // of the first write that failed
     char why[256]; // the same in words

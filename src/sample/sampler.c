@@ -351,7 +351,8 @@ static void native_summary(const struct native_sampler *native, char *out, size_
              totals->unmatched, totals->cut_short, totals->broken, totals->away, totals->refused);
 }
 
-void sampler_summary(const struct sampler *sampler, char *out, size_t room)
+// The totals as JSON: `sampler` of the shard's metadata.
+static void put_summary(const struct sampler *sampler, char *out, size_t room)
 {
     const struct sampler_totals *totals = &sampler->totals;
     char native[512] = "";
@@ -392,7 +393,7 @@ static void write_out(struct sampler *sampler, uint64_t now, bool is_last)
             python_process_flush(sampler->processes[i].process);
         }
     settle_totals(sampler, now);
-    sampler_summary(sampler, summary, sizeof summary);
+    put_summary(sampler, summary, sizeof summary);
     const bool is_due = is_last || now - sampler->refresh_ns > refresh_pause(sampler);
     if (sampler->shard)
         sample_shard_flush(sampler->shard, now, is_last, is_due ? summary : NULL);

@@ -69,7 +69,4 @@ GAIT_CHECK int sampler_follow(struct sampler *sampler, int64_t pid);
 // Rounds until the time is over, the processes are gone, or is_stopped.
 GAIT_CHECK int sampler_run(struct sampler *sampler);
 
-// The totals as JSON: `sampler` of the shard's metadata.
-void sampler_summary(const struct sampler *sampler, char *out, size_t room);
-
 #endif

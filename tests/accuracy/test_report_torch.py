@@ -210,6 +210,18 @@ def planted(rank, phase, delay):
     return shard
 
 
+@pytest.mark.parametrize("before", [5, 60_000])
+def test_what_passed_before_the_first_step_is_told_where_it_is_the_most(gait, tmp_path, before):
+    training = Training(random.Random(6), None)
+    training.now = before
+    training.epoch(20, 0)
+    training.write(tmp_path / "run")
+    report = json.loads(gait("report", "--json", tmp_path / "run").stdout)
+    found = [one for one in report["findings"] if one["id"] == "set_up"]
+    assert bool(found) == (before > training.now / 2)
+    assert all(one["evidence"]["before_ns"] == training.starts[0] for one in found)
+
+
 @pytest.mark.parametrize("phase", ["input", "forward", "backward", "optimizer"])
 def test_the_slowest_rank_and_its_phase_are_named(gait, tmp_path, phase):
     for rank in (0, 1):

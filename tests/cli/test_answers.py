@@ -51,12 +51,14 @@ PSTATS = "tests/golden/lightning/pstats/01_two_functions.prof"
 
 
 @pytest.mark.parametrize(
-    "words", ["info run", "report run", "leaf stacks.txt", "pstats profile", "config list",
-              "config explain", "config check gait.yaml", "plan 1/2/3", "doctor"]
+    "words", ["info run", "report run", "leaf stacks.txt", "leaf --functions stacks.txt",
+              "leaf --source a.py stacks.txt", "diff-stacks stacks.txt stacks.txt",
+              "pstats profile", "config list", "config explain", "config check gait.yaml",
+              "plan 1/2/3", "doctor"]
 )  # fmt: skip
 def test_an_answer_in_json_ends_with_one_newline(gait, root, tmp_path, words):
     make_run(tmp_path)
-    (tmp_path / "stacks.txt").write_text("a;b 3\n")
+    (tmp_path / "stacks.txt").write_text("a (a.py:1);b 3\n")
     (tmp_path / "gait.yaml").write_text("profiling: {wait: 2}\n")
     (tmp_path / "profile").write_bytes((root / PSTATS).read_bytes())
     answer = gait(*words.split(), "--json").stdout

@@ -157,19 +157,57 @@ def test_a_block_that_cannot_be_profiled_runs(record):
     assert told == ["gait: 'the block' is not profi", "gait: 'work' is not profiled: "]
 
 
-def test_without_the_extension_one_sentence_says_why(record):
+def test_without_the_extension_a_program_runs_as_it_would_without_gait(record):
     run = record(
         """
         import sys
         sys.modules["gait._gait"] = None
-        import gait.profilers
-        for kind in ("simple", "advanced"):
+        import gait.torch
+        from gait.profilers import Advanced, PyTorch, Simple
+
+        def train(profile):
+            with profile as prof:
+                for step in range(3):
+                    with gait.span("work").args(step=step), gait.step(), gait.phase("x"):
+                        gait.count("loss", 0.5)
+                    prof.step()
+                prof.add_metadata("a", 1)
+                gait.trigger(2)
+            return prof
+
+        plan = gait.torch.schedule(wait=1, warmup=1, active=1)
+        assert plan(1).name == "NONE" and gait.torch.at_steps([3])(3).name == "NONE"
+        profiles = [gait.torch.profile(schedule=plan, on_trace_ready=print)]
+        profiles += [gait.Config(enabled=enabled).profile() for enabled in (True, False)]
+        for profile in profiles:
             try:
-                gait.profile(kind)
-            except RuntimeError as error:
+                train(profile).key_averages()
+            except gait.torch.CaptureError as error:
                 print(error)
+        for profiler in (Simple(), Advanced(), PyTorch()):
+            profiler.start("training_step")
+            profiler.stop("training_step")
+            with profiler.profile("load") as name:
+                assert name is not None
+            assert "Profiler Report" in profiler.summary()
+
+        @gait.profiler(active=1)
+        @gait.profile("simple")
+        @gait.span("f")
+        def f(x):
+            gait.step_profiler()
+            return x
+
+        assert f(3) == 3 and isinstance(gait.step(), gait.Step)
         """,
         recording=False,
         first="",
     )
-    assert run.stdout.count("need its C extension") == 2
+    why = "import of gait._gait halted; None in sys.modules"
+    nothing = "nothing was captured: "
+    assert run.stdout.splitlines()[:3] == [
+        nothing + why,
+        nothing + why,
+        nothing + "profiling is not enabled",
+    ]
+    assert run.stderr == f"gait: nothing is recorded: {why}\n"

@@ -187,6 +187,18 @@ def test_a_free_threaded_python_gets_one_sentence_and_no_ops(record, recording):
     assert all("GIL" in line for line in said)
 
 
+def test_another_python_is_told_what_to_build(gait):
+    """Nobody else's sentence: the extension of this Python is hidden from it."""
+    code = "import sys; sys.modules['gait._gait'] = None; import gait"
+    minor = "{}.{}".format(*sys.version_info)
+    done = gait("run", "-o", "run", "--", sys.executable, "-c", code)
+    assert done.returncode == 0
+    assert done.stderr.startswith(
+        f"gait: nothing is recorded: gait was built for Python {minor}, and this is {minor}: "
+        f"'make PYTHON={sys.executable}' builds it anew\n"
+    )
+
+
 def test_the_stand_in_offers_what_the_extension_does(python_path):
     program = """
 import gait, gait._gait, gait._off

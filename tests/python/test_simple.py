@@ -266,10 +266,13 @@ def test_the_report_is_appended_under_lightnings_name(simple, tmp_path, monkeypa
     assert str(path) in capfd.readouterr().err
 
 
-def test_ranks_write_files_of_their_own(simple, tmp_path, monkeypatch):
-    monkeypatch.setenv("WORLD_SIZE", "16")
+@pytest.mark.parametrize(
+    "rank_name, size_name", [("RANK", "WORLD_SIZE"), ("HOROVOD_RANK", "HOROVOD_SIZE")]
+)
+def test_ranks_write_files_of_their_own(simple, tmp_path, monkeypatch, rank_name, size_name):
+    monkeypatch.setenv(size_name, "16")
     for rank in (3, 11):
-        monkeypatch.setenv("RANK", str(rank))
+        monkeypatch.setenv(rank_name, str(rank))
         profiler = simple(dirpath=tmp_path, filename="p")
         profiler.setup("fit", local_rank=3, log_dir="/nowhere")
         profiler.describe()

@@ -366,15 +366,44 @@ def test_children_of_parents_that_ended_at_once_are_found(gait, start, build, tm
     assert orphans_of(out)
 
 
-def test_a_full_pipe_does_not_hold_it_up(build, alternating, tmp_path):
-    process = alternating(sys.executable, depth=200)
+# Whoever waits for room with an end of it waits a thousandth as long; who waits
+# without one, for ever.
+HASTE = r"""
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <poll.h>
+
+int poll(struct pollfd *files, nfds_t count, int timeout_ms)
+{
+    static int (*real)(struct pollfd *, nfds_t, int);
+    if (!real)
+        *(void **)&real = dlsym(RTLD_NEXT, "poll");
+    if (timeout_ms > 1000 && count == 1 && files->events == POLLOUT)
+        timeout_ms /= 1000;
+    return real(files, count, timeout_ms);
+}
+"""
+
+
+def test_a_full_pipe_does_not_hold_it_up(build, alternating, compile_c, tmp_path):
+    process = alternating(sys.executable)
     pipe = tmp_path / "pipe"
     os.mkfifo(pipe)
+    environment = dict(os.environ)
+    if not os.environ.get("GAIT_SANITIZE"):  # that wants to be loaded first
+        haste = compile_c(HASTE, "-shared", "-fPIC", name="haste.so", library="dl")
+        environment["LD_PRELOAD"] = str(haste)
     reader = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)
+    writer = os.open(pipe, os.O_WRONLY | os.O_NONBLOCK)
+    with pytest.raises(BlockingIOError):
+        while True:
+            os.write(writer, bytes(4096))
     words = ["record", "-f", "raw", "-d", "1", "-o", pipe, "--pid", str(process.pid)]
-    done = subprocess.run([build / "gait", *words], capture_output=True, text=True, timeout=60)
+    done = subprocess.run([build / "gait", *words], capture_output=True, text=True, timeout=60,
+                          env=environment)  # fmt: skip
     os.close(reader)
-    assert done.returncode == 0 or "nobody reads" in done.stderr
+    os.close(writer)
+    assert done.returncode == 2 and "nobody reads from it" in done.stderr
 
 
 @pytest.mark.parametrize(
@@ -397,11 +426,19 @@ def test_wrong_use_is_one_sentence(gait, words, sentence):
 
 def test_a_full_disk_ends_the_recording_and_leaves_what_was_taken(gait, alternating, tmp_path):
     process = alternating(sys.executable, busy=3, depth=60)
-    with small_disk_at(tmp_path / "small", "48k") as disk:
+    with small_disk_at(tmp_path / "small", "24k") as disk:
         out = disk / "run.gait"
         done = gait("record", "-r", 20000, "-d", 30, "-o", out, "--pid", process.pid, timeout=60)
         assert done.returncode == 2 and "stays readable" in done.stderr, done.stderr
         assert summary(gait, out)["events"] > 100
+        out.unlink()
+        # a draft says where it lies
+        words = ["-r", 20000, "-d", 30, "-f", "chrome", "-o", disk / "c.json"]
+        done = gait("record", *words, "--pid", process.pid, timeout=60)
+        (draft,) = disk.glob("c.json.samples-*.gait")
+        assert done.returncode == 2 and f"its samples are in '{draft}'" in done.stderr, done.stderr
+        assert summary(gait, draft)["events"] > 100
+        draft.unlink()
         # a program that was started does not notice
         words = ["-r", "20000", "-o", disk / "full.gait", "--", sys.executable, "-c", "exit(9)"]
         code = gait("record", *words).returncode

@@ -18,6 +18,7 @@ from tests.support.shard_maker import ShardMaker
 def answer(gait, *words):
     done = gait(*words, "--json")
     assert done.returncode == 0, done.stderr
+    assert done.stdout.endswith("\n") and not done.stdout.endswith("\n\n")
     return json.loads(done.stdout)
 
 
@@ -125,6 +126,37 @@ def test_a_file_that_shrank_keeps_its_samples(gait, tmp_path):
     assert "900  (the file has no such line)" in done.stdout
 
 
+def test_samples_of_no_line_are_near_none(gait, tmp_path):
+    (tmp_path / "s.txt").write_text("f (a.py) 5\nf (a.py:20) 5\n")
+    (tmp_path / "a.py").write_text("".join(f"text {i}\n" for i in range(1, 31)))
+    shown = gait("leaf", "--source", "a.py", "s.txt").stdout
+    assert "line not told" in shown
+    assert [line.split()[-1] for line in shown.splitlines() if "text" in line] == [
+        "18", "19", "20", "21", "22"]  # fmt: skip
+
+
+def test_an_empty_file_is_one_that_was_read(gait, tmp_path):
+    (tmp_path / "s.txt").write_text("f (a.py:3) 5\n")
+    (tmp_path / "a.py").write_text("")
+    done = gait("leaf", "--source", "a.py", "s.txt")
+    assert not done.stderr and "3  (the file has no such line)" in done.stdout
+    got = answer(gait, "leaf", "--source", "a.py", "s.txt")
+    assert got["source_read"] and [r["text"] for r in got["lines"]] == [None]
+
+
+def test_half_of_a_file_that_is_too_long_is_not_put_before_another(gait, tmp_path):
+    """The first one given is refused after 64 MiB; the one of the samples is read then."""
+    there = tmp_path / "there" / "pkg"
+    there.mkdir(parents=True)
+    (there / "a.py").write_text("the first line\n")
+    (tmp_path / "s.txt").write_text(f"f ({there}/a.py:1) 5\n")
+    (tmp_path / "pkg").mkdir()
+    with open(tmp_path / "pkg" / "a.py", "wb") as sparse:
+        sparse.truncate(65 << 20)
+    got = answer(gait, "leaf", "--source", "pkg/a.py", "s.txt")
+    assert got["lines"][0]["text"] == "the first line"
+
+
 def test_a_file_is_found_by_either_end_of_its_path(gait, tmp_path):
     (tmp_path / "x" / "pkg").mkdir(parents=True)
     (tmp_path / "x" / "pkg" / "m.py").write_text("one\ntwo\n")
@@ -143,11 +175,27 @@ def test_a_file_is_found_by_either_end_of_its_path(gait, tmp_path):
     assert done.returncode == 2 and "no sample is in 'other.py'" in done.stderr
 
 
+def test_the_very_words_count_more_than_an_end_of_the_whole_path(gait, tmp_path):
+    folder = tmp_path / "pkg"
+    folder.mkdir()
+    (folder / "m.py").write_text("one\ntwo\n")
+    (tmp_path / "s.txt").write_text("f (m.py:1) 3\nf (pkg/m.py:2) 5\n")
+    got = answer(gait, "leaf", "--source", "pkg/m.py", "s.txt")
+    assert [(r["self"], r["text"]) for r in got["lines"]] == [(5, "two")]
+    done = gait("leaf", "--source", folder / "m.py", "s.txt")
+    assert done.returncode == 2 and "may be 'm.py' or 'pkg/m.py'" in done.stderr
+
+
 def test_views_of_their_own_take_no_options_of_the_other_table(gait, tmp_path):
     (tmp_path / "s.txt").write_text("f (a.py:3) 5\n")
     assert gait("leaf", "--functions", "--library", "x", "s.txt").returncode == 2
     assert gait("leaf", "--functions", "--source", "a.py", "s.txt").returncode == 2
     assert gait("leaf", "--source", "a.py", "--by", "process", "s.txt").returncode == 2
+    for number in ("3", "none"):
+        done = gait("leaf", "--source", "a.py", "-n", number, "s.txt")
+        assert done.returncode == 2 and not done.stdout
+        assert "'--num-rows all'" in done.stderr and done.stderr.count("\n") == 1
+    assert gait("leaf", "--source", "a.py", "-n", "all", "s.txt").returncode == 0
 
 
 def change_of(before, after):
@@ -199,6 +247,19 @@ def test_a_recording_compares_with_a_file_of_lines(gait, tmp_path):
     words = gait("diff-stacks", "run", "s.txt").stdout
     assert "new (n.py) is new: 50.0 % of the samples are in it." in words
     assert "Less time in g (/home/me/x.py): 75.0 % itself before, 2.5 % after." in words
+
+
+@pytest.mark.parametrize("is_turned", [False, True])
+def test_a_short_path_that_two_files_end_in_is_neither(gait, tmp_path, is_turned):
+    (tmp_path / "two.txt").write_text("f (/x/pkg/m.py:1) 30\nf (/y/pkg/m.py:1) 70\n")
+    (tmp_path / "short.txt").write_text("f (pkg/m.py:1) 100\n")
+    names, sides = ["two.txt", "short.txt"], ["before", "after"]
+    if is_turned:
+        names.reverse()
+        sides.reverse()
+    got = answer(gait, "diff-stacks", *names)
+    counts = {r["path"]: [r[side]["self"] for side in sides] for r in got["functions"]}
+    assert counts == {"/x/pkg/m.py": [30, 0], "/y/pkg/m.py": [70, 0], "pkg/m.py": [0, 100]}
 
 
 def test_what_chance_may_do_is_called_so(gait, tmp_path):

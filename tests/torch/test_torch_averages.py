@@ -15,6 +15,7 @@ import pytest
 pytestmark = pytest.mark.xdist_group("averages")
 
 PROGRAM = pathlib.Path(__file__).parent / "programs" / "compare_averages.py"
+TELL = "import json\ndef tell(*what): print('TOLD', json.dumps(what))\n"
 KINDS = ["mlp", "cnn", "transformer", "odd"]
 
 
@@ -101,6 +102,34 @@ def test_objects_have_what_torchs_have(tmp_path):
         "DeviceType.CPU [[], [], [], [], []] True",
         "CaptureError no stacks to export: profile() takes with_stack=True for that",
     ]
+
+
+FUNCTORCH = """
+import torch, gait.torch
+
+def work():
+    torch.func.vmap(torch.func.grad(lambda row: row.pow(2).sum()))(torch.ones(3, 2))
+    torch.func.jvp(torch.sin, (torch.ones(4),), (torch.ones(4),))
+    torch.func.jacrev(torch.cos)(torch.ones(5))
+
+def ops(package):
+    with package.profile(activities=[kinds.CPU], record_shapes=True) as profiler:
+        work()
+    return [(event.name, event.input_shapes) for event in profiler.events()]
+
+kinds = torch.profiler.ProfilerActivity
+work()
+tell(ops(torch.profiler), ops(gait.torch))
+"""
+
+
+def test_tensors_of_torch_func_have_their_shapes(scripts):
+    """They wrap others, but know their sizes themselves. (Their bytes are not compared:
+    torch.profiler keeps what they wrap alive until it ends.)"""
+    told = scripts(FUNCTORCH, head=TELL).told[0]
+    theirs, ours = told
+    assert ours == theirs
+    assert ["aten::pow", [[2], []]] in ours and ["aten::sin", [[4]]] in ours
 
 
 TIMELINE = """

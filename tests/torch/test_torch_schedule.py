@@ -72,6 +72,26 @@ def test_a_hundred_thousand_random_schedules_equal_torchs(ours, theirs):
             assert mine(step) is reference(step), (numbers, step)
 
 
+def test_numbers_of_any_kind_are_what_torch_takes_them_for(ours, theirs):
+    """A float that is whole, a flag, numpy's, and a skip that is to last for ever."""
+    numpy = pytest.importorskip("numpy")
+    for numbers in (
+        {"wait": 2.0, "warmup": True, "active": numpy.int64(3), "repeat": numpy.float64(2)},
+        {"wait": numpy.uint8(1), "warmup": numpy.True_, "active": 4},
+        {"wait": 1, "warmup": 1, "active": 1, "skip_first": sys.maxsize},
+        {"wait": 10**30, "warmup": 1, "active": 2, "skip_first_wait": 0.5},
+    ):
+        mine, reference = ours.schedule(**numbers), theirs.schedule(**numbers)
+        assert letters(mine, 40) == letters(reference, 40)
+        assert letters(plans_of(reference), 40) == letters(reference, 40)
+
+
+def plans_of(function):
+    from gait.torch import plans
+
+    return plans.recognise(function)
+
+
 @pytest.mark.filterwarnings("ignore:Profiler won't be using warmup")
 def test_what_makes_no_sense_is_refused_in_torchs_words(ours, theirs):
     good = {"wait": 1, "warmup": 1, "active": 1}

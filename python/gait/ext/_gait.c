@@ -29,7 +29,8 @@ static PyMethodDef functions[] = {
      "span(name, category='python')\n--\n\n"
      "The span of that name: a context manager and a decorator, the same object each time."},
     {"site", METHOD(py_record_site), FAST,
-     "site(category, name)\n--\n\nThe number of a place that records, for begin() and its like."},
+     "site(category, name, /)\n--\n\nThe number of a place that records, for begin() and its "
+     "like."},
     {"begin", py_record_begin, METH_O,
      "begin(what, /)\n--\n\nBegins a span on this thread: a name, a site or a span."},
     {"end", METHOD(py_record_end), FAST, "end()\n--\n\nEnds this thread's innermost span."},
@@ -106,7 +107,6 @@ static PyMethodDef functions[] = {
     {"_windows_spare", py_schedule_spare, METH_O, NULL},
     {"_windows_close", py_schedule_close, METH_NOARGS, NULL},
     {"_epoch", py_schedule_epoch, METH_NOARGS, NULL},
-    {"_counts", py_schedule_counts, METH_NOARGS, NULL},
     {"_trigger", py_schedule_trigger, METH_O, NULL},
     {"_trigger_take", py_schedule_take, METH_NOARGS, NULL},
     {"_captures", py_schedule_captures, METH_O, NULL},

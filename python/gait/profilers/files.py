@@ -5,31 +5,8 @@ import os
 import re
 import sys
 
+from .._ranks import global_rank
 from .._say import say
-
-# what a launcher calls the global rank, and how many there are
-RANKS = (
-    ("GAIT_RANK", None),
-    ("RANK", "WORLD_SIZE"),
-    ("SLURM_PROCID", "SLURM_NTASKS"),
-    ("OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE"),
-    ("PMIX_RANK", None),
-    ("PMI_RANK", "PMI_SIZE"),
-)
-
-
-def number_of(name):
-    text = os.environ.get(name or "", "")
-    return int(text) if text.isascii() and text.isdigit() else None
-
-
-def global_rank():
-    """This process's rank in its job, or None where there is only one process."""
-    for rank, size in RANKS:
-        number = number_of(rank)
-        if number is not None:
-            return number if size is None or (number_of(size) or 1) > 1 else None
-    return None
 
 
 def file_name(parts, extension):

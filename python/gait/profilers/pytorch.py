@@ -6,7 +6,8 @@ import os
 
 import gait
 
-from .._say import say
+from .. import _why_off
+from .._say import say, say_off
 from .files import Report
 
 SORT_KEYS = (
@@ -220,6 +221,9 @@ class PyTorch(Report):
             self.stop(action)
 
     def _begin(self, kind, action):
+        if _why_off:
+            say_off(_why_off)
+            return
         if kind == self._kind and self._profile is not None:
             self._boundary = action
             self._is_inside = self._profile.has_window

@@ -14,9 +14,10 @@ import sys
 import gait
 
 from .._gait import _phase_watch
+from .._ranks import global_rank
 from .._say import put, say
 from .advanced import Advanced
-from .files import global_rank, reason, writable
+from .files import reason, writable
 from .simple import Simple
 
 RUN = "run"

@@ -12,8 +12,11 @@ import os
 import sys
 import time
 
-from .. import _gait, _say
+from .. import _say, _why_off
 from . import watching
+
+if not _why_off:
+    from .. import _gait
 
 _is_installed = False
 
@@ -21,12 +24,16 @@ _is_installed = False
 def __getattr__(name):
     import importlib
 
-    from .names import MODULES, NAMES
+    from .names import MODULES, NAMES, NEED_EXTENSION
 
     if name in MODULES:
         return importlib.import_module("." + name, __name__)
     if name not in NAMES:
         raise AttributeError(f"module 'gait.torch' has no attribute {name!r}")
+    if _why_off and NAMES[name] in NEED_EXTENSION:
+        from .. import _nothing
+
+        return getattr(_nothing, name)
     module = importlib.import_module("." + NAMES[name], __name__)
     return module.find(name) if hasattr(module, "find") else getattr(module, name)
 

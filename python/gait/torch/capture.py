@@ -13,14 +13,11 @@ import shutil
 import tempfile
 
 from .. import _gait
+from .._nothing import CaptureError
 
 STEP = "ProfilerStep#"  # the name of a step's span, before its number
 
 _folder = []  # pid and path: of this process's own runs and frozen copies: gone at exit
-
-
-class CaptureError(RuntimeError):
-    """There is nothing captured that could answer."""
 
 
 def temporary_folder():

@@ -18,4 +18,5 @@ NAMES = {
     "CaptureError": "capture",
     "table": "document",
 }
+NEED_EXTENSION = ("plans", "profiler", "capture")  # else gait/_nothing.py has the names
 MODULES = ("averages", "traces")

@@ -7,6 +7,7 @@ from .. import _gait
 from .actions import actions
 
 UNITS = ("step", "epoch", "seconds")
+MOST = 1 << 40  # gait/schedule.h; no run is so long
 
 
 class Schedule:
@@ -71,6 +72,17 @@ class Schedule:
         return "<gait.torch " + self.plan().splitlines()[0] + ">"
 
 
+def _whole(name, value):
+    """torch reckons with whatever it is given: 3.0, numpy's numbers, sys.maxsize."""
+    try:
+        number = int(value)
+    except (TypeError, ValueError, OverflowError):
+        number = None
+    if number is None or number != value:
+        raise TypeError(f"a schedule takes whole numbers: {name} is {value!r}")
+    return min(number, MOST)
+
+
 def schedule(
     *,
     wait,
@@ -87,11 +99,11 @@ def schedule(
     step() of a profile counts steps, or epochs if it is called once an epoch; with
     "seconds" it looks at the clock.
     """
-    given = {"wait": wait, "warmup": warmup, "active": active, "repeat": repeat}
-    for name, value in {**given, "skip_first": skip_first}.items():
-        if not hasattr(value, "__index__"):
-            raise TypeError(f"a schedule takes whole numbers: {name} is {value!r}")
-    if wait < 0 or warmup < 0 or active <= 0 or repeat < 0 or skip_first < 0:
+    try:
+        is_bad = wait < 0 or warmup < 0 or active <= 0 or repeat < 0 or skip_first < 0
+    except TypeError:
+        is_bad = False  # below it is named
+    if is_bad:
         raise AssertionError(
             f"Invalid profiler schedule arguments. Got wait={wait} (need >= 0), warmup={warmup} "
             f"(need >= 0), active={active} (need > 0), repeat={repeat} (need >= 0), "
@@ -99,8 +111,11 @@ def schedule(
         )
     if unit not in UNITS:
         raise ValueError(f"unit {unit!r} is not step, epoch or seconds")
-    numbers = (wait, warmup, active, repeat, skip_first, skip_first_wait, every_n_steps)
-    packed = _gait._schedule(*numbers, UNITS.index(unit))
+    given = {"wait": wait, "warmup": warmup, "active": active, "repeat": repeat}
+    given.update(skip_first=skip_first, every_n_steps=every_n_steps)
+    whole = {name: _whole(name, value) for name, value in given.items()}
+    every = whole.pop("every_n_steps")
+    packed = _gait._schedule(*whole.values(), int(skip_first_wait != 0), every, UNITS.index(unit))
     if warmup == 0:
         warnings.warn(
             "Profiler won't be using warmup, this can skew profiler results", stacklevel=2
@@ -118,9 +133,10 @@ def recognise(function):
     cells = zip(code.co_freevars, function.__closure__ or ())
     try:
         found = {name: cell.cell_contents for name, cell in cells}
-        names = "wait warmup active repeat skip_first skip_first_wait".split()
-        numbers = [found.get(name, 0) for name in names]
-        return Schedule(_gait._schedule(*numbers, 0, 0))
+        names = "wait warmup active repeat skip_first".split()
+        numbers = [_whole(name, found.get(name, 0)) for name in names]
+        has_no_first_wait = int(found.get("skip_first_wait", 0) != 0)
+        return Schedule(_gait._schedule(*numbers, has_no_first_wait, 0, 0))
     except (TypeError, ValueError):
         return None
 

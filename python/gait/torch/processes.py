@@ -1,13 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """Groups of processes: who we are in them, and waiting for the others."""
 
-import contextlib
 import functools
 import json
 
 import torch
 
-from .. import _gait
+from .. import _gait, _ranks
 from .wrap import replace, replace_all
 
 COLLECTIVES = (
@@ -47,29 +46,14 @@ def follow(module, name, then):
 
 
 def tell_rank():
-    group = torch.distributed
-    if not group.is_available() or not group.is_initialized():
+    group = _ranks.group()
+    if group is None:
         return
     _gait.rank(group.get_rank())
-    _gait._metadata("distributed", json.dumps(describe(group), default=str))
+    _gait._metadata("distributed", json.dumps(_ranks.distributed_info(), default=str))
     engine = torch.autograd.Variable._execution_engine
     alone = group.get_world_size() < 2
     _gait._backward_tail(None if alone else engine.queue_callback)
-
-
-def describe(group):
-    """What torch.profiler's traces say of the group, in its words."""
-    about = {
-        "backend": group.get_backend(),
-        "rank": group.get_rank(),
-        "world_size": group.get_world_size(),
-    }
-    with contextlib.suppress(Exception):  # what this torch does not tell
-        about["pg_count"] = group.get_pg_count()
-        about["pg_config"] = group.distributed_c10d._get_all_pg_configs()
-        if about["backend"] == "nccl":
-            about["nccl_version"] = ".".join(str(part) for part in torch.cuda.nccl.version())
-    return about
 
 
 def forget_group():

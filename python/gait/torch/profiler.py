@@ -12,9 +12,9 @@ import time
 import uuid
 import warnings
 
-from .. import _gait
+from .. import _gait, _ranks
 from .._say import say
-from . import arguments, ranks, recorder, stacks
+from . import arguments, recorder, stacks
 from .actions import actions
 from .capture import STEP, Capture, CaptureError
 from .plans import Schedule, recognise
@@ -114,9 +114,6 @@ class profile:  # noqa: N801: torch's name
         """Begins with step 0, also the second time."""
         if self._pid is not None and self._pid == os.getpid():
             raise RuntimeError("this profile is running: stop() it before it is started again")
-        why = recorder.why_off()
-        if why:
-            say("nothing is recorded: " + why, once=why)
         arguments.say_what_is_not(self)
         arguments.listen()
         self._reset()
@@ -124,7 +121,7 @@ class profile:  # noqa: N801: torch's name
         self.step_num = self.traces = 0
         self._begun_at = time.monotonic()
         _gait._captures(1)
-        if self._plan is not None and ranks.is_first() and not self._is_told:
+        if self._plan is not None and _ranks.is_first() and not self._is_told:
             say(self._plan.plan().rstrip("\n"))
         self._is_told = True
         why = recorder.acquire()
@@ -323,7 +320,7 @@ class profile:  # noqa: N801: torch's name
             number,
             arguments.options(self),
             self._metadata,
-            rank=ranks.global_rank(),
+            rank=_ranks.global_rank(),
             partial=is_partial,
             trigger=forced,
         )
@@ -364,8 +361,7 @@ class profile:  # noqa: N801: torch's name
 
     def _end_spare(self, keep):
         spare, self._spare = self._spare, None
-        self._end_stacks()
-        spare.end()
+        spare.end(self._end_stacks)
         if self._action == WARMUP and not keep:
             self._prepare()  # where it was cut off
             return
@@ -382,7 +378,7 @@ class profile:  # noqa: N801: torch's name
     def _say_what_happened(self, is_spare):
         if not self.record_steps:
             return
-        who = f"rank {ranks.global_rank()}: " if ranks.global_rank() else ""
+        who = f"rank {_ranks.global_rank()}: " if _ranks.global_rank() else ""
         if self.step_num == 0:
             whole = "its beginning" if self._is_cut else "the whole run"
             kept = f"{whole} was captured instead" if is_spare else "what ran is kept"
@@ -433,7 +429,7 @@ class profile:  # noqa: N801: torch's name
         for name in ("profile_memory", "with_stack", "record_shapes", "with_modules", "with_flops"):
             if getattr(self, name):
                 self._metadata[name] = "1"
-        info = ranks.distributed_info()
+        info = _ranks.distributed_info()
         if info is not None:
             self._metadata["distributedInfo"] = json.dumps(info, default=str)
         self._metadata.update(self.preset_metadata)

@@ -96,10 +96,4 @@ def next_number():
     return _state["number"]
 
 
-def why_off():
-    import gait
-
-    return gait._why_off
-
-
-__all__ = ["acquire", "attach", "is_own", "next_number", "release", "renew", "why_off"]
+__all__ = ["acquire", "attach", "is_own", "next_number", "release", "renew"]

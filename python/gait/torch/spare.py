@@ -12,7 +12,7 @@ EACH_SECONDS = 0.5
 
 
 class Watch:
-    """Calls cut(True), on a thread of its own, when the file has grown too much."""
+    """Calls cut(), on a thread of its own, when the file has grown too much."""
 
     def __init__(self, cut, is_open):
         self._cut = cut
@@ -32,9 +32,9 @@ class Watch:
             return 0
 
     def _watch(self):
-        while not self._over.wait(EACH_SECONDS) and self._is_open(False):
+        while not self._over.wait(EACH_SECONDS) and self._is_open():
             if self._bytes() - self._before > LIMIT_BYTES:
-                self._cut(True)
+                self._cut()
 
 
 class Spare:
@@ -47,13 +47,12 @@ class Spare:
         self._lock = threading.Lock()
         self._is_over = False
         _gait.async_begin(_gait.site("torch", "capture"), number)
-        self._watch = Watch(self._cut, self._is_open)
+        self._watch = Watch(self._cut, lambda: not self._is_over)
 
-    def _is_open(self, _):
-        return not self._is_over
-
-    def end(self):
+    def end(self, before):
+        """`before` is called first, and never while it is being cut off."""
         with self._lock:
+            before()
             self._end()
 
     def _end(self):
@@ -64,7 +63,7 @@ class Spare:
         _gait.async_end(_gait.site("torch", "capture"), self.number)
         return True
 
-    def _cut(self, _):
+    def _cut(self):
         with self._lock:
             if self._end():
                 self.is_cut = True

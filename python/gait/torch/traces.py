@@ -3,25 +3,12 @@
 
 import json
 import os
-import socket
-import time
 
 # what the head of the file says itself
 OWN = frozenset(
     "schemaVersion deviceProperties trace_id host_name displayTimeUnit baseTimeNanoseconds "
     "traceEvents traceName".split()
 )
-
-
-def default_worker():
-    """What TensorBoard calls this process."""
-    return f"{socket.gethostname()}_{os.getpid()}"
-
-
-def trace_name(worker=None, ns=None, gz=False):
-    """The name under which TensorBoard's plugin finds a trace."""
-    when = time.time_ns() if ns is None else ns
-    return f"{worker or default_worker()}.{when}.pt.trace.json{'.gz' if gz else ''}"
 
 
 def _members(metadata):

@@ -18,8 +18,6 @@ AVOIDED = (
     "NestedTensor",
     "AutogradNestedTensor",
     "Functionalize",
-    "FuncTorchBatched",
-    "FuncTorchGradWrapper",
 )
 
 
@@ -130,4 +128,4 @@ def install():
     if _gait._windows_spare(False):
         from .spare import Watch
 
-        Watch(_gait._windows_spare, _gait._windows_spare)
+        Watch(lambda: _gait._windows_spare(True), lambda: _gait._windows_spare(False))

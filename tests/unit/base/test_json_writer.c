@@ -78,13 +78,8 @@ TEST("json: numbers keep every digit")
     json_int(&sink.json, INT64_MIN);
     json_uint(&sink.json, UINT64_MAX);
     json_uint(&sink.json, 0);
-    json_thousandths(&sink.json, INT64_MIN);
-    json_thousandths(&sink.json, -1);
-    json_thousandths(&sink.json, 1234050);
-    json_thousandths(&sink.json, 5000);
     json_close(&sink.json);
-    sink_holds(&sink, "[-9223372036854775808,18446744073709551615,0,-9223372036854775.808,"
-                      "-0.001,1234.050,5]");
+    sink_holds(&sink, "[-9223372036854775808,18446744073709551615,0]");
 }
 
 TEST("json: a real comes back as it was, and what JSON cannot say is null")
@@ -96,7 +91,7 @@ TEST("json: a real comes back as it was, and what JSON cannot say is null")
         json_real(&sink.json, reals[i]);
         fclose(sink.json.out);
         ok(strtod(sink.text, NULL) == reals[i]);
-        ok(json_is_number(slice_of(sink.text)));
+        ok(json_is_valid(slice_of(sink.text)));
         free(sink.text);
     }
     struct sink sink;

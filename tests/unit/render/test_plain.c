@@ -3,19 +3,29 @@
 #include "render/plain.h"
 #include "support/tap.h"
 
-static char *put(const char *text, unsigned columns, enum plain_side side)
+typedef void putter(FILE *out, const char *text, unsigned columns, enum plain_side side);
+
+static char *put(putter *by, const char *text, unsigned columns, enum plain_side side)
 {
     char *out = NULL;
     size_t bytes;
     FILE *file = open_memstream(&out, &bytes);
-    plain_put(file, text, columns, side);
+    by(file, text, columns, side);
     fclose(file);
     return out;
 }
 
 static void is_put(const char *text, unsigned columns, enum plain_side side, const char *want)
 {
-    char *got = put(text, columns, side);
+    char *got = put(plain_put, text, columns, side);
+    is_str(got, want);
+    free(got);
+}
+
+static void is_put_middle(const char *text, unsigned columns, enum plain_side side,
+                          const char *want)
+{
+    char *got = put(plain_put_middle, text, columns, side);
     is_str(got, want);
     free(got);
 }
@@ -30,6 +40,20 @@ TEST("plain: a text is padded on its side and cut where it is too long")
     is_put("", 2, PLAIN_LEFT, "  ");
     is_put("abc", 2, PLAIN_LEFT, "..");
     is_put("abc", 0, PLAIN_LEFT, "");
+}
+
+TEST("plain: a bare text is cut and never padded")
+{
+    is_put("abc", 5, PLAIN_BARE, "abc");
+    is_put("abcdef", 5, PLAIN_BARE, "ab...");
+    is_put("\xe4\xb8\xad\xe6\x96\x87" // wide ones: one column stays free
+           "a",
+           4, PLAIN_BARE, "...");
+    is_put_middle("/home/me/train.py", 40, PLAIN_BARE, "/home/me/train.py");
+    is_put_middle("/home/me/train.py", 40, PLAIN_LEFT, "/home/me/train.py                       ");
+    is_put_middle("/home/me/train.py", 13, PLAIN_BARE, "/hom...ain.py");
+    is_put_middle("/home/me/\xe4\xb8\xad.py", 9, PLAIN_BARE, "/h....py");
+    is_put_middle("/home/me/\xe4\xb8\xad.py", 9, PLAIN_LEFT, "/h....py ");
 }
 
 TEST("plain: what would move the cursor is shown, not done")

@@ -2,6 +2,8 @@
 // What becomes of a followed process whose memory is not what it was.
 #include "sample/python_process.h"
 
+#include <stdlib.h>
+
 #include "support/fake_process.h"
 #include "support/tap.h"
 
@@ -16,6 +18,25 @@ TEST("python_process: one that ended between two rounds is not a Python without 
     is_int(python_process_round(&process, 1), 0); // it may begin any time
     process.target.runtime = FAKE_BASE + 2 * (uint64_t)FAKE_BYTES;
     is_int(python_process_round(&process, 2), GAIT_ERR_MISSING);
+    python_process_finish(&process);
+    stack_trie_finish(&trie);
+}
+
+TEST("python_process: a thread that ended collects no garbage any more")
+{
+    struct target target;
+    struct stack_trie trie;
+    struct python_process process;
+    fake_init(&target, 11);
+    ok(!stack_trie_init(&trie));
+    ok(!python_process_init(&process, &target, &trie));
+    process.threads = calloc(1, sizeof(*process.threads));
+    ok(!python_thread_create(FAKE_BASE, &process.threads[0]));
+    process.thread_room = process.thread_count = 1;
+    process.collector = process.holder = process.threads[0];
+    ok(!python_process_list(&process)); // there is none
+    is_int(process.thread_count, 0);
+    ok(!process.holder && !process.collector);
     python_process_finish(&process);
     stack_trie_finish(&trie);
 }

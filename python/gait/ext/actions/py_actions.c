@@ -388,13 +388,16 @@ static PyObject *actions_refused(PyObject *self, void *unused)
 static PyObject *actions_init_subclass(PyObject *type, PyObject *args, PyObject *kwargs);
 
 static PyMethodDef actions_methods[] = {
-    {"start", actions_start, METH_O, "start(action, /)\n--\n\nBegins an action on this thread."},
+    {"start", actions_start, METH_O,
+     "start($self, action, /)\n--\n\nBegins an action on this thread."},
     {"stop", actions_stop, METH_O,
-     "stop(action, /)\n--\n\nEnds it: this thread's, or where it does not run here, another's."},
+     "stop($self, action, /)\n--\n\nEnds it: this thread's, or where it does not run here, "
+     "another's."},
     {"profile", actions_profile, METH_O,
-     "profile(action, /)\n--\n\nThe action as a context manager; it may run inside itself."},
+     "profile($self, action, /)\n--\n\nThe action as a context manager; it may run inside itself."},
     {"record", METHOD(actions_record), METH_FASTCALL,
-     "record(action, seconds, /)\n--\n\nCounts one run of an action that somebody else timed."},
+     "record($self, action, seconds, /)\n--\n\nCounts one run of an action that somebody else "
+     "timed."},
     {"_rows", py_action_rows, METH_NOARGS, NULL},
     {"_tree", py_action_tree, METH_NOARGS, NULL},
     {"__init_subclass__", METHOD(actions_init_subclass), METH_CLASS | METH_VARARGS | METH_KEYWORDS,

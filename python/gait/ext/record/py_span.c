@@ -151,7 +151,8 @@ static PyObject *span_reduce(PyObject *self, PyObject *unused)
 
 static PyMethodDef span_methods[] = {
     {"args", METHOD(span_args), METH_VARARGS | METH_KEYWORDS,
-     "args(**values)\n--\n\nThe same span with arguments, which are recorded each time it begins."},
+     "args($self, /, **values)\n--\n\n"
+     "The same span with arguments, which are recorded each time it begins."},
     {"__reduce__", span_reduce, METH_NOARGS, NULL},
     {NULL, NULL, 0, NULL},
 };

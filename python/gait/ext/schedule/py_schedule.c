@@ -406,9 +406,3 @@ PyObject *py_schedule_captures(PyObject *module, PyObject *change)
         schedule.captures--;
     Py_RETURN_NONE;
 }
-
-PyObject *py_schedule_counts(PyObject *module, PyObject *unused)
-{
-    (void)module, (void)unused;
-    return Py_BuildValue("(LL)", (long long)schedule.step, (long long)schedule.epoch);
-}

@@ -42,9 +42,6 @@ PyObject *py_schedule_spare(PyObject *module, PyObject *change);
 // epoch(): one begins here, and from now on only such calls count.
 PyObject *py_schedule_epoch(PyObject *module, PyObject *unused);
 
-// counts(): (step, epoch) that run now.
-PyObject *py_schedule_counts(PyObject *module, PyObject *unused);
-
 // trigger(steps or None) asks for steps; take() gives what was asked for to a
 // profile, 0: nothing, -1: the usual number; captures(1 or -1): a profile that takes
 // triggers begins or ends.
@@ -52,7 +49,8 @@ PyObject *py_schedule_trigger(PyObject *module, PyObject *steps);
 PyObject *py_schedule_take(PyObject *module, PyObject *unused);
 PyObject *py_schedule_captures(PyObject *module, PyObject *change);
 
-// costs(): (ns a phase, ns a window) as measured in this process.
+// costs(ns a call of a hook): (ns a phase, ns a window, ns the counters of a step) as
+// measured in this process.
 PyObject *py_schedule_costs(PyObject *module, PyObject *call_ns);
 
 #endif

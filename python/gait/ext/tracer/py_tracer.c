@@ -415,12 +415,14 @@ static PyObject *tracer_is_on(PyObject *self, void *unused)
 }
 
 static PyMethodDef tracer_methods[] = {
-    {"start", tracer_start, METH_O, "start(action, /)\n--\n\nBegins an action on this thread."},
-    {"stop", tracer_stop, METH_O, "stop(action, /)\n--\n\nEnds it."},
-    {"close", tracer_close, METH_NOARGS, "close()\n--\n\nEnds all that runs, and the tracing."},
+    {"start", tracer_start, METH_O,
+     "start($self, action, /)\n--\n\nBegins an action on this thread."},
+    {"stop", tracer_stop, METH_O, "stop($self, action, /)\n--\n\nEnds it."},
+    {"close", tracer_close, METH_NOARGS,
+     "close($self, /)\n--\n\nEnds all that runs, and the tracing."},
     {"profile", tracer_profile, METH_O,
-     "profile(action, /)\n--\n\nThe action as a context manager; it may run inside itself."},
-    {"clear", tracer_clear_counts, METH_NOARGS, "clear()\n--\n\nForgets what was counted."},
+     "profile($self, action, /)\n--\n\nThe action as a context manager; it may run inside itself."},
+    {"clear", tracer_clear_counts, METH_NOARGS, "clear($self, /)\n--\n\nForgets what was counted."},
     {"_configure", tracer_configure, METH_VARARGS, NULL},
     {"_forked", tracer_forked, METH_NOARGS, NULL},
     {"_actions", py_tracer_actions, METH_NOARGS, NULL},

@@ -1,6 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Who this process is among others: its global rank, whoever started it."""
+"""Who this process is among others: its global rank, whoever started it.
 
+It needs no torch, and asks the one that is loaded.
+"""
+
+import contextlib
 import os
 import sys
 
@@ -20,7 +24,7 @@ PAIRS = (
 
 def _number(name):
     text = os.environ.get(name, "")
-    return int(text) if text.isdigit() else None
+    return int(text) if text.isascii() and text.isdigit() else None
 
 
 def group():
@@ -36,7 +40,7 @@ def global_rank():
     """The rank among all processes of the job, None where it is the only one."""
     joined = group()
     if joined is not None:
-        return joined.get_rank()
+        return joined.get_rank() if joined.get_world_size() > 1 else None
     for name, size in PAIRS:
         rank, count = _number(name), _number(size)
         if rank is not None and count != 1:
@@ -52,23 +56,19 @@ def is_first():
 
 
 def distributed_info():
-    """What torch's traces tell of the group, None without one."""
+    """What torch.profiler's traces tell of the group, in its words; None without one."""
     joined = group()
     if joined is None:
         return None
-    backend = joined.get_backend()
-    info = {
-        "backend": backend,
+    about = {
+        "backend": joined.get_backend(),
         "rank": joined.get_rank(),
         "world_size": joined.get_world_size(),
     }
-    count = getattr(joined, "get_pg_count", None)
-    if count is not None:
-        info["pg_count"] = count()
-    configs = getattr(joined.distributed_c10d, "_get_all_pg_configs", None)
-    if configs is not None:
-        info["pg_config"] = configs()
-    if backend == "nccl":
-        nccl = sys.modules["torch"].cuda.nccl.version()
-        info["nccl_version"] = ".".join(str(part) for part in nccl)
-    return info
+    with contextlib.suppress(Exception):  # what this torch does not tell
+        about["pg_count"] = joined.get_pg_count()
+        about["pg_config"] = joined.distributed_c10d._get_all_pg_configs()
+        if about["backend"] == "nccl":
+            nccl = sys.modules["torch"].cuda.nccl.version()
+            about["nccl_version"] = ".".join(str(part) for part in nccl)
+    return about
