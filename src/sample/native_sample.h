@@ -24,8 +24,8 @@ struct native_totals {
     uint64_t looks, stops;                // threads looked at; of them stopped
     uint64_t unmatched, broken;           // Python frames alone: no match, nothing to be read
     uint64_t cut_short;                   // outer frames without native ones
-    uint64_t away;              // threads on no processor: as Python alone has them
-    uint64_t refused;           // threads that could not be stopped
+    uint64_t away;                        // threads on no processor: as Python alone has them
+    uint64_t refused;                     // threads that could not be stopped
     uint64_t windows[NATIVE_WINDOWS + 1]; // of the stops, by microseconds they took at most
     uint64_t longest_ns;
     char why[256]; // of the first refusal
