@@ -14,43 +14,6 @@
 
 enum { QUIET_TRIES = 3, PROBE_TEXT = 200 };
 
-int native_sampler_create(const struct native_options *options, struct native_sampler **ret_sampler)
-{
-    const struct unwind_library *library;
-    *ret_sampler = NULL;
-    int status = unwind_library_open(&library);
-    if (status)
-        return status;
-    struct native_sampler *sampler = calloc(1, sizeof *sampler);
-    if (sampler)
-        sampler->points.points = calloc(PYTHON_THREAD_DEPTH, sizeof *sampler->points.points);
-    if (!sampler || !sampler->points.points) {
-        free(sampler);
-        return fail(GAIT_ERR_MEMORY, "no memory for native frames");
-    }
-    sampler->rate_hz = options->rate_hz;
-    if (options->threads) {
-        sampler->has_pattern =
-            regcomp(&sampler->pattern, options->threads, REG_EXTENDED | REG_NOSUB) == 0;
-        if (!sampler->has_pattern) {
-            native_sampler_destroy(sampler);
-            return fail(GAIT_ERR_ARGUMENT, "'%s' is no pattern of thread names", options->threads);
-        }
-    }
-    *ret_sampler = sampler;
-    return 0;
-}
-
-void native_sampler_destroy(struct native_sampler *sampler)
-{
-    if (!sampler)
-        return;
-    if (sampler->has_pattern)
-        regfree(&sampler->pattern);
-    free(sampler->points.points);
-    free(sampler);
-}
-
 bool native_sampler_wants(const struct native_sampler *sampler, const char *name, int64_t tid)
 {
     char number[24];
@@ -61,14 +24,14 @@ bool native_sampler_wants(const struct native_sampler *sampler, const char *name
            regexec(&sampler->pattern, number, 0, NULL, 0) == 0;
 }
 
-struct subject {
+struct native_subject {
     struct python_process *process;
     struct native_unwind *unwind;
     struct python_thread *thread;
 };
 
 // The node of the frames found, or 0 where a function could not be read.
-static uint32_t node_of(struct native_sampler *sampler, const struct subject *subject,
+static uint32_t node_of(struct native_sampler *sampler, const struct native_subject *subject,
                         uint64_t now_ns)
 {
     const struct native_merged *merged = &sampler->merged;
@@ -100,8 +63,8 @@ static void keep_python(struct native_sampler *sampler)
         merged->items[merged->count++] = i * 2;
 }
 
-static enum native_merge_result match(struct native_sampler *sampler, const struct subject *subject,
-                                      uint64_t now_ns)
+static enum native_merge_result match(struct native_sampler *sampler,
+                                      const struct native_subject *subject, uint64_t now_ns)
 {
     if (native_unwind_stack(subject->unwind, &sampler->stack, &sampler->registers, now_ns)) {
         fail_clear();
@@ -113,7 +76,7 @@ static enum native_merge_result match(struct native_sampler *sampler, const stru
 }
 
 // What was found is what the thread does from now on.
-static void tell(struct native_sampler *sampler, const struct subject *subject,
+static void tell(struct native_sampler *sampler, const struct native_subject *subject,
                  enum native_merge_result result, uint64_t now_ns)
 {
     struct thread_look look = {.state = sampler->state};
@@ -133,7 +96,7 @@ static void tell(struct native_sampler *sampler, const struct subject *subject,
 }
 
 // The C stack and the frames of Python; false where they cannot be read.
-static bool copy_stack(struct native_sampler *sampler, const struct subject *subject)
+static bool copy_stack(struct native_sampler *sampler, const struct native_subject *subject)
 {
     struct native_stack *stack = &sampler->stack;
     stack->at = sampler->registers.words[REGISTER_SP];
@@ -146,19 +109,20 @@ static bool copy_stack(struct native_sampler *sampler, const struct subject *sub
            native_python_walk(&subject->process->gather, subject->thread, stack, &sampler->points);
 }
 
-static void note_window(struct native_sampler *sampler, uint64_t held_ns)
+static void note_hold(void *context, uint64_t ns)
 {
-    const uint64_t us = held_ns / 1000;
+    struct native_sampler *sampler = context;
+    const uint64_t us = ns / 1000;
     sampler->totals.stops++;
     sampler->totals.windows[us < NATIVE_WINDOWS ? us : NATIVE_WINDOWS]++;
-    if (held_ns > sampler->totals.longest_ns)
-        sampler->totals.longest_ns = held_ns;
+    if (ns > sampler->totals.longest_ns)
+        sampler->totals.longest_ns = ns;
 }
 
-static void note_refusal(struct native_sampler *sampler, const struct subject *subject,
-                         const struct thread_stop *stop)
+static void note_refusal(struct native_sampler *sampler, const struct native_subject *subject)
 {
-    if (!thread_stop_refuse(subject->process->target.pid, stop))
+    const int64_t pid = subject->process->target.pid;
+    if (!thread_stop_refuse(&sampler->stop, pid, subject->thread->tid))
         return;
     if (!sampler->totals.refused++)
         snprintf(sampler->totals.why, sizeof sampler->totals.why, "%s", fail_text());
@@ -167,7 +131,7 @@ static void note_refusal(struct native_sampler *sampler, const struct subject *s
 }
 
 // As this round found it, which did not need it to be still.
-static void tell_python(struct native_sampler *sampler, const struct subject *subject)
+static void tell_python(struct native_sampler *sampler, const struct native_subject *subject)
 {
     struct python_process *process = subject->process;
     const struct python_thread *thread = subject->thread;
@@ -179,37 +143,30 @@ static void tell_python(struct native_sampler *sampler, const struct subject *su
         python_process_put(process, subject->thread, &look);
 }
 
-struct held {
-    struct native_sampler *sampler;
-    const struct subject *subject;
-};
-
 static bool look_at_held(void *context, const struct native_registers *registers)
 {
-    const struct held *held = context;
-    held->sampler->registers = *registers;
-    return copy_stack(held->sampler, held->subject);
+    struct native_sampler *sampler = context;
+    sampler->registers = *registers;
+    return copy_stack(sampler, sampler->subject);
 }
 
-static void stop(struct native_sampler *sampler, const struct subject *subject, uint64_t now_ns)
+static void stop(struct native_sampler *sampler, const struct native_subject *subject,
+                 uint64_t now_ns)
 {
-    struct held held = {sampler, subject};
-    struct thread_stop stop = {.tid = subject->thread->tid, .look = look_at_held, .context = &held};
     const struct python_process *process = subject->process;
-    const enum thread_stop_result result = thread_stop(&stop);
     const struct gather *gather = &process->gather;
-    if (result == THREAD_REFUSED)
-        note_refusal(sampler, subject, &stop);
-    if (result == THREAD_HELD)
-        note_window(sampler, stop.held_ns);
-    const bool is_holder = stop.is_seen
+    sampler->subject = subject;
+    const enum thread_stop_result result = thread_stop(&sampler->stop, subject->thread->tid);
+    const bool is_holder = sampler->stop.is_seen
                                ? gather->is_locked && gather->holder == subject->thread->address
                                : process->is_locked && process->holder == subject->thread;
     if (sampler->state == SAMPLE_NATIVE && is_holder)
         sampler->state = SAMPLE_PYTHON;
-    if (result == THREAD_AWAY)
+    if (result == THREAD_REFUSED)
+        note_refusal(sampler, subject);
+    else if (result == THREAD_AWAY)
         tell_python(sampler, subject);
-    else if (stop.is_seen)
+    else if (sampler->stop.is_seen)
         tell(sampler, subject, match(sampler, subject, now_ns), now_ns);
     else if (result == THREAD_HELD)
         sampler->totals.broken++;
@@ -246,7 +203,7 @@ static bool goes_on(long call)
 // A thread that waits: what it waits in is the same before and after. Two of its
 // registers are known without stopping it, which is nearly always enough. False
 // where it did not keep still; then nothing is known.
-static bool take_waiting(struct native_sampler *sampler, const struct subject *subject,
+static bool take_waiting(struct native_sampler *sampler, const struct native_subject *subject,
                          const char *text, uint64_t now_ns)
 {
     char after[PROBE_TEXT];
@@ -270,7 +227,8 @@ static bool is_recorded(const struct native_sampler *sampler, enum sample_state 
     return sampler->has_idle || state != SAMPLE_BLOCKED;
 }
 
-static void look(struct native_sampler *sampler, const struct subject *subject, uint64_t now_ns)
+static void look(struct native_sampler *sampler, const struct native_subject *subject,
+                 uint64_t now_ns)
 {
     char text[PROBE_TEXT];
     const struct target *target = &subject->process->target;
@@ -299,7 +257,7 @@ void native_sampler_round(struct native_sampler *sampler, struct python_process 
                           struct native_unwind *unwind, uint64_t now_ns)
 {
     for (size_t i = 0; i < process->thread_count; i++) {
-        const struct subject subject = {process, unwind, process->threads[i]};
+        const struct native_subject subject = {process, unwind, process->threads[i]};
         if (process->threads[i]->is_native && process->threads[i]->tid)
             look(sampler, &subject, now_ns);
     }
@@ -315,4 +273,43 @@ uint64_t native_sampler_window(const struct native_sampler *sampler, double shar
             return us + 1 > NATIVE_WINDOWS ? totals->longest_ns / 1000 : us + 1;
     }
     return 0;
+}
+
+int native_sampler_create(const struct native_options *options, struct native_sampler **ret_sampler)
+{
+    const struct unwind_library *library;
+    *ret_sampler = NULL;
+    int status = unwind_library_open(&library);
+    if (status)
+        return status;
+    struct native_sampler *sampler = calloc(1, sizeof *sampler);
+    if (sampler)
+        sampler->points.points = calloc(PYTHON_THREAD_DEPTH, sizeof *sampler->points.points);
+    if (!sampler || !sampler->points.points) {
+        free(sampler);
+        return fail(GAIT_ERR_MEMORY, "no memory for native frames");
+    }
+    sampler->rate_hz = options->rate_hz;
+    sampler->stop = (struct thread_stop){look_at_held, note_hold, sampler, NULL, false, 0};
+    if (options->threads) {
+        sampler->has_pattern =
+            regcomp(&sampler->pattern, options->threads, REG_EXTENDED | REG_NOSUB) == 0;
+        if (!sampler->has_pattern) {
+            native_sampler_destroy(sampler);
+            return fail(GAIT_ERR_ARGUMENT, "'%s' is no pattern of thread names", options->threads);
+        }
+    }
+    *ret_sampler = sampler;
+    return 0;
+}
+
+void native_sampler_destroy(struct native_sampler *sampler)
+{
+    if (!sampler)
+        return;
+    thread_stop_finish(&sampler->stop);
+    if (sampler->has_pattern)
+        regfree(&sampler->pattern);
+    free(sampler->points.points);
+    free(sampler);
 }

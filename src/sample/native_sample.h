@@ -31,12 +31,16 @@ struct native_totals {
     char why[256]; // of the first refusal
 };
 
+struct native_subject;
+
 struct native_sampler {
     double rate_hz;
     bool has_idle, is_gil_only;
     bool has_pattern;
     regex_t pattern;
     enum sample_state state; // of the thread that is looked at
+    const struct native_subject *subject;
+    struct thread_stop stop;
     struct native_registers registers;
     struct native_stack stack;
     struct native_points points;

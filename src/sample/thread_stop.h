@@ -12,28 +12,33 @@
 
 #include "sample/native_registers.h"
 
+struct tracer; // a thread of ours that is not done with one of theirs
+
 struct thread_stop {
-    int64_t tid;
-    // Called while it is held, in another thread of ours; what it gives is kept.
+    // Called while a thread is held, in another thread of ours; its answer is kept.
     bool (*look)(void *context, const struct native_registers *registers);
+    // Told of each hold: the time it took at most.
+    void (*held)(void *context, uint64_t ns);
     void *context;
-    // what came of it
+    struct tracer *tracers;
+    // what came of the last one
     bool is_seen;
-    uint64_t held_ns; // at most
-    int error;        // THREAD_REFUSED
+    int error; // THREAD_REFUSED
 };
 
 enum thread_stop_result {
     THREAD_HELD,
-    THREAD_AWAY,    // it is not on a processor, or deep in the system: not held
+    THREAD_AWAY,    // it is not on a processor, or deep in the system: not looked at
     THREAD_GONE,    // it ended
     THREAD_REFUSED, // we may not
 };
 
-enum thread_stop_result thread_stop(struct thread_stop *stop);
+enum thread_stop_result thread_stop(struct thread_stop *stop, int64_t tid);
 
 // Why the system refused, as one sentence: always fails. 0 where it did so only for
 // the moment.
-GAIT_CHECK int thread_stop_refuse(int64_t pid, const struct thread_stop *stop);
+GAIT_CHECK int thread_stop_refuse(const struct thread_stop *stop, int64_t pid, int64_t tid);
+
+void thread_stop_finish(struct thread_stop *stop);
 
 #endif
