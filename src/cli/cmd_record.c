@@ -18,12 +18,15 @@
 
 #define DEFAULT_RATE 1000
 #define RATE_LIMIT 1000000000
+#define NATIVE_RATE_LIMIT 10000
 #define SECONDS_LIMIT (100 * 366 * 86400ll)
 
 struct record_values {
     const char *output, *format;
-    int64_t rate, seconds, pid;
+    const char *native_threads;
+    int64_t rate, native_rate, seconds, pid;
     bool has_children, has_threads, has_idle, is_gil_only, has_full_names, has_no_lines, is_quiet;
+    bool has_native;
 };
 
 struct recording {
@@ -77,6 +80,14 @@ static void *sample(void *context)
     return NULL;
 }
 
+static struct native_options native_options(const struct record_values *values)
+{
+    struct native_options native = {0, values->native_threads};
+    if (values->has_native || values->native_threads || values->native_rate)
+        native.rate_hz = (double)(values->native_rate ? values->native_rate : NATIVE_RATE);
+    return native;
+}
+
 static int open_recording(struct recording *recording, const struct record_values *values,
                           bool is_waiting)
 {
@@ -88,6 +99,7 @@ static int open_recording(struct recording *recording, const struct record_value
         .has_threads = values->has_threads,
         .has_children = values->has_children,
         .has_orphans = values->has_children && is_waiting,
+        .native = native_options(values),
         .is_waiting = is_waiting,
     };
     memset(recording, 0, sizeof *recording);
@@ -95,6 +107,8 @@ static int open_recording(struct recording *recording, const struct record_value
     recording->output.fd = -1;
     recording->refresh_pause = 1;
     int status = sampler_init(&recording->sampler, &options);
+    if (status == 0 && options.native.rate_hz > 0 && !recording->sampler.native)
+        say("%s; the stacks of Python alone are recorded", fail_text());
     if (status == 0)
         status = record_output_open(&recording->output, values->output, values->format,
                                     &recording->sampler.trie);
@@ -143,6 +157,29 @@ static void tell_end(const struct recording *recording)
         say("%s", told);
 }
 
+static double percent(uint64_t part, uint64_t whole)
+{
+    return whole ? 100.0 * (double)part / (double)whole : 0;
+}
+
+// What was stopped for how long, since that is what native frames cost.
+static void tell_native(const struct recording *recording)
+{
+    const struct native_sampler *native = recording->sampler.native;
+    if (!native || recording->status || recording->values->is_quiet)
+        return;
+    const struct native_totals *totals = &native->totals;
+    if (totals->refused)
+        say("%" PRIu64 " threads have Python frames alone: %s", totals->refused, totals->why);
+    say("native frames: %" PRIu64 " looks, %" PRIu64 " stops of at most %" PRIu64
+        " us (median), %" PRIu64 " us (99 %%), %" PRIu64 " us (longest); %.1f %% not matched, "
+        "%.1f %% too deep, %.1f %% on no processor, %.1f %% not read",
+        totals->looks, totals->stops, native_sampler_window(native, 0.5),
+        native_sampler_window(native, 0.99), (totals->longest_ns + 999) / 1000,
+        percent(totals->unmatched, totals->looks), percent(totals->cut_short, totals->looks),
+        percent(totals->away, totals->looks), percent(totals->broken, totals->looks));
+}
+
 static void catch_signals(struct recording *recording)
 {
     // whoever reads from us is gone: what was seen is kept
@@ -176,6 +213,7 @@ static int record_process(const struct record_values *values)
         command_refuse(&cmd_record);
     } else {
         sample(recording);
+        tell_native(recording);
         tell_end(recording);
         status = recording->status;
     }
@@ -210,6 +248,8 @@ static int record_program(const struct record_values *values, char *const *argum
     int code = EXIT_RUN_FAILED;
     if (status) {
         command_refuse(&cmd_record);
+        if (recording)
+            close_recording(recording);
         free(recording);
         return EXIT_USAGE;
     }
@@ -218,6 +258,7 @@ static int record_program(const struct record_values *values, char *const *argum
     if (recording->has_thread) {
         atomic_store(&recording->sampler.is_stopped, true);
         pthread_join(recording->thread, NULL);
+        tell_native(recording);
         tell_end(recording);
         if (recording->status == GAIT_ERR_MISSING && recording->output.format == RECORD_GAIT)
             shard_writer_remove(&recording->output.shard.writer);
@@ -267,7 +308,7 @@ static const struct option options[] = {
      .name = "format",
      .kind = OPTION_CHOICE,
      .value = "FORMAT",
-     .help = "gait, raw (py-spy's), flamegraph, speedscope, chrome, or pprof",
+     .help = "gait, raw, flamegraph, speedscope, chrome, or pprof",
      .offset = offsetof(struct record_values, format),
      .choices = record_formats},
     {.letter = 'r',
@@ -306,6 +347,23 @@ static const struct option options[] = {
      .kind = OPTION_FLAG,
      .help = "only the thread that holds the interpreter's lock",
      .offset = offsetof(struct record_values, is_gil_only)},
+    {.letter = 'n',
+     .name = "native",
+     .kind = OPTION_FLAG,
+     .help = "C frames too; a thread is held for some us",
+     .offset = offsetof(struct record_values, has_native)},
+    {.name = "native-only",
+     .kind = OPTION_TEXT,
+     .value = "RE",
+     .help = "the same of threads that fit: MainThread",
+     .offset = offsetof(struct record_values, native_threads)},
+    {.name = "native-rate",
+     .kind = OPTION_NUMBER,
+     .value = "HZ",
+     .help = "looks for C frames a second (default: 100)",
+     .offset = offsetof(struct record_values, native_rate),
+     .low = 1,
+     .high = NATIVE_RATE_LIMIT},
     {.name = "full-filenames",
      .kind = OPTION_FLAG,
      .help = "raw: file names from the root of the disk",
@@ -322,8 +380,9 @@ static const struct option options[] = {
 };
 
 static const char *const about[] = {
-    "The program is never stopped and nothing in it is changed: its memory is read, by one call a "
-    "round. CPython 3.8 to 3.13 on x86-64; what else the program starts is not disturbed.",
+    "Without --native the program is never stopped, and nothing in it is changed: its memory is "
+    "read, by one call a round. CPython 3.8 to 3.13 on x86-64; what else the program starts is not "
+    "disturbed.",
     "Rounds are made at random times (a Poisson clock), so a program that is periodic itself gets "
     "its true shares. A round that is missed is counted, not made up for.",
     "A rate that cannot be reached is not refused: it runs as fast as it can. The output is a "
@@ -335,6 +394,11 @@ static const char *const about[] = {
     "Folders are made if they are missing.",
     "What is recorded is on the disk from the first second on. Frames that changed while they were "
     "read are kept only where that very stack was seen at rest before, else cut off and counted.",
+    "--native puts the C frames of each thread between those of Python, found by libdw (elfutils). "
+    "Some hundred times a second a thread that runs is held for some 20 us while its stack is "
+    "copied; how long is told at the end. Its stacks are those found so, and each stands for its "
+    "thread until the next one. Where the two do not fit together the Python frames are kept, and "
+    "that is counted.",
     "To sample a program that runs already the same right is needed as for gait dump. A program "
     "that gait record starts needs none.",
     NULL,
@@ -342,6 +406,8 @@ static const char *const about[] = {
 
 static const struct example examples[] = {
     {"gait record -o run.gait -- python train.py", "Samples a training from its start."},
+    {"gait record --native -f flamegraph -o run.svg -- python train.py",
+     "With the C functions that Python called, and those that called Python."},
     {"gait record -d 10 -f raw -o stacks.txt --pid 4711", "Ten seconds of a running process."},
     {NULL, NULL},
 };

@@ -41,7 +41,7 @@ static void block_signals(struct signals *signals)
     sigaddset(&blocked, SIGXFSZ); // nor a shard that may not grow any more
     sigprocmask(SIG_BLOCK, &blocked, &signals->mask);
     // somebody who ignores SIGCHLD passes that on, and wait() would find nobody
-    struct sigaction usual = {.sa_handler = SIG_DFL};
+    struct sigaction usual = {.sa_handler = SIG_DFL, .sa_flags = SA_NOCLDSTOP};
     sigaction(SIGCHLD, &usual, &signals->child);
 }
 
@@ -81,7 +81,7 @@ static bool reap(pid_t program, int *wait_status)
     int status;
     pid_t ended;
     while ((ended = waitpid(-1, &status, WNOHANG)) > 0) {
-        if (ended != program)
+        if (ended != program || WIFSTOPPED(status)) // held for its native frames
             continue;
         *wait_status = status;
         return true;

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// An entry costs five reads once (code object, three texts, line table), and one
-// read every CHECK_AFTER_NS for as long as it turns up in stacks.
+// An entry costs five reads once (code object, three texts, line table). It is
+// read again when it turns up after CHECK_AFTER_NS of absence, for it may have
+// been freed. One that turns up all the time is alive as a rule: it is read less
+// and less often, but no less than every CHECK_AFTER_NS where addresses were seen
+// to change hands lately.
 #include "sample/code_cache.h"
 
 #include <stdbool.h>
@@ -12,10 +15,11 @@
 #include "sample/python_text.h"
 
 #define CHECK_AFTER_NS (10 * UINT64_C(1000000))
+#define LONGEST_PAUSE_NS (16 * CHECK_AFTER_NS)
+#define LATELY_NS (10 * UINT64_C(1000000000))
 #define FIRST_ROOM 1024u
 #define ENTRY_LIMIT (1u << 18)
 #define TABLE_LIMIT (4u << 20) // bytes of a line table
-#define CODE_READ_LIMIT 512    // bytes of a code object
 #define TEXT_ROOM (4 * PYTHON_TEXT_MAX + 1)
 
 // What tells a code object from the one that lay there before.
@@ -27,7 +31,7 @@ struct fingerprint {
 struct code_entry {
     uint64_t address; // 0: a free slot
     struct fingerprint print;
-    uint64_t checked_ns;
+    uint64_t seen_ns, checked_ns, pause_ns;
     struct line_entry *lines;
     int32_t line_count;
     uint32_t site;
@@ -97,8 +101,8 @@ static int grow(struct code_cache *cache)
 static int read_print(struct code_cache *cache, uint64_t address, struct fingerprint *print)
 {
     const struct layout *layout = &cache->target->layout;
-    uint8_t code[CODE_READ_LIMIT];
-    if (layout->code_bytes > CODE_READ_LIMIT || address & 7 ||
+    uint8_t code[LAYOUT_CODE_BYTES];
+    if (address & 7 ||
         !memory_get(&cache->target->memory, address, code, (size_t)layout->code_bytes))
         return fail(GAIT_ERR_FORMAT, "no code object there");
     memset(print, 0, sizeof *print);
@@ -175,15 +179,20 @@ static int renew(struct code_cache *cache, struct code_entry *entry, uint64_t ad
     const bool is_known = entry->address != 0;
     if (is_known && memcmp(&print, &entry->print, sizeof print) == 0) {
         entry->checked_ns = now_ns;
+        if (entry->pause_ns < LONGEST_PAUSE_NS)
+            entry->pause_ns *= 2;
         return 0;
     }
-    struct code_entry fresh = {.address = address, .print = print, .checked_ns = now_ns};
+    struct code_entry fresh = {
+        .address = address, .print = print, .checked_ns = now_ns, .pause_ns = CHECK_AFTER_NS};
     status = fill(cache, &fresh);
     if (status) {
         free(fresh.lines);
         return status;
     }
     cache->reused += is_known;
+    if (is_known)
+        cache->reused_ns = now_ns;
     cache->count += !is_known;
     free(entry->lines);
     *entry = fresh;
@@ -225,6 +234,13 @@ bool code_cache_known(struct code_cache *cache, uint64_t address, uint64_t instr
     return true;
 }
 
+static bool is_due(const struct code_cache *cache, const struct code_entry *entry, uint64_t now_ns)
+{
+    const bool is_changing = cache->reused && now_ns - cache->reused_ns < LATELY_NS;
+    return !entry->address || now_ns - entry->seen_ns > CHECK_AFTER_NS ||
+           now_ns - entry->checked_ns > (is_changing ? CHECK_AFTER_NS : entry->pause_ns);
+}
+
 int code_cache_place(struct code_cache *cache, uint64_t address, uint64_t instruction,
                      uint64_t now_ns, struct code_place *ret_place)
 {
@@ -234,11 +250,12 @@ int code_cache_place(struct code_cache *cache, uint64_t address, uint64_t instru
             return status;
     }
     struct code_entry *entry = slot_of(cache->entries, cache->room, address);
-    if (!entry->address || now_ns - entry->checked_ns > CHECK_AFTER_NS) {
+    if (is_due(cache, entry, now_ns)) {
         int status = renew(cache, entry, address, now_ns);
         if (status)
             return status;
     }
+    entry->seen_ns = now_ns;
     put_place(cache, entry, instruction, ret_place);
     return 0;
 }

@@ -23,7 +23,7 @@ struct code_cache {
     struct code_entry *entries; // open hash by address
     size_t room, count;         // room: a power of two
     char *name, *file;          // room for one text each
-    uint64_t reused;            // addresses that had become another function's
+    uint64_t reused, reused_ns; // addresses that had become another function's; when, last
 };
 
 GAIT_CHECK int code_cache_init(struct code_cache *cache, struct target *target,

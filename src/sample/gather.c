@@ -10,10 +10,10 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <time.h>
 
 #include "base/array.h"
 #include "base/bytes.h"
+#include "base/clock.h"
 #include "base/fail.h"
 
 #define FRONT 512u // spare bytes, so that offsets may be counted from before a piece
@@ -185,13 +185,6 @@ void gather_add(struct gather *gather, struct python_thread *thread, bool is_dou
     add_after(gather, thread);
 }
 
-static uint64_t now_ns(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
-}
-
 // The piece that could not be read is expected no more. Fails when it is the lock.
 static int drop_piece(struct gather *gather, size_t from, size_t got)
 {
@@ -243,11 +236,11 @@ int gather_read(struct gather *gather)
     if (gather->is_full)
         return fail(GAIT_ERR_MEMORY, "the stacks of process %lld do not fit into memory",
                     (long long)gather->target->pid);
-    const uint64_t start = now_ns();
+    const uint64_t start = clock_steady_ns();
     const int status = read_pieces(gather);
     if (status)
         return status;
-    if (now_ns() - start > gather->slow_ns + SLOW_PIECE_NS * gather->count) {
+    if (clock_steady_ns() - start > gather->slow_ns + SLOW_PIECE_NS * gather->count) {
         gather->slow++;
         return GATHER_AGAIN;
     }
@@ -301,9 +294,8 @@ struct frame_copies gather_frame(const struct gather *gather, struct python_thre
     return copies;
 }
 
-// A word of the thread's state, as far as it was read.
-static uint64_t state_word(const struct gather *gather, const struct python_thread *thread,
-                           int32_t field)
+uint64_t gather_state(const struct gather *gather, const struct python_thread *thread,
+                      int32_t field)
 {
     return bytes_get64(gather->bytes + (uint32_t)(thread->at_state + (uint32_t)field));
 }
@@ -314,8 +306,8 @@ uint64_t gather_current(const struct gather *gather, struct python_thread *threa
     const struct layout *layout = &gather->target->layout;
     *ret_is_read = true;
     if (layout->thread_frame >= 0)
-        return state_word(gather, thread, layout->thread_frame);
-    const uint64_t cframe = state_word(gather, thread, layout->thread_cframe);
+        return gather_state(gather, thread, layout->thread_frame);
+    const uint64_t cframe = gather_state(gather, thread, layout->thread_cframe);
     if (cframe == 0)
         return 0;
     if (thread->at_cframe != NOT_READ && cframe >= thread->cframe_low &&

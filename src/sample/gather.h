@@ -62,4 +62,8 @@ struct frame_copies gather_frame(const struct gather *gather, struct python_thre
 uint64_t gather_current(const struct gather *gather, struct python_thread *thread,
                         bool *ret_is_read);
 
+// A word of the thread's state, as far as it was read.
+uint64_t gather_state(const struct gather *gather, const struct python_thread *thread,
+                      int32_t field);
+
 #endif

@@ -57,6 +57,25 @@ size_t process_tree_children(int64_t pid, int64_t *out, size_t room)
     return count;
 }
 
+static int64_t status_number(int64_t pid, const char *name)
+{
+    char path[64], text[4096];
+    snprintf(path, sizeof path, "/proc/%lld/status", (long long)pid);
+    read_text(path, text, sizeof text);
+    const char *at = strstr(text, name);
+    return at ? strtoll(at + strlen(name), NULL, 10) : 0;
+}
+
+int64_t process_tree_tracer(int64_t tid)
+{
+    return status_number(tid, "\nTracerPid:");
+}
+
+int64_t process_tree_group(int64_t tid)
+{
+    return status_number(tid, "\nTgid:");
+}
+
 void process_tree_name(int64_t pid, char *out, size_t room)
 {
     char path[64];

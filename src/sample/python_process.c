@@ -20,7 +20,7 @@
 #define TIDY_EVERY 4096u // reads
 
 enum { ROUND_TRIES = 64, LEARN_TRIES = 12, SLOW_TRIES = 8 };
-enum { THREAD_LIMIT = 16384, INTERPRETER_LIMIT = 256, STATE_BYTES = 512 };
+enum { THREAD_LIMIT = 16384, INTERPRETER_LIMIT = 256, STATE_BYTES = LAYOUT_THREAD_BYTES };
 enum { LIST_WORDS = 3, LIST_AT_ONCE = 128 };
 
 int python_process_init(struct python_process *process, const struct target *target,
@@ -255,7 +255,7 @@ static bool is_list_same(struct python_process *process)
 static void become(struct python_process *process, struct python_thread *thread, uint32_t node,
                    uint8_t flags)
 {
-    if (thread->node == node && thread->flags == flags)
+    if (thread->is_native || (thread->node == node && thread->flags == flags))
         return;
     leave(process, thread);
     thread->node = node;
@@ -265,10 +265,21 @@ static void become(struct python_process *process, struct python_thread *thread,
 static void become_state(struct python_process *process, struct python_thread *thread,
                          enum sample_state state)
 {
-    if (thread->state == state)
+    if (thread->is_native || thread->state == state)
         return;
     leave(process, thread);
     thread->state = (uint8_t)state;
+}
+
+void python_process_put(struct python_process *process, struct python_thread *thread,
+                        const struct thread_look *look)
+{
+    if (thread->node == look->node && thread->flags == look->flags && thread->state == look->state)
+        return;
+    leave(process, thread);
+    thread->node = look->node;
+    thread->flags = look->flags;
+    thread->state = (uint8_t)look->state;
 }
 
 // Stands where the outermost frames of a stack that is too deep were left out.

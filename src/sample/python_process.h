@@ -16,6 +16,7 @@ enum sample_flag {
     SAMPLE_TORN = 2,       // nothing could be read: the stack is the last one known
     SAMPLE_DEEP = 4,       // its outermost frames were left out
     SAMPLE_COLLECTING = 8, // it was collecting garbage
+    SAMPLE_UNMATCHED = 16, // native frames were asked for, and could not be put to it
 };
 
 struct process_counts {
@@ -62,6 +63,15 @@ GAIT_CHECK int python_process_list(struct python_process *process);
 
 // One round; `now_ns` is any steady clock. Fails when the process is gone.
 GAIT_CHECK int python_process_round(struct python_process *process, uint64_t now_ns);
+
+// Says what a thread does that is_native, from this round on.
+struct thread_look {
+    uint32_t node;
+    uint8_t flags;
+    enum sample_state state;
+};
+void python_process_put(struct python_process *process, struct python_thread *thread,
+                        const struct thread_look *look);
 
 // Tells `leave` what holds at the moment, so that nothing is kept back.
 void python_process_flush(struct python_process *process);

@@ -14,6 +14,7 @@
 #include "base/fail.h"
 #include "base/utf8.h"
 #include "format/journal.h"
+#include "sample/thread_probe.h"
 
 #define BUSY_NS (1000 * UINT64_C(1000000))
 #define QUIET_NS (4000 * UINT64_C(1000000))
@@ -22,6 +23,7 @@
 #define STRING_ROOM (1u << 19) // of the table; half of it in use at most
 #define ROWS_MAX_BYTES (64u << 20)
 #define CATEGORY_ID 1u
+#define NATIVE_ID 2u
 
 static void note(struct sample_shard *shard, int status)
 {
@@ -114,7 +116,7 @@ int sample_shard_open(struct sample_shard *shard, const char *path, struct stack
     memset(shard, 0, sizeof *shard);
     shard->trie = trie;
     shard->sites_told = shard->nodes_told = 1;
-    shard->strings_told = CATEGORY_ID + 1;
+    shard->strings_told = NATIVE_ID + 1;
     shard->string_room = STRING_ROOM;
     shard->string_slots = calloc(STRING_ROOM, sizeof *shard->string_slots);
     shard->string_ids = calloc(STRING_ROOM, sizeof *shard->string_ids);
@@ -134,6 +136,7 @@ int sample_shard_open(struct sample_shard *shard, const char *path, struct stack
     put_anchor(shard, &shard->first_anchor);
     put_who(shard);
     put_string(shard, CATEGORY_ID, "python");
+    put_string(shard, NATIVE_ID, "native");
     write_rows(shard);
     note(shard, shard_writer_put(&shard->writer));
     status = shard->status;
@@ -218,7 +221,9 @@ static void tell_sites(struct sample_shard *shard)
             const struct frame_site *site = &shard->trie->sites[shard->sites_told];
             const bool is_code = *site->file != '\0';
             columns[0][count] = shard->sites_told++;
-            columns[1][count] = is_code ? CATEGORY_ID : 0;
+            columns[1][count] = !is_code                          ? 0
+                                : site->line == STACK_TRIE_NATIVE ? NATIVE_ID
+                                                                  : CATEGORY_ID;
             columns[2][count] = string_of(shard, site->name);
             columns[3][count] = string_of(shard, site->file);
             columns[4][count] = is_code && site->line > 0 ? (uint64_t)site->line : 0;
@@ -303,6 +308,15 @@ void sample_shard_put(struct sample_shard *shard, struct sample_track *track,
     track->states[at] = row->state;
 }
 
+// Few rows are those of a thread that does the same all the time. They may wait if
+// it does so too, and its first ones are in the file.
+static uint64_t pause_of(const struct sample_track *track)
+{
+    const uint64_t state = track->states[track->count - 1] & 15;
+    const bool is_quiet = track->is_written && track->count < BUSY_ROWS && state == SAMPLE_BLOCKED;
+    return is_quiet ? QUIET_NS : BUSY_NS;
+}
+
 void sample_shard_flush(struct sample_shard *shard, uint64_t now_ns, bool is_all,
                         const char *summary)
 {
@@ -315,10 +329,10 @@ void sample_shard_flush(struct sample_shard *shard, uint64_t now_ns, bool is_all
             continue;
         if (!track->begun_ns)
             track->begun_ns = now_ns;
-        const uint64_t pause = track->count >= BUSY_ROWS ? BUSY_NS : QUIET_NS;
-        if (!is_all && now_ns - track->begun_ns < pause)
+        if (!is_all && now_ns - track->begun_ns < pause_of(track))
             continue;
         write_track(shard, track);
+        track->is_written = true;
         track->begun_ns = 0;
     }
     if (summary)

@@ -17,7 +17,9 @@
 #include <unistd.h>
 
 #include "base/array.h"
+#include "base/clock.h"
 #include "base/fail.h"
+#include "base/file_name.h"
 #include "base/os/os.h"
 #include "sample/process_tree.h"
 #include "sample/python_process.h"
@@ -36,23 +38,18 @@
 #define FIRST_PAUSE_NS UINT64_C(1000000)
 #define LONGEST_PAUSE_NS (50 * UINT64_C(1000000))
 #define PROCESS_LIMIT 4096
+#define NATIVE_NICE (-10)
 
 struct followed {
     int64_t pid, start;
     struct python_process *process; // NULL: not attached
+    struct native_unwind *native;   // may be NULL; ends with `process`
     struct sample_track *track;
     uint32_t base;
     uint64_t next_try_ns, pause_ns;
     bool is_gone;
     bool is_missing; // could not be read any more; whether it ended will be seen
 };
-
-static uint64_t now_ns(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
-}
 
 int sampler_init(struct sampler *sampler, const struct sampler_options *options)
 {
@@ -61,11 +58,21 @@ int sampler_init(struct sampler *sampler, const struct sampler_options *options)
     sampler->births.fd = -1;
     if (options->has_children)
         process_births_open(&sampler->births);
-    return stack_trie_init(&sampler->trie);
+    int status = stack_trie_init(&sampler->trie);
+    if (status || options->native.rate_hz <= 0)
+        return status;
+    status = native_sampler_create(&options->native, &sampler->native);
+    if (status)
+        return status == GAIT_ERR_ARGUMENT ? status : 0; // without; fail_text() says why
+    sampler->native->has_idle = options->has_idle;
+    sampler->native->is_gil_only = options->is_gil_only;
+    return 0;
 }
 
 static void let_go(struct followed *one)
 {
+    native_unwind_destroy(one->native);
+    one->native = NULL;
     python_process_finish(one->process);
     free(one->process);
     one->process = NULL;
@@ -79,6 +86,8 @@ void sampler_finish(struct sampler *sampler)
     sampler->processes = NULL;
     sampler->process_count = 0;
     process_births_close(&sampler->births);
+    native_sampler_destroy(sampler->native);
+    sampler->native = NULL;
     stack_trie_finish(&sampler->trie);
 }
 
@@ -129,6 +138,8 @@ static void on_enter(void *context, struct python_process *process, struct pytho
     char name[32], text[80];
     thread_id_name(thread, &process->target, name, sizeof name);
     thread->base = one ? one->base : 0;
+    thread->is_native = sampler->native && one && one->native &&
+                        native_sampler_wants(sampler->native, name, thread->tid);
     if (sampler->options.has_threads) {
         snprintf(text, sizeof text, "thread (%" PRId64 ")%s%s", thread->tid, *name ? ": " : "",
                  name);
@@ -153,10 +164,8 @@ static void name_process(struct sampler *sampler, struct followed *one)
     }
     if (!sampler->shard)
         return;
-    char *program = line;
     line[strcspn(line, " ")] = '\0';
-    if (strrchr(program, '/'))
-        program = strrchr(program, '/') + 1;
+    const char *program = file_name_of(line);
     if (sampler->totals.processes == 0)
         sample_shard_tell(sampler->shard, &(struct sample_shard_about){one->pid, program});
     one->track =
@@ -181,6 +190,8 @@ static int attach(struct sampler *sampler, struct followed *one)
     process->enter = on_enter;
     process->leave = on_leave;
     one->process = process;
+    if (sampler->native && native_unwind_create(one->pid, &sampler->trie, &one->native))
+        fail_clear(); // of this process Python stacks alone
     one->pause_ns = FIRST_PAUSE_NS;
     sampler->totals.lost_processes += one->is_missing;
     one->is_missing = false;
@@ -225,7 +236,10 @@ static void try_again(struct sampler *sampler, struct followed *one, uint64_t no
         one->is_gone = true;
         return;
     }
-    if (attach(sampler, one))
+    const int status = attach(sampler, one);
+    if (status == GAIT_ERR_IO)
+        snprintf(sampler->refusal, sizeof sampler->refusal, "%s", fail_text());
+    if (status)
         fail_clear();
     one->next_try_ns = now + one->pause_ns;
     if (one->pause_ns < LONGEST_PAUSE_NS)
@@ -247,6 +261,8 @@ static void round_of(struct sampler *sampler, struct followed *one, uint64_t now
         sampler->totals.rounds++;
         if (!sampler->first_ns)
             sampler->first_ns = now;
+        if (one->native && sampler->has_native_look)
+            native_sampler_round(sampler->native, one->process, one->native, now);
         return;
     }
     fail_clear();
@@ -318,22 +334,38 @@ static void look_for_children(struct sampler *sampler, uint64_t now)
     ask_parents(sampler);
 }
 
+static void native_summary(const struct native_sampler *native, char *out, size_t room)
+{
+    const struct native_totals *totals = &native->totals;
+    snprintf(out, room,
+             ", \"native\": {\"rate_asked_hz\": %.17g, \"looks\": %" PRIu64 ", \"stops\": %" PRIu64
+             ", \"stop_us\": {\"median\": %" PRIu64 ", \"p99\": %" PRIu64 ", \"max\": %" PRIu64
+             "}, \"unmatched\": %" PRIu64 ", \"cut_short\": %" PRIu64 ", \"unread\": %" PRIu64
+             ", \"away\": %" PRIu64 ", \"refused\": %" PRIu64 "}",
+             native->rate_hz, totals->looks, totals->stops, native_sampler_window(native, 0.5),
+             native_sampler_window(native, 0.99), (totals->longest_ns + 999) / 1000,
+             totals->unmatched, totals->cut_short, totals->broken, totals->away, totals->refused);
+}
+
 // The totals as JSON: `sampler` of the shard's metadata.
 static void put_summary(const struct sampler *sampler, char *out, size_t room)
 {
     const struct sampler_totals *totals = &sampler->totals;
+    char native[512] = "";
+    if (sampler->native)
+        native_summary(sampler->native, native, sizeof native);
     snprintf(out, room,
              "{\"rate_asked_hz\": %.17g, \"seconds\": %.6f, \"rounds\": %" PRIu64
              ", \"samples\": %" PRIu64 ", \"late\": %" PRIu64 ", \"torn\": %" PRIu64
              ", \"cut\": %" PRIu64 ", \"moved\": %" PRIu64 ", \"collecting\": %" PRIu64
              ", \"errors\": %" PRIu64 ", \"errors_by_cause\": {\"unreadable_function\": %" PRIu64
              ", \"lost_process\": %" PRIu64 ", \"no_room\": %" PRIu64 "}, \"processes\": %" PRIu64
-             ", \"idle\": %s, \"gil_only\": %s}",
+             ", \"idle\": %s, \"gil_only\": %s%s}",
              sampler->options.rate_hz, totals->seconds, totals->rounds, totals->samples,
              totals->late, totals->torn, totals->cut, totals->moved, totals->collecting,
              totals->errors, totals->unreadable, totals->lost_processes, sampler->trie.refused,
              totals->processes, sampler->options.has_idle ? "true" : "false",
-             sampler->options.is_gil_only ? "true" : "false");
+             sampler->options.is_gil_only ? "true" : "false", native);
 }
 
 static void settle_totals(struct sampler *sampler, uint64_t now)
@@ -350,7 +382,7 @@ static uint64_t refresh_pause(const struct sampler *sampler)
 
 static void write_out(struct sampler *sampler, uint64_t now, bool is_last)
 {
-    char summary[1024];
+    char summary[2048];
     for (size_t i = 0; i < sampler->process_count; i++)
         if (sampler->processes[i].process) {
             sampler->processes[i].process->round_tick = clock_now();
@@ -396,12 +428,12 @@ static bool wait_for_tick(struct sampler *sampler, struct poisson *clock, uint64
     const double nap = sampler->options.has_children ? CHILD_NAP_NS : NAP_NS;
     if (left > nap) {
         sleep_until((double)*now + nap);
-        *now = now_ns();
+        *now = clock_steady_ns();
         return false;
     }
     if (left > 0 && !(clock->is_fast && left < SPIN_NS))
         sleep_until(clock->due_ns);
-    while ((left = clock->due_ns - (double)(*now = now_ns())) > 0) {
+    while ((left = clock->due_ns - (double)(*now = clock_steady_ns())) > 0) {
         if (!clock->is_fast)
             sleep_until(clock->due_ns);
     }
@@ -410,6 +442,17 @@ static bool wait_for_tick(struct sampler *sampler, struct poisson *clock, uint64
     if (left < 0)
         clock->due_ns = (double)*now;
     return true;
+}
+
+// Native frames are looked for in the first round after each tick of their clock:
+// such rounds are as random as the ticks are.
+static void look_at_native(struct sampler *sampler, struct poisson *clock, uint64_t now)
+{
+    sampler->has_native_look = sampler->native && (double)now >= clock->due_ns;
+    if (!sampler->has_native_look)
+        return;
+    clock->due_ns = (double)now;
+    next_tick(clock);
 }
 
 static bool is_over(const struct sampler *sampler, uint64_t now)
@@ -443,17 +486,25 @@ static void allow_many_files(void)
 
 int sampler_run(struct sampler *sampler)
 {
-    uint64_t now = now_ns(), written = now;
+    uint64_t now = clock_steady_ns(), written = now;
     struct poisson clock = {.due_ns = (double)now,
                             .gap_ns = 1e9 / sampler->options.rate_hz,
                             .is_fast = sampler->options.rate_hz >= SPIN_RATE};
     if (getrandom(&clock.state, sizeof clock.state, GRND_NONBLOCK) < 0 || !clock.state)
         clock.state = now | 1;
+    struct poisson native = {
+        .due_ns = (double)now,
+        .gap_ns = sampler->native ? 1e9 / sampler->native->rate_hz : 0,
+        .state = clock.state * UINT64_C(0x9e3779b97f4a7c15) | 1,
+    };
     prctl(PR_SET_TIMERSLACK, 1);
     allow_many_files();
+    if (sampler->native)
+        (void)setpriority(PRIO_PROCESS, 0, NATIVE_NICE); // where it may: a thread waits for us
     sampler->refresh_ns = now;
     while (!is_over(sampler, now)) {
         if (wait_for_tick(sampler, &clock, &now)) {
+            look_at_native(sampler, &native, now);
             for (size_t i = 0; i < sampler->process_count; i++)
                 round_of(sampler, &sampler->processes[i], now);
             next_tick(&clock);
@@ -466,10 +517,12 @@ int sampler_run(struct sampler *sampler)
         }
     }
     count_missing(sampler);
-    write_out(sampler, now_ns(), true);
+    write_out(sampler, clock_steady_ns(), true);
     for (size_t i = 0; i < sampler->process_count; i++)
         let_go(&sampler->processes[i]);
     sampler->process_count = 0;
-    return sampler->totals.rounds ? 0
-                                  : fail(GAIT_ERR_MISSING, "no Python ran: nothing was sampled");
+    if (sampler->totals.rounds)
+        return 0;
+    return *sampler->refusal ? fail(GAIT_ERR_IO, "nothing was sampled: %s", sampler->refusal)
+                             : fail(GAIT_ERR_MISSING, "no Python ran: nothing was sampled");
 }

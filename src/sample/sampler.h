@@ -10,6 +10,7 @@
 
 #include <gait/error.h>
 
+#include "sample/native_sample.h"
 #include "sample/process_births.h"
 #include "sample/sample_shard.h"
 #include "sample/stack_trie.h"
@@ -21,6 +22,7 @@ struct sampler_options {
     bool is_gil_only;
     bool has_threads, has_children; // frames that name them, as py-spy has them
     bool has_orphans;               // whose parent ended becomes our child: launch.h
+    struct native_options native;   // rate_hz 0: stacks of Python alone
     bool is_waiting;                // for the process to become a Python: we started it
 };
 
@@ -44,7 +46,9 @@ struct sampler {
     struct followed *processes;
     size_t process_count, process_room;
     struct sampler_totals totals;
-    uint64_t first_ns; // of the first round
+    uint64_t first_ns;             // of the first round
+    struct native_sampler *native; // NULL: without
+    bool has_native_look;          // due in this round
     atomic_bool is_stopped;
     // Called every now and then between rounds, for outputs that are written anew.
     void (*refresh)(void *context, struct sampler *sampler);
@@ -52,8 +56,11 @@ struct sampler {
     uint64_t refresh_every_ns; // 0: a second
     uint64_t refresh_ns, children_ns, births_ns;
     struct process_births births;
+    char refusal[512]; // why a process could not be read, the last one; "": none
 };
 
+// Native frames that are wished for and cannot be had are no failure: sampler->native
+// is NULL then, and fail_text() says why.
 GAIT_CHECK int sampler_init(struct sampler *sampler, const struct sampler_options *options);
 void sampler_finish(struct sampler *sampler);
 

@@ -11,10 +11,13 @@
 #include "base/arena.h"
 #include "base/intern.h"
 
+// Line of a function of native code.
+#define STACK_TRIE_NATIVE (-1)
+
 // A function: where it stands, not where it is at the moment.
 struct frame_site {
     const char *name, *file; // file "" for what is no code: a thread, a process
-    int32_t line;            // its first
+    int32_t line;            // its first; STACK_TRIE_NATIVE
     uint32_t next;           // in its chain of the table
 };
 

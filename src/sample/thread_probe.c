@@ -33,25 +33,35 @@ static void open_file(struct python_thread *thread, const struct target *target)
     thread->probe_fd = open(path, O_RDONLY | O_CLOEXEC);
 }
 
-static enum sample_state ask(struct python_thread *thread, const struct target *target)
+bool thread_probe_text(struct python_thread *thread, const struct target *target, char *out,
+                       size_t room)
 {
-    char text[160];
     if (thread->probe_fd < 0)
         open_file(thread, target);
     if (thread->probe_fd < 0)
-        return SAMPLE_UNKNOWN;
-    const ssize_t got = pread(thread->probe_fd, text, sizeof text - 1, 0);
-    if (got <= 0)
-        return SAMPLE_UNKNOWN;
-    text[got] = '\0';
+        return false;
+    const ssize_t got = pread(thread->probe_fd, out, room - 1, 0);
+    out[got > 0 ? got : 0] = '\0';
+    return got > 0;
+}
+
+enum sample_state thread_probe_state(const char *text, const struct target *target)
+{
+    char *after;
     if (text[0] == 'r')
         return SAMPLE_NATIVE;
-    char *after;
     const long number = strtol(text, &after, 10);
     const uint64_t address = strtoull(after, NULL, 16);
     const bool is_lock = number == SYS_futex && target->gil &&
                          address - target->gil < (uint64_t)target->layout.gil_bytes;
     return is_lock ? SAMPLE_WAITING : SAMPLE_BLOCKED;
+}
+
+static enum sample_state ask(struct python_thread *thread, const struct target *target)
+{
+    char text[160];
+    return thread_probe_text(thread, target, text, sizeof text) ? thread_probe_state(text, target)
+                                                                : SAMPLE_UNKNOWN;
 }
 
 enum sample_state thread_probe(struct python_thread *thread, const struct target *target,

@@ -24,6 +24,12 @@ const char *thread_probe_name(enum sample_state state);
 enum sample_state thread_probe(struct python_thread *thread, const struct target *target,
                                uint64_t now_ns, bool is_urgent);
 
+// What /proc says of the thread at this moment, and what it means: the state is
+// SAMPLE_NATIVE for every thread that runs, with the lock or without.
+bool thread_probe_text(struct python_thread *thread, const struct target *target, char *out,
+                       size_t room);
+enum sample_state thread_probe_state(const char *text, const struct target *target);
+
 void thread_probe_close(struct python_thread *thread);
 
 #endif

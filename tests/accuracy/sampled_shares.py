@@ -86,33 +86,38 @@ def clocked(build, python, seconds, rate, turns):
     return {**result, **about, "rate": rate, "seconds": seconds, "shortest_us": shortest_us}
 
 
-def stopped(build, python, seconds, rate, target):
-    """child_a and child_b of a program without a clock, beside a sampler that stops it."""
-    words = [python, str(target), "--seconds", str(2 * seconds)]
+def stopped(build, words, seconds, rate, pattern):
+    """The functions of that pattern in a program that runs on, beside a sampler that stops it
+    (its tool is built beside gait). Both have an error of chance."""
+    words = [str(word) for word in words]
     reference = [pathlib.Path(build) / "tests/stopped_stacks", str(seconds), "2000", *words]
-    with tempfile.TemporaryFile("w+") as out:
-        subprocess.run(reference, stdout=out, stderr=subprocess.DEVNULL)
-        out.seek(0)
-        seen = {"child_a": 0, "child_b": 0}
-        for line in out:
-            for name in seen:
-                if f";{name} (" in line:
-                    seen[name] += int(line.rpartition(" ")[2])
-    process = subprocess.Popen([str(word) for word in words], stdout=subprocess.PIPE, text=True)
+    with tempfile.TemporaryDirectory() as folder:
+        path = pathlib.Path(folder) / "stopped.txt"
+        with open(path, "w") as out:
+            subprocess.run(reference, stdout=out, stderr=subprocess.DEVNULL)
+        samples = [  # its frames have no lines
+            ([(frame.partition(" (")[0], "", 0) for frame, _, _ in frames], count)
+            for frames, count in read_folded(path)
+        ]
+    seen = count_frames(samples, pattern)
+    process = subprocess.Popen(words, stdout=subprocess.PIPE, text=True)
     process.stdout.readline()
     samples, about = record(build, process.pid, rate, seconds)
     process.kill()
     process.communicate()
     total = sum(seen.values())
-    result = compare(count_frames(samples, "child_[ab]"), {k: v / total for k, v in seen.items()})
-    # the reference has an error too
-    share = seen["child_a"] / total
-    own = math.sqrt(share * (1 - share) / total)
-    both = math.sqrt(share * (1 - share) / result["n"] + own * own)
-    result.update(about, rate=rate, seconds=seconds)
-    result["beyond"] = result["distance"] - 3 * both
-    result["chance"] = both * math.sqrt(2 / math.pi)
-    return result
+    counts = count_frames(samples, pattern)
+    result = compare(counts, {name: count / total for name, count in seen.items()})
+    # of the two together
+    wider = math.sqrt(1 + result["n"] / total)
+    result["chance"] *= wider
+    n = result["n"]
+    result["beyond"] = max(
+        abs(counts.get(name, 0) / n - count / total)
+        - 3 * wider * math.sqrt(count / total * (1 - count / total) / n)
+        for name, count in seen.items()
+    )
+    return {**result, **about, "rate": rate, "seconds": seconds, "stopped": total}
 
 
 def impossible(build, python, seconds, busy, idle):
@@ -135,7 +140,7 @@ def is_undisturbed(result):
 
 def show(minor, what, result):
     distance = result["distance"] - result["chance"]
-    is_met = result["beyond"] <= 0.005 and (what == STOPPED or distance <= 0.005)
+    is_met = result["beyond"] <= 0.005 and distance <= 0.005
     print(
         f"3.{minor:<3} {what:<22} n {result['n']:>8}  distance {result['distance']:.4f} "
         f"(chance {result['chance']:.4f})  beyond 3 errors {result['beyond']:+.4f}  "
@@ -152,7 +157,7 @@ def main():
     parser.add_argument("minors", nargs="*", type=int, default=sorted(PYTHONS))
     parser.add_argument("--seconds", type=float, default=30)
     parser.add_argument("--rate", type=int, default=10000)
-    parser.add_argument("--target", type=pathlib.Path)
+    parser.add_argument("--target", type=pathlib.Path, help="beside a sampler that stops it")
     options = parser.parse_args()
     for minor in options.minors:
         if minor not in PYTHONS:
@@ -167,8 +172,13 @@ def main():
             met = "yes" if wrong <= 1e-5 * stacks else "NO"
             print(f"3.{minor:<3} {busy} + {idle} threads: {wrong} of {stacks} impossible  {met}")
         if options.target:
-            whole = options.build, PYTHONS[minor], int(options.seconds), options.rate
-            show(minor, STOPPED, stopped(*whole, options.target))
+            seconds = int(options.seconds)
+            words = [PYTHONS[minor], options.target, "--seconds", 2 * seconds]
+            show(
+                minor,
+                STOPPED,
+                stopped(options.build, words, seconds, options.rate, "child_[ab]"),
+            )
 
 
 if __name__ == "__main__":

@@ -24,3 +24,18 @@ def test_thirteen_functions_get_their_shares_of_time(build, minor, turns):
     assert result["beyond"] < 0.005 and result["torn"] < 0.1
     # chance itself varies by a fifth or so
     assert result["distance"] < 1.5 * result["chance"] + 0.005
+
+
+@pytest.mark.skipif(not RIGHT, reason="processes may not be read here")
+@pytest.mark.skipif(not FULL, reason="takes minutes; GAIT_TEST_FULL=1")
+@pytest.mark.parametrize("minor", KNOWN)
+def test_shares_are_those_of_a_sampler_that_stops_the_program(build, minor):
+    if minor not in PYTHONS:
+        pytest.skip(f"no CPython 3.{minor} here; GAIT_TEST_PYTHONS names more")
+    program = sampled_shares.HERE / "programs" / "thirteen.py"
+    words = [PYTHONS[minor], program, 120, 400]
+    result = sampled_shares.stopped(build, words, 30, 2000, r"visit_\d+")
+    if not sampled_shares.is_undisturbed(result) or result["stopped"] < 5000:
+        pytest.skip("the machine is too busy to say: rounds were missed")
+    assert result["beyond"] < 0.005
+    assert result["distance"] < 1.5 * result["chance"] + 0.005

@@ -188,6 +188,39 @@ def test_a_killed_sampler_leaves_what_it_took(gait, build, alternating, tmp_path
     assert sum(count for _, count in read_folded(raw)) > 20
 
 
+def test_a_full_pipe_for_its_last_words_holds_up_nobody(build, tmp_path):
+    read, write = os.pipe()
+    os.set_blocking(write, False)
+    try:
+        while True:
+            os.write(write, b"x" * 1024)
+    except BlockingIOError:
+        os.set_blocking(write, True)
+    command = [build / "gait", "record", "-o", tmp_path / "x.gait", "--", sys.executable, "-c"]
+    done = subprocess.run([*command, "raise SystemExit(7)"], stderr=write, timeout=60)
+    os.close(write)
+    os.close(read)
+    assert done.returncode == 7
+
+
+def test_a_killed_sampler_leaves_what_it_took_of_a_program_that_never_changes(
+    gait, build, start, tmp_path
+):
+    process = start([sys.executable, "-c", "print('ready', flush=True)\nwhile True: pass"])
+    out = tmp_path / "run.gait"
+    sampler = subprocess.Popen([build / "gait", "record", "-o", out, "--pid", str(process.pid)])
+    # each second's summary is there: so are the samples that it counts, but for the last
+    told = until(
+        lambda: out.exists() and summary(gait, out).get("sampler", {}).get("seconds", 0) > 2
+    )
+    assert told
+    sampler.kill()
+    sampler.wait()
+    done = gait("leaf", "--json", out)
+    assert done.returncode == 0, done.stderr
+    assert summary(gait, out)["events"] > 2
+
+
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGPIPE])
 def test_a_signal_ends_the_recording_cleanly(gait, build, alternating, tmp_path, number):
     process = alternating(sys.executable)
@@ -366,15 +399,44 @@ def test_children_of_parents_that_ended_at_once_are_found(gait, start, build, tm
     assert orphans_of(out)
 
 
-def test_a_full_pipe_does_not_hold_it_up(build, alternating, tmp_path):
-    process = alternating(sys.executable, depth=200)
+# Whoever waits for room with an end of it waits a thousandth as long; who waits
+# without one, for ever.
+HASTE = r"""
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <poll.h>
+
+int poll(struct pollfd *files, nfds_t count, int timeout_ms)
+{
+    static int (*real)(struct pollfd *, nfds_t, int);
+    if (!real)
+        *(void **)&real = dlsym(RTLD_NEXT, "poll");
+    if (timeout_ms > 1000 && count == 1 && files->events == POLLOUT)
+        timeout_ms /= 1000;
+    return real(files, count, timeout_ms);
+}
+"""
+
+
+def test_a_full_pipe_does_not_hold_it_up(build, alternating, compile_c, tmp_path):
+    process = alternating(sys.executable)
     pipe = tmp_path / "pipe"
     os.mkfifo(pipe)
+    environment = dict(os.environ)
+    if not os.environ.get("GAIT_SANITIZE"):  # that wants to be loaded first
+        haste = compile_c(HASTE, "-shared", "-fPIC", name="haste.so", library="dl")
+        environment["LD_PRELOAD"] = str(haste)
     reader = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)
+    writer = os.open(pipe, os.O_WRONLY | os.O_NONBLOCK)
+    with pytest.raises(BlockingIOError):
+        while True:
+            os.write(writer, bytes(4096))
     words = ["record", "-f", "raw", "-d", "1", "-o", pipe, "--pid", str(process.pid)]
-    done = subprocess.run([build / "gait", *words], capture_output=True, text=True, timeout=60)
+    done = subprocess.run([build / "gait", *words], capture_output=True, text=True, timeout=60,
+                          env=environment)  # fmt: skip
     os.close(reader)
-    assert done.returncode == 0 or "nobody reads" in done.stderr
+    os.close(writer)
+    assert done.returncode == 2 and "nobody reads from it" in done.stderr
 
 
 @pytest.mark.parametrize(

@@ -82,6 +82,28 @@ TEST("code_cache: an address that another function took over is another function
     end();
 }
 
+TEST(
+    "code_cache: a function that runs all the time is asked after less and less, an absent one not")
+{
+    struct code_place place;
+    if (!begin())
+        return;
+    for (uint64_t now = 1; now <= 1000; now++)
+        is_int(code_cache_place(&cache, CODE, instruction(0), now * MS, &place), 0);
+    const uint64_t reads = fake.reads;
+    for (uint64_t now = 1001; now <= 2000; now++)
+        is_int(code_cache_place(&cache, CODE, instruction(0), now * MS, &place), 0);
+    ok(fake.reads > reads && fake.reads - reads <= 8);
+    put_code(2, 7); // freed, and another one there, 11 ms later
+    is_int(code_cache_place(&cache, CODE, instruction(0), 2011 * MS, &place), 0);
+    is_str(trie.sites[place.site].name, "other");
+    put_code(1, 40); // where that happens once, it is looked for more often
+    for (uint64_t now = 2012; now <= 2022; now++)
+        is_int(code_cache_place(&cache, CODE, instruction(0), now * MS, &place), 0);
+    is_str(trie.sites[place.site].name, "step");
+    end();
+}
+
 TEST("code_cache: what is no code object is refused")
 {
     struct code_place place;
