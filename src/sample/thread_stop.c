@@ -19,6 +19,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/fail.h"
 #include "sample/attach.h"
 #include "sample/process_tree.h"
@@ -29,18 +30,11 @@
 #define EVENT_STOP 128 // PTRACE_EVENT_STOP: asked for, or the whole process is stopped
 #define RESTART (-514) // ERESTARTNOHAND of the kernel: unless a handler runs first
 
-static uint64_t now_ns(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
-}
-
 // True once it is stopped.
 static bool look(struct thread_stop *stop)
 {
     siginfo_t about = {0};
-    const uint64_t before = now_ns();
+    const uint64_t before = clock_steady_ns();
     if (ptrace(PTRACE_GETSIGINFO, (pid_t)stop->tid, NULL, &about) != 0 && errno != EINVAL) {
         stop->ran_ns = before;
         return false;
@@ -87,7 +81,7 @@ enum thread_stop_result thread_stop_poll(struct thread_stop *stop)
 
 enum thread_stop_result thread_stop_begin(struct thread_stop *stop, int64_t pid, int64_t tid)
 {
-    const uint64_t start = now_ns();
+    const uint64_t start = clock_steady_ns();
     const struct timespec nap = {0, NAP_NS};
     *stop = (struct thread_stop){.pid = pid, .tid = tid, .ran_ns = start};
     if (ptrace(PTRACE_SEIZE, (pid_t)tid, NULL, NULL) != 0) {
@@ -146,7 +140,7 @@ uint64_t thread_stop_end(struct thread_stop *stop)
     const bool is_free = ptrace(PTRACE_DETACH, (pid_t)stop->tid, NULL, (void *)number) == 0;
     if (is_free || has_ended(stop))
         stop->tid = 0;
-    return now_ns() - stop->ran_ns;
+    return clock_steady_ns() - stop->ran_ns;
 }
 
 int thread_stop_refuse(int64_t pid, int64_t tid, int error)

@@ -405,7 +405,7 @@ class profile:  # noqa: N801: torch's name
 
     def _say_too_short(self, who):
         needs = self._plan.needs()
-        unit = self._plan.unit + "s"
+        unit = self._plan.unit + "s" * (self.step_num != 1)
         whole = self.traces - (1 if self.captures and self.captures[-1].partial else 0)
         if self.step_num >= needs:
             return
