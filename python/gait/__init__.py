@@ -20,7 +20,9 @@ else:
     try:
         from ._gait import *  # noqa: F403
     except ImportError as error:
-        _why_off = str(error)
+        from ._off import _explain
+
+        _why_off = _explain(error)
 if _why_off:
     from ._off import *  # noqa: F403
 

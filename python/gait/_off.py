@@ -1,6 +1,27 @@
 # SPDX-License-Identifier: Apache-2.0
 """The functions of gait._gait where it cannot be loaded: they do nothing."""
 
+import os
+import sys
+
+
+def _explain(error):
+    """Most often this is another Python than the one that gait was built with."""
+    start = "_gait.cpython-"
+    tags = [
+        name[len(start) :].split("-")[0]
+        for name in os.listdir(os.path.dirname(__file__))
+        if name.startswith(start)
+    ]
+    if getattr(error, "name", None) != "gait._gait" or not tags:
+        return str(error)
+    built = " and ".join(sorted(tag[0] + "." + tag[1:] for tag in tags))
+    minor = "{}.{}".format(*sys.version_info)
+    return (
+        f"gait was built for Python {built}, and this is {minor}: "
+        f"'make PYTHON={sys.executable}' builds it anew"
+    )
+
 
 class Span:
     """A span that does nothing."""
@@ -24,7 +45,7 @@ class Span:
         return self
 
 
-def span(name, category="python"):
+def span(name, /, category="python"):
     return Span(name, category)
 
 
@@ -42,7 +63,7 @@ def step(number=None, /):
     return Step()
 
 
-def site(category, name):
+def site(category, name, /):
     return 0
 
 

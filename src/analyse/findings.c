@@ -21,6 +21,7 @@ enum {
     COMMUNICATION_PERCENT = 20,
     OTHER_PERCENT = 25,
     TAIL_TIMES = 3,
+    SET_UP_PERCENT = 50,
 };
 
 static double percent(uint64_t part, uint64_t whole)
@@ -99,6 +100,24 @@ static void tell_input(struct findings *findings, const struct run_report *repor
     }
 }
 
+// What is said of steps is about a part of the run, and a small one at times.
+static void tell_set_up(struct findings *findings, const struct run_report *report)
+{
+    const struct torch_report *torch = report->torch;
+    const uint64_t steps_ns = report->ledger.total_ns, wall_ns = (uint64_t)report->wall_ns;
+    const int64_t before_ns = torch->first_start_ns - report->start_ns;
+    if (!report->steps.count || before_ns <= 0 || percent(steps_ns, wall_ns) >= SET_UP_PERCENT ||
+        percent((uint64_t)before_ns, wall_ns) < SET_UP_PERCENT)
+        return;
+    struct finding *finding =
+        add(findings, "set_up",
+            "%.0f %% of the run, %.1f s, passed before the first step: imports and set-up, "
+            "which the steps above do not hold",
+            percent((uint64_t)before_ns, wall_ns), (double)before_ns / 1e9);
+    rest_on(finding, "before_ns", (uint64_t)before_ns);
+    rest_on(finding, "wall_ns", wall_ns);
+}
+
 struct share_rule {
     const char *id, *key, *text; // of the text, the first %% is the share
     unsigned phase, least_percent;
@@ -128,8 +147,8 @@ static const struct share_rule share_rules[] = {
     {"logging", "logging_ns", "logging takes %.0f %% of the steps: log less often", TORCH_LOGGING,
      LOGGING_PERCENT},
     {"unexplained", "other_ns",
-     "%.0f %% of the steps lie in none of the phases, in the loop's own "
-     "Python: name its parts with gait.phase()",
+     "%.0f %% of the steps lie in none of the phases, but in the loop's own Python: "
+     "gait run --sample 1000 shows which functions, gait.phase() names parts",
      TORCH_OTHER, OTHER_PERCENT},
 };
 
@@ -232,4 +251,5 @@ void findings_make(struct findings *findings, const struct run_report *report)
     tell_compiling(findings, report);
     tell_tail(findings, report);
     tell_lost(findings, report);
+    tell_set_up(findings, report);
 }

@@ -36,6 +36,7 @@ static int read_shards(struct run_report *report, const struct gait_trace *trace
     }
     if (first > last || __builtin_sub_overflow(last, first, &report->wall_ns))
         report->wall_ns = 0;
+    report->start_ns = first;
     return GAIT_OK;
 }
 

@@ -60,7 +60,7 @@ struct run_report {
     struct arena arena;
     struct torch_report *torch;       // NULL: no PyTorch run
     uint32_t shard_count, rank_count; // ranks that made steps
-    int64_t wall_ns;                  // from the first start to the last end
+    int64_t start_ns, wall_ns;        // from the first start to the last end
     uint64_t events, dropped;
     struct steps_summary steps;
     uint64_t open_steps;                     // begun and never ended

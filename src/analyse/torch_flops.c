@@ -375,10 +375,10 @@ struct mfu torch_flops_mfu(const struct torch_report *torch, double step_ns, dou
         if (seconds > 0)
             mfu.peak = (double)flops->total / seconds;
         else
-            mfu.why = "no peak is known for these numbers on this device: --peak-flops gives one";
+            mfu.why = "give this device's peak for these numbers as --peak-flops";
     } else if (given_peak <= 0) {
-        mfu.why = torch->device ? "no peak is known for this device: --peak-flops gives one"
-                                : "no peak is known of a CPU: --peak-flops gives one";
+        mfu.why = torch->device ? "give this device's peak as --peak-flops"
+                                : "give the CPU's peak as --peak-flops";
     }
     mfu.is_known = mfu.peak > 0;
     if (mfu.is_known)

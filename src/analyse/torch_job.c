@@ -159,6 +159,7 @@ static int summarise_steady(struct torch_gathering *gathering, const struct step
     size_t kept = 0, slowest = 0;
     if (!steady)
         return torch_gathering_no_memory();
+    torch->first_start_ns = rows[0].start_ns;
     torch->first_ns = rows[0].duration_ns;
     for (size_t i = 1; i < count; i++) {
         if (gathering->notes[i].compiles) {

@@ -48,7 +48,7 @@ static int name_phases(struct run_report *report)
     for (unsigned i = 0; i < torch->phases.count; i++)
         if (torch->totals[i] && i != TORCH_OTHER)
             ledger->phases[ledger->count++] =
-                (struct phase){torch->phases.names[i], torch->totals[i], 1};
+                (struct phase){torch->phases.names[i], torch->totals[i], 0};
     qsort(ledger->phases, ledger->count, sizeof *ledger->phases, by_total);
     ledger->other_ns = torch->totals[TORCH_OTHER];
     return GAIT_OK;

@@ -50,8 +50,8 @@ struct torch_report {
     uint64_t totals[TORCH_MOST_PHASES]; // of the job's steps, else of the whole run
     struct torch_rank *ranks;
     size_t rank_count;
-    struct steps_summary steady; // without the first and the compiling steps
-    int64_t first_ns;            // length of the first step
+    struct steps_summary steady;      // without the first and the compiling steps
+    int64_t first_start_ns, first_ns; // of the first step: when, and how long
     uint64_t compile_steps, compile_steps_ns;
     unsigned slowest_phase; // the largest part of the slowest steady step
     uint64_t slowest_ns;

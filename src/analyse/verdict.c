@@ -54,6 +54,8 @@ static const struct work_words dictionary[] = {
       "matmul", "model", "apply", "step"}},
 };
 
+static const char *const optimizing[MOST_WORDS] = {"optim"};
+
 struct work_verdict {
     const char *bound, *partly; // labels: it holds the step up, or is a part worth a remedy
     const char *doing, *advice;
@@ -197,6 +199,20 @@ static void judge_work(const struct verdict_facts *facts, enum work work, uint64
             work_verdicts[work].doing, all, NAME_BYTES, most->name, one);
 }
 
+// Of a PyTorch run it is known what a phase consists of.
+static const char *advise_computing(const struct verdict_facts *facts, bool hardly_waits)
+{
+    static const char *const torch[2][2] = {
+        {"larger batches, torch.compile or lower precision",
+         "larger batches, torch.compile or lower precision; the loop hardly waits"},
+        {"a fused optimizer (fused=True), or larger batches",
+         "a fused optimizer (fused=True), or larger batches; the loop hardly waits"}};
+    if (facts->is_torch)
+        return torch[has_word(largest(facts, WORK_COMPUTING)->name, optimizing)][hardly_waits];
+    return hardly_waits ? "make the operations themselves faster: the loop hardly waits"
+                        : work_verdicts[WORK_COMPUTING].advice;
+}
+
 static void judge_no_work(const struct verdict_facts *facts, struct verdict *verdict)
 {
     const struct phase *most = largest(facts, WORK_UNKNOWN);
@@ -224,10 +240,11 @@ static void judge_phases(const struct verdict_facts *facts, struct verdict *verd
     } else if (!facts->phase_count ||
                percent(division.unexplained, facts->total_ns) >= UNEXPLAINED_PERCENT) {
         verdict->label = "UNEXPLAINED";
-        SAY(verdict, "%u %% of a step lies in no span",
-            percent(division.unexplained, facts->total_ns));
+        SAY(verdict, "%u %% of a step lies in %s", percent(division.unexplained, facts->total_ns),
+            facts->is_torch ? "none of the phases, but in the loop's own Python" : "no span");
         verdict->advice = facts->is_torch
-                              ? "name the parts of the loop with gait.phase(\"name\")"
+                              ? "gait run --sample 1000 shows which functions; gait.phase() "
+                                "names parts of the loop"
                               : "put spans around what the loop does: the outermost are its phases";
     } else if (percent(division.by_work[wait], facts->total_ns) >= WORTH_PERCENT) {
         judge_work(facts, wait, division.by_work[wait], verdict);
@@ -235,8 +252,8 @@ static void judge_phases(const struct verdict_facts *facts, struct verdict *verd
     } else if (is_bound(facts, &division, WORK_COMPUTING)) {
         judge_work(facts, WORK_COMPUTING, division.by_work[WORK_COMPUTING], verdict);
         verdict->label = work_verdicts[WORK_COMPUTING].bound;
-        if (percent(division.waiting, facts->total_ns) < HARDLY_WAIT_PERCENT)
-            verdict->advice = "make the operations themselves faster: the loop hardly waits";
+        verdict->advice = advise_computing(facts, percent(division.waiting, facts->total_ns) <
+                                                      HARDLY_WAIT_PERCENT);
     } else {
         judge_no_work(facts, verdict);
     }
@@ -259,7 +276,10 @@ static void judge_without_steps(const struct verdict_facts *facts, struct verdic
 {
     const struct phase *most = largest(facts, WORK_UNKNOWN);
     verdict->label = "NO STEPS";
-    verdict->advice = "mark each iteration: gait_step_begin() and gait_step_end(), or gait.step()";
+    verdict->advice = facts->is_torch
+                          ? "mark each iteration with gait.step()"
+                          : "mark each iteration: gait_step_begin() and gait_step_end(), or "
+                            "gait.step()";
     if (facts->lacks_optimizer)
         verdict->label = "NO OPTIMIZER";
     unsigned share = most ? percent(most->total_ns, facts->total_ns) : 0;

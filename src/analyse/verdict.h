@@ -15,7 +15,7 @@
 
 struct phase {
     const char *name;
-    uint64_t total_ns, parts;
+    uint64_t total_ns, parts; // in so many spans, 0: not known
 };
 
 struct verdict_facts {

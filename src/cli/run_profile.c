@@ -18,6 +18,7 @@
 
 #include "analyse/torch_survey.h"
 #include "base/fail.h"
+#include "base/file_name.h"
 #include "cli/config_screen.h"
 #include "cli/folders.h"
 #include "cli/launch.h"
@@ -338,8 +339,7 @@ void run_profile_table(const struct run_profile *profile, const struct run_end *
     find_folder(end, config_text(config, SETTING_OUTPUT_DIR), folder);
     setenv("GAIT_ENABLE", "0", 1); // it is no part of the run
     unsetenv("GAIT_DIR");
-    const char *slash = strrchr(end->program, '/');
-    bool is_python = !strncmp(slash ? slash + 1 : end->program, "python", 6);
+    bool is_python = !strncmp(file_name_of(end->program), "python", 6);
     if (!(is_python && print_with(end->program, program, folder, end)) &&
         !print_with(usual, program, folder, end))
         say("no table of ops: there is no python3 in PATH");

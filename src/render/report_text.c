@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "analyse/run_report.h"
+#include "base/file_name.h"
 #include "render/plain.h"
 #include "render/screen.h"
 #include "render/torch_text.h"
@@ -161,7 +162,10 @@ static void put_ledger_heading(const struct screen *screen)
     fputc('\n', screen->out);
     screen_bold(screen, heading);
     fprintf(screen->out, "%*s%10s%11s%9s\n", NAME_COLUMNS + 2 - (int)strlen(heading), "", "total",
-            report->steps.count ? "a step" : "a span", "share");
+            report->steps.count ? "a step"
+            : report->torch     ? ""
+                                : "a span",
+            "share");
 }
 
 // The phases that get no line of their own, as one.
@@ -295,10 +299,8 @@ static void put_damage(const struct screen *screen)
         if (gait_trace_damage(screen->trace, i, &damage))
             return;
         char text[1200];
-        const char *slash = strrchr(damage.path, '/');
-        snprintf(text, sizeof text, "%.200s at %" PRIu64 ", %s: %.500s",
-                 slash ? slash + 1 : damage.path, damage.offset, units_bytes(damage.bytes).text,
-                 damage.what);
+        snprintf(text, sizeof text, "%.200s at %" PRIu64 ", %s: %.500s", file_name_of(damage.path),
+                 damage.offset, units_bytes(damage.bytes).text, damage.what);
         fputs("  ", screen->out);
         plain_wrap(screen->out, text, 4, 2);
     }

@@ -29,7 +29,7 @@ static void print_rate(char *out, size_t room, uint64_t count, uint64_t ns, cons
     if (rate >= 100)
         snprintf(out, room, "%s %s/s", units_count((uint64_t)(rate + 0.5)).text, unit);
     else
-        snprintf(out, room, "%.3g %s/s", rate, unit);
+        snprintf(out, room, "%#.3g %s/s", rate, unit);
 }
 
 static void put_throughput(const struct screen *screen)
@@ -52,7 +52,7 @@ static void put_throughput(const struct screen *screen)
     if (torch->memory.rss_bytes)
         snprintf(text + strlen(text), sizeof text - strlen(text), "; memory peak %s",
                  units_bytes(torch->memory.rss_bytes).text);
-    if (torch->memory.window_bytes)
+    if (torch->memory.window_bytes && !torch_work_has_memory(torch))
         snprintf(text + strlen(text), sizeof text - strlen(text), "%s ops hold up to %s at a time",
                  torch->memory.rss_bytes ? "," : ";", units_bytes(torch->memory.window_bytes).text);
     fputs("  ", screen->out);
@@ -111,15 +111,23 @@ void torch_text_put_steps(const struct screen *screen)
     torch_work_put_flops(screen);
 }
 
+// Without steps the verdict has said so already.
+static size_t first_finding(const struct run_report *report)
+{
+    const struct findings *findings = &report->torch->findings;
+    return !report->steps.count && findings->count && !strcmp(findings->rows[0].id, "no_optimizer");
+}
+
 static void put_findings(const struct screen *screen)
 {
     const struct findings *findings = &screen->report->torch->findings;
-    if (!findings->count)
+    const size_t first = first_finding(screen->report);
+    if (findings->count == first)
         return;
     fputc('\n', screen->out);
     screen_bold(screen, "Findings");
     fputc('\n', screen->out);
-    for (size_t i = 0; i < findings->count && i < MOST_FINDINGS; i++) {
+    for (size_t i = first; i < findings->count && i < MOST_FINDINGS; i++) {
         fputs("  - ", screen->out);
         plain_wrap(screen->out, findings->rows[i].text, 4, 4);
     }
@@ -174,8 +182,10 @@ static void put_ranks(const struct screen *screen)
     if (torch->rank_count < 2)
         return;
     fputc('\n', screen->out);
-    screen_bold(screen, "Ranks");
-    fprintf(screen->out, "%14s%11s  %s\n", "steps", "total", "most of it");
+    const char *heading = screen->report->rank_count > 1 ? "Ranks" : "Processes";
+    screen_bold(screen, heading);
+    fprintf(screen->out, "%*s%11s  %s\n", 19 - (int)strlen(heading), "steps", "total",
+            "most of it");
     for (size_t i = 0; i < torch->rank_count && i < MOST_RANKS; i++) {
         const struct torch_rank *rank = &torch->ranks[i];
         struct part part = {"", rank->steps, rank->total_ns, rank->phases};
@@ -246,9 +256,12 @@ void torch_text_put_more(const struct screen *screen)
 
 void torch_text_name_cost(const struct torch_report *torch, char *out, size_t room)
 {
+    char share[48] = "";
     *out = '\0';
-    if (torch->cost.is_known)
-        snprintf(out, room, ", hooks %s (%s of the steps)",
-                 units_ns((int64_t)torch->cost.hooks_ns).text,
+    if (!torch->cost.is_known)
+        return;
+    if (torch->cost.steps_ns)
+        snprintf(share, sizeof share, " (%s of the steps)",
                  units_share(torch->cost.hooks_ns, torch->cost.steps_ns).text);
+    snprintf(out, room, ", hooks %s%s", units_ns((int64_t)torch->cost.hooks_ns).text, share);
 }

@@ -213,7 +213,7 @@ void torch_work_put_flops(const struct screen *screen)
                  units_flops(mfu.peak).text, report->peak_flops > 0 || !mfu.device ? "" : ", ",
                  report->peak_flops > 0 || !mfu.device ? "" : mfu.device);
     else
-        snprintf(more, sizeof more, "no MFU, for %s", mfu.why);
+        snprintf(more, sizeof more, "no MFU: %s", mfu.why);
     snprintf(text, sizeof text, "%s a step, %s/s; %s",
              units_flops((double)torch->flops.per_step).text, units_flops(mfu.flops_per_s).text,
              more);
@@ -234,11 +234,16 @@ static void name_owners(const struct blocks_owners *owners, char *out, size_t ro
     }
 }
 
+bool torch_work_has_memory(const struct torch_report *torch)
+{
+    return torch->blocks.allocations && torch->blocks.peak_bytes > 0;
+}
+
 void torch_work_put_memory(const struct screen *screen)
 {
     const struct torch_blocks *blocks = &screen->report->torch->blocks;
     char text[700], names[240];
-    if (!blocks->allocations || blocks->peak_bytes <= 0)
+    if (!torch_work_has_memory(screen->report->torch))
         return;
     fputc('\n', screen->out);
     screen_bold(screen, "Memory that ops hold");

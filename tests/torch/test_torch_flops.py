@@ -144,7 +144,7 @@ def test_mfu_has_formula_and_denominator(counted):
 def test_no_peak_is_guessed(counted):
     mfu = counted("cnn").report["mfu"]
     assert mfu["value"] is None and mfu["peak_flops_per_s"] is None
-    assert mfu["why"] == "no peak is known of a CPU: --peak-flops gives one"
+    assert mfu["why"] == "give the CPU's peak as --peak-flops"
     screen = counted("cnn").ask().stdout
     assert "MFLOP a step" in screen and "no MFU" in screen
     assert max(map(len, screen.splitlines())) <= 78

@@ -279,20 +279,34 @@ class PyTorch(Report):
         if self._handler is not None:
             self._handler(profile)
         elif self._export:
-            import gait.torch
-
-            name = os.path.basename(self.path(self._boundary, ""))
-            handler = gait.torch.tensorboard_trace_handler(self._folder(), name)
-            self._note(handler(profile))
+            self._attempt(self._write_trace, profile)
         if self._flame:
-            from ..torch.flame import write_ops
-
-            os.makedirs(self._folder(), exist_ok=True)
             cycle = f".cycle-{len(tables)}" if len(tables) > 1 else ""
-            name = os.path.basename(self.path(self._boundary, cycle + ".stack"))
-            path = os.path.join(self._folder(), name)
-            write_ops(profile.events(), path, self._metric)
-            self._note(path)
+            self._attempt(self._write_flame_graph, profile, cycle + ".stack")
+
+    @staticmethod
+    def _attempt(write, *arguments):
+        """A training does not fail for want of a file."""
+        try:
+            write(*arguments)
+        except (OSError, RuntimeError, ValueError) as error:
+            say(f"cannot write a trace: {error}")
+
+    def _write_trace(self, profile):
+        import gait.torch
+
+        name = os.path.basename(self.path(self._boundary, ""))
+        handler = gait.torch.tensorboard_trace_handler(self._folder(), name)
+        self._note(handler(profile))
+
+    def _write_flame_graph(self, profile, extension):
+        from ..torch.flame import write_ops
+
+        os.makedirs(self._folder(), exist_ok=True)
+        name = os.path.basename(self.path(self._boundary, extension))
+        path = os.path.join(self._folder(), name)
+        write_ops(profile.events(), path, self._metric)
+        self._note(path)
 
     def _note(self, path):
         path = os.path.abspath(path)

@@ -48,6 +48,28 @@ TEST("verdict: waiting for a quarter is told as a part, and before computing")
     ok(strstr(judge(less, 2, 100).advice, "the loop hardly waits"));
 }
 
+TEST("verdict: of a PyTorch run it is known what may be faster")
+{
+    const struct phase models[] = {{"forward", 500, 0}, {"optimizer", 300, 0}, {"input", 200, 0}};
+    const struct phase steps[] = {{"optimizer", 500, 0}, {"forward", 450, 0}, {"input", 50, 0}};
+    struct verdict_facts facts = {.events = 1000,
+                                  .steps = {.count = 9, .p50_ns = 10, .max_ns = 12},
+                                  .phases = models,
+                                  .phase_count = 3,
+                                  .total_ns = 1000,
+                                  .is_torch = true};
+    struct verdict verdict;
+    verdict_make(&facts, &verdict);
+    is_str(verdict.advice, "larger batches, torch.compile or lower precision");
+    facts.phases = steps;
+    verdict_make(&facts, &verdict);
+    is_str(verdict.advice,
+           "a fused optimizer (fused=True), or larger batches; the loop hardly waits");
+    facts.steps.count = 0;
+    verdict_make(&facts, &verdict);
+    is_str(verdict.advice, "mark each iteration with gait.step()");
+}
+
 TEST("verdict: phases of one kind are taken together")
 {
     const struct phase phases[] = {
