@@ -386,6 +386,7 @@ def test_metadata_is_json_and_goes_with_the_trace(script):
 def test_every_name_that_torch_profiler_offers_is_here(script):
     done = script(
         """
+        theirs = torch.profiler
         lacks = [name for name in theirs.__all__ if not hasattr(ours, name)]
         tell(lacks=lacks, same=ours.supported_activities() == theirs.supported_activities(),
              count=len(theirs.__all__))
