@@ -17,7 +17,9 @@
 #include <unistd.h>
 
 #include "base/array.h"
+#include "base/clock.h"
 #include "base/fail.h"
+#include "base/file_name.h"
 #include "base/os/os.h"
 #include "sample/process_tree.h"
 #include "sample/python_process.h"
@@ -26,8 +28,7 @@
 #define LATE_NS 1e6
 #define NAP_NS 20e6 // at most, so that a stop is heard
 #define CHILD_NAP_NS 2e6
-#define STOP_NAP_NS 50e3 // while a thread that was asked to stop has not run
-#define SPIN_NS 30e3     // sleeping takes that long here, whatever is asked for
+#define SPIN_NS 30e3 // sleeping takes that long here, whatever is asked for
 #define SPIN_RATE 20000.0
 #define FLUSH_NS (250 * UINT64_C(1000000))
 #define SUMMARY_NS (1000 * UINT64_C(1000000))
@@ -37,6 +38,7 @@
 #define FIRST_PAUSE_NS UINT64_C(1000000)
 #define LONGEST_PAUSE_NS (50 * UINT64_C(1000000))
 #define PROCESS_LIMIT 4096
+#define NATIVE_NICE (-10)
 
 struct followed {
     int64_t pid, start;
@@ -48,13 +50,6 @@ struct followed {
     bool is_gone;
     bool is_missing; // could not be read any more; whether it ended will be seen
 };
-
-static uint64_t now_ns(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
-}
 
 int sampler_init(struct sampler *sampler, const struct sampler_options *options)
 {
@@ -74,10 +69,8 @@ int sampler_init(struct sampler *sampler, const struct sampler_options *options)
     return 0;
 }
 
-static void let_go(struct sampler *sampler, struct followed *one)
+static void let_go(struct followed *one)
 {
-    if (sampler->native)
-        native_sampler_forget(sampler->native, one->process);
     native_unwind_destroy(one->native);
     one->native = NULL;
     python_process_finish(one->process);
@@ -88,7 +81,7 @@ static void let_go(struct sampler *sampler, struct followed *one)
 void sampler_finish(struct sampler *sampler)
 {
     for (size_t i = 0; i < sampler->process_count; i++)
-        let_go(sampler, &sampler->processes[i]);
+        let_go(&sampler->processes[i]);
     free(sampler->processes);
     sampler->processes = NULL;
     sampler->process_count = 0;
@@ -171,10 +164,8 @@ static void name_process(struct sampler *sampler, struct followed *one)
     }
     if (!sampler->shard)
         return;
-    char *program = line;
     line[strcspn(line, " ")] = '\0';
-    if (strrchr(program, '/'))
-        program = strrchr(program, '/') + 1;
+    const char *program = file_name_of(line);
     if (sampler->totals.processes == 0)
         sample_shard_tell(sampler->shard, &(struct sample_shard_about){one->pid, program});
     one->track =
@@ -275,7 +266,7 @@ static void round_of(struct sampler *sampler, struct followed *one, uint64_t now
         return;
     }
     fail_clear();
-    let_go(sampler, one);
+    let_go(one);
     one->next_try_ns = now + FIRST_PAUSE_NS;
     one->pause_ns = FIRST_PAUSE_NS;
     one->is_missing = true; // one that ends lives on without its memory for a while
@@ -286,7 +277,7 @@ static void drop_gone(struct sampler *sampler)
     for (size_t i = sampler->process_count; i-- > 0;) {
         if (!sampler->processes[i].is_gone)
             continue;
-        let_go(sampler, &sampler->processes[i]);
+        let_go(&sampler->processes[i]);
         sampler->processes[i] = sampler->processes[--sampler->process_count];
     }
 }
@@ -350,10 +341,10 @@ static void native_summary(const struct native_sampler *native, char *out, size_
              ", \"native\": {\"rate_asked_hz\": %.17g, \"looks\": %" PRIu64 ", \"stops\": %" PRIu64
              ", \"stop_us\": {\"median\": %" PRIu64 ", \"p99\": %" PRIu64 ", \"max\": %" PRIu64
              "}, \"unmatched\": %" PRIu64 ", \"cut_short\": %" PRIu64 ", \"unread\": %" PRIu64
-             ", \"refused\": %" PRIu64 "}",
+             ", \"away\": %" PRIu64 ", \"refused\": %" PRIu64 "}",
              native->rate_hz, totals->looks, totals->stops, native_sampler_window(native, 0.5),
              native_sampler_window(native, 0.99), (totals->longest_ns + 999) / 1000,
-             totals->unmatched, totals->cut_short, totals->broken, totals->refused);
+             totals->unmatched, totals->cut_short, totals->broken, totals->away, totals->refused);
 }
 
 // The totals as JSON: `sampler` of the shard's metadata.
@@ -434,18 +425,15 @@ static void sleep_until(double until_ns)
 static bool wait_for_tick(struct sampler *sampler, struct poisson *clock, uint64_t *now)
 {
     double left = clock->due_ns - (double)*now;
-    const bool is_stopping = sampler->native && native_sampler_is_waiting(sampler->native);
-    const double nap = is_stopping                     ? STOP_NAP_NS
-                       : sampler->options.has_children ? CHILD_NAP_NS
-                                                       : NAP_NS;
+    const double nap = sampler->options.has_children ? CHILD_NAP_NS : NAP_NS;
     if (left > nap) {
         sleep_until((double)*now + nap);
-        *now = now_ns();
+        *now = clock_steady_ns();
         return false;
     }
     if (left > 0 && !(clock->is_fast && left < SPIN_NS))
         sleep_until(clock->due_ns);
-    while ((left = clock->due_ns - (double)(*now = now_ns())) > 0) {
+    while ((left = clock->due_ns - (double)(*now = clock_steady_ns())) > 0) {
         if (!clock->is_fast)
             sleep_until(clock->due_ns);
     }
@@ -498,7 +486,7 @@ static void allow_many_files(void)
 
 int sampler_run(struct sampler *sampler)
 {
-    uint64_t now = now_ns(), written = now;
+    uint64_t now = clock_steady_ns(), written = now;
     struct poisson clock = {.due_ns = (double)now,
                             .gap_ns = 1e9 / sampler->options.rate_hz,
                             .is_fast = sampler->options.rate_hz >= SPIN_RATE};
@@ -511,12 +499,11 @@ int sampler_run(struct sampler *sampler)
     };
     prctl(PR_SET_TIMERSLACK, 1);
     allow_many_files();
+    if (sampler->native)
+        (void)setpriority(PRIO_PROCESS, 0, NATIVE_NICE); // where it may: a thread waits for us
     sampler->refresh_ns = now;
     while (!is_over(sampler, now)) {
-        const bool is_tick = wait_for_tick(sampler, &clock, &now);
-        if (sampler->native)
-            native_sampler_poll(sampler->native, now);
-        if (is_tick) {
+        if (wait_for_tick(sampler, &clock, &now)) {
             look_at_native(sampler, &native, now);
             for (size_t i = 0; i < sampler->process_count; i++)
                 round_of(sampler, &sampler->processes[i], now);
@@ -530,9 +517,9 @@ int sampler_run(struct sampler *sampler)
         }
     }
     count_missing(sampler);
-    write_out(sampler, now_ns(), true);
+    write_out(sampler, clock_steady_ns(), true);
     for (size_t i = 0; i < sampler->process_count; i++)
-        let_go(sampler, &sampler->processes[i]);
+        let_go(&sampler->processes[i]);
     sampler->process_count = 0;
     if (sampler->totals.rounds)
         return 0;
