@@ -173,11 +173,11 @@ static void tell_native(const struct recording *recording)
         say("%" PRIu64 " threads have Python frames alone: %s", totals->refused, totals->why);
     say("native frames: %" PRIu64 " looks, %" PRIu64 " stops of at most %" PRIu64
         " us (median), %" PRIu64 " us (99 %%), %" PRIu64 " us (longest); %.1f %% not matched, "
-        "%.1f %% too deep, %.1f %% not read",
+        "%.1f %% too deep, %.1f %% on no processor, %.1f %% not read",
         totals->looks, totals->stops, native_sampler_window(native, 0.5),
         native_sampler_window(native, 0.99), (totals->longest_ns + 999) / 1000,
         percent(totals->unmatched, totals->looks), percent(totals->cut_short, totals->looks),
-        percent(totals->broken, totals->looks));
+        percent(totals->away, totals->looks), percent(totals->broken, totals->looks));
 }
 
 static void catch_signals(struct recording *recording)

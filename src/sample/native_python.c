@@ -7,7 +7,17 @@
 #include "base/bytes.h"
 #include "base/fail.h"
 
-enum { TRIES = 4 };
+enum { TRIES = 4, SINGLE_READS = 64, FRAME_ROOM = 256 };
+
+// A frame that the look did not cover lies in the copy, as those that calls from C
+// leave do, or is read by itself: the thread stands still.
+struct frame_reader {
+    struct gather *gather;
+    struct python_thread *thread;
+    const struct native_stack *natives;
+    uint32_t singles;
+    uint8_t bytes[FRAME_ROOM];
+};
 
 // A word of the copy of the C stack, or `missing`.
 static uint64_t copied_word(const struct native_stack *natives, uint64_t address, uint64_t missing)
@@ -42,38 +52,56 @@ static uint64_t take(const struct layout *layout, const uint8_t *frame, uint64_t
     return bytes_get64(frame + layout->frame_previous);
 }
 
-static bool walk(const struct gather *gather, struct python_thread *thread,
-                 const struct native_stack *natives, struct native_points *points)
+static const uint8_t *read_frame(struct frame_reader *reader, uint64_t frame)
 {
-    const struct layout *layout = &gather->target->layout;
+    const struct native_stack *natives = reader->natives;
+    struct target *target = reader->gather->target;
+    const size_t bytes = (size_t)target->layout.frame_bytes;
+    const struct frame_copies copies = gather_frame(reader->gather, reader->thread, frame);
+    if (copies.second)
+        return copies.second;
+    if (frame >= natives->at && frame - natives->at + bytes <= natives->byte_count)
+        return natives->bytes + (frame - natives->at);
+    if (++reader->singles > SINGLE_READS || bytes > sizeof reader->bytes ||
+        !memory_get(&target->memory, frame, reader->bytes, bytes))
+        return NULL;
+    return reader->bytes;
+}
+
+static bool walk(struct frame_reader *reader, struct native_points *points)
+{
+    const struct layout *layout = &reader->gather->target->layout;
+    const struct native_stack *natives = reader->natives;
     bool is_read;
-    uint64_t frame = gather_current(gather, thread, &is_read);
-    uint64_t cframe = layout->minor == 11 ? gather_state(gather, thread, layout->thread_cframe) : 0;
+    uint64_t frame = gather_current(reader->gather, reader->thread, &is_read);
+    uint64_t cframe = layout->minor == 11
+                          ? gather_state(reader->gather, reader->thread, layout->thread_cframe)
+                          : 0;
+    if (!is_read) { // its cframe lies in the copy
+        cframe = gather_state(reader->gather, reader->thread, layout->thread_cframe);
+        frame = copied_word(natives, cframe + (uint64_t)layout->cframe_frame, NATIVE_FAR);
+    }
     points->count = 0;
-    for (uint32_t steps = 0; is_read && frame; steps++) {
-        const struct frame_copies copies = gather_frame(gather, thread, frame);
-        if (!copies.second || steps == 2 * PYTHON_THREAD_DEPTH)
-            thread->leaf = frame; // where more is to be expected
-        if (!copies.second)
-            return false;
-        if (points->count == PYTHON_THREAD_DEPTH || steps == 2 * PYTHON_THREAD_DEPTH)
-            return true;
+    for (uint32_t steps = 0; frame && points->count < PYTHON_THREAD_DEPTH; steps++) {
+        const uint8_t *bytes = read_frame(reader, frame);
         const uint64_t here = frame;
-        frame = take(layout, copies.second, frame, points);
-        if (is_entry(layout, copies.second)) {
+        if (!bytes || steps == 2 * PYTHON_THREAD_DEPTH)
+            return false;
+        frame = take(layout, bytes, frame, points);
+        if (is_entry(layout, bytes)) {
             points->points[points->count - 1].anchor = cframe;
             cframe = copied_word(natives, cframe + (uint64_t)layout->cframe_frame + 8, NATIVE_FAR);
         }
         if (frame == here)
             return false;
     }
-    return is_read;
+    return true;
 }
 
 bool native_python_walk(struct gather *gather, struct python_thread *thread,
                         const struct native_stack *natives, struct native_points *points)
 {
-    const uint64_t leaf = thread->leaf;
+    struct frame_reader reader = {.gather = gather, .thread = thread, .natives = natives};
     for (int i = 0; i < TRIES; i++) {
         gather_begin(gather);
         gather->wants_collecting = false;
@@ -81,18 +109,12 @@ bool native_python_walk(struct gather *gather, struct python_thread *thread,
             python_thread_expect(thread, gather->target);
         gather_add(gather, thread, false);
         const int status = gather_read(gather);
+        if (status == GATHER_DONE)
+            return walk(&reader, points);
         if (status < 0) {
             fail_clear();
             return false;
         }
-        if (status == GATHER_AGAIN)
-            continue;
-        if (walk(gather, thread, natives, points)) {
-            thread->leaf = leaf;
-            return true;
-        }
-        python_thread_learn(thread, gather->target, thread->leaf);
     }
-    thread->leaf = leaf;
     return false;
 }

@@ -3,7 +3,6 @@
 // are random and know nothing of the program, so each stack gets its share.
 #include "sample/native_sample.h"
 
-#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,43 +14,6 @@
 
 enum { QUIET_TRIES = 3, PROBE_TEXT = 200 };
 
-int native_sampler_create(const struct native_options *options, struct native_sampler **ret_sampler)
-{
-    const struct unwind_library *library;
-    *ret_sampler = NULL;
-    int status = unwind_library_open(&library);
-    if (status)
-        return status;
-    struct native_sampler *sampler = calloc(1, sizeof *sampler);
-    if (sampler)
-        sampler->points.points = calloc(PYTHON_THREAD_DEPTH, sizeof *sampler->points.points);
-    if (!sampler || !sampler->points.points) {
-        free(sampler);
-        return fail(GAIT_ERR_MEMORY, "no memory for native frames");
-    }
-    sampler->rate_hz = options->rate_hz;
-    if (options->threads) {
-        sampler->has_pattern =
-            regcomp(&sampler->pattern, options->threads, REG_EXTENDED | REG_NOSUB) == 0;
-        if (!sampler->has_pattern) {
-            native_sampler_destroy(sampler);
-            return fail(GAIT_ERR_ARGUMENT, "'%s' is no pattern of thread names", options->threads);
-        }
-    }
-    *ret_sampler = sampler;
-    return 0;
-}
-
-void native_sampler_destroy(struct native_sampler *sampler)
-{
-    if (!sampler)
-        return;
-    if (sampler->has_pattern)
-        regfree(&sampler->pattern);
-    free(sampler->points.points);
-    free(sampler);
-}
-
 bool native_sampler_wants(const struct native_sampler *sampler, const char *name, int64_t tid)
 {
     char number[24];
@@ -62,14 +24,14 @@ bool native_sampler_wants(const struct native_sampler *sampler, const char *name
            regexec(&sampler->pattern, number, 0, NULL, 0) == 0;
 }
 
-struct subject {
+struct native_subject {
     struct python_process *process;
     struct native_unwind *unwind;
     struct python_thread *thread;
 };
 
 // The node of the frames found, or 0 where a function could not be read.
-static uint32_t node_of(struct native_sampler *sampler, const struct subject *subject,
+static uint32_t node_of(struct native_sampler *sampler, const struct native_subject *subject,
                         uint64_t now_ns)
 {
     const struct native_merged *merged = &sampler->merged;
@@ -101,8 +63,8 @@ static void keep_python(struct native_sampler *sampler)
         merged->items[merged->count++] = i * 2;
 }
 
-static enum native_merge_result match(struct native_sampler *sampler, const struct subject *subject,
-                                      uint64_t now_ns)
+static enum native_merge_result match(struct native_sampler *sampler,
+                                      const struct native_subject *subject, uint64_t now_ns)
 {
     if (native_unwind_stack(subject->unwind, &sampler->stack, &sampler->registers, now_ns)) {
         fail_clear();
@@ -114,7 +76,7 @@ static enum native_merge_result match(struct native_sampler *sampler, const stru
 }
 
 // What was found is what the thread does from now on.
-static void tell(struct native_sampler *sampler, const struct subject *subject,
+static void tell(struct native_sampler *sampler, const struct native_subject *subject,
                  enum native_merge_result result, uint64_t now_ns)
 {
     struct thread_look look = {.state = sampler->state};
@@ -123,78 +85,91 @@ static void tell(struct native_sampler *sampler, const struct subject *subject,
         look.flags = SAMPLE_UNMATCHED;
         sampler->totals.unmatched++;
     }
-    sampler->totals.cut_short += result == NATIVE_SHORT;
+    if (result == NATIVE_SHORT) {
+        sampler->totals.cut_short++; // the next copy is a larger one, to a limit
+        if (subject->thread->native_bytes < NATIVE_COPY_MOST)
+            subject->thread->native_bytes *= 2;
+    }
     look.node = node_of(sampler, subject, now_ns);
     if (look.node)
         python_process_put(subject->process, subject->thread, &look);
 }
 
 // The C stack and the frames of Python; false where they cannot be read.
-static bool copy_stack(struct native_sampler *sampler, const struct subject *subject)
+static bool copy_stack(struct native_sampler *sampler, const struct native_subject *subject)
 {
     struct native_stack *stack = &sampler->stack;
     stack->at = sampler->registers.words[REGISTER_SP];
     stack->bytes = sampler->copy;
+    if (!subject->thread->native_bytes)
+        subject->thread->native_bytes = NATIVE_COPY;
     stack->byte_count = (uint32_t)memory_get_some(&subject->process->target.memory, stack->at,
-                                                  sampler->copy, sizeof sampler->copy);
+                                                  sampler->copy, subject->thread->native_bytes);
     return stack->byte_count &&
            native_python_walk(&subject->process->gather, subject->thread, stack, &sampler->points);
 }
 
-static void let_go_on(struct native_sampler *sampler)
+static void note_hold(void *context, uint64_t ns)
 {
-    const uint64_t took = thread_stop_end(&sampler->stop);
-    const uint64_t us = took / 1000;
+    struct native_sampler *sampler = context;
+    const uint64_t us = ns / 1000;
     sampler->totals.stops++;
     sampler->totals.windows[us < NATIVE_WINDOWS ? us : NATIVE_WINDOWS]++;
-    if (took > sampler->totals.longest_ns)
-        sampler->totals.longest_ns = took;
+    if (ns > sampler->totals.longest_ns)
+        sampler->totals.longest_ns = ns;
 }
 
-static void take_stopped(struct native_sampler *sampler, const struct subject *subject,
-                         uint64_t now_ns)
-{
-    const struct gather *gather = &subject->process->gather;
-    const bool is_copied =
-        thread_stop_registers(&sampler->stop, &sampler->registers) && copy_stack(sampler, subject);
-    let_go_on(sampler);
-    if (!is_copied) {
-        sampler->totals.broken++;
-        return;
-    }
-    if (sampler->state == SAMPLE_NATIVE && gather->is_locked &&
-        gather->holder == subject->thread->address)
-        sampler->state = SAMPLE_PYTHON;
-    tell(sampler, subject, match(sampler, subject, now_ns), now_ns);
-}
-
-static void note_refusal(struct native_sampler *sampler, const struct subject *subject, int error)
-{
-    subject->thread->is_native = false; // its stacks are those of Python again
-    if (sampler->totals.refused++)
-        return;
-    if (thread_stop_refuse(subject->process->target.pid, subject->thread->tid, error))
-        snprintf(sampler->totals.why, sizeof sampler->totals.why, "%s", fail_text());
-    fail_clear();
-}
-
-static void stop(struct native_sampler *sampler, const struct subject *subject, uint64_t now_ns)
+static void note_refusal(struct native_sampler *sampler, const struct native_subject *subject)
 {
     const int64_t pid = subject->process->target.pid;
-    switch (thread_stop_begin(&sampler->stop, pid, subject->thread->tid)) {
-    case THREAD_STOPPED:
-        take_stopped(sampler, subject, now_ns);
-        break;
-    case THREAD_PENDING:
-        sampler->process = subject->process;
-        sampler->unwind = subject->unwind;
-        break;
-    case THREAD_REFUSED:
-        note_refusal(sampler, subject, errno);
-        break;
-    case THREAD_GONE:
-        break;
-    }
+    if (!thread_stop_refuse(&sampler->stop, pid, subject->thread->tid))
+        return;
+    if (!sampler->totals.refused++)
+        snprintf(sampler->totals.why, sizeof sampler->totals.why, "%s", fail_text());
+    fail_clear();
+    subject->thread->is_native = false; // its stacks are those of Python again
+}
+
+// As this round found it, which did not need it to be still.
+static void tell_python(struct native_sampler *sampler, const struct native_subject *subject)
+{
+    struct python_process *process = subject->process;
+    const struct python_thread *thread = subject->thread;
+    const uint32_t count = thread->frame_count;
+    const struct thread_look look = {count ? thread->nodes[count - 1] : thread->base,
+                                     SAMPLE_UNMATCHED, sampler->state};
+    sampler->totals.away++;
+    if (look.node)
+        python_process_put(process, subject->thread, &look);
+}
+
+static bool look_at_held(void *context, const struct native_registers *registers)
+{
+    struct native_sampler *sampler = context;
+    sampler->registers = *registers;
+    return copy_stack(sampler, sampler->subject);
+}
+
+static void stop(struct native_sampler *sampler, const struct native_subject *subject,
+                 uint64_t now_ns)
+{
+    const struct python_process *process = subject->process;
+    const struct gather *gather = &process->gather;
+    sampler->subject = subject;
+    const enum thread_stop_result result = thread_stop(&sampler->stop, subject->thread->tid);
+    const bool is_holder = sampler->stop.is_seen
+                               ? gather->is_locked && gather->holder == subject->thread->address
+                               : process->is_locked && process->holder == subject->thread;
+    if (sampler->state == SAMPLE_NATIVE && is_holder)
+        sampler->state = SAMPLE_PYTHON;
+    if (result == THREAD_REFUSED)
+        note_refusal(sampler, subject);
+    else if (result == THREAD_AWAY)
+        tell_python(sampler, subject);
+    else if (sampler->stop.is_seen)
+        tell(sampler, subject, match(sampler, subject, now_ns), now_ns);
+    else if (result == THREAD_HELD)
+        sampler->totals.broken++;
 }
 
 // The last two words: stack pointer and program counter.
@@ -228,7 +203,7 @@ static bool goes_on(long call)
 // A thread that waits: what it waits in is the same before and after. Two of its
 // registers are known without stopping it, which is nearly always enough. False
 // where it did not keep still; then nothing is known.
-static bool take_waiting(struct native_sampler *sampler, const struct subject *subject,
+static bool take_waiting(struct native_sampler *sampler, const struct native_subject *subject,
                          const char *text, uint64_t now_ns)
 {
     char after[PROBE_TEXT];
@@ -252,7 +227,8 @@ static bool is_recorded(const struct native_sampler *sampler, enum sample_state 
     return sampler->has_idle || state != SAMPLE_BLOCKED;
 }
 
-static void look(struct native_sampler *sampler, const struct subject *subject, uint64_t now_ns)
+static void look(struct native_sampler *sampler, const struct native_subject *subject,
+                 uint64_t now_ns)
 {
     char text[PROBE_TEXT];
     const struct target *target = &subject->process->target;
@@ -281,38 +257,10 @@ void native_sampler_round(struct native_sampler *sampler, struct python_process 
                           struct native_unwind *unwind, uint64_t now_ns)
 {
     for (size_t i = 0; i < process->thread_count; i++) {
-        const struct subject subject = {process, unwind, process->threads[i]};
-        if (native_sampler_is_waiting(sampler))
-            return;
+        const struct native_subject subject = {process, unwind, process->threads[i]};
         if (process->threads[i]->is_native && process->threads[i]->tid)
             look(sampler, &subject, now_ns);
     }
-}
-
-bool native_sampler_is_waiting(const struct native_sampler *sampler)
-{
-    return sampler->stop.tid != 0;
-}
-
-void native_sampler_poll(struct native_sampler *sampler, uint64_t now_ns)
-{
-    const int64_t tid = sampler->stop.tid;
-    if (!tid || thread_stop_poll(&sampler->stop) != THREAD_STOPPED)
-        return;
-    struct python_process *process = sampler->process;
-    for (size_t i = 0; process && i < process->thread_count; i++)
-        if (process->threads[i]->tid == tid) {
-            const struct subject subject = {process, sampler->unwind, process->threads[i]};
-            take_stopped(sampler, &subject, now_ns);
-            return;
-        }
-    let_go_on(sampler); // what it was is not known any more
-}
-
-void native_sampler_forget(struct native_sampler *sampler, const struct python_process *process)
-{
-    if (sampler->process == process)
-        sampler->process = NULL;
 }
 
 uint64_t native_sampler_window(const struct native_sampler *sampler, double share)
@@ -325,4 +273,43 @@ uint64_t native_sampler_window(const struct native_sampler *sampler, double shar
             return us + 1 > NATIVE_WINDOWS ? totals->longest_ns / 1000 : us + 1;
     }
     return 0;
+}
+
+int native_sampler_create(const struct native_options *options, struct native_sampler **ret_sampler)
+{
+    const struct unwind_library *library;
+    *ret_sampler = NULL;
+    int status = unwind_library_open(&library);
+    if (status)
+        return status;
+    struct native_sampler *sampler = calloc(1, sizeof *sampler);
+    if (sampler)
+        sampler->points.points = calloc(PYTHON_THREAD_DEPTH, sizeof *sampler->points.points);
+    if (!sampler || !sampler->points.points) {
+        free(sampler);
+        return fail(GAIT_ERR_MEMORY, "no memory for native frames");
+    }
+    sampler->rate_hz = options->rate_hz;
+    sampler->stop = (struct thread_stop){look_at_held, note_hold, sampler, NULL, false, 0};
+    if (options->threads) {
+        sampler->has_pattern =
+            regcomp(&sampler->pattern, options->threads, REG_EXTENDED | REG_NOSUB) == 0;
+        if (!sampler->has_pattern) {
+            native_sampler_destroy(sampler);
+            return fail(GAIT_ERR_ARGUMENT, "'%s' is no pattern of thread names", options->threads);
+        }
+    }
+    *ret_sampler = sampler;
+    return 0;
+}
+
+void native_sampler_destroy(struct native_sampler *sampler)
+{
+    if (!sampler)
+        return;
+    thread_stop_finish(&sampler->stop);
+    if (sampler->has_pattern)
+        regfree(&sampler->pattern);
+    free(sampler->points.points);
+    free(sampler);
 }

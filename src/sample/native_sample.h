@@ -18,32 +18,34 @@ struct native_options {
     const char *threads; // pattern of names or numbers; NULL: all threads of Python
 };
 
-enum { NATIVE_WINDOWS = 2000, NATIVE_COPY = 32768 };
+enum { NATIVE_WINDOWS = 2000, NATIVE_COPY = 32768, NATIVE_COPY_MOST = 131072 };
 
 struct native_totals {
     uint64_t looks, stops;                // threads looked at; of them stopped
     uint64_t unmatched, broken;           // Python frames alone: no match, nothing to be read
     uint64_t cut_short;                   // outer frames without native ones
+    uint64_t away;                        // threads on no processor: as Python alone has them
     uint64_t refused;                     // threads that could not be stopped
     uint64_t windows[NATIVE_WINDOWS + 1]; // of the stops, by microseconds they took at most
     uint64_t longest_ns;
     char why[256]; // of the first refusal
 };
 
+struct native_subject;
+
 struct native_sampler {
     double rate_hz;
     bool has_idle, is_gil_only;
     bool has_pattern;
     regex_t pattern;
-    struct thread_stop stop;
-    struct python_process *process; // of the pending stop
-    struct native_unwind *unwind;
     enum sample_state state; // of the thread that is looked at
+    const struct native_subject *subject;
+    struct thread_stop stop;
     struct native_registers registers;
     struct native_stack stack;
     struct native_points points;
     struct native_merged merged;
-    uint8_t copy[NATIVE_COPY];
+    uint8_t copy[NATIVE_COPY_MOST];
     struct native_totals totals;
 };
 
@@ -58,13 +60,6 @@ bool native_sampler_wants(const struct native_sampler *sampler, const char *name
 // Looks at all threads of the process that are its own (python_thread.is_native).
 void native_sampler_round(struct native_sampler *sampler, struct python_process *process,
                           struct native_unwind *unwind, uint64_t now_ns);
-
-// A thread that was asked to stop and did not run: true while there is one.
-bool native_sampler_is_waiting(const struct native_sampler *sampler);
-void native_sampler_poll(struct native_sampler *sampler, uint64_t now_ns);
-
-// The process is let go.
-void native_sampler_forget(struct native_sampler *sampler, const struct python_process *process);
 
 // Of all stops, the share `share` took at most so many us.
 uint64_t native_sampler_window(const struct native_sampler *sampler, double share);

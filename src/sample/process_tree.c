@@ -66,14 +66,14 @@ static int64_t status_number(int64_t pid, const char *name)
     return at ? strtoll(at + strlen(name), NULL, 10) : 0;
 }
 
-int64_t process_tree_parent(int64_t pid)
-{
-    return status_number(pid, "\nPPid:");
-}
-
 int64_t process_tree_tracer(int64_t tid)
 {
     return status_number(tid, "\nTracerPid:");
+}
+
+int64_t process_tree_group(int64_t tid)
+{
+    return status_number(tid, "\nTgid:");
 }
 
 void process_tree_name(int64_t pid, char *out, size_t room)

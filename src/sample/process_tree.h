@@ -9,9 +9,9 @@
 // The processes that any thread of `pid` started and that still run.
 size_t process_tree_children(int64_t pid, int64_t *out, size_t room);
 
-// Who started it, and who traces this thread, as we number them; 0: nobody.
-int64_t process_tree_parent(int64_t pid);
+// The thread that traces this one, and the process of a thread; 0: none.
 int64_t process_tree_tracer(int64_t tid);
+int64_t process_tree_group(int64_t tid);
 
 // Its command line with blanks between the words, or "".
 void process_tree_name(int64_t pid, char *out, size_t room);

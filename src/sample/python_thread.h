@@ -52,6 +52,7 @@ struct python_thread {
     bool is_listed;         // by the last look at the list of threads
     bool is_met;            // python_process.h has told of it
     bool is_native;         // others tell what it does: python_process_put()
+    uint32_t native_bytes;  // of its C stack to be copied; 0: not known yet
     bool is_double;         // read twice, before and after the current frame
 
     struct chunk chunks[PYTHON_THREAD_CHUNKS]; // newest first

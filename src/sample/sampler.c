@@ -28,8 +28,7 @@
 #define LATE_NS 1e6
 #define NAP_NS 20e6 // at most, so that a stop is heard
 #define CHILD_NAP_NS 2e6
-#define STOP_NAP_NS 50e3 // while a thread that was asked to stop has not run
-#define SPIN_NS 30e3     // sleeping takes that long here, whatever is asked for
+#define SPIN_NS 30e3 // sleeping takes that long here, whatever is asked for
 #define SPIN_RATE 20000.0
 #define FLUSH_NS (250 * UINT64_C(1000000))
 #define SUMMARY_NS (1000 * UINT64_C(1000000))
@@ -39,6 +38,7 @@
 #define FIRST_PAUSE_NS UINT64_C(1000000)
 #define LONGEST_PAUSE_NS (50 * UINT64_C(1000000))
 #define PROCESS_LIMIT 4096
+#define NATIVE_NICE (-10)
 
 struct followed {
     int64_t pid, start;
@@ -69,10 +69,8 @@ int sampler_init(struct sampler *sampler, const struct sampler_options *options)
     return 0;
 }
 
-static void let_go(struct sampler *sampler, struct followed *one)
+static void let_go(struct followed *one)
 {
-    if (sampler->native)
-        native_sampler_forget(sampler->native, one->process);
     native_unwind_destroy(one->native);
     one->native = NULL;
     python_process_finish(one->process);
@@ -83,7 +81,7 @@ static void let_go(struct sampler *sampler, struct followed *one)
 void sampler_finish(struct sampler *sampler)
 {
     for (size_t i = 0; i < sampler->process_count; i++)
-        let_go(sampler, &sampler->processes[i]);
+        let_go(&sampler->processes[i]);
     free(sampler->processes);
     sampler->processes = NULL;
     sampler->process_count = 0;
@@ -268,7 +266,7 @@ static void round_of(struct sampler *sampler, struct followed *one, uint64_t now
         return;
     }
     fail_clear();
-    let_go(sampler, one);
+    let_go(one);
     one->next_try_ns = now + FIRST_PAUSE_NS;
     one->pause_ns = FIRST_PAUSE_NS;
     one->is_missing = true; // one that ends lives on without its memory for a while
@@ -279,7 +277,7 @@ static void drop_gone(struct sampler *sampler)
     for (size_t i = sampler->process_count; i-- > 0;) {
         if (!sampler->processes[i].is_gone)
             continue;
-        let_go(sampler, &sampler->processes[i]);
+        let_go(&sampler->processes[i]);
         sampler->processes[i] = sampler->processes[--sampler->process_count];
     }
 }
@@ -343,10 +341,10 @@ static void native_summary(const struct native_sampler *native, char *out, size_
              ", \"native\": {\"rate_asked_hz\": %.17g, \"looks\": %" PRIu64 ", \"stops\": %" PRIu64
              ", \"stop_us\": {\"median\": %" PRIu64 ", \"p99\": %" PRIu64 ", \"max\": %" PRIu64
              "}, \"unmatched\": %" PRIu64 ", \"cut_short\": %" PRIu64 ", \"unread\": %" PRIu64
-             ", \"refused\": %" PRIu64 "}",
+             ", \"away\": %" PRIu64 ", \"refused\": %" PRIu64 "}",
              native->rate_hz, totals->looks, totals->stops, native_sampler_window(native, 0.5),
              native_sampler_window(native, 0.99), (totals->longest_ns + 999) / 1000,
-             totals->unmatched, totals->cut_short, totals->broken, totals->refused);
+             totals->unmatched, totals->cut_short, totals->broken, totals->away, totals->refused);
 }
 
 // The totals as JSON: `sampler` of the shard's metadata.
@@ -427,10 +425,7 @@ static void sleep_until(double until_ns)
 static bool wait_for_tick(struct sampler *sampler, struct poisson *clock, uint64_t *now)
 {
     double left = clock->due_ns - (double)*now;
-    const bool is_stopping = sampler->native && native_sampler_is_waiting(sampler->native);
-    const double nap = is_stopping                     ? STOP_NAP_NS
-                       : sampler->options.has_children ? CHILD_NAP_NS
-                                                       : NAP_NS;
+    const double nap = sampler->options.has_children ? CHILD_NAP_NS : NAP_NS;
     if (left > nap) {
         sleep_until((double)*now + nap);
         *now = clock_steady_ns();
@@ -504,12 +499,11 @@ int sampler_run(struct sampler *sampler)
     };
     prctl(PR_SET_TIMERSLACK, 1);
     allow_many_files();
+    if (sampler->native)
+        (void)setpriority(PRIO_PROCESS, 0, NATIVE_NICE); // where it may: a thread waits for us
     sampler->refresh_ns = now;
     while (!is_over(sampler, now)) {
-        const bool is_tick = wait_for_tick(sampler, &clock, &now);
-        if (sampler->native)
-            native_sampler_poll(sampler->native, now);
-        if (is_tick) {
+        if (wait_for_tick(sampler, &clock, &now)) {
             look_at_native(sampler, &native, now);
             for (size_t i = 0; i < sampler->process_count; i++)
                 round_of(sampler, &sampler->processes[i], now);
@@ -525,7 +519,7 @@ int sampler_run(struct sampler *sampler)
     count_missing(sampler);
     write_out(sampler, clock_steady_ns(), true);
     for (size_t i = 0; i < sampler->process_count; i++)
-        let_go(sampler, &sampler->processes[i]);
+        let_go(&sampler->processes[i]);
     sampler->process_count = 0;
     if (sampler->totals.rounds)
         return 0;
