@@ -161,11 +161,11 @@ def recording(build, process, out, seconds=60):
 def has_looked(gait, out):
     if not out.exists() or not out.stat().st_size:
         return False
-    return summary(gait, out).get("native", {}).get("stops", 0) > 100
+    return summary(gait, out).get("native", {}).get("stops", 0) > 20
 
 
 def test_a_sampler_that_is_killed_leaves_nobody_stopped(build, gait, start, tmp_path):
-    process = start([PYTHONS[max(PYTHONS)], CHAIN, 3])
+    process = start([PYTHONS[max(PYTHONS)], CHAIN, 60])
     for i in range(2):
         out = tmp_path / f"run{i}.gait"
         sampler = recording(build, process, out)
@@ -174,13 +174,14 @@ def test_a_sampler_that_is_killed_leaves_nobody_stopped(build, gait, start, tmp_
         finally:
             sampler.kill()
             sampler.wait()
-        assert state_of(process.pid)[1] == 0
+        assert until(lambda: state_of(process.pid)[1] == 0)
+    process.send_signal(signal.SIGUSR1)
     assert process.stdout.readline() == "done\n"
     assert process.wait() == 0
 
 
 def test_a_stopped_program_stays_stopped_and_goes_on_when_told(build, gait, start, tmp_path):
-    process = start([PYTHONS[max(PYTHONS)], CHAIN, 3])
+    process = start([PYTHONS[max(PYTHONS)], CHAIN, 60])
     out = tmp_path / "run.gait"
     sampler = recording(build, process, out)
     try:
@@ -188,9 +189,10 @@ def test_a_stopped_program_stays_stopped_and_goes_on_when_told(build, gait, star
         process.send_signal(signal.SIGSTOP)
         assert until(lambda: state_of(process.pid)[0] == "T")
         before = summary(gait, out).get("rounds", 0)
-        assert until(lambda: summary(gait, out).get("rounds", 0) > before + 1000)
+        assert until(lambda: summary(gait, out).get("rounds", 0) > before + 200)
         assert state_of(process.pid)[0] == "T"
         process.send_signal(signal.SIGCONT)
+        process.send_signal(signal.SIGUSR1)
         assert process.stdout.readline() == "done\n"
         assert process.wait() == 0
         assert sampler.wait() == 0
