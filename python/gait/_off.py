@@ -45,7 +45,7 @@ class Span:
         return self
 
 
-def span(name, category="python"):
+def span(name, /, category="python"):
     return Span(name, category)
 
 
@@ -63,7 +63,7 @@ def step(number=None, /):
     return Step()
 
 
-def site(category, name):
+def site(category, name, /):
     return 0
 
 

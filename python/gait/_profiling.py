@@ -59,8 +59,18 @@ def finish(config, folder):
             attempt("no trace", store, prof)
         if config.table:
             attempt("no table", _print_table, config, prof)
+        if config.export_to_flame_graph:
+            attempt("no stacks of ops", _write_stacks, config, folder, prof)
 
     return ready
+
+
+def _write_stacks(config, folder, prof):
+    from .torch import flame
+    from .torch.traces import default_worker
+
+    worker = config.worker_name or default_worker()
+    flame.write(prof.events(), prof.with_stack, folder, worker, config.metric)
 
 
 def _print_table(config, prof):

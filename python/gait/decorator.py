@@ -12,7 +12,6 @@ import inspect
 import os
 import shutil
 import socket
-import threading
 
 from . import _ranks, _why_off
 from ._say import attempt, say, say_off
@@ -33,8 +32,8 @@ DEFAULTS = {
 }
 ROWS = 10
 
-_running = []  # the profiles that are open, the innermost last
-_lock = threading.Lock()
+# the profiles that are open, the innermost last; no lock, which a fork could leave taken
+_running = []
 
 
 def profiler(function=None, **options):
@@ -62,10 +61,8 @@ def profiler(function=None, **options):
 
 def step_profiler():
     """See gait.step_profiler."""
-    with _lock:
-        running = _running[-1] if _running else None
-    if running is not None:
-        running.step()
+    for innermost in _running[-1:]:
+        innermost.step()
 
 
 def _check(options):
@@ -87,6 +84,13 @@ def _wrap(target, options):
             with profiled(options):
                 return await target(*args, **kwargs)
 
+    elif inspect.isgeneratorfunction(target):
+
+        @functools.wraps(target)
+        def wrapper(*args, **kwargs):
+            with profiled(options):
+                return (yield from target(*args, **kwargs))
+
     else:
 
         @functools.wraps(target)
@@ -107,13 +111,11 @@ def profiled(options):
     if prof is None:
         yield None
         return
-    with _lock:
-        _running.append(prof)
+    _running.append(prof)
     try:
         yield prof
     finally:
-        with _lock:
-            _running.remove(prof)
+        _running.remove(prof)
         # what goes wrong here is a sentence, never the end of a training
         attempt("the last trace was not written", prof.stop)
         attempt("there is no table", writer.finish, prof)

@@ -8,6 +8,7 @@ Imports without Lightning; using it then fails with one sentence.
 """
 
 import atexit
+import functools
 import os
 import sys
 import weakref
@@ -169,23 +170,32 @@ class ProfilerCallback(Callback):
 
         model = file_name((self.model_name or type(pl_module).__name__,), "")
         self.folder = os.path.abspath(os.path.join(self.output_dir, model))
-        handler = gait.torch.tensorboard_trace_handler(self.folder, self._worker(trainer))
+        many = getattr(trainer, "world_size", 1) > 1
+        self.rank = trainer.global_rank if many else None
+        worker = f"rank{self.rank}" if many else None
+        handler = gait.torch.tensorboard_trace_handler(self.folder, worker)
+        plan = self._schedule()
+        self.traces, self._end = [], plan.end
         self.profile = gait.torch.profile(
-            schedule=self._schedule(),
-            on_trace_ready=lambda profile: self.traces.append(handler(profile)),
+            schedule=plan,
+            on_trace_ready=functools.partial(self._keep, handler),
             **self.options,
         )
         self.profile.start()
         atexit.register(self._finish)
 
-    @staticmethod
-    def _worker(trainer):
-        world, rank = getattr(trainer, "world_size", 1), getattr(trainer, "global_rank", 0)
-        return f"rank{rank}" if world > 1 else None
+    def _keep(self, handler, profile):
+        try:
+            self.traces.append(handler(profile))
+        except (OSError, RuntimeError, ValueError) as error:  # the training goes on
+            say(f"cannot write a trace: {error}")
 
     def on_train_batch_end(self, *_, **__):
-        if self.profile is not None:
-            self.profile.step()
+        if self.profile is None:
+            return
+        self.profile.step()
+        if self.profile.step_num == self._end:  # nothing stays behind the last cycle
+            self._finish()
 
     def on_train_end(self, trainer, pl_module):
         self._finish()
@@ -203,11 +213,16 @@ class ProfilerCallback(Callback):
         atexit.unregister(self._finish)
         profile.stop()
         if not self.traces:
-            say(f"no step was recorded, so there is no trace in '{self.folder}'")
+            what = "no trace could be written" if profile.captures else "no step was recorded"
+            say(f"{what}: there is none in '{self.folder}'")
             return
-        self._write("chrome_trace.json", profile.export_chrome_trace)
-        self._write("profiler_summary.txt", lambda path: self._write_summary(profile, path))
-        say(f"{len(self.traces)} traces, chrome_trace.json and a summary are in '{self.folder}'")
+        other = f"_rank{self.rank}" if self.rank else ""  # the first one's are without
+        self._write(f"chrome_trace{other}.json", profile.export_chrome_trace)
+        summary = f"profiler_summary{other}.txt"
+        self._write(summary, lambda path: self._write_summary(profile, path))
+        if not self.rank:
+            written = "1 trace" if len(self.traces) == 1 else f"{len(self.traces)} traces"
+            say(f"{written}, chrome_trace.json and a summary are in '{self.folder}'")
 
     def _write(self, name, write):
         path = os.path.join(self.folder, name)

@@ -197,13 +197,25 @@ static int push_id(struct stack_set *set, uint32_t id)
     return status;
 }
 
+// As much of a count as is taken: no sum of any entries wraps then.
+static uint64_t take_samples(struct stack_set *set, uint64_t count)
+{
+    const uint64_t left = INT64_MAX - set->samples;
+    if (count > left)
+        count = left;
+    set->samples += count;
+    return count;
+}
+
 static int push_entry(struct stack_set *set, const struct stack_entry *entry)
 {
     int status = array_reserve((void **)&set->entries, &set->entry_capacity, set->entry_count + 1,
                                (struct array_shape){sizeof *set->entries, ENTRY_LIMIT});
-    if (status == 0)
-        set->entries[set->entry_count++] = *entry;
-    return status;
+    if (status)
+        return status;
+    set->entries[set->entry_count] = *entry;
+    set->entries[set->entry_count++].count = take_samples(set, entry->count);
+    return 0;
 }
 
 static bool is_text(struct slice line)
@@ -327,7 +339,8 @@ static int take_sample(void *context, const struct stack_sample *sample)
     if (!*slots)
         return fail(GAIT_ERR_MEMORY, "no memory for stacks");
     if ((*slots)[sample->stack]) {
-        taking->set->entries[(*slots)[sample->stack] - 1].count += sample->weight;
+        taking->set->entries[(*slots)[sample->stack] - 1].count +=
+            take_samples(taking->set, sample->weight);
         return 0;
     }
     int status = add_stack(taking, sample);

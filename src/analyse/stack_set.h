@@ -38,6 +38,7 @@ struct stack_set {
     size_t id_count, id_capacity;
     struct stack_entry *entries;
     size_t entry_count, entry_capacity;
+    uint64_t samples; // of all entries; what is more than INT64_MAX is left out
     uint64_t lines, bad_lines;
 };
 

@@ -242,46 +242,90 @@ static int add_rank(struct torch_gathering *gathering, const struct torch_rank *
     return status;
 }
 
+// A process that makes steps, and when it lived.
+struct stepper {
+    struct torch_rank rank;
+    int64_t start_ns, end_ns;
+    bool has_successor;
+};
+
 static int by_rank(const void *left, const void *right)
 {
-    const struct torch_rank *a = left, *b = right;
+    const struct torch_rank *a = &((const struct stepper *)left)->rank;
+    const struct torch_rank *b = &((const struct stepper *)right)->rank;
     if (a->rank != b->rank) // a known one first
         return (uint64_t)a->rank < (uint64_t)b->rank ? -1 : 1;
     return a->track < b->track ? -1 : a->track > b->track;
 }
 
+static int by_birth(const void *left, const void *right)
+{
+    const struct stepper *a = left, *b = right;
+    if (a->start_ns != b->start_ns)
+        return a->start_ns < b->start_ns ? -1 : 1;
+    return a->rank.track < b->rank.track ? -1 : a->rank.track > b->rank.track;
+}
+
+static int find_steppers(struct torch_gathering *gathering, struct stepper *steppers,
+                         uint32_t *ret_count)
+{
+    struct torch_survey *survey = &gathering->job->torch->survey;
+    for (uint32_t i = 0; i < survey->shard_count; i++) {
+        struct gait_shard_info shard;
+        uint32_t track;
+        int status = gait_trace_shard(gathering->trace, i, &shard);
+        if (status)
+            return status;
+        if (!torch_survey_stepper(survey, i, &track))
+            continue;
+        bool has_rank = shard.rank >= 0 && shard.rank < INT32_MAX;
+        const struct torch_rank rank = {.rank = shard.rank,
+                                        .pid = shard.pid,
+                                        .track = track,
+                                        .merge_rank =
+                                            has_rank ? (uint32_t)shard.rank : (1u << 31) + i,
+                                        .is_marked = survey->tracks[track].marked_steps > 0};
+        steppers[(*ret_count)++] = (struct stepper){rank, shard.start_ns, shard.end_ns, false};
+        survey->shards[i].is_stepping = true;
+    }
+    return GAIT_OK;
+}
+
+// Who knows no rank and began when another had ended is no rank beside it: a script
+// that trains twice, or a program that became another, goes on with the steps.
+static void join_successors(struct stepper *steppers, uint32_t count)
+{
+    qsort(steppers, count, sizeof *steppers, by_birth);
+    for (uint32_t i = 0; i < count; i++) {
+        for (uint32_t k = 0; k < i && steppers[i].rank.rank < 0; k++) {
+            if (steppers[k].has_successor || steppers[k].rank.rank >= 0 ||
+                steppers[k].end_ns > steppers[i].start_ns)
+                continue;
+            steppers[k].has_successor = true;
+            steppers[i].rank.merge_rank = steppers[k].rank.merge_rank;
+            break;
+        }
+    }
+}
+
 int torch_ranks_add(struct torch_gathering *gathering)
 {
     struct torch_report *torch = gathering->job->torch;
-    struct torch_survey *survey = &torch->survey;
-    struct torch_rank *steppers = calloc((size_t)survey->shard_count + 1, sizeof *steppers);
+    const size_t room = (size_t)torch->survey.shard_count + 1;
+    struct stepper *steppers = calloc(room, sizeof *steppers);
     uint32_t count = 0;
-    int status = GAIT_OK;
-    torch->ranks =
-        arena_take(gathering->job->arena, ((size_t)survey->shard_count + 1) * sizeof *torch->ranks);
+    torch->ranks = arena_take(gathering->job->arena, room * sizeof *torch->ranks);
     if (!steppers || !torch->ranks) {
         free(steppers);
         return torch_gathering_no_memory();
     }
-    for (uint32_t i = 0; !status && i < survey->shard_count; i++) {
-        struct gait_shard_info shard;
-        uint32_t track;
-        status = gait_trace_shard(gathering->trace, i, &shard);
-        if (status || !torch_survey_stepper(survey, i, &track))
-            continue;
-        bool has_rank = shard.rank >= 0 && shard.rank < INT32_MAX;
-        steppers[count++] =
-            (struct torch_rank){.rank = shard.rank,
-                                .pid = shard.pid,
-                                .track = track,
-                                .merge_rank = has_rank ? (uint32_t)shard.rank : (1u << 31) + i,
-                                .is_marked = survey->tracks[track].marked_steps > 0};
-        survey->shards[i].is_stepping = true;
-    }
-    if (!status)
+    int status = find_steppers(gathering, steppers, &count);
+    if (!status) {
+        join_successors(steppers, count);
         qsort(steppers, count, sizeof *steppers, by_rank);
+    }
     for (uint32_t i = 0; !status && i < count; i++)
-        status = add_rank(gathering, &steppers[i]);
+        status = add_rank(gathering, &steppers[i].rank);
     free(steppers);
     return status;
 }

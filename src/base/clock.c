@@ -28,6 +28,11 @@ uint64_t clock_raw_ns(void)
     return (uint64_t)read_clock(CLOCK_MONOTONIC_RAW);
 }
 
+uint64_t clock_steady_ns(void)
+{
+    return (uint64_t)read_clock(CLOCK_MONOTONIC);
+}
+
 struct clock_anchor clock_read_anchor(void)
 {
     enum { TRIES = 9 };

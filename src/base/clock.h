@@ -18,6 +18,7 @@ extern bool clock_has_ticks;
 
 void clock_setup(void);
 uint64_t clock_raw_ns(void);
+uint64_t clock_steady_ns(void); // the one that the system sleeps by
 struct clock_anchor clock_read_anchor(void);
 
 // Ticks a second between two anchors, 0 when they are too close to tell.

@@ -84,6 +84,16 @@ size_t utf8_broken_prefix(const char *text, size_t bytes)
 
 static const char replacement[] = "\xEF\xBF\xBD";
 
+size_t utf8_put(char *out, uint32_t code)
+{
+    static const uint8_t leads[] = {0, 0, 0xc0, 0xe0, 0xf0}; // by bytes
+    const size_t bytes = code < 0x80 ? 1 : code < 0x800 ? 2 : code < 0x10000 ? 3 : 4;
+    for (size_t i = bytes; i-- > 1; code >>= 6)
+        out[i] = (char)(0x80 | (code & 0x3f));
+    out[0] = (char)(leads[bytes] | code);
+    return bytes;
+}
+
 size_t utf8_repair(char *out, const char *text, size_t bytes)
 {
     char *put = out;

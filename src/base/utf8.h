@@ -6,6 +6,7 @@
 #define GAIT_BASE_UTF8_H
 
 #include <stddef.h>
+#include <stdint.h>
 
 #include <gait/error.h>
 
@@ -17,6 +18,10 @@ size_t utf8_valid_prefix(const char *text, size_t bytes);
 // Bytes at the front of `text` that one U+FFFD stands for; at least 1. Call it
 // where utf8_valid_prefix() gave 0 and `bytes` is not 0.
 size_t utf8_broken_prefix(const char *text, size_t bytes);
+
+// Writes a code point, which is no surrogate and not beyond U+10FFFF; returns the 1 to
+// 4 bytes that it took.
+size_t utf8_put(char *out, uint32_t code);
 
 // Writes `text` repaired to `out`, which has room for UTF8_REPAIR_BOUND(bytes);
 // returns the bytes written. No NUL is added.

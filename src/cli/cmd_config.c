@@ -147,7 +147,8 @@ static const struct example examples[] = {
 const struct command cmd_config = {
     .name = "config",
     .purpose = "show the settings and where they come from",
-    .summary = "Explains the settings of a run here, checks a file of them, or lists them all.",
+    .summary = "Explains the settings of a run here (ACTION explain), checks a file of "
+               "them (check), or lists them all (list).",
     .about = about,
     .examples = examples,
     .exit_status = "0: answered, or legal. 2: wrong usage, or a setting that is not legal.",

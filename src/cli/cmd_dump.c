@@ -4,8 +4,8 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <time.h>
 
+#include "base/clock.h"
 #include "base/fail.h"
 #include "base/json_writer.h"
 #include "cli/command.h"
@@ -28,20 +28,13 @@ struct locals_reader {
     const struct python_thread *thread;
 };
 
-static uint64_t now_ns(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
-}
-
 // Rounds until one told of every thread; a busy one may be torn once.
 static int take(struct python_process *process)
 {
     int status = 0;
     for (int i = 0; i < ROUNDS && status == 0; i++) {
         bool is_torn = false;
-        status = python_process_round(process, now_ns());
+        status = python_process_round(process, clock_steady_ns());
         for (size_t k = 0; k < process->thread_count; k++)
             is_torn = is_torn || process->threads[k]->flags & SAMPLE_TORN;
         if (!is_torn && process->thread_count)

@@ -248,6 +248,8 @@ static int record_program(const struct record_values *values, char *const *argum
     int code = EXIT_RUN_FAILED;
     if (status) {
         command_refuse(&cmd_record);
+        if (recording)
+            close_recording(recording);
         free(recording);
         return EXIT_USAGE;
     }

@@ -13,7 +13,9 @@
 #include <unistd.h>
 
 #include "base/fail.h"
+#include "base/file_name.h"
 #include "cli/command.h"
+#include "cli/terminal.h"
 #include "sample/hot_functions.h"
 #include "sample/sampler.h"
 
@@ -100,10 +102,11 @@ static void put_head(const struct screen *screen, const struct sampler *sampler)
     }
     const uint64_t rounds = now->rounds - before->rounds;
     snprintf(line, sizeof line,
-             "%s: %.0f s, %" PRIu64 " samples, %" PRIu64 " processes, %.1f threads, %" PRIu64
+             "%s: %.0f s, %" PRIu64 " samples, %" PRIu64 " process%s, %.1f threads, %" PRIu64
              " late, %.2f %% cut",
              screen->name, now->seconds, now->samples, now->processes,
-             rounds ? (double)all / (double)rounds : 0, now->late, share(now->cut, now->samples));
+             now->processes == 1 ? "" : "es", rounds ? (double)all / (double)rounds : 0, now->late,
+             share(now->cut, now->samples));
     put_line(screen, line);
     snprintf(line, sizeof line,
              "lock held %.0f %%; threads: python %.0f %%, waiting %.0f %%, native %.0f %%, blocked "
@@ -116,12 +119,6 @@ static void put_head(const struct screen *screen, const struct sampler *sampler)
              screen->by_total ? "TOTAL" : "total", "all", "all",
              "function (keys: s, t sort; q ends)");
     put_line(screen, line);
-}
-
-static const char *base_name(const char *path)
-{
-    const char *slash = strrchr(path, '/');
-    return slash ? slash + 1 : path;
 }
 
 static void draw(struct screen *screen, const struct sampler *sampler)
@@ -138,8 +135,8 @@ static void draw(struct screen *screen, const struct sampler *sampler)
         snprintf(line, sizeof line, "%6.1f%%%7.1f%%%8.1f%%%7.1f%%  %.500s (%.255s:%" PRId32 ")",
                  share(row->self, screen->hot.samples), share(row->total, screen->hot.samples),
                  share(row->all_self, screen->hot.all_samples),
-                 share(row->all_total, screen->hot.all_samples), site->name, base_name(site->file),
-                 site->line);
+                 share(row->all_total, screen->hot.all_samples), site->name,
+                 file_name_of(site->file), site->line);
         put_line(screen, line);
     }
     fputs(screen->is_terminal ? "\033[J" : "\n", stdout);
@@ -164,7 +161,7 @@ static void refresh(void *context, struct sampler *sampler)
 
 static void begin_screen(struct screen *screen)
 {
-    screen->is_terminal = isatty(STDOUT_FILENO);
+    screen->is_terminal = terminal_is_capable(STDOUT_FILENO);
     screen->has_keys = isatty(STDIN_FILENO) && tcgetattr(STDIN_FILENO, &screen->usual) == 0;
     if (screen->has_keys) {
         struct termios raw = screen->usual;

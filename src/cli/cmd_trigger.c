@@ -200,7 +200,7 @@ static int run(const void *given, const struct operands *operands)
     if (!search.asked) {
         fail(GAIT_ERR_MISSING,
              "process %" PRId64 " and those it started record nothing with gait, or belong to "
-             "another user; nothing was sent to them",
+             "another user; nothing was sent to them: gait run records a program",
              pid);
         return command_refuse(&cmd_trigger);
     }

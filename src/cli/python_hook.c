@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "base/fail.h"
+#include "base/file_name.h"
 
 #define HOOK "preload"
 
@@ -94,8 +95,7 @@ int python_hook_set(void)
 
 static bool is_python(const char *program)
 {
-    const char *slash = strrchr(program, '/');
-    return !strncmp(slash ? slash + 1 : program, "python", 6);
+    return !strncmp(file_name_of(program), "python", 6);
 }
 
 // Letters of options that may stand together: `-Iu`.

@@ -18,6 +18,7 @@
 
 #include "analyse/torch_survey.h"
 #include "base/fail.h"
+#include "base/file_name.h"
 #include "cli/config_screen.h"
 #include "cli/folders.h"
 #include "cli/launch.h"
@@ -212,6 +213,9 @@ static bool tell_spare(const struct config *config, const struct gait_trace *tra
     else
         say("no %s was seen, so the schedule stayed at its beginning: %s captured instead", unit,
             of_run);
+    if (config_flag(config, SETTING_WITH_STACK))
+        say("with_stack: there are no Python functions in it, they are recorded in the steps of "
+            "a schedule only; 'gait record' samples them in any program");
     return true;
 }
 
@@ -306,32 +310,38 @@ void run_profile_actions(const struct run_profile *profile, const struct run_end
 
 #define PROGRAM "/../torch/run_table.py"
 
-static bool print_with(char *python, char *program, const char *directory)
+static bool print_with(char *python, char *program, char *folder, const struct run_end *end)
 {
     struct launch launch = {0};
-    char path[PATH_MAX];
-    snprintf(path, sizeof path, "%s", directory);
-    char *arguments[] = {python, program, path, NULL};
+    char path[PATH_MAX], quiet[] = "quiet";
+    snprintf(path, sizeof path, "%s", end->directory);
+    char *arguments[] = {python, program, path, folder, end->is_quiet ? quiet : NULL, NULL};
     return !launch_program(arguments, &launch) && !launch.exec_error;
+}
+
+static bool has_something_to_say(const struct config *config, const struct run_end *end)
+{
+    return config_flag(config, SETTING_ENABLED) &&
+           (config_flag(config, SETTING_EXPORT_TO_FLAME_GRAPH) ||
+            (config_flag(config, SETTING_TABLE) && !end->is_quiet));
 }
 
 void run_profile_table(const struct run_profile *profile, const struct run_end *end)
 {
     const struct config *config = &profile->config;
-    char folder[PATH_MAX], program[PATH_MAX + sizeof PROGRAM];
+    char hooks[PATH_MAX], program[PATH_MAX + sizeof PROGRAM], folder[FOLDER_BYTES];
     char usual[] = "python3";
-    if (!config_flag(config, SETTING_ENABLED) || !config_flag(config, SETTING_TABLE) ||
-        end->is_quiet || python_hook_folder(folder)) {
+    if (!has_something_to_say(config, end) || python_hook_folder(hooks)) {
         fail_clear();
         return;
     }
-    snprintf(program, sizeof program, "%s" PROGRAM, folder);
+    snprintf(program, sizeof program, "%s" PROGRAM, hooks);
+    find_folder(end, config_text(config, SETTING_OUTPUT_DIR), folder);
     setenv("GAIT_ENABLE", "0", 1); // it is no part of the run
     unsetenv("GAIT_DIR");
-    const char *slash = strrchr(end->program, '/');
-    bool is_python = !strncmp(slash ? slash + 1 : end->program, "python", 6);
-    if (!(is_python && print_with(end->program, program, end->directory)) &&
-        !print_with(usual, program, end->directory))
+    bool is_python = !strncmp(file_name_of(end->program), "python", 6);
+    if (!(is_python && print_with(end->program, program, folder, end)) &&
+        !print_with(usual, program, folder, end))
         say("no table of ops: there is no python3 in PATH");
     fail_clear();
 }

@@ -4,7 +4,9 @@
 #define _GNU_SOURCE
 #include "cli/say.h"
 
+#include <errno.h>
 #include <limits.h>
+#include <poll.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,7 +17,28 @@
 
 #define GAIT "gait: "
 
-enum { SENTENCE_BYTES = 4 * PATH_MAX, INDENT = 2 };
+enum { SENTENCE_BYTES = 4 * PATH_MAX, INDENT = 2, WAIT_MS = 2000 };
+
+// What nobody takes for so long is not said: a pipe that is full for good must not
+// keep a program's end, or its exit code, from coming. What fits into a pipe that
+// has room at all does not block.
+static void put_all(const char *text, size_t bytes)
+{
+    struct pollfd ready = {.fd = STDERR_FILENO, .events = POLLOUT};
+    fflush(stderr);
+    while (bytes) {
+        const int status = poll(&ready, 1, WAIT_MS);
+        if (status < 0 && errno == EINTR)
+            continue;
+        if (status <= 0)
+            return;
+        const ssize_t put = write(STDERR_FILENO, text, bytes < PIPE_BUF ? bytes : PIPE_BUF);
+        if (put < 0 && errno != EINTR && errno != EAGAIN)
+            return;
+        text += put > 0 ? put : 0;
+        bytes -= put > 0 ? (size_t)put : 0;
+    }
+}
 
 static void put(const char *who, const char *sentence, const char *next)
 {
@@ -33,7 +56,7 @@ static void put(const char *who, const char *sentence, const char *next)
         fprintf(out, "%*s%s\n", INDENT, "", next);
     fclose(out);
     if (text)
-        fputs(text, stderr);
+        put_all(text, bytes);
     free(text);
 }
 

@@ -6,9 +6,14 @@
 #include <string.h>
 #include <unistd.h>
 
+bool terminal_is_capable(int descriptor)
+{
+    const char *terminal = getenv("TERM");
+    return terminal && *terminal && strcmp(terminal, "dumb") != 0 && isatty(descriptor);
+}
+
 bool terminal_is_bold(int descriptor)
 {
-    const char *no_color = getenv("NO_COLOR"), *terminal = getenv("TERM");
-    bool is_capable = terminal && *terminal && strcmp(terminal, "dumb") != 0;
-    return is_capable && !(no_color && *no_color) && isatty(descriptor);
+    const char *no_color = getenv("NO_COLOR");
+    return !(no_color && *no_color) && terminal_is_capable(descriptor);
 }

@@ -5,6 +5,9 @@
 
 #include <stdbool.h>
 
+// A terminal that moves its cursor when told to.
+bool terminal_is_capable(int descriptor);
+
 // A terminal that can show bold letters, and a user who did not object.
 bool terminal_is_bold(int descriptor);
 

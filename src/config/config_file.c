@@ -12,6 +12,7 @@
 
 #include "base/buffer.h"
 #include "base/fail.h"
+#include "base/file_name.h"
 #include "config/config_check.h"
 #include "config/setting_value.h"
 
@@ -53,8 +54,7 @@ static int read_file(const char *path, struct buffer *bytes)
 
 static bool is_gait_yaml(const char *path)
 {
-    const char *slash = strrchr(path, '/');
-    const char *name = slash ? slash + 1 : path;
+    const char *name = file_name_of(path);
     return !strcmp(name, "gait.yaml") || !strcmp(name, "gait.yml");
 }
 

@@ -34,6 +34,8 @@ static const char *const columns[] = {"cpu_time",
                                       "count",
                                       "flops",
                                       NULL};
+static const char *const metrics[] = {"self_cpu_time_total", "self_cuda_time_total",
+                                      "self_xpu_time_total", "self_privateuse1_time_total", NULL};
 static const char *const profilers[] = {"pytorch", "simple", "advanced", "xla", "none", NULL};
 
 static bool is_windows(const char *text)
@@ -165,14 +167,12 @@ const struct setting setting_table[SETTING_COUNT] = {
     [SETTING_EXTENDED] = {PROFILING("extended", "EXTENDED"), IS_BOOL("true"),
                           .help = "the simple profiler's wider table"},
     [SETTING_EXPORT_TO_FLAME_GRAPH] = {PROFILING("export_to_flame_graph", "EXPORT_TO_FLAME_GRAPH"),
-                                       IS_BOOL("false"), .help = "stacks of the ops, folded",
-                                       .later = "stacks of ops are not written by gait run yet: "
-                                                "call export_stacks() of gait.torch.profile "
-                                                "meanwhile"},
-    [SETTING_METRIC] = {PROFILING("metric", "METRIC"), IS_TEXT("self_cpu_time_total"),
-                        .help = "what the folded stacks weigh",
-                        .later = "stacks of ops are not written by gait run yet: call "
-                                 "export_stacks(path, metric) of gait.torch.profile meanwhile"},
+                                       IS_BOOL("false"),
+                                       .help = "stacks of the ops, folded and drawn, beside the "
+                                               "traces: of Python functions with_stack, else of "
+                                               "ops inside of ops"},
+    [SETTING_METRIC] = {PROFILING("metric", "METRIC"), IS_CHOICE("self_cpu_time_total", metrics),
+                        .help = "what the folded stacks weigh"},
     [SETTING_DIRECTORY] = {RECORDING("directory", "GAIT_DIR"), IS_TEXT(""), .option = "output",
                            .help = "run directory (default: gait-<program>-<UTC time>)"},
     [SETTING_OVERFLOW] = {RECORDING("overflow", "GAIT_OVERFLOW"),

@@ -11,14 +11,22 @@
 
 #include <gait/trace.h>
 
+#include "base/fail.h"
+#include "export/number_map.h"
 #include "export/number_text.h"
 #include "export/output_stream.h"
 #include "export/pt_head.h"
 #include "export/pt_ops.h"
 
+#define MOST_BLOCKS ((size_t)1 << 24)
+enum { BLOCK_LIVES = 1, BLOCK_GONE };
+
 struct pt_trace {
     struct pt_ops ops;
     size_t next_step; // of the options' steps
+    // of a part of a recording, of the CPU's memory
+    struct number_map blocks;
+    int64_t total; // of what the part has so far
 };
 
 // --- steps --------------------------------------------------------------------------
@@ -81,22 +89,37 @@ static int begin_instant(struct pt_writer *writer, uint32_t track, int64_t start
     return status;
 }
 
-static int take_memory(struct pt_writer *writer, const struct gait_event *event)
+// Of a part of a recording: to torch.profiler, which began with the part, there were
+// no blocks before it. Their releases are left out, and the total begins anew.
+static bool is_of_part(struct pt_trace *trace, const struct gait_event *event)
 {
+    const uint64_t known = number_map_get(&trace->blocks, event->id);
+    if (event->value < 0 && known != BLOCK_LIVES && trace->blocks.count < MOST_BLOCKS)
+        return false;
+    if (number_map_put(&trace->blocks, event->id, event->value > 0 ? BLOCK_LIVES : BLOCK_GONE))
+        fail_clear(); // then what is not known counts as known
+    trace->total = (int64_t)((uint64_t)trace->total + (uint64_t)event->value);
+    return true;
+}
+
+static int take_memory(struct pt_trace *trace, const struct gait_event *event)
+{
+    struct pt_writer *writer = &trace->ops.writer;
+    const bool is_part = writer->run->options->since_ns > 0;
     int type, number;
-    if (!event->value)
+    find_device(event->name, &type, &number);
+    if (!event->value || (is_part && !type && !is_of_part(trace, event)))
         return GAIT_OK; // the release of a block that nobody saw made: torch has none
     pt_writer_begin(writer, 'i');
     output_text(writer->out,
                 "\"cat\": \"cpu_instant_event\", \"s\": \"t\", \"name\": \"[memory]\", ");
     int status = begin_instant(writer, event->track, event->start_ns);
-    find_device(event->name, &type, &number);
     char *put = output_reserve(writer->out, 512);
     if (!type)
         put = PT_PUT(put, "\"Total Reserved\": 0, ");
     if (event->arg_count) {
         put = PT_PUT(put, "\"Total Allocated\": ");
-        put = number_put_int(put, event->args[0].integer);
+        put = number_put_int(put, is_part && !type ? trace->total : event->args[0].integer);
         put = PT_PUT(put, ", ");
     }
     put = PT_PUT(put, "\"Bytes\": ");
@@ -172,7 +195,7 @@ static int take_event(void *context, const struct gait_event *event)
     case GAIT_KIND_STEP:
         return take_step(trace, event);
     case GAIT_KIND_MEMORY:
-        return take_memory(writer, event);
+        return take_memory(trace, event);
     case GAIT_KIND_MARK:
         return take_mark(writer, event);
     case GAIT_KIND_DROP:
@@ -206,11 +229,13 @@ int pt_trace_write(const struct export_run *run)
     int status = pt_ops_init(&trace.ops, run);
     if (status)
         return status;
+    number_map_init(&trace.blocks, MOST_BLOCKS);
     status = pt_head_begin(&trace.ops.writer);
     if (!status)
         status = write_events(&trace);
     if (!status)
         status = pt_head_end(&trace.ops.writer);
+    number_map_finish(&trace.blocks);
     pt_ops_finish(&trace.ops);
     return status;
 }

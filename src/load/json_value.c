@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/fail.h"
+#include "base/utf8.h"
 
 static int hex_digit(char c)
 {
@@ -32,30 +33,6 @@ static int32_t read_unit(const char *json)
         unit = unit * 16 + digit;
     }
     return unit;
-}
-
-static size_t encode_utf8(uint32_t code, uint8_t out[4])
-{
-    if (code < 0x80) {
-        out[0] = (uint8_t)code;
-        return 1;
-    }
-    if (code < 0x800) {
-        out[0] = (uint8_t)(0xc0 | code >> 6);
-        out[1] = (uint8_t)(0x80 | (code & 0x3f));
-        return 2;
-    }
-    if (code < 0x10000) {
-        out[0] = (uint8_t)(0xe0 | code >> 12);
-        out[1] = (uint8_t)(0x80 | (code >> 6 & 0x3f));
-        out[2] = (uint8_t)(0x80 | (code & 0x3f));
-        return 3;
-    }
-    out[0] = (uint8_t)(0xf0 | code >> 18);
-    out[1] = (uint8_t)(0x80 | (code >> 12 & 0x3f));
-    out[2] = (uint8_t)(0x80 | (code >> 6 & 0x3f));
-    out[3] = (uint8_t)(0x80 | (code & 0x3f));
-    return 4;
 }
 
 // Decodes the \u escape at `json` (behind the u) and says how long it is;
@@ -88,7 +65,7 @@ static size_t read_escape(const char *json, uint8_t out[4], size_t *ret_bytes)
 
     if (*json == 'u') {
         used = 1 + read_unicode(json + 1, &code);
-        *ret_bytes = encode_utf8(code, out);
+        *ret_bytes = utf8_put((char *)out, code);
         return used;
     }
     out[0] = letter ? (uint8_t)meanings[letter - letters] : '\\';

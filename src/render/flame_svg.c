@@ -216,15 +216,12 @@ static void put_speedscope_frames(struct json_writer *json, const struct stack_s
 static void put_speedscope_profile(struct json_writer *json, const struct stack_set *set,
                                    const char *title)
 {
-    uint64_t total = 0;
-    for (size_t i = 0; i < set->entry_count; i++)
-        total += set->entries[i].count;
     json_object(json);
     json_put_text(json, "type", "sampled");
     json_put_text(json, "name", title);
     json_put_text(json, "unit", "none");
     json_put_uint(json, "startValue", 0);
-    json_put_uint(json, "endValue", total);
+    json_put_uint(json, "endValue", set->samples);
     json_key(json, "samples");
     json_array(json);
     for (size_t i = 0; i < set->entry_count; i++) {

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "analyse/run_report.h"
+#include "base/file_name.h"
 #include "render/plain.h"
 #include "render/screen.h"
 #include "render/torch_text.h"
@@ -298,10 +299,8 @@ static void put_damage(const struct screen *screen)
         if (gait_trace_damage(screen->trace, i, &damage))
             return;
         char text[1200];
-        const char *slash = strrchr(damage.path, '/');
-        snprintf(text, sizeof text, "%.200s at %" PRIu64 ", %s: %.500s",
-                 slash ? slash + 1 : damage.path, damage.offset, units_bytes(damage.bytes).text,
-                 damage.what);
+        snprintf(text, sizeof text, "%.200s at %" PRIu64 ", %s: %.500s", file_name_of(damage.path),
+                 damage.offset, units_bytes(damage.bytes).text, damage.what);
         fputs("  ", screen->out);
         plain_wrap(screen->out, text, 4, 2);
     }

@@ -182,8 +182,10 @@ static void put_ranks(const struct screen *screen)
     if (torch->rank_count < 2)
         return;
     fputc('\n', screen->out);
-    screen_bold(screen, "Ranks");
-    fprintf(screen->out, "%14s%11s  %s\n", "steps", "total", "most of it");
+    const char *heading = screen->report->rank_count > 1 ? "Ranks" : "Processes";
+    screen_bold(screen, heading);
+    fprintf(screen->out, "%*s%11s  %s\n", 19 - (int)strlen(heading), "steps", "total",
+            "most of it");
     for (size_t i = 0; i < torch->rank_count && i < MOST_RANKS; i++) {
         const struct torch_rank *rank = &torch->ranks[i];
         struct part part = {"", rank->steps, rank->total_ns, rank->phases};

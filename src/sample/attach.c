@@ -116,7 +116,7 @@ static int find_interpreter_file(struct target *target, const struct mapped_file
 static uint64_t some_code(struct target *target, const uint8_t *thread)
 {
     const struct layout *layout = &target->layout;
-    uint8_t bytes[256];
+    uint8_t bytes[LAYOUT_FRAME_BYTES];
     uint64_t frame;
     if (layout->thread_frame >= 0)
         frame = bytes_get64(thread + layout->thread_frame);
@@ -124,8 +124,7 @@ static uint64_t some_code(struct target *target, const uint8_t *thread)
         frame = memory_word(&target->memory, bytes_get64(thread + layout->thread_cframe) +
                                                  (uint64_t)layout->cframe_frame);
     for (int i = 0; i < FRAMES_TRIED && frame; i++) {
-        if ((size_t)layout->frame_bytes > sizeof bytes ||
-            !memory_get(&target->memory, frame, bytes, (size_t)layout->frame_bytes))
+        if (!memory_get(&target->memory, frame, bytes, (size_t)layout->frame_bytes))
             return 0;
         if (layout->frame_owner < 0 || bytes[layout->frame_owner] != layout->frame_owner_shim)
             return bytes_get64(bytes + layout->frame_code);
@@ -138,9 +137,8 @@ static bool is_code(struct target *target, uint64_t address)
 {
     const struct layout *layout = &target->layout;
     char name[4 * PYTHON_TEXT_MAX + 1];
-    uint8_t bytes[512];
-    if ((size_t)layout->code_bytes > sizeof bytes ||
-        !memory_get(&target->memory, address, bytes, (size_t)layout->code_bytes))
+    uint8_t bytes[LAYOUT_CODE_BYTES];
+    if (!memory_get(&target->memory, address, bytes, (size_t)layout->code_bytes))
         return false;
     if (target->code_type && bytes_get64(bytes + layout->object_type) != target->code_type)
         return false;
@@ -154,14 +152,13 @@ static bool is_code(struct target *target, uint64_t address)
 static int check_threads(struct target *target)
 {
     const struct layout *layout = &target->layout;
-    uint8_t thread[512];
+    uint8_t thread[LAYOUT_THREAD_BYTES];
+    const size_t bytes = (size_t)layout->thread_ident + 8; // all that is asked for is in front
     int wrong = 0, seen = 0;
     uint64_t address =
         memory_word(&target->memory, target->interpreter + (uint64_t)layout->interpreter_threads);
-    if ((size_t)layout->thread_ident + 8 > sizeof thread)
-        return fail(GAIT_ERR_FORMAT, "its layout is not one that gait knows");
     for (; address && seen < THREADS_TRIED; seen++) {
-        if (!memory_get(&target->memory, address, thread, sizeof thread) ||
+        if (!memory_get(&target->memory, address, thread, bytes) ||
             bytes_get64(thread + layout->thread_interpreter) != target->interpreter) {
             wrong++;
             break;

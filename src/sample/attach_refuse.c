@@ -72,6 +72,15 @@ static bool may_trace(void)
     return status_field(0, "CapEff", 16, 0) >> CAP_PTRACE & 1;
 }
 
+// Everybody may read himself, but where a filter forbids the call as such.
+static bool is_call_forbidden(void)
+{
+    uint64_t word = 0, copy;
+    struct memory memory;
+    memory_init(&memory, getpid());
+    return !memory_get(&memory, (uint64_t)(uintptr_t)&word, &copy, sizeof copy);
+}
+
 static int refuse_right(int64_t pid)
 {
     const long long uid = status_field(pid, "Uid", 10, -1);
@@ -110,11 +119,9 @@ static int refuse_right(int64_t pid)
                     : yama == 2 ? "only CAP_SYS_PTRACE"
                                 : "nobody");
     return fail(GAIT_ERR_IO,
-                "may not read process %lld: CAP_SYS_PTRACE is missing%s; run gait with sudo (in a "
+                "may not read process %lld: CAP_SYS_PTRACE is missing; run gait with sudo (in a "
                 "container: --cap-add SYS_PTRACE)",
-                number,
-                status_field(0, "Seccomp", 10, 0) ? " or a seccomp filter forbids process_vm_readv"
-                                                  : "");
+                number);
 }
 
 int attach_refuse(int64_t pid, int error)
@@ -126,6 +133,12 @@ int attach_refuse(int64_t pid, int error)
     if (state == 'Z')
         return fail(GAIT_ERR_STATE,
                     "process %lld is a zombie: it has ended, and its parent has not asked how",
+                    number);
+    if ((error == EPERM || error == EACCES || error == ENOSYS) && is_call_forbidden())
+        return fail(GAIT_ERR_IO,
+                    "may not read process %lld: a seccomp filter around gait forbids "
+                    "process_vm_readv; run gait outside of it (in a container: --cap-add "
+                    "SYS_PTRACE, or --security-opt seccomp=unconfined)",
                     number);
     if (error == EPERM || error == EACCES)
         return refuse_right(pid);

@@ -20,7 +20,6 @@
 #define FIRST_ROOM 1024u
 #define ENTRY_LIMIT (1u << 18)
 #define TABLE_LIMIT (4u << 20) // bytes of a line table
-#define CODE_READ_LIMIT 512    // bytes of a code object
 #define TEXT_ROOM (4 * PYTHON_TEXT_MAX + 1)
 
 // What tells a code object from the one that lay there before.
@@ -102,8 +101,8 @@ static int grow(struct code_cache *cache)
 static int read_print(struct code_cache *cache, uint64_t address, struct fingerprint *print)
 {
     const struct layout *layout = &cache->target->layout;
-    uint8_t code[CODE_READ_LIMIT];
-    if (layout->code_bytes > CODE_READ_LIMIT || address & 7 ||
+    uint8_t code[LAYOUT_CODE_BYTES];
+    if (address & 7 ||
         !memory_get(&cache->target->memory, address, code, (size_t)layout->code_bytes))
         return fail(GAIT_ERR_FORMAT, "no code object there");
     memset(print, 0, sizeof *print);

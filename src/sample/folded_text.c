@@ -53,7 +53,7 @@ static void put_frame(struct folded_text *text, const struct stack_trie *trie, u
 
 void folded_text_write(struct folded_text *text, const struct stack_trie *trie, FILE *out)
 {
-    static uint32_t path[DEPTH];
+    uint32_t path[DEPTH];
     for (uint32_t leaf = 1; leaf < trie->node_count; leaf++) {
         size_t depth = 0;
         if (!trie->nodes[leaf].count)

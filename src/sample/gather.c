@@ -10,10 +10,10 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <time.h>
 
 #include "base/array.h"
 #include "base/bytes.h"
+#include "base/clock.h"
 #include "base/fail.h"
 
 #define FRONT 512u // spare bytes, so that offsets may be counted from before a piece
@@ -185,13 +185,6 @@ void gather_add(struct gather *gather, struct python_thread *thread, bool is_dou
     add_after(gather, thread);
 }
 
-static uint64_t now_ns(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
-}
-
 // The piece that could not be read is expected no more. Fails when it is the lock.
 static int drop_piece(struct gather *gather, size_t from, size_t got)
 {
@@ -243,11 +236,11 @@ int gather_read(struct gather *gather)
     if (gather->is_full)
         return fail(GAIT_ERR_MEMORY, "the stacks of process %lld do not fit into memory",
                     (long long)gather->target->pid);
-    const uint64_t start = now_ns();
+    const uint64_t start = clock_steady_ns();
     const int status = read_pieces(gather);
     if (status)
         return status;
-    if (now_ns() - start > gather->slow_ns + SLOW_PIECE_NS * gather->count) {
+    if (clock_steady_ns() - start > gather->slow_ns + SLOW_PIECE_NS * gather->count) {
         gather->slow++;
         return GATHER_AGAIN;
     }

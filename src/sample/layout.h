@@ -110,8 +110,13 @@ const struct layout *layout_find(int minor);
 // "3.8, 3.9, ...": the versions there are rows for.
 void layout_versions(char *out, size_t room);
 
-// Whether all offsets are such as a walk can trust: not negative where they must
-// be there, within a page or, in the big structs, within a megabyte.
+// Room for what is read of each, in one piece.
+enum { LAYOUT_THREAD_BYTES = 512, LAYOUT_FRAME_BYTES = 256, LAYOUT_CODE_BYTES = 512 };
+enum { LAYOUT_TEXT_BYTES = 128 }; // in front of the characters
+
+// Whether all offsets are such as a walk can trust, whoever told them: not negative
+// where they must be there, within what is read of a struct that is copied and, in the
+// big ones, within a megabyte.
 int layout_check(const struct layout *layout) __attribute__((warn_unused_result));
 
 #endif

@@ -16,6 +16,7 @@
 #include "base/array.h"
 #include "base/bytes.h"
 #include "base/fail.h"
+#include "base/file_name.h"
 
 #define NAMES (1u << 16) // slots; three quarters of them in use at most
 #define SYMBOL_LIMIT (1u << 24)
@@ -388,8 +389,7 @@ static void name_code(struct native_unwind *unwind, struct native_name *name)
         name->is_eval =
             !strncmp(symbol->name, "_PyEval_EvalFrameDefault", strlen("_PyEval_EvalFrameDefault"));
     } else {
-        const char *base = strrchr(module->path, '/');
-        snprintf(text, sizeof text, "%.255s+0x%" PRIx64, base ? base + 1 : module->path,
+        snprintf(text, sizeof text, "%.255s+0x%" PRIx64, file_name_of(module->path),
                  name->pc - module->start);
     }
     name->site = stack_trie_site(unwind->trie, text, module->path, STACK_TRIE_NATIVE);

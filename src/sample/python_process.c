@@ -20,7 +20,7 @@
 #define TIDY_EVERY 4096u // reads
 
 enum { ROUND_TRIES = 64, LEARN_TRIES = 12, SLOW_TRIES = 8 };
-enum { THREAD_LIMIT = 16384, INTERPRETER_LIMIT = 256, STATE_BYTES = 512 };
+enum { THREAD_LIMIT = 16384, INTERPRETER_LIMIT = 256, STATE_BYTES = LAYOUT_THREAD_BYTES };
 enum { LIST_WORDS = 3, LIST_AT_ONCE = 128 };
 
 int python_process_init(struct python_process *process, const struct target *target,

@@ -4,6 +4,7 @@
 
 #include "base/bytes.h"
 #include "base/fail.h"
+#include "base/utf8.h"
 
 enum { GUESS_BYTES = 192 }; // head and text of nearly every name, in one read
 
@@ -29,28 +30,8 @@ uint32_t python_text_character(const uint8_t *from, unsigned kind, uint64_t inde
 
 size_t python_text_put(char *out, uint32_t c)
 {
-    if (c == 0 || c > 0x10ffff || (c >= 0xd800 && c < 0xe000))
-        c = '?';
-    if (c < 0x80) {
-        out[0] = (char)c;
-        return 1;
-    }
-    if (c < 0x800) {
-        out[0] = (char)(0xc0 | c >> 6);
-        out[1] = (char)(0x80 | (c & 63));
-        return 2;
-    }
-    if (c < 0x10000) {
-        out[0] = (char)(0xe0 | c >> 12);
-        out[1] = (char)(0x80 | (c >> 6 & 63));
-        out[2] = (char)(0x80 | (c & 63));
-        return 3;
-    }
-    out[0] = (char)(0xf0 | c >> 18);
-    out[1] = (char)(0x80 | (c >> 12 & 63));
-    out[2] = (char)(0x80 | (c >> 6 & 63));
-    out[3] = (char)(0x80 | (c & 63));
-    return 4;
+    const bool is_text = c && c <= 0x10ffff && (c < 0xd800 || c >= 0xe000);
+    return utf8_put(out, is_text ? c : '?');
 }
 
 static void convert(const uint8_t *from, const struct python_text_head *head, char *out,

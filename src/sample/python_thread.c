@@ -159,11 +159,14 @@ void python_thread_forget(struct python_thread *thread, uint64_t at)
             thread->is_new = true; // chunks come and go together
             return;
         }
-    if (at >= thread->cframe_low && at < thread->cframe_high)
+    if (at >= thread->cframe_low && at < thread->cframe_high) {
         thread->cframe_low = thread->cframe_high = 0;
+        return;
+    }
     const uint32_t above = patches_up_to(thread, at);
-    if (above)
-        remove_patch(thread, above - 1);
+    if (!above || at - thread->patches[above - 1].at >= thread->patches[above - 1].bytes)
+        return; // the thread itself: the next list will tell
+    remove_patch(thread, above - 1);
     put_in_order(thread);
 }
 
@@ -312,7 +315,7 @@ static bool read_state(struct python_thread *thread, struct target *target, uint
 
 void python_thread_expect(struct python_thread *thread, struct target *target)
 {
-    uint8_t state[512];
+    uint8_t state[LAYOUT_THREAD_BYTES];
     thread->is_new = false;
     if (!read_state(thread, target, state, sizeof state))
         return;
@@ -324,7 +327,7 @@ void python_thread_expect(struct python_thread *thread, struct target *target)
 
 void python_thread_learn(struct python_thread *thread, struct target *target, uint64_t frame)
 {
-    uint8_t state[512];
+    uint8_t state[LAYOUT_THREAD_BYTES];
     struct chunk *chunk = python_thread_chunk(thread, frame);
     // the stack became much smaller: what is read twice ends at its top again
     if (chunk && frame - chunk->base < chunk->single)

@@ -14,6 +14,7 @@
 #include "base/fail.h"
 #include "base/utf8.h"
 #include "format/journal.h"
+#include "sample/thread_probe.h"
 
 #define BUSY_NS (1000 * UINT64_C(1000000))
 #define QUIET_NS (4000 * UINT64_C(1000000))
@@ -307,6 +308,15 @@ void sample_shard_put(struct sample_shard *shard, struct sample_track *track,
     track->states[at] = row->state;
 }
 
+// Few rows are those of a thread that does the same all the time. They may wait if
+// it does so too, and its first ones are in the file.
+static uint64_t pause_of(const struct sample_track *track)
+{
+    const uint64_t state = track->states[track->count - 1] & 15;
+    const bool is_quiet = track->is_written && track->count < BUSY_ROWS && state == SAMPLE_BLOCKED;
+    return is_quiet ? QUIET_NS : BUSY_NS;
+}
+
 void sample_shard_flush(struct sample_shard *shard, uint64_t now_ns, bool is_all,
                         const char *summary)
 {
@@ -319,10 +329,10 @@ void sample_shard_flush(struct sample_shard *shard, uint64_t now_ns, bool is_all
             continue;
         if (!track->begun_ns)
             track->begun_ns = now_ns;
-        const uint64_t pause = track->count >= BUSY_ROWS ? BUSY_NS : QUIET_NS;
-        if (!is_all && now_ns - track->begun_ns < pause)
+        if (!is_all && now_ns - track->begun_ns < pause_of(track))
             continue;
         write_track(shard, track);
+        track->is_written = true;
         track->begun_ns = 0;
     }
     if (summary)

@@ -18,6 +18,7 @@
 struct sample_track {
     uint32_t id, count;
     uint64_t begun_ns; // when the oldest row not written came
+    bool is_written;   // some rows are in the file
     struct sample_track *next;
     uint64_t starts[SAMPLE_ROWS], stacks[SAMPLE_ROWS], weights[SAMPLE_ROWS], states[SAMPLE_ROWS];
 };

@@ -17,7 +17,9 @@
 #include <unistd.h>
 
 #include "base/array.h"
+#include "base/clock.h"
 #include "base/fail.h"
+#include "base/file_name.h"
 #include "base/os/os.h"
 #include "sample/process_tree.h"
 #include "sample/python_process.h"
@@ -48,13 +50,6 @@ struct followed {
     bool is_gone;
     bool is_missing; // could not be read any more; whether it ended will be seen
 };
-
-static uint64_t now_ns(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
-}
 
 int sampler_init(struct sampler *sampler, const struct sampler_options *options)
 {
@@ -169,10 +164,8 @@ static void name_process(struct sampler *sampler, struct followed *one)
     }
     if (!sampler->shard)
         return;
-    char *program = line;
     line[strcspn(line, " ")] = '\0';
-    if (strrchr(program, '/'))
-        program = strrchr(program, '/') + 1;
+    const char *program = file_name_of(line);
     if (sampler->totals.processes == 0)
         sample_shard_tell(sampler->shard, &(struct sample_shard_about){one->pid, program});
     one->track =
@@ -243,7 +236,10 @@ static void try_again(struct sampler *sampler, struct followed *one, uint64_t no
         one->is_gone = true;
         return;
     }
-    if (attach(sampler, one))
+    const int status = attach(sampler, one);
+    if (status == GAIT_ERR_IO)
+        snprintf(sampler->refusal, sizeof sampler->refusal, "%s", fail_text());
+    if (status)
         fail_clear();
     one->next_try_ns = now + one->pause_ns;
     if (one->pause_ns < LONGEST_PAUSE_NS)
@@ -432,12 +428,12 @@ static bool wait_for_tick(struct sampler *sampler, struct poisson *clock, uint64
     const double nap = sampler->options.has_children ? CHILD_NAP_NS : NAP_NS;
     if (left > nap) {
         sleep_until((double)*now + nap);
-        *now = now_ns();
+        *now = clock_steady_ns();
         return false;
     }
     if (left > 0 && !(clock->is_fast && left < SPIN_NS))
         sleep_until(clock->due_ns);
-    while ((left = clock->due_ns - (double)(*now = now_ns())) > 0) {
+    while ((left = clock->due_ns - (double)(*now = clock_steady_ns())) > 0) {
         if (!clock->is_fast)
             sleep_until(clock->due_ns);
     }
@@ -490,7 +486,7 @@ static void allow_many_files(void)
 
 int sampler_run(struct sampler *sampler)
 {
-    uint64_t now = now_ns(), written = now;
+    uint64_t now = clock_steady_ns(), written = now;
     struct poisson clock = {.due_ns = (double)now,
                             .gap_ns = 1e9 / sampler->options.rate_hz,
                             .is_fast = sampler->options.rate_hz >= SPIN_RATE};
@@ -521,10 +517,12 @@ int sampler_run(struct sampler *sampler)
         }
     }
     count_missing(sampler);
-    write_out(sampler, now_ns(), true);
+    write_out(sampler, clock_steady_ns(), true);
     for (size_t i = 0; i < sampler->process_count; i++)
         let_go(&sampler->processes[i]);
     sampler->process_count = 0;
-    return sampler->totals.rounds ? 0
-                                  : fail(GAIT_ERR_MISSING, "no Python ran: nothing was sampled");
+    if (sampler->totals.rounds)
+        return 0;
+    return *sampler->refusal ? fail(GAIT_ERR_IO, "nothing was sampled: %s", sampler->refusal)
+                             : fail(GAIT_ERR_MISSING, "no Python ran: nothing was sampled");
 }

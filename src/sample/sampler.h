@@ -56,6 +56,7 @@ struct sampler {
     uint64_t refresh_every_ns; // 0: a second
     uint64_t refresh_ns, children_ns, births_ns;
     struct process_births births;
+    char refusal[512]; // why a process could not be read, the last one; "": none
 };
 
 // Native frames that are wished for and cannot be had are no failure: sampler->native

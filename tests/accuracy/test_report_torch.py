@@ -76,18 +76,18 @@ class Training:
     def end(self):
         return max(span[1] for span in self.spans if span[2] != "gc")
 
-    def write(self, directory):
-        shard = ShardMaker(pid=1000 + (self.rank or 0), start_ns=START, rank=self.rank, torch=TORCH)
+    def write(self, directory, start=START, pid=1000):
+        shard = ShardMaker(pid=pid + (self.rank or 0), start_ns=start, rank=self.rank, torch=TORCH)
         track = shard.track(key="1", name="main", os_id=shard.pid)
         rows = sorted(self.spans, key=lambda span: span[1])  # by end, as a recorder writes
         while rows:
             size = self.rng.randint(1, 9)
             frame, rows = sorted(rows[:size], key=lambda s: (s[0], -s[1])), rows[size:]
-            shard.spans(track, [(START + s, e - s, shard.site("phase", n), 0,
+            shard.spans(track, [(start + s, e - s, shard.site("phase", n), 0,
                                  shard.args(list(a.items()))) for s, e, n, a in frame])  # fmt: skip
         site = shard.site("phase", "evaluation")
         for begin, end in self.evaluations:
-            shard.rows("async", track, [(START + begin, site, 1, 0), (START + end, site, 1, 1)])
+            shard.rows("async", track, [(start + begin, site, 1, 0), (start + end, site, 1, 1)])
         shard.write(directory)
 
     def painted(self):
@@ -208,6 +208,24 @@ def planted(rank, phase, delay):
             at += length
     shard.spans(track, rows)
     return shard
+
+
+@pytest.mark.parametrize("later, steps, ranks", [(10**9, 25, 1), (0, 15, 2)])
+def test_one_training_after_another_goes_on_and_side_by_side_they_are_ranks(
+    gait, tmp_path, later, steps, ranks
+):
+    lengths = []
+    for number, made in enumerate((10, 15)):
+        training = Training(random.Random(number), None)
+        training.epoch(made, 0)
+        # the younger one has the lower number, so the order of names says nothing
+        training.write(tmp_path / "run", START + number * later, 3000 - number)
+        lengths.append(training.end() - training.starts[0])
+    report = json.loads(gait("report", "--json", tmp_path / "run").stdout)
+    assert (report["steps"], report["rank_count"]) == (steps, ranks)
+    if ranks == 1:
+        assert report["step_total_ns"] == sum(lengths)
+        assert "Processes" in gait("report", tmp_path / "run").stdout
 
 
 @pytest.mark.parametrize("before", [5, 60_000])

@@ -56,6 +56,26 @@ def test_the_prof_file_is_for_gait_pstats(profiled, tmp_path, gait):
     assert rows["fib"] == (1, 21891)
 
 
+def test_imports_of_what_is_installed_are_an_action_apart(profiled, tmp_path, gait):
+    source = "def later():\n    import own\n    import xml.dom.minidom\n    own.f()\nlater()\n"
+    (tmp_path / "own.py").write_text("def f(): return 1\nf()\n")
+    (tmp_path / "with_imports.py").write_text(source)
+    done = profiled("--profiler", "advanced", "--", sys.executable, "with_imports.py")
+    assert done.returncode == 0, done.stderr
+    numbers = {}
+    for action in "run", "imports":
+        (path,) = (tmp_path / "run").glob(f"advanced-*-{action}.prof")
+        for row in json.loads(gait("pstats", path, "--json").stdout)["functions"]:
+            place = os.path.basename(row["file"]), row["name"]
+            numbers.setdefault(action, {})[place] = (row["calls"], row["seconds"])
+    run, imports = numbers["run"], numbers["imports"]
+    assert run["own.py", "f"][0] == 2 and ("own.py", "f") not in imports
+    assert ("minidom.py", "<module>") in imports and ("minidom.py", "<module>") not in run
+    # who imports has the time of it
+    calls, seconds = run["with_imports.py", "later"]
+    assert calls == 1 and seconds >= imports["minidom.py", "<module>"][1]
+
+
 @pytest.mark.parametrize("ending", ["", "_exit"])
 def test_a_forked_child_tells_nothing(ending, profiled, tmp_path):
     done = profiled("--profiler", "advanced", *command("fork", ending))

@@ -2,6 +2,7 @@
 """Switching on and off, and what is said once."""
 
 import ast
+import importlib
 import inspect
 import subprocess
 import sys
@@ -233,6 +234,53 @@ def test_the_stubs_name_what_there_is(read, root):
     public = {name for name in names if name in told or not inspect.ismodule(getattr(read, name))}
     told |= {node.name for node in tree.body if isinstance(node, ast.FunctionDef)}
     assert told == public
+
+
+def parameters_told(function):
+    """(kind, name, has a default) of each parameter of a stub's function."""
+    arguments, empty = function.args, inspect.Parameter
+    positional = [(arg.arg, empty.POSITIONAL_ONLY) for arg in arguments.posonlyargs]
+    positional += [(arg.arg, empty.POSITIONAL_OR_KEYWORD) for arg in arguments.args]
+    first = len(positional) - len(arguments.defaults)
+    told = [(kind, name, place >= first) for place, (name, kind) in enumerate(positional)]
+    if arguments.vararg:
+        told.append((empty.VAR_POSITIONAL, arguments.vararg.arg, False))
+    for arg, default in zip(arguments.kwonlyargs, arguments.kw_defaults):
+        told.append((empty.KEYWORD_ONLY, arg.arg, default is not None))
+    if arguments.kwarg:
+        told.append((empty.VAR_KEYWORD, arguments.kwarg.arg, False))
+    return told
+
+
+def parameters_taken(function):
+    """The same of the function itself."""
+    found = inspect.signature(function).parameters.values()
+    return [(one.kind, one.name, one.default is not one.empty) for one in found]
+
+
+@pytest.mark.parametrize("stub", ["_gait", "loops", "config", "trace"])
+def test_the_stubs_take_what_the_functions_take(stub, read, root):
+    tree = ast.parse((root / f"python/gait/{stub}.pyi").read_text())
+    module = importlib.import_module("gait." + stub)
+    compared = 0
+    for node in ast.walk(tree):
+        for function in getattr(node, "body", ()):
+            if not isinstance(function, ast.FunctionDef) or function.name.startswith("_"):
+                continue
+            decorators = {getattr(one, "id", "") for one in function.decorator_list}
+            if decorators & {"property", "overload"}:
+                continue
+            owner = getattr(module, node.name) if isinstance(node, ast.ClassDef) else module
+            told, taken = parameters_told(function), parameters_taken(getattr(owner, function.name))
+            told = [one for one in told if one[1] not in ("self", "cls")]
+            taken = [one for one in taken if one[1] != "self"]
+            options = [one for one in taken if one[1] == "options"]  # which the stub lists
+            if options and told[-1][0] is inspect.Parameter.KEYWORD_ONLY:
+                told = [one for one in told if one[0] is not inspect.Parameter.KEYWORD_ONLY]
+                taken.remove(options[0])
+            assert told == taken, f"{stub}.{function.name}"
+            compared += 1
+    assert compared
 
 
 def test_python_m_gait_is_the_tool(gait, python_path, tmp_path):

@@ -209,6 +209,29 @@ def test_a_foreign_process_is_refused_with_what_is_missing(build, start, tmp_pat
     assert "CAP_SYS_PTRACE" in done.stderr and "sudo" in done.stderr
 
 
+def filtered(build, *words):
+    """gait where a filter forbids to read any process."""
+    program = PROGRAMS / "programs" / "filtered.py"
+    command = [sys.executable, program, build / "gait", *words]
+    done = subprocess.run([str(word) for word in command], capture_output=True, text=True)
+    if done.returncode == 77:
+        pytest.skip("no seccomp filter can be had here")
+    return done
+
+
+def test_a_seccomp_filter_is_named_with_its_cure(build, start, tmp_path):
+    process = start([sys.executable, "-c", SLEEPER])
+    done = filtered(build, "dump", process.pid)
+    assert done.returncode == 2 and done.stdout == ""
+    assert "a seccomp filter around gait forbids" in done.stderr
+    assert "--security-opt seccomp=unconfined" in done.stderr
+    out = tmp_path / "x.gait"
+    done = filtered(build, "record", "-o", out, "--", sys.executable, "-c", "print('ran')")
+    assert done.returncode == 0 and done.stdout == "ran\n"
+    assert "nothing was sampled: may not read process" in done.stderr
+    assert "a seccomp filter" in done.stderr and "no Python ran" not in done.stderr
+
+
 def cpu_seconds_of_children():
     used = resource.getrusage(resource.RUSAGE_CHILDREN)
     return used.ru_utime + used.ru_stime

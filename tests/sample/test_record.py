@@ -188,6 +188,39 @@ def test_a_killed_sampler_leaves_what_it_took(gait, build, alternating, tmp_path
     assert sum(count for _, count in read_folded(raw)) > 20
 
 
+def test_a_full_pipe_for_its_last_words_holds_up_nobody(build, tmp_path):
+    read, write = os.pipe()
+    os.set_blocking(write, False)
+    try:
+        while True:
+            os.write(write, b"x" * 1024)
+    except BlockingIOError:
+        os.set_blocking(write, True)
+    command = [build / "gait", "record", "-o", tmp_path / "x.gait", "--", sys.executable, "-c"]
+    done = subprocess.run([*command, "raise SystemExit(7)"], stderr=write, timeout=60)
+    os.close(write)
+    os.close(read)
+    assert done.returncode == 7
+
+
+def test_a_killed_sampler_leaves_what_it_took_of_a_program_that_never_changes(
+    gait, build, start, tmp_path
+):
+    process = start([sys.executable, "-c", "print('ready', flush=True)\nwhile True: pass"])
+    out = tmp_path / "run.gait"
+    sampler = subprocess.Popen([build / "gait", "record", "-o", out, "--pid", str(process.pid)])
+    # each second's summary is there: so are the samples that it counts, but for the last
+    told = until(
+        lambda: out.exists() and summary(gait, out).get("sampler", {}).get("seconds", 0) > 2
+    )
+    assert told
+    sampler.kill()
+    sampler.wait()
+    done = gait("leaf", "--json", out)
+    assert done.returncode == 0, done.stderr
+    assert summary(gait, out)["events"] > 2
+
+
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGPIPE])
 def test_a_signal_ends_the_recording_cleanly(gait, build, alternating, tmp_path, number):
     process = alternating(sys.executable)

@@ -69,6 +69,20 @@ def test_a_function_counts_once_a_sample_however_often_it_calls_itself(gait, tmp
     assert f"({first['self']:,})" in table[1] and f"{first['name']} ({first['path']})" in table[1]
 
 
+def test_counts_beyond_all_measure_end_in_no_nonsense(gait, tmp_path):
+    """Their sum is more than 64 bits hold: what is left of it are shares all the same."""
+    lines = [f"f (a.py:1);g (a.py:2) {10**18 - 1}\n"] * 30
+    (tmp_path / "s.txt").write_text("".join(lines))
+    got = answer(gait, "leaf", "--functions", "s.txt")
+    assert got["samples"] == 2**63 - 1
+    assert [(r["name"], r["self_share"], r["total_share"]) for r in got["functions"]] == [
+        ("g", 1, 1),
+        ("f", 0, 1),
+    ]
+    shown = gait("flame", "s.txt").stdout
+    assert f'data-c="{2**63 - 1}"' in shown and " 100.00 %" in shown
+
+
 def test_threads_and_processes_are_no_functions(gait, tmp_path):
     text = 'process 1:"x";thread (2): y;f (a.py:1) 3\nprocess 1:"x";thread (2): y 2\n'
     (tmp_path / "s.txt").write_text(text)

@@ -21,11 +21,15 @@ ESCAPES = re.compile(r"\x1b\[[?0-9;]*[A-Za-z]")
 class Terminal:
     """`gait top` in a terminal of that many columns."""
 
-    def __init__(self, command, columns):
+    def __init__(self, command, columns, kind="xterm"):
         self.leader, self.follower = pty.openpty()
         self.resize(columns)
         self.process = subprocess.Popen(
-            command, stdin=self.follower, stdout=self.follower, stderr=subprocess.PIPE
+            command,
+            stdin=self.follower,
+            stdout=self.follower,
+            stderr=subprocess.PIPE,
+            env={**os.environ, "TERM": kind},
         )
         self.text = ""
 
@@ -108,3 +112,11 @@ def test_what_cannot_be_watched_is_refused(gait):
         done = gait("top", *words)
         assert done.returncode == 2 and done.stderr.startswith("gait top: ")
         assert done.stdout == ""
+
+
+def test_a_terminal_that_knows_no_escapes_gets_a_table(build, alternating):
+    target = alternating(sys.executable)
+    top = Terminal([build / "gait", "top", "-d", "1", str(target.pid)], 70, "dumb")
+    assert top.read_until("total")
+    assert "\x1b" not in top.text
+    assert top.end() == 0

@@ -305,15 +305,24 @@ def test_decorated_functions_can_call_each_other_and_be_coroutines(script):
                 work(); gait.step_profiler()
                 if step == 1: inner()
         asyncio.run(outer())
+        @gait.profiler(output_dir="losses", skip_first=0, wait=0, active=2)
+        def losses():
+            for step in range(4):
+                work(); gait.step_profiler()
+                yield step
+            return "done"
+        def rows():
+            assert (yield from losses()) == "done"
+        assert list(rows()) == [0, 1, 2, 3]
         found = {}
-        for name in ("inner", "outer"):
+        for name in ("inner", "outer", "losses"):
             events = json.load(open(f"{name}/trace_rank_0.json"))["traceEvents"]
             found[name] = [e["name"] for e in events].count("aten::linear")
         tell(**found)
         """
     )
     # the inner one's five are in the outer's two steps
-    assert done.told == [{"inner": 3, "outer": 7}]
+    assert done.told == [{"inner": 3, "outer": 7, "losses": 2}]
 
 
 CUDART = r"""

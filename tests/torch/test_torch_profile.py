@@ -132,6 +132,27 @@ def test_a_partial_trace_says_so(script):
     assert "too short for its schedule: 3 steps, it needs 6: 0 complete" in done.stderr
 
 
+def test_profiles_of_several_threads_that_begin_at_once_all_record(script):
+    done = script(
+        """
+        import threading
+        sys.setswitchinterval(1e-6)
+        barrier, found = threading.Barrier(4), []
+        def train(kept):
+            barrier.wait()
+            with ours.profile(schedule=ours.schedule(wait=0, warmup=1, active=1, repeat=2)) as prof:
+                for _ in range(4): torch.ones(3).sum(); prof.step()
+            kept.append((prof.traces, prof.capture.number))
+        for turn in range(4):
+            threads = [threading.Thread(target=train, args=(found,)) for _ in range(4)]
+            for thread in threads: thread.start()
+            for thread in threads: thread.join()
+        tell(traces=[traces for traces, _ in found], numbers=len({number for _, number in found}))
+        """
+    )
+    assert done.told[0] == {"traces": [2] * 16, "numbers": 16}
+
+
 # --- what is captured -------------------------------------------------------------------
 
 

@@ -66,12 +66,18 @@ RUNS = {
         {},
     ),
     "touching": (
-        "profiling.wait=0 profiling.warmup=0 profiling.active=2 profiling.repeat=2".split(),
+        "profiling.wait=0 profiling.warmup=0 profiling.active=2 profiling.repeat=2 "
+        "profiling.export_to_flame_graph=yes".split(),
         NO_LOADER,
         {},
         {},
     ),
-    "no steps": (["--profile", "profiling.table=false"], NO_STEPS, {}, {}),
+    "no steps": (
+        ["--profile", "profiling.table=false", "profiling.with_stack=on"],
+        NO_STEPS,
+        {},
+        {},
+    ),
     "off": (["--profiling.enabled", "false"], 3, {"gait.yaml": "profiling: {wait: 1}\n"}, {}),
 }
 QUIET = ("off", "touching")
@@ -87,7 +93,7 @@ class Finished:
         self.code = process.returncode
 
     def traces(self, folder="profiler_traces"):
-        return sorted((self.folder / "run" / folder).glob("*"))
+        return sorted((self.folder / "run" / folder).glob("*.pt.trace.json*"))
 
 
 @pytest.fixture(scope="module")
@@ -129,6 +135,24 @@ def steps(path):
 def addmms(path):
     found = [e["name"] for e in events(path) if e.get("cat") == "cpu_op"]
     return found.count("aten::addmm")
+
+
+def test_stacks_of_ops_are_folded_and_drawn(finished):
+    """What an op took less what the ops in it took, of both windows, quiet or not."""
+    folder = finished["touching"].folder / "run" / "profiler_traces"
+    (stacks,) = folder.glob("*.stacks.txt")
+    rows = dict(line.rsplit(" ", 1) for line in stacks.read_text("utf-8").splitlines())
+    traces = finished["touching"].traces()
+    whole_us = 0.0
+    for trace in traces:
+        linear = [e for e in events(trace) if e.get("name") == "aten::linear"]
+        whole_us += sum(event["dur"] for event in linear)
+    folded_us = [int(us) for stack, us in rows.items() if stack.split(";")[0] == "aten::linear"]
+    assert len(traces) == 2 and "aten::linear;aten::addmm" in rows
+    assert abs(sum(folded_us) - whole_us) <= len(folded_us) + 1
+    (drawing,) = folder.glob("*.flame.svg")
+    assert drawing.name.split(".")[:2] == stacks.name.split(".")[:2]
+    assert "aten::addmm" in drawing.read_text("utf-8")
 
 
 @only_full
@@ -233,6 +257,7 @@ def test_a_script_without_steps_is_captured_whole_and_that_is_said(finished):
     sentence = "no step was seen, so the schedule stayed at its beginning: the whole run was "
     assert f"gait: {sentence}captured instead" in said
     assert "shorter" not in said and "no traces" not in said
+    assert "gait: with_stack: there are no Python functions in it, they are recorded in" in said
 
 
 def test_where_steps_are_made_the_capture_for_runs_without_is_gone(finished, gait):

@@ -260,9 +260,14 @@ def test_under_gait_run(script, build, tmp_path):
             "true",
             "--profiling.group_by_stack_n",
             "2",
+            "--profiling.export_to_flame_graph",
             "--",
         ],
     )
+    (stacks,) = (tmp_path / "run/profiler_traces").glob("*.stacks.txt")
+    assert f"stacks of ops in 'run/profiler_traces/{stacks.name}'" in done.stderr
+    lines = stacks.read_text("utf-8").splitlines()
+    assert any(line.split(";")[0].startswith("script.py(") and "train" in line for line in lines)
     assert "not recorded yet" not in done.stderr and "Source Location" in done.stderr
     (trace,) = (tmp_path / "run/profiler_traces").glob("*.json")
     rows = chains(trace)

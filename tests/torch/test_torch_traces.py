@@ -154,6 +154,44 @@ def keys_of(events):
     return found
 
 
+OLDER_BLOCKS = """
+import json, torch, gait.torch
+model = torch.nn.Sequential(torch.nn.Linear(8, 16), torch.nn.ReLU(), torch.nn.Linear(16, 2))
+optimizer = torch.optim.AdamW(model.parameters())
+
+def step():
+    optimizer.zero_grad()  # gives back what the step before has taken
+    model(torch.ones(4, 8)).sum().backward()
+    optimizer.step()
+
+def memory(package):
+    schedule = package.schedule(wait=1, warmup=1, active=2, repeat=1)
+    kinds = {torch.profiler.ProfilerActivity.CPU}
+    with package.profile(activities=kinds, schedule=schedule, profile_memory=True) as profiler:
+        for _ in range(4):
+            step()
+            profiler.step()
+    profiler.export_chrome_trace("trace.json")
+    events = [e for e in json.load(open("trace.json"))["traceEvents"] if e["name"] == "[memory]"]
+    events.sort(key=lambda event: event["ts"])
+    return [(e["args"]["Bytes"], e["args"]["Total Allocated"]) for e in events]
+
+step()
+print("TOLD", json.dumps([memory(torch.profiler), memory(gait.torch)]))
+"""
+
+
+def test_blocks_from_before_the_first_step_on_record_are_nobodys(scripts):
+    """The steps before it are watched too, but torch.profiler knows nothing of them."""
+    theirs, ours = scripts(OLDER_BLOCKS).told[0]
+    assert [size for size, _ in ours] == [size for size, _ in theirs] and len(ours) > 50
+    total = 0
+    for size, told in ours:
+        total += size
+        assert told == total
+    assert total == sum(size for size, _ in theirs) > 0
+
+
 def test_the_schema_is_kinetos(pair):
     theirs, ours = pair
     assert keys_of(ours.events) == keys_of(theirs.events)

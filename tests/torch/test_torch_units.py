@@ -34,15 +34,29 @@ for epoch in range(4):
     model.train()
 """
 
+# no loader, and gradients are thrown away right behind each optimizer
+GAN = """
+import torch
+maker, judge = torch.nn.Linear(4, 4), torch.nn.Linear(4, 1)
+optimizers = [torch.optim.Adam(model.parameters()) for model in (judge, maker)]
+for step in range(6):
+    for optimizer in optimizers:
+        judge(maker(torch.ones(8, 4))).mean().backward()
+        with torch.profiler.record_function(f"was step {step}"):
+            torch.ones(1).exp()
+        optimizer.step()
+        optimizer.zero_grad()
+"""
+
 
 @pytest.fixture
 def recorded(scripts, gait, build, tmp_path):
     """recorded(windows) gives the numbers of the steps with ops on record."""
 
-    def go(windows, epoch="pass", step="pass"):
+    def go(windows, epoch="pass", step="pass", training=TRAINING):
         run = tmp_path / "run"
         tool = str(build / "gait")
-        source = TRAINING.replace("EPOCH", epoch).replace("STEP", step)
+        source = training.replace("EPOCH", epoch).replace("STEP", step)
         line = [tool, "run", "-q", "-o", str(run), "--windows", windows, "--"]
         done = scripts(source, under=line, TOOL=tool)
         assert done.stderr == ""
@@ -64,6 +78,10 @@ def recorded(scripts, gait, build, tmp_path):
 )
 def test_windows_follow_the_unit(recorded, windows, steps):
     assert recorded(windows) == steps
+
+
+def test_a_step_of_two_optimizers_is_over_when_both_have_stepped(recorded):
+    assert recorded("steps=0-1,3", training=GAN) == [0, 0, 1, 1, 3, 3]
 
 
 @full

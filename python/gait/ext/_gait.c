@@ -26,7 +26,7 @@
 
 static PyMethodDef functions[] = {
     {"span", METHOD(py_record_span), FAST | METH_KEYWORDS,
-     "span(name, category='python')\n--\n\n"
+     "span(name, /, category='python')\n--\n\n"
      "The span of that name: a context manager and a decorator, the same object each time."},
     {"site", METHOD(py_record_site), FAST,
      "site(category, name, /)\n--\n\nThe number of a place that records, for begin() and its "

@@ -22,8 +22,28 @@ LAUNCHERS = (
 )
 LAUNCHER_SCRIPTS = ("torchrun", "accelerate", "deepspeed", "pip", "pip3", "ray")
 
-around_torch = None  # makes a context manager for the import of torch
+around_imports = None  # makes a context manager for imports of what is installed
+is_importing = False  # one of them runs
 is_starting = False  # while gait is being imported for its hooks
+
+
+def is_set_apart(name, spec):
+    """Is this an import that nobody's code is waiting for twice? Those inside it are, too."""
+    if around_imports is None or is_importing:
+        return False
+    place = getattr(spec, "origin", None) or ""
+    folders = ("site-packages", "dist-packages", os.path.dirname(os.__file__))
+    return name.partition(".")[0] == "torch" or any(folder in place for folder in folders)
+
+
+def run_apart(loader, module):
+    global is_importing
+    with around_imports():
+        is_importing = True
+        try:
+            loader.exec_module(module)
+        finally:
+            is_importing = False
 
 
 class Loader:
@@ -44,9 +64,8 @@ class Loader:
         module.__loader__ = self._loader
         if module.__spec__ is not None:
             module.__spec__.loader = self._loader
-        if module.__name__ == "torch" and around_torch is not None:
-            with around_torch():
-                self._loader.exec_module(module)
+        if is_set_apart(module.__name__, module.__spec__):
+            run_apart(self._loader, module)
         else:
             self._loader.exec_module(module)
         for function in self._then.pop(module.__name__, ()):
@@ -69,7 +88,8 @@ class Watch:
             self._then.setdefault(name, []).append(function)
 
     def find_spec(self, name, path=None, target=None):
-        if name not in self._then:
+        is_awaited = name in self._then
+        if not is_awaited and (around_imports is None or is_importing):
             return None
         for finder in sys.meta_path:
             find = getattr(finder, "find_spec", None)
@@ -78,6 +98,8 @@ class Watch:
                 break
         else:
             return None
+        if not is_awaited and not is_set_apart(name, spec):
+            return spec
         if hasattr(spec.loader, "exec_module") and not isinstance(spec.loader, Loader):
             spec.loader = Loader(spec.loader, self._then)
         return spec

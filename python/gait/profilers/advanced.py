@@ -82,7 +82,14 @@ class Advanced(Report, Tracer):
     switch off costs nothing from CPython 3.12 on.
     """
 
-    __slots__ = (*Report.FIELDS, "line_count_restriction", "dump_stats", "sort", "_wishes")
+    __slots__ = (
+        *Report.FIELDS,
+        "line_count_restriction",
+        "dump_stats",
+        "sort",
+        "_wishes",
+        "_apart",
+    )
 
     def __init__(
         self,
@@ -101,6 +108,7 @@ class Advanced(Report, Tracer):
         self.line_count_restriction = line_count_restriction
         self.dump_stats = dump_stats
         self.sort = sort
+        self._apart = None  # an action whose calls are not those of the actions around it
         self._wishes = {
             "builtins": builtins,
             "threads": threads,
@@ -119,11 +127,15 @@ class Advanced(Report, Tracer):
         """The names of the actions there were, in the order of their first start."""
         return self._actions()
 
+    def _rows_of(self, action):
+        apart = self._apart if action not in (None, self._apart) else None
+        return fold(self._stats(action, apart if apart in self._actions() else None))
+
     def stats(self, action=None, stream=None):
         """pstats.Stats of one action, or of all that was traced; None without a call."""
         import pstats
 
-        rows = fold(self._stats(action))
+        rows = self._rows_of(action)
         if not rows:
             return None
         return pstats.Stats(Calls(rows), stream=stream or io.StringIO())
@@ -152,16 +164,22 @@ class Advanced(Report, Tracer):
     def dump(self, path, action=None):
         """Writes a .prof file, for pstats, snakeviz and `gait pstats`."""
         with open(path, "wb") as file:
-            marshal.dump(fold(self._stats(action)), file)
+            marshal.dump(self._rows_of(action), file)
 
     def _dump_all(self):
+        """One sentence tells of all that could not be written: there may be forty."""
+        failures = []
         for action in self.actions():
             path = os.path.abspath(self.path(action, ".prof"))
             try:
                 os.makedirs(os.path.dirname(path), exist_ok=True)
                 self.dump(path, action)
             except (OSError, ValueError) as error:
-                say(f"cannot write {path!r}: {reason(error)}")
+                failures.append((path, reason(error)))
+        if failures:
+            path, why = failures[0]
+            others = f", nor {len(failures) - 1} others" if failures[1:] else ""
+            say(f"cannot write {path!r}{others}: {why}")
 
     def summary(self):
         """Lightning's report: each action's table."""

@@ -34,24 +34,6 @@ METRICS = ("self_cpu_time_total", "self_cuda_time_total")
 DEFAULT = {"wait": 1, "warmup": 1, "active": 3, "repeat": 1}
 
 
-def write_stacks(profile, path, metric):
-    """Ops inside of ops as folded stacks, for a flame graph; microseconds."""
-    clean = str.maketrans(" ;\t\n", "____")
-    sums = {}
-    for event in profile.events():
-        own = getattr(event, metric, 0)
-        if own <= 0:
-            continue
-        names, at = [], event
-        while at is not None:
-            names.append(at.name.translate(clean))
-            at = at.cpu_parent
-        stack = ";".join(reversed(names))
-        sums[stack] = sums.get(stack, 0) + own
-    with open(path, "w", encoding="utf-8") as file:
-        file.writelines(f"{stack} {round(own)}\n" for stack, own in sorted(sums.items()))
-
-
 class Idle:
     """An action that is no step's: there are twenty of them in each step of Lightning's."""
 
@@ -297,18 +279,34 @@ class PyTorch(Report):
         if self._handler is not None:
             self._handler(profile)
         elif self._export:
-            import gait.torch
-
-            name = os.path.basename(self.path(self._boundary, ""))
-            handler = gait.torch.tensorboard_trace_handler(self._folder(), name)
-            self._note(handler(profile))
+            self._attempt(self._write_trace, profile)
         if self._flame:
-            os.makedirs(self._folder(), exist_ok=True)
             cycle = f".cycle-{len(tables)}" if len(tables) > 1 else ""
-            name = os.path.basename(self.path(self._boundary, cycle + ".stack"))
-            path = os.path.join(self._folder(), name)
-            write_stacks(profile, path, self._metric)
-            self._note(path)
+            self._attempt(self._write_flame_graph, profile, cycle + ".stack")
+
+    @staticmethod
+    def _attempt(write, *arguments):
+        """A training does not fail for want of a file."""
+        try:
+            write(*arguments)
+        except (OSError, RuntimeError, ValueError) as error:
+            say(f"cannot write a trace: {error}")
+
+    def _write_trace(self, profile):
+        import gait.torch
+
+        name = os.path.basename(self.path(self._boundary, ""))
+        handler = gait.torch.tensorboard_trace_handler(self._folder(), name)
+        self._note(handler(profile))
+
+    def _write_flame_graph(self, profile, extension):
+        from ..torch.flame import write_ops
+
+        os.makedirs(self._folder(), exist_ok=True)
+        name = os.path.basename(self.path(self._boundary, extension))
+        path = os.path.join(self._folder(), name)
+        write_ops(profile.events(), path, self._metric)
+        self._note(path)
 
     def _note(self, path):
         path = os.path.abspath(path)

@@ -21,6 +21,8 @@ class _Equal(enum.Enum):
 
 
 class ProfilerAction(_Equal):
+    """What a schedule says of a step."""
+
     NONE = 0
     WARMUP = 1
     RECORD = 2
@@ -62,6 +64,7 @@ def actions():
 
 
 def _own_range(name, args=None):
+    """record_function() without torch: a span of that name."""
     import gait
 
     return gait.span(name, "user_annotation")

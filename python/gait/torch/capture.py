@@ -75,10 +75,12 @@ class Capture:
 
     @property
     def begin_ns(self):
+        """When it began, in ns since the epoch."""
         return self._edges()[0]
 
     @property
     def end_ns(self):
+        """When it ended, in ns since the epoch."""
         return self._edges()[1]
 
     @property

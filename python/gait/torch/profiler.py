@@ -36,6 +36,22 @@ class profile:  # noqa: N801: torch's name
         for batch in loader:
             train(batch)
             prof.step()
+    print(prof.key_averages().table(sort_by="self_cpu_time_total", row_limit=10))
+
+    schedule         gait.torch.schedule(), torch's, or a function of the step's number
+                     that gives a ProfilerAction; without one all is recorded
+    on_trace_ready   called with the profile after each cycle, such as
+                     gait.torch.tensorboard_trace_handler(folder)
+    record_shapes    shapes, strides and types of what ops are given
+    profile_memory   what is allocated and freed
+    with_stack       Python functions around the ops
+    with_flops       counted from the shapes
+    with_modules     spans of the modules, forward and backward
+    acc_events       the answers are of all cycles, not of the last one
+    activities       CPU is what is recorded; others are accepted, and said
+
+    The other arguments are torch's. What is asked before a cycle has ended raises
+    CaptureError.
     """
 
     def __init__(
@@ -389,7 +405,7 @@ class profile:  # noqa: N801: torch's name
 
     def _say_too_short(self, who):
         needs = self._plan.needs()
-        unit = self._plan.unit + "s"
+        unit = self._plan.unit + "s" * (self.step_num != 1)
         whole = self.traces - (1 if self.captures and self.captures[-1].partial else 0)
         if self.step_num >= needs:
             return
@@ -420,9 +436,11 @@ class profile:  # noqa: N801: torch's name
         self.preset_metadata[key] = value
 
     def set_custom_trace_id_callback(self, callback):
+        """The function that names the traces to come."""
         self.custom_trace_id_callback = callback
 
     def get_trace_id(self):
+        """The name of the trace that is or was recorded last, None before the first."""
         return self._trace_id
 
     def _fill_metadata(self):
@@ -466,6 +484,7 @@ class profile:  # noqa: N801: torch's name
         return averages
 
     def events(self):
+        """The events of the last cycle: a list with torch's attributes and table()."""
         asked = self._asked_for()
         return self._averages().events(asked)
 
@@ -477,6 +496,7 @@ class profile:  # noqa: N801: torch's name
     def key_averages(
         self, group_by_input_shape=False, group_by_stack_n=0, group_by_overload_name=False
     ):
+        """Their sums by name, and by what else is asked for; print(….table()) shows them."""
         options = {}
         if group_by_overload_name:
             options["group_by_overload_name"] = True
@@ -489,16 +509,19 @@ class profile:  # noqa: N801: torch's name
         )
 
     def export_chrome_trace(self, path, use_python_export=False):
+        """Writes the last cycle as torch.profiler's trace file, packed if it ends in ".gz"."""
         asked = self.capture
         from . import traces
 
         traces.export_chrome(asked, os.fspath(path))
 
     def export_stacks(self, path, metric="self_cpu_time_total"):
+        """Writes a line for each event, `root;…;leaf us`, for flame graphs; wants with_stack."""
         asked = self._asked_for()
         self._averages().export_stacks(asked, os.fspath(path), metric)
 
     def export_memory_timeline(self, path, device=None):
+        """Writes the memory held over time: .html, .json, .json.gz or .raw.json.gz."""
         asked = self.capture
         self._averages().export_memory_timeline(asked, os.fspath(path), device)
 

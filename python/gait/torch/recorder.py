@@ -6,8 +6,11 @@ run of its own in a temporary folder, which is gone when the process ends; it is
 closed with the capture, so that the file never changes again.
 """
 
+import functools
+import itertools
 import os
 import tempfile
+import threading
 
 from .. import _gait
 from .._say import say
@@ -15,10 +18,15 @@ from .capture import temporary_folder
 
 RING_BYTES = 4 << 20
 
-_state = {"users": 0, "own": False, "attached": None, "number": 0}
+_state = {"users": 0, "own": False, "attached": None}
+_numbers = itertools.count(1)
+# starting and stopping wait without the GIL; a signal's handler may profile, too
+_lock = threading.RLock()
 
 
 def _forget_in_child():
+    global _lock
+    _lock = threading.RLock()
     _state.update(users=0, own=False)
 
 
@@ -26,6 +34,16 @@ if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_forget_in_child)
 
 
+def _one_at_a_time(function):
+    @functools.wraps(function)
+    def locked():
+        with _lock:
+            return function()
+
+    return locked
+
+
+@_one_at_a_time
 def acquire():
     """The process is on record from here on; "" or a sentence why it is not."""
     why = ""
@@ -50,6 +68,7 @@ def _start():
     return ""
 
 
+@_one_at_a_time
 def release():
     """The path of the file that holds what was recorded since acquire()."""
     path = _gait.shard_path()
@@ -60,6 +79,7 @@ def release():
     return path
 
 
+@_one_at_a_time
 def renew():
     """release() and acquire() again: what is in the file by now stays as it is, and
     what comes is in another one, if the run is ours alone."""
@@ -79,6 +99,7 @@ def is_own():
     return _state["own"]
 
 
+@_one_at_a_time
 def attach():
     """Has the collector know torch; says once what it cannot tell of it."""
     if _state["attached"] is None:
@@ -92,8 +113,7 @@ def attach():
 
 
 def next_number():
-    _state["number"] += 1
-    return _state["number"]
+    return next(_numbers)
 
 
 __all__ = ["acquire", "attach", "is_own", "next_number", "release", "renew"]

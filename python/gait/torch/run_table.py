@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The table of ops at the end of `gait run --profile`: of all windows of one process.
+With export_to_flame_graph their stacks too, of each process.
 
-usage: run_table.py RUN_DIRECTORY, with the settings in GAIT_PROFILING_…
+usage: run_table.py RUN_DIRECTORY FOLDER [quiet], with the settings in GAIT_PROFILING_…
 
 It is torch.profiler's table, so its text is made where that is made; no torch is
 imported for it.
@@ -9,6 +10,7 @@ imported for it.
 
 import glob
 import os
+import socket
 import sys
 
 
@@ -51,20 +53,21 @@ def of_ranks(paths, options):
     return ranks
 
 
-def put(directory, out):
-    import gait
-    from gait.torch.recorded import Recorded
-
-    config = gait.Config.from_environment()
+def find(directory, config):
+    """What of_ranks() tells of a run directory."""
     options = {
         "record_shapes": config.record_shapes,
         "profile_memory": config.profile_memory,
         "with_stack": config.with_stack,
         "with_flops": config.with_flops and config.record_shapes,
     }
-    ranks = of_ranks(sorted(glob.glob(os.path.join(glob.escape(directory), "*.gait"))), options)
-    if not ranks:
-        return
+    paths = sorted(glob.glob(os.path.join(glob.escape(directory), "*.gait")))
+    return of_ranks(paths, options)
+
+
+def put_table(ranks, config, out):
+    from gait.torch.recorded import Recorded
+
     rank, _, found = min(ranks, key=lambda one: one[:2])
     averages = Recorded(found).averages(config.group_by_input_shape, config.group_by_stack_n)
     whose = f" of rank {rank}" if len(ranks) > 1 else ""
@@ -73,13 +76,43 @@ def put(directory, out):
     out.write(averages.table(sort_by=config.sort_by, row_limit=config.row_limit) + "\n")
 
 
+def put_stacks(ranks, config, folder, is_quiet):
+    from gait._say import say
+    from gait.torch import flame
+    from gait.torch.recorded import Recorded
+
+    for _, _, found in ranks:
+        worker = config.worker_name or f"{socket.gethostname()}_{found[0].pid}"
+        events = Recorded(found).events()
+        path = flame.write(events, config.with_stack, folder, worker, config.metric)
+        if not is_quiet:
+            say(f"stacks of ops in '{path}'")
+
+
+def put(directory, folder, is_quiet):
+    import gait
+
+    config = gait.Config.from_environment()
+    ranks = find(directory, config)
+    if not ranks:
+        return
+    if config.table and not is_quiet:
+        _attempt("no table of ops", put_table, ranks, config, sys.stderr)
+    if config.export_to_flame_graph:
+        _attempt("no stacks of ops", put_stacks, ranks, config, folder, is_quiet)
+
+
+def _attempt(what, function, *arguments):
+    try:
+        function(*arguments)
+    except Exception as error:
+        sys.stderr.write(f"gait: {what}: {type(error).__name__}: {error}\n")
+
+
 def main():
     # this folder holds modules by names of the standard library's
     sys.path[0] = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-    try:
-        put(sys.argv[1], sys.stderr)
-    except Exception as error:
-        sys.exit(f"gait: no table of ops: {type(error).__name__}: {error}")
+    _attempt("no table of ops", put, sys.argv[1], sys.argv[2], "quiet" in sys.argv[3:])
 
 
 if __name__ == "__main__":

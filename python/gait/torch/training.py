@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """The phases of a step: input, copy, forward, backward, optimizer, evaluation."""
 
+import contextlib
 import functools
+import weakref
 
 import torch
 import torch.utils.data
@@ -82,12 +84,33 @@ def install_optimizers():
         super(base, cls).__init_subclass__(**options)
         hook_class(cls)
 
+    base.__init__ = counted(base.__init__)
     base.profile_hook_step = staticmethod(profile_hook_step)
     base.__init_subclass__ = classmethod(__init_subclass__)
     for cls in subclasses(base):
         hook_class(cls)
     replace(base, "zero_grad", "zero_grad")
     also(take_steps_away, put_steps_back)
+
+
+_made = weakref.WeakSet()
+
+
+def counted(init):
+    """Remembers who was made: the first step of a training is over when all have stepped."""
+
+    @functools.wraps(init)
+    def __init__(self, *args, **kwargs):
+        init(self, *args, **kwargs)
+        with contextlib.suppress(TypeError):  # of one that cannot be hashed
+            _made.add(self)
+
+    return __init__
+
+
+def optimizers():
+    """How many there are; one that holds another is not counted with it."""
+    return sum(not hasattr(made, "optimizer") for made in _made)
 
 
 def subclasses(cls):

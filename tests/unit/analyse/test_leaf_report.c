@@ -28,7 +28,7 @@ TEST("leaf_report: the rows of a rank share its name, however many there are")
     }
     ok(are_shared);
     for (int i = 0; i < RANKS; i++)
-        is_int(names[i][0], '0' + i);
+        ok(names[i][0] == '0' + i);
     leaf_report_finish(&report);
     stack_set_finish(&set);
 }

@@ -75,3 +75,26 @@ TEST("utf8: appending grows the buffer and fails at its limit")
     is_int(utf8_append_repaired(&small, "x", SIZE_MAX), GAIT_ERR_MEMORY);
     buffer_finish(&small);
 }
+
+TEST("utf8: a code point takes the bytes that Unicode gives it")
+{
+    static const struct {
+        uint32_t code;
+        const char *bytes;
+    } known[] = {
+        {'a', "a"},
+        {0x7f, "\x7f"},
+        {0x80, "\xc2\x80"},
+        {0x7ff, "\xdf\xbf"},
+        {0x800, "\xe0\xa0\x80"},
+        {0x20ac, "\xe2\x82\xac"},
+        {0xffff, "\xef\xbf\xbf"},
+        {0x10000, "\xf0\x90\x80\x80"},
+        {0x10ffff, "\xf4\x8f\xbf\xbf"},
+    };
+    for (size_t i = 0; i < sizeof known / sizeof known[0]; i++) {
+        char out[5] = "";
+        is_u64(utf8_put(out, known[i].code), strlen(known[i].bytes));
+        is_str(out, known[i].bytes);
+    }
+}

@@ -138,12 +138,11 @@ static PyMethodDef step_methods[] = {
     {NULL, NULL, 0, NULL},
 };
 
+PyDoc_STRVAR(step_doc, "A step of the training loop: what gait.step() gives to `with`.");
+
 static PyType_Slot step_slots[] = {
-    {Py_tp_new, py_type_no_new},
-    {Py_tp_dealloc, step_dealloc},
-    {Py_tp_traverse, step_traverse},
-    {Py_tp_methods, step_methods},
-    {0, NULL},
+    {Py_tp_doc, (void *)step_doc},   {Py_tp_new, py_type_no_new},   {Py_tp_dealloc, step_dealloc},
+    {Py_tp_traverse, step_traverse}, {Py_tp_methods, step_methods}, {0, NULL},
 };
 
 static PyType_Spec step_spec = {

@@ -257,11 +257,32 @@ void py_schedule_stepping(const PyObject *optimizer)
     next_step();
 }
 
+// How many optimizers there are to step; 0 where that cannot be told.
+static int optimizers_made(void)
+{
+    PyObject *type, *value, *traceback;
+    PyErr_Fetch(&type, &value, &traceback);
+    PyObject *training = PyImport_ImportModule("gait.torch.training");
+    PyObject *count = training ? PyObject_CallMethod(training, "optimizers", NULL) : NULL;
+    const long made = count ? PyLong_AsLong(count) : 0;
+    Py_XDECREF(count);
+    Py_XDECREF(training);
+    PyErr_Restore(type, value, traceback);
+    return made > 0 && made <= MAX_OPTIMIZERS ? (int)made : 0;
+}
+
+// Of two optimizers, the second may still be going to step: of those that were made
+// in the first step, of those that have ever stepped in the others.
+static bool is_round_over(void)
+{
+    return schedule.round_count >= schedule.known_count &&
+           (schedule.step || schedule.round_count >= optimizers_made());
+}
+
 void py_schedule_clearing(const PyObject *optimizer)
 {
-    // of two optimizers, the second may still be going to step
     if (schedule.has_stepped && !schedule.is_told && !schedule.last_loader && is_mine() &&
-        has_stepped(optimizer) && schedule.round_count >= schedule.known_count)
+        has_stepped(optimizer) && is_round_over())
         next_step();
 }
 

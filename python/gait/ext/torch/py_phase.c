@@ -265,7 +265,8 @@ static void end_lasting(enum py_phase phase)
 static int64_t generation_of(PyObject *info)
 {
     PyObject *number = PyDict_Check(info) ? PyDict_GetItemString(info, "generation") : NULL;
-    return number && PyLong_Check(number) ? PyLong_AsLongLong(number) : -1;
+    int overflow;
+    return number && PyLong_Check(number) ? PyLong_AsLongLongAndOverflow(number, &overflow) : -1;
 }
 
 // A callback of gc.callbacks: (phase, info).

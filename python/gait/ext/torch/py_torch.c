@@ -30,13 +30,15 @@ PyObject *py_torch_guard(PyObject *module, PyObject *const *args, Py_ssize_t cou
 PyObject *py_torch_learn(PyObject *module, PyObject *is_on)
 {
     (void)module;
-    return PyBool_FromLong(!gait_torch_learn(PyObject_IsTrue(is_on) == 1));
+    const int is = PyObject_IsTrue(is_on);
+    return is < 0 ? NULL : PyBool_FromLong(!gait_torch_learn(is));
 }
 
 PyObject *py_torch_ranges(PyObject *module, PyObject *is_on)
 {
     (void)module;
-    return PyBool_FromLong(!gait_torch_ranges(PyObject_IsTrue(is_on) == 1));
+    const int is = PyObject_IsTrue(is_on);
+    return is < 0 ? NULL : PyBool_FromLong(!gait_torch_ranges(is));
 }
 
 PyObject *py_torch_lacks(PyObject *module, PyObject *unused)

@@ -426,7 +426,7 @@ static PyMethodDef tracer_methods[] = {
     {"_configure", tracer_configure, METH_VARARGS, NULL},
     {"_forked", tracer_forked, METH_NOARGS, NULL},
     {"_actions", py_tracer_actions, METH_NOARGS, NULL},
-    {"_stats", py_tracer_stats, METH_O, NULL},
+    {"_stats", py_tracer_stats, METH_VARARGS, NULL},
     {NULL, NULL, 0, NULL},
 };
 

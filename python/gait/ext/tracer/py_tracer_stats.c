@@ -170,13 +170,27 @@ static int add_node(struct fold *fold, const struct tree_node *node, int depth,
 
 // --- which nodes an action has ---
 
-// Marks the contexts that hold the action; NULL is any.
-static void mark_contexts(struct tracer *tracer, const struct trace_action *action)
+// What is asked for: the calls of an action (NULL: all), but for those of another
+// one inside it.
+struct question {
+    const struct trace_action *action, *apart;
+};
+
+static int holds(const struct tree_node *context, const void *action)
 {
+    while (context && context->key != action)
+        context = context->parent;
+    return context != NULL;
+}
+
+// Marks the contexts that are asked for.
+static void mark_contexts(struct tracer *tracer, const struct question *question)
+{
+    const struct trace_action *action = question->action, *apart = question->apart;
     int depth = 0;
     for (struct tree_node *at = tracer->no_context;
          (at = tree_next(at, tracer->no_context, &depth));)
-        at->is_known = !action || at->key == action || at->parent->is_known;
+        at->is_known = (!action || holds(at, action)) && (!apart || !holds(at, apart));
 }
 
 static int fold_thread(struct fold *fold, const struct tracer *tracer, const struct tree_node *root)
@@ -209,7 +223,7 @@ static void count_open_frames(struct tracer *tracer, int is_before, uint64_t now
     }
 }
 
-static int fold_action(struct fold *fold, struct tracer *tracer, const struct trace_action *action)
+static int fold_answer(struct fold *fold, struct tracer *tracer, const struct question *question)
 {
     fold->path = calloc(64, sizeof *fold->path);
     fold->path_room = 64;
@@ -218,7 +232,7 @@ static int fold_action(struct fold *fold, struct tracer *tracer, const struct tr
     for (size_t i = 0; i < tracer->functions.table_size; i++)
         if (tracer->functions.table[i])
             tracer->functions.table[i]->place = 0;
-    mark_contexts(tracer, action);
+    mark_contexts(tracer, question);
     int failed = 0;
     count_open_frames(tracer, 1, py_clock_now());
     for (const struct stack *stack = tracer->stacks.first; stack && !failed; stack = stack->next)
@@ -279,20 +293,30 @@ static PyObject *rows_of(const struct fold *fold)
     return rows;
 }
 
-PyObject *py_tracer_stats(PyObject *self, PyObject *name)
+// The action of a name; NULL for None, and with an exception for one that is not there.
+static const struct trace_action *action_of(const struct tracer *tracer, PyObject *name)
+{
+    if (name == Py_None)
+        return NULL;
+    PyObject *place = PyDict_GetItemWithError(tracer->names, name);
+    if (!place && !PyErr_Occurred())
+        PyErr_SetObject(PyExc_KeyError, name);
+    return place ? tracer->actions[PyLong_AsSize_t(place)] : NULL;
+}
+
+PyObject *py_tracer_stats(PyObject *self, PyObject *args)
 {
     struct tracer *tracer = (struct tracer *)self;
-    const struct trace_action *action = NULL;
-    if (name != Py_None) {
-        PyObject *place = PyDict_GetItemWithError(tracer->names, name);
-        if (!place && !PyErr_Occurred())
-            PyErr_SetObject(PyExc_KeyError, name);
-        if (!place)
-            return NULL;
-        action = tracer->actions[PyLong_AsSize_t(place)];
-    }
+    PyObject *name, *apart = Py_None;
+    if (!PyArg_ParseTuple(args, "O|O", &name, &apart))
+        return NULL;
+    struct question question = {.action = action_of(tracer, name)};
+    if (!PyErr_Occurred())
+        question.apart = action_of(tracer, apart);
+    if (PyErr_Occurred())
+        return NULL;
     struct fold fold = {0};
-    PyObject *rows = fold_action(&fold, tracer, action) ? PyErr_NoMemory() : rows_of(&fold);
+    PyObject *rows = fold_answer(&fold, tracer, &question) ? PyErr_NoMemory() : rows_of(&fold);
     fold_finish(&fold);
     return rows;
 }

@@ -8,9 +8,10 @@
 // Names of the actions that ever began, in the order of their first start.
 PyObject *py_tracer_actions(PyObject *self, PyObject *unused);
 
-// Of one action, or of all there is with None, a row a function:
+// _stats(action, apart=None): of one action, or of all there is with None, without the
+// calls made while the other one ran as well; a row a function:
 // [(label, primitive calls, calls, own seconds, seconds,
 //   [(place of the caller in the list, calls, primitive calls, own, total), …]), …].
-PyObject *py_tracer_stats(PyObject *self, PyObject *name);
+PyObject *py_tracer_stats(PyObject *self, PyObject *args);
 
 #endif
