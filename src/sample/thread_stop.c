@@ -42,7 +42,6 @@
 #define EVENT_STOP 128 // PTRACE_EVENT_STOP: asked for, or the whole process is stopped
 #define RESTART (-514) // ERESTARTNOHAND of the kernel: unless a handler runs first
 
-<<<<<<< HEAD
 struct tracer {
     struct tracer *next;
     pthread_t thread;
@@ -59,28 +58,12 @@ struct tracer {
     bool may_restart; // its system call was cut short by us
 };
 
-static uint64_t now_ns(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
-}
-
 static bool is_still(struct tracer *tracer)
 {
     siginfo_t about = {0};
-    const uint64_t before = now_ns();
+    const uint64_t before = clock_steady_ns();
     if (ptrace(PTRACE_GETSIGINFO, (pid_t)tracer->tid, NULL, &about) != 0 && errno != EINVAL) {
         tracer->ran_ns = before;
-=======
-// True once it is stopped.
-static bool look(struct thread_stop *stop)
-{
-    siginfo_t about = {0};
-    const uint64_t before = clock_steady_ns();
-    if (ptrace(PTRACE_GETSIGINFO, (pid_t)stop->tid, NULL, &about) != 0 && errno != EINVAL) {
-        stop->ran_ns = before;
->>>>>>> main
         return false;
     }
     const bool is_event = about.si_signo == 0 || about.si_code >> 8 == EVENT_STOP;
@@ -89,68 +72,7 @@ static bool look(struct thread_stop *stop)
     return true;
 }
 
-<<<<<<< HEAD
 // These fail when they are interrupted, though no handler runs: with others the
-=======
-// A thread that ended is kept for its tracer to be told. That of our own child is
-// told to whoever waits for it here; all others wait for us.
-static bool has_ended(struct thread_stop *stop)
-{
-    siginfo_t about = {0};
-    const int options = WEXITED | WNOHANG | WNOWAIT | __WALL;
-    if (waitid(P_PID, (id_t)stop->tid, &about, options) != 0)
-        return errno == ECHILD;
-    if (about.si_pid == 0 ||
-        (about.si_code != CLD_EXITED && about.si_code != CLD_KILLED && about.si_code != CLD_DUMPED))
-        return false;
-    if (stop->tid != stop->pid || process_tree_parent(stop->pid) != getpid())
-        (void)waitpid((pid_t)stop->tid, NULL, __WALL | WNOHANG);
-    return true;
-}
-
-static enum thread_stop_result give_up(struct thread_stop *stop)
-{
-    // by exec a thread becomes the process's first one, and is ours still
-    if (stop->tid != stop->pid && ptrace(PTRACE_INTERRUPT, (pid_t)stop->pid, NULL, NULL) == 0) {
-        stop->tid = stop->pid;
-        return THREAD_PENDING;
-    }
-    stop->tid = 0;
-    return THREAD_GONE;
-}
-
-enum thread_stop_result thread_stop_poll(struct thread_stop *stop)
-{
-    if (look(stop))
-        return THREAD_STOPPED;
-    return has_ended(stop) ? give_up(stop) : THREAD_PENDING;
-}
-
-enum thread_stop_result thread_stop_begin(struct thread_stop *stop, int64_t pid, int64_t tid)
-{
-    const uint64_t start = clock_steady_ns();
-    const struct timespec nap = {0, NAP_NS};
-    *stop = (struct thread_stop){.pid = pid, .tid = tid, .ran_ns = start};
-    if (ptrace(PTRACE_SEIZE, (pid_t)tid, NULL, NULL) != 0) {
-        stop->tid = 0;
-        return errno == ESRCH ? THREAD_GONE : THREAD_REFUSED;
-    }
-    if (ptrace(PTRACE_INTERRUPT, (pid_t)tid, NULL, NULL) != 0)
-        return thread_stop_poll(stop);
-    do {
-        if (look(stop))
-            return THREAD_STOPPED;
-    } while (stop->ran_ns - start < SPIN_NS);
-    while (stop->ran_ns - start < WAIT_NS) {
-        nanosleep(&nap, NULL);
-        if (look(stop))
-            return THREAD_STOPPED;
-    }
-    return thread_stop_poll(stop);
-}
-
-// These fail when they are interrupted, though no handler runs: for others the
->>>>>>> main
 // kernel goes on as if nothing had been.
 static bool is_cut_short(long call)
 {
@@ -190,7 +112,7 @@ static void let_go_on(struct tracer *tracer, struct user_regs_struct *user)
         (void)ptrace(PTRACE_SETREGS, tid, NULL, user);
     }
     (void)ptrace(PTRACE_DETACH, tid, NULL, (void *)(long)tracer->signal);
-    tracer->held_ns = now_ns() - tracer->ran_ns;
+    tracer->held_ns = clock_steady_ns() - tracer->ran_ns;
 }
 
 // False when patience is at its end.
@@ -209,10 +131,9 @@ static bool wait_until_still(struct tracer *tracer)
 
 static enum thread_stop_result hold(struct tracer *tracer)
 {
-<<<<<<< HEAD
     const pid_t tid = (pid_t)tracer->tid;
     struct user_regs_struct user;
-    tracer->ran_ns = now_ns();
+    tracer->ran_ns = clock_steady_ns();
     if (ptrace(PTRACE_SEIZE, tid, NULL, NULL) != 0) {
         tracer->error = errno;
         return errno == ESRCH ? THREAD_GONE : THREAD_REFUSED;
@@ -226,13 +147,6 @@ static enum thread_stop_result hold(struct tracer *tracer)
         let_go_on(tracer, &user);
     }
     return THREAD_HELD;
-=======
-    const long number = stop->signal;
-    const bool is_free = ptrace(PTRACE_DETACH, (pid_t)stop->tid, NULL, (void *)number) == 0;
-    if (is_free || has_ended(stop))
-        stop->tid = 0;
-    return clock_steady_ns() - stop->ran_ns;
->>>>>>> main
 }
 
 // It is asked already: it stops as soon as it runs, if it is there still.
