@@ -147,6 +147,14 @@ def test_the_program_notices_nothing(some_python, gait, tmp_path):
     assert 0 < told["stop_us"]["median"] <= told["stop_us"]["p99"] <= told["stop_us"]["max"] + 1
 
 
+def test_a_run_holds_c_frames_beside_its_steps(gait, tmp_path):
+    done = gait("run", "--native", "-o", tmp_path / "run", "--", PYTHONS[max(PYTHONS)], CHAIN, 1)
+    assert (done.returncode, done.stdout) == (0, "ready\ndone\n")
+    (samples,) = (tmp_path / "run").glob("samples.*.gait")
+    told = summary(gait, samples)
+    assert told["rate_asked_hz"] == 1000 and told["native"]["looks"] > 0
+
+
 def state_of(pid):
     text = pathlib.Path(f"/proc/{pid}/status").read_text()
     fields = dict(line.split(":", 1) for line in text.splitlines())
