@@ -30,7 +30,7 @@
 struct run_values {
     const char *output, *overflow, *windows, *config, *profiler;
     int64_t ring_bytes, sample_hz;
-    bool is_append, is_quiet, has_kernels, is_profiled;
+    bool is_append, is_quiet, has_kernels, is_profiled, has_native;
 };
 
 // What a run comes to know, from the line to the end.
@@ -228,6 +228,9 @@ static void choose_rate(struct session *session)
     session->sample.rate_hz = session->values.sample_hz;
     if (!session->values.sample_hz && config_flag(config, SETTING_PY_SPY))
         session->sample.rate_hz = config_number(config, SETTING_PY_SPY_RATE);
+    session->sample.has_native = session->values.has_native;
+    if (session->sample.has_native && !session->sample.rate_hz)
+        session->sample.rate_hz = NATIVE_SAMPLE_HZ;
     snprintf(session->sample.directory, sizeof session->sample.directory, "%s",
              session->directory.absolute);
 }
@@ -316,7 +319,7 @@ static const struct option options[] = {
     {.letter = 'p',
      .name = "profile",
      .kind = OPTION_FLAG,
-     .help = "ops by a schedule, and torch traces: --profiling.KEY VALUE says how",
+     .help = "ops by a schedule, torch traces: --profiling.KEY V",
      .offset = offsetof(struct run_values, is_profiled)},
     {.name = "profiler",
      .kind = OPTION_CHOICE,
@@ -332,6 +335,11 @@ static const struct option options[] = {
      .offset = offsetof(struct run_values, sample_hz),
      .low = 1,
      .high = 1000000000},
+    {.letter = 'n',
+     .name = "native",
+     .kind = OPTION_FLAG,
+     .help = "the same with C frames, see gait record",
+     .offset = offsetof(struct run_values, has_native)},
     {.letter = 'c',
      .name = "config",
      .kind = OPTION_TEXT,

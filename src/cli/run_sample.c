@@ -29,11 +29,14 @@ static int open_sampler(struct run_sample *sample, pid_t pid)
     const struct sampler_options options = {.rate_hz = (double)sample->rate_hz,
                                             .has_children = true,
                                             .has_orphans = true,
+                                            .native = {sample->has_native ? NATIVE_RATE : 0, NULL},
                                             .is_waiting = true};
     char path[PATH_MAX + 64];
     int status = sampler_init(&sample->sampler, &options);
     if (status)
         return status;
+    if (sample->has_native && !sample->sampler.native)
+        keep_story(sample);
     snprintf(path, sizeof path, "%s/samples.%ld.gait", sample->directory, (long)pid);
     status = sample_shard_open(&sample->shard, path, &sample->sampler.trie);
     if (status)

@@ -5,13 +5,17 @@
 #define GAIT_CLI_RUN_SAMPLE_H
 
 #include <pthread.h>
+#include <stdbool.h>
 #include <sys/types.h>
 
 #include "sample/sample_shard.h"
 #include "sample/sampler.h"
 
+#define NATIVE_SAMPLE_HZ 1000 // of --native without --sample
+
 struct run_sample {
     int64_t rate_hz; // 0: nothing is sampled
+    bool has_native; // C frames too
     char directory[PATH_MAX];
     struct sampler sampler;
     struct sample_shard shard;
