@@ -113,7 +113,7 @@ def main(name, arguments):
     optimizer = torch.optim.AdamW(model.parameters(), lr=settings["learning_rate"])
 
     with profiling.profile(folder) as profiler:
-        for epoch in range(1, settings["epochs"] + 1):
+        for epoch in range(settings["epochs"]):  # from 0, as the plan counts
             loss = train(model, optimizer, seen, settings)
             print(f"epoch {epoch}: loss {loss:.6f}", flush=True)
             profiler.step()

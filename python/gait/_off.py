@@ -13,7 +13,8 @@ def _explain(error):
         for name in os.listdir(os.path.dirname(__file__))
         if name.startswith(start)
     ]
-    if getattr(error, "name", None) != "gait._gait" or not tags:
+    own = "{}{}".format(*sys.version_info)
+    if getattr(error, "name", None) != "gait._gait" or not tags or own in tags:
         return str(error)
     built = " and ".join(sorted(tag[0] + "." + tag[1:] for tag in tags))
     minor = "{}.{}".format(*sys.version_info)

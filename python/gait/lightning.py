@@ -16,6 +16,7 @@ import weakref
 from ._say import say
 from .profilers import by_name
 from .profilers.files import file_name
+from .profilers.reports import Reports
 
 try:
     if "pytorch_lightning" in sys.modules and "lightning" not in sys.modules:
@@ -43,31 +44,6 @@ def _need_lightning():
         )
 
 
-class _Reports:
-    """Whether all that a profiler measured has been reported; it outlives its trainer."""
-
-    def __init__(self, profiler):
-        self._profiler = profiler
-        self._told = 0
-
-    def _count(self):
-        profiler = self._profiler
-        if hasattr(profiler, "rows"):
-            return sum(row["calls"] for row in profiler.rows())
-        if hasattr(profiler, "actions"):
-            return len(profiler.actions())
-        return sum(steps.count for steps in profiler._kinds.values())
-
-    def describe(self):
-        told = self._count()
-        self._profiler.describe()
-        self._told = min(told, self._count())
-
-    def describe_unreported(self):
-        if self._count() > self._told:
-            self.describe()
-
-
 class GaitProfiler(Profiler):
     """A profiler for Trainer(profiler=…): "simple", "advanced" or "pytorch", with their
     options (gait.profilers).
@@ -86,7 +62,7 @@ class GaitProfiler(Profiler):
         self.stop = self.gait.stop
         self.profile = self.gait.profile
         self._kind, self._wishes = kind, options
-        self._reports = _Reports(self.gait)
+        self._reports = Reports(self.gait)
         weakref.finalize(self, self._reports.describe_unreported)
 
     def start(self, action_name):  # for Lightning's check that there is one

@@ -7,9 +7,11 @@ Imports without transformers; using it then fails with one sentence.
 """
 
 import os
+import weakref
 
 from . import epoch, step_begin, step_end
 from .profilers import by_name
+from .profilers.reports import Reports
 
 try:
     from transformers import TrainerCallback
@@ -25,8 +27,10 @@ except ImportError as error:
 class GaitCallback(TrainerCallback):
     """Steps of the training on record, and its actions under a profiler if one is named.
 
-    `profiler` is "simple", "advanced", or None; its options follow. The report goes
-    to the Trainer's output_dir, or is printed without a filename.
+    `profiler` is "simple", "advanced", "pytorch", or None; its options follow. The
+    report goes to the Trainer's output_dir, or is printed without a filename; when
+    the training ends by an exception, then when the trainer is gone, or at the end
+    of the process.
     """
 
     def __init__(self, profiler=None, **options):
@@ -37,6 +41,11 @@ class GaitCallback(TrainerCallback):
             )
         self.gait = by_name(profiler, **options) if profiler else None
         self._open = []
+        # what PyTorch takes for a step
+        self._step = "run_training_batch" if str(profiler).lower() == "pytorch" else "step"
+        if self.gait is not None:
+            self._reports = Reports(self.gait)
+            weakref.finalize(self, self._reports.describe_unreported)
 
     def _begin(self, action):
         if self.gait is not None and action not in self._open:
@@ -59,7 +68,7 @@ class GaitCallback(TrainerCallback):
 
     def on_step_begin(self, args, state, control, **_):
         step_begin(state.global_step)
-        self._begin("step")
+        self._begin(self._step)
 
     def on_pre_optimizer_step(self, args, state, control, **_):
         self._begin("optimizer")
@@ -68,7 +77,7 @@ class GaitCallback(TrainerCallback):
         self._end("optimizer")
 
     def on_step_end(self, args, state, control, **_):
-        self._end("step")
+        self._end(self._step)
         step_end()
 
     def on_epoch_end(self, args, state, control, **_):
@@ -79,4 +88,4 @@ class GaitCallback(TrainerCallback):
             self._end(action)
         step_end()
         if self.gait is not None:
-            self.gait.describe()
+            self._reports.describe()

@@ -260,7 +260,7 @@ static int record_program(const struct record_values *values, char *const *argum
         pthread_join(recording->thread, NULL);
         tell_native(recording);
         tell_end(recording);
-        if (recording->status == GAIT_ERR_MISSING && recording->output.format == RECORD_GAIT)
+        if (!recording->sampler.totals.rounds && recording->output.format == RECORD_GAIT)
             shard_writer_remove(&recording->output.shard.writer);
     } else if (record_output_has_shard(&recording->output)) {
         shard_writer_remove(&recording->output.shard.writer);

@@ -85,6 +85,15 @@ static struct glyph take_glyph(const char **text, size_t *left)
     return glyph;
 }
 
+// Bytes at the front that are printed as they are, a column each: most of most names.
+static size_t easy_prefix(const char *text, size_t most)
+{
+    size_t at = 0;
+    while (at < most && text[at] >= ' ' && text[at] < 127)
+        at++;
+    return at;
+}
+
 static unsigned width_of(const char *text, size_t left, unsigned enough)
 {
     unsigned columns = 0;
@@ -97,6 +106,15 @@ static unsigned put_up_to(FILE *out, const char *text, size_t left, unsigned col
 {
     unsigned used = 0;
     while (left) {
+        const size_t room = columns - used;
+        const size_t easy = easy_prefix(text, left < room ? left : room);
+        if (easy) {
+            fwrite(text, 1, easy, out);
+            used += (unsigned)easy;
+            text += easy;
+            left -= easy;
+            continue;
+        }
         struct glyph glyph = take_glyph(&text, &left);
         if (used + glyph.columns > columns)
             break;

@@ -73,6 +73,7 @@ struct python_thread {
     uint32_t node;       // of the whole stack
     uint8_t flags;       // enum sample_flag
     uint8_t state;       // enum sample_state
+    bool is_absent;      // the system has no such thread: it ended, or a fork left it behind
     uint64_t since;      // the round from which on node, flags and state hold
     uint64_t since_tick; // and when it was
     void *extra;         // the recorder's own

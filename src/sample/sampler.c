@@ -102,6 +102,8 @@ static void on_leave(void *context, struct python_process *process, struct pytho
 {
     struct sampler *sampler = context;
     const uint64_t weight = process->round - thread->since;
+    if (thread->is_absent && thread->state == SAMPLE_UNKNOWN)
+        return;
     if (thread->state < SAMPLER_STATES)
         sampler->totals.states[thread->state] += weight;
     if (!is_recorded(&sampler->options, thread) || !thread->node)

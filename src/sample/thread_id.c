@@ -101,6 +101,8 @@ void thread_id_find(struct python_thread *thread, struct target *target)
     thread->native = bytes_get32(bytes + target->pthread_tid);
     const int64_t tid = outer_id(target, (int64_t)thread->native);
     thread->tid = is_task(target->pid, tid) ? tid : 0;
+    // of numbers of another namespace less is certain
+    thread->is_absent = !thread->tid && (!thread->native || target->inner_pid == target->pid);
 }
 
 static void read_name(int64_t pid, int64_t tid, char *out, size_t room)

@@ -4,6 +4,7 @@
 #define _GNU_SOURCE
 #include "sample/thread_probe.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -38,9 +39,12 @@ bool thread_probe_text(struct python_thread *thread, const struct target *target
 {
     if (thread->probe_fd < 0)
         open_file(thread, target);
-    if (thread->probe_fd < 0)
+    if (thread->probe_fd < 0) {
+        thread->is_absent = errno == ENOENT;
         return false;
+    }
     const ssize_t got = pread(thread->probe_fd, out, room - 1, 0);
+    thread->is_absent = got < 0 && errno == ESRCH;
     out[got > 0 ? got : 0] = '\0';
     return got > 0;
 }

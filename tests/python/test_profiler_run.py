@@ -185,6 +185,8 @@ def test_without_the_extension_a_program_runs_as_it_would_without_gait(record):
         import gait.torch
         from gait.profilers import Advanced, PyTorch, Simple
 
+        print(gait._why_off)
+
         def train(profile):
             with profile as prof:
                 for step in range(3):
@@ -223,11 +225,31 @@ def test_without_the_extension_a_program_runs_as_it_would_without_gait(record):
         recording=False,
         first="",
     )
-    why = "import of gait._gait halted; None in sys.modules"
-    nothing = "nothing was captured: "
-    assert run.stdout.splitlines()[:3] == [
-        nothing + why,
-        nothing + why,
-        nothing + "profiling is not enabled",
+    why, *told = run.stdout.splitlines()[:4]
+    assert told == [
+        f"nothing was captured: {text}" for text in (why, why, "profiling is not enabled")
     ]
     assert run.stderr == f"gait: nothing is recorded: {why}\n"
+
+
+def test_without_torch_a_profile_says_so_and_has_no_ops(record):
+    run = record(
+        """
+        import sys
+        sys.modules["torch"] = None
+        import gait.torch
+        plan = gait.torch.schedule(wait=0, warmup=1, active=1, repeat=1)
+        with gait.torch.profile(schedule=plan, with_stack=True, with_modules=True) as prof:
+            for _ in range(3):
+                prof.step()
+        profiler = gait.profilers.PyTorch(export_to_chrome=False)
+        for _ in range(6):
+            with profiler.profile("training_step"):
+                pass
+        print(len(prof.captures), len(prof.key_averages()), "training steps" in profiler.summary())
+        """,
+        recording=False,
+        first="",
+    )
+    assert run.stdout == "1 0 True\n"
+    assert run.stderr.count("gait: not everything is recorded: import of torch halted") == 1

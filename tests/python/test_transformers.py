@@ -2,6 +2,7 @@
 """gait.transformers in a real Trainer: offline, a tiny random model."""
 
 import importlib.util
+import json
 import re
 
 import pytest
@@ -17,15 +18,30 @@ config = GPT2Config(n_layer=1, n_head=2, n_embd=16, vocab_size=32, n_positions=1
                     bos_token_id=0, eos_token_id=0)
 data = [dict(input_ids=(x := torch.randint(0, 32, (8,))), labels=x) for _ in range(32)]
 
-def train(**options):
+class Failing(torch.utils.data.Dataset):
+    def __len__(self):
+        return len(data)
+
+    def __getitem__(self, index):
+        if index == 20:
+            raise RuntimeError("on purpose")
+        return data[index]
+
+def train(data=data, **options):
     args = TrainingArguments("out", per_device_train_batch_size=4, num_train_epochs=2,
-                             report_to=[], use_cpu=True, save_strategy="no", disable_tqdm=True)
+                             report_to=[], use_cpu=True, save_strategy="no", disable_tqdm=True,
+                             train_sampling_strategy="sequential")
     Trainer(GPT2LMHeadModel(config), args, train_dataset=data,
             callbacks=[GaitCallback(**options)]).train()
 
 train(profiler="simple", filename="p")
 train(profiler="advanced", filename="a", line_count_restriction=30)
 train()
+train(profiler="pytorch", filename="ops")
+try:
+    train(Failing(), profiler="simple", filename="failed")
+except RuntimeError as error:
+    print(error)
 """
 
 
@@ -43,7 +59,14 @@ def test_a_trainers_steps_epochs_and_functions(record, tmp_path):
     text = (tmp_path / "out/train-a.txt").read_text()
     step = text.split("Profile stats for: step\n")[1].split("Profile stats for")[0]
     assert "(training_step)" in step and "enable" not in step
-    assert len(run.events("step")) == 3 * 16
+    assert len(run.events("step")) >= 4 * 16
+    (trace,) = (tmp_path / "out").glob("train-ops-run_training_batch.*.pt.trace.json")
+    events = json.loads(trace.read_text())["traceEvents"]
+    steps = {event["name"] for event in events if "ProfilerStep#" in event.get("name", "")}
+    assert steps == {f"ProfilerStep#{number}" for number in (2, 3, 4)}
+    assert "ProfilerStep*" in (tmp_path / "out/train-ops.txt").read_text()
+    assert run.stdout.endswith("on purpose\n")
+    assert "|  step" in (tmp_path / "out/train-failed.txt").read_text()
 
 
 def test_without_transformers_one_sentence_says_so(record):

@@ -188,6 +188,34 @@ def test_a_killed_sampler_leaves_what_it_took(gait, build, alternating, tmp_path
     assert sum(count for _, count in read_folded(raw)) > 20
 
 
+FORKED = """
+import ctypes, os, threading
+def held():
+    stop.wait()
+stop = threading.Event()
+for _ in range(5):
+    threading.Thread(target=held, daemon=True).start()
+libc = ctypes.CDLL(None)
+# the child stays inside fork(): its Python still lists its parent's threads
+if libc.__register_atfork(None, None, ctypes.cast(libc.pause, ctypes.c_void_p), None) == 0:
+    print(os.fork(), flush=True)
+stop.wait()
+"""
+
+
+def test_threads_that_a_fork_left_behind_are_not_sampled(python, gait, start, tmp_path):
+    process = start([python, "-c", FORKED])
+    child = int(process.first_line)
+    out = tmp_path / "x.txt"
+    try:
+        done = gait("record", "--idle", "-d", 1, "-f", "raw", "-o", out, "--pid", child)
+    finally:
+        os.kill(child, signal.SIGKILL)
+    assert done.returncode == 0, done.stderr
+    called = {frame[0] for frames, _ in read_folded(out) for frame in frames}
+    assert "<module>" in called and "held" not in called
+
+
 def test_a_full_pipe_for_its_last_words_holds_up_nobody(build, tmp_path):
     read, write = os.pipe()
     os.set_blocking(write, False)

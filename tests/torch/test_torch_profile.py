@@ -383,6 +383,19 @@ def test_metadata_is_json_and_goes_with_the_trace(script):
     assert "'bad' is no JSON text" in told["said"][0]
 
 
+def test_every_name_that_torch_profiler_offers_is_here(script):
+    done = script(
+        """
+        theirs = torch.profiler
+        lacks = [name for name in theirs.__all__ if not hasattr(ours, name)]
+        tell(lacks=lacks, same=ours.supported_activities() == theirs.supported_activities(),
+             count=len(theirs.__all__))
+        """
+    )
+    (told,) = done.told
+    assert told["lacks"] == [] and told["same"] and told["count"] > 8
+
+
 def test_what_is_not_recorded_is_said_once(script):
     done = script(
         """

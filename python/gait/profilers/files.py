@@ -12,7 +12,7 @@ from .._say import say
 def file_name(parts, extension):
     """Joins what there is, without what some file system does not take."""
     texts = (part if isinstance(part, str) else str(part) for part in parts if part is not None)
-    base = "-".join(text for text in texts if text)  # an Enum that is a str: its value
+    base = "-".join(texts)  # an Enum that is a str: its value
     base = re.sub(r'[\\/:*?"<>|\x00-\x1f\x7f]', "_", base)
     base = re.sub("[\ud800-\udc7f\udd00-\udfff]", "_", base)  # nor is that any name's byte
     base = re.sub(r"_+", "_", base).strip()
@@ -77,7 +77,7 @@ class Report:
 
     def path(self, action=None, extension=".txt"):
         """Where the report goes: {stage}-{filename}-{rank}[-{action}].txt."""
-        name = file_name((self._stage, self.filename, self.rank, action), extension)
+        name = file_name((self._stage, self.filename or None, self.rank, action), extension)
         return os.path.join(os.fspath(self.dirpath or "."), name)
 
     def describe(self):

@@ -218,8 +218,6 @@ class PyTorch(Report):
             return
         self._wake()
         self._boundary = action
-        from gait.torch import modules
-
         if steps is None:
             steps = self._kinds[kind] = self._make_steps()
         steps.first = steps.count
@@ -228,10 +226,15 @@ class PyTorch(Report):
             schedule=steps, on_trace_ready=self._trace_is_ready, **self._profile_options
         )
         self._profile.add_metadata("Framework", "gait")
-        self._profile._make_labels = lambda: modules.ListedLabels(self.root)
+        self._profile._make_labels = self._make_labels
         self._profile.number_from = steps.first
         self._profile.start()
         self._is_inside = self._profile.has_window
+
+    def _make_labels(self):
+        from gait.torch import modules
+
+        return modules.ListedLabels(self.root)
 
     def _wake(self):
         """Also steps of which no more are recorded are heard again: they end others."""

@@ -46,10 +46,16 @@ _FOREIGN = {
     "ProfilerActivity": ("torch.profiler", "ProfilerActivity"),
     "record_function": ("torch.autograd.profiler", "record_function"),
 }
+# torch's alone: to ask for one is to ask for torch
+_TORCHS = ("supported_activities", "kineto_available", "DeviceType", "ExecutionTraceObserver")
 
 
 def find(name):
     """What a script means by that name: torch's, if it has torch."""
+    if name in _TORCHS:
+        import torch.profiler
+
+        return getattr(torch.profiler, name)
     module, attribute = _FOREIGN[name]
     found = getattr(sys.modules.get(module), attribute, None)
     if found is not None:

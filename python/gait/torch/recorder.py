@@ -103,10 +103,13 @@ def is_own():
 def attach():
     """Has the collector know torch; says once what it cannot tell of it."""
     if _state["attached"] is None:
-        from . import windows
-
-        _state["attached"] = bool(windows.attach())
-        lacks = _gait._torch_lacks() if _state["attached"] else _gait.last_error()
+        try:
+            from . import windows
+        except (ImportError, OSError) as error:  # no torch, or a broken one
+            _state["attached"], lacks = False, str(error)
+        else:
+            _state["attached"] = windows.attach()
+            lacks = _gait._torch_lacks() if _state["attached"] else _gait.last_error()
         if lacks:
             say("not everything is recorded: " + lacks, once="lacks")
     return _state["attached"]

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """When ops are on record, and how much of them."""
 
+import contextlib
 import os
 
 import torch
@@ -25,6 +26,13 @@ def attach():
     """Has the collector find torch; what it does not find it does without."""
     if not _gait._torch_attach():
         return False
+    with contextlib.suppress(AttributeError):  # a torch without these: names only
+        show_tensors()
+    return True
+
+
+def show_tensors():
+    """Some whose sizes and types are known, for the collector to learn where they are."""
     keys = torch._C
     avoided = 0
     for name in AVOIDED:
@@ -46,7 +54,6 @@ def attach():
             torch.sum(torch.zeros(1, 1, device="cpu"), [1], True)
         finally:
             _gait._torch_learn(False)
-    return True
 
 
 def wanted(say):
@@ -112,10 +119,7 @@ def install():
         # for triggers: then attach() is called late
         _gait._windows(schedule, levels(), False)
         return
-    try:
-        is_attached = attach()
-    except AttributeError:  # a torch without these: names only
-        is_attached = True
+    is_attached = attach()
     lacks = _gait._torch_lacks() if is_attached else _gait.last_error()
     if lacks:
         say(lacks)

@@ -48,7 +48,6 @@ int py_sums_add(struct py_sums *sums, double number)
         number = high;
     }
     if (!isfinite(number)) { // finite numbers whose sum is not
-        sums->has_overflowed = 1;
         add_special(sums, number);
         sums->count = 0;
         return 0;

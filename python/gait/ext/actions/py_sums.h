@@ -13,7 +13,7 @@ struct py_sums {
     double *partials;
     size_t count, room;
     double special; // what infinities and NaNs add up to, 0 without any
-    int is_special, has_overflowed;
+    int is_special;
 };
 
 // -1 when there is no memory: then nothing was added.
