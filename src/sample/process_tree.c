@@ -57,13 +57,27 @@ size_t process_tree_children(int64_t pid, int64_t *out, size_t room)
     return count;
 }
 
-static int64_t status_number(int64_t pid, const char *name)
+// What stands behind `name` in the status of a thread; "" if nothing does.
+static const char *status_field(int64_t tid, const char *name, char *text, size_t room)
 {
-    char path[64], text[4096];
-    snprintf(path, sizeof path, "/proc/%lld/status", (long long)pid);
-    read_text(path, text, sizeof text);
+    char path[64];
+    snprintf(path, sizeof path, "/proc/%lld/status", (long long)tid);
+    read_text(path, text, room);
     const char *at = strstr(text, name);
-    return at ? strtoll(at + strlen(name), NULL, 10) : 0;
+    return at ? at + strlen(name) : "";
+}
+
+static int64_t status_number(int64_t tid, const char *name)
+{
+    char text[4096];
+    return strtoll(status_field(tid, name, text, sizeof text), NULL, 10);
+}
+
+bool process_tree_ended(int64_t tid)
+{
+    char text[4096];
+    const char *state = status_field(tid, "\nState:\t", text, sizeof text);
+    return *state == '\0' || *state == 'Z' || *state == 'X';
 }
 
 int64_t process_tree_tracer(int64_t tid)

@@ -260,6 +260,8 @@ int thread_stop_refuse(const struct thread_stop *stop, int64_t pid, int64_t tid)
     const int64_t tracer = process_tree_tracer(tid);
     if (tracer && process_tree_group(tracer) == getpid())
         return 0; // a thread of ours that is about to end
+    if (!tracer && process_tree_ended(tid))
+        return 0;
     if (!tracer)
         return attach_refuse(pid, stop->error);
     return fail(GAIT_ERR_STATE,

@@ -45,7 +45,9 @@ def called_of(frames):
 
 
 def is_native(frame):
-    return frame[2] == 0
+    """Of a library, the kernel's too, or the interpreter's program; it has no line."""
+    file = frame[0].rpartition(" (")[2]
+    return frame[2] == 0 and (".so" in file or "vdso" in file or file.startswith("python3"))
 
 
 def wrong_calls(frames):
@@ -153,6 +155,33 @@ def test_a_run_holds_c_frames_beside_its_steps(gait, tmp_path):
     (samples,) = (tmp_path / "run").glob("samples.*.gait")
     told = summary(gait, samples)
     assert told["rate_asked_hz"] == 1000 and told["native"]["looks"] > 0
+
+
+def test_without_the_library_one_sentence_says_so(gait, tmp_path):
+    (tmp_path / "libdw.so.1").write_text("")
+    out = tmp_path / "stacks.txt"
+    python = PYTHONS[max(PYTHONS)]
+    there = {**os.environ, "LD_LIBRARY_PATH": str(tmp_path)}
+    done = gait("record", *FAST, "-o", out, "--", python, CHAIN, 1, env=there)
+    assert (done.returncode, done.stdout) == (0, "ready\ndone\n")
+    assert "gait: no libdw.so.1 to find native frames with; install it" in done.stderr
+    assert "native frames:" not in done.stderr
+    stacks = [frames for frames, _ in read_folded(out)]
+    assert stacks and not any(is_native(frame) for frames in stacks for frame in frames)
+
+
+def test_a_thread_that_is_traced_already_keeps_its_python_frames(gait, start, tmp_path):
+    process = start([PYTHONS[max(PYTHONS)], CHAIN, 60])
+    libc = ctypes.CDLL(None, use_errno=True)
+    seize = [ctypes.c_long(0x4206), ctypes.c_long(process.pid), ctypes.c_long(0), ctypes.c_long(0)]
+    if libc.ptrace(*seize) != 0:
+        pytest.skip("no process may be traced here")
+    out = tmp_path / "stacks.txt"
+    done = gait("record", *FAST, "-d", 1, "-o", out, "--pid", process.pid)
+    assert done.returncode == 0
+    assert f"is traced by process {os.getpid()} already" in done.stderr
+    stacks = [frames for frames, _ in read_folded(out)]
+    assert stacks and not any(is_native(frame) for frames in stacks for frame in frames)
 
 
 def state_of(pid):
