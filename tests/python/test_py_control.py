@@ -189,13 +189,14 @@ def test_a_free_threaded_python_gets_one_sentence_and_no_ops(record, recording):
 
 
 def test_another_python_is_told_what_to_build(gait):
-    """Nobody else's sentence: the extension of this Python is hidden from it."""
-    code = "import sys; sys.modules['gait._gait'] = None; import gait"
+    """One that calls itself newer, and so does not find what was built for this one."""
+    newer = "sys.version_info = (3, 99, 0, 'final', 0)"
+    code = f"import sys; sys.modules['gait._gait'] = None; {newer}; import gait"
     minor = "{}.{}".format(*sys.version_info)
     done = gait("run", "-o", "run", "--", sys.executable, "-c", code)
     assert done.returncode == 0
     assert done.stderr.startswith(
-        f"gait: nothing is recorded: gait was built for Python {minor}, and this is {minor}: "
+        f"gait: nothing is recorded: gait was built for Python {minor}, and this is 3.99: "
         f"'make PYTHON={sys.executable}' builds it anew\n"
     )
 
