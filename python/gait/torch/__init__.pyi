@@ -70,6 +70,13 @@ def tensorboard_trace_handler(
     use_gzip: bool = False,
     use_python_export: bool = False,
 ) -> Callable[[profile], str]: ...
+
+# torch's own
+supported_activities: Callable[[], set[ProfilerActivity]]
+kineto_available: Callable[[], bool]
+DeviceType: Any
+ExecutionTraceObserver: Any
+
 def record_function(name: str, args: str | None = None) -> AbstractContextManager[Any]: ...
 def table(
     document: Any,
