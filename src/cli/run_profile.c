@@ -144,7 +144,7 @@ void run_profile_tell(const struct run_profile *profile, bool is_quiet)
         say("gait run does not switch Nsight on and off: use 'nsys profile gait run ...', or "
             "gait.profiler(nsight_enabled=True) in the script");
     struct gait_schedule schedule;
-    char plan[PLAN_BYTES];
+    char plan[PLAN_BYTES], told[PLAN_BYTES + 16];
     for (size_t i = 0; i < config->notice_count; i++)
         say("%s", config->notices[i]);
     if (!config_flag(config, SETTING_ENABLED) && profile->windows &&
@@ -157,7 +157,8 @@ void run_profile_tell(const struct run_profile *profile, bool is_quiet)
                          ? config_number(config, SETTING_EPOCHS)
                          : 0;
     gait_schedule_plan(&schedule, length, plan, sizeof plan);
-    fprintf(stderr, "gait: %s%s", plan, plan[strlen(plan) - 1] == '\n' ? "" : "\n");
+    snprintf(told, sizeof told, "gait: %s%s", plan, plan[strlen(plan) - 1] == '\n' ? "" : "\n");
+    say_text(told, strlen(told));
 }
 
 // ---- the end --------------------------------------------------------------------

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // The same answer as that of `gait report`, for runs that take a second or two
 // to read.
+#define _GNU_SOURCE
 #include "cli/run_screen.h"
 
 #include <stdbool.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <unistd.h>
 
 #include <gait/trace.h>
@@ -33,6 +35,23 @@ static bool is_torch(const struct gait_trace *trace, uint64_t *ret_events)
     return found;
 }
 
+// Made whole first, so that nobody who does not read it can hold the program's end up.
+static void put_text(const struct run_report *report, struct gait_trace *trace,
+                     const struct report_text *how)
+{
+    char *text = NULL;
+    size_t bytes = 0;
+    FILE *out = open_memstream(&text, &bytes);
+    if (!out)
+        return;
+    fputc('\n', out);
+    report_text_put(out, how, report, trace);
+    fputc('\n', out);
+    if (fclose(out) == 0)
+        say_text(text, bytes);
+    free(text);
+}
+
 static void put_report(struct gait_trace *trace, const char *shown_as)
 {
     const struct report_text how = {.path = shown_as, .is_bold = terminal_is_bold(STDERR_FILENO)};
@@ -40,9 +59,7 @@ static void put_report(struct gait_trace *trace, const char *shown_as)
     if (!run_report_make(&report, trace) && report.torch) {
         if (peak_flops_read(NULL, &report.peak_flops))
             say("%s", fail_text());
-        fputc('\n', stderr);
-        report_text_put(stderr, &how, &report, trace);
-        fputc('\n', stderr);
+        put_text(&report, trace, &how);
     }
     run_report_finish(&report);
 }

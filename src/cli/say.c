@@ -22,7 +22,7 @@ enum { SENTENCE_BYTES = 4 * PATH_MAX, INDENT = 2, WAIT_MS = 2000 };
 // What nobody takes for so long is not said: a pipe that is full for good must not
 // keep a program's end, or its exit code, from coming. What fits into a pipe that
 // has room at all does not block.
-static void put_all(const char *text, size_t bytes)
+void say_text(const char *text, size_t bytes)
 {
     struct pollfd ready = {.fd = STDERR_FILENO, .events = POLLOUT};
     fflush(stderr);
@@ -56,7 +56,7 @@ static void put(const char *who, const char *sentence, const char *next)
         fprintf(out, "%*s%s\n", INDENT, "", next);
     fclose(out);
     if (text)
-        put_all(text, bytes);
+        say_text(text, bytes);
     free(text);
 }
 

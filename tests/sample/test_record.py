@@ -216,7 +216,14 @@ def test_threads_that_a_fork_left_behind_are_not_sampled(python, gait, start, tm
     assert "<module>" in called and "held" not in called
 
 
-def test_a_full_pipe_for_its_last_words_holds_up_nobody(build, tmp_path):
+WORDY = {
+    "record": ["record", "-o", "x.gait"],
+    "plan": ["run", "--profile", "-o", "run"],
+}
+
+
+@pytest.mark.parametrize("words", WORDY.values(), ids=WORDY)
+def test_a_full_pipe_for_its_words_holds_up_nobody(build, tmp_path, words):
     read, write = os.pipe()
     os.set_blocking(write, False)
     try:
@@ -224,8 +231,8 @@ def test_a_full_pipe_for_its_last_words_holds_up_nobody(build, tmp_path):
             os.write(write, b"x" * 1024)
     except BlockingIOError:
         os.set_blocking(write, True)
-    command = [build / "gait", "record", "-o", tmp_path / "x.gait", "--", sys.executable, "-c"]
-    done = subprocess.run([*command, "raise SystemExit(7)"], stderr=write, timeout=60)
+    command = [build / "gait", *words, "--", sys.executable, "-S", "-c", "raise SystemExit(7)"]
+    done = subprocess.run(command, cwd=tmp_path, stderr=write, timeout=60)
     os.close(write)
     os.close(read)
     assert done.returncode == 7
