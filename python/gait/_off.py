@@ -8,11 +8,11 @@ import sys
 def _explain(error):
     """Most often this is another Python than the one that gait was built with."""
     start = "_gait.cpython-"
-    tags = [
-        name[len(start) :].split("-")[0]
-        for name in os.listdir(os.path.dirname(__file__))
-        if name.startswith(start)
-    ]
+    try:
+        names = os.listdir(os.path.dirname(__file__))
+    except OSError:  # in an archive
+        names = []
+    tags = [name[len(start) :].split("-")[0] for name in names if name.startswith(start)]
     own = "{}{}".format(*sys.version_info)
     if getattr(error, "name", None) != "gait._gait" or not tags or own in tags:
         return str(error)

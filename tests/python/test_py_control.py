@@ -6,6 +6,7 @@ import importlib
 import inspect
 import subprocess
 import sys
+import zipfile
 
 import pytest
 
@@ -199,6 +200,19 @@ def test_another_python_is_told_what_to_build(gait):
         f"gait: nothing is recorded: gait was built for Python {minor}, and this is 3.99: "
         f"'make PYTHON={sys.executable}' builds it anew\n"
     )
+
+
+def test_a_package_in_an_archive_records_nothing_and_is_no_failure(root, tmp_path):
+    with zipfile.ZipFile(tmp_path / "gait.zip", "w") as archive:
+        for path in (root / "python/gait").rglob("*.py"):
+            archive.write(path, path.relative_to(root / "python"))
+    done = subprocess.run(
+        [sys.executable, "-c", "import gait; print(gait.recording())"],
+        env={"PYTHONPATH": str(tmp_path / "gait.zip")},
+        capture_output=True,
+        text=True,
+    )
+    assert (done.returncode, done.stdout) == (0, "False\n"), done.stderr
 
 
 def test_the_stand_in_offers_what_the_extension_does(python_path):
