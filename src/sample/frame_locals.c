@@ -8,12 +8,7 @@
 
 #include "base/bytes.h"
 
-enum {
-    READS_OF_FRAME = 4096,
-    READS_OF_VALUE = 400,
-    CODE_BYTES = 512,
-    READS_OF_CHAIN = 4 * PYTHON_THREAD_DEPTH
-};
+enum { READS_OF_FRAME = 4096, READS_OF_VALUE = 400, READS_OF_CHAIN = 4 * PYTHON_THREAD_DEPTH };
 
 #define FLAG_OPTIMIZED 1u // variables have places in the frame
 #define KIND_CELL 0xc0u   // a cell that the function made, or was given
@@ -28,10 +23,9 @@ struct code_names {
 static bool read_code(struct object_reader *reader, uint64_t code, struct code_names *names)
 {
     const struct layout *layout = reader->layout;
-    uint8_t bytes[CODE_BYTES];
+    uint8_t bytes[LAYOUT_CODE_BYTES];
     memset(names, 0, sizeof *names);
-    if (layout->code_bytes > CODE_BYTES ||
-        !object_get(reader, code, bytes, (size_t)layout->code_bytes))
+    if (!object_get(reader, code, bytes, (size_t)layout->code_bytes))
         return false;
     names->names = bytes_get64(bytes + layout->code_variables);
     names->count = bytes_get32(bytes + layout->code_variable_count);
@@ -197,9 +191,8 @@ struct frame_head {
 static bool read_frame(struct object_reader *reader, uint64_t frame, struct frame_head *head)
 {
     const struct layout *layout = reader->layout;
-    uint8_t bytes[CODE_BYTES];
-    if (layout->frame_bytes > CODE_BYTES ||
-        !object_get(reader, frame, bytes, (size_t)layout->frame_bytes))
+    uint8_t bytes[LAYOUT_FRAME_BYTES];
+    if (!object_get(reader, frame, bytes, (size_t)layout->frame_bytes))
         return false;
     head->previous = bytes_get64(bytes + layout->frame_previous);
     head->code = bytes_get64(bytes + layout->frame_code);

@@ -101,7 +101,7 @@ static int check_code(const struct layout *layout)
     const int64_t end = layout->code_bytes;
     const struct place places[] = {
         {end, 0, LAYOUT_CODE_BYTES, "end of a code object", false},
-        {layout->object_type, 8, end, "type", false},
+        {layout->object_type, 8, end < LAYOUT_HEAD_BYTES ? end : LAYOUT_HEAD_BYTES, "type", false},
         {layout->code_file, 8, end, "file name", false},
         {layout->code_name, 8, end, "name", false},
         {layout->code_qualified, 8, end, "qualified name", true},

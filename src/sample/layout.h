@@ -113,6 +113,7 @@ void layout_versions(char *out, size_t room);
 // Room for what is read of each, in one piece.
 enum { LAYOUT_THREAD_BYTES = 512, LAYOUT_FRAME_BYTES = 256, LAYOUT_CODE_BYTES = 512 };
 enum { LAYOUT_TEXT_BYTES = 128 }; // in front of the characters
+enum { LAYOUT_HEAD_BYTES = 64 };  // of an object of any type
 
 // Whether all offsets are such as a walk can trust, whoever told them: not negative
 // where they must be there, within what is read of a struct that is copied and, in the

@@ -7,7 +7,7 @@
 #include "base/bytes.h"
 #include "base/fail.h"
 
-enum { TRIES = 4, SINGLE_READS = 64, FRAME_ROOM = 256 };
+enum { TRIES = 4, SINGLE_READS = 64 };
 
 // A frame that the look did not cover lies in the copy, as those that calls from C
 // leave do, or is read by itself: the thread stands still.
@@ -16,7 +16,7 @@ struct frame_reader {
     struct python_thread *thread;
     const struct native_stack *natives;
     uint32_t singles;
-    uint8_t bytes[FRAME_ROOM];
+    uint8_t bytes[LAYOUT_FRAME_BYTES];
 };
 
 // A word of the copy of the C stack, or `missing`.
@@ -62,7 +62,7 @@ static const uint8_t *read_frame(struct frame_reader *reader, uint64_t frame)
         return copies.second;
     if (frame >= natives->at && frame - natives->at + bytes <= natives->byte_count)
         return natives->bytes + (frame - natives->at);
-    if (++reader->singles > SINGLE_READS || bytes > sizeof reader->bytes ||
+    if (++reader->singles > SINGLE_READS ||
         !memory_get(&target->memory, frame, reader->bytes, bytes))
         return NULL;
     return reader->bytes;

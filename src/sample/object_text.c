@@ -175,10 +175,9 @@ static void put_quoted(struct writing *w, const uint8_t *text, unsigned kind, si
 static void put_str(struct writing *w, const struct object *object)
 {
     const struct layout *layout = w->reader->layout;
-    uint8_t head[128], text[4 * CHARACTERS_MOST];
+    uint8_t head[LAYOUT_TEXT_BYTES], text[4 * CHARACTERS_MOST];
     struct python_text_head about;
-    if (layout->text_compact > (int32_t)sizeof head ||
-        !object_get(w->reader, object->address, head, (size_t)layout->text_ascii) ||
+    if (!object_get(w->reader, object->address, head, (size_t)layout->text_ascii) ||
         !python_text_head(layout, head, &about)) {
         put_unreadable(w, object->address);
         return;

@@ -29,7 +29,7 @@ enum object_kind {
     OBJECT_TYPE,
 };
 
-enum { OBJECT_TYPE_NAME = 160, OBJECT_TYPES = 64, OBJECT_HEAD = 64 };
+enum { OBJECT_TYPE_NAME = 160, OBJECT_TYPES = 64, OBJECT_HEAD = LAYOUT_HEAD_BYTES };
 
 struct object_type {
     uint64_t address;            // 0: a free slot
