@@ -130,6 +130,11 @@ static void close_recording(struct recording *recording)
     record_output_finish(&recording->output);
 }
 
+static double percent(uint64_t part, uint64_t whole)
+{
+    return whole ? 100.0 * (double)part / (double)whole : 0;
+}
+
 static void tell_end(const struct recording *recording)
 {
     const struct sampler_totals *totals = &recording->sampler.totals;
@@ -147,19 +152,13 @@ static void tell_end(const struct recording *recording)
              totals->samples, totals->rounds, totals->seconds,
              totals->seconds > 0 ? (double)totals->rounds / totals->seconds : 0,
              recording->sampler.options.rate_hz, totals->late,
-             totals->samples ? 100.0 * (double)totals->cut / (double)totals->samples : 0,
-             totals->samples ? 100.0 * (double)totals->torn / (double)totals->samples : 0,
+             percent(totals->cut, totals->samples), percent(totals->torn, totals->samples),
              totals->errors, path);
     snprintf(next, sizeof next, "gait leaf --functions %s", path);
     if (recording->output.format == RECORD_GAIT || recording->output.format == RECORD_RAW)
         say_next(told, next);
     else
         say("%s", told);
-}
-
-static double percent(uint64_t part, uint64_t whole)
-{
-    return whole ? 100.0 * (double)part / (double)whole : 0;
 }
 
 // What was stopped for how long, since that is what native frames cost.
