@@ -91,28 +91,25 @@ def put_stacks(ranks, config, folder, is_quiet):
 
 def put(directory, folder, is_quiet):
     import gait
+    from gait._say import attempt
 
     config = gait.Config.from_environment()
     ranks = find(directory, config)
     if not ranks:
         return
     if config.table and not is_quiet:
-        _attempt("no table of ops", put_table, ranks, config, sys.stderr)
+        attempt("no table of ops", put_table, ranks, config, sys.stderr)
     if config.export_to_flame_graph:
-        _attempt("no stacks of ops", put_stacks, ranks, config, folder, is_quiet)
-
-
-def _attempt(what, function, *arguments):
-    try:
-        function(*arguments)
-    except Exception as error:
-        sys.stderr.write(f"gait: {what}: {type(error).__name__}: {error}\n")
+        attempt("no stacks of ops", put_stacks, ranks, config, folder, is_quiet)
 
 
 def main():
     # this folder holds modules by names of the standard library's
     sys.path[0] = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-    _attempt("no table of ops", put, sys.argv[1], sys.argv[2], "quiet" in sys.argv[3:])
+    try:
+        put(sys.argv[1], sys.argv[2], "quiet" in sys.argv[3:])
+    except Exception as error:  # also where there is no gait to say it
+        sys.exit(f"gait: no table of ops: {type(error).__name__}: {error}")
 
 
 if __name__ == "__main__":
