@@ -34,17 +34,24 @@ static int minor_of_path(const char *path)
     return minor > 0 && minor < 100 ? (int)minor : 0;
 }
 
+// What no file can be had of any more, removed or replaced by a new one, is still
+// in memory.
+static int open_elf(struct target *target, const struct mapped_file *file, struct elf_file *elf)
+{
+    const int fd = process_maps_open(target->pid, file);
+    if (fd < 0)
+        return elf_file_read(elf, &target->memory, file->start);
+    const int status = elf_file_open(elf, fd);
+    close(fd);
+    return status;
+}
+
 static bool look_into(struct target *target, const struct mapped_file *file,
                       struct candidate *found)
 {
     struct elf_file elf;
     uint32_t version = 0;
-    const int fd = process_maps_open(target->pid, file);
-    if (fd < 0)
-        return false;
-    const int status = elf_file_open(&elf, fd);
-    close(fd);
-    if (status)
+    if (open_elf(target, file, &elf))
         return false;
     const uint64_t bias = file->start - elf.lowest;
     const uint64_t runtime = elf_file_symbol(&elf, "_PyRuntime");
