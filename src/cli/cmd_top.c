@@ -16,6 +16,7 @@
 #include "base/file_name.h"
 #include "cli/command.h"
 #include "cli/terminal.h"
+#include "render/plain.h"
 #include "sample/hot_functions.h"
 #include "sample/sampler.h"
 
@@ -34,6 +35,7 @@ struct screen {
     struct termios usual;
     bool is_terminal, has_keys; // output; input
     bool by_total, is_asked;    // asked: a key wants it drawn at once
+    bool is_drawn; // at least once
     int looks, lines, columns;
     const char *name;
 };
@@ -73,16 +75,10 @@ static void take_keys(struct screen *screen, struct sampler *sampler)
     }
 }
 
-// One line, as much of it as fits; characters of UTF-8 are not broken.
+// One line, as much of it as fits, whatever the names in it are made of.
 static void put_line(const struct screen *screen, const char *line)
 {
-    int column = 0;
-    for (; *line; line++) {
-        const bool begins = ((unsigned char)*line & 0xc0) != 0x80;
-        if (begins && column++ >= screen->columns)
-            break;
-        putchar((unsigned char)*line < ' ' || *line == 127 ? ' ' : *line);
-    }
+    plain_put(stdout, line, (unsigned)screen->columns, PLAIN_BARE);
     fputs(screen->is_terminal ? "\033[K\n" : "\n", stdout);
 }
 
@@ -102,9 +98,9 @@ static void put_head(const struct screen *screen, const struct sampler *sampler)
     }
     const uint64_t rounds = now->rounds - before->rounds;
     snprintf(line, sizeof line,
-             "%s: %.0f s, %" PRIu64 " samples, %" PRIu64 " process%s, %.1f threads, %" PRIu64
+             "%s%s: %.0f s, %" PRIu64 " samples, %" PRIu64 " process%s, %.1f threads, %" PRIu64
              " late, %.2f %% cut",
-             screen->name, now->seconds, now->samples, now->processes,
+             screen->name, sampler_is_held(sampler) ? " (stopped)" : "", now->seconds, now->samples, now->processes,
              now->processes == 1 ? "" : "es", rounds ? (double)all / (double)rounds : 0, now->late,
              share(now->cut, now->samples));
     put_line(screen, line);
@@ -143,6 +139,17 @@ static void draw(struct screen *screen, const struct sampler *sampler)
     fflush(stdout);
 }
 
+static void show(struct screen *screen, const struct sampler *sampler)
+{
+    if (hot_functions_look(&screen->hot, &sampler->trie, screen->by_total)) {
+        fail_clear();
+        return;
+    }
+    draw(screen, sampler);
+    screen->before = sampler->totals;
+    screen->is_drawn = true;
+}
+
 static void refresh(void *context, struct sampler *sampler)
 {
     struct screen *screen = context;
@@ -151,12 +158,7 @@ static void refresh(void *context, struct sampler *sampler)
         return;
     screen->looks = 0;
     screen->is_asked = false;
-    if (hot_functions_look(&screen->hot, &sampler->trie, screen->by_total)) {
-        fail_clear();
-        return;
-    }
-    draw(screen, sampler);
-    screen->before = sampler->totals;
+    show(screen, sampler);
 }
 
 static void begin_screen(struct screen *screen)
@@ -207,6 +209,8 @@ static int watch(const struct top_values *values, int64_t pid, const char *name)
         sampler.context = &screen;
         begin_screen(&screen);
         status = sampler_run(&sampler);
+        if (status == 0 && !screen.is_drawn && !screen.is_terminal)
+            show(&screen, &sampler); // it was over before the first second was
         end_screen(&screen);
         to_end = NULL;
     }

@@ -15,6 +15,7 @@
 
 #define LIST_AFTER_NS (20 * UINT64_C(1000000))
 #define PROBE_AFTER_NS UINT64_C(1000000)
+#define STOP_AFTER_NS (10 * UINT64_C(1000000))
 // A piece of a look takes 0.35 us; collections that matter take longer than this.
 #define COLLECTING_NS 250000u
 #define TIDY_EVERY 4096u // reads
@@ -493,9 +494,28 @@ static bool settle_all(struct python_process *process, uint64_t now_ns, bool may
     return is_settled;
 }
 
+// Who is stopped while it holds the lock does not run Python, and who waits for
+// that lock waits for no Python. Without the lock /proc says "blocked" of those that
+// are stopped.
+static void set_stopped(struct python_process *process, uint64_t now_ns)
+{
+    struct python_thread *holder = process->is_locked ? process->holder : NULL;
+    if (holder && now_ns - process->stop_asked_ns < STOP_AFTER_NS)
+        return;
+    if (holder)
+        process->stop_asked_ns = now_ns;
+    process->is_stopped = holder && thread_probe_is_stopped(holder, &process->target);
+}
+
 static void set_states(struct python_process *process, uint64_t now_ns)
 {
     struct python_thread *holder = process->holder;
+    set_stopped(process, now_ns);
+    if (process->is_stopped) {
+        for (size_t i = 0; i < process->thread_count; i++)
+            become_state(process, process->threads[i], SAMPLE_BLOCKED);
+        return;
+    }
     if (holder)
         become_state(process, holder,
                      process->is_locked ? SAMPLE_PYTHON

@@ -465,6 +465,12 @@ static bool is_over(const struct sampler *sampler, uint64_t now)
            (seconds > 0 && sampler->first_ns && (double)(now - sampler->first_ns) >= seconds * 1e9);
 }
 
+bool sampler_is_held(const struct sampler *sampler)
+{
+    const struct followed *first = sampler->process_count ? &sampler->processes[0] : NULL;
+    return first && first->process && first->process->is_stopped;
+}
+
 // Those that nobody saw end.
 static void count_missing(struct sampler *sampler)
 {

@@ -67,6 +67,9 @@ void sampler_finish(struct sampler *sampler);
 // Attaches to the process. With `is_waiting` that may be tried again later.
 GAIT_CHECK int sampler_follow(struct sampler *sampler, int64_t pid);
 
+// Whether the first process is stopped, by a signal or a debugger.
+bool sampler_is_held(const struct sampler *sampler);
+
 // Rounds until the time is over, the processes are gone, or is_stopped.
 GAIT_CHECK int sampler_run(struct sampler *sampler);
 
