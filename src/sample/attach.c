@@ -101,6 +101,18 @@ static int choose_layout(struct target *target, const struct candidate *found)
     return status ? fail_because(status, "cannot sample process %lld", (long long)target->pid) : 0;
 }
 
+static int refuse_program(int64_t pid)
+{
+    char path[64], program[256] = "";
+    snprintf(path, sizeof path, "/proc/%lld/exe", (long long)pid);
+    const ssize_t got = readlink(path, program, sizeof program - 1);
+    program[got > 0 ? got : 0] = '\0';
+    return fail(GAIT_ERR_MISSING,
+                "process %lld is not a Python: no interpreter is mapped into '%s'; give the number "
+                "of the Python process itself",
+                (long long)pid, program);
+}
+
 static int find_interpreter_file(struct target *target, const struct mapped_file *files, int count)
 {
     struct candidate found = {0};
@@ -111,9 +123,7 @@ static int find_interpreter_file(struct target *target, const struct mapped_file
             snprintf(target->file, sizeof target->file, "%.255s", files[i].path);
     }
     if (!is_found)
-        return fail(GAIT_ERR_MISSING,
-                    "process %lld is not a Python: no interpreter is mapped into it",
-                    (long long)target->pid);
+        return refuse_program(target->pid);
     target->runtime = found.runtime;
     target->code_type = found.code_type;
     return choose_layout(target, &found);
@@ -234,14 +244,21 @@ static int find_interpreter(struct target *target)
     return status;
 }
 
+// Numbers in the /proc of another pid namespace are those of other processes.
+static bool is_our_proc(void)
+{
+    char self[32] = "";
+    return readlink("/proc/self", self, sizeof self - 1) > 0 && strtoll(self, NULL, 10) == getpid();
+}
+
 int attach_open(struct target *target, int64_t pid)
 {
     memset(target, 0, sizeof *target);
     target->pid = pid;
     target->start = os_process_start(pid);
     memory_init(&target->memory, pid);
-    if (pid <= 0 || target->start < 0)
-        return fail(GAIT_ERR_MISSING, "no process %lld", (long long)pid);
+    if (pid <= 0 || target->start < 0 || !is_our_proc())
+        return attach_refuse(pid, ESRCH);
     int status = find_interpreter(target);
     if (status == 0)
         status = attach_refresh(target);

@@ -11,6 +11,7 @@
 #include "base/array.h"
 #include "base/bytes.h"
 #include "base/fail.h"
+#include "base/os/os.h"
 #include "sample/thread_id.h"
 
 #define LIST_AFTER_NS (20 * UINT64_C(1000000))
@@ -171,8 +172,12 @@ int python_process_list(struct python_process *process)
     struct target *target = &process->target;
     const struct layout *layout = &target->layout;
     uint8_t word[8];
-    int status = attach_refresh(target);
     process->counts.lists++;
+    // a program that is loaded at one address always looks the same under a number
+    // that was used again
+    if (target->start && os_process_start(target->pid) != target->start)
+        return fail(GAIT_ERR_MISSING, "process %lld ended", (long long)target->pid);
+    int status = attach_refresh(target);
     // what cannot be read looks like a Python that has not begun yet
     if (status != ATTACH_READY && !memory_get(&target->memory, target->runtime, word, sizeof word))
         return fail(GAIT_ERR_MISSING, "process %lld ended, or became another program",

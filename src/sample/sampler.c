@@ -5,6 +5,7 @@
 #define _GNU_SOURCE
 #include "sample/sampler.h"
 
+#include <errno.h>
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
@@ -223,6 +224,10 @@ int sampler_follow(struct sampler *sampler, int64_t pid)
     int status = add(sampler, pid, &one);
     if (status == 0 && !sampler->options.is_waiting)
         status = attach(sampler, one);
+    else if (status == 0 && one->start < 0 && attach_refuse(pid, ESRCH)) {
+        snprintf(sampler->refusal, sizeof sampler->refusal, "%s", fail_text());
+        fail_clear(); // a child that /proc does not show: why will be said at the end
+    }
     if (status == ATTACH_NOT_YET)
         return fail(GAIT_ERR_STATE, "process %lld has not begun to run Python, or has ended it",
                     (long long)pid);
