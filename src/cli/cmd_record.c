@@ -72,12 +72,7 @@ static void *sample(void *context)
     recording->status = sampler_run(&recording->sampler);
     if (recording->status)
         snprintf(recording->why, sizeof recording->why, "%s", fail_text());
-    // a file of another run is not replaced by nothing
-    const bool has_any = recording->sampler.totals.rounds || recording->output.fd >= 0 ||
-                         recording->output.is_made ||
-                         record_output_has_shard(&recording->output);
-    int status =
-        has_any ? record_output_refresh(&recording->output, &recording->sampler, true) : 0;
+    int status = record_output_refresh(&recording->output, &recording->sampler, true);
     if (status) {
         recording->status = status;
         snprintf(recording->why, sizeof recording->why, "%s", fail_text());

@@ -27,7 +27,7 @@
 #define LOOK_NS (100 * UINT64_C(1000000))
 #define SCREEN_LOOKS 10
 
-enum { NARROW = 50, EMIT_MS = 200 };
+enum { NARROW = 50, TINY = 30, EMIT_MS = 200 };
 
 struct top_values {
     int64_t rate, seconds;
@@ -132,11 +132,14 @@ static void put_sums(struct screen *screen, const struct sampler *sampler)
 static void put_title(struct screen *screen)
 {
     char line[128];
-    if (screen->columns < NARROW)
-        snprintf(line, sizeof line, "%6s  function", screen->by_total ? "TOTAL" : "SELF");
+    const char *self = screen->by_total ? "self" : "SELF";
+    const char *total = screen->by_total ? "TOTAL" : "total";
+    if (screen->columns < TINY)
+        snprintf(line, sizeof line, "%6s  function", screen->by_total ? total : self);
+    else if (screen->columns < NARROW)
+        snprintf(line, sizeof line, "%6s%7s  function", self, total);
     else
-        snprintf(line, sizeof line, "%7s%8s%9s%8s  %s", screen->by_total ? "self" : "SELF",
-                 screen->by_total ? "TOTAL" : "total", "all", "all",
+        snprintf(line, sizeof line, "%7s%8s%9s%8s  %s", self, total, "all", "all",
                  "function (keys: s, t sort; q ends)");
     put_line(screen, line);
 }
@@ -147,11 +150,15 @@ static void put_row(struct screen *screen, const struct hot_function *row,
     char line[2048];
     const double self = share(row->self, screen->hot.samples);
     const double total = share(row->total, screen->hot.samples);
-    int used = screen->columns < NARROW
-                   ? snprintf(line, sizeof line, "%5.1f%%", screen->by_total ? total : self)
-                   : snprintf(line, sizeof line, "%6.1f%%%7.1f%%%8.1f%%%7.1f%%", self, total,
-                              share(row->all_self, screen->hot.all_samples),
-                              share(row->all_total, screen->hot.all_samples));
+    int used;
+    if (screen->columns < TINY)
+        used = snprintf(line, sizeof line, "%5.1f%%", screen->by_total ? total : self);
+    else if (screen->columns < NARROW)
+        used = snprintf(line, sizeof line, "%5.1f%%%6.1f%%", self, total);
+    else
+        used = snprintf(line, sizeof line, "%6.1f%%%7.1f%%%8.1f%%%7.1f%%", self, total,
+                        share(row->all_self, screen->hot.all_samples),
+                        share(row->all_total, screen->hot.all_samples));
     snprintf(line + used, sizeof line - (size_t)used, "  %.500s (%.255s:%" PRId32 ")", site->name,
              file_name_of(site->file), site->line);
     put_line(screen, line);

@@ -348,6 +348,8 @@ int record_output_refresh(struct record_output *output, const struct sampler *sa
         return is_last ? draft_to_chart(output) : 0;
     if (output->fd >= 0)
         return is_last ? to_stream(output, sampler) : 0;
+    if (!sampler->totals.rounds && !output->is_made)
+        return 0; // a file of another run is not replaced by nothing
     return to_file(output, sampler);
 }
 
