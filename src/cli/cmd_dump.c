@@ -56,8 +56,7 @@ static bool is_stopped(const struct python_process *process, struct python_threa
            thread_probe_is_stopped(thread, &process->target);
 }
 
-static const char *state_words(const struct python_process *process,
-                               struct python_thread *thread)
+static const char *state_words(const struct python_process *process, struct python_thread *thread)
 {
     if (is_stopped(process, thread))
         return holds_lock(process, thread) ? "stopped, holds the interpreter lock" : "stopped";
@@ -230,8 +229,7 @@ static void put_json(struct python_process *process, struct locals_reader *varia
         json_put_uint(&json, "ident", thread->ident);
         json_put_text(&json, "name", name);
         json_put_text(&json, "state",
-                      is_held ? "stopped"
-                              : thread_probe_name((enum sample_state)thread->state));
+                      is_held ? "stopped" : thread_probe_name((enum sample_state)thread->state));
         json_put_bool(&json, "holds_lock", holds_lock(process, thread));
         json_put_bool(&json, "is_certain", !(thread->flags & SAMPLE_TORN));
         json_put_bool(&json, "is_collecting", thread->flags & SAMPLE_COLLECTING);

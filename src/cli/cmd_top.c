@@ -40,7 +40,7 @@ struct screen {
     struct termios usual;
     bool is_terminal, has_keys; // output; input
     bool by_total, is_asked;    // asked: a key wants it drawn at once
-    bool is_drawn; // at least once
+    bool is_drawn;              // at least once
     int looks, lines, columns, row;
     int error; // what was written did not arrive
     FILE *out; // one screen, or one table

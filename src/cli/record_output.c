@@ -111,8 +111,9 @@ static int try_draft(const char *path)
     name_draft(path, draft, sizeof draft);
     const int fd = open(draft, O_WRONLY | O_CREAT | O_CLOEXEC, 0666);
     if (fd < 0)
-        return fail(GAIT_ERR_IO, "cannot write '%s': %s; it takes the place of '%s' when it is whole",
-                    draft, strerror(errno), path);
+        return fail(GAIT_ERR_IO,
+                    "cannot write '%s': %s; it takes the place of '%s' when it is whole", draft,
+                    strerror(errno), path);
     close(fd);
     unlink(draft);
     return 0;
@@ -174,7 +175,8 @@ int record_output_open(struct record_output *output, const char *path, const cha
     int status = folders_make_above(output->path);
     if (status == 0 && output->format == RECORD_CHROME &&
         slice_ends_with(slice_of(output->path), ".gait"))
-        status = fail(GAIT_ERR_ARGUMENT, "'%s' is a name for recordings; give a chart another one: %s.json",
+        status = fail(GAIT_ERR_ARGUMENT,
+                      "'%s' is a name for recordings; give a chart another one: %s.json",
                       output->path, output->path);
     if (status == 0)
         status = is_stream(output->path) ? open_stream(output) : open_file(output, trie);

@@ -94,10 +94,11 @@ static int refuse_by_yama(int64_t pid, int scope)
 {
     const long long number = pid;
     if (scope >= 3)
-        return fail(GAIT_ERR_IO,
-                    "may not read process %lld: kernel.yama.ptrace_scope is %d, which allows nobody "
-                    "until the system starts anew; set it to 1 in /etc/sysctl.d and restart",
-                    number, scope);
+        return fail(
+            GAIT_ERR_IO,
+            "may not read process %lld: kernel.yama.ptrace_scope is %d, which allows nobody "
+            "until the system starts anew; set it to 1 in /etc/sysctl.d and restart",
+            number, scope);
     if (scope == 2)
         return fail(GAIT_ERR_IO,
                     "may not read process %lld: kernel.yama.ptrace_scope is 2, which allows only "
@@ -157,8 +158,9 @@ static int refuse_missing(int64_t pid)
     const bool is_there = kill((pid_t)pid, 0) == 0 || errno == EPERM;
     const ssize_t bytes = readlink("/proc/self", self, sizeof self - 1);
     if (is_there && bytes <= 0)
-        return fail(GAIT_ERR_IO, "cannot look at process %lld: /proc is not mounted here; "
-                                      "mount it: mount -t proc proc /proc",
+        return fail(GAIT_ERR_IO,
+                    "cannot look at process %lld: /proc is not mounted here; "
+                    "mount it: mount -t proc proc /proc",
                     number);
     if (bytes > 0 && strtoll(self, NULL, 10) != getpid())
         return fail(GAIT_ERR_IO,

@@ -499,17 +499,27 @@ static bool settle_all(struct python_process *process, uint64_t now_ns, bool may
     return is_settled;
 }
 
+// A thread that would be something else than blocked if it were not stopped.
+static struct python_thread *some_active(struct python_process *process)
+{
+    if (process->is_locked && process->holder)
+        return process->holder;
+    for (size_t i = 0; i < process->thread_count; i++)
+        if (process->is_stopped || process->threads[i]->state != SAMPLE_BLOCKED)
+            return process->threads[i];
+    return NULL;
+}
+
 // Who is stopped while it holds the lock does not run Python, and who waits for
-// that lock waits for no Python. Without the lock /proc says "blocked" of those that
-// are stopped.
+// that lock waits for nobody who does.
 static void set_stopped(struct python_process *process, uint64_t now_ns)
 {
-    struct python_thread *holder = process->is_locked ? process->holder : NULL;
-    if (holder && now_ns - process->stop_asked_ns < STOP_AFTER_NS)
+    struct python_thread *active = some_active(process);
+    if (active && now_ns - process->stop_asked_ns < STOP_AFTER_NS)
         return;
-    if (holder)
+    if (active)
         process->stop_asked_ns = now_ns;
-    process->is_stopped = holder && thread_probe_is_stopped(holder, &process->target);
+    process->is_stopped = active && thread_probe_is_stopped(active, &process->target);
 }
 
 static void set_states(struct python_process *process, uint64_t now_ns)

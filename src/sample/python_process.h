@@ -37,7 +37,7 @@ struct python_process {
     size_t thread_count, thread_room;
     uint64_t gil_holder, gil_switches;
     bool is_locked;
-    bool is_stopped;     // by a signal or a debugger, while it held the lock
+    bool is_stopped;     // by a signal or a debugger
     bool has_rule;       // only what can have changed is read
     bool has_dirty;      // some thread is dirty
     uint64_t round;      // the one in the making

@@ -47,6 +47,7 @@ struct sampler {
     size_t process_count, process_room;
     struct sampler_totals totals;
     uint64_t first_ns;             // of the first round
+    uint64_t begun_ns;             // 0: the first round is the beginning
     struct native_sampler *native; // NULL: without
     bool has_native_look;          // due in this round
     atomic_bool is_stopped;
