@@ -65,8 +65,7 @@ GAIT_CHECK int stack_set_add_run(struct stack_set *set, struct run *run);
 // For those who fill a set: the number of a frame, and a stack's frames one by one;
 // then the stack, as one more or joined with an equal one.
 #define STACK_DEPTH_LIMIT 65536u
-GAIT_CHECK int stack_set_number(struct stack_set *set, struct stack_frame *frame,
-                                uint32_t *ret_id);
+GAIT_CHECK int stack_set_number(struct stack_set *set, struct stack_frame *frame, uint32_t *ret_id);
 GAIT_CHECK int stack_set_push_id(struct stack_set *set, uint32_t id);
 GAIT_CHECK int stack_set_push(struct stack_set *set, const struct stack_entry *entry);
 GAIT_CHECK int stack_set_join(struct stack_set *set, const struct stack_entry *entry);

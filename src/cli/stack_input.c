@@ -88,8 +88,8 @@ static int read_lines(struct reading *reading)
 {
     for (;;) {
         const size_t room = READ_ROOM - reading->used, from = reading->used;
-        const ssize_t got = read(reading->fd, reading->bytes + from,
-                                 room < READ_STEP ? room : READ_STEP);
+        const ssize_t got =
+            read(reading->fd, reading->bytes + from, room < READ_STEP ? room : READ_STEP);
         if (got < 0 && errno == EINTR)
             continue;
         if (got < 0)
