@@ -22,7 +22,8 @@ static const char *const formats[] = {"svg", "speedscope", "pprof", NULL};
 static int write_graph(const struct flame_values *values, const struct stack_set *set,
                        const struct stack_set *before, FILE *out)
 {
-    const struct flame_options options = {.by_function = values->by_function};
+    const struct flame_options options = {.by_function = values->by_function,
+                                          .narrowest = FLAME_SVG_NARROWEST};
     const struct flame_svg look = {.title = values->title ? values->title : "Samples",
                                    .is_icicle = values->is_icicle};
     struct flame_tree tree;

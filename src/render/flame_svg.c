@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Frames narrower than a tenth of a point are left out: nobody could hit them,
-// and the frame below tells their sum. Texts are cut by the script, which knows
+// Frames narrower than a tenth of a point are left out of the tree: nobody could hit
+// them, and the frame below tells their sum. Texts are cut by the script, which knows
 // how wide a frame is at the moment.
 #define _GNU_SOURCE
 #include "render/flame_svg.h"
@@ -17,7 +17,6 @@
 #define ROW 18
 #define TOP 62
 #define BOTTOM 12
-#define NARROWEST 0.1
 #define NAME_BYTES 2000u
 
 static const char style[] =
@@ -157,8 +156,6 @@ static void put_node(FILE *out, const struct flame_tree *tree, const struct flam
     const double x = (double)node->start * unit, width = (double)node->count * unit;
     const uint32_t row = look->is_icicle ? node->depth : tree->depth - node->depth;
     const uint32_t y = TOP + row * ROW;
-    if (width < NARROWEST)
-        return;
     fprintf(out, "<g class=\"f\" data-s=\"%" PRIu64 "\" data-c=\"%" PRIu64 "\" data-d=\"%u\">",
             node->start, node->count, node->depth);
     fputs("<title>", out);
