@@ -127,7 +127,8 @@ static const struct option options[] = {
 static const char *const about[] = {
     "PATH is what gait leaf reads: a recording of gait record, a file of folded stacks, or a "
     "folder of either. The graph is one SVG file for any browser: click to zoom, / to search "
-    "(a regular expression), Esc to see all; nothing is fetched from anywhere.",
+    "(a regular expression), i to turn it over, Esc to see all; nothing is fetched from anywhere. "
+    "A tall one opens at its outermost frame.",
     "Compared shares are of each set's own samples, so recordings of different length compare.",
     NULL,
 };
