@@ -63,10 +63,13 @@ static void make_name(struct record_output *output)
              endings[output->format]);
 }
 
-// True for a pipe, a terminal, /dev/stdout: what is written from front to back.
+// True for a pipe, a terminal, /dev/stdout: what is written from front to back. What
+// /dev has is never replaced, even where a file stands behind it.
 static bool is_stream(const char *path)
 {
     struct stat about;
+    if (!strncmp(path, "/dev/std", 8) || !strncmp(path, "/dev/fd/", 8))
+        return true;
     return stat(path, &about) == 0 && !S_ISREG(about.st_mode) && !S_ISDIR(about.st_mode);
 }
 
@@ -74,7 +77,12 @@ static int open_stream(struct record_output *output)
 {
     if (output->format == RECORD_GAIT)
         return fail(GAIT_ERR_ARGUMENT, "format gait needs a file, and '%s' is none", output->path);
-    output->fd = open(output->path, O_WRONLY | O_NONBLOCK | O_CLOEXEC);
+    struct stat about;
+    const bool is_stdout = !strcmp(output->path, "/dev/stdout");
+    if (is_stdout && fstat(STDOUT_FILENO, &about) == 0 && S_ISREG(about.st_mode))
+        output->fd = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 0); // behind what the program wrote
+    else
+        output->fd = open(output->path, O_WRONLY | O_NONBLOCK | O_CLOEXEC);
     if (output->fd < 0)
         return fail(GAIT_ERR_IO, "cannot write to '%s': %s", output->path,
                     errno == ENXIO ? "nobody reads from this pipe" : strerror(errno));
