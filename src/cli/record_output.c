@@ -89,6 +89,20 @@ static int open_stream(struct record_output *output)
     return 0;
 }
 
+// What a link leads to is replaced, not the link.
+static int follow_link(struct record_output *output)
+{
+    struct stat about;
+    if (lstat(output->path, &about) == 0 && !S_ISLNK(about.st_mode))
+        return 0;
+    char *real = realpath(output->path, NULL);
+    const bool fits = real && strlen(real) + 8 <= sizeof output->path;
+    if (fits)
+        snprintf(output->path, sizeof output->path, "%s", real);
+    free(real);
+    return fits ? 0 : fail(GAIT_ERR_IO, "cannot write '%s': no way through it", output->path);
+}
+
 static int open_file(struct record_output *output, struct stack_trie *trie)
 {
     if (output->format == RECORD_GAIT) {
@@ -101,7 +115,7 @@ static int open_file(struct record_output *output, struct stack_trie *trie)
     if (fd < 0)
         return fail(GAIT_ERR_IO, "cannot write '%s': %s", output->path, strerror(errno));
     close(fd);
-    return 0;
+    return follow_link(output);
 }
 
 // Beside the output, where room is looked after; of a pipe among temporary files.

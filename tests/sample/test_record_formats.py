@@ -210,3 +210,19 @@ def test_a_file_behind_standard_output_gets_what_the_program_said_first(build, t
     assert said == "said" and stacks and stacks[-1].rpartition(" ")[2].isdigit()
     assert os.readlink("/dev/stdout") == link
     assert [path.name for path in tmp_path.iterdir()] == ["all.txt"]
+
+
+def test_a_link_stays_one(gait, tmp_path, right):
+    (tmp_path / "kept").mkdir()
+    (tmp_path / "latest.txt").symlink_to("kept/run.txt")
+    gait(
+        "record",
+        "-o",
+        tmp_path / "latest.txt",
+        "--",
+        sys.executable,
+        "-c",
+        "sum(range(30_000_000))",
+    )
+    assert (tmp_path / "latest.txt").is_symlink()
+    assert "<module>" in (tmp_path / "kept/run.txt").read_text()
