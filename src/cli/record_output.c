@@ -7,6 +7,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <poll.h>
 #include <stdlib.h>
 #include <string.h>
@@ -63,21 +64,62 @@ static void make_name(struct record_output *output)
              endings[output->format]);
 }
 
+// The file of ours that a name like /dev/stdout stands for, or -1.
+static int descriptor_of(const char *path)
+{
+    static const char *const folders[] = {"/dev/fd/", "/proc/self/fd/"};
+    if (!strcmp(path, "/dev/stdout") || !strcmp(path, "/dev/stderr"))
+        return strcmp(path, "/dev/stdout") ? STDERR_FILENO : STDOUT_FILENO;
+    for (size_t i = 0; i < sizeof folders / sizeof folders[0]; i++) {
+        const size_t bytes = strlen(folders[i]);
+        char *end;
+        const long number = strncmp(path, folders[i], bytes) ? -1 : strtol(path + bytes, &end, 10);
+        if (number >= 0 && number <= INT_MAX && end > path + bytes && !*end)
+            return (int)number;
+    }
+    return -1;
+}
+
 // True for a pipe, a terminal, /dev/stdout: what is written from front to back.
 static bool is_stream(const char *path)
 {
     struct stat about;
-    return stat(path, &about) == 0 && !S_ISREG(about.st_mode) && !S_ISDIR(about.st_mode);
+    if (stat(path, &about) != 0)
+        return false;
+    return (!S_ISREG(about.st_mode) && !S_ISDIR(about.st_mode)) || descriptor_of(path) >= 0;
 }
 
+// A file that is open goes on where it is: opened anew it would begin at its start. A
+// pipe is opened anew, so that the program's own stays one that waits.
 static int open_stream(struct record_output *output)
 {
+    struct stat about;
+    const int ours = descriptor_of(output->path);
     if (output->format == RECORD_GAIT)
         return fail(GAIT_ERR_ARGUMENT, "format gait needs a file, and '%s' is none", output->path);
-    output->fd = open(output->path, O_WRONLY | O_NONBLOCK | O_CLOEXEC);
+    if (ours >= 0 && fstat(ours, &about) == 0 && S_ISREG(about.st_mode))
+        output->fd = fcntl(ours, F_DUPFD_CLOEXEC, 0);
+    else
+        output->fd = open(output->path, O_WRONLY | O_NONBLOCK | O_CLOEXEC);
     if (output->fd < 0)
         return fail(GAIT_ERR_IO, "cannot write to '%s': %s", output->path,
                     errno == ENXIO ? "nobody reads from this pipe" : strerror(errno));
+    return 0;
+}
+
+// What a link leads to is replaced, not the link.
+static int follow_link(struct record_output *output)
+{
+    struct stat about;
+    if (lstat(output->path, &about) != 0 || !S_ISLNK(about.st_mode))
+        return 0;
+    char *target = realpath(output->path, NULL);
+    if (!target || strlen(target) + 8 > sizeof output->path) {
+        free(target);
+        return fail(GAIT_ERR_IO, "cannot tell where the link '%s' leads", output->path);
+    }
+    snprintf(output->path, sizeof output->path, "%s", target);
+    free(target);
     return 0;
 }
 
@@ -93,7 +135,7 @@ static int open_file(struct record_output *output, struct stack_trie *trie)
     if (fd < 0)
         return fail(GAIT_ERR_IO, "cannot write '%s': %s", output->path, strerror(errno));
     close(fd);
-    return 0;
+    return follow_link(output);
 }
 
 // Beside the output, where room is looked after; of a pipe among temporary files.

@@ -6,6 +6,7 @@ import collections
 import gzip
 import json
 import os
+import subprocess
 import sys
 
 import pytest
@@ -196,3 +197,25 @@ def test_a_recording_becomes_a_chart(gait, tmp_path, how, right):
     assert {"by_slow", "slow"} <= {name for _, _, name, _, _ in got}
     assert len({place[:2] for place in got}) >= 2 and len({place[0] for place in got}) == 1
     assert sorted(path.name for path in tmp_path.iterdir()) == ["c.json"] * (how == "file")
+
+
+def test_a_standard_output_that_is_a_file_is_written_where_it_stands(tmp_path, build, right):
+    # the name that no mistake can replace; - and /dev/stdout take the same way
+    words = ["record", "-q", "-r", 500, "-f", "raw", "-o", "/proc/self/fd/1", "--"]
+    words += [sys.executable, PROGRAM, 2, 0, 3, 1]
+    with open(tmp_path / "out.txt", "w") as out:
+        out.write("before\n")
+        out.flush()
+        subprocess.run([build / "gait", *map(str, words)], stdout=out, check=True)
+    text = (tmp_path / "out.txt").read_text()
+    assert text.startswith("before\n") and "by_slow" in text
+
+
+def test_what_a_link_leads_to_is_written(gait, tmp_path, right):
+    (tmp_path / "target.txt").write_text("old")
+    (tmp_path / "link.txt").symlink_to("target.txt")
+    done = gait("record", "-q", "-r", 500, "-o", "link.txt", "--",
+                sys.executable, PROGRAM, 2, 0, 3, 1)  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    assert (tmp_path / "link.txt").is_symlink()
+    assert "by_slow" in (tmp_path / "target.txt").read_text()
