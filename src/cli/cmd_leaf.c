@@ -122,6 +122,19 @@ static int check(const struct leaf_values *values)
     return 0;
 }
 
+// A row for each line, as itwinai has it, is asked where nothing is summed.
+static bool has_line_rows(const struct leaf_values *values)
+{
+    return !values->is_aggregated && !values->by_function && !values->source;
+}
+
+static int open_set(const struct leaf_values *values, const char *path, struct stack_set *set)
+{
+    if (values->phase)
+        return stack_input_open_phase(set, path, values->phase);
+    return has_line_rows(values) ? stack_input_open_lines(set, path) : stack_input_open(set, path);
+}
+
 static int run(const void *given, const struct operands *operands)
 {
     const struct leaf_values *values = given;
@@ -132,7 +145,7 @@ static int run(const void *given, const struct operands *operands)
         status = row_count_read(values->rows, &rows);
     if (status)
         return command_refuse(&cmd_leaf);
-    status = stack_input_open_phase(&set, operands->texts[0], values->phase);
+    status = open_set(values, operands->texts[0], &set);
     if (status == 0)
         status = put_asked(values, &set, rows);
     if (status == 0 && !values->is_json)

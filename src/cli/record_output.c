@@ -7,7 +7,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <limits.h>
 #include <poll.h>
 #include <stdlib.h>
 #include <string.h>
@@ -64,41 +63,24 @@ static void make_name(struct record_output *output)
              endings[output->format]);
 }
 
-// The file of ours that a name like /dev/stdout stands for, or -1.
-static int descriptor_of(const char *path)
-{
-    static const char *const folders[] = {"/dev/fd/", "/proc/self/fd/"};
-    if (!strcmp(path, "/dev/stdout") || !strcmp(path, "/dev/stderr"))
-        return strcmp(path, "/dev/stdout") ? STDERR_FILENO : STDOUT_FILENO;
-    for (size_t i = 0; i < sizeof folders / sizeof folders[0]; i++) {
-        const size_t bytes = strlen(folders[i]);
-        char *end;
-        const long number = strncmp(path, folders[i], bytes) ? -1 : strtol(path + bytes, &end, 10);
-        if (number >= 0 && number <= INT_MAX && end > path + bytes && !*end)
-            return (int)number;
-    }
-    return -1;
-}
-
-// True for a pipe, a terminal, /dev/stdout: what is written from front to back.
+// True for a pipe, a terminal, /dev/stdout: what is written from front to back. What
+// /dev has is never replaced, even where a file stands behind it.
 static bool is_stream(const char *path)
 {
     struct stat about;
-    if (stat(path, &about) != 0)
-        return false;
-    return (!S_ISREG(about.st_mode) && !S_ISDIR(about.st_mode)) || descriptor_of(path) >= 0;
+    if (!strncmp(path, "/dev/std", 8) || !strncmp(path, "/dev/fd/", 8))
+        return true;
+    return stat(path, &about) == 0 && !S_ISREG(about.st_mode) && !S_ISDIR(about.st_mode);
 }
 
-// A file that is open goes on where it is: opened anew it would begin at its start. A
-// pipe is opened anew, so that the program's own stays one that waits.
 static int open_stream(struct record_output *output)
 {
-    struct stat about;
-    const int ours = descriptor_of(output->path);
     if (output->format == RECORD_GAIT)
         return fail(GAIT_ERR_ARGUMENT, "format gait needs a file, and '%s' is none", output->path);
-    if (ours >= 0 && fstat(ours, &about) == 0 && S_ISREG(about.st_mode))
-        output->fd = fcntl(ours, F_DUPFD_CLOEXEC, 0);
+    struct stat about;
+    const bool is_stdout = !strcmp(output->path, "/dev/stdout");
+    if (is_stdout && fstat(STDOUT_FILENO, &about) == 0 && S_ISREG(about.st_mode))
+        output->fd = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 0); // behind what the program wrote
     else
         output->fd = open(output->path, O_WRONLY | O_NONBLOCK | O_CLOEXEC);
     if (output->fd < 0)
@@ -111,16 +93,14 @@ static int open_stream(struct record_output *output)
 static int follow_link(struct record_output *output)
 {
     struct stat about;
-    if (lstat(output->path, &about) != 0 || !S_ISLNK(about.st_mode))
+    if (lstat(output->path, &about) == 0 && !S_ISLNK(about.st_mode))
         return 0;
-    char *target = realpath(output->path, NULL);
-    if (!target || strlen(target) + 8 > sizeof output->path) {
-        free(target);
-        return fail(GAIT_ERR_IO, "cannot tell where the link '%s' leads", output->path);
-    }
-    snprintf(output->path, sizeof output->path, "%s", target);
-    free(target);
-    return 0;
+    char *real = realpath(output->path, NULL);
+    const bool fits = real && strlen(real) + 8 <= sizeof output->path;
+    if (fits)
+        snprintf(output->path, sizeof output->path, "%s", real);
+    free(real);
+    return fits ? 0 : fail(GAIT_ERR_IO, "cannot write '%s': no way through it", output->path);
 }
 
 static int open_file(struct record_output *output, struct stack_trie *trie)

@@ -13,6 +13,9 @@
 // when there is none in it.
 GAIT_CHECK int stack_input_open(struct stack_set *set, const char *path);
 
+// The same where lines of one stack with different counts stay apart.
+GAIT_CHECK int stack_input_open_lines(struct stack_set *set, const char *path);
+
 #define PHASE_OPTION(values)                                                                       \
     {.name = "phase",                                                                              \
      .kind = OPTION_TEXT,                                                                          \

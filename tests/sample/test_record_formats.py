@@ -199,23 +199,30 @@ def test_a_recording_becomes_a_chart(gait, tmp_path, how, right):
     assert sorted(path.name for path in tmp_path.iterdir()) == ["c.json"] * (how == "file")
 
 
-def test_a_standard_output_that_is_a_file_is_written_where_it_stands(tmp_path, build, right):
-    # the name that no mistake can replace; - and /dev/stdout take the same way
-    words = ["record", "-q", "-r", 500, "-f", "raw", "-o", "/proc/self/fd/1", "--"]
-    words += [sys.executable, PROGRAM, 2, 0, 3, 1]
-    with open(tmp_path / "out.txt", "w") as out:
-        out.write("before\n")
-        out.flush()
-        subprocess.run([build / "gait", *map(str, words)], stdout=out, check=True)
-    text = (tmp_path / "out.txt").read_text()
-    assert text.startswith("before\n") and "by_slow" in text
+def test_a_file_behind_standard_output_gets_what_the_program_said_first(build, tmp_path, right):
+    link = os.readlink("/dev/stdout")
+    command = [build / "gait", "record", "-r", "500", "-f", "raw", "-o", "-", "--"]
+    program = "print('said', flush=True); sum(i for i in range(3_000_000))"
+    with open(tmp_path / "all.txt", "w") as out:
+        done = subprocess.run([*command, sys.executable, "-c", program], stdout=out)
+    assert done.returncode == 0
+    said, *stacks = (tmp_path / "all.txt").read_text().splitlines()
+    assert said == "said" and stacks and stacks[-1].rpartition(" ")[2].isdigit()
+    assert os.readlink("/dev/stdout") == link
+    assert [path.name for path in tmp_path.iterdir()] == ["all.txt"]
 
 
-def test_what_a_link_leads_to_is_written(gait, tmp_path, right):
-    (tmp_path / "target.txt").write_text("old")
-    (tmp_path / "link.txt").symlink_to("target.txt")
-    done = gait("record", "-q", "-r", 500, "-o", "link.txt", "--",
-                sys.executable, PROGRAM, 2, 0, 3, 1)  # fmt: skip
-    assert done.returncode == 0, done.stderr
-    assert (tmp_path / "link.txt").is_symlink()
-    assert "by_slow" in (tmp_path / "target.txt").read_text()
+def test_a_link_stays_one(gait, tmp_path, right):
+    (tmp_path / "kept").mkdir()
+    (tmp_path / "latest.txt").symlink_to("kept/run.txt")
+    gait(
+        "record",
+        "-o",
+        tmp_path / "latest.txt",
+        "--",
+        sys.executable,
+        "-c",
+        "sum(range(30_000_000))",
+    )
+    assert (tmp_path / "latest.txt").is_symlink()
+    assert "<module>" in (tmp_path / "kept/run.txt").read_text()
