@@ -302,7 +302,7 @@ static const struct option options[] = {
      .name = "output",
      .kind = OPTION_TEXT,
      .value = "FILE",
-     .help = "where to write, - for standard output (default: gait-samples-<time>-<pid>)",
+     .help = "where to write, - is standard output",
      .offset = offsetof(struct record_values, output)},
     {.letter = 'f',
      .name = "format",
@@ -391,7 +391,8 @@ static const char *const about[] = {
     "(flamegraph), for speedscope, for pprof, or slices over time for ui.perfetto.dev and "
     "chrome://tracing (chrome; until the end its samples are in a shard beside FILE). The ending "
     "of FILE tells the format if --format does not. "
-    "Folders are made if they are missing.",
+    "Folders are made if they are missing. Without --output the file is "
+    "gait-samples-<time>-<pid> with that ending, here.",
     "What is recorded is on the disk from the first second on. Frames that changed while they were "
     "read are kept only where that very stack was seen at rest before, else cut off and counted.",
     "--native puts the C frames of each thread between those of Python, found by libdw (elfutils). "
