@@ -331,8 +331,9 @@ types.FunctionType(code, {})()
 def test_no_name_moves_the_cursor(gait, start, tmp_path):
     process = start([sys.executable, "-c", HOSTILE])
     raw, shard = tmp_path / "run.txt", tmp_path / "run.gait"
-    for out in (raw, shard):
-        assert gait("record", "-q", "-d", 1, "-o", out, "--pid", process.pid).returncode == 0
+    assert gait("record", "-q", "-d", 1, "-o", shard, "--pid", process.pid).returncode == 0
+    name = "a\x9b31mb\x85c\x1b[2J\u202e"
+    raw.write_text(f"{name} ({name}.py:3) 5\n", encoding="utf-8")
     seen = 0
     for words in (["dump", process.pid], ["dump", "--json", process.pid],
                   ["top", "-d", 1, process.pid], ["leaf", raw], ["leaf", shard],
@@ -363,7 +364,7 @@ def test_a_full_pipe_does_not_hold_the_table_up(build, alternating):
         while True:
             os.write(writer, bytes(4096))
     os.set_blocking(writer, True)
-    words = [build / "gait", "top", "-d", "2", str(process.pid)]
+    words = [build / "gait", "top", "-d", "1", str(process.pid)]
     assert subprocess.run(words, stdout=writer, timeout=60).returncode == 0
     os.close(reader)
     os.close(writer)
