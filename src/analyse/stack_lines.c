@@ -2,6 +2,7 @@
 // Lines of folded text. A frame ends at a semicolon outside of brackets and quotes:
 // names of native functions and command lines may hold both. Files repeat few frames
 // many times, so a frame whose text was met before is not taken apart again.
+#include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -25,6 +26,35 @@ static bool begins(struct slice text, const char *words)
 {
     const size_t bytes = strlen(words);
     return text.count >= bytes && memcmp(text.bytes, words, bytes) == 0;
+}
+
+static size_t digits_at(struct slice text, size_t from)
+{
+    size_t at = from;
+    while (at < text.count && isxdigit(text.bytes[at]))
+        at++;
+    return at - from;
+}
+
+// process 12:"python train.py". A function may be named process, or thread, as well.
+static bool is_process(struct slice text)
+{
+    const size_t name = sizeof "process " - 1;
+    const size_t at = begins(text, "process ") ? name + digits_at(text, name) : 0;
+    return at > name && at + 1 < text.count && text.bytes[at] == ':' && text.bytes[at + 1] == '"';
+}
+
+// thread (0x7F12); thread (12): name
+static bool is_thread(struct slice text)
+{
+    size_t from = sizeof "thread (" - 1;
+    if (!begins(text, "thread ("))
+        return false;
+    if (from + 1 < text.count && text.bytes[from] == '0' && (text.bytes[from + 1] | 32) == 'x')
+        from += 2;
+    const size_t at = from + digits_at(text, from);
+    return at > from && at < text.count && text.bytes[at] == ')' &&
+           (at + 1 == text.count || text.bytes[at + 1] == ':');
 }
 
 // The last " (" of a text that ends with ")": where the place begins. 0: none.
@@ -59,9 +89,9 @@ static int number_frame(struct stack_set *set, struct slice text, uint32_t *ret_
 {
     struct stack_frame frame = {.kind = STACK_FRAME_CODE};
     struct slice path = {text.bytes, 0};
-    if (begins(text, "process ") && memchr(text.bytes, ':', text.count))
+    if (is_process(text))
         frame.kind = STACK_FRAME_PROCESS;
-    else if (begins(text, "thread ("))
+    else if (is_thread(text))
         frame.kind = STACK_FRAME_THREAD;
     const size_t place = frame.kind == STACK_FRAME_CODE ? place_of(text) : 0;
     if (place) {
@@ -72,17 +102,6 @@ static int number_frame(struct stack_set *set, struct slice text, uint32_t *ret_
     frame.name = intern_text(&set->texts, text);
     frame.path = intern_text(&set->texts, path);
     return stack_set_number(set, &frame, ret_id);
-}
-
-// process 12:"python train.py"
-static bool is_process(struct slice text)
-{
-    size_t at = sizeof "process " - 1;
-    if (!begins(text, "process "))
-        return false;
-    while (at < text.count && text.bytes[at] >= '0' && text.bytes[at] <= '9')
-        at++;
-    return at + 1 < text.count && text.bytes[at] == ':' && text.bytes[at + 1] == '"';
 }
 
 // A command line may hold any quotes and semicolons, and nobody escapes them: it ends
