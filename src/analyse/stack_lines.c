@@ -257,10 +257,12 @@ static int64_t take_count(struct slice *line)
     size_t at = line->count;
     while (at > 0 && line->bytes[at - 1] >= '0' && line->bytes[at - 1] <= '9')
         at--;
-    if (at == line->count || line->count - at > 18 || (at && line->bytes[at - 1] != ' '))
+    if (at == line->count || (at && line->bytes[at - 1] != ' '))
         return -1;
     for (size_t i = at; i < line->count; i++)
-        count = count * 10 + (line->bytes[i] - '0');
+        if (__builtin_mul_overflow(count, 10, &count) ||
+            __builtin_add_overflow(count, line->bytes[i] - '0', &count))
+            return -1; // more than anybody counts
     while (at && line->bytes[at - 1] == ' ')
         at--;
     line->count = at;

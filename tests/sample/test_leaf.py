@@ -2,13 +2,17 @@
 """`gait leaf`: itwinai's report of sampled stacks, and what that one dies of."""
 
 import collections
+import contextlib
 import json
+import os
+import pty
 import random
 import re
 import subprocess
 
 import pytest
 
+from tests.support.sampled_programs import until
 from tests.support.shard_maker import ShardMaker
 
 NOT_FOUND = (None, None, None)
@@ -183,6 +187,48 @@ def test_stacks_come_through_a_pipe_too(build):
     )
     rows = json.loads(done.stdout)["rows"]
     assert [(row["name"], row["samples"]) for row in rows] == [("f", 30), ("g", 10)]
+
+
+@pytest.mark.parametrize("count, samples", [(2**63 - 1, 2**63 - 1), (2**63, 0), (2**64 + 5, 0)])
+def test_counts_are_taken_up_to_what_a_counter_holds(gait, tmp_path, count, samples):
+    (tmp_path / "stacks.txt").write_text(f"f (a.py:1) {count}\ng (a.py:2) 0000{7}\n")
+    got = rows_of(gait, "stacks.txt", "-a")
+    rows = {row["name"]: row["samples"] for row in got["rows"]}
+    assert rows == ({"f": samples, "g": 0} if samples else {"g": 7})
+    assert got["bad_lines"] == (not samples)
+
+
+def test_who_waits_at_a_terminal_is_told_how_much_is_read(build, tmp_path):
+    leader, terminal = pty.openpty()
+    os.mkfifo(tmp_path / "stacks")
+    environ = {**os.environ, "TERM": "xterm"}
+    words = [build / "gait", "leaf", "--json", "-a", "stacks"]
+    with subprocess.Popen(
+        words, cwd=tmp_path, stdout=subprocess.PIPE, stderr=terminal, env=environ
+    ) as running:
+        os.close(terminal)
+        os.set_blocking(leader, False)
+        said, lines = b"", 0
+        with open(tmp_path / "stacks", "w") as out:
+
+            def tell():
+                nonlocal said, lines
+                out.write("f (a.py:1) 1\n" * 100)
+                out.flush()
+                lines += 100
+                with contextlib.suppress(BlockingIOError):
+                    said += os.read(leader, 4096)
+                return b" are read" in said
+
+            assert until(tell, 60)
+        document = json.load(running.stdout)
+        with contextlib.suppress(OSError):  # nobody has the terminal open any more
+            while part := os.read(leader, 4096):
+                said += part
+    os.close(leader)
+    assert [row["samples"] for row in document["rows"]] == [lines]
+    assert re.search(rb"\r\x1b\[Kgait: [0-9.]+ k?M?B are read", said)
+    assert said.endswith(b"\r\x1b[K")
 
 
 @pytest.mark.parametrize("content", [b"", b"\n\n", b"\x7fELF\0\1\2" * 900, b"words only\n"])
