@@ -121,6 +121,13 @@ DIALECTS = [
     ("std::pair<int, int>::first (x.cc:7) 2", [("std::pair<int, int>::first", "x.cc", 7, 2)]),
     ("f (a.py:1);g(int; long) (lib.so:9) 3", [("g(int; long)", "lib.so", 9, 3)]),
     ('process 7:"sh -c a; b";f (a.py:1) 3', [("f", "a.py", 1, 3)]),
+    ('process 7:"sh -c "a;b"; c";f (a.py:1) 3', [("f", "a.py", 1, 3)]),
+    ('process 7:"sh -c (a";f (a.py:1) 3', [("f", "a.py", 1, 3)]),
+    ('process 7:"sh -c print(\'"\')";f (a.py:1) 3', [("f", "a.py", 1, 3)]),
+    ('process 6:"sh";process 7:"a -c b\nc = 4\n\n";f (a.py:1);g (b.py:2) 3', [("g", "b.py", 2, 3)]),
+    ("process (a.py:4) 3", [("process", "a.py", 4, 3)]),
+    ("f (a.py:1);thread (b.py:2) 3", [("thread", "b.py", 2, 3)]),
+    ("process (a.py:1);thread (b.py) 3", [("thread", "b.py", None, 3)]),
     ("thread (0x7F00): worker;f (a.py:1) 3", [("f", "a.py", 1, 3)]),
     ("thread (12);f (C:/x y/a.py:1) 3", [("f", "C:/x y/a.py", 1, 3)]),
     ("  f (a.py:1) 3", [("  f", "a.py", 1, 3)]),
@@ -152,6 +159,21 @@ def test_lines_that_are_no_stacks_are_counted(gait, tmp_path):
     assert got["samples"] == 3 and got["bad_lines"] == 7
     done = gait("leaf", "stacks.txt")
     assert done.returncode == 0 and "7 of 8 lines are no stacks" in done.stderr
+
+
+def test_commands_of_several_lines_are_one_and_those_that_never_end_lose_no_stack(gait, tmp_path):
+    command = 'process 5:"python -c import time\nfor i in 3\n  print("a;b")";'
+    (tmp_path / "stacks.txt").write_text(
+        f"{command}f (a.py:1) 3\n"
+        'process 6:"python -c cut\nf (a.py:1) 5\n' + "g (b.py:2) 1\n" * 600 +
+        f'{command}f (a.py:1);h (c.py:3) 2\nprocess 7:"cut\nh (c.py:3) 20\n'
+    )  # fmt: skip
+    got = rows_of(gait, "stacks.txt", "-a", "--by", "process")
+    process = command[:-1].replace("\n", " ")
+    assert [(r["process"], r["name"], r["samples"]) for r in got["rows"]] == [
+        (None, "g", 600), (None, "h", 20), (None, "f", 5), (process, "f", 3), (process, "h", 2),
+    ]  # fmt: skip
+    assert got["bad_lines"] == 2
 
 
 def test_stacks_come_through_a_pipe_too(build):
