@@ -2,7 +2,6 @@
 // Frames are read one after the other; a damaged one is noted and passed over.
 #include "load/stack_rows.h"
 
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -125,11 +124,4 @@ double stack_rows_period(const struct run_shard *shard)
     const double asked = rate > 0 ? 1e9 / rate : 1e6;
     const double made = rounds > 0 ? 1e9 * number_in(json, "\"seconds\": ") / rounds : 0;
     return made > asked && made < 1e12 ? made : asked;
-}
-
-// Rounds are made at random times, the more of them the less sure their length is.
-bool stack_rows_is_next(uint64_t weight, double apart_ns, double period_ns)
-{
-    const double rounds = (double)weight;
-    return apart_ns <= (rounds + 4 * sqrt(rounds) + 4) * period_ns;
 }
