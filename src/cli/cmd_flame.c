@@ -22,7 +22,8 @@ static const char *const formats[] = {"svg", "speedscope", "pprof", NULL};
 static int write_graph(const struct flame_values *values, const struct stack_set *set,
                        const struct stack_set *before, FILE *out)
 {
-    const struct flame_options options = {.by_function = values->by_function};
+    const struct flame_options options = {.by_function = values->by_function,
+                                          .narrowest = FLAME_SVG_NARROWEST};
     const char *usual = values->phase ? values->phase : "Samples";
     const struct flame_svg look = {.title = values->title ? values->title : usual,
                                    .is_icicle = values->is_icicle};
@@ -128,7 +129,8 @@ static const struct option options[] = {
 static const char *const about[] = {
     "PATH is what gait leaf reads: a recording of gait record, a file of folded stacks, or a "
     "folder of either. The graph is one SVG file for any browser: click to zoom, / to search "
-    "(a regular expression), Esc to see all; nothing is fetched from anywhere.",
+    "(a regular expression), i to turn it over, Esc to see all; nothing is fetched from anywhere. "
+    "A tall one opens at its outermost frame.",
     "Compared shares are of each set's own samples, so recordings of different length compare.",
     NULL,
 };

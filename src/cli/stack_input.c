@@ -243,7 +243,9 @@ void stack_input_tell_bad(const struct stack_set *set, const char *command, cons
     if (!set->bad_lines)
         return;
     fflush(stdout);
+    const int error = errno; // why not, for who asks later whether all was written
     snprintf(words, sizeof words, "%llu of %llu lines are no stacks in '%s'",
              (unsigned long long)set->bad_lines, (unsigned long long)set->lines, path);
     say_of(command, words);
+    errno = error;
 }
