@@ -31,7 +31,7 @@ def test_a_run_holds_samples_beside_its_steps(gait, tmp_path):
     done = gait("run", "--sample", 500, "-o", "run", "--", sys.executable, "-c", PROGRAM)
     assert done.returncode == 3, done.stderr
     said = " ".join(done.stderr.split())
-    assert said.endswith("next: gait report run, gait leaf or gait flame for the samples")
+    assert said.endswith("next: gait report run, and gait leaf --functions run")
     info = shards(gait, "run")
     by_role = {shard["role"]: shard for shard in info["shards"]}
     sampler, program = by_role["sampler"], by_role["program"]
