@@ -7,6 +7,7 @@
 
 #include "base/array.h"
 #include "base/fail.h"
+#include "load/json_value.h"
 
 #define STACK_LIMIT (1u << 24)
 
@@ -110,18 +111,12 @@ int stack_rows_samples(struct run *run, uint32_t index, stack_rows_take *take, v
     return 0;
 }
 
-static double number_in(const char *json, const char *key)
-{
-    const char *at = json ? strstr(json, key) : NULL;
-    return at ? strtod(at + strlen(key), NULL) : 0;
-}
-
 double stack_rows_period(const struct run_shard *shard)
 {
     const char *json = dictionary_meta(&shard->dictionary, "sampler");
-    const double rate = number_in(json, "\"rate_asked_hz\": ");
-    const double rounds = number_in(json, "\"rounds\": ");
+    const double rate = json_value_member(json, "rate_asked_hz");
+    const double rounds = json_value_member(json, "rounds");
     const double asked = rate > 0 ? 1e9 / rate : 1e6;
-    const double made = rounds > 0 ? 1e9 * number_in(json, "\"seconds\": ") / rounds : 0;
+    const double made = rounds > 0 ? 1e9 * json_value_member(json, "seconds") / rounds : 0;
     return made > asked && made < 1e12 ? made : asked;
 }
