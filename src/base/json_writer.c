@@ -91,13 +91,22 @@ static bool needs_escape(uint8_t byte)
     return byte < 0x20 || byte == 0x7F || byte == '"' || byte == '\\';
 }
 
+// U+0080 to U+009F move a terminal's cursor as escapes do: \xc2 and a byte that is
+// the character's number.
+static bool is_wide_control(const char *valid, size_t at)
+{
+    return (uint8_t)valid[at] == 0xC2 && (uint8_t)valid[at + 1] < 0xA0;
+}
+
 static void put_valid(FILE *out, const char *text, size_t count)
 {
     size_t from = 0;
     for (size_t at = 0; at < count; at++) {
-        if (!needs_escape((uint8_t)text[at]))
+        const bool is_wide = is_wide_control(text, at);
+        if (!is_wide && !needs_escape((uint8_t)text[at]))
             continue;
         put(out, text + from, at - from);
+        at += is_wide;
         put_escaped(out, (uint8_t)text[at]);
         from = at + 1;
     }

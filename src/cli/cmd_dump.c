@@ -28,6 +28,11 @@ struct locals_reader {
     const struct python_thread *thread;
 };
 
+static bool holds_lock(const struct python_process *process, const struct python_thread *thread)
+{
+    return process->is_locked && process->holder == thread;
+}
+
 // Rounds until one told of every thread; a busy one may be torn once.
 static int take(struct python_process *process)
 {
@@ -43,8 +48,18 @@ static int take(struct python_process *process)
     return status;
 }
 
-static const char *state_words(const struct python_thread *thread)
+// Of many threads that sleep only the first is asked: as a rule all are stopped, or
+// none is.
+static bool is_stopped(const struct python_process *process, struct python_thread *thread)
 {
+    return (process->is_stopped || thread->state != SAMPLE_BLOCKED) &&
+           thread_probe_is_stopped(thread, &process->target);
+}
+
+static const char *state_words(const struct python_process *process, struct python_thread *thread)
+{
+    if (is_stopped(process, thread))
+        return holds_lock(process, thread) ? "stopped, holds the interpreter lock" : "stopped";
     switch ((enum sample_state)thread->state) {
     case SAMPLE_PYTHON:
         return "running, holds the interpreter lock";
@@ -114,7 +129,7 @@ static void put_locals_text(struct locals_reader *variables, uint32_t inner)
         printf("        (%" PRIu64 " more)\n", read->left_out);
 }
 
-static void put_thread_text(struct python_process *process, const struct python_thread *thread,
+static void put_thread_text(struct python_process *process, struct python_thread *thread,
                             struct locals_reader *variables)
 {
     const struct stack_trie *trie = process->trie;
@@ -123,7 +138,7 @@ static void put_thread_text(struct python_process *process, const struct python_
     thread_id_name(thread, &process->target, name, sizeof name);
     printf("\nthread %" PRId64 "%s", thread->tid, *name ? " " : "");
     plain_put_all(stdout, name);
-    printf(": %s%s%s\n", state_words(thread),
+    printf(": %s%s%s\n", state_words(process, thread),
            thread->flags & SAMPLE_COLLECTING ? ", collecting garbage" : "",
            thread->flags & SAMPLE_TORN ? " (stack not certain)" : "");
     begin_thread(variables, thread);
@@ -206,13 +221,16 @@ static void put_json(struct python_process *process, struct locals_reader *varia
     json_key(&json, "threads");
     json_array(&json);
     for (size_t i = 0; i < process->thread_count; i++) {
-        const struct python_thread *thread = process->threads[i];
+        struct python_thread *thread = process->threads[i];
+        const bool is_held = is_stopped(process, thread);
         thread_id_name(thread, &process->target, name, sizeof name);
         json_object(&json);
         json_put_int(&json, "tid", thread->tid);
         json_put_uint(&json, "ident", thread->ident);
         json_put_text(&json, "name", name);
-        json_put_text(&json, "state", thread_probe_name((enum sample_state)thread->state));
+        json_put_text(&json, "state",
+                      is_held ? "stopped" : thread_probe_name((enum sample_state)thread->state));
+        json_put_bool(&json, "holds_lock", holds_lock(process, thread));
         json_put_bool(&json, "is_certain", !(thread->flags & SAMPLE_TORN));
         json_put_bool(&json, "is_collecting", thread->flags & SAMPLE_COLLECTING);
         begin_thread(variables, thread);
@@ -233,6 +251,8 @@ static int put(struct python_process *process, const struct dump_values *values)
         object_reader_init(&variables->reader, &process->target.memory, &process->target.layout);
     }
     qsort(process->threads, process->thread_count, sizeof(void *), by_thread);
+    if (process->thread_count && !process->is_stopped)
+        process->is_stopped = thread_probe_is_stopped(process->threads[0], &process->target);
     if (values->is_json)
         put_json(process, variables);
     else
@@ -290,7 +310,8 @@ static const char *const about[] = {
     "The process is not stopped and nothing in it is changed; its memory is read. CPython 3.8 to "
     "3.13 on x86-64, also in another container, also when it hangs or was stopped.",
     "The state tells who runs Python (holds the interpreter's lock, the GIL), who waits for it, "
-    "who runs native code beside it, and who is blocked in the system.",
+    "who runs native code beside it, who is blocked in the system, and who was stopped, by a "
+    "signal (SIGSTOP, ^Z) or a debugger; with kill -CONT such a process goes on.",
     "With --locals each frame is followed by its variables: numbers, texts and containers of them "
     "as Python writes them, cut where they are long; others by their type and address. Of a module "
     "those are its names. A variable that changed while it was read says so.",

@@ -162,6 +162,14 @@ static void tell_end(const struct recording *recording)
         say("%s", told);
 }
 
+static void tell_blocked(const struct recording *recording)
+{
+    const struct sampler_totals *totals = &recording->sampler.totals;
+    if (!recording->status && !recording->values->is_quiet && !totals->samples &&
+        totals->states[SAMPLE_BLOCKED])
+        say("its threads were blocked or stopped all the time; --idle records them too");
+}
+
 // What was stopped for how long, since that is what native frames cost.
 static void tell_native(const struct recording *recording)
 {
@@ -206,8 +214,8 @@ static int record_process(const struct record_values *values)
         catch_signals(recording);
         recording->output.text.pid = values->pid;
         status = sampler_follow(&recording->sampler, values->pid);
-        if (status && record_output_has_shard(&recording->output))
-            shard_writer_remove(&recording->output.shard.writer);
+        if (status)
+            record_output_drop(&recording->output);
     }
     if (status) {
         command_refuse(&cmd_record);
@@ -215,6 +223,7 @@ static int record_process(const struct record_values *values)
         sample(recording);
         tell_native(recording);
         tell_end(recording);
+        tell_blocked(recording);
         status = recording->status;
     }
     if (recording)
@@ -260,10 +269,11 @@ static int record_program(const struct record_values *values, char *const *argum
         pthread_join(recording->thread, NULL);
         tell_native(recording);
         tell_end(recording);
-        if (!recording->sampler.totals.rounds && recording->output.format == RECORD_GAIT)
-            shard_writer_remove(&recording->output.shard.writer);
-    } else if (record_output_has_shard(&recording->output)) {
-        shard_writer_remove(&recording->output.shard.writer);
+        tell_blocked(recording);
+        if (!recording->sampler.totals.rounds)
+            record_output_drop(&recording->output);
+    } else {
+        record_output_drop(&recording->output);
     }
     if (status)
         command_refuse(&cmd_record);

@@ -2,10 +2,13 @@
 // `gait top`: where a Python program is at the moment, once a second, until it
 // ends or somebody presses q.
 #define _GNU_SOURCE
+#include <errno.h>
 #include <inttypes.h>
+#include <limits.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <termios.h>
@@ -16,12 +19,15 @@
 #include "base/file_name.h"
 #include "cli/command.h"
 #include "cli/terminal.h"
+#include "render/plain.h"
 #include "sample/hot_functions.h"
 #include "sample/sampler.h"
 
 #define DEFAULT_RATE 1000
 #define LOOK_NS (100 * UINT64_C(1000000))
 #define SCREEN_LOOKS 10
+
+enum { NARROW = 50, TINY = 30, EMIT_MS = 200 };
 
 struct top_values {
     int64_t rate, seconds;
@@ -34,7 +40,10 @@ struct screen {
     struct termios usual;
     bool is_terminal, has_keys; // output; input
     bool by_total, is_asked;    // asked: a key wants it drawn at once
-    int looks, lines, columns;
+    bool is_drawn;              // at least once
+    int looks, lines, columns, row;
+    int error; // what was written did not arrive
+    FILE *out; // one screen, or one table
     const char *name;
 };
 
@@ -47,15 +56,18 @@ static void on_end(int number)
         atomic_store_explicit(&to_end->is_stopped, true, memory_order_relaxed);
 }
 
-static void measure(struct screen *screen)
+// True if it is not what it was.
+static bool measure(struct screen *screen)
 {
     struct winsize size;
+    const int lines = screen->lines, columns = screen->columns;
     screen->lines = 24;
     screen->columns = 80;
     if (screen->is_terminal && ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col) {
-        screen->lines = size.ws_row > 4 ? size.ws_row : 4;
+        screen->lines = size.ws_row ? size.ws_row : 1;
         screen->columns = size.ws_col;
     }
+    return lines != screen->lines || columns != screen->columns;
 }
 
 static void take_keys(struct screen *screen, struct sampler *sampler)
@@ -73,17 +85,17 @@ static void take_keys(struct screen *screen, struct sampler *sampler)
     }
 }
 
-// One line, as much of it as fits; characters of UTF-8 are not broken.
-static void put_line(const struct screen *screen, const char *line)
+// One line, as much of it as fits, whatever the names in it are made of. Below the
+// last line a terminal would scroll.
+static void put_line(struct screen *screen, const char *line)
 {
-    int column = 0;
-    for (; *line; line++) {
-        const bool begins = ((unsigned char)*line & 0xc0) != 0x80;
-        if (begins && column++ >= screen->columns)
-            break;
-        putchar((unsigned char)*line < ' ' || *line == 127 ? ' ' : *line);
-    }
-    fputs(screen->is_terminal ? "\033[K\n" : "\n", stdout);
+    if (screen->is_terminal && screen->row >= screen->lines)
+        return;
+    if (screen->is_terminal && screen->row)
+        fputc('\n', screen->out);
+    screen->row++;
+    plain_put(screen->out, line, (unsigned)screen->columns, PLAIN_BARE);
+    fputs(screen->is_terminal ? "\033[K" : "\n", screen->out);
 }
 
 static double share(uint64_t part, uint64_t whole)
@@ -91,7 +103,7 @@ static double share(uint64_t part, uint64_t whole)
     return whole ? 100.0 * (double)part / (double)whole : 0;
 }
 
-static void put_head(const struct screen *screen, const struct sampler *sampler)
+static void put_sums(struct screen *screen, const struct sampler *sampler)
 {
     const struct sampler_totals *now = &sampler->totals, *before = &screen->before;
     uint64_t states[SAMPLER_STATES], all = 0;
@@ -102,11 +114,11 @@ static void put_head(const struct screen *screen, const struct sampler *sampler)
     }
     const uint64_t rounds = now->rounds - before->rounds;
     snprintf(line, sizeof line,
-             "%s: %.0f s, %" PRIu64 " samples, %" PRIu64 " process%s, %.1f threads, %" PRIu64
+             "%s%s: %.0f s, %" PRIu64 " samples, %" PRIu64 " process%s, %.1f threads, %" PRIu64
              " late, %.2f %% cut",
-             screen->name, now->seconds, now->samples, now->processes,
-             now->processes == 1 ? "" : "es", rounds ? (double)all / (double)rounds : 0, now->late,
-             share(now->cut, now->samples));
+             screen->name, sampler_is_held(sampler) ? " (stopped)" : "", now->seconds, now->samples,
+             now->processes, now->processes == 1 ? "" : "es",
+             rounds ? (double)all / (double)rounds : 0, now->late, share(now->cut, now->samples));
     put_line(screen, line);
     snprintf(line, sizeof line,
              "lock held %.0f %%; threads: python %.0f %%, waiting %.0f %%, native %.0f %%, blocked "
@@ -115,52 +127,116 @@ static void put_head(const struct screen *screen, const struct sampler *sampler)
              share(states[4], all), share(states[3], all));
     put_line(screen, line);
     put_line(screen, "");
-    snprintf(line, sizeof line, "%7s%8s%9s%8s  %s", screen->by_total ? "self" : "SELF",
-             screen->by_total ? "TOTAL" : "total", "all", "all",
-             "function (keys: s, t sort; q ends)");
+}
+
+static void put_title(struct screen *screen)
+{
+    char line[128];
+    const char *self = screen->by_total ? "self" : "SELF";
+    const char *total = screen->by_total ? "TOTAL" : "total";
+    if (screen->columns < TINY)
+        snprintf(line, sizeof line, "%6s  function", screen->by_total ? total : self);
+    else if (screen->columns < NARROW)
+        snprintf(line, sizeof line, "%6s%7s  function", self, total);
+    else
+        snprintf(line, sizeof line, "%7s%8s%9s%8s  %s", self, total, "all", "all",
+                 "function (keys: s, t sort; q ends)");
     put_line(screen, line);
+}
+
+static void put_row(struct screen *screen, const struct hot_function *row,
+                    const struct frame_site *site)
+{
+    char line[2048];
+    const double self = share(row->self, screen->hot.samples);
+    const double total = share(row->total, screen->hot.samples);
+    int used;
+    if (screen->columns < TINY)
+        used = snprintf(line, sizeof line, "%5.1f%%", screen->by_total ? total : self);
+    else if (screen->columns < NARROW)
+        used = snprintf(line, sizeof line, "%5.1f%%%6.1f%%", self, total);
+    else
+        used = snprintf(line, sizeof line, "%6.1f%%%7.1f%%%8.1f%%%7.1f%%", self, total,
+                        share(row->all_self, screen->hot.all_samples),
+                        share(row->all_total, screen->hot.all_samples));
+    snprintf(line + used, sizeof line - (size_t)used, "  %.500s (%.255s:%" PRId32 ")", site->name,
+             file_name_of(site->file), site->line);
+    put_line(screen, line);
+}
+
+// What nobody takes is left out: a pipe that is full must not hold anything up.
+static void emit(struct screen *screen, const char *text, size_t bytes)
+{
+    struct pollfd ready = {.fd = STDOUT_FILENO, .events = POLLOUT};
+    while (bytes && poll(&ready, 1, EMIT_MS) > 0) {
+        const ssize_t put = write(STDOUT_FILENO, text, bytes < PIPE_BUF ? bytes : PIPE_BUF);
+        if (put < 0 && errno != EINTR && errno != EAGAIN) {
+            screen->error = errno;
+            return;
+        }
+        text += put > 0 ? put : 0;
+        bytes -= put > 0 ? (size_t)put : 0;
+    }
+}
+
+// On a screen of few lines the functions come first.
+static void put_screen(struct screen *screen, const struct sampler *sampler)
+{
+    screen->row = 0;
+    if (screen->is_terminal)
+        fputs("\033[H", screen->out);
+    if (screen->lines >= 8)
+        put_sums(screen, sampler);
+    if (screen->lines >= 3)
+        put_title(screen);
+    for (size_t i = 0; i < screen->hot.count && screen->row < screen->lines; i++) {
+        const struct hot_function *row = &screen->hot.sorted[i];
+        put_row(screen, row, &sampler->trie.sites[row->site]);
+    }
+    fputs(screen->is_terminal ? "\033[J" : "\n", screen->out);
 }
 
 static void draw(struct screen *screen, const struct sampler *sampler)
 {
-    const struct stack_trie *trie = &sampler->trie;
-    char line[2048];
-    measure(screen);
-    if (screen->is_terminal)
-        fputs("\033[H", stdout);
-    put_head(screen, sampler);
-    for (size_t i = 0; i < screen->hot.count && (int)i < screen->lines - 5; i++) {
-        const struct hot_function *row = &screen->hot.sorted[i];
-        const struct frame_site *site = &trie->sites[row->site];
-        snprintf(line, sizeof line, "%6.1f%%%7.1f%%%8.1f%%%7.1f%%  %.500s (%.255s:%" PRId32 ")",
-                 share(row->self, screen->hot.samples), share(row->total, screen->hot.samples),
-                 share(row->all_self, screen->hot.all_samples),
-                 share(row->all_total, screen->hot.all_samples), site->name,
-                 file_name_of(site->file), site->line);
-        put_line(screen, line);
-    }
-    fputs(screen->is_terminal ? "\033[J" : "\n", stdout);
-    fflush(stdout);
+    char *text = NULL;
+    size_t bytes = 0;
+    screen->out = open_memstream(&text, &bytes);
+    if (!screen->out)
+        return;
+    put_screen(screen, sampler);
+    if (fclose(screen->out) == 0)
+        emit(screen, text, bytes);
+    free(text);
 }
 
-static void refresh(void *context, struct sampler *sampler)
+static void show(struct screen *screen, const struct sampler *sampler)
 {
-    struct screen *screen = context;
-    take_keys(screen, sampler);
-    if (++screen->looks < SCREEN_LOOKS && !screen->is_asked)
-        return;
-    screen->looks = 0;
-    screen->is_asked = false;
     if (hot_functions_look(&screen->hot, &sampler->trie, screen->by_total)) {
         fail_clear();
         return;
     }
     draw(screen, sampler);
     screen->before = sampler->totals;
+    screen->is_drawn = true;
+}
+
+static void refresh(void *context, struct sampler *sampler)
+{
+    struct screen *screen = context;
+    take_keys(screen, sampler);
+    screen->is_asked |= measure(screen) && screen->is_drawn;
+    if (++screen->looks < SCREEN_LOOKS && !screen->is_asked)
+        return;
+    screen->looks = 0;
+    screen->is_asked = false;
+    show(screen, sampler);
+    if (screen->error)
+        atomic_store(&sampler->is_stopped, true); // nobody is there to look at it
 }
 
 static void begin_screen(struct screen *screen)
 {
+    static const char begin[] = "\033[?1049h\033[?25l\033[2J";
     screen->is_terminal = terminal_is_capable(STDOUT_FILENO);
     screen->has_keys = isatty(STDIN_FILENO) && tcgetattr(STDIN_FILENO, &screen->usual) == 0;
     if (screen->has_keys) {
@@ -170,14 +246,15 @@ static void begin_screen(struct screen *screen)
         tcsetattr(STDIN_FILENO, TCSANOW, &raw);
     }
     if (screen->is_terminal)
-        fputs("\033[?1049h\033[?25l\033[2J", stdout);
+        emit(screen, begin, sizeof begin - 1);
+    measure(screen);
 }
 
 static void end_screen(struct screen *screen)
 {
+    static const char end[] = "\033[?25h\033[?1049l";
     if (screen->is_terminal)
-        fputs("\033[?25h\033[?1049l", stdout);
-    fflush(stdout);
+        emit(screen, end, sizeof end - 1);
     if (screen->has_keys)
         tcsetattr(STDIN_FILENO, TCSANOW, &screen->usual);
 }
@@ -207,12 +284,16 @@ static int watch(const struct top_values *values, int64_t pid, const char *name)
         sampler.context = &screen;
         begin_screen(&screen);
         status = sampler_run(&sampler);
+        if (status == 0 && !screen.is_drawn && !screen.is_terminal)
+            show(&screen, &sampler); // it was over before the first second was
         end_screen(&screen);
         to_end = NULL;
     }
     hot_functions_finish(&screen.hot);
     sampler_finish(&sampler);
-    return status;
+    return status || !screen.error
+               ? status
+               : fail(GAIT_ERR_IO, "cannot write the answer: %s", strerror(screen.error));
 }
 
 static int run(const void *given, const struct operands *operands)

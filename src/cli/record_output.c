@@ -21,6 +21,7 @@
 #include "base/slice.h"
 #include "cli/folders.h"
 #include "cli/stack_pprof.h"
+#include "format/frame.h"
 #include "render/flame_svg.h"
 
 #define PIPE_WAIT_MS 5000
@@ -89,6 +90,43 @@ static int open_stream(struct record_output *output)
     return 0;
 }
 
+// A file of counted stacks is replaced by the new one, as elsewhere; a recording
+// may be all there is of a run.
+static int refuse_recording(const char *path)
+{
+    uint8_t head[FRAME_HEADER_BYTES];
+    struct frame_header header;
+    const int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    const ssize_t got = fd >= 0 ? read(fd, head, sizeof head) : 0;
+    if (fd >= 0)
+        close(fd);
+    if (got < (ssize_t)sizeof head || frame_header_read(head, &header)) {
+        fail_clear();
+        return 0;
+    }
+    return fail(GAIT_ERR_STATE, "'%s' is a recording already; choose another name", path);
+}
+
+static void name_draft(const char *path, char *out, size_t room)
+{
+    snprintf(out, room, "%s.new", path);
+}
+
+// Better now than after an hour of samples.
+static int try_draft(const char *path)
+{
+    char draft[PATH_MAX + 8];
+    name_draft(path, draft, sizeof draft);
+    const int fd = open(draft, O_WRONLY | O_CREAT | O_CLOEXEC, 0666);
+    if (fd < 0)
+        return fail(GAIT_ERR_IO,
+                    "cannot write '%s': %s; it takes the place of '%s' when it is whole", draft,
+                    strerror(errno), path);
+    close(fd);
+    unlink(draft);
+    return 0;
+}
+
 // What a link leads to is replaced, not the link.
 static int follow_link(struct record_output *output)
 {
@@ -111,11 +149,18 @@ static int open_file(struct record_output *output, struct stack_trie *trie)
                    ? fail(status, "'%s' is there already; choose another name", output->path)
                    : status;
     }
-    int fd = open(output->path, O_WRONLY | O_CREAT | O_CLOEXEC, 0666);
+    int status = refuse_recording(output->path);
+    if (status)
+        return status;
+    int fd = open(output->path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+    output->is_made = fd >= 0;
+    if (fd < 0 && errno == EEXIST)
+        fd = open(output->path, O_WRONLY | O_CREAT | O_CLOEXEC, 0666); // a link to nowhere, too
     if (fd < 0)
         return fail(GAIT_ERR_IO, "cannot write '%s': %s", output->path, strerror(errno));
     close(fd);
-    return follow_link(output);
+    status = follow_link(output);
+    return status || output->is_made ? status : try_draft(output->path);
 }
 
 // Beside the output, where room is looked after; of a pipe among temporary files.
@@ -151,6 +196,11 @@ int record_output_open(struct record_output *output, const char *path, const cha
         make_name(output);
     output->start_ns = clock_read_anchor().real_ns;
     int status = folders_make_above(output->path);
+    if (status == 0 && output->format == RECORD_CHROME &&
+        slice_ends_with(slice_of(output->path), ".gait"))
+        status = fail(GAIT_ERR_ARGUMENT,
+                      "'%s' is a name for recordings; give a chart another one: %s.json",
+                      output->path, output->path);
     if (status == 0)
         status = is_stream(output->path) ? open_stream(output) : open_file(output, trie);
     if (status == 0 && output->format == RECORD_CHROME)
@@ -256,7 +306,7 @@ static int to_stream(struct record_output *output, const struct sampler *sampler
 static int to_file(struct record_output *output, const struct sampler *sampler)
 {
     char draft[PATH_MAX + 8];
-    snprintf(draft, sizeof draft, "%s.new", output->path);
+    name_draft(output->path, draft, sizeof draft);
     FILE *text = fopen(draft, "we");
     if (!text)
         return fail(GAIT_ERR_IO, "cannot write '%s': %s", draft, strerror(errno));
@@ -323,7 +373,17 @@ int record_output_refresh(struct record_output *output, const struct sampler *sa
         return is_last ? draft_to_chart(output) : 0;
     if (output->fd >= 0)
         return is_last ? to_stream(output, sampler) : 0;
+    if (!sampler->totals.rounds && !output->is_made)
+        return 0; // a file of another run is not replaced by nothing
     return to_file(output, sampler);
+}
+
+void record_output_drop(struct record_output *output)
+{
+    if (record_output_has_shard(output))
+        shard_writer_remove(&output->shard.writer);
+    if (output->is_made)
+        unlink(output->path);
 }
 
 void record_output_finish(struct record_output *output)

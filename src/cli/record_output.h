@@ -32,7 +32,8 @@ struct record_output {
     struct sample_shard shard; // RECORD_GAIT, RECORD_CHROME
     int64_t start_ns;          // since the epoch
     struct folded_text text;
-    int fd; // of what is no regular file: a pipe, a terminal; -1
+    bool is_made; // the file was not there before
+    int fd;       // of what is no regular file: a pipe, a terminal; -1
 };
 
 // `path` may be NULL: a name is made. `format` NULL: by the ending of the path.
@@ -48,6 +49,9 @@ static inline bool record_output_has_shard(const struct record_output *output)
 // Writes a text output anew, whole: the old one stays until the new one is there.
 GAIT_CHECK int record_output_refresh(struct record_output *output, const struct sampler *sampler,
                                      bool is_last);
+
+// Nothing was recorded: what was made for it goes.
+void record_output_drop(struct record_output *output);
 
 void record_output_finish(struct record_output *output);
 

@@ -34,17 +34,24 @@ static int minor_of_path(const char *path)
     return minor > 0 && minor < 100 ? (int)minor : 0;
 }
 
+// What no file can be had of any more, removed or replaced by a new one, is still
+// in memory.
+static int open_elf(struct target *target, const struct mapped_file *file, struct elf_file *elf)
+{
+    const int fd = process_maps_open(target->pid, file);
+    if (fd < 0)
+        return elf_file_read(elf, &target->memory, file->start);
+    const int status = elf_file_open(elf, fd);
+    close(fd);
+    return status;
+}
+
 static bool look_into(struct target *target, const struct mapped_file *file,
                       struct candidate *found)
 {
     struct elf_file elf;
     uint32_t version = 0;
-    const int fd = process_maps_open(target->pid, file);
-    if (fd < 0)
-        return false;
-    const int status = elf_file_open(&elf, fd);
-    close(fd);
-    if (status)
+    if (open_elf(target, file, &elf))
         return false;
     const uint64_t bias = file->start - elf.lowest;
     const uint64_t runtime = elf_file_symbol(&elf, "_PyRuntime");
@@ -94,6 +101,18 @@ static int choose_layout(struct target *target, const struct candidate *found)
     return status ? fail_because(status, "cannot sample process %lld", (long long)target->pid) : 0;
 }
 
+static int refuse_program(int64_t pid)
+{
+    char path[64], program[256] = "";
+    snprintf(path, sizeof path, "/proc/%lld/exe", (long long)pid);
+    const ssize_t got = readlink(path, program, sizeof program - 1);
+    program[got > 0 ? got : 0] = '\0';
+    return fail(GAIT_ERR_MISSING,
+                "process %lld is not a Python: no interpreter is mapped into '%s'; give the number "
+                "of the Python itself, or -s for its children",
+                (long long)pid, program);
+}
+
 static int find_interpreter_file(struct target *target, const struct mapped_file *files, int count)
 {
     struct candidate found = {0};
@@ -104,9 +123,7 @@ static int find_interpreter_file(struct target *target, const struct mapped_file
             snprintf(target->file, sizeof target->file, "%.255s", files[i].path);
     }
     if (!is_found)
-        return fail(GAIT_ERR_MISSING,
-                    "process %lld is not a Python: no interpreter is mapped into it",
-                    (long long)target->pid);
+        return refuse_program(target->pid);
     target->runtime = found.runtime;
     target->code_type = found.code_type;
     return choose_layout(target, &found);
@@ -227,14 +244,21 @@ static int find_interpreter(struct target *target)
     return status;
 }
 
+// Numbers in the /proc of another pid namespace are those of other processes.
+static bool is_our_proc(void)
+{
+    char self[32] = "";
+    return readlink("/proc/self", self, sizeof self - 1) > 0 && strtoll(self, NULL, 10) == getpid();
+}
+
 int attach_open(struct target *target, int64_t pid)
 {
     memset(target, 0, sizeof *target);
     target->pid = pid;
     target->start = os_process_start(pid);
     memory_init(&target->memory, pid);
-    if (pid <= 0 || target->start < 0)
-        return fail(GAIT_ERR_MISSING, "no process %lld", (long long)pid);
+    if (pid <= 0 || target->start < 0 || !is_our_proc())
+        return attach_refuse(pid, ESRCH);
     int status = find_interpreter(target);
     if (status == 0)
         status = attach_refresh(target);

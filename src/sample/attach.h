@@ -46,4 +46,7 @@ GAIT_CHECK int attach_refresh(struct target *target);
 // Why process `pid` cannot be read, after the system said `error`: always fails.
 GAIT_CHECK int attach_refuse(int64_t pid, int error);
 
+// Why a thread of it cannot be stopped, after ptrace() said so.
+GAIT_CHECK int attach_refuse_tracing(int64_t pid, int error);
+
 #endif

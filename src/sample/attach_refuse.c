@@ -3,9 +3,11 @@
 // at: "permission denied" alone helps nobody.
 #define _GNU_SOURCE
 #include <errno.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ptrace.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -81,6 +83,35 @@ static bool is_call_forbidden(void)
     return !memory_get(&memory, (uint64_t)(uintptr_t)&word, &copy, sizeof copy);
 }
 
+// Nobody traces us, so that it would be "no such process" where it may be asked.
+static bool is_tracing_forbidden(void)
+{
+    siginfo_t about;
+    return ptrace(PTRACE_GETSIGINFO, getpid(), NULL, &about) != 0 && errno != ESRCH;
+}
+
+static int refuse_by_yama(int64_t pid, int scope)
+{
+    const long long number = pid;
+    if (scope >= 3)
+        return fail(
+            GAIT_ERR_IO,
+            "may not read process %lld: kernel.yama.ptrace_scope is %d, which allows nobody "
+            "until the system starts anew; set it to 1 in /etc/sysctl.d and restart",
+            number, scope);
+    if (scope == 2)
+        return fail(GAIT_ERR_IO,
+                    "may not read process %lld: kernel.yama.ptrace_scope is 2, which allows only "
+                    "CAP_SYS_PTRACE; run gait with sudo, or set it to 1 or 0: sudo sysctl "
+                    "kernel.yama.ptrace_scope=0",
+                    number);
+    return fail(GAIT_ERR_IO,
+                "may not read process %lld: kernel.yama.ptrace_scope is 1, which allows only what "
+                "gait started; run gait with sudo, start the program with 'gait record -- CMD', or "
+                "set it to 0: sudo sysctl kernel.yama.ptrace_scope=0",
+                number);
+}
+
 static int refuse_right(int64_t pid)
 {
     const long long uid = status_field(pid, "Uid", 10, -1);
@@ -88,6 +119,8 @@ static int refuse_right(int64_t pid)
     const long long ours = status_field(0, "CapEff", 16, 0);
     const int yama = yama_scope();
     const long long number = pid;
+    if (yama >= 3)
+        return refuse_by_yama(pid, yama);
     if (may_trace())
         return fail(GAIT_ERR_IO,
                     "may not read process %lld although CAP_SYS_PTRACE is there: a security module "
@@ -102,7 +135,7 @@ static int refuse_right(int64_t pid)
     if (is_undumpable(pid, uid))
         return fail(GAIT_ERR_IO,
                     "may not read process %lld: it is not dumpable and CAP_SYS_PTRACE is missing; "
-                    "run gait with sudo, or start the program with 'gait record -- CMD'",
+                    "run gait with sudo, or let the program call prctl(PR_SET_DUMPABLE, 1)",
                     number);
     if ((capabilities & ~ours) != 0)
         return fail(GAIT_ERR_IO,
@@ -110,18 +143,47 @@ static int refuse_right(int64_t pid)
                     "CAP_SYS_PTRACE is missing; run gait with sudo",
                     number);
     if (yama >= 1)
-        return fail(GAIT_ERR_IO,
-                    "may not read process %lld: kernel.yama.ptrace_scope is %d, which allows %s; "
-                    "run gait with sudo, start the program with 'gait record -- CMD', or set it "
-                    "to 0: sudo sysctl kernel.yama.ptrace_scope=0",
-                    number, yama,
-                    yama == 1   ? "only what gait started"
-                    : yama == 2 ? "only CAP_SYS_PTRACE"
-                                : "nobody");
+        return refuse_by_yama(pid, yama);
     return fail(GAIT_ERR_IO,
                 "may not read process %lld: CAP_SYS_PTRACE is missing; run gait with sudo (in a "
                 "container: --cap-add SYS_PTRACE)",
                 number);
+}
+
+// The system may know a process that /proc does not show.
+static int refuse_missing(int64_t pid)
+{
+    char self[32] = "";
+    const long long number = pid;
+    const bool is_there = kill((pid_t)pid, 0) == 0 || errno == EPERM;
+    const ssize_t bytes = readlink("/proc/self", self, sizeof self - 1);
+    if (is_there && bytes <= 0)
+        return fail(GAIT_ERR_IO,
+                    "cannot look at process %lld: /proc is not mounted here; "
+                    "mount it: mount -t proc proc /proc",
+                    number);
+    if (bytes > 0 && strtoll(self, NULL, 10) != getpid())
+        return fail(GAIT_ERR_IO,
+                    "cannot look at process %lld: /proc is that of another pid namespace; mount "
+                    "ours: mount -t proc proc /proc",
+                    number);
+    if (is_there)
+        return fail(GAIT_ERR_IO,
+                    "may not look at process %lld: /proc hides it (hidepid), for it belongs to "
+                    "another user; run gait as that user, or with sudo",
+                    number);
+    return fail(GAIT_ERR_MISSING, "no process %lld", number);
+}
+
+int attach_refuse_tracing(int64_t pid, int error)
+{
+    if ((error == EPERM || error == EACCES || error == ENOSYS) && is_tracing_forbidden())
+        return fail(GAIT_ERR_IO,
+                    "may not stop process %lld: a seccomp filter around gait forbids ptrace; run "
+                    "gait outside of it (in a container: --cap-add SYS_PTRACE, or --security-opt "
+                    "seccomp=unconfined)",
+                    (long long)pid);
+    return attach_refuse(pid, error);
 }
 
 int attach_refuse(int64_t pid, int error)
@@ -129,7 +191,7 @@ int attach_refuse(int64_t pid, int error)
     const char state = state_of(pid);
     const long long number = pid;
     if (state == 'X' || error == ESRCH)
-        return fail(GAIT_ERR_MISSING, "no process %lld", number);
+        return refuse_missing(pid);
     if (state == 'Z')
         return fail(GAIT_ERR_STATE,
                     "process %lld is a zombie: it has ended, and its parent has not asked how",

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // x86-64 files only. By hash where the file has one (a libpython has 2,000
 // symbols, its hash leads to one in a few steps), else one after the other.
+#define _GNU_SOURCE
 #include "sample/elf_symbols.h"
 
 #include <elf.h>
@@ -11,6 +12,8 @@
 #include "base/fail.h"
 
 #define PAGE 4096u
+#define IMAGE_LIMIT (UINT64_C(256) << 20)
+#define AT_ONCE (UINT64_C(1) << 20)
 
 struct symbols {
     uint64_t table, texts, hash; // offsets in the file; 0: not there
@@ -54,6 +57,13 @@ static uint64_t offset_of(const struct elf_file *file, uint64_t address)
     return 0;
 }
 
+// A loader may have put addresses of its own in place of the file's.
+static uint64_t offset_of_pointer(const struct elf_file *file, uint64_t pointer)
+{
+    const uint64_t offset = offset_of(file, pointer);
+    return offset || !file->bias ? offset : offset_of(file, pointer - file->bias);
+}
+
 static struct symbols dynamic_symbols(const struct elf_file *file)
 {
     struct symbols found = {0};
@@ -72,11 +82,11 @@ static struct symbols dynamic_symbols(const struct elf_file *file)
         if (entry.d_tag == DT_NULL)
             break;
         if (entry.d_tag == DT_SYMTAB)
-            found.table = offset_of(file, entry.d_un.d_ptr);
+            found.table = offset_of_pointer(file, entry.d_un.d_ptr);
         else if (entry.d_tag == DT_STRTAB)
-            found.texts = offset_of(file, entry.d_un.d_ptr);
+            found.texts = offset_of_pointer(file, entry.d_un.d_ptr);
         else if (entry.d_tag == DT_GNU_HASH)
-            found.hash = offset_of(file, entry.d_un.d_ptr);
+            found.hash = offset_of_pointer(file, entry.d_un.d_ptr);
     }
     return found;
 }
@@ -215,6 +225,61 @@ int elf_file_open(struct elf_file *file, int fd)
     if (status)
         elf_file_close(file);
     return status;
+}
+
+// Where the last byte of it lies that was loaded.
+static uint64_t image_end(const struct elf_file *file)
+{
+    Elf64_Phdr part;
+    uint64_t end = PAGE;
+    for (unsigned i = 0; segment(file, i, &part); i++)
+        if (part.p_type == PT_LOAD && part.p_offset < IMAGE_LIMIT && part.p_filesz < IMAGE_LIMIT &&
+            part.p_offset + part.p_filesz > end)
+            end = part.p_offset + part.p_filesz;
+    return end;
+}
+
+// Code is left out: no symbols are in it. What cannot be read stays zero.
+static void read_parts(const struct elf_file *head, struct memory *memory, uint8_t *out,
+                       uint64_t bytes)
+{
+    Elf64_Phdr part;
+    for (unsigned i = 0; segment(head, i, &part); i++) {
+        if (part.p_type != PT_LOAD || part.p_flags & PF_X || part.p_offset > bytes ||
+            part.p_filesz > bytes - part.p_offset)
+            continue;
+        for (uint64_t at = 0; at < part.p_filesz; at += AT_ONCE) {
+            const uint64_t left = part.p_filesz - at;
+            (void)memory_get_some(memory, head->bias + part.p_vaddr + at, out + part.p_offset + at,
+                                  left < AT_ONCE ? left : AT_ONCE);
+        }
+    }
+}
+
+int elf_file_read(struct elf_file *file, struct memory *memory, uint64_t start)
+{
+    uint8_t first[PAGE];
+    struct elf_file head = {.bytes = first, .count = sizeof first};
+    memset(file, 0, sizeof *file);
+    if (!memory_get(memory, start, first, sizeof first))
+        return fail(GAIT_ERR_IO, "its memory cannot be read");
+    int status = check_header(&head);
+    if (status)
+        return status;
+    head.bias = start - head.lowest;
+    const uint64_t bytes = image_end(&head);
+    void *copy = bytes > IMAGE_LIMIT ? MAP_FAILED
+                                     : mmap(NULL, bytes, PROT_READ | PROT_WRITE,
+                                            MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (copy == MAP_FAILED)
+        return fail(GAIT_ERR_MEMORY, "no memory for its symbols");
+    read_parts(&head, memory, copy, bytes);
+    memcpy(copy, first, sizeof first);
+    memset((uint8_t *)copy + offsetof(Elf64_Ehdr, e_shnum), 0, sizeof(Elf64_Half));
+    head.bytes = copy;
+    head.count = bytes;
+    *file = head;
+    return 0;
 }
 
 void elf_file_close(struct elf_file *file)

@@ -10,13 +10,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/array.h"
 #include "base/bytes.h"
 #include "base/fail.h"
 #include "base/file_name.h"
+#include "sample/process_maps.h"
 
 #define NAMES (1u << 16) // slots; three quarters of them in use at most
 #define SYMBOL_LIMIT (1u << 24)
@@ -126,25 +126,9 @@ void native_unwind_destroy(struct native_unwind *unwind)
     free(unwind);
 }
 
-// A container's files are not where it says, for us: "" or what is to be put in
-// front of its paths.
-static void root_of(int64_t pid, char *out, size_t room)
+static int report_files(const struct native_unwind *unwind, const struct process_root *root)
 {
-    char path[64], root[PATH_MAX];
-    struct stat ours, theirs;
-    snprintf(path, sizeof path, "/proc/%" PRId64 "/ns/mnt", pid);
-    const bool is_same = stat(path, &theirs) != 0 || stat("/proc/self/ns/mnt", &ours) != 0 ||
-                         ours.st_ino == theirs.st_ino;
-    snprintf(path, sizeof path, "/proc/%" PRId64 "/root", pid);
-    const ssize_t bytes = readlink(path, root, sizeof root);
-    out[0] = '\0';
-    if (!is_same || bytes > 1)
-        snprintf(out, room, "%s", path);
-}
-
-static int report_files(const struct native_unwind *unwind, const char *root)
-{
-    char path[64], *line = NULL, *text = NULL;
+    char path[64], place[PATH_MAX + 64], *line = NULL, *text = NULL;
     size_t room = 0, count = 0;
     int error = -1;
     snprintf(path, sizeof path, "/proc/%" PRId64 "/maps", unwind->pid);
@@ -153,7 +137,10 @@ static int report_files(const struct native_unwind *unwind, const char *root)
     while (copy && getline(&line, &room, maps) > 0) {
         const char *file = strchr(line, '/');
         const int before = file ? (int)(file - line) : (int)strlen(line);
-        fprintf(copy, "%.*s%s%s", before, line, file ? root : "", file ? file : "");
+        place[0] = '\0';
+        if (file)
+            process_root_place(root, file, place, sizeof place);
+        fprintf(copy, "%.*s%s", before, line, place);
     }
     free(line);
     if (maps)
@@ -171,10 +158,13 @@ static int report_files(const struct native_unwind *unwind, const char *root)
 static int report(struct native_unwind *unwind, uint64_t now_ns)
 {
     const struct unwind_library *library = unwind->library;
+    struct process_root root;
     unwind->reported_ns = now_ns;
-    root_of(unwind->pid, unwind->root, sizeof unwind->root);
+    process_root_ask(unwind->pid, &root);
+    const bool is_elsewhere = !root.is_ours || *root.link;
+    snprintf(unwind->root, sizeof unwind->root, "%s", is_elsewhere ? root.path : "");
     library->report_begin(unwind->dwfl);
-    const int error = *unwind->root ? report_files(unwind, unwind->root)
+    const int error = *unwind->root ? report_files(unwind, &root)
                                     : library->report_process(unwind->dwfl, (pid_t)unwind->pid);
     if (library->report_end(unwind->dwfl, NULL, NULL) || error)
         return fail(GAIT_ERR_IO, "cannot see what files process %" PRId64 " has mapped",

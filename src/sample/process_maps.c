@@ -8,12 +8,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 enum rank { RANK_PROGRAM, RANK_LIBRARY, RANK_OTHER, RANK_NONE };
 
 struct row {
-    uint64_t start, end, offset;
+    uint64_t start, end, offset, inode;
     const char *path; // NULL: no file
 };
 
@@ -35,6 +36,9 @@ static bool parse(char *line, struct row *row)
     if (strnlen(at, 7) < 7)
         return false;
     row->offset = strtoull(at + 6, &at, 16);
+    at += strspn(at, " ");
+    at += strcspn(at, " "); // the device
+    row->inode = strtoull(at, &at, 10);
     row->path = strchr(at, '/');
     return true;
 }
@@ -78,6 +82,7 @@ static void keep(struct candidates *found, const struct row *row, enum rank rank
     found->ranks[at] = rank;
     file->start = row->start;
     file->end = row->end;
+    file->inode = row->inode;
     file->is_program = rank == RANK_PROGRAM;
     snprintf(file->path, sizeof file->path, "%s", row->path);
 }
@@ -109,18 +114,54 @@ int process_maps_candidates(int64_t pid, struct mapped_file *out)
     return error ? -error : found.count;
 }
 
+void process_root_ask(int64_t pid, struct process_root *ret_root)
+{
+    char path[64];
+    struct stat ours, theirs;
+    snprintf(path, sizeof path, "/proc/%lld/ns/mnt", (long long)pid);
+    ret_root->is_ours = stat(path, &theirs) != 0 || stat("/proc/self/ns/mnt", &ours) != 0 ||
+                        ours.st_ino == theirs.st_ino;
+    snprintf(ret_root->path, sizeof ret_root->path, "/proc/%lld/root", (long long)pid);
+    const ssize_t bytes = readlink(ret_root->path, ret_root->link, sizeof ret_root->link - 1);
+    ret_root->link[bytes > 1 ? bytes : 0] = '\0';
+}
+
+void process_root_place(const struct process_root *root, const char *file, char *out, size_t room)
+{
+    const size_t above = strlen(root->link);
+    if (above && !strncmp(file, root->link, above) && file[above] == '/')
+        snprintf(out, room, "%s%s", root->path, file + above);
+    else
+        snprintf(out, room, "%s%s", root->is_ours ? "" : root->path, file);
+}
+
+// What has the name now may be another file.
+static int open_same(const char *path, const struct mapped_file *file)
+{
+    struct stat about;
+    const int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    if (fd < 0)
+        return -errno;
+    if (fstat(fd, &about) == 0 && (file->is_program || about.st_ino == file->inode))
+        return fd;
+    close(fd);
+    return -ESTALE;
+}
+
 int process_maps_open(int64_t pid, const struct mapped_file *file)
 {
     char path[PATH_MAX + 64];
-    if (file->is_program)
+    struct process_root root;
+    if (file->is_program) {
         snprintf(path, sizeof path, "/proc/%lld/exe", (long long)pid);
-    else
-        snprintf(path, sizeof path, "/proc/%lld/root%s", (long long)pid, file->path);
-    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    } else {
+        process_root_ask(pid, &root);
+        process_root_place(&root, file->path, path, sizeof path);
+    }
+    int fd = open_same(path, file);
     if (fd >= 0)
         return fd;
     snprintf(path, sizeof path, "/proc/%lld/map_files/%llx-%llx", (long long)pid,
              (unsigned long long)file->start, (unsigned long long)file->end);
-    fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-    return fd >= 0 ? fd : -errno;
+    return open_same(path, file);
 }

@@ -5,12 +5,14 @@
 
 #include <limits.h>
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include <gait/error.h>
 
 struct mapped_file {
     uint64_t start, end; // of its first mapping, the one of the file's first byte
+    uint64_t inode;      // of the file that was mapped, whatever has its name now
     bool is_program;     // the executable itself
     char path[PATH_MAX]; // as the process names it
 };
@@ -23,7 +25,21 @@ enum { PROCESS_MAPS_CANDIDATES = 8 };
 int process_maps_candidates(int64_t pid, struct mapped_file *out);
 
 // Opens a mapped file as the process has it: another root, another mount
-// namespace, removed since. A descriptor, or a negative errno.
+// namespace. A descriptor, or a negative errno: it was removed or replaced since,
+// and to have it nevertheless is not for everybody.
 int process_maps_open(int64_t pid, const struct mapped_file *file);
+
+// Maps name files from the root of the process's mount namespace as far as we see
+// it; that is neither its own root nor ours for certain.
+struct process_root {
+    char path[40];       // "/proc/PID/root"
+    char link[PATH_MAX]; // where that is, if it is not a root for us too; else ""
+    bool is_ours;        // its mount namespace
+};
+
+void process_root_ask(int64_t pid, struct process_root *ret_root);
+
+// Under which name we find the file that its maps call `file`.
+void process_root_place(const struct process_root *root, const char *file, char *out, size_t room);
 
 #endif

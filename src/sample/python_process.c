@@ -11,10 +11,12 @@
 #include "base/array.h"
 #include "base/bytes.h"
 #include "base/fail.h"
+#include "base/os/os.h"
 #include "sample/thread_id.h"
 
 #define LIST_AFTER_NS (20 * UINT64_C(1000000))
 #define PROBE_AFTER_NS UINT64_C(1000000)
+#define STOP_AFTER_NS (10 * UINT64_C(1000000))
 // A piece of a look takes 0.35 us; collections that matter take longer than this.
 #define COLLECTING_NS 250000u
 #define TIDY_EVERY 4096u // reads
@@ -170,8 +172,12 @@ int python_process_list(struct python_process *process)
     struct target *target = &process->target;
     const struct layout *layout = &target->layout;
     uint8_t word[8];
-    int status = attach_refresh(target);
     process->counts.lists++;
+    // a program that is loaded at one address always looks the same under a number
+    // that was used again
+    if (target->start && os_process_start(target->pid) != target->start)
+        return fail(GAIT_ERR_MISSING, "process %lld ended", (long long)target->pid);
+    int status = attach_refresh(target);
     // what cannot be read looks like a Python that has not begun yet
     if (status != ATTACH_READY && !memory_get(&target->memory, target->runtime, word, sizeof word))
         return fail(GAIT_ERR_MISSING, "process %lld ended, or became another program",
@@ -493,9 +499,38 @@ static bool settle_all(struct python_process *process, uint64_t now_ns, bool may
     return is_settled;
 }
 
+// A thread that would be something else than blocked if it were not stopped.
+static struct python_thread *some_active(struct python_process *process)
+{
+    if (process->is_locked && process->holder)
+        return process->holder;
+    for (size_t i = 0; i < process->thread_count; i++)
+        if (process->is_stopped || process->threads[i]->state != SAMPLE_BLOCKED)
+            return process->threads[i];
+    return NULL;
+}
+
+// Who is stopped while it holds the lock does not run Python, and who waits for
+// that lock waits for nobody who does.
+static void set_stopped(struct python_process *process, uint64_t now_ns)
+{
+    struct python_thread *active = some_active(process);
+    if (active && now_ns - process->stop_asked_ns < STOP_AFTER_NS)
+        return;
+    if (active)
+        process->stop_asked_ns = now_ns;
+    process->is_stopped = active && thread_probe_is_stopped(active, &process->target);
+}
+
 static void set_states(struct python_process *process, uint64_t now_ns)
 {
     struct python_thread *holder = process->holder;
+    set_stopped(process, now_ns);
+    if (process->is_stopped) {
+        for (size_t i = 0; i < process->thread_count; i++)
+            become_state(process, process->threads[i], SAMPLE_BLOCKED);
+        return;
+    }
     if (holder)
         become_state(process, holder,
                      process->is_locked ? SAMPLE_PYTHON

@@ -37,11 +37,12 @@ struct python_process {
     size_t thread_count, thread_room;
     uint64_t gil_holder, gil_switches;
     bool is_locked;
+    bool is_stopped;     // by a signal or a debugger
     bool has_rule;       // only what can have changed is read
     bool has_dirty;      // some thread is dirty
     uint64_t round;      // the one in the making
     uint64_t round_tick; // when it began, by the caller's clock
-    uint64_t listed_ns, probed_ns;
+    uint64_t listed_ns, probed_ns, stop_asked_ns;
     uint64_t collecting_ns;                // when it was last asked for
     const struct python_thread *collector; // that began to collect garbage; NULL: nobody does
     struct process_counts counts;

@@ -5,6 +5,7 @@
 #define _GNU_SOURCE
 #include "sample/sampler.h"
 
+#include <errno.h>
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
@@ -221,8 +222,19 @@ int sampler_follow(struct sampler *sampler, int64_t pid)
 {
     struct followed *one;
     int status = add(sampler, pid, &one);
-    if (status == 0 && !sampler->options.is_waiting)
+    if (status)
+        return status;
+    if (!sampler->options.is_waiting)
         status = attach(sampler, one);
+    else if (one->start < 0 && attach_refuse(pid, ESRCH)) {
+        snprintf(sampler->refusal, sizeof sampler->refusal, "%s", fail_text());
+        fail_clear(); // a child that /proc does not show: why will be said at the end
+    }
+    if (status == GAIT_ERR_MISSING && sampler->options.has_children &&
+        os_process_lives(pid, one->start)) {
+        fail_clear(); // a shell, a launcher: its children are asked for, too
+        return 0;
+    }
     if (status == ATTACH_NOT_YET)
         return fail(GAIT_ERR_STATE, "process %lld has not begun to run Python, or has ended it",
                     (long long)pid);
@@ -472,9 +484,16 @@ static void look_at_native(struct sampler *sampler, struct poisson *clock, uint6
 static bool is_over(const struct sampler *sampler, uint64_t now)
 {
     const double seconds = sampler->options.seconds;
+    const uint64_t begun = sampler->first_ns ? sampler->first_ns : sampler->begun_ns;
     return atomic_load_explicit(&sampler->is_stopped, memory_order_relaxed) ||
            sampler->process_count == 0 || (sampler->shard && sampler->shard->status) ||
-           (seconds > 0 && sampler->first_ns && (double)(now - sampler->first_ns) >= seconds * 1e9);
+           (seconds > 0 && begun && (double)(now - begun) >= seconds * 1e9);
+}
+
+bool sampler_is_held(const struct sampler *sampler)
+{
+    const struct followed *first = sampler->process_count ? &sampler->processes[0] : NULL;
+    return first && first->process && first->process->is_stopped;
 }
 
 // Those that nobody saw end.
@@ -516,6 +535,7 @@ int sampler_run(struct sampler *sampler)
     if (sampler->native)
         (void)setpriority(PRIO_PROCESS, 0, NATIVE_NICE); // where it may: a thread waits for us
     sampler->refresh_ns = now;
+    sampler->begun_ns = sampler->options.is_waiting ? 0 : now;
     while (!is_over(sampler, now)) {
         if (wait_for_tick(sampler, &clock, &now)) {
             look_at_native(sampler, &native, now);

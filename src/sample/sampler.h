@@ -47,6 +47,7 @@ struct sampler {
     size_t process_count, process_room;
     struct sampler_totals totals;
     uint64_t first_ns;             // of the first round
+    uint64_t begun_ns;             // 0: the first round is the beginning
     struct native_sampler *native; // NULL: without
     bool has_native_look;          // due in this round
     atomic_bool is_stopped;
@@ -66,6 +67,9 @@ void sampler_finish(struct sampler *sampler);
 
 // Attaches to the process. With `is_waiting` that may be tried again later.
 GAIT_CHECK int sampler_follow(struct sampler *sampler, int64_t pid);
+
+// Whether the first process is stopped, by a signal or a debugger.
+bool sampler_is_held(const struct sampler *sampler);
 
 // Rounds until the time is over, the processes are gone, or is_stopped.
 GAIT_CHECK int sampler_run(struct sampler *sampler);

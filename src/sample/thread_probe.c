@@ -86,6 +86,29 @@ enum sample_state thread_probe(struct python_thread *thread, const struct target
     return thread->probe_state;
 }
 
+// "4711 (any name) T ..."
+static char state_letter(int64_t pid, int64_t tid)
+{
+    char path[80], text[256];
+    snprintf(path, sizeof path, "/proc/%lld/task/%lld/stat", (long long)pid, (long long)tid);
+    const int fd = open(path, O_RDONLY | O_CLOEXEC);
+    const ssize_t got = fd >= 0 ? read(fd, text, sizeof text - 1) : 0;
+    if (fd >= 0)
+        close(fd);
+    text[got > 0 ? got : 0] = '\0';
+    const char *after = strrchr(text, ')');
+    return after && after[1] ? after[2] : '?';
+}
+
+bool thread_probe_is_stopped(struct python_thread *thread, const struct target *target)
+{
+    char text[160];
+    if (!thread->tid || !thread_probe_text(thread, target, text, sizeof text) || text[0] == 'r')
+        return false; // it runs, as nearly always
+    const char letter = state_letter(target->pid, thread->tid);
+    return letter == 'T' || letter == 't';
+}
+
 void thread_probe_close(struct python_thread *thread)
 {
     if (thread->probe_fd >= 0)

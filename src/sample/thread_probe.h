@@ -30,6 +30,10 @@ bool thread_probe_text(struct python_thread *thread, const struct target *target
                        size_t room);
 enum sample_state thread_probe_state(const char *text, const struct target *target);
 
+// Whether somebody stopped it: a signal (SIGSTOP, ^Z) or a debugger. What it was
+// doing then says nothing of what it does.
+bool thread_probe_is_stopped(struct python_thread *thread, const struct target *target);
+
 void thread_probe_close(struct python_thread *thread);
 
 #endif

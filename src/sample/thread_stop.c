@@ -263,7 +263,7 @@ int thread_stop_refuse(const struct thread_stop *stop, int64_t pid, int64_t tid)
     if (!tracer && process_tree_ended(tid))
         return 0;
     if (!tracer)
-        return attach_refuse(pid, stop->error);
+        return attach_refuse_tracing(pid, stop->error);
     return fail(GAIT_ERR_STATE,
                 "thread %lld of process %lld is traced by process %lld already (a debugger, or "
                 "strace)",

@@ -263,6 +263,15 @@ def test_a_folder_is_read_whole_and_shares_are_by_process(gait, tmp_path):
     assert [r["samples"] for r in rows_of(gait, "nodes", "-a")["rows"]] == [35, 10]
 
 
+def test_processes_of_one_command_are_told_apart(gait, tmp_path):
+    lines = [f'process {pid}:"/usr/bin/python3 /home/user/train.py";f (/home/user/train.py:1) {n}\n'
+             for pid, n in ((4711, 30), (4712, 10))]  # fmt: skip
+    (tmp_path / "two.txt").write_text("".join(lines))
+    shown = gait("leaf", "-a", "--by", "process", "two.txt").stdout.splitlines()
+    assert [line.split(":")[0].strip() for line in shown[2:]] == ["4711", "4712"]
+    assert max(map(len, shown)) <= 78
+
+
 @pytest.mark.parametrize("rows", ["0", "-1", "x", "1.5", ""])
 def test_a_number_of_rows_makes_sense_or_is_refused(gait, tmp_path, rows):
     (tmp_path / "stacks.txt").write_text("f (a.py:1) 3\n")

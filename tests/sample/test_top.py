@@ -89,7 +89,7 @@ def test_no_line_is_longer_than_a_narrow_terminal(build, alternating):
 
 def test_without_a_terminal_a_table_is_printed(gait, alternating):
     target = alternating(sys.executable, busy=2, idle=1)
-    done = gait("top", "-d", 3, target.pid)
+    done = gait("top", "-d", 1, target.pid)
     assert done.returncode == 0, done.stderr
     assert "\x1b" not in done.stdout
     assert re.search(r"\d%.*slow \(alternating\.py:\d+\)", done.stdout)
@@ -120,3 +120,35 @@ def test_a_terminal_that_knows_no_escapes_gets_a_table(build, alternating):
     assert top.read_until("total")
     assert "\x1b" not in top.text
     assert top.end() == 0
+
+
+def size(terminal, lines, columns):
+    fcntl.ioctl(terminal.follower, termios.TIOCSWINSZ, struct.pack("HHHH", lines, columns, 0, 0))
+
+
+def test_a_terminal_of_any_size_is_used_and_no_more_of_it(build, alternating):
+    target = alternating(sys.executable)
+    top = Terminal([build / "gait", "top", str(target.pid)], 20)
+    assert top.read_until("SELF  function")
+    for lines, columns, marks in ((5, 20, "%  slow"), (1, 1, "."), (2, 60, "slow (alternating.py"),
+                                  (12, 90, "lock held")):  # fmt: skip
+        size(top, lines, columns)
+
+        def fits(lines=lines, columns=columns, marks=marks):
+            top.read_until("\x1b[J", 1)
+            screens = [part.split("\x1b[J")[0] for part in top.text.split("\x1b[H")[1:]]
+            top.text = ""
+            rows = [ESCAPES.sub("", screen).split("\r\n") for screen in screens[-1:]]
+            return rows and len(rows[0]) <= lines and max(map(len, rows[0])) <= columns and any(
+                marks in row for row in rows[0]
+            )  # fmt: skip
+
+        assert until(fits), (lines, columns)
+    os.write(top.leader, b"q")
+    assert top.read_until("\x1b[?1049l")
+    assert top.end() == 0
+
+
+def test_what_ends_within_the_first_second_is_shown(gait, alternating):
+    done = gait("top", "-d", 1, alternating(sys.executable).pid)
+    assert done.returncode == 0 and "alternating.py:" in done.stdout

@@ -1,0 +1,379 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Processes, rights, places and ends that are against it: one sentence, nothing else is lost."""
+
+import functools
+import json
+import os
+import pathlib
+import re
+import shutil
+import signal
+import subprocess
+import sys
+
+import pytest
+
+from tests.sample.test_dump import dump, may_unshare, names
+from tests.sample.test_native import needs_library
+from tests.support.sampled_programs import PROGRAMS, PYTHONS, until
+
+FILTERED = PROGRAMS / "programs" / "filtered.py"
+SLEEPS = "import time\nprint('ready', flush=True)\ntime.sleep(600)\n"
+BUSY = "def spin():\n while True: sum(range(99))\nprint('ready', flush=True)\nspin()\n"
+NO_RIGHTS = ["setpriv", "--bounding-set=-all", "--inh-caps=-all"]
+
+needs_root = pytest.mark.skipif(
+    os.getuid() != 0 or not shutil.which("setpriv") or not may_unshare(),
+    reason="needs root, setpriv and namespaces",
+)
+
+
+@pytest.fixture
+def tool(build, tmp_path_factory):
+    """gait where any user may run it."""
+    folder = pathlib.Path(tmp_path_factory.getbasetemp()) / "tool"
+    folder.mkdir(exist_ok=True)
+    for path in (folder, *list(folder.parents)[:2]):
+        path.chmod(0o755)
+    if not (folder / "gait").exists():
+        shutil.copy(build / "gait", folder)
+    return folder / "gait"
+
+
+def run(*words, **options):
+    command = [str(word) for word in words]
+    return subprocess.run(command, capture_output=True, text=True, timeout=120, **options)
+
+
+def sentence(done, code=2):
+    assert done.returncode == code, done.stderr
+    assert done.stderr.startswith("gait") and done.stderr.count("\n") == 1, done.stderr
+    return done.stderr
+
+
+def states(pid):
+    return {
+        path.read_text().rpartition(")")[2].split()[0]
+        for path in pathlib.Path(f"/proc/{pid}/task").glob("*/stat")
+    }
+
+
+def hold(process):
+    process.send_signal(signal.SIGSTOP)
+    assert until(lambda: states(process.pid) == {"T"})
+
+
+# Rights
+
+
+YAMA = """mount -t tmpfs none /proc/sys/kernel && mkdir /proc/sys/kernel/yama || exit 77
+echo $1 >/proc/sys/kernel/yama/ptrace_scope; shift; exec "$@" """
+
+
+@needs_root
+@pytest.mark.parametrize(
+    "scope, words, cure",
+    [
+        (0, "CAP_SYS_PTRACE is missing", "--cap-add SYS_PTRACE"),
+        (1, "ptrace_scope is 1, which allows only what gait started", "'gait record -- CMD'"),
+        (2, "ptrace_scope is 2, which allows only CAP_SYS_PTRACE", "sudo sysctl"),
+        (3, "ptrace_scope is 3, which allows nobody", "/etc/sysctl.d"),
+    ],
+)
+def test_the_value_of_yama_is_named_with_its_cure(tool, start, scope, words, cure):
+    process = start([*NO_RIGHTS, sys.executable, "-c", SLEEPS])
+    # the system here may have no Yama: its file is made up, and the refusal is a filter's
+    done = run("unshare", "-m", "sh", "-c", YAMA, "sh", scope, *NO_RIGHTS, sys.executable, FILTERED,
+               f"310:{process.pid}", tool, "dump", process.pid)  # fmt: skip
+    if done.returncode == 77:
+        pytest.skip("no seccomp filter or no file system can be had here")
+    said = sentence(done)
+    assert words in said and cure in said
+    assert ("record -- CMD" in said) == (scope == 1), "which helps nobody else"
+
+
+@needs_root
+def test_what_hides_processes_is_named(tool, tmp_path):
+    hidden = (
+        "mount -t proc -o hidepid=2 none /proc; setpriv --reuid 65533 --regid 65533 --clear-groups "
+    )
+    none = "mount -t tmpfs none /proc; exec "
+    record = f"{tool} record -o {tmp_path}/x.gait -- {sys.executable} -c 'exit(9)'"
+    for flags, line, code, words in (
+        ("-mpf", f"{hidden} {tool} dump 1; exit 2", 2, "/proc hides it (hidepid)"),
+        ("-m", f"{none} {tool} top {os.getpid()}", 2, "/proc is not mounted"),
+        ("-m", none + record, 9, "nothing was sampled: cannot look at process"),
+        ("-pf", f"{tool} dump 1; exit 2", 2, "/proc is that of another pid namespace"),
+        ("-pf", f"{record}; exit 9", 9, "/proc is that of another pid namespace"),
+    ):
+        assert words in sentence(run("unshare", flags, "sh", "-c", line), code)
+    assert os.listdir(tmp_path) == []
+
+
+@needs_root
+def test_a_process_that_is_not_dumpable_is_told(tool, start):
+    lose = "import os; os.setgroups([]); os.setgid(65534); os.setuid(65534)\n"
+    process = start([sys.executable, "-c", lose + SLEEPS])
+    user = {"user": 65534, "group": 65534, "extra_groups": []}
+    for command in ("dump", "top"):
+        said = sentence(run(tool, command, process.pid, **user))
+        assert "not dumpable" in said and "PR_SET_DUMPABLE" in said
+        assert "gait record" not in said, "that would change nothing"
+
+
+@needs_library
+def test_a_filter_against_ptrace_keeps_the_stacks_of_python(build, start, tmp_path):
+    process = start([sys.executable, "-c", BUSY])
+    out = tmp_path / "run.txt"
+
+    def told():
+        done = run(sys.executable, FILTERED, 101, build / "gait", "record", "--native",
+                   "--native-rate", 1000, "-d", 1, "-o", out, "--pid", process.pid)  # fmt: skip
+        if done.returncode == 77:
+            pytest.skip("no seccomp filter can be had here")
+        return done.stderr if "Python frames alone" in done.stderr else None
+
+    assert "a seccomp filter around gait forbids ptrace" in until(told)
+    assert "spin" in out.read_text()
+
+
+# Processes
+
+
+def test_what_is_no_python_is_named(gait, start):
+    process = start(["sh", "-c", "echo ready; read x"], stdin=subprocess.PIPE)
+    program = os.readlink(f"/proc/{process.pid}/exe")
+    for words in (["dump", process.pid], ["top", process.pid], ["record", "--pid", process.pid]):
+        said = sentence(gait(*words))
+        assert f"no interpreter is mapped into '{program}'" in said
+
+
+def test_children_of_a_shell_are_recorded(gait, start, tmp_path):
+    line = '"$@" & read x'
+    process = start(["sh", "-c", line, "sh", sys.executable, "-c", BUSY], stdin=subprocess.PIPE)
+    out = tmp_path / "run.txt"
+    children = pathlib.Path(f"/proc/{process.pid}/task/{process.pid}/children")
+    (child,) = map(int, until(children.read_text).split())
+    try:
+        done = gait("record", "-s", "-d", 1, "-o", out, "--pid", process.pid)
+        assert done.returncode == 0, done.stderr
+        stack = next(line for line in out.read_text().splitlines() if ";spin (" in line)
+        assert stack.startswith(f'process {child}:"')
+    finally:
+        os.kill(child, signal.SIGKILL)
+
+
+def test_who_is_stopped_runs_nothing(python, gait, start):
+    busy, asleep = start([python, "-c", BUSY]), start([python, "-c", SLEEPS])
+    for process, words in ((busy, "stopped, holds the interpreter lock"), (asleep, "stopped")):
+        hold(process)
+        assert f"\nthread {process.pid} MainThread: {words}\n" in gait("dump", process.pid).stdout
+        (thread,) = dump(gait, process.pid)["threads"]
+        assert (thread["state"], thread["holds_lock"]) == ("stopped", process is busy)
+        process.send_signal(signal.SIGCONT)
+    wanted = "running, holds the interpreter lock"
+    assert until(lambda: wanted in gait("dump", busy.pid).stdout)
+
+
+def test_a_recording_of_who_is_stopped_counts_nothing(gait, alternating, tmp_path):
+    process = alternating(sys.executable, busy=2, idle=1)
+    hold(process)
+    out = tmp_path / "run.gait"
+    done = gait("record", "-d", 1, "-o", out, "--pid", process.pid)
+    assert done.returncode == 0 and "--idle records them too" in done.stderr
+    told = json.loads(gait("info", "--json", out).stdout)["sampler"]
+    assert told["samples"] == 0 < told["rounds"]
+    text = gait("top", "-d", 1, process.pid).stdout
+    assert f"{process.pid} (stopped): " in text and "blocked 100 %" in text
+
+
+@needs_root
+def test_a_number_that_was_used_again_is_nobody_that_was_asked_for(gait, build, tmp_path):
+    out = tmp_path / "run.gait"
+    done = run("unshare", "-mpf", "--mount-proc", sys.executable,
+               PROGRAMS / "programs" / "number_reused.py", build / "gait", out)  # fmt: skip
+    assert done.stdout == "done True\n", done.stderr
+    text = gait("leaf", "-n", "all", out).stdout
+    assert " first " in text and " second " not in text
+
+
+EXECS = """
+import os, sys, time
+def {0}():
+    end = time.thread_time() + 0.2
+    while time.thread_time() < end: sum(range(99))
+{0}()
+os.execv({1!r}, [{1!r}, "-c", {2!r}])
+"""
+
+
+def test_a_program_that_becomes_others_is_followed(gait, tmp_path):
+    oldest, newest = PYTHONS[min(PYTHONS)], PYTHONS[max(PYTHONS)]
+    second = EXECS.format("second", "/bin/sh", "exit 7")
+    first = EXECS.format("first", newest, second)
+
+    def sampled():
+        out = tmp_path / "run.txt"
+        done = gait("record", "-o", out, "--", oldest, "-c", first)
+        assert done.returncode == 7, done.stderr
+        text = out.read_text()
+        return "first (" in text and "second (" in text
+
+    assert until(sampled, 60)
+
+
+# Files that are not what they were
+
+
+def without_rights(words):
+    return [*NO_RIGHTS, *words] if os.getuid() == 0 else list(words)
+
+
+def shared_library_of(python, start):
+    """The libpython of a Python that has one, or a skip."""
+    process = start([python, "-c", SLEEPS])
+    maps = pathlib.Path(f"/proc/{process.pid}/maps").read_text()
+    found = re.search(r"/.*/libpython3.*", maps)
+    if not found or not shutil.which("setpriv"):
+        pytest.skip("no Python with a shared library here, or no setpriv")
+    return pathlib.Path(found.group())
+
+
+def test_a_library_that_is_removed_or_replaced_is_still_read(python, tool, start, tmp_path):
+    library = shared_library_of(python, start)
+    copy = tmp_path / library.name
+    shutil.copy(library, copy)
+    process = start(without_rights([python, "-c", SLEEPS]),
+                    env={**os.environ, "LD_LIBRARY_PATH": str(tmp_path)})  # fmt: skip
+    if str(copy) not in pathlib.Path(f"/proc/{process.pid}/maps").read_text():
+        pytest.skip("this Python finds its library in one place only")
+    copy.unlink()
+    for content in (None, b"\x7fELF", None):  # removed; then another file has its name
+        if content:
+            copy.write_bytes(content)
+        done = run(*without_rights([tool, "dump", process.pid]))
+        assert done.returncode == 0 and "<module> (<string>:" in done.stdout, done.stderr
+
+
+@needs_root
+def test_a_program_under_another_root_is_read_without_rights(tool, start, tmp_path):
+    python = PYTHONS[max(PYTHONS)]
+    library = shared_library_of(python, start)
+    jail = tmp_path / "jail"
+    jail.mkdir()
+    line = f'mount --bind / {jail} && exec chroot {jail} "$@"'
+    process = start(["unshare", "-m", "sh", "-c", line, "sh", *NO_RIGHTS, python, "-c", SLEEPS])
+    maps = pathlib.Path(f"/proc/{process.pid}/maps").read_text()
+    assert f"{jail}{library}" in maps
+    done = run(*NO_RIGHTS, tool, "dump", process.pid)
+    assert done.returncode == 0 and "<module> (<string>:" in done.stdout, done.stderr
+
+
+# Outputs
+
+
+@pytest.mark.parametrize("format", ["gait", "raw", "speedscope", "chrome", "pprof"])
+def test_nothing_is_left_of_what_was_not_recorded(gait, tmp_path, format):
+    for words, code in ((["--pid", 4194304], 2), (["--", "true"], 0), (["--", "./no"], 127)):
+        done = gait("record", "-f", format, "-o", tmp_path / "out.x", *words)
+        assert done.returncode == code
+        assert os.listdir(tmp_path) == []
+
+
+def test_what_is_there_is_not_lost(gait, tmp_path):
+    out, text = tmp_path / "run.gait", tmp_path / "old.txt"
+    words = ["--", sys.executable, "-c", "sum(range(10**6))"]
+    assert gait("record", "-q", "-o", out, *words).returncode == 0
+    before = out.read_bytes()
+    for kind in ("gait", "raw", "pprof"):
+        said = sentence(gait("record", "-f", kind, "-o", out, *words))
+        assert "already" in said and out.read_bytes() == before
+    assert "a name for recordings" in sentence(
+        gait("record", "-f", "chrome", "-o", "n.gait", *words)
+    )
+    text.write_text("f (a.py:1) 3\n")
+    assert gait("record", "-o", text, "--", "true").returncode == 0
+    assert text.read_text() == "f (a.py:1) 3\n"
+
+
+@needs_root
+def test_a_folder_that_cannot_be_written_is_told_before_it_begins(tool, tmp_path):
+    (tmp_path / "old.txt").write_text("f (a.py:1) 3\n")
+    tmp_path.chmod(0o555)
+    for name in ("new.gait", "new.txt", "old.txt", "folder/new.gait"):
+        out = tmp_path / name
+        done = run(*NO_RIGHTS, tool, "record", "-o", out, "--", "sh", "-c", "echo ran")
+        assert "Permission denied" in sentence(done) and done.stdout == ""
+    assert (tmp_path / "old.txt").read_text() == "f (a.py:1) 3\n"
+
+
+@pytest.mark.parametrize("rate", ["0", "-1", "nan", "inf", "1e9", "1000000001", "", "5x"])
+def test_rates_that_make_no_sense_are_refused(gait, tmp_path, rate):
+    done = gait("record", "-r", rate, "-o", tmp_path / "x.gait", "--", "sh", "-c", "echo ran")
+    assert "rate" in sentence(done) and done.stdout == "" and os.listdir(tmp_path) == []
+
+
+# Names, terminals
+
+
+HOSTILE = """
+import types
+def spin():
+    while True: sum(range(99))
+name = "a\\u009b31mb\\u0085c\\x1b[2J\\u202e"
+names = {word: name for word in ("co_name", "co_qualname") if hasattr(spin.__code__, word)}
+code = spin.__code__.replace(co_filename=name + ".py", **names)
+print("ready", flush=True)
+types.FunctionType(code, {})()
+"""
+
+
+def test_no_name_moves_the_cursor(gait, start, tmp_path):
+    process = start([sys.executable, "-c", HOSTILE])
+    raw, shard = tmp_path / "run.txt", tmp_path / "run.gait"
+    assert gait("record", "-q", "-d", 1, "-o", shard, "--pid", process.pid).returncode == 0
+    name = "a\x9b31mb\x85c\x1b[2J\u202e"
+    raw.write_text(f"{name} ({name}.py:3) 5\n", encoding="utf-8")
+    seen = 0
+    for words in (["dump", process.pid], ["dump", "--json", process.pid],
+                  ["top", "-d", 1, process.pid], ["leaf", raw], ["leaf", shard],
+                  ["leaf", "--functions", shard], ["leaf", "--json", shard],
+                  ["diff-stacks", raw, shard], ["info", shard], ["report", shard]):  # fmt: skip
+        done = gait(*words)
+        assert not re.search("[\x00-\x09\x0b-\x1f\x7f-\x9f]", done.stdout), words
+        seen += "\\x9b31m" in done.stdout or "\\u009b31m" in done.stdout
+    assert seen >= 7
+    (thread,) = dump(gait, process.pid)["threads"]
+    assert names(thread)[-2].startswith("a\x9b31mb\x85c\x1b"), "JSON means the name as it is"
+
+
+def test_a_reader_that_goes_ends_the_table(build, alternating):
+    process = alternating(sys.executable)
+    top = subprocess.Popen([build / "gait", "top", str(process.pid)], stdout=subprocess.PIPE,
+                           stderr=subprocess.PIPE, text=True)  # fmt: skip
+    assert str(process.pid) in top.stdout.readline()
+    top.stdout.close()
+    assert top.wait(60) == 2 and "Broken pipe" in top.stderr.read()
+
+
+def test_a_full_pipe_does_not_hold_the_table_up(build, alternating):
+    process = alternating(sys.executable)
+    reader, writer = os.pipe()
+    os.set_blocking(writer, False)
+    with pytest.raises(BlockingIOError):
+        while True:
+            os.write(writer, bytes(4096))
+    os.set_blocking(writer, True)
+    words = [build / "gait", "top", "-d", "1", str(process.pid)]
+    assert subprocess.run(words, stdout=writer, timeout=60).returncode == 0
+    os.close(reader)
+    os.close(writer)
+
+
+@pytest.mark.parametrize("closed", [[0], [1], [2], [0, 1, 2]])
+def test_closed_descriptors_change_no_exit_code(build, tmp_path, closed):
+    out = tmp_path / "run.gait"
+    words = [build / "gait", "record", "-o", out, "--", sys.executable, "-c", "exit(9)"]
+    close = functools.partial(lambda fds: [os.close(fd) for fd in fds], closed)
+    done = subprocess.run([str(word) for word in words], preexec_fn=close, timeout=60)
+    assert done.returncode == 9
