@@ -317,6 +317,7 @@ void python_thread_expect(struct python_thread *thread, struct target *target)
 {
     uint8_t state[LAYOUT_THREAD_BYTES];
     thread->is_new = false;
+    thread->edge = 0;
     if (!read_state(thread, target, state, sizeof state))
         return;
     if (target->layout.thread_chunk >= 0)
