@@ -17,7 +17,7 @@
 
 // Frames from the leaf on that are read before and after the current frame, where
 // the look before is so short ago that few more can have come or gone.
-#define GATHER_NEAR 16u
+#define GATHER_NEAR 20u
 
 struct gather {
     struct target *target;

@@ -9,6 +9,8 @@
 // Frames of a very deep stack that may be in motion at a time.
 #define CUT_OF_DEEP 64u
 
+#define CALLS_OF_A_LOOK 12u
+
 enum difference { SAME, MOVED_ON, OTHER };
 
 static uint64_t instruction_of(const struct layout *layout, const uint8_t *frame)
@@ -96,15 +98,17 @@ struct steps {
 };
 
 // Whether a frame that was read once is one that the frame before belongs to: that
-// one was still, and was read again after it. Else the look was too narrow for what
-// happened, or too much did.
+// one was still, and was read again after it. A look takes a microsecond: so many
+// calls do not end and begin anew in it that a frame under all of them is another
+// one that looks the same. Else the look was too narrow for what happened, or too
+// much did.
 static enum walk_result check_single(struct steps *steps, const uint8_t *frame)
 {
-    const bool is_leaf = steps->count == 0;
+    const bool is_far = steps->count >= (steps->was_quick ? CALLS_OF_A_LOOK : 1);
     const bool is_still = steps->difference == SAME && (!steps->was_quick || frame < steps->edge);
-    if (!is_leaf && is_still)
+    if (is_far && is_still)
         return WALK_DONE;
-    return is_leaf || steps->was_quick ? WALK_UNKNOWN : WALK_TORN;
+    return !is_far || steps->was_quick ? WALK_UNKNOWN : WALK_TORN;
 }
 
 static void note_met(struct python_thread *thread, struct patch *patch, uint32_t steps)
@@ -159,7 +163,7 @@ static uint64_t walk_still(struct steps *steps, const struct chunk *chunk, uint6
     const uint32_t end = is_high ? chunk->end : chunk->split;
     const uint8_t *first = steps->gather->bytes + chunk->first - chunk->single;
     const uint8_t *second =
-        steps->gather->bytes + (is_high ? chunk->high - chunk->split : chunk->low);
+        steps->gather->bytes + (is_high ? chunk->high : chunk->low) - (is_high ? chunk->split : 0);
     const uint32_t before = walk->count;
     while (walk->count < PYTHON_THREAD_DEPTH) {
         const uint64_t at = frame - chunk->base;
