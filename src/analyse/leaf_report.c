@@ -17,7 +17,10 @@ struct making {
     const struct stack_set *set;
     const struct leaf_options *options;
     struct intern ranks; // their names, each once
+    uint8_t *marks;      // by frame
 };
+
+enum { IS_CODE = 1, IS_IN_LIBRARY = 2 };
 
 static const char *group_of(struct making *making, const struct stack_entry *entry)
 {
@@ -39,24 +42,42 @@ static bool is_code(const struct stack_frame *frame, const struct leaf_options *
            !(options->without_modules && strstr(frame->name, "<module>"));
 }
 
+// What is asked of each frame is asked once.
+static int mark_frames(struct making *making)
+{
+    const struct leaf_options *options = making->options;
+    const struct stack_set *set = making->set;
+    making->marks = calloc(set->frame_count + 1, 1);
+    if (!making->marks)
+        return fail(GAIT_ERR_MEMORY, "no memory for %zu functions", set->frame_count);
+    for (size_t i = 0; i < set->frame_count; i++) {
+        if (!is_code(&set->frames[i], options))
+            continue;
+        making->marks[i] = IS_CODE;
+        if (!options->library || strstr(set->frames[i].path, options->library))
+            making->marks[i] |= IS_IN_LIBRARY;
+    }
+    return 0;
+}
+
 static int add_row(struct making *making, const struct stack_entry *entry)
 {
     const struct leaf_options *options = making->options;
     struct leaf_report *report = &making->report;
-    struct leaf_row row = {.count = entry->count};
+    const uint32_t *ids = &making->set->ids[entry->first];
+    struct leaf_row row = {.count = entry->count, .times = entry->times};
     for (uint32_t depth = entry->depth; depth-- > 0;) {
-        const struct stack_frame *frame = stack_set_at(making->set, entry, depth);
-        if (!is_code(frame, options))
-            continue;
-        if (!row.leaf)
+        const struct stack_frame *frame = &making->set->frames[ids[depth]];
+        const uint8_t mark = making->marks[ids[depth]];
+        if (mark && !row.leaf)
             row.leaf = frame;
-        if (!options->library || strstr(frame->path, options->library)) {
+        if (mark & IS_IN_LIBRARY) {
             row.library = options->library ? frame : NULL;
             break;
         }
     }
     if (!row.leaf) {
-        report->left_out += entry->count;
+        report->left_out += entry->count * entry->times;
         return 0;
     }
     row.group = group_of(making, entry);
@@ -66,7 +87,7 @@ static int add_row(struct making *making, const struct stack_entry *entry)
                                (struct array_shape){sizeof row, ROW_LIMIT});
     if (status == 0) {
         report->rows[report->count++] = row;
-        report->samples += row.count;
+        report->samples += row.count * row.times;
     }
     return status;
 }
@@ -109,6 +130,10 @@ static int by_count(const void *a, const void *b)
 static void aggregate(struct leaf_report *report)
 {
     size_t kept = 0;
+    for (size_t i = 0; i < report->count; i++) {
+        report->rows[i].count *= report->rows[i].times;
+        report->rows[i].times = 1;
+    }
     qsort(report->rows, report->count, sizeof *report->rows, by_key);
     for (size_t i = 1; i < report->count; i++)
         if (by_key(&report->rows[kept], &report->rows[i]) == 0)
@@ -125,7 +150,7 @@ static void set_shares(struct leaf_report *report)
         for (to = from;
              to < report->count && strcmp(report->rows[to].group, report->rows[from].group) == 0;
              to++)
-            all += report->rows[to].count;
+            all += report->rows[to].count * report->rows[to].times;
         for (size_t i = from; i < to; i++)
             report->rows[i].share = all ? (double)report->rows[i].count / (double)all : 0;
     }
@@ -136,12 +161,13 @@ int leaf_report_make(const struct stack_set *set, const struct leaf_options *opt
 {
     struct making making = {.set = set, .options = options};
     struct leaf_report *report = &making.report;
-    int status = 0;
     arena_init(&report->arena, GROUP_BYTES);
     intern_init(&making.ranks, &report->arena);
+    int status = mark_frames(&making);
     for (size_t i = 0; i < set->entry_count && status == 0; i++)
         status = add_row(&making, &set->entries[i]);
     intern_finish(&making.ranks);
+    free(making.marks);
     if (status) {
         leaf_report_finish(report);
         return status;

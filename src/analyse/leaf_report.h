@@ -24,7 +24,8 @@ struct leaf_row {
     const struct stack_frame *leaf, *library; // library NULL: not found
     const char *group;                        // "" with LEAF_BY_NOTHING
     uint64_t count;
-    double share; // of all samples, or of the group's
+    uint32_t times; // equal rows that it stands for
+    double share;   // of all samples, or of the group's
 };
 
 struct leaf_report {

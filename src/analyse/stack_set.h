@@ -4,6 +4,7 @@
 #ifndef GAIT_ANALYSE_STACK_SET_H
 #define GAIT_ANALYSE_STACK_SET_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include <gait/error.h>
@@ -23,6 +24,7 @@ struct stack_frame {
 struct stack_entry {
     size_t first; // of its frames in `ids`, outermost first
     uint32_t depth;
+    uint32_t times; // lines that are equal to it, where lines are kept; else 1
     uint64_t count;
     const char *process, *thread; // that it is of; "" where nobody says
     int64_t rank;                 // -1: not told
@@ -38,6 +40,11 @@ struct stack_set {
     size_t id_count, id_capacity;
     struct stack_entry *entries;
     size_t entry_count, entry_capacity;
+    struct stack_slot *entry_slots; // of entries that came as lines
+    size_t entry_slot_count, joined;
+    struct text_met *texts_met; // frames by their text
+    size_t text_count, text_slots;
+    bool keeps_lines; // of equal stacks with different counts: set it before the first
     uint64_t samples; // of all entries; what is more than INT64_MAX is left out
     uint64_t lines, bad_lines;
 };
@@ -45,8 +52,8 @@ struct stack_set {
 GAIT_CHECK int stack_set_init(struct stack_set *set);
 void stack_set_finish(struct stack_set *set);
 
-// One line without its end. Nonsense is counted, not refused; fails only for
-// want of memory.
+// One line without its end; one of an equal stack adds to that stack's count.
+// Nonsense is counted, not refused; fails only for want of memory.
 GAIT_CHECK int stack_set_add_line(struct stack_set *set, struct slice line);
 
 // Many lines.
@@ -54,6 +61,17 @@ GAIT_CHECK int stack_set_add_lines(struct stack_set *set, struct slice text);
 
 // All samples of a trace.
 GAIT_CHECK int stack_set_add_run(struct stack_set *set, struct run *run);
+
+// For those who fill a set: the number of a frame, and a stack's frames one by one;
+// then the stack, as one more or joined with an equal one.
+#define STACK_DEPTH_LIMIT 65536u
+GAIT_CHECK int stack_set_number(struct stack_set *set, struct stack_frame *frame, uint32_t *ret_id);
+GAIT_CHECK int stack_set_push_id(struct stack_set *set, uint32_t id);
+GAIT_CHECK int stack_set_push(struct stack_set *set, const struct stack_entry *entry);
+GAIT_CHECK int stack_set_join(struct stack_set *set, const struct stack_entry *entry);
+
+// As much of a count as is taken: no sum of any entries wraps then.
+uint64_t stack_set_take(struct stack_set *set, uint64_t count);
 
 static inline const struct stack_frame *stack_set_at(const struct stack_set *set,
                                                      const struct stack_entry *entry,

@@ -121,6 +121,12 @@ static int check(const struct leaf_values *values)
     return 0;
 }
 
+// A row for each line, as itwinai has it, is asked where nothing is summed.
+static bool has_line_rows(const struct leaf_values *values)
+{
+    return !values->is_aggregated && !values->by_function && !values->source;
+}
+
 static int run(const void *given, const struct operands *operands)
 {
     const struct leaf_values *values = given;
@@ -131,7 +137,8 @@ static int run(const void *given, const struct operands *operands)
         status = row_count_read(values->rows, &rows);
     if (status)
         return command_refuse(&cmd_leaf);
-    status = stack_input_open(&set, operands->texts[0]);
+    status = has_line_rows(values) ? stack_input_open_lines(&set, operands->texts[0])
+                                   : stack_input_open(&set, operands->texts[0]);
     if (status == 0)
         status = put_asked(values, &set, rows);
     if (status == 0 && !values->is_json)

@@ -63,10 +63,13 @@ static void make_name(struct record_output *output)
              endings[output->format]);
 }
 
-// True for a pipe, a terminal, /dev/stdout: what is written from front to back.
+// True for a pipe, a terminal, /dev/stdout: what is written from front to back. What
+// /dev has is never replaced, even where a file stands behind it.
 static bool is_stream(const char *path)
 {
     struct stat about;
+    if (!strncmp(path, "/dev/std", 8) || !strncmp(path, "/dev/fd/", 8))
+        return true;
     return stat(path, &about) == 0 && !S_ISREG(about.st_mode) && !S_ISDIR(about.st_mode);
 }
 
@@ -74,11 +77,30 @@ static int open_stream(struct record_output *output)
 {
     if (output->format == RECORD_GAIT)
         return fail(GAIT_ERR_ARGUMENT, "format gait needs a file, and '%s' is none", output->path);
-    output->fd = open(output->path, O_WRONLY | O_NONBLOCK | O_CLOEXEC);
+    struct stat about;
+    const bool is_stdout = !strcmp(output->path, "/dev/stdout");
+    if (is_stdout && fstat(STDOUT_FILENO, &about) == 0 && S_ISREG(about.st_mode))
+        output->fd = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 0); // behind what the program wrote
+    else
+        output->fd = open(output->path, O_WRONLY | O_NONBLOCK | O_CLOEXEC);
     if (output->fd < 0)
         return fail(GAIT_ERR_IO, "cannot write to '%s': %s", output->path,
                     errno == ENXIO ? "nobody reads from this pipe" : strerror(errno));
     return 0;
+}
+
+// What a link leads to is replaced, not the link.
+static int follow_link(struct record_output *output)
+{
+    struct stat about;
+    if (lstat(output->path, &about) == 0 && !S_ISLNK(about.st_mode))
+        return 0;
+    char *real = realpath(output->path, NULL);
+    const bool fits = real && strlen(real) + 8 <= sizeof output->path;
+    if (fits)
+        snprintf(output->path, sizeof output->path, "%s", real);
+    free(real);
+    return fits ? 0 : fail(GAIT_ERR_IO, "cannot write '%s': no way through it", output->path);
 }
 
 static int open_file(struct record_output *output, struct stack_trie *trie)
@@ -93,7 +115,7 @@ static int open_file(struct record_output *output, struct stack_trie *trie)
     if (fd < 0)
         return fail(GAIT_ERR_IO, "cannot write '%s': %s", output->path, strerror(errno));
     close(fd);
-    return 0;
+    return follow_link(output);
 }
 
 // Beside the output, where room is looked after; of a pipe among temporary files.

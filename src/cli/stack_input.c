@@ -5,17 +5,23 @@
 
 #include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <limits.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "base/fail.h"
+#include "cli/read_progress.h"
 #include "cli/say.h"
 #include "format/frame.h"
 #include "load/run.h"
 
+#define READ_STEP ((size_t)256 << 10)
+#define READ_ROOM ((size_t)5 << 20) // more than a line may have
 #define SHARD_LINE "\x89GAIT\r\n"
 
 static int read_shard(struct stack_set *set, const char *path)
@@ -30,33 +36,92 @@ static int read_shard(struct stack_set *set, const char *path)
     return status;
 }
 
-static int add_line(struct stack_set *set, char *line, size_t bytes)
+// One path as it is read. What a shard begins with is a line, so that nothing is read
+// twice: not all can be.
+struct reading {
+    struct stack_set *set;
+    const char *path;
+    struct read_progress *progress;
+    int fd;
+    uint8_t *bytes;
+    size_t used;
+    bool is_skipping; // the rest of a line that is too long
+    bool is_begun;    // its first line is known to be no shard's
+    bool is_shard;
+};
+
+static int add_line(struct reading *reading, const uint8_t *line, size_t bytes)
 {
-    if (line[bytes - 1] == '\n')
-        bytes--;
-    return bytes ? stack_set_add_line(set, (struct slice){(uint8_t *)line, bytes}) : 0;
+    const size_t shard_bytes = sizeof SHARD_LINE - 2; // without its end
+    if (!reading->is_begun && bytes == shard_bytes && !memcmp(line, SHARD_LINE, bytes))
+        reading->is_shard = true;
+    reading->is_begun = true;
+    if (reading->is_shard || !bytes || reading->is_skipping) {
+        reading->is_skipping = false;
+        return 0;
+    }
+    return stack_set_add_line(reading->set, (struct slice){line, bytes});
 }
 
-// What a shard begins with is a line, so that nothing is read twice: not all can be.
-static int read_file(struct stack_set *set, const char *path)
+// All lines that are whole; the rest moves to the front.
+static int add_lines(struct reading *reading, size_t from)
 {
-    char *line = NULL;
-    size_t room = 0;
+    const uint8_t *line = reading->bytes, *const end = reading->bytes + reading->used;
+    const uint8_t *stop = memchr(reading->bytes + from, '\n', reading->used - from);
     int status = 0;
-    FILE *file = fopen(path, "re");
-    if (!file)
-        return fail(GAIT_ERR_IO, "cannot open '%s': %s", path, strerror(errno));
-    ssize_t got = getline(&line, &room, file);
-    if (got == sizeof SHARD_LINE - 1 && !memcmp(line, SHARD_LINE, (size_t)got))
-        status = read_shard(set, path);
-    else
-        for (; status == 0 && got > 0; got = getline(&line, &room, file))
-            status = add_line(set, line, (size_t)got);
-    if (status == 0 && ferror(file))
-        status = fail(GAIT_ERR_IO, "cannot read '%s': %s", path, strerror(errno));
-    free(line);
-    fclose(file);
+    while (stop && status == 0 && !reading->is_shard) {
+        status = add_line(reading, line, (size_t)(stop - line));
+        line = stop + 1;
+        stop = memchr(line, '\n', (size_t)(end - line));
+    }
+    reading->used = (size_t)(end - line);
+    if (reading->used == READ_ROOM && status == 0) {
+        status = add_line(reading, line, reading->used); // no stack has as much
+        reading->is_skipping = true;
+        reading->used = 0;
+    }
+    memmove(reading->bytes, line, reading->used);
     return status;
+}
+
+static int read_lines(struct reading *reading)
+{
+    for (;;) {
+        const size_t room = READ_ROOM - reading->used, from = reading->used;
+        const ssize_t got =
+            read(reading->fd, reading->bytes + from, room < READ_STEP ? room : READ_STEP);
+        if (got < 0 && errno == EINTR)
+            continue;
+        if (got < 0)
+            return fail(GAIT_ERR_IO, "cannot read '%s': %s", reading->path, strerror(errno));
+        if (got == 0)
+            return reading->used ? add_line(reading, reading->bytes, reading->used) : 0;
+        reading->used += (size_t)got;
+        read_progress_add(reading->progress, (uint64_t)got);
+        int status = add_lines(reading, from);
+        if (status || reading->is_shard)
+            return status;
+    }
+}
+
+static int read_file(struct stack_set *set, const char *path, struct read_progress *progress)
+{
+    struct reading reading = {.set = set,
+                              .path = path,
+                              .progress = progress,
+                              .fd = open(path, O_RDONLY | O_CLOEXEC),
+                              .bytes = malloc(READ_ROOM)};
+    int status = 0;
+    if (reading.fd < 0)
+        status = fail(GAIT_ERR_IO, "cannot open '%s': %s", path, strerror(errno));
+    else if (!reading.bytes)
+        status = fail(GAIT_ERR_MEMORY, "no memory to read '%s'", path);
+    else
+        status = read_lines(&reading);
+    if (reading.fd >= 0)
+        close(reading.fd);
+    free(reading.bytes);
+    return status == 0 && reading.is_shard ? read_shard(set, path) : status;
 }
 
 static int wanted(const struct dirent *entry)
@@ -64,7 +129,22 @@ static int wanted(const struct dirent *entry)
     return entry->d_name[0] != '.';
 }
 
-static int read_folder(struct stack_set *set, const char *path)
+// A file of a folder that cannot be read is told, and holds up none of the others.
+static int read_entry(struct stack_set *set, const char *file, struct read_progress *progress)
+{
+    struct stat about;
+    if (stat(file, &about) != 0 || !S_ISREG(about.st_mode))
+        return 0;
+    int status = read_file(set, file, progress);
+    if (status == 0 || status == GAIT_ERR_MEMORY)
+        return status;
+    read_progress_clear(progress);
+    say("%s; the folder's other files are read", fail_text());
+    fail_clear();
+    return 0;
+}
+
+static int read_folder(struct stack_set *set, const char *path, struct read_progress *progress)
 {
     struct dirent **entries;
     int status = 0;
@@ -73,10 +153,9 @@ static int read_folder(struct stack_set *set, const char *path)
         return fail(GAIT_ERR_IO, "cannot read '%s': %s", path, strerror(errno));
     for (int i = 0; i < count; i++) {
         char file[PATH_MAX];
-        struct stat about;
         snprintf(file, sizeof file, "%.3500s/%.255s", path, entries[i]->d_name);
-        if (status == 0 && stat(file, &about) == 0 && S_ISREG(about.st_mode))
-            status = read_file(set, file);
+        if (status == 0)
+            status = read_entry(set, file, progress);
         free(entries[i]);
     }
     free(entries);
@@ -88,7 +167,11 @@ static int read_all(struct stack_set *set, const char *path)
     struct stat about;
     if (stat(path, &about))
         return fail(GAIT_ERR_MISSING, "cannot open '%s': %s", path, strerror(errno));
-    int status = S_ISDIR(about.st_mode) ? read_folder(set, path) : read_file(set, path);
+    struct read_progress progress;
+    read_progress_begin(&progress, S_ISREG(about.st_mode) ? (uint64_t)about.st_size : 0);
+    int status = S_ISDIR(about.st_mode) ? read_folder(set, path, &progress)
+                                        : read_file(set, path, &progress);
+    read_progress_clear(&progress);
     if (status || set->entry_count)
         return status;
     if (set->bad_lines)
@@ -99,14 +182,25 @@ static int read_all(struct stack_set *set, const char *path)
                 "'%s' holds no stacks; gait record takes some, and gait run --sample 1000", path);
 }
 
-int stack_input_open(struct stack_set *set, const char *path)
+static int open_as(struct stack_set *set, const char *path, bool keeps_lines)
 {
     int status = stack_set_init(set);
+    set->keeps_lines = keeps_lines;
     if (status == 0)
         status = read_all(set, path);
     if (status)
         stack_set_finish(set);
     return status;
+}
+
+int stack_input_open(struct stack_set *set, const char *path)
+{
+    return open_as(set, path, false);
+}
+
+int stack_input_open_lines(struct stack_set *set, const char *path)
+{
+    return open_as(set, path, true);
 }
 
 void stack_input_tell_bad(const struct stack_set *set, const char *command, const char *path)

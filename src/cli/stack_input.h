@@ -11,6 +11,9 @@
 // when there is none in it.
 GAIT_CHECK int stack_input_open(struct stack_set *set, const char *path);
 
+// The same where lines of one stack with different counts stay apart.
+GAIT_CHECK int stack_input_open_lines(struct stack_set *set, const char *path);
+
 // Says on stderr how many lines were no stacks, if there were any.
 void stack_input_tell_bad(const struct stack_set *set, const char *command, const char *path);
 

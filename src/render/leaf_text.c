@@ -68,13 +68,16 @@ static void fill(const struct leaf_row *row, int column, struct cell *cell)
                  row->count);
 }
 
-// True for the rows that are shown: so many of each group.
-static bool is_shown(const struct leaf_text *text, size_t index, uint64_t *in_group)
+// How often a row is shown: so many of each group are.
+static uint64_t times_shown(const struct leaf_text *text, size_t index, uint64_t *in_group)
 {
     const struct leaf_row *rows = text->report->rows;
     if (index && strcmp(rows[index].group, rows[index - 1].group) != 0)
         *in_group = 0;
-    return (*in_group)++ < text->rows;
+    const uint64_t left = text->rows - *in_group;
+    const uint64_t times = rows[index].times < left ? rows[index].times : left;
+    *in_group += times;
+    return times;
 }
 
 struct shape {
@@ -96,7 +99,7 @@ static void measure(const struct leaf_text *text, int column, struct shape *shap
     unsigned widest = width_of(head_of(text, column)) + HEAD_ROOM;
     shape->least[column] = widest;
     for (size_t i = 0; i < text->report->count; i++) {
-        if (!is_shown(text, i, &in_group))
+        if (!times_shown(text, i, &in_group))
             continue;
         fill(&text->report->rows[i], column, &cell);
         const unsigned width = width_of(cell.text);
@@ -137,10 +140,21 @@ static void put_cell(FILE *out, const struct shape *shape, int column, const cha
     fputs(column == shape->last ? "\n" : " |", out);
 }
 
+static void put_row(FILE *out, const struct leaf_text *text, const struct shape *shape,
+                    const struct leaf_row *row)
+{
+    struct cell cell;
+    for (int column = 0; column < COLUMNS; column++) {
+        if (!has_column(text, column))
+            continue;
+        fill(row, column, &cell);
+        put_cell(out, shape, column, cell.text);
+    }
+}
+
 void leaf_text_put(FILE *out, const struct leaf_text *text)
 {
     struct shape shape = {.last = PROPORTION};
-    struct cell cell;
     uint64_t in_group = 0;
     bool is_first = true;
     for (int column = 0; column < COLUMNS; column++)
@@ -159,15 +173,9 @@ void leaf_text_put(FILE *out, const struct leaf_text *text)
             fputc('-', out);
     }
     fputc('\n', out);
-    for (size_t i = 0; i < text->report->count; i++) {
-        const bool is_row = is_shown(text, i, &in_group);
-        for (int column = 0; column < COLUMNS && is_row; column++) {
-            if (!has_column(text, column))
-                continue;
-            fill(&text->report->rows[i], column, &cell);
-            put_cell(out, &shape, column, cell.text);
-        }
-    }
+    for (size_t i = 0; i < text->report->count; i++)
+        for (uint64_t times = times_shown(text, i, &in_group); times > 0; times--)
+            put_row(out, text, &shape, &text->report->rows[i]);
 }
 
 static void put_place(struct json_writer *json, const struct stack_frame *frame, const char *prefix)
@@ -185,6 +193,21 @@ static void put_place(struct json_writer *json, const struct stack_frame *frame,
         json_null(json);
 }
 
+static void put_json_row(struct json_writer *json, const struct leaf_text *text,
+                         const struct leaf_row *row)
+{
+    json_object(json);
+    if (text->group)
+        json_put_text(json, text->group, *row->group ? row->group : NULL);
+    put_place(json, row->leaf, "");
+    if (text->has_library)
+        put_place(json, row->library, "library_function_");
+    json_put_uint(json, "samples", row->count);
+    json_key(json, "proportion");
+    json_real(json, row->share);
+    json_close(json);
+}
+
 void leaf_text_put_json(FILE *out, const struct leaf_text *text)
 {
     struct json_writer json = {.out = out, .line_depth = 2, .indent = 2};
@@ -195,21 +218,9 @@ void leaf_text_put_json(FILE *out, const struct leaf_text *text)
     json_put_uint(&json, "bad_lines", text->set->bad_lines);
     json_key(&json, "rows");
     json_array(&json);
-    for (size_t i = 0; i < text->report->count; i++) {
-        const struct leaf_row *row = &text->report->rows[i];
-        if (!is_shown(text, i, &in_group))
-            continue;
-        json_object(&json);
-        if (text->group)
-            json_put_text(&json, text->group, *row->group ? row->group : NULL);
-        put_place(&json, row->leaf, "");
-        if (text->has_library)
-            put_place(&json, row->library, "library_function_");
-        json_put_uint(&json, "samples", row->count);
-        json_key(&json, "proportion");
-        json_real(&json, row->share);
-        json_close(&json);
-    }
+    for (size_t i = 0; i < text->report->count; i++)
+        for (uint64_t times = times_shown(text, i, &in_group); times > 0; times--)
+            put_json_row(&json, text, &text->report->rows[i]);
     json_close(&json);
     json_close(&json);
 }

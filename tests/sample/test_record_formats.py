@@ -6,6 +6,7 @@ import collections
 import gzip
 import json
 import os
+import subprocess
 import sys
 
 import pytest
@@ -196,3 +197,32 @@ def test_a_recording_becomes_a_chart(gait, tmp_path, how, right):
     assert {"by_slow", "slow"} <= {name for _, _, name, _, _ in got}
     assert len({place[:2] for place in got}) >= 2 and len({place[0] for place in got}) == 1
     assert sorted(path.name for path in tmp_path.iterdir()) == ["c.json"] * (how == "file")
+
+
+def test_a_file_behind_standard_output_gets_what_the_program_said_first(build, tmp_path, right):
+    link = os.readlink("/dev/stdout")
+    command = [build / "gait", "record", "-r", "500", "-f", "raw", "-o", "-", "--"]
+    program = "print('said', flush=True); sum(i for i in range(3_000_000))"
+    with open(tmp_path / "all.txt", "w") as out:
+        done = subprocess.run([*command, sys.executable, "-c", program], stdout=out)
+    assert done.returncode == 0
+    said, *stacks = (tmp_path / "all.txt").read_text().splitlines()
+    assert said == "said" and stacks and stacks[-1].rpartition(" ")[2].isdigit()
+    assert os.readlink("/dev/stdout") == link
+    assert [path.name for path in tmp_path.iterdir()] == ["all.txt"]
+
+
+def test_a_link_stays_one(gait, tmp_path, right):
+    (tmp_path / "kept").mkdir()
+    (tmp_path / "latest.txt").symlink_to("kept/run.txt")
+    gait(
+        "record",
+        "-o",
+        tmp_path / "latest.txt",
+        "--",
+        sys.executable,
+        "-c",
+        "sum(range(30_000_000))",
+    )
+    assert (tmp_path / "latest.txt").is_symlink()
+    assert "<module>" in (tmp_path / "kept/run.txt").read_text()

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "analyse/leaf_report.h"
 
+#include <stdio.h>
+
 #include "base/slice.h"
 #include "support/tap.h"
 
@@ -14,8 +16,11 @@ TEST("leaf_report: the rows of a rank share its name, however many there are")
     const char *names[RANKS] = {NULL};
     bool are_shared = true;
     ok(!stack_set_init(&set));
-    for (int i = 0; i < ENTRIES; i++)
-        ok(!stack_set_add_line(&set, slice_of("step (train.py:4) 2")));
+    for (int i = 0; i < ENTRIES; i++) {
+        char line[64];
+        snprintf(line, sizeof line, "step (train.py:%d) 2", i + 1);
+        ok(!stack_set_add_line(&set, slice_of(line)));
+    }
     is_u64(set.entry_count, ENTRIES);
     for (size_t i = 0; i < set.entry_count; i++)
         set.entries[i].rank = (int64_t)i % RANKS;

@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: Apache-2.0
+// Stacks of a recording: equal samples of a track become one.
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "analyse/stack_set.h"
+#include "base/fail.h"
+
+struct taking {
+    struct stack_set *set;
+    struct run *run;
+    const struct stack_rows *stacks;
+    uint32_t *numbers;   // of the set's frames + 1, by stack id
+    uint32_t **by_track; // entries + 1 by track and stack id: equal samples become one
+    int64_t rank;
+};
+
+static int frame_of_site(struct taking *taking, uint32_t stack, uint32_t *ret_id)
+{
+    const struct stack_row *row = &taking->stacks->rows[stack];
+    const struct gait_site_info *site = &taking->run->sites.sites[row->site];
+    struct stack_frame frame = {intern_text(&taking->set->texts, slice_of(site->name)),
+                                intern_text(&taking->set->texts, slice_of(site->file)),
+                                (int32_t)row->line, stack_rows_kind(site)};
+    return stack_set_number(taking->set, &frame, ret_id);
+}
+
+static const char *track_words(struct stack_set *set, const struct gait_track_info *info)
+{
+    char words[300];
+    const int used = snprintf(words, sizeof words, "%lld%s%.200s", (long long)info->tid,
+                              *info->name ? " " : "", info->name);
+    const char *text = intern_text(&set->texts, (struct slice){(uint8_t *)words, (size_t)used});
+    return text ? text : "";
+}
+
+static int add_stack(struct taking *taking, const struct stack_sample *sample)
+{
+    struct stack_set *set = taking->set;
+    struct stack_entry entry = {
+        .first = set->id_count, .count = sample->weight, .process = "", .thread = ""};
+    for (uint32_t at = sample->stack; at && entry.depth < STACK_DEPTH_LIMIT;
+         at = taking->stacks->rows[at].parent) {
+        uint32_t id = 0;
+        int status = taking->numbers[at] ? 0 : frame_of_site(taking, at, &id);
+        if (status == 0 && !taking->numbers[at])
+            taking->numbers[at] = id + 1;
+        if (status == 0)
+            status = stack_set_push_id(set, taking->numbers[at] - 1);
+        if (status)
+            return status;
+        if (set->frames[taking->numbers[at] - 1].kind == STACK_FRAME_PROCESS)
+            entry.process = set->frames[taking->numbers[at] - 1].name;
+        entry.depth++;
+    }
+    for (size_t low = entry.first, high = set->id_count - 1; low < high; low++, high--) {
+        const uint32_t id = set->ids[low];
+        set->ids[low] = set->ids[high];
+        set->ids[high] = id;
+    }
+    const struct track *track = &taking->run->tracks.tracks[sample->track];
+    entry.rank = taking->rank;
+    entry.thread = track_words(set, &track->info);
+    entry.count = stack_set_take(set, entry.count);
+    return stack_set_push(set, &entry);
+}
+
+static int take_sample(void *context, const struct stack_sample *sample)
+{
+    struct taking *taking = context;
+    if (!sample->stack || sample->stack >= taking->stacks->count || !sample->weight)
+        return 0;
+    uint32_t **slots = &taking->by_track[sample->track];
+    if (!*slots)
+        *slots = calloc(taking->stacks->count, sizeof **slots);
+    if (!*slots)
+        return fail(GAIT_ERR_MEMORY, "no memory for stacks");
+    if ((*slots)[sample->stack]) {
+        taking->set->entries[(*slots)[sample->stack] - 1].count +=
+            stack_set_take(taking->set, sample->weight);
+        return 0;
+    }
+    int status = add_stack(taking, sample);
+    if (status == 0)
+        (*slots)[sample->stack] = (uint32_t)taking->set->entry_count;
+    return status;
+}
+
+static int add_shard(struct stack_set *set, struct run *run, uint32_t index)
+{
+    struct stack_rows stacks;
+    int status = stack_rows_load(&stacks, run, index);
+    if (status)
+        return status;
+    // reading samples may make up tracks, one a frame at most
+    const size_t tracks = run->tracks.count + run->shards[index]->shard.list.count;
+    struct taking taking = {.set = set,
+                            .run = run,
+                            .stacks = &stacks,
+                            .numbers = calloc(stacks.count + 1, sizeof(uint32_t)),
+                            .by_track = calloc(tracks + 1, sizeof(uint32_t *)),
+                            .rank = run->shards[index]->info.rank};
+    status = taking.numbers && taking.by_track
+                 ? stack_rows_samples(run, index, take_sample, &taking)
+                 : fail(GAIT_ERR_MEMORY, "no memory for stacks");
+    for (size_t i = 0; taking.by_track && i < tracks; i++)
+        free(taking.by_track[i]);
+    free(taking.by_track);
+    free(taking.numbers);
+    stack_rows_finish(&stacks);
+    return status;
+}
+
+int stack_set_add_run(struct stack_set *set, struct run *run)
+{
+    int status = 0;
+    for (uint32_t i = 0; i < run->shard_count && status == 0; i++)
+        status = add_shard(set, run, i);
+    return status;
+}
