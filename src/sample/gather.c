@@ -20,8 +20,8 @@
 #define BUFFER_BYTES (256u << 20)
 #define PIECES_MAX (1u << 20)
 #define DOUBLE_BYTES (48u << 10)
-#define NEAR_BYTES 1024u // below the leaf: its callers
-#define ABOVE_BYTES 768u // of frames that were called since
+#define NEAR_BYTES 1024u  // below the leaf: its callers
+#define ABOVE_BYTES 768u  // of frames that were called since
 #define CFRAME_NEAR 1024u // of the C stack: what a few calls need
 // A look takes 1 us and 0.35 us a piece; ten times that, and we were put aside.
 #define SLOW_NS 20000u
@@ -153,16 +153,14 @@ static void add_before(struct gather *gather, struct python_thread *thread)
     for (uint32_t i = thread->patch_count; i-- > 0;) {
         struct patch *patch = &thread->patches[thread->order[i]];
         const bool is_far = thread->edge && patch->near >= GATHER_NEAR;
-        patch->first = thread->is_double && !is_far
-                           ? add(gather, thread, patch->at, patch->bytes)
-                           : NOT_READ;
+        patch->first =
+            thread->is_double && !is_far ? add(gather, thread, patch->at, patch->bytes) : NOT_READ;
     }
     if (!thread->is_double)
         return;
     for (uint32_t i = thread->chunk_count; i-- > 0;) {
         struct chunk *chunk = &thread->chunks[i];
-        chunk->first =
-            add(gather, thread, chunk->base + chunk->single, chunk->end - chunk->single);
+        chunk->first = add(gather, thread, chunk->base + chunk->single, chunk->end - chunk->single);
     }
 }
 
