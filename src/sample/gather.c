@@ -148,13 +148,35 @@ static uint32_t overlap(const struct gather *gather, const struct chunk *chunk, 
     return end < chunk->end ? end : chunk->end;
 }
 
+// What of a patch is read before the current frame: all, or what was near the leaf a
+// moment ago, and functions' own frames, which come back again and again.
+static void choose_first(const struct gather *gather, const struct python_thread *thread,
+                         struct patch *patch)
+{
+    const struct layout *layout = &gather->target->layout;
+    const uint32_t frame_bytes = (uint32_t)layout->frame_bytes;
+    const uint64_t last_read = thread->reads - 1; // this one counts
+    patch->first_at = patch->at;
+    patch->first_bytes = thread->is_double ? patch->bytes : 0;
+    if (!thread->edge || !thread->is_double)
+        return;
+    if (layout->thread_chunk >= 0) {
+        if (patch->near >= GATHER_NEAR)
+            patch->first_bytes = 0;
+    } else if (patch->near_met == last_read) {
+        patch->first_at = patch->near_low;
+        patch->first_bytes = (uint32_t)(patch->near_high - patch->near_low) + frame_bytes;
+    } else if (patch->met == last_read || patch->bytes > 2 * frame_bytes) {
+        patch->first_bytes = 0;
+    }
+}
+
 static void add_before(struct gather *gather, struct python_thread *thread)
 {
     for (uint32_t i = thread->patch_count; i-- > 0;) {
         struct patch *patch = &thread->patches[thread->order[i]];
-        const bool is_far = thread->edge && patch->near >= GATHER_NEAR;
-        patch->first =
-            thread->is_double && !is_far ? add(gather, thread, patch->at, patch->bytes) : NOT_READ;
+        choose_first(gather, thread, patch);
+        patch->first = add(gather, thread, patch->first_at, patch->first_bytes);
     }
     if (!thread->is_double)
         return;
@@ -174,6 +196,10 @@ static void add_after(struct gather *gather, struct python_thread *thread)
         struct patch *patch = &thread->patches[thread->order[i]];
         patch->second = add(gather, thread, patch->at, patch->bytes);
     }
+    thread->guard = NOT_READ;
+    if (thread->edge && thread->is_double && gather->target->layout.thread_chunk < 0)
+        thread->guard =
+            add(gather, thread, thread->edge, (uint32_t)gather->target->layout.frame_bytes);
     for (uint32_t i = thread->chunk_count; i-- > 0;) {
         struct chunk *chunk = &thread->chunks[i];
         chunk->low = add(gather, thread, chunk->base,
@@ -294,8 +320,10 @@ struct frame_copies gather_frame(const struct gather *gather, struct python_thre
         return copies;
     copies.patch = patch;
     copies.second = gather->bytes + patch->second + (frame - patch->at);
-    if (patch->first != NOT_READ)
-        copies.first = gather->bytes + patch->first + (frame - patch->at);
+    if (patch->first != NOT_READ && frame >= patch->first_at &&
+        frame - patch->first_at + (uint32_t)gather->target->layout.frame_bytes <=
+            patch->first_bytes)
+        copies.first = gather->bytes + patch->first + (frame - patch->first_at);
     return copies;
 }
 

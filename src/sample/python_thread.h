@@ -34,8 +34,11 @@ struct patch {
     uint64_t at;
     uint32_t bytes;
     uint32_t first, second; // where it is in the buffer, before and after
-    uint32_t near;          // frames from the leaf to it, when it was last met
-    uint64_t met;           // number of the read in which it was
+    uint64_t first_at;      // what of it is there before
+    uint32_t first_bytes;
+    uint32_t near;                // frames from the leaf to it, when it was last met
+    uint64_t met, near_met;       // number of the read in which it was; and near the leaf
+    uint64_t near_low, near_high; // the frames of it that were near then
 };
 
 // A frame as far as it is looked at.
@@ -67,8 +70,10 @@ struct python_thread {
     } cframes;                    // of the C stack, in this read
     uint32_t at_state, at_cframe; // in the buffer
     uint64_t reads, read_ns;
-    uint64_t leaf; // address of the innermost frame
-    uint64_t edge; // of one so far from it that in this moment it did not end; 0: nobody knows
+    uint64_t leaf;  // address of the innermost frame
+    uint32_t hint;  // of the patch that was met last
+    uint32_t guard; // where in the buffer the frame at the edge is once more, last of all
+    uint64_t edge;  // of one so far from it that in this moment it did not end; 0: nobody knows
     uint64_t root, root_candidate; // code of the outermost one; one seen once
 
     struct frame_point *frames; // as last seen, innermost first

@@ -95,6 +95,8 @@ struct steps {
     uint32_t to_cut, count;
     bool is_first; // the first copies are followed
     bool was_quick;
+    uint64_t guarded; // the frame at the edge, where it was read once more, last of all
+    bool is_guarded;  // it was met, and was still to the last
 };
 
 // Whether a frame that was read once is one that the frame before belongs to: that
@@ -105,18 +107,43 @@ struct steps {
 static enum walk_result check_single(struct steps *steps, const uint8_t *frame)
 {
     const bool is_far = steps->count >= (steps->was_quick ? CALLS_OF_A_LOOK : 1);
-    const bool is_still = steps->difference == SAME && (!steps->was_quick || frame < steps->edge);
+    const bool is_edge_later = steps->guarded ? steps->is_guarded : frame < steps->edge;
+    const bool is_still = steps->difference == SAME && (!steps->was_quick || is_edge_later);
     if (is_far && is_still)
         return WALK_DONE;
     return !is_far || steps->was_quick ? WALK_UNKNOWN : WALK_TORN;
 }
 
-static void note_met(struct python_thread *thread, struct patch *patch, uint32_t steps)
+static void note_met(struct steps *steps, struct patch *patch, uint64_t frame)
 {
-    if (patch->met == thread->reads)
-        return;
+    struct python_thread *thread = steps->thread;
+    if (patch->met != thread->reads)
+        patch->near = steps->count;
     patch->met = thread->reads;
-    patch->near = steps;
+    if (steps->gather->target->layout.thread_chunk >= 0)
+        return;
+    if (steps->count >= GATHER_NEAR && !thread->edge)
+        thread->edge = frame;
+    if (steps->count > GATHER_NEAR)
+        return;
+    if (patch->near_met != thread->reads)
+        patch->near_low = patch->near_high = frame;
+    patch->near_met = thread->reads;
+    if (frame < patch->near_low)
+        patch->near_low = frame;
+    if (frame > patch->near_high)
+        patch->near_high = frame;
+}
+
+// The frame at the edge: was it still until all others were read?
+static void check_guard(struct steps *steps, struct frame_copies copies)
+{
+    const struct gather *gather = steps->gather;
+    const struct layout *layout = &gather->target->layout;
+    const struct frame_copies last = {copies.second, gather->bytes + steps->thread->guard, NULL,
+                                      NULL};
+    steps->is_guarded =
+        copies.first && steps->difference == SAME && compare(layout, last, false) == SAME;
 }
 
 static void put_point(struct stack_walk *walk, const struct layout *layout, const uint8_t *frame)
@@ -196,7 +223,7 @@ static uint64_t step(struct steps *steps, uint64_t frame, enum walk_result *ret_
         return 0;
     }
     if (copies.patch)
-        note_met(steps->thread, copies.patch, steps->count);
+        note_met(steps, copies.patch, frame);
     else if (steps->count >= GATHER_NEAR && !steps->thread->edge && copies.first)
         steps->thread->edge = frame;
     if (copies.first)
@@ -208,6 +235,12 @@ static uint64_t step(struct steps *steps, uint64_t frame, enum walk_result *ret_
         return 0;
     }
     steps->difference = compare(layout, copies, steps->count == 0);
+    if (frame == steps->guarded)
+        check_guard(steps, copies);
+    if (steps->was_quick && !copies.first && steps->difference != SAME) {
+        *ret_result = WALK_UNKNOWN; // it is done: what was read once is no stack
+        return 0;
+    }
     steps->last = copy_to_follow(layout, copies, &steps->is_first);
     const bool is_shim = is_shim_of(layout, steps->last);
     if (steps->difference != SAME)
@@ -234,6 +267,7 @@ enum walk_result stack_walk(struct stack_walk *walk, const struct gather *gather
     bool is_read;
     uint64_t frame = gather_current(gather, thread, &is_read);
     steps.was_quick = thread->is_double && thread->edge;
+    steps.guarded = thread->guard == NOT_READ ? 0 : thread->edge;
     thread->edge = 0;
     walk->count = 0;
     walk->unknown = walk->doubtful = 0;
@@ -243,8 +277,10 @@ enum walk_result stack_walk(struct stack_walk *walk, const struct gather *gather
         return WALK_UNKNOWN;
     while (frame && result == WALK_DONE)
         frame = step(&steps, frame, &result);
-    if (result != WALK_DONE)
+    if (result != WALK_DONE) {
+        thread->edge = 0; // the next look is whole
         return result;
+    }
     const uint32_t to_cut = steps.to_cut;
     if (to_cut && to_cut >= walk->count)
         return WALK_TORN;
