@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Children hang in order of their names, so that two graphs of one program look
-// alike.
+// Children stand in order of their names, so that two graphs of one program look
+// alike. A node is a range of the stacks, sorted by their frames up to there: memory
+// is for stacks and for nodes that are wide enough, not for all that there could be.
 #include "analyse/flame_tree.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -10,7 +12,6 @@
 #include "base/fail.h"
 
 #define NODE_LIMIT ((size_t)1 << 26)
-#define FIRST_SLOTS 4096u
 
 static int compare_frames(const struct stack_frame *a, const struct stack_frame *b)
 {
@@ -20,18 +21,27 @@ static int compare_frames(const struct stack_frame *a, const struct stack_frame 
     return order ? order : (a->line > b->line) - (a->line < b->line);
 }
 
-// While the tree grows. Frames have numbers in order of their names, the same in
-// both sets; a node is found by its parent's number and its frame's.
+#define FEW 64u // that are sorted by comparing
+#define DIGIT_BITS 11u
+#define DIGITS (1u << DIGIT_BITS)
+
+// While the tree grows. Frames have numbers in order of their names, the same in both
+// sets. An item is a stack with the number of its frame at the depth that is looked at
+// above it; the second set's stacks are counted on from the first's.
 struct growing {
     struct flame_tree *tree;
+    const struct stack_set *const *sets;
     const struct stack_frame **order; // of both sets
     uint32_t *firsts;                 // by number: that of the first line of its function
     size_t number_count;
     uint32_t *numbers[2]; // by frame of each set
-    uint32_t *frames;     // by node
-    size_t frame_room;
-    uint32_t *slots; // nodes, 0: free
-    size_t slot_count;
+    uint64_t *items, *others;
+    struct span {
+        size_t from, to;
+    } *spans; // of items, by node
+    size_t span_room;
+    uint64_t least;
+    bool by_function;
 };
 
 static int by_name(const void *a, const void *b)
@@ -60,10 +70,8 @@ static int number_frames(struct growing *growing, const struct stack_set *const 
     int status = 0;
     const size_t most = sets[0]->frame_count + (sets[1] ? sets[1]->frame_count : 0);
     growing->order = calloc(most + 1, sizeof *growing->order);
-    growing->slot_count = FIRST_SLOTS;
-    growing->slots = calloc(growing->slot_count, sizeof *growing->slots);
     growing->firsts = calloc(most + 1, sizeof *growing->firsts);
-    if (!growing->order || !growing->slots || !growing->firsts)
+    if (!growing->order || !growing->firsts)
         return fail(GAIT_ERR_MEMORY, "no memory for %zu functions", most);
     for (int of = 0; of < 2 && sets[of]; of++)
         for (size_t i = 0; i < sets[of]->frame_count; i++)
@@ -84,8 +92,9 @@ static void finish_growing(struct growing *growing)
     free(growing->firsts);
     free(growing->numbers[0]);
     free(growing->numbers[1]);
-    free(growing->frames);
-    free(growing->slots);
+    free(growing->items);
+    free(growing->others);
+    free(growing->spans);
 }
 
 // Lines are not looked at: frames that differ in them alone get one number.
@@ -102,118 +111,143 @@ static void join_lines(struct growing *growing, const struct stack_set *set, int
         growing->numbers[of][i] = firsts[growing->numbers[of][i]];
 }
 
-static uint32_t *slot_of(const struct growing *growing, uint32_t parent, uint32_t number)
+static int fill_items(struct growing *growing)
 {
-    const uint64_t key = (uint64_t)parent << 32 | number;
-    size_t at = (size_t)(key * UINT64_C(0x9e3779b97f4a7c15) >> 20) & (growing->slot_count - 1);
-    while (growing->slots[at] && (growing->tree->nodes[growing->slots[at]].parent != parent ||
-                                  growing->frames[growing->slots[at]] != number))
-        at = (at + 1) & (growing->slot_count - 1);
-    return &growing->slots[at];
-}
-
-static int grow_slots(struct growing *growing)
-{
-    uint32_t *slots = calloc(growing->slot_count * 2, sizeof *slots);
-    if (!slots)
-        return fail(GAIT_ERR_MEMORY, "no memory for %zu frames", growing->tree->count);
-    free(growing->slots);
-    growing->slots = slots;
-    growing->slot_count *= 2;
-    for (size_t i = 1; i < growing->tree->count; i++)
-        *slot_of(growing, growing->tree->nodes[i].parent, growing->frames[i]) = (uint32_t)i;
+    struct flame_node *root = &growing->tree->nodes[0];
+    const size_t now = growing->sets[0]->entry_count;
+    const size_t all = now + (growing->sets[1] ? growing->sets[1]->entry_count : 0);
+    growing->items = calloc(all + 1, sizeof *growing->items);
+    growing->others = calloc(all + 1, sizeof *growing->others);
+    if (!growing->items || !growing->others || all > UINT32_MAX)
+        return fail(GAIT_ERR_MEMORY, "no memory for %zu stacks", all);
+    for (size_t i = 0; i < all; i++)
+        growing->items[i] = i;
+    for (size_t i = 0; i < now; i++)
+        root->count += growing->sets[0]->entries[i].count;
+    for (size_t i = now; i < all; i++)
+        root->before += growing->sets[1]->entries[i - now].count;
+    growing->spans[0] = (struct span){0, all};
     return 0;
 }
 
-static int add_child(struct growing *growing, uint32_t parent, uint32_t number, uint32_t *ret_node)
+static const struct stack_entry *entry_of(const struct growing *growing, uint64_t item, int *ret_of)
+{
+    const size_t at = (uint32_t)item, now = growing->sets[0]->entry_count;
+    *ret_of = at >= now;
+    return *ret_of ? &growing->sets[1]->entries[at - now] : &growing->sets[0]->entries[at];
+}
+
+// Numbers the frames at a depth; stacks that end there leave the span.
+static bool number_items(struct growing *growing, struct span *span, uint32_t depth)
+{
+    uint64_t *items = growing->items;
+    size_t kept = span->from;
+    bool are_equal = true;
+    for (size_t i = span->from; i < span->to; i++) {
+        int of;
+        const struct stack_entry *entry = entry_of(growing, items[i], &of);
+        if (entry->depth <= depth)
+            continue;
+        const uint32_t id = growing->sets[of]->ids[entry->first + depth];
+        items[kept] = (uint64_t)growing->numbers[of][id] << 32 | (uint32_t)items[i];
+        are_equal = are_equal && items[kept] >> 32 == items[span->from] >> 32;
+        kept++;
+    }
+    span->to = kept;
+    return are_equal;
+}
+
+static int by_item(const void *a, const void *b)
+{
+    const uint64_t *x = a, *y = b;
+    return (*x > *y) - (*x < *y);
+}
+
+// One digit of the numbers, which keeps the order of what has the same.
+static void sort_digit(struct growing *growing, const struct span *span, unsigned shift)
+{
+    size_t starts[DIGITS] = {0};
+    uint64_t *items = growing->items + span->from, *others = growing->others + span->from;
+    const size_t count = span->to - span->from;
+    for (size_t i = 0; i < count; i++)
+        starts[items[i] >> shift & (DIGITS - 1)]++;
+    for (size_t digit = 0, before = 0; digit < DIGITS; digit++) {
+        const size_t here = starts[digit];
+        starts[digit] = before;
+        before += here;
+    }
+    for (size_t i = 0; i < count; i++)
+        others[starts[items[i] >> shift & (DIGITS - 1)]++] = items[i];
+    memcpy(items, others, count * sizeof *items);
+}
+
+static void sort_items(struct growing *growing, const struct span *span)
+{
+    const size_t count = span->to - span->from;
+    if (count <= FEW) {
+        qsort(growing->items + span->from, count, sizeof *growing->items, by_item);
+        return;
+    }
+    for (unsigned bits = 0; growing->number_count >> bits; bits += DIGIT_BITS)
+        sort_digit(growing, span, 32 + bits);
+}
+
+static int add_child(struct growing *growing, const struct flame_node *child,
+                     const struct span *span)
 {
     struct flame_tree *tree = growing->tree;
-    uint32_t *slot = slot_of(growing, parent, number);
-    if (*slot) {
-        *ret_node = *slot;
-        return 0;
-    }
     int status = array_reserve((void **)&tree->nodes, &tree->capacity, tree->count + 1,
                                (struct array_shape){sizeof *tree->nodes, NODE_LIMIT});
     if (status == 0)
-        status = array_reserve((void **)&growing->frames, &growing->frame_room, tree->count + 1,
-                               (struct array_shape){sizeof *growing->frames, NODE_LIMIT});
-    if (status == 0 && tree->count * 2 >= growing->slot_count)
-        status = grow_slots(growing);
+        status = array_reserve((void **)&growing->spans, &growing->span_room, tree->count + 1,
+                               (struct array_shape){sizeof *growing->spans, NODE_LIMIT});
     if (status)
         return status;
-    const uint32_t depth = tree->nodes[parent].depth + 1;
-    tree->nodes[tree->count] =
-        (struct flame_node){.frame = *growing->order[number], .parent = parent, .depth = depth};
-    growing->frames[tree->count] = number;
-    *slot_of(growing, parent, number) = (uint32_t)tree->count;
-    *ret_node = (uint32_t)tree->count++;
-    tree->depth = depth > tree->depth ? depth : tree->depth;
+    tree->depth = child->depth > tree->depth ? child->depth : tree->depth;
+    growing->spans[tree->count] = *span;
+    tree->nodes[tree->count++] = *child;
     return 0;
 }
 
-static int add_set(struct growing *growing, const struct stack_set *set, int of,
-                   const struct flame_options *options)
+// The children of a node, from left to right; the narrow ones take their place only.
+static int add_children(struct growing *growing, size_t node)
 {
-    struct flame_tree *tree = growing->tree;
-    if (options->by_function)
-        join_lines(growing, set, of, growing->number_count);
-    for (size_t i = 0; i < set->entry_count; i++) {
-        const struct stack_entry *entry = &set->entries[i];
-        uint32_t node = 0;
-        for (uint32_t depth = 0; depth <= entry->depth; depth++) {
-            uint64_t *count = of ? &tree->nodes[node].before : &tree->nodes[node].count;
-            *count += entry->count;
-            if (depth == entry->depth)
-                break;
-            const uint32_t id = set->ids[entry->first + depth];
-            int status = add_child(growing, node, growing->numbers[of][id], &node);
-            if (status)
-                return status;
-            if (options->by_function)
-                tree->nodes[node].frame.line = 0;
+    struct span span = growing->spans[node];
+    uint64_t start = growing->tree->nodes[node].start;
+    const uint32_t depth = growing->tree->nodes[node].depth;
+    int status = 0;
+    if (!number_items(growing, &span, depth))
+        sort_items(growing, &span);
+    for (size_t from = span.from, to; from < span.to && status == 0; from = to) {
+        const uint64_t number = growing->items[from] >> 32;
+        struct flame_node child = {
+            .frame = *growing->order[number], .depth = depth + 1, .start = start};
+        for (to = from; to < span.to && growing->items[to] >> 32 == number; to++) {
+            int of;
+            const struct stack_entry *entry = entry_of(growing, growing->items[to], &of);
+            *(of ? &child.before : &child.count) += entry->count;
         }
+        start += child.count;
+        if (growing->by_function)
+            child.frame.line = 0;
+        if (child.count >= growing->least)
+            status = add_child(growing, &child, &(struct span){from, to});
     }
-    return 0;
+    return status;
 }
 
-// Children hang in the order of their frames' numbers: counting sort by number,
-// each put in front of its siblings, the last number first.
-static int link_children(struct growing *growing)
+static int grow(struct growing *growing, const struct flame_options *options)
 {
-    struct flame_tree *tree = growing->tree;
-    uint32_t *first = calloc(growing->number_count + 1, sizeof *first); // of the nodes of a number
-    uint32_t *next = calloc(tree->count, sizeof *next);
-    if (!first || !next) {
-        free(first);
-        free(next);
-        return fail(GAIT_ERR_MEMORY, "no memory for %zu frames", tree->count);
-    }
-    for (uint32_t i = 1; i < tree->count; i++) {
-        next[i] = first[growing->frames[i]];
-        first[growing->frames[i]] = i;
-    }
-    for (size_t number = growing->number_count; number-- > 0;)
-        for (uint32_t node = first[number]; node; node = next[node]) {
-            struct flame_node *parent = &tree->nodes[tree->nodes[node].parent];
-            tree->nodes[node].sibling = parent->child;
-            parent->child = node;
-        }
-    free(first);
-    free(next);
-    return 0;
-}
-
-// Parents stand before their children in the array, siblings are linked.
-static void lay_out(struct flame_tree *tree)
-{
-    for (size_t i = 0; i < tree->count; i++) {
-        uint64_t start = tree->nodes[i].start;
-        for (uint32_t child = tree->nodes[i].child; child; child = tree->nodes[child].sibling) {
-            tree->nodes[child].start = start;
-            start += tree->nodes[child].count;
-        }
-    }
+    int status = number_frames(growing, growing->sets);
+    for (int of = 0; of < 2 && growing->sets[of] && options->by_function && status == 0; of++)
+        join_lines(growing, growing->sets[of], of, growing->number_count);
+    growing->by_function = options->by_function;
+    if (status == 0)
+        status = fill_items(growing);
+    growing->least = (uint64_t)ceil(options->narrowest * (double)growing->tree->nodes[0].count);
+    for (size_t node = 0; node < growing->tree->count && status == 0; node++)
+        status = add_children(growing, node);
+    return status;
 }
 
 int flame_tree_make(const struct stack_set *set, const struct stack_set *before,
@@ -227,18 +261,16 @@ int flame_tree_make(const struct stack_set *set, const struct stack_set *before,
     tree.nodes[0] = (struct flame_node){.frame = {"all", "", 0, STACK_FRAME_CODE}};
     tree.count = 1;
     const struct stack_set *const sets[2] = {set, before};
-    struct growing growing = {.tree = &tree};
-    status = number_frames(&growing, sets);
-    for (int of = 0; of < 2 && sets[of] && status == 0; of++)
-        status = add_set(&growing, sets[of], of, options);
+    struct growing growing = {.tree = &tree, .sets = sets};
+    status = array_reserve((void **)&growing.spans, &growing.span_room, 1,
+                           (struct array_shape){sizeof *growing.spans, NODE_LIMIT});
     if (status == 0)
-        status = link_children(&growing);
+        status = grow(&growing, options);
     finish_growing(&growing);
     if (status) {
         flame_tree_finish(&tree);
         return status;
     }
-    lay_out(&tree);
     *ret_tree = tree;
     return 0;
 }

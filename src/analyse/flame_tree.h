@@ -12,14 +12,13 @@
 
 struct flame_node {
     struct stack_frame frame; // of node 0: nothing
-    uint32_t parent, child, sibling;
-    uint32_t depth;         // 0: the root
-    uint64_t count, before; // samples in it and above; before: of the other set
-    uint64_t start;         // samples to the left of it
+    uint32_t depth;           // 0: the root
+    uint64_t count, before;   // samples in it and above; before: of the other set
+    uint64_t start;           // samples to the left of it
 };
 
 struct flame_tree {
-    struct flame_node *nodes; // parents before children; 0 is the root
+    struct flame_node *nodes; // by depth, then from left to right; 0 is the root
     size_t count, capacity;
     uint32_t depth; // of the deepest node
     bool has_before;
@@ -27,6 +26,7 @@ struct flame_tree {
 
 struct flame_options {
     bool by_function; // lines of a function are one
+    double narrowest; // share of the samples: what has less is left out, with what it calls
 };
 
 // `before` may be NULL: then nothing is compared.

@@ -8,6 +8,7 @@
 #include <stdint.h>
 
 #include <gait/error.h>
+#include <gait/trace.h>
 
 #include "base/arena.h"
 #include "base/intern.h"
@@ -61,6 +62,10 @@ GAIT_CHECK int stack_set_add_lines(struct stack_set *set, struct slice text);
 
 // All samples of a trace.
 GAIT_CHECK int stack_set_add_run(struct stack_set *set, struct run *run);
+
+// The samples that a thread had while it was in `phase`, see phase_times.h.
+GAIT_CHECK int stack_set_add_phase(struct stack_set *set, struct gait_trace *trace,
+                                   const char *phase);
 
 // For those who fill a set: the number of a frame, and a stack's frames one by one;
 // then the stack, as one more or joined with an equal one.

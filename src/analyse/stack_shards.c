@@ -1,18 +1,34 @@
 // SPDX-License-Identifier: Apache-2.0
-// Stacks of a recording: equal samples of a track become one.
+// Stacks of a recording: equal samples of a track become one. Where a phase is asked for,
+// a sample waits for the next one of its thread, which tells how long it lasted.
+#include <math.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "analyse/phase_times.h"
 #include "analyse/stack_set.h"
 #include "base/fail.h"
+#include "load/clock_map.h"
+
+// A sample that waits for the next one of its thread, which tells how long it lasted.
+struct waiting {
+    struct stack_sample sample; // weight 0: none waits
+    int64_t start_ns;
+};
 
 struct taking {
     struct stack_set *set;
     struct run *run;
     const struct stack_rows *stacks;
-    uint32_t *numbers;   // of the set's frames + 1, by stack id
-    uint32_t **by_track; // entries + 1 by track and stack id: equal samples become one
+    uint32_t *numbers;               // of the set's frames + 1, by stack id
+    uint32_t **by_track;             // entries + 1 by track and stack id: equal samples become one
+    const struct phase_times *times; // that are asked for, NULL: all
+    struct waiting *waiting;         // of a track
+    size_t track_count;
+    const char *host;
+    double period_ns;
     int64_t rank;
 };
 
@@ -87,7 +103,58 @@ static int take_sample(void *context, const struct stack_sample *sample)
     return status;
 }
 
-static int add_shard(struct stack_set *set, struct run *run, uint32_t index)
+// When its last round was: the next sample tells. A border of a phase mostly changes the
+// stack, so it lies behind that round, and a gap with a border in it is a long one.
+static int64_t last_look(const struct taking *taking, const struct waiting *waiting,
+                         int64_t next_ns)
+{
+    const double rounds = (double)waiting->sample.weight, period = taking->period_ns;
+    double length = (double)next_ns - (double)waiting->start_ns;
+    if (!stack_rows_is_next(waiting->sample.weight, length, period))
+        length = rounds * period;
+    length = fmin(fmax(length - 3 * period, 0), 1e18);
+    int64_t last_ns;
+    return __builtin_add_overflow(waiting->start_ns, (int64_t)length, &last_ns) ? INT64_MAX
+                                                                                : last_ns;
+}
+
+// Adds those of the waiting sample's rounds that were in the phase.
+static int settle(struct taking *taking, struct waiting *waiting, int64_t next_ns)
+{
+    struct stack_sample sample = waiting->sample;
+    if (!sample.weight)
+        return 0;
+    const struct phase_looks looks = {waiting->start_ns, last_look(taking, waiting, next_ns),
+                                      sample.weight};
+    const int64_t tid = taking->run->tracks.tracks[sample.track].info.tid;
+    sample.weight = phase_times_hit(phase_times_of(taking->times, taking->host, tid), &looks);
+    waiting->sample.weight = 0;
+    return take_sample(taking, &sample);
+}
+
+static int take_timed(void *context, const struct stack_sample *sample)
+{
+    struct taking *taking = context;
+    if (sample->track >= taking->track_count)
+        return 0;
+    struct waiting *waiting = &taking->waiting[sample->track];
+    const int64_t start_ns =
+        clock_map_ns(taking->run->tracks.tracks[sample->track].map, sample->tick);
+    int status = settle(taking, waiting, start_ns);
+    *waiting = (struct waiting){*sample, start_ns};
+    return status;
+}
+
+static int take_all_timed(struct taking *taking, uint32_t index)
+{
+    int status = stack_rows_samples(taking->run, index, take_timed, taking);
+    for (size_t i = 0; i < taking->track_count && status == 0; i++)
+        status = settle(taking, &taking->waiting[i], INT64_MAX);
+    return status;
+}
+
+static int add_shard(struct stack_set *set, struct run *run, uint32_t index,
+                     const struct phase_times *times)
 {
     struct stack_rows stacks;
     int status = stack_rows_load(&stacks, run, index);
@@ -100,12 +167,20 @@ static int add_shard(struct stack_set *set, struct run *run, uint32_t index)
                             .stacks = &stacks,
                             .numbers = calloc(stacks.count + 1, sizeof(uint32_t)),
                             .by_track = calloc(tracks + 1, sizeof(uint32_t *)),
+                            .times = times,
+                            .waiting = calloc(times ? tracks + 1 : 1, sizeof(struct waiting)),
+                            .track_count = tracks,
+                            .host = run->shards[index]->info.host,
+                            .period_ns = stack_rows_period(run->shards[index]),
                             .rank = run->shards[index]->info.rank};
-    status = taking.numbers && taking.by_track
-                 ? stack_rows_samples(run, index, take_sample, &taking)
-                 : fail(GAIT_ERR_MEMORY, "no memory for stacks");
+    if (!taking.numbers || !taking.by_track || !taking.waiting)
+        status = fail(GAIT_ERR_MEMORY, "no memory for stacks");
+    else
+        status = times ? take_all_timed(&taking, index)
+                       : stack_rows_samples(run, index, take_sample, &taking);
     for (size_t i = 0; taking.by_track && i < tracks; i++)
         free(taking.by_track[i]);
+    free(taking.waiting);
     free(taking.by_track);
     free(taking.numbers);
     stack_rows_finish(&stacks);
@@ -116,6 +191,18 @@ int stack_set_add_run(struct stack_set *set, struct run *run)
 {
     int status = 0;
     for (uint32_t i = 0; i < run->shard_count && status == 0; i++)
-        status = add_shard(set, run, i);
+        status = add_shard(set, run, i, NULL);
+    return status;
+}
+
+int stack_set_add_phase(struct stack_set *set, struct gait_trace *trace, const char *phase)
+{
+    struct phase_times times;
+    int status = phase_times_find(&times, trace, phase);
+    if (status)
+        return status;
+    for (uint32_t i = 0; i < trace->run.shard_count && status == 0; i++)
+        status = add_shard(set, &trace->run, i, &times);
+    phase_times_finish(&times);
     return status;
 }

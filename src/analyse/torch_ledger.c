@@ -29,7 +29,7 @@ struct painter {
 static void hand_out(struct painter *painter, int64_t to_ns, unsigned phase)
 {
     const struct torch_piece piece = {painter->window, phase,
-                                      (uint64_t)to_ns - (uint64_t)painter->at_ns};
+                                      (uint64_t)to_ns - (uint64_t)painter->at_ns, painter->at_ns};
     painter->ledger->visit(&piece, painter->ledger->context);
     painter->at_ns = to_ns;
 }

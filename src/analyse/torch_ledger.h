@@ -19,6 +19,7 @@ struct torch_piece {
     size_t window; // its number
     unsigned phase;
     uint64_t ns;
+    int64_t start_ns;
 };
 
 typedef void torch_ledger_visit(const struct torch_piece *piece, void *context);

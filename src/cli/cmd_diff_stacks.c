@@ -11,7 +11,7 @@
 #define DEFAULT_ROWS 20
 
 struct diff_values {
-    const char *rows;
+    const char *rows, *phase;
     bool is_json;
 };
 
@@ -40,7 +40,7 @@ static int run(const void *given, const struct operands *operands)
         return command_refuse(&cmd_diff_stacks);
     int status = 0;
     for (int of = 0; of < 2 && status == 0; of++)
-        status = stack_input_open(&sets[of], operands->texts[of]);
+        status = stack_input_open_phase(&sets[of], operands->texts[of], values->phase);
     if (status == 0)
         status = put(values, sets, rows);
     for (int of = 0; of < 2; of++) {
@@ -56,6 +56,7 @@ static int run(const void *given, const struct operands *operands)
 
 static const struct option options[] = {
     ROW_COUNT_OPTION(struct diff_values, "20"),
+    PHASE_OPTION(struct diff_values),
     COMMAND_JSON_OPTION(struct diff_values, "answer in JSON"),
 };
 

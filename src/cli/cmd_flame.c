@@ -13,7 +13,7 @@
 #include "render/flame_svg.h"
 
 struct flame_values {
-    const char *output, *format, *title, *before;
+    const char *output, *format, *title, *before, *phase;
     bool is_icicle, by_function;
 };
 
@@ -22,8 +22,10 @@ static const char *const formats[] = {"svg", "speedscope", "pprof", NULL};
 static int write_graph(const struct flame_values *values, const struct stack_set *set,
                        const struct stack_set *before, FILE *out)
 {
-    const struct flame_options options = {.by_function = values->by_function};
-    const struct flame_svg look = {.title = values->title ? values->title : "Samples",
+    const struct flame_options options = {.by_function = values->by_function,
+                                          .narrowest = FLAME_SVG_NARROWEST};
+    const char *usual = values->phase ? values->phase : "Samples";
+    const struct flame_svg look = {.title = values->title ? values->title : usual,
                                    .is_icicle = values->is_icicle};
     struct flame_tree tree;
     if (values->format && !strcmp(values->format, "speedscope")) {
@@ -73,9 +75,9 @@ static int run(const void *given, const struct operands *operands)
     struct stack_set set = {0}, before = {0};
     int status = check(values);
     if (status == 0)
-        status = stack_input_open(&set, operands->texts[0]);
+        status = stack_input_open_phase(&set, operands->texts[0], values->phase);
     if (status == 0 && values->before)
-        status = stack_input_open(&before, values->before);
+        status = stack_input_open_phase(&before, values->before, values->phase);
     if (status == 0)
         status = write_file(values, &set, values->before ? &before : NULL);
     if (status == 0) {
@@ -108,6 +110,7 @@ static const struct option options[] = {
      .value = "PATH",
      .help = "compare with these stacks: red is more, blue is less",
      .offset = offsetof(struct flame_values, before)},
+    PHASE_OPTION(struct flame_values),
     {.name = "icicle",
      .kind = OPTION_FLAG,
      .help = "the outermost frame on top",
@@ -126,13 +129,15 @@ static const struct option options[] = {
 static const char *const about[] = {
     "PATH is what gait leaf reads: a recording of gait record, a file of folded stacks, or a "
     "folder of either. The graph is one SVG file for any browser: click to zoom, / to search "
-    "(a regular expression), Esc to see all; nothing is fetched from anywhere.",
+    "(a regular expression), i to turn it over, Esc to see all; nothing is fetched from anywhere. "
+    "A tall one opens at its outermost frame.",
     "Compared shares are of each set's own samples, so recordings of different length compare.",
     NULL,
 };
 
 static const struct example examples[] = {
     {"gait flame -o flame.svg run.gait", "A graph of a recording."},
+    {"gait flame --phase forward -o forward.svg run1", "What Python ran in the forward phase."},
     {"gait flame -b before.txt -o change.svg after.txt", "What changed."},
     {NULL, NULL},
 };

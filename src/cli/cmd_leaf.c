@@ -19,7 +19,7 @@
 #define SOURCE_LIMIT (64u << 20)
 
 struct leaf_values {
-    const char *rows, *library, *by, *source;
+    const char *rows, *library, *by, *source, *phase;
     bool is_aggregated, without_modules, by_function, is_json;
 };
 
@@ -112,12 +112,13 @@ static int check(const struct leaf_values *values)
     const bool is_leaf =
         values->library || values->by || values->is_aggregated || values->without_modules;
     if (values->source && (is_leaf || values->by_function))
-        return fail(GAIT_ERR_ARGUMENT, "'--source' takes '--num-rows all' and --json only");
+        return fail(GAIT_ERR_ARGUMENT,
+                    "'--source' takes '--num-rows all', --phase and --json only");
     if (values->source && values->rows && strcmp(values->rows, "all") != 0)
         return fail(GAIT_ERR_ARGUMENT,
                     "'--source' takes no number of rows: '--num-rows all' shows every line");
     if (values->by_function && is_leaf)
-        return fail(GAIT_ERR_ARGUMENT, "'--functions' takes --num-rows and --json only");
+        return fail(GAIT_ERR_ARGUMENT, "'--functions' takes --num-rows, --phase and --json only");
     return 0;
 }
 
@@ -125,6 +126,13 @@ static int check(const struct leaf_values *values)
 static bool has_line_rows(const struct leaf_values *values)
 {
     return !values->is_aggregated && !values->by_function && !values->source;
+}
+
+static int open_set(const struct leaf_values *values, const char *path, struct stack_set *set)
+{
+    if (values->phase)
+        return stack_input_open_phase(set, path, values->phase);
+    return has_line_rows(values) ? stack_input_open_lines(set, path) : stack_input_open(set, path);
 }
 
 static int run(const void *given, const struct operands *operands)
@@ -137,8 +145,7 @@ static int run(const void *given, const struct operands *operands)
         status = row_count_read(values->rows, &rows);
     if (status)
         return command_refuse(&cmd_leaf);
-    status = has_line_rows(values) ? stack_input_open_lines(&set, operands->texts[0])
-                                   : stack_input_open(&set, operands->texts[0]);
+    status = open_set(values, operands->texts[0], &set);
     if (status == 0)
         status = put_asked(values, &set, rows);
     if (status == 0 && !values->is_json)
@@ -150,6 +157,7 @@ static int run(const void *given, const struct operands *operands)
 
 static const struct option options[] = {
     ROW_COUNT_OPTION(struct leaf_values, "10"),
+    PHASE_OPTION(struct leaf_values),
     {.letter = 'a',
      .name = "aggregate",
      .kind = OPTION_FLAG,
@@ -197,6 +205,9 @@ static const char *const about[] = {
     "(total); one that calls itself is counted once. With --source the same of the lines of a "
     "file: those that have samples and two on either side, or all with -n all. FILE may be the "
     "end of its path.",
+    "With --phase PATH is a run of gait run --sample: only the samples count that a thread had "
+    "while it was in that phase, or in a span of that name. A thread that was blocked then has "
+    "none.",
     "The table is cut to 78 columns (150 with --library), in the middle of names; --json has "
     "them whole.",
     NULL,
@@ -205,6 +216,7 @@ static const char *const about[] = {
 static const struct example examples[] = {
     {"gait leaf -a --library mypkg stacks.txt", "Which lines of mypkg lead to the time."},
     {"gait leaf -n all --by rank run1", "Every leaf, rank by rank."},
+    {"gait leaf --phase input run1", "What Python ran in the phase input."},
     {"gait leaf --functions run.gait", "Self and total share of each function."},
     {"gait leaf --source train.py run.gait", "Which lines of train.py are hot."},
     {NULL, NULL},

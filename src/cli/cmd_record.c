@@ -155,7 +155,8 @@ static void tell_end(const struct recording *recording)
              percent(totals->cut, totals->samples), percent(totals->torn, totals->samples),
              totals->errors, path);
     snprintf(next, sizeof next, "gait leaf --functions %s", path);
-    if (recording->output.format == RECORD_GAIT || recording->output.format == RECORD_RAW)
+    const bool is_file = recording->output.fd < 0;
+    if (is_file && recording->output.format <= RECORD_RAW)
         say_next(told, next);
     else
         say("%s", told);
@@ -301,7 +302,7 @@ static const struct option options[] = {
      .name = "output",
      .kind = OPTION_TEXT,
      .value = "FILE",
-     .help = "where to write (default: gait-samples-<time>-<pid>)",
+     .help = "where to write, - is standard output",
      .offset = offsetof(struct record_values, output)},
     {.letter = 'f',
      .name = "format",
@@ -385,12 +386,13 @@ static const char *const about[] = {
     "Rounds are made at random times (a Poisson clock), so a program that is periodic itself gets "
     "its true shares. A round that is missed is counted, not made up for.",
     "A rate that cannot be reached is not refused: it runs as fast as it can. The output is a "
-    "shard "
-    "(format gait) or counted stacks: a line each (raw, as py-spy writes it), a graph to look at "
+    "shard (format gait) or counted stacks: a line each (raw, as py-spy writes it), a graph to "
+    "look at "
     "(flamegraph), for speedscope, for pprof, or slices over time for ui.perfetto.dev and "
     "chrome://tracing (chrome; until the end its samples are in a shard beside FILE). The ending "
     "of FILE tells the format if --format does not. "
-    "Folders are made if they are missing.",
+    "Folders are made if they are missing. Without --output the file is "
+    "gait-samples-<time>-<pid> with that ending, here.",
     "What is recorded is on the disk from the first second on. Frames that changed while they were "
     "read are kept only where that very stack was seen at rest before, else cut off and counted.",
     "--native puts the C frames of each thread between those of Python, found by libdw (elfutils). "

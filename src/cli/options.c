@@ -78,7 +78,8 @@ static int store_number(const struct option *option, const char *text, char *pla
     enum reading reading = read_number(option->kind, text, &value);
     if (reading == READ_NOTHING)
         return fail(GAIT_ERR_ARGUMENT, "'--%s' takes %s, not '%s'", option->name,
-                    option->kind == OPTION_SIZE ? "a size such as 65536, 64K or 16M" : "a number",
+                    option->kind == OPTION_SIZE ? "a size such as 65536, 64K or 16M"
+                                                : "a whole number",
                     text);
     if (reading == READ_BEYOND || value < option->low || value > option->high)
         return fail(GAIT_ERR_ARGUMENT, "'--%s' must lie between %lld and %lld, not '%s'",

@@ -193,7 +193,7 @@ static int put_profile(const struct record_output *output, const struct stack_se
 // Through folded text: the way that a graph of any other file takes.
 static int put_graph(struct record_output *output, const struct stack_set *set, FILE *out)
 {
-    const struct flame_options options = {0};
+    const struct flame_options options = {.narrowest = FLAME_SVG_NARROWEST};
     const struct flame_svg look = {.title = "Samples"};
     struct flame_tree tree;
     if (output->format == RECORD_SPEEDSCOPE) {

@@ -203,13 +203,49 @@ int stack_input_open_lines(struct stack_set *set, const char *path)
     return open_as(set, path, true);
 }
 
+static int read_phase(struct stack_set *set, const char *path, const char *phase)
+{
+    struct gait_trace *trace;
+    int status = gait_trace_open(path, &trace);
+    if (status)
+        return status;
+    bool has_samples = false;
+    for (uint32_t i = 0; i < trace->run.shard_count; i++)
+        has_samples = has_samples || !strcmp(trace->run.shards[i]->info.role, "sampler");
+    if (!has_samples)
+        status = fail(GAIT_ERR_MISSING,
+                      "'%s' holds no samples beside its phases; gait run --sample 1000 takes some",
+                      path);
+    if (status == 0)
+        status = stack_set_add_phase(set, trace, phase);
+    if (status == 0 && !set->entry_count)
+        status = fail(GAIT_ERR_MISSING,
+                      "no sample fell into '%s': it was short, or its threads were blocked", phase);
+    gait_trace_close(trace);
+    return status;
+}
+
+int stack_input_open_phase(struct stack_set *set, const char *path, const char *phase)
+{
+    if (!phase)
+        return stack_input_open(set, path);
+    int status = stack_set_init(set);
+    if (status == 0)
+        status = read_phase(set, path, phase);
+    if (status)
+        stack_set_finish(set);
+    return status;
+}
+
 void stack_input_tell_bad(const struct stack_set *set, const char *command, const char *path)
 {
     char words[PATH_MAX + 128];
     if (!set->bad_lines)
         return;
     fflush(stdout);
+    const int error = errno; // why not, for who asks later whether all was written
     snprintf(words, sizeof words, "%llu of %llu lines are no stacks in '%s'",
              (unsigned long long)set->bad_lines, (unsigned long long)set->lines, path);
     say_of(command, words);
+    errno = error;
 }

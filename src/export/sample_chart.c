@@ -217,15 +217,6 @@ static int lay_path(struct chart *chart, uint32_t stack, size_t *ret_depth)
     return status;
 }
 
-// Rounds are made at random times: a thread was away in between when the next
-// sample comes later than so many rounds may take.
-static bool is_next(const struct chart *chart, const struct chart_track *at, int64_t start_ns)
-{
-    const double rounds = (double)at->weight;
-    return (double)start_ns - (double)at->begun_ns <=
-           (rounds + 4 * sqrt(rounds) + 4) * chart->period_ns;
-}
-
 static int open_calls(struct chart *chart, uint32_t track, size_t depth, int64_t start_ns)
 {
     struct chart_track *at = &chart->tracks[track];
@@ -266,7 +257,8 @@ static int take_sample(void *context, const struct stack_sample *sample)
         return status;
     if (at->depth && start_ns < at->begun_ns)
         start_ns = at->begun_ns;
-    if (at->depth && !is_next(chart, at, start_ns))
+    if (at->depth &&
+        !stack_rows_is_next(at->weight, (double)start_ns - (double)at->begun_ns, chart->period_ns))
         end_calls(chart, sample->track, 0, at->end_ns < start_ns ? at->end_ns : start_ns);
     status = open_calls(chart, sample->track, depth, start_ns);
     at->begun_ns = start_ns;
@@ -277,26 +269,10 @@ static int take_sample(void *context, const struct stack_sample *sample)
     return status ? status : chart->out->status;
 }
 
-static double number_in(const char *json, const char *key)
-{
-    const char *at = json ? strstr(json, key) : NULL;
-    return at ? strtod(at + strlen(key), NULL) : 0;
-}
-
-static double period_of(const struct run_shard *shard)
-{
-    const char *json = dictionary_meta(&shard->dictionary, "sampler");
-    const double rate = number_in(json, "\"rate_asked_hz\": ");
-    const double rounds = number_in(json, "\"rounds\": ");
-    const double asked = rate > 0 ? 1e9 / rate : 1e6;
-    const double made = rounds > 0 ? 1e9 * number_in(json, "\"seconds\": ") / rounds : 0;
-    return made > asked && made < 1e12 ? made : asked;
-}
-
 static int write_shard(struct chart *chart, uint32_t index)
 {
     chart->shard = index;
-    chart->period_ns = period_of(chart->run->shards[index]);
+    chart->period_ns = stack_rows_period(chart->run->shards[index]);
     int status = stack_rows_load(&chart->stacks, chart->run, index);
     if (status == 0)
         status = stack_rows_samples(chart->run, index, take_sample, chart);

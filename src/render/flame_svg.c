@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Frames narrower than a tenth of a point are left out: nobody could hit them,
-// and the frame below tells their sum. Texts are cut by the script, which knows
-// how wide a frame is at the moment.
+// Frames narrower than a tenth of a point are left out of the tree: nobody could hit
+// them, and the frame below tells their sum. Texts are cut by the script, which knows
+// how wide a frame is at the moment. A graph that is taller than the window opens at
+// its root, and its head with the search stays in view; so it is written last, on top.
 #define _GNU_SOURCE
 #include "render/flame_svg.h"
 
@@ -17,13 +18,13 @@
 #define ROW 18
 #define TOP 62
 #define BOTTOM 12
-#define NARROWEST 0.1
 #define NAME_BYTES 2000u
 
 static const char style[] =
     "text{font:12px monospace;fill:#111;pointer-events:none}"
     "#head{font:17px sans-serif}#how{font:12px sans-serif;fill:#666}"
-    "#tip{pointer-events:none}#tip rect{fill:#fffff0;stroke:#888;stroke-width:1}"
+    "#bar rect{fill:#fff}#tip{pointer-events:none}#tip "
+    "rect{fill:#fffff0;stroke:#888;stroke-width:1}"
     ".f rect{stroke:#fff;stroke-width:.5;cursor:pointer}.f:hover rect{stroke:#000;stroke-width:1}"
     ".hit rect{fill:#e600e6}.below rect{opacity:.45}"
     "input{font:13px sans-serif;width:200px}";
@@ -33,7 +34,8 @@ static const char style[] =
 static const char script[] =
     "'use strict';\n"
     "const W=1200,all=[...document.querySelectorAll('g.f')],svg=document.documentElement,\n"
-    "  found=document.getElementById('found'),box=document.getElementById('box');\n"
+    "  found=document.getElementById('found'),box=document.getElementById('box'),\n"
+    "  bar=document.getElementById('bar');\n"
     "function make(parent,kind,what){const e=document.createElementNS(svg.namespaceURI,kind);\n"
     "  for(const key in what)e.setAttribute(key,what[key]);return parent.appendChild(e)}\n"
     "const "
@@ -42,7 +44,12 @@ static const char script[] =
     "for(const g of all){g.s=+g.dataset.s;g.c=+g.dataset.c;g.d=+g.dataset.d;\n"
     "  const n=g.querySelector('title');g.n=n.textContent;n.remove();\n"
     "  g.r=g.querySelector('rect');g.t=g.querySelector('text');g.label=g.t.textContent}\n"
-    "const total=all[0].c;\n"
+    "const total=all[0].c,deepest=all.reduce((d,g)=>Math.max(d,g.d),0);\n"
+    "let down='icicle'in svg.dataset;\n"
+    "function follow(){bar.setAttribute('y',Math.max(0,scrollY))}\n"
+    "function show_root(){scrollTo(0,down?0:svg.getBoundingClientRect().height);follow()}\n"
+    "function turn(){down=!down;for(const g of all){const y=62+18*(down?g.d:deepest-g.d);\n"
+    "  g.r.setAttribute('y',y);g.t.setAttribute('y',y+13)}show_root()}\n"
     "function cut(s,n){return s.length<=n?s:s.slice(0,n-1)+'\\u2026'}\n"
     "function place(g,x,w){g.style.display=w<=0?'none':'';if(w<=0)return;\n"
     "  g.r.setAttribute('x',x);g.r.setAttribute('width',Math.max(0,w-.3));\n"
@@ -66,15 +73,17 @@ static const char script[] =
     "  second.textContent=g.n.slice(at+2);tip.style.display='';\n"
     "  const w=12+Math.max(first.getComputedTextLength(),second.getComputedTextLength()),\n"
     "    p=new DOMPoint(e.clientX,e.clientY).matrixTransform(svg.getScreenCTM().inverse()),\n"
-    "    x=Math.max(0,Math.min(p.x+12,W-w)),y=p.y>60?p.y-50:p.y+20;\n"
+    "    x=Math.max(0,Math.min(p.x+12,W-w)),y=e.clientY>60?p.y-50:p.y+20;\n"
     "  plate.setAttribute('width',w);tip.setAttribute('transform',`translate(${x},${y})`)}\n"
     "for(const g of all){g.addEventListener('click',()=>zoom(g));\n"
     "  g.addEventListener('mousemove',e=>tell(g,e));\n"
     "  g.addEventListener('mouseleave',()=>{tip.style.display='none'})}\n"
     "box.addEventListener('input',()=>search(box.value));\n"
     "document.addEventListener('keydown',e=>{if(e.key==='Escape'){box.value='';search('');\n"
-    "  zoom(all[0])}else if(e.key==='/'&&document.activeElement!==box){e.preventDefault();\n"
-    "  box.focus()}});\n"
+    "  zoom(all[0])}else if(document.activeElement===box){return}\n"
+    "  else if(e.key==='/'){e.preventDefault();box.focus()}\n"
+    "  else if(e.key==='i'&&!e.ctrlKey&&!e.metaKey&&!e.altKey)turn()});\n"
+    "addEventListener('scroll',follow);addEventListener('load',show_root);\n"
     "zoom(all[0]);\n";
 
 // Any bytes as the text of an XML element: repaired, escaped, without what XML
@@ -157,8 +166,6 @@ static void put_node(FILE *out, const struct flame_tree *tree, const struct flam
     const double x = (double)node->start * unit, width = (double)node->count * unit;
     const uint32_t row = look->is_icicle ? node->depth : tree->depth - node->depth;
     const uint32_t y = TOP + row * ROW;
-    if (width < NARROWEST)
-        return;
     fprintf(out, "<g class=\"f\" data-s=\"%" PRIu64 "\" data-c=\"%" PRIu64 "\" data-d=\"%u\">",
             node->start, node->count, node->depth);
     fputs("<title>", out);
@@ -171,25 +178,35 @@ static void put_node(FILE *out, const struct flame_tree *tree, const struct flam
     fputs("</text></g>\n", out);
 }
 
+static void put_head(FILE *out, const struct flame_tree *tree, const struct flame_svg *look)
+{
+    fprintf(out,
+            "<svg id=\"bar\" width=\"%d\" height=\"%d\"><rect width=\"%d\" height=\"%d\"/>\n"
+            "<text id=\"head\" x=\"8\" y=\"24\">",
+            WIDTH, TOP - 4, WIDTH, TOP - 4);
+    put_xml(out, look->title);
+    fprintf(out,
+            "</text>\n<text id=\"how\" x=\"8\" y=\"46\">%s samples%s; a click zooms, / searches, "
+            "i turns it over, Esc shows all</text>\n<text id=\"found\" x=\"980\" "
+            "y=\"48\"></text>\n<foreignObject "
+            "x=\"980\" y=\"6\" width=\"215\" height=\"28\"><input "
+            "xmlns=\"http://www.w3.org/1999/xhtml\" id=\"box\" placeholder=\"search: a "
+            "pattern\"/></foreignObject></svg>\n",
+            units_count(tree->nodes[0].count).text,
+            tree->has_before ? ", red is more than before, blue is less" : "");
+}
+
 void flame_svg_put(FILE *out, const struct flame_tree *tree, const struct flame_svg *look)
 {
     const uint32_t height = TOP + (tree->depth + 1) * ROW + BOTTOM;
     fprintf(out,
             "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<svg "
             "xmlns=\"http://www.w3.org/2000/svg\" width=\"%d\" height=\"%u\" viewBox=\"0 0 %d "
-            "%u\">\n<style>%s</style>\n<text id=\"head\" x=\"8\" y=\"24\">",
-            WIDTH, height, WIDTH, height, style);
-    put_xml(out, look->title);
-    fprintf(out,
-            "</text>\n<text id=\"how\" x=\"8\" y=\"46\">%s samples%s; a click zooms, / searches, "
-            "Esc shows all</text>\n<text id=\"found\" x=\"980\" y=\"48\"></text>\n<foreignObject "
-            "x=\"980\" y=\"6\" width=\"215\" height=\"28\"><input "
-            "xmlns=\"http://www.w3.org/1999/xhtml\" id=\"box\" placeholder=\"search: a "
-            "pattern\"/></foreignObject>\n",
-            units_count(tree->nodes[0].count).text,
-            tree->has_before ? ", red is more than before, blue is less" : "");
+            "%u\"%s>\n<style>%s</style>\n",
+            WIDTH, height, WIDTH, height, look->is_icicle ? " data-icicle=\"\"" : "", style);
     for (size_t i = 0; i < tree->count; i++)
         put_node(out, tree, &tree->nodes[i], look);
+    put_head(out, tree, look);
     fprintf(out, "<script><![CDATA[\n%s]]></script>\n</svg>\n", script);
 }
 

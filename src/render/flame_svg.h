@@ -9,6 +9,9 @@
 
 #include "analyse/flame_tree.h"
 
+// Share of the samples that a frame must have to be drawn: a tenth of a point.
+#define FLAME_SVG_NARROWEST (1 / 12000.0)
+
 struct flame_svg {
     const char *title;
     bool is_icicle; // the root on top

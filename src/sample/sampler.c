@@ -248,11 +248,12 @@ static void try_again(struct sampler *sampler, struct followed *one, uint64_t no
         one->pause_ns *= 2;
 }
 
-static void round_of(struct sampler *sampler, struct followed *one, uint64_t now)
+// False: the process could not be seen.
+static bool see_process(struct sampler *sampler, struct followed *one, uint64_t now)
 {
     if (!one->process) {
         try_again(sampler, one, now);
-        return;
+        return false;
     }
     const struct process_counts before = one->process->counts;
     one->process->round_tick = clock_now();
@@ -260,18 +261,29 @@ static void round_of(struct sampler *sampler, struct followed *one, uint64_t now
     sampler->totals.unreadable += one->process->counts.unreadable - before.unreadable;
     sampler->totals.moved += one->process->counts.moved - before.moved;
     if (status == 0) {
-        sampler->totals.rounds++;
-        if (!sampler->first_ns)
-            sampler->first_ns = now;
         if (one->native && sampler->has_native_look)
             native_sampler_round(sampler->native, one->process, one->native, now);
-        return;
+        return true;
     }
     fail_clear();
     let_go(one);
     one->next_try_ns = now + FIRST_PAUSE_NS;
     one->pause_ns = FIRST_PAUSE_NS;
     one->is_missing = true; // one that ends lives on without its memory for a while
+    return false;
+}
+
+// One look at every thread of all processes.
+static void make_round(struct sampler *sampler, uint64_t now)
+{
+    bool has_seen = false;
+    for (size_t i = 0; i < sampler->process_count; i++)
+        has_seen = see_process(sampler, &sampler->processes[i], now) || has_seen;
+    if (!has_seen)
+        return;
+    sampler->totals.rounds++;
+    if (!sampler->first_ns)
+        sampler->first_ns = now;
 }
 
 static void drop_gone(struct sampler *sampler)
@@ -507,8 +519,7 @@ int sampler_run(struct sampler *sampler)
     while (!is_over(sampler, now)) {
         if (wait_for_tick(sampler, &clock, &now)) {
             look_at_native(sampler, &native, now);
-            for (size_t i = 0; i < sampler->process_count; i++)
-                round_of(sampler, &sampler->processes[i], now);
+            make_round(sampler, now);
             next_tick(&clock);
             drop_gone(sampler);
         }

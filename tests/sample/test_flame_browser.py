@@ -149,3 +149,33 @@ def test_an_icicle_and_a_comparison_open_too(show, tmp_path):
     page.mouse("mouseMoved", *middle(page, "load"))
     words = "200 samples, 20.00 %; before 1000, 55.56 %"
     assert until(lambda: page.value("second.textContent") == words)
+
+
+def test_a_tall_graph_opens_at_its_root_with_the_search_in_view(show):
+    deep = ";".join(f"d{i}" for i in range(150))
+    page = show(f"{deep} 20\nwide (w.py:1) 80\n")
+    tall = page.value("innerHeight")
+
+    def is_seen(label):
+        left, top, _, height = box_of(page, label)
+        under = page.value(f"document.elementFromPoint({left + 2}, {top + height / 2}) === "
+                           f"{FRAME % label}.r")  # fmt: skip
+        return top >= 0 and top + height <= tall and under
+
+    assert until(lambda: is_seen("all") and is_seen("wide")) and not is_seen("d149")
+    top = "box.getBoundingClientRect().top"
+    assert until(lambda: 0 <= page.value(top) < 40)
+    page.key("i", "i")
+    assert until(lambda: page.value("scrollY") == 0 and is_seen("all"))
+    assert box_of(page, "d0")[1] > box_of(page, "all")[1] and not is_seen("d149")
+    page.value("scrollTo(0, 9999)")
+    assert until(lambda: is_seen("d149") and 0 <= page.value(top) < 40)
+    page.mouse("mouseMoved", *middle(page, "d149"))
+    assert until(lambda: page.value("first.textContent") == "d149")
+    page.key("i", "i")
+    assert until(lambda: page.value("scrollY") > 0 and is_seen("all"))
+    assert box_of(page, "d0")[1] < box_of(page, "all")[1]
+    page.key("/", "/")
+    page.ask("Input.insertText", text="i")
+    page.key("i", "i")
+    assert until(lambda: page.value("box.value").startswith("i")) and is_seen("all")

@@ -360,6 +360,28 @@ def test_the_duration_ends_the_recording_and_not_the_program(gait, build, tmp_pa
     assert 0.9 < summary(gait, out)["sampler"]["seconds"] < took
 
 
+TWO = """
+import os, time
+def busy():
+    end = time.monotonic() + 1.5
+    while time.monotonic() < end: pass
+pid = os.fork()
+busy()
+if pid: os.wait()
+"""
+
+
+def test_a_round_is_a_look_at_all_processes(gait, tmp_path):
+    done = gait("record", "-s", "-i", "-r", 500, "-o", "run.gait", "--", sys.executable, "-c", TWO)
+    assert done.returncode == 0, done.stderr
+    sampler = summary(gait, tmp_path / "run.gait")["sampler"]
+    assert sampler["processes"] == 2
+    # of 500 a second, with six standard deviations, whatever the number of processes
+    most = 500 * sampler["seconds"]
+    assert 0 < sampler["rounds"] < most + 6 * most**0.5
+    assert sampler["samples"] > sampler["rounds"]
+
+
 def test_children_are_followed_for_ever(gait, tmp_path):
     program = tmp_path / "tree.py"
     program.write_text(

@@ -57,3 +57,58 @@ def test_without_a_python_there_is_no_shard_of_samples(gait, tmp_path):
     assert done.returncode == 5
     assert "not all was sampled: no Python ran" in done.stderr
     assert not (tmp_path / "run").exists() or not list((tmp_path / "run").glob("*.gait"))
+
+
+PHASES = """
+import time, threading, gait
+def busy(seconds):
+    end = time.thread_time() + seconds
+    while time.thread_time() < end: pass
+def make(): busy(.15)
+def learn(): busy(.3)
+def fetch():
+    with gait.span("prefetch"): busy(.4)
+thread = threading.Thread(target=fetch)
+thread.start()
+for _ in range(3):
+    with gait.step():
+        with gait.span("input"): make()
+        with gait.span("forward"): learn()
+thread.join()
+"""
+
+
+def functions_of(gait, phase, path="run"):
+    done = gait("leaf", "--functions", "--json", "-n", "all", "--phase", phase, path)
+    assert done.returncode == 0, done.stderr
+    answer = json.loads(done.stdout)
+    return {row["name"]: row["total"] / answer["samples"] for row in answer["functions"]}
+
+
+def test_a_phase_is_asked_what_ran_in_it(gait, tmp_path):
+    done = gait("run", "-q", "--sample", 500, "-o", "run", "--", sys.executable, "-c", PHASES)
+    assert done.returncode == 0, done.stderr
+    shares = {phase: functions_of(gait, phase) for phase in ("input", "forward", "prefetch")}
+    own = {"input": "make", "forward": "learn", "prefetch": "fetch"}
+    for phase, name in own.items():
+        assert shares[phase][name] > 0.8, (phase, shares[phase])
+        others = set(own.values()) - {name}
+        assert sum(shares[phase].get(other, 0) for other in others) < 0.2, (phase, shares[phase])
+    whole = json.loads(gait("leaf", "--json", "-n", 1, "run").stdout)["samples"]
+    parts = [json.loads(gait("leaf", "--json", "--phase", phase, "run").stdout) for phase in own]
+    assert sum(part["samples"] for part in parts) <= whole
+    gait("flame", "--phase", "forward", "-o", "forward.svg", "run")
+    drawn = (tmp_path / "forward.svg").read_text()
+    assert "<title>learn (" in drawn and ">forward<" in drawn
+
+
+def test_a_phase_that_is_not_there_is_told_which_are(gait, tmp_path):
+    program = "import gait, time\nwith gait.span('forward'):\n    time.process_time()"
+    gait("run", "-q", "-o", "bare", "--", sys.executable, "-c", program)
+    done = gait("leaf", "--phase", "forward", "bare")
+    assert done.returncode == 2 and "gait run --sample 1000" in done.stderr
+    gait("run", "-q", "--sample", 500, "-o", "run", "--", sys.executable, "-c", PHASES)
+    done = gait("leaf", "--phase", "forwrd", "run")
+    assert done.returncode == 2 and "did you mean 'forward'?" in done.stderr
+    done = gait("leaf", "--phase", "zzzz", "run")
+    assert done.returncode == 2 and "there may be" in done.stderr and "prefetch" in done.stderr
