@@ -584,6 +584,7 @@ def sampler_costs(bench, minor, python):
             f"  program slower at {rate // 1000} kHz, up to", high, f"{high:.2f} %", limit, "%"
         )
         yield Row(f"    95 %, {pairs} pairs", "", "", percent(slower))
+        yield Row("    beside one that only wakes", "", "", percent(slower["waking"]))
     return found
 
 

@@ -168,10 +168,12 @@ def interval(values):
     return {"mean": mean, "low": mean - half, "high": mean + half, "pairs": len(values)}
 
 
-def one_run(build, python, rounds, rate):
+def one_run(build, python, rounds, rate, is_sampled=True):
     with Target(python, 1, 0, rounds) as target, tempfile.TemporaryDirectory() as folder:
         running = None
-        if rate:
+        if rate and not is_sampled:
+            running = subprocess.Popen([build / "bench/wake_only", str(rate)])
+        elif rate:
             running = start_recording(build, target.pid, rate, pathlib.Path(folder) / "run.gait")
         target.begin()
         cpu_s = target.finish()["cpu_s"]
@@ -182,14 +184,17 @@ def one_run(build, python, rounds, rate):
 
 
 def slowdown(build, python, rate, pairs, rounds):
-    """CPU seconds of a fixed amount of work, sampled and not, by turns in random order."""
-    ratios = []
+    """CPU seconds of a fixed amount of work alone, sampled, and beside a program that wakes
+    as often and does nothing, by turns in random order."""
+    runs = {"alone": (0, False), "waking": (rate, False), "sampled": (rate, True)}
+    ratios = {"waking": [], "sampled": []}
     for _ in range(pairs):
         cpu = {}
-        for each in random.sample((0, rate), 2):
-            cpu[each] = one_run(build, python, rounds, each)
-        ratios.append(cpu[rate] / cpu[0] - 1)
-    return interval(ratios)
+        for name in random.sample(sorted(runs), len(runs)):
+            cpu[name] = one_run(build, python, rounds, *runs[name])
+        for name, values in ratios.items():
+            values.append(cpu[name] / cpu["alone"] - 1)
+    return {**interval(ratios["sampled"]), "waking": interval(ratios["waking"])}
 
 
 def dump_ms(command, times):

@@ -2,6 +2,7 @@
 // Lines of folded text. A frame ends at a semicolon outside of brackets and quotes:
 // names of native functions and command lines may hold both. Files repeat few frames
 // many times, so a frame whose text was met before is not taken apart again.
+#include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -11,12 +12,13 @@
 #define FIRST_TEXTS 4096u
 #define LONGEST_MET 1024u
 #define LINE_LIMIT (4u << 20)
+#define CUT_LINES 256u // of a command
 
 // A text up to a semicolon, or the end of a stack, and the frame it was.
 struct text_met {
     const char *text; // NULL: free
     uint32_t bytes, hash, id;
-    bool is_closed; // no bracket or quote is open at its end
+    bool is_closed; // no bracket or quote is open at its end: no semicolon is in it
     uint8_t kind;   // enum stack_frame_kind
 };
 
@@ -24,6 +26,35 @@ static bool begins(struct slice text, const char *words)
 {
     const size_t bytes = strlen(words);
     return text.count >= bytes && memcmp(text.bytes, words, bytes) == 0;
+}
+
+static size_t digits_at(struct slice text, size_t from)
+{
+    size_t at = from;
+    while (at < text.count && isxdigit(text.bytes[at]))
+        at++;
+    return at - from;
+}
+
+// process 12:"python train.py". A function may be named process, or thread, as well.
+static bool is_process(struct slice text)
+{
+    const size_t name = sizeof "process " - 1;
+    const size_t at = begins(text, "process ") ? name + digits_at(text, name) : 0;
+    return at > name && at + 1 < text.count && text.bytes[at] == ':' && text.bytes[at + 1] == '"';
+}
+
+// thread (0x7F12); thread (12): name
+static bool is_thread(struct slice text)
+{
+    size_t from = sizeof "thread (" - 1;
+    if (!begins(text, "thread ("))
+        return false;
+    if (from + 1 < text.count && text.bytes[from] == '0' && (text.bytes[from + 1] | 32) == 'x')
+        from += 2;
+    const size_t at = from + digits_at(text, from);
+    return at > from && at < text.count && text.bytes[at] == ')' &&
+           (at + 1 == text.count || text.bytes[at + 1] == ':');
 }
 
 // The last " (" of a text that ends with ")": where the place begins. 0: none.
@@ -58,9 +89,9 @@ static int number_frame(struct stack_set *set, struct slice text, uint32_t *ret_
 {
     struct stack_frame frame = {.kind = STACK_FRAME_CODE};
     struct slice path = {text.bytes, 0};
-    if (begins(text, "process ") && memchr(text.bytes, ':', text.count))
+    if (is_process(text))
         frame.kind = STACK_FRAME_PROCESS;
-    else if (begins(text, "thread ("))
+    else if (is_thread(text))
         frame.kind = STACK_FRAME_THREAD;
     const size_t place = frame.kind == STACK_FRAME_CODE ? place_of(text) : 0;
     if (place) {
@@ -73,41 +104,77 @@ static int number_frame(struct stack_set *set, struct slice text, uint32_t *ret_
     return stack_set_number(set, &frame, ret_id);
 }
 
+// A command line may hold any quotes and semicolons, and nobody escapes them: it ends
+// at a quote that is even, else at the first, where a frame or the line ends too.
+// *ret_first: that first one; both 0: there is none.
+static size_t process_end(struct slice text, size_t *ret_first)
+{
+    bool is_quoted = false;
+    const uint8_t *const end = text.bytes + text.count, *at = text.bytes;
+    *ret_first = 0;
+    while ((at = memchr(at, '"', (size_t)(end - at)))) {
+        is_quoted = !is_quoted;
+        at++;
+        const bool is_end = at == end || *at == ';';
+        if (is_end && !*ret_first && at - text.bytes > (ptrdiff_t)sizeof "process 1:\"")
+            *ret_first = (size_t)(at - text.bytes);
+        if (is_end && !is_quoted)
+            return (size_t)(at - text.bytes);
+    }
+    return 0;
+}
+
 // Bytes of the first frame of `text`, up to its semicolon or the end.
 static size_t frame_length(struct slice text)
 {
     long open = 0;
-    bool is_quoted = false;
-    const bool has_quotes = begins(text, "process ");
     size_t plain = text.count; // the first semicolon, for brackets that never close
+    if (is_process(text)) {
+        size_t first;
+        const size_t even = process_end(text, &first);
+        if (even || first)
+            return even ? even : first;
+    }
     for (size_t i = 0; i < text.count; i++) {
         const uint8_t c = text.bytes[i];
-        if (c == '"' && has_quotes)
-            is_quoted = !is_quoted;
-        else if (c == '(')
+        if (c == '(')
             open++;
         else if (c == ')')
             open -= open > 0;
-        else if (c == ';' && open == 0 && !is_quoted)
+        else if (c == ';' && open == 0)
             return i;
         else if (c == ';' && plain == text.count)
             plain = i;
     }
-    return open || is_quoted ? plain : text.count;
+    return open ? plain : text.count;
 }
 
 static bool is_closed(struct slice text)
 {
     long open = 0;
-    bool is_quoted = false;
-    const bool has_quotes = begins(text, "process ");
+    size_t first;
+    if (is_process(text))
+        return process_end(text, &first) == text.count;
     for (size_t i = 0; i < text.count; i++) {
-        const uint8_t c = text.bytes[i];
-        is_quoted ^= c == '"' && has_quotes;
-        open += c == '(';
-        open -= c == ')' && open > 0;
+        open += text.bytes[i] == '(';
+        open -= text.bytes[i] == ')' && open > 0;
     }
-    return !open && !is_quoted;
+    return !open;
+}
+
+// True for a line that ends inside of a process's command line: it goes on.
+static bool is_cut(struct slice line)
+{
+    while (is_process(line)) {
+        size_t first;
+        size_t bytes = process_end(line, &first);
+        bytes = bytes ? bytes : first;
+        if (!bytes)
+            return true;
+        const size_t step = bytes < line.count ? bytes + 1 : bytes;
+        line = (struct slice){line.bytes + step, line.count - step};
+    }
+    return false;
 }
 
 static uint64_t word_at(const uint8_t *bytes, size_t count)
@@ -190,10 +257,12 @@ static int64_t take_count(struct slice *line)
     size_t at = line->count;
     while (at > 0 && line->bytes[at - 1] >= '0' && line->bytes[at - 1] <= '9')
         at--;
-    if (at == line->count || line->count - at > 18 || (at && line->bytes[at - 1] != ' '))
+    if (at == line->count || (at && line->bytes[at - 1] != ' '))
         return -1;
     for (size_t i = at; i < line->count; i++)
-        count = count * 10 + (line->bytes[i] - '0');
+        if (__builtin_mul_overflow(count, 10, &count) ||
+            __builtin_add_overflow(count, line->bytes[i] - '0', &count))
+            return -1; // more than anybody counts
     while (at && line->bytes[at - 1] == ' ')
         at--;
     line->count = at;
@@ -255,10 +324,10 @@ static int take_frames(struct stack_set *set, struct slice line, struct stack_en
     return status;
 }
 
-int stack_set_add_line(struct stack_set *set, struct slice line)
+// A line that is whole.
+static int add_stack(struct stack_set *set, struct slice line)
 {
     struct stack_entry entry = {.first = set->id_count, .process = "", .thread = "", .rank = -1};
-    set->lines++;
     const int64_t count = is_text(line) ? take_count(&line) : -1;
     if (count == 0 && line.count)
         return 0; // a stack that was never seen is no fault
@@ -273,6 +342,66 @@ int stack_set_add_line(struct stack_set *set, struct slice line)
     return stack_set_join(set, &entry);
 }
 
+static bool goes_on(struct slice line)
+{
+    struct slice stack = line;
+    return is_text(line) && is_cut(take_count(&stack) < 0 ? line : stack);
+}
+
+// The first was cut for good; those behind it stand for themselves.
+int stack_set_end_lines(struct stack_set *set)
+{
+    struct slice text = {set->cut.bytes, set->cut.used};
+    int status = 0;
+    set->bad_lines += set->cut_lines > 0;
+    set->cut.used = set->cut_lines = 0;
+    const uint8_t *end = text.count ? memchr(text.bytes, '\n', text.count) : NULL;
+    while (end && status == 0) {
+        text.count -= (size_t)(end + 1 - text.bytes);
+        text.bytes = end + 1;
+        end = memchr(text.bytes, '\n', text.count);
+        status = add_stack(
+            set, (struct slice){text.bytes, end ? (size_t)(end - text.bytes) : text.count});
+    }
+    return status;
+}
+
+static int add_cut(struct stack_set *set, struct slice line)
+{
+    int status = set->cut.used ? buffer_append(&set->cut, "\n", 1) : 0;
+    set->cut_lines++;
+    return status ? status : buffer_append(&set->cut, line.bytes, line.count);
+}
+
+// The line goes on where the last one was cut; or it does not.
+static int add_rest(struct stack_set *set, struct slice line)
+{
+    int status = add_cut(set, line);
+    if (status || goes_on((struct slice){set->cut.bytes, set->cut.used}))
+        return status;
+    for (size_t i = 0; i < set->cut.used; i++)
+        if (set->cut.bytes[i] == '\n')
+            set->cut.bytes[i] = ' ';
+    const struct slice whole = {set->cut.bytes, set->cut.used};
+    set->cut.used = set->cut_lines = 0;
+    return add_stack(set, whole);
+}
+
+int stack_set_add_line(struct stack_set *set, struct slice line)
+{
+    int status = 0;
+    set->lines++;
+    if (set->cut_lines && (is_process(line) || set->cut_lines >= CUT_LINES ||
+                           set->cut.used + line.count >= STACK_CUT_LIMIT))
+        status = stack_set_end_lines(set);
+    if (status)
+        return status;
+    if (set->cut_lines)
+        return add_rest(set, line);
+    const bool is_begun = is_process(line) && line.count < STACK_CUT_LIMIT && goes_on(line);
+    return is_begun ? add_cut(set, line) : add_stack(set, line);
+}
+
 int stack_set_add_lines(struct stack_set *set, struct slice text)
 {
     int status = 0;
@@ -284,5 +413,5 @@ int stack_set_add_lines(struct stack_set *set, struct slice text)
             status = stack_set_add_line(set, (struct slice){text.bytes, bytes});
         text = (struct slice){text.bytes + step, text.count - step};
     }
-    return status;
+    return status ? status : stack_set_end_lines(set);
 }

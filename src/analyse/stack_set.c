@@ -24,6 +24,7 @@ int stack_set_init(struct stack_set *set)
 {
     memset(set, 0, sizeof *set);
     arena_init(&set->arena, ARENA_LIMIT);
+    buffer_init(&set->cut, STACK_CUT_LIMIT);
     intern_init(&set->texts, &set->arena);
     set->slot_count = FIRST_SLOTS;
     set->frame_slots = calloc(set->slot_count, sizeof *set->frame_slots);
@@ -38,6 +39,7 @@ void stack_set_finish(struct stack_set *set)
     free(set->entries);
     free(set->entry_slots);
     free(set->texts_met);
+    buffer_finish(&set->cut);
     intern_finish(&set->texts);
     arena_finish(&set->arena);
     memset(set, 0, sizeof *set);

@@ -11,6 +11,7 @@
 #include <gait/trace.h>
 
 #include "base/arena.h"
+#include "base/buffer.h"
 #include "base/intern.h"
 #include "base/slice.h"
 #include "load/stack_rows.h"
@@ -45,6 +46,8 @@ struct stack_set {
     size_t entry_slot_count, joined;
     struct text_met *texts_met; // frames by their text
     size_t text_count, text_slots;
+    struct buffer cut; // lines of a stack that goes on: a command may have many
+    uint64_t cut_lines;
     bool keeps_lines; // of equal stacks with different counts: set it before the first
     uint64_t samples; // of all entries; what is more than INT64_MAX is left out
     uint64_t lines, bad_lines;
@@ -57,7 +60,10 @@ void stack_set_finish(struct stack_set *set);
 // Nonsense is counted, not refused; fails only for want of memory.
 GAIT_CHECK int stack_set_add_line(struct stack_set *set, struct slice line);
 
-// Many lines.
+// No line goes on behind what was added: the end of a file.
+GAIT_CHECK int stack_set_end_lines(struct stack_set *set);
+
+// Many lines, to their end.
 GAIT_CHECK int stack_set_add_lines(struct stack_set *set, struct slice text);
 
 // All samples of a trace.
@@ -70,6 +76,7 @@ GAIT_CHECK int stack_set_add_phase(struct stack_set *set, struct gait_trace *tra
 // For those who fill a set: the number of a frame, and a stack's frames one by one;
 // then the stack, as one more or joined with an equal one.
 #define STACK_DEPTH_LIMIT 65536u
+#define STACK_CUT_LIMIT ((size_t)256 << 10)
 GAIT_CHECK int stack_set_number(struct stack_set *set, struct stack_frame *frame, uint32_t *ret_id);
 GAIT_CHECK int stack_set_push_id(struct stack_set *set, uint32_t id);
 GAIT_CHECK int stack_set_push(struct stack_set *set, const struct stack_entry *entry);

@@ -103,19 +103,26 @@ static int take_sample(void *context, const struct stack_sample *sample)
     return status;
 }
 
-// When its last round was: the next sample tells. A border of a phase mostly changes the
-// stack, so it lies behind that round, and a gap with a border in it is a long one.
-static int64_t last_look(const struct taking *taking, const struct waiting *waiting,
-                         int64_t next_ns)
+static int64_t later(int64_t start_ns, double ns)
 {
-    const double rounds = (double)waiting->sample.weight, period = taking->period_ns;
-    double length = (double)next_ns - (double)waiting->start_ns;
-    if (!stack_rows_is_next(waiting->sample.weight, length, period))
-        length = rounds * period;
-    length = fmin(fmax(length - 3 * period, 0), 1e18);
-    int64_t last_ns;
-    return __builtin_add_overflow(waiting->start_ns, (int64_t)length, &last_ns) ? INT64_MAX
-                                                                                : last_ns;
+    int64_t sum;
+    return __builtin_add_overflow(start_ns, (int64_t)fmin(ns, 1e18), &sum) ? INT64_MAX : sum;
+}
+
+// When its rounds were. They come at random times, and the first is a little later than
+// its time where the sampler had to wait: standard errors are taken off at either end,
+// for a border of a phase mostly changes the stack, so it lies outside.
+static struct phase_looks looks_of(const struct taking *taking, const struct waiting *waiting,
+                                   int64_t next_ns)
+{
+    const uint64_t count = waiting->sample.weight;
+    const double rounds = (double)count, period = taking->period_ns;
+    const double apart = (double)next_ns - (double)waiting->start_ns;
+    const double length = fmax(fmin(apart, rounds * period) - period, 0);
+    const double error = count > 1 ? sqrt(rounds) * period : 0, first = fmin(error, length / 3);
+    const double last = fmax(length - 2 * error, first);
+    return (struct phase_looks){later(waiting->start_ns, first), later(waiting->start_ns, last),
+                                count};
 }
 
 // Adds those of the waiting sample's rounds that were in the phase.
@@ -124,8 +131,7 @@ static int settle(struct taking *taking, struct waiting *waiting, int64_t next_n
     struct stack_sample sample = waiting->sample;
     if (!sample.weight)
         return 0;
-    const struct phase_looks looks = {waiting->start_ns, last_look(taking, waiting, next_ns),
-                                      sample.weight};
+    const struct phase_looks looks = looks_of(taking, waiting, next_ns);
     const int64_t tid = taking->run->tracks.tracks[sample.track].info.tid;
     sample.weight = phase_times_hit(phase_times_of(taking->times, taking->host, tid), &looks);
     waiting->sample.weight = 0;

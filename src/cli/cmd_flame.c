@@ -131,7 +131,8 @@ static const char *const about[] = {
     "folder of either. The graph is one SVG file for any browser: click to zoom, / to search "
     "(a regular expression), i to turn it over, Esc to see all; nothing is fetched from anywhere. "
     "A tall one opens at its outermost frame.",
-    "Compared shares are of each set's own samples, so recordings of different length compare.",
+    "Compared shares are of each set's own samples, so recordings of different length compare. "
+    "Functions that only the stacks before have are not drawn: exchange the two to see them.",
     NULL,
 };
 

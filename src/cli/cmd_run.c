@@ -151,12 +151,13 @@ static void tell_end(const struct session *session, const struct launch *launch)
         return;
     }
     run_screen_put(directory->absolute, path);
-    char told[2 * PATH_MAX + 256], next[2 * PATH_MAX + 64];
+    char told[2 * PATH_MAX + 256], next[4 * PATH_MAX + 64];
     snprintf(told, sizeof told, "%s%" PRIu64 " shard%s, %s in %s", died, content.shards,
              units_plural(content.shards), units_bytes(content.bytes).text, path);
-    snprintf(next, sizeof next, "gait report %s%s", path,
-             session->sample.sampler.totals.samples ? ", gait leaf or gait flame for the samples"
-                                                    : "");
+    if (session->sample.sampler.totals.samples)
+        snprintf(next, sizeof next, "gait report %s, and gait leaf --functions %s", path, path);
+    else
+        snprintf(next, sizeof next, "gait report %s", path);
     say_next(told, next);
 }
 

@@ -118,6 +118,8 @@ static int read_file(struct stack_set *set, const char *path, struct read_progre
         status = fail(GAIT_ERR_MEMORY, "no memory to read '%s'", path);
     else
         status = read_lines(&reading);
+    if (status == 0)
+        status = stack_set_end_lines(set);
     if (reading.fd >= 0)
         close(reading.fd);
     free(reading.bytes);

@@ -217,6 +217,15 @@ static int lay_path(struct chart *chart, uint32_t stack, size_t *ret_depth)
     return status;
 }
 
+// Rounds are made at random times: a thread was away in between when the next
+// sample comes later than so many rounds may take.
+static bool is_next(const struct chart *chart, const struct chart_track *at, int64_t start_ns)
+{
+    const double rounds = (double)at->weight;
+    return (double)start_ns - (double)at->begun_ns <=
+           (rounds + 4 * sqrt(rounds) + 4) * chart->period_ns;
+}
+
 static int open_calls(struct chart *chart, uint32_t track, size_t depth, int64_t start_ns)
 {
     struct chart_track *at = &chart->tracks[track];
@@ -257,8 +266,7 @@ static int take_sample(void *context, const struct stack_sample *sample)
         return status;
     if (at->depth && start_ns < at->begun_ns)
         start_ns = at->begun_ns;
-    if (at->depth &&
-        !stack_rows_is_next(at->weight, (double)start_ns - (double)at->begun_ns, chart->period_ns))
+    if (at->depth && !is_next(chart, at, start_ns))
         end_calls(chart, sample->track, 0, at->end_ns < start_ns ? at->end_ns : start_ns);
     status = open_calls(chart, sample->track, depth, start_ns);
     at->begun_ns = start_ns;

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// One text or one whole number out of JSON.
+// One text, or numbers, out of JSON.
 #include "load/json_value.h"
 
 #include <errno.h>
+#include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -113,4 +115,13 @@ int64_t json_value_integer(const char *json, int64_t otherwise)
     if (errno || end == json || (*end && *end != '"'))
         return otherwise;
     return value;
+}
+
+double json_value_member(const char *json, const char *key)
+{
+    char quoted[64];
+    snprintf(quoted, sizeof quoted, "\"%s\":", key);
+    const char *at = json ? strstr(json, quoted) : NULL;
+    const double value = at ? strtod(at + strlen(quoted), NULL) : 0;
+    return isfinite(value) && value > 0 ? value : 0;
 }

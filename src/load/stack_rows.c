@@ -2,12 +2,12 @@
 // Frames are read one after the other; a damaged one is noted and passed over.
 #include "load/stack_rows.h"
 
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/array.h"
 #include "base/fail.h"
+#include "load/json_value.h"
 
 #define STACK_LIMIT (1u << 24)
 
@@ -111,25 +111,12 @@ int stack_rows_samples(struct run *run, uint32_t index, stack_rows_take *take, v
     return 0;
 }
 
-static double number_in(const char *json, const char *key)
-{
-    const char *at = json ? strstr(json, key) : NULL;
-    return at ? strtod(at + strlen(key), NULL) : 0;
-}
-
 double stack_rows_period(const struct run_shard *shard)
 {
     const char *json = dictionary_meta(&shard->dictionary, "sampler");
-    const double rate = number_in(json, "\"rate_asked_hz\": ");
-    const double rounds = number_in(json, "\"rounds\": ");
+    const double rate = json_value_member(json, "rate_asked_hz");
+    const double rounds = json_value_member(json, "rounds");
     const double asked = rate > 0 ? 1e9 / rate : 1e6;
-    const double made = rounds > 0 ? 1e9 * number_in(json, "\"seconds\": ") / rounds : 0;
+    const double made = rounds > 0 ? 1e9 * json_value_member(json, "seconds") / rounds : 0;
     return made > asked && made < 1e12 ? made : asked;
-}
-
-// Rounds are made at random times, the more of them the less sure their length is.
-bool stack_rows_is_next(uint64_t weight, double apart_ns, double period_ns)
-{
-    const double rounds = (double)weight;
-    return apart_ns <= (rounds + 4 * sqrt(rounds) + 4) * period_ns;
 }

@@ -4,7 +4,6 @@
 #ifndef GAIT_LOAD_STACK_ROWS_H
 #define GAIT_LOAD_STACK_ROWS_H
 
-#include <stdbool.h>
 #include <stdint.h>
 
 #include "load/run.h"
@@ -50,9 +49,5 @@ GAIT_CHECK int stack_rows_samples(struct run *run, uint32_t index, stack_rows_ta
 
 // Nanoseconds between two rounds of the shard, on average.
 double stack_rows_period(const struct run_shard *shard);
-
-// Whether a sample that comes so long after one of that weight is of the round after its
-// last one: else the thread was away in between.
-bool stack_rows_is_next(uint64_t weight, double apart_ns, double period_ns);
 
 #endif

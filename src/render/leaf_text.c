@@ -49,6 +49,14 @@ static void put_line(struct cell *cell, const struct stack_frame *frame)
         snprintf(cell->number, sizeof cell->number, "%" PRId32, frame->line);
 }
 
+// The head says what it is: the number comes first, so that it is not cut off.
+static const char *group_text(const char *group)
+{
+    static const char process[] = "process ";
+    const size_t bytes = sizeof process - 1;
+    return strncmp(group, process, bytes) ? group : group + bytes;
+}
+
 static void fill(const struct leaf_row *row, int column, struct cell *cell)
 {
     cell->number[0] = '\0';
@@ -56,7 +64,7 @@ static void fill(const struct leaf_row *row, int column, struct cell *cell)
     if (column >= LIBRARY_NAME && column <= LIBRARY_LINE && !row->library)
         cell->text = "Not Found";
     else if (column == GROUP)
-        cell->text = *row->group ? row->group : "-";
+        cell->text = *row->group ? group_text(row->group) : "-";
     else if (column == NAME || column == LIBRARY_NAME)
         cell->text = column == NAME ? row->leaf->name : row->library->name;
     else if (column == PATH || column == LIBRARY_PATH)
@@ -136,7 +144,11 @@ static void put_cell(FILE *out, const struct shape *shape, int column, const cha
     if (column == shape->last && width_of(words) < columns)
         columns = width_of(words);
     fputc(' ', out);
-    plain_put_middle(out, words, columns, shape->are_numbers[column] ? PLAIN_RIGHT : PLAIN_LEFT);
+    const enum plain_side side = shape->are_numbers[column] ? PLAIN_RIGHT : PLAIN_LEFT;
+    if (column == GROUP)
+        plain_put(out, words, columns, side);
+    else
+        plain_put_middle(out, words, columns, side);
     fputs(column == shape->last ? "\n" : " |", out);
 }
 

@@ -4,10 +4,12 @@
 #include "render/trace_text.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
+#include "load/json_value.h"
 #include "render/plain.h"
 #include "render/trace_totals.h"
 #include "render/units.h"
@@ -81,6 +83,34 @@ static void put_lost_names(FILE *out, const struct gait_trace *trace)
     }
 }
 
+static uint64_t count_in(const char *json, const char *key)
+{
+    return (uint64_t)fmin(json_value_member(json, key), 1e18);
+}
+
+// What a sampler says of its own work.
+static void put_samplers(FILE *out, const struct gait_trace *trace)
+{
+    uint32_t count = gait_trace_shard_count(trace);
+    for (uint32_t i = 0; i < count; i++) {
+        const char *json = gait_trace_metadata(trace, i, "sampler");
+        if (!json)
+            continue;
+        fprintf(out, "\nsamples %s in %s rounds", units_count(count_in(json, "samples")).text,
+                units_count(count_in(json, "rounds")).text);
+        const double seconds = json_value_member(json, "seconds");
+        if (seconds > 0)
+            fprintf(
+                out, ", %s a second of %s asked",
+                units_count((uint64_t)fmin(json_value_member(json, "rounds") / seconds, 1e18)).text,
+                units_count(count_in(json, "rate_asked_hz")).text);
+        fprintf(out, "\n        %s late, %s cut, %s torn, %s errors\n",
+                units_count(count_in(json, "late")).text, units_count(count_in(json, "cut")).text,
+                units_count(count_in(json, "torn")).text,
+                units_count(count_in(json, "errors")).text);
+    }
+}
+
 static void put_damage(FILE *out, const struct gait_trace *trace)
 {
     uint32_t count = gait_trace_damage_count(trace);
@@ -111,6 +141,7 @@ int trace_text_put(FILE *out, const char *path, const struct gait_trace *trace)
         return status;
     if (totals.incomplete)
         fprintf(out, "* not finished: the process still runs, or ended without closing it\n");
+    put_samplers(out, trace);
     put_damage(out, trace);
     put_lost_names(out, trace);
     return GAIT_OK;

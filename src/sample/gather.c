@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // What lies next to the leaf is read last before the current frame and first
-// after it: the shorter the time between, the less has changed. Frames deeper
-// than DOUBLE_BYTES are read once, after the current frame: the frame at their
-// edge is the same before and after, so they were still.
+// after it: the shorter the time between, the less has changed. Frames far from
+// the leaf are read once, after the current frame and before the frame at their
+// edge is read again: it is the same before and after, so they were still.
 #define _GNU_SOURCE
 #include "sample/gather.h"
 
@@ -20,7 +20,9 @@
 #define BUFFER_BYTES (256u << 20)
 #define PIECES_MAX (1u << 20)
 #define DOUBLE_BYTES (48u << 10)
-#define NEAR_BYTES 1024u // below the leaf: its callers
+#define NEAR_BYTES 1024u  // below the leaf: its callers
+#define ABOVE_BYTES 768u  // of frames that were called since
+#define CFRAME_NEAR 1024u // of the C stack: what a few calls need
 // A look takes 1 us and 0.35 us a piece; ten times that, and we were put aside.
 #define SLOW_NS 20000u
 #define SLOW_PIECE_NS 2000u
@@ -101,49 +103,86 @@ static void add_state(struct gather *gather, struct python_thread *thread)
     const uint32_t at =
         add(gather, thread, thread->address + (uint64_t)low, (uint32_t)(high + 8 - low));
     thread->at_state = at - (uint32_t)low;
-    thread->at_cframe = layout->thread_cframe < 0 || !thread->cframe_high
-                            ? NOT_READ
-                            : add(gather, thread, thread->cframe_low,
-                                  (uint32_t)(thread->cframe_high - thread->cframe_low));
+    thread->at_cframe = NOT_READ;
+    if (layout->thread_cframe < 0 || !thread->cframe_high)
+        return;
+    thread->cframes.low = thread->cframe_low;
+    thread->cframes.high = thread->cframe_high;
+    if (thread->edge && thread->cframe - thread->cframe_low > CFRAME_NEAR)
+        thread->cframes.low = thread->cframe - CFRAME_NEAR;
+    if (thread->edge && thread->cframe_high - thread->cframe > CFRAME_NEAR)
+        thread->cframes.high = thread->cframe + CFRAME_NEAR;
+    thread->at_cframe = add(gather, thread, thread->cframes.low,
+                            (uint32_t)(thread->cframes.high - thread->cframes.low));
 }
 
 // How much of each chunk is read twice, and from where on it is next to the leaf.
-static void divide_chunks(struct python_thread *thread)
+static void divide_chunks(struct python_thread *thread, uint32_t frame_bytes)
 {
     uint32_t left = DOUBLE_BYTES;
     for (uint32_t i = 0; i < thread->chunk_count; i++) {
         struct chunk *chunk = &thread->chunks[i];
-        const uint64_t leaf = thread->leaf - chunk->base;
-        chunk->single = !thread->is_double ? 0 : chunk->bytes <= left ? 0 : chunk->bytes - left;
-        left -= chunk->bytes - chunk->single < left ? chunk->bytes - chunk->single : left;
-        chunk->split = chunk->bytes;
+        const uint64_t leaf = thread->leaf - chunk->base, edge = thread->edge - chunk->base;
+        chunk->end = chunk->bytes;
+        if (thread->is_double && thread->edge && leaf < chunk->bytes &&
+            leaf + frame_bytes + ABOVE_BYTES < chunk->bytes)
+            chunk->end = (uint32_t)leaf + frame_bytes + ABOVE_BYTES;
+        chunk->single = !thread->is_double ? 0 : chunk->end <= left ? 0 : chunk->end - left;
+        left -= chunk->end - chunk->single < left ? chunk->end - chunk->single : left;
+        if (thread->is_double && thread->edge && edge < chunk->end) {
+            chunk->single = chunk->single > edge ? chunk->single : (uint32_t)edge;
+            left = 0;
+        }
+        chunk->split = chunk->end; // the edge lies below it, if there is one
         if (!thread->is_double)
             chunk->split = 0;
-        else if (leaf < chunk->bytes)
-            chunk->split =
-                leaf > chunk->single + NEAR_BYTES ? (uint32_t)leaf - NEAR_BYTES : chunk->single;
-        chunk->first = chunk->low = chunk->high = chunk->once = NOT_READ;
+        else if (leaf < chunk->end && leaf > chunk->single + 2 * NEAR_BYTES)
+            chunk->split = (uint32_t)leaf - NEAR_BYTES;
+        chunk->first = chunk->low = chunk->high = NOT_READ;
     }
 }
 
 static uint32_t overlap(const struct gather *gather, const struct chunk *chunk, uint32_t offset)
 {
     const uint32_t end = offset + (uint32_t)gather->target->layout.frame_bytes;
-    return end < chunk->bytes ? end : chunk->bytes;
+    return end < chunk->end ? end : chunk->end;
+}
+
+// What of a patch is read before the current frame: all, or what was near the leaf a
+// moment ago, and functions' own frames, which come back again and again.
+static void choose_first(const struct gather *gather, const struct python_thread *thread,
+                         struct patch *patch)
+{
+    const struct layout *layout = &gather->target->layout;
+    const uint32_t frame_bytes = (uint32_t)layout->frame_bytes;
+    const uint64_t last_read = thread->reads - 1; // this one counts
+    patch->first_at = patch->at;
+    patch->first_bytes = thread->is_double ? patch->bytes : 0;
+    if (!thread->edge || !thread->is_double)
+        return;
+    if (layout->thread_chunk >= 0) {
+        if (patch->near >= GATHER_NEAR)
+            patch->first_bytes = 0;
+    } else if (patch->near_met == last_read) {
+        patch->first_at = patch->near_low;
+        patch->first_bytes = (uint32_t)(patch->near_high - patch->near_low) + frame_bytes;
+    } else if (patch->met == last_read || patch->bytes > 2 * frame_bytes) {
+        patch->first_bytes = 0;
+    }
 }
 
 static void add_before(struct gather *gather, struct python_thread *thread)
 {
     for (uint32_t i = thread->patch_count; i-- > 0;) {
         struct patch *patch = &thread->patches[thread->order[i]];
-        patch->first = thread->is_double ? add(gather, thread, patch->at, patch->bytes) : NOT_READ;
+        choose_first(gather, thread, patch);
+        patch->first = add(gather, thread, patch->first_at, patch->first_bytes);
     }
     if (!thread->is_double)
         return;
     for (uint32_t i = thread->chunk_count; i-- > 0;) {
         struct chunk *chunk = &thread->chunks[i];
-        chunk->first =
-            add(gather, thread, chunk->base + chunk->single, chunk->bytes - chunk->single);
+        chunk->first = add(gather, thread, chunk->base + chunk->single, chunk->end - chunk->single);
     }
 }
 
@@ -151,26 +190,20 @@ static void add_after(struct gather *gather, struct python_thread *thread)
 {
     for (uint32_t i = 0; i < thread->chunk_count; i++) {
         struct chunk *chunk = &thread->chunks[i];
-        chunk->high = add(gather, thread, chunk->base + chunk->split, chunk->bytes - chunk->split);
+        chunk->high = add(gather, thread, chunk->base + chunk->split, chunk->end - chunk->split);
     }
     for (uint32_t i = 0; i < thread->patch_count; i++) {
         struct patch *patch = &thread->patches[thread->order[i]];
         patch->second = add(gather, thread, patch->at, patch->bytes);
     }
-    for (uint32_t i = 0; i < thread->chunk_count; i++) {
+    thread->guard = NOT_READ;
+    if (thread->edge && thread->is_double && gather->target->layout.thread_chunk < 0)
+        thread->guard =
+            add(gather, thread, thread->edge, (uint32_t)gather->target->layout.frame_bytes);
+    for (uint32_t i = thread->chunk_count; i-- > 0;) {
         struct chunk *chunk = &thread->chunks[i];
-        if (chunk->split > chunk->single)
-            chunk->low = add(gather, thread, chunk->base + chunk->single,
-                             overlap(gather, chunk, chunk->split) - chunk->single);
-    }
-}
-
-static void add_once(struct gather *gather, struct python_thread *thread)
-{
-    for (uint32_t i = 0; i < thread->chunk_count; i++) {
-        struct chunk *chunk = &thread->chunks[i];
-        if (chunk->single)
-            chunk->once = add(gather, thread, chunk->base, overlap(gather, chunk, chunk->single));
+        chunk->low = add(gather, thread, chunk->base,
+                         chunk->split ? overlap(gather, chunk, chunk->split) : 0);
     }
 }
 
@@ -178,10 +211,9 @@ void gather_add(struct gather *gather, struct python_thread *thread, bool is_dou
 {
     thread->is_double = is_double;
     thread->reads++;
-    divide_chunks(thread);
+    divide_chunks(thread, (uint32_t)gather->target->layout.frame_bytes);
     add_before(gather, thread);
     add_state(gather, thread);
-    add_once(gather, thread);
     add_after(gather, thread);
 }
 
@@ -256,19 +288,18 @@ int gather_read(struct gather *gather)
 static struct frame_copies frame_in_chunk(const struct gather *gather, const struct chunk *chunk,
                                           uint64_t frame)
 {
-    struct frame_copies copies = {NULL, NULL, NULL};
+    struct frame_copies copies = {NULL, NULL, NULL, NULL};
     const uint64_t wide = frame - chunk->base;
     const uint8_t *bytes = gather->bytes;
-    if (wide + (uint32_t)gather->target->layout.frame_bytes > chunk->bytes)
+    copies.chunk = chunk;
+    if (wide + (uint32_t)gather->target->layout.frame_bytes > chunk->end)
         return copies;
     const uint32_t offset = (uint32_t)wide;
-    if (offset < chunk->single)
-        copies.second = chunk->once == NOT_READ ? NULL : bytes + chunk->once + offset;
-    else if (offset >= chunk->split)
+    if (offset >= chunk->split)
         copies.second =
             chunk->high == NOT_READ ? NULL : bytes + chunk->high + offset - chunk->split;
     else
-        copies.second = chunk->low == NOT_READ ? NULL : bytes + chunk->low + offset - chunk->single;
+        copies.second = chunk->low == NOT_READ ? NULL : bytes + chunk->low + offset;
     if (offset >= chunk->single && chunk->first != NOT_READ)
         copies.first = bytes + chunk->first + offset - chunk->single;
     return copies;
@@ -277,7 +308,7 @@ static struct frame_copies frame_in_chunk(const struct gather *gather, const str
 struct frame_copies gather_frame(const struct gather *gather, struct python_thread *thread,
                                  uint64_t frame)
 {
-    struct frame_copies copies = {NULL, NULL, NULL};
+    struct frame_copies copies = {NULL, NULL, NULL, NULL};
     if (!memory_is_address(frame))
         return copies;
     const struct chunk *chunk = python_thread_chunk(thread, frame);
@@ -289,8 +320,10 @@ struct frame_copies gather_frame(const struct gather *gather, struct python_thre
         return copies;
     copies.patch = patch;
     copies.second = gather->bytes + patch->second + (frame - patch->at);
-    if (patch->first != NOT_READ)
-        copies.first = gather->bytes + patch->first + (frame - patch->at);
+    if (patch->first != NOT_READ && frame >= patch->first_at &&
+        frame - patch->first_at + (uint32_t)gather->target->layout.frame_bytes <=
+            patch->first_bytes)
+        copies.first = gather->bytes + patch->first + (frame - patch->first_at);
     return copies;
 }
 
@@ -310,9 +343,10 @@ uint64_t gather_current(const struct gather *gather, struct python_thread *threa
     const uint64_t cframe = gather_state(gather, thread, layout->thread_cframe);
     if (cframe == 0)
         return 0;
-    if (thread->at_cframe != NOT_READ && cframe >= thread->cframe_low &&
-        cframe + 16 <= thread->cframe_high)
-        return bytes_get64(gather->bytes + thread->at_cframe + (cframe - thread->cframe_low) +
+    thread->cframe = cframe;
+    if (thread->at_cframe != NOT_READ && cframe >= thread->cframes.low &&
+        cframe + 16 <= thread->cframes.high)
+        return bytes_get64(gather->bytes + thread->at_cframe + (cframe - thread->cframes.low) +
                            layout->cframe_frame);
     *ret_is_read = false;
     python_thread_widen(thread, cframe);

@@ -15,6 +15,10 @@
 #include "sample/attach.h"
 #include "sample/python_thread.h"
 
+// Frames from the leaf on that are read before and after the current frame, where
+// the look before is so short ago that few more can have come or gone.
+#define GATHER_NEAR 20u
+
 struct gather {
     struct target *target;
     uint8_t *bytes; // what was read
@@ -51,7 +55,8 @@ GAIT_CHECK int gather_read(struct gather *gather);
 // where it was read once, both are where it was not.
 struct frame_copies {
     const uint8_t *first, *second;
-    struct patch *patch; // it lies in; NULL: in a chunk
+    struct patch *patch;       // it lies in, or
+    const struct chunk *chunk; // that
 };
 
 struct frame_copies gather_frame(const struct gather *gather, struct python_thread *thread,

@@ -20,6 +20,8 @@
 // A piece of a look takes 0.35 us; collections that matter take longer than this.
 #define COLLECTING_NS 250000u
 #define TIDY_EVERY 4096u // reads
+// A stack that was looked at that long ago is about as deep as it was then.
+#define QUICK_NS 30000u
 
 enum { ROUND_TRIES = 64, LEARN_TRIES = 12, SLOW_TRIES = 8 };
 enum { THREAD_LIMIT = 16384, INTERPRETER_LIMIT = 256, STATE_BYTES = LAYOUT_THREAD_BYTES };
@@ -359,6 +361,9 @@ static int commit(struct python_process *process, struct python_thread *thread, 
         fail_clear();
         return GAIT_ERR_MEMORY;
     }
+    if (shared > 1 && before == walk->count && walk->doubtful == 0 && // all but the leaf, as a rule
+        memcmp(&walk->frames[1], &thread->frames[1], (before - 1) * sizeof walk->frames[0]) == 0)
+        at = before - 1;
     while (at < shared && memcmp(&walk->frames[walk->count - 1 - at],
                                  &thread->frames[before - 1 - at], sizeof walk->frames[0]) == 0)
         at++;
@@ -413,8 +418,11 @@ static bool is_read_now(const struct python_process *process, const struct pytho
     return !process->has_rule || thread->is_dirty || thread == process->holder;
 }
 
-static void add_one(struct python_process *process, struct python_thread *thread)
+static void add_one(struct python_process *process, struct python_thread *thread, uint64_t now_ns)
 {
+    if (now_ns - thread->read_ns >= QUICK_NS)
+        thread->edge = 0;
+    thread->read_ns = now_ns;
     if (thread->is_new)
         python_thread_expect(thread, &process->target);
     else if (thread->reads % TIDY_EVERY == TIDY_EVERY - 1)
@@ -438,10 +446,10 @@ static int look(struct python_process *process, uint64_t now_ns)
     if (process->gather.wants_collecting)
         process->collecting_ns = now_ns;
     if (process->holder)
-        add_one(process, process->holder);
+        add_one(process, process->holder, now_ns);
     for (size_t i = 0; i < process->thread_count && (process->has_dirty || !process->has_rule); i++)
         if (process->threads[i] != process->holder && is_read_now(process, process->threads[i]))
-            add_one(process, process->threads[i]);
+            add_one(process, process->threads[i], now_ns);
     return gather_read(&process->gather);
 }
 

@@ -88,10 +88,15 @@ static uint32_t patches_up_to(const struct python_thread *thread, uint64_t addre
 
 struct patch *python_thread_patch(struct python_thread *thread, uint64_t frame, uint32_t bytes)
 {
+    struct patch *patch = &thread->patches[thread->hint];
+    if (thread->hint < thread->patch_count && frame - patch->at < patch->bytes &&
+        frame - patch->at + bytes <= patch->bytes)
+        return patch;
     const uint32_t above = patches_up_to(thread, frame);
     if (!above)
         return NULL;
-    struct patch *patch = &thread->patches[above - 1];
+    patch = &thread->patches[above - 1];
+    thread->hint = above - 1;
     return frame - patch->at + bytes <= patch->bytes ? patch : NULL;
 }
 
@@ -144,7 +149,8 @@ static void add_patch(struct python_thread *thread, uint64_t frame, uint32_t byt
     const uint32_t at = patches_up_to(thread, frame);
     memmove(&thread->patches[at + 1], &thread->patches[at],
             (thread->patch_count - at) * sizeof thread->patches[0]);
-    thread->patches[at] = (struct patch){frame, bytes, NOT_READ, NOT_READ, 0, thread->reads};
+    thread->patches[at] = (struct patch){
+        .at = frame, .bytes = bytes, .first = NOT_READ, .second = NOT_READ, .met = thread->reads};
     thread->patch_count++;
     join_next(thread, at, gap);
     if (at)
@@ -317,6 +323,7 @@ void python_thread_expect(struct python_thread *thread, struct target *target)
 {
     uint8_t state[LAYOUT_THREAD_BYTES];
     thread->is_new = false;
+    thread->edge = 0;
     if (!read_state(thread, target, state, sizeof state))
         return;
     if (target->layout.thread_chunk >= 0)

@@ -23,19 +23,22 @@ enum { PYTHON_THREAD_CHUNKS = 24, PYTHON_THREAD_PATCHES = 160, PYTHON_THREAD_DEP
 struct chunk {
     uint64_t base;
     uint32_t size, bytes; // of it; to be read, from the base on
-    uint32_t single;      // [0, single) is read once only
-    uint32_t split;       // from here on, next to the leaf; `bytes`: nothing is
-    uint32_t first;       // where [single, bytes) is in the buffer, before the current frame
-    uint32_t low, high;   // [single, split) and [split, bytes), after it
-    uint32_t once;        // [0, single), after it too
+    uint32_t end;         // of what is read of these this time
+    uint32_t single;      // [0, single) is read once only, after the current frame
+    uint32_t split;       // from here on, next to the leaf; `end`: nothing is
+    uint32_t first;       // where [single, end) is in the buffer, before the current frame
+    uint32_t low, high;   // [0, split) and [split, end), after it
 };
 
 struct patch {
     uint64_t at;
     uint32_t bytes;
     uint32_t first, second; // where it is in the buffer, before and after
-    uint32_t near;          // frames from the leaf to it, when it was last met
-    uint64_t met;           // number of the read in which it was
+    uint64_t first_at;      // what of it is there before
+    uint32_t first_bytes;
+    uint32_t near;                // frames from the leaf to it, when it was last met
+    uint64_t met, near_met;       // number of the read in which it was; and near the leaf
+    uint64_t near_low, near_high; // the frames of it that were near then
 };
 
 // A frame as far as it is looked at.
@@ -61,9 +64,16 @@ struct python_thread {
     uint32_t patch_count;
     uint16_t order[PYTHON_THREAD_PATCHES]; // of patches, nearest to the leaf first
     uint64_t cframe_low, cframe_high;      // where on the C stack its cframes were
-    uint32_t at_state, at_cframe;          // in the buffer
-    uint64_t reads;
-    uint64_t leaf;                 // address of the innermost frame
+    uint64_t cframe;                       // the last of them
+    struct {
+        uint64_t low, high;
+    } cframes;                    // of the C stack, in this read
+    uint32_t at_state, at_cframe; // in the buffer
+    uint64_t reads, read_ns;
+    uint64_t leaf;  // address of the innermost frame
+    uint32_t hint;  // of the patch that was met last
+    uint32_t guard; // where in the buffer the frame at the edge is once more, last of all
+    uint64_t edge;  // of one so far from it that in this moment it did not end; 0: nobody knows
     uint64_t root, root_candidate; // code of the outermost one; one seen once
 
     struct frame_point *frames; // as last seen, innermost first

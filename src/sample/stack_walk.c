@@ -9,6 +9,8 @@
 // Frames of a very deep stack that may be in motion at a time.
 #define CUT_OF_DEEP 64u
 
+#define CALLS_OF_A_LOOK 12u
+
 enum difference { SAME, MOVED_ON, OTHER };
 
 static uint64_t instruction_of(const struct layout *layout, const uint8_t *frame)
@@ -82,58 +84,209 @@ static bool is_whole(const struct stack_walk *walk, const struct layout *layout,
     return is_believed;
 }
 
+// One walk: where it is, and what was found on the way.
+struct steps {
+    struct stack_walk *walk;
+    const struct gather *gather;
+    struct python_thread *thread;
+    const uint8_t *last; // the frame before
+    const uint8_t *edge; // the last frame that was read twice, as it was read after
+    enum difference difference;
+    uint32_t to_cut, count;
+    bool is_first; // the first copies are followed
+    bool was_quick;
+    uint64_t guarded; // the frame at the edge, where it was read once more, last of all
+    bool is_guarded;  // it was met, and was still to the last
+};
+
+// Whether a frame that was read once is one that the frame before belongs to: that
+// one was still, and was read again after it. A look takes a microsecond: so many
+// calls do not end and begin anew in it that a frame under all of them is another
+// one that looks the same. Else the look was too narrow for what happened, or too
+// much did.
+static enum walk_result check_single(struct steps *steps, const uint8_t *frame)
+{
+    const bool is_far = steps->count >= (steps->was_quick ? CALLS_OF_A_LOOK : 1);
+    const bool is_edge_later = steps->guarded ? steps->is_guarded : frame < steps->edge;
+    const bool is_still = steps->difference == SAME && (!steps->was_quick || is_edge_later);
+    if (is_far && is_still)
+        return WALK_DONE;
+    return !is_far || steps->was_quick ? WALK_UNKNOWN : WALK_TORN;
+}
+
+static void note_met(struct steps *steps, struct patch *patch, uint64_t frame)
+{
+    struct python_thread *thread = steps->thread;
+    if (patch->met != thread->reads)
+        patch->near = steps->count;
+    patch->met = thread->reads;
+    if (steps->gather->target->layout.thread_chunk >= 0)
+        return;
+    if (steps->count >= GATHER_NEAR && !thread->edge)
+        thread->edge = frame;
+    if (steps->count > GATHER_NEAR)
+        return;
+    if (patch->near_met != thread->reads)
+        patch->near_low = patch->near_high = frame;
+    patch->near_met = thread->reads;
+    if (frame < patch->near_low)
+        patch->near_low = frame;
+    if (frame > patch->near_high)
+        patch->near_high = frame;
+}
+
+// The frame at the edge: was it still until all others were read?
+static void check_guard(struct steps *steps, struct frame_copies copies)
+{
+    const struct gather *gather = steps->gather;
+    const struct layout *layout = &gather->target->layout;
+    const struct frame_copies last = {copies.second, gather->bytes + steps->thread->guard, NULL,
+                                      NULL};
+    steps->is_guarded =
+        copies.first && steps->difference == SAME && compare(layout, last, false) == SAME;
+}
+
+static void put_point(struct stack_walk *walk, const struct layout *layout, const uint8_t *frame)
+{
+    walk->frames[walk->count++] = (struct frame_point){bytes_get64(frame + layout->frame_code),
+                                                       instruction_of(layout, frame)};
+}
+
+static bool is_shim_of(const struct layout *layout, const uint8_t *frame)
+{
+    return layout->frame_owner >= 0 && frame[layout->frame_owner] == layout->frame_owner_shim;
+}
+
+// Frames of one chunk that were read once lie there as they were: on to the first
+// that does not. Returns its address.
+static uint64_t walk_single(struct steps *steps, const struct chunk *chunk, uint64_t frame)
+{
+    const struct layout *layout = &steps->gather->target->layout;
+    struct stack_walk *walk = steps->walk;
+    const uint8_t *bytes = steps->gather->bytes + chunk->low;
+    const uint32_t end = chunk->single < chunk->split ? chunk->single : chunk->split;
+    const uint32_t before = walk->count;
+    while (frame - chunk->base < end && walk->count < PYTHON_THREAD_DEPTH) {
+        const uint8_t *at = bytes + (uint32_t)(frame - chunk->base);
+        if (is_shim_of(layout, at))
+            break;
+        put_point(walk, layout, at);
+        steps->last = at;
+        frame = bytes_get64(at + layout->frame_previous);
+    }
+    steps->count += walk->count - before;
+    walk->spent += walk->count - before;
+    return frame;
+}
+
+// On over callers that lie in one piece of a chunk and are the same in both copies,
+// to the first of which that cannot be said. Returns its address.
+static uint64_t walk_still(struct steps *steps, const struct chunk *chunk, uint64_t frame)
+{
+    const struct layout *layout = &steps->gather->target->layout;
+    struct stack_walk *walk = steps->walk;
+    const bool is_high = frame - chunk->base >= chunk->split;
+    const uint32_t begin = is_high ? chunk->split : chunk->single;
+    const uint32_t end = is_high ? chunk->end : chunk->split;
+    const uint8_t *first = steps->gather->bytes + chunk->first - chunk->single;
+    const uint8_t *second =
+        steps->gather->bytes + (is_high ? chunk->high : chunk->low) - (is_high ? chunk->split : 0);
+    const uint32_t before = walk->count;
+    while (walk->count < PYTHON_THREAD_DEPTH) {
+        const uint64_t at = frame - chunk->base;
+        if (at < begin || at + (uint32_t)layout->frame_bytes > end)
+            break;
+        const struct frame_copies copies = {first + at, second + at, NULL, chunk};
+        if (is_shim_of(layout, copies.second) || compare(layout, copies, false) != SAME)
+            break;
+        if (++steps->count > GATHER_NEAR && !steps->thread->edge)
+            steps->thread->edge = frame;
+        put_point(walk, layout, copies.second);
+        steps->difference = SAME;
+        steps->last = steps->edge = copies.second;
+        frame = bytes_get64(copies.second + layout->frame_previous);
+    }
+    walk->spent += walk->count - before;
+    return frame;
+}
+
+// On from one frame; 0: that was the root, or `ret_result` says why not.
+static uint64_t step(struct steps *steps, uint64_t frame, enum walk_result *ret_result)
+{
+    const struct layout *layout = &steps->gather->target->layout;
+    struct stack_walk *walk = steps->walk;
+    const struct frame_copies copies = gather_frame(steps->gather, steps->thread, frame);
+    if (!copies.second) {
+        const bool is_left_out = copies.chunk && frame - copies.chunk->base < copies.chunk->bytes;
+        walk->unknown = steps->was_quick && is_left_out ? 0 : frame;
+        *ret_result = steps->to_cut ? WALK_TORN : WALK_UNKNOWN;
+        return 0;
+    }
+    if (copies.patch)
+        note_met(steps, copies.patch, frame);
+    else if (steps->count >= GATHER_NEAR && !steps->thread->edge && copies.first)
+        steps->thread->edge = frame;
+    if (copies.first)
+        steps->edge = copies.second;
+    else if (steps->thread->is_double)
+        *ret_result = check_single(steps, copies.second);
+    if (*ret_result) {
+        walk->unknown = steps->was_quick ? 0 : frame;
+        return 0;
+    }
+    steps->difference = compare(layout, copies, steps->count == 0);
+    if (frame == steps->guarded)
+        check_guard(steps, copies);
+    if (steps->was_quick && !copies.first && steps->difference != SAME) {
+        *ret_result = WALK_UNKNOWN; // it is done: what was read once is no stack
+        return 0;
+    }
+    steps->last = copy_to_follow(layout, copies, &steps->is_first);
+    const bool is_shim = is_shim_of(layout, steps->last);
+    if (steps->difference != SAME)
+        steps->to_cut = walk->count + (steps->difference == OTHER && !is_shim);
+    walk->is_deep = walk->count == PYTHON_THREAD_DEPTH || steps->count > 2 * PYTHON_THREAD_DEPTH ||
+                    ++walk->spent > STACK_WALK_MOST;
+    if (walk->is_deep)
+        return 0;
+    if (!is_shim)
+        put_point(walk, layout, steps->last);
+    steps->count++;
+    const uint64_t next = bytes_get64(steps->last + layout->frame_previous);
+    if (!copies.chunk || !steps->thread->is_double || steps->is_first)
+        return next;
+    return copies.first ? walk_still(steps, copies.chunk, next)
+                        : walk_single(steps, copies.chunk, next);
+}
+
 enum walk_result stack_walk(struct stack_walk *walk, const struct gather *gather,
                             struct python_thread *thread)
 {
-    const struct layout *layout = &gather->target->layout;
-    bool is_read, is_first = false, is_double = thread->is_double;
-    const uint8_t *last = NULL;
-    enum difference difference = SAME;
-    uint32_t to_cut = 0, steps = 0;
+    struct steps steps = {.walk = walk, .gather = gather, .thread = thread};
+    enum walk_result result = WALK_DONE;
+    bool is_read;
     uint64_t frame = gather_current(gather, thread, &is_read);
+    steps.was_quick = thread->is_double && thread->edge;
+    steps.guarded = thread->guard == NOT_READ ? 0 : thread->edge;
+    thread->edge = 0;
     walk->count = 0;
     walk->unknown = walk->doubtful = 0;
     walk->leaf = frame;
     walk->is_deep = false;
     if (!is_read)
         return WALK_UNKNOWN;
-    for (; frame; steps++) {
-        const struct frame_copies copies = gather_frame(gather, thread, frame);
-        if (!copies.second) {
-            walk->unknown = frame;
-            return to_cut ? WALK_TORN : WALK_UNKNOWN;
-        }
-        // into what was read once: right if the frame before was still
-        if (is_double && !copies.first && (steps == 0 || difference != SAME)) {
-            walk->unknown = frame;
-            return steps == 0 ? WALK_UNKNOWN : WALK_TORN;
-        }
-        is_double = is_double && copies.first;
-        if (copies.patch && copies.patch->met != thread->reads) {
-            copies.patch->met = thread->reads;
-            copies.patch->near = steps;
-        }
-        difference = compare(layout, copies, steps == 0);
-        const uint8_t *bytes = last = copy_to_follow(layout, copies, &is_first);
-        const bool is_shim =
-            layout->frame_owner >= 0 && bytes[layout->frame_owner] == layout->frame_owner_shim;
-        if (difference != SAME)
-            to_cut = walk->count + (difference == OTHER && !is_shim);
-        if (walk->count == PYTHON_THREAD_DEPTH || steps > 2 * PYTHON_THREAD_DEPTH ||
-            ++walk->spent > STACK_WALK_MOST) {
-            walk->is_deep = true;
-            break;
-        }
-        if (!is_shim)
-            walk->frames[walk->count++] = (struct frame_point){
-                bytes_get64(bytes + layout->frame_code), instruction_of(layout, bytes)};
-        frame = bytes_get64(bytes + layout->frame_previous);
+    while (frame && result == WALK_DONE)
+        frame = step(&steps, frame, &result);
+    if (result != WALK_DONE) {
+        thread->edge = 0; // the next look is whole
+        return result;
     }
+    const uint32_t to_cut = steps.to_cut;
     if (to_cut && to_cut >= walk->count)
         return WALK_TORN;
     if (walk->is_deep && to_cut > CUT_OF_DEEP)
         return WALK_TORN; // links that lead round in a circle
-    if (!is_whole(walk, layout, thread, last))
+    if (!is_whole(walk, &gather->target->layout, thread, steps.last))
         return WALK_TORN;
     walk->doubtful = to_cut;
     return to_cut ? WALK_CUT : WALK_DONE;

@@ -2,13 +2,17 @@
 """`gait leaf`: itwinai's report of sampled stacks, and what that one dies of."""
 
 import collections
+import contextlib
 import json
+import os
+import pty
 import random
 import re
 import subprocess
 
 import pytest
 
+from tests.support.sampled_programs import until
 from tests.support.shard_maker import ShardMaker
 
 NOT_FOUND = (None, None, None)
@@ -121,6 +125,13 @@ DIALECTS = [
     ("std::pair<int, int>::first (x.cc:7) 2", [("std::pair<int, int>::first", "x.cc", 7, 2)]),
     ("f (a.py:1);g(int; long) (lib.so:9) 3", [("g(int; long)", "lib.so", 9, 3)]),
     ('process 7:"sh -c a; b";f (a.py:1) 3', [("f", "a.py", 1, 3)]),
+    ('process 7:"sh -c "a;b"; c";f (a.py:1) 3', [("f", "a.py", 1, 3)]),
+    ('process 7:"sh -c (a";f (a.py:1) 3', [("f", "a.py", 1, 3)]),
+    ('process 7:"sh -c print(\'"\')";f (a.py:1) 3', [("f", "a.py", 1, 3)]),
+    ('process 6:"sh";process 7:"a -c b\nc = 4\n\n";f (a.py:1);g (b.py:2) 3', [("g", "b.py", 2, 3)]),
+    ("process (a.py:4) 3", [("process", "a.py", 4, 3)]),
+    ("f (a.py:1);thread (b.py:2) 3", [("thread", "b.py", 2, 3)]),
+    ("process (a.py:1);thread (b.py) 3", [("thread", "b.py", None, 3)]),
     ("thread (0x7F00): worker;f (a.py:1) 3", [("f", "a.py", 1, 3)]),
     ("thread (12);f (C:/x y/a.py:1) 3", [("f", "C:/x y/a.py", 1, 3)]),
     ("  f (a.py:1) 3", [("  f", "a.py", 1, 3)]),
@@ -154,6 +165,21 @@ def test_lines_that_are_no_stacks_are_counted(gait, tmp_path):
     assert done.returncode == 0 and "7 of 8 lines are no stacks" in done.stderr
 
 
+def test_commands_of_several_lines_are_one_and_those_that_never_end_lose_no_stack(gait, tmp_path):
+    command = 'process 5:"python -c import time\nfor i in 3\n  print("a;b")";'
+    (tmp_path / "stacks.txt").write_text(
+        f"{command}f (a.py:1) 3\n"
+        'process 6:"python -c cut\nf (a.py:1) 5\n' + "g (b.py:2) 1\n" * 600 +
+        f'{command}f (a.py:1);h (c.py:3) 2\nprocess 7:"cut\nh (c.py:3) 20\n'
+    )  # fmt: skip
+    got = rows_of(gait, "stacks.txt", "-a", "--by", "process")
+    process = command[:-1].replace("\n", " ")
+    assert [(r["process"], r["name"], r["samples"]) for r in got["rows"]] == [
+        (None, "g", 600), (None, "h", 20), (None, "f", 5), (process, "f", 3), (process, "h", 2),
+    ]  # fmt: skip
+    assert got["bad_lines"] == 2
+
+
 def test_stacks_come_through_a_pipe_too(build):
     words = [build / "gait", "leaf", "--json", "/dev/stdin"]
     done = subprocess.run(
@@ -161,6 +187,48 @@ def test_stacks_come_through_a_pipe_too(build):
     )
     rows = json.loads(done.stdout)["rows"]
     assert [(row["name"], row["samples"]) for row in rows] == [("f", 30), ("g", 10)]
+
+
+@pytest.mark.parametrize("count, samples", [(2**63 - 1, 2**63 - 1), (2**63, 0), (2**64 + 5, 0)])
+def test_counts_are_taken_up_to_what_a_counter_holds(gait, tmp_path, count, samples):
+    (tmp_path / "stacks.txt").write_text(f"f (a.py:1) {count}\ng (a.py:2) 0000{7}\n")
+    got = rows_of(gait, "stacks.txt", "-a")
+    rows = {row["name"]: row["samples"] for row in got["rows"]}
+    assert rows == ({"f": samples, "g": 0} if samples else {"g": 7})
+    assert got["bad_lines"] == (not samples)
+
+
+def test_who_waits_at_a_terminal_is_told_how_much_is_read(build, tmp_path):
+    leader, terminal = pty.openpty()
+    os.mkfifo(tmp_path / "stacks")
+    environ = {**os.environ, "TERM": "xterm"}
+    words = [build / "gait", "leaf", "--json", "-a", "stacks"]
+    with subprocess.Popen(
+        words, cwd=tmp_path, stdout=subprocess.PIPE, stderr=terminal, env=environ
+    ) as running:
+        os.close(terminal)
+        os.set_blocking(leader, False)
+        said, lines = b"", 0
+        with open(tmp_path / "stacks", "w") as out:
+
+            def tell():
+                nonlocal said, lines
+                out.write("f (a.py:1) 1\n" * 100)
+                out.flush()
+                lines += 100
+                with contextlib.suppress(BlockingIOError):
+                    said += os.read(leader, 4096)
+                return b" are read" in said
+
+            assert until(tell, 60)
+        document = json.load(running.stdout)
+        with contextlib.suppress(OSError):  # nobody has the terminal open any more
+            while part := os.read(leader, 4096):
+                said += part
+    os.close(leader)
+    assert [row["samples"] for row in document["rows"]] == [lines]
+    assert re.search(rb"\r\x1b\[Kgait: [0-9.]+ k?M?B are read", said)
+    assert said.endswith(b"\r\x1b[K")
 
 
 @pytest.mark.parametrize("content", [b"", b"\n\n", b"\x7fELF\0\1\2" * 900, b"words only\n"])
@@ -193,6 +261,15 @@ def test_a_folder_is_read_whole_and_shares_are_by_process(gait, tmp_path):
         ("process 2", "f", 1.0),
     ]
     assert [r["samples"] for r in rows_of(gait, "nodes", "-a")["rows"]] == [35, 10]
+
+
+def test_processes_of_one_command_are_told_apart(gait, tmp_path):
+    lines = [f'process {pid}:"/usr/bin/python3 /home/user/train.py";f (/home/user/train.py:1) {n}\n'
+             for pid, n in ((4711, 30), (4712, 10))]  # fmt: skip
+    (tmp_path / "two.txt").write_text("".join(lines))
+    shown = gait("leaf", "-a", "--by", "process", "two.txt").stdout.splitlines()
+    assert [line.split(":")[0].strip() for line in shown[2:]] == ["4711", "4712"]
+    assert max(map(len, shown)) <= 78
 
 
 @pytest.mark.parametrize("rows", ["0", "-1", "x", "1.5", ""])

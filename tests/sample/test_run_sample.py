@@ -4,6 +4,8 @@
 import json
 import sys
 
+from tests.support.shard_maker import ShardMaker
+
 PROGRAM = """
 import os, sys, time, gait
 def busy(end):
@@ -29,7 +31,7 @@ def test_a_run_holds_samples_beside_its_steps(gait, tmp_path):
     done = gait("run", "--sample", 500, "-o", "run", "--", sys.executable, "-c", PROGRAM)
     assert done.returncode == 3, done.stderr
     said = " ".join(done.stderr.split())
-    assert said.endswith("next: gait report run, gait leaf or gait flame for the samples")
+    assert said.endswith("next: gait report run, and gait leaf --functions run")
     info = shards(gait, "run")
     by_role = {shard["role"]: shard for shard in info["shards"]}
     sampler, program = by_role["sampler"], by_role["program"]
@@ -112,3 +114,49 @@ def test_a_phase_that_is_not_there_is_told_which_are(gait, tmp_path):
     assert done.returncode == 2 and "did you mean 'forward'?" in done.stderr
     done = gait("leaf", "--phase", "zzzz", "run")
     assert done.returncode == 2 and "there may be" in done.stderr and "prefetch" in done.stderr
+
+
+MS = 1_000_000
+BEGIN = 1_700_000_000_000_000_000
+
+
+def made_run(folder, spans, samples):
+    """A run of one thread: (phase, from, to) and (function, at, rounds), in ms; 500 a second."""
+    program = ShardMaker(role="program", pid=77)
+    thread = program.track(key="77", name="main", os_id=77)
+    rows = [(BEGIN + a * MS, (b - a) * MS, program.site("phase", name, "x.py", 1), 0, b"")
+            for name, a, b in spans]  # fmt: skip
+    program.rows("span", thread, rows)
+    program.write(folder)
+    about = {"rate_asked_hz": 500, "seconds": 1.0, "rounds": 500}
+    sampler = ShardMaker(pid=76, role="sampler", subject_pid=77, sampler=about)
+    thread = sampler.track(key="77", name="main", os_id=77)
+    names = sorted({name for name, _, _ in samples})
+    stacks = [(i + 1, 0, sampler.site("python", name, "x.py", 1), 5)
+              for i, name in enumerate(names)]  # fmt: skip
+    sampler.rows("stack", 0, stacks)
+    rows = [(BEGIN + at * MS, names.index(name) + 1, n, 1) for name, at, n in samples]
+    sampler.rows("sample", thread, rows)
+    sampler.write(folder)
+
+
+def counts(gait, phase):
+    done = gait("leaf", "-a", "--json", "--phase", phase, "run")
+    assert done.returncode in (0, 2), done.stderr
+    rows = json.loads(done.stdout)["rows"] if done.returncode == 0 else []
+    return {row["name"]: row["samples"] for row in rows}
+
+
+def test_rounds_belong_to_the_phase_in_which_their_stack_was(gait, tmp_path):
+    spans = [("work", 0, 10), ("wait", 10, 40), ("work", 40, 50), ("one", 100, 200),
+             ("two", 200, 300), ("rest", 300, 400)]  # fmt: skip
+    # five rounds in 9 ms, then blocked; a stack that lasts through two phases; single looks
+    samples = [("worker", 1, 5), ("worker", 41, 4), ("both", 100, 100), ("look", 301, 1),
+               ("look", 303, 1)]  # fmt: skip
+    made_run(tmp_path / "run", spans, samples)
+    assert counts(gait, "work") == {"worker": 9}
+    assert counts(gait, "wait") == {}
+    one, two = counts(gait, "one"), counts(gait, "two")
+    assert set(one) == set(two) == {"both"} and one["both"] + two["both"] == 100
+    assert 40 <= two["both"] <= 50
+    assert counts(gait, "rest") == {"look": 2}

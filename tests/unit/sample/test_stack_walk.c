@@ -184,6 +184,69 @@ TEST("stack_walk: links that lead round in a circle end as torn or deep, not nev
     end();
 }
 
+// Bytes of the chunk that a look reads.
+static size_t chunk_bytes(void)
+{
+    size_t bytes = 0;
+    for (size_t i = 0; i < gather.count; i++)
+        if ((uintptr_t)gather.pieces[i].iov_base - CHUNK < CHUNK_BYTES)
+            bytes += gather.pieces[i].iov_len;
+    return bytes;
+}
+
+TEST("stack_walk: far from the leaf frames are read once when a look follows another")
+{
+    begin(13, 60);
+    is_int(look(true), WALK_DONE);
+    const size_t whole = chunk_bytes();
+    ok(thread->edge > frame_at(30) && thread->edge < frame_at(42));
+    is_int(look(true), WALK_DONE);
+    is_u64(walk.count, 60);
+    is_u64(walk.frames[0].code, CODE(59));
+    is_u64(walk.frames[59].code, CODE(0));
+    ok(chunk_bytes() + 4096 < whole);
+    put_frame(60, CODE(60), 7);
+    put_current(frame_at(60));
+    is_int(look(true), WALK_DONE); // a call since
+    is_u64(walk.count, 61);
+    end();
+}
+
+static void stack_begins_anew(size_t piece)
+{
+    if (piece == state_piece() + 1)
+        for (uint32_t n = 0; n < 45; n++)
+            put_frame(n, CODE(60), n);
+}
+
+TEST("stack_walk: what was read once is not believed when the frame above it moved")
+{
+    begin(13, 60);
+    is_int(look(true), WALK_DONE);
+    fake.between = stack_begins_anew;
+    is_int(look(true), WALK_UNKNOWN); // and nothing is to be learned of it
+    is_u64(walk.unknown, 0);
+    fake.between = NULL;
+    is_int(look(true), WALK_DONE);
+    is_u64(walk.count, 60);
+    end();
+}
+
+TEST("stack_walk: a stack that became flat since is read anew, whole")
+{
+    static const uint32_t leaves[] = {45, 20, 2}; // near the edge, below it, far below
+    for (size_t i = 0; i < 3; i++) {
+        begin(13, 60);
+        is_int(look(true), WALK_DONE);
+        put_current(frame_at(leaves[i]));
+        is_int(look(true), WALK_UNKNOWN);
+        is_u64(walk.unknown, 0);
+        is_int(look(true), WALK_DONE);
+        is_u64(walk.count, leaves[i] + 1);
+        end();
+    }
+}
+
 TEST("stack_walk: a frame that was not expected is learned with its callers")
 {
     begin(10, 4);
