@@ -176,15 +176,17 @@ def test_who_is_stopped_runs_nothing(python, gait, start):
     assert until(lambda: wanted in gait("dump", busy.pid).stdout)
 
 
-def test_a_recording_of_who_is_stopped_counts_nothing(gait, alternating, tmp_path):
+def test_a_recording_of_who_is_stopped_counts_nothing(build, gait, alternating, tmp_path):
     process = alternating(sys.executable, busy=2, idle=1)
     hold(process)
     out = tmp_path / "run.gait"
+    words = [build / "gait", "top", "-d", "1", str(process.pid)]
+    top = subprocess.Popen(words, stdout=subprocess.PIPE, text=True)
     done = gait("record", "-d", 1, "-o", out, "--pid", process.pid)
     assert done.returncode == 0 and "--idle records them too" in done.stderr
     told = json.loads(gait("info", "--json", out).stdout)["sampler"]
     assert told["samples"] == 0 < told["rounds"]
-    text = gait("top", "-d", 1, process.pid).stdout
+    text, _ = top.communicate(timeout=60)
     assert f"{process.pid} (stopped): " in text and "blocked 100 %" in text
 
 

@@ -147,8 +147,3 @@ def test_a_terminal_of_any_size_is_used_and_no_more_of_it(build, alternating):
     os.write(top.leader, b"q")
     assert top.read_until("\x1b[?1049l")
     assert top.end() == 0
-
-
-def test_what_ends_within_the_first_second_is_shown(gait, alternating):
-    done = gait("top", "-d", 1, alternating(sys.executable).pid)
-    assert done.returncode == 0 and "alternating.py:" in done.stdout
