@@ -266,7 +266,9 @@ static void refresh(void *context, struct sampler *sampler)
     struct screen *screen = context;
     take_keys(screen, sampler);
     screen->is_asked |= measure(screen) && screen->is_drawn;
-    if (++screen->looks < SCREEN_LOOKS && !screen->is_asked)
+    // over before the first second was
+    const bool is_last_chance = sampler->is_ending && !screen->is_drawn && !screen->is_terminal;
+    if (++screen->looks < SCREEN_LOOKS && !screen->is_asked && !is_last_chance)
         return;
     screen->looks = 0;
     screen->is_asked = false;
@@ -325,8 +327,6 @@ static int watch(const struct top_values *values, int64_t pid, const char *name)
         sampler.context = &screen;
         begin_screen(&screen);
         status = sampler_run(&sampler);
-        if (status == 0 && !screen.is_drawn && !screen.is_terminal)
-            show(&screen, &sampler); // it was over before the first second was
         end_screen(&screen);
         to_end = NULL;
     }

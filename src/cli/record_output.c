@@ -205,6 +205,8 @@ int record_output_open(struct record_output *output, const char *path, const cha
         status = is_stream(output->path) ? open_stream(output) : open_file(output, trie);
     if (status == 0 && output->format == RECORD_CHROME)
         status = open_draft(output, trie);
+    if (status && output->is_made)
+        unlink(output->path);
     return status;
 }
 
@@ -365,6 +367,31 @@ static int draft_to_chart(struct record_output *output)
     return 0;
 }
 
+// The samples are in memory alone: a place that is full or gone by now is not the
+// end of them.
+static int to_some_file(struct record_output *output, const struct sampler *sampler)
+{
+    char wanted[PATH_MAX];
+    const int status = to_file(output, sampler);
+    if (status != GAIT_ERR_IO)
+        return status;
+    const char *folder = getenv("TMPDIR");
+    char *why = strdup(fail_text());
+    snprintf(wanted, sizeof wanted, "%s", output->path);
+    const int used =
+        snprintf(output->path, sizeof output->path, "%s/gait-samples-%ld%s",
+                 folder && *folder ? folder : "/tmp", (long)getpid(), endings[output->format]);
+    const bool is_saved = used < (int)sizeof output->path && to_file(output, sampler) == 0;
+    if (is_saved)
+        fail(status, "%s; its samples are in '%s'", why ? why : "cannot write", output->path);
+    else
+        fail(status, "%s", why ? why : "cannot write");
+    if (!is_saved)
+        snprintf(output->path, sizeof output->path, "%s", wanted);
+    free(why);
+    return status;
+}
+
 int record_output_refresh(struct record_output *output, const struct sampler *sampler, bool is_last)
 {
     if (output->format == RECORD_GAIT)
@@ -375,7 +402,7 @@ int record_output_refresh(struct record_output *output, const struct sampler *sa
         return is_last ? to_stream(output, sampler) : 0;
     if (!sampler->totals.rounds && !output->is_made)
         return 0; // a file of another run is not replaced by nothing
-    return to_file(output, sampler);
+    return is_last ? to_some_file(output, sampler) : to_file(output, sampler);
 }
 
 void record_output_drop(struct record_output *output)

@@ -209,6 +209,8 @@ int attach_refuse(int64_t pid, int error)
                     "this system does not let process memory be read (process_vm_readv: %s)",
                     strerror(error));
     if (error == 0)
-        return fail(GAIT_ERR_MISSING, "process %lld has no memory: a thread of the kernel", number);
+        return fail(GAIT_ERR_MISSING,
+                    "process %lld has no memory: it is just ending, or a thread of the kernel",
+                    number);
     return fail(GAIT_ERR_IO, "cannot read process %lld: %s", number, strerror(error));
 }

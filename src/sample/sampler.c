@@ -569,6 +569,7 @@ int sampler_run(struct sampler *sampler)
         }
     }
     count_missing(sampler);
+    sampler->is_ending = true;
     write_out(sampler, clock_steady_ns(), true);
     for (size_t i = 0; i < sampler->process_count; i++)
         let_go(&sampler->processes[i]);

@@ -51,7 +51,9 @@ struct sampler {
     struct native_sampler *native; // NULL: without
     bool has_native_look;          // due in this round
     atomic_bool is_stopped;
-    // Called every now and then between rounds, for outputs that are written anew.
+    bool is_ending; // behind the last round
+    // Called every now and then between rounds, for outputs that are written anew, and
+    // once when it is ending.
     void (*refresh)(void *context, struct sampler *sampler);
     void *context;
     uint64_t refresh_every_ns; // 0: a second

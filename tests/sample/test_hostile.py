@@ -15,7 +15,8 @@ import pytest
 
 from tests.sample.test_dump import dump, may_unshare, names
 from tests.sample.test_native import needs_library
-from tests.support.sampled_programs import PROGRAMS, PYTHONS, until
+from tests.support.sampled_programs import PROGRAMS, PYTHONS, read_folded, until
+from tests.support.small_disk import small_disk_at
 
 FILTERED = PROGRAMS / "programs" / "filtered.py"
 SLEEPS = "import time\nprint('ready', flush=True)\ntime.sleep(600)\n"
@@ -305,6 +306,22 @@ def test_a_folder_that_cannot_be_written_is_told_before_it_begins(tool, tmp_path
         done = run(*NO_RIGHTS, tool, "record", "-o", out, "--", "sh", "-c", "echo ran")
         assert "Permission denied" in sentence(done) and done.stdout == ""
     assert (tmp_path / "old.txt").read_text() == "f (a.py:1) 3\n"
+
+
+def test_stacks_that_a_full_disk_does_not_take_are_put_elsewhere(gait, tmp_path):
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    code = (
+        "import time\nend = time.thread_time() + 0.2\nwhile time.thread_time() < end: pass\nexit(5)"
+    )
+    with small_disk_at(tmp_path / "small", "8k") as disk:
+        (disk / "fill").write_bytes(bytes(8192))
+        done = gait("record", "-o", disk / "out.txt", "--", sys.executable, "-c", code,
+                    env={**os.environ, "TMPDIR": str(elsewhere)})  # fmt: skip
+        assert done.returncode == 5
+        (saved,) = elsewhere.iterdir()
+        assert f"No space left on device; its samples are in '{saved}'" in done.stderr
+        assert any(frames[0][0] == "<module>" for frames, count in read_folded(saved))
 
 
 @pytest.mark.parametrize("rate", ["0", "-1", "nan", "inf", "1e9", "1000000001", "", "5x"])

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #define _GNU_SOURCE
+#define _GNU_SOURCE
 #include "sample/layout.h"
 
+#include <dlfcn.h>
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -71,6 +73,26 @@ TEST("debug_offsets: free-threaded, cut or senseless tables are refused")
     table[5] = UINT64_MAX;
     ok(debug_offsets_apply(bytes, sizeof table, &row) < 0);
     is_int(memcmp(&row, layout_find(13), sizeof row), 0);
+}
+
+TEST("elf_symbols: what is in memory alone is found where the loader put it")
+{
+    static const uint8_t no_program[8192];
+    void *const wanted = dlsym(RTLD_DEFAULT, "getppid");
+    Dl_info about;
+    struct elf_file file;
+    struct memory memory;
+    memory_init(&memory, getpid());
+    if (!ok(wanted && dladdr(wanted, &about) != 0))
+        return;
+    const uint64_t start = (uintptr_t)about.dli_fbase;
+    if (!ok(elf_file_read(&file, &memory, start) == 0))
+        return;
+    is_u64(start - file.lowest + elf_file_symbol(&file, "getppid"), (uintptr_t)wanted);
+    ok(elf_file_symbol(&file, "no_such_symbol_anywhere") == 0);
+    elf_file_close(&file);
+    ok(elf_file_read(&file, &memory, (uintptr_t)no_program) < 0);
+    ok(elf_file_read(&file, &memory, 4096) < 0);
 }
 
 TEST("elf_symbols: this program's own are found, and bytes at random end nowhere bad")
