@@ -130,7 +130,7 @@ static const char *const about[] = {
     "PATH is what gait leaf reads: a recording of gait record, a file of folded stacks, or a "
     "folder of either. The graph is one SVG file for any browser: click to zoom, / to search "
     "(a regular expression), i to turn it over, Esc to see all; nothing is fetched from anywhere. "
-    "A tall one opens at its outermost frame.",
+    "One of more than 50 rows has its outermost frame on top.",
     "Compared shares are of each set's own samples, so recordings of different length compare. "
     "Functions that only the stacks before have are not drawn: exchange the two to see them.",
     NULL,

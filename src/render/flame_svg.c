@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Frames narrower than a tenth of a point are left out of the tree: nobody could hit
-// them, and the frame below tells their sum. Texts are cut by the script, which knows
-// how wide a frame is at the moment. A graph that is taller than the window opens at
-// its root, and its head with the search stays in view; so it is written last, on top.
+// them, and the frame below tells their sum. Texts are cut here for those who run no
+// scripts, and by the script where a frame's width changes; titles are whole. A graph
+// that is taller than most windows has its root on top, and where the script turns it
+// over it stays at its root. Its head with the search stays in view; so it is last.
 #define _GNU_SOURCE
 #include "render/flame_svg.h"
 
@@ -19,6 +20,9 @@
 #define TOP 62
 #define BOTTOM 12
 #define NAME_BYTES 2000u
+#define LABEL_BYTES (2 * NAME_BYTES + 32)
+#define CHARACTER 7.3 // as wide as one is
+#define TALL 1000u
 
 static const char style[] =
     "text{font:12px monospace;fill:#111;pointer-events:none}"
@@ -43,7 +47,9 @@ static const char script[] =
     "\n  first=make(tip,'text',{x:6,y:15}),second=make(tip,'text',{x:6,y:31});\n"
     "for(const g of all){g.s=+g.dataset.s;g.c=+g.dataset.c;g.d=+g.dataset.d;\n"
     "  const n=g.querySelector('title');g.n=n.textContent;n.remove();\n"
-    "  g.r=g.querySelector('rect');g.t=g.querySelector('text');g.label=g.t.textContent}\n"
+    "  "
+    "g.r=g.querySelector('rect');g.t=g.querySelector('text');g.label=g.n.slice(0,g.n.lastIndexOf(':"
+    " '))}\n"
     "const total=all[0].c,deepest=all.reduce((d,g)=>Math.max(d,g.d),0);\n"
     "let down='icicle'in svg.dataset;\n"
     "function follow(){bar.setAttribute('y',Math.max(0,scrollY))}\n"
@@ -68,9 +74,8 @@ static const char script[] =
     "  for(const[a,b]of spans){if(b>end){sum+=b-Math.max(a,end);end=b}}\n"
     "  found.textContent=hits+(hits===1?' frame, ':' frames, ')+"
     "(100*sum/total).toFixed(2)+' %'}\n"
-    "function tell(g,e){const at=g.n.lastIndexOf(': "
-    "');first.textContent=cut(g.n.slice(0,at),155);\n"
-    "  second.textContent=g.n.slice(at+2);tip.style.display='';\n"
+    "function tell(g,e){first.textContent=cut(g.label,155);\n"
+    "  second.textContent=g.n.slice(g.label.length+2);tip.style.display='';\n"
     "  const w=12+Math.max(first.getComputedTextLength(),second.getComputedTextLength()),\n"
     "    p=new DOMPoint(e.clientX,e.clientY).matrixTransform(svg.getScreenCTM().inverse()),\n"
     "    x=Math.max(0,Math.min(p.x+12,W-w)),y=e.clientY>60?p.y-50:p.y+20;\n"
@@ -90,8 +95,8 @@ static const char script[] =
 // forbids.
 static void put_xml(FILE *out, const char *text)
 {
-    char clean[UTF8_REPAIR_BOUND(NAME_BYTES)];
-    const size_t bytes = utf8_repair(clean, text, strnlen(text, NAME_BYTES));
+    char clean[UTF8_REPAIR_BOUND(LABEL_BYTES)];
+    const size_t bytes = utf8_repair(clean, text, strnlen(text, LABEL_BYTES));
     for (size_t i = 0; i < bytes; i++) {
         const unsigned char c = (unsigned char)clean[i];
         const bool is_no_character = c == 0xef && i + 2 < bytes &&
@@ -108,16 +113,37 @@ static void put_xml(FILE *out, const char *text)
     }
 }
 
-static void put_label(FILE *out, const struct stack_frame *frame)
+static void make_label(char label[LABEL_BYTES], const struct stack_frame *frame)
 {
-    put_xml(out, frame->name);
+    const int used = snprintf(label, LABEL_BYTES, "%.*s", (int)NAME_BYTES, frame->name);
     if (!*frame->path)
         return;
-    fputs(" (", out);
-    put_xml(out, frame->path);
+    char *end = label + used;
+    const size_t room = LABEL_BYTES - (size_t)used;
     if (frame->line)
-        fprintf(out, ":%" PRId32, frame->line);
-    putc(')', out);
+        snprintf(end, room, " (%.*s:%" PRId32 ")", (int)NAME_BYTES, frame->path, frame->line);
+    else
+        snprintf(end, room, " (%.*s)", (int)NAME_BYTES, frame->path);
+}
+
+// To what fits on a frame of that width.
+static void cut_label(char label[LABEL_BYTES], double width)
+{
+    const double room = (width - 6) / CHARACTER;
+    const size_t limit = room < 2 ? 0 : (size_t)room;
+    size_t characters = 0, at = 0, before_last = 0;
+    for (; label[at]; at++) {
+        if (((unsigned char)label[at] & 0xc0) == 0x80)
+            continue;
+        before_last = characters + 1 == limit ? at : before_last;
+        if (characters++ == limit)
+            break;
+    }
+    if (!label[at])
+        return;
+    label[before_last] = '\0';
+    if (limit)
+        snprintf(label + before_last, LABEL_BYTES - before_last, "\xe2\x80\xa6");
 }
 
 static uint32_t hash_of(const char *text)
@@ -148,10 +174,11 @@ static void put_colour(FILE *out, const struct flame_tree *tree, const struct fl
         fprintf(out, "rgb(%u,%u,245)", pale, pale);
 }
 
-static void put_tip(FILE *out, const struct flame_tree *tree, const struct flame_node *node)
+static void put_tip(FILE *out, const struct flame_tree *tree, const struct flame_node *node,
+                    const char *label)
 {
     const struct flame_node *root = &tree->nodes[0];
-    put_label(out, &node->frame);
+    put_xml(out, label);
     fprintf(out, ": %" PRIu64 " samples, %.2f %%", node->count,
             root->count ? 100.0 * (double)node->count / (double)root->count : 0);
     if (tree->has_before)
@@ -160,21 +187,24 @@ static void put_tip(FILE *out, const struct flame_tree *tree, const struct flame
 }
 
 static void put_node(FILE *out, const struct flame_tree *tree, const struct flame_node *node,
-                     const struct flame_svg *look)
+                     bool is_icicle)
 {
+    char label[LABEL_BYTES];
+    make_label(label, &node->frame);
     const double unit = (double)WIDTH / (double)tree->nodes[0].count;
     const double x = (double)node->start * unit, width = (double)node->count * unit;
-    const uint32_t row = look->is_icicle ? node->depth : tree->depth - node->depth;
+    const uint32_t row = is_icicle ? node->depth : tree->depth - node->depth;
     const uint32_t y = TOP + row * ROW;
     fprintf(out, "<g class=\"f\" data-s=\"%" PRIu64 "\" data-c=\"%" PRIu64 "\" data-d=\"%u\">",
             node->start, node->count, node->depth);
     fputs("<title>", out);
-    put_tip(out, tree, node);
+    put_tip(out, tree, node, label);
     fprintf(out, "</title><rect x=\"%.2f\" y=\"%u\" width=\"%.2f\" height=\"%d\" fill=\"", x, y,
             width, ROW - 1);
     put_colour(out, tree, node);
     fprintf(out, "\"/><text x=\"%.2f\" y=\"%u\">", x + 3, y + 13);
-    put_label(out, &node->frame);
+    cut_label(label, width);
+    put_xml(out, label);
     fputs("</text></g>\n", out);
 }
 
@@ -199,13 +229,14 @@ static void put_head(FILE *out, const struct flame_tree *tree, const struct flam
 void flame_svg_put(FILE *out, const struct flame_tree *tree, const struct flame_svg *look)
 {
     const uint32_t height = TOP + (tree->depth + 1) * ROW + BOTTOM;
+    const bool is_icicle = look->is_icicle || height > TALL;
     fprintf(out,
             "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<svg "
             "xmlns=\"http://www.w3.org/2000/svg\" width=\"%d\" height=\"%u\" viewBox=\"0 0 %d "
             "%u\"%s>\n<style>%s</style>\n",
-            WIDTH, height, WIDTH, height, look->is_icicle ? " data-icicle=\"\"" : "", style);
+            WIDTH, height, WIDTH, height, is_icicle ? " data-icicle=\"\"" : "", style);
     for (size_t i = 0; i < tree->count; i++)
-        put_node(out, tree, &tree->nodes[i], look);
+        put_node(out, tree, &tree->nodes[i], is_icicle);
     put_head(out, tree, look);
     fprintf(out, "<script><![CDATA[\n%s]]></script>\n</svg>\n", script);
 }

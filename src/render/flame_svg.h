@@ -14,7 +14,7 @@
 
 struct flame_svg {
     const char *title;
-    bool is_icicle; // the root on top
+    bool is_icicle; // the root on top; that of a tall graph always is
 };
 
 // Errors stay in `out`, to be asked with ferror().

@@ -34,9 +34,8 @@ def frames(svg):
     out = {}
     for group in tree.fromstring(svg).iter(SVG + "g"):
         box = group.find(SVG + "rect")
-        out[group.find(SVG + "text").text] = tuple(
-            float(box.get(key)) for key in ("x", "width", "y")
-        )
+        label = group.find(SVG + "title").text.rpartition(": ")[0]
+        out[label] = tuple(float(box.get(key)) for key in ("x", "width", "y"))
     return out
 
 
@@ -127,3 +126,27 @@ def test_what_is_no_recording_is_refused(gait, tmp_path):
 def test_lines_of_a_function_are_one_frame_if_asked(gait, tmp_path, words):
     got = frames(graph(gait, tmp_path, "a (x.py:1) 30\na (x.py:2) 10\n", *words))
     assert len(got) == (2 if words else 3)
+
+
+def test_what_is_written_on_a_frame_fits_on_it(gait, tmp_path):
+    """Who shows the picture without its script sees no words over others."""
+    svg = graph(gait, tmp_path, "größe 走る module (some/path.py:12);b (b.py:1) 8\nc 1192\n")
+    texts = {}
+    for group in tree.fromstring(svg).iter(SVG + "g"):
+        words, width = (
+            group.find(SVG + "text").text or "",
+            float(group.find(SVG + "rect").get("width")),
+        )
+        assert len(words) * 7.2 <= max(0, width - 3)
+        texts[group.find(SVG + "title").text.rpartition(": ")[0]] = words
+    assert texts["c"] == "c" and texts["b (b.py:1)"] == ""
+    svg = graph(gait, tmp_path, "größe 走る module (some/path.py:12) 8\nc 92\n")
+    cut = [g.find(SVG + "text").text for g in tree.fromstring(svg).iter(SVG + "g")]
+    assert "größe 走る mo…" in cut
+
+
+def test_a_tall_graph_has_its_root_on_top(gait, tmp_path):
+    low, tall = (";".join(f"d{i}" for i in range(deep)) + " 1\n" for deep in (20, 120))
+    assert frames(graph(gait, tmp_path, low))["d1"][2] > frames(graph(gait, tmp_path, low))["d2"][2]
+    got = frames(graph(gait, tmp_path, tall))
+    assert got["d1"][2] < got["d2"][2] < 150

@@ -247,6 +247,50 @@ TEST("stack_walk: a stack that became flat since is read anew, whole")
     }
 }
 
+// Pieces that hold that frame.
+static size_t copies_of(uint32_t n)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < gather.count; i++)
+        count += frame_at(n) - (uintptr_t)gather.pieces[i].iov_base < gather.pieces[i].iov_len;
+    return count;
+}
+
+TEST("stack_walk: frames on the heap far from the leaf are read once, under one read thrice")
+{
+    begin(10, 40);
+    is_int(look(true), WALK_DONE);
+    is_u64(copies_of(2), 2);
+    const uint32_t edge = 39 - GATHER_NEAR;
+    is_u64(thread->edge, frame_at(edge));
+    is_int(look(true), WALK_DONE);
+    is_u64(walk.count, 40);
+    is_u64(walk.frames[39].code, CODE(0));
+    is_u64(copies_of(2), 1);
+    is_u64(copies_of(edge), 3);
+    is_u64(copies_of(39), 2);
+    end();
+}
+
+static void edge_goes_on_at_the_end(size_t piece)
+{
+    if (piece + 2 == gather.count) // what comes last before the lock
+        put_frame(39 - GATHER_NEAR, CODE(39 - GATHER_NEAR), 999);
+}
+
+TEST("stack_walk: the heap: nothing is believed under an edge that moved at the end")
+{
+    begin(10, 40);
+    is_int(look(true), WALK_DONE);
+    fake.between = edge_goes_on_at_the_end;
+    is_int(look(true), WALK_UNKNOWN);
+    is_u64(walk.unknown, 0);
+    fake.between = NULL;
+    is_int(look(true), WALK_DONE);
+    is_u64(walk.count, 40);
+    end();
+}
+
 TEST("stack_walk: a frame that was not expected is learned with its callers")
 {
     begin(10, 4);
