@@ -19,6 +19,7 @@
 #include "base/file_name.h"
 #include "cli/command.h"
 #include "cli/terminal.h"
+#include "cli/top_table.h"
 #include "render/plain.h"
 #include "sample/hot_functions.h"
 #include "sample/sampler.h"
@@ -34,8 +35,12 @@ struct top_values {
     bool has_children, has_idle;
 };
 
+enum view { VIEW_FUNCTIONS, VIEW_PROCESSES, VIEW_THREADS };
+
 struct screen {
     struct hot_functions hot;
+    struct top_table table;
+    enum view view;
     struct sampler_totals before;
     struct termios usual;
     bool is_terminal, has_keys; // output; input
@@ -79,6 +84,10 @@ static void take_keys(struct screen *screen, struct sampler *sampler)
             atomic_store(&sampler->is_stopped, true);
         else if (key == 't' || key == 's')
             screen->by_total = key == 't';
+        else if (key == 'f')
+            screen->view = VIEW_FUNCTIONS;
+        else if (key == 'p' || key == 'h')
+            screen->view = key == 'p' ? VIEW_PROCESSES : VIEW_THREADS;
         else
             continue;
         screen->is_asked = true;
@@ -113,6 +122,7 @@ static void put_sums(struct screen *screen, const struct sampler *sampler)
         all += states[i];
     }
     const uint64_t rounds = now->rounds - before->rounds;
+    const uint64_t locks = screen->table.processes ? screen->table.processes : 1;
     snprintf(line, sizeof line,
              "%s%s: %.0f s, %" PRIu64 " samples, %" PRIu64 " process%s, %.1f threads, %" PRIu64
              " late, %.2f %% cut",
@@ -123,10 +133,12 @@ static void put_sums(struct screen *screen, const struct sampler *sampler)
     snprintf(line, sizeof line,
              "lock held %.0f %%; threads: python %.0f %%, waiting %.0f %%, native %.0f %%, blocked "
              "%.0f %%",
-             share(states[1], rounds), share(states[1], all), share(states[2], all),
+             share(states[1], rounds * locks), share(states[1], all), share(states[2], all),
              share(states[4], all), share(states[3], all));
     put_line(screen, line);
-    put_line(screen, "");
+    put_line(screen, screen->has_keys
+                         ? "keys: f functions, p processes, h threads; s, t sort; q ends"
+                         : "");
 }
 
 static void put_title(struct screen *screen)
@@ -139,8 +151,7 @@ static void put_title(struct screen *screen)
     else if (screen->columns < NARROW)
         snprintf(line, sizeof line, "%6s%7s  function", self, total);
     else
-        snprintf(line, sizeof line, "%7s%8s%9s%8s  %s", self, total, "all", "all",
-                 "function (keys: s, t sort; q ends)");
+        snprintf(line, sizeof line, "%7s%8s%9s%8s  function", self, total, "all", "all");
     put_line(screen, line);
 }
 
@@ -162,6 +173,36 @@ static void put_row(struct screen *screen, const struct hot_function *row,
     snprintf(line + used, sizeof line - (size_t)used, "  %.500s (%.255s:%" PRId32 ")", site->name,
              file_name_of(site->file), site->line);
     put_line(screen, line);
+}
+
+// Shares of the time: those of a process with several threads may sum to more than all.
+static void put_table(struct screen *screen, uint64_t rounds)
+{
+    const struct top_table *table = &screen->table;
+    char line[512];
+    snprintf(line, sizeof line, "%7s%9s%8s%9s%9s  %s", "lock", "waiting", "native", "blocked",
+             table->by_process ? "threads" : "pid", table->by_process ? "process" : "thread");
+    if (screen->lines >= 3)
+        put_line(screen, line);
+    for (size_t i = 0; i < table->count && screen->row < screen->lines; i++) {
+        const struct top_row *row = &table->rows[i];
+        const int64_t first = table->by_process ? (int64_t)row->threads : row->pid;
+        snprintf(line, sizeof line, "%6.1f%%%8.1f%%%7.1f%%%8.1f%%%9" PRId64 "  %" PRId64 " %s",
+                 share(row->states[1], rounds), share(row->states[2], rounds),
+                 share(row->states[4], rounds), share(row->states[3], rounds), first,
+                 table->by_process ? row->pid : row->tid, row->name);
+        put_line(screen, line);
+    }
+}
+
+static void put_functions(struct screen *screen, const struct stack_trie *trie)
+{
+    if (screen->lines >= 3)
+        put_title(screen);
+    for (size_t i = 0; i < screen->hot.count && screen->row < screen->lines; i++) {
+        const struct hot_function *row = &screen->hot.sorted[i];
+        put_row(screen, row, &trie->sites[row->site]);
+    }
 }
 
 // What nobody takes is left out: a pipe that is full must not hold anything up.
@@ -187,12 +228,10 @@ static void put_screen(struct screen *screen, const struct sampler *sampler)
         fputs("\033[H", screen->out);
     if (screen->lines >= 8)
         put_sums(screen, sampler);
-    if (screen->lines >= 3)
-        put_title(screen);
-    for (size_t i = 0; i < screen->hot.count && screen->row < screen->lines; i++) {
-        const struct hot_function *row = &screen->hot.sorted[i];
-        put_row(screen, row, &sampler->trie.sites[row->site]);
-    }
+    if (screen->view == VIEW_FUNCTIONS)
+        put_functions(screen, &sampler->trie);
+    else
+        put_table(screen, sampler->totals.rounds - screen->before.rounds);
     fputs(screen->is_terminal ? "\033[J" : "\n", screen->out);
 }
 
@@ -209,9 +248,11 @@ static void draw(struct screen *screen, const struct sampler *sampler)
     free(text);
 }
 
-static void show(struct screen *screen, const struct sampler *sampler)
+static void show(struct screen *screen, struct sampler *sampler)
 {
-    if (hot_functions_look(&screen->hot, &sampler->trie, screen->by_total)) {
+    screen->table.by_process = screen->view == VIEW_PROCESSES;
+    if (hot_functions_look(&screen->hot, &sampler->trie, screen->by_total) ||
+        top_table_fill(&screen->table, sampler)) {
         fail_clear();
         return;
     }
@@ -290,6 +331,7 @@ static int watch(const struct top_values *values, int64_t pid, const char *name)
         to_end = NULL;
     }
     hot_functions_finish(&screen.hot);
+    top_table_finish(&screen.table);
     sampler_finish(&sampler);
     return status || !screen.error
                ? status
@@ -338,8 +380,10 @@ static const char *const about[] = {
     "Once a second: how much of the time the interpreter's lock was held, what the threads did, "
     "and the functions that samples were in: self (innermost) and total (anywhere in the stack), "
     "of this second and since the beginning.",
-    "Keys: s and t sort by self and total, q ends it. It ends with the process, too. Where the "
-    "output is no terminal, a table is printed each second.",
+    "Keys: p shows processes and h threads, the busiest first, with the share of the last moments "
+    "in which each held the lock, waited for it, ran native code or was blocked; f shows "
+    "functions, which s and t sort by self and total; q ends it. It ends with the process, too. "
+    "Where the output is no terminal, a table of functions is printed each second.",
     NULL,
 };
 

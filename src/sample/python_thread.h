@@ -87,6 +87,7 @@ struct python_thread {
     uint64_t since;      // the round from which on node, flags and state hold
     uint64_t since_tick; // and when it was
     void *extra;         // the recorder's own
+    uint64_t states[5];  // too: rounds in each enum sample_state, since somebody asked
     int probe_fd;        // thread_probe.h
     uint64_t probed_ns;
     uint64_t probe_pause_ns;

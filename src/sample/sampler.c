@@ -105,8 +105,10 @@ static void on_leave(void *context, struct python_process *process, struct pytho
     const uint64_t weight = process->round - thread->since;
     if (thread->is_absent && thread->state == SAMPLE_UNKNOWN)
         return;
-    if (thread->state < SAMPLER_STATES)
+    if (thread->state < SAMPLER_STATES) {
         sampler->totals.states[thread->state] += weight;
+        thread->states[thread->state] += weight;
+    }
     if (!is_recorded(&sampler->options, thread) || !thread->node)
         return;
     sampler->totals.samples += weight;
@@ -494,6 +496,23 @@ bool sampler_is_held(const struct sampler *sampler)
 {
     const struct followed *first = sampler->process_count ? &sampler->processes[0] : NULL;
     return first && first->process && first->process->is_stopped;
+}
+
+void sampler_look_at_threads(struct sampler *sampler, sampler_look *look, void *context)
+{
+    for (size_t i = 0; i < sampler->process_count; i++) {
+        const struct followed *one = &sampler->processes[i];
+        for (size_t k = 0; one->process && k < one->process->thread_count; k++) {
+            struct python_thread *thread = one->process->threads[k];
+            struct sampler_thread told = {.pid = one->pid, .tid = thread->tid};
+            if (thread->is_absent)
+                continue;
+            memcpy(told.states, thread->states, sizeof told.states);
+            memset(thread->states, 0, sizeof thread->states);
+            thread_id_name(thread, &one->process->target, told.name, sizeof told.name);
+            look(context, &told);
+        }
+    }
 }
 
 // Those that nobody saw end.

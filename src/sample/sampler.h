@@ -73,6 +73,17 @@ GAIT_CHECK int sampler_follow(struct sampler *sampler, int64_t pid);
 // Whether the first process is stopped, by a signal or a debugger.
 bool sampler_is_held(const struct sampler *sampler);
 
+// What a thread of now did since it was asked for before.
+struct sampler_thread {
+    int64_t pid, tid;
+    uint64_t states[SAMPLER_STATES]; // rounds
+    char name[32];
+};
+typedef void sampler_look(void *context, const struct sampler_thread *thread);
+
+// For `refresh`: all threads, process by process.
+void sampler_look_at_threads(struct sampler *sampler, sampler_look *look, void *context);
+
 // Rounds until the time is over, the processes are gone, or is_stopped.
 GAIT_CHECK int sampler_run(struct sampler *sampler);
 

@@ -76,6 +76,45 @@ def test_the_screen_fits_follows_keys_and_leaves_the_terminal_as_it_was(
     assert target.poll() is None
 
 
+FAMILY = """
+import os, threading, time
+parent = os.getppid()
+def busy():
+    while os.getppid() == parent: pass
+pid = os.fork()
+if pid:
+    threading.Thread(target=time.sleep, args=(600,), daemon=True).start()
+    print(flush=True)
+else:
+    parent = os.getppid()
+busy()
+"""
+
+
+def test_keys_show_processes_and_threads(build, start):
+    target = start([sys.executable, "-c", FAMILY])
+    top = Terminal([build / "gait", "top", "-s", str(target.pid)], 78)
+    assert top.read_until("keys: f functions, p processes, h threads")
+    os.write(top.leader, b"p")
+    assert top.read_until("threads  process")
+
+    def both():  # the child too, and of the parent two threads
+        top.read_until("never", 0.2)
+        rows = {(int(n), int(pid)) for n, pid in re.findall(r"%\s+(\d+)  (\d+) python", top.text)}
+        return (2, target.pid) in rows and len({pid for _, pid in rows}) == 2
+
+    assert until(both), top.text
+    top.text = ""
+    os.write(top.leader, b"h")
+    assert top.read_until("pid  thread") and top.read_until(f"{target.pid} MainThread")
+    top.text = ""
+    os.write(top.leader, b"f")
+    assert top.read_until("busy (<string>")
+    os.write(top.leader, b"q")
+    assert top.end() == 0
+    assert max(len(line) for screen in top.screens() for line in screen) <= 78
+
+
 def test_no_line_is_longer_than_a_narrow_terminal(build, alternating):
     target = alternating(sys.executable)
     top = Terminal([build / "gait", "top", str(target.pid)], 30)
