@@ -7,6 +7,7 @@
 #include "sample/gather.h"
 
 #include <errno.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -26,12 +27,17 @@
 // A look takes 1 us and 0.35 us a piece; ten times that, and we were put aside.
 #define SLOW_NS 20000u
 #define SLOW_PIECE_NS 2000u
+#define LOOK_NS 1000.0
+#define PIECE_NS 350.0
+#define DELAY_NS 1000u // of an interrupt, say: a dozen calls may end and begin anew in it
 
 int gather_init(struct gather *gather, struct target *target)
 {
     memset(gather, 0, sizeof *gather);
     gather->target = target;
     gather->slow_ns = SLOW_NS;
+    gather->delay_ns = DELAY_NS;
+    gather->usual = 1;
     gather->room = BUFFER_BYTES; // only what is used becomes real memory
     gather->bytes = mmap(NULL, gather->room, PROT_READ | PROT_WRITE,
                          MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
@@ -257,6 +263,14 @@ static int read_pieces(struct gather *gather)
     return GATHER_DONE;
 }
 
+static void note_time(struct gather *gather, uint64_t took_ns)
+{
+    const double expected = LOOK_NS + PIECE_NS * (double)gather->count;
+    const double ratio = (double)took_ns / expected;
+    gather->is_steady = (double)took_ns <= gather->usual * expected + (double)gather->delay_ns;
+    gather->usual += (fmin(ratio, 2 * gather->usual) - gather->usual) / 64;
+}
+
 int gather_read(struct gather *gather)
 {
     const struct layout *layout = &gather->target->layout;
@@ -272,7 +286,9 @@ int gather_read(struct gather *gather)
     const int status = read_pieces(gather);
     if (status)
         return status;
-    if (clock_steady_ns() - start > gather->slow_ns + SLOW_PIECE_NS * gather->count) {
+    const uint64_t took_ns = clock_steady_ns() - start;
+    note_time(gather, took_ns);
+    if (took_ns > gather->slow_ns + SLOW_PIECE_NS * gather->count) {
         gather->slow++;
         return GATHER_AGAIN;
     }

@@ -100,15 +100,16 @@ struct steps {
 };
 
 // Whether a frame that was read once is one that the frame before belongs to: that
-// one was still, and was read again after it. A look takes a microsecond: so many
-// calls do not end and begin anew in it that a frame under all of them is another
-// one that looks the same. Else the look was too narrow for what happened, or too
-// much did.
+// one was still, and was read again after it. A look takes a microsecond, and this one
+// was not held up: so many calls do not end and begin anew in it that a frame under all
+// of them is another one that looks the same. Else the look was too narrow for what
+// happened, or too much did.
 static enum walk_result check_single(struct steps *steps, const uint8_t *frame)
 {
     const bool is_far = steps->count >= (steps->was_quick ? CALLS_OF_A_LOOK : 1);
     const bool is_edge_later = steps->guarded ? steps->is_guarded : frame < steps->edge;
-    const bool is_still = steps->difference == SAME && (!steps->was_quick || is_edge_later);
+    const bool is_still = steps->difference == SAME &&
+                          (!steps->was_quick || (is_edge_later && steps->gather->is_steady));
     if (is_far && is_still)
         return WALK_DONE;
     return !is_far || steps->was_quick ? WALK_UNKNOWN : WALK_TORN;
@@ -247,8 +248,10 @@ static uint64_t step(struct steps *steps, uint64_t frame, enum walk_result *ret_
         steps->to_cut = walk->count + (steps->difference == OTHER && !is_shim);
     walk->is_deep = walk->count == PYTHON_THREAD_DEPTH || steps->count > 2 * PYTHON_THREAD_DEPTH ||
                     ++walk->spent > STACK_WALK_MOST;
-    if (walk->is_deep)
+    if (walk->is_deep) {
+        *ret_result = steps->was_quick ? WALK_UNKNOWN : WALK_DONE; // or links that lead in a circle
         return 0;
+    }
     if (!is_shim)
         put_point(walk, layout, steps->last);
     steps->count++;
@@ -257,6 +260,20 @@ static uint64_t step(struct steps *steps, uint64_t frame, enum walk_result *ret_
         return next;
     return copies.first ? walk_still(steps, copies.chunk, next)
                         : walk_single(steps, copies.chunk, next);
+}
+
+// What a walk to the root is worth.
+static enum walk_result judge(const struct steps *steps)
+{
+    struct stack_walk *walk = steps->walk;
+    if (steps->to_cut && steps->to_cut >= walk->count)
+        return WALK_TORN;
+    if (walk->is_deep && steps->to_cut > CUT_OF_DEEP)
+        return WALK_TORN; // links that lead round in a circle
+    if (!is_whole(walk, &steps->gather->target->layout, steps->thread, steps->last))
+        return WALK_TORN;
+    walk->doubtful = steps->to_cut;
+    return steps->to_cut ? WALK_CUT : WALK_DONE;
 }
 
 enum walk_result stack_walk(struct stack_walk *walk, const struct gather *gather,
@@ -277,17 +294,9 @@ enum walk_result stack_walk(struct stack_walk *walk, const struct gather *gather
         return WALK_UNKNOWN;
     while (frame && result == WALK_DONE)
         frame = step(&steps, frame, &result);
-    if (result != WALK_DONE) {
+    if (result == WALK_DONE)
+        result = judge(&steps);
+    if (result == WALK_TORN || result == WALK_UNKNOWN)
         thread->edge = 0; // the next look is whole
-        return result;
-    }
-    const uint32_t to_cut = steps.to_cut;
-    if (to_cut && to_cut >= walk->count)
-        return WALK_TORN;
-    if (walk->is_deep && to_cut > CUT_OF_DEEP)
-        return WALK_TORN; // links that lead round in a circle
-    if (!is_whole(walk, &gather->target->layout, thread, steps.last))
-        return WALK_TORN;
-    walk->doubtful = to_cut;
-    return to_cut ? WALK_CUT : WALK_DONE;
+    return result;
 }

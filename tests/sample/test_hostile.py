@@ -10,6 +10,7 @@ import shutil
 import signal
 import subprocess
 import sys
+import tempfile
 
 import pytest
 
@@ -29,16 +30,12 @@ needs_root = pytest.mark.skipif(
 )
 
 
-@pytest.fixture
-def tool(build, tmp_path_factory):
+@pytest.fixture(scope="module")
+def tool(build):
     """gait where any user may run it."""
-    folder = pathlib.Path(tmp_path_factory.getbasetemp()) / "tool"
-    folder.mkdir(exist_ok=True)
-    for path in (folder, *list(folder.parents)[:2]):
-        path.chmod(0o755)
-    if not (folder / "gait").exists():
-        shutil.copy(build / "gait", folder)
-    return folder / "gait"
+    with tempfile.TemporaryDirectory() as folder:
+        os.chmod(folder, 0o755)
+        yield pathlib.Path(shutil.copy(build / "gait", folder))
 
 
 def run(*words, **options):

@@ -36,6 +36,11 @@ def impossible(frames, depth):
     return wrong if whole else [*wrong, ("down", called.count("down"))]
 
 
+def is_written(path):
+    """A recording is there a moment before its first bytes are."""
+    return path.exists() and path.stat().st_size > 0
+
+
 def summary(gait, path):
     done = gait("info", "--json", path)
     assert done.returncode == 0, done.stderr
@@ -179,7 +184,7 @@ def test_a_killed_sampler_leaves_what_it_took(gait, build, alternating, tmp_path
     process = alternating(sys.executable)
     out = tmp_path / "run.gait"
     sampler = subprocess.Popen([build / "gait", "record", "-o", out, "--pid", str(process.pid)])
-    events = until(lambda: out.exists() and summary(gait, out)["events"] > 200)
+    events = until(lambda: is_written(out) and summary(gait, out)["events"] > 200)
     sampler.kill()
     sampler.wait()
     assert events and summary(gait, out)["sampler"]["samples"] > 200
@@ -249,7 +254,7 @@ def test_a_killed_sampler_leaves_what_it_took_of_a_program_that_never_changes(
     sampler = subprocess.Popen([build / "gait", "record", "-o", out, "--pid", str(process.pid)])
     # each second's summary is there: so are the samples that it counts, but for the last
     told = until(
-        lambda: out.exists() and summary(gait, out).get("sampler", {}).get("seconds", 0) > 2
+        lambda: is_written(out) and summary(gait, out).get("sampler", {}).get("seconds", 0) > 2
     )
     assert told
     sampler.kill()
@@ -268,7 +273,7 @@ def test_a_signal_ends_the_recording_cleanly(gait, build, alternating, tmp_path,
         stderr=subprocess.PIPE,
         text=True,
     )
-    assert until(lambda: out.exists() and summary(gait, out)["events"] > 0)
+    assert until(lambda: is_written(out) and summary(gait, out)["events"] > 0)
     sampler.send_signal(number)
     _, words = sampler.communicate(timeout=20)
     assert sampler.returncode == 0 and "rounds" in words
@@ -346,7 +351,7 @@ def test_a_program_that_cannot_run_is_told_apart(gait, tmp_path):
 
 
 def is_complete(gait, path):
-    return path.exists() and summary(gait, path)["shards"][0]["complete"]
+    return is_written(path) and summary(gait, path)["shards"][0]["complete"]
 
 
 def test_the_duration_ends_the_recording_and_not_the_program(gait, build, tmp_path):
@@ -567,8 +572,8 @@ def test_graphs_are_written_too(gait, alternating, tmp_path):
 
 def test_a_recording_and_a_raw_file_feed_the_same_report(gait, alternating, tmp_path):
     process = alternating(sys.executable)
-    record(gait, "-d", 1, "-o", tmp_path / "run.gait", "--pid", process.pid)
-    record(gait, "-d", 1, "-o", tmp_path / "run.txt", "--pid", process.pid)
+    for name in ("run.gait", "run.txt"):
+        record(gait, "-r", 5000, "-d", 1, "-o", tmp_path / name, "--pid", process.pid)
     for name in ("run.gait", "run.txt"):
         done = gait("leaf", "--json", "-a", "-n", "all", "-l", "alternating", name)
         rows = json.loads(done.stdout)["rows"]

@@ -16,15 +16,15 @@ heap = [[i] for i in range(200000)]
 def collect():
     gc.collect()
 def spin(end):
-    while time.perf_counter() < end: pass
+    while time.process_time() < end: pass
 def work(seconds):
-    end = time.perf_counter() + seconds
-    while time.perf_counter() < end:
-        begun = time.perf_counter()
+    end = time.process_time() + seconds
+    while time.process_time() < end:
+        begun = time.process_time()
         collect()
-        now = time.perf_counter()
+        now = time.process_time()
         spin(now + now - begun)
-work(.6)
+work(.8)
 """
 HANGING = """
 import gc, time
@@ -69,7 +69,7 @@ def test_collections_are_flagged_and_nothing_else(python, gait, tmp_path):
     inside, outside = got["collect", True], got["spin", False]
     assert inside > 20 and outside > 20
     # a look at its very begin or end may find the other
-    assert got["collect", False] <= 0.05 * inside + 3 and got["spin", True] <= 0.05 * outside + 3
+    assert got["collect", False] <= 0.1 * inside + 5 and got["spin", True] <= 0.1 * outside + 5
     info = json.loads(gait("info", "--json", "run.gait").stdout)["sampler"]
     assert info["collecting"] == sum(n for (_, flag), n in got.items() if flag)
 

@@ -61,7 +61,7 @@ static void begin(int minor, uint32_t depth)
         fake_put(CHUNK + (uint64_t)target.layout.chunk_size, CHUNK_BYTES);
     }
     ok(gather_init(&gather, &target) == 0);
-    gather.slow_ns = UINT64_MAX / 2; // a busy machine is none of these cases
+    gather.slow_ns = gather.delay_ns = UINT64_MAX / 2; // a busy machine is none of these cases
     ok(python_thread_create(STATE, &thread) == 0);
     python_thread_expect(thread, &target);
     thread->leaf = frame_at(depth - 1);
@@ -289,6 +289,42 @@ TEST("stack_walk: the heap: nothing is believed under an edge that moved at the 
     is_int(look(true), WALK_DONE);
     is_u64(walk.count, 40);
     end();
+}
+
+TEST("stack_walk: a look that was held up proves nothing of frames that were read once")
+{
+    static const int minors[] = {8, 10, 13};
+    for (size_t i = 0; i < 3; i++) {
+        begin(minors[i], 60);
+        is_int(look(true), WALK_DONE);
+        gather.delay_ns = 0;
+        gather.usual = 0; // any time is longer
+        is_int(look(true), WALK_UNKNOWN);
+        is_u64(walk.unknown, 0);
+        is_int(look(true), WALK_DONE); // all is read twice
+        is_u64(walk.count, 60);
+        end();
+    }
+}
+
+static void far_frames_lead_round(size_t piece)
+{
+    if (piece == state_piece() + 1)
+        fake_put(frame_at(3) + (uint64_t)target.layout.frame_previous, frame_at(9));
+}
+
+TEST("stack_walk: a circle of frames that were read once is no deep stack")
+{
+    static const int minors[] = {8, 10, 13};
+    for (size_t i = 0; i < 3; i++) {
+        begin(minors[i], 40);
+        is_int(look(true), WALK_DONE);
+        fake.between = far_frames_lead_round;
+        is_int(look(true), WALK_UNKNOWN);
+        is_u64(walk.unknown, 0);
+        fake.between = NULL;
+        end();
+    }
 }
 
 TEST("stack_walk: a frame that was not expected is learned with its callers")
