@@ -467,7 +467,9 @@ static bool wait_for_tick(struct sampler *sampler, struct poisson *clock, uint64
     }
     if (-left > LATE_NS)
         sampler->totals.late++;
-    if (left < 0)
+    // Ticks that fell into the time of waking up are made up for, so that the rate is the
+    // one that was asked for; after a longer time they would all see one moment.
+    if (left < 0 && (clock->is_fast || -left > LATE_NS))
         clock->due_ns = (double)*now;
     return true;
 }
