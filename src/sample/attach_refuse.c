@@ -150,12 +150,13 @@ static int refuse_right(int64_t pid)
                 number);
 }
 
-// The system may know a process that /proc does not show.
+// The system may know a process that /proc does not show; in this order, for it may end
+// between the two. One that ended and was not asked how is shown.
 static int refuse_missing(int64_t pid)
 {
     char self[32] = "";
     const long long number = pid;
-    const bool is_there = kill((pid_t)pid, 0) == 0 || errno == EPERM;
+    const bool is_there = state_of(pid) == 'X' && (kill((pid_t)pid, 0) == 0 || errno == EPERM);
     const ssize_t bytes = readlink("/proc/self", self, sizeof self - 1);
     if (is_there && bytes <= 0)
         return fail(GAIT_ERR_IO,
