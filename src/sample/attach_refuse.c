@@ -34,20 +34,6 @@ static long long status_field(int64_t pid, const char *name, int base, long long
     return value;
 }
 
-static char state_of(int64_t pid)
-{
-    char path[64], text[512] = "";
-    snprintf(path, sizeof path, "/proc/%lld/stat", (long long)pid);
-    FILE *file = fopen(path, "re");
-    if (!file)
-        return 'X';
-    const size_t got = fread(text, 1, sizeof text - 1, file);
-    fclose(file);
-    text[got] = '\0';
-    const char *after = strrchr(text, ')');
-    return after && after[1] ? after[2] : 'X';
-}
-
 static int yama_scope(void)
 {
     char text[8] = "0";
@@ -156,7 +142,8 @@ static int refuse_missing(int64_t pid)
 {
     char self[32] = "";
     const long long number = pid;
-    const bool is_there = state_of(pid) == 'X' && (kill((pid_t)pid, 0) == 0 || errno == EPERM);
+    const bool is_there =
+        os_thread_state(pid, pid) == 'X' && (kill((pid_t)pid, 0) == 0 || errno == EPERM);
     const ssize_t bytes = readlink("/proc/self", self, sizeof self - 1);
     if (is_there && bytes <= 0)
         return fail(GAIT_ERR_IO,
@@ -189,7 +176,7 @@ int attach_refuse_tracing(int64_t pid, int error)
 
 int attach_refuse(int64_t pid, int error)
 {
-    const char state = state_of(pid);
+    const char state = os_thread_state(pid, pid);
     const long long number = pid;
     if (state == 'X' || error == ESRCH)
         return refuse_missing(pid);

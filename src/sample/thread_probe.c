@@ -12,6 +12,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "base/os/os.h"
+
 #define URGENT_NS (200 * UINT64_C(1000))
 #define FIRST_PAUSE_NS (10 * UINT64_C(1000000))
 #define LONGEST_PAUSE_NS (160 * UINT64_C(1000000)) // of a thread that stays blocked
@@ -86,26 +88,12 @@ enum sample_state thread_probe(struct python_thread *thread, const struct target
     return thread->probe_state;
 }
 
-// "4711 (any name) T ..."
-static char state_letter(int64_t pid, int64_t tid)
-{
-    char path[80], text[256];
-    snprintf(path, sizeof path, "/proc/%lld/task/%lld/stat", (long long)pid, (long long)tid);
-    const int fd = open(path, O_RDONLY | O_CLOEXEC);
-    const ssize_t got = fd >= 0 ? read(fd, text, sizeof text - 1) : 0;
-    if (fd >= 0)
-        close(fd);
-    text[got > 0 ? got : 0] = '\0';
-    const char *after = strrchr(text, ')');
-    return after && after[1] ? after[2] : '?';
-}
-
 bool thread_probe_is_stopped(struct python_thread *thread, const struct target *target)
 {
     char text[160];
     if (!thread->tid || !thread_probe_text(thread, target, text, sizeof text) || text[0] == 'r')
         return false; // it runs, as nearly always
-    const char letter = state_letter(target->pid, thread->tid);
+    const char letter = os_thread_state(target->pid, thread->tid);
     return letter == 'T' || letter == 't';
 }
 

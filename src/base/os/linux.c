@@ -43,15 +43,27 @@ static ssize_t read_small_file(const char *path, char *text, size_t bytes)
     return got;
 }
 
+// The state follows the name, which may hold anything.
+static char state_in(const char *stat)
+{
+    const char *name_end = strrchr(stat, ')');
+    return name_end && name_end[1] ? name_end[2] : ' ';
+}
+
+char os_thread_state(int64_t pid, int64_t tid)
+{
+    char path[80], text[1024];
+    snprintf(path, sizeof(path), "/proc/%lld/task/%lld/stat", (long long)pid, (long long)tid);
+    return read_small_file(path, text, sizeof(text)) > 0 ? state_in(text) : 'X';
+}
+
 static bool thread_lives(const char *thread)
 {
     char path[64], text[1024];
     snprintf(path, sizeof(path), "/proc/self/task/%.20s/stat", thread);
     if (read_small_file(path, text, sizeof(text)) <= 0)
         return access("/proc/self/task", F_OK) != 0; // gone, or no /proc to ask
-    // the state follows the name, which may hold anything
-    const char *state = strrchr(text, ')');
-    return !state || !strchr("ZX", state[1] ? state[2] : ' ');
+    return !strchr("ZX", state_in(text));
 }
 
 bool os_main_thread_lives(void)
@@ -87,7 +99,7 @@ static bool read_process(int64_t pid, char *ret_state, int64_t *ret_start)
         return false;
     // field 22; the second may hold spaces and brackets, so count from its end
     const char *field = strrchr(text, ')');
-    *ret_state = field && field[1] ? field[2] : ' ';
+    *ret_state = state_in(text);
     for (int spaces = 0; field && spaces < 20; spaces++) {
         field = strchr(field + 1, ' ');
     }

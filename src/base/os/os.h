@@ -15,6 +15,10 @@ int64_t os_thread_id(void);
 bool os_main_thread_lives(void);
 bool os_other_thread_lives(void);
 
+// The letter that the system has for what a thread does, T and t: it is stopped, Z: it
+// ended; X where there is none.
+char os_thread_state(int64_t pid, int64_t tid);
+
 // When process `pid` started, as the system counts it; -1 if there is none.
 int64_t os_process_start(int64_t pid);
 
