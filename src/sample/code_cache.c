@@ -25,7 +25,7 @@
 // What tells a code object from the one that lay there before.
 struct fingerprint {
     uint64_t type, name, file, qualified, lines;
-    int64_t first_line; // wide, so that there are no bytes between
+    int64_t first_line, words; // wide, so that there are no bytes between; words of its frames
 };
 
 struct code_entry {
@@ -113,6 +113,8 @@ static int read_print(struct code_cache *cache, uint64_t address, struct fingerp
     if (layout->code_qualified >= 0)
         print->qualified = bytes_get64(code + layout->code_qualified);
     print->first_line = (int32_t)bytes_get32(code + layout->code_first_line);
+    print->words = (int64_t)bytes_get32(code + layout->code_variable_count) +
+                   bytes_get32(code + layout->code_stack_size);
     if (cache->target->code_type && print->type != cache->target->code_type)
         return fail(GAIT_ERR_FORMAT, "no code object there");
     return 0;
@@ -222,6 +224,8 @@ static void put_place(const struct code_cache *cache, const struct code_entry *e
     const struct line_entry *line = line_table_find(entry->lines, entry->line_count, offset);
     ret_place->site = entry->site;
     ret_place->line = line && line->line >= 0 ? line->line : (int32_t)entry->print.first_line;
+    ret_place->frame_bytes = (uint32_t)(entry->print.words * 8 + cache->target->layout.frame_bytes);
+    ret_place->is_hidden = entry->print.file == entry->print.name;
 }
 
 bool code_cache_known(struct code_cache *cache, uint64_t address, uint64_t instruction,

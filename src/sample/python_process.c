@@ -22,7 +22,9 @@
 #define TIDY_EVERY 4096u // reads
 // A stack that was looked at that long ago is about as deep as it was then.
 #define QUICK_NS 30000u
+#define CHUNK_MOST (1u << 26)
 
+enum { WAITING_LOOKS = 3 };
 enum { ROUND_TRIES = 64, LEARN_TRIES = 12, SLOW_TRIES = 8 };
 enum { THREAD_LIMIT = 16384, INTERPRETER_LIMIT = 256, STATE_BYTES = LAYOUT_THREAD_BYTES };
 enum { LIST_WORDS = 3, LIST_AT_ONCE = 128 };
@@ -320,7 +322,9 @@ static uint32_t commit_doubtful(struct python_process *process, struct python_th
         struct code_place place;
         if (!code_cache_known(&process->codes, point->code, point->instruction, &place))
             break;
-        const uint32_t node = stack_trie_find(process->trie, parent, place.site, place.line);
+        const uint32_t node = place.is_hidden ? parent
+                                              : stack_trie_find(process->trie, parent, place.site,
+                                                                place.line);
         if (!node)
             break;
         thread->nodes[at] = node;
@@ -342,10 +346,39 @@ static int commit_certain(struct python_process *process, struct python_thread *
             thread->frame_count = 0;
             return GAIT_ERR_FORMAT;
         }
-        const uint32_t next = stack_trie_node(process->trie, parent, place.site, place.line);
+        const uint32_t next =
+            place.is_hidden ? parent
+                            : stack_trie_node(process->trie, parent, place.site, place.line);
         thread->nodes[at] = next ? next : parent;
     }
     return 0;
+}
+
+// A frame that waits though it is the current one is done and only looks as it did;
+// or its callee is being cleared, which may take long: then that one still has its
+// place above it, look after look.
+static bool is_clearing(struct python_process *process, struct python_thread *thread,
+                        uint64_t now_ns)
+{
+    const struct layout *layout = &process->target.layout;
+    const struct stack_walk *walk = process->walk;
+    const struct frame_point *leaf = &walk->frames[0];
+    struct code_place place;
+    if (!walk->is_waiting || walk->leaf != thread->waiting_at ||
+        memcmp(leaf, &thread->waiting, sizeof *leaf) != 0)
+        thread->waiting_looks = 0;
+    if (!walk->is_waiting || layout->thread_top < 0)
+        return false;
+    thread->waiting_at = walk->leaf;
+    thread->waiting = *leaf;
+    if (++thread->waiting_looks < WAITING_LOOKS)
+        return false;
+    if (code_cache_place(&process->codes, leaf->code, leaf->instruction, now_ns, &place)) {
+        fail_clear();
+        return false;
+    }
+    const uint64_t top = gather_state(&process->gather, thread, layout->thread_top);
+    return top - walk->leaf > place.frame_bytes && top - walk->leaf < CHUNK_MOST;
 }
 
 // Frames from the root that are what they were keep their nodes. The node of the
@@ -354,14 +387,16 @@ static int commit(struct python_process *process, struct python_thread *thread, 
 {
     struct stack_walk *walk = process->walk;
     const uint32_t before = thread->frame_count;
+    if (is_clearing(process, thread, now_ns))
+        walk->doubtful = 0;
     const uint32_t certain = walk->count - walk->doubtful;
-    const uint32_t shared = certain < before ? certain : before;
+    const uint32_t shared = walk->count < before ? walk->count : before;
     uint32_t at = 0;
     if (python_thread_reserve(thread, walk->count)) {
         fail_clear();
         return GAIT_ERR_MEMORY;
     }
-    if (shared > 1 && before == walk->count && walk->doubtful == 0 && // all but the leaf, as a rule
+    if (shared > 1 && before == walk->count && // all but the leaf, as a rule
         memcmp(&walk->frames[1], &thread->frames[1], (before - 1) * sizeof walk->frames[0]) == 0)
         at = before - 1;
     while (at < shared && memcmp(&walk->frames[walk->count - 1 - at],
@@ -370,7 +405,7 @@ static int commit(struct python_process *process, struct python_thread *thread, 
     const int status = commit_certain(process, thread, at, now_ns);
     if (status)
         return status;
-    const uint32_t kept = commit_doubtful(process, thread, certain);
+    const uint32_t kept = commit_doubtful(process, thread, at > certain ? at : certain);
     process->counts.moved += walk->doubtful && kept == walk->count;
     walk->doubtful = walk->count - kept;
     memcpy(thread->frames, walk->frames + walk->doubtful, kept * sizeof walk->frames[0]);
