@@ -27,6 +27,8 @@
 // A look takes 1 us and 0.35 us a piece; ten times that, and we were put aside.
 #define SLOW_NS 20000u
 #define SLOW_PIECE_NS 2000u
+#define SLOW_FREE_BYTES (128u << 10) // what is copied beyond takes time of its own,
+#define SLOW_BYTE_NS 2u              // a few KiB a us: stacks of thousands of frames
 #define LOOK_NS 1000.0
 #define PIECE_NS 350.0
 #define DELAY_NS 1000u // of an interrupt, say: a dozen calls may end and begin anew in it
@@ -271,6 +273,13 @@ static void note_time(struct gather *gather, uint64_t took_ns)
     gather->usual += (fmin(ratio, 2 * gather->usual) - gather->usual) / 64;
 }
 
+static uint64_t slow_after(const struct gather *gather)
+{
+    const size_t bytes = gather->used - FRONT;
+    return SLOW_PIECE_NS * (uint64_t)gather->count +
+           (bytes > SLOW_FREE_BYTES ? SLOW_BYTE_NS * (uint64_t)(bytes - SLOW_FREE_BYTES) : 0);
+}
+
 int gather_read(struct gather *gather)
 {
     const struct layout *layout = &gather->target->layout;
@@ -288,7 +297,7 @@ int gather_read(struct gather *gather)
         return status;
     const uint64_t took_ns = clock_steady_ns() - start;
     note_time(gather, took_ns);
-    if (took_ns > gather->slow_ns + SLOW_PIECE_NS * gather->count) {
+    if (took_ns > gather->slow_ns + slow_after(gather)) {
         gather->slow++;
         return GATHER_AGAIN;
     }
