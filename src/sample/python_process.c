@@ -418,16 +418,33 @@ static bool is_read_now(const struct python_process *process, const struct pytho
     return !process->has_rule || thread->is_dirty || thread == process->holder;
 }
 
-static void add_one(struct python_process *process, struct python_thread *thread, uint64_t now_ns)
+static void prepare_one(struct python_process *process, struct python_thread *thread)
 {
-    if (now_ns - thread->read_ns >= QUICK_NS)
+    if (process->look_ns - thread->read_ns >= QUICK_NS)
         thread->edge = 0;
-    thread->read_ns = now_ns;
+    thread->read_ns = process->look_ns;
     if (thread->is_new)
         python_thread_expect(thread, &process->target);
     else if (thread->reads % TIDY_EVERY == TIDY_EVERY - 1)
         python_thread_tidy(thread);
+    if (!thread->edge && process->target.layout.thread_cframe >= 0)
+        gather_add_peek(&process->gather, thread);
+}
+
+static void add_one(struct python_process *process, struct python_thread *thread)
+{
     gather_add(&process->gather, thread, !process->has_rule || thread == process->holder);
+}
+
+// What is to be done with each thread that is read, the one that may run first.
+static void for_each_read(struct python_process *process,
+                          void (*act)(struct python_process *, struct python_thread *))
+{
+    if (process->holder)
+        act(process, process->holder);
+    for (size_t i = 0; i < process->thread_count && (process->has_dirty || !process->has_rule); i++)
+        if (process->threads[i] != process->holder && is_read_now(process, process->threads[i]))
+            act(process, process->threads[i]);
 }
 
 // Whoever holds the lock when it begins; a finalizer may hand the lock to others.
@@ -441,16 +458,19 @@ static void note_collecting(struct python_process *process)
 
 static int look(struct python_process *process, uint64_t now_ns)
 {
-    gather_begin(&process->gather);
-    process->gather.wants_collecting = now_ns - process->collecting_ns >= COLLECTING_NS;
-    if (process->gather.wants_collecting)
+    struct gather *gather = &process->gather;
+    process->look_ns = now_ns;
+    gather_begin(gather);
+    for_each_read(process, prepare_one);
+    const int status = gather->count ? gather_peek(gather) : 0;
+    if (status)
+        return status;
+    gather_begin(gather);
+    gather->wants_collecting = now_ns - process->collecting_ns >= COLLECTING_NS;
+    if (gather->wants_collecting)
         process->collecting_ns = now_ns;
-    if (process->holder)
-        add_one(process, process->holder, now_ns);
-    for (size_t i = 0; i < process->thread_count && (process->has_dirty || !process->has_rule); i++)
-        if (process->threads[i] != process->holder && is_read_now(process, process->threads[i]))
-            add_one(process, process->threads[i], now_ns);
-    return gather_read(&process->gather);
+    for_each_read(process, add_one);
+    return gather_read(gather);
 }
 
 // Walks one thread that was read; true when there is nothing more to be done.
@@ -480,6 +500,8 @@ static bool settle(struct python_process *process, struct python_thread *thread,
     }
     if (thread == process->collector && thread == process->holder)
         flags |= SAMPLE_COLLECTING;
+    if (thread->node != (uint32_t)node && thread != process->holder)
+        thread->probed_ns = 0; // it ran: what does it do now?
     become(process, thread, (uint32_t)node, flags);
     thread->is_dirty = false;
     return true;

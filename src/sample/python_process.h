@@ -42,6 +42,7 @@ struct python_process {
     bool has_dirty;      // some thread is dirty
     uint64_t round;      // the one in the making
     uint64_t round_tick; // when it began, by the caller's clock
+    uint64_t look_ns;    // when the look in the making began
     uint64_t listed_ns, probed_ns, stop_asked_ns;
     uint64_t collecting_ns;                // when it was last asked for
     const struct python_thread *collector; // that began to collect garbage; NULL: nobody does
