@@ -36,8 +36,9 @@ static size_t place_of(const struct tuple_map *map, const uint64_t *tuple, uint3
 {
     const struct hash_index *index = &map->index;
     size_t at = hash_index_first(index, hash);
-    while (index->places[at].row && memcmp(map->tuples + (index->places[at].row - 1) * map->width,
-                                           tuple, map->width * sizeof *tuple))
+    while (index->places[at].row &&
+           0 != memcmp(map->tuples + (index->places[at].row - 1) * map->width, tuple,
+                       map->width * sizeof *tuple))
         at = hash_index_next(index, at);
     return at;
 }
