@@ -12,6 +12,7 @@
 
 #include "base/arena.h"
 #include "base/buffer.h"
+#include "base/hash_index.h"
 #include "base/intern.h"
 #include "base/slice.h"
 #include "load/stack_rows.h"
@@ -36,16 +37,16 @@ struct stack_set {
     struct arena arena;
     struct intern texts;
     struct stack_frame *frames;
-    uint32_t *frame_slots;
-    size_t frame_count, frame_capacity, slot_count;
+    size_t frame_count, frame_capacity;
+    struct hash_index frame_index;
     uint32_t *ids;
     size_t id_count, id_capacity;
     struct stack_entry *entries;
     size_t entry_count, entry_capacity;
-    struct stack_slot *entry_slots; // of entries that came as lines
-    size_t entry_slot_count, joined;
-    struct text_met *texts_met; // frames by their text
-    size_t text_count, text_slots;
+    struct hash_index entry_index; // of entries that came as lines
+    struct text_met *texts_met;    // frames by their text
+    size_t text_count, text_capacity;
+    struct hash_index text_index;
     struct buffer cut; // lines of a stack that goes on: a command may have many
     uint64_t cut_lines;
     bool keeps_lines; // of equal stacks with different counts: set it before the first
@@ -54,7 +55,7 @@ struct stack_set {
     uint64_t long_lines; // of the bad ones, longer than is read
 };
 
-GAIT_CHECK int stack_set_init(struct stack_set *set);
+void stack_set_init(struct stack_set *set);
 void stack_set_finish(struct stack_set *set);
 
 // One line without its end; one of an equal stack adds to that stack's count.

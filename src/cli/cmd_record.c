@@ -20,12 +20,13 @@
 #define DEFAULT_RATE 1000
 #define RATE_LIMIT 1000000000
 #define NATIVE_RATE_LIMIT 10000
-#define SECONDS_LIMIT (100 * 366 * 86400ll)
+#define DURATION_LIMIT_MS (100 * 366 * 86400000ll)
 
 struct record_values {
     const char *output, *format;
     const char *native_threads;
-    int64_t rate, native_rate, seconds, pid;
+    int64_t rate, native_rate, pid;
+    double seconds;
     bool has_children, has_threads, has_idle, is_gil_only, has_full_names, has_no_lines, is_quiet;
     bool has_native;
 };
@@ -94,7 +95,7 @@ static int open_recording(struct recording *recording, const struct record_value
 {
     const struct sampler_options options = {
         .rate_hz = (double)(values->rate ? values->rate : DEFAULT_RATE),
-        .seconds = (double)values->seconds,
+        .seconds = values->seconds,
         .has_idle = values->has_idle,
         .is_gil_only = values->is_gil_only,
         .has_threads = values->has_threads,
@@ -332,12 +333,12 @@ static const struct option options[] = {
      .high = RATE_LIMIT},
     {.letter = 'd',
      .name = "duration",
-     .kind = OPTION_NUMBER,
+     .kind = OPTION_SECONDS,
      .value = "SEC",
-     .help = "record so long; a program that was started runs on",
+     .help = "record so long (10, 0.5, 2m); a program it started runs on",
      .offset = offsetof(struct record_values, seconds),
      .low = 1,
-     .high = SECONDS_LIMIT},
+     .high = DURATION_LIMIT_MS},
     {.letter = 's',
      .name = "subprocesses",
      .kind = OPTION_FLAG,

@@ -214,10 +214,9 @@ static int read_all(struct stack_set *set, const char *path)
 
 static int open_as(struct stack_set *set, const char *path, bool keeps_lines)
 {
-    int status = stack_set_init(set);
+    stack_set_init(set);
     set->keeps_lines = keeps_lines;
-    if (status == 0)
-        status = read_all(set, path);
+    int status = read_all(set, path);
     if (status)
         stack_set_finish(set);
     return status;
@@ -259,9 +258,8 @@ int stack_input_open_phase(struct stack_set *set, const char *path, const char *
 {
     if (!phase)
         return stack_input_open(set, path);
-    int status = stack_set_init(set);
-    if (status == 0)
-        status = read_phase(set, path, phase);
+    stack_set_init(set);
+    int status = read_phase(set, path, phase);
     if (status)
         stack_set_finish(set);
     return status;
