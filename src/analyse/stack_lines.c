@@ -7,17 +7,17 @@
 #include <string.h>
 
 #include "analyse/stack_set.h"
-#include "base/fail.h"
+#include "base/array.h"
 
 #define FIRST_TEXTS 4096u
+#define TEXT_LIMIT ((size_t)1 << 28)
 #define LONGEST_MET 1024u
-#define LINE_LIMIT (4u << 20)
 #define CUT_LINES 256u // of a command
 
 // A text up to a semicolon, or the end of a stack, and the frame it was.
 struct text_met {
-    const char *text; // NULL: free
-    uint32_t bytes, hash, id;
+    const char *text;
+    uint32_t bytes, id;
     bool is_closed; // no bracket or quote is open at its end: no semicolon is in it
     uint8_t kind;   // enum stack_frame_kind
 };
@@ -200,50 +200,35 @@ static uint32_t hash_of(struct slice text)
     return (uint32_t)(hash >> 32);
 }
 
-static struct text_met *slot_of(const struct stack_set *set, struct slice text, uint32_t hash)
+// NULL: it was not met; *ret_place is where it is, or belongs.
+static const struct text_met *met_before(const struct stack_set *set, struct slice text,
+                                         uint32_t hash, size_t *ret_place)
 {
-    size_t at = hash & (set->text_slots - 1);
-    for (; set->texts_met[at].text; at = (at + 1) & (set->text_slots - 1)) {
-        const struct text_met *met = &set->texts_met[at];
-        if (met->hash == hash && met->bytes == text.count &&
-            !memcmp(met->text, text.bytes, text.count))
+    const struct hash_index *index = &set->text_index;
+    const struct text_met *met = NULL;
+    size_t at = hash_index_first(index, hash);
+    for (; index->places[at].row; at = hash_index_next(index, at)) {
+        met = &set->texts_met[index->places[at].row - 1];
+        if (met->bytes == text.count && !memcmp(met->text, text.bytes, text.count))
             break;
     }
-    return &set->texts_met[at];
+    *ret_place = at;
+    return index->places[at].row ? met : NULL;
 }
 
-static int grow_texts(struct stack_set *set)
+static int remember(struct stack_set *set, struct slice text, struct text_met *frame, size_t place)
 {
-    const size_t count = set->text_slots ? set->text_slots * 2 : FIRST_TEXTS;
-    struct text_met *texts = calloc(count, sizeof *texts);
-    if (!texts)
-        return fail(GAIT_ERR_MEMORY, "no memory for %zu frames", set->frame_count);
-    for (size_t i = 0; i < set->text_slots; i++) {
-        size_t at = set->texts_met[i].hash & (count - 1);
-        while (texts[at].text)
-            at = (at + 1) & (count - 1);
-        if (set->texts_met[i].text)
-            texts[at] = set->texts_met[i];
-    }
-    free(set->texts_met);
-    set->texts_met = texts;
-    set->text_slots = count;
-    return 0;
-}
-
-static int remember(struct stack_set *set, struct slice text, const struct text_met *frame,
-                    struct text_met *slot)
-{
-    const char *copy = arena_text(&set->arena, text.bytes, text.count);
-    if (!copy)
+    int status = array_reserve((void **)&set->texts_met, &set->text_capacity, set->text_count + 1,
+                               (struct array_shape){sizeof *set->texts_met, TEXT_LIMIT});
+    if (status)
+        return status;
+    frame->text = arena_text(&set->arena, text.bytes, text.count);
+    if (!frame->text)
         return GAIT_ERR_MEMORY; // the story is told
-    *slot = (struct text_met){.text = copy,
-                              .bytes = (uint32_t)text.count,
-                              .hash = hash_of(text),
-                              .id = frame->id,
-                              .is_closed = is_closed(text),
-                              .kind = frame->kind};
-    set->text_count++;
+    frame->bytes = (uint32_t)text.count;
+    frame->is_closed = is_closed(text);
+    hash_index_put(&set->text_index, place, hash_of(text), (uint32_t)set->text_count);
+    set->texts_met[set->text_count++] = *frame;
     return 0;
 }
 
@@ -271,7 +256,7 @@ static int64_t take_count(struct slice *line)
 
 static bool is_text(struct slice line)
 {
-    return line.count <= LINE_LIMIT && !memchr(line.bytes, '\0', line.count);
+    return line.count <= STACK_LINE_LIMIT && !memchr(line.bytes, '\0', line.count);
 }
 
 // The first frame of a line; *ret_bytes: up to its semicolon or the end.
@@ -281,12 +266,13 @@ static int take_frame(struct stack_set *set, struct slice line, struct text_met 
     const uint8_t *end = memchr(line.bytes, ';', line.count);
     const size_t first = end ? (size_t)(end - line.bytes) : line.count;
     struct slice text = {line.bytes, first};
-    int status = set->text_count * 2 >= set->text_slots ? grow_texts(set) : 0;
+    int status = hash_index_reserve(&set->text_index, FIRST_TEXTS);
     if (status)
         return status;
-    struct text_met *met = slot_of(set, text, hash_of(text));
+    size_t place;
+    const struct text_met *met = met_before(set, text, hash_of(text), &place);
     *ret_bytes = first;
-    if (met->text && (met->is_closed || !end)) {
+    if (met && (met->is_closed || !end)) {
         *ret = *met;
         return 0;
     }
@@ -295,19 +281,39 @@ static int take_frame(struct stack_set *set, struct slice line, struct text_met 
     if (status)
         return status;
     ret->kind = (uint8_t)set->frames[ret->id].kind;
-    return text.count == first && text.count <= LONGEST_MET && !met->text
-               ? remember(set, text, ret, met)
+    return text.count == first && text.count <= LONGEST_MET && !met
+               ? remember(set, text, ret, place)
                : 0;
+}
+
+// Of a stack that is too deep the outermost half gives way: reports are about its leaf.
+static int shorten(struct stack_set *set, struct stack_entry *entry)
+{
+    static const char words[] = "(outermost frames left out)";
+    const uint32_t left_out = entry->depth / 2;
+    uint32_t mark;
+    int status = number_frame(set, slice_of(words), &mark);
+    if (status)
+        return status;
+    uint32_t *ids = set->ids + entry->first;
+    memmove(ids, ids + left_out, (entry->depth - left_out) * sizeof *ids);
+    ids[0] = mark;
+    entry->depth -= left_out;
+    set->id_count -= left_out;
+    return 0;
 }
 
 static int take_frames(struct stack_set *set, struct slice line, struct stack_entry *entry)
 {
     int status = 0;
-    while (line.count && status == 0 && entry->depth < STACK_DEPTH_LIMIT) {
+    while (line.count && status == 0) {
         struct text_met met;
         size_t bytes = 0;
         if (*line.bytes != ';') {
-            status = take_frame(set, line, &met, &bytes);
+            if (entry->depth == STACK_DEPTH_LIMIT)
+                status = shorten(set, entry);
+            if (status == 0)
+                status = take_frame(set, line, &met, &bytes);
             if (status == 0)
                 status = stack_set_push_id(set, met.id);
             if (status)
@@ -336,6 +342,7 @@ static int add_stack(struct stack_set *set, struct slice line)
         return status;
     if (!entry.depth) {
         set->bad_lines++;
+        set->long_lines += line.count > STACK_LINE_LIMIT;
         return 0;
     }
     entry.count = stack_set_take(set, (uint64_t)count);

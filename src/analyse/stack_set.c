@@ -13,64 +13,42 @@
 #define ID_LIMIT ((size_t)1 << 30)
 #define ENTRY_LIMIT ((size_t)1 << 28)
 #define FRAME_LIMIT ((size_t)1 << 26)
-#define FIRST_SLOTS 4096u
+#define FIRST_ROOM 4096u
 
-struct stack_slot {
-    uint32_t entry; // + 1; 0: free
-    uint32_t hash;
-};
-
-int stack_set_init(struct stack_set *set)
+void stack_set_init(struct stack_set *set)
 {
     memset(set, 0, sizeof *set);
     arena_init(&set->arena, ARENA_LIMIT);
     buffer_init(&set->cut, STACK_CUT_LIMIT);
     intern_init(&set->texts, &set->arena);
-    set->slot_count = FIRST_SLOTS;
-    set->frame_slots = calloc(set->slot_count, sizeof *set->frame_slots);
-    return set->frame_slots ? 0 : fail(GAIT_ERR_MEMORY, "no memory for stacks");
 }
 
 void stack_set_finish(struct stack_set *set)
 {
     free(set->frames);
-    free(set->frame_slots);
     free(set->ids);
     free(set->entries);
-    free(set->entry_slots);
     free(set->texts_met);
+    hash_index_finish(&set->frame_index);
+    hash_index_finish(&set->entry_index);
+    hash_index_finish(&set->text_index);
     buffer_finish(&set->cut);
     intern_finish(&set->texts);
     arena_finish(&set->arena);
     memset(set, 0, sizeof *set);
 }
 
-static size_t slot_of(const struct stack_set *set, const struct stack_frame *frame)
+static uint32_t hash_of_frame(const struct stack_frame *frame)
 {
     uint64_t hash = (uintptr_t)frame->name * UINT64_C(0x9e3779b97f4a7c15);
     hash ^= (uintptr_t)frame->path * UINT64_C(0xc2b2ae3d27d4eb4f) ^ (uint32_t)frame->line;
     hash ^= hash >> 31;
-    size_t at = (size_t)(hash * UINT64_C(0x165667b19e3779f9) >> 24) & (set->slot_count - 1);
-    for (; set->frame_slots[at]; at = (at + 1) & (set->slot_count - 1)) {
-        const struct stack_frame *other = &set->frames[set->frame_slots[at] - 1];
-        if (other->name == frame->name && other->path == frame->path &&
-            other->line == frame->line && other->kind == frame->kind)
-            break;
-    }
-    return at;
+    return (uint32_t)(hash * UINT64_C(0x165667b19e3779f9) >> 24);
 }
 
-static int grow_slots(struct stack_set *set)
+static bool is_same_frame(const struct stack_frame *a, const struct stack_frame *b)
 {
-    uint32_t *slots = calloc(set->slot_count * 2, sizeof *slots);
-    if (!slots)
-        return fail(GAIT_ERR_MEMORY, "no memory for %zu functions", set->frame_count);
-    free(set->frame_slots);
-    set->frame_slots = slots;
-    set->slot_count *= 2;
-    for (size_t i = 0; i < set->frame_count; i++)
-        set->frame_slots[slot_of(set, &set->frames[i])] = (uint32_t)i + 1;
-    return 0;
+    return a->name == b->name && a->path == b->path && a->line == b->line && a->kind == b->kind;
 }
 
 int stack_set_number(struct stack_set *set, struct stack_frame *frame, uint32_t *ret_id)
@@ -81,19 +59,23 @@ int stack_set_number(struct stack_set *set, struct stack_frame *frame, uint32_t 
     }
     if (!frame->name || !frame->path)
         return GAIT_ERR_MEMORY; // the story is told
-    int status = set->frame_count * 2 >= set->slot_count ? grow_slots(set) : 0;
+    struct hash_index *index = &set->frame_index;
+    int status = hash_index_reserve(index, FIRST_ROOM);
     if (status)
         return status;
-    const size_t slot = slot_of(set, frame);
-    if (!set->frame_slots[slot]) {
+    const uint32_t hash = hash_of_frame(frame);
+    size_t at = hash_index_first(index, hash);
+    while (index->places[at].row && !is_same_frame(&set->frames[index->places[at].row - 1], frame))
+        at = hash_index_next(index, at);
+    if (!index->places[at].row) {
         status = array_reserve((void **)&set->frames, &set->frame_capacity, set->frame_count + 1,
                                (struct array_shape){sizeof *set->frames, FRAME_LIMIT});
         if (status)
             return status;
+        hash_index_put(index, at, hash, (uint32_t)set->frame_count);
         set->frames[set->frame_count++] = *frame;
-        set->frame_slots[slot] = (uint32_t)set->frame_count;
     }
-    *ret_id = set->frame_slots[slot] - 1;
+    *ret_id = index->places[at].row - 1;
     return 0;
 }
 
@@ -136,25 +118,6 @@ static uint32_t hash_of(const struct stack_set *set, const struct stack_entry *e
     return (uint32_t)(hash >> 7);
 }
 
-static int grow_entry_slots(struct stack_set *set)
-{
-    const size_t count = set->entry_slot_count ? set->entry_slot_count * 2 : FIRST_SLOTS;
-    struct stack_slot *slots = calloc(count, sizeof *slots);
-    if (!slots)
-        return fail(GAIT_ERR_MEMORY, "no memory for %zu stacks", set->entry_count);
-    for (size_t i = 0; i < set->entry_slot_count; i++) {
-        size_t at = set->entry_slots[i].hash & (count - 1);
-        while (slots[at].entry)
-            at = (at + 1) & (count - 1);
-        if (set->entry_slots[i].entry)
-            slots[at] = set->entry_slots[i];
-    }
-    free(set->entry_slots);
-    set->entry_slots = slots;
-    set->entry_slot_count = count;
-    return 0;
-}
-
 // The words for process and thread are in the frames: equal frames, equal words.
 static bool is_same(const struct stack_set *set, const struct stack_entry *a,
                     const struct stack_entry *b)
@@ -166,13 +129,14 @@ static bool is_same(const struct stack_set *set, const struct stack_entry *a,
 int stack_set_join(struct stack_set *set, const struct stack_entry *entry)
 {
     const uint32_t hash = hash_of(set, entry);
-    int status = set->joined * 2 >= set->entry_slot_count ? grow_entry_slots(set) : 0;
+    struct hash_index *index = &set->entry_index;
+    int status = hash_index_reserve(index, FIRST_ROOM);
     if (status)
         return status;
-    size_t at = hash & (set->entry_slot_count - 1);
-    for (; set->entry_slots[at].entry; at = (at + 1) & (set->entry_slot_count - 1)) {
-        struct stack_entry *other = &set->entries[set->entry_slots[at].entry - 1];
-        if (set->entry_slots[at].hash != hash || !is_same(set, other, entry))
+    size_t at = hash_index_first(index, hash);
+    for (; index->places[at].row; at = hash_index_next(index, at)) {
+        struct stack_entry *other = &set->entries[index->places[at].row - 1];
+        if (!is_same(set, other, entry))
             continue;
         other->times += set->keeps_lines;
         other->count += set->keeps_lines ? 0 : entry->count;
@@ -180,9 +144,7 @@ int stack_set_join(struct stack_set *set, const struct stack_entry *entry)
         return 0;
     }
     status = stack_set_push(set, entry);
-    if (status == 0) {
-        set->entry_slots[at] = (struct stack_slot){(uint32_t)set->entry_count, hash};
-        set->joined++;
-    }
+    if (status == 0)
+        hash_index_put(index, at, hash, (uint32_t)set->entry_count - 1);
     return status;
 }

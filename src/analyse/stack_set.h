@@ -12,6 +12,7 @@
 
 #include "base/arena.h"
 #include "base/buffer.h"
+#include "base/hash_index.h"
 #include "base/intern.h"
 #include "base/slice.h"
 #include "load/stack_rows.h"
@@ -36,24 +37,25 @@ struct stack_set {
     struct arena arena;
     struct intern texts;
     struct stack_frame *frames;
-    uint32_t *frame_slots;
-    size_t frame_count, frame_capacity, slot_count;
+    size_t frame_count, frame_capacity;
+    struct hash_index frame_index;
     uint32_t *ids;
     size_t id_count, id_capacity;
     struct stack_entry *entries;
     size_t entry_count, entry_capacity;
-    struct stack_slot *entry_slots; // of entries that came as lines
-    size_t entry_slot_count, joined;
-    struct text_met *texts_met; // frames by their text
-    size_t text_count, text_slots;
+    struct hash_index entry_index; // of entries that came as lines
+    struct text_met *texts_met;    // frames by their text
+    size_t text_count, text_capacity;
+    struct hash_index text_index;
     struct buffer cut; // lines of a stack that goes on: a command may have many
     uint64_t cut_lines;
     bool keeps_lines; // of equal stacks with different counts: set it before the first
     uint64_t samples; // of all entries; what is more than INT64_MAX is left out
     uint64_t lines, bad_lines;
+    uint64_t long_lines; // of the bad ones, longer than is read
 };
 
-GAIT_CHECK int stack_set_init(struct stack_set *set);
+void stack_set_init(struct stack_set *set);
 void stack_set_finish(struct stack_set *set);
 
 // One line without its end; one of an equal stack adds to that stack's count.
@@ -76,6 +78,7 @@ GAIT_CHECK int stack_set_add_phase(struct stack_set *set, struct gait_trace *tra
 // For those who fill a set: the number of a frame, and a stack's frames one by one;
 // then the stack, as one more or joined with an equal one.
 #define STACK_DEPTH_LIMIT 65536u
+#define STACK_LINE_LIMIT (4u << 20)
 #define STACK_CUT_LIMIT ((size_t)256 << 10)
 GAIT_CHECK int stack_set_number(struct stack_set *set, struct stack_frame *frame, uint32_t *ret_id);
 GAIT_CHECK int stack_set_push_id(struct stack_set *set, uint32_t id);

@@ -9,12 +9,14 @@
 
 #include <gait/error.h>
 
+#include "base/hash_index.h"
+
 #define TUPLE_NONE UINT32_MAX
 
 struct tuple_map {
     uint64_t *tuples; // width numbers each
-    uint32_t *slots;  // index + 1, 0: free
-    size_t width, count, tuple_room, slot_count;
+    size_t width, count, tuple_room;
+    struct hash_index index;
 };
 
 void tuple_map_init(struct tuple_map *map, size_t width);

@@ -14,17 +14,19 @@
 #include "cli/launch.h"
 #include "cli/record_output.h"
 #include "cli/say.h"
+#include "render/units.h"
 #include "sample/sampler.h"
 
 #define DEFAULT_RATE 1000
 #define RATE_LIMIT 1000000000
 #define NATIVE_RATE_LIMIT 10000
-#define SECONDS_LIMIT (100 * 366 * 86400ll)
+#define DURATION_LIMIT_MS (100 * 366 * 86400000ll)
 
 struct record_values {
     const char *output, *format;
     const char *native_threads;
-    int64_t rate, native_rate, seconds, pid;
+    int64_t rate, native_rate, pid;
+    double seconds;
     bool has_children, has_threads, has_idle, is_gil_only, has_full_names, has_no_lines, is_quiet;
     bool has_native;
 };
@@ -93,7 +95,7 @@ static int open_recording(struct recording *recording, const struct record_value
 {
     const struct sampler_options options = {
         .rate_hz = (double)(values->rate ? values->rate : DEFAULT_RATE),
-        .seconds = (double)values->seconds,
+        .seconds = values->seconds,
         .has_idle = values->has_idle,
         .is_gil_only = values->is_gil_only,
         .has_threads = values->has_threads,
@@ -148,12 +150,12 @@ static void tell_end(const struct recording *recording)
     const char *path = say_path(recording->output.path, quoted, sizeof quoted);
     snprintf(told, sizeof told,
              "%" PRIu64 " samples in %" PRIu64 " rounds, %.1f s (%.0f rounds/s of %.0f asked); "
-             "%" PRIu64 " late, %.2f %% cut, %.2f %% torn, %" PRIu64 " errors; %s",
+             "%" PRIu64 " late, %.2f %% cut, %.2f %% torn, %" PRIu64 " error%s; %s",
              totals->samples, totals->rounds, totals->seconds,
              totals->seconds > 0 ? (double)totals->rounds / totals->seconds : 0,
              recording->sampler.options.rate_hz, totals->late,
              percent(totals->cut, totals->samples), percent(totals->torn, totals->samples),
-             totals->errors, path);
+             totals->errors, units_plural(totals->errors), path);
     snprintf(next, sizeof next, "gait leaf --functions %s", path);
     const bool is_file = recording->output.fd < 0;
     if (is_file && recording->output.format <= RECORD_RAW)
@@ -331,12 +333,12 @@ static const struct option options[] = {
      .high = RATE_LIMIT},
     {.letter = 'd',
      .name = "duration",
-     .kind = OPTION_NUMBER,
+     .kind = OPTION_SECONDS,
      .value = "SEC",
-     .help = "record so long; a program that was started runs on",
+     .help = "record so long (10, 0.5, 2m); a program it started runs on",
      .offset = offsetof(struct record_values, seconds),
      .low = 1,
-     .high = SECONDS_LIMIT},
+     .high = DURATION_LIMIT_MS},
     {.letter = 's',
      .name = "subprocesses",
      .kind = OPTION_FLAG,

@@ -25,13 +25,15 @@
 #include "sample/sampler.h"
 
 #define DEFAULT_RATE 1000
+#define DURATION_LIMIT_MS (100 * 366 * 86400000ll)
 #define LOOK_NS (100 * UINT64_C(1000000))
 #define SCREEN_LOOKS 10
 
 enum { NARROW = 50, TINY = 30, EMIT_MS = 200 };
 
 struct top_values {
-    int64_t rate, seconds;
+    int64_t rate;
+    double seconds;
     bool has_children, has_idle;
 };
 
@@ -124,10 +126,10 @@ static void put_sums(struct screen *screen, const struct sampler *sampler)
     const uint64_t rounds = now->rounds - before->rounds;
     const uint64_t locks = screen->table.processes ? screen->table.processes : 1;
     snprintf(line, sizeof line,
-             "%s%s: %.0f s, %" PRIu64 " samples, %" PRIu64 " process%s, %.1f threads, %" PRIu64
+             "%s%s: %.*f s, %" PRIu64 " samples, %" PRIu64 " process%s, %.1f threads, %" PRIu64
              " late, %.2f %% cut",
-             screen->name, sampler_is_held(sampler) ? " (stopped)" : "", now->seconds, now->samples,
-             now->processes, now->processes == 1 ? "" : "es",
+             screen->name, sampler_is_held(sampler) ? " (stopped)" : "", now->seconds < 1,
+             now->seconds, now->samples, now->processes, now->processes == 1 ? "" : "es",
              rounds ? (double)all / (double)rounds : 0, now->late, share(now->cut, now->samples));
     put_line(screen, line);
     snprintf(line, sizeof line,
@@ -306,7 +308,7 @@ static int watch(const struct top_values *values, int64_t pid, const char *name)
 {
     const struct sampler_options options = {
         .rate_hz = (double)(values->rate ? values->rate : DEFAULT_RATE),
-        .seconds = (double)values->seconds,
+        .seconds = values->seconds,
         .has_children = values->has_children,
         .has_idle = values->has_idle,
     };
@@ -358,12 +360,12 @@ static const struct option options[] = {
      .high = 1000000000},
     {.letter = 'd',
      .name = "duration",
-     .kind = OPTION_NUMBER,
+     .kind = OPTION_SECONDS,
      .value = "SEC",
-     .help = "end after so many seconds",
+     .help = "end after so long: 10, 0.5, 2m",
      .offset = offsetof(struct top_values, seconds),
      .low = 1,
-     .high = 1000000000},
+     .high = DURATION_LIMIT_MS},
     {.letter = 's',
      .name = "subprocesses",
      .kind = OPTION_FLAG,

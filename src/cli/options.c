@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/fail.h"
+#include "base/seconds_text.h"
 #include "base/size_text.h"
 #include "base/suggest.h"
 
@@ -88,6 +89,21 @@ static int store_number(const struct option *option, const char *text, char *pla
     return GAIT_OK;
 }
 
+static int store_seconds(const struct option *option, const char *text, char *place)
+{
+    double seconds;
+    const double low = (double)option->low * 1e-3, high = (double)option->high * 1e-3;
+    if (!seconds_text_read(text, &seconds))
+        return fail(GAIT_ERR_ARGUMENT,
+                    "'--%s' takes a length of time such as 10, 0.5, 500ms, 2m or 1.5h, not '%s'",
+                    option->name, text);
+    if (!(seconds >= low && seconds <= high))
+        return fail(GAIT_ERR_ARGUMENT, "'--%s' must lie between %.15g and %.15g seconds, not '%s'",
+                    option->name, low, high, text);
+    memcpy(place, &seconds, sizeof seconds);
+    return GAIT_OK;
+}
+
 static int store_choice(const struct option *option, const char *text, char *place)
 {
     char all[256] = "";
@@ -124,6 +140,8 @@ static int store(const struct parse *parse, const struct option *option, const c
     case OPTION_NUMBER:
     case OPTION_SIZE:
         return store_number(option, text, place);
+    case OPTION_SECONDS:
+        return store_seconds(option, text, place);
     case OPTION_CHOICE:
         return store_choice(option, text, place);
     }

@@ -17,11 +17,12 @@
 #include "config/setting_words.h"
 
 enum option_kind {
-    OPTION_FLAG,   // bool
-    OPTION_TEXT,   // const char *, not empty
-    OPTION_NUMBER, // int64_t between low and high
-    OPTION_SIZE,   // the same in bytes: 65536, 64K, 16M, 1G
-    OPTION_CHOICE, // const char *, one of `choices`
+    OPTION_FLAG,    // bool
+    OPTION_TEXT,    // const char *, not empty
+    OPTION_NUMBER,  // int64_t between low and high
+    OPTION_SIZE,    // the same in bytes: 65536, 64K, 16M, 1G
+    OPTION_SECONDS, // double, low and high in ms: 10, 0.5, 500ms, 2m, 1.5h
+    OPTION_CHOICE,  // const char *, one of `choices`
 };
 
 struct option {

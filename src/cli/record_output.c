@@ -276,9 +276,8 @@ static int put_stacks(struct record_output *output, const struct sampler *sample
         return fail(GAIT_ERR_MEMORY, "no memory for the output");
     folded_text_write(&output->text, &sampler->trie, text);
     int status = fclose(text) ? fail(GAIT_ERR_MEMORY, "no memory for the output") : 0;
-    if (status == 0)
-        status = stack_set_init(&set);
     if (status == 0) {
+        stack_set_init(&set);
         status = stack_set_add_lines(&set, (struct slice){(uint8_t *)bytes, count});
         if (status == 0)
             status = output->format == RECORD_PPROF ? put_profile(output, &set, sampler, out)

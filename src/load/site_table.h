@@ -6,6 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/hash_index.h"
 #include "base/intern.h"
 
 #include <gait/trace.h>
@@ -13,8 +14,7 @@
 struct site_table {
     struct gait_site_info *sites; // 0 is the site without a name
     size_t count, capacity;
-    uint32_t *slots; // hash table of numbers + 1
-    size_t slot_count;
+    struct hash_index index;
 };
 
 GAIT_CHECK int site_table_init(struct site_table *table, struct intern *texts);

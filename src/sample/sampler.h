@@ -10,8 +10,8 @@
 
 #include <gait/error.h>
 
+#include "sample/followed_list.h"
 #include "sample/native_sample.h"
-#include "sample/process_births.h"
 #include "sample/sample_shard.h"
 #include "sample/stack_trie.h"
 
@@ -37,14 +37,11 @@ struct sampler_totals {
     double seconds;
 };
 
-struct followed;
-
 struct sampler {
     struct sampler_options options;
     struct stack_trie trie;
     struct sample_shard *shard; // may be NULL
-    struct followed *processes;
-    size_t process_count, process_room;
+    struct followed_list followed;
     struct sampler_totals totals;
     uint64_t first_ns;             // of the first round
     uint64_t begun_ns;             // 0: the first round is the beginning
@@ -57,9 +54,7 @@ struct sampler {
     void (*refresh)(void *context, struct sampler *sampler);
     void *context;
     uint64_t refresh_every_ns; // 0: a second
-    uint64_t refresh_ns, children_ns, births_ns;
-    struct process_births births;
-    char refusal[512]; // why a process could not be read, the last one; "": none
+    uint64_t refresh_ns;
 };
 
 // Native frames that are wished for and cannot be had are no failure: sampler->native

@@ -329,6 +329,24 @@ def test_rates_that_make_no_sense_are_refused(gait, tmp_path, rate):
     assert "rate" in sentence(done) and done.stdout == "" and os.listdir(tmp_path) == []
 
 
+@pytest.mark.parametrize("command", ["record", "top"])
+@pytest.mark.parametrize(
+    "length, sentence",
+    [
+        ("-1", "takes a length of time such as 10, 0.5, 500ms, 2m or 1.5h, not '-1'"),
+        ("nan", "takes a length of time such as 10, 0.5, 500ms, 2m or 1.5h, not 'nan'"),
+        ("5 parsecs", "takes a length of time such as 10, 0.5, 500ms, 2m or 1.5h"),
+        ("", "takes a length of time such as 10, 0.5, 500ms, 2m or 1.5h, not ''"),
+        ("0", "must lie between 0.001 and 3162240000 seconds, not '0'"),
+        ("1e300", "must lie between 0.001 and 3162240000 seconds, not '1e300'"),
+    ],
+)
+def test_lengths_of_time_that_make_no_sense_are_refused(gait, tmp_path, command, length, sentence):
+    done = gait(command, "-d", length, os.getpid())
+    assert done.returncode == 2 and done.stdout == "" and os.listdir(tmp_path) == []
+    assert done.stderr.startswith(f"gait {command}: '--duration' {sentence}")
+
+
 # Names, terminals
 
 

@@ -128,7 +128,7 @@ def test_no_line_is_longer_than_a_narrow_terminal(build, alternating):
 
 def test_without_a_terminal_a_table_is_printed(gait, alternating):
     target = alternating(sys.executable, busy=2, idle=1)
-    done = gait("top", "-d", 1, target.pid)
+    done = gait("top", "-d", "700ms", target.pid)
     assert done.returncode == 0, done.stderr
     assert "\x1b" not in done.stdout
     assert re.search(r"\d%.*slow \(alternating\.py:\d+\)", done.stdout)

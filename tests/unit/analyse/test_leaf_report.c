@@ -15,7 +15,7 @@ TEST("leaf_report: the rows of a rank share its name, however many there are")
     struct stack_set set;
     const char *names[RANKS] = {NULL};
     bool are_shared = true;
-    ok(!stack_set_init(&set));
+    stack_set_init(&set);
     for (int i = 0; i < ENTRIES; i++) {
         char line[64];
         snprintf(line, sizeof line, "step (train.py:%d) 2", i + 1);

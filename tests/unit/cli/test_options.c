@@ -7,6 +7,7 @@
 struct values {
     const char *output, *format;
     int64_t count, bytes;
+    double seconds;
     bool is_quiet, is_all;
 };
 
@@ -16,11 +17,12 @@ static const struct option options[] = {
     {'f', OPTION_CHOICE, "format", "F", "", offsetof(struct values, format), 0, 0, formats},
     {'n', OPTION_NUMBER, "count", "N", "", offsetof(struct values, count), -5, 100, NULL},
     {0, OPTION_SIZE, "ring", "BYTES", "", offsetof(struct values, bytes), 1, INT64_MAX, NULL},
+    {'d', OPTION_SECONDS, "for", "SEC", "", offsetof(struct values, seconds), 1, 3600000, NULL},
     {'q', OPTION_FLAG, "quiet", NULL, "", offsetof(struct values, is_quiet), 0, 0, NULL},
     {'a', OPTION_FLAG, "all", NULL, "", offsetof(struct values, is_all), 0, 0, NULL},
 };
 
-static struct option_table table = {"test", options, 6, 0, 9, "[PATH ...]", false, true};
+static struct option_table table = {"test", options, 7, 0, 9, "[PATH ...]", false, true};
 static struct values values;
 static struct operands operands;
 static char words[12][64];
@@ -112,6 +114,25 @@ TEST("options: sizes take a unit and cannot overflow")
     is_int(parse("--ring 0"), GAIT_ERR_ARGUMENT);
     is_int(parse("--ring K"), GAIT_ERR_ARGUMENT);
     is_int(parse("--ring 1MX"), GAIT_ERR_ARGUMENT);
+}
+
+TEST("options: lengths of time take fractions and a unit, and are born with bounds")
+{
+    is_int(parse("-d 0.5"), 0);
+    ok(values.seconds == 0.5);
+    is_int(parse("-d1h"), 0);
+    ok(values.seconds == 3600);
+    is_int(parse("--for=1ms"), 0);
+    ok(values.seconds == 0.001);
+    const char *const beyond[] = {"-d 0", "-d 0.0009", "-d 3601", "-d 1e300", "-d 1e400"};
+    for (size_t i = 0; i < sizeof beyond / sizeof beyond[0]; i++)
+        is_int(parse(beyond[i]), GAIT_ERR_ARGUMENT);
+    is_str(fail_text(), "'--for' must lie between 0.001 and 3600 seconds, not '1e400'");
+    const char *const nonsense[] = {"-d -1", "-d nan", "-d inf", "--for=", "-d 0x1", "-d 5x"};
+    for (size_t i = 0; i < sizeof nonsense / sizeof nonsense[0]; i++)
+        is_int(parse(nonsense[i]), GAIT_ERR_ARGUMENT);
+    is_str(fail_text(),
+           "'--for' takes a length of time such as 10, 0.5, 500ms, 2m or 1.5h, not '5x'");
 }
 
 TEST("options: a refusal names what would have been right")
