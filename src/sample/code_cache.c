@@ -20,6 +20,7 @@
 #define FIRST_ROOM 1024u
 #define ENTRY_LIMIT (1u << 18)
 #define TABLE_LIMIT (4u << 20) // bytes of a line table
+#define SHIM_FILE "<shim>" // of 3.12's frames of calls from C code; a walk knows those that live
 #define TEXT_ROOM (4 * PYTHON_TEXT_MAX + 1)
 
 // What tells a code object from the one that lay there before.
@@ -163,6 +164,8 @@ static int fill(struct code_cache *cache, struct code_entry *entry)
         status = python_text_read(memory, layout, entry->print.name, cache->name, TEXT_ROOM);
     if (status == 0)
         status = python_text_read(memory, layout, entry->print.file, cache->file, TEXT_ROOM);
+    if (status == 0 && strcmp(cache->file, SHIM_FILE) == 0)
+        status = fail(GAIT_ERR_FORMAT, "a frame of the interpreter's own that is no more");
     if (status)
         return status;
     entry->site =

@@ -110,26 +110,61 @@ static uint32_t parent_of(struct python_process *process, const struct python_th
     return process->walk->is_deep ? mark_of_deep(process, thread) : thread->base;
 }
 
+static struct known_call *call_of(struct python_process *process, uint32_t parent, uint32_t callee)
+{
+    const struct stack_node *node = &process->trie->nodes[parent];
+    const uint64_t key = ((uint64_t)node->parent << 32 | node->site) ^ (uint64_t)callee << 20;
+    return &process->calls[(key * UINT64_C(0x9e3779b97f4a7c15) >> 40) % KNOWN_CALLS];
+}
+
+static void note_call(struct python_process *process, uint32_t parent, uint32_t callee)
+{
+    const struct stack_node *node = &process->trie->nodes[parent];
+    *call_of(process, parent, callee) =
+        (struct known_call){node->parent, node->site, callee, parent};
+}
+
+// The node of the same caller at the line from which it was last seen to call that:
+// where it stands now it does not, for its line and its callee are of two moments.
+static uint32_t caller_of(struct python_process *process, uint32_t parent, uint32_t callee)
+{
+    const struct stack_node *node = &process->trie->nodes[parent];
+    const struct known_call *call = call_of(process, parent, callee);
+    return call->outer == node->parent && call->caller == node->site && call->callee == callee
+               ? call->node
+               : 0;
+}
+
 // What moved is taken as it was found if a stack that did not move ended or went
 // on like that before: no stack comes of it that never was, and calls shorter
-// than a look keep their samples. Else it is left out. The number of frames kept.
+// than a look keep their samples. Else it is left out. The number of frames kept;
+// of so many in `ret_true` the frame is the one that the node stands for.
 static uint32_t commit_doubtful(struct python_process *process, struct python_thread *thread,
-                                uint32_t at)
+                                uint32_t at, uint32_t *ret_true)
 {
     const struct stack_walk *walk = process->walk;
+    uint32_t first_other = walk->count;
     for (; at < walk->count; at++) {
         const struct frame_point *point = &walk->frames[walk->count - 1 - at];
         const uint32_t parent = parent_of(process, thread, at);
         struct code_place place;
         if (!code_cache_known(&process->codes, point->code, point->instruction, &place))
             break;
-        const uint32_t node = place.is_hidden ? parent
-                                              : stack_trie_find(process->trie, parent, place.site,
-                                                                place.line);
+        uint32_t node = place.is_hidden
+                            ? parent
+                            : stack_trie_find(process->trie, parent, place.site, place.line);
+        const uint32_t caller = node || !at ? 0 : caller_of(process, parent, place.site);
+        if (caller)
+            node = stack_trie_find(process->trie, caller, place.site, place.line);
         if (!node)
             break;
+        if (caller) {
+            thread->nodes[at - 1] = caller;
+            first_other = at - 1 < first_other ? at - 1 : first_other;
+        }
         thread->nodes[at] = node;
     }
+    *ret_true = at < first_other ? at : first_other;
     return at;
 }
 
@@ -151,6 +186,8 @@ static int commit_certain(struct python_process *process, struct python_thread *
             place.is_hidden ? parent
                             : stack_trie_node(process->trie, parent, place.site, place.line);
         thread->nodes[at] = next ? next : parent;
+        if (at && !place.is_hidden)
+            note_call(process, parent, place.site);
     }
     return 0;
 }
@@ -206,10 +243,14 @@ static int commit(struct python_process *process, struct python_thread *thread, 
     const int status = commit_certain(process, thread, at, now_ns);
     if (status)
         return status;
-    const uint32_t kept = commit_doubtful(process, thread, at > certain ? at : certain);
+    uint32_t as_found;
+    const uint32_t kept =
+        commit_doubtful(process, thread, at > certain ? at : certain, &as_found);
     process->counts.moved += walk->doubtful && kept == walk->count;
     walk->doubtful = walk->count - kept;
     memcpy(thread->frames, walk->frames + walk->doubtful, kept * sizeof walk->frames[0]);
+    if (as_found < kept) // no frame is like this one: its node is not taken for it again
+        thread->frames[kept - 1 - as_found].code = 0;
     thread->frame_count = kept;
     thread->leaf = walk->leaf;
     return (int)(kept ? thread->nodes[kept - 1] : thread->base);

@@ -133,6 +133,7 @@ struct steps {
     uint32_t to_cut, count;
     bool is_first; // the first copies are followed
     bool is_lost;  // of a frame no copy was alive
+    bool is_guessed; // and where it leads to was known from before
     bool was_generator, was_shim; // the last function; the frame before
     bool was_quick;
     uint64_t guarded; // the frame at the edge, where it was read once more, last of all
@@ -233,7 +234,7 @@ static uint64_t previous_of(struct steps *steps, uint64_t frame, enum role role)
     }
     if (link->frame != frame || !steps->thread->is_double)
         return previous;
-    steps->is_lost = true;
+    steps->is_lost = steps->is_guessed = true;
     return link->previous;
 }
 
@@ -368,7 +369,7 @@ static enum walk_result judge(const struct steps *steps)
     struct stack_walk *walk = steps->walk;
     if (steps->to_cut && steps->to_cut >= walk->count && !steps->is_lost)
         return WALK_TORN;
-    if (walk->is_deep && !steps->is_lost && steps->to_cut > CUT_OF_DEEP)
+    if (walk->is_deep && (steps->is_guessed || steps->to_cut > CUT_OF_DEEP))
         return WALK_TORN; // links that lead round in a circle
     if (!is_whole(walk, &steps->gather->target->layout, steps->thread, steps->last))
         return WALK_TORN;
