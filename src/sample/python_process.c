@@ -182,9 +182,9 @@ static int commit_certain(struct python_process *process, struct python_thread *
             thread->frame_count = 0;
             return GAIT_ERR_FORMAT;
         }
-        const uint32_t next =
-            place.is_hidden ? parent
-                            : stack_trie_node(process->trie, parent, place.site, place.line);
+        const uint32_t next = place.is_hidden
+                                  ? parent
+                                  : stack_trie_node(process->trie, parent, place.site, place.line);
         thread->nodes[at] = next ? next : parent;
         if (at && !place.is_hidden)
             note_call(process, parent, place.site);
@@ -244,8 +244,9 @@ static int commit(struct python_process *process, struct python_thread *thread, 
     if (status)
         return status;
     uint32_t as_found;
-    const uint32_t kept =
-        commit_doubtful(process, thread, at > certain ? at : certain, &as_found);
+    const uint32_t kept = commit_doubtful(process, thread, at > certain ? at : certain, &as_found);
+    if (!kept && walk->count) // all was in doubt, and nothing is known
+        return GAIT_ERR_STATE;
     process->counts.moved += walk->doubtful && kept == walk->count;
     walk->doubtful = walk->count - kept;
     memcpy(thread->frames, walk->frames + walk->doubtful, kept * sizeof walk->frames[0]);

@@ -17,7 +17,7 @@
 #include "sample/attach.h"
 
 enum { PYTHON_THREAD_CHUNKS = 24, PYTHON_THREAD_PATCHES = 160, PYTHON_THREAD_DEPTH = 4096 };
-enum { PYTHON_THREAD_LINKS = 128 }; // a power of two
+enum { PYTHON_THREAD_LINKS = 512 }; // a power of two
 
 #define NOT_READ UINT32_MAX
 
@@ -49,7 +49,7 @@ struct frame_point {
 
 // Whom a generator, or a call from C code, was last seen to return to.
 struct frame_link {
-    uint64_t frame, previous;
+    uint64_t frame, code, previous;
     bool is_shim;
 };
 

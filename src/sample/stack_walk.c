@@ -131,9 +131,9 @@ struct steps {
     const uint8_t *edge; // the last frame that was read twice, as it was read after
     enum difference difference;
     uint32_t to_cut, count;
-    bool is_first; // the first copies are followed
-    bool is_lost;  // of a frame no copy was alive
-    bool is_guessed; // and where it leads to was known from before
+    bool is_first;                // the first copies are followed
+    bool is_lost;                 // of a frame no copy was alive
+    bool is_guessed;              // and where it leads to was known from before
     bool was_generator, was_shim; // the last function; the frame before
     bool was_quick;
     uint64_t guarded; // the frame at the edge, where it was read once more, last of all
@@ -196,7 +196,7 @@ static void put_point(struct stack_walk *walk, const struct layout *layout, cons
 
 static struct frame_link *link_of(struct python_thread *thread, uint64_t frame)
 {
-    return &thread->links[(frame >> 3) * UINT64_C(0x9e3779b97f4a7c15) >> 57];
+    return &thread->links[(frame >> 3) * UINT64_C(0x9e3779b97f4a7c15) >> 55];
 }
 
 static bool is_shim_now(const struct steps *steps, struct frame_copies copies, uint64_t frame)
@@ -225,14 +225,16 @@ static uint64_t previous_of(struct steps *steps, uint64_t frame, enum role role)
     const struct layout *layout = &steps->gather->target->layout;
     struct frame_link *link = link_of(steps->thread, frame);
     const uint64_t previous = bytes_get64(steps->last + layout->frame_previous);
+    const uint64_t code = bytes_get64(steps->last + layout->frame_code);
     const bool is_mine = role == SHIM || is_generator(layout, steps->last);
     if (!is_mine)
         return previous;
     if (!is_dead(layout, steps->last, role == SHIM ? SHIM : CALLER)) {
-        *link = (struct frame_link){frame, previous, role == SHIM};
+        *link = (struct frame_link){frame, code, previous, role == SHIM};
         return previous;
     }
-    if (link->frame != frame || !steps->thread->is_double)
+    const bool is_known = link->frame == frame && (role == SHIM || link->code == code);
+    if (!is_known || !steps->thread->is_double)
         return previous;
     steps->is_lost = steps->is_guessed = true;
     return link->previous;
@@ -299,10 +301,9 @@ static void note_leaf(struct steps *steps, struct frame_copies copies)
     const struct layout *layout = &steps->gather->target->layout;
     if (!copies.first)
         return;
-    steps->is_lost =
-        is_dead(layout, copies.first, LEAF) && is_dead(layout, copies.second, LEAF);
+    steps->is_lost = is_dead(layout, copies.first, LEAF) && is_dead(layout, copies.second, LEAF);
     steps->walk->is_waiting =
-        steps->is_lost && is_equal(layout, copies) &&
+        steps->is_lost && copies.chunk && is_equal(layout, copies) &&
         instruction_of(layout, copies.first) == instruction_of(layout, copies.second);
 }
 
@@ -373,8 +374,8 @@ static enum walk_result judge(const struct steps *steps)
         return WALK_TORN; // links that lead round in a circle
     if (!is_whole(walk, &steps->gather->target->layout, steps->thread, steps->last))
         return WALK_TORN;
-    walk->is_waiting = walk->is_waiting && steps->to_cut == 1;
-    walk->doubtful = steps->is_lost && walk->count ? walk->count - 1 : steps->to_cut;
+    walk->is_waiting = walk->is_waiting && steps->to_cut == 1 && !steps->is_guessed;
+    walk->doubtful = steps->is_lost ? walk->count : steps->to_cut;
     return steps->is_lost || steps->to_cut ? WALK_CUT : WALK_DONE;
 }
 

@@ -39,8 +39,21 @@ static void put_frame(uint32_t n, uint64_t code, uint64_t instruction)
         fake_put32(at + (uint64_t)layout->frame_instruction, (uint32_t)instruction);
 }
 
+// From 3.11 the current frame runs, and its callers wait for it.
+static void put_top(uint64_t frame, uint32_t top)
+{
+    if (target.layout.frame_top >= 0)
+        fake_put32(frame + (uint64_t)target.layout.frame_top, top);
+}
+
 static void put_current(uint64_t frame)
 {
+    uint64_t before;
+    memcpy(&before, fake.bytes + (STATE - FAKE_BASE) + target.layout.thread_frame, 8);
+    if (before)
+        put_top(before, 3);
+    if (frame && frame - FAKE_BASE < FAKE_BYTES - 256)
+        put_top(frame, UINT32_MAX);
     fake_put(STATE + (uint64_t)target.layout.thread_frame, frame);
 }
 
