@@ -65,9 +65,12 @@ def test_a_stack_of_thousands_of_frames_is_read(python, gait, start):
         "def down(depth):\n"
         "    if depth:\n"
         "        return down(depth - 1)\n"
-        "    print('ready', flush=True)\n"
+        "    deep.set()\n"
         "    time.sleep(600)\n"
+        "deep = threading.Event()\n"
         "threading.Thread(target=down, args=(6000,), daemon=True).start()\n"
+        "deep.wait()\n"
+        "print('ready', flush=True)\n"
         "time.sleep(600)\n"
     )
     process = start([python, "-c", script])
