@@ -221,7 +221,9 @@ static int read_phase(struct stack_set *set, const char *path, const char *phase
         status = stack_set_add_phase(set, trace, phase);
     if (status == 0 && !set->entry_count)
         status = fail(GAIT_ERR_MISSING,
-                      "no sample fell into '%s': it was short, or its threads were blocked", phase);
+                      "no sample fell into '%s': it was short, and more a second find it "
+                      "(gait run --sample 10000)",
+                      phase);
     gait_trace_close(trace);
     return status;
 }
