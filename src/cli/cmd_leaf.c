@@ -208,7 +208,8 @@ static const struct option options[] = {
 
 static const char *const about[] = {
     "PATH is a recording of gait record, a file of folded stacks (py-spy's raw, or any tool's: "
-    "frames with semicolons between them and a count), or a folder of either. Lines that are no "
+    "frames with semicolons between them and a count), or a folder of either (folders in it are "
+    "told, not read). Lines that are no "
     "stacks are counted and told; frames without a file or a line, of native code, processes and "
     "threads are understood.",
     "A row is a stack's innermost function; its share is of all samples, or with --by of those of "
