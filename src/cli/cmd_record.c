@@ -13,13 +13,11 @@
 #include "cli/command.h"
 #include "cli/launch.h"
 #include "cli/record_output.h"
+#include "cli/sample_options.h"
 #include "cli/say.h"
 #include "sample/sampler.h"
 
-#define DEFAULT_RATE 1000
-#define RATE_LIMIT 1000000000
 #define NATIVE_RATE_LIMIT 10000
-#define DURATION_LIMIT_MS (100 * 366 * 86400000ll)
 
 struct record_values {
     const char *output, *format;
@@ -93,7 +91,7 @@ static int open_recording(struct recording *recording, const struct record_value
                           bool is_waiting)
 {
     const struct sampler_options options = {
-        .rate_hz = (double)(values->rate ? values->rate : DEFAULT_RATE),
+        .rate_hz = (double)(values->rate ? values->rate : SAMPLE_RATE_USUAL),
         .seconds = values->seconds,
         .has_idle = values->has_idle,
         .is_gil_only = values->is_gil_only,
@@ -237,11 +235,13 @@ static void started(void *context, pid_t pid)
 {
     struct recording *recording = context;
     recording->output.text.pid = pid;
-    int status = sampler_follow(&recording->sampler, pid);
-    if (status == 0 && pthread_create(&recording->thread, NULL, sample, recording) == 0)
-        recording->has_thread = true;
-    else if (!recording->values->is_quiet)
-        say("nothing is recorded: no thread to sample in");
+    const bool is_followed = sampler_follow(&recording->sampler, pid) == 0;
+    recording->has_thread =
+        is_followed && pthread_create(&recording->thread, NULL, sample, recording) == 0;
+    if (!recording->has_thread && !recording->values->is_quiet)
+        say("nothing is recorded: %s", is_followed ? "no thread to sample in" : fail_text());
+    if (!is_followed)
+        fail_clear();
 }
 
 // The program's own fate is what counts: it runs and ends as if we were not there.
@@ -322,22 +322,9 @@ static const struct option options[] = {
      .help = "gait, raw, flamegraph, speedscope, chrome, or pprof",
      .offset = offsetof(struct record_values, format),
      .choices = record_formats},
-    {.letter = 'r',
-     .name = "rate",
-     .kind = OPTION_NUMBER,
-     .value = "HZ",
-     .help = "rounds a second, at random times (default: 1000)",
-     .offset = offsetof(struct record_values, rate),
-     .low = 1,
-     .high = RATE_LIMIT},
-    {.letter = 'd',
-     .name = "duration",
-     .kind = OPTION_SECONDS,
-     .value = "SEC",
-     .help = "record so long (10, 0.5, 2m); the program runs on",
-     .offset = offsetof(struct record_values, seconds),
-     .low = 1,
-     .high = DURATION_LIMIT_MS},
+    SAMPLE_RATE_OPTION(struct record_values),
+    SAMPLE_DURATION_OPTION(struct record_values,
+                           "record so long (10, 0.5, 2m); the program runs on"),
     {.letter = 's',
      .name = "subprocesses",
      .kind = OPTION_FLAG,
