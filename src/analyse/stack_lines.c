@@ -12,7 +12,6 @@
 #define FIRST_TEXTS 4096u
 #define TEXT_LIMIT ((size_t)1 << 28)
 #define LONGEST_MET 1024u
-#define LINE_LIMIT (4u << 20)
 #define CUT_LINES 256u // of a command
 
 // A text up to a semicolon, or the end of a stack, and the frame it was.
@@ -257,7 +256,7 @@ static int64_t take_count(struct slice *line)
 
 static bool is_text(struct slice line)
 {
-    return line.count <= LINE_LIMIT && !memchr(line.bytes, '\0', line.count);
+    return line.count <= STACK_LINE_LIMIT && !memchr(line.bytes, '\0', line.count);
 }
 
 // The first frame of a line; *ret_bytes: up to its semicolon or the end.
@@ -287,14 +286,34 @@ static int take_frame(struct stack_set *set, struct slice line, struct text_met 
                : 0;
 }
 
+// Of a stack that is too deep the outermost half gives way: reports are about its leaf.
+static int shorten(struct stack_set *set, struct stack_entry *entry)
+{
+    static const char words[] = "(outermost frames left out)";
+    const uint32_t left_out = entry->depth / 2;
+    uint32_t mark;
+    int status = number_frame(set, slice_of(words), &mark);
+    if (status)
+        return status;
+    uint32_t *ids = set->ids + entry->first;
+    memmove(ids, ids + left_out, (entry->depth - left_out) * sizeof *ids);
+    ids[0] = mark;
+    entry->depth -= left_out;
+    set->id_count -= left_out;
+    return 0;
+}
+
 static int take_frames(struct stack_set *set, struct slice line, struct stack_entry *entry)
 {
     int status = 0;
-    while (line.count && status == 0 && entry->depth < STACK_DEPTH_LIMIT) {
+    while (line.count && status == 0) {
         struct text_met met;
         size_t bytes = 0;
         if (*line.bytes != ';') {
-            status = take_frame(set, line, &met, &bytes);
+            if (entry->depth == STACK_DEPTH_LIMIT)
+                status = shorten(set, entry);
+            if (status == 0)
+                status = take_frame(set, line, &met, &bytes);
             if (status == 0)
                 status = stack_set_push_id(set, met.id);
             if (status)
@@ -323,6 +342,7 @@ static int add_stack(struct stack_set *set, struct slice line)
         return status;
     if (!entry.depth) {
         set->bad_lines++;
+        set->long_lines += line.count > STACK_LINE_LIMIT;
         return 0;
     }
     entry.count = stack_set_take(set, (uint64_t)count);

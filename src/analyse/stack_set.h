@@ -53,6 +53,7 @@ struct stack_set {
     uint64_t samples; // of all entries; what is more than INT64_MAX is left out
     uint64_t blocked; // of them, where the thread was known to be blocked in the system
     uint64_t lines, bad_lines;
+    uint64_t long_lines; // of the bad ones, longer than is read
 };
 
 void stack_set_init(struct stack_set *set);
@@ -78,6 +79,7 @@ GAIT_CHECK int stack_set_add_phase(struct stack_set *set, struct gait_trace *tra
 // For those who fill a set: the number of a frame, and a stack's frames one by one;
 // then the stack, as one more or joined with an equal one.
 #define STACK_DEPTH_LIMIT 65536u
+#define STACK_LINE_LIMIT (4u << 20)
 #define STACK_CUT_LIMIT ((size_t)256 << 10)
 GAIT_CHECK int stack_set_number(struct stack_set *set, struct stack_frame *frame, uint32_t *ret_id);
 GAIT_CHECK int stack_set_push_id(struct stack_set *set, uint32_t id);

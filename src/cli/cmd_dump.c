@@ -14,7 +14,7 @@
 #include "sample/python_process.h"
 #include "sample/thread_id.h"
 
-enum { ROUNDS = 20, OUTPUT_BYTES = 65536 };
+enum { ROUNDS = 20, OUTPUT_BYTES = 65536, SAME_SHOWN = 3 };
 
 struct dump_values {
     bool is_json, has_locals;
@@ -129,12 +129,50 @@ static void put_locals_text(struct locals_reader *variables, uint32_t inner)
         printf("        (%" PRIu64 " more)\n", read->left_out);
 }
 
+static void put_frame_text(const struct frame_site *site, int32_t line)
+{
+    fputs("    ", stdout);
+    plain_put_all(stdout, site->name);
+    if (*site->file) {
+        fputs(" (", stdout);
+        plain_put_all(stdout, site->file);
+        printf(":%" PRId32 ")", line);
+    }
+    putchar('\n');
+}
+
+// The last of the frames from `node` on that are the same as it, and how many there
+// are: a function that calls itself fills screens.
+static uint32_t last_same(const struct stack_trie *trie, uint32_t node, uint32_t *ret_count)
+{
+    const struct stack_node *first = &trie->nodes[node];
+    for (*ret_count = 1;; ++*ret_count, node = trie->nodes[node].parent) {
+        const struct stack_node *next = &trie->nodes[trie->nodes[node].parent];
+        if (!trie->nodes[node].parent || next->site != first->site || next->line != first->line)
+            return node;
+    }
+}
+
+static void put_stack_text(const struct stack_trie *trie, uint32_t node,
+                           struct locals_reader *variables)
+{
+    uint32_t inner = 0, count = 1;
+    for (; node; node = trie->nodes[node].parent) {
+        const uint32_t last = variables ? node : last_same(trie, node, &count);
+        const uint32_t shown = count > SAME_SHOWN + 1 ? SAME_SHOWN : count;
+        for (uint32_t i = 0; i < shown; i++)
+            put_frame_text(&trie->sites[trie->nodes[node].site], trie->nodes[node].line);
+        if (shown < count)
+            printf("    (the same %" PRIu32 " times more)\n", count - shown);
+        put_locals_text(variables, inner++);
+        node = last;
+    }
+}
+
 static void put_thread_text(struct python_process *process, struct python_thread *thread,
                             struct locals_reader *variables)
 {
-    const struct stack_trie *trie = process->trie;
     char name[64];
-    uint32_t inner = 0;
     thread_id_name(thread, &process->target, name, sizeof name);
     printf("\nthread %" PRId64 "%s", thread->tid, *name ? " " : "");
     plain_put_all(stdout, name);
@@ -142,18 +180,7 @@ static void put_thread_text(struct python_process *process, struct python_thread
            thread->flags & SAMPLE_COLLECTING ? ", collecting garbage" : "",
            thread->flags & SAMPLE_TORN ? " (stack not certain)" : "");
     begin_thread(variables, thread);
-    for (uint32_t node = thread->node; node; node = trie->nodes[node].parent) {
-        const struct frame_site *site = &trie->sites[trie->nodes[node].site];
-        fputs("    ", stdout);
-        plain_put_all(stdout, site->name);
-        if (*site->file) {
-            fputs(" (", stdout);
-            plain_put_all(stdout, site->file);
-            printf(":%" PRId32 ")", trie->nodes[node].line);
-        }
-        putchar('\n');
-        put_locals_text(variables, inner++);
-    }
+    put_stack_text(process->trie, thread->node, variables);
 }
 
 static void put_text(struct python_process *process, struct locals_reader *variables)

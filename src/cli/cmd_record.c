@@ -15,6 +15,7 @@
 #include "cli/record_output.h"
 #include "cli/sample_options.h"
 #include "cli/say.h"
+#include "render/units.h"
 #include "sample/sampler.h"
 
 #define NATIVE_RATE_LIMIT 10000
@@ -147,12 +148,12 @@ static void tell_end(const struct recording *recording)
     const char *path = say_path(recording->output.path, quoted, sizeof quoted);
     snprintf(told, sizeof told,
              "%" PRIu64 " samples in %" PRIu64 " rounds, %.1f s (%.0f rounds/s of %.0f asked); "
-             "%" PRIu64 " late, %.2f %% cut, %.2f %% torn, %" PRIu64 " errors; %s",
+             "%" PRIu64 " late, %.2f %% cut, %.2f %% torn, %" PRIu64 " error%s; %s",
              totals->samples, totals->rounds, totals->seconds,
              totals->seconds > 0 ? (double)totals->rounds / totals->seconds : 0,
              recording->sampler.options.rate_hz, totals->late,
              percent(totals->cut, totals->samples), percent(totals->torn, totals->samples),
-             totals->errors, path);
+             totals->errors, units_plural(totals->errors), path);
     snprintf(next, sizeof next, "gait leaf --functions %s", path);
     const bool is_file = recording->output.fd < 0;
     if (is_file && recording->output.format <= RECORD_RAW)

@@ -173,6 +173,9 @@ int launch_refused(const char *program, int exec_error)
     bool is_missing = exec_error == ENOENT || exec_error == ENOTDIR;
     const char *before = meant_by(program, is_missing);
     const char *why = is_missing ? "no such program" : strerror(exec_error);
+    struct stat about;
+    if (stat(program, &about) == 0 && S_ISDIR(about.st_mode))
+        why = "it is a folder, not a program";
     if (before)
         say("cannot run '%s': %s; did you mean '%s%s'?", program, why, before, program);
     else

@@ -23,6 +23,7 @@
 
 #define READ_STEP ((size_t)256 << 10)
 #define READ_ROOM ((size_t)5 << 20) // more than a line may have
+#define BYTE_ORDER_MARK "\xef\xbb\xbf"
 #define SHARD_LINE "\x89GAIT\r\n"
 
 static int read_shard(struct stack_set *set, const char *path)
@@ -54,6 +55,11 @@ struct reading {
 static int add_line(struct reading *reading, const uint8_t *line, size_t bytes)
 {
     const size_t shard_bytes = sizeof SHARD_LINE - 2; // without its end
+    const size_t mark_bytes = sizeof BYTE_ORDER_MARK - 1;
+    if (!reading->is_begun && bytes >= mark_bytes && !memcmp(line, BYTE_ORDER_MARK, mark_bytes)) {
+        line += mark_bytes; // some editors put it there
+        bytes -= mark_bytes;
+    }
     if (!reading->is_begun && bytes == shard_bytes && !memcmp(line, SHARD_LINE, bytes))
         reading->is_shard = true;
     reading->is_begun = true;
@@ -183,6 +189,30 @@ static int read_folder(struct stack_set *set, const char *path, struct read_prog
     return status || run_directory_is_one(path) ? status : tell_folders(set, path, folders);
 }
 
+static const char *long_words(const struct stack_set *set, char *out, size_t room)
+{
+    *out = '\0';
+    if (set->long_lines)
+        snprintf(out, room, " (%llu longer than %u MiB)", (unsigned long long)set->long_lines,
+                 STACK_LINE_LIMIT >> 20);
+    return out;
+}
+
+static int refuse_lines(const struct stack_set *set, const char *path)
+{
+    char more[64];
+    long_words(set, more, sizeof more);
+    if (set->bad_lines == 1 && set->long_lines)
+        return fail(GAIT_ERR_FORMAT, "'%s' holds no stacks: its only line is longer than %u MiB",
+                    path, STACK_LINE_LIMIT >> 20);
+    if (set->bad_lines == 1)
+        return fail(GAIT_ERR_FORMAT,
+                    "'%s' holds no stacks: its only line is no 'frame;frame COUNT'", path);
+    return fail(GAIT_ERR_FORMAT,
+                "'%s' holds no stacks: none of its %llu lines is 'frame;frame COUNT'%s", path,
+                (unsigned long long)set->bad_lines, more);
+}
+
 static int read_all(struct stack_set *set, const char *path)
 {
     struct stat about;
@@ -196,9 +226,7 @@ static int read_all(struct stack_set *set, const char *path)
     if (status || set->entry_count)
         return status;
     if (set->bad_lines)
-        return fail(GAIT_ERR_FORMAT,
-                    "'%s' holds no stacks: none of its %llu lines is 'frame;frame COUNT'", path,
-                    (unsigned long long)set->bad_lines);
+        return refuse_lines(set, path);
     return fail(GAIT_ERR_FORMAT,
                 "'%s' holds no stacks; gait record takes some, and gait run --sample 1000", path);
 }
@@ -260,13 +288,15 @@ int stack_input_open_phase(struct stack_set *set, const char *path, const char *
 
 void stack_input_tell_bad(const struct stack_set *set, const char *command, const char *path)
 {
-    char words[PATH_MAX + 128];
+    char words[PATH_MAX + 192], more[64];
     if (!set->bad_lines)
         return;
     fflush(stdout);
     const int error = errno; // why not, for who asks later whether all was written
-    snprintf(words, sizeof words, "%llu of %llu lines are no stacks in '%s'",
-             (unsigned long long)set->bad_lines, (unsigned long long)set->lines, path);
+    snprintf(words, sizeof words, "%llu of %llu lines %s in '%s'%s",
+             (unsigned long long)set->bad_lines, (unsigned long long)set->lines,
+             set->bad_lines == 1 ? "is no stack" : "are no stacks", path,
+             long_words(set, more, sizeof more));
     say_of(command, words);
     errno = error;
 }

@@ -12,7 +12,7 @@
 #define WIDEST 10000u
 #define LIBRARY_COLUMNS 150 // its heads alone, which people know, take 110
 
-enum { COLUMNS = 8, NUMBER_BYTES = 48, HEAD_ROOM = 2 };
+enum { COLUMNS = 8, NUMBER_BYTES = 160, HEAD_ROOM = 2 };
 enum { GROUP, NAME, PATH, LINE, LIBRARY_NAME, LIBRARY_PATH, LIBRARY_LINE, PROPORTION };
 
 static const char *const heads[COLUMNS] = {
@@ -49,12 +49,56 @@ static void put_line(struct cell *cell, const struct stack_frame *frame)
         snprintf(cell->number, sizeof cell->number, "%" PRId32, frame->line);
 }
 
-// The head says what it is: the number comes first, so that it is not cut off.
-static const char *group_text(const char *group)
+// Without the interpreter, which all of them are, and the folders of the script.
+static const char *command_words(const char *command)
 {
-    static const char process[] = "process ";
-    const size_t bytes = sizeof process - 1;
-    return strncmp(group, process, bytes) ? group : group + bytes;
+    const size_t first = strcspn(command, " \"");
+    const char *name = command + first;
+    while (name > command && name[-1] != '/')
+        name--;
+    if (strncmp(name, "python", 6) || command[first] != ' ')
+        return name;
+    const char *script = command + first + 1;
+    for (const char *at = script; *at && !strchr(" \"", *at); at++)
+        if (*at == '/' && *script != '-')
+            script = at + 1;
+    return script;
+}
+
+static void put_process(struct cell *cell, const char *group)
+{
+    const char *command = strstr(group, ":\"");
+    if (!command)
+        return;
+    const char *words = command_words(command + 2);
+    size_t length = strlen(words);
+    length -= length && words[length - 1] == '"';
+    snprintf(cell->number, sizeof cell->number, "%.*s %.*s", (int)(command - group), group,
+             (int)length, words);
+    cell->text = cell->number;
+}
+
+static void put_thread(struct cell *cell, const char *group)
+{
+    const size_t digits = strcspn(group, ")");
+    const char *name = group + digits;
+    if (*name)
+        name += strspn(name, "):");
+    snprintf(cell->number, sizeof cell->number, "%.*s%s", (int)digits, group, name);
+    cell->text = cell->number;
+}
+
+// What tells groups apart stands first, for the end is cut off. `process
+// 12:"/usr/bin/python3 run/train.py --fast"` is 12 train.py --fast, `thread (12): main`
+// is 12 main.
+static void put_group(struct cell *cell, const char *group)
+{
+    static const char process[] = "process ", thread[] = "thread (";
+    cell->text = group;
+    if (!strncmp(group, process, sizeof process - 1))
+        put_process(cell, group + sizeof process - 1);
+    else if (!strncmp(group, thread, sizeof thread - 1))
+        put_thread(cell, group + sizeof thread - 1);
 }
 
 static void fill(const struct leaf_row *row, int column, struct cell *cell)
@@ -64,7 +108,7 @@ static void fill(const struct leaf_row *row, int column, struct cell *cell)
     if (column >= LIBRARY_NAME && column <= LIBRARY_LINE && !row->library)
         cell->text = "Not Found";
     else if (column == GROUP)
-        cell->text = *row->group ? group_text(row->group) : "-";
+        put_group(cell, *row->group ? row->group : "-");
     else if (column == NAME || column == LIBRARY_NAME)
         cell->text = column == NAME ? row->leaf->name : row->library->name;
     else if (column == PATH || column == LIBRARY_PATH)

@@ -104,10 +104,10 @@ static void put_samplers(FILE *out, const struct gait_trace *trace)
                 out, ", %s a second of %s asked",
                 units_count((uint64_t)fmin(json_value_member(json, "rounds") / seconds, 1e18)).text,
                 units_count(count_in(json, "rate_asked_hz")).text);
-        fprintf(out, "\n        %s late, %s cut, %s torn, %s errors\n",
+        fprintf(out, "\n        %s late, %s cut, %s torn, %s error%s\n",
                 units_count(count_in(json, "late")).text, units_count(count_in(json, "cut")).text,
                 units_count(count_in(json, "torn")).text,
-                units_count(count_in(json, "errors")).text);
+                units_count(count_in(json, "errors")).text, units_plural(count_in(json, "errors")));
     }
 }
 

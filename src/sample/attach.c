@@ -109,7 +109,7 @@ static int refuse_program(int64_t pid)
     program[got > 0 ? got : 0] = '\0';
     return fail(GAIT_ERR_MISSING,
                 "process %lld is not a Python: no interpreter is mapped into '%s'; give the number "
-                "of the Python itself, or -s for its children",
+                "of the Python itself; gait record and gait top find it below a shell with -s",
                 (long long)pid, program);
 }
 

@@ -24,9 +24,14 @@
 #define NEAR_BYTES 1024u  // below the leaf: its callers
 #define ABOVE_BYTES 768u  // of frames that were called since
 #define CFRAME_NEAR 1024u // of the C stack: what a few calls need
+#define CFRAME_DWELL 512u // and around a call that was in it before, too
+#define CFRAME_ALL (1u << 24)
+#define CFRAME_BYTES 16u
 // A look takes 1 us and 0.35 us a piece; ten times that, and we were put aside.
 #define SLOW_NS 20000u
 #define SLOW_PIECE_NS 2000u
+#define SLOW_FREE_BYTES (128u << 10) // what is copied beyond takes time of its own,
+#define SLOW_BYTE_NS 2u              // a few KiB a us: stacks of thousands of frames
 #define LOOK_NS 1000.0
 #define PIECE_NS 350.0
 #define DELAY_NS 1000u // of an interrupt, say: a dozen calls may end and begin anew in it
@@ -109,15 +114,32 @@ static void add_state(struct gather *gather, struct python_thread *thread)
     const uint32_t at =
         add(gather, thread, thread->address + (uint64_t)low, (uint32_t)(high + 8 - low));
     thread->at_state = at - (uint32_t)low;
+}
+
+// How far around the cframe that was seen last the C stack is read: the current
+// one may be another by now.
+static uint32_t cframe_reach(const struct python_thread *thread)
+{
+    if (thread->edge)
+        return CFRAME_NEAR;
+    if (thread->is_peeked && !thread->is_double)
+        return 0; // it does not run
+    return thread->is_peeked && thread->is_dwelling ? CFRAME_DWELL : CFRAME_ALL;
+}
+
+static void add_cframes(struct gather *gather, struct python_thread *thread)
+{
+    const uint32_t reach = cframe_reach(thread);
+    const uint64_t low = thread->cframe - reach, high = thread->cframe + CFRAME_BYTES + reach;
     thread->at_cframe = NOT_READ;
-    if (layout->thread_cframe < 0 || !thread->cframe_high)
+    if (gather->target->layout.thread_cframe < 0 || !thread->cframe_high)
         return;
     thread->cframes.low = thread->cframe_low;
     thread->cframes.high = thread->cframe_high;
-    if (thread->edge && thread->cframe - thread->cframe_low > CFRAME_NEAR)
-        thread->cframes.low = thread->cframe - CFRAME_NEAR;
-    if (thread->edge && thread->cframe_high - thread->cframe > CFRAME_NEAR)
-        thread->cframes.high = thread->cframe + CFRAME_NEAR;
+    if (thread->cframe >= thread->cframe_low && thread->cframe < thread->cframe_high) {
+        thread->cframes.low = low > thread->cframe_low ? low : thread->cframe_low;
+        thread->cframes.high = high < thread->cframe_high ? high : thread->cframe_high;
+    }
     thread->at_cframe = add(gather, thread, thread->cframes.low,
                             (uint32_t)(thread->cframes.high - thread->cframes.low));
 }
@@ -220,7 +242,14 @@ void gather_add(struct gather *gather, struct python_thread *thread, bool is_dou
     divide_chunks(thread, (uint32_t)gather->target->layout.frame_bytes);
     add_before(gather, thread);
     add_state(gather, thread);
+    add_cframes(gather, thread);
     add_after(gather, thread);
+    thread->is_peeked = false;
+}
+
+void gather_add_peek(struct gather *gather, struct python_thread *thread)
+{
+    add_state(gather, thread);
 }
 
 // The piece that could not be read is expected no more. Fails when it is the lock.
@@ -271,6 +300,28 @@ static void note_time(struct gather *gather, uint64_t took_ns)
     gather->usual += (fmin(ratio, 2 * gather->usual) - gather->usual) / 64;
 }
 
+int gather_peek(struct gather *gather)
+{
+    const int32_t field = gather->target->layout.thread_cframe;
+    const int status = read_pieces(gather);
+    for (size_t i = 0; status == GATHER_DONE && i < gather->count; i++) {
+        struct python_thread *thread = gather->owners[i];
+        const uint64_t cframe = gather_state(gather, thread, field);
+        thread->is_peeked = true;
+        thread->is_dwelling = cframe == thread->cframe;
+        thread->cframe = cframe;
+        python_thread_widen(thread, cframe);
+    }
+    return status < 0 ? status : 0;
+}
+
+static uint64_t slow_after(const struct gather *gather)
+{
+    const size_t bytes = gather->used - FRONT;
+    return SLOW_PIECE_NS * (uint64_t)gather->count +
+           (bytes > SLOW_FREE_BYTES ? SLOW_BYTE_NS * (uint64_t)(bytes - SLOW_FREE_BYTES) : 0);
+}
+
 int gather_read(struct gather *gather)
 {
     const struct layout *layout = &gather->target->layout;
@@ -288,7 +339,7 @@ int gather_read(struct gather *gather)
         return status;
     const uint64_t took_ns = clock_steady_ns() - start;
     note_time(gather, took_ns);
-    if (took_ns > gather->slow_ns + SLOW_PIECE_NS * gather->count) {
+    if (took_ns > gather->slow_ns + slow_after(gather)) {
         gather->slow++;
         return GATHER_AGAIN;
     }

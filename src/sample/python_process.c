@@ -8,11 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/array.h"
-#include "base/bytes.h"
 #include "base/fail.h"
-#include "base/os/os.h"
-#include "sample/thread_id.h"
+#include "sample/thread_list.h"
 
 #define LIST_AFTER_NS (20 * UINT64_C(1000000))
 #define PROBE_AFTER_NS UINT64_C(1000000)
@@ -24,8 +21,6 @@
 #define QUICK_NS 30000u
 
 enum { ROUND_TRIES = 64, LEARN_TRIES = 12, SLOW_TRIES = 8 };
-enum { THREAD_LIMIT = 16384, INTERPRETER_LIMIT = 256, STATE_BYTES = LAYOUT_THREAD_BYTES };
-enum { LIST_WORDS = 3, LIST_AT_ONCE = 128 };
 
 int python_process_init(struct python_process *process, const struct target *target,
                         struct stack_trie *trie)
@@ -45,7 +40,7 @@ int python_process_init(struct python_process *process, const struct target *tar
     return status;
 }
 
-static void leave(struct python_process *process, struct python_thread *thread)
+void python_process_leave(struct python_process *process, struct python_thread *thread)
 {
     if (process->leave && thread->since < process->round)
         process->leave(process->context, process, thread);
@@ -53,25 +48,12 @@ static void leave(struct python_process *process, struct python_thread *thread)
     thread->since_tick = process->round_tick;
 }
 
-static void drop_thread(struct python_process *process, size_t index)
-{
-    struct python_thread *thread = process->threads[index];
-    leave(process, thread);
-    if (process->holder == thread)
-        process->holder = NULL;
-    if (process->collector == thread)
-        process->collector = NULL; // the next one may be made at the same address
-    thread_probe_close(thread);
-    python_thread_destroy(thread);
-    process->threads[index] = process->threads[--process->thread_count];
-}
-
 void python_process_finish(struct python_process *process)
 {
     if (!process)
         return;
     while (process->thread_count)
-        drop_thread(process, process->thread_count - 1);
+        thread_list_drop(process, process->thread_count - 1);
     free(process->threads);
     free(process->walk);
     gather_finish(&process->gather);
@@ -79,193 +61,12 @@ void python_process_finish(struct python_process *process)
     memset(process, 0, sizeof *process);
 }
 
-static struct python_thread *thread_at(const struct python_process *process, uint64_t address)
-{
-    for (size_t i = 0; i < process->thread_count; i++)
-        if (process->threads[i]->address == address)
-            return process->threads[i];
-    return NULL;
-}
-
-static int add_thread(struct python_process *process, uint64_t address, const uint8_t *state)
-{
-    const struct layout *layout = &process->target.layout;
-    struct python_thread *thread;
-    int status =
-        array_reserve((void **)&process->threads, &process->thread_room, process->thread_count + 1,
-                      (struct array_shape){sizeof(void *), THREAD_LIMIT});
-    if (status == 0)
-        status = python_thread_create(address, &thread);
-    if (status)
-        return status;
-    thread->ident = bytes_get64(state + layout->thread_ident);
-    thread->native =
-        layout->thread_native >= 0 ? (uint32_t)bytes_get64(state + layout->thread_native) : 0;
-    thread->since = process->round;
-    thread->since_tick = process->round_tick;
-    thread->is_listed = true;
-    process->threads[process->thread_count++] = thread;
-    process->has_dirty = true;
-    return 0;
-}
-
-// Where one thread ended, another may begin at the same address.
-static bool is_same_thread(const struct python_process *process, const struct python_thread *thread,
-                           const uint8_t *state)
-{
-    const struct layout *layout = &process->target.layout;
-    return thread->ident == bytes_get64(state + layout->thread_ident) &&
-           (layout->thread_native < 0 ||
-            thread->native == (uint32_t)bytes_get64(state + layout->thread_native));
-}
-
-static size_t state_bytes(const struct layout *layout)
-{
-    const int32_t last =
-        layout->thread_native > layout->thread_ident ? layout->thread_native : layout->thread_ident;
-    return (size_t)last + 8;
-}
-
-static int list_threads(struct python_process *process, uint64_t interpreter)
-{
-    const struct layout *layout = &process->target.layout;
-    struct memory *memory = &process->target.memory;
-    uint8_t state[STATE_BYTES];
-    const size_t bytes = state_bytes(layout);
-    uint64_t at = memory_word(memory, interpreter + (uint64_t)layout->interpreter_threads);
-    for (int i = 0; at && i < THREAD_LIMIT && bytes <= sizeof state; i++) {
-        if (!memory_get(memory, at, state, bytes))
-            return 0;
-        struct python_thread *thread = thread_at(process, at);
-        if (bytes_get64(state + layout->thread_interpreter) != interpreter ||
-            (thread && thread->is_listed))
-            return 0; // torn, or a circle: the list is looked at again soon
-        // not yet begun: it has no id, hence no name and no state
-        const bool is_born = bytes_get64(state + layout->thread_ident) != 0;
-        if (thread && is_same_thread(process, thread, state))
-            thread->is_listed = true;
-        int status = 0;
-        if (is_born && (!thread || !thread->is_listed))
-            status = add_thread(process, at, state);
-        if (status)
-            return status;
-        at = bytes_get64(state + layout->thread_next);
-    }
-    return 0;
-}
-
-// After all are listed: their numbers are found through the main thread's.
-static void meet_threads(struct python_process *process)
-{
-    for (int i = 0; i < 2; i++)
-        for (size_t k = 0; k < process->thread_count; k++)
-            if (!process->threads[k]->tid)
-                thread_id_find(process->threads[k], &process->target);
-    for (size_t i = 0; i < process->thread_count; i++) {
-        struct python_thread *thread = process->threads[i];
-        if (!thread->is_met && process->enter)
-            process->enter(process->context, process, thread);
-        thread->is_met = true;
-    }
-}
-
-int python_process_list(struct python_process *process)
-{
-    struct target *target = &process->target;
-    const struct layout *layout = &target->layout;
-    uint8_t word[8];
-    process->counts.lists++;
-    // a program that is loaded at one address always looks the same under a number
-    // that was used again
-    if (target->start && os_process_start(target->pid) != target->start)
-        return fail(GAIT_ERR_MISSING, "process %lld ended", (long long)target->pid);
-    int status = attach_refresh(target);
-    // what cannot be read looks like a Python that has not begun yet
-    if (status != ATTACH_READY && !memory_get(&target->memory, target->runtime, word, sizeof word))
-        return fail(GAIT_ERR_MISSING, "process %lld ended, or became another program",
-                    (long long)target->pid);
-    for (size_t i = 0; i < process->thread_count; i++)
-        process->threads[i]->is_listed = false;
-    uint64_t interpreter = target->interpreter;
-    status = 0;
-    for (int i = 0; interpreter && i < INTERPRETER_LIMIT && status == 0; i++) {
-        status = list_threads(process, interpreter);
-        interpreter =
-            memory_word(&target->memory, interpreter + (uint64_t)layout->interpreter_next);
-    }
-    for (size_t i = process->thread_count; i-- > 0;)
-        if (!process->threads[i]->is_listed)
-            drop_thread(process, i);
-    meet_threads(process);
-    process->holder = thread_at(process, process->gil_holder);
-    return status;
-}
-
-// The thread at that address; looked for behind the one that was found before.
-static size_t index_of(const struct python_process *process, uint64_t address, size_t before)
-{
-    for (size_t i = 1; i <= process->thread_count; i++) {
-        const size_t index = (before + i) % process->thread_count;
-        if (process->threads[index]->address == address)
-            return index;
-    }
-    return process->thread_count;
-}
-
-// Whether the states that were read are one list, of all threads known and no other.
-static bool is_whole_list(const struct python_process *process, const uint8_t *states, uint64_t at)
-{
-    const struct layout *layout = &process->target.layout;
-    const size_t bytes = state_bytes(layout);
-    size_t index = process->thread_count - 1;
-    for (size_t i = 0; i < process->thread_count; i++) {
-        index = index_of(process, at, index);
-        if (index == process->thread_count)
-            return false;
-        const uint8_t *state = states + index * bytes;
-        if (!process->threads[index]->tid ||
-            bytes_get64(state + layout->thread_interpreter) != process->target.interpreter ||
-            !is_same_thread(process, process->threads[index], state))
-            return false;
-        at = bytes_get64(state + layout->thread_next);
-    }
-    return at == 0;
-}
-
-static struct iovec piece_at(uint64_t address, size_t bytes)
-{
-    return (struct iovec){(void *)(uintptr_t)address, bytes};
-}
-
-// Asked by one call, which is nearly always the answer: nothing came or went.
-static bool is_list_same(struct python_process *process)
-{
-    struct target *target = &process->target;
-    struct memory *memory = &target->memory;
-    const struct layout *layout = &target->layout;
-    const size_t bytes = state_bytes(layout), count = process->thread_count;
-    const size_t total = LIST_WORDS * 8 + count * bytes;
-    struct iovec pieces[LIST_WORDS + LIST_AT_ONCE];
-    uint8_t read[LIST_WORDS * 8 + LIST_AT_ONCE * STATE_BYTES];
-    if (count == 0 || count > LIST_AT_ONCE || target->has_many || bytes > STATE_BYTES)
-        return false;
-    pieces[0] = piece_at(target->runtime + (uint64_t)layout->runtime_interpreters, 8);
-    pieces[1] = piece_at(target->interpreter + (uint64_t)layout->interpreter_next, 8);
-    pieces[2] = piece_at(target->interpreter + (uint64_t)layout->interpreter_threads, 8);
-    for (size_t i = 0; i < count; i++)
-        pieces[LIST_WORDS + i] = piece_at(process->threads[i]->address, bytes);
-    memory->calls++;
-    return memory->read(memory, read, total, pieces, LIST_WORDS + count) == (ssize_t)total &&
-           bytes_get64(read) == target->interpreter && bytes_get64(read + 8) == 0 &&
-           is_whole_list(process, read + LIST_WORDS * 8, bytes_get64(read + 16));
-}
-
 static void become(struct python_process *process, struct python_thread *thread, uint32_t node,
                    uint8_t flags)
 {
     if (thread->is_native || (thread->node == node && thread->flags == flags))
         return;
-    leave(process, thread);
+    python_process_leave(process, thread);
     thread->node = node;
     thread->flags = flags;
 }
@@ -275,7 +76,7 @@ static void become_state(struct python_process *process, struct python_thread *t
 {
     if (thread->is_native || thread->state == state)
         return;
-    leave(process, thread);
+    python_process_leave(process, thread);
     thread->state = (uint8_t)state;
 }
 
@@ -284,7 +85,7 @@ void python_process_put(struct python_process *process, struct python_thread *th
 {
     if (thread->node == look->node && thread->flags == look->flags && thread->state == look->state)
         return;
-    leave(process, thread);
+    python_process_leave(process, thread);
     thread->node = look->node;
     thread->flags = look->flags;
     thread->state = (uint8_t)look->state;
@@ -403,9 +204,9 @@ static int note_switch(struct python_process *process)
     }
     process->gil_holder = gather->holder;
     process->gil_switches = gather->switches;
-    process->holder = thread_at(process, gather->holder);
+    process->holder = thread_list_at(process, gather->holder);
     if (!process->holder)
-        status = python_process_list(process);
+        status = thread_list_read(process);
     if (process->holder) {
         process->holder->is_dirty = true;
         process->has_dirty = true;
@@ -418,16 +219,33 @@ static bool is_read_now(const struct python_process *process, const struct pytho
     return !process->has_rule || thread->is_dirty || thread == process->holder;
 }
 
-static void add_one(struct python_process *process, struct python_thread *thread, uint64_t now_ns)
+static void prepare_one(struct python_process *process, struct python_thread *thread)
 {
-    if (now_ns - thread->read_ns >= QUICK_NS)
+    if (process->look_ns - thread->read_ns >= QUICK_NS)
         thread->edge = 0;
-    thread->read_ns = now_ns;
+    thread->read_ns = process->look_ns;
     if (thread->is_new)
         python_thread_expect(thread, &process->target);
     else if (thread->reads % TIDY_EVERY == TIDY_EVERY - 1)
         python_thread_tidy(thread);
+    if (!thread->edge && process->target.layout.thread_cframe >= 0)
+        gather_add_peek(&process->gather, thread);
+}
+
+static void add_one(struct python_process *process, struct python_thread *thread)
+{
     gather_add(&process->gather, thread, !process->has_rule || thread == process->holder);
+}
+
+// What is to be done with each thread that is read, the one that may run first.
+static void for_each_read(struct python_process *process,
+                          void (*act)(struct python_process *, struct python_thread *))
+{
+    if (process->holder)
+        act(process, process->holder);
+    for (size_t i = 0; i < process->thread_count && (process->has_dirty || !process->has_rule); i++)
+        if (process->threads[i] != process->holder && is_read_now(process, process->threads[i]))
+            act(process, process->threads[i]);
 }
 
 // Whoever holds the lock when it begins; a finalizer may hand the lock to others.
@@ -441,16 +259,19 @@ static void note_collecting(struct python_process *process)
 
 static int look(struct python_process *process, uint64_t now_ns)
 {
-    gather_begin(&process->gather);
-    process->gather.wants_collecting = now_ns - process->collecting_ns >= COLLECTING_NS;
-    if (process->gather.wants_collecting)
+    struct gather *gather = &process->gather;
+    process->look_ns = now_ns;
+    gather_begin(gather);
+    for_each_read(process, prepare_one);
+    const int status = gather->count ? gather_peek(gather) : 0;
+    if (status)
+        return status;
+    gather_begin(gather);
+    gather->wants_collecting = now_ns - process->collecting_ns >= COLLECTING_NS;
+    if (gather->wants_collecting)
         process->collecting_ns = now_ns;
-    if (process->holder)
-        add_one(process, process->holder, now_ns);
-    for (size_t i = 0; i < process->thread_count && (process->has_dirty || !process->has_rule); i++)
-        if (process->threads[i] != process->holder && is_read_now(process, process->threads[i]))
-            add_one(process, process->threads[i], now_ns);
-    return gather_read(&process->gather);
+    for_each_read(process, add_one);
+    return gather_read(gather);
 }
 
 // Walks one thread that was read; true when there is nothing more to be done.
@@ -480,6 +301,8 @@ static bool settle(struct python_process *process, struct python_thread *thread,
     }
     if (thread == process->collector && thread == process->holder)
         flags |= SAMPLE_COLLECTING;
+    if (thread->node != (uint32_t)node && thread != process->holder)
+        thread->probed_ns = 0; // it ran: what does it do now?
     become(process, thread, (uint32_t)node, flags);
     thread->is_dirty = false;
     return true;
@@ -570,8 +393,8 @@ static int prepare(struct python_process *process, uint64_t now_ns)
 {
     int status = 0;
     if (now_ns - process->listed_ns > LIST_AFTER_NS || process->thread_count == 0) {
-        if (!is_list_same(process))
-            status = python_process_list(process);
+        if (!thread_list_is_same(process))
+            status = thread_list_read(process);
         process->listed_ns = now_ns;
     }
     if (process->has_rule == process->target.has_many) {
@@ -620,5 +443,5 @@ int python_process_round(struct python_process *process, uint64_t now_ns)
 void python_process_flush(struct python_process *process)
 {
     for (size_t i = 0; i < process->thread_count; i++)
-        leave(process, process->threads[i]);
+        python_process_leave(process, process->threads[i]);
 }

@@ -43,6 +43,7 @@ struct python_process {
     bool has_dirty;      // some thread is dirty
     uint64_t round;      // the one in the making
     uint64_t round_tick; // when it began, by the caller's clock
+    uint64_t look_ns;    // when the look in the making began
     uint64_t listed_ns, probed_ns, stop_asked_ns;
     uint64_t collecting_ns;                // when it was last asked for
     const struct python_thread *collector; // that began to collect garbage; NULL: nobody does
@@ -60,9 +61,6 @@ GAIT_CHECK int python_process_init(struct python_process *process, const struct 
                                    struct stack_trie *trie);
 void python_process_finish(struct python_process *process); // takes NULL and a zeroed one
 
-// Reads the list of threads anew. Fails when the process is gone.
-GAIT_CHECK int python_process_list(struct python_process *process);
-
 // One round; `now_ns` is any steady clock. Fails when the process is gone.
 GAIT_CHECK int python_process_round(struct python_process *process, uint64_t now_ns);
 
@@ -74,6 +72,9 @@ struct thread_look {
 };
 void python_process_put(struct python_process *process, struct python_thread *thread,
                         const struct thread_look *look);
+
+// Tells `leave` what held of a thread until now.
+void python_process_leave(struct python_process *process, struct python_thread *thread);
 
 // Tells `leave` what holds at the moment, so that nothing is kept back.
 void python_process_flush(struct python_process *process);

@@ -65,6 +65,8 @@ struct python_thread {
     uint16_t order[PYTHON_THREAD_PATCHES]; // of patches, nearest to the leaf first
     uint64_t cframe_low, cframe_high;      // where on the C stack its cframes were
     uint64_t cframe;                       // the last of them
+    bool is_peeked;                        // it is the one of just now
+    bool is_dwelling;                      // and was so in the look before
     struct {
         uint64_t low, high;
     } cframes;                    // of the C stack, in this read

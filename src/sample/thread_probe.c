@@ -16,7 +16,7 @@
 
 #define URGENT_NS (200 * UINT64_C(1000))
 #define FIRST_PAUSE_NS (10 * UINT64_C(1000000))
-#define LONGEST_PAUSE_NS (160 * UINT64_C(1000000)) // of a thread that stays blocked
+#define LONGEST_PAUSE_NS (160 * UINT64_C(1000000)) // of a thread that stays as it is
 
 static const char *const names[] = {
     [SAMPLE_UNKNOWN] = "unknown", [SAMPLE_PYTHON] = "python", [SAMPLE_WAITING] = "waiting",
@@ -70,6 +70,12 @@ static enum sample_state ask(struct python_thread *thread, const struct target *
                                                                 : SAMPLE_UNKNOWN;
 }
 
+// Who waits for the lock goes on by taking it, and is seen to.
+static bool is_lasting(enum sample_state state)
+{
+    return state == SAMPLE_BLOCKED || state == SAMPLE_WAITING;
+}
+
 enum sample_state thread_probe(struct python_thread *thread, const struct target *target,
                                uint64_t now_ns, bool is_urgent)
 {
@@ -81,7 +87,7 @@ enum sample_state thread_probe(struct python_thread *thread, const struct target
     const enum sample_state before = thread->probe_state;
     thread->probe_state = (uint8_t)ask(thread, target);
     thread->probed_ns = now_ns;
-    if (thread->probe_state != SAMPLE_BLOCKED || before != SAMPLE_BLOCKED || is_urgent)
+    if (thread->probe_state != before || !is_lasting(before) || is_urgent)
         thread->probe_pause_ns = FIRST_PAUSE_NS;
     else if (thread->probe_pause_ns < LONGEST_PAUSE_NS)
         thread->probe_pause_ns *= 2;

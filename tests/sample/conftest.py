@@ -45,7 +45,7 @@ def start():
 def alternating(start):
     """A running tests/sample/programs/alternating.py."""
 
-    def begin(python, busy=1, idle=0, depth=10, seconds=30):
+    def begin(python, busy=1, idle=0, depth=10, seconds=600):  # killed at the end
         program = PROGRAMS / "programs" / "alternating.py"
         return start([python, program, busy, idle, depth, seconds])
 

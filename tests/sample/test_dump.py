@@ -57,6 +57,31 @@ def test_every_thread_is_there_with_its_stack(python, gait, alternating):
     assert main["state"] in ("python", "waiting", "native")
 
 
+def test_a_stack_of_thousands_of_frames_is_read(python, gait, start):
+    script = (
+        "import sys, threading, time\n"
+        "sys.setrecursionlimit(10**6)\n"
+        "threading.stack_size(1 << 28)\n"
+        "def down(depth):\n"
+        "    if depth:\n"
+        "        return down(depth - 1)\n"
+        "    print('ready', flush=True)\n"
+        "    time.sleep(600)\n"
+        "threading.Thread(target=down, args=(6000,), daemon=True).start()\n"
+        "time.sleep(600)\n"
+    )
+    process = start([python, "-c", script])
+    got = dump(gait, process.pid)
+    deep = next(t for t in got["threads"] if t["tid"] != process.pid)
+    assert deep["is_certain"] and deep["state"] == "blocked"
+    assert names(deep)[:-1] == ["down"] * 4096
+    assert [frame["line"] for frame in deep["frames"][:3]] == [8, 6, 6]
+    main = next(t for t in got["threads"] if t["tid"] == process.pid)
+    assert names(main) == ["<module>"]
+    text = gait("dump", process.pid).stdout
+    assert text.count("down (<string>:6)") == 3 and "\n    (the same 4092 times more)\n" in text
+
+
 def may_unshare():
     words = ["unshare", "-mpf", "--mount-proc", "true"]
     try:

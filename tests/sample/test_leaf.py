@@ -162,7 +162,26 @@ def test_lines_that_are_no_stacks_are_counted(gait, tmp_path):
     got = rows_of(gait, "stacks.txt")
     assert got["samples"] == 3 and got["bad_lines"] == 7
     done = gait("leaf", "stacks.txt")
-    assert done.returncode == 0 and "7 of 8 lines are no stacks" in done.stderr
+    told = "7 of 8 lines are no stacks in 'stacks.txt' (1 longer than 4 MiB)"
+    assert done.returncode == 0 and told in done.stderr
+    (tmp_path / "long.txt").write_bytes(b"x;" * 3_000_000 + b" 3\n")
+    told = "'long.txt' holds no stacks: its only line is longer than 4 MiB"
+    assert told in gait("leaf", "long.txt").stderr
+
+
+def test_the_leaf_of_a_stack_of_any_depth_is_its_innermost_frame(gait, tmp_path):
+    frames = [f"f{at} (deep.py:{at})" for at in range(1, 150_001)]
+    (tmp_path / "deep.txt").write_text(";".join(frames) + " 3\nf1 (deep.py:1);g (deep.py:9) 2\n")
+    got = rows_of(gait, "deep.txt")
+    assert [(row["name"], row["line"], row["samples"]) for row in got["rows"]] == [
+        ("f150000", 150_000, 3),
+        ("g", 9, 2),
+    ]
+
+
+def test_a_mark_of_the_byte_order_is_no_name(gait, tmp_path):
+    (tmp_path / "stacks.txt").write_bytes(b"\xef\xbb\xbff (a.py:1) 3\n")
+    assert rows_of(gait, "stacks.txt")["rows"][0]["name"] == "f"
 
 
 def test_commands_of_several_lines_are_one_and_those_that_never_end_lose_no_stack(gait, tmp_path):
@@ -285,8 +304,29 @@ def test_processes_of_one_command_are_told_apart(gait, tmp_path):
              for pid, n in ((4711, 30), (4712, 10))]  # fmt: skip
     (tmp_path / "two.txt").write_text("".join(lines))
     shown = gait("leaf", "-a", "--by", "process", "two.txt").stdout.splitlines()
-    assert [line.split(":")[0].strip() for line in shown[2:]] == ["4711", "4712"]
+    told = [line.split("|")[0].strip() for line in shown[2:]]
+    assert told == ["4711 train.py", "4712 train.py"]
     assert max(map(len, shown)) <= 78
+
+
+def test_what_tells_groups_apart_stands_first(gait, tmp_path):
+    stacks = {
+        'process 1:"python3 -m a/b.c x/y"': "1 -m a/b.c x/y",
+        'process 2:"/a/bin/python3.12 /b/it.py"': "2 it.py",
+        'process 3:"/a/bin/python"': "3 python",
+        'process 4:"/a/bin/torchrun b/c"': "4 torchrun b/c",
+        'process 5:""': "5",
+        "thread (6): MainThread": "6 MainThread",
+        "thread (0x7f)": "0x7f",
+    }
+    lines = [f"{group};f (a.py:1) 1\n" for group in stacks]
+    (tmp_path / "stacks.txt").write_text("".join(lines))
+    for what in ("process", "thread"):
+        done = gait("leaf", "-a", "--by", what, "stacks.txt").stdout
+        told = {line.split("|")[0].strip() for line in done.splitlines()[2:]} - {"-"}
+        assert told == {shown for group, shown in stacks.items() if group.startswith(what)}
+        whole = {row[what] for row in rows_of(gait, "--by", what, "stacks.txt")["rows"]}
+        assert whole - {None} == {group for group in stacks if group.startswith(what)}
 
 
 @pytest.mark.parametrize("rows", ["0", "-1", "x", "1.5", ""])

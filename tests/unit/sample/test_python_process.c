@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What becomes of a followed process whose memory is not what it was.
 #include "sample/python_process.h"
+#include "sample/thread_list.h"
 
 #include <stdlib.h>
 
@@ -34,7 +35,7 @@ TEST("python_process: a thread that ended collects no garbage any more")
     ok(!python_thread_create(FAKE_BASE, &process.threads[0]));
     process.thread_room = process.thread_count = 1;
     process.collector = process.holder = process.threads[0];
-    ok(!python_process_list(&process)); // there is none
+    ok(!thread_list_read(&process)); // there is none
     is_int(process.thread_count, 0);
     ok(!process.holder && !process.collector);
     python_process_finish(&process);
