@@ -271,6 +271,7 @@ void leaf_text_put_json(FILE *out, const struct leaf_text *text)
     json_object(&json);
     json_put_uint(&json, "samples", text->report->samples);
     json_put_uint(&json, "samples_without_function", text->report->left_out);
+    json_put_uint(&json, "samples_blocked", text->set->blocked);
     json_put_uint(&json, "bad_lines", text->set->bad_lines);
     json_key(&json, "rows");
     json_array(&json);
