@@ -118,7 +118,7 @@ struct gait_event {
     int64_t value;               // counter, memory: bytes, sample: weight
     double real;                 // counter, when is_real
     int is_real;
-    int phase; // flow: 0 begin, 1 step, 2 end; async 3: one whole span
+    int phase; // flow: 0 begin, 1 step, 2 end; async 3: one whole span; sample: its state
     const struct gait_arg *args;
     size_t arg_count;
 };

@@ -51,6 +51,7 @@ struct stack_set {
     uint64_t cut_lines;
     bool keeps_lines; // of equal stacks with different counts: set it before the first
     uint64_t samples; // of all entries; what is more than INT64_MAX is left out
+    uint64_t blocked; // of them, where the thread was known to be blocked in the system
     uint64_t lines, bad_lines;
     uint64_t long_lines; // of the bad ones, longer than is read
 };

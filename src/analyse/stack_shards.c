@@ -87,20 +87,27 @@ static int take_sample(void *context, const struct stack_sample *sample)
     struct taking *taking = context;
     if (!sample->stack || sample->stack >= taking->stacks->count || !sample->weight)
         return 0;
+    if (!taking->times && stack_sample_is_aside(sample))
+        return 0;
     uint32_t **slots = &taking->by_track[sample->track];
     if (!*slots)
         *slots = calloc(taking->stacks->count, sizeof **slots);
     if (!*slots)
         return fail(GAIT_ERR_MEMORY, "no memory for stacks");
-    if ((*slots)[sample->stack]) {
+    const uint64_t before = taking->set->samples;
+    int status = 0;
+    if ((*slots)[sample->stack])
         taking->set->entries[(*slots)[sample->stack] - 1].count +=
             stack_set_take(taking->set, sample->weight);
-        return 0;
-    }
-    int status = add_stack(taking, sample);
-    if (status == 0)
+    else
+        status = add_stack(taking, sample);
+    if (status)
+        return status;
+    if (!(*slots)[sample->stack])
         (*slots)[sample->stack] = (uint32_t)taking->set->entry_count;
-    return status;
+    if (stack_sample_is_blocked(sample))
+        taking->set->blocked += taking->set->samples - before;
+    return 0;
 }
 
 static int64_t later(int64_t start_ns, double ns)

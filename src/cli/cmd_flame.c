@@ -45,11 +45,12 @@ static int write_graph(const struct flame_values *values, const struct stack_set
 static int write_file(const struct flame_values *values, const struct stack_set *set,
                       const struct stack_set *before)
 {
-    FILE *out = values->output ? fopen(values->output, "we") : stdout;
+    const bool is_file = values->output && strcmp(values->output, "-") != 0;
+    FILE *out = is_file ? fopen(values->output, "we") : stdout;
     if (!out)
         return fail(GAIT_ERR_IO, "cannot write '%s': %s", values->output, strerror(errno));
     int status = write_graph(values, set, before, out);
-    if (!values->output)
+    if (!is_file)
         return status;
     const bool is_bad = ferror(out) != 0;
     if ((fclose(out) != 0 || is_bad) && status == 0)
@@ -95,7 +96,7 @@ static const struct option options[] = {
      .name = "output",
      .kind = OPTION_TEXT,
      .value = "FILE",
-     .help = "write there instead of to standard output",
+     .help = "write there instead of to standard output (-)",
      .offset = offsetof(struct flame_values, output)},
     {.letter = 'f',
      .name = "format",

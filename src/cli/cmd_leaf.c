@@ -12,8 +12,10 @@
 #include "cli/source_text.h"
 #include "cli/stack_input.h"
 #include "render/leaf_text.h"
+#include "render/plain.h"
 #include "render/shares_text.h"
 #include "render/source_heat.h"
+#include "render/units.h"
 
 #define DEFAULT_ROWS 10
 #define SOURCE_LIMIT (64u << 20)
@@ -58,7 +60,7 @@ static int put_functions(const struct leaf_values *values, const struct stack_se
     if (status)
         return status;
     const struct shares_text text = {
-        .shares = &shares, .rows = rows, .bad_lines = {set->bad_lines, 0}};
+        .shares = &shares, .rows = rows, .blocked = set->blocked, .bad_lines = {set->bad_lines}};
     if (values->is_json)
         shares_text_put_json(stdout, &text);
     else
@@ -107,6 +109,15 @@ static int put_asked(const struct leaf_values *values, const struct stack_set *s
     return values->by_function ? put_functions(values, set, rows) : put(values, set, rows);
 }
 
+// A phase is asked where its time went, and waiting may be most of it.
+static void put_blocked(const struct stack_set *set)
+{
+    char line[160];
+    snprintf(line, sizeof line, "In %s of these %s samples the thread was blocked in the system.",
+             units_share(set->blocked, set->samples).text, units_count(set->samples).text);
+    plain_wrap(stdout, line, 0, 0);
+}
+
 static int check(const struct leaf_values *values)
 {
     const bool is_leaf =
@@ -148,6 +159,8 @@ static int run(const void *given, const struct operands *operands)
     status = open_set(values, operands->texts[0], &set);
     if (status == 0)
         status = put_asked(values, &set, rows);
+    if (status == 0 && values->phase && !values->is_json)
+        put_blocked(&set);
     if (status == 0 && !values->is_json)
         stack_input_tell_bad(&set, cmd_leaf.name, operands->texts[0]);
     const int code = status ? command_refuse(&cmd_leaf) : command_finish_output(&cmd_leaf);
@@ -195,7 +208,8 @@ static const struct option options[] = {
 
 static const char *const about[] = {
     "PATH is a recording of gait record, a file of folded stacks (py-spy's raw, or any tool's: "
-    "frames with semicolons between them and a count), or a folder of either. Lines that are no "
+    "frames with semicolons between them and a count), or a folder of either (folders in it are "
+    "told, not read). Lines that are no "
     "stacks are counted and told; frames without a file or a line, of native code, processes and "
     "threads are understood.",
     "A row is a stack's innermost function; its share is of all samples, or with --by of those of "
@@ -206,8 +220,8 @@ static const char *const about[] = {
     "file: those that have samples and two on either side, or all with -n all. FILE may be the "
     "end of its path.",
     "With --phase PATH is a run of gait run --sample: only the samples count that a thread had "
-    "while it was in that phase, or in a span of that name. A thread that was blocked then has "
-    "none.",
+    "while it was in that phase, or in a span of that name. Those in which it was blocked in the "
+    "system count too: their stacks tell what it waited in. Without --phase they are left out.",
     "The table is cut to 78 columns (150 with --library), in the middle of names; --json has "
     "them whole.",
     NULL,
@@ -216,7 +230,7 @@ static const char *const about[] = {
 static const struct example examples[] = {
     {"gait leaf -a --library mypkg stacks.txt", "Which lines of mypkg lead to the time."},
     {"gait leaf -n all --by rank run1", "Every leaf, rank by rank."},
-    {"gait leaf --phase input run1", "What Python ran in the phase input."},
+    {"gait leaf --phase input run1", "What Python ran, or waited in, in the phase input."},
     {"gait leaf --functions run.gait", "Self and total share of each function."},
     {"gait leaf --source train.py run.gait", "Which lines of train.py are hot."},
     {NULL, NULL},

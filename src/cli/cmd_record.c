@@ -13,14 +13,12 @@
 #include "cli/command.h"
 #include "cli/launch.h"
 #include "cli/record_output.h"
+#include "cli/sample_options.h"
 #include "cli/say.h"
 #include "render/units.h"
 #include "sample/sampler.h"
 
-#define DEFAULT_RATE 1000
-#define RATE_LIMIT 1000000000
 #define NATIVE_RATE_LIMIT 10000
-#define DURATION_LIMIT_MS (100 * 366 * 86400000ll)
 
 struct record_values {
     const char *output, *format;
@@ -94,7 +92,7 @@ static int open_recording(struct recording *recording, const struct record_value
                           bool is_waiting)
 {
     const struct sampler_options options = {
-        .rate_hz = (double)(values->rate ? values->rate : DEFAULT_RATE),
+        .rate_hz = (double)(values->rate ? values->rate : SAMPLE_RATE_USUAL),
         .seconds = values->seconds,
         .has_idle = values->has_idle,
         .is_gil_only = values->is_gil_only,
@@ -148,17 +146,18 @@ static void tell_end(const struct recording *recording)
     if (recording->values->is_quiet)
         return;
     const char *path = say_path(recording->output.path, quoted, sizeof quoted);
+    const double rate = totals->seconds > 0 ? (double)totals->rounds / totals->seconds : 0;
     snprintf(told, sizeof told,
-             "%" PRIu64 " samples in %" PRIu64 " rounds, %.1f s (%.0f rounds/s of %.0f asked); "
+             "%" PRIu64 " sample%s in %" PRIu64 " round%s, %.1f s (%.*f rounds/s of %.0f asked); "
              "%" PRIu64 " late, %.2f %% cut, %.2f %% torn, %" PRIu64 " error%s; %s",
-             totals->samples, totals->rounds, totals->seconds,
-             totals->seconds > 0 ? (double)totals->rounds / totals->seconds : 0,
+             totals->samples, units_plural(totals->samples), totals->rounds,
+             units_plural(totals->rounds), totals->seconds, rate < 10, rate,
              recording->sampler.options.rate_hz, totals->late,
              percent(totals->cut, totals->samples), percent(totals->torn, totals->samples),
              totals->errors, units_plural(totals->errors), path);
     snprintf(next, sizeof next, "gait leaf --functions %s", path);
     const bool is_file = recording->output.fd < 0;
-    if (is_file && recording->output.format <= RECORD_RAW)
+    if (is_file && totals->samples && recording->output.format <= RECORD_RAW)
         say_next(told, next);
     else
         say("%s", told);
@@ -227,6 +226,8 @@ static int record_process(const struct record_values *values)
         tell_end(recording);
         tell_blocked(recording);
         status = recording->status;
+        if (!recording->sampler.totals.rounds)
+            record_output_drop(&recording->output);
     }
     if (recording)
         close_recording(recording);
@@ -238,11 +239,13 @@ static void started(void *context, pid_t pid)
 {
     struct recording *recording = context;
     recording->output.text.pid = pid;
-    int status = sampler_follow(&recording->sampler, pid);
-    if (status == 0 && pthread_create(&recording->thread, NULL, sample, recording) == 0)
-        recording->has_thread = true;
-    else if (!recording->values->is_quiet)
-        say("nothing is recorded: no thread to sample in");
+    const bool is_followed = sampler_follow(&recording->sampler, pid) == 0;
+    recording->has_thread =
+        is_followed && pthread_create(&recording->thread, NULL, sample, recording) == 0;
+    if (!recording->has_thread && !recording->values->is_quiet)
+        say("nothing is recorded: %s", is_followed ? "no thread to sample in" : fail_text());
+    if (!is_followed)
+        fail_clear();
 }
 
 // The program's own fate is what counts: it runs and ends as if we were not there.
@@ -323,22 +326,9 @@ static const struct option options[] = {
      .help = "gait, raw, flamegraph, speedscope, chrome, or pprof",
      .offset = offsetof(struct record_values, format),
      .choices = record_formats},
-    {.letter = 'r',
-     .name = "rate",
-     .kind = OPTION_NUMBER,
-     .value = "HZ",
-     .help = "rounds a second, at random times (default: 1000)",
-     .offset = offsetof(struct record_values, rate),
-     .low = 1,
-     .high = RATE_LIMIT},
-    {.letter = 'd',
-     .name = "duration",
-     .kind = OPTION_SECONDS,
-     .value = "SEC",
-     .help = "record so long (10, 0.5, 2m); a program it started runs on",
-     .offset = offsetof(struct record_values, seconds),
-     .low = 1,
-     .high = DURATION_LIMIT_MS},
+    SAMPLE_RATE_OPTION(struct record_values),
+    SAMPLE_DURATION_OPTION(struct record_values,
+                           "record so long (10, 0.5, 2m); the program runs on"),
     {.letter = 's',
      .name = "subprocesses",
      .kind = OPTION_FLAG,

@@ -18,14 +18,13 @@
 #include "base/fail.h"
 #include "base/file_name.h"
 #include "cli/command.h"
+#include "cli/sample_options.h"
 #include "cli/terminal.h"
 #include "cli/top_table.h"
 #include "render/plain.h"
 #include "sample/hot_functions.h"
 #include "sample/sampler.h"
 
-#define DEFAULT_RATE 1000
-#define DURATION_LIMIT_MS (100 * 366 * 86400000ll)
 #define LOOK_NS (100 * UINT64_C(1000000))
 #define SCREEN_LOOKS 10
 
@@ -135,8 +134,9 @@ static void put_sums(struct screen *screen, const struct sampler *sampler)
     snprintf(line, sizeof line,
              "lock held %.0f %%; threads: python %.0f %%, waiting %.0f %%, native %.0f %%, blocked "
              "%.0f %%",
-             share(states[1], rounds * locks), share(states[1], all), share(states[2], all),
-             share(states[4], all), share(states[3], all));
+             share(states[SAMPLE_PYTHON], rounds * locks), share(states[SAMPLE_PYTHON], all),
+             share(states[SAMPLE_WAITING], all), share(states[SAMPLE_NATIVE], all),
+             share(states[SAMPLE_BLOCKED], all));
     put_line(screen, line);
     put_line(screen, screen->has_keys
                          ? "keys: f functions, p processes, h threads; s, t sort; q ends"
@@ -153,7 +153,8 @@ static void put_title(struct screen *screen)
     else if (screen->columns < NARROW)
         snprintf(line, sizeof line, "%6s%7s  function", self, total);
     else
-        snprintf(line, sizeof line, "%7s%8s%9s%8s  function", self, total, "all", "all");
+        snprintf(line, sizeof line, "%7s%8s%10s%10s  function", self, total, "all:self",
+                 "all:total");
     put_line(screen, line);
 }
 
@@ -169,7 +170,7 @@ static void put_row(struct screen *screen, const struct hot_function *row,
     else if (screen->columns < NARROW)
         used = snprintf(line, sizeof line, "%5.1f%%%6.1f%%", self, total);
     else
-        used = snprintf(line, sizeof line, "%6.1f%%%7.1f%%%8.1f%%%7.1f%%", self, total,
+        used = snprintf(line, sizeof line, "%6.1f%%%7.1f%%%9.1f%%%9.1f%%", self, total,
                         share(row->all_self, screen->hot.all_samples),
                         share(row->all_total, screen->hot.all_samples));
     snprintf(line + used, sizeof line - (size_t)used, "  %.500s (%.255s:%" PRId32 ")", site->name,
@@ -177,24 +178,51 @@ static void put_row(struct screen *screen, const struct hot_function *row,
     put_line(screen, line);
 }
 
+// Who it is stands last: of shares, the fewer are shown the narrower the terminal is.
+static void put_table_title(struct screen *screen, bool by_process)
+{
+    const char *who = by_process ? "process" : "thread";
+    char line[128];
+    if (screen->columns < TINY)
+        snprintf(line, sizeof line, "%6s  %s", "lock", who);
+    else if (screen->columns < NARROW)
+        snprintf(line, sizeof line, "%6s%8s%8s  %s", "lock", "waiting", "native", who);
+    else
+        snprintf(line, sizeof line, "%7s%9s%8s%9s%9s  %s", "lock", "waiting", "native", "blocked",
+                 by_process ? "threads" : "pid", who);
+    put_line(screen, line);
+}
+
+static void put_table_row(struct screen *screen, const struct top_row *row, uint64_t rounds)
+{
+    const bool by_process = screen->table.by_process;
+    const int64_t first = by_process ? (int64_t)row->threads : row->pid;
+    const double held = share(row->states[SAMPLE_PYTHON], rounds);
+    const double waiting = share(row->states[SAMPLE_WAITING], rounds);
+    const double native = share(row->states[SAMPLE_NATIVE], rounds);
+    const double blocked = share(row->states[SAMPLE_BLOCKED], rounds);
+    char line[512];
+    int used;
+    if (screen->columns < TINY)
+        used = snprintf(line, sizeof line, "%5.1f%%", held);
+    else if (screen->columns < NARROW)
+        used = snprintf(line, sizeof line, "%5.1f%%%7.1f%%%7.1f%%", held, waiting, native);
+    else
+        used = snprintf(line, sizeof line, "%6.1f%%%8.1f%%%7.1f%%%8.1f%%%9" PRId64, held, waiting,
+                        native, blocked, first);
+    snprintf(line + used, sizeof line - (size_t)used, "  %" PRId64 " %s",
+             by_process ? row->pid : row->tid, row->name);
+    put_line(screen, line);
+}
+
 // Shares of the time: those of a process with several threads may sum to more than all.
 static void put_table(struct screen *screen, uint64_t rounds)
 {
     const struct top_table *table = &screen->table;
-    char line[512];
-    snprintf(line, sizeof line, "%7s%9s%8s%9s%9s  %s", "lock", "waiting", "native", "blocked",
-             table->by_process ? "threads" : "pid", table->by_process ? "process" : "thread");
     if (screen->lines >= 3)
-        put_line(screen, line);
-    for (size_t i = 0; i < table->count && screen->row < screen->lines; i++) {
-        const struct top_row *row = &table->rows[i];
-        const int64_t first = table->by_process ? (int64_t)row->threads : row->pid;
-        snprintf(line, sizeof line, "%6.1f%%%8.1f%%%7.1f%%%8.1f%%%9" PRId64 "  %" PRId64 " %s",
-                 share(row->states[1], rounds), share(row->states[2], rounds),
-                 share(row->states[4], rounds), share(row->states[3], rounds), first,
-                 table->by_process ? row->pid : row->tid, row->name);
-        put_line(screen, line);
-    }
+        put_table_title(screen, table->by_process);
+    for (size_t i = 0; i < table->count && screen->row < screen->lines; i++)
+        put_table_row(screen, &table->rows[i], rounds);
 }
 
 static void put_functions(struct screen *screen, const struct stack_trie *trie)
@@ -307,7 +335,7 @@ static void end_screen(struct screen *screen)
 static int watch(const struct top_values *values, int64_t pid, const char *name)
 {
     const struct sampler_options options = {
-        .rate_hz = (double)(values->rate ? values->rate : DEFAULT_RATE),
+        .rate_hz = (double)(values->rate ? values->rate : SAMPLE_RATE_USUAL),
         .seconds = values->seconds,
         .has_children = values->has_children,
         .has_idle = values->has_idle,
@@ -350,22 +378,8 @@ static int run(const void *given, const struct operands *operands)
 }
 
 static const struct option options[] = {
-    {.letter = 'r',
-     .name = "rate",
-     .kind = OPTION_NUMBER,
-     .value = "HZ",
-     .help = "rounds a second (default: 1000)",
-     .offset = offsetof(struct top_values, rate),
-     .low = 1,
-     .high = 1000000000},
-    {.letter = 'd',
-     .name = "duration",
-     .kind = OPTION_SECONDS,
-     .value = "SEC",
-     .help = "end after so long: 10, 0.5, 2m",
-     .offset = offsetof(struct top_values, seconds),
-     .low = 1,
-     .high = DURATION_LIMIT_MS},
+    SAMPLE_RATE_OPTION(struct top_values),
+    SAMPLE_DURATION_OPTION(struct top_values, "end after so long: 10, 0.5, 2m"),
     {.letter = 's',
      .name = "subprocesses",
      .kind = OPTION_FLAG,

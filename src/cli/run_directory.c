@@ -224,6 +224,15 @@ int run_directory_open(const struct run_request *request, struct run_directory *
     return status;
 }
 
+bool run_directory_is_one(const char *path)
+{
+    char mark[PATH_MAX];
+    if (join(mark, path, mark_name) == 0)
+        return access(mark, F_OK) == 0;
+    fail_clear();
+    return false;
+}
+
 struct run_content run_directory_content(const struct run_directory *directory)
 {
     struct run_content content = {0, 0};

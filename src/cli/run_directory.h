@@ -32,6 +32,9 @@ struct run_request {
 GAIT_CHECK int run_directory_open(const struct run_request *request,
                                   struct run_directory *ret_directory);
 
+// Whether `gait run` made that folder: all that lies in it is of one run.
+bool run_directory_is_one(const char *path);
+
 struct run_content {
     uint64_t shards, bytes;
 };

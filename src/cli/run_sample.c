@@ -27,6 +27,7 @@ static void *run_sampler(void *context)
 static int open_sampler(struct run_sample *sample, pid_t pid)
 {
     const struct sampler_options options = {.rate_hz = (double)sample->rate_hz,
+                                            .keeps_idle = true,
                                             .has_children = true,
                                             .has_orphans = true,
                                             .native = {sample->has_native ? NATIVE_RATE : 0, NULL},

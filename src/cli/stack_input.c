@@ -16,6 +16,7 @@
 
 #include "base/fail.h"
 #include "cli/read_progress.h"
+#include "cli/run_directory.h"
 #include "cli/say.h"
 #include "format/frame.h"
 #include "load/run.h"
@@ -140,9 +141,6 @@ static int wanted(const struct dirent *entry)
 // A file of a folder that cannot be read is told, and holds up none of the others.
 static int read_entry(struct stack_set *set, const char *file, struct read_progress *progress)
 {
-    struct stat about;
-    if (stat(file, &about) != 0 || !S_ISREG(about.st_mode))
-        return 0;
     int status = read_file(set, file, progress);
     if (status == 0 || status == GAIT_ERR_MEMORY)
         return status;
@@ -152,22 +150,43 @@ static int read_entry(struct stack_set *set, const char *file, struct read_progr
     return 0;
 }
 
+// Folders inside are not entered: what lies there is mostly another run, and stacks of
+// several would be added up unasked. Nor is it kept quiet.
+static int tell_folders(const struct stack_set *set, const char *path, int folders)
+{
+    const bool is_one = folders == 1;
+    char words[128];
+    if (!folders)
+        return 0;
+    snprintf(words, sizeof words, "its %d folder%s not read: name %s to read it", folders,
+             is_one ? " is" : "s are", is_one ? "it" : "one");
+    if (!set->entry_count && !set->bad_lines)
+        return fail(GAIT_ERR_FORMAT, "'%s' holds no stacks; %s", path, words);
+    say("'%s': %s", path, words);
+    return 0;
+}
+
 static int read_folder(struct stack_set *set, const char *path, struct read_progress *progress)
 {
     struct dirent **entries;
-    int status = 0;
+    int status = 0, folders = 0;
     const int count = scandir(path, &entries, wanted, alphasort);
     if (count < 0)
         return fail(GAIT_ERR_IO, "cannot read '%s': %s", path, strerror(errno));
     for (int i = 0; i < count; i++) {
         char file[PATH_MAX];
+        struct stat about;
         snprintf(file, sizeof file, "%.3500s/%.255s", path, entries[i]->d_name);
-        if (status == 0)
-            status = read_entry(set, file, progress);
         free(entries[i]);
+        if (status || stat(file, &about) != 0)
+            continue;
+        folders += S_ISDIR(about.st_mode);
+        if (S_ISREG(about.st_mode))
+            status = read_entry(set, file, progress);
     }
     free(entries);
-    return status;
+    read_progress_clear(progress);
+    return status || run_directory_is_one(path) ? status : tell_folders(set, path, folders);
 }
 
 static const char *long_words(const struct stack_set *set, char *out, size_t room)
@@ -249,7 +268,9 @@ static int read_phase(struct stack_set *set, const char *path, const char *phase
         status = stack_set_add_phase(set, trace, phase);
     if (status == 0 && !set->entry_count)
         status = fail(GAIT_ERR_MISSING,
-                      "no sample fell into '%s': it was short, or its threads were blocked", phase);
+                      "no sample fell into '%s': it was short, and more a second find it "
+                      "(gait run --sample 10000)",
+                      phase);
     gait_trace_close(trace);
     return status;
 }

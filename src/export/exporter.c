@@ -110,6 +110,12 @@ int gait_export(struct gait_trace *trace, const struct gait_export_options *opti
     return write_to_new(trace, &packed, path);
 }
 
+// Samples that are for questions about phases: in no export, for no column says so.
+static bool is_aside(const struct gait_event *event)
+{
+    return event->kind == GAIT_KIND_SAMPLE && event->phase & 1 << 9;
+}
+
 static bool begins_within(const struct gait_export_options *options, int64_t start_ns)
 {
     return (!options->since_ns || start_ns >= options->since_ns) &&
@@ -132,7 +138,7 @@ int export_each_event_of(const struct export_run *run, const struct export_pass 
         return status;
     int more = 1;
     while (!status && (more = gait_cursor_next(cursor, &event)) == 1) {
-        if (!begins_within(run->options, event.start_ns))
+        if (!begins_within(run->options, event.start_ns) || is_aside(&event))
             continue;
         status = pass->take(pass->context, &event);
         if (!status)

@@ -252,7 +252,8 @@ static int take_sample(void *context, const struct stack_sample *sample)
     struct chart_track *at = track_of(chart, sample->track);
     if (!at)
         return GAIT_ERR_MEMORY; // the story is told
-    if (!sample->stack || sample->stack >= chart->stacks.count || !sample->weight)
+    if (!sample->stack || sample->stack >= chart->stacks.count || !sample->weight ||
+        stack_sample_is_aside(sample))
         return 0;
     int64_t start_ns = clock_map_ns(chart->run->tracks.tracks[sample->track].map, sample->tick);
     if ((options->since_ns && start_ns < options->since_ns) ||

@@ -85,6 +85,16 @@ enum stack_frame_kind stack_rows_kind(const struct gait_site_info *site)
                                                                : STACK_FRAME_THREAD;
 }
 
+bool stack_sample_is_aside(const struct stack_sample *sample)
+{
+    return sample->state & 1u << 9;
+}
+
+bool stack_sample_is_blocked(const struct stack_sample *sample)
+{
+    return (sample->state & 15) == 3;
+}
+
 int stack_rows_samples(struct run *run, uint32_t index, stack_rows_take *take, void *context)
 {
     struct run_shard *shard = run->shards[index];

@@ -4,6 +4,7 @@
 #ifndef GAIT_LOAD_STACK_ROWS_H
 #define GAIT_LOAD_STACK_ROWS_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "load/run.h"
@@ -38,8 +39,12 @@ struct stack_sample {
     uint32_t stack; // id; 0 and what has no row are left out
     uint64_t tick;  // when it began, on the track's clock
     uint64_t weight;
-    uint64_t state;
+    uint64_t state; // docs/FORMAT.md
 };
+
+// Of a blocked thread, and to be counted only where somebody asks for a phase.
+bool stack_sample_is_aside(const struct stack_sample *sample);
+bool stack_sample_is_blocked(const struct stack_sample *sample);
 
 // Hands every sample of the shard to `take`, until one of its answers is not 0,
 // which is returned then.

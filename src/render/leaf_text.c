@@ -56,7 +56,7 @@ static const char *command_words(const char *command)
     const char *name = command + first;
     while (name > command && name[-1] != '/')
         name--;
-    if (strncmp(name, "python", 6) || command[first] != ' ')
+    if (strncmp(name, "python", 6) != 0 || command[first] != ' ')
         return name;
     const char *script = command + first + 1;
     for (const char *at = script; *at && !strchr(" \"", *at); at++)
@@ -271,6 +271,7 @@ void leaf_text_put_json(FILE *out, const struct leaf_text *text)
     json_object(&json);
     json_put_uint(&json, "samples", text->report->samples);
     json_put_uint(&json, "samples_without_function", text->report->left_out);
+    json_put_uint(&json, "samples_blocked", text->set->blocked);
     json_put_uint(&json, "bad_lines", text->set->bad_lines);
     json_key(&json, "rows");
     json_array(&json);

@@ -82,6 +82,7 @@ void shares_text_put_json(FILE *out, const struct shares_text *text)
     json_object(&json);
     json_put_uint(&json, "samples", text->shares->samples[0]);
     json_put_uint(&json, "samples_without_function", text->shares->left_out[0]);
+    json_put_uint(&json, "samples_blocked", text->blocked);
     json_put_uint(&json, "bad_lines", text->bad_lines[0]);
     json_key(&json, "functions");
     json_array(&json);

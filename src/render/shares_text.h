@@ -10,6 +10,7 @@
 struct shares_text {
     const struct function_shares *shares;
     uint64_t rows;         // at most
+    uint64_t blocked;      // samples of the first, whose threads were known to be
     uint64_t bad_lines[2]; // of each set
 };
 

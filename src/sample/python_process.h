@@ -17,6 +17,7 @@ enum sample_flag {
     SAMPLE_DEEP = 4,       // its outermost frames were left out
     SAMPLE_COLLECTING = 8, // it was collecting garbage
     SAMPLE_UNMATCHED = 16, // native frames were asked for, and could not be put to it
+    SAMPLE_ASIDE = 32,     // written for questions about phases alone: it was blocked
 };
 
 struct process_counts {

@@ -11,6 +11,7 @@
 #include <sys/random.h>
 #include <unistd.h>
 
+#include "base/array.h"
 #include "base/fail.h"
 #include "base/utf8.h"
 #include "format/journal.h"
@@ -20,10 +21,12 @@
 #define QUIET_NS (4000 * UINT64_C(1000000))
 #define BUSY_ROWS 16u
 #define BATCH_ROWS 4096u
-#define STRING_ROOM (1u << 19) // of the table; half of it in use at most
+#define FIRST_STRINGS 4096u
+#define STRING_LIMIT ((size_t)1 << 24)
 #define ROWS_MAX_BYTES (64u << 20)
 #define CATEGORY_ID 1u
 #define NATIVE_ID 2u
+#define FIRST_ID 3u // of texts of the tree
 
 static void note(struct sample_shard *shard, int status)
 {
@@ -116,16 +119,8 @@ int sample_shard_open(struct sample_shard *shard, const char *path, struct stack
     memset(shard, 0, sizeof *shard);
     shard->trie = trie;
     shard->sites_told = shard->nodes_told = 1;
-    shard->strings_told = NATIVE_ID + 1;
-    shard->string_room = STRING_ROOM;
-    shard->string_slots = calloc(STRING_ROOM, sizeof *shard->string_slots);
-    shard->string_ids = calloc(STRING_ROOM, sizeof *shard->string_ids);
-    int status = shard->string_slots && shard->string_ids
-                     ? shard_writer_open_path(&shard->writer, path)
-                     : fail(GAIT_ERR_MEMORY, "no memory to record");
+    int status = shard_writer_open_path(&shard->writer, path);
     if (status) {
-        free(shard->string_slots);
-        free(shard->string_ids);
         memset(shard, 0, sizeof *shard);
         return status;
     }
@@ -151,15 +146,15 @@ int sample_shard_open(struct sample_shard *shard, const char *path, struct stack
 
 void sample_shard_finish(struct sample_shard *shard)
 {
-    if (!shard->string_slots)
+    if (!shard->trie)
         return;
     while (shard->tracks) {
         struct sample_track *next = shard->tracks->next;
         free(shard->tracks);
         shard->tracks = next;
     }
-    free(shard->string_slots);
-    free(shard->string_ids);
+    free(shard->strings);
+    hash_index_finish(&shard->string_index);
     buffer_finish(&shard->rows);
     shard_writer_finish(&shard->writer);
     memset(shard, 0, sizeof *shard);
@@ -195,19 +190,28 @@ struct sample_track *sample_shard_track(struct sample_shard *shard,
 // Texts of the tree are held once, so their addresses stand for them.
 static uint32_t string_of(struct sample_shard *shard, const char *text)
 {
+    struct hash_index *index = &shard->string_index;
+    const uint32_t hash = (uint32_t)((uintptr_t)text * UINT64_C(0x9e3779b97f4a7c15) >> 32);
     if (!*text)
         return 0;
-    size_t at = ((uintptr_t)text * UINT64_C(0x9e3779b97f4a7c15) >> 40) & (shard->string_room - 1);
-    while (shard->string_slots[at] && shard->string_slots[at] != text)
-        at = (at + 1) & (shard->string_room - 1);
-    if (shard->string_slots[at])
-        return shard->string_ids[at];
-    if (shard->strings_told >= STRING_ROOM / 2)
+    int status = hash_index_reserve(index, FIRST_STRINGS);
+    if (status == 0)
+        status =
+            array_reserve((void **)&shard->strings, &shard->string_room, shard->string_count + 1,
+                          (struct array_shape){sizeof *shard->strings, STRING_LIMIT});
+    if (status) {
+        fail_clear(); // a recording without some names is one
         return 0;
-    shard->string_slots[at] = text;
-    shard->string_ids[at] = shard->strings_told;
-    put_string(shard, shard->strings_told, text);
-    return shard->strings_told++;
+    }
+    size_t at = hash_index_first(index, hash);
+    while (index->places[at].row && shard->strings[index->places[at].row - 1] != text)
+        at = hash_index_next(index, at);
+    if (!index->places[at].row) {
+        hash_index_put(index, at, hash, (uint32_t)shard->string_count);
+        put_string(shard, FIRST_ID + (uint32_t)shard->string_count, text);
+        shard->strings[shard->string_count++] = text;
+    }
+    return FIRST_ID + index->places[at].row - 1;
 }
 
 static void tell_sites(struct sample_shard *shard)

@@ -10,6 +10,7 @@
 #include <gait/error.h>
 
 #include "base/clock.h"
+#include "base/hash_index.h"
 #include "record/shard_writer.h"
 #include "sample/stack_trie.h"
 
@@ -31,10 +32,9 @@ struct sample_shard {
     struct clock_anchor first_anchor;
     uint32_t track_count;
     uint32_t sites_told, nodes_told; // how many of the tree are in the file
-    uint32_t strings_told;
-    const void **string_slots; // texts that have an id
-    uint32_t *string_ids;
-    size_t string_room;
+    const char **strings;            // texts that have an id, in its order
+    size_t string_count, string_room;
+    struct hash_index string_index;
     uint64_t lost; // rows that no disk took
     int status;    // of the first write that failed
     char why[256]; // the same in words

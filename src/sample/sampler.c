@@ -34,6 +34,25 @@ static bool is_recorded(const struct sampler_options *options, const struct pyth
     return options->has_idle || thread->state != SAMPLE_BLOCKED;
 }
 
+static bool is_kept_aside(const struct sampler_options *options, const struct python_thread *thread)
+{
+    return options->keeps_idle && !options->is_gil_only && thread->state == SAMPLE_BLOCKED;
+}
+
+static void count_samples(struct sampler *sampler, const struct python_thread *thread,
+                          uint64_t weight)
+{
+    struct sampler_totals *totals = &sampler->totals;
+    totals->samples += weight;
+    if (thread->flags & SAMPLE_CUT)
+        totals->cut += weight;
+    if (thread->flags & SAMPLE_TORN)
+        totals->torn += weight;
+    if (thread->flags & SAMPLE_COLLECTING)
+        totals->collecting += weight;
+    sampler->trie.nodes[thread->node].count += weight;
+}
+
 static void on_leave(void *context, struct python_process *process, struct python_thread *thread)
 {
     struct sampler *sampler = context;
@@ -44,22 +63,20 @@ static void on_leave(void *context, struct python_process *process, struct pytho
         sampler->totals.states[thread->state] += weight;
         thread->states[thread->state] += weight;
     }
-    if (!is_recorded(&sampler->options, thread) || !thread->node)
+    const bool is_counted = is_recorded(&sampler->options, thread);
+    if (!thread->node || (!is_counted && !is_kept_aside(&sampler->options, thread)))
         return;
-    sampler->totals.samples += weight;
-    if (thread->flags & SAMPLE_CUT)
-        sampler->totals.cut += weight;
-    if (thread->flags & SAMPLE_TORN)
-        sampler->totals.torn += weight;
-    if (thread->flags & SAMPLE_COLLECTING)
-        sampler->totals.collecting += weight;
-    sampler->trie.nodes[thread->node].count += weight;
+    if (is_counted)
+        count_samples(sampler, thread, weight);
+    else
+        sampler->totals.aside += weight;
     if (!sampler->shard || !thread->extra)
         return;
+    const uint32_t flags = thread->flags | (is_counted ? 0u : SAMPLE_ASIDE);
     const struct sample_row row = {.tick = thread->since_tick,
                                    .weight = weight,
                                    .node = thread->node,
-                                   .state = thread->state | (uint32_t)thread->flags << 4};
+                                   .state = thread->state | flags << 4};
     sample_shard_put(sampler->shard, thread->extra, &row);
 }
 
@@ -89,6 +106,8 @@ static void on_attached(void *context, struct followed *one)
 {
     struct sampler *sampler = context;
     char line[200], text[256];
+    if (!sampler->first_ns)
+        sampler->first_ns = clock_steady_ns();
     if (one->track || one->base)
         return; // not for the first time
     process_tree_name(one->pid, line, sizeof line);
@@ -113,7 +132,7 @@ static int begin_native(struct sampler *sampler)
     int status = native_sampler_create(&options->native, &sampler->native);
     if (status)
         return status == GAIT_ERR_ARGUMENT ? status : 0; // without; fail_text() says why
-    sampler->native->has_idle = options->has_idle;
+    sampler->native->has_idle = options->has_idle || options->keeps_idle;
     sampler->native->is_gil_only = options->is_gil_only;
     return 0;
 }
@@ -200,8 +219,6 @@ static void make_round(struct sampler *sampler, uint64_t now)
     if (!has_seen)
         return;
     sampler->totals.rounds++;
-    if (!sampler->first_ns)
-        sampler->first_ns = now;
 }
 
 static void native_summary(const struct native_sampler *native, char *out, size_t room)
@@ -228,20 +245,27 @@ static void put_summary(const struct sampler *sampler, char *out, size_t room)
              "{\"rate_asked_hz\": %.17g, \"seconds\": %.6f, \"rounds\": %" PRIu64
              ", \"samples\": %" PRIu64 ", \"late\": %" PRIu64 ", \"torn\": %" PRIu64
              ", \"cut\": %" PRIu64 ", \"moved\": %" PRIu64 ", \"collecting\": %" PRIu64
-             ", \"errors\": %" PRIu64 ", \"errors_by_cause\": {\"unreadable_function\": %" PRIu64
+             ", \"aside\": %" PRIu64 ", \"errors\": %" PRIu64
+             ", \"errors_by_cause\": {\"unreadable_function\": %" PRIu64
              ", \"lost_process\": %" PRIu64 ", \"no_room\": %" PRIu64 "}, \"processes\": %" PRIu64
              ", \"idle\": %s, \"gil_only\": %s%s}",
              sampler->options.rate_hz, totals->seconds, totals->rounds, totals->samples,
              totals->late, totals->torn, totals->cut, totals->moved, totals->collecting,
-             totals->errors, totals->unreadable, totals->lost_processes, sampler->trie.refused,
-             totals->processes, sampler->options.has_idle ? "true" : "false",
+             totals->aside, totals->errors, totals->unreadable, totals->lost_processes,
+             sampler->trie.refused, totals->processes, sampler->options.has_idle ? "true" : "false",
              sampler->options.is_gil_only ? "true" : "false", native);
+}
+
+// 0 for what began behind `now`, within the round that began then.
+static double seconds_since(uint64_t begun, uint64_t now)
+{
+    return begun && now > begun ? (double)(now - begun) * 1e-9 : 0;
 }
 
 static void settle_totals(struct sampler *sampler, uint64_t now)
 {
     struct sampler_totals *totals = &sampler->totals;
-    totals->seconds = sampler->first_ns ? (double)(now - sampler->first_ns) * 1e-9 : 0;
+    totals->seconds = seconds_since(sampler->first_ns, now);
     totals->processes = sampler->followed.attached;
     totals->lost_processes = sampler->followed.lost;
     totals->errors = totals->unreadable + totals->lost_processes + sampler->trie.refused;
@@ -289,7 +313,7 @@ static bool is_over(const struct sampler *sampler, uint64_t now)
     const uint64_t begun = sampler->first_ns ? sampler->first_ns : sampler->begun_ns;
     return atomic_load_explicit(&sampler->is_stopped, memory_order_relaxed) ||
            sampler->followed.count == 0 || (sampler->shard && sampler->shard->status) ||
-           (seconds > 0 && begun && (double)(now - begun) >= seconds * 1e9);
+           (seconds > 0 && seconds_since(begun, now) >= seconds);
 }
 
 bool sampler_is_held(const struct sampler *sampler)
@@ -361,6 +385,8 @@ int sampler_run(struct sampler *sampler)
     followed_list_clear(&sampler->followed);
     if (sampler->totals.rounds)
         return 0;
+    if (sampler->followed.attached)
+        return fail(GAIT_ERR_MISSING, "nothing was sampled: it was over before the first round");
     return *sampler->followed.refusal
                ? fail(GAIT_ERR_IO, "nothing was sampled: %s", sampler->followed.refusal)
                : fail(GAIT_ERR_MISSING, "no Python ran: nothing was sampled");

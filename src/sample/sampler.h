@@ -17,8 +17,9 @@
 
 struct sampler_options {
     double rate_hz;
-    double seconds; // 0: until the process ends
-    bool has_idle;  // threads that are blocked too
+    double seconds;  // 0: until the process ends
+    bool has_idle;   // threads that are blocked too
+    bool keeps_idle; // else: they are written aside, and counted in no sum of samples
     bool is_gil_only;
     bool has_threads, has_children; // frames that name them, as py-spy has them
     bool has_orphans;               // whose parent ended becomes our child: launch.h
@@ -31,6 +32,7 @@ enum { SAMPLER_STATES = 5 };
 struct sampler_totals {
     uint64_t rounds, samples, late, cut, torn, processes;
     uint64_t collecting;             // samples of threads that collected garbage
+    uint64_t aside;                  // samples beside these, of blocked threads
     uint64_t moved;                  // looks at stacks in motion of which nothing had to be cut
     uint64_t states[SAMPLER_STATES]; // of all threads, recorded or not: enum sample_state
     uint64_t errors, unreadable, lost_processes; // errors: the sum of the two
@@ -43,7 +45,7 @@ struct sampler {
     struct sample_shard *shard; // may be NULL
     struct followed_list followed;
     struct sampler_totals totals;
-    uint64_t first_ns;             // of the first round
+    uint64_t first_ns;             // when the first process was found
     uint64_t begun_ns;             // 0: the first round is the beginning
     struct native_sampler *native; // NULL: without
     bool has_native_look;          // due in this round

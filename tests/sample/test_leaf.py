@@ -268,6 +268,23 @@ def test_a_sample_of_a_stack_that_cannot_be_is_of_none(gait, tmp_path):
     assert rows_of(gait, "run")["samples"] == 3
 
 
+def test_folders_in_a_folder_are_not_added_to_it_and_that_is_said(gait, tmp_path):
+    for name in ("a.txt", "old/a.txt", "older/deep/a.txt", ".hidden/a.txt"):
+        (tmp_path / "nodes" / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / "nodes" / name).write_text("f (a.py:1) 30\n")
+    (tmp_path / "nodes/more").symlink_to(tmp_path / "nodes")  # no way round in a circle
+    done = gait("leaf", "-a", "--json", "nodes")
+    assert done.returncode == 0 and json.loads(done.stdout)["samples"] == 30
+    assert done.stderr == "gait: 'nodes': its 3 folders are not read: name one to read it\n"
+    (tmp_path / "nodes/.gait-run").write_text("")  # a run is one, whatever lies in it
+    assert gait("leaf", "-a", "--json", "nodes").stderr == ""
+    done = gait("leaf", "nodes/older")
+    assert done.returncode == 2 and done.stdout == ""
+    assert done.stderr == (
+        "gait leaf: 'nodes/older' holds no stacks; its 1 folder is not read: name it to read it\n"
+    )
+
+
 def test_a_folder_is_read_whole_and_shares_are_by_process(gait, tmp_path):
     folder = tmp_path / "nodes"
     folder.mkdir()

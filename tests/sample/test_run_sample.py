@@ -2,7 +2,10 @@
 """`gait run --sample`: stacks in the same run as the steps they belong to."""
 
 import json
+import subprocess
 import sys
+
+import pytest
 
 from tests.support.shard_maker import ShardMaker
 
@@ -87,32 +90,82 @@ def functions_of(gait, phase, path="run"):
     return {row["name"]: row["total"] / answer["samples"] for row in answer["functions"]}
 
 
-def test_a_phase_is_asked_what_ran_in_it(gait, tmp_path):
-    done = gait("run", "-q", "--sample", 500, "-o", "run", "--", sys.executable, "-c", PHASES)
-    assert done.returncode == 0, done.stderr
-    shares = {phase: functions_of(gait, phase) for phase in ("input", "forward", "prefetch")}
+@pytest.fixture(scope="module")
+def phases(build, tmp_path_factory):
+    """A run of PHASES with samples."""
+    folder = tmp_path_factory.mktemp("phases") / "run"
+    words = ["run", "-q", "--sample", "500", "-o", folder, "--", sys.executable, "-c", PHASES]
+    subprocess.run([str(word) for word in (build / "gait", *words)], check=True, timeout=120)
+    return folder
+
+
+def test_a_phase_is_asked_what_ran_in_it(gait, phases, tmp_path):
+    names = ("input", "forward", "prefetch")
+    shares = {phase: functions_of(gait, phase, phases) for phase in names}
     own = {"input": "make", "forward": "learn", "prefetch": "fetch"}
     for phase, name in own.items():
         assert shares[phase][name] > 0.8, (phase, shares[phase])
         others = set(own.values()) - {name}
         assert sum(shares[phase].get(other, 0) for other in others) < 0.2, (phase, shares[phase])
-    whole = json.loads(gait("leaf", "--json", "-n", 1, "run").stdout)["samples"]
-    parts = [json.loads(gait("leaf", "--json", "--phase", phase, "run").stdout) for phase in own]
-    assert sum(part["samples"] for part in parts) <= whole
-    gait("flame", "--phase", "forward", "-o", "forward.svg", "run")
+    whole = json.loads(gait("leaf", "--json", "-n", 1, phases).stdout)["samples"]
+    parts = [json.loads(gait("leaf", "--json", "--phase", phase, phases).stdout) for phase in own]
+    assert sum(part["samples"] - part["samples_blocked"] for part in parts) <= whole
+    gait("flame", "--phase", "forward", "-o", "forward.svg", phases)
     drawn = (tmp_path / "forward.svg").read_text()
     assert "<title>learn (" in drawn and ">forward<" in drawn
 
 
-def test_a_phase_that_is_not_there_is_told_which_are(gait, tmp_path):
+WAITS = """
+import time, threading, gait
+def busy(seconds):
+    end = time.thread_time() + seconds
+    while time.thread_time() < end: pass
+def ask(lock):
+    lock.acquire(timeout=.25)
+def learn(): busy(.2)
+lock = threading.Lock()
+lock.acquire()
+for _ in range(3):
+    with gait.step():
+        with gait.span("input"): ask(lock)
+        with gait.span("forward"): learn()
+"""
+
+
+def test_a_phase_is_asked_what_it_waited_in(gait, tmp_path):
+    done = gait("run", "-q", "--sample", 500, "-o", "run", "--", sys.executable, "-c", WAITS)
+    assert done.returncode == 0, done.stderr
+    answers = {phase: json.loads(gait("leaf", "-a", "--json", "--phase", phase, "run").stdout)
+               for phase in ("input", "forward")}  # fmt: skip
+    waited = answers["input"]
+    rows = {row["name"]: row["proportion"] for row in waited["rows"]}
+    assert rows["ask"] > 0.8 and waited["samples_blocked"] > 0.8 * waited["samples"] > 0
+    assert answers["forward"]["samples_blocked"] < 0.2 * answers["forward"]["samples"]
+    told = gait("leaf", "--functions", "--phase", "input", "run").stdout
+    share = f"{100 * waited['samples_blocked'] / waited['samples']:.1f} %"
+    assert told.endswith(f"In {share} of these {waited['samples']} samples the thread was blocked "
+                         "in the system.\n")  # fmt: skip
+    # whoever names no phase gets none of them
+    whole = json.loads(gait("leaf", "-a", "--json", "-n", "all", "run").stdout)
+    sampler = shards(gait, "run")["sampler"]
+    found = whole["samples"] + whole["samples_without_function"]
+    assert found == sampler["samples"] and whole["samples_blocked"] == 0
+    assert sampler["aside"] >= waited["samples_blocked"]
+    kept = sum(row["samples"] for row in whole["rows"] if row["name"] == "ask")
+    assert kept < 0.2 * waited["samples"]
+    rows = [line for line in gait("export", "-f", "csv", "-o", "-", "run").stdout.splitlines()
+            if line.startswith("sample,")]  # fmt: skip
+    assert sum(int(row.rsplit(",", 2)[1]) for row in rows) == sampler["samples"]
+
+
+def test_a_phase_that_is_not_there_is_told_which_are(gait, phases):
     program = "import gait, time\nwith gait.span('forward'):\n    time.process_time()"
     gait("run", "-q", "-o", "bare", "--", sys.executable, "-c", program)
     done = gait("leaf", "--phase", "forward", "bare")
     assert done.returncode == 2 and "gait run --sample 1000" in done.stderr
-    gait("run", "-q", "--sample", 500, "-o", "run", "--", sys.executable, "-c", PHASES)
-    done = gait("leaf", "--phase", "forwrd", "run")
+    done = gait("leaf", "--phase", "forwrd", phases)
     assert done.returncode == 2 and "did you mean 'forward'?" in done.stderr
-    done = gait("leaf", "--phase", "zzzz", "run")
+    done = gait("leaf", "--phase", "zzzz", phases)
     assert done.returncode == 2 and "there may be" in done.stderr and "prefetch" in done.stderr
 
 
@@ -121,7 +174,8 @@ BEGIN = 1_700_000_000_000_000_000
 
 
 def made_run(folder, spans, samples):
-    """A run of one thread: (phase, from, to) and (function, at, rounds), in ms; 500 a second."""
+    """A run of one thread: (phase, from, to) and (function, at, rounds[, state]), in ms; 500 a
+    second. State 1 is running, 3 blocked, and bit 9 says that it is aside."""
     program = ShardMaker(role="program", pid=77)
     thread = program.track(key="77", name="main", os_id=77)
     rows = [(BEGIN + a * MS, (b - a) * MS, program.site("phase", name, "x.py", 1), 0, b"")
@@ -131,11 +185,12 @@ def made_run(folder, spans, samples):
     about = {"rate_asked_hz": 500, "seconds": 1.0, "rounds": 500}
     sampler = ShardMaker(pid=76, role="sampler", subject_pid=77, sampler=about)
     thread = sampler.track(key="77", name="main", os_id=77)
-    names = sorted({name for name, _, _ in samples})
+    names = sorted({name for name, *_ in samples})
     stacks = [(i + 1, 0, sampler.site("python", name, "x.py", 1), 5)
               for i, name in enumerate(names)]  # fmt: skip
     sampler.rows("stack", 0, stacks)
-    rows = [(BEGIN + at * MS, names.index(name) + 1, n, 1) for name, at, n in samples]
+    rows = [(BEGIN + at * MS, names.index(name) + 1, n, *(state or [1]))
+            for name, at, n, *state in samples]  # fmt: skip
     sampler.rows("sample", thread, rows)
     sampler.write(folder)
 
@@ -160,3 +215,23 @@ def test_rounds_belong_to_the_phase_in_which_their_stack_was(gait, tmp_path):
     assert set(one) == set(two) == {"both"} and one["both"] + two["both"] == 100
     assert 40 <= two["both"] <= 50
     assert counts(gait, "rest") == {"look": 2}
+
+
+def test_samples_aside_count_in_phases_alone_and_blocked_ones_of_their_own_everywhere(
+    gait, tmp_path
+):
+    aside, blocked = 3 | 1 << 9, 3
+    samples = [("worker", 1, 4), ("reader", 11, 9, aside), ("sleeper", 31, 5, blocked)]
+    made_run(tmp_path / "run", [("work", 0, 10), ("wait", 10, 30), ("nap", 30, 41)], samples)
+    assert counts(gait, "work") == {"worker": 4}
+    assert counts(gait, "wait") == {"reader": 9} and counts(gait, "nap") == {"sleeper": 5}
+    whole = json.loads(gait("leaf", "-a", "--json", "run").stdout)
+    assert {row["name"]: row["samples"] for row in whole["rows"]} == {"worker": 4, "sleeper": 5}
+    assert whole["samples_blocked"] == 5
+    for words in (
+        ["export", "-f", "stacks", "-o", "-"],
+        ["export", "-f", "csv", "-o", "-"],
+        ["flame"],
+    ):
+        drawn = gait(*words, "run").stdout
+        assert "sleeper" in drawn and "reader" not in drawn, words

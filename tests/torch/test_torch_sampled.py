@@ -40,3 +40,40 @@ def test_no_worker_is_lost_and_nothing_stalls(gait, build, root, tmp_path):
         running.wait()
     rows = json.loads(gait("leaf", "-n", "all", "--by", "process", "--json", out).stdout)["rows"]
     assert len({row["process"] for row in rows}) == 5
+
+
+WAITS = """
+import time, torch
+from torch.utils.data import DataLoader, Dataset
+class Slow(Dataset):
+    def __len__(self): return 40
+    def __getitem__(self, index):
+        time.sleep(.03)
+        return torch.randn(4), torch.tensor(index % 2)
+model = torch.nn.Linear(4, 2)
+optimizer = torch.optim.SGD(model.parameters(), .1)
+for x, y in DataLoader(Slow(), batch_size=4, num_workers=1):
+    optimizer.zero_grad()
+    torch.nn.functional.cross_entropy(model(x), y).backward()
+    optimizer.step()
+"""
+
+
+def asked(gait, phase):
+    words = ["leaf", "--functions", "-n", "all", "--json", "--phase", phase, "run"]
+    answer = json.loads(gait(*words).stdout)
+    totals = {row["name"].rpartition(".")[2]: row["total"] for row in answer["functions"]}
+    return answer, totals
+
+
+def test_a_training_that_waits_for_data_is_asked_what_it_waits_in(gait, tmp_path):
+    (tmp_path / "train.py").write_text(WAITS)
+    done = gait("run", "-q", "--sample", 500, "-o", "run", "--", sys.executable, "train.py")
+    assert done.returncode == 0, done.stderr
+    waited, totals = asked(gait, "input")
+    assert waited["samples_blocked"] > 0.7 * waited["samples"] > 0
+    # in its loader, for a worker's message
+    assert totals["_try_get_data"] > 0.7 * waited["samples"]
+    fetched, totals = asked(gait, "fetch")
+    assert fetched["samples_blocked"] > 0.7 * fetched["samples"] > 0
+    assert totals["__getitem__"] > 0.7 * fetched["samples"]
