@@ -74,7 +74,12 @@ def test_a_stack_of_thousands_of_frames_is_read(python, gait, start):
         "time.sleep(600)\n"
     )
     process = start([python, "-c", script])
-    got = dump(gait, process.pid)
+
+    def asleep():
+        got = dump(gait, process.pid)
+        return got if all(t["state"] == "blocked" for t in got["threads"]) else None
+
+    got = until(asleep)
     deep = next(t for t in got["threads"] if t["tid"] != process.pid)
     assert deep["is_certain"] and deep["state"] == "blocked"
     assert names(deep)[:-1] == ["down"] * 4096
