@@ -19,6 +19,7 @@
 #define TIDY_EVERY 4096u // reads
 // A stack that was looked at that long ago is about as deep as it was then.
 #define QUICK_NS 30000u
+#define WAITING_NS (100 * UINT64_C(1000))
 #define CHUNK_MOST (1u << 26)
 
 enum { WAITING_LOOKS = 3 };
@@ -209,7 +210,9 @@ static bool is_clearing(struct python_process *process, struct python_thread *th
         return false;
     thread->waiting_at = walk->leaf;
     thread->waiting = *leaf;
-    if (++thread->waiting_looks < WAITING_LOOKS)
+    if (thread->waiting_looks++ == 0)
+        thread->waiting_ns = now_ns;
+    if (thread->waiting_looks < WAITING_LOOKS || now_ns - thread->waiting_ns < WAITING_NS)
         return false;
     if (code_cache_place(&process->codes, leaf->code, leaf->instruction, now_ns, &place)) {
         fail_clear();
