@@ -146,17 +146,18 @@ static void tell_end(const struct recording *recording)
     if (recording->values->is_quiet)
         return;
     const char *path = say_path(recording->output.path, quoted, sizeof quoted);
+    const double rate = totals->seconds > 0 ? (double)totals->rounds / totals->seconds : 0;
     snprintf(told, sizeof told,
-             "%" PRIu64 " samples in %" PRIu64 " rounds, %.1f s (%.0f rounds/s of %.0f asked); "
+             "%" PRIu64 " sample%s in %" PRIu64 " round%s, %.1f s (%.*f rounds/s of %.0f asked); "
              "%" PRIu64 " late, %.2f %% cut, %.2f %% torn, %" PRIu64 " error%s; %s",
-             totals->samples, totals->rounds, totals->seconds,
-             totals->seconds > 0 ? (double)totals->rounds / totals->seconds : 0,
+             totals->samples, units_plural(totals->samples), totals->rounds,
+             units_plural(totals->rounds), totals->seconds, rate < 10, rate,
              recording->sampler.options.rate_hz, totals->late,
              percent(totals->cut, totals->samples), percent(totals->torn, totals->samples),
              totals->errors, units_plural(totals->errors), path);
     snprintf(next, sizeof next, "gait leaf --functions %s", path);
     const bool is_file = recording->output.fd < 0;
-    if (is_file && recording->output.format <= RECORD_RAW)
+    if (is_file && totals->samples && recording->output.format <= RECORD_RAW)
         say_next(told, next);
     else
         say("%s", told);
@@ -225,6 +226,8 @@ static int record_process(const struct record_values *values)
         tell_end(recording);
         tell_blocked(recording);
         status = recording->status;
+        if (!recording->sampler.totals.rounds)
+            record_output_drop(&recording->output);
     }
     if (recording)
         close_recording(recording);

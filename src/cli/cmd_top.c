@@ -153,7 +153,8 @@ static void put_title(struct screen *screen)
     else if (screen->columns < NARROW)
         snprintf(line, sizeof line, "%6s%7s  function", self, total);
     else
-        snprintf(line, sizeof line, "%7s%8s%9s%8s  function", self, total, "all", "all");
+        snprintf(line, sizeof line, "%7s%8s%10s%10s  function", self, total, "all:self",
+                 "all:total");
     put_line(screen, line);
 }
 
@@ -169,7 +170,7 @@ static void put_row(struct screen *screen, const struct hot_function *row,
     else if (screen->columns < NARROW)
         used = snprintf(line, sizeof line, "%5.1f%%%6.1f%%", self, total);
     else
-        used = snprintf(line, sizeof line, "%6.1f%%%7.1f%%%8.1f%%%7.1f%%", self, total,
+        used = snprintf(line, sizeof line, "%6.1f%%%7.1f%%%9.1f%%%9.1f%%", self, total,
                         share(row->all_self, screen->hot.all_samples),
                         share(row->all_total, screen->hot.all_samples));
     snprintf(line + used, sizeof line - (size_t)used, "  %.500s (%.255s:%" PRId32 ")", site->name,
@@ -177,25 +178,51 @@ static void put_row(struct screen *screen, const struct hot_function *row,
     put_line(screen, line);
 }
 
+// Who it is stands last: of shares, the fewer are shown the narrower the terminal is.
+static void put_table_title(struct screen *screen, bool by_process)
+{
+    const char *who = by_process ? "process" : "thread";
+    char line[128];
+    if (screen->columns < TINY)
+        snprintf(line, sizeof line, "%6s  %s", "lock", who);
+    else if (screen->columns < NARROW)
+        snprintf(line, sizeof line, "%6s%8s%8s  %s", "lock", "waiting", "native", who);
+    else
+        snprintf(line, sizeof line, "%7s%9s%8s%9s%9s  %s", "lock", "waiting", "native", "blocked",
+                 by_process ? "threads" : "pid", who);
+    put_line(screen, line);
+}
+
+static void put_table_row(struct screen *screen, const struct top_row *row, uint64_t rounds)
+{
+    const bool by_process = screen->table.by_process;
+    const int64_t first = by_process ? (int64_t)row->threads : row->pid;
+    const double held = share(row->states[SAMPLE_PYTHON], rounds);
+    const double waiting = share(row->states[SAMPLE_WAITING], rounds);
+    const double native = share(row->states[SAMPLE_NATIVE], rounds);
+    const double blocked = share(row->states[SAMPLE_BLOCKED], rounds);
+    char line[512];
+    int used;
+    if (screen->columns < TINY)
+        used = snprintf(line, sizeof line, "%5.1f%%", held);
+    else if (screen->columns < NARROW)
+        used = snprintf(line, sizeof line, "%5.1f%%%7.1f%%%7.1f%%", held, waiting, native);
+    else
+        used = snprintf(line, sizeof line, "%6.1f%%%8.1f%%%7.1f%%%8.1f%%%9" PRId64, held, waiting,
+                        native, blocked, first);
+    snprintf(line + used, sizeof line - (size_t)used, "  %" PRId64 " %s",
+             by_process ? row->pid : row->tid, row->name);
+    put_line(screen, line);
+}
+
 // Shares of the time: those of a process with several threads may sum to more than all.
 static void put_table(struct screen *screen, uint64_t rounds)
 {
     const struct top_table *table = &screen->table;
-    char line[512];
-    snprintf(line, sizeof line, "%7s%9s%8s%9s%9s  %s", "lock", "waiting", "native", "blocked",
-             table->by_process ? "threads" : "pid", table->by_process ? "process" : "thread");
     if (screen->lines >= 3)
-        put_line(screen, line);
-    for (size_t i = 0; i < table->count && screen->row < screen->lines; i++) {
-        const struct top_row *row = &table->rows[i];
-        const int64_t first = table->by_process ? (int64_t)row->threads : row->pid;
-        snprintf(
-            line, sizeof line, "%6.1f%%%8.1f%%%7.1f%%%8.1f%%%9" PRId64 "  %" PRId64 " %s",
-            share(row->states[SAMPLE_PYTHON], rounds), share(row->states[SAMPLE_WAITING], rounds),
-            share(row->states[SAMPLE_NATIVE], rounds), share(row->states[SAMPLE_BLOCKED], rounds),
-            first, table->by_process ? row->pid : row->tid, row->name);
-        put_line(screen, line);
-    }
+        put_table_title(screen, table->by_process);
+    for (size_t i = 0; i < table->count && screen->row < screen->lines; i++)
+        put_table_row(screen, &table->rows[i], rounds);
 }
 
 static void put_functions(struct screen *screen, const struct stack_trie *trie)

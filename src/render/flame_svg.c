@@ -56,7 +56,7 @@ static const char script[] =
     "function show_root(){scrollTo(0,down?0:svg.getBoundingClientRect().height);follow()}\n"
     "function turn(){down=!down;for(const g of all){const y=62+18*(down?g.d:deepest-g.d);\n"
     "  g.r.setAttribute('y',y);g.t.setAttribute('y',y+13)}show_root()}\n"
-    "function cut(s,n){return s.length<=n?s:s.slice(0,n-1)+'\\u2026'}\n"
+    "function cut(s,n){const c=[...s];return c.length<=n?s:c.slice(0,n-1).join('')+'\\u2026'}\n"
     "function place(g,x,w){g.style.display=w<=0?'none':'';if(w<=0)return;\n"
     "  g.r.setAttribute('x',x);g.r.setAttribute('width',Math.max(0,w-.3));\n"
     "  g.t.setAttribute('x',x+3);const n=Math.floor((w-6)/7.3);\n"
@@ -120,7 +120,7 @@ static void make_label(char label[LABEL_BYTES], const struct stack_frame *frame)
         return;
     char *end = label + used;
     const size_t room = LABEL_BYTES - (size_t)used;
-    if (frame->line)
+    if (frame->line > 0)
         snprintf(end, room, " (%.*s:%" PRId32 ")", (int)NAME_BYTES, frame->path, frame->line);
     else
         snprintf(end, room, " (%.*s)", (int)NAME_BYTES, frame->path);
@@ -179,7 +179,7 @@ static void put_tip(FILE *out, const struct flame_tree *tree, const struct flame
 {
     const struct flame_node *root = &tree->nodes[0];
     put_xml(out, label);
-    fprintf(out, ": %" PRIu64 " samples, %.2f %%", node->count,
+    fprintf(out, ": %" PRIu64 " sample%s, %.2f %%", node->count, units_plural(node->count),
             root->count ? 100.0 * (double)node->count / (double)root->count : 0);
     if (tree->has_before)
         fprintf(out, "; before %" PRIu64 ", %.2f %%", node->before,
@@ -216,13 +216,13 @@ static void put_head(FILE *out, const struct flame_tree *tree, const struct flam
             WIDTH, TOP - 4, WIDTH, TOP - 4);
     put_xml(out, look->title);
     fprintf(out,
-            "</text>\n<text id=\"how\" x=\"8\" y=\"46\">%s samples%s; a click zooms, / searches, "
+            "</text>\n<text id=\"how\" x=\"8\" y=\"46\">%s sample%s%s; a click zooms, / searches, "
             "i turns it over, Esc shows all</text>\n<text id=\"found\" x=\"980\" "
             "y=\"48\"></text>\n<foreignObject "
             "x=\"980\" y=\"6\" width=\"215\" height=\"28\"><input "
             "xmlns=\"http://www.w3.org/1999/xhtml\" id=\"box\" placeholder=\"search: a "
             "pattern\"/></foreignObject></svg>\n",
-            units_count(tree->nodes[0].count).text,
+            units_count(tree->nodes[0].count).text, units_plural(tree->nodes[0].count),
             tree->has_before ? ", red is more than before, blue is less" : "");
 }
 

@@ -56,7 +56,7 @@ static const char *command_words(const char *command)
     const char *name = command + first;
     while (name > command && name[-1] != '/')
         name--;
-    if (strncmp(name, "python", 6) || command[first] != ' ')
+    if (strncmp(name, "python", 6) != 0 || command[first] != ' ')
         return name;
     const char *script = command + first + 1;
     for (const char *at = script; *at && !strchr(" \"", *at); at++)

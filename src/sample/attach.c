@@ -12,6 +12,7 @@
 
 #include "base/bytes.h"
 #include "base/fail.h"
+#include "base/file_name.h"
 #include "base/os/os.h"
 #include "sample/debug_offsets.h"
 #include "sample/elf_symbols.h"
@@ -22,6 +23,7 @@ enum { MAX_INTERPRETERS = 256, THREADS_TRIED = 64, FRAMES_TRIED = 64 };
 
 struct candidate {
     uint64_t runtime, code_type, version; // version as Py_Version has it; 0: not said
+    bool is_old;                          // a Python from before 3.7, without a runtime
 };
 
 // "…/libpython3.9.so.1.0" says 9; 0 where a name says nothing.
@@ -57,6 +59,7 @@ static bool look_into(struct target *target, const struct mapped_file *file,
     const uint64_t runtime = elf_file_symbol(&elf, "_PyRuntime");
     const uint64_t code_type = elf_file_symbol(&elf, "PyCode_Type");
     const uint64_t at_version = elf_file_symbol(&elf, "Py_Version");
+    found->is_old = !runtime && elf_file_symbol(&elf, "Py_Initialize");
     elf_file_close(&elf);
     if (!runtime)
         return false;
@@ -101,12 +104,29 @@ static int choose_layout(struct target *target, const struct candidate *found)
     return status ? fail_because(status, "cannot sample process %lld", (long long)target->pid) : 0;
 }
 
+// "…/libpython2.7.so.1.0" says 2.7; what is put after "Python" where none is said is
+// nothing.
+static int refuse_old(const struct target *target, const char *path)
+{
+    const char *at = NULL;
+    char known[128];
+    for (const char *next = path; (next = strstr(next, "python")); next += 6)
+        at = next[6] >= '2' && next[6] <= '3' && next[7] == '.' ? next + 6 : at;
+    const int length = at ? 2 + (int)strspn(at + 2, "0123456789") : 0;
+    layout_versions(known, sizeof known);
+    return fail(GAIT_ERR_FORMAT, "process %lld runs Python %.*s%s, and gait knows %s only",
+                (long long)target->pid, length, at ? at : "", length ? "" : "before 3.7", known);
+}
+
+// A Python that just begins has its own program alone, its library comes next.
 static int refuse_program(int64_t pid)
 {
     char path[64], program[256] = "";
     snprintf(path, sizeof path, "/proc/%lld/exe", (long long)pid);
     const ssize_t got = readlink(path, program, sizeof program - 1);
     program[got > 0 ? got : 0] = '\0';
+    if (!strncmp(file_name_of(program), "python", 6))
+        return ATTACH_NOT_YET;
     return fail(GAIT_ERR_MISSING,
                 "process %lld is not a Python: no interpreter is mapped into '%s'; give the number "
                 "of the Python itself; gait record and gait top find it below a shell with -s",
@@ -121,6 +141,8 @@ static int find_interpreter_file(struct target *target, const struct mapped_file
         is_found = look_into(target, &files[i], &found);
         if (is_found)
             snprintf(target->file, sizeof target->file, "%.255s", files[i].path);
+        else if (found.is_old)
+            return refuse_old(target, files[i].path);
     }
     if (!is_found)
         return refuse_program(target->pid);

@@ -119,7 +119,7 @@ void followed_list_try(struct followed_list *list, struct followed *one, uint64_
         return;
     }
     const int status = followed_list_attach(list, one);
-    if (status == GAIT_ERR_IO)
+    if (status == GAIT_ERR_IO || status == GAIT_ERR_FORMAT) // may not be read, or is not known
         snprintf(list->refusal, sizeof list->refusal, "%s", fail_text());
     if (status)
         fail_clear();

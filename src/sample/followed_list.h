@@ -42,7 +42,7 @@ struct followed_list {
     size_t count, room;
     uint64_t attached; // how often one was
     uint64_t lost;     // of them, processes that could not be read any more and lived on
-    char refusal[512]; // why one could not be read, the last one; "": none
+    char refusal[512]; // why one could not be sampled, the last one; "": none
     struct process_births births;
     uint64_t children_ns, births_ns; // when they were last looked for
 };

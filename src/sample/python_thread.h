@@ -57,6 +57,8 @@ struct python_thread {
     bool is_native;         // others tell what it does: python_process_put()
     uint32_t native_bytes;  // of its C stack to be copied; 0: not known yet
     bool is_double;         // read twice, before and after the current frame
+    bool is_peeked;         // `cframe` is the one of just now
+    bool is_dwelling;       // and was so in the look before
 
     struct chunk chunks[PYTHON_THREAD_CHUNKS]; // newest first
     uint32_t chunk_count;
@@ -65,8 +67,6 @@ struct python_thread {
     uint16_t order[PYTHON_THREAD_PATCHES]; // of patches, nearest to the leaf first
     uint64_t cframe_low, cframe_high;      // where on the C stack its cframes were
     uint64_t cframe;                       // the last of them
-    bool is_peeked;                        // it is the one of just now
-    bool is_dwelling;                      // and was so in the look before
     struct {
         uint64_t low, high;
     } cframes;                    // of the C stack, in this read

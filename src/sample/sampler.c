@@ -106,6 +106,8 @@ static void on_attached(void *context, struct followed *one)
 {
     struct sampler *sampler = context;
     char line[200], text[256];
+    if (!sampler->first_ns)
+        sampler->first_ns = clock_steady_ns();
     if (one->track || one->base)
         return; // not for the first time
     process_tree_name(one->pid, line, sizeof line);
@@ -217,8 +219,6 @@ static void make_round(struct sampler *sampler, uint64_t now)
     if (!has_seen)
         return;
     sampler->totals.rounds++;
-    if (!sampler->first_ns)
-        sampler->first_ns = now;
 }
 
 static void native_summary(const struct native_sampler *native, char *out, size_t room)
@@ -256,10 +256,16 @@ static void put_summary(const struct sampler *sampler, char *out, size_t room)
              sampler->options.is_gil_only ? "true" : "false", native);
 }
 
+// 0 for what began behind `now`, within the round that began then.
+static double seconds_since(uint64_t begun, uint64_t now)
+{
+    return begun && now > begun ? (double)(now - begun) * 1e-9 : 0;
+}
+
 static void settle_totals(struct sampler *sampler, uint64_t now)
 {
     struct sampler_totals *totals = &sampler->totals;
-    totals->seconds = sampler->first_ns ? (double)(now - sampler->first_ns) * 1e-9 : 0;
+    totals->seconds = seconds_since(sampler->first_ns, now);
     totals->processes = sampler->followed.attached;
     totals->lost_processes = sampler->followed.lost;
     totals->errors = totals->unreadable + totals->lost_processes + sampler->trie.refused;
@@ -307,7 +313,7 @@ static bool is_over(const struct sampler *sampler, uint64_t now)
     const uint64_t begun = sampler->first_ns ? sampler->first_ns : sampler->begun_ns;
     return atomic_load_explicit(&sampler->is_stopped, memory_order_relaxed) ||
            sampler->followed.count == 0 || (sampler->shard && sampler->shard->status) ||
-           (seconds > 0 && begun && (double)(now - begun) >= seconds * 1e9);
+           (seconds > 0 && seconds_since(begun, now) >= seconds);
 }
 
 bool sampler_is_held(const struct sampler *sampler)
@@ -379,6 +385,8 @@ int sampler_run(struct sampler *sampler)
     followed_list_clear(&sampler->followed);
     if (sampler->totals.rounds)
         return 0;
+    if (sampler->followed.attached)
+        return fail(GAIT_ERR_MISSING, "nothing was sampled: it was over before the first round");
     return *sampler->followed.refusal
                ? fail(GAIT_ERR_IO, "nothing was sampled: %s", sampler->followed.refusal)
                : fail(GAIT_ERR_MISSING, "no Python ran: nothing was sampled");

@@ -45,7 +45,7 @@ struct sampler {
     struct sample_shard *shard; // may be NULL
     struct followed_list followed;
     struct sampler_totals totals;
-    uint64_t first_ns;             // of the first round
+    uint64_t first_ns;             // when the first process was found
     uint64_t begun_ns;             // 0: the first round is the beginning
     struct native_sampler *native; // NULL: without
     bool has_native_look;          // due in this round

@@ -51,6 +51,14 @@ def test_frames_are_as_wide_as_their_samples_and_stand_on_their_callers(gait, tm
     assert icicle["b"][2] > icicle["a"][2] > icicle["all"][2]
 
 
+def test_one_is_one_and_what_is_built_in_has_no_line(gait, tmp_path):
+    text = "_load (<frozen importlib._bootstrap>:241);f (a.py:7) 1\n"
+    svg = graph(gait, tmp_path, text).decode()
+    assert "<title>_load (built-in): 1 sample, 100.00 %</title>" in svg
+    assert "<title>f (a.py:7): 1 sample, 100.00 %</title>" in svg
+    assert ">1 sample; a click zooms" in svg
+
+
 def test_names_of_any_kind_are_well_formed(gait, tmp_path):
     text = "".join(f"root;{name} {10 + i}\n" for i, name in enumerate(HOSTILE))
     svg = graph(gait, tmp_path, text, "--title", "<&>\"'")

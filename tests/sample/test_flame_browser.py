@@ -142,6 +142,14 @@ def test_names_of_any_kind_are_shown_and_nothing_in_them_runs(show):
         assert until(lambda: page.value("first.textContent") == as_shown(name))  # noqa: B023
 
 
+def test_a_name_is_cut_between_characters(show):
+    names = ["a" * odd + "\U0001f600" * 40 for odd in (1, 2)]
+    page = show("".join(f"{name} 5\n" for name in names) + "wide (w.py:1) 90\n")
+    for name in names:
+        text = page.value(f"all.find(g => g.label === '{name}').t.textContent")
+        assert len(text) > 2 and text == name[: len(text) - 1] + "\u2026"
+
+
 def test_an_icicle_and_a_comparison_open_too(show, tmp_path):
     (tmp_path / "before.txt").write_text(STACKS.replace("150", "950"))
     page = show(STACKS, "--icicle", "--before", "before.txt")

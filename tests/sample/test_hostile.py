@@ -146,6 +146,58 @@ def test_what_is_no_python_is_named(gait, start):
         assert f"no interpreter is mapped into '{program}'" in said
 
 
+FAKE = """#include <stdio.h>
+#include <unistd.h>
+%s
+int main(int count, char **words)
+{
+    puts("ready");
+    fflush(stdout);
+    sleep(count > 1 ? 0 : 600);
+    (void)words;
+    return 0;
+}
+"""
+
+
+@pytest.mark.parametrize(
+    ("name", "symbol", "wanted"),
+    [
+        ("python2.7", "void Py_Initialize(void) {}", "runs Python 2.7, and gait knows 3.8, "),
+        ("python3.6m", "void Py_Initialize(void) {}", "runs Python 3.6, and gait knows 3.8, "),
+        ("python", "void Py_Initialize(void) {}", "runs Python before 3.7, and gait knows 3.8"),
+        ("python3", "", "has not begun to run Python, or has ended it"),
+        ("cobra", "", "is not a Python: no interpreter is mapped into '"),
+    ],
+)
+def test_a_python_that_is_not_known_is_told_from_none(gait, start, tmp_path, name, symbol, wanted):
+    (tmp_path / "fake.c").write_text(FAKE % symbol)
+    run("cc", "-rdynamic", "-o", tmp_path / name, tmp_path / "fake.c", check=True)
+    process = start([tmp_path / name])
+    for words in (["dump", process.pid], ["top", process.pid], ["record", "--pid", process.pid]):
+        assert wanted in sentence(gait(*words)).replace(str(process.pid), "N")
+    # one that a shell starts: the same, at the end
+    line = f"{tmp_path / name} & sleep 0.3; kill $!"
+    done = gait("record", "-s", "-o", tmp_path / "run.gait", "--", "sh", "-c", line)
+    told = "nothing was sampled: " if symbol else "no Python ran: nothing was sampled"
+    assert told in done.stderr and (not symbol or wanted in done.stderr)
+    assert not (tmp_path / "run.gait").exists()
+
+
+def test_a_shell_without_a_python_leaves_no_file(gait, start, tmp_path):
+    process = start(["sh", "-c", "echo ready; read x"], stdin=subprocess.PIPE)
+    done = gait("record", "-s", "-d", "0.1", "-o", tmp_path / "no.gait", "--pid", process.pid)
+    assert sentence(done) == "gait: no Python ran: nothing was sampled\n"
+    assert not (tmp_path / "no.gait").exists()
+
+
+def test_a_recording_begins_with_the_python_and_not_with_the_first_round(gait, tmp_path):
+    words = ["record", "-r", "20", "-d", "1ms", "-o", tmp_path / "no.txt", "--", sys.executable]
+    told = "gait: nothing was sampled: it was over before the first round\n"
+    # the first round is 50 ms later on average
+    assert until(lambda: gait(*words, "-c", "import time; time.sleep(0.5)").stderr == told)
+
+
 def test_children_of_a_shell_are_recorded(gait, start, tmp_path):
     line = '"$@" & read x'
     process = start(["sh", "-c", line, "sh", sys.executable, "-c", BUSY], stdin=subprocess.PIPE)

@@ -169,6 +169,9 @@ def test_a_terminal_of_any_size_is_used_and_no_more_of_it(build, alternating):
     target = alternating(sys.executable)
     top = Terminal([build / "gait", "top", str(target.pid)], 20)
     assert top.read_until("SELF  function")
+    os.write(top.leader, b"h")
+    assert top.read_until("lock  thread") and top.read_until(f"%  {target.pid}")
+    os.write(top.leader, b"f")
     for lines, columns, marks in ((5, 20, "%  slow"), (1, 1, "."), (2, 60, "slow (alternating.py"),
                                   (12, 90, "lock held")):  # fmt: skip
         size(top, lines, columns)
