@@ -373,6 +373,7 @@ def test_stacks_that_a_full_disk_does_not_take_are_put_elsewhere(gait, tmp_path)
         (saved,) = elsewhere.iterdir()
         assert f"No space left on device; its samples are in '{saved}'" in done.stderr
         assert any(frames[0][0] == "<module>" for frames, count in read_folded(saved))
+        assert not (disk / "out.txt").exists()  # empty, it would say that there was nothing
 
 
 @pytest.mark.parametrize("rate", ["0", "-1", "nan", "inf", "1e9", "1000000001", "", "5x"])
