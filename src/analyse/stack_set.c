@@ -33,6 +33,7 @@ void stack_set_finish(struct stack_set *set)
     hash_index_finish(&set->entry_index);
     hash_index_finish(&set->text_index);
     buffer_finish(&set->cut);
+    free(set->ranks);
     intern_finish(&set->texts);
     arena_finish(&set->arena);
     memset(set, 0, sizeof *set);

@@ -30,7 +30,14 @@ struct stack_entry {
     uint32_t times; // lines that are equal to it, where lines are kept; else 1
     uint64_t count;
     const char *process, *thread; // that it is of; "" where nobody says
+    const char *host;             // of a recording; NULL: not told
     int64_t rank;                 // -1: not told
+};
+
+// Who has which rank, as the recordings of the ranks say.
+struct stack_rank {
+    const char *host;
+    int64_t pid, rank;
 };
 
 struct stack_set {
@@ -47,6 +54,8 @@ struct stack_set {
     struct text_met *texts_met;    // frames by their text
     size_t text_count, text_capacity;
     struct hash_index text_index;
+    struct stack_rank *ranks;
+    size_t rank_count, rank_capacity;
     struct buffer cut; // lines of a stack that goes on: a command may have many
     uint64_t cut_lines;
     bool keeps_lines; // of equal stacks with different counts: set it before the first
@@ -75,6 +84,10 @@ GAIT_CHECK int stack_set_add_run(struct stack_set *set, struct run *run);
 // The samples that a thread had while it was in `phase`, see phase_times.h.
 GAIT_CHECK int stack_set_add_phase(struct stack_set *set, struct gait_trace *trace,
                                    const char *phase);
+
+// One sampler looks at all processes of a node: which of them is which rank, the
+// recordings beside it tell, once all are read.
+void stack_set_settle_ranks(struct stack_set *set);
 
 // For those who fill a set: the number of a frame, and a stack's frames one by one;
 // then the stack, as one more or joined with an equal one.

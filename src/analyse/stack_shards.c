@@ -9,8 +9,11 @@
 
 #include "analyse/phase_times.h"
 #include "analyse/stack_set.h"
+#include "base/array.h"
 #include "base/fail.h"
 #include "load/clock_map.h"
+
+#define RANK_LIMIT (1u << 20)
 
 // A sample that waits for the next one of its thread, which tells how long it lasted.
 struct waiting {
@@ -77,6 +80,7 @@ static int add_stack(struct taking *taking, const struct stack_sample *sample)
     }
     const struct track *track = &taking->run->tracks.tracks[sample->track];
     entry.rank = taking->rank;
+    entry.host = intern_text(&set->texts, slice_of(taking->host));
     entry.thread = track_words(set, &track->info);
     entry.count = stack_set_take(set, entry.count);
     return stack_set_push(set, &entry);
@@ -200,9 +204,43 @@ static int add_shard(struct stack_set *set, struct run *run, uint32_t index,
     return status;
 }
 
-int stack_set_add_run(struct stack_set *set, struct run *run)
+static int add_ranks(struct stack_set *set, const struct run *run)
 {
     int status = 0;
+    for (uint32_t i = 0; i < run->shard_count && status == 0; i++) {
+        const struct gait_shard_info *info = &run->shards[i]->info;
+        if (info->rank < 0)
+            continue;
+        status = array_reserve((void **)&set->ranks, &set->rank_capacity, set->rank_count + 1,
+                               (struct array_shape){sizeof *set->ranks, RANK_LIMIT});
+        if (status == 0)
+            set->ranks[set->rank_count++] = (struct stack_rank){
+                intern_text(&set->texts, slice_of(info->host)), info->pid, info->rank};
+    }
+    return status;
+}
+
+static int64_t rank_of(const struct stack_set *set, const struct stack_entry *entry)
+{
+    static const char word[] = "process ";
+    if (entry->rank >= 0 || !entry->host || strncmp(entry->process, word, sizeof word - 1) != 0)
+        return entry->rank;
+    const int64_t pid = strtoll(entry->process + sizeof word - 1, NULL, 10);
+    for (size_t i = 0; i < set->rank_count; i++)
+        if (set->ranks[i].pid == pid && set->ranks[i].host == entry->host)
+            return set->ranks[i].rank;
+    return -1;
+}
+
+void stack_set_settle_ranks(struct stack_set *set)
+{
+    for (size_t i = 0; i < set->entry_count && set->rank_count; i++)
+        set->entries[i].rank = rank_of(set, &set->entries[i]);
+}
+
+int stack_set_add_run(struct stack_set *set, struct run *run)
+{
+    int status = add_ranks(set, run);
     for (uint32_t i = 0; i < run->shard_count && status == 0; i++)
         status = add_shard(set, run, i, NULL);
     return status;
@@ -214,8 +252,10 @@ int stack_set_add_phase(struct stack_set *set, struct gait_trace *trace, const c
     int status = phase_times_find(&times, trace, phase);
     if (status)
         return status;
+    status = add_ranks(set, &trace->run);
     for (uint32_t i = 0; i < trace->run.shard_count && status == 0; i++)
         status = add_shard(set, &trace->run, i, &times);
     phase_times_finish(&times);
+    stack_set_settle_ranks(set);
     return status;
 }

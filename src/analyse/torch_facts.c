@@ -6,10 +6,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analyse/identities.h"
 #include "analyse/torch_phases.h"
 #include "analyse/torch_survey.h"
 #include "analyse/track_shard.h"
+#include "analyse/tuple_map.h"
 #include "base/array.h"
 #include "base/fail.h"
 
@@ -22,7 +22,7 @@ enum { MOST_MODES = 1 << 24, MOST_EPOCHS = 1 << 20 };
 struct gather {
     struct torch_facts *facts;
     const struct torch_phases *phases;
-    struct identities ids;
+    struct tuple_map ids; // small numbers for addresses, in order of appearance
     uint32_t track;
     int64_t exit_ns; // INT64_MAX: nobody said
 };
@@ -151,7 +151,7 @@ static int set_details(struct gather *gather, const struct gait_batch *batch, si
         args.has_id = args.has_iterator;
     }
     if (!status && args.has_id)
-        status = identities_number(&gather->ids, (uint64_t)args.id, &fact->id);
+        status = tuple_map_add(&gather->ids, &(uint64_t){(uint64_t)args.id}, &fact->id);
     return status;
 }
 
@@ -196,7 +196,7 @@ static int gather_async(struct gather *gather, const struct torch_async *async)
         return torch_periods_add(&gather->facts->windows, mode.start_ns, mode.end_ns);
     if (gather->phases->site_phases[async->site] != TORCH_EVALUATION)
         return GAIT_OK;
-    int status = identities_number(&gather->ids, async->id, &mode.id);
+    int status = tuple_map_add(&gather->ids, &async->id, &mode.id);
     return status ? status : torch_facts_add_mode(gather->facts, &mode);
 }
 
@@ -379,7 +379,7 @@ int torch_facts_read(struct torch_facts *facts, struct gait_trace *trace,
     int status = read_end(facts, trace, track);
     if (status)
         return status;
-    identities_init(&gather.ids);
+    tuple_map_init(&gather.ids, 1);
     query.kinds = 1u << GAIT_KIND_SPAN;
     status = gait_scan(trace, &query, columns | GAIT_COLUMN_ARGS, gather_batch, &gather);
     if (!status)
@@ -392,7 +392,7 @@ int torch_facts_read(struct torch_facts *facts, struct gait_trace *trace,
     }
     if (!status)
         status = gather_asyncs(&gather, survey);
-    identities_finish(&gather.ids);
+    tuple_map_finish(&gather.ids);
     set_end(facts, gather.exit_ns);
     return status ? status : torch_facts_sort(facts);
 }

@@ -113,6 +113,8 @@ static int put_asked(const struct leaf_values *values, const struct stack_set *s
 static void put_blocked(const struct stack_set *set)
 {
     char line[160];
+    if (!set->blocked)
+        return;
     snprintf(line, sizeof line, "In %s of these %s samples the thread was blocked in the system.",
              units_share(set->blocked, set->samples).text, units_count(set->samples).text);
     plain_wrap(stdout, line, 0, 0);

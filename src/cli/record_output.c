@@ -355,12 +355,22 @@ static int write_chart(struct record_output *output)
     return status;
 }
 
+// What was made at the beginning, to see that it can be, is no answer.
+static void drop_empty(const struct record_output *output, const char *path)
+{
+    struct stat about;
+    if (output->is_made && stat(path, &about) == 0 && about.st_size == 0)
+        unlink(path);
+}
+
 // The draft stays when it could not be turned into what was asked for.
 static int draft_to_chart(struct record_output *output)
 {
     int status = write_chart(output);
-    if (status)
+    if (status) {
+        drop_empty(output, output->path);
         return fail_because(status, "its samples are in '%s'", output->draft);
+    }
     unlink(output->draft);
     output->draft[0] = '\0';
     return 0;
@@ -380,6 +390,7 @@ static int to_some_file(struct record_output *output, const struct sampler *samp
     const int used =
         snprintf(output->path, sizeof output->path, "%s/gait-samples-%ld%s",
                  folder && *folder ? folder : "/tmp", (long)getpid(), endings[output->format]);
+    drop_empty(output, wanted);
     const bool is_saved = used < (int)sizeof output->path && to_file(output, sampler) == 0;
     if (is_saved)
         fail(status, "%s; its samples are in '%s'", why ? why : "cannot write", output->path);

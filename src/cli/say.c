@@ -8,6 +8,7 @@
 #include <limits.h>
 #include <poll.h>
 #include <stdarg.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -21,15 +22,17 @@ enum { SENTENCE_BYTES = 4 * PATH_MAX, INDENT = 2, WAIT_MS = 2000 };
 
 // What nobody takes for so long is not said: a pipe that is full for good must not
 // keep a program's end, or its exit code, from coming. What fits into a pipe that
-// has room at all does not block.
+// has room at all does not block. Who waited in vain does not do so for each sentence.
 void say_text(const char *text, size_t bytes)
 {
+    static atomic_int wait_ms = WAIT_MS;
     struct pollfd ready = {.fd = STDERR_FILENO, .events = POLLOUT};
     fflush(stderr);
     while (bytes) {
-        const int status = poll(&ready, 1, WAIT_MS);
+        const int status = poll(&ready, 1, wait_ms);
         if (status < 0 && errno == EINTR)
             continue;
+        wait_ms = status > 0 ? WAIT_MS : 0;
         if (status <= 0)
             return;
         const ssize_t put = write(STDERR_FILENO, text, bytes < PIPE_BUF ? bytes : PIPE_BUF);

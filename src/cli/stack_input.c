@@ -223,6 +223,7 @@ static int read_all(struct stack_set *set, const char *path)
     int status = S_ISDIR(about.st_mode) ? read_folder(set, path, &progress)
                                         : read_file(set, path, &progress);
     read_progress_clear(&progress);
+    stack_set_settle_ranks(set);
     if (status || set->entry_count)
         return status;
     if (set->bad_lines)

@@ -49,6 +49,19 @@ static void put_line(struct cell *cell, const struct stack_frame *frame)
         snprintf(cell->number, sizeof cell->number, "%" PRId32, frame->line);
 }
 
+// Behind options of the interpreter, of which -W and -X have an argument.
+static const char *past_options(const char *words)
+{
+    while (*words == '-' && words[1] != 'c' && words[1] != 'm') {
+        const bool has_more = (words[1] == 'W' || words[1] == 'X') && words[2] == ' ';
+        const char *next = strchr(words + (has_more ? 3 : 0), ' ');
+        if (!next)
+            break;
+        words = next + 1;
+    }
+    return words;
+}
+
 // Without the interpreter, which all of them are, and the folders of the script.
 static const char *command_words(const char *command)
 {
@@ -58,7 +71,7 @@ static const char *command_words(const char *command)
         name--;
     if (strncmp(name, "python", 6) != 0 || command[first] != ' ')
         return name;
-    const char *script = command + first + 1;
+    const char *script = past_options(command + first + 1);
     for (const char *at = script; *at && !strchr(" \"", *at); at++)
         if (*at == '/' && *script != '-')
             script = at + 1;

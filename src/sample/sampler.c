@@ -108,15 +108,16 @@ static void on_attached(void *context, struct followed *one)
     char line[200], text[256];
     if (!sampler->first_ns)
         sampler->first_ns = clock_steady_ns();
-    if (one->track || one->base)
+    const uint32_t before = one->base;
+    if (one->track && !sampler->options.has_children)
         return; // not for the first time
     process_tree_name(one->pid, line, sizeof line);
-    if (sampler->options.has_children) {
+    if (sampler->options.has_children) { // a child has its parent's name until it is a program
         snprintf(text, sizeof text, "process %" PRId64 ":\"%s\"", one->pid, line);
         const uint32_t site = stack_trie_site(&sampler->trie, text, "", 0);
         one->base = stack_trie_node(&sampler->trie, 0, site, 0);
     }
-    if (!sampler->shard)
+    if (!sampler->shard || (one->track && one->base == before))
         return;
     line[strcspn(line, " ")] = '\0';
     const char *program = file_name_of(line);

@@ -205,7 +205,7 @@ def test_children_of_a_shell_are_recorded(gait, start, tmp_path):
     children = pathlib.Path(f"/proc/{process.pid}/task/{process.pid}/children")
     (child,) = map(int, until(children.read_text).split())
     try:
-        done = gait("record", "-s", "-d", 1, "-o", out, "--pid", process.pid)
+        done = gait("record", "-s", "-d", 0.5, "-o", out, "--pid", process.pid)
         assert done.returncode == 0, done.stderr
         stack = next(line for line in out.read_text().splitlines() if ";spin (" in line)
         assert stack.startswith(f'process {child}:"')
@@ -373,6 +373,7 @@ def test_stacks_that_a_full_disk_does_not_take_are_put_elsewhere(gait, tmp_path)
         (saved,) = elsewhere.iterdir()
         assert f"No space left on device; its samples are in '{saved}'" in done.stderr
         assert any(frames[0][0] == "<module>" for frames, count in read_folded(saved))
+        assert not (disk / "out.txt").exists()  # empty, it would say that there was nothing
 
 
 @pytest.mark.parametrize("rate", ["0", "-1", "nan", "inf", "1e9", "1000000001", "", "5x"])
@@ -417,12 +418,12 @@ types.FunctionType(code, {})()
 def test_no_name_moves_the_cursor(gait, start, tmp_path):
     process = start([sys.executable, "-c", HOSTILE])
     raw, shard = tmp_path / "run.txt", tmp_path / "run.gait"
-    assert gait("record", "-q", "-d", 1, "-o", shard, "--pid", process.pid).returncode == 0
+    assert gait("record", "-q", "-d", 0.3, "-o", shard, "--pid", process.pid).returncode == 0
     name = "a\x9b31mb\x85c\x1b[2J\u202e"
     raw.write_text(f"{name} ({name}.py:3) 5\n", encoding="utf-8")
     seen = 0
     for words in (["dump", process.pid], ["dump", "--json", process.pid],
-                  ["top", "-d", 1, process.pid], ["leaf", raw], ["leaf", shard],
+                  ["top", "-d", 0.5, process.pid], ["leaf", raw], ["leaf", shard],
                   ["leaf", "--functions", shard], ["leaf", "--json", shard],
                   ["diff-stacks", raw, shard], ["info", shard], ["report", shard]):  # fmt: skip
         done = gait(*words)

@@ -216,7 +216,7 @@ def test_threads_that_a_fork_left_behind_are_not_sampled(python, gait, start, tm
     child = int(process.first_line)
     out = tmp_path / "x.txt"
     try:
-        done = gait("record", "--idle", "-d", 1, "-f", "raw", "-o", out, "--pid", child)
+        done = gait("record", "--idle", "-d", 0.4, "-f", "raw", "-o", out, "--pid", child)
     finally:
         os.kill(child, signal.SIGKILL)
     assert done.returncode == 0, done.stderr
@@ -304,7 +304,7 @@ down(6000)
 
 def test_frames_that_were_left_out_are_marked(gait, start, tmp_path):
     process = start(["sh", "-c", 'ulimit -s unlimited; exec "$@"', "-", sys.executable, "-c", DEEP])
-    record(gait, "-r", 200, "-d", 1, "-o", "deep.txt", "--pid", process.pid)
+    record(gait, "-r", 200, "-d", 0.5, "-o", "deep.txt", "--pid", process.pid)
     stacks = read_folded(tmp_path / "deep.txt")
     assert sum(count for _, count in stacks) > 10
     for frames, _ in stacks:
@@ -496,7 +496,7 @@ def test_a_full_pipe_does_not_hold_it_up(build, alternating, compile_c, tmp_path
     with pytest.raises(BlockingIOError):
         while True:
             os.write(writer, bytes(4096))
-    words = ["record", "-f", "raw", "-d", "1", "-o", pipe, "--pid", str(process.pid)]
+    words = ["record", "-f", "raw", "-d", "0.2", "-o", pipe, "--pid", str(process.pid)]
     done = subprocess.run([build / "gait", *words], capture_output=True, text=True, timeout=60,
                           env=environment)  # fmt: skip
     os.close(reader)
@@ -552,9 +552,9 @@ def test_where_no_python_ran_no_file_stays(gait, tmp_path):
 def test_a_recording_is_never_overwritten(gait, alternating, tmp_path):
     process = alternating(sys.executable)
     out = tmp_path / "run.gait"
-    record(gait, "-d", 1, "-o", out, "--pid", process.pid)
+    record(gait, "-d", 0.2, "-o", out, "--pid", process.pid)
     before = out.read_bytes()
-    done = gait("record", "-d", 1, "-o", out, "--pid", process.pid)
+    done = gait("record", "-d", 0.2, "-o", out, "--pid", process.pid)
     assert done.returncode == 2 and "there already" in done.stderr
     assert out.read_bytes() == before
 
@@ -565,7 +565,7 @@ def test_graphs_are_written_too(gait, alternating, tmp_path):
         ("out.svg", ["<svg ", "burst (alternating.py:"]),
         ("out.speedscope.json", ['"type": "sampled"', '"name": "burst"']),
     ):
-        record(gait, "-d", 1, "-o", tmp_path / name, "--pid", process.pid)
+        record(gait, "-d", 0.5, "-o", tmp_path / name, "--pid", process.pid)
         text = (tmp_path / name).read_text()
         assert all(mark in text for mark in marks)
 

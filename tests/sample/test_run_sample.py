@@ -235,3 +235,46 @@ def test_samples_aside_count_in_phases_alone_and_blocked_ones_of_their_own_every
     ):
         drawn = gait(*words, "run").stdout
         assert "sleeper" in drawn and "reader" not in drawn, words
+
+
+RANKS = """
+import os, sys, time
+for rank in ("0", "1"):
+    os.environ["RANK"] = rank
+    if os.fork() == 0:
+        while time.process_time() < .3: pass
+        os.execv(sys.executable, [sys.executable, sys.argv[1]])
+while True:
+    try:
+        os.wait()
+    except ChildProcessError:
+        break
+"""
+WORKER = """
+import os, time, gait
+def work_0(end):
+    while time.process_time() < end: pass
+work_1 = type(work_0)(work_0.__code__.replace(
+    **{name: "work_1" for name in ("co_name", "co_qualname") if hasattr(work_0.__code__, name)}),
+    globals())
+with gait.step():
+    globals()["work_" + os.environ["RANK"]](0.5)
+"""
+
+
+def test_ranks_are_told_apart_and_programs_that_a_launcher_starts_have_their_own_names(
+    gait, tmp_path
+):
+    (tmp_path / "launch.py").write_text(RANKS)
+    (tmp_path / "worker.py").write_text(WORKER)
+    words = ["run", "-q", "--sample", 500, "-o", "run", "--", sys.executable]
+    done = gait(*words, "launch.py", "worker.py")
+    assert done.returncode == 0, done.stderr
+
+    def rows(what):
+        found = json.loads(gait("leaf", "-n", "all", "-a", "--json", "--by", what, "run").stdout)
+        return {row["name"]: row[what] for row in found["rows"] if row["name"].startswith("work_")}
+
+    assert rows("rank") == {"work_0": "0", "work_1": "1"}
+    # not that of the launcher, which a child bears until it is a program of its own
+    assert not [name for name in rows("process").values() if "launch.py" in name]
