@@ -124,6 +124,7 @@ static void put_frame(void)
     NONE(frame_owner_shim);
 #endif
     OFFSET(frame_bytes, frame_struct, localsplus);
+    OFFSET(frame_top, frame_struct, stacktop);
 #if PY_VERSION_HEX >= 0x030C0000
     NONE(frame_generator);
 #else
@@ -136,6 +137,7 @@ static void put_frame(void)
     NONE(frame_owner);
     NONE(frame_owner_shim);
     OFFSET(frame_generator, frame_struct, f_gen);
+    NONE(frame_top);
     NUMBER(frame_bytes, offsetof(frame_struct, f_lasti) + 8);
 #endif
 }
@@ -161,6 +163,7 @@ static void put_locals(void)
     OFFSET(code_free, PyCodeObject, co_freevars);
 #endif
     OFFSET(code_flags, PyCodeObject, co_flags);
+    OFFSET(code_stack_size, PyCodeObject, co_stacksize);
 }
 
 static void put_code(void)

@@ -20,12 +20,13 @@
 #define FIRST_ROOM 1024u
 #define ENTRY_LIMIT (1u << 18)
 #define TABLE_LIMIT (4u << 20) // bytes of a line table
+#define SHIM_FILE "<shim>" // of 3.12's frames of calls from C code; a walk knows those that live
 #define TEXT_ROOM (4 * PYTHON_TEXT_MAX + 1)
 
 // What tells a code object from the one that lay there before.
 struct fingerprint {
     uint64_t type, name, file, qualified, lines;
-    int64_t first_line; // wide, so that there are no bytes between
+    int64_t first_line, words; // wide, so that there are no bytes between; words of its frames
 };
 
 struct code_entry {
@@ -113,6 +114,8 @@ static int read_print(struct code_cache *cache, uint64_t address, struct fingerp
     if (layout->code_qualified >= 0)
         print->qualified = bytes_get64(code + layout->code_qualified);
     print->first_line = (int32_t)bytes_get32(code + layout->code_first_line);
+    print->words = (int64_t)bytes_get32(code + layout->code_variable_count) +
+                   bytes_get32(code + layout->code_stack_size);
     if (cache->target->code_type && print->type != cache->target->code_type)
         return fail(GAIT_ERR_FORMAT, "no code object there");
     return 0;
@@ -161,6 +164,8 @@ static int fill(struct code_cache *cache, struct code_entry *entry)
         status = python_text_read(memory, layout, entry->print.name, cache->name, TEXT_ROOM);
     if (status == 0)
         status = python_text_read(memory, layout, entry->print.file, cache->file, TEXT_ROOM);
+    if (status == 0 && strcmp(cache->file, SHIM_FILE) == 0)
+        status = fail(GAIT_ERR_FORMAT, "a frame of the interpreter's own that is no more");
     if (status)
         return status;
     entry->site =
@@ -222,6 +227,8 @@ static void put_place(const struct code_cache *cache, const struct code_entry *e
     const struct line_entry *line = line_table_find(entry->lines, entry->line_count, offset);
     ret_place->site = entry->site;
     ret_place->line = line && line->line >= 0 ? line->line : (int32_t)entry->print.first_line;
+    ret_place->frame_bytes = (uint32_t)(entry->print.words * 8 + cache->target->layout.frame_bytes);
+    ret_place->is_hidden = entry->print.file == entry->print.name;
 }
 
 bool code_cache_known(struct code_cache *cache, uint64_t address, uint64_t instruction,

@@ -92,6 +92,7 @@ static int check_frame(const struct layout *layout)
         {layout->frame_instruction, 8, end, "instruction", false},
         {layout->frame_owner, 1, end, "owner of a frame", true},
         {layout->frame_generator, layout->minor >= 11 ? 1 : 8, end, "generator", true},
+        {layout->frame_top, 4, end, "top of a frame's stack", true},
     };
     return CHECK(places);
 }
@@ -109,6 +110,7 @@ static int check_code(const struct layout *layout)
         {layout->code_first_line, 4, end, "first line", false},
         {layout->code_flags, 4, end, "flags", false},
         {layout->code_variable_count, 4, end, "number of variables", false},
+        {layout->code_stack_size, 4, end, "size of the stack", false},
         {layout->code_variables, 8, end, "variables", false},
         {layout->code_kinds, 8, end, "kinds of variables", true},
         {layout->code_cells, 8, end, "cells", true},

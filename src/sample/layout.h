@@ -12,6 +12,7 @@
 // runtime: _PyRuntime; interpreter: PyInterpreterState; thread: PyThreadState;
 // sized: PyVarObject; text: str. frame_bytes is how much of a frame is looked at;
 // frame_generator: a pointer up to 3.10, a byte that is 1 in 3.11; none after that.
+// frame_top: from 3.11, -1 while the function itself, or C code that it called, runs.
 // keys, values: of a dict; code_variables: names, from 3.11 those of cells too.
 #define LAYOUT_FIELDS(X)                                                                           \
     X(minor)                                                                                       \
@@ -47,9 +48,11 @@
     X(frame_owner_shim)                                                                            \
     X(frame_generator)                                                                             \
     X(frame_bytes)                                                                                 \
+    X(frame_top)                                                                                   \
     X(frame_variables)                                                                             \
     X(frame_names)                                                                                 \
     X(code_variable_count)                                                                         \
+    X(code_stack_size)                                                                             \
     X(code_variables)                                                                              \
     X(code_kinds)                                                                                  \
     X(code_cells)                                                                                  \

@@ -40,7 +40,7 @@ static uint32_t node_of(struct native_sampler *sampler, const struct native_subj
     for (uint32_t i = merged->count; i-- > 0;) {
         const uint32_t index = merged->items[i] / 2;
         const struct native_point *point = &sampler->points.points[index];
-        struct code_place place = {0, 0};
+        struct code_place place = {0};
         if (merged->items[i] & 1) {
             place.site = native_unwind_site(subject->unwind, &sampler->stack.frames[index]);
         } else if (code_cache_place(&process->codes, point->code, point->instruction, now_ns,
@@ -49,6 +49,8 @@ static uint32_t node_of(struct native_sampler *sampler, const struct native_subj
             process->counts.unreadable++;
             return 0;
         }
+        if (place.is_hidden)
+            continue;
         const uint32_t next = stack_trie_node(process->trie, node, place.site, place.line);
         node = next ? next : node;
     }

@@ -19,7 +19,10 @@
 #define TIDY_EVERY 4096u // reads
 // A stack that was looked at that long ago is about as deep as it was then.
 #define QUICK_NS 30000u
+#define WAITING_NS (100 * UINT64_C(1000))
+#define CHUNK_MOST (1u << 26)
 
+enum { WAITING_LOOKS = 3 };
 enum { ROUND_TRIES = 64, LEARN_TRIES = 12, SLOW_TRIES = 8 };
 
 int python_process_init(struct python_process *process, const struct target *target,
@@ -108,24 +111,61 @@ static uint32_t parent_of(struct python_process *process, const struct python_th
     return process->walk->is_deep ? mark_of_deep(process, thread) : thread->base;
 }
 
+static struct known_call *call_of(struct python_process *process, uint32_t parent, uint32_t callee)
+{
+    const struct stack_node *node = &process->trie->nodes[parent];
+    const uint64_t key = ((uint64_t)node->parent << 32 | node->site) ^ (uint64_t)callee << 20;
+    return &process->calls[(key * UINT64_C(0x9e3779b97f4a7c15) >> 40) % KNOWN_CALLS];
+}
+
+static void note_call(struct python_process *process, uint32_t parent, uint32_t callee)
+{
+    const struct stack_node *node = &process->trie->nodes[parent];
+    *call_of(process, parent, callee) =
+        (struct known_call){node->parent, node->site, callee, parent};
+}
+
+// The node of the same caller at the line from which it was last seen to call that:
+// where it stands now it does not, for its line and its callee are of two moments.
+static uint32_t caller_of(struct python_process *process, uint32_t parent, uint32_t callee)
+{
+    const struct stack_node *node = &process->trie->nodes[parent];
+    const struct known_call *call = call_of(process, parent, callee);
+    return call->outer == node->parent && call->caller == node->site && call->callee == callee
+               ? call->node
+               : 0;
+}
+
 // What moved is taken as it was found if a stack that did not move ended or went
 // on like that before: no stack comes of it that never was, and calls shorter
-// than a look keep their samples. Else it is left out. The number of frames kept.
+// than a look keep their samples. Else it is left out. The number of frames kept;
+// of so many in `ret_true` the frame is the one that the node stands for.
 static uint32_t commit_doubtful(struct python_process *process, struct python_thread *thread,
-                                uint32_t at)
+                                uint32_t at, uint32_t *ret_true)
 {
     const struct stack_walk *walk = process->walk;
+    uint32_t first_other = walk->count;
     for (; at < walk->count; at++) {
         const struct frame_point *point = &walk->frames[walk->count - 1 - at];
         const uint32_t parent = parent_of(process, thread, at);
         struct code_place place;
         if (!code_cache_known(&process->codes, point->code, point->instruction, &place))
             break;
-        const uint32_t node = stack_trie_find(process->trie, parent, place.site, place.line);
+        uint32_t node = place.is_hidden
+                            ? parent
+                            : stack_trie_find(process->trie, parent, place.site, place.line);
+        const uint32_t caller = node || !at ? 0 : caller_of(process, parent, place.site);
+        if (caller)
+            node = stack_trie_find(process->trie, caller, place.site, place.line);
         if (!node)
             break;
+        if (caller) {
+            thread->nodes[at - 1] = caller;
+            first_other = at - 1 < first_other ? at - 1 : first_other;
+        }
         thread->nodes[at] = node;
     }
+    *ret_true = at < first_other ? at : first_other;
     return at;
 }
 
@@ -143,10 +183,43 @@ static int commit_certain(struct python_process *process, struct python_thread *
             thread->frame_count = 0;
             return GAIT_ERR_FORMAT;
         }
-        const uint32_t next = stack_trie_node(process->trie, parent, place.site, place.line);
+        const uint32_t next = place.is_hidden
+                                  ? parent
+                                  : stack_trie_node(process->trie, parent, place.site, place.line);
         thread->nodes[at] = next ? next : parent;
+        if (at && !place.is_hidden)
+            note_call(process, parent, place.site);
     }
     return 0;
+}
+
+// A frame that waits though it is the current one is done and only looks as it did;
+// or its callee is being cleared, which may take long: then that one still has its
+// place above it, look after look.
+static bool is_clearing(struct python_process *process, struct python_thread *thread,
+                        uint64_t now_ns)
+{
+    const struct layout *layout = &process->target.layout;
+    const struct stack_walk *walk = process->walk;
+    const struct frame_point *leaf = &walk->frames[0];
+    struct code_place place;
+    if (!walk->is_waiting || walk->leaf != thread->waiting_at ||
+        memcmp(leaf, &thread->waiting, sizeof *leaf) != 0)
+        thread->waiting_looks = 0;
+    if (!walk->is_waiting || layout->thread_top < 0)
+        return false;
+    thread->waiting_at = walk->leaf;
+    thread->waiting = *leaf;
+    if (thread->waiting_looks++ == 0)
+        thread->waiting_ns = now_ns;
+    if (thread->waiting_looks < WAITING_LOOKS || now_ns - thread->waiting_ns < WAITING_NS)
+        return false;
+    if (code_cache_place(&process->codes, leaf->code, leaf->instruction, now_ns, &place)) {
+        fail_clear();
+        return false;
+    }
+    const uint64_t top = gather_state(&process->gather, thread, layout->thread_top);
+    return top - walk->leaf > place.frame_bytes && top - walk->leaf < CHUNK_MOST;
 }
 
 // Frames from the root that are what they were keep their nodes. The node of the
@@ -155,14 +228,16 @@ static int commit(struct python_process *process, struct python_thread *thread, 
 {
     struct stack_walk *walk = process->walk;
     const uint32_t before = thread->frame_count;
+    if (is_clearing(process, thread, now_ns))
+        walk->doubtful = 0;
     const uint32_t certain = walk->count - walk->doubtful;
-    const uint32_t shared = certain < before ? certain : before;
+    const uint32_t shared = walk->count < before ? walk->count : before;
     uint32_t at = 0;
     if (python_thread_reserve(thread, walk->count)) {
         fail_clear();
         return GAIT_ERR_MEMORY;
     }
-    if (shared > 1 && before == walk->count && walk->doubtful == 0 && // all but the leaf, as a rule
+    if (shared > 1 && before == walk->count && // all but the leaf, as a rule
         memcmp(&walk->frames[1], &thread->frames[1], (before - 1) * sizeof walk->frames[0]) == 0)
         at = before - 1;
     while (at < shared && memcmp(&walk->frames[walk->count - 1 - at],
@@ -171,10 +246,15 @@ static int commit(struct python_process *process, struct python_thread *thread, 
     const int status = commit_certain(process, thread, at, now_ns);
     if (status)
         return status;
-    const uint32_t kept = commit_doubtful(process, thread, certain);
+    uint32_t as_found;
+    const uint32_t kept = commit_doubtful(process, thread, at > certain ? at : certain, &as_found);
+    if (!kept && walk->count) // all was in doubt, and nothing is known
+        return GAIT_ERR_STATE;
     process->counts.moved += walk->doubtful && kept == walk->count;
     walk->doubtful = walk->count - kept;
     memcpy(thread->frames, walk->frames + walk->doubtful, kept * sizeof walk->frames[0]);
+    if (as_found < kept) // no frame is like this one: its node is not taken for it again
+        thread->frames[kept - 1 - as_found].code = 0;
     thread->frame_count = kept;
     thread->leaf = walk->leaf;
     return (int)(kept ? thread->nodes[kept - 1] : thread->base);

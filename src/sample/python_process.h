@@ -28,6 +28,12 @@ struct process_counts {
     uint64_t unreadable;          // frames whose function could not be read
 };
 
+// The line from which a function was last seen to call another: its node.
+struct known_call {
+    uint32_t outer, caller, callee, node; // node of the caller's caller; sites; 0: none
+};
+enum { KNOWN_CALLS = 1024 }; // a power of two
+
 struct python_process {
     struct target target;
     struct gather gather;
@@ -48,6 +54,7 @@ struct python_process {
     uint64_t collecting_ns;                // when it was last asked for
     const struct python_thread *collector; // that began to collect garbage; NULL: nobody does
     struct process_counts counts;
+    struct known_call calls[KNOWN_CALLS];
     // Told that a thread's node, flags and state held from `since` to before
     // `round`; may be NULL.
     void (*leave)(void *context, struct python_process *process, struct python_thread *thread);

@@ -17,6 +17,7 @@
 #include "sample/attach.h"
 
 enum { PYTHON_THREAD_CHUNKS = 24, PYTHON_THREAD_PATCHES = 160, PYTHON_THREAD_DEPTH = 4096 };
+enum { PYTHON_THREAD_LINKS = 512 }; // a power of two
 
 #define NOT_READ UINT32_MAX
 
@@ -44,6 +45,12 @@ struct patch {
 // A frame as far as it is looked at.
 struct frame_point {
     uint64_t code, instruction;
+};
+
+// Whom a generator, or a call from C code, was last seen to return to.
+struct frame_link {
+    uint64_t frame, code, previous;
+    bool is_shim;
 };
 
 struct python_thread {
@@ -77,6 +84,11 @@ struct python_thread {
     uint32_t guard; // where in the buffer the frame at the edge is once more, last of all
     uint64_t edge;  // of one so far from it that in this moment it did not end; 0: nobody knows
     uint64_t root, root_candidate; // code of the outermost one; one seen once
+    struct frame_link links[PYTHON_THREAD_LINKS];
+    struct frame_point waiting; // the innermost frame, while it stays the current one and
+    uint64_t waiting_at;        // does not run; its address
+    uint32_t waiting_looks;     // in a row; the first of them
+    uint64_t waiting_ns;
 
     struct frame_point *frames; // as last seen, innermost first
     uint32_t *nodes;            // of the tree of stacks, outermost first

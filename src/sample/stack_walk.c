@@ -19,46 +19,84 @@ static uint64_t instruction_of(const struct layout *layout, const uint8_t *frame
                                : bytes_get32(frame + layout->frame_instruction);
 }
 
-// Up to 3.10 a frame that is done keeps its links and waits for its next call,
-// told apart only by a count of references of zero.
-static bool is_dead(const struct layout *layout, const uint8_t *frame)
+// How a frame was called; it tells what a copy of it has to look like.
+enum role {
+    LEAF,    // the current frame: it runs
+    CALLER,  // of the frame before, and whether by way of C code is not told
+    INLINE,  // of the frame before: it waits in the same call of eval
+    OUTLINE, // of a generator that C code resumed: it runs that C code
+    SHIM,    // the interpreter's own frame of a call from C code
+};
+
+static bool is_generator(const struct layout *layout, const uint8_t *frame)
 {
-    return layout->minor <= 10 && bytes_get64(frame) == 0;
+    if (layout->frame_owner >= 0)
+        return frame[layout->frame_owner] == 1;
+    return layout->minor >= 11 ? frame[layout->frame_generator] == 1
+                               : bytes_get64(frame + layout->frame_generator) != 0;
+}
+
+static bool is_shim_of(const struct layout *layout, const uint8_t *frame)
+{
+    return layout->frame_owner >= 0 && frame[layout->frame_owner] == layout->frame_owner_shim;
+}
+
+// Of a frame that neither waits for a callee of the same call of eval, nor as a
+// generator, nor is done. Told from 3.11 on.
+static bool is_running(const struct layout *layout, const uint8_t *frame)
+{
+    return layout->frame_top < 0 || bytes_get32(frame + layout->frame_top) == UINT32_MAX;
+}
+
+// Up to 3.10 a frame that is done keeps its links and waits for its next call,
+// told apart only by a count of references of zero. From 3.11 on it lies there as
+// it was, but for the mark that it runs. A generator that waits has no caller.
+static bool is_dead(const struct layout *layout, const uint8_t *frame, enum role role)
+{
+    if (layout->minor <= 10 && bytes_get64(frame) == 0)
+        return true;
+    if (role == SHIM)
+        return !is_shim_of(layout, frame);
+    if (role == LEAF && !is_running(layout, frame))
+        return true;
+    if (bytes_get64(frame + layout->frame_previous) != 0)
+        return false;
+    return layout->minor >= 12 ? !is_shim_of(layout, frame) : is_generator(layout, frame);
+}
+
+static bool is_equal(const struct layout *layout, struct frame_copies copies)
+{
+    const uint8_t *a = copies.first, *b = copies.second;
+    return bytes_get64(a + layout->frame_code) == bytes_get64(b + layout->frame_code) &&
+           bytes_get64(a + layout->frame_previous) == bytes_get64(b + layout->frame_previous);
 }
 
 static enum difference compare(const struct layout *layout, struct frame_copies copies,
-                               bool is_leaf)
+                               enum role role)
 {
     const uint8_t *a = copies.first, *b = copies.second;
-    if (is_dead(layout, b) || (a && is_dead(layout, a)))
-        return OTHER;
     if (!a)
-        return SAME;
-    if (bytes_get64(a + layout->frame_code) != bytes_get64(b + layout->frame_code) ||
-        bytes_get64(a + layout->frame_previous) != bytes_get64(b + layout->frame_previous))
+        return is_dead(layout, b, role == SHIM ? SHIM : CALLER) ? OTHER : SAME;
+    if (is_dead(layout, a, role) || is_dead(layout, b, role) || !is_equal(layout, copies))
         return OTHER;
-    if (is_leaf || instruction_of(layout, a) == instruction_of(layout, b))
+    if (role == LEAF || role == SHIM)
         return SAME;
-    return MOVED_ON;
+    if (role == INLINE && (is_running(layout, a) || is_running(layout, b)))
+        return MOVED_ON;
+    if (role == OUTLINE && !(is_running(layout, a) && is_running(layout, b)))
+        return MOVED_ON;
+    return instruction_of(layout, a) == instruction_of(layout, b) ? SAME : MOVED_ON;
 }
 
 // Which copy to follow: the second as a rule, the first where that one is dead,
 // and from there on.
 static const uint8_t *copy_to_follow(const struct layout *layout, struct frame_copies copies,
-                                     bool *is_first)
+                                     enum role role, bool *is_first)
 {
-    if (!copies.first || is_dead(layout, copies.first))
+    if (!copies.first || is_dead(layout, copies.first, role))
         return copies.second;
-    *is_first = *is_first || is_dead(layout, copies.second);
+    *is_first = *is_first || is_dead(layout, copies.second, role);
     return *is_first ? copies.first : copies.second;
-}
-
-static bool is_generator(const struct layout *layout, const uint8_t *frame)
-{
-    if (layout->frame_generator < 0)
-        return false;
-    return layout->minor >= 11 ? frame[layout->frame_generator] == 1
-                               : bytes_get64(frame + layout->frame_generator) != 0;
 }
 
 // A generator that waits has no caller, and a frame of one that ran between the
@@ -93,7 +131,10 @@ struct steps {
     const uint8_t *edge; // the last frame that was read twice, as it was read after
     enum difference difference;
     uint32_t to_cut, count;
-    bool is_first; // the first copies are followed
+    bool is_first;                // the first copies are followed
+    bool is_lost;                 // of a frame no copy was alive
+    bool is_guessed;              // and where it leads to was known from before
+    bool was_generator, was_shim; // the last function; the frame before
     bool was_quick;
     uint64_t guarded; // the frame at the edge, where it was read once more, last of all
     bool is_guarded;  // it was met, and was still to the last
@@ -144,7 +185,7 @@ static void check_guard(struct steps *steps, struct frame_copies copies)
     const struct frame_copies last = {copies.second, gather->bytes + steps->thread->guard, NULL,
                                       NULL};
     steps->is_guarded =
-        copies.first && steps->difference == SAME && compare(layout, last, false) == SAME;
+        copies.first && steps->difference == SAME && compare(layout, last, CALLER) == SAME;
 }
 
 static void put_point(struct stack_walk *walk, const struct layout *layout, const uint8_t *frame)
@@ -153,9 +194,50 @@ static void put_point(struct stack_walk *walk, const struct layout *layout, cons
                                                        instruction_of(layout, frame)};
 }
 
-static bool is_shim_of(const struct layout *layout, const uint8_t *frame)
+static struct frame_link *link_of(struct python_thread *thread, uint64_t frame)
 {
-    return layout->frame_owner >= 0 && frame[layout->frame_owner] == layout->frame_owner_shim;
+    return &thread->links[(frame >> 3) * UINT64_C(0x9e3779b97f4a7c15) >> 55];
+}
+
+static bool is_shim_now(const struct steps *steps, struct frame_copies copies, uint64_t frame)
+{
+    const struct layout *layout = &steps->gather->target->layout;
+    const struct frame_link *link = link_of(steps->thread, frame);
+    if (is_shim_of(layout, copies.second) || (copies.first && is_shim_of(layout, copies.first)))
+        return true;
+    return copies.patch && link->frame == frame && link->is_shim;
+}
+
+static enum role role_of(const struct steps *steps)
+{
+    const int minor = steps->gather->target->layout.minor;
+    if (steps->count == 0)
+        return LEAF;
+    if (steps->was_generator && (steps->was_shim || minor == 11))
+        return OUTLINE;
+    return minor >= 12 && !steps->was_shim ? INLINE : CALLER;
+}
+
+// Frames that come to life and end again and again, always at one place: where no copy
+// is alive, they return to whom they did when they were last seen to live.
+static uint64_t previous_of(struct steps *steps, uint64_t frame, enum role role)
+{
+    const struct layout *layout = &steps->gather->target->layout;
+    struct frame_link *link = link_of(steps->thread, frame);
+    const uint64_t previous = bytes_get64(steps->last + layout->frame_previous);
+    const uint64_t code = bytes_get64(steps->last + layout->frame_code);
+    const bool is_mine = role == SHIM || is_generator(layout, steps->last);
+    if (!is_mine)
+        return previous;
+    if (!is_dead(layout, steps->last, role == SHIM ? SHIM : CALLER)) {
+        *link = (struct frame_link){frame, code, previous, role == SHIM};
+        return previous;
+    }
+    const bool is_known = link->frame == frame && (role == SHIM || link->code == code);
+    if (!is_known || !steps->thread->is_double)
+        return previous;
+    steps->is_lost = steps->is_guessed = true;
+    return link->previous;
 }
 
 // Frames of one chunk that were read once lie there as they were: on to the first
@@ -193,12 +275,13 @@ static uint64_t walk_still(struct steps *steps, const struct chunk *chunk, uint6
     const uint8_t *second =
         steps->gather->bytes + (is_high ? chunk->high : chunk->low) - (is_high ? chunk->split : 0);
     const uint32_t before = walk->count;
+    const enum role role = role_of(steps);
     while (walk->count < PYTHON_THREAD_DEPTH) {
         const uint64_t at = frame - chunk->base;
         if (at < begin || at + (uint32_t)layout->frame_bytes > end)
             break;
         const struct frame_copies copies = {first + at, second + at, NULL, chunk};
-        if (is_shim_of(layout, copies.second) || compare(layout, copies, false) != SAME)
+        if (is_shim_of(layout, copies.second) || compare(layout, copies, role) != SAME)
             break;
         if (++steps->count > GATHER_NEAR && !steps->thread->edge)
             steps->thread->edge = frame;
@@ -209,6 +292,19 @@ static uint64_t walk_still(struct steps *steps, const struct chunk *chunk, uint6
     }
     walk->spent += walk->count - before;
     return frame;
+}
+
+// A current frame that runs in neither copy ended or began meanwhile: how its callers
+// lie there may be old too.
+static void note_leaf(struct steps *steps, struct frame_copies copies)
+{
+    const struct layout *layout = &steps->gather->target->layout;
+    if (!copies.first)
+        return;
+    steps->is_lost = is_dead(layout, copies.first, LEAF) && is_dead(layout, copies.second, LEAF);
+    steps->walk->is_waiting =
+        steps->is_lost && copies.chunk && is_equal(layout, copies) &&
+        instruction_of(layout, copies.first) == instruction_of(layout, copies.second);
 }
 
 // On from one frame; 0: that was the root, or `ret_result` says why not.
@@ -235,27 +331,33 @@ static uint64_t step(struct steps *steps, uint64_t frame, enum walk_result *ret_
         walk->unknown = steps->was_quick ? 0 : frame;
         return 0;
     }
-    steps->difference = compare(layout, copies, steps->count == 0);
+    const enum role role = is_shim_now(steps, copies, frame) ? SHIM : role_of(steps);
+    steps->difference = compare(layout, copies, role);
     if (frame == steps->guarded)
         check_guard(steps, copies);
     if (steps->was_quick && !copies.first && steps->difference != SAME) {
         *ret_result = WALK_UNKNOWN; // it is done: what was read once is no stack
         return 0;
     }
-    steps->last = copy_to_follow(layout, copies, &steps->is_first);
-    const bool is_shim = is_shim_of(layout, steps->last);
+    if (role == LEAF)
+        note_leaf(steps, copies);
+    steps->last = copy_to_follow(layout, copies, role, &steps->is_first);
     if (steps->difference != SAME)
-        steps->to_cut = walk->count + (steps->difference == OTHER && !is_shim);
+        steps->to_cut = walk->count + (steps->difference == OTHER && role != SHIM);
     walk->is_deep = walk->count == PYTHON_THREAD_DEPTH || steps->count > 2 * PYTHON_THREAD_DEPTH ||
                     ++walk->spent > STACK_WALK_MOST;
     if (walk->is_deep) {
         *ret_result = steps->was_quick ? WALK_UNKNOWN : WALK_DONE; // or links that lead in a circle
         return 0;
     }
-    if (!is_shim)
+    if (role != SHIM) {
         put_point(walk, layout, steps->last);
+        steps->was_generator = is_generator(layout, steps->last);
+    }
+    steps->was_shim = role == SHIM;
     steps->count++;
-    const uint64_t next = bytes_get64(steps->last + layout->frame_previous);
+    const uint64_t next = copies.patch ? previous_of(steps, frame, role)
+                                       : bytes_get64(steps->last + layout->frame_previous);
     if (!copies.chunk || !steps->thread->is_double || steps->is_first)
         return next;
     return copies.first ? walk_still(steps, copies.chunk, next)
@@ -266,14 +368,15 @@ static uint64_t step(struct steps *steps, uint64_t frame, enum walk_result *ret_
 static enum walk_result judge(const struct steps *steps)
 {
     struct stack_walk *walk = steps->walk;
-    if (steps->to_cut && steps->to_cut >= walk->count)
+    if (steps->to_cut && steps->to_cut >= walk->count && !steps->is_lost)
         return WALK_TORN;
-    if (walk->is_deep && steps->to_cut > CUT_OF_DEEP)
+    if (walk->is_deep && (steps->is_guessed || steps->to_cut > CUT_OF_DEEP))
         return WALK_TORN; // links that lead round in a circle
     if (!is_whole(walk, &steps->gather->target->layout, steps->thread, steps->last))
         return WALK_TORN;
-    walk->doubtful = steps->to_cut;
-    return steps->to_cut ? WALK_CUT : WALK_DONE;
+    walk->is_waiting = walk->is_waiting && steps->to_cut == 1 && !steps->is_guessed;
+    walk->doubtful = steps->is_lost ? walk->count : steps->to_cut;
+    return steps->is_lost || steps->to_cut ? WALK_CUT : WALK_DONE;
 }
 
 enum walk_result stack_walk(struct stack_walk *walk, const struct gather *gather,
@@ -289,7 +392,7 @@ enum walk_result stack_walk(struct stack_walk *walk, const struct gather *gather
     walk->count = 0;
     walk->unknown = walk->doubtful = 0;
     walk->leaf = frame;
-    walk->is_deep = false;
+    walk->is_deep = walk->is_waiting = false;
     if (!is_read)
         return WALK_UNKNOWN;
     while (frame && result == WALK_DONE)

@@ -22,6 +22,7 @@ struct stack_walk {
     uint32_t doubtful; // of them, the innermost: not the same before and after
     uint64_t leaf;     // address of the current frame
     uint64_t unknown;  // of the one that was not expected; 0: the current frame's place was not
+    bool is_waiting;   // the current frame did not run, and all was the same before and after
     bool is_deep;      // the outermost frames were left out: PYTHON_THREAD_DEPTH, or spent
     uint64_t spent;    // frames looked at since the caller set it to 0; STACK_WALK_MOST end it
 };

@@ -65,13 +65,21 @@ def test_a_stack_of_thousands_of_frames_is_read(python, gait, start):
         "def down(depth):\n"
         "    if depth:\n"
         "        return down(depth - 1)\n"
-        "    print('ready', flush=True)\n"
+        "    deep.set()\n"
         "    time.sleep(600)\n"
+        "deep = threading.Event()\n"
         "threading.Thread(target=down, args=(6000,), daemon=True).start()\n"
+        "deep.wait()\n"
+        "print('ready', flush=True)\n"
         "time.sleep(600)\n"
     )
     process = start([python, "-c", script])
-    got = dump(gait, process.pid)
+
+    def asleep():
+        got = dump(gait, process.pid)
+        return got if all(t["state"] == "blocked" for t in got["threads"]) else None
+
+    got = until(asleep)
     deep = next(t for t in got["threads"] if t["tid"] != process.pid)
     assert deep["is_certain"] and deep["state"] == "blocked"
     assert names(deep)[:-1] == ["down"] * 4096

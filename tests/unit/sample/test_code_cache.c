@@ -118,3 +118,20 @@ TEST("code_cache: what is no code object is refused")
     ok(code_cache_place(&cache, CODE, instruction(0), MS, &place) < 0);
     end();
 }
+
+TEST("code_cache: frames of the interpreter's own bear no function's name")
+{
+    struct code_place place;
+    if (!begin())
+        return;
+    is_int(code_cache_place(&cache, CODE, instruction(0), MS, &place), 0);
+    ok(!place.is_hidden);
+    put_code(2, 0);
+    fake_put(CODE + (uint64_t)target.layout.code_file, TEXT(2)); // __init__ in __init__
+    is_int(code_cache_place(&cache, CODE, instruction(0), 100 * MS, &place), 0);
+    ok(place.is_hidden);
+    fake_text(&target.layout, TEXT(3), "<shim>"); // seen after its call was over
+    fake_put(CODE + (uint64_t)target.layout.code_file, TEXT(3));
+    ok(code_cache_place(&cache, CODE, instruction(0), 200 * MS, &place) < 0);
+    end();
+}

@@ -39,8 +39,21 @@ static void put_frame(uint32_t n, uint64_t code, uint64_t instruction)
         fake_put32(at + (uint64_t)layout->frame_instruction, (uint32_t)instruction);
 }
 
+// From 3.11 the current frame runs, and its callers wait for it.
+static void put_top(uint64_t frame, uint32_t top)
+{
+    if (target.layout.frame_top >= 0)
+        fake_put32(frame + (uint64_t)target.layout.frame_top, top);
+}
+
 static void put_current(uint64_t frame)
 {
+    uint64_t before;
+    memcpy(&before, fake.bytes + (STATE - FAKE_BASE) + target.layout.thread_frame, 8);
+    if (before)
+        put_top(before, 3);
+    if (frame && frame - FAKE_BASE < FAKE_BYTES - 256)
+        put_top(frame, UINT32_MAX);
     fake_put(STATE + (uint64_t)target.layout.thread_frame, frame);
 }
 
@@ -374,5 +387,118 @@ TEST("stack_walk: a stack that ends with a waiting generator is no stack")
     is_int(look(true), WALK_TORN);
     is_int(look(true), WALK_DONE); // seen twice: a thread that began anew
     is_u64(walk.count, 1);
+    end();
+}
+
+TEST("stack_walk: where the current frame runs in neither copy all of it is in doubt")
+{
+    begin(13, 6);
+    put_top(frame_at(5), 3); // it ended, and lies there as it was
+    is_int(look(true), WALK_CUT);
+    is_u64(walk.count, 6);
+    is_u64(walk.doubtful, 6);
+    ok(walk.is_waiting);            // or its callee is being cleared
+    is_int(look(false), WALK_DONE); // of a thread that cannot have run that is no news
+    end();
+}
+
+static void leaf_ends_and_its_caller_calls_another(size_t piece)
+{
+    if (piece == state_piece() + 1) {
+        put_top(frame_at(5), 3);
+        put_frame(4, CODE(44), 7);
+    }
+}
+
+TEST("stack_walk: a current frame that ended is followed where it was alive")
+{
+    begin(13, 6);
+    fake.between = leaf_ends_and_its_caller_calls_another;
+    is_int(look(true), WALK_CUT);
+    is_u64(walk.frames[0].code, CODE(5));
+    is_u64(walk.frames[1].code, CODE(4));
+    is_u64(walk.count - walk.doubtful, 4);
+    end();
+}
+
+TEST("stack_walk: who runs itself does not wait for the frame above")
+{
+    begin(13, 6);
+    put_top(frame_at(3), UINT32_MAX);
+    is_int(look(true), WALK_CUT);
+    is_u64(walk.count - walk.doubtful, 3 + 1);
+    is_u64(walk.frames[walk.doubtful].code, CODE(3));
+    end();
+}
+
+#define GENERATOR (HEAP + 0x800)
+
+// The innermost frame is a generator's, as a loop in the one below resumes it.
+static void begin_in_generator(int minor)
+{
+    begin(minor, 6);
+    const struct layout *layout = &target.layout;
+    const uint64_t at = minor >= 11 ? GENERATOR : frame_at(5);
+    fake_put(at + (uint64_t)layout->frame_previous, frame_at(4));
+    fake_put(at + (uint64_t)layout->frame_code, CODE(9));
+    if (minor <= 10)
+        fake_put(at + (uint64_t)layout->frame_generator, at);
+    else
+        fake.bytes[at - FAKE_BASE + (uint64_t)layout->frame_owner] = 1;
+    put_current(at);
+    thread->patch_count = 0;
+    python_thread_expect(thread, &target);
+}
+
+TEST("stack_walk: a generator that waits in both copies returns to whom it last did")
+{
+    static const int minors[] = {8, 10, 13};
+    for (size_t i = 0; i < 3; i++) {
+        begin_in_generator(minors[i]);
+        const uint64_t at = minors[i] >= 11 ? GENERATOR : frame_at(5);
+        is_int(look(true), WALK_DONE);
+        is_u64(walk.count, 6);
+        put_top(at, 3);
+        fake_put(at + (uint64_t)target.layout.frame_previous, 0);
+        is_int(look(true), WALK_CUT);
+        is_u64(walk.count, 6);
+        is_u64(walk.doubtful, 6);
+        is_u64(walk.frames[1].code, CODE(4));
+        fake_put(at + (uint64_t)target.layout.frame_code, CODE(8)); // another one, there
+        is_int(look(true), WALK_TORN);
+        end();
+    }
+}
+
+static void call_from_c_begins(size_t piece)
+{
+    if (piece == state_piece() + 1)
+        fake.bytes[SHIM - FAKE_BASE + (uint64_t)target.layout.frame_owner] =
+            (uint8_t)target.layout.frame_owner_shim;
+}
+
+TEST("stack_walk: a call from C that is over in a copy leads where it did when it was alive")
+{
+    begin(13, 6);
+    fake_put(frame_at(3) + (uint64_t)target.layout.frame_previous, SHIM); // 2 calls 3 by C
+    fake_put(SHIM + (uint64_t)target.layout.frame_previous, frame_at(2));
+    fake_put(frame_at(0) + (uint64_t)target.layout.frame_previous, SHIM + 256);
+    fake.bytes[SHIM + 256 - FAKE_BASE + (uint64_t)target.layout.frame_owner] =
+        (uint8_t)target.layout.frame_owner_shim;
+    put_top(frame_at(2), UINT32_MAX);
+    thread->patch_count = 0;
+    python_thread_expect(thread, &target);
+    is_int(look(true), WALK_DONE);
+    is_u64(walk.count, 6);
+    fake.bytes[SHIM - FAKE_BASE + (uint64_t)target.layout.frame_owner] = 0x55; // other C code
+    fake_put(SHIM + (uint64_t)target.layout.frame_previous, CODE(7));
+    is_int(look(true), WALK_CUT);
+    is_u64(walk.count, 6);
+    is_u64(walk.doubtful, 6);
+    fake_put(SHIM + (uint64_t)target.layout.frame_previous, frame_at(2));
+    fake.between = call_from_c_begins;
+    is_int(look(true), WALK_CUT);
+    is_u64(walk.count, 6);
+    is_u64(walk.count - walk.doubtful, 3);
     end();
 }
