@@ -189,6 +189,7 @@ static void judge_work(const struct verdict_facts *facts, enum work work, uint64
 {
     const struct phase *most = largest(facts, work);
     verdict->advice = work_verdicts[work].advice;
+    verdict->phase = work == WORK_COMPUTING ? NULL : most->name;
     unsigned all = percent(total_ns, facts->total_ns);
     unsigned one = percent(most->total_ns, facts->total_ns);
     if (most->total_ns == total_ns)
@@ -220,6 +221,7 @@ static void judge_no_work(const struct verdict_facts *facts, struct verdict *ver
     verdict->label = share >= DOMINANT_PERCENT ? "ONE PHASE DOMINATES" : "BALANCED";
     SAY(verdict, "the largest phase is '%.*s' with %u %% of a step", NAME_BYTES, most->name, share);
     verdict->advice = "look at the largest phases first, with finer spans inside them";
+    verdict->phase = most->name;
 }
 
 // Whether work of that kind holds the step up.
@@ -240,6 +242,7 @@ static void judge_phases(const struct verdict_facts *facts, struct verdict *verd
     } else if (!facts->phase_count ||
                percent(division.unexplained, facts->total_ns) >= UNEXPLAINED_PERCENT) {
         verdict->label = "UNEXPLAINED";
+        verdict->phase = facts->is_torch ? "other" : NULL;
         SAY(verdict, "%u %% of a step lies in %s", percent(division.unexplained, facts->total_ns),
             facts->is_torch ? "none of the phases, but in the loop's own Python" : "no span");
         verdict->advice = facts->is_torch

@@ -36,6 +36,7 @@ struct verdict {
     const char *label;  // "INPUT-BOUND"
     char why[320];      // a sentence without full stop
     const char *advice; // what to try next, the same
+    const char *phase;  // that stacks, where there are some, tell more of; NULL: none
 };
 
 void verdict_make(const struct verdict_facts *facts, struct verdict *ret_verdict);

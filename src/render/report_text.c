@@ -83,6 +83,32 @@ static void put_ignored(const struct screen *screen)
     }
 }
 
+static bool is_plain_word(const char *text)
+{
+    const size_t plain = strspn(text, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+                                      "0123456789_./-");
+    return *text && *text != '-' && !text[plain];
+}
+
+static bool has_samples(const struct gait_trace *trace)
+{
+    struct gait_shard_info shard;
+    for (uint32_t i = 0; i < gait_trace_shard_count(trace); i++)
+        if (gait_trace_shard(trace, i, &shard) == 0 && !strcmp(shard.role, "sampler"))
+            return true;
+    return false;
+}
+
+// Stacks were taken: they know what the phase did, or waited in.
+static void put_question(const struct screen *screen)
+{
+    const char *phase = screen->report->verdict.phase;
+    const char *path = screen->how->path;
+    if (phase && is_plain_word(phase) && has_samples(screen->trace))
+        fprintf(screen->out, "  see: gait leaf --functions --phase %s %s\n", phase,
+                is_plain_word(path) ? path : "RUN");
+}
+
 static void put_verdict(const struct screen *screen)
 {
     const struct verdict *verdict = &screen->report->verdict;
@@ -94,6 +120,7 @@ static void put_verdict(const struct screen *screen)
     snprintf(text, sizeof text, "try: %s", verdict->advice);
     fputs("  ", screen->out);
     plain_wrap(screen->out, text, 7, 2);
+    put_question(screen);
 }
 
 static void put_steps(const struct screen *screen)

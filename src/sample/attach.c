@@ -17,6 +17,7 @@
 #include "sample/debug_offsets.h"
 #include "sample/elf_symbols.h"
 #include "sample/process_maps.h"
+#include "sample/process_root.h"
 #include "sample/python_text.h"
 
 enum { MAX_INTERPRETERS = 256, THREADS_TRIED = 64, FRAMES_TRIED = 64 };
@@ -121,10 +122,8 @@ static int refuse_old(const struct target *target, const char *path)
 // A Python that just begins has its own program alone, its library comes next.
 static int refuse_program(int64_t pid)
 {
-    char path[64], program[256] = "";
-    snprintf(path, sizeof path, "/proc/%lld/exe", (long long)pid);
-    const ssize_t got = readlink(path, program, sizeof program - 1);
-    program[got > 0 ? got : 0] = '\0';
+    char program[256];
+    process_root_program(pid, program, sizeof program);
     if (!strncmp(file_name_of(program), "python", 6))
         return ATTACH_NOT_YET;
     return fail(GAIT_ERR_MISSING,

@@ -16,7 +16,7 @@
 #include "base/bytes.h"
 #include "base/fail.h"
 #include "base/file_name.h"
-#include "sample/process_maps.h"
+#include "sample/process_root.h"
 
 #define NAMES (1u << 16) // slots; three quarters of them in use at most
 #define SYMBOL_LIMIT (1u << 24)

@@ -11,6 +11,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "sample/process_root.h"
+
 enum rank { RANK_PROGRAM, RANK_LIBRARY, RANK_OTHER, RANK_NONE };
 
 struct row {
@@ -90,12 +92,10 @@ static void keep(struct candidates *found, const struct row *row, enum rank rank
 // Once from end to end: the kernel looks at every page's owner to write a line.
 int process_maps_candidates(int64_t pid, struct mapped_file *out)
 {
-    char path[64], program[PATH_MAX] = "", *line = NULL;
+    char path[64], program[PATH_MAX], *line = NULL;
     struct candidates found = {.files = out};
     size_t room = 0;
-    snprintf(path, sizeof path, "/proc/%lld/exe", (long long)pid);
-    ssize_t got = readlink(path, program, sizeof program - 1);
-    program[got > 0 ? got : 0] = '\0';
+    process_root_program(pid, program, sizeof program);
     snprintf(path, sizeof path, "/proc/%lld/maps", (long long)pid);
     FILE *maps = fopen(path, "re");
     if (!maps)
@@ -112,27 +112,6 @@ int process_maps_candidates(int64_t pid, struct mapped_file *out)
     free(line);
     fclose(maps);
     return error ? -error : found.count;
-}
-
-void process_root_ask(int64_t pid, struct process_root *ret_root)
-{
-    char path[64];
-    struct stat ours, theirs;
-    snprintf(path, sizeof path, "/proc/%lld/ns/mnt", (long long)pid);
-    ret_root->is_ours = stat(path, &theirs) != 0 || stat("/proc/self/ns/mnt", &ours) != 0 ||
-                        ours.st_ino == theirs.st_ino;
-    snprintf(ret_root->path, sizeof ret_root->path, "/proc/%lld/root", (long long)pid);
-    const ssize_t bytes = readlink(ret_root->path, ret_root->link, sizeof ret_root->link - 1);
-    ret_root->link[bytes > 1 ? bytes : 0] = '\0';
-}
-
-void process_root_place(const struct process_root *root, const char *file, char *out, size_t room)
-{
-    const size_t above = strlen(root->link);
-    if (above && !strncmp(file, root->link, above) && file[above] == '/')
-        snprintf(out, room, "%s%s", root->path, file + above);
-    else
-        snprintf(out, room, "%s%s", root->is_ours ? "" : root->path, file);
 }
 
 // What has the name now may be another file.

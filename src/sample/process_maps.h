@@ -29,17 +29,4 @@ int process_maps_candidates(int64_t pid, struct mapped_file *out);
 // and to have it nevertheless is not for everybody.
 int process_maps_open(int64_t pid, const struct mapped_file *file);
 
-// Maps name files from the root of the process's mount namespace as far as we see
-// it; that is neither its own root nor ours for certain.
-struct process_root {
-    char path[40];       // "/proc/PID/root"
-    char link[PATH_MAX]; // where that is, if it is not a root for us too; else ""
-    bool is_ours;        // its mount namespace
-};
-
-void process_root_ask(int64_t pid, struct process_root *ret_root);
-
-// Under which name we find the file that its maps call `file`.
-void process_root_place(const struct process_root *root, const char *file, char *out, size_t room);
-
 #endif

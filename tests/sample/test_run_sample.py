@@ -2,6 +2,7 @@
 """`gait run --sample`: stacks in the same run as the steps they belong to."""
 
 import json
+import re
 import subprocess
 import sys
 
@@ -121,11 +122,11 @@ def busy(seconds):
     end = time.thread_time() + seconds
     while time.thread_time() < end: pass
 def ask(lock):
-    lock.acquire(timeout=.25)
-def learn(): busy(.2)
+    lock.acquire(timeout=.13)
+def learn(): busy(.1)
 lock = threading.Lock()
 lock.acquire()
-for _ in range(3):
+for _ in range(6):
     with gait.step():
         with gait.span("input"): ask(lock)
         with gait.span("forward"): learn()
@@ -145,6 +146,10 @@ def test_a_phase_is_asked_what_it_waited_in(gait, tmp_path):
     share = f"{100 * waited['samples_blocked'] / waited['samples']:.1f} %"
     assert told.endswith(f"In {share} of these {waited['samples']} samples the thread was blocked "
                          "in the system.\n")  # fmt: skip
+    # the report asks the question for those who do not know that it can be asked
+    (question,) = re.findall("see: gait (.*)", gait("report", "run").stdout)
+    assert gait(*question.split()).stdout.startswith(gait("leaf", "--functions", "--phase", "input",
+                                                          "run").stdout)  # fmt: skip
     # whoever names no phase gets none of them
     whole = json.loads(gait("leaf", "-a", "--json", "-n", "all", "run").stdout)
     sampler = shards(gait, "run")["sampler"]

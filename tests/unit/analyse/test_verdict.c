@@ -19,6 +19,7 @@ TEST("verdict: bound is only what takes the most of a step, and 40 % at least")
     const struct phase most[] = {{"load_batch", 410, 9}, {"forward", 390, 9}, {"plot", 200, 9}};
     struct verdict verdict = judge(most, 3, 100);
     is_str(verdict.label, "INPUT-BOUND");
+    is_str(verdict.phase, "load_batch");
     is_str(verdict.why, "waiting for input ('load_batch') takes 41 % of a step");
     const struct phase less[] = {{"load_batch", 380, 9}, {"forward", 360, 9}, {"plot", 260, 9}};
     is_str(judge(less, 3, 100).label, "PARTLY INPUT");
