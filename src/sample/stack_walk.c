@@ -239,14 +239,15 @@ static uint64_t previous_of(struct steps *steps, uint64_t frame, enum role role)
     struct frame_link *link = link_of(steps->thread, frame);
     const uint64_t previous = bytes_get64(steps->last + layout->frame_previous);
     const uint64_t code = bytes_get64(steps->last + layout->frame_code);
+    const bool is_known = link->frame == frame && (role == SHIM || link->code == code);
+    const bool is_over = is_dead(layout, steps->last, role == SHIM ? SHIM : CALLER);
     const bool is_mine = role == SHIM || is_generator(layout, steps->last);
-    if (!is_mine)
+    if (!is_mine && !(is_over && is_known)) // up to 3.10 one that is done is no generator's
         return previous;
-    if (!is_dead(layout, steps->last, role == SHIM ? SHIM : CALLER)) {
+    if (!is_over) {
         *link = (struct frame_link){frame, code, previous, role == SHIM};
         return previous;
     }
-    const bool is_known = link->frame == frame && (role == SHIM || link->code == code);
     if (!is_known || !steps->thread->is_double)
         return previous;
     steps->is_lost = steps->is_guessed = true;
