@@ -253,6 +253,8 @@ static int commit(struct python_process *process, struct python_thread *thread, 
     process->counts.moved += walk->doubtful && kept == walk->count;
     walk->doubtful = walk->count - kept;
     memcpy(thread->frames, walk->frames + walk->doubtful, kept * sizeof walk->frames[0]);
+    if (walk->doubtful == 0 && certain == walk->count && kept)
+        stack_trie_note(process->trie, thread->nodes[kept - 1]);
     if (as_found < kept) // no frame is like this one: its node is not taken for it again
         thread->frames[kept - 1 - as_found].code = 0;
     thread->frame_count = kept;

@@ -87,11 +87,11 @@ struct python_thread {
     struct frame_link links[PYTHON_THREAD_LINKS];
     struct frame_point waiting; // the innermost frame, while it stays the current one and
     uint64_t waiting_at;        // does not run; its address
-    uint32_t waiting_looks;     // in a row; the first of them
-    uint64_t waiting_ns;
+    uint64_t waiting_ns;        // when that was first seen
 
     struct frame_point *frames; // as last seen, innermost first
     uint32_t *nodes;            // of the tree of stacks, outermost first
+    uint32_t waiting_looks; // since then, in a row
     uint32_t frame_count, frame_room;
     uint32_t base;       // node that stands for the thread, if it has one
     uint32_t node;       // of the whole stack

@@ -12,7 +12,7 @@
 #define SITE_SLOTS (1u << 14)
 #define NODE_SLOTS (1u << 11) // at first; a small recording touches little memory
 #define NODE_SLOTS_LIMIT (1u << 18)
-#define SITE_LIMIT (1u << 18)
+#define LOOKS_A_STACK 8192u   // one that is rarer is not believed of what moved
 #define NODE_LIMIT (1u << 20) // 24 bytes each
 #define TEXT_LIMIT (32u << 20)
 
@@ -27,7 +27,7 @@ int stack_trie_init(struct stack_trie *trie)
     trie->site_count = trie->node_count = 1;
     if (trie->site_slots && trie->node_slots &&
         array_reserve((void **)&trie->sites, &trie->site_room, 64,
-                      (struct array_shape){sizeof *trie->sites, SITE_LIMIT}) == 0 &&
+                      (struct array_shape){sizeof *trie->sites, STACK_TRIE_SITES}) == 0 &&
         array_reserve((void **)&trie->nodes, &trie->node_room, 64,
                       (struct array_shape){sizeof *trie->nodes, NODE_LIMIT}) == 0) {
         memset(trie->nodes, 0, sizeof *trie->nodes);
@@ -76,7 +76,7 @@ uint32_t stack_trie_site(struct stack_trie *trie, const char *name, const char *
             trie->sites[i].line == line)
             return i;
     if (array_reserve((void **)&trie->sites, &trie->site_room, (size_t)trie->site_count + 1,
-                      (struct array_shape){sizeof *trie->sites, SITE_LIMIT})) {
+                      (struct array_shape){sizeof *trie->sites, STACK_TRIE_SITES})) {
         fail_clear();
         trie->refused++;
         return 0;
@@ -124,7 +124,21 @@ uint32_t stack_trie_find(const struct stack_trie *trie, uint32_t parent, uint32_
                          int32_t line)
 {
     const struct stack_node wanted = {.parent = parent, .site = site, .line = line};
-    return find(trie, &wanted, *node_slot(trie, &wanted));
+    const uint32_t node = find(trie, &wanted, *node_slot(trie, &wanted));
+    const uint64_t least = trie->looks / LOOKS_A_STACK;
+    return trie->nodes[node].seen > (least < STACK_TRIE_SEEN ? least : STACK_TRIE_SEEN - 1) ? node
+                                                                                            : 0;
+}
+
+void stack_trie_note(struct stack_trie *trie, uint32_t node)
+{
+    trie->looks++;
+    if (!node || trie->nodes[node].seen == STACK_TRIE_SEEN)
+        return;
+    const uint32_t seen = ++trie->nodes[node].seen;
+    for (uint32_t at = trie->nodes[node].parent; at && trie->nodes[at].seen < seen;
+         at = trie->nodes[at].parent)
+        trie->nodes[at].seen = seen;
 }
 
 uint32_t stack_trie_node(struct stack_trie *trie, uint32_t parent, uint32_t site, int32_t line)

@@ -11,6 +11,8 @@
 #include "base/arena.h"
 #include "base/intern.h"
 
+enum { STACK_TRIE_SITES = 1 << 18, STACK_TRIE_SEEN = (1 << 14) - 1 };
+
 // Line of a function of native code.
 #define STACK_TRIE_NATIVE (-1)
 
@@ -22,10 +24,11 @@ struct frame_site {
 };
 
 struct stack_node {
-    uint32_t parent; // 0: none, the outermost frame
-    uint32_t site;
-    int32_t line;  // at the moment, 0: not known
-    uint32_t next; // in its chain of the table
+    uint32_t parent;    // 0: none, the outermost frame
+    uint32_t site : 18; // and looks that held still and ended here, or in one behind it
+    uint32_t seen : 14; // (in that of them with the most), up to STACK_TRIE_SEEN
+    int32_t line;       // at the moment, 0: not known
+    uint32_t next;      // in its chain of the table
     uint64_t count;
 };
 
@@ -39,6 +42,7 @@ struct stack_trie {
     uint32_t site_count, node_count; // that of the next one
     size_t site_room, node_room;
     uint64_t refused; // frames that found no room
+    uint64_t looks;   // that held still
 };
 
 GAIT_CHECK int stack_trie_init(struct stack_trie *trie);
@@ -48,8 +52,12 @@ void stack_trie_finish(struct stack_trie *trie); // takes NULL and a zeroed one
 uint32_t stack_trie_site(struct stack_trie *trie, const char *name, const char *file, int32_t line);
 uint32_t stack_trie_node(struct stack_trie *trie, uint32_t parent, uint32_t site, int32_t line);
 
-// 0 also where no stack has that node yet.
+// 0 where no stack has that node, or too few of those that held still: what was seen
+// by mistake once must not let more of its kind in.
 uint32_t stack_trie_find(const struct stack_trie *trie, uint32_t parent, uint32_t site,
                          int32_t line);
+
+// A look held still and ended at that node.
+void stack_trie_note(struct stack_trie *trie, uint32_t node);
 
 #endif
