@@ -31,6 +31,7 @@ struct taking {
     struct waiting *waiting;         // of a track
     size_t track_count;
     const char *host;
+    const char *process; // whom it is about, where its stacks do not say
     double period_ns;
     int64_t rank;
 };
@@ -58,7 +59,7 @@ static int add_stack(struct taking *taking, const struct stack_sample *sample)
 {
     struct stack_set *set = taking->set;
     struct stack_entry entry = {
-        .first = set->id_count, .count = sample->weight, .process = "", .thread = ""};
+        .first = set->id_count, .count = sample->weight, .process = taking->process, .thread = ""};
     for (uint32_t at = sample->stack; at && entry.depth < STACK_DEPTH_LIMIT;
          at = taking->stacks->rows[at].parent) {
         uint32_t id = 0;
@@ -170,6 +171,20 @@ static int take_all_timed(struct taking *taking, uint32_t index)
     return status;
 }
 
+// As stacks of several processes name theirs. Who recorded one alone is asked for it too.
+static const char *process_words(struct stack_set *set, const struct run_shard *shard)
+{
+    const char *program = dictionary_meta(&shard->dictionary, "program"); // in quotes: JSON
+    char words[300];
+    const int used = snprintf(words, sizeof words, "process %lld:%.200s",
+                              (long long)shard->info.subject_pid, program ? program : "\"\"");
+    const char *text =
+        shard->info.subject_pid > 0
+            ? intern_text(&set->texts, (struct slice){(uint8_t *)words, (size_t)used})
+            : NULL;
+    return text ? text : "";
+}
+
 static int add_shard(struct stack_set *set, struct run *run, uint32_t index,
                      const struct phase_times *times)
 {
@@ -188,6 +203,7 @@ static int add_shard(struct stack_set *set, struct run *run, uint32_t index,
                             .waiting = calloc(times ? tracks + 1 : 1, sizeof(struct waiting)),
                             .track_count = tracks,
                             .host = run->shards[index]->info.host,
+                            .process = process_words(set, run->shards[index]),
                             .period_ns = stack_rows_period(run->shards[index]),
                             .rank = run->shards[index]->info.rank};
     if (!taking.numbers || !taking.by_track || !taking.waiting)

@@ -43,6 +43,13 @@ void say_text(const char *text, size_t bytes)
     }
 }
 
+// Names come from files, too: none of them ends the line, or moves a cursor later.
+static void put_line(FILE *out, const char *sentence)
+{
+    plain_put_all(out, sentence);
+    fputc('\n', out);
+}
+
 static void put(const char *who, const char *sentence, const char *next)
 {
     char *text = NULL;
@@ -54,7 +61,7 @@ static void put(const char *who, const char *sentence, const char *next)
     if (isatty(STDERR_FILENO))
         plain_wrap(out, sentence, INDENT, (unsigned)strlen(who));
     else
-        fprintf(out, "%s\n", sentence);
+        put_line(out, sentence);
     if (next)
         fprintf(out, "%*s%s\n", INDENT, "", next);
     fclose(out);

@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "base/fail.h"
+#include "base/slice.h"
 #include "cli/read_progress.h"
 #include "cli/run_directory.h"
 #include "cli/say.h"
@@ -173,10 +174,11 @@ static int read_folder(struct stack_set *set, const char *path, struct read_prog
     const int count = scandir(path, &entries, wanted, alphasort);
     if (count < 0)
         return fail(GAIT_ERR_IO, "cannot read '%s': %s", path, strerror(errno));
+    const char *between = slice_ends_with(slice_of(path), "/") ? "" : "/";
     for (int i = 0; i < count; i++) {
         char file[PATH_MAX];
         struct stat about;
-        snprintf(file, sizeof file, "%.3500s/%.255s", path, entries[i]->d_name);
+        snprintf(file, sizeof file, "%.3500s%s%.255s", path, between, entries[i]->d_name);
         free(entries[i]);
         if (status || stat(file, &about) != 0)
             continue;

@@ -464,3 +464,10 @@ def test_closed_descriptors_change_no_exit_code(build, tmp_path, closed):
     close = functools.partial(lambda fds: [os.close(fd) for fd in fds], closed)
     done = subprocess.run([str(word) for word in words], preexec_fn=close, timeout=60)
     assert done.returncode == 9
+
+
+def test_no_name_ends_a_sentence_or_moves_the_cursor(gait):
+    for name in ("a\nb", "\x1b[31mred", "\x9b31m"):
+        said = sentence(gait("leaf", name))
+        assert not re.search("[\x00-\x09\x0b-\x1f\x7f-\x9f]", said)
+        assert "No such file or directory" in said

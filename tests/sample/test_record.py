@@ -584,3 +584,15 @@ def test_a_recording_and_a_raw_file_feed_the_same_report(gait, alternating, tmp_
     info = summary(gait, tmp_path / "run.gait")["sampler"]
     done = gait("leaf", "--json", "run.gait")
     assert json.loads(done.stdout)["samples"] == info["samples"]
+
+
+def test_a_process_recorded_alone_is_named_too(gait, alternating, tmp_path):
+    targets = [alternating(sys.executable) for _ in range(2)]
+    (tmp_path / "nodes").mkdir()
+    for at, target in enumerate(targets):
+        done = gait("record", "-d", "0.3", "-o", f"nodes/{at}.gait", "--pid", target.pid)
+        assert done.returncode == 0, done.stderr
+    answer = json.loads(gait("leaf", "-a", "--json", "--by", "process", "nodes/").stdout)
+    program = os.path.basename(sys.executable)
+    told = {row["process"] for row in answer["rows"]}
+    assert told == {f'process {target.pid}:"{program}"' for target in targets}
