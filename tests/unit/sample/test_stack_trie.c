@@ -19,7 +19,7 @@ TEST("stack_trie: a stack is known when looks that held still saw it")
     stack_trie_finish(&trie);
 }
 
-TEST("stack_trie: a stack that was seen once in ten thousand looks is known no more")
+TEST("stack_trie: a stack that was seen once in very many looks is known no more")
 {
     struct stack_trie trie;
     if (!ok(stack_trie_init(&trie) == 0))
