@@ -111,29 +111,72 @@ static uint32_t parent_of(struct python_process *process, const struct python_th
     return process->walk->is_deep ? mark_of_deep(process, thread) : thread->base;
 }
 
-static struct known_call *call_of(struct python_process *process, uint32_t parent, uint32_t callee)
+static struct known_call *call_of(struct python_process *process, const struct known_call *wanted)
 {
-    const struct stack_node *node = &process->trie->nodes[parent];
-    const uint64_t key = ((uint64_t)node->parent << 32 | node->site) ^ (uint64_t)callee << 20;
+    const uint64_t key = ((uint64_t)wanted->outer << 32 | wanted->caller) ^ (uint64_t)wanted->callee
+                                                                                << 20;
     return &process->calls[(key * UINT64_C(0x9e3779b97f4a7c15) >> 40) % KNOWN_CALLS];
 }
 
 static void note_call(struct python_process *process, uint32_t parent, uint32_t callee)
 {
     const struct stack_node *node = &process->trie->nodes[parent];
-    *call_of(process, parent, callee) =
-        (struct known_call){node->parent, node->site, callee, parent};
+    const struct known_call call = {node->parent, node->site, callee, parent};
+    *call_of(process, &call) = call;
 }
 
-// The node of the same caller at the line from which it was last seen to call that:
-// where it stands now it does not, for its line and its callee are of two moments.
+// The node of a caller at the line from which it was last seen to call that: where it
+// stands now it does not, for its line and its callee are of two moments.
+static uint32_t known_caller(struct python_process *process, struct known_call wanted)
+{
+    const struct known_call *call = call_of(process, &wanted);
+    return call->outer == wanted.outer && call->caller == wanted.caller &&
+                   call->callee == wanted.callee
+               ? call->node
+               : 0;
+}
+
 static uint32_t caller_of(struct python_process *process, uint32_t parent, uint32_t callee)
 {
     const struct stack_node *node = &process->trie->nodes[parent];
-    const struct known_call *call = call_of(process, parent, callee);
-    return call->outer == node->parent && call->caller == node->site && call->callee == callee
-               ? call->node
-               : 0;
+    return known_caller(process, (struct known_call){node->parent, node->site, callee, 0});
+}
+
+// A frame on the way from the root through doubtful ones.
+struct doubt {
+    uint32_t at, parent;
+    struct code_place place;
+};
+
+// The function was seen to call the one behind it, though never from this line.
+static uint32_t node_by_callee(struct python_process *process, const struct doubt *doubt)
+{
+    const struct stack_walk *walk = process->walk;
+    struct code_place callee;
+    if (doubt->at + 1 >= walk->count)
+        return 0;
+    const struct frame_point *next = &walk->frames[walk->count - 2 - doubt->at];
+    if (!code_cache_known(&process->codes, next->code, next->instruction, &callee))
+        return 0;
+    return known_caller(process,
+                        (struct known_call){doubt->parent, doubt->place.site, callee.site, 0});
+}
+
+// The function was seen to be called, though from another line or with none of this: `thread`
+// learns the caller's node. Of the innermost every line may be new.
+static uint32_t node_by_caller(struct python_process *process, struct python_thread *thread,
+                               const struct doubt *doubt)
+{
+    const struct code_place *place = &doubt->place;
+    const bool is_leaf = doubt->at + 1 == process->walk->count;
+    const uint32_t caller = doubt->at ? caller_of(process, doubt->parent, place->site) : 0;
+    uint32_t node = 0;
+    if (caller)
+        node = is_leaf ? stack_trie_node(process->trie, caller, place->site, place->line)
+                       : stack_trie_find(process->trie, caller, place->site, place->line);
+    if (node)
+        thread->nodes[doubt->at - 1] = caller;
+    return node;
 }
 
 // What moved is taken as it was found if a stack that did not move ended or went
@@ -147,22 +190,21 @@ static uint32_t commit_doubtful(struct python_process *process, struct python_th
     uint32_t first_other = walk->count;
     for (; at < walk->count; at++) {
         const struct frame_point *point = &walk->frames[walk->count - 1 - at];
-        const uint32_t parent = parent_of(process, thread, at);
-        struct code_place place;
-        if (!code_cache_known(&process->codes, point->code, point->instruction, &place))
+        struct doubt doubt = {.at = at, .parent = parent_of(process, thread, at)};
+        if (!code_cache_known(&process->codes, point->code, point->instruction, &doubt.place))
             break;
-        uint32_t node = place.is_hidden
-                            ? parent
-                            : stack_trie_find(process->trie, parent, place.site, place.line);
-        const uint32_t caller = node || !at ? 0 : caller_of(process, parent, place.site);
-        if (caller)
-            node = stack_trie_find(process->trie, caller, place.site, place.line);
+        uint32_t node = doubt.place.is_hidden ? doubt.parent
+                                              : stack_trie_find(process->trie, doubt.parent,
+                                                                doubt.place.site, doubt.place.line);
+        const bool is_found = node;
+        if (!node)
+            node = node_by_caller(process, thread, &doubt);
+        if (!node)
+            node = node_by_callee(process, &doubt);
         if (!node)
             break;
-        if (caller) {
-            thread->nodes[at - 1] = caller;
-            first_other = at - 1 < first_other ? at - 1 : first_other;
-        }
+        if (!is_found && first_other == walk->count)
+            first_other = at ? at - 1 : at;
         thread->nodes[at] = node;
     }
     *ret_true = at < first_other ? at : first_other;

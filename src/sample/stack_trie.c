@@ -12,7 +12,7 @@
 #define SITE_SLOTS (1u << 14)
 #define NODE_SLOTS (1u << 11) // at first; a small recording touches little memory
 #define NODE_SLOTS_LIMIT (1u << 18)
-#define LOOKS_A_STACK 32768u   // one that is rarer is not believed of what moved
+#define LOOKS_A_STACK 32768u  // one that is rarer is not believed of what moved
 #define NODE_LIMIT (1u << 20) // 24 bytes each
 #define TEXT_LIMIT (32u << 20)
 
