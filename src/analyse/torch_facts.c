@@ -150,8 +150,9 @@ static int set_details(struct gather *gather, const struct gait_batch *batch, si
         args.id = args.iterator; // the loader itself is the same every epoch
         args.has_id = args.has_iterator;
     }
+    const uint64_t id = (uint64_t)args.id;
     if (!status && args.has_id)
-        status = tuple_map_add(&gather->ids, &(uint64_t){(uint64_t)args.id}, &fact->id);
+        status = tuple_map_add(&gather->ids, &id, &fact->id);
     return status;
 }
 
