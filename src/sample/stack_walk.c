@@ -90,15 +90,17 @@ static enum difference compare(const struct layout *layout, struct frame_copies 
     return instruction_of(layout, a) == instruction_of(layout, b) ? SAME : MOVED_ON;
 }
 
-// The same of a caller in the same call of eval, which nearly all frames are, in as
-// few words as will do.
-static bool waits_still(const struct layout *layout, struct frame_copies copies)
+// The same of a caller, which nearly all frames are, in as few words as will do. False
+// where compare() has to be asked.
+static bool is_still(const struct layout *layout, struct frame_copies copies, enum role role)
 {
     const uint8_t *a = copies.first, *b = copies.second;
+    if (role > INLINE || layout->frame_top < 0 || !is_equal(layout, copies) ||
+        instruction_of(layout, a) != instruction_of(layout, b) ||
+        bytes_get64(b + layout->frame_previous) == 0)
+        return false;
     const uint32_t top = bytes_get32(b + layout->frame_top);
-    return is_equal(layout, copies) && instruction_of(layout, a) == instruction_of(layout, b) &&
-           top != UINT32_MAX && top == bytes_get32(a + layout->frame_top) &&
-           bytes_get64(b + layout->frame_previous) != 0 && !is_shim_of(layout, b);
+    return role == CALLER || (top != UINT32_MAX && top == bytes_get32(a + layout->frame_top));
 }
 
 // Which copy to follow: the second as a rule, the first where that one is dead,
@@ -295,7 +297,8 @@ static uint64_t walk_still(struct steps *steps, const struct chunk *chunk, uint6
         if (at < begin || at + (uint32_t)layout->frame_bytes > end)
             break;
         const struct frame_copies copies = {first + at, second + at, NULL, chunk};
-        if (role == INLINE ? !waits_still(layout, copies) : compare(layout, copies, role) != SAME)
+        if (is_shim_of(layout, copies.second) ||
+            (!is_still(layout, copies, role) && compare(layout, copies, role) != SAME))
             break;
         if (++steps->count > GATHER_NEAR && !steps->thread->edge)
             steps->thread->edge = frame;
