@@ -26,7 +26,6 @@
 #define CFRAME_NEAR 1024u // of the C stack: what a few calls need
 #define CFRAME_DWELL 512u // and around a call that was in it before, too
 #define CFRAME_ALL (1u << 24)
-#define CFRAME_BYTES 16u
 // A look takes 1 us and 0.35 us a piece; ten times that, and we were put aside.
 #define SLOW_NS 20000u
 #define SLOW_PIECE_NS 2000u
@@ -130,7 +129,8 @@ static uint32_t cframe_reach(const struct python_thread *thread)
 static void add_cframes(struct gather *gather, struct python_thread *thread)
 {
     const uint32_t reach = cframe_reach(thread);
-    const uint64_t low = thread->cframe - reach, high = thread->cframe + CFRAME_BYTES + reach;
+    const uint64_t low = thread->cframe - reach,
+                   high = thread->cframe + PYTHON_THREAD_CFRAME + reach;
     thread->at_cframe = NOT_READ;
     if (gather->target->layout.thread_cframe < 0 || !thread->cframe_high)
         return;
@@ -412,7 +412,7 @@ uint64_t gather_current(const struct gather *gather, struct python_thread *threa
         return 0;
     thread->cframe = cframe;
     if (thread->at_cframe != NOT_READ && cframe >= thread->cframes.low &&
-        cframe + 16 <= thread->cframes.high)
+        cframe + PYTHON_THREAD_CFRAME <= thread->cframes.high)
         return bytes_get64(gather->bytes + thread->at_cframe + (cframe - thread->cframes.low) +
                            layout->cframe_frame);
     *ret_is_read = false;

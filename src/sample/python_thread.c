@@ -16,7 +16,6 @@
 #define GAP_HEAP 3072u // bytes between frames that are read along: cheaper than a piece more
 #define GAP_OTHER 256u
 #define CFRAME_WINDOW 32768u
-#define CFRAME_BYTES 16u
 #define FORGET_AFTER 3000u // reads
 #define LEARN_MAX 512
 #define PEEK_PAGES 16
@@ -186,7 +185,7 @@ void python_thread_tidy(struct python_thread *thread)
 
 void python_thread_widen(struct python_thread *thread, uint64_t cframe)
 {
-    const uint64_t end = cframe + CFRAME_BYTES;
+    const uint64_t end = cframe + PYTHON_THREAD_CFRAME;
     if (!memory_is_address(cframe))
         return;
     if (!thread->cframe_high || end > thread->cframe_low + CFRAME_WINDOW ||

@@ -18,6 +18,7 @@
 
 enum { PYTHON_THREAD_CHUNKS = 24, PYTHON_THREAD_PATCHES = 160, PYTHON_THREAD_DEPTH = 4096 };
 enum { PYTHON_THREAD_LINKS = 512 }; // a power of two
+enum { PYTHON_THREAD_CFRAME = 16 }; // bytes of a cframe that are looked at
 
 #define NOT_READ UINT32_MAX
 

@@ -7,10 +7,10 @@
 
 #include "base/fail.h"
 
+// A frame that frees what its callee held is believed after so long, in so many looks.
 #define WAITING_NS (100 * UINT64_C(1000))
-#define CHUNK_MOST (1u << 26)
-
 enum { WAITING_LOOKS = 3 };
+#define CHUNK_MOST (1u << 26) // bytes of a chunk: what is beyond is no top of one
 
 // Stands where the outermost frames of a stack that is too deep were left out.
 static uint32_t mark_of_deep(struct python_process *process, const struct python_thread *thread)
@@ -31,8 +31,8 @@ static uint32_t parent_of(struct python_process *process, const struct python_th
 
 static struct known_call *call_of(struct python_process *process, const struct known_call *wanted)
 {
-    const uint64_t key = ((uint64_t)wanted->outer << 32 | wanted->caller) ^ (uint64_t)wanted->callee
-                                                                                << 20;
+    uint64_t key = (uint64_t)wanted->outer << 32 | wanted->caller;
+    key ^= (uint64_t)wanted->callee << 20;
     return &process->calls[(key * UINT64_C(0x9e3779b97f4a7c15) >> 40) % KNOWN_CALLS];
 }
 
@@ -80,8 +80,9 @@ static uint32_t node_by_callee(struct python_process *process, const struct doub
                         (struct known_call){doubt->parent, doubt->place.site, callee.site, 0});
 }
 
-// The function was seen to be called, though from another line or with none of this: `thread`
-// learns the caller's node. Of the innermost every line may be new.
+// The function was seen to be called, though from another line, or not at this line of
+// its own. The caller's node becomes the one that was seen to call; of the innermost
+// function any line will do.
 static uint32_t node_by_caller(struct python_process *process, struct python_thread *thread,
                                const struct doubt *doubt)
 {

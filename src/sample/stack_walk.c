@@ -211,7 +211,8 @@ static void put_point(struct stack_walk *walk, const struct layout *layout, cons
 
 static struct frame_link *link_of(struct python_thread *thread, uint64_t frame)
 {
-    return &thread->links[(frame >> 3) * UINT64_C(0x9e3779b97f4a7c15) >> 55];
+    return &thread
+                ->links[((frame >> 3) * UINT64_C(0x9e3779b97f4a7c15) >> 40) % PYTHON_THREAD_LINKS];
 }
 
 static bool is_shim_now(const struct steps *steps, struct frame_copies copies, uint64_t frame)
