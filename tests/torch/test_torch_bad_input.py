@@ -36,7 +36,7 @@ def alone(trainings, tmp_path_factory):
     """What train() prints without gait, run once for all these tests."""
     script = tmp_path_factory.getbasetemp() / "alone.py"
     script.write_text(TRAIN + "train()\n")
-    return trainings.get(Job(script, gait=False)).stdout
+    return trainings.get(Job(script, gait=False, warm=True)).stdout
 
 
 @pytest.fixture
@@ -56,9 +56,9 @@ def trains(run_text, alone):
 def both(run_text):
     """both(script) runs it with gait and without; the two must end and speak alike."""
 
-    def go(source, alike=True, **fields):
+    def go(source, alike=True, warm=True, **fields):
         source = textwrap.dedent(source)
-        off = run_text(source, **fields, gait=False, begin=True)
+        off = run_text(source, **fields, gait=False, warm=warm, begin=True)
         on = run_text(source, **fields)
         off = off.result()
         assert (on.code, on.stdout) == (off.code, off.stdout), on.stderr
@@ -67,6 +67,9 @@ def both(run_text):
         return on
 
     return go
+
+
+IN_TURN = ["forward", "backward"] * STEPS
 
 
 def steps(training):
@@ -99,6 +102,7 @@ def test_a_training_ends_as_it_would_have(trains, how):
     assert words.get(how, "") in training.stderr
     assert "gait:" not in training.stderr
     assert steps(training) == STEPS
+    assert training.order("forward", "backward") == IN_TURN
 
 
 def test_tracebacks_show_no_frame_of_ours(both):
@@ -149,7 +153,9 @@ thread.join()
 
 
 def test_torch_is_imported_in_a_thread(trains):
-    assert steps(trains(IN_A_THREAD, head="")) == STEPS
+    on = trains(IN_A_THREAD, head="")
+    assert steps(on) == STEPS
+    assert on.order("forward", "backward") == IN_TURN
 
 
 def site_packages():
@@ -228,6 +234,7 @@ sys.exit(subprocess.run(line).returncode)
         head="",
     )
     assert steps(on) == STEPS
+    assert on.order("forward", "backward") == IN_TURN
 
 
 def test_a_training_in_a_spawned_process(trains):
@@ -241,6 +248,7 @@ if __name__ == "__main__":
 """
     )
     assert steps(on) == STEPS
+    assert on.order("forward", "backward") == IN_TURN
 
 
 def test_a_training_in_a_forked_process(trains):
@@ -270,7 +278,8 @@ def test_without_torch_nothing_is_imported(both):
         import sys
         modules = set(sys.modules)
         print([name for name in ("torch", "numpy", "json", "threading") if name in modules])
-        """
+        """,
+        warm=False,
     )
     assert on.stdout == "[]\n"
 
@@ -278,7 +287,8 @@ def test_without_torch_nothing_is_imported(both):
 # ---- loaders and their workers ----------------------------------------------
 
 
-@pytest.mark.parametrize(("method", "workers"), [("spawn", 1), pytest.param("fork", 2, marks=full)])
+# spawned ones in full here: test_torch_start.py has two of each kind
+@pytest.mark.parametrize(("method", "workers"), [("fork", 2), pytest.param("spawn", 1, marks=full)])
 def test_loaders_with_workers(trains, method, workers):
     options = f"num_workers={workers}, multiprocessing_context={method!r}"
     on = trains(f"if __name__ == '__main__': train({options})")
@@ -295,7 +305,7 @@ def loads_in_workers(training):
 
 
 def test_workers_that_persist_over_epochs(run):
-    on = run(Job("mnist", ("--workers", "2")))
+    on = run(Job("mnist", ("--workers", "2"), warm=True))
     assert on.code == 0 and on.stderr == ""
     assert on.report["steps"] == on.truth["steps"]
     assert len(on.report["ranks"]) == 1
@@ -318,6 +328,7 @@ torch.manual_seed(0)
 torch.nn.Linear(4, 1)  # as far as train() finds its numbers when it is alone
 train()
 """,
+        warm=True,
     )
     assert steps(on) == STEPS
 
@@ -326,7 +337,8 @@ train()
 
 
 def test_an_optimizer_without_super(run):
-    on, off = run(Job("own_optimizer", ("bare",))), run(Job("own_optimizer", ("bare",), gait=False))
+    job = Job("own_optimizer", ("bare",), warm=True)
+    on, off = run(job), run(job.but(gait=False))
     assert (on.code, on.truth["losses"], on.stderr) == (0, off.truth["losses"], off.stderr)
     assert on.truth["steps"] == off.truth["steps"]
     told = "no optimizer" in on.report["verdict"] + str(on.report["findings"])
@@ -363,7 +375,7 @@ for names in seen:
 
 @pytest.mark.skipif("__import__('torch').cuda.is_available()", reason="there is a GPU")
 def test_cuda_asked_for_where_there_is_none(trains):
-    on = trains("train()\nmodel.cuda()", code=1)
+    on = trains("train()\nmodel.cuda()", code=1, warm=True)
     assert "gait:" not in on.stderr and "/gait/torch/" not in on.stderr
     assert "Torch not compiled with CUDA" in on.stderr or "NVIDIA" in on.stderr
 
@@ -396,6 +408,7 @@ def test_a_torch_that_is_another(both, tmp_path, how):
             print(error)
         """,
         alike=False,
+        warm=False,
         env=(("PYTHONPATH", str(tmp_path / "other")),),
     )
     assert on.code == 0
@@ -503,6 +516,7 @@ for thread in threads: thread.start()
 for thread in threads: thread.join()
 """,
         times=0,
+        warm=True,
     )
     assert steps(on) >= STEPS
 
@@ -517,5 +531,6 @@ for rate in (0.1, 0.1, 0.1):
     train()
 """,
         times=3,
+        warm=True,
     )
     assert steps(on) == 3 * STEPS

@@ -23,7 +23,7 @@ def facts(run_text):
     """facts(source) gives (name, arguments) of the phases, in order, outermost first."""
 
     def go(source, category="phase", **fields):
-        found = run_text(HEAD + source, **fields)
+        found = run_text(HEAD + source, warm=True, **fields)
         assert (found.code, found.stderr) == (0, "")
         rows = [row for row in found.rows if row["category"] == category]
         assert all(row["name"] for row in rows)
