@@ -5,6 +5,7 @@
 #include "sample/stack_walk.h"
 
 #include "base/bytes.h"
+#include "sample/frame_state.h"
 
 // Frames of a very deep stack that may be in motion at a time.
 #define CUT_OF_DEEP 64u
@@ -12,12 +13,6 @@
 #define CALLS_OF_A_LOOK 12u
 
 enum difference { SAME, MOVED_ON, OTHER };
-
-static uint64_t instruction_of(const struct layout *layout, const uint8_t *frame)
-{
-    return layout->minor >= 11 ? bytes_get64(frame + layout->frame_instruction)
-                               : bytes_get32(frame + layout->frame_instruction);
-}
 
 // How a frame was called; it tells what a copy of it has to look like.
 enum role {
@@ -28,26 +23,6 @@ enum role {
     SHIM,    // the interpreter's own frame of a call from C code
 };
 
-static bool is_generator(const struct layout *layout, const uint8_t *frame)
-{
-    if (layout->frame_owner >= 0)
-        return frame[layout->frame_owner] == 1;
-    return layout->minor >= 11 ? frame[layout->frame_generator] == 1
-                               : bytes_get64(frame + layout->frame_generator) != 0;
-}
-
-static bool is_shim_of(const struct layout *layout, const uint8_t *frame)
-{
-    return layout->frame_owner >= 0 && frame[layout->frame_owner] == layout->frame_owner_shim;
-}
-
-// Of a frame that neither waits for a callee of the same call of eval, nor as a
-// generator, nor is done. Told from 3.11 on.
-static bool is_running(const struct layout *layout, const uint8_t *frame)
-{
-    return layout->frame_top < 0 || bytes_get32(frame + layout->frame_top) == UINT32_MAX;
-}
-
 // Up to 3.10 a frame that is done keeps its links and waits for its next call,
 // told apart only by a count of references of zero. From 3.11 on it lies there as
 // it was, but for the mark that it runs. A generator that waits has no caller.
@@ -56,19 +31,19 @@ static bool is_dead(const struct layout *layout, const uint8_t *frame, enum role
     if (layout->minor <= 10 && bytes_get64(frame) == 0)
         return true;
     if (role == SHIM)
-        return !is_shim_of(layout, frame);
-    if (role == LEAF && !is_running(layout, frame))
+        return !frame_is_shim(layout, frame);
+    if (role == LEAF && !frame_is_running(layout, frame))
         return true;
-    if (bytes_get64(frame + layout->frame_previous) != 0)
+    if (frame_previous(layout, frame) != 0)
         return false;
-    return layout->minor >= 12 ? !is_shim_of(layout, frame) : is_generator(layout, frame);
+    return layout->minor >= 12 ? !frame_is_shim(layout, frame) : frame_is_generator(layout, frame);
 }
 
 static bool is_equal(const struct layout *layout, struct frame_copies copies)
 {
     const uint8_t *a = copies.first, *b = copies.second;
-    return bytes_get64(a + layout->frame_code) == bytes_get64(b + layout->frame_code) &&
-           bytes_get64(a + layout->frame_previous) == bytes_get64(b + layout->frame_previous);
+    return frame_code(layout, a) == frame_code(layout, b) &&
+           frame_previous(layout, a) == frame_previous(layout, b);
 }
 
 static enum difference compare(const struct layout *layout, struct frame_copies copies,
@@ -81,13 +56,13 @@ static enum difference compare(const struct layout *layout, struct frame_copies 
         return OTHER;
     if (role == LEAF || role == SHIM)
         return SAME;
-    if (role == INLINE && (is_running(layout, a) || is_running(layout, b)))
+    if (role == INLINE && (frame_is_running(layout, a) || frame_is_running(layout, b)))
         return MOVED_ON;
     if (role == INLINE && bytes_get32(a + layout->frame_top) != bytes_get32(b + layout->frame_top))
         return OTHER; // one of them is done
-    if (role == OUTLINE && !(is_running(layout, a) && is_running(layout, b)))
+    if (role == OUTLINE && !(frame_is_running(layout, a) && frame_is_running(layout, b)))
         return MOVED_ON;
-    return instruction_of(layout, a) == instruction_of(layout, b) ? SAME : MOVED_ON;
+    return frame_instruction(layout, a) == frame_instruction(layout, b) ? SAME : MOVED_ON;
 }
 
 // The same of a caller, which nearly all frames are, in as few words as will do. False
@@ -96,8 +71,8 @@ static bool is_still(const struct layout *layout, struct frame_copies copies, en
 {
     const uint8_t *a = copies.first, *b = copies.second;
     if (role > INLINE || layout->frame_top < 0 || !is_equal(layout, copies) ||
-        instruction_of(layout, a) != instruction_of(layout, b) ||
-        bytes_get64(b + layout->frame_previous) == 0)
+        frame_instruction(layout, a) != frame_instruction(layout, b) ||
+        frame_previous(layout, b) == 0)
         return false;
     const uint32_t top = bytes_get32(b + layout->frame_top);
     return role == CALLER || (top != UINT32_MAX && top == bytes_get32(a + layout->frame_top));
@@ -126,7 +101,7 @@ static bool is_whole(const struct stack_walk *walk, const struct layout *layout,
         return true;
     if (layout->frame_owner >= 0)
         return last[layout->frame_owner] == layout->frame_owner_shim;
-    if (is_generator(layout, last))
+    if (frame_is_generator(layout, last))
         return false;
     const uint64_t root = walk->frames[walk->count - 1].code;
     const bool is_believed =
@@ -205,8 +180,8 @@ static void check_guard(struct steps *steps, struct frame_copies copies)
 
 static void put_point(struct stack_walk *walk, const struct layout *layout, const uint8_t *frame)
 {
-    walk->frames[walk->count++] = (struct frame_point){bytes_get64(frame + layout->frame_code),
-                                                       instruction_of(layout, frame)};
+    walk->frames[walk->count++] = (struct frame_point){frame_code(layout, frame),
+                                                       frame_instruction(layout, frame)};
 }
 
 static struct frame_link *link_of(struct python_thread *thread, uint64_t frame)
@@ -219,7 +194,7 @@ static bool is_shim_now(const struct steps *steps, struct frame_copies copies, u
 {
     const struct layout *layout = &steps->gather->target->layout;
     const struct frame_link *link = link_of(steps->thread, frame);
-    if (is_shim_of(layout, copies.second) || (copies.first && is_shim_of(layout, copies.first)))
+    if (frame_is_shim(layout, copies.second) || (copies.first && frame_is_shim(layout, copies.first)))
         return true;
     return copies.patch && link->frame == frame && link->is_shim;
 }
@@ -240,11 +215,11 @@ static uint64_t previous_of(struct steps *steps, uint64_t frame, enum role role)
 {
     const struct layout *layout = &steps->gather->target->layout;
     struct frame_link *link = link_of(steps->thread, frame);
-    const uint64_t previous = bytes_get64(steps->last + layout->frame_previous);
-    const uint64_t code = bytes_get64(steps->last + layout->frame_code);
+    const uint64_t previous = frame_previous(layout, steps->last);
+    const uint64_t code = frame_code(layout, steps->last);
     const bool is_known = link->frame == frame && (role == SHIM || link->code == code);
     const bool is_over = is_dead(layout, steps->last, role == SHIM ? SHIM : CALLER);
-    const bool is_mine = role == SHIM || is_generator(layout, steps->last);
+    const bool is_mine = role == SHIM || frame_is_generator(layout, steps->last);
     if (!is_mine && !(is_over && is_known)) // up to 3.10 one that is done is no generator's
         return previous;
     if (!is_over) {
@@ -268,11 +243,11 @@ static uint64_t walk_single(struct steps *steps, const struct chunk *chunk, uint
     const uint32_t before = walk->count;
     while (frame - chunk->base < end && walk->count < PYTHON_THREAD_DEPTH) {
         const uint8_t *at = bytes + (uint32_t)(frame - chunk->base);
-        if (is_shim_of(layout, at))
+        if (frame_is_shim(layout, at))
             break;
         put_point(walk, layout, at);
         steps->last = at;
-        frame = bytes_get64(at + layout->frame_previous);
+        frame = frame_previous(layout, at);
     }
     steps->count += walk->count - before;
     walk->spent += walk->count - before;
@@ -298,7 +273,7 @@ static uint64_t walk_still(struct steps *steps, const struct chunk *chunk, uint6
         if (at < begin || at + (uint32_t)layout->frame_bytes > end)
             break;
         const struct frame_copies copies = {first + at, second + at, NULL, chunk};
-        if (is_shim_of(layout, copies.second) ||
+        if (frame_is_shim(layout, copies.second) ||
             (!is_still(layout, copies, role) && compare(layout, copies, role) != SAME))
             break;
         if (++steps->count > GATHER_NEAR && !steps->thread->edge)
@@ -306,7 +281,7 @@ static uint64_t walk_still(struct steps *steps, const struct chunk *chunk, uint6
         put_point(walk, layout, copies.second);
         steps->difference = SAME;
         steps->last = steps->edge = copies.second;
-        frame = bytes_get64(copies.second + layout->frame_previous);
+        frame = frame_previous(layout, copies.second);
     }
     walk->spent += walk->count - before;
     return frame;
@@ -322,7 +297,7 @@ static void note_leaf(struct steps *steps, struct frame_copies copies)
     steps->is_lost = is_dead(layout, copies.first, LEAF) && is_dead(layout, copies.second, LEAF);
     steps->walk->is_waiting =
         steps->is_lost && copies.chunk && is_equal(layout, copies) &&
-        instruction_of(layout, copies.first) == instruction_of(layout, copies.second);
+        frame_instruction(layout, copies.first) == frame_instruction(layout, copies.second);
 }
 
 // On from one frame; 0: that was the root, or `ret_result` says why not.
@@ -370,12 +345,12 @@ static uint64_t step(struct steps *steps, uint64_t frame, enum walk_result *ret_
     }
     if (role != SHIM) {
         put_point(walk, layout, steps->last);
-        steps->was_generator = is_generator(layout, steps->last);
+        steps->was_generator = frame_is_generator(layout, steps->last);
     }
     steps->was_shim = role == SHIM;
     steps->count++;
     const uint64_t next = copies.patch ? previous_of(steps, frame, role)
-                                       : bytes_get64(steps->last + layout->frame_previous);
+                                       : frame_previous(layout, steps->last);
     if (!copies.chunk || !steps->thread->is_double || steps->is_first)
         return next;
     return copies.first ? walk_still(steps, copies.chunk, next)
