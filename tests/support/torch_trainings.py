@@ -149,14 +149,20 @@ class Trainings:
                 self._warm = WarmPython(["torch", "torch._dynamo"])
             return self._warm
 
+    def python(self, script, *args):
+        """What starts a script where torch is there already; with FULL any Python."""
+        words = (str(script), *map(str, args))
+        return [sys.executable, *words] if FULL else self.warm.command(*words)
+
     def command(self, job, directory):
         script = SCRIPTS / (job.script + ".py") if isinstance(job.script, str) else job.script
-        words = [str(script), *map(str, job.args)]
         line = [sys.executable, *job.python]
         if job.processes > 1:
             line += ["-m", "torch.distributed.run", "--standalone"]
             line += ["--nproc-per-node", str(job.processes)]
-        line = self.warm.command(*words) if job.warm and not FULL else [*line, *words]
+        line += [str(script), *map(str, job.args)]
+        if job.warm:
+            line = self.python(script, *job.args)
         if job.gait:
             run = [self.tool, "run", *(job.options or ("--quiet",)), "-o", str(directory), "--"]
             line = run + line

@@ -2,10 +2,13 @@
 """The process that imports once and forks for every script (warm_python.py starts
 it), and the small one that asks it for a script and ends as the script did."""
 
+import atexit
+import ctypes
 import json
 import os
 import socket
 import sys
+import threading
 import types
 
 ANSWER_BYTES = 64
@@ -90,6 +93,20 @@ def become(job, numbers):
         return compile(source.read(), sys.argv[0], "exec"), sys.modules["__main__"].__dict__
 
 
+def end_now(code):
+    """All that an end does but for taking torch apart, 0.15 s in Python and as much in C."""
+    if code is not None and not isinstance(code, int):
+        print(code, file=sys.stderr)
+        code = 1
+    threading._shutdown()
+    atexit._run_exitfuncs()
+    sys.stdout.flush()
+    sys.stderr.flush()
+    if "GAIT_DIR" in os.environ:
+        ctypes.PyDLL(None).exit(code or 0)  # the recorder is C, and stops there
+    os._exit(code or 0)
+
+
 if __name__ == "__main__":
     what, path, *rest = sys.argv[1:]
     if what == "ask":
@@ -97,4 +114,11 @@ if __name__ == "__main__":
         if code < 0:
             os.kill(os.getpid(), -code)
         sys.exit(code)
-    exec(*become(*serve(path, rest)))
+    try:
+        exec(*become(*serve(path, rest)))
+    except SystemExit as end:
+        end_now(end.code)
+    except BaseException:
+        sys.excepthook(*sys.exc_info())
+        end_now(1)
+    end_now(None)

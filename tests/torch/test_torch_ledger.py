@@ -14,8 +14,8 @@ TWELVE = (
 STYLES = [
     Job("plain"),
     Job("mnist"),
-    Job("dcgan"),
-    Job("wgan", ("same",)),
+    Job("dcgan", warm=True),
+    Job("wgan", ("same",), warm=True),
     Job("wgan", ("fresh",), warm=True),
     Job("wgan", ("skip",), warm=True),
     Job("accumulate", warm=True),
@@ -23,7 +23,7 @@ STYLES = [
     Job("nanogpt"),
     Job("trainer"),
     Job("distill", warm=True),
-    Job("iterations"),
+    Job("iterations", warm=True),
     Job("ppo", warm=True),
     Job("own_optimizer", warm=True),
 ]

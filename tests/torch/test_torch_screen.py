@@ -81,7 +81,7 @@ print('TRUTH {"rank": 0, "slept": %d}' % slept)
 
 
 def test_steps_phases_and_epochs_of_the_scripts_own(run_text):
-    on = run_text(LOOP + ADDED)
+    on = run_text(LOOP + ADDED, warm=True)
     assert (on.code, on.stderr) == (0, "")
     report = on.report
     assert report["steps"] == 12

@@ -287,7 +287,7 @@ if __name__ == "__main__":
 
 @pytest.mark.parametrize("how", ["fork", "spawn", "forkserver"])
 def test_workers_are_workers_and_tell_what_they_load(run_text, how):
-    found = run_text(LOADER.format(how=how))
+    found = run_text(LOADER.format(how=how), warm=how == "fork")
     assert (found.code, found.stderr) == (0, "")
     (main,) = {row["pid"] for row in found.rows if row["name"] == "optimizer"}
     workers = [row for row in found.rows if row["category"] == "loader" and row["pid"] != main]
@@ -350,7 +350,8 @@ def test_the_rank_is_that_of_the_group_where_no_launcher_tells(run_text):
         "    dist.barrier()\n"
         f"STEPS = {STEPS!r}\n"
         "if __name__ == '__main__':\n"
-        "    mp.spawn(child, ('file://' + __file__ + '.store',), nprocs=2)\n"
+        "    mp.spawn(child, ('file://' + __file__ + '.store',), nprocs=2)\n",
+        warm=True,
     )
     assert (found.code, found.stderr) == (0, "")
     assert {row["rank"] for row in found.rows if row["name"] == "optimizer"} == {"0", "1"}
