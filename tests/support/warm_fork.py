@@ -3,9 +3,11 @@
 it), and the small one that asks it for a script and ends as the script did."""
 
 import atexit
+import contextlib
 import ctypes
 import json
 import os
+import signal
 import socket
 import sys
 import threading
@@ -40,21 +42,25 @@ def serve(path, modules):
     os.write(1, b"ready\n")
     asking = {}  # those whose script runs, by its pidfd
     while True:
-        ready = select.select([listener, 0, *asking], [], [])[0]
+        lines = {line: pid for pid, line in asking.values()}
+        ready = select.select([listener, 0, *asking, *lines], [], [])[0]
+        for line in lines if 0 in ready else set(ready) & set(lines):
+            os.kill(lines[line], signal.SIGKILL)  # nobody waits for it any more
         if 0 in ready:
             sys.exit()
         for ended in set(ready) & set(asking):
             pid, line = asking.pop(ended)
             os.close(ended)
             code = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
-            line.sendall(json.dumps(code).encode())
+            with contextlib.suppress(OSError):
+                line.sendall(json.dumps(code).encode())
             line.close()
         if listener in ready:
             line, _ = listener.accept()
             text, numbers, _flags, _address = socket.recv_fds(line, REQUEST_BYTES, 3)
             pid = os.fork()
             if pid == 0:
-                close_all([listener, line, *(line for _pid, line in asking.values())], asking)
+                close_all([listener, line, *lines], asking)
                 return json.loads(text), numbers
             for number in numbers:
                 os.close(number)
