@@ -105,10 +105,12 @@ def end_now(code):
         print(code, file=sys.stderr)
         code = 1
     threading._shutdown()
+    gait = sys.modules.get("gait")
+    is_recording = "GAIT_DIR" in os.environ or (gait and gait.recording())
     atexit._run_exitfuncs()
     sys.stdout.flush()
     sys.stderr.flush()
-    if "GAIT_DIR" in os.environ:
+    if is_recording:
         ctypes.PyDLL(None).exit(code or 0)  # the recorder is C, and stops there
     os._exit(code or 0)
 
