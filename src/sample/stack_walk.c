@@ -318,7 +318,8 @@ static bool is_fresh(const struct steps *steps, struct frame_copies copies, enum
         return chunk_frames_can_wait(&frames, frame);
     if (role == INLINE) // it called while the two were copied
         return steps->count == 1 && steps->is_leaf_running;
-    return role == LEAF || layout->minor <= 11 || frame_is_running(layout, bytes);
+    return role == LEAF || (role == CALLER && layout->minor <= 11) ||
+           frame_is_running(layout, bytes);
 }
 
 // What commit will want to know of a frame.
