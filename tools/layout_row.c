@@ -5,6 +5,7 @@
 #include <Python.h>
 
 #include <frameobject.h>
+#include <opcode.h>
 #if PY_VERSION_HEX >= 0x030B0000
 #include <internal/pycore_code.h>
 #include <internal/pycore_dict.h>
@@ -127,7 +128,9 @@ static void put_frame(void)
     OFFSET(frame_top, frame_struct, stacktop);
 #if PY_VERSION_HEX >= 0x030C0000
     NONE(frame_generator);
+    NONE(frame_entry);
 #else
+    OFFSET(frame_entry, frame_struct, is_entry);
     OFFSET(frame_generator, frame_struct, owner);
 #endif
 #else
@@ -138,7 +141,27 @@ static void put_frame(void)
     NONE(frame_owner_shim);
     OFFSET(frame_generator, frame_struct, f_gen);
     NONE(frame_top);
+    NONE(frame_entry);
     NUMBER(frame_bytes, offsetof(frame_struct, f_lasti) + 8);
+#endif
+}
+
+// What ends a function; another number where sys.monitoring watches it.
+static void put_returns(void)
+{
+#if PY_VERSION_HEX >= 0x030B0000
+    NUMBER(op_return, RETURN_VALUE);
+#else
+    NONE(op_return);
+#endif
+#ifdef RETURN_CONST
+    NUMBER(op_return_const, RETURN_CONST);
+    NUMBER(op_return_watched, INSTRUMENTED_RETURN_VALUE);
+    NUMBER(op_return_const_watched, INSTRUMENTED_RETURN_CONST);
+#else
+    NONE(op_return_const);
+    NONE(op_return_watched);
+    NONE(op_return_const_watched);
 #endif
 }
 
@@ -278,6 +301,7 @@ int main(void)
     put_runtime();
     put_thread();
     put_frame();
+    put_returns();
     put_locals();
     put_code();
     put_objects();

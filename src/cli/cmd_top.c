@@ -2,25 +2,18 @@
 // `gait top`: where a Python program is at the moment, once a second, until it
 // ends or somebody presses q.
 #define _GNU_SOURCE
-#include <errno.h>
 #include <inttypes.h>
-#include <limits.h>
-#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/ioctl.h>
-#include <termios.h>
-#include <time.h>
-#include <unistd.h>
 
 #include "base/fail.h"
 #include "base/file_name.h"
 #include "cli/command.h"
 #include "cli/sample_options.h"
-#include "cli/terminal.h"
 #include "cli/top_table.h"
+#include "cli/top_terminal.h"
 #include "render/plain.h"
 #include "sample/hot_functions.h"
 #include "sample/sampler.h"
@@ -28,7 +21,7 @@
 #define LOOK_NS (100 * UINT64_C(1000000))
 #define SCREEN_LOOKS 10
 
-enum { NARROW = 50, TINY = 30, EMIT_MS = 200 };
+enum { NARROW = 50, TINY = 30 };
 
 struct top_values {
     int64_t rate;
@@ -43,12 +36,10 @@ struct screen {
     struct top_table table;
     enum view view;
     struct sampler_totals before;
-    struct termios usual;
-    bool is_terminal, has_keys; // output; input
-    bool by_total, is_asked;    // asked: a key wants it drawn at once
-    bool is_drawn;              // at least once
-    int looks, lines, columns, row;
-    int error; // what was written did not arrive
+    struct top_terminal terminal;
+    bool by_total, is_asked; // asked: a key wants it drawn at once
+    bool is_drawn;           // at least once
+    int looks, row;
     FILE *out; // one screen, or one table
     const char *name;
 };
@@ -62,25 +53,10 @@ static void on_end(int number)
         atomic_store_explicit(&to_end->is_stopped, true, memory_order_relaxed);
 }
 
-// True if it is not what it was.
-static bool measure(struct screen *screen)
-{
-    struct winsize size;
-    const int lines = screen->lines, columns = screen->columns;
-    screen->lines = 24;
-    screen->columns = 80;
-    if (screen->is_terminal && ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col) {
-        screen->lines = size.ws_row ? size.ws_row : 1;
-        screen->columns = size.ws_col;
-    }
-    return lines != screen->lines || columns != screen->columns;
-}
-
 static void take_keys(struct screen *screen, struct sampler *sampler)
 {
-    struct pollfd ready = {.fd = STDIN_FILENO, .events = POLLIN};
     char key;
-    while (screen->has_keys && poll(&ready, 1, 0) > 0 && read(STDIN_FILENO, &key, 1) == 1) {
+    while (top_terminal_key(&screen->terminal, &key)) {
         if (key == 'q' || key == 3)
             atomic_store(&sampler->is_stopped, true);
         else if (key == 't' || key == 's')
@@ -99,13 +75,13 @@ static void take_keys(struct screen *screen, struct sampler *sampler)
 // last line a terminal would scroll.
 static void put_line(struct screen *screen, const char *line)
 {
-    if (screen->is_terminal && screen->row >= screen->lines)
+    if (screen->terminal.is_terminal && screen->row >= screen->terminal.lines)
         return;
-    if (screen->is_terminal && screen->row)
+    if (screen->terminal.is_terminal && screen->row)
         fputc('\n', screen->out);
     screen->row++;
-    plain_put(screen->out, line, (unsigned)screen->columns, PLAIN_BARE);
-    fputs(screen->is_terminal ? "\033[K" : "\n", screen->out);
+    plain_put(screen->out, line, (unsigned)screen->terminal.columns, PLAIN_BARE);
+    fputs(screen->terminal.is_terminal ? "\033[K" : "\n", screen->out);
 }
 
 static double share(uint64_t part, uint64_t whole)
@@ -138,7 +114,7 @@ static void put_sums(struct screen *screen, const struct sampler *sampler)
              share(states[SAMPLE_WAITING], all), share(states[SAMPLE_NATIVE], all),
              share(states[SAMPLE_BLOCKED], all));
     put_line(screen, line);
-    put_line(screen, screen->has_keys
+    put_line(screen, screen->terminal.has_keys
                          ? "keys: f functions, p processes, h threads; s, t sort; q ends"
                          : "");
 }
@@ -148,9 +124,9 @@ static void put_title(struct screen *screen)
     char line[128];
     const char *self = screen->by_total ? "self" : "SELF";
     const char *total = screen->by_total ? "TOTAL" : "total";
-    if (screen->columns < TINY)
+    if (screen->terminal.columns < TINY)
         snprintf(line, sizeof line, "%6s  function", screen->by_total ? total : self);
-    else if (screen->columns < NARROW)
+    else if (screen->terminal.columns < NARROW)
         snprintf(line, sizeof line, "%6s%7s  function", self, total);
     else
         snprintf(line, sizeof line, "%7s%8s%10s%10s  function", self, total, "all:self",
@@ -165,9 +141,9 @@ static void put_row(struct screen *screen, const struct hot_function *row,
     const double self = share(row->self, screen->hot.samples);
     const double total = share(row->total, screen->hot.samples);
     int used;
-    if (screen->columns < TINY)
+    if (screen->terminal.columns < TINY)
         used = snprintf(line, sizeof line, "%5.1f%%", screen->by_total ? total : self);
-    else if (screen->columns < NARROW)
+    else if (screen->terminal.columns < NARROW)
         used = snprintf(line, sizeof line, "%5.1f%%%6.1f%%", self, total);
     else
         used = snprintf(line, sizeof line, "%6.1f%%%7.1f%%%9.1f%%%9.1f%%", self, total,
@@ -183,9 +159,9 @@ static void put_table_title(struct screen *screen, bool by_process)
 {
     const char *who = by_process ? "process" : "thread";
     char line[128];
-    if (screen->columns < TINY)
+    if (screen->terminal.columns < TINY)
         snprintf(line, sizeof line, "%6s  %s", "lock", who);
-    else if (screen->columns < NARROW)
+    else if (screen->terminal.columns < NARROW)
         snprintf(line, sizeof line, "%6s%8s%8s  %s", "lock", "waiting", "native", who);
     else
         snprintf(line, sizeof line, "%7s%9s%8s%9s%9s  %s", "lock", "waiting", "native", "blocked",
@@ -203,9 +179,9 @@ static void put_table_row(struct screen *screen, const struct top_row *row, uint
     const double blocked = share(row->states[SAMPLE_BLOCKED], rounds);
     char line[512];
     int used;
-    if (screen->columns < TINY)
+    if (screen->terminal.columns < TINY)
         used = snprintf(line, sizeof line, "%5.1f%%", held);
-    else if (screen->columns < NARROW)
+    else if (screen->terminal.columns < NARROW)
         used = snprintf(line, sizeof line, "%5.1f%%%7.1f%%%7.1f%%", held, waiting, native);
     else
         used = snprintf(line, sizeof line, "%6.1f%%%8.1f%%%7.1f%%%8.1f%%%9" PRId64, held, waiting,
@@ -219,34 +195,19 @@ static void put_table_row(struct screen *screen, const struct top_row *row, uint
 static void put_table(struct screen *screen, uint64_t rounds)
 {
     const struct top_table *table = &screen->table;
-    if (screen->lines >= 3)
+    if (screen->terminal.lines >= 3)
         put_table_title(screen, table->by_process);
-    for (size_t i = 0; i < table->count && screen->row < screen->lines; i++)
+    for (size_t i = 0; i < table->count && screen->row < screen->terminal.lines; i++)
         put_table_row(screen, &table->rows[i], rounds);
 }
 
 static void put_functions(struct screen *screen, const struct stack_trie *trie)
 {
-    if (screen->lines >= 3)
+    if (screen->terminal.lines >= 3)
         put_title(screen);
-    for (size_t i = 0; i < screen->hot.count && screen->row < screen->lines; i++) {
+    for (size_t i = 0; i < screen->hot.count && screen->row < screen->terminal.lines; i++) {
         const struct hot_function *row = &screen->hot.sorted[i];
         put_row(screen, row, &trie->sites[row->site]);
-    }
-}
-
-// What nobody takes is left out: a pipe that is full must not hold anything up.
-static void emit(struct screen *screen, const char *text, size_t bytes)
-{
-    struct pollfd ready = {.fd = STDOUT_FILENO, .events = POLLOUT};
-    while (bytes && poll(&ready, 1, EMIT_MS) > 0) {
-        const ssize_t put = write(STDOUT_FILENO, text, bytes < PIPE_BUF ? bytes : PIPE_BUF);
-        if (put < 0 && errno != EINTR && errno != EAGAIN) {
-            screen->error = errno;
-            return;
-        }
-        text += put > 0 ? put : 0;
-        bytes -= put > 0 ? (size_t)put : 0;
     }
 }
 
@@ -254,15 +215,15 @@ static void emit(struct screen *screen, const char *text, size_t bytes)
 static void put_screen(struct screen *screen, const struct sampler *sampler)
 {
     screen->row = 0;
-    if (screen->is_terminal)
+    if (screen->terminal.is_terminal)
         fputs("\033[H", screen->out);
-    if (screen->lines >= 8)
+    if (screen->terminal.lines >= 8)
         put_sums(screen, sampler);
     if (screen->view == VIEW_FUNCTIONS)
         put_functions(screen, &sampler->trie);
     else
         put_table(screen, sampler->totals.rounds - screen->before.rounds);
-    fputs(screen->is_terminal ? "\033[J" : "\n", screen->out);
+    fputs(screen->terminal.is_terminal ? "\033[J" : "\n", screen->out);
 }
 
 static void draw(struct screen *screen, const struct sampler *sampler)
@@ -274,7 +235,7 @@ static void draw(struct screen *screen, const struct sampler *sampler)
         return;
     put_screen(screen, sampler);
     if (fclose(screen->out) == 0)
-        emit(screen, text, bytes);
+        top_terminal_emit(&screen->terminal, text, bytes);
     free(text);
 }
 
@@ -295,41 +256,17 @@ static void refresh(void *context, struct sampler *sampler)
 {
     struct screen *screen = context;
     take_keys(screen, sampler);
-    screen->is_asked |= measure(screen) && screen->is_drawn;
+    screen->is_asked |= top_terminal_measure(&screen->terminal) && screen->is_drawn;
     // over before the first second was
-    const bool is_last_chance = sampler->is_ending && !screen->is_drawn && !screen->is_terminal;
+    const bool is_last_chance =
+        sampler->is_ending && !screen->is_drawn && !screen->terminal.is_terminal;
     if (++screen->looks < SCREEN_LOOKS && !screen->is_asked && !is_last_chance)
         return;
     screen->looks = 0;
     screen->is_asked = false;
     show(screen, sampler);
-    if (screen->error)
+    if (screen->terminal.error)
         atomic_store(&sampler->is_stopped, true); // nobody is there to look at it
-}
-
-static void begin_screen(struct screen *screen)
-{
-    static const char begin[] = "\033[?1049h\033[?25l\033[2J";
-    screen->is_terminal = terminal_is_capable(STDOUT_FILENO);
-    screen->has_keys = isatty(STDIN_FILENO) && tcgetattr(STDIN_FILENO, &screen->usual) == 0;
-    if (screen->has_keys) {
-        struct termios raw = screen->usual;
-        raw.c_lflag &= ~(tcflag_t)(ICANON | ECHO);
-        raw.c_cc[VMIN] = 0;
-        tcsetattr(STDIN_FILENO, TCSANOW, &raw);
-    }
-    if (screen->is_terminal)
-        emit(screen, begin, sizeof begin - 1);
-    measure(screen);
-}
-
-static void end_screen(struct screen *screen)
-{
-    static const char end[] = "\033[?25h\033[?1049l";
-    if (screen->is_terminal)
-        emit(screen, end, sizeof end - 1);
-    if (screen->has_keys)
-        tcsetattr(STDIN_FILENO, TCSANOW, &screen->usual);
 }
 
 static int watch(const struct top_values *values, int64_t pid, const char *name)
@@ -355,17 +292,17 @@ static int watch(const struct top_values *values, int64_t pid, const char *name)
         sampler.refresh = refresh;
         sampler.refresh_every_ns = LOOK_NS;
         sampler.context = &screen;
-        begin_screen(&screen);
+        top_terminal_start(&screen.terminal);
         status = sampler_run(&sampler);
-        end_screen(&screen);
+        top_terminal_stop(&screen.terminal);
         to_end = NULL;
     }
     hot_functions_finish(&screen.hot);
     top_table_finish(&screen.table);
     sampler_finish(&sampler);
-    return status || !screen.error
+    return status || !screen.terminal.error
                ? status
-               : fail(GAIT_ERR_IO, "cannot write the answer: %s", strerror(screen.error));
+               : fail(GAIT_ERR_IO, "cannot write the answer: %s", strerror(screen.terminal.error));
 }
 
 static int run(const void *given, const struct operands *operands)

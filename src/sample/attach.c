@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/bytes.h"
@@ -21,6 +22,7 @@
 #include "sample/python_text.h"
 
 enum { MAX_INTERPRETERS = 256, THREADS_TRIED = 64, FRAMES_TRIED = 64 };
+enum { LOOKS_AT_ONCE = 8, NAPS_MOST = 10, NAP_NS = 1000 * 1000 };
 
 struct candidate {
     uint64_t runtime, code_type, version; // version as Py_Version has it; 0: not said
@@ -150,25 +152,47 @@ static int find_interpreter_file(struct target *target, const struct mapped_file
     return choose_layout(target, &found);
 }
 
-// The first code object on the way from a thread's current frame to its root.
-static uint64_t some_code(struct target *target, const uint8_t *thread)
+// What one look at something that moves has told.
+enum look {
+    LOOK_NONE,  // there is nothing to look at
+    LOOK_MOVED, // something is there, and went away or changed while it was looked at
+    LOOK_WRONG, // what is there is not what this version would have
+    LOOK_WHOLE,
+};
+
+// Where a thread says that its current frame is. On the C stack there is a current frame
+// always: one that says 0 there is just being made, or was left.
+static enum look find_frame(struct target *target, uint64_t address, const uint8_t *thread,
+                            uint64_t *ret_frame)
+{
+    const struct layout *layout = &target->layout;
+    uint64_t cframe = 0;
+    if (layout->thread_frame >= 0) {
+        *ret_frame = bytes_get64(thread + layout->thread_frame);
+    } else {
+        cframe = bytes_get64(thread + layout->thread_cframe);
+        *ret_frame = memory_word(&target->memory, cframe + (uint64_t)layout->cframe_frame);
+    }
+    if (*ret_frame)
+        return LOOK_WHOLE;
+    return cframe && cframe - address >= LAYOUT_THREAD_BYTES ? LOOK_MOVED : LOOK_NONE;
+}
+
+// The first code object on the way from a frame to its root.
+static enum look find_code(struct target *target, uint64_t frame, uint64_t *ret_code)
 {
     const struct layout *layout = &target->layout;
     uint8_t bytes[LAYOUT_FRAME_BYTES];
-    uint64_t frame;
-    if (layout->thread_frame >= 0)
-        frame = bytes_get64(thread + layout->thread_frame);
-    else
-        frame = memory_word(&target->memory, bytes_get64(thread + layout->thread_cframe) +
-                                                 (uint64_t)layout->cframe_frame);
     for (int i = 0; i < FRAMES_TRIED && frame; i++) {
         if (!memory_get(&target->memory, frame, bytes, (size_t)layout->frame_bytes))
-            return 0;
-        if (layout->frame_owner < 0 || bytes[layout->frame_owner] != layout->frame_owner_shim)
-            return bytes_get64(bytes + layout->frame_code);
+            return LOOK_MOVED;
+        if (layout->frame_owner < 0 || bytes[layout->frame_owner] != layout->frame_owner_shim) {
+            *ret_code = bytes_get64(bytes + layout->frame_code);
+            return *ret_code ? LOOK_WHOLE : LOOK_MOVED;
+        }
         frame = bytes_get64(bytes + layout->frame_previous);
     }
-    return 0;
+    return LOOK_MOVED;
 }
 
 static bool is_code(struct target *target, uint64_t address)
@@ -180,44 +204,66 @@ static bool is_code(struct target *target, uint64_t address)
         return false;
     if (target->code_type && bytes_get64(bytes + layout->object_type) != target->code_type)
         return false;
-    return python_text_read(&target->memory, layout, bytes_get64(bytes + layout->code_name), name,
-                            sizeof name) == 0 &&
-           *name;
+    if (python_text_read(&target->memory, layout, bytes_get64(bytes + layout->code_name), name,
+                         sizeof name)) {
+        fail_clear();
+        return false;
+    }
+    return *name;
 }
 
-// Threads in motion may look wrong once: one good answer is enough, many wrong
-// ones in a row are not.
-static int check_threads(struct target *target)
+static enum look look_at_thread(struct target *target, uint64_t address, const uint8_t *thread)
+{
+    uint64_t frame = 0, code = 0;
+    enum look look = find_frame(target, address, thread, &frame);
+    if (look == LOOK_WHOLE)
+        look = find_code(target, frame, &code);
+    return look == LOOK_WHOLE && !is_code(target, code) ? LOOK_WRONG : look;
+}
+
+// One whole thread is enough; without one it is the worst that was seen.
+static enum look look_at_threads(struct target *target)
 {
     const struct layout *layout = &target->layout;
     uint8_t thread[LAYOUT_THREAD_BYTES];
     const size_t bytes = (size_t)layout->thread_ident + 8; // all that is asked for is in front
-    int wrong = 0, seen = 0;
+    enum look most = LOOK_NONE;
     uint64_t address =
         memory_word(&target->memory, target->interpreter + (uint64_t)layout->interpreter_threads);
-    for (; address && seen < THREADS_TRIED; seen++) {
+    for (int i = 0; address && i < THREADS_TRIED && most != LOOK_WHOLE; i++) {
         if (!memory_get(&target->memory, address, thread, bytes) ||
-            bytes_get64(thread + layout->thread_interpreter) != target->interpreter) {
-            wrong++;
-            break;
-        }
-        const uint64_t code = some_code(target, thread);
-        if (code && is_code(target, code))
-            return ATTACH_READY;
-        wrong += code != 0;
+            bytes_get64(thread + layout->thread_interpreter) != target->interpreter)
+            return LOOK_WRONG;
+        const enum look look = look_at_thread(target, address, thread);
+        most = look > most ? look : most;
         address = bytes_get64(thread + layout->thread_next);
     }
-    if (wrong)
+    return most;
+}
+
+// A frame that is called or left while it is looked at may be cut off, hold what lay
+// there before, or be gone: one good answer is enough, many wrong ones in a row are
+// not. Where the processor is taken from a thread in the middle of that, looking again
+// at once tells the same; hence the naps, for those that can wait.
+static int check_threads(struct target *target, int naps)
+{
+    const struct timespec nap = {0, NAP_NS};
+    enum look look = look_at_threads(target);
+    for (int i = 0; i < LOOKS_AT_ONCE + naps && (look == LOOK_MOVED || look == LOOK_WRONG); i++) {
+        if (i >= LOOKS_AT_ONCE)
+            nanosleep(&nap, NULL);
+        look = look_at_threads(target);
+    }
+    if (look == LOOK_WRONG)
         return fail(GAIT_ERR_FORMAT,
                     "process %lld: the Python 3.%d in it is built in a way that gait does not know",
                     (long long)target->pid, target->minor);
-    return ATTACH_NOT_YET;
+    return look == LOOK_WHOLE ? ATTACH_READY : ATTACH_NOT_YET;
 }
 
-int attach_refresh(struct target *target)
+static int refresh(struct target *target, int naps)
 {
     const struct layout *layout = &target->layout;
-    enum { TRIES = 5 };
     target->interpreter =
         memory_word(&target->memory, target->runtime + (uint64_t)layout->runtime_interpreters);
     if (!target->interpreter)
@@ -235,10 +281,17 @@ int attach_refresh(struct target *target)
                          : layout->interpreter_collecting >= 0
                              ? target->interpreter + (uint64_t)layout->interpreter_collecting
                              : 0;
-    int status = check_threads(target);
-    for (int i = 0; i < TRIES && status < 0; i++)
-        status = check_threads(target);
-    return status;
+    return check_threads(target, naps);
+}
+
+int attach_refresh(struct target *target)
+{
+    return refresh(target, 0);
+}
+
+int attach_settle(struct target *target)
+{
+    return refresh(target, NAPS_MOST);
 }
 
 // Whether we may read at all, asked with the first byte of the program.
@@ -282,7 +335,7 @@ int attach_open(struct target *target, int64_t pid)
         return attach_refuse(pid, ESRCH);
     int status = find_interpreter(target);
     if (status == 0)
-        status = attach_refresh(target);
+        status = attach_settle(target);
     if (status < 0 && os_process_start(pid) != target->start)
         return fail(GAIT_ERR_MISSING, "process %lld ended while gait was looking at it",
                     (long long)pid);

@@ -40,8 +40,13 @@ enum attach_result {
 // usable for attach_refresh() alone.
 GAIT_CHECK int attach_open(struct target *target, int64_t pid);
 
-// Looks for interpreters and their lock again; answers like attach_open().
+// Looks for interpreters and their lock again; answers like attach_open(). Threads in
+// the middle of a call are looked at some times more, at once.
 GAIT_CHECK int attach_refresh(struct target *target);
+
+// The same with more patience, as attach_open() has it: some milliseconds at most, and
+// none for a Python that has not begun or has ended.
+GAIT_CHECK int attach_settle(struct target *target);
 
 // Why process `pid` cannot be read, after the system said `error`: always fails.
 GAIT_CHECK int attach_refuse(int64_t pid, int error);

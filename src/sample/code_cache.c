@@ -20,12 +20,13 @@
 #define FIRST_ROOM 1024u
 #define ENTRY_LIMIT (1u << 18)
 #define TABLE_LIMIT (4u << 20) // bytes of a line table
-#define SHIM_FILE "<shim>" // of 3.12's frames of calls from C code; a walk knows those that live
+#define SHIM_FILE "<shim>"    // of 3.12's frames of calls from C code; a walk knows those that live
+#define UNIT_LIMIT (1u << 20) // of code; two bytes each
 #define TEXT_ROOM (4 * PYTHON_TEXT_MAX + 1)
 
 // What tells a code object from the one that lay there before.
 struct fingerprint {
-    uint64_t type, name, file, qualified, lines;
+    uint64_t type, name, file, qualified, lines, units;
     int64_t first_line, words; // wide, so that there are no bytes between; words of its frames
 };
 
@@ -34,6 +35,7 @@ struct code_entry {
     struct fingerprint print;
     uint64_t seen_ns, checked_ns, pause_ns;
     struct line_entry *lines;
+    uint8_t *returns; // a bit for each unit of code: it ends the function; NULL: not known
     int32_t line_count;
     uint32_t site;
 };
@@ -53,10 +55,16 @@ int code_cache_init(struct code_cache *cache, struct target *target, struct stac
     return fail(GAIT_ERR_MEMORY, "no memory for the names of functions");
 }
 
+static void release(struct code_entry *entry)
+{
+    free(entry->lines);
+    free(entry->returns);
+}
+
 static void forget_all(struct code_cache *cache)
 {
     for (size_t i = 0; i < cache->room; i++)
-        free(cache->entries[i].lines);
+        release(&cache->entries[i]);
     memset(cache->entries, 0, cache->room * sizeof *cache->entries);
     cache->count = 0;
 }
@@ -111,6 +119,7 @@ static int read_print(struct code_cache *cache, uint64_t address, struct fingerp
     print->name = bytes_get64(code + layout->code_name);
     print->file = bytes_get64(code + layout->code_file);
     print->lines = bytes_get64(code + layout->code_lines);
+    print->units = layout->op_return >= 0 ? bytes_get64(code + layout->sized_count) : 0;
     if (layout->code_qualified >= 0)
         print->qualified = bytes_get64(code + layout->code_qualified);
     print->first_line = (int32_t)bytes_get32(code + layout->code_first_line);
@@ -153,6 +162,35 @@ static void read_lines(struct code_cache *cache, struct code_entry *entry)
         entry->line_count = 0;
 }
 
+// The words between instructions hold anything; one that looks like a return is rare.
+static bool is_return(const struct layout *layout, const uint8_t *unit)
+{
+    const int32_t code = unit[0];
+    if (code == layout->op_return || code == layout->op_return_watched)
+        return unit[1] == 0;
+    return code == layout->op_return_const || code == layout->op_return_const_watched;
+}
+
+static void read_returns(struct code_cache *cache, struct code_entry *entry)
+{
+    const struct layout *layout = &cache->target->layout;
+    const uint64_t units = entry->print.units;
+    if (units == 0 || units > UNIT_LIMIT)
+        return;
+    uint8_t *code = malloc(2 * units);
+    uint8_t *returns = calloc(1, units / 8 + 1);
+    const uint64_t start = entry->address + (uint64_t)layout->code_instructions;
+    if (code && returns && memory_get(&cache->target->memory, start, code, 2 * units)) {
+        for (uint64_t i = 0; i < units; i++)
+            if (is_return(layout, code + 2 * i))
+                returns[i / 8] |= (uint8_t)(1u << i % 8);
+        entry->returns = returns;
+        returns = NULL;
+    }
+    free(returns);
+    free(code);
+}
+
 static int fill(struct code_cache *cache, struct code_entry *entry)
 {
     struct memory *memory = &cache->target->memory;
@@ -171,6 +209,7 @@ static int fill(struct code_cache *cache, struct code_entry *entry)
     entry->site =
         stack_trie_site(cache->trie, cache->name, cache->file, (int32_t)entry->print.first_line);
     read_lines(cache, entry);
+    read_returns(cache, entry);
     return 0;
 }
 
@@ -192,14 +231,14 @@ static int renew(struct code_cache *cache, struct code_entry *entry, uint64_t ad
         .address = address, .print = print, .checked_ns = now_ns, .pause_ns = CHECK_AFTER_NS};
     status = fill(cache, &fresh);
     if (status) {
-        free(fresh.lines);
+        release(&fresh);
         return status;
     }
     cache->reused += is_known;
     if (is_known)
         cache->reused_ns = now_ns;
     cache->count += !is_known;
-    free(entry->lines);
+    release(entry);
     *entry = fresh;
     entry->lines = fresh.lines; // once more, for static analysis loses it
     return 0;
@@ -220,6 +259,11 @@ static int32_t code_offset(const struct layout *layout, uint64_t address, uint64
     return layout->minor == 10 ? 2 * last : last;
 }
 
+static uint32_t frame_bytes(const struct code_cache *cache, const struct code_entry *entry)
+{
+    return (uint32_t)(entry->print.words * 8 + cache->target->layout.frame_bytes);
+}
+
 static void put_place(const struct code_cache *cache, const struct code_entry *entry,
                       uint64_t instruction, struct code_place *ret_place)
 {
@@ -227,7 +271,7 @@ static void put_place(const struct code_cache *cache, const struct code_entry *e
     const struct line_entry *line = line_table_find(entry->lines, entry->line_count, offset);
     ret_place->site = entry->site;
     ret_place->line = line && line->line >= 0 ? line->line : (int32_t)entry->print.first_line;
-    ret_place->frame_bytes = (uint32_t)(entry->print.words * 8 + cache->target->layout.frame_bytes);
+    ret_place->frame_bytes = frame_bytes(cache, entry);
     ret_place->is_hidden = entry->print.file == entry->print.name;
 }
 
@@ -239,6 +283,21 @@ bool code_cache_known(struct code_cache *cache, uint64_t address, uint64_t instr
         return false;
     put_place(cache, entry, instruction, ret_place);
     return true;
+}
+
+uint32_t code_cache_frame_bytes(const struct code_cache *cache, uint64_t address)
+{
+    const struct code_entry *entry = slot_of(cache->entries, cache->room, address);
+    return entry->address ? frame_bytes(cache, entry) : 0;
+}
+
+bool code_cache_can_wait(const struct code_cache *cache, uint64_t address, uint64_t instruction)
+{
+    const struct code_entry *entry = slot_of(cache->entries, cache->room, address);
+    const int32_t offset = code_offset(&cache->target->layout, address, instruction);
+    const uint64_t unit = (uint64_t)offset / 2;
+    return entry->address && entry->returns && unit > 0 && unit < entry->print.units &&
+           !(entry->returns[unit / 8] >> unit % 8 & 1);
 }
 
 static bool is_due(const struct code_cache *cache, const struct code_entry *entry, uint64_t now_ns)

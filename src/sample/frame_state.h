@@ -39,6 +39,12 @@ static inline bool frame_is_shim(const struct layout *layout, const uint8_t *fra
     return layout->frame_owner >= 0 && frame[layout->frame_owner] == layout->frame_owner_shim;
 }
 
+// Of 3.11: C code called it. Later that is told by whom it was called by, a shim.
+static inline bool frame_is_entry(const struct layout *layout, const uint8_t *frame)
+{
+    return layout->frame_entry >= 0 && frame[layout->frame_entry];
+}
+
 // Of a frame that neither waits for a callee of the same call of eval, nor as a
 // generator, nor is done. Told from 3.11 on.
 static inline bool frame_is_running(const struct layout *layout, const uint8_t *frame)

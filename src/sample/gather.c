@@ -21,7 +21,6 @@
 #define BUFFER_BYTES (256u << 20)
 #define PIECES_MAX (1u << 20)
 #define DOUBLE_BYTES (48u << 10)
-#define NEAR_BYTES 1024u  // below the leaf: its callers
 #define ABOVE_BYTES 768u  // of frames that were called since
 #define CFRAME_NEAR 1024u // of the C stack: what a few calls need
 #define CFRAME_DWELL 512u // and around a call that was in it before, too
@@ -144,36 +143,27 @@ static void add_cframes(struct gather *gather, struct python_thread *thread)
                             (uint32_t)(thread->cframes.high - thread->cframes.low));
 }
 
-// How much of each chunk is read twice, and from where on it is next to the leaf.
+// How much of each chunk is read, and how much of that twice.
 static void divide_chunks(struct python_thread *thread, uint32_t frame_bytes)
 {
     uint32_t left = DOUBLE_BYTES;
     for (uint32_t i = 0; i < thread->chunk_count; i++) {
         struct chunk *chunk = &thread->chunks[i];
-        const uint64_t leaf = thread->leaf - chunk->base, edge = thread->edge - chunk->base;
+        const uint64_t top = thread->top - chunk->base, edge = thread->edge - chunk->base;
         chunk->end = chunk->bytes;
-        if (thread->is_double && thread->edge && leaf < chunk->bytes &&
-            leaf + frame_bytes + ABOVE_BYTES < chunk->bytes)
-            chunk->end = (uint32_t)leaf + frame_bytes + ABOVE_BYTES;
-        chunk->single = !thread->is_double ? 0 : chunk->end <= left ? 0 : chunk->end - left;
+        if (thread->is_double && thread->edge && top < chunk->bytes &&
+            top + frame_bytes + ABOVE_BYTES < chunk->bytes)
+            chunk->end = (uint32_t)top + frame_bytes + ABOVE_BYTES;
+        chunk->single = !thread->is_double   ? chunk->end
+                        : chunk->end <= left ? 0
+                                             : chunk->end - left;
         left -= chunk->end - chunk->single < left ? chunk->end - chunk->single : left;
         if (thread->is_double && thread->edge && edge < chunk->end) {
             chunk->single = chunk->single > edge ? chunk->single : (uint32_t)edge;
             left = 0;
         }
-        chunk->split = chunk->end; // the edge lies below it, if there is one
-        if (!thread->is_double)
-            chunk->split = 0;
-        else if (leaf < chunk->end && leaf > chunk->single + 2 * NEAR_BYTES)
-            chunk->split = (uint32_t)leaf - NEAR_BYTES;
-        chunk->first = chunk->low = chunk->high = NOT_READ;
+        chunk->first = chunk->second = NOT_READ;
     }
-}
-
-static uint32_t overlap(const struct gather *gather, const struct chunk *chunk, uint32_t offset)
-{
-    const uint32_t end = offset + (uint32_t)gather->target->layout.frame_bytes;
-    return end < chunk->end ? end : chunk->end;
 }
 
 // What of a patch is read before the current frame: all, or what was near the leaf a
@@ -216,10 +206,6 @@ static void add_before(struct gather *gather, struct python_thread *thread)
 
 static void add_after(struct gather *gather, struct python_thread *thread)
 {
-    for (uint32_t i = 0; i < thread->chunk_count; i++) {
-        struct chunk *chunk = &thread->chunks[i];
-        chunk->high = add(gather, thread, chunk->base + chunk->split, chunk->end - chunk->split);
-    }
     for (uint32_t i = 0; i < thread->patch_count; i++) {
         struct patch *patch = &thread->patches[thread->order[i]];
         patch->second = add(gather, thread, patch->at, patch->bytes);
@@ -228,11 +214,9 @@ static void add_after(struct gather *gather, struct python_thread *thread)
     if (thread->edge && thread->is_double && gather->target->layout.thread_chunk < 0)
         thread->guard =
             add(gather, thread, thread->edge, (uint32_t)gather->target->layout.frame_bytes);
-    for (uint32_t i = thread->chunk_count; i-- > 0;) {
-        struct chunk *chunk = &thread->chunks[i];
-        chunk->low = add(gather, thread, chunk->base,
-                         chunk->split ? overlap(gather, chunk, chunk->split) : 0);
-    }
+    for (uint32_t i = 0; i < thread->chunk_count; i++)
+        thread->chunks[i].second =
+            add(gather, thread, thread->chunks[i].base, thread->chunks[i].end);
 }
 
 void gather_add(struct gather *gather, struct python_thread *thread, bool is_double)
@@ -352,23 +336,21 @@ int gather_read(struct gather *gather)
     return GATHER_DONE;
 }
 
+const uint8_t *gather_near(const struct gather *gather, const struct chunk *chunk, uint64_t frame)
+{
+    const uint64_t at = frame - chunk->base;
+    const bool is_in = chunk->second != NOT_READ && at < chunk->end &&
+                       chunk->end - at >= (uint32_t)gather->target->layout.frame_bytes;
+    return is_in ? gather->bytes + chunk->second + at : NULL;
+}
+
 static struct frame_copies frame_in_chunk(const struct gather *gather, const struct chunk *chunk,
                                           uint64_t frame)
 {
-    struct frame_copies copies = {NULL, NULL, NULL, NULL};
-    const uint64_t wide = frame - chunk->base;
-    const uint8_t *bytes = gather->bytes;
-    copies.chunk = chunk;
-    if (wide + (uint32_t)gather->target->layout.frame_bytes > chunk->end)
-        return copies;
-    const uint32_t offset = (uint32_t)wide;
-    if (offset >= chunk->split)
-        copies.second =
-            chunk->high == NOT_READ ? NULL : bytes + chunk->high + offset - chunk->split;
-    else
-        copies.second = chunk->low == NOT_READ ? NULL : bytes + chunk->low + offset;
-    if (offset >= chunk->single && chunk->first != NOT_READ)
-        copies.first = bytes + chunk->first + offset - chunk->single;
+    const uint64_t at = frame - chunk->base;
+    struct frame_copies copies = {NULL, gather_near(gather, chunk, frame), NULL, chunk};
+    if (copies.second && at >= chunk->single && chunk->first != NOT_READ)
+        copies.first = gather->bytes + chunk->first + (at - chunk->single);
     return copies;
 }
 

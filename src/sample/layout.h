@@ -51,6 +51,11 @@
     X(frame_top)                                                                                   \
     X(frame_variables)                                                                             \
     X(frame_names)                                                                                 \
+    X(frame_entry)                                                                                 \
+    X(op_return)                                                                                   \
+    X(op_return_const)                                                                             \
+    X(op_return_watched)                                                                           \
+    X(op_return_const_watched)                                                                     \
     X(code_variable_count)                                                                         \
     X(code_stack_size)                                                                             \
     X(code_variables)                                                                              \

@@ -190,12 +190,14 @@ static int look(struct python_process *process, uint64_t now_ns)
 static bool settle(struct python_process *process, struct python_thread *thread, uint64_t now_ns,
                    bool may_learn)
 {
-    const enum walk_result result = stack_walk(process->walk, &process->gather, thread);
+    const enum walk_result result =
+        stack_walk(process->walk, &process->gather, &process->codes, thread);
     uint8_t flags = process->walk->is_deep ? SAMPLE_DEEP : 0;
     thread->is_dirty = true;
     if (result == WALK_UNKNOWN && may_learn) {
         process->counts.unknown++;
         thread->leaf = process->walk->leaf;
+        thread->top = process->walk->top;
         if (process->walk->unknown)
             python_thread_learn(thread, &process->target, process->walk->unknown);
         return false;

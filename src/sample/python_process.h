@@ -5,6 +5,7 @@
 #ifndef GAIT_SAMPLE_PYTHON_PROCESS_H
 #define GAIT_SAMPLE_PYTHON_PROCESS_H
 
+#include "sample/call_census.h"
 #include "sample/code_cache.h"
 #include "sample/gather.h"
 #include "sample/stack_trie.h"
@@ -55,6 +56,7 @@ struct python_process {
     const struct python_thread *collector; // that began to collect garbage; NULL: nobody does
     struct process_counts counts;
     struct known_call calls[KNOWN_CALLS];
+    struct call_census census;
     // Told that a thread's node, flags and state held from `since` to before
     // `round`; may be NULL.
     void (*leave)(void *context, struct python_process *process, struct python_thread *thread);

@@ -27,9 +27,8 @@ struct chunk {
     uint32_t size, bytes; // of it; to be read, from the base on
     uint32_t end;         // of what is read of these this time
     uint32_t single;      // [0, single) is read once only, after the current frame
-    uint32_t split;       // from here on, next to the leaf; `end`: nothing is
     uint32_t first;       // where [single, end) is in the buffer, before the current frame
-    uint32_t low, high;   // [0, split) and [split, end), after it
+    uint32_t second;      // where [0, end) is, after it
 };
 
 struct patch {
@@ -81,18 +80,15 @@ struct python_thread {
     uint32_t at_state, at_cframe; // in the buffer
     uint64_t reads, read_ns;
     uint64_t leaf;  // address of the innermost frame
+    uint64_t top;   // of the innermost one that lies in a chunk
     uint32_t hint;  // of the patch that was met last
     uint32_t guard; // where in the buffer the frame at the edge is once more, last of all
     uint64_t edge;  // of one so far from it that in this moment it did not end; 0: nobody knows
     uint64_t root, root_candidate; // code of the outermost one; one seen once
     struct frame_link links[PYTHON_THREAD_LINKS];
-    struct frame_point waiting; // the innermost frame, while it stays the current one and
-    uint64_t waiting_at;        // does not run; its address
-    uint64_t waiting_ns;        // when that was first seen
 
     struct frame_point *frames; // as last seen, innermost first
     uint32_t *nodes;            // of the tree of stacks, outermost first
-    uint32_t waiting_looks;     // since then, in a row
     uint32_t frame_count, frame_room;
     uint32_t base;       // node that stands for the thread, if it has one
     uint32_t node;       // of the whole stack

@@ -7,11 +7,6 @@
 
 #include "base/fail.h"
 
-// A frame that frees what its callee held is believed after so long, in so many looks.
-#define WAITING_NS (100 * UINT64_C(1000))
-enum { WAITING_LOOKS = 3 };
-#define CHUNK_MOST (1u << 26) // bytes of a chunk: what is beyond is no top of one
-
 // Stands where the outermost frames of a stack that is too deep were left out.
 static uint32_t mark_of_deep(struct python_process *process, const struct python_thread *thread)
 {
@@ -63,6 +58,7 @@ static uint32_t caller_of(struct python_process *process, uint32_t parent, uint3
 // A frame on the way from the root through doubtful ones.
 struct doubt {
     uint32_t at, parent;
+    uint32_t caller; // the place of its caller, but for the interpreter's own frames
     struct code_place place;
 };
 
@@ -98,33 +94,71 @@ static uint32_t node_by_caller(struct python_process *process, struct python_thr
     return node;
 }
 
+// Whether the one that called a frame lay there before, too: then the two are hardly of
+// two moments.
+static bool is_caller_old(const struct stack_walk *walk, const struct doubt *doubt)
+{
+    const uint32_t caller = walk->count - 1 - doubt->caller; // counted from the leaf
+    return caller < 64 && !(walk->others >> caller & 1);
+}
+
+// As one copy of one moment has it, if the program makes such calls.
+static uint32_t node_by_census(struct python_process *process, const struct doubt *doubt)
+{
+    const struct code_place *place = &doubt->place;
+    const uint32_t caller = process->trie->nodes[doubt->parent].site;
+    if (is_caller_old(process->walk, doubt))
+        call_census_note(&process->census, caller, place->site);
+    return call_census_believes(&process->census, caller, place->site)
+               ? stack_trie_node(process->trie, doubt->parent, place->site, place->line)
+               : 0;
+}
+
+// False where nobody knows what function that is.
+static bool find_place(struct python_process *process, struct doubt *doubt)
+{
+    const struct stack_walk *walk = process->walk;
+    const struct frame_point *point = &walk->frames[walk->count - 1 - doubt->at];
+    if (!walk->is_fresh)
+        return code_cache_known(&process->codes, point->code, point->instruction, &doubt->place);
+    const int status = code_cache_place(&process->codes, point->code, point->instruction,
+                                        process->look_ns, &doubt->place);
+    if (status)
+        fail_clear();
+    return status == 0;
+}
+
 // What moved is taken as it was found if a stack that did not move ended or went
-// on like that before: no stack comes of it that never was, and calls shorter
-// than a look keep their samples. Else it is left out. The number of frames kept;
-// of so many in `ret_true` the frame is the one that the node stands for.
+// on like that before, or if all of it is of one moment: no stack comes of it that never
+// was, and calls shorter than a look keep their samples. Else it is left out. The number
+// of frames kept; of so many in `ret_true` the frame is the one that the node stands for.
 static uint32_t commit_doubtful(struct python_process *process, struct python_thread *thread,
                                 uint32_t at, uint32_t *ret_true)
 {
     const struct stack_walk *walk = process->walk;
-    uint32_t first_other = walk->count;
+    uint32_t first_other = walk->count, caller = at - 1;
     for (; at < walk->count; at++) {
-        const struct frame_point *point = &walk->frames[walk->count - 1 - at];
-        struct doubt doubt = {.at = at, .parent = parent_of(process, thread, at)};
-        if (!code_cache_known(&process->codes, point->code, point->instruction, &doubt.place))
+        struct doubt doubt = {.at = at, .parent = parent_of(process, thread, at), .caller = caller};
+        if (!find_place(process, &doubt))
             break;
-        uint32_t node = doubt.place.is_hidden ? doubt.parent
-                                              : stack_trie_find(process->trie, doubt.parent,
-                                                                doubt.place.site, doubt.place.line);
-        const bool is_found = node;
-        if (!node)
-            node = node_by_caller(process, thread, &doubt);
+        uint32_t found = 0;
+        if (doubt.place.is_hidden)
+            found = doubt.parent;
+        else if (walk->is_fresh)
+            found = node_by_census(process, &doubt);
+        if (!found)
+            found =
+                stack_trie_find(process->trie, doubt.parent, doubt.place.site, doubt.place.line);
+        uint32_t node = found ? found : node_by_caller(process, thread, &doubt);
         if (!node)
             node = node_by_callee(process, &doubt);
         if (!node)
             break;
-        if (!is_found && first_other == walk->count)
+        if (!found && first_other == walk->count)
             first_other = at ? at - 1 : at;
         thread->nodes[at] = node;
+        if (!doubt.place.is_hidden)
+            caller = at;
     }
     *ret_true = at < first_other ? at : first_other;
     return at;
@@ -148,39 +182,12 @@ static int commit_certain(struct python_process *process, struct python_thread *
                                   ? parent
                                   : stack_trie_node(process->trie, parent, place.site, place.line);
         thread->nodes[at] = next ? next : parent;
-        if (at && !place.is_hidden)
+        if (at && !place.is_hidden) {
             note_call(process, parent, place.site);
+            call_census_note(&process->census, process->trie->nodes[parent].site, place.site);
+        }
     }
     return 0;
-}
-
-// A frame that waits though it is the current one is done and only looks as it did;
-// or its callee is being cleared, which may take long: then that one still has its
-// place above it, look after look.
-static bool is_clearing(struct python_process *process, struct python_thread *thread,
-                        uint64_t now_ns)
-{
-    const struct layout *layout = &process->target.layout;
-    const struct stack_walk *walk = process->walk;
-    const struct frame_point *leaf = &walk->frames[0];
-    struct code_place place;
-    if (!walk->is_waiting || walk->leaf != thread->waiting_at ||
-        memcmp(leaf, &thread->waiting, sizeof *leaf) != 0)
-        thread->waiting_looks = 0;
-    if (!walk->is_waiting || layout->thread_top < 0)
-        return false;
-    thread->waiting_at = walk->leaf;
-    thread->waiting = *leaf;
-    if (thread->waiting_looks++ == 0)
-        thread->waiting_ns = now_ns;
-    if (thread->waiting_looks < WAITING_LOOKS || now_ns - thread->waiting_ns < WAITING_NS)
-        return false;
-    if (code_cache_place(&process->codes, leaf->code, leaf->instruction, now_ns, &place)) {
-        fail_clear();
-        return false;
-    }
-    const uint64_t top = gather_state(&process->gather, thread, layout->thread_top);
-    return top - walk->leaf > place.frame_bytes && top - walk->leaf < CHUNK_MOST;
 }
 
 // Frames from the root that are what they were keep their nodes.
@@ -188,8 +195,6 @@ int stack_commit(struct python_process *process, struct python_thread *thread, u
 {
     struct stack_walk *walk = process->walk;
     const uint32_t before = thread->frame_count;
-    if (is_clearing(process, thread, now_ns))
-        walk->doubtful = 0;
     const uint32_t certain = walk->count - walk->doubtful;
     const uint32_t shared = walk->count < before ? walk->count : before;
     uint32_t at = 0;
@@ -219,5 +224,6 @@ int stack_commit(struct python_process *process, struct python_thread *thread, u
         thread->frames[kept - 1 - as_found].code = 0;
     thread->frame_count = kept;
     thread->leaf = walk->leaf;
+    thread->top = walk->top;
     return (int)(kept ? thread->nodes[kept - 1] : thread->base);
 }

@@ -5,6 +5,7 @@
 #include "sample/stack_walk.h"
 
 #include "base/bytes.h"
+#include "sample/chunk_frames.h"
 #include "sample/frame_state.h"
 
 // Frames of a very deep stack that may be in motion at a time.
@@ -116,16 +117,22 @@ static bool is_whole(const struct stack_walk *walk, const struct layout *layout,
 struct steps {
     struct stack_walk *walk;
     const struct gather *gather;
+    const struct code_cache *codes;
     struct python_thread *thread;
     const uint8_t *last; // the frame before
     const uint8_t *edge; // the last frame that was read twice, as it was read after
     enum difference difference;
     uint32_t to_cut, count;
+    uint32_t fresh;               // the innermost that one copy of one moment has so
     bool is_first;                // the first copies are followed
     bool is_lost;                 // of a frame no copy was alive
     bool is_guessed;              // and where it leads to was known from before
     bool was_generator, was_shim; // the last function; the frame before
     bool was_quick;
+    bool has_marks; // frames say whether they run, and the thread may
+    bool is_leaf_running;
+    bool is_stale;    // a frame on the way was not as one copy has them all
+    uint64_t above;   // the frame of a chunk that was met last
     uint64_t guarded; // the frame at the edge, where it was read once more, last of all
     bool is_guarded;  // it was met, and was still to the last
 };
@@ -180,8 +187,8 @@ static void check_guard(struct steps *steps, struct frame_copies copies)
 
 static void put_point(struct stack_walk *walk, const struct layout *layout, const uint8_t *frame)
 {
-    walk->frames[walk->count++] = (struct frame_point){frame_code(layout, frame),
-                                                       frame_instruction(layout, frame)};
+    walk->frames[walk->count++] =
+        (struct frame_point){frame_code(layout, frame), frame_instruction(layout, frame)};
 }
 
 static struct frame_link *link_of(struct python_thread *thread, uint64_t frame)
@@ -194,7 +201,8 @@ static bool is_shim_now(const struct steps *steps, struct frame_copies copies, u
 {
     const struct layout *layout = &steps->gather->target->layout;
     const struct frame_link *link = link_of(steps->thread, frame);
-    if (frame_is_shim(layout, copies.second) || (copies.first && frame_is_shim(layout, copies.first)))
+    if (frame_is_shim(layout, copies.second) ||
+        (copies.first && frame_is_shim(layout, copies.first)))
         return true;
     return copies.patch && link->frame == frame && link->is_shim;
 }
@@ -228,7 +236,8 @@ static uint64_t previous_of(struct steps *steps, uint64_t frame, enum role role)
     }
     if (!is_known || !steps->thread->is_double)
         return previous;
-    steps->is_lost = steps->is_guessed = true;
+    steps->is_guessed = true;
+    steps->to_cut = steps->walk->count;
     return link->previous;
 }
 
@@ -238,14 +247,14 @@ static uint64_t walk_single(struct steps *steps, const struct chunk *chunk, uint
 {
     const struct layout *layout = &steps->gather->target->layout;
     struct stack_walk *walk = steps->walk;
-    const uint8_t *bytes = steps->gather->bytes + chunk->low;
-    const uint32_t end = chunk->single < chunk->split ? chunk->single : chunk->split;
+    const uint8_t *bytes = steps->gather->bytes + chunk->second;
     const uint32_t before = walk->count;
-    while (frame - chunk->base < end && walk->count < PYTHON_THREAD_DEPTH) {
+    while (frame - chunk->base < chunk->single && walk->count < PYTHON_THREAD_DEPTH) {
         const uint8_t *at = bytes + (uint32_t)(frame - chunk->base);
         if (frame_is_shim(layout, at))
             break;
         put_point(walk, layout, at);
+        steps->above = frame;
         steps->last = at;
         frame = frame_previous(layout, at);
     }
@@ -260,17 +269,13 @@ static uint64_t walk_still(struct steps *steps, const struct chunk *chunk, uint6
 {
     const struct layout *layout = &steps->gather->target->layout;
     struct stack_walk *walk = steps->walk;
-    const bool is_high = frame - chunk->base >= chunk->split;
-    const uint32_t begin = is_high ? chunk->split : chunk->single;
-    const uint32_t end = is_high ? chunk->end : chunk->split;
     const uint8_t *first = steps->gather->bytes + chunk->first - chunk->single;
-    const uint8_t *second =
-        steps->gather->bytes + (is_high ? chunk->high : chunk->low) - (is_high ? chunk->split : 0);
+    const uint8_t *second = steps->gather->bytes + chunk->second;
     const uint32_t before = walk->count;
     const enum role role = role_of(steps);
     while (walk->count < PYTHON_THREAD_DEPTH) {
         const uint64_t at = frame - chunk->base;
-        if (at < begin || at + (uint32_t)layout->frame_bytes > end)
+        if (at < chunk->single || at + (uint32_t)layout->frame_bytes > chunk->end)
             break;
         const struct frame_copies copies = {first + at, second + at, NULL, chunk};
         if (frame_is_shim(layout, copies.second) ||
@@ -279,38 +284,101 @@ static uint64_t walk_still(struct steps *steps, const struct chunk *chunk, uint6
         if (++steps->count > GATHER_NEAR && !steps->thread->edge)
             steps->thread->edge = frame;
         put_point(walk, layout, copies.second);
+        steps->above = frame;
         steps->difference = SAME;
         steps->last = steps->edge = copies.second;
         frame = frame_previous(layout, copies.second);
     }
     walk->spent += walk->count - before;
+    steps->fresh += steps->is_stale ? 0 : walk->count - before;
     return frame;
 }
 
-// A current frame that runs in neither copy ended or began meanwhile: how its callers
-// lie there may be old too.
-static void note_leaf(struct steps *steps, struct frame_copies copies)
+static struct chunk_frames frames_of(const struct steps *steps, uint64_t frame)
 {
-    const struct layout *layout = &steps->gather->target->layout;
-    if (!copies.first)
-        return;
-    steps->is_lost = is_dead(layout, copies.first, LEAF) && is_dead(layout, copies.second, LEAF);
-    steps->walk->is_waiting =
-        steps->is_lost && copies.chunk && is_equal(layout, copies) &&
-        frame_instruction(layout, copies.first) == frame_instruction(layout, copies.second);
+    return (struct chunk_frames){steps->gather, steps->codes,
+                                 python_thread_chunk(steps->thread, frame)};
 }
 
-// On from one frame; 0: that was the root, or `ret_result` says why not.
-static uint64_t step(struct steps *steps, uint64_t frame, enum walk_result *ret_result)
+// A frame next to the leaf: is it the one that the frame before belongs to, as the
+// one copy has both? Only a generator's own frame lies elsewhere.
+static bool is_fresh(const struct steps *steps, struct frame_copies copies, enum role role,
+                     uint64_t frame)
+{
+    const struct layout *layout = &steps->gather->target->layout;
+    const struct chunk_frames frames = {steps->gather, steps->codes, copies.chunk};
+    const uint8_t *bytes = steps->last;
+    if (!steps->has_marks)
+        return false;
+    if (!copies.chunk)
+        return copies.first && frame_is_generator(layout, bytes) && is_equal(layout, copies);
+    if (steps->above && !chunk_frames_adjoin(&frames, frame, steps->above))
+        return false;
+    if (role == INLINE && !frame_is_running(layout, bytes))
+        return chunk_frames_can_wait(&frames, frame);
+    if (role == INLINE) // it called while the two were copied
+        return steps->count == 1 && steps->is_leaf_running;
+    return role == LEAF || (role == CALLER && layout->minor <= 11) ||
+           frame_is_running(layout, bytes);
+}
+
+// What commit will want to know of a frame.
+static void note_doubt(struct steps *steps, struct frame_copies copies, enum role role,
+                       uint64_t frame)
 {
     const struct layout *layout = &steps->gather->target->layout;
     struct stack_walk *walk = steps->walk;
-    const struct frame_copies copies = gather_frame(steps->gather, steps->thread, frame);
+    const bool is_other =
+        !copies.first || frame_code(layout, copies.first) != frame_code(layout, copies.second);
+    if (role == LEAF)
+        steps->is_leaf_running = frame_is_running(layout, steps->last);
+    if (role != SHIM && !steps->is_stale) {
+        steps->is_stale = !is_fresh(steps, copies, role, frame);
+        steps->fresh += !steps->is_stale;
+    }
+    if (role != SHIM && is_other && walk->count < 64)
+        walk->others |= UINT64_C(1) << walk->count;
+    if (copies.chunk && !walk->top)
+        walk->top = frame;
+    if (copies.chunk)
+        steps->above = frame;
+}
+
+// Where a frame leads to that was not the same before and after, and a shim. What is
+// just being made leads nowhere yet, and a shim's place on the C stack is soon used for
+// something else; but the caller of a frame in a chunk lies right below it.
+static uint64_t next_in_doubt(struct steps *steps, uint64_t next)
+{
+    const struct chunk_frames frames = frames_of(steps, steps->above);
+    if (!steps->has_marks || !steps->above || !frames.chunk ||
+        chunk_frames_adjoin(&frames, next, steps->above))
+        return next;
+    const bool is_outside = next - frames.chunk->base >= frames.chunk->size;
+    if (is_outside && gather_frame(steps->gather, steps->thread, next).second)
+        return next;
+    const uint64_t below = chunk_frames_below(&frames, steps->above);
+    return below ? below : next;
+}
+
+// The frame that runs: before 3.11, and of generators, the current one.
+static uint64_t leaf_of(const struct steps *steps, uint64_t current)
+{
+    const struct chunk_frames frames = frames_of(steps, current);
+    const bool is_told =
+        steps->has_marks && frames.chunk && gather_near(steps->gather, frames.chunk, current);
+    return is_told ? chunk_frames_running(&frames, current) : current;
+}
+
+// False where the walk ends at this frame, for it was not read as it had to be.
+static bool meet(struct steps *steps, struct frame_copies copies, uint64_t frame,
+                 enum walk_result *ret_result)
+{
+    struct stack_walk *walk = steps->walk;
     if (!copies.second) {
         const bool is_left_out = copies.chunk && frame - copies.chunk->base < copies.chunk->bytes;
         walk->unknown = steps->was_quick && is_left_out ? 0 : frame;
         *ret_result = steps->to_cut ? WALK_TORN : WALK_UNKNOWN;
-        return 0;
+        return false;
     }
     if (copies.patch)
         note_met(steps, copies.patch, frame);
@@ -320,10 +388,32 @@ static uint64_t step(struct steps *steps, uint64_t frame, enum walk_result *ret_
         steps->edge = copies.second;
     else if (steps->thread->is_double)
         *ret_result = check_single(steps, copies.second);
-    if (*ret_result) {
+    if (*ret_result)
         walk->unknown = steps->was_quick ? 0 : frame;
+    return *ret_result == WALK_DONE;
+}
+
+// A current frame that is dead in both copies ended or began meanwhile: how its callers
+// lie there may be old too. In a chunk the second copy is the one of one moment.
+static void choose_copy(struct steps *steps, struct frame_copies copies, enum role role)
+{
+    const struct layout *layout = &steps->gather->target->layout;
+    if (role == LEAF && copies.first)
+        steps->is_lost =
+            is_dead(layout, copies.first, LEAF) && is_dead(layout, copies.second, LEAF);
+    steps->last = copies.chunk && layout->frame_top >= 0
+                      ? copies.second
+                      : copy_to_follow(layout, copies, role, &steps->is_first);
+}
+
+// On from one frame; 0: that was the root, or `ret_result` says why not.
+static uint64_t step(struct steps *steps, uint64_t frame, enum walk_result *ret_result)
+{
+    const struct layout *layout = &steps->gather->target->layout;
+    struct stack_walk *walk = steps->walk;
+    const struct frame_copies copies = gather_frame(steps->gather, steps->thread, frame);
+    if (!meet(steps, copies, frame, ret_result))
         return 0;
-    }
     const enum role role = is_shim_now(steps, copies, frame) ? SHIM : role_of(steps);
     steps->difference = compare(layout, copies, role);
     if (frame == steps->guarded)
@@ -332,9 +422,7 @@ static uint64_t step(struct steps *steps, uint64_t frame, enum walk_result *ret_
         *ret_result = WALK_UNKNOWN; // it is done: what was read once is no stack
         return 0;
     }
-    if (role == LEAF)
-        note_leaf(steps, copies);
-    steps->last = copy_to_follow(layout, copies, role, &steps->is_first);
+    choose_copy(steps, copies, role);
     if (steps->difference != SAME)
         steps->to_cut = walk->count + (steps->difference == OTHER && role != SHIM);
     walk->is_deep = walk->count == PYTHON_THREAD_DEPTH || steps->count > 2 * PYTHON_THREAD_DEPTH ||
@@ -343,39 +431,45 @@ static uint64_t step(struct steps *steps, uint64_t frame, enum walk_result *ret_
         *ret_result = steps->was_quick ? WALK_UNKNOWN : WALK_DONE; // or links that lead in a circle
         return 0;
     }
+    note_doubt(steps, copies, role, frame);
     if (role != SHIM) {
         put_point(walk, layout, steps->last);
         steps->was_generator = frame_is_generator(layout, steps->last);
     }
     steps->was_shim = role == SHIM;
     steps->count++;
-    const uint64_t next = copies.patch ? previous_of(steps, frame, role)
-                                       : frame_previous(layout, steps->last);
-    if (!copies.chunk || !steps->thread->is_double || steps->is_first)
+    uint64_t next =
+        copies.patch ? previous_of(steps, frame, role) : frame_previous(layout, steps->last);
+    if (copies.first && (copies.patch || steps->difference != SAME))
+        next = next_in_doubt(steps, next);
+    if (!copies.chunk || !steps->thread->is_double || steps->is_first ||
+        steps->to_cut >= walk->count)
         return next;
     return copies.first ? walk_still(steps, copies.chunk, next)
                         : walk_single(steps, copies.chunk, next);
 }
 
 // What a walk to the root is worth.
-static enum walk_result judge(const struct steps *steps)
+static enum walk_result judge(struct steps *steps)
 {
     struct stack_walk *walk = steps->walk;
-    if (steps->to_cut && steps->to_cut >= walk->count && !steps->is_lost)
+    walk->is_fresh = steps->fresh > steps->to_cut || steps->fresh == walk->count;
+    steps->is_lost = (steps->is_lost || steps->is_guessed) && !walk->is_fresh;
+    if (steps->to_cut && steps->to_cut >= walk->count && !walk->is_fresh && !steps->is_lost)
         return WALK_TORN;
     if (walk->is_deep && (steps->is_guessed || steps->to_cut > CUT_OF_DEEP))
         return WALK_TORN; // links that lead round in a circle
     if (!is_whole(walk, &steps->gather->target->layout, steps->thread, steps->last))
         return WALK_TORN;
-    walk->is_waiting = walk->is_waiting && steps->to_cut == 1 && !steps->is_guessed;
     walk->doubtful = steps->is_lost ? walk->count : steps->to_cut;
     return steps->is_lost || steps->to_cut ? WALK_CUT : WALK_DONE;
 }
 
 enum walk_result stack_walk(struct stack_walk *walk, const struct gather *gather,
-                            struct python_thread *thread)
+                            const struct code_cache *codes, struct python_thread *thread)
 {
-    struct steps steps = {.walk = walk, .gather = gather, .thread = thread};
+    struct steps steps = {.walk = walk, .gather = gather, .codes = codes, .thread = thread};
+    steps.has_marks = thread->is_double && gather->target->layout.frame_top >= 0;
     enum walk_result result = WALK_DONE;
     bool is_read;
     uint64_t frame = gather_current(gather, thread, &is_read);
@@ -383,9 +477,12 @@ enum walk_result stack_walk(struct stack_walk *walk, const struct gather *gather
     steps.guarded = thread->guard == NOT_READ ? 0 : thread->edge;
     thread->edge = 0;
     walk->count = 0;
-    walk->unknown = walk->doubtful = 0;
+    walk->doubtful = 0;
+    walk->unknown = walk->others = walk->top = 0;
+    walk->is_deep = false;
+    if (frame)
+        frame = leaf_of(&steps, frame);
     walk->leaf = frame;
-    walk->is_deep = walk->is_waiting = false;
     if (!is_read)
         return WALK_UNKNOWN;
     while (frame && result == WALK_DONE)

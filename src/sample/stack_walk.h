@@ -4,6 +4,7 @@
 #ifndef GAIT_SAMPLE_STACK_WALK_H
 #define GAIT_SAMPLE_STACK_WALK_H
 
+#include "sample/code_cache.h"
 #include "sample/gather.h"
 
 enum walk_result {
@@ -20,14 +21,16 @@ struct stack_walk {
     struct frame_point frames[PYTHON_THREAD_DEPTH]; // innermost first
     uint32_t count;
     uint32_t doubtful; // of them, the innermost: not the same before and after
+    uint64_t others;   // a bit for each of the innermost 64: another function's lay there before
     uint64_t leaf;     // address of the current frame
+    uint64_t top;      // of the innermost one in a chunk; 0: none
     uint64_t unknown;  // of the one that was not expected; 0: the current frame's place was not
-    bool is_waiting;   // the current frame did not run, and all was the same before and after
+    bool is_fresh;     // what is in doubt is as one copy of one moment has it
     bool is_deep;      // the outermost frames were left out: PYTHON_THREAD_DEPTH, or spent
     uint64_t spent;    // frames looked at since the caller set it to 0; STACK_WALK_MOST end it
 };
 
 enum walk_result stack_walk(struct stack_walk *walk, const struct gather *gather,
-                            struct python_thread *thread);
+                            const struct code_cache *codes, struct python_thread *thread);
 
 #endif

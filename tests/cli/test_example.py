@@ -13,6 +13,7 @@ import pytest
 pytestmark = pytest.mark.xdist_group("example")
 
 STEPS = 500
+SHORT = 100  # steps of what is only compared
 PHASES = {"input", "forward", "backward", "optimizer", "evaluation", "checkpoint"}
 
 # What a reader would have who deletes gait: every call gone, arguments and all.
@@ -68,12 +69,12 @@ UNSANITIZED = pytest.mark.skipif(
 )
 
 
-def train(program, folder, *options, **environment):
+def train(program, folder, steps=SHORT, **environment):
     """Standard output and the checkpoint's bytes of one training."""
     folder.mkdir(exist_ok=True)
     clean = {key: value for key, value in os.environ.items() if not key.startswith("GAIT_")}
     done = subprocess.run(
-        [str(program), "--steps", str(STEPS), *options],
+        [str(program), "--steps", str(steps)],
         cwd=folder,
         env={**clean, **environment},
         capture_output=True,
@@ -93,8 +94,26 @@ def program(build):
 def recorded(program, tmp_path_factory):
     """One training on record: its folder, what it printed, its checkpoint."""
     folder = tmp_path_factory.mktemp("recorded")
-    printed, checkpoint = train(program, folder, GAIT_DIR="run")
+    printed, checkpoint = train(program, folder, STEPS, GAIT_DIR="run")
     return folder, printed, checkpoint
+
+
+@pytest.fixture
+def short(root, tmp_path):
+    """short(flags) builds the example, with a checkpoint at the end of a short training."""
+
+    def build_one(name, *flags):
+        sources = shutil.copytree(root / "examples/train_c", tmp_path / (name + ".sources"))
+        text = (sources / "train.c").read_text()
+        assert text.count(f"CHECKPOINT_EVERY = {STEPS}") == 1
+        changed = text.replace(f"CHECKPOINT_EVERY = {STEPS}", f"CHECKPOINT_EVERY = {SHORT}")
+        (sources / "train.c").write_text(changed)
+        command = [os.environ.get("CC", "cc"), "-std=c11", "-O2", *sorted(sources.glob("*.c"))]
+        command += ["-o", tmp_path / name, *flags, "-pthread", "-lm"]
+        subprocess.run(command, check=True)
+        return tmp_path / name
+
+    return build_one
 
 
 @pytest.fixture(scope="module")
@@ -114,25 +133,6 @@ def test_loss_falls_and_accuracy_ends_above_95_percent(recorded):
     assert len(losses) == STEPS // 100
     assert losses[0] > 0.5 > 0.1 > losses[-1]
     assert float(accuracy.group(1)) > 95
-
-
-def test_training_is_bitwise_the_same_when_gait_is_switched_off(program, recorded, tmp_path):
-    printed, checkpoint = train(program, tmp_path, GAIT_ENABLE="0", GAIT_DIR="run")
-    assert printed == recorded[1]
-    assert checkpoint == recorded[2]
-    assert not (tmp_path / "run").exists()
-
-
-def test_training_is_bitwise_the_same_without_gait(root, recorded, tmp_path):
-    (tmp_path / "gait").mkdir()
-    (tmp_path / "gait/record.h").write_text(WITHOUT_GAIT)
-    sources = sorted((root / "examples/train_c").glob("*.c"))
-    program = tmp_path / "without_gait"
-    command = [os.environ.get("CC", "cc"), "-std=c11", "-O2", "-w", f"-I{tmp_path}"]
-    subprocess.run([*command, *sources, "-o", program, "-pthread", "-lm"], check=True)
-    printed, checkpoint = train(program, tmp_path)
-    assert printed == recorded[1]
-    assert checkpoint == recorded[2]
 
 
 def test_every_step_holds_its_phases_once(events):
@@ -215,15 +215,19 @@ def package_flags(build):
 
 
 @UNSANITIZED
-def test_example_builds_outside_the_tree_as_c11(root, package_flags, recorded, tmp_path):
-    sources = shutil.copytree(root / "examples/train_c", tmp_path / "train_c")
-    command = [os.environ.get("CC", "cc"), "-std=c11", "-O2", "-Wall", "-Wextra", "-Wpedantic"]
-    command += ["-Werror", *sorted(sources.glob("*.c")), "-o", tmp_path / "outside"]
-    command += [*package_flags("gait"), "-pthread", "-lm"]
-    subprocess.run(command, check=True)
-    printed, checkpoint = train(tmp_path / "outside", tmp_path, GAIT_DIR="run")
-    assert printed == recorded[1]
-    assert checkpoint == recorded[2]
+def test_example_built_outside_as_c11_trains_bitwise_the_same_without_gait_and_switched_off(
+    package_flags, short, tmp_path
+):
+    (tmp_path / "none/gait").mkdir(parents=True)
+    (tmp_path / "none/gait/record.h").write_text(WITHOUT_GAIT)
+    without = train(short("without", "-w", f"-I{tmp_path}/none"), tmp_path / "never")
+    assert without[0].startswith(f"step {SHORT:5}   loss ") and len(without[1]) > 10000
+    strict = ["-Wall", "-Wextra", "-Wpedantic", "-Werror"]
+    outside = short("outside", *strict, *package_flags("gait"))
+    assert train(outside, tmp_path / "on", GAIT_DIR="run") == without
+    assert list((tmp_path / "on/run").glob("*.gait"))
+    assert train(outside, tmp_path / "off", GAIT_ENABLE="0", GAIT_DIR="run") == without
+    assert not (tmp_path / "off/run").exists()
 
 
 @UNSANITIZED

@@ -54,6 +54,14 @@ def test_a_clean_tree_passes(lint, tool):
     assert status == 0, said
 
 
+@pytest.mark.parametrize("words, code", [(["--help"], 0), ([], 2)])
+def test_check_says_how_it_is_used_and_makes_no_folder_of_it(root, words, code):
+    done = subprocess.run([root / "tools/check", *words], capture_output=True, text=True)
+    assert done.returncode == code
+    assert done.stdout.startswith("usage: tools/check FOLDER [tidy|") and not done.stderr
+    assert not (root / "--help").exists()
+
+
 LAYER_FAULTS = {
     "upward": ("src/base/up.c", '#include "format/schema.h"\n', "base may not include"),
     "os_upward": ("src/base/os/os.h", '#include "base/fail.h"\n', "base/os may not include"),

@@ -24,7 +24,7 @@ def work(seconds):
         collect()
         now = time.process_time()
         spin(now + now - begun)
-work(.8)
+work(.4)
 """
 HANGING = """
 import gc, time

@@ -16,10 +16,11 @@ def busy(end):
     while time.process_time() < end: pass
 def step():
     busy(time.process_time() + .02)
+steps = int(sys.argv[1])
 if os.fork() == 0:
-    busy(time.process_time() + .8)
+    busy(time.process_time() + .016 * steps)
     os._exit(0)
-for _ in range(50):
+for _ in range(steps):
     with gait.step():
         step()
 os.wait()
@@ -32,7 +33,7 @@ def shards(gait, path):
 
 
 def test_a_run_holds_samples_beside_its_steps(gait, tmp_path):
-    done = gait("run", "--sample", 500, "-o", "run", "--", sys.executable, "-c", PROGRAM)
+    done = gait("run", "--sample", 500, "-o", "run", "--", sys.executable, "-c", PROGRAM, 40)
     assert done.returncode == 3, done.stderr
     said = " ".join(done.stderr.split())
     assert said.endswith("next: gait report run, and gait leaf --functions run")
@@ -52,8 +53,8 @@ def test_a_run_holds_samples_beside_its_steps(gait, tmp_path):
 
 def test_the_setting_py_spy_asks_for_the_same(gait, tmp_path):
     (tmp_path / "gait.yaml").write_text("profiling:\n  py_spy: true\n  py_spy_rate: 400\n")
-    words = ["run", "-q", "-c", "gait.yaml", "-o", "run", "--", sys.executable, "-c", PROGRAM]
-    done = gait(*words)
+    words = ["run", "-q", "-c", "gait.yaml", "-o", "run", "--"]
+    done = gait(*words, sys.executable, "-c", PROGRAM, 10)
     assert done.returncode == 3, done.stderr
     assert shards(gait, "run")["sampler"]["rate_asked_hz"] == 400
 

@@ -11,8 +11,10 @@ import os
 import pathlib
 import subprocess
 import sys
+import threading
 
 import pytest
+from warm_python import WarmPython
 
 SCRIPTS = pathlib.Path(__file__).parent.parent / "torch" / "scripts"
 FULL = bool(os.environ.get("GAIT_TEST_FULL"))
@@ -32,6 +34,7 @@ class Job:
     python: tuple = ()  # of the interpreter
     processes: int = 1  # more: under torchrun
     turn: int = 0  # tells apart runs that are otherwise the same
+    warm: bool = False  # torch is there before gait is; with FULL it never is
 
     def __str__(self):
         parts = [self.script, *self.args, *(f"{k}={v}" for k, v in self.env), *self.python]
@@ -90,6 +93,11 @@ class Training:
         assert done.returncode == 0, done.stderr
         return list(csv.DictReader(io.StringIO(done.stdout, newline="")))
 
+    def order(self, *names):
+        """The phases of these names, by their begins."""
+        rows = [row for row in self.rows if row["category"] == "phase" and row["name"] in names]
+        return [row["name"] for row in sorted(rows, key=lambda row: int(row["start_ns"]))]
+
     def ask(self, *words):
         return subprocess.run(
             [self._tool, *map(str, words)], capture_output=True, text=True, timeout=120
@@ -117,6 +125,7 @@ class Trainings:
         self.home = home
         self.pool = concurrent.futures.ThreadPoolExecutor(len(os.sched_getaffinity(0)))
         self.begun = {}
+        self._warm, self._warming = None, threading.Lock()
 
     def begin(self, job):
         if job not in self.begun:
@@ -133,6 +142,18 @@ class Trainings:
         env.update(OMP_NUM_THREADS="1", MKL_NUM_THREADS="1", PYTHONUNBUFFERED="1")
         return {**env, **dict(extra)}
 
+    @property
+    def warm(self):
+        with self._warming:
+            if not self._warm:
+                self._warm = WarmPython(["torch", "torch._dynamo"])
+            return self._warm
+
+    def python(self, script, *args):
+        """What starts a script where torch is there already; with FULL any Python."""
+        words = (str(script), *map(str, args))
+        return [sys.executable, *words] if FULL else self.warm.command(*words)
+
     def command(self, job, directory):
         script = SCRIPTS / (job.script + ".py") if isinstance(job.script, str) else job.script
         line = [sys.executable, *job.python]
@@ -140,6 +161,8 @@ class Trainings:
             line += ["-m", "torch.distributed.run", "--standalone"]
             line += ["--nproc-per-node", str(job.processes)]
         line += [str(script), *map(str, job.args)]
+        if job.warm:
+            line = self.python(script, *job.args)
         if job.gait:
             run = [self.tool, "run", *(job.options or ("--quiet",)), "-o", str(directory), "--"]
             line = run + line
@@ -160,3 +183,5 @@ class Trainings:
 
     def close(self):
         self.pool.shutdown(cancel_futures=True)
+        if self._warm:
+            self._warm.close()

@@ -21,6 +21,8 @@ from warm_python import WarmPython
 
 NO_TORCH = "torch is not in this Python; `make setup-torch` brings it"
 HERE = pathlib.Path(__file__).parent
+WARM = ["torch", "torch.profiler", "argparse", "gzip", "gait.torch"]
+WARM += ["gait.torch." + name for name in ("profiler", "averages", "traces", "handlers")]
 
 
 def pytest_collection_modifyitems(items):
@@ -86,8 +88,8 @@ class Done:
 
 @pytest.fixture(scope="session")
 def warm_python(build):
-    """Forks for scripts; torch is imported once."""
-    with contextlib.closing(WarmPython(build / "python")) as python:
+    """Forks for scripts; torch and gait are imported once."""
+    with contextlib.closing(WarmPython(WARM, build / "python")) as python:
         yield python
 
 

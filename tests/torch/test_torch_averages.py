@@ -88,11 +88,8 @@ except Exception as error:
 """
 
 
-def test_objects_have_what_torchs_have(tmp_path):
-    done = subprocess.run(
-        [sys.executable, "-c", SCRIPT], capture_output=True, text=True, cwd=tmp_path, timeout=120
-    )
-    assert done.returncode == 0, done.stderr
+def test_objects_have_what_torchs_have(scripts):
+    done = scripts(SCRIPT)
     assert done.stdout.splitlines() == [
         "2 0",  # torch counts no FLOPs unless asked
         "2",  # threads that torch.profiler does not look at are on record
@@ -159,12 +156,8 @@ print(sum(p.numel() for p in model.parameters()) * 4)
 """
 
 
-def test_a_memory_timeline_is_in_torchs_formats(tmp_path):
-    done = subprocess.run(
-        [sys.executable, "-W", "ignore", "-c", TIMELINE],
-        capture_output=True, text=True, cwd=tmp_path, timeout=120,
-    )  # fmt: skip
-    assert done.returncode == 0, done.stderr
+def test_a_memory_timeline_is_in_torchs_formats(scripts, tmp_path):
+    done = scripts(TIMELINE, head="import warnings\nwarnings.simplefilter('ignore')\n")
     refused, parameters = done.stdout.splitlines()
     assert refused == "CaptureError no memory was recorded: the timeline needs profile_memory=True"
     times, sizes = json.loads((tmp_path / "m.json").read_text("utf-8"))
@@ -208,11 +201,8 @@ for more in {"acc_events": True}, {}:
 """
 
 
-def test_several_cycles_are_told_together_or_the_last_one(tmp_path):
-    done = subprocess.run(
-        [sys.executable, "-c", CYCLES], capture_output=True, text=True, cwd=tmp_path, timeout=120
-    )
-    assert done.returncode == 0, done.stderr
+def test_several_cycles_are_told_together_or_the_last_one(scripts):
+    done = scripts(CYCLES)
     lines = [line for line in done.stdout.splitlines() if line.startswith("[[")]
     counts = []
     for line in lines:

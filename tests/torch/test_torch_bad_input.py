@@ -36,7 +36,7 @@ def alone(trainings, tmp_path_factory):
     """What train() prints without gait, run once for all these tests."""
     script = tmp_path_factory.getbasetemp() / "alone.py"
     script.write_text(TRAIN + "train()\n")
-    return trainings.get(Job(script, gait=False)).stdout
+    return trainings.get(Job(script, gait=False, warm=True)).stdout
 
 
 @pytest.fixture
@@ -56,9 +56,9 @@ def trains(run_text, alone):
 def both(run_text):
     """both(script) runs it with gait and without; the two must end and speak alike."""
 
-    def go(source, alike=True, **fields):
+    def go(source, alike=True, warm=True, **fields):
         source = textwrap.dedent(source)
-        off = run_text(source, **fields, gait=False, begin=True)
+        off = run_text(source, **fields, gait=False, warm=warm, begin=True)
         on = run_text(source, **fields)
         off = off.result()
         assert (on.code, on.stdout) == (off.code, off.stdout), on.stderr
@@ -67,6 +67,9 @@ def both(run_text):
         return on
 
     return go
+
+
+IN_TURN = ["forward", "backward"] * STEPS
 
 
 def steps(training):
@@ -94,11 +97,13 @@ RARE = ("terminated", "aborted", "sys.exit with words")
 )
 def test_a_training_ends_as_it_would_have(trains, how):
     statement, code = ENDS[how]
-    training = trains("train()\n" + statement + "\n", code)
+    is_spoken_of = code in (1, 130)  # in a traceback, which has to be a script's own
+    training = trains("train()\n" + statement + "\n", code, warm=not is_spoken_of)
     words = {"an exception": "RuntimeError: bad luck", "sys.exit with words": "enough"}
     assert words.get(how, "") in training.stderr
     assert "gait:" not in training.stderr
     assert steps(training) == STEPS
+    assert training.order("forward", "backward") == IN_TURN
 
 
 def test_tracebacks_show_no_frame_of_ours(both):
@@ -149,7 +154,9 @@ thread.join()
 
 
 def test_torch_is_imported_in_a_thread(trains):
-    assert steps(trains(IN_A_THREAD, head="")) == STEPS
+    on = trains(IN_A_THREAD, head="")
+    assert steps(on) == STEPS
+    assert on.order("forward", "backward") == IN_TURN
 
 
 def site_packages():
@@ -200,7 +207,8 @@ def test_a_venv_inside(trains, tmp_path):
     venv = tmp_path / "venv"
     subprocess.run([sys.executable, "-m", "venv", "--without-pip", str(venv)], check=True)
     child = f"[{str(venv / 'bin' / 'python')!r}, '-c', 'import sys; sys.exit(0)']"
-    on = trains(f"import subprocess\nsubprocess.run({child}, check=True)\ntrain()")
+    source = f"import subprocess\nsubprocess.run({child}, check=True)\ntrain()"
+    on = trains(source, warm=True)
     assert on.stderr == ""
     assert steps(on) == STEPS
 
@@ -213,6 +221,7 @@ if len(sys.argv) == 1:
     os.execv(sys.executable, [sys.executable, __file__, "again"])
 """,
         times=2,
+        warm=True,
     )
     assert steps(on) in (STEPS, 2 * STEPS)
 
@@ -228,6 +237,7 @@ sys.exit(subprocess.run(line).returncode)
         head="",
     )
     assert steps(on) == STEPS
+    assert on.order("forward", "backward") == IN_TURN
 
 
 def test_a_training_in_a_spawned_process(trains):
@@ -238,9 +248,11 @@ if __name__ == "__main__":
     child.start()
     child.join()
     sys.exit(child.exitcode)
-"""
+""",
+        warm=True,
     )
     assert steps(on) == STEPS
+    assert on.order("forward", "backward") == IN_TURN
 
 
 def test_a_training_in_a_forked_process(trains):
@@ -251,7 +263,8 @@ if pid == 0:
     train()
     os._exit(0)
 os.waitpid(pid, 0)
-"""
+""",
+        warm=True,
     )
     assert steps(on) == STEPS
 
@@ -270,7 +283,8 @@ def test_without_torch_nothing_is_imported(both):
         import sys
         modules = set(sys.modules)
         print([name for name in ("torch", "numpy", "json", "threading") if name in modules])
-        """
+        """,
+        warm=False,
     )
     assert on.stdout == "[]\n"
 
@@ -278,7 +292,8 @@ def test_without_torch_nothing_is_imported(both):
 # ---- loaders and their workers ----------------------------------------------
 
 
-@pytest.mark.parametrize(("method", "workers"), [("spawn", 1), pytest.param("fork", 2, marks=full)])
+# spawned ones in full here: test_torch_start.py has two of each kind
+@pytest.mark.parametrize(("method", "workers"), [("fork", 2), pytest.param("spawn", 1, marks=full)])
 def test_loaders_with_workers(trains, method, workers):
     options = f"num_workers={workers}, multiprocessing_context={method!r}"
     on = trains(f"if __name__ == '__main__': train({options})")
@@ -295,7 +310,7 @@ def loads_in_workers(training):
 
 
 def test_workers_that_persist_over_epochs(run):
-    on = run(Job("mnist", ("--workers", "2")))
+    on = run(Job("mnist", ("--workers", "2"), warm=True))
     assert on.code == 0 and on.stderr == ""
     assert on.report["steps"] == on.truth["steps"]
     assert len(on.report["ranks"]) == 1
@@ -318,6 +333,7 @@ torch.manual_seed(0)
 torch.nn.Linear(4, 1)  # as far as train() finds its numbers when it is alone
 train()
 """,
+        warm=True,
     )
     assert steps(on) == STEPS
 
@@ -326,7 +342,8 @@ train()
 
 
 def test_an_optimizer_without_super(run):
-    on, off = run(Job("own_optimizer", ("bare",))), run(Job("own_optimizer", ("bare",), gait=False))
+    job = Job("own_optimizer", ("bare",), warm=True)
+    on, off = run(job), run(job.but(gait=False))
     assert (on.code, on.truth["losses"], on.stderr) == (0, off.truth["losses"], off.stderr)
     assert on.truth["steps"] == off.truth["steps"]
     told = "no optimizer" in on.report["verdict"] + str(on.report["findings"])
@@ -363,7 +380,7 @@ for names in seen:
 
 @pytest.mark.skipif("__import__('torch').cuda.is_available()", reason="there is a GPU")
 def test_cuda_asked_for_where_there_is_none(trains):
-    on = trains("train()\nmodel.cuda()", code=1)
+    on = trains("train()\nmodel.cuda()", code=1, warm=True)
     assert "gait:" not in on.stderr and "/gait/torch/" not in on.stderr
     assert "Torch not compiled with CUDA" in on.stderr or "NVIDIA" in on.stderr
 
@@ -396,6 +413,7 @@ def test_a_torch_that_is_another(both, tmp_path, how):
             print(error)
         """,
         alike=False,
+        warm=False,
         env=(("PYTHONPATH", str(tmp_path / "other")),),
     )
     assert on.code == 0
@@ -420,7 +438,7 @@ def test_the_disk_is_full(trainings, tmp_path, small_disk):
     script = tmp_path / "script.py"
     script.write_text(TRAIN + "for _ in range(200): train()\nsys.exit(4)\n")
     for directory in (small_disk / "run", tmp_path / "run"):
-        command = trainings.command(Job(script), directory)
+        command = trainings.command(Job(script, warm=True), directory)
         done = subprocess.run(
             command, cwd=tmp_path, env=trainings.environment(), capture_output=True, text=True
         )
@@ -503,6 +521,7 @@ for thread in threads: thread.start()
 for thread in threads: thread.join()
 """,
         times=0,
+        warm=True,
     )
     assert steps(on) >= STEPS
 
@@ -517,5 +536,6 @@ for rate in (0.1, 0.1, 0.1):
     train()
 """,
         times=3,
+        warm=True,
     )
     assert steps(on) == 3 * STEPS

@@ -77,7 +77,7 @@ class Finished:
 
 
 @pytest.fixture(scope="module")
-def finished(root, build, tmp_path_factory):
+def finished(root, build, trainings, tmp_path_factory):
     script = str(root / "examples" / "yaml" / "main.py")
     paths = [str(build / "python"), *filter(None, [os.environ.get("PYTHONPATH")])]
     environment = {k: v for k, v in os.environ.items() if not k.startswith("GAIT_")}
@@ -91,13 +91,16 @@ def finished(root, build, tmp_path_factory):
     before = [build / "gait", "run", "-q", "-o", "run", "--"]
     alone = {
         "under gait run": [*before, sys.executable, script],
-        "section": [sys.executable, script],
+        "section": trainings.python(script),
     }
     running = {
         name: begin(folders[name], *command, *LINES[name]) for name, command in alone.items()
     }
     rest = {name: (str(folders[name]), LINES[name]) for name in LINES if name not in alone}
-    out, err = begin("/", sys.executable, "-c", IN_TURN, script, json.dumps(rest)).communicate()
+    in_turn = tmp_path_factory.mktemp("yaml") / "in_turn.py"
+    in_turn.write_text(IN_TURN)
+    line = trainings.python(in_turn, script, json.dumps(rest))
+    out, err = begin("/", *line).communicate()
     assert out, err
     done = {name: Finished(folders[name], *answer) for name, answer in json.loads(out).items()}
     for name, process in running.items():

@@ -23,7 +23,7 @@ def facts(run_text):
     """facts(source) gives (name, arguments) of the phases, in order, outermost first."""
 
     def go(source, category="phase", **fields):
-        found = run_text(HEAD + source, **fields)
+        found = run_text(HEAD + source, warm=True, **fields)
         assert (found.code, found.stderr) == (0, "")
         rows = [row for row in found.rows if row["category"] == category]
         assert all(row["name"] for row in rows)
@@ -275,7 +275,7 @@ for name, function, whole in (
 
 
 def test_a_compiler_sees_no_hooks(run_text):
-    on, off = run_text(HEAD + COMPILED), run_text(HEAD + COMPILED, gait=False)
+    on, off = run_text(HEAD + COMPILED), run_text(HEAD + COMPILED, gait=False, warm=True)
     assert (on.code, on.stdout) == (off.code, off.stdout)
     assert on.stdout.count("\n") == 8
     compiling = [row for row in on.rows if (row["category"], row["name"]) == ("phase", "compile")]
@@ -296,7 +296,8 @@ for _ in range(6): print(step(x))
 
 def test_a_whole_step_may_be_compiled(run_text):
     """Its backward is compiled while dynamo looks at frames, ours among them."""
-    on, off = run_text(HEAD + COMPILED_STEP), run_text(HEAD + COMPILED_STEP, gait=False)
+    on = run_text(HEAD + COMPILED_STEP)
+    off = run_text(HEAD + COMPILED_STEP, gait=False, warm=True)
     assert (on.code, on.stdout) == (0, off.stdout)
     assert on.report["steps"] == 6
     assert sum(on.phases.values()) == on.report["step_total_ns"]
@@ -308,6 +309,7 @@ def test_what_a_window_had_no_room_for_is_found(run_text):
         "kept = [torch.empty(4) for _ in range(150_000)]\n"
         "backward(); optimizer.step()\n",
         env=(("GAIT_TORCH_WINDOWS", "0/9"),),
+        warm=True,
     )
     (lost,) = [one for one in found.report["findings"] if one["id"] == "ops_lost"]
     assert "the release of" in lost["text"] and lost["text"] in found.screen.replace("\n    ", " ")
@@ -337,6 +339,6 @@ def test_hooked_functions_look_like_themselves(run_text):
         "torch.export.export(model, (x,)); torch.func.vmap(model)(x)\n"
         "torch.func.functional_call(model, dict(model.named_parameters()), x)\n"
     )
-    on, off = run_text(source), run_text(source, gait=False)
+    on, off = run_text(source), run_text(source, gait=False, warm=True)
     assert (on.code, on.stdout) == (0, off.stdout)
     assert on.stderr == off.stderr

@@ -7,9 +7,9 @@ import json
 import os
 import pathlib
 import subprocess
-import sys
 
 import pytest
+from torch_trainings import Job
 
 # one worker: what all of it looks at is run once
 pytestmark = pytest.mark.xdist_group("flops")
@@ -19,33 +19,32 @@ KINDS = ["mlp", "cnn", "transformer", "convolutions"]
 
 
 class Counted:
-    def __init__(self, build, folder, kind):
-        self.run, file = folder / kind, folder / (kind + ".json")
-        words = [build / "gait", "run", "-q", "--windows", "off", "-o", self.run, "--"]
-        words += [sys.executable, PROGRAM, kind, file]
-        environment = {**os.environ, "GAIT_PEAK_FLOPS": ""}
-        done = subprocess.run(words, capture_output=True, text=True, timeout=200, env=environment)
-        assert done.returncode == 0, done.stderr
-        self.build, self.environment = build, environment
+    def __init__(self, trainings, folder, kind):
+        file = folder / (kind + ".json")
+        options = ("--quiet", "--windows", "off")
+        job = Job(PROGRAM, (kind, file), options=options, warm=True)
+        done = trainings.get(job)
+        assert done.code == 0, done.stderr
+        self.tool, self.run = trainings.tool, done.directory
         self.torch = json.loads(file.read_text("utf-8"))
         self.report = json.loads(self.ask("--json").stdout)
 
     def ask(self, *words, **more):
         return subprocess.run(
-            [self.build / "gait", "report", self.run, *words],
+            [self.tool, "report", self.run, *words],
             capture_output=True,
             text=True,
-            env={**self.environment, **more},
+            env={**os.environ, "GAIT_PEAK_FLOPS": "", **more},
         )
 
 
 @pytest.fixture(scope="module")
-def counted(build, tmp_path_factory):
+def counted(trainings, tmp_path_factory):
     folder, known = tmp_path_factory.mktemp("flops"), {}
 
     def get(kind):
         if kind not in known:
-            known[kind] = Counted(build, folder, kind)
+            known[kind] = Counted(trainings, folder, kind)
         return known[kind]
 
     return get

@@ -53,7 +53,7 @@ def test_all_that_a_framework_does_is_in_its_phase(training):
 
 @of_all
 def test_a_framework_does_what_it_does_without_gait(training, run):
-    without = run(training.job.but(gait=False))
+    without = run(training.job.but(gait=False, warm=True))
     assert (training.code, without.code) == (0, 0)
     said = [
         [line for line in one.stdout.splitlines() if line.startswith("TRUTH")]

@@ -43,8 +43,9 @@ def test_a_killed_training_can_be_read(trainings, tmp_path, number):
     wait = rng.random() * more
     script, counted = tmp_path / "script.py", tmp_path / "steps"
     script.write_text(ENDLESS)
+    job = Job(script, warm=number % 4 in (1, 2))
     process = subprocess.Popen(
-        trainings.command(Job(script), tmp_path / "run"),
+        trainings.command(job, tmp_path / "run"),
         cwd=tmp_path,
         env=trainings.environment(),
         stdout=subprocess.PIPE,

@@ -14,33 +14,34 @@ TWELVE = (
 STYLES = [
     Job("plain"),
     Job("mnist"),
-    Job("dcgan"),
-    Job("wgan", ("same",)),
-    Job("wgan", ("fresh",)),
-    Job("wgan", ("skip",)),
-    Job("accumulate"),
-    Job("amp"),
+    Job("dcgan", warm=True),
+    Job("wgan", ("same",), warm=True),
+    Job("wgan", ("fresh",), warm=True),
+    Job("wgan", ("skip",), warm=True),
+    Job("accumulate", warm=True),
+    Job("amp", warm=True),
     Job("nanogpt"),
     Job("trainer"),
-    Job("distill"),
-    Job("iterations"),
-    Job("ppo"),
-    Job("own_optimizer"),
+    Job("distill", warm=True),
+    Job("iterations", warm=True),
+    Job("ppo", warm=True),
+    Job("own_optimizer", warm=True),
 ]
-WITHOUT_OPTIMIZER = [Job("manual"), Job("manual", ("loader",))]
+WITHOUT_OPTIMIZER = [Job("manual"), Job("manual", ("loader",), warm=True)]
 DDP = Job("ddp", processes=2)
 ALL = [*STYLES, *WITHOUT_OPTIMIZER, DDP]
-TOGETHER = Job("together", tuple(" ".join([j.script, *j.args]) for j in ALL[:-1]), gait=False)
+LINES = tuple(" ".join([job.script, *job.args]) for job in ALL[:-1])
+TOGETHER = Job("together", LINES, gait=False, warm=True)
 
 # Delays of 50 ms, so many in each place, and the phase that must show them.
 PHASE_OF = {"collate": "input", "evaluation": "evaluation"}
 EVERYWHERE = {"collate": 12, "forward": 12, "backward": 12, "checkpoint": 12, "gc": 12}
 PLANTED = [
-    Job("plain").planted(**EVERYWHERE),
-    Job("dcgan").planted(**EVERYWHERE),
-    Job("accumulate").planted(**EVERYWHERE),
-    Job("mnist").planted(forward=12, evaluation=9),
-    Job("nanogpt").planted(forward=12),
+    Job("plain", warm=True).planted(**EVERYWHERE),
+    Job("dcgan", warm=True).planted(**EVERYWHERE),
+    Job("accumulate", warm=True).planted(**EVERYWHERE),
+    Job("mnist", warm=True).planted(forward=12, evaluation=9),
+    Job("nanogpt", warm=True).planted(forward=12),
     pytest.param(
         Job("trainer").planted(collate=12, forward=12, evaluation=12, checkpoint=3), marks=full
     ),
@@ -174,7 +175,7 @@ def test_a_planted_delay_is_in_its_phase(training, run):
 
 
 def test_evaluation_is_only_that_of_models_that_train(run):
-    assert run(Job("distill")).phases["evaluation"] == 0
+    assert run(Job("distill", warm=True)).phases["evaluation"] == 0
     assert run(Job("mnist")).phases["evaluation"] > 0
 
 

@@ -8,7 +8,7 @@ import sys
 import pytest
 from torch_trainings import Job
 
-DDP = Job("ddp", processes=2, options=("--overflow", "drop"))
+DDP = Job("ddp", processes=2, options=("--windows", "0/100/101"))
 LOOP = """
 import sys, torch
 torch.manual_seed(0)
@@ -21,6 +21,7 @@ def step():
 """
 
 
+@pytest.mark.xdist_group("traces")  # where this job is run anyway
 def test_a_run_ends_with_its_first_screen(run):
     """Once for all ranks, and the same that `gait report` prints."""
     ddp = run(DDP)
@@ -38,7 +39,7 @@ def test_the_screen_of_the_example(trainings, root, build, tmp_path):
     script = root / "examples" / "plain" / "train.py"
     args = ("--epochs", "2", "--pictures", "1280")
     shown = trainings.get(Job(script, args, options=("--overflow", "drop")))
-    quiet = trainings.get(Job(script, args, gait=False))
+    quiet = trainings.get(Job(script, args, gait=False, warm=True))
     assert (shown.code, shown.stdout) == (0, quiet.stdout)
     losses = [float(number) for number in re.findall(r"loss ([\d.]+)", shown.stdout)]
     assert len(losses) == 2 and losses[1] < 0.8 * losses[0]
@@ -80,7 +81,7 @@ print('TRUTH {"rank": 0, "slept": %d}' % slept)
 
 
 def test_steps_phases_and_epochs_of_the_scripts_own(run_text):
-    on = run_text(LOOP + ADDED)
+    on = run_text(LOOP + ADDED, warm=True)
     assert (on.code, on.stderr) == (0, "")
     report = on.report
     assert report["steps"] == 12
@@ -96,7 +97,7 @@ def test_ops_are_of_the_steps_that_they_were_recorded_in(trainings, tmp_path, wi
     oracle is an op that each step calls once."""
     script = tmp_path / "script.py"
     script.write_text(LOOP + f"for _ in range({count}): step()\n")
-    job = Job(script, options=("--quiet", "--windows", windows))
+    job = Job(script, options=("--quiet", "--windows", windows), warm=True)
     done = trainings.get(job)
     (calls,) = [op["calls"] for op in done.report["ops"]["top"] if op["name"] == "aten::addmm"]
     assert done.report["ops"]["steps"] == calls

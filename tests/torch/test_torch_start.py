@@ -8,6 +8,7 @@ import subprocess
 import sys
 
 import pytest
+from torch_trainings import full
 
 needs_no_torch = pytest.mark.needs_no_torch
 
@@ -51,9 +52,7 @@ def shown(gait, tmp_path):
 
 
 def phases_of(training, *names):
-    rows = [row for row in training.rows if row["category"] == "phase"]
-    rows.sort(key=lambda row: int(row["start_ns"]))
-    return [row["name"] for row in rows if row["name"] in (names or PHASES)]
+    return training.order(*(names or PHASES))
 
 
 # ---- what a Python that trains nothing sees ------------------------------------
@@ -179,7 +178,12 @@ def test_torch_sees_its_own_loader(run_text):
     assert found.stderr == ""
 
 
-@pytest.mark.parametrize("way", ["thread", "module", "stdin", "spawn", "subprocess", "function"])
+# those in a thread, spawned and as a program of its own: test_torch_bad_input.py too
+@pytest.mark.parametrize(
+    "way",
+    ["module", "stdin", "function"]
+    + [pytest.param(way, marks=full) for way in ("thread", "spawn", "subprocess")],
+)
 def test_a_training_is_recorded_however_it_is_started(run_text, way):
     started = {
         "thread": "import threading\n"
@@ -217,14 +221,15 @@ def test_what_a_torch_does_not_tell_is_one_line(run_text, build):
     lacking = "import torch\ndel torch._C._dispatch_keys\nimport gait\ngait.init('run')\n"
     told = "gait: not everything is recorded: this torch does not tell: shapes\n"
     env = (("PYTHONPATH", str(build / "python")),)
-    assert run_text(lacking, gait=False, env=env).stderr == told
+    assert run_text(lacking, gait=False, warm=True, env=env).stderr == told
     quiet = (*env, ("GAIT_TORCH_WINDOWS", "off"))  # then nobody asked for it
-    assert run_text(lacking, gait=False, env=quiet).stderr == ""
+    assert run_text(lacking, gait=False, warm=True, env=quiet).stderr == ""
 
 
 def test_init_after_torch_and_the_optimizer(run_text, build):
     source = STEPS + "import gait; gait.init('run')\ntrain()"
-    found = run_text(source, gait=False, env=(("PYTHONPATH", str(build / "python")),))
+    env = (("PYTHONPATH", str(build / "python")),)
+    found = run_text(source, gait=False, warm=True, env=env)
     assert phases_of(found) == PHASES
 
 
@@ -239,7 +244,12 @@ def test_switched_off_nothing_is_hooked(run_text):
 
 @pytest.mark.parametrize(
     "end, code",
-    [("os._exit(7)", 7), ("raise ValueError('x')", 1), ("sys.exit(5)", 5), ("1/0", 1)],
+    [
+        ("raise ValueError('x')", 1),
+        ("sys.exit(5)", 5),
+        pytest.param("os._exit(7)", 7, marks=full),  # test_torch_bad_input.py does it too
+        pytest.param("1/0", 1, marks=full),
+    ],
 )
 def test_a_training_that_ends_early_is_on_record(run_text, end, code):
     source = "import os, sys\n" + STEPS + f"train()\n{end}\n"
@@ -249,6 +259,7 @@ def test_a_training_that_ends_early_is_on_record(run_text, end, code):
     assert phases_of(on) == PHASES
 
 
+@full  # test_torch_bad_input.py kills one always
 def test_a_training_that_is_killed_is_on_record(run_text):
     found = run_text(STEPS + "train()\nimport os, signal; os.kill(os.getpid(), signal.SIGKILL)")
     assert found.code == 128 + 9
@@ -276,7 +287,7 @@ if __name__ == "__main__":
 
 @pytest.mark.parametrize("how", ["fork", "spawn", "forkserver"])
 def test_workers_are_workers_and_tell_what_they_load(run_text, how):
-    found = run_text(LOADER.format(how=how))
+    found = run_text(LOADER.format(how=how), warm=how == "fork")
     assert (found.code, found.stderr) == (0, "")
     (main,) = {row["pid"] for row in found.rows if row["name"] == "optimizer"}
     workers = [row for row in found.rows if row["category"] == "loader" and row["pid"] != main]
@@ -296,7 +307,7 @@ def test_the_users_profiler_sees_what_it_would_see(run_text):
         "print(sorted((e.key, e.count) for e in found.key_averages()))\n"
     )
     on = run_text(source, env=(("GAIT_TORCH_WINDOWS", "all"),))
-    assert (on.code, on.stdout) == (0, run_text(source, gait=False).stdout)
+    assert (on.code, on.stdout) == (0, run_text(source, gait=False, warm=True).stdout)
     assert phases_of(on) == PHASES
 
 
@@ -307,7 +318,8 @@ def test_windows_open_when_they_are_told_to(run_text, windows, opened):
     source = STEPS + "for _ in range(3): train()\n"
     option = {"options": ("--quiet", "--windows", windows)}
     variable = {"env": (("GAIT_TORCH_WINDOWS", windows),)}
-    found = run_text(source, **(option if windows in ("off", "1/1/3") else variable))
+    way = option if windows in ("off", "1/1/3") else variable
+    found = run_text(source, warm=True, **way)
     assert [row["name"] for row in found.rows if row["category"] == "torch"].count(
         "window"
     ) == opened
@@ -338,7 +350,8 @@ def test_the_rank_is_that_of_the_group_where_no_launcher_tells(run_text):
         "    dist.barrier()\n"
         f"STEPS = {STEPS!r}\n"
         "if __name__ == '__main__':\n"
-        "    mp.spawn(child, ('file://' + __file__ + '.store',), nprocs=2)\n"
+        "    mp.spawn(child, ('file://' + __file__ + '.store',), nprocs=2)\n",
+        warm=True,
     )
     assert (found.code, found.stderr) == (0, "")
     assert {row["rank"] for row in found.rows if row["name"] == "optimizer"} == {"0", "1"}

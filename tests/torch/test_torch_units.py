@@ -1,9 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Windows of `gait run` by steps, lists of steps and epochs, and on demand."""
 
-import csv
-import io
-
 import pytest
 from torch_trainings import full
 
@@ -50,18 +47,15 @@ for step in range(6):
 
 
 @pytest.fixture
-def recorded(scripts, gait, build, tmp_path):
+def recorded(run_text, build):
     """recorded(windows) gives the numbers of the steps with ops on record."""
 
     def go(windows, epoch="pass", step="pass", training=TRAINING):
-        run = tmp_path / "run"
-        tool = str(build / "gait")
         source = training.replace("EPOCH", epoch).replace("STEP", step)
-        line = [tool, "run", "-q", "-o", str(run), "--windows", windows, "--"]
-        done = scripts(source, under=line, TOOL=tool)
-        assert done.stderr == ""
-        rows = csv.DictReader(io.StringIO(gait("export", run, "--format", "csv").stdout))
-        return [int(r["name"][9:]) for r in rows if r["name"].startswith("was step ")]
+        env = (("TOOL", str(build / "gait")), ("PYTHONPATH", str(build / "python")))
+        done = run_text(source, env=env, options=("--quiet", "--windows", windows), warm=True)
+        assert (done.code, done.stderr) == (0, "")
+        return [int(r["name"][9:]) for r in done.rows if r["name"].startswith("was step ")]
 
     return go
 

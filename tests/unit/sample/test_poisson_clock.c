@@ -21,15 +21,23 @@ static uint64_t wake(struct poisson_clock *clock, uint64_t now, uint64_t oversle
     return due > now ? due + oversleep_ns : now;
 }
 
+// Takes one tick; gives how far behind its time that was, as the clock counts it.
+static double tick(struct poisson_clock *clock, uint64_t *now, uint64_t oversleep_ns)
+{
+    *now = wake(clock, *now, oversleep_ns);
+    poisson_clock_take(clock, *now);
+    const double late_ns = (double)*now - clock->due_ns;
+    poisson_clock_next(clock);
+    return late_ns;
+}
+
 // Takes TICKS ticks and leaves the time after the last.
 static uint64_t run(struct poisson_clock *clock, uint64_t oversleep_ns, uint64_t work_ns)
 {
     uint64_t now = 0;
     for (int i = 0; i < TICKS; i++) {
-        now = wake(clock, now, oversleep_ns);
-        poisson_clock_take(clock, now);
+        tick(clock, &now, oversleep_ns);
         now += work_ns;
-        poisson_clock_next(clock);
     }
     return now;
 }
@@ -75,9 +83,8 @@ TEST("poisson_clock: a tick that is late starts the clock anew: no burst follows
     uint64_t now = 0;
     poisson_clock_init(&clock, 1000, 0, SEED);
     for (int i = 0; i < 1000; i++) {
-        now = wake(&clock, now, 0) + 500 * LATE_NS; // half a second away
-        poisson_clock_take(&clock, now);
-        poisson_clock_next(&clock);
+        now += 500 * LATE_NS; // half a second away
+        tick(&clock, &now, 0);
         soon += clock.due_ns <= (double)now;
         ok(clock.due_ns >= (double)now);
     }
@@ -92,10 +99,7 @@ TEST("poisson_clock: ticks made up for all lie within a millisecond")
     uint64_t now = 0;
     poisson_clock_init(&clock, 1000, 0, SEED);
     for (int i = 0; i < TICKS; i++) {
-        now = wake(&clock, now, (uint64_t)(i % 20) * 100000); // up to 1.9 ms
-        poisson_clock_take(&clock, now);
-        most = fmax(most, (double)now - clock.due_ns);
-        poisson_clock_next(&clock);
+        most = fmax(most, tick(&clock, &now, (uint64_t)(i % 20) * 100000)); // up to 1.9 ms
     }
     ok(most <= (double)LATE_NS);
     ok(most > 0);

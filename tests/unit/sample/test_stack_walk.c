@@ -17,6 +17,8 @@
 static struct target target;
 static struct gather gather;
 static struct stack_walk walk;
+static struct code_cache codes;
+static struct stack_trie trie;
 static struct python_thread *thread;
 
 static uint64_t frame_at(uint32_t n)
@@ -75,9 +77,11 @@ static void begin(int minor, uint32_t depth)
     }
     ok(gather_init(&gather, &target) == 0);
     gather.slow_ns = gather.delay_ns = UINT64_MAX / 2; // a busy machine is none of these cases
+    ok(stack_trie_init(&trie) == 0);
+    ok(code_cache_init(&codes, &target, &trie) == 0);
     ok(python_thread_create(STATE, &thread) == 0);
     python_thread_expect(thread, &target);
-    thread->leaf = frame_at(depth - 1);
+    thread->leaf = thread->top = frame_at(depth - 1);
     thread->root = CODE(0);
 }
 
@@ -85,6 +89,8 @@ static void end(void)
 {
     fake.between = NULL;
     python_thread_destroy(thread);
+    code_cache_finish(&codes);
+    stack_trie_finish(&trie);
     gather_finish(&gather);
 }
 
@@ -94,7 +100,7 @@ static enum walk_result look(bool is_double)
     gather_add(&gather, thread, is_double);
     if (!ok(gather_read(&gather) == GATHER_DONE))
         return WALK_TORN;
-    return stack_walk(&walk, &gather, thread);
+    return stack_walk(&walk, &gather, &codes, thread);
 }
 
 // After the thread's state was read the pieces are those of the second copy.
@@ -397,7 +403,6 @@ TEST("stack_walk: where the current frame runs in neither copy all of it is in d
     is_int(look(true), WALK_CUT);
     is_u64(walk.count, 6);
     is_u64(walk.doubtful, 6);
-    ok(walk.is_waiting);            // or its callee is being cleared
     is_int(look(false), WALK_DONE); // of a thread that cannot have run that is no news
     end();
 }
@@ -405,14 +410,14 @@ TEST("stack_walk: where the current frame runs in neither copy all of it is in d
 static void leaf_ends_and_its_caller_calls_another(size_t piece)
 {
     if (piece == state_piece() + 1) {
-        put_top(frame_at(5), 3);
+        fake_put(frame_at(5), 0); // references
         put_frame(4, CODE(44), 7);
     }
 }
 
 TEST("stack_walk: a current frame that ended is followed where it was alive")
 {
-    begin(13, 6);
+    begin(10, 6);
     fake.between = leaf_ends_and_its_caller_calls_another;
     is_int(look(true), WALK_CUT);
     is_u64(walk.frames[0].code, CODE(5));

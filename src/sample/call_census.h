@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+// How often which function was seen to call which. Two frames that were copied one
+// after the other may be of two moments: such a call is seen once in a thousand times,
+// one that the program makes far more often.
+#ifndef GAIT_SAMPLE_CALL_CENSUS_H
+#define GAIT_SAMPLE_CALL_CENSUS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+enum { CALL_CENSUS_ROOM = 8192 };
+
+// All zero: nothing was seen. What is seen often stays, what is not may be forgotten.
+struct call_census {
+    struct call_count {
+        uint32_t caller, callee, count; // numbers of functions, from 1; callee 0: any
+    } counts[CALL_CENSUS_ROOM];
+    uint64_t noted; // calls in all
+};
+
+void call_census_note(struct call_census *census, uint32_t caller, uint32_t callee);
+
+// Whether the program makes that call, as far as can be told.
+bool call_census_believes(const struct call_census *census, uint32_t caller, uint32_t callee);
+
+#endif
