@@ -107,7 +107,7 @@ static uint32_t node_by_census(struct python_process *process, const struct doub
 {
     const struct code_place *place = &doubt->place;
     const uint32_t caller = process->trie->nodes[doubt->parent].site;
-    if (is_caller_old(process->walk, doubt))
+    if (process->gather.is_steady && is_caller_old(process->walk, doubt))
         call_census_note(&process->census, caller, place->site);
     return call_census_believes(&process->census, caller, place->site)
                ? stack_trie_node(process->trie, doubt->parent, place->site, place->line)

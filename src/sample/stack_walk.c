@@ -40,6 +40,11 @@ static bool is_dead(const struct layout *layout, const uint8_t *frame, enum role
     return layout->minor >= 12 ? !frame_is_shim(layout, frame) : frame_is_generator(layout, frame);
 }
 
+static bool is_same_code(const struct layout *layout, struct frame_copies copies)
+{
+    return frame_code(layout, copies.first) == frame_code(layout, copies.second);
+}
+
 static bool is_equal(const struct layout *layout, struct frame_copies copies)
 {
     const uint8_t *a = copies.first, *b = copies.second;
@@ -318,9 +323,8 @@ static bool is_fresh(const struct steps *steps, struct frame_copies copies, enum
     const struct chunk_frames frames = {steps->gather, steps->codes, copies.chunk};
     const uint8_t *bytes = steps->last;
     if (layout->frame_top < 0) // what lives says itself who called it, and stays in its place
-        return copies.first &&
-               (!is_dead(layout, bytes, LEAF) || (role == LEAF && has_link(steps, frame))) &&
-               frame_code(layout, copies.first) == frame_code(layout, copies.second);
+        return copies.first && is_same_code(layout, copies) &&
+               (!is_dead(layout, bytes, LEAF) || (role == LEAF && has_link(steps, frame)));
     if (!steps->has_marks)
         return false;
     if (!copies.chunk)
@@ -341,8 +345,8 @@ static void note_doubt(struct steps *steps, struct frame_copies copies, enum rol
 {
     const struct layout *layout = &steps->gather->target->layout;
     struct stack_walk *walk = steps->walk;
-    const bool is_other =
-        !copies.first || frame_code(layout, copies.first) != frame_code(layout, copies.second);
+    const bool is_other = layout->frame_top < 0 ? steps->difference != SAME
+                                                : !copies.first || !is_same_code(layout, copies);
     if (role == LEAF)
         steps->is_leaf_running = frame_is_running(layout, steps->last);
     if (role != SHIM && !steps->is_stale) {
