@@ -265,6 +265,7 @@ TEST("code_cache: before 3.11 frames do not say whether they wait")
     put_code(1, 40);
     if (!ok(stack_trie_init(&trie) == 0) || !ok(code_cache_init(&cache, &target, &trie) == 0))
         return;
+    fake_put(CODE + (uint64_t)target.layout.sized_count, FAKE_UNITS); // it means other things there
     is_int(code_cache_place(&cache, CODE, 3, MS, &place), 0);
     ok(!code_cache_can_wait(&cache, CODE, 3));
     end();
