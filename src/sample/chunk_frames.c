@@ -75,10 +75,20 @@ uint64_t chunk_frames_below(const struct chunk_frames *frames, uint64_t frame)
     if (chunk_frames_adjoin(frames, previous, frame))
         return previous;
     for (uint64_t at = frame - 8; frame - at <= BELOW_BYTES && near(frames, at); at -= 8)
-        if (chunk_frames_adjoin(frames, at, frame) ||
-            (bytes_of(frames, at) && is_linked(frames, at)))
+        if (chunk_frames_adjoin(frames, at, frame))
             return at;
     return 0;
+}
+
+// The next one that is sound, below what is none any more: another may have been begun
+// at its place, and be larger or smaller.
+static uint64_t sound_below(const struct chunk_frames *frames, uint64_t frame)
+{
+    const uint64_t below = chunk_frames_below(frames, frame);
+    for (uint64_t at = frame - 8; !below && frame - at <= BELOW_BYTES && near(frames, at); at -= 8)
+        if (bytes_of(frames, at) && is_linked(frames, at))
+            return at;
+    return below;
 }
 
 // What lies right above a frame is its callee, or what is left of one.
@@ -118,7 +128,7 @@ uint64_t chunk_frames_running(const struct chunk_frames *frames, uint64_t curren
             return found;
         if (is_waiting(frames, at))
             return at;
-        at = chunk_frames_below(frames, at);
+        at = sound_below(frames, at);
     }
     return current;
 }

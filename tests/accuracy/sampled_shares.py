@@ -2,14 +2,19 @@
 """Shares of time as `gait record` sees them, beside the truth; a table on standard output.
 
 usage: sampled_shares.py BUILD [--seconds S] [--rate HZ] [--target FILE] [MINOR ...]
+       sampled_shares.py BUILD --everyday [--turns N] [MINOR ...]
 
 First shares, then stacks that cannot have been, flat out. The truth of shares is
 clocked in the program itself (thirteen.py), or, for a program that
 has no clock (--target, a Python file that takes --seconds and calls child_a and
 child_b), it is what a sampler sees that stops it. The machine has to be quiet.
+
+With --everyday: who runs in workloads of the standard library (everyday.py), at 1 kHz,
+beside py-spy, as shares of the functions at the end of stacks; N seconds of each.
 """
 
 import argparse
+import functools
 import json
 import math
 import pathlib
@@ -21,6 +26,7 @@ import tempfile
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent.parent))
 
+from tests.accuracy import everyday_shares  # noqa: E402
 from tests.sample import test_record as callers  # noqa: E402
 from tests.support.sampled_programs import PYTHONS, read_folded  # noqa: E402
 
@@ -151,6 +157,15 @@ def show(minor, what, result):
     )
 
 
+def everyday(build, minor, turns):
+    record_with = functools.partial(record, build)
+    results = {}
+    for name in everyday_shares.NAMES:
+        results[name] = everyday_shares.beside(record_with, PYTHONS[minor], name, turns)
+        everyday_shares.show(minor, name, results[name])
+    everyday_shares.show_mean(minor, results)
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("build", type=pathlib.Path)
@@ -158,10 +173,17 @@ def main():
     parser.add_argument("--seconds", type=float, default=30)
     parser.add_argument("--rate", type=int, default=10000)
     parser.add_argument("--target", type=pathlib.Path, help="beside a sampler that stops it")
-    options = parser.parse_args()
+    parser.add_argument("--everyday", action="store_true", help="short calls, beside py-spy")
+    parser.add_argument("--turns", type=int, default=6, help="of --everyday (default: 6)")
+    options = parser.parse_intermixed_args()
+    if options.everyday and not everyday_shares.find_py_spy():
+        parser.error("py-spy is not here: `make bench-peers` installs it")
     for minor in options.minors:
         if minor not in PYTHONS:
             print(f"3.{minor}: not here")
+            continue
+        if options.everyday:
+            everyday(options.build, minor, options.turns)
             continue
         about = options.build, PYTHONS[minor], options.seconds, options.rate
         for turns in (100, 1000):
