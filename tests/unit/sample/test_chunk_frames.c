@@ -331,7 +331,8 @@ TEST("chunk_frames: below lies also one that C code called, and no code object i
     }
 }
 
-TEST("chunk_frames: a caller is found below by its own link where its size is another's")
+TEST("chunk_frames: below is who ends there; of one that is none any more, who runs, by its own "
+     "link")
 {
     EACH_VERSION(i)
     {
@@ -340,8 +341,28 @@ TEST("chunk_frames: a caller is found below by its own link where its size is an
         const uint64_t place = put_frame(caller, LONG, UNIT_CALL, DONE);
         const uint64_t old = put_frame(place, SHORT, UNIT_RETURN, DONE);
         put_frame(caller, SHORT, UNIT_CALL, DONE); // it ends below what is left up there
+        for (uint64_t at = place + 72 + 8 * 4; at < old; at += 8)
+            fake_put(at, FAKE_CODE(HUGE)); // variables of the one before
         const struct chunk_frames frames = look();
-        is_u64(chunk_frames_below(&frames, old), place);
+        is_u64(chunk_frames_below(&frames, old), 0);
+        is_u64(chunk_frames_running(&frames, old), place);
+        end();
+    }
+}
+
+TEST("chunk_frames: nobody is taken for the caller over one that is not known yet")
+{
+    EACH_VERSION(i)
+    {
+        begin(minors[i]);
+        const uint64_t unknown = put_frame(put_callers(), UNKNOWN, UNIT_CALL, DONE);
+        const uint64_t current = put_frame(unknown, SHORT, UNIT_BEGIN, DONE);
+        struct code_place place;
+        put_previous(current, 0);
+        const struct chunk_frames frames = look();
+        is_u64(chunk_frames_below(&frames, current), 0);
+        is_int(code_cache_place(&codes, FAKE_CODE(UNKNOWN), 0, 1, &place), 0);
+        is_u64(chunk_frames_below(&frames, current), unknown);
         end();
     }
 }
