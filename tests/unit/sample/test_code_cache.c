@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sample/code_cache.h"
 
-#include "support/fake_process.h"
+#include "support/fake_code.h"
 #include "support/tap.h"
 
 #define CODE (FAKE_BASE + 0x1000)
@@ -19,7 +19,8 @@ static void put_code(uint32_t text, uint32_t first_line)
     const struct layout *layout = &target.layout;
     fake_put(CODE + (uint64_t)layout->object_type, TYPE);
     fake_put(CODE + (uint64_t)layout->code_name, TEXT(text));
-    fake_put(CODE + (uint64_t)layout->code_qualified, TEXT(text));
+    if (layout->code_qualified >= 0)
+        fake_put(CODE + (uint64_t)layout->code_qualified, TEXT(text));
     fake_put(CODE + (uint64_t)layout->code_file, TEXT(0));
     fake_put(CODE + (uint64_t)layout->code_lines, LINES);
     fake_put32(CODE + (uint64_t)layout->code_first_line, first_line);
@@ -133,5 +134,139 @@ TEST("code_cache: frames of the interpreter's own bear no function's name")
     fake_text(&target.layout, TEXT(3), "<shim>"); // seen after its call was over
     fake_put(CODE + (uint64_t)target.layout.code_file, TEXT(3));
     ok(code_cache_place(&cache, CODE, instruction(0), 200 * MS, &place) < 0);
+    end();
+}
+
+// A function of the kind in fake_code.h, known to the cache.
+static bool begin_known(int minor)
+{
+    struct code_place place;
+    fake_init(&target, minor);
+    fake_code(&target, 1, 5);
+    return ok(stack_trie_init(&trie) == 0) && ok(code_cache_init(&cache, &target, &trie) == 0) &&
+           ok(code_cache_place(&cache, FAKE_CODE(1), 0, MS, &place) == 0) &&
+           is_u64(place.frame_bytes, 72 + 8 * 5);
+}
+
+static bool can_wait_at(int32_t offset)
+{
+    const uint64_t begin = FAKE_CODE(1) + (uint64_t)target.layout.code_instructions;
+    return code_cache_can_wait(&cache, FAKE_CODE(1), begin + (uint64_t)(int64_t)offset);
+}
+
+TEST("code_cache: a function waits neither at its beginning nor at a return, nor outside")
+{
+    for (int minor = 11; minor <= 13; minor++) {
+        if (!begin_known(minor))
+            return;
+        ok(!can_wait_at(-2)); // where one begins up to 3.12
+        ok(!can_wait_at(2 * UNIT_BEGIN));
+        ok(can_wait_at(2 * UNIT_LOAD));
+        ok(can_wait_at(2 * UNIT_CALL));
+        ok(can_wait_at(2 * UNIT_POP));
+        ok(!can_wait_at(2 * UNIT_RETURN));
+        is_int(can_wait_at(2 * UNIT_RETURN_CONST), minor == 11);
+        ok(can_wait_at(2 * UNIT_DATA));
+        ok(can_wait_at(2 * UNIT_LAST));
+        ok(!can_wait_at(2 * FAKE_UNITS));
+        ok(!can_wait_at(INT32_MAX));
+        ok(!can_wait_at(-4096));
+        ok(!code_cache_can_wait(&cache, FAKE_CODE(1), 0));
+        end();
+    }
+}
+
+TEST("code_cache: a return that a tool watches is one, too")
+{
+    static const uint8_t watched[2][2] = {{242, 247}, {239, 240}}; // INSTRUMENTED_RETURN_...
+    for (int minor = 12; minor <= 13; minor++)
+        for (int i = 0; i < 2; i++) {
+            struct code_place place;
+            if (!begin_known(minor))
+                return;
+            fake_code(&target, 2, 4);
+            const uint64_t at = fake_instruction(&target.layout, 2, UNIT_CALL);
+            fake.bytes[at - FAKE_BASE] = watched[minor - 12][i];
+            is_int(code_cache_place(&cache, FAKE_CODE(2), 0, MS, &place), 0);
+            ok(!code_cache_can_wait(&cache, FAKE_CODE(2), at));
+            ok(code_cache_can_wait(&cache, FAKE_CODE(2), at - 2));
+            end();
+        }
+}
+
+TEST("code_cache: of functions that nobody looked at nothing is told")
+{
+    if (!begin_known(13))
+        return;
+    fake_code(&target, 2, 4); // it is there
+    is_u64(code_cache_frame_bytes(&cache, FAKE_CODE(1)), 72 + 8 * 5);
+    is_u64(code_cache_frame_bytes(&cache, FAKE_CODE(2)), 0);
+    is_u64(code_cache_frame_bytes(&cache, 0), 0);
+    const uint64_t at = fake_instruction(&target.layout, 2, UNIT_CALL);
+    ok(!code_cache_can_wait(&cache, FAKE_CODE(2), at));
+    ok(!code_cache_can_wait(&cache, 0, at));
+    end();
+}
+
+TEST("code_cache: where another function lies by now its own code is asked")
+{
+    struct code_place place;
+    if (!begin_known(13))
+        return;
+    ok(can_wait_at(2 * UNIT_CALL));
+    fake_code(&target, 1, 9);
+    const uint64_t code = fake_instruction(&target.layout, 1, UNIT_BEGIN);
+    fake.bytes[code - FAKE_BASE + 2 * UNIT_CALL] = 36; // RETURN_VALUE
+    fake.bytes[code - FAKE_BASE + 2 * UNIT_RETURN] = 30;
+    is_int(code_cache_place(&cache, FAKE_CODE(1), 0, 100 * MS, &place), 0);
+    is_u64(code_cache_frame_bytes(&cache, FAKE_CODE(1)), 72 + 8 * 9);
+    ok(!can_wait_at(2 * UNIT_CALL));
+    ok(can_wait_at(2 * UNIT_RETURN));
+    end();
+}
+
+static size_t most_read;
+
+static ssize_t note_read(struct memory *memory, void *out, size_t bytes, const struct iovec *pieces,
+                         size_t count)
+{
+    most_read = bytes > most_read ? bytes : most_read;
+    return fake_read(memory, out, bytes, pieces, count);
+}
+
+TEST("code_cache: code of absurd length has lines, and nobody is known to wait in it")
+{
+    static const uint64_t lengths[] = {0, (1u << 20) + 1, 1u << 20, UINT64_MAX, UINT64_MAX / 2 + 2};
+    for (size_t i = 0; i < sizeof lengths / sizeof lengths[0]; i++) {
+        struct code_place place;
+        if (!begin_known(13))
+            return;
+        fake_code(&target, 2, 4);
+        fake_put(FAKE_CODE(2) + (uint64_t)target.layout.sized_count, lengths[i]);
+        target.memory.read = note_read;
+        most_read = 0;
+        is_int(code_cache_place(&cache, FAKE_CODE(2), 0, MS, &place), 0);
+        is_int(place.line, 30);
+        is_u64(code_cache_frame_bytes(&cache, FAKE_CODE(2)), 72 + 8 * 4);
+        const uint64_t at = fake_instruction(&target.layout, 2, UNIT_CALL);
+        ok(!code_cache_can_wait(&cache, FAKE_CODE(2), at));
+        ok(most_read > 0 && most_read <= 2u << 20);
+        end();
+    }
+}
+
+TEST("code_cache: before 3.11 frames do not say whether they wait")
+{
+    struct code_place place;
+    fake_init(&target, 10);
+    target.code_type = TYPE;
+    fake_text(&target.layout, TEXT(0), "/x/train.py");
+    fake_text(&target.layout, TEXT(1), "step");
+    put_code(1, 40);
+    if (!ok(stack_trie_init(&trie) == 0) || !ok(code_cache_init(&cache, &target, &trie) == 0))
+        return;
+    fake_put(CODE + (uint64_t)target.layout.sized_count, FAKE_UNITS); // it means other things there
+    is_int(code_cache_place(&cache, CODE, 3, MS, &place), 0);
+    ok(!code_cache_can_wait(&cache, CODE, 3));
     end();
 }

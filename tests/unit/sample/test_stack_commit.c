@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: Apache-2.0
+// Stacks as a walk has them, and what of them becomes a node of the tree.
+#include "sample/stack_commit.h"
+
+#include "support/fake_code.h"
+#include "support/tap.h"
+
+#define MS UINT64_C(1000000)
+
+enum { ROOT, CALLER, CALLEE, OTHER, FUNCTIONS };
+
+static struct target target;
+static struct stack_trie trie;
+static struct python_process process;
+static struct python_thread *thread;
+
+static bool begin(void)
+{
+    fake_init(&target, 13);
+    for (uint32_t n = 0; n < FUNCTIONS; n++)
+        fake_code(&target, n, 4);
+    if (!ok(stack_trie_init(&trie) == 0) ||
+        !ok(python_process_init(&process, &target, &trie) == 0) ||
+        !ok(python_thread_create(FAKE_BASE, &thread) == 0))
+        return false;
+    memset(process.walk, 0, sizeof *process.walk);
+    return true;
+}
+
+static void end(void)
+{
+    python_thread_destroy(thread);
+    python_process_finish(&process);
+    stack_trie_finish(&trie);
+}
+
+// ROOT, CALLER and that one; so many of them moved.
+static int commit(uint32_t leaf, uint32_t doubtful)
+{
+    const uint32_t functions[] = {leaf, CALLER, ROOT};
+    struct stack_walk *walk = process.walk;
+    walk->count = 3;
+    walk->doubtful = doubtful;
+    for (uint32_t i = 0; i < 3; i++)
+        walk->frames[i] = (struct frame_point){
+            FAKE_CODE(functions[i]), fake_instruction(&target.layout, functions[i], UNIT_CALL)};
+    process.look_ns = MS;
+    return stack_commit(&process, thread, MS);
+}
+
+static const char *name_of(int node)
+{
+    return trie.sites[trie.nodes[node].site].name;
+}
+
+TEST("stack_commit: a stack that held still is its innermost function's node")
+{
+    if (!begin())
+        return;
+    const int node = commit(CALLEE, 0);
+    if (ok(node > 0)) {
+        is_str(name_of(node), "f2");
+        is_str(name_of((int)trie.nodes[node].parent), "f1");
+        is_int(commit(CALLEE, 0), node);
+        is_int(thread->frame_count, 3);
+    }
+    end();
+}
+
+TEST("stack_commit: what moved is cut off, and taken where a stack at rest was so")
+{
+    if (!begin())
+        return;
+    is_str(name_of(commit(OTHER, 0)), "f3");
+    is_str(name_of(commit(CALLEE, 1)), "f1");
+    is_int(process.walk->doubtful, 1);
+    is_int(thread->frame_count, 2);
+    is_str(name_of(commit(OTHER, 1)), "f3");
+    is_int(process.walk->doubtful, 0);
+    is_int(process.counts.moved, 1);
+    end();
+}
+
+// One of CALLEE that moved, as a look finds it after others.
+static int commit_moved(uint64_t others, bool is_fresh)
+{
+    thread->frame_count = 0;
+    process.walk->others = others;
+    process.walk->is_fresh = is_fresh;
+    return commit(CALLEE, 1);
+}
+
+#define CALLER_IS_OTHER 2u // the place of the one next to the leaf was another's before
+
+TEST("stack_commit: what moved, as one moment has it, is taken where such calls are made")
+{
+    if (!begin())
+        return;
+    is_str(name_of(commit_moved(CALLER_IS_OTHER, true)), "f1");
+    is_int(process.walk->doubtful, 1);
+    is_str(name_of(commit_moved(0, false)), "f1");
+    is_str(name_of(commit_moved(0, true)), "f2"); // the caller lay there before: a witness
+    is_int(process.walk->doubtful, 0);
+    is_str(name_of(commit_moved(CALLER_IS_OTHER, true)), "f2");
+    is_str(name_of(commit_moved(CALLER_IS_OTHER, false)), "f1"); // of two moments, maybe
+    end();
+}
+
+TEST("stack_commit: a call that is rare among those of both its functions is cut off again")
+{
+    if (!begin())
+        return;
+    const int node = commit_moved(0, true);
+    if (!ok(node > 0))
+        return;
+    const uint32_t caller = trie.nodes[trie.nodes[node].parent].site;
+    const uint32_t callee = trie.nodes[node].site;
+    for (int i = 0; i < 100; i++) {
+        call_census_note(&process.census, caller, 1000);
+        call_census_note(&process.census, 1001, callee);
+    }
+    is_str(name_of(commit_moved(CALLER_IS_OTHER, true)), "f1");
+    is_int(process.walk->doubtful, 1);
+    end();
+}
+
+TEST("stack_commit: stacks at rest tell which calls a program makes")
+{
+    if (!begin())
+        return;
+    const int node = commit(CALLEE, 0);
+    if (!ok(node > 0))
+        return;
+    const uint32_t callee = trie.nodes[node].site,
+                   caller = trie.nodes[trie.nodes[node].parent].site;
+    ok(call_census_believes(&process.census, caller, callee));
+    ok(!call_census_believes(&process.census, callee, caller));
+    end();
+}
