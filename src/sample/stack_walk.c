@@ -232,8 +232,7 @@ static uint64_t previous_of(struct steps *steps, uint64_t frame, enum role role)
     const uint64_t code = frame_code(layout, steps->last);
     const bool is_known = link->frame == frame && (role == SHIM || link->code == code);
     const bool is_over = is_dead(layout, steps->last, role == SHIM ? SHIM : CALLER);
-    const bool is_mine = role == SHIM || frame_is_generator(layout, steps->last) ||
-                         (layout->frame_top < 0 && steps->count <= GATHER_NEAR);
+    const bool is_mine = role == SHIM || frame_is_generator(layout, steps->last);
     if (!is_mine && !(is_over && is_known)) // up to 3.10 one that is done is no generator's
         return previous;
     if (!is_over) {
@@ -306,14 +305,6 @@ static struct chunk_frames frames_of(const struct steps *steps, uint64_t frame)
                                  python_thread_chunk(steps->thread, frame)};
 }
 
-// Whether it is known whom a frame that lies there, and is done, belonged to.
-static bool has_link(const struct steps *steps, uint64_t frame)
-{
-    const struct frame_link *link = link_of(steps->thread, frame);
-    return link->frame == frame &&
-           link->code == frame_code(&steps->gather->target->layout, steps->last);
-}
-
 // A frame next to the leaf: is it the one that the frame before belongs to, as the
 // one copy has both? Only a generator's own frame lies elsewhere.
 static bool is_fresh(const struct steps *steps, struct frame_copies copies, enum role role,
@@ -322,9 +313,6 @@ static bool is_fresh(const struct steps *steps, struct frame_copies copies, enum
     const struct layout *layout = &steps->gather->target->layout;
     const struct chunk_frames frames = {steps->gather, steps->codes, copies.chunk};
     const uint8_t *bytes = steps->last;
-    if (layout->frame_top < 0) // what lives says itself who called it, and stays in its place
-        return copies.first && is_same_code(layout, copies) &&
-               (!is_dead(layout, bytes, LEAF) || (role == LEAF && has_link(steps, frame)));
     if (!steps->has_marks)
         return false;
     if (!copies.chunk)
@@ -345,8 +333,7 @@ static void note_doubt(struct steps *steps, struct frame_copies copies, enum rol
 {
     const struct layout *layout = &steps->gather->target->layout;
     struct stack_walk *walk = steps->walk;
-    const bool is_other = layout->frame_top < 0 ? steps->difference != SAME
-                                                : !copies.first || !is_same_code(layout, copies);
+    const bool is_other = !copies.first || !is_same_code(layout, copies);
     if (role == LEAF)
         steps->is_leaf_running = frame_is_running(layout, steps->last);
     if (role != SHIM && !steps->is_stale) {

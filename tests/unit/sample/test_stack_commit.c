@@ -24,6 +24,7 @@ static bool begin(void)
         !ok(python_thread_create(FAKE_BASE, &thread) == 0))
         return false;
     memset(process.walk, 0, sizeof *process.walk);
+    process.gather.is_steady = true;
     return true;
 }
 
@@ -99,6 +100,9 @@ TEST("stack_commit: what moved, as one moment has it, is taken where such calls 
     is_str(name_of(commit_moved(CALLER_IS_OTHER, true)), "f1");
     is_int(process.walk->doubtful, 1);
     is_str(name_of(commit_moved(0, false)), "f1");
+    process.gather.is_steady = false; // a look that was held up is no witness
+    is_str(name_of(commit_moved(0, true)), "f1");
+    process.gather.is_steady = true;
     is_str(name_of(commit_moved(0, true)), "f2"); // the caller lay there before: a witness
     is_int(process.walk->doubtful, 0);
     is_str(name_of(commit_moved(CALLER_IS_OTHER, true)), "f2");
