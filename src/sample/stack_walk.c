@@ -316,7 +316,7 @@ static bool is_fresh(const struct steps *steps, struct frame_copies copies, enum
     if (!steps->has_marks)
         return false;
     if (!copies.chunk)
-        return copies.first && frame_is_generator(layout, bytes) && is_equal(layout, copies);
+        return copies.first && frame_is_generator(layout, bytes) && is_same_code(layout, copies);
     if (steps->above && !chunk_frames_adjoin(&frames, frame, steps->above))
         return false;
     if (role == INLINE && !frame_is_running(layout, bytes))
@@ -333,7 +333,8 @@ static void note_doubt(struct steps *steps, struct frame_copies copies, enum rol
 {
     const struct layout *layout = &steps->gather->target->layout;
     struct stack_walk *walk = steps->walk;
-    const bool is_other = !copies.first || !is_same_code(layout, copies);
+    const bool is_other = !copies.first || !is_same_code(layout, copies) ||
+                          (copies.patch && steps->difference != SAME);
     if (role == LEAF)
         steps->is_leaf_running = frame_is_running(layout, steps->last);
     if (role != SHIM && !steps->is_stale) {
@@ -364,12 +365,29 @@ static uint64_t next_in_doubt(struct steps *steps, uint64_t next)
     return below ? below : next;
 }
 
+// The word on the C stack that tells of the current frame was another call's when it was
+// read, so it tells of nothing: the frame that ends where the chunk's next begins.
+static uint64_t topmost(const struct steps *steps, uint64_t current)
+{
+    const struct layout *layout = &steps->gather->target->layout;
+    const uint8_t *bytes = gather_frame(steps->gather, steps->thread, current).second;
+    if (!bytes || frame_is_generator(layout, bytes) || layout->thread_top < 0)
+        return current;
+    const uint64_t top = gather_state(steps->gather, steps->thread, layout->thread_top);
+    const struct chunk_frames frames = frames_of(steps, top - 1);
+    const uint64_t below = frames.chunk ? chunk_frames_below(&frames, top) : 0;
+    return below ? below : current;
+}
+
 // The frame that runs: before 3.11, and of generators, the current one.
 static uint64_t leaf_of(const struct steps *steps, uint64_t current)
 {
+    if (!steps->has_marks)
+        return current;
+    if (!python_thread_chunk(steps->thread, current))
+        current = topmost(steps, current);
     const struct chunk_frames frames = frames_of(steps, current);
-    const bool is_told =
-        steps->has_marks && frames.chunk && gather_near(steps->gather, frames.chunk, current);
+    const bool is_told = frames.chunk && gather_near(steps->gather, frames.chunk, current);
     return is_told ? chunk_frames_running(&frames, current) : current;
 }
 

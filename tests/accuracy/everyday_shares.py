@@ -118,10 +118,10 @@ def beyond_bounds(results):
     found = [
         f"{name}: {what} {result[what]:.3g} > {most}"
         for name, result in results.items()
-        for what, most in (("above", 0.12), ("unsure", 15))
+        for what, most in (("above", 0.25), ("unsure", 30))
         if result[what] > most
     ]
-    for what, most in (("above", 0.04), ("unsure", 5)):
+    for what, most in (("above", 0.10), ("unsure", 10)):
         if mean(results.values(), what) > most:
             found.append(f"mean of all: {what} {mean(results.values(), what):.3g} > {most}")
     return found

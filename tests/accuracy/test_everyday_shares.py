@@ -15,7 +15,7 @@ FULL = bool(os.environ.get("GAIT_TEST_FULL"))
 @pytest.mark.skipif(not RIGHT, reason="processes may not be read here")
 @pytest.mark.skipif(not FULL, reason="takes minutes; GAIT_TEST_FULL=1")
 @pytest.mark.skipif(not everyday_shares.find_py_spy(), reason="no py-spy; make bench-peers")
-@pytest.mark.parametrize("minor", KNOWN)
+@pytest.mark.parametrize("minor", [minor for minor in KNOWN if minor >= 11])
 def test_functions_get_the_shares_that_a_stopped_program_shows(build, minor):
     if minor not in PYTHONS:
         pytest.skip(f"no CPython 3.{minor} here; GAIT_TEST_PYTHONS names more")
