@@ -475,6 +475,8 @@ static uint64_t step(struct steps *steps, uint64_t frame, enum walk_result *ret_
 static enum walk_result judge(struct steps *steps)
 {
     struct stack_walk *walk = steps->walk;
+    if (steps->to_cut > walk->count) // the last frame was too much, and moved
+        return WALK_TORN;
     walk->is_fresh = steps->fresh > steps->to_cut || steps->fresh == walk->count;
     steps->is_lost = (steps->is_lost || steps->is_guessed) && !walk->is_fresh;
     if (steps->to_cut && steps->to_cut >= walk->count && !walk->is_fresh && !steps->is_lost)
