@@ -271,7 +271,6 @@ static void put_place(const struct code_cache *cache, const struct code_entry *e
     const struct line_entry *line = line_table_find(entry->lines, entry->line_count, offset);
     ret_place->site = entry->site;
     ret_place->line = line && line->line >= 0 ? line->line : (int32_t)entry->print.first_line;
-    ret_place->frame_bytes = frame_bytes(cache, entry);
     ret_place->is_hidden = entry->print.file == entry->print.name;
 }
 

@@ -33,8 +33,7 @@ void code_cache_finish(struct code_cache *cache); // takes NULL and a zeroed one
 struct code_place {
     uint32_t site;
     int32_t line;
-    uint32_t frame_bytes; // from 3.11: of each of its frames in a chunk
-    bool is_hidden;       // the interpreter's own: tracebacks do not show it either
+    bool is_hidden; // the interpreter's own: tracebacks do not show it either
 };
 
 // Where `instruction` of the code object at `address` stands. Fails where no

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// What lies next to the leaf is read last before the current frame and first
-// after it: the shorter the time between, the less has changed. Frames far from
-// the leaf are read once, after the current frame and before the frame at their
-// edge is read again: it is the same before and after, so they were still.
+// What lies next to the leaf is read last before the current frame. After it comes what
+// lies on the heap, nearest first, and then each chunk in one piece, from its base up:
+// one stack of one moment. Frames far from the leaf are read once, after the current frame and
+// before the frame at their edge is read again: it is the same before and after, so they were
+// still.
 #define _GNU_SOURCE
 #include "sample/gather.h"
 

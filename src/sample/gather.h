@@ -70,8 +70,8 @@ struct frame_copies {
 struct frame_copies gather_frame(const struct gather *gather, struct python_thread *thread,
                                  uint64_t frame);
 
-// The same of one that lies next to the leaf, as the piece has it that was read right
-// after the current frame: what is in there is of nearly one moment. NULL: it is not.
+// The same of one in a chunk, as the piece has it that was read after the current frame:
+// neighbours in there are of nearly one moment. NULL: it is not in there.
 const uint8_t *gather_near(const struct gather *gather, const struct chunk *chunk, uint64_t frame);
 
 // The current frame; 0 where it was not read (its cframe is expected then), and

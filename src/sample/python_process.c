@@ -196,7 +196,6 @@ static bool settle(struct python_process *process, struct python_thread *thread,
     thread->is_dirty = true;
     if (result == WALK_UNKNOWN && may_learn) {
         process->counts.unknown++;
-        thread->leaf = process->walk->leaf;
         thread->top = process->walk->top;
         if (process->walk->unknown)
             python_thread_learn(thread, &process->target, process->walk->unknown);

@@ -79,7 +79,6 @@ struct python_thread {
     } cframes;                    // of the C stack, in this read
     uint32_t at_state, at_cframe; // in the buffer
     uint64_t reads, read_ns;
-    uint64_t leaf;  // address of the innermost frame
     uint64_t top;   // of the innermost one that lies in a chunk
     uint32_t hint;  // of the patch that was met last
     uint32_t guard; // where in the buffer the frame at the edge is once more, last of all

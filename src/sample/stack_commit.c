@@ -223,7 +223,6 @@ int stack_commit(struct python_process *process, struct python_thread *thread, u
     if (as_found < kept) // no frame is like this one: its node is not taken for it again
         thread->frames[kept - 1 - as_found].code = 0;
     thread->frame_count = kept;
-    thread->leaf = walk->leaf;
     thread->top = walk->top;
     return (int)(kept ? thread->nodes[kept - 1] : thread->base);
 }

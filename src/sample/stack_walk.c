@@ -47,9 +47,8 @@ static bool is_same_code(const struct layout *layout, struct frame_copies copies
 
 static bool is_equal(const struct layout *layout, struct frame_copies copies)
 {
-    const uint8_t *a = copies.first, *b = copies.second;
-    return frame_code(layout, a) == frame_code(layout, b) &&
-           frame_previous(layout, a) == frame_previous(layout, b);
+    return is_same_code(layout, copies) &&
+           frame_previous(layout, copies.first) == frame_previous(layout, copies.second);
 }
 
 static enum difference compare(const struct layout *layout, struct frame_copies copies,
@@ -506,7 +505,6 @@ enum walk_result stack_walk(struct stack_walk *walk, const struct gather *gather
     walk->is_deep = false;
     if (frame)
         frame = leaf_of(&steps, frame);
-    walk->leaf = frame;
     if (!is_read)
         return WALK_UNKNOWN;
     while (frame && result == WALK_DONE)

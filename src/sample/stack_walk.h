@@ -22,7 +22,6 @@ struct stack_walk {
     uint32_t count;
     uint32_t doubtful; // of them, the innermost: not the same before and after
     uint64_t others;   // a bit for each of the innermost 64: another function's lay there before
-    uint64_t leaf;     // address of the current frame
     uint64_t top;      // of the innermost one in a chunk; 0: none
     uint64_t unknown;  // of the one that was not expected; 0: the current frame's place was not
     bool is_fresh;     // what is in doubt is as one copy of one moment has it

@@ -145,7 +145,7 @@ static bool begin_known(int minor)
     fake_code(&target, 1, 5);
     return ok(stack_trie_init(&trie) == 0) && ok(code_cache_init(&cache, &target, &trie) == 0) &&
            ok(code_cache_place(&cache, FAKE_CODE(1), 0, MS, &place) == 0) &&
-           is_u64(place.frame_bytes, 72 + 8 * 5);
+           is_u64(code_cache_frame_bytes(&cache, FAKE_CODE(1)), 72 + 8 * 5);
 }
 
 static bool can_wait_at(int32_t offset)

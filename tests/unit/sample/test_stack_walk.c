@@ -81,7 +81,7 @@ static void begin(int minor, uint32_t depth)
     ok(code_cache_init(&codes, &target, &trie) == 0);
     ok(python_thread_create(STATE, &thread) == 0);
     python_thread_expect(thread, &target);
-    thread->leaf = thread->top = frame_at(depth - 1);
+    thread->top = frame_at(depth - 1);
     thread->root = CODE(0);
 }
 
