@@ -46,8 +46,8 @@ int debug_offsets_apply(const uint8_t *bytes, size_t count, struct layout *layou
     if (count < DEBUG_OFFSETS_BYTES)
         return fail(GAIT_ERR_FORMAT, "its own table of offsets is cut short");
     if (bytes_get64(bytes + 8 * AT_FREE_THREADED))
-        return fail(GAIT_ERR_STATE, "it is a free-threaded build, which gait cannot sample yet; "
-                                    "run the program with the usual build");
+        return fail(GAIT_ERR_FORMAT, "it is a free-threaded build, which gait cannot sample yet; "
+                                     "run the program with the usual build");
     struct layout told = *layout;
     for (size_t i = 0; i < sizeof places / sizeof places[0]; i++) {
         const uint64_t value = bytes_get64(bytes + 8 * places[i].number);
