@@ -100,6 +100,8 @@ static int choose_layout(struct target *target, const struct candidate *found)
     if (minor < 13)
         return layout_check(&target->layout);
     const size_t got = memory_get_some(&target->memory, found->runtime, head, sizeof head);
+    if (!got)
+        return ATTACH_NOT_YET; // its library is just mapped, or not any more
     if (!debug_offsets_version(head, got, &told) || (told >> 16 & 255) != (uint64_t)minor)
         return fail(GAIT_ERR_FORMAT, "process %lld: its Python 3.%d does not describe itself",
                     (long long)target->pid, minor);

@@ -188,6 +188,29 @@ def test_a_python_that_is_not_known_is_told_from_none(gait, start, tmp_path, nam
     assert not (tmp_path / "run.gait").exists()
 
 
+# its library is mapped, and the page of what it tells about itself is not
+GOING = """#include <stdio.h>
+#include <sys/mman.h>
+#include <unistd.h>
+char _PyRuntime[65536] __attribute__((aligned(65536))) = "xdebugpy";
+int main(void)
+{
+    munmap(_PyRuntime, sizeof _PyRuntime);
+    puts("ready");
+    fflush(stdout);
+    _exit((int)sleep(600));
+}
+"""
+
+
+def test_a_python_that_is_loaded_or_ends_is_not_told_as_a_strange_one(gait, start, tmp_path):
+    (tmp_path / "fake.c").write_text(GOING)
+    run("cc", "-rdynamic", "-o", tmp_path / "python3.13", tmp_path / "fake.c", check=True)
+    process = start([tmp_path / "python3.13"])
+    for words in (["dump", process.pid], ["top", process.pid], ["record", "--pid", process.pid]):
+        assert "has not begun to run Python, or has ended it" in sentence(gait(*words))
+
+
 def test_a_shell_without_a_python_leaves_no_file(gait, start, tmp_path):
     process = start(["sh", "-c", "echo ready; read x"], stdin=subprocess.PIPE)
     done = gait("record", "-s", "-d", "0.1", "-o", tmp_path / "no.gait", "--pid", process.pid)
