@@ -171,6 +171,14 @@ static void tell_blocked(const struct recording *recording)
         say("its threads were blocked or stopped all the time; --idle records them too");
 }
 
+// A Python among others; where there was nothing else the end has told it.
+static void tell_unknown(const struct recording *recording)
+{
+    const struct followed_list *followed = &recording->sampler.followed;
+    if (followed->has_unknown && !recording->status && !recording->values->is_quiet)
+        say("not all was sampled: %s", followed->refusal);
+}
+
 // What was stopped for how long, since that is what native frames cost.
 static void tell_native(const struct recording *recording)
 {
@@ -225,6 +233,7 @@ static int record_process(const struct record_values *values)
         tell_native(recording);
         tell_end(recording);
         tell_blocked(recording);
+        tell_unknown(recording);
         status = recording->status;
         if (!recording->sampler.totals.rounds)
             record_output_drop(&recording->output);
@@ -275,6 +284,7 @@ static int record_program(const struct record_values *values, char *const *argum
         tell_native(recording);
         tell_end(recording);
         tell_blocked(recording);
+        tell_unknown(recording);
         if (!recording->sampler.totals.rounds)
             record_output_drop(&recording->output);
     } else {

@@ -19,6 +19,8 @@ static void *run_sampler(void *context)
     struct run_sample *sample = context;
     if (sampler_run(&sample->sampler))
         keep_story(sample);
+    else if (sample->sampler.followed.has_unknown && !sample->why[0])
+        snprintf(sample->why, sizeof sample->why, "%s", sample->sampler.followed.refusal);
     if (sample_shard_seal(&sample->shard))
         keep_story(sample);
     return NULL;

@@ -104,10 +104,27 @@ int followed_list_attach(struct followed_list *list, struct followed *one)
     one->pause_ns = FIRST_PAUSE_NS;
     list->lost += one->is_missing;
     one->is_missing = false;
+    if (list->refused == one->pid) {
+        list->refusal[0] = '\0';
+        list->has_unknown = false;
+    }
     if (options->attached)
         options->attached(options->context, one);
     list->attached++;
     return 0;
+}
+
+// Who may not be read may be no Python at all: the sentence about one that is stays.
+static void keep_refusal(struct followed_list *list, const struct followed *one, int status)
+{
+    const bool is_unknown = status == GAIT_ERR_FORMAT;
+    if (!is_unknown && (status != GAIT_ERR_IO || list->has_unknown))
+        return;
+    if (!os_process_lives(one->pid, one->start))
+        return; // what ends is not what it was
+    snprintf(list->refusal, sizeof list->refusal, "%s", fail_text());
+    list->refused = one->pid;
+    list->has_unknown = is_unknown;
 }
 
 void followed_list_try(struct followed_list *list, struct followed *one, uint64_t now_ns)
@@ -119,10 +136,10 @@ void followed_list_try(struct followed_list *list, struct followed *one, uint64_
         return;
     }
     const int status = followed_list_attach(list, one);
-    if (status == GAIT_ERR_IO || status == GAIT_ERR_FORMAT) // may not be read, or is not known
-        snprintf(list->refusal, sizeof list->refusal, "%s", fail_text());
-    if (status)
+    if (status) {
+        keep_refusal(list, one, status);
         fail_clear();
+    }
     one->next_try_ns = now_ns + one->pause_ns;
     if (one->pause_ns < LONGEST_PAUSE_NS)
         one->pause_ns *= 2;

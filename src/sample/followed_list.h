@@ -43,6 +43,8 @@ struct followed_list {
     uint64_t attached; // how often one was
     uint64_t lost;     // of them, processes that could not be read any more and lived on
     char refusal[512]; // why one could not be sampled, the last one; "": none
+    int64_t refused;   // who that is
+    bool has_unknown;  // that is a Python of a kind that gait does not know
     struct process_births births;
     uint64_t children_ns, births_ns; // when they were last looked for
 };

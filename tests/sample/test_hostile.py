@@ -188,6 +188,19 @@ def test_a_python_that_is_not_known_is_told_from_none(gait, start, tmp_path, nam
     assert not (tmp_path / "run.gait").exists()
 
 
+def test_a_python_that_is_not_known_is_told_among_others(gait, tmp_path):
+    (tmp_path / "fake.c").write_text(FAKE % FREE_THREADED)
+    run("cc", "-rdynamic", "-o", tmp_path / "python3.13t", tmp_path / "fake.c", check=True)
+    known = f"{sys.executable} -c 'sum(range(3 * 10**6))'"
+    both = f"{tmp_path}/python3.13t & {known}; kill $!"
+    told = "\ngait: not all was sampled: cannot sample process "
+    record = ["record", "-s", "-f", "raw", "-o", tmp_path / "run.txt", "--", "sh", "-c"]
+    assert until(lambda: told in gait(*record, both).stderr)
+    assert "not all was" not in gait(*record, known).stderr
+    done = gait("run", "--sample", "1000", "-o", tmp_path / "run", "--", "sh", "-c", both)
+    assert told[1:] in done.stderr
+
+
 # its library is mapped, and the page of what it tells about itself is not
 GOING = """#include <stdio.h>
 #include <sys/mman.h>
