@@ -126,7 +126,8 @@ static int refuse_right(int64_t pid)
     if ((capabilities & ~ours) != 0)
         return fail(GAIT_ERR_IO,
                     "may not read process %lld: it has capabilities that gait has not, and "
-                    "CAP_SYS_PTRACE is missing; run gait with sudo",
+                    "CAP_SYS_PTRACE is missing; run gait with sudo (in a container: --cap-add "
+                    "SYS_PTRACE)",
                     number);
     if (yama >= 1)
         return refuse_by_yama(pid, yama);

@@ -119,6 +119,13 @@ def test_a_process_that_is_not_dumpable_is_told(tool, start):
         assert "gait record" not in said, "that would change nothing"
 
 
+@needs_root
+def test_root_of_a_container_is_told_what_cures(tool, start):
+    process = start([sys.executable, "-c", SLEEPS])
+    said = sentence(run(*NO_RIGHTS, tool, "dump", process.pid))
+    assert "capabilities that gait has not" in said and "--cap-add SYS_PTRACE" in said
+
+
 @needs_library
 def test_a_filter_against_ptrace_keeps_the_stacks_of_python(build, start, tmp_path):
     process = start([sys.executable, "-c", BUSY])
