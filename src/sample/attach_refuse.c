@@ -175,6 +175,22 @@ int attach_refuse_tracing(int64_t pid, int error)
     return attach_refuse(pid, error);
 }
 
+// The system reads a process through its main thread, which may end before the others.
+static int refuse_zombie(int64_t pid)
+{
+    char path[64];
+    struct stat about;
+    snprintf(path, sizeof path, "/proc/%lld/task", (long long)pid);
+    if (stat(path, &about) == 0 && about.st_nlink > 3) // ".", ".." and the main thread
+        return fail(GAIT_ERR_STATE,
+                    "process %lld cannot be read: its main thread has ended, though others run on; "
+                    "let it wait for them (Thread.join) instead of pthread_exit()",
+                    (long long)pid);
+    return fail(GAIT_ERR_STATE,
+                "process %lld is a zombie: it has ended, and its parent has not asked how",
+                (long long)pid);
+}
+
 int attach_refuse(int64_t pid, int error)
 {
     const char state = os_thread_state(pid, pid);
@@ -182,9 +198,7 @@ int attach_refuse(int64_t pid, int error)
     if (state == 'X' || error == ESRCH)
         return refuse_missing(pid);
     if (state == 'Z')
-        return fail(GAIT_ERR_STATE,
-                    "process %lld is a zombie: it has ended, and its parent has not asked how",
-                    number);
+        return refuse_zombie(pid);
     if ((error == EPERM || error == EACCES || error == ENOSYS) && is_call_forbidden())
         return fail(GAIT_ERR_IO,
                     "may not read process %lld: a seccomp filter around gait forbids "

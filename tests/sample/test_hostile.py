@@ -56,6 +56,10 @@ def states(pid):
     }
 
 
+def state_of(pid):
+    return pathlib.Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
+
+
 def hold(process):
     process.send_signal(signal.SIGSTOP)
     assert until(lambda: states(process.pid) == {"T"})
@@ -143,6 +147,27 @@ def test_a_filter_against_ptrace_keeps_the_stacks_of_python(build, start, tmp_pa
 
 
 # Processes
+
+
+HEADLESS = """
+import ctypes, sys, threading
+def run_on():
+    print("ready", flush=True)
+    while True: sum(range(99))
+threading.Thread(target=run_on).start()
+ctypes.CDLL(None).pthread_exit(None)
+"""
+
+
+def test_a_process_whose_main_thread_ended_is_no_zombie(gait, start):
+    process = start([sys.executable, "-c", HEADLESS])
+    assert until(lambda: state_of(process.pid) == "Z")
+    for words in (["dump", process.pid], ["top", process.pid], ["record", "--pid", process.pid]):
+        said = sentence(gait(*words))
+        assert "its main thread has ended, though others run on" in said and "zombie" not in said
+    process.kill()
+    assert until(lambda: len(os.listdir(f"/proc/{process.pid}/task")) == 1)
+    assert "is a zombie" in sentence(gait("dump", process.pid))
 
 
 def test_what_is_no_python_is_named(gait, start):
