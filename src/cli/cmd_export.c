@@ -10,6 +10,7 @@
 #include "base/fail.h"
 #include "base/slice.h"
 #include "cli/command.h"
+#include "cli/output_name.h"
 #include "cli/pt_files.h"
 #include "cli/run_finish.h"
 #include "export/exporter.h"
@@ -66,6 +67,9 @@ static int write_it(const struct export_values *values, const struct gait_export
                                    .output = values->output,
                                    .worker = values->worker,
                                    .is_each_window = values->is_each_window};
+    int status = values->output ? output_name_spare_recording(values->output) : 0;
+    if (status)
+        return status;
     if (!strcmp(options->format, PT_TRACE))
         return pt_files_write(&files);
     return gait_export(trace, options, values->output);

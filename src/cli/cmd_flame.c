@@ -1,15 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 // `gait flame`: a flame graph to look at, of one set of stacks or of the
 // difference between two.
+#define _GNU_SOURCE
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/fail.h"
 #include "cli/command.h"
+#include "cli/output_name.h"
 #include "cli/stack_input.h"
 #include "cli/stack_pprof.h"
+#include "export/output_file.h"
 #include "render/flame_svg.h"
 
 struct flame_values {
@@ -42,20 +47,53 @@ static int write_graph(const struct flame_values *values, const struct stack_set
     return 0;
 }
 
-static int write_file(const struct flame_values *values, const struct stack_set *set,
-                      const struct stack_set *before)
+static bool is_file(const char *output)
 {
-    const bool is_file = values->output && strcmp(values->output, "-") != 0;
-    FILE *out = is_file ? fopen(values->output, "we") : stdout;
-    if (!out)
+    return output && strcmp(output, "-") != 0;
+}
+
+static int write_stream(const struct flame_values *values, const struct stack_set *set,
+                        const struct stack_set *before, int fd)
+{
+    const int copy = fcntl(fd, F_DUPFD_CLOEXEC, 0);
+    FILE *out = copy >= 0 ? fdopen(copy, "w") : NULL;
+    if (!out) {
+        if (copy >= 0)
+            close(copy);
         return fail(GAIT_ERR_IO, "cannot write '%s': %s", values->output, strerror(errno));
+    }
     int status = write_graph(values, set, before, out);
-    if (!is_file)
-        return status;
     const bool is_bad = ferror(out) != 0;
     if ((fclose(out) != 0 || is_bad) && status == 0)
         status = fail(GAIT_ERR_IO, "cannot write '%s': %s", values->output, strerror(errno));
     return status;
+}
+
+static int write_file(const struct flame_values *values, const struct stack_set *set,
+                      const struct stack_set *before)
+{
+    struct output_file file;
+    if (!is_file(values->output))
+        return write_graph(values, set, before, stdout);
+    int status = output_file_open(&file, values->output);
+    if (status)
+        return status;
+    status = write_stream(values, set, before, file.fd);
+    if (status == 0)
+        return output_file_keep(&file);
+    output_file_drop(&file);
+    return status;
+}
+
+// Before all is read, which may take long.
+static int check_output(const struct flame_values *values, const char *input)
+{
+    if (!is_file(values->output))
+        return 0;
+    int status = output_name_spare_input(values->output, input);
+    if (status == 0)
+        status = output_name_spare_input(values->output, values->before);
+    return status ? status : output_name_spare_recording(values->output);
 }
 
 static int check(const struct flame_values *values)
@@ -75,6 +113,8 @@ static int run(const void *given, const struct operands *operands)
     const struct flame_values *values = given;
     struct stack_set set = {0}, before = {0};
     int status = check(values);
+    if (status == 0)
+        status = check_output(values, operands->texts[0]);
     if (status == 0)
         status = stack_input_open_phase(&set, operands->texts[0], values->phase);
     if (status == 0 && values->before)

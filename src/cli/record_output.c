@@ -20,6 +20,7 @@
 #include "base/fail.h"
 #include "base/slice.h"
 #include "cli/folders.h"
+#include "cli/output_name.h"
 #include "cli/stack_pprof.h"
 #include "format/frame.h"
 #include "render/flame_svg.h"
@@ -90,23 +91,6 @@ static int open_stream(struct record_output *output)
     return 0;
 }
 
-// A file of counted stacks is replaced by the new one, as elsewhere; a recording
-// may be all there is of a run.
-static int refuse_recording(const char *path)
-{
-    uint8_t head[FRAME_HEADER_BYTES];
-    struct frame_header header;
-    const int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-    const ssize_t got = fd >= 0 ? read(fd, head, sizeof head) : 0;
-    if (fd >= 0)
-        close(fd);
-    if (got < (ssize_t)sizeof head || frame_header_read(head, &header)) {
-        fail_clear();
-        return 0;
-    }
-    return fail(GAIT_ERR_STATE, "'%s' is a recording already; choose another name", path);
-}
-
 static void name_draft(const char *path, char *out, size_t room)
 {
     snprintf(out, room, "%s.new", path);
@@ -149,7 +133,8 @@ static int open_file(struct record_output *output, struct stack_trie *trie)
                    ? fail(status, "'%s' is there already; choose another name", output->path)
                    : status;
     }
-    int status = refuse_recording(output->path);
+    // a file of counted stacks is replaced by the new one, as elsewhere
+    int status = output_name_spare_recording(output->path);
     if (status)
         return status;
     int fd = open(output->path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);

@@ -2,10 +2,14 @@
 """`gait flame`: one file, well-formed whatever it names, that needs no network."""
 
 import json
+import os
 import re
+import sys
 import xml.etree.ElementTree as tree
 
 import pytest
+
+from tests.support.small_disk import small_disk_at
 
 SVG = "{http://www.w3.org/2000/svg}"
 HOSTILE = [
@@ -158,3 +162,38 @@ def test_a_tall_graph_has_its_root_on_top(gait, tmp_path):
     assert frames(graph(gait, tmp_path, low))["d1"][2] > frames(graph(gait, tmp_path, low))["d2"][2]
     got = frames(graph(gait, tmp_path, tall))
     assert got["d1"][2] < got["d2"][2] < 150
+
+
+def test_no_graph_takes_the_place_of_what_it_is_made_of(gait, tmp_path):
+    stacks, before, old = (tmp_path / name for name in ("run.txt", "before.txt", "old.svg"))
+    for path in (stacks, before, old):
+        path.write_text("a (x.py:1);b (x.py:2) 3\n")
+    link = tmp_path / "link.svg"
+    link.symlink_to(stacks)
+    recording = tmp_path / "run.samples"
+    program = [sys.executable, "-c", "sum(range(10**7))"]
+    gait("record", "-q", "-f", "gait", "-o", recording, "--", *program)
+    kept = {path: path.read_bytes() for path in (stacks, before, recording)}
+    for words in (
+        ["flame", "-o", stacks, stacks],
+        ["flame", "-o", link, stacks],
+        ["flame", "-o", before, "-b", before, stacks],
+        ["flame", "-o", recording, recording],
+        ["flame", "-o", recording, stacks],
+        ["export", "-f", "stacks", "-o", recording, recording],
+    ):
+        done = gait(*words)
+        assert done.returncode == 2 and "choose another name" in done.stderr
+    assert {path: path.read_bytes() for path in kept} == kept
+    assert gait("flame", "-o", old, stacks).returncode == 0 and "<svg" in old.read_text()
+
+
+def test_a_graph_that_finds_no_room_leaves_the_old_one(gait, tmp_path):
+    deep = ";".join(f"function_{i} (file.py:{i})" for i in range(900))
+    (tmp_path / "run.txt").write_text(f"{deep} 3\n")
+    with small_disk_at(tmp_path / "disk", "64k") as disk:
+        old = disk / "old.svg"
+        old.write_text("the old one")
+        done = gait("flame", "-o", old, tmp_path / "run.txt")
+        assert done.returncode == 2 and "No space left" in done.stderr
+        assert old.read_text() == "the old one" and os.listdir(disk) == ["old.svg"]
