@@ -19,6 +19,8 @@ int folders_make_above(const char *path)
     for (size_t i = 1; i < length; i++) {
         if (path[i] != '/' || path[i - 1] == '/')
             continue;
+        if (!path[i + strspn(path + i, "/")])
+            break; // "a/b/" ends in b as "a/b" does
         memcpy(part, path, i);
         part[i] = '\0';
         if (mkdir(part, 0777) && errno != EEXIST && errno != EROFS && errno != EISDIR)

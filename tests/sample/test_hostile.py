@@ -420,6 +420,13 @@ def test_what_is_there_is_not_lost(gait, tmp_path):
     assert text.read_text() == "f (a.py:1) 3\n"
 
 
+def test_a_name_that_is_a_folder_is_refused_and_none_is_made(gait, tmp_path):
+    for name in ("new/", "made/new//"):
+        done = gait("record", "-o", f"{tmp_path}/{name}", "--", "sh", "-c", "echo ran")
+        assert "Is a directory" in sentence(done) and done.stdout == ""
+    assert os.listdir(tmp_path) == ["made"] and os.listdir(tmp_path / "made") == []
+
+
 @needs_root
 def test_a_folder_that_cannot_be_written_is_told_before_it_begins(tool, tmp_path):
     (tmp_path / "old.txt").write_text("f (a.py:1) 3\n")
