@@ -12,6 +12,7 @@
 #include "base/file_name.h"
 #include "cli/command.h"
 #include "cli/sample_options.h"
+#include "cli/say.h"
 #include "cli/top_table.h"
 #include "cli/top_terminal.h"
 #include "render/plain.h"
@@ -269,6 +270,17 @@ static void refresh(void *context, struct sampler *sampler)
         atomic_store(&sampler->is_stopped, true); // nobody is there to look at it
 }
 
+// With the screen all that was on it went: who did not end it looks at nothing.
+static void tell_end(const struct screen *screen, const struct sampler *sampler)
+{
+    const double seconds = sampler->options.seconds;
+    const bool is_asked = atomic_load(&sampler->is_stopped) || screen->terminal.error ||
+                          (seconds > 0 && sampler->totals.seconds >= seconds);
+    if (screen->terminal.is_terminal && !is_asked)
+        say("process %s has ended: %.0f s, %" PRIu64 " samples", screen->name,
+            sampler->totals.seconds, sampler->totals.samples);
+}
+
 static int watch(const struct top_values *values, int64_t pid, const char *name)
 {
     const struct sampler_options options = {
@@ -295,6 +307,8 @@ static int watch(const struct top_values *values, int64_t pid, const char *name)
         top_terminal_start(&screen.terminal);
         status = sampler_run(&sampler);
         top_terminal_stop(&screen.terminal);
+        if (status == 0)
+            tell_end(&screen, &sampler);
         to_end = NULL;
     }
     hot_functions_finish(&screen.hot);

@@ -76,6 +76,23 @@ def test_the_screen_fits_follows_keys_and_leaves_the_terminal_as_it_was(
     assert target.poll() is None
 
 
+def test_a_screen_that_goes_with_its_program_says_so(build, alternating):
+    for ends in ("program", "key", "time"):
+        target = alternating(sys.executable, busy=2)
+        limit = ["-d", "1"] if ends == "time" else []
+        top = Terminal([build / "gait", "top", *limit, str(target.pid)], 70)
+        assert top.read_until("slow (alternating.py")
+        if ends == "program":
+            target.kill()
+        elif ends == "key":
+            os.write(top.leader, b"q")
+        assert top.read_until("\x1b[?1049l")
+        told = top.process.stderr.read().decode()
+        assert top.end() == 0
+        wanted = f"gait: process {target.pid} has ended: " if ends == "program" else ""
+        assert told.startswith(wanted) and bool(told) == bool(wanted)
+
+
 FAMILY = """
 import os, threading, time
 parent = os.getppid()
