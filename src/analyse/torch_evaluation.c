@@ -165,7 +165,8 @@ static int by_id_start(const void *left, const void *right)
     return a->start_ns < b->start_ns ? -1 : a->start_ns > b->start_ns;
 }
 
-// Of one module, a period ends with the next one at the latest.
+// Of one module, a period ends with the next one at the latest, and the last one with
+// the script: nobody calls train() while the interpreter is taken down.
 static int add_modes(struct evaluation *evaluation)
 {
     size_t count = evaluation->facts->mode_count;
@@ -182,6 +183,8 @@ static int add_modes(struct evaluation *evaluation)
         bool has_next = i + 1 < count && modes[i + 1].id == modes[i].id;
         if (has_next && modes[i + 1].start_ns < end_ns)
             end_ns = modes[i + 1].start_ns;
+        if (end_ns > evaluation->facts->end_ns)
+            end_ns = evaluation->facts->end_ns;
         status = add_mode(evaluation, &modes[i], end_ns);
     }
     free(modes);

@@ -145,11 +145,12 @@ def test_the_structures_are_those_of_the_header(compile_c, read, root):
     assert listed == _read.KINDS
 
 
-def test_damage_is_listed(record, read):
-    run = record("for i in range(1000): gait.mark('m')")
+def test_damage_is_listed_and_loses_what_it_hit_alone(record, read):
+    made = 100_000  # some frames of them
+    run = record(f"for i in range({made}): gait.mark('m')")
     (shard,) = run.shards
     whole = shard.read_bytes()
     shard.write_bytes(whole[: len(whole) // 2] + b"\xff" * 64 + whole[len(whole) // 2 + 64 :])
     with read.open(run.directory) as trace:
         assert trace.damage and trace.damage[0]["what"]
-        assert len(list(trace.events())) <= 1000
+        assert made // 2 < sum(event.name == "m" for event in trace.events()) < made

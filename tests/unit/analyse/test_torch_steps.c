@@ -7,6 +7,7 @@
 //     b  backward   s1 optimizer 1 steps   z1 its gradients are zeroed
 //     p  some other phase   s1( … ) steps, with a closure inside
 //     E1 module 1's eval()   T1 its train()
+//     X  the script is over: what follows is the interpreter's
 //
 // and of what must be found: | a step begins with the next fact, ^ it begins
 // where the last fact ended, { evaluation begins and } ends with the next fact.
@@ -17,7 +18,7 @@ enum { MOST = 4000, FACT_NS = 10, GAP_NS = 1 };
 
 struct script {
     struct training_thread thread;
-    int64_t now_ns, last_end_ns;
+    int64_t now_ns, last_end_ns, over_ns;
     int64_t starts[MOST], evaluations[MOST];
     size_t start_count, evaluation_count;
     size_t open[16]; // facts that a bracket will end
@@ -80,6 +81,8 @@ static void read_sign(const char *sign)
         script.evaluations[script.evaluation_count++] = script.now_ns;
     if (*sign == 'E' || *sign == 'T')
         set_mode(id, *sign == 'T');
+    if (*sign == 'X')
+        script.over_ns = script.now_ns;
     if (*sign == ')')
         close_fact();
     for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++) {
@@ -102,7 +105,7 @@ static void read_script(const char *text)
     for (unsigned module = 0; module < 10; module++)
         if (script.modes[module])
             set_mode(module, true);
-    script.thread.facts.end_ns = script.now_ns;
+    script.thread.facts.end_ns = script.over_ns ? script.over_ns : script.now_ns;
     ok(!torch_facts_sort(&script.thread.facts));
     ok(!training_thread_derive(&script.thread));
 }
@@ -258,6 +261,12 @@ TEST("steps: evaluation after an epoch belongs to its last step")
 {
     check("|M a1 f1 b s1 |a1 f1 b s1 e1 {E1 M a2 F1 a2 F1 e2 } T1 |M a1 f1 b s1 |a1 f1 b s1 e1 "
           "{E1 M a2 F1 e2 p } T1");
+}
+
+TEST("steps: evaluation that nobody ends is over with the script")
+{
+    check("|M a1 f1 b s1 |a1 f1 b s1 e1 {E1 M a2 F1 e2 p } X");
+    check("{E1 M a1 F1 a1 F1 e1 } T1 |M a1 f1 b s1 |a1 f1 b s1 e1 {E1 M a2 F1 e2 } X");
 }
 
 TEST("steps: evaluation in the midst of an epoch")
