@@ -79,7 +79,7 @@ def test_the_screen_fits_follows_keys_and_leaves_the_terminal_as_it_was(
 def test_a_screen_that_goes_with_its_program_says_so(build, alternating):
     for ends in ("program", "key", "time"):
         target = alternating(sys.executable, busy=2)
-        limit = ["-d", "1"] if ends == "time" else []
+        limit = ["-d", "3"] if ends == "time" else []
         top = Terminal([build / "gait", "top", *limit, str(target.pid)], 70)
         assert top.read_until("slow (alternating.py")
         if ends == "program":
