@@ -48,6 +48,8 @@ static int add_thread(struct python_process *process, uint64_t address, const ui
     thread->ident = bytes_get64(state + layout->thread_ident);
     thread->native =
         layout->thread_native >= 0 ? (uint32_t)bytes_get64(state + layout->thread_native) : 0;
+    thread->serial =
+        layout->thread_serial >= 0 ? bytes_get64(state + layout->thread_serial) : 0;
     thread->since = process->round;
     thread->since_tick = process->round_tick;
     thread->is_listed = true;
@@ -63,13 +65,18 @@ static bool is_same_thread(const struct python_process *process, const struct py
     const struct layout *layout = &process->target.layout;
     return thread->ident == bytes_get64(state + layout->thread_ident) &&
            (layout->thread_native < 0 ||
-            thread->native == (uint32_t)bytes_get64(state + layout->thread_native));
+            thread->native == (uint32_t)bytes_get64(state + layout->thread_native)) &&
+           (layout->thread_serial < 0 ||
+            thread->serial == bytes_get64(state + layout->thread_serial));
 }
 
 static size_t state_bytes(const struct layout *layout)
 {
-    const int32_t last =
-        layout->thread_native > layout->thread_ident ? layout->thread_native : layout->thread_ident;
+    int32_t last = layout->thread_ident;
+    if (layout->thread_native > last)
+        last = layout->thread_native;
+    if (layout->thread_serial > last)
+        last = layout->thread_serial;
     return (size_t)last + 8;
 }
 
