@@ -31,6 +31,13 @@ static void put_numbers(uint64_t state, uint64_t ident, uint64_t number)
     put(state, target.layout.thread_serial, number);
 }
 
+// In no call; where that is told on the C stack, in its own first place there.
+static void put_idle(uint64_t state)
+{
+    put(state, target.layout.thread_frame, 0);
+    put(state, target.layout.thread_cframe, state + 320);
+}
+
 static void count_met(void *context, struct python_process *followed, struct python_thread *thread)
 {
     (void)context, (void)followed, (void)thread;
@@ -49,6 +56,7 @@ static bool begin(int minor)
         put(STATE(n), layout->thread_interpreter, INTERPRETER);
         put(STATE(n), layout->thread_next, n + 1 < THREADS ? STATE(n + 1) : 0);
         put_numbers(STATE(n), 0x9000 + n, 100 + n);
+        put_idle(STATE(n));
     }
     if (!ok(stack_trie_init(&trie) == 0) || !ok(python_process_init(&process, &target, &trie) == 0))
         return false;
@@ -77,4 +85,54 @@ TEST("thread_list: another thread at one's address is another, on every version"
         is_int(process.thread_count, THREADS);
         end();
     }
+}
+
+// A thread ends while the list is read: its state is the C library's again, and leads
+// nowhere. So many reads later the list is whole.
+static uint64_t torn_reads;
+
+static void tear(void)
+{
+    put(STATE(0), target.layout.thread_next, NOWHERE);
+}
+
+static void make_whole(size_t piece)
+{
+    (void)piece;
+    if (fake.reads > torn_reads)
+        put(STATE(0), target.layout.thread_next, STATE(1));
+}
+
+TEST("thread_list: threads behind one that ends meanwhile are still there")
+{
+    static const uint64_t lengths[] = {12, 1000}; // reads: once, and for good
+    for (int minor = 8; minor <= 13; minor++)
+        for (size_t i = 0; i < 2; i++) {
+            if (!begin(minor))
+                return;
+            const struct python_thread *last = thread_list_at(&process, STATE(2));
+            tear();
+            torn_reads = fake.reads + lengths[i];
+            fake.between = make_whole;
+            ok(thread_list_read(&process) == 0);
+            is_int(process.thread_count, THREADS);
+            ok(thread_list_at(&process, STATE(2)) == last);
+            is_int(met, THREADS);
+            end();
+        }
+}
+
+TEST("thread_list: who is not in a whole list is gone, also when its place is another's")
+{
+    if (!begin(11))
+        return;
+    put(STATE(0), target.layout.thread_next, STATE(2));
+    ok(thread_list_read(&process) == 0);
+    is_int(process.thread_count, 2);
+    put_numbers(STATE(2), 0x9002, 300);
+    put(STATE(2), target.layout.thread_next, NOWHERE); // torn behind it
+    ok(thread_list_read(&process) == 0);
+    is_int(process.thread_count, 2);
+    is_u64(thread_list_at(&process, STATE(2))->native, 300);
+    end();
 }
