@@ -108,6 +108,32 @@ static struct python_thread *keep_known(struct python_process *process, uint64_t
 
 enum list_result { LIST_WHOLE = 0, LIST_TORN = 1 }; // or an error
 
+// Whether a state is in no call: of one that does not run Python, or not yet.
+static bool is_idle(const struct layout *layout, uint64_t address, const uint8_t *state)
+{
+    if (layout->thread_frame >= 0)
+        return bytes_get64(state + layout->thread_frame) == 0;
+    return bytes_get64(state + layout->thread_cframe) - address < LAYOUT_THREAD_BYTES;
+}
+
+// Of one that is not known: whether it has begun. Till then it has no id, hence no name
+// and no state; up to 3.11 it has the ids of the thread that makes it, and loses them one
+// after the other.
+static bool is_born(const struct python_process *process, uint64_t address, const uint8_t *state)
+{
+    const struct layout *layout = &process->target.layout;
+    const uint64_t ident = bytes_get64(state + layout->thread_ident);
+    if (!ident || !is_idle(layout, address, state))
+        return ident;
+    for (size_t i = 0; i < process->thread_count; i++) {
+        const struct python_thread *other = process->threads[i];
+        if (other->ident == ident ||
+            (layout->thread_native >= 0 && other->native == native_of(layout, state)))
+            return false;
+    }
+    return true;
+}
+
 static int list_threads(struct python_process *process, uint64_t interpreter)
 {
     const struct layout *layout = &process->target.layout;
@@ -122,9 +148,8 @@ static int list_threads(struct python_process *process, uint64_t interpreter)
         struct python_thread *thread = keep_known(process, at, state);
         if (thread && thread->is_listed)
             return LIST_TORN; // a circle
-        // not yet begun: it has no id, hence no name and no state
-        const bool is_born = bytes_get64(state + layout->thread_ident) != 0;
-        const int status = !thread && is_born ? add_thread(process, at, state) : 0;
+        const int status =
+            !thread && is_born(process, at, state) ? add_thread(process, at, state) : 0;
         if (status)
             return status;
         if (thread)

@@ -136,3 +136,24 @@ TEST("thread_list: who is not in a whole list is gone, also when its place is an
     is_u64(thread_list_at(&process, STATE(2))->native, 300);
     end();
 }
+
+TEST("thread_list: a thread that another one just makes is nobody yet, on every version")
+{
+    for (int minor = 8; minor <= 13; minor++) {
+        if (!begin(minor))
+            return;
+        const bool is_told = minor <= 11; // by whose ids it has; later it has none
+        put(INTERPRETER, target.layout.interpreter_threads, STATE(3));
+        put(STATE(3), target.layout.thread_interpreter, INTERPRETER);
+        put(STATE(3), target.layout.thread_next, STATE(0));
+        put_idle(STATE(3));
+        put_numbers(STATE(3), is_told ? 0x9002 : 0, is_told ? 102 : 0);
+        ok(thread_list_read(&process) == 0);
+        is_int(met, THREADS);
+        put_numbers(STATE(3), 0x9003, 103);
+        ok(thread_list_read(&process) == 0);
+        is_int(met, THREADS + 1);
+        is_int(process.thread_count, THREADS + 1);
+        end();
+    }
+}
