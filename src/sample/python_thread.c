@@ -266,6 +266,12 @@ static bool peek_word(struct peek *peek, uint64_t address, uint64_t *ret_word)
     return true;
 }
 
+// Reads the chunk up to some bytes behind its first `bytes`.
+static void read_up_to(struct chunk *chunk, uint64_t bytes)
+{
+    chunk->bytes = bytes + SLACK < chunk->size ? (uint32_t)bytes + SLACK : chunk->size;
+}
+
 // Whether a frame at that address would be read already. Within a chunk more of
 // it may have to be read than before.
 static bool is_expected(struct python_thread *thread, const struct layout *layout, uint64_t frame)
@@ -277,7 +283,7 @@ static bool is_expected(struct python_thread *thread, const struct layout *layou
     const uint64_t end = frame - chunk->base + bytes;
     if (end <= chunk->bytes)
         return true;
-    chunk->bytes = end + SLACK < chunk->size ? (uint32_t)end + SLACK : chunk->size;
+    read_up_to(chunk, end);
     return false;
 }
 
@@ -337,7 +343,7 @@ void python_thread_learn(struct python_thread *thread, struct target *target, ui
     struct chunk *chunk = python_thread_chunk(thread, frame);
     // the stack became much smaller: what is read twice ends at its top again
     if (chunk && frame - chunk->base < chunk->single)
-        chunk->bytes = (uint32_t)(frame - chunk->base) + SLACK;
+        read_up_to(chunk, frame - chunk->base);
     if (target->layout.thread_chunk >= 0 && !chunk &&
         read_state(thread, target, state, sizeof state))
         learn_chunks(thread, target, state);
