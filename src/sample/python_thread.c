@@ -25,7 +25,7 @@ int python_thread_create(uint64_t address, struct python_thread **ret_thread)
 {
     struct python_thread *thread = calloc(1, sizeof *thread);
     if (!thread || python_thread_reserve(thread, 64)) {
-        free(thread);
+        python_thread_destroy(thread);
         return fail(GAIT_ERR_MEMORY, "no memory for another thread");
     }
     thread->address = address;
