@@ -154,7 +154,6 @@ static void add_patch(struct python_thread *thread, uint64_t frame, uint32_t byt
     join_next(thread, at, gap);
     if (at)
         join_next(thread, at - 1, gap);
-    put_in_order(thread);
 }
 
 void python_thread_forget(struct python_thread *thread, uint64_t at)
