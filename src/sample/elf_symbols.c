@@ -239,14 +239,15 @@ static uint64_t image_end(const struct elf_file *file)
     return end;
 }
 
-// Code is left out: no symbols are in it. What cannot be read stays zero.
+// Code is left out, but for the part that the file begins with: older linkers put the
+// symbols into one part with it. What cannot be read stays zero.
 static void read_parts(const struct elf_file *head, struct memory *memory, uint8_t *out,
                        uint64_t bytes)
 {
     Elf64_Phdr part;
     for (unsigned i = 0; segment(head, i, &part); i++) {
-        if (part.p_type != PT_LOAD || part.p_flags & PF_X || part.p_offset > bytes ||
-            part.p_filesz > bytes - part.p_offset)
+        if (part.p_type != PT_LOAD || (part.p_flags & PF_X && part.p_offset) ||
+            part.p_offset > bytes || part.p_filesz > bytes - part.p_offset)
             continue;
         for (uint64_t at = 0; at < part.p_filesz; at += AT_ONCE) {
             const uint64_t left = part.p_filesz - at;

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #define _GNU_SOURCE
-#define _GNU_SOURCE
 #include "sample/layout.h"
 
 #include <dlfcn.h>
+#include <elf.h>
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -93,6 +93,41 @@ TEST("elf_symbols: what is in memory alone is found where the loader put it")
     elf_file_close(&file);
     ok(elf_file_read(&file, &memory, (uintptr_t)no_program) < 0);
     ok(elf_file_read(&file, &memory, 4096) < 0);
+}
+
+static uint64_t image_start;
+
+// The first part of the image may be run, as of a linker that keeps code with the rest.
+static ssize_t read_as_one_part(struct memory *memory, void *out, size_t bytes,
+                                const struct iovec *pieces, size_t count)
+{
+    const struct iovec local = {out, bytes};
+    const ssize_t got = process_vm_readv((pid_t)memory->pid, &local, 1, pieces, count, 0);
+    const Elf64_Ehdr *header = out;
+    if (got < 4096 || (uintptr_t)pieces[0].iov_base != image_start)
+        return got;
+    Elf64_Phdr *part = (Elf64_Phdr *)((uint8_t *)out + header->e_phoff);
+    while (part->p_type != PT_LOAD)
+        part++;
+    part->p_flags |= PF_X;
+    return got;
+}
+
+TEST("elf_symbols: what is in memory alone is found beside code, too")
+{
+    void *const wanted = dlsym(RTLD_DEFAULT, "getppid");
+    Dl_info about;
+    struct elf_file file;
+    struct memory memory;
+    memory_init(&memory, getpid());
+    memory.read = read_as_one_part;
+    if (!ok(wanted && dladdr(wanted, &about) != 0))
+        return;
+    image_start = (uintptr_t)about.dli_fbase;
+    if (!ok(elf_file_read(&file, &memory, image_start) == 0))
+        return;
+    is_u64(image_start - file.lowest + elf_file_symbol(&file, "getppid"), (uintptr_t)wanted);
+    elf_file_close(&file);
 }
 
 TEST("elf_symbols: this program's own are found, and bytes at random end nowhere bad")
