@@ -64,8 +64,12 @@ static void on_leave(void *context, struct python_process *process, struct pytho
         thread->states[thread->state] += weight;
     }
     const bool is_counted = is_recorded(&sampler->options, thread);
-    if (!thread->node || (!is_counted && !is_kept_aside(&sampler->options, thread)))
+    if (!is_counted && !is_kept_aside(&sampler->options, thread))
         return;
+    if (!thread->node) {
+        sampler->totals.no_stack += is_counted ? weight : 0;
+        return;
+    }
     if (is_counted)
         count_samples(sampler, thread, weight);
     else
@@ -252,14 +256,15 @@ static void put_summary(const struct sampler *sampler, char *out, size_t room)
              "{\"rate_asked_hz\": %.17g, \"seconds\": %.6f, \"rounds\": %" PRIu64
              ", \"samples\": %" PRIu64 ", \"late\": %" PRIu64 ", \"torn\": %" PRIu64
              ", \"cut\": %" PRIu64 ", \"moved\": %" PRIu64 ", \"collecting\": %" PRIu64
-             ", \"aside\": %" PRIu64 ", \"errors\": %" PRIu64
+             ", \"aside\": %" PRIu64 ", \"no_stack\": %" PRIu64 ", \"errors\": %" PRIu64
              ", \"errors_by_cause\": {\"unreadable_function\": %" PRIu64
              ", \"lost_process\": %" PRIu64 ", \"no_room\": %" PRIu64 "}, \"processes\": %" PRIu64
              ", \"idle\": %s, \"gil_only\": %s%s}",
              sampler->options.rate_hz, totals->seconds, totals->rounds, totals->samples,
              totals->late, totals->torn, totals->cut, totals->moved, totals->collecting,
-             totals->aside, totals->errors, totals->unreadable, totals->lost_processes,
-             sampler->trie.refused, totals->processes, sampler->options.has_idle ? "true" : "false",
+             totals->aside, totals->no_stack, totals->errors, totals->unreadable,
+             totals->lost_processes, sampler->trie.refused, totals->processes,
+             sampler->options.has_idle ? "true" : "false",
              sampler->options.is_gil_only ? "true" : "false", native);
 }
 
