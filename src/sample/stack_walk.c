@@ -253,14 +253,15 @@ static uint64_t walk_single(struct steps *steps, const struct chunk *chunk, uint
     struct stack_walk *walk = steps->walk;
     const uint8_t *bytes = steps->gather->bytes + chunk->second;
     const uint32_t before = walk->count;
-    while (frame - chunk->base < chunk->single && walk->count < PYTHON_THREAD_DEPTH) {
-        const uint8_t *at = bytes + (uint32_t)(frame - chunk->base);
-        if (frame_is_shim(layout, at))
+    while (walk->count < PYTHON_THREAD_DEPTH) {
+        const uint64_t at = frame - chunk->base;
+        if (at >= chunk->single || at + (uint32_t)layout->frame_bytes > chunk->end ||
+            frame_is_shim(layout, bytes + at))
             break;
-        put_point(walk, layout, at);
+        put_point(walk, layout, bytes + at);
         steps->above = frame;
-        steps->last = at;
-        frame = frame_previous(layout, at);
+        steps->last = bytes + at;
+        frame = frame_previous(layout, bytes + at);
     }
     steps->count += walk->count - before;
     walk->spent += walk->count - before;
