@@ -489,6 +489,16 @@ static enum walk_result judge(struct steps *steps)
     return steps->is_lost || steps->to_cut ? WALK_CUT : WALK_DONE;
 }
 
+// Chunks below the one with the edge are read after it, where that proves nothing of
+// them: the next look would have to be made again, whole.
+static bool is_edge_of_use(const struct python_thread *thread)
+{
+    if (!thread->chunk_count)
+        return true;
+    const struct chunk *last = &thread->chunks[thread->chunk_count - 1];
+    return thread->edge - last->base < last->size;
+}
+
 enum walk_result stack_walk(struct stack_walk *walk, const struct gather *gather,
                             const struct code_cache *codes, struct python_thread *thread)
 {
@@ -512,7 +522,7 @@ enum walk_result stack_walk(struct stack_walk *walk, const struct gather *gather
         frame = step(&steps, frame, &result);
     if (result == WALK_DONE)
         result = judge(&steps);
-    if (result == WALK_TORN || result == WALK_UNKNOWN)
+    if (result == WALK_TORN || result == WALK_UNKNOWN || !is_edge_of_use(thread))
         thread->edge = 0; // the next look is whole
     return result;
 }
