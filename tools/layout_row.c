@@ -76,6 +76,7 @@ static void put_thread(void)
     OFFSET(thread_ident, PyThreadState, thread_id);
 #if PY_VERSION_HEX >= 0x030B0000
     OFFSET(thread_native, PyThreadState, native_thread_id);
+    NONE(thread_serial);
     OFFSET(thread_chunk, PyThreadState, datastack_chunk);
     OFFSET(thread_top, PyThreadState, datastack_top);
     OFFSET(chunk_previous, _PyStackChunk, previous);
@@ -84,6 +85,7 @@ static void put_thread(void)
     OFFSET(chunk_data, _PyStackChunk, data);
 #else
     NONE(thread_native);
+    OFFSET(thread_serial, PyThreadState, id);
     NONE(thread_chunk);
     NONE(thread_top);
     NONE(chunk_previous);

@@ -21,7 +21,7 @@
 #include "sample/process_root.h"
 #include "sample/python_text.h"
 
-enum { MAX_INTERPRETERS = 256, THREADS_TRIED = 64, FRAMES_TRIED = 64 };
+enum { THREADS_TRIED = 4096, FRAMES_TRIED = 64 };
 enum { LOOKS_AT_ONCE = 8, NAPS_MOST = 10, NAP_NS = 1000 * 1000 };
 
 struct candidate {

@@ -19,7 +19,8 @@
 #define LATELY_NS (10 * UINT64_C(1000000000))
 #define FIRST_ROOM 1024u
 #define ENTRY_LIMIT (1u << 18)
-#define TABLE_LIMIT (4u << 20) // bytes of a line table
+#define BYTES_LIMIT (64u << 20) // of what is known of code, of all functions together
+#define TABLE_LIMIT (4u << 20)  // bytes of a line table
 #define SHIM_FILE "<shim>"    // of 3.12's frames of calls from C code; a walk knows those that live
 #define UNIT_LIMIT (1u << 20) // of code; two bytes each
 #define TEXT_ROOM (4 * PYTHON_TEXT_MAX + 1)
@@ -55,6 +56,12 @@ int code_cache_init(struct code_cache *cache, struct target *target, struct stac
     return fail(GAIT_ERR_MEMORY, "no memory for the names of functions");
 }
 
+static size_t bytes_of(const struct code_entry *entry)
+{
+    return (size_t)entry->line_count * sizeof *entry->lines +
+           (entry->returns ? entry->print.units / 8 + 1 : 0);
+}
+
 static void release(struct code_entry *entry)
 {
     free(entry->lines);
@@ -66,7 +73,7 @@ static void forget_all(struct code_cache *cache)
     for (size_t i = 0; i < cache->room; i++)
         release(&cache->entries[i]);
     memset(cache->entries, 0, cache->room * sizeof *cache->entries);
-    cache->count = 0;
+    cache->count = cache->bytes = 0;
 }
 
 void code_cache_finish(struct code_cache *cache)
@@ -88,13 +95,8 @@ static struct code_entry *slot_of(struct code_entry *entries, size_t room, uint6
     return &entries[at];
 }
 
-static int grow(struct code_cache *cache)
+static int grow(struct code_cache *cache, size_t room)
 {
-    const size_t room = cache->room * 2;
-    if (room > ENTRY_LIMIT) { // a program that makes functions for ever
-        forget_all(cache);
-        return 0;
-    }
     struct code_entry *entries = calloc(room, sizeof *entries);
     if (!entries)
         return fail(GAIT_ERR_MEMORY, "no memory for the names of functions");
@@ -104,6 +106,19 @@ static int grow(struct code_cache *cache)
     free(cache->entries);
     cache->entries = entries;
     cache->room = room;
+    return 0;
+}
+
+// Room for one more.
+static int reserve(struct code_cache *cache)
+{
+    const size_t room = cache->room * 2;
+    const bool is_full = cache->count * 2 >= cache->room;
+    // a program that makes functions for ever, or some that never end
+    if (cache->bytes > BYTES_LIMIT || (is_full && room > ENTRY_LIMIT))
+        forget_all(cache);
+    else if (is_full)
+        return grow(cache, room);
     return 0;
 }
 
@@ -238,6 +253,7 @@ static int renew(struct code_cache *cache, struct code_entry *entry, uint64_t ad
     if (is_known)
         cache->reused_ns = now_ns;
     cache->count += !is_known;
+    cache->bytes += bytes_of(&fresh) - bytes_of(entry);
     release(entry);
     *entry = fresh;
     entry->lines = fresh.lines; // once more, for static analysis loses it
@@ -309,11 +325,9 @@ static bool is_due(const struct code_cache *cache, const struct code_entry *entr
 int code_cache_place(struct code_cache *cache, uint64_t address, uint64_t instruction,
                      uint64_t now_ns, struct code_place *ret_place)
 {
-    if (cache->count * 2 >= cache->room) {
-        int status = grow(cache);
-        if (status)
-            return status;
-    }
+    const int no_room = reserve(cache);
+    if (no_room)
+        return no_room;
     struct code_entry *entry = slot_of(cache->entries, cache->room, address);
     if (is_due(cache, entry, now_ns)) {
         int status = renew(cache, entry, address, now_ns);

@@ -22,6 +22,7 @@ struct code_cache {
     struct stack_trie *trie;
     struct code_entry *entries; // open hash by address
     size_t room, count;         // room: a power of two
+    size_t bytes;               // of lines and code, of all entries
     char *name, *file;          // room for one text each
     uint64_t reused, reused_ns; // addresses that had become another function's; when, last
 };

@@ -14,6 +14,7 @@
 #define PAGE 4096u
 #define IMAGE_LIMIT (UINT64_C(256) << 20)
 #define AT_ONCE (UINT64_C(1) << 20)
+#define SYMBOL_LIMIT (1u << 21) // a file that is mostly a hole may be of any size
 
 struct symbols {
     uint64_t table, texts, hash; // offsets in the file; 0: not there
@@ -136,7 +137,8 @@ static uint64_t one_by_one(const struct elf_file *file, const struct symbols *sy
                            const char *name)
 {
     Elf64_Sym symbol;
-    for (uint64_t i = 0; i < symbols->count && symbol_at(file, symbols, i, &symbol); i++)
+    const uint64_t count = symbols->count < SYMBOL_LIMIT ? symbols->count : SYMBOL_LIMIT;
+    for (uint64_t i = 0; i < count && symbol_at(file, symbols, i, &symbol); i++)
         if (has_name(file, symbols, &symbol, name))
             return symbol.st_value;
     return 0;
@@ -172,7 +174,7 @@ static uint64_t by_hash(const struct elf_file *file, const struct symbols *symbo
     const uint64_t chain_at = bucket_at + (uint64_t)buckets * 4;
     if (!word_at(file, bucket_at + (uint64_t)(hash % buckets) * 4, &index) || index < skipped)
         return 0;
-    for (; !(link & 1); index++) {
+    for (; !(link & 1) && index < SYMBOL_LIMIT; index++) {
         Elf64_Sym symbol;
         if (!word_at(file, chain_at + (uint64_t)(index - skipped) * 4, &link))
             return 0;
@@ -239,14 +241,15 @@ static uint64_t image_end(const struct elf_file *file)
     return end;
 }
 
-// Code is left out: no symbols are in it. What cannot be read stays zero.
+// Code is left out, but for the part that the file begins with: older linkers put the
+// symbols into one part with it. What cannot be read stays zero.
 static void read_parts(const struct elf_file *head, struct memory *memory, uint8_t *out,
                        uint64_t bytes)
 {
     Elf64_Phdr part;
     for (unsigned i = 0; segment(head, i, &part); i++) {
-        if (part.p_type != PT_LOAD || part.p_flags & PF_X || part.p_offset > bytes ||
-            part.p_filesz > bytes - part.p_offset)
+        if (part.p_type != PT_LOAD || (part.p_flags & PF_X && part.p_offset) ||
+            part.p_offset > bytes || part.p_filesz > bytes - part.p_offset)
             continue;
         for (uint64_t at = 0; at < part.p_filesz; at += AT_ONCE) {
             const uint64_t left = part.p_filesz - at;

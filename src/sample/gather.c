@@ -129,7 +129,7 @@ static uint32_t cframe_reach(const struct python_thread *thread)
 static void add_cframes(struct gather *gather, struct python_thread *thread)
 {
     const uint32_t reach = cframe_reach(thread);
-    const uint64_t low = thread->cframe - reach,
+    const uint64_t low = thread->cframe > reach ? thread->cframe - reach : 0,
                    high = thread->cframe + PYTHON_THREAD_CFRAME + reach;
     thread->at_cframe = NOT_READ;
     if (gather->target->layout.thread_cframe < 0 || !thread->cframe_high)

@@ -72,6 +72,7 @@ static int check_thread(const struct layout *layout)
     const struct place places[] = {
         {layout->thread_ident, 8, LAYOUT_THREAD_BYTES, "thread id", false},
         {layout->thread_native, 8, LAYOUT_THREAD_BYTES, "thread number", true},
+        {layout->thread_serial, 8, LAYOUT_THREAD_BYTES, "thread serial number", true},
         {layout->thread_top, 8, LAYOUT_THREAD_BYTES, "top of the stack", true},
         {layout->thread_chunk, 8, top_end, "stack", true},
         {layout->thread_next, 8, id_end, "next thread", false},

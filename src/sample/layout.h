@@ -12,8 +12,9 @@
 // runtime: _PyRuntime; interpreter: PyInterpreterState; thread: PyThreadState;
 // sized: PyVarObject; text: str. frame_bytes is how much of a frame is looked at;
 // frame_generator: a pointer up to 3.10, a byte that is 1 in 3.11; none after that.
-// frame_top: from 3.11, -1 while the function itself, or C code that it called, runs.
-// keys, values: of a dict; code_variables: names, from 3.11 those of cells too.
+// thread_serial: a number that no thread had before; up to 3.10, which tells no
+// thread_native. frame_top: from 3.11, -1 while the function itself, or C code that it called,
+// runs. keys, values: of a dict; code_variables: names, from 3.11 those of cells too.
 #define LAYOUT_FIELDS(X)                                                                           \
     X(minor)                                                                                       \
     X(patch)                                                                                       \
@@ -32,6 +33,7 @@
     X(thread_interpreter)                                                                          \
     X(thread_ident)                                                                                \
     X(thread_native)                                                                               \
+    X(thread_serial)                                                                               \
     X(thread_chunk)                                                                                \
     X(thread_top)                                                                                  \
     X(thread_frame)                                                                                \

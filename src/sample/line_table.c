@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Three encodings: co_lnotab up to 3.9, co_linetable of pairs in 3.10, locations
-// in variable lengths from 3.11. Never reads past the table; running numbers
-// wrap instead of overflowing, so any bytes give some rows or -1.
+// in variable lengths from 3.11. Never reads past the table, and running numbers
+// are held to limits, so any bytes give some rows or -1.
 #include "sample/line_table.h"
 
 #include <limits.h>

@@ -234,7 +234,7 @@ static bool settle_all(struct python_process *process, uint64_t now_ns, bool may
         return is_settled;
     for (size_t i = 0; i < process->thread_count; i++) {
         struct python_thread *thread = process->threads[i];
-        if (!thread || thread == holder)
+        if (thread == holder)
             continue;
         if (is_read_now(process, thread))
             is_settled = settle(process, thread, now_ns, may_learn) && is_settled;

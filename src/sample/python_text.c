@@ -38,7 +38,7 @@ static void convert(const uint8_t *from, const struct python_text_head *head, ch
                     size_t room)
 {
     size_t used = 0;
-    for (uint64_t i = 0; i < head->count && used + 5 < room; i++)
+    for (uint64_t i = 0; i < head->count && used + 5 <= room; i++)
         used += python_text_put(out + used, python_text_character(from, head->kind, i));
     out[used] = '\0';
 }

@@ -25,7 +25,7 @@ int python_thread_create(uint64_t address, struct python_thread **ret_thread)
 {
     struct python_thread *thread = calloc(1, sizeof *thread);
     if (!thread || python_thread_reserve(thread, 64)) {
-        free(thread);
+        python_thread_destroy(thread);
         return fail(GAIT_ERR_MEMORY, "no memory for another thread");
     }
     thread->address = address;
@@ -154,7 +154,6 @@ static void add_patch(struct python_thread *thread, uint64_t frame, uint32_t byt
     join_next(thread, at, gap);
     if (at)
         join_next(thread, at - 1, gap);
-    put_in_order(thread);
 }
 
 void python_thread_forget(struct python_thread *thread, uint64_t at)
@@ -266,6 +265,12 @@ static bool peek_word(struct peek *peek, uint64_t address, uint64_t *ret_word)
     return true;
 }
 
+// Reads the chunk up to some bytes behind its first `bytes`.
+static void read_up_to(struct chunk *chunk, uint64_t bytes)
+{
+    chunk->bytes = bytes + SLACK < chunk->size ? (uint32_t)bytes + SLACK : chunk->size;
+}
+
 // Whether a frame at that address would be read already. Within a chunk more of
 // it may have to be read than before.
 static bool is_expected(struct python_thread *thread, const struct layout *layout, uint64_t frame)
@@ -277,7 +282,7 @@ static bool is_expected(struct python_thread *thread, const struct layout *layou
     const uint64_t end = frame - chunk->base + bytes;
     if (end <= chunk->bytes)
         return true;
-    chunk->bytes = end + SLACK < chunk->size ? (uint32_t)end + SLACK : chunk->size;
+    read_up_to(chunk, end);
     return false;
 }
 
@@ -337,7 +342,7 @@ void python_thread_learn(struct python_thread *thread, struct target *target, ui
     struct chunk *chunk = python_thread_chunk(thread, frame);
     // the stack became much smaller: what is read twice ends at its top again
     if (chunk && frame - chunk->base < chunk->single)
-        chunk->bytes = (uint32_t)(frame - chunk->base) + SLACK;
+        read_up_to(chunk, frame - chunk->base);
     if (target->layout.thread_chunk >= 0 && !chunk &&
         read_state(thread, target, state, sizeof state))
         learn_chunks(thread, target, state);

@@ -56,6 +56,7 @@ struct frame_link {
 struct python_thread {
     uint64_t address;       // of its PyThreadState
     uint64_t ident, native; // as Python has them; native 0: not told
+    uint64_t serial;        // 0 where `native` tells threads of one address apart
     int64_t tid;            // as /proc has it; 0: not known
     bool is_dirty;          // what is known of it may be old
     bool is_new;            // nothing was expected yet

@@ -64,8 +64,12 @@ static void on_leave(void *context, struct python_process *process, struct pytho
         thread->states[thread->state] += weight;
     }
     const bool is_counted = is_recorded(&sampler->options, thread);
-    if (!thread->node || (!is_counted && !is_kept_aside(&sampler->options, thread)))
+    if (!is_counted && !is_kept_aside(&sampler->options, thread))
         return;
+    if (!thread->node) {
+        sampler->totals.no_stack += is_counted ? weight : 0;
+        return;
+    }
     if (is_counted)
         count_samples(sampler, thread, weight);
     else
@@ -80,6 +84,14 @@ static void on_leave(void *context, struct python_process *process, struct pytho
     sample_shard_put(sampler->shard, thread->extra, &row);
 }
 
+// The node of what is no function, a process or a thread, or its parent's.
+static uint32_t named_node(struct sampler *sampler, uint32_t parent, const char *text)
+{
+    const uint32_t site = stack_trie_site(&sampler->trie, text, "", 0);
+    const uint32_t node = site ? stack_trie_node(&sampler->trie, parent, site, 0) : 0;
+    return node ? node : parent;
+}
+
 static void on_enter(void *context, struct python_process *process, struct python_thread *thread)
 {
     struct sampler *sampler = context;
@@ -92,8 +104,7 @@ static void on_enter(void *context, struct python_process *process, struct pytho
     if (sampler->options.has_threads) {
         snprintf(text, sizeof text, "thread (%" PRId64 ")%s%s", thread->tid, *name ? ": " : "",
                  name);
-        const uint32_t site = stack_trie_site(&sampler->trie, text, "", 0);
-        thread->base = stack_trie_node(&sampler->trie, thread->base, site, 0);
+        thread->base = named_node(sampler, thread->base, text);
     }
     if (!sampler->shard || !one || !one->track)
         return;
@@ -114,8 +125,7 @@ static void on_attached(void *context, struct followed *one)
     process_tree_name(one->pid, line, sizeof line);
     if (sampler->options.has_children) { // a child has its parent's name until it is a program
         snprintf(text, sizeof text, "process %" PRId64 ":\"%s\"", one->pid, line);
-        const uint32_t site = stack_trie_site(&sampler->trie, text, "", 0);
-        one->base = stack_trie_node(&sampler->trie, 0, site, 0);
+        one->base = named_node(sampler, 0, text);
     }
     if (!sampler->shard || (one->track && one->base == before))
         return;
@@ -246,14 +256,15 @@ static void put_summary(const struct sampler *sampler, char *out, size_t room)
              "{\"rate_asked_hz\": %.17g, \"seconds\": %.6f, \"rounds\": %" PRIu64
              ", \"samples\": %" PRIu64 ", \"late\": %" PRIu64 ", \"torn\": %" PRIu64
              ", \"cut\": %" PRIu64 ", \"moved\": %" PRIu64 ", \"collecting\": %" PRIu64
-             ", \"aside\": %" PRIu64 ", \"errors\": %" PRIu64
+             ", \"aside\": %" PRIu64 ", \"no_stack\": %" PRIu64 ", \"errors\": %" PRIu64
              ", \"errors_by_cause\": {\"unreadable_function\": %" PRIu64
              ", \"lost_process\": %" PRIu64 ", \"no_room\": %" PRIu64 "}, \"processes\": %" PRIu64
              ", \"idle\": %s, \"gil_only\": %s%s}",
              sampler->options.rate_hz, totals->seconds, totals->rounds, totals->samples,
              totals->late, totals->torn, totals->cut, totals->moved, totals->collecting,
-             totals->aside, totals->errors, totals->unreadable, totals->lost_processes,
-             sampler->trie.refused, totals->processes, sampler->options.has_idle ? "true" : "false",
+             totals->aside, totals->no_stack, totals->errors, totals->unreadable,
+             totals->lost_processes, sampler->trie.refused, totals->processes,
+             sampler->options.has_idle ? "true" : "false",
              sampler->options.is_gil_only ? "true" : "false", native);
 }
 

@@ -33,6 +33,7 @@ struct sampler_totals {
     uint64_t rounds, samples, late, cut, torn, processes;
     uint64_t collecting;             // samples of threads that collected garbage
     uint64_t aside;                  // samples beside these, of blocked threads
+    uint64_t no_stack;               // rounds of a thread outside Python, or not read yet
     uint64_t moved;                  // looks at stacks in motion of which nothing had to be cut
     uint64_t states[SAMPLER_STATES]; // of all threads, recorded or not: enum sample_state
     uint64_t errors, unreadable, lost_processes; // errors: the sum of the two

@@ -144,6 +144,10 @@ void stack_trie_note(struct stack_trie *trie, uint32_t node)
 uint32_t stack_trie_node(struct stack_trie *trie, uint32_t parent, uint32_t site, int32_t line)
 {
     struct stack_node wanted = {.parent = parent, .site = site, .line = line};
+    if (!site) { // found no room, and has no name
+        trie->refused++;
+        return 0;
+    }
     uint32_t *slot = node_slot(trie, &wanted);
     const uint32_t found = find(trie, &wanted, *slot);
     if (found)

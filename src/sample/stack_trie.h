@@ -48,7 +48,7 @@ struct stack_trie {
 GAIT_CHECK int stack_trie_init(struct stack_trie *trie);
 void stack_trie_finish(struct stack_trie *trie); // takes NULL and a zeroed one
 
-// Their numbers; 0 where there is no room (counted in `refused`).
+// Their numbers; 0 where there is no room (counted in `refused`), a node for site 0 too.
 uint32_t stack_trie_site(struct stack_trie *trie, const char *name, const char *file, int32_t line);
 uint32_t stack_trie_node(struct stack_trie *trie, uint32_t parent, uint32_t site, int32_t line);
 

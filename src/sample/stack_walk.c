@@ -253,14 +253,15 @@ static uint64_t walk_single(struct steps *steps, const struct chunk *chunk, uint
     struct stack_walk *walk = steps->walk;
     const uint8_t *bytes = steps->gather->bytes + chunk->second;
     const uint32_t before = walk->count;
-    while (frame - chunk->base < chunk->single && walk->count < PYTHON_THREAD_DEPTH) {
-        const uint8_t *at = bytes + (uint32_t)(frame - chunk->base);
-        if (frame_is_shim(layout, at))
+    while (walk->count < PYTHON_THREAD_DEPTH) {
+        const uint64_t at = frame - chunk->base;
+        if (at >= chunk->single || at + (uint32_t)layout->frame_bytes > chunk->end ||
+            frame_is_shim(layout, bytes + at))
             break;
-        put_point(walk, layout, at);
+        put_point(walk, layout, bytes + at);
         steps->above = frame;
-        steps->last = at;
-        frame = frame_previous(layout, at);
+        steps->last = bytes + at;
+        frame = frame_previous(layout, bytes + at);
     }
     steps->count += walk->count - before;
     walk->spent += walk->count - before;
@@ -488,6 +489,16 @@ static enum walk_result judge(struct steps *steps)
     return steps->is_lost || steps->to_cut ? WALK_CUT : WALK_DONE;
 }
 
+// Chunks below the one with the edge are read after it, where that proves nothing of
+// them: the next look would have to be made again, whole.
+static bool is_edge_of_use(const struct python_thread *thread)
+{
+    if (!thread->chunk_count)
+        return true;
+    const struct chunk *last = &thread->chunks[thread->chunk_count - 1];
+    return thread->edge - last->base < last->size;
+}
+
 enum walk_result stack_walk(struct stack_walk *walk, const struct gather *gather,
                             const struct code_cache *codes, struct python_thread *thread)
 {
@@ -511,7 +522,7 @@ enum walk_result stack_walk(struct stack_walk *walk, const struct gather *gather
         frame = step(&steps, frame, &result);
     if (result == WALK_DONE)
         result = judge(&steps);
-    if (result == WALK_TORN || result == WALK_UNKNOWN)
+    if (result == WALK_TORN || result == WALK_UNKNOWN || !is_edge_of_use(thread))
         thread->edge = 0; // the next look is whole
     return result;
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The interpreters' lists are read while the program changes them: what is not one
-// whole list is looked at again soon. A thread that ended and one that began at the
-// same address are told apart by their numbers.
+// The interpreters' lists are read while the program changes them: who is missing in
+// what is not one whole list has not ended for that. A thread that ended and one that
+// began at the same address are told apart by their numbers.
 #include "sample/thread_list.h"
 
 #include "base/array.h"
@@ -11,7 +11,7 @@
 #include "sample/thread_id.h"
 
 enum { THREAD_LIMIT = 16384, INTERPRETER_LIMIT = 256, STATE_BYTES = LAYOUT_THREAD_BYTES };
-enum { LIST_WORDS = 3, LIST_AT_ONCE = 128 };
+enum { LIST_WORDS = 3, LIST_AT_ONCE = 128, LIST_TRIES = 4 };
 
 void thread_list_drop(struct python_process *process, size_t index)
 {
@@ -26,12 +26,27 @@ void thread_list_drop(struct python_process *process, size_t index)
     process->threads[index] = process->threads[--process->thread_count];
 }
 
+// The place of the thread at that address, looked for behind the one that was found
+// before; thread_count: there is none.
+static size_t index_of(const struct python_process *process, uint64_t address, size_t before)
+{
+    for (size_t i = 1; i <= process->thread_count; i++) {
+        const size_t index = (before + i) % process->thread_count;
+        if (process->threads[index]->address == address)
+            return index;
+    }
+    return process->thread_count;
+}
+
 struct python_thread *thread_list_at(const struct python_process *process, uint64_t address)
 {
-    for (size_t i = 0; i < process->thread_count; i++)
-        if (process->threads[i]->address == address)
-            return process->threads[i];
-    return NULL;
+    const size_t index = index_of(process, address, process->thread_count - 1);
+    return index < process->thread_count ? process->threads[index] : NULL;
+}
+
+static uint64_t native_of(const struct layout *layout, const uint8_t *state)
+{
+    return layout->thread_native >= 0 ? (uint32_t)bytes_get64(state + layout->thread_native) : 0;
 }
 
 static int add_thread(struct python_process *process, uint64_t address, const uint8_t *state)
@@ -46,8 +61,8 @@ static int add_thread(struct python_process *process, uint64_t address, const ui
     if (status)
         return status;
     thread->ident = bytes_get64(state + layout->thread_ident);
-    thread->native =
-        layout->thread_native >= 0 ? (uint32_t)bytes_get64(state + layout->thread_native) : 0;
+    thread->native = native_of(layout, state);
+    thread->serial = layout->thread_serial >= 0 ? bytes_get64(state + layout->thread_serial) : 0;
     thread->since = process->round;
     thread->since_tick = process->round_tick;
     thread->is_listed = true;
@@ -62,15 +77,61 @@ static bool is_same_thread(const struct python_process *process, const struct py
 {
     const struct layout *layout = &process->target.layout;
     return thread->ident == bytes_get64(state + layout->thread_ident) &&
-           (layout->thread_native < 0 ||
-            thread->native == (uint32_t)bytes_get64(state + layout->thread_native));
+           (layout->thread_native < 0 || thread->native == native_of(layout, state)) &&
+           (layout->thread_serial < 0 ||
+            thread->serial == bytes_get64(state + layout->thread_serial));
 }
 
 static size_t state_bytes(const struct layout *layout)
 {
-    const int32_t last =
-        layout->thread_native > layout->thread_ident ? layout->thread_native : layout->thread_ident;
+    int32_t last = layout->thread_ident;
+    if (layout->thread_native > last)
+        last = layout->thread_native;
+    if (layout->thread_serial > last)
+        last = layout->thread_serial;
     return (size_t)last + 8;
+}
+
+// The thread at that address if it is the one that has this state. One that is not has
+// ended.
+static struct python_thread *keep_known(struct python_process *process, uint64_t address,
+                                        const uint8_t *state)
+{
+    const size_t index = index_of(process, address, process->thread_count - 1);
+    if (index == process->thread_count)
+        return NULL;
+    if (is_same_thread(process, process->threads[index], state))
+        return process->threads[index];
+    thread_list_drop(process, index);
+    return NULL;
+}
+
+enum list_result { LIST_WHOLE = 0, LIST_TORN = 1 }; // or an error
+
+// Whether a state is in no call: of one that does not run Python, or not yet.
+static bool is_idle(const struct layout *layout, uint64_t address, const uint8_t *state)
+{
+    if (layout->thread_frame >= 0)
+        return bytes_get64(state + layout->thread_frame) == 0;
+    return bytes_get64(state + layout->thread_cframe) - address < LAYOUT_THREAD_BYTES;
+}
+
+// Of one that is not known: whether it has begun. Till then it has no id, hence no name
+// and no state; up to 3.11 it has the ids of the thread that makes it, and loses them one
+// after the other.
+static bool is_born(const struct python_process *process, uint64_t address, const uint8_t *state)
+{
+    const struct layout *layout = &process->target.layout;
+    const uint64_t ident = bytes_get64(state + layout->thread_ident);
+    if (!ident || !is_idle(layout, address, state))
+        return ident;
+    for (size_t i = 0; i < process->thread_count; i++) {
+        const struct python_thread *other = process->threads[i];
+        if (other->ident == ident ||
+            (layout->thread_native >= 0 && other->native == native_of(layout, state)))
+            return false;
+    }
+    return true;
 }
 
 static int list_threads(struct python_process *process, uint64_t interpreter)
@@ -81,24 +142,44 @@ static int list_threads(struct python_process *process, uint64_t interpreter)
     const size_t bytes = state_bytes(layout);
     uint64_t at = memory_word(memory, interpreter + (uint64_t)layout->interpreter_threads);
     for (int i = 0; at && i < THREAD_LIMIT && bytes <= sizeof state; i++) {
-        if (!memory_get(memory, at, state, bytes))
-            return 0;
-        struct python_thread *thread = thread_list_at(process, at);
-        if (bytes_get64(state + layout->thread_interpreter) != interpreter ||
-            (thread && thread->is_listed))
-            return 0; // torn, or a circle: the list is looked at again soon
-        // not yet begun: it has no id, hence no name and no state
-        const bool is_born = bytes_get64(state + layout->thread_ident) != 0;
-        if (thread && is_same_thread(process, thread, state))
-            thread->is_listed = true;
-        int status = 0;
-        if (is_born && (!thread || !thread->is_listed))
-            status = add_thread(process, at, state);
+        if (!memory_get(memory, at, state, bytes) ||
+            bytes_get64(state + layout->thread_interpreter) != interpreter)
+            return LIST_TORN;
+        struct python_thread *thread = keep_known(process, at, state);
+        if (thread && thread->is_listed)
+            return LIST_TORN; // a circle
+        const int status =
+            !thread && is_born(process, at, state) ? add_thread(process, at, state) : 0;
         if (status)
             return status;
+        if (thread)
+            thread->is_listed = true;
         at = bytes_get64(state + layout->thread_next);
     }
-    return 0;
+    return LIST_WHOLE;
+}
+
+// All threads of all interpreters.
+static int list_all(struct python_process *process)
+{
+    struct target *target = &process->target;
+    uint64_t interpreter = target->interpreter;
+    int status = LIST_WHOLE;
+    for (size_t i = 0; i < process->thread_count; i++)
+        process->threads[i]->is_listed = false;
+    for (int i = 0; interpreter && i < INTERPRETER_LIMIT && status == LIST_WHOLE; i++) {
+        status = list_threads(process, interpreter);
+        interpreter =
+            memory_word(&target->memory, interpreter + (uint64_t)target->layout.interpreter_next);
+    }
+    return status;
+}
+
+static void drop_unlisted(struct python_process *process)
+{
+    for (size_t i = process->thread_count; i-- > 0;)
+        if (!process->threads[i]->is_listed)
+            thread_list_drop(process, i);
 }
 
 // After all are listed: their numbers are found through the main thread's.
@@ -119,7 +200,6 @@ static void meet_threads(struct python_process *process)
 int thread_list_read(struct python_process *process)
 {
     struct target *target = &process->target;
-    const struct layout *layout = &target->layout;
     uint8_t word[8];
     process->counts.lists++;
     // a program that is loaded at one address always looks the same under a number
@@ -131,32 +211,14 @@ int thread_list_read(struct python_process *process)
     if (status != ATTACH_READY && !memory_get(&target->memory, target->runtime, word, sizeof word))
         return fail(GAIT_ERR_MISSING, "process %lld ended, or became another program",
                     (long long)target->pid);
-    for (size_t i = 0; i < process->thread_count; i++)
-        process->threads[i]->is_listed = false;
-    uint64_t interpreter = target->interpreter;
-    status = 0;
-    for (int i = 0; interpreter && i < INTERPRETER_LIMIT && status == 0; i++) {
-        status = list_threads(process, interpreter);
-        interpreter =
-            memory_word(&target->memory, interpreter + (uint64_t)layout->interpreter_next);
-    }
-    for (size_t i = process->thread_count; i-- > 0;)
-        if (!process->threads[i]->is_listed)
-            thread_list_drop(process, i);
+    status = LIST_TORN;
+    for (int i = 0; i < LIST_TRIES && status == LIST_TORN; i++)
+        status = list_all(process);
+    if (status == LIST_WHOLE)
+        drop_unlisted(process);
     meet_threads(process);
     process->holder = thread_list_at(process, process->gil_holder);
-    return status;
-}
-
-// The thread at that address; looked for behind the one that was found before.
-static size_t index_of(const struct python_process *process, uint64_t address, size_t before)
-{
-    for (size_t i = 1; i <= process->thread_count; i++) {
-        const size_t index = (before + i) % process->thread_count;
-        if (process->threads[index]->address == address)
-            return index;
-    }
-    return process->thread_count;
+    return status < 0 ? status : 0; // torn: the list is looked at again soon
 }
 
 // Whether the states that were read are one list, of all threads known and no other.

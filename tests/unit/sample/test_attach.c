@@ -222,3 +222,30 @@ TEST("attach: a Python that has not begun is looked at once: nothing in it can b
         is_u64(fake.reads, 1);
     }
 }
+
+TEST("attach: hundreds of threads outside Python beside one that runs are no objection")
+{
+    enum { IDLE = 300 }; // the newest are first
+    const uint64_t first = FAKE_BASE + 0x10000;
+    for (int minor = 8; minor <= 13; minor++) {
+        begin(minor);
+        const struct layout *layout = &target.layout;
+        fake_put(INTERPRETER + (uint64_t)layout->interpreter_threads, first);
+        for (uint64_t i = 0; i < IDLE; i++) {
+            const uint64_t idle = first + i * LAYOUT_THREAD_BYTES;
+            fake_put(idle + (uint64_t)layout->thread_interpreter, INTERPRETER);
+            fake_put(idle + (uint64_t)layout->thread_next,
+                     i + 1 < IDLE ? idle + LAYOUT_THREAD_BYTES : THREAD);
+        }
+        is_int(attach_refresh(&target), ATTACH_READY);
+    }
+}
+
+TEST("attach: a list of threads that leads round in a circle ends")
+{
+    begin(13);
+    put_current(0);
+    put_thread(target.layout.thread_next, THREAD);
+    is_int(attach_settle(&target), ATTACH_NOT_YET);
+    ok(fake.reads < 20000);
+}

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sample/code_cache.h"
 
+#include <malloc.h>
+
 #include "support/fake_code.h"
 #include "support/tap.h"
 
@@ -268,5 +270,29 @@ TEST("code_cache: before 3.11 frames do not say whether they wait")
     fake_put(CODE + (uint64_t)target.layout.sized_count, FAKE_UNITS); // it means other things there
     is_int(code_cache_place(&cache, CODE, 3, MS, &place), 0);
     ok(!code_cache_can_wait(&cache, CODE, 3));
+    end();
+}
+
+TEST("code_cache: functions with endless tables do not fill our memory")
+{
+    enum { FUNCTIONS = 100, TABLE = 100 << 10 }; // each row takes 24 times its byte
+    struct code_place place;
+    if (!begin())
+        return;
+    const struct layout *layout = &target.layout;
+    const uint64_t table = FAKE_BASE + 0x10000;
+    fake_put(table + (uint64_t)layout->sized_count, TABLE);
+    memset(fake.bytes + (table - FAKE_BASE) + layout->bytes_data, 0xf8, TABLE);
+    const struct mallinfo2 before = mallinfo2();
+    for (uint64_t i = 1; i <= FUNCTIONS; i++) {
+        fake_put(CODE + (uint64_t)layout->code_lines, table);
+        fake_put32(CODE + (uint64_t)layout->code_first_line, (uint32_t)i);
+        const uint64_t at = FAKE_BASE + 0x30000 + 512 * i;
+        memcpy(fake.bytes + (at - FAKE_BASE), fake.bytes + (CODE - FAKE_BASE), 512);
+        is_int(code_cache_place(&cache, at, 0, MS, &place), 0);
+        is_int(place.line, (int)i);
+    }
+    const struct mallinfo2 after = mallinfo2();
+    ok(after.uordblks + after.hblkhd < before.uordblks + before.hblkhd + (100u << 20));
     end();
 }

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #define _GNU_SOURCE
-#define _GNU_SOURCE
 #include "sample/layout.h"
 
 #include <dlfcn.h>
+#include <elf.h>
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -93,6 +93,79 @@ TEST("elf_symbols: what is in memory alone is found where the loader put it")
     elf_file_close(&file);
     ok(elf_file_read(&file, &memory, (uintptr_t)no_program) < 0);
     ok(elf_file_read(&file, &memory, 4096) < 0);
+}
+
+// A program that is mostly a hole: of a table of symbols that never ends, one has a name.
+static uint64_t address_of_symbol(uint64_t index)
+{
+    const Elf64_Ehdr header = {.e_ident = {0x7f, 'E', 'L', 'F', ELFCLASS64},
+                               .e_machine = EM_X86_64,
+                               .e_phoff = 256,
+                               .e_phnum = 1,
+                               .e_phentsize = sizeof(Elf64_Phdr),
+                               .e_shoff = 512,
+                               .e_shnum = 2,
+                               .e_shentsize = sizeof(Elf64_Shdr)};
+    const Elf64_Phdr part = {.p_type = PT_LOAD};
+    const Elf64_Shdr sections[2] = {
+        {.sh_type = SHT_SYMTAB, .sh_link = 1, .sh_offset = 4096, .sh_size = UINT64_MAX / 2},
+        {.sh_type = SHT_STRTAB, .sh_offset = 1024}};
+    const Elf64_Sym symbol = {.st_value = 4711};
+    struct elf_file file;
+    uint64_t found = 0;
+    const int fd = memfd_create("elf", 0);
+    ok(pwrite(fd, &header, sizeof header, 0) == sizeof header);
+    ok(pwrite(fd, &part, sizeof part, 256) == sizeof part);
+    ok(pwrite(fd, sections, sizeof sections, 512) == sizeof sections);
+    ok(pwrite(fd, "wanted", 7, 1024) == 7);
+    ok(pwrite(fd, &symbol, sizeof symbol, (off_t)(4096 + index * sizeof symbol)) == sizeof symbol);
+    if (ok(elf_file_open(&file, fd) == 0))
+        found = elf_file_symbol(&file, "wanted");
+    elf_file_close(&file);
+    close(fd);
+    return found;
+}
+
+TEST("elf_symbols: a table that never ends is looked through no further than any real one")
+{
+    is_u64(address_of_symbol(1), 4711);
+    is_u64(address_of_symbol(200000), 4711);
+    is_u64(address_of_symbol(3000000), 0);
+}
+
+static uint64_t image_start;
+
+// The first part of the image may be run, as of a linker that keeps code with the rest.
+static ssize_t read_as_one_part(struct memory *memory, void *out, size_t bytes,
+                                const struct iovec *pieces, size_t count)
+{
+    const struct iovec local = {out, bytes};
+    const ssize_t got = process_vm_readv((pid_t)memory->pid, &local, 1, pieces, count, 0);
+    const Elf64_Ehdr *header = out;
+    if (got < 4096 || (uintptr_t)pieces[0].iov_base != image_start)
+        return got;
+    Elf64_Phdr *part = (Elf64_Phdr *)((uint8_t *)out + header->e_phoff);
+    while (part->p_type != PT_LOAD)
+        part++;
+    part->p_flags |= PF_X;
+    return got;
+}
+
+TEST("elf_symbols: what is in memory alone is found beside code, too")
+{
+    void *const wanted = dlsym(RTLD_DEFAULT, "getppid");
+    Dl_info about;
+    struct elf_file file;
+    struct memory memory;
+    memory_init(&memory, getpid());
+    memory.read = read_as_one_part;
+    if (!ok(wanted && dladdr(wanted, &about) != 0))
+        return;
+    image_start = (uintptr_t)about.dli_fbase;
+    if (!ok(elf_file_read(&file, &memory, image_start) == 0))
+        return;
+    is_u64(image_start - file.lowest + elf_file_symbol(&file, "getppid"), (uintptr_t)wanted);
+    elf_file_close(&file);
 }
 
 TEST("elf_symbols: this program's own are found, and bytes at random end nowhere bad")

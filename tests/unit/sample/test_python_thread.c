@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sample/python_thread.h"
 
+#include "support/fake_process.h"
 #include "support/tap.h"
 
 static struct python_thread *thread_with_patches(void)
@@ -29,5 +30,26 @@ TEST("python_thread: only what cannot be read is expected no more")
     python_thread_forget(thread, 0x1000);
     is_int(thread->patch_count, 1);
     is_u64(thread->patches[0].at, 0x2000);
+    python_thread_destroy(thread);
+}
+
+#define CHUNK (FAKE_BASE + 0x4000)
+#define CHUNK_BYTES 16384u
+
+TEST("python_thread: what is learned of a chunk ends where it ends")
+{
+    struct target target;
+    struct python_thread *thread;
+    fake_init(&target, 13);
+    if (python_thread_create(FAKE_BASE, &thread))
+        return;
+    for (uint32_t at = 64; at < CHUNK_BYTES - 128; at += 1000) {
+        thread->chunks[0] = (struct chunk){
+            .base = CHUNK, .size = CHUNK_BYTES, .bytes = CHUNK_BYTES, .single = CHUNK_BYTES - 100};
+        thread->chunk_count = 1;
+        python_thread_learn(thread, &target, CHUNK + at);
+        ok(thread->chunks[0].bytes <= CHUNK_BYTES);
+        ok(thread->chunks[0].bytes >= at + (uint32_t)target.layout.frame_bytes);
+    }
     python_thread_destroy(thread);
 }

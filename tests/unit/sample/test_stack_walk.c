@@ -507,3 +507,47 @@ TEST("stack_walk: a call from C that is over in a copy leads where it did when i
     is_u64(walk.count - walk.doubtful, 3);
     end();
 }
+
+#define OLDER(n) (FAKE_BASE + 0x10000 + CHUNK_BYTES * (uint64_t)(n)) // chunks below, 0 to 3
+
+// 60 frames in a chunk, and one in the last of so many below it.
+static uint64_t begin_in_chunks(uint64_t below)
+{
+    begin(13, 60);
+    const struct layout *layout = &target.layout;
+    const uint64_t root = OLDER(below - 1) + 64;
+    fake_put(CHUNK + (uint64_t)layout->chunk_previous, OLDER(0));
+    for (uint64_t n = 0; n < below; n++) {
+        fake_put(OLDER(n) + (uint64_t)layout->chunk_size, CHUNK_BYTES);
+        fake_put(OLDER(n) + (uint64_t)layout->chunk_top, CHUNK_BYTES / 8);
+        fake_put(OLDER(n) + (uint64_t)layout->chunk_previous, n + 1 < below ? OLDER(n + 1) : 0);
+    }
+    fake_put(frame_at(0) + (uint64_t)layout->frame_previous, root);
+    fake_put(root + (uint64_t)layout->frame_previous, SHIM);
+    fake_put(root + (uint64_t)layout->frame_code, CODE(0));
+    python_thread_expect(thread, &target);
+    return root;
+}
+
+TEST("stack_walk: no frame is made of what was read behind a chunk")
+{
+    const uint64_t root = begin_in_chunks(4);
+    is_int(look(true), WALK_DONE);
+    is_u64(walk.count, 61);
+    is_u64(thread->chunks[4].single, CHUNK_BYTES); // so far from the leaf it is read once
+    fake_put(root + (uint64_t)target.layout.frame_previous, OLDER(3) + CHUNK_BYTES - 8);
+    is_int(look(true), WALK_UNKNOWN);
+    is_u64(walk.count, 61);
+    end();
+}
+
+TEST("stack_walk: a stack of several chunks takes one look, also right after another")
+{
+    begin_in_chunks(1);
+    for (int i = 0; i < 3; i++) {
+        is_int(look(true), WALK_DONE);
+        is_u64(walk.count, 61);
+        is_u64(walk.doubtful, 0);
+    }
+    end();
+}
