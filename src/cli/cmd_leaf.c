@@ -224,8 +224,8 @@ static const char *const about[] = {
     "With --phase PATH is a run of gait run --sample: only the samples count that a thread had "
     "while it was in that phase, or in a span of that name. Those in which it was blocked in the "
     "system count too: their stacks tell what it waited in. Without --phase they are left out.",
-    "The table is cut to 78 columns (150 with --library), in the middle of names; --json has "
-    "them whole.",
+    "The table is cut to 78 columns (150 with --library), in the middle of names; files of "
+    "installed packages are named behind site-packages. --json has all of it whole.",
     NULL,
 };
 

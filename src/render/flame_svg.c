@@ -13,6 +13,7 @@
 
 #include "base/json_writer.h"
 #include "base/utf8.h"
+#include "render/package_path.h"
 #include "render/units.h"
 
 #define WIDTH 1200
@@ -118,12 +119,13 @@ static void make_label(char label[LABEL_BYTES], const struct stack_frame *frame)
     const int used = snprintf(label, LABEL_BYTES, "%.*s", (int)NAME_BYTES, frame->name);
     if (!*frame->path)
         return;
+    const char *path = package_path(frame->path);
     char *end = label + used;
     const size_t room = LABEL_BYTES - (size_t)used;
     if (frame->line > 0)
-        snprintf(end, room, " (%.*s:%" PRId32 ")", (int)NAME_BYTES, frame->path, frame->line);
+        snprintf(end, room, " (%.*s:%" PRId32 ")", (int)NAME_BYTES, path, frame->line);
     else
-        snprintf(end, room, " (%.*s)", (int)NAME_BYTES, frame->path);
+        snprintf(end, room, " (%.*s)", (int)NAME_BYTES, path);
 }
 
 // To what fits on a frame of that width.

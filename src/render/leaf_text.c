@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/json_writer.h"
+#include "render/package_path.h"
 #include "render/plain.h"
 
 #define WIDEST 10000u
@@ -125,7 +126,7 @@ static void fill(const struct leaf_row *row, int column, struct cell *cell)
     else if (column == NAME || column == LIBRARY_NAME)
         cell->text = column == NAME ? row->leaf->name : row->library->name;
     else if (column == PATH || column == LIBRARY_PATH)
-        cell->text = column == PATH ? row->leaf->path : row->library->path;
+        cell->text = package_path(column == PATH ? row->leaf->path : row->library->path);
     else if (column == LINE || column == LIBRARY_LINE)
         put_line(cell, column == LINE ? row->leaf : row->library);
     else
