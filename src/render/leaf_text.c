@@ -9,6 +9,7 @@
 #include "base/json_writer.h"
 #include "render/package_path.h"
 #include "render/plain.h"
+#include "render/units.h"
 
 #define WIDEST 10000u
 #define LIBRARY_COLUMNS 150 // its heads alone, which people know, take 110
@@ -222,6 +223,37 @@ static void put_row(FILE *out, const struct leaf_text *text, const struct shape 
     }
 }
 
+#define NEAR 10 // rows above one that it is compared with
+
+// Whether two rows that are shown near each other look the same: those of different stacks.
+static bool has_twins(const struct leaf_text *text)
+{
+    const struct leaf_row *rows = text->report->rows;
+    uint64_t in_group = 0;
+    for (size_t i = 0; i < text->report->count; i++) {
+        const uint64_t times = times_shown(text, i, &in_group);
+        if (times > 1)
+            return true;
+        for (size_t j = i; times && j-- > 0 && i - j <= NEAR;)
+            if (rows[j].leaf == rows[i].leaf && rows[j].library == rows[i].library &&
+                !strcmp(rows[j].group, rows[i].group))
+                return true;
+    }
+    return false;
+}
+
+static void put_notes(FILE *out, const struct leaf_text *text)
+{
+    uint64_t in_group = 0, left = 0;
+    for (size_t i = 0; i < text->report->count; i++)
+        left += text->report->rows[i].times - times_shown(text, i, &in_group);
+    if (left)
+        fprintf(out, "%s more row%s; -n all shows them\n", units_count(left).text,
+                units_plural(left));
+    if (has_twins(text))
+        fputs("Rows that look the same are of different stacks; -a makes one of them.\n", out);
+}
+
 void leaf_text_put(FILE *out, const struct leaf_text *text)
 {
     struct shape shape = {.last = PROPORTION};
@@ -246,6 +278,7 @@ void leaf_text_put(FILE *out, const struct leaf_text *text)
     for (size_t i = 0; i < text->report->count; i++)
         for (uint64_t times = times_shown(text, i, &in_group); times > 0; times--)
             put_row(out, text, &shape, &text->report->rows[i]);
+    put_notes(out, text);
 }
 
 static void put_place(struct json_writer *json, const struct stack_frame *frame, const char *prefix)
