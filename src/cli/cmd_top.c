@@ -15,6 +15,7 @@
 #include "cli/top_table.h"
 #include "cli/top_terminal.h"
 #include "render/plain.h"
+#include "render/units.h"
 #include "sample/hot_functions.h"
 #include "sample/sampler.h"
 
@@ -101,11 +102,12 @@ static void put_sums(struct screen *screen, const struct sampler *sampler)
     const uint64_t rounds = now->rounds - before->rounds;
     const uint64_t locks = screen->table.processes ? screen->table.processes : 1;
     snprintf(line, sizeof line,
-             "%s%s: %.*f s, %" PRIu64 " samples, %" PRIu64 " process%s, %.1f threads, %" PRIu64
-             " late, %.2f %% cut",
+             "%s%s: %.*f s, %s sample%s, %s process%s, %.1f threads, %s late, %.2f %% cut",
              screen->name, sampler_is_held(sampler) ? " (stopped)" : "", now->seconds < 1,
-             now->seconds, now->samples, now->processes, now->processes == 1 ? "" : "es",
-             rounds ? (double)all / (double)rounds : 0, now->late, share(now->cut, now->samples));
+             now->seconds, units_count(now->samples).text, units_plural(now->samples),
+             units_count(now->processes).text, now->processes == 1 ? "" : "es",
+             rounds ? (double)all / (double)rounds : 0, units_count(now->late).text,
+             share(now->cut, now->samples));
     put_line(screen, line);
     snprintf(line, sizeof line,
              "lock held %.0f %%; threads: python %.0f %%, waiting %.0f %%, native %.0f %%, blocked "

@@ -181,10 +181,10 @@ static void put_tip(FILE *out, const struct flame_tree *tree, const struct flame
 {
     const struct flame_node *root = &tree->nodes[0];
     put_xml(out, label);
-    fprintf(out, ": %" PRIu64 " sample%s, %.2f %%", node->count, units_plural(node->count),
+    fprintf(out, ": %s sample%s, %.2f %%", units_count(node->count).text, units_plural(node->count),
             root->count ? 100.0 * (double)node->count / (double)root->count : 0);
     if (tree->has_before)
-        fprintf(out, "; before %" PRIu64 ", %.2f %%", node->before,
+        fprintf(out, "; before %s, %.2f %%", units_count(node->before).text,
                 root->before ? 100.0 * (double)node->before / (double)root->before : 0);
 }
 

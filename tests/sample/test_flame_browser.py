@@ -155,7 +155,7 @@ def test_an_icicle_and_a_comparison_open_too(show, tmp_path):
     page = show(STACKS, "--icicle", "--before", "before.txt")
     assert box_of(page, "step")[1] > box_of(page, "all")[1]
     page.mouse("mouseMoved", *middle(page, "load"))
-    words = "200 samples, 20.00 %; before 1000, 55.56 %"
+    words = "200 samples, 20.00 %; before 1,000, 55.56 %"
     assert until(lambda: page.value("second.textContent") == words)
 
 
