@@ -32,7 +32,10 @@ static const char style[] =
     "rect{fill:#fffff0;stroke:#888;stroke-width:1}"
     ".f rect{stroke:#fff;stroke-width:.5;cursor:pointer}.f:hover rect{stroke:#000;stroke-width:1}"
     ".hit rect{fill:#e600e6}.below rect{opacity:.45}"
-    "input{font:13px sans-serif;width:200px}";
+    "input{font:13px sans-serif;width:200px}svg{background:#fff}"
+    "@media(prefers-color-scheme:dark){svg{background:#16181c}#bar rect{fill:#16181c}"
+    "#head{fill:#eee}#how,#found{fill:#aaa}.f rect{stroke:#16181c}.f:hover rect{stroke:#fff}"
+    "input{background:#2a2d33;color:#eee;border:1px solid #666}}";
 
 // What is under the pointer is told beside it, and within the picture. The titles
 // are for those who run no scripts; with ours they would be told twice.
