@@ -29,10 +29,10 @@ static void put_summary(const struct screen *screen)
     const struct run_report *report = screen->report;
     char text[400];
     plain_put_all(screen->out, screen->how->path);
-    snprintf(text, sizeof text, "%" PRIu32 " process%s, %s, %s event%s in %s", report->shard_count,
-             report->shard_count == 1 ? "" : "es", units_ns(report->wall_ns).text,
-             units_count(report->events).text, units_plural(report->events),
-             units_bytes(report->overhead.bytes).text);
+    snprintf(text, sizeof text, "%" PRIu32 " process%s, %s, %s event%s in %s",
+             report->process_count, report->process_count == 1 ? "" : "es",
+             units_ns(report->wall_ns).text, units_count(report->events).text,
+             units_plural(report->events), units_bytes(report->overhead.bytes).text);
     fprintf(screen->out, "\n%s\n", text);
 }
 
