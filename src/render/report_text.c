@@ -99,14 +99,18 @@ static bool has_samples(const struct gait_trace *trace)
     return false;
 }
 
-// Stacks were taken: they know what the phase did, or waited in.
+// Stacks were taken: they know what the phase did, or waited in, and where there are no
+// steps they are all that is known.
 static void put_question(const struct screen *screen)
 {
     const char *phase = screen->report->verdict.phase;
-    const char *path = screen->how->path;
-    if (phase && is_plain_word(phase) && has_samples(screen->trace))
-        fprintf(screen->out, "  see: gait leaf --functions --phase %s %s\n", phase,
-                is_plain_word(path) ? path : "RUN");
+    const char *path = is_plain_word(screen->how->path) ? screen->how->path : "RUN";
+    if (!has_samples(screen->trace))
+        return;
+    if (phase && is_plain_word(phase))
+        fprintf(screen->out, "  see: gait leaf --functions --phase %s %s\n", phase, path);
+    else if (!screen->report->steps.count)
+        fprintf(screen->out, "  see: gait leaf --functions %s\n", path);
 }
 
 static void put_verdict(const struct screen *screen)

@@ -180,6 +180,8 @@ def test_a_recording_tells_its_rate_its_losses_and_its_threads(gait, alternating
     assert f" {sampler['late']:,} late, {sampler['cut']:,} cut, {sampler['torn']:,} torn" in words
     assert shard["complete"] and info["damage"] == []
     assert info["tracks"] == 5  # the process and its threads
+    # who asks for a report of steps is told what there is
+    assert f"  see: gait leaf --functions {out}\n" in gait("report", out).stdout
 
 
 def test_a_killed_sampler_leaves_what_it_took(gait, build, alternating, tmp_path):
