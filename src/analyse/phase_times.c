@@ -154,20 +154,37 @@ static void take_piece(const struct torch_piece *piece, void *context)
             torch_periods_add(finding->into, piece->start_ns, piece->start_ns + (int64_t)piece->ns);
 }
 
-// All that the thread did is one window: a phase lasts outside of steps too.
+static int steps_as_windows(const struct training_thread *thread, struct torch_periods *windows)
+{
+    int status = 0;
+    for (size_t i = 0; i < thread->steps.count && status == 0; i++)
+        status = torch_periods_add(windows, thread->steps.rows[i].start_ns,
+                                   thread->steps.rows[i].end_ns);
+    return status;
+}
+
+// All that the thread did is one window: a phase lasts outside of steps too. But there all
+// the imports would be `other`, which is asked for what the steps lost in no phase.
 static int split_thread(struct finding *finding, const struct training_thread *thread,
                         int64_t end_ns)
 {
+    const struct torch_fact *first = thread->facts.rows;
+    struct torch_periods windows = {.count = 0};
+    int status = 0;
     if (!thread->facts.count)
         return 0;
-    struct torch_period whole = {thread->facts.rows[0].start_ns, end_ns};
-    const struct torch_periods windows = {.rows = &whole, .count = whole.start_ns < whole.end_ns};
+    if (finding->number == TORCH_OTHER && thread->steps.count)
+        status = steps_as_windows(thread, &windows);
+    else if (first->start_ns < end_ns)
+        status = torch_periods_add(&windows, first->start_ns, end_ns);
     const struct torch_ledger ledger = {.facts = &thread->facts,
                                         .windows = &windows,
                                         .evaluation = &thread->evaluation,
                                         .visit = take_piece,
                                         .context = finding};
-    int status = torch_ledger_split(&ledger);
+    if (status == 0)
+        status = torch_ledger_split(&ledger);
+    torch_periods_finish(&windows);
     return status ? status : finding->status;
 }
 

@@ -15,6 +15,24 @@
 // Steps of a long run are the largest part: 40 bytes each, twice.
 #define REPORT_MAX_BYTES ((size_t)2 << 30)
 
+// Who only samples is none of the program's processes, unless it is all there is.
+static void count_processes(struct run_report *report, const struct gait_trace *trace)
+{
+    struct gait_shard_info shard;
+    uint64_t life_ns[2] = {0}; // of samplers and of others
+    uint32_t counts[2] = {0};
+    for (uint32_t i = 0; i < report->shard_count; i++) {
+        if (gait_trace_shard(trace, i, &shard))
+            continue;
+        const bool is_other = strcmp(shard.role, "sampler") != 0;
+        counts[is_other]++;
+        if (shard.end_ns > shard.start_ns)
+            life_ns[is_other] += (uint64_t)shard.end_ns - (uint64_t)shard.start_ns;
+    }
+    report->process_count = counts[counts[1] > 0];
+    report->overhead.process_ns = life_ns[counts[1] > 0];
+}
+
 static int read_shards(struct run_report *report, const struct gait_trace *trace)
 {
     int64_t first = INT64_MAX, last = INT64_MIN;
@@ -30,13 +48,13 @@ static int read_shards(struct run_report *report, const struct gait_trace *trace
         report->overhead.bytes += shard.bytes;
         if (shard.end_ns < shard.start_ns)
             continue; // nothing in it
-        report->overhead.process_ns += (uint64_t)shard.end_ns - (uint64_t)shard.start_ns;
         first = shard.start_ns < first ? shard.start_ns : first;
         last = shard.end_ns > last ? shard.end_ns : last;
     }
     if (first > last || __builtin_sub_overflow(last, first, &report->wall_ns))
         report->wall_ns = 0;
     report->start_ns = first;
+    count_processes(report, trace);
     return GAIT_OK;
 }
 

@@ -51,7 +51,7 @@ enum { REPORT_MOST_IGNORED = 4 };
 
 struct report_overhead {
     uint64_t cpu_ns, bytes;
-    uint64_t process_ns; // life of all processes together: what cpu_ns is a share of
+    uint64_t process_ns; // life of all these processes together: what cpu_ns is a share of
 };
 
 struct torch_report;
@@ -60,6 +60,7 @@ struct run_report {
     struct arena arena;
     struct torch_report *torch;       // NULL: no PyTorch run
     uint32_t shard_count, rank_count; // ranks that made steps
+    uint32_t process_count;           // without gait's own that took samples
     int64_t start_ns, wall_ns;        // from the first start to the last end
     uint64_t events, dropped;
     struct steps_summary steps;

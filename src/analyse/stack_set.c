@@ -149,3 +149,14 @@ int stack_set_join(struct stack_set *set, const struct stack_entry *entry)
         hash_index_put(index, at, hash, (uint32_t)set->entry_count - 1);
     return status;
 }
+
+void stack_set_drop_owners(struct stack_set *set)
+{
+    for (size_t i = 0; i < set->entry_count; i++) {
+        struct stack_entry *entry = &set->entries[i];
+        while (entry->depth && stack_set_at(set, entry, 0)->kind != STACK_FRAME_CODE) {
+            entry->first++;
+            entry->depth--;
+        }
+    }
+}

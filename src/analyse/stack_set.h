@@ -89,6 +89,10 @@ GAIT_CHECK int stack_set_add_phase(struct stack_set *set, struct gait_trace *tra
 // recordings beside it tell, once all are read.
 void stack_set_settle_ranks(struct stack_set *set);
 
+// Takes the frames of processes and threads off the roots: their numbers, and the words
+// of a command, are those of one recording and of no other.
+void stack_set_drop_owners(struct stack_set *set);
+
 // For those who fill a set: the number of a frame, and a stack's frames one by one;
 // then the stack, as one more or joined with an equal one.
 #define STACK_DEPTH_LIMIT 65536u

@@ -272,6 +272,7 @@ static bool judge_slow_rank(const struct verdict_facts *facts, struct verdict *v
     SAY(verdict, "rank %lld loses %u %% of a step in '%.*s', and the others wait for it",
         (long long)facts->slow_rank, share, NAME_BYTES, facts->slow_phase);
     verdict->advice = "find what that rank does there that the others do not, or its machine";
+    verdict->phase = work_of(facts->slow_phase) == WORK_COMPUTING ? NULL : facts->slow_phase;
     return true;
 }
 

@@ -27,7 +27,8 @@ static const char *const formats[] = {"svg", "speedscope", "pprof", NULL};
 static int write_graph(const struct flame_values *values, const struct stack_set *set,
                        const struct stack_set *before, FILE *out)
 {
-    const struct flame_options options = {.by_function = values->by_function,
+    // code that moved in its file has not changed
+    const struct flame_options options = {.by_function = values->by_function || before,
                                           .narrowest = FLAME_SVG_NARROWEST};
     const char *usual = values->phase ? values->phase : "Samples";
     const struct flame_svg look = {.title = values->title ? values->title : usual,
@@ -119,6 +120,10 @@ static int run(const void *given, const struct operands *operands)
         status = stack_input_open_phase(&set, operands->texts[0], values->phase);
     if (status == 0 && values->before)
         status = stack_input_open_phase(&before, values->before, values->phase);
+    if (status == 0 && values->before) {
+        stack_set_drop_owners(&set);
+        stack_set_drop_owners(&before);
+    }
     if (status == 0)
         status = write_file(values, &set, values->before ? &before : NULL);
     if (status == 0) {
@@ -172,8 +177,9 @@ static const char *const about[] = {
     "folder of either. The graph is one SVG file for any browser: click to zoom, / to search "
     "(a regular expression), i to turn it over, Esc to see all; nothing is fetched from anywhere. "
     "One of more than 50 rows has its outermost frame on top.",
-    "Compared shares are of each set's own samples, so recordings of different length compare. "
-    "Functions that only the stacks before have are not drawn: exchange the two to see them.",
+    "Compared shares are of each set's own samples, so recordings of different length compare; "
+    "processes and threads are put together and lines do not matter. Functions that only the "
+    "stacks before have are not drawn: exchange the two to see them.",
     NULL,
 };
 

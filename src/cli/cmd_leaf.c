@@ -27,6 +27,14 @@ struct leaf_values {
 
 static const char *const groups[] = {"process", "rank", "thread", NULL};
 
+// A flame graph has them at its root, so its shares are a little smaller.
+static void put_left_out(uint64_t samples)
+{
+    if (samples)
+        printf("%s sample%s in no function %s left out.\n", units_count(samples).text,
+               units_plural(samples), samples == 1 ? "is" : "are");
+}
+
 static int put(const struct leaf_values *values, const struct stack_set *set, uint64_t rows)
 {
     struct leaf_options options = {.library = values->library,
@@ -48,6 +56,8 @@ static int put(const struct leaf_values *values, const struct stack_set *set, ui
         leaf_text_put_json(stdout, &text);
     else
         leaf_text_put(stdout, &text);
+    if (!values->is_json)
+        put_left_out(report.left_out);
     leaf_report_finish(&report);
     return 0;
 }
@@ -65,6 +75,8 @@ static int put_functions(const struct leaf_values *values, const struct stack_se
         shares_text_put_json(stdout, &text);
     else
         shares_text_put(stdout, &text);
+    if (!values->is_json)
+        put_left_out(shares.left_out[0]);
     function_shares_finish(&shares);
     return 0;
 }
@@ -214,8 +226,9 @@ static const char *const about[] = {
     "told, not read). Lines that are no "
     "stacks are counted and told; frames without a file or a line, of native code, processes and "
     "threads are understood.",
-    "A row is a stack's innermost function; its share is of all samples, or with --by of those of "
-    "its process, rank or thread. It is the report that itwinai makes of py-spy's output "
+    "A row is a stack's innermost function; its share is of all samples in functions, or with --by "
+    "of those of its process, rank or thread. It is the report that itwinai makes of py-spy's "
+    "output "
     "(generate-py-spy-report), except that code at module level keeps its samples.",
     "With --functions: in how many samples a function was innermost (self) or on the stack "
     "(total); one that calls itself is counted once. With --source the same of the lines of a "
@@ -224,8 +237,8 @@ static const char *const about[] = {
     "With --phase PATH is a run of gait run --sample: only the samples count that a thread had "
     "while it was in that phase, or in a span of that name. Those in which it was blocked in the "
     "system count too: their stacks tell what it waited in. Without --phase they are left out.",
-    "The table is cut to 78 columns (150 with --library), in the middle of names; --json has "
-    "them whole.",
+    "The table is cut to 78 columns (150 with --library), in the middle of names; files of "
+    "installed packages are named behind site-packages. --json has all of it whole.",
     NULL,
 };
 

@@ -135,6 +135,15 @@ static double percent(uint64_t part, uint64_t whole)
     return whole ? 100.0 * (double)part / (double)whole : 0;
 }
 
+static struct units_text rate_text(double rate)
+{
+    struct units_text text;
+    if (rate >= 10)
+        return units_count((uint64_t)(rate + 0.5));
+    snprintf(text.text, sizeof text.text, "%.1f", rate);
+    return text;
+}
+
 static void tell_end(const struct recording *recording)
 {
     const struct sampler_totals *totals = &recording->sampler.totals;
@@ -148,13 +157,14 @@ static void tell_end(const struct recording *recording)
     const char *path = say_path(recording->output.path, quoted, sizeof quoted);
     const double rate = totals->seconds > 0 ? (double)totals->rounds / totals->seconds : 0;
     snprintf(told, sizeof told,
-             "%" PRIu64 " sample%s in %" PRIu64 " round%s, %.1f s (%.*f rounds/s of %.0f asked); "
-             "%" PRIu64 " late, %.2f %% cut, %.2f %% torn, %" PRIu64 " error%s; %s",
-             totals->samples, units_plural(totals->samples), totals->rounds,
-             units_plural(totals->rounds), totals->seconds, rate < 10, rate,
-             recording->sampler.options.rate_hz, totals->late,
-             percent(totals->cut, totals->samples), percent(totals->torn, totals->samples),
-             totals->errors, units_plural(totals->errors), path);
+             "%s sample%s in %s round%s, %.1f s (%s rounds/s of %s asked); %s late, %.2f %% cut, "
+             "%.2f %% torn, %s error%s; %s",
+             units_count(totals->samples).text, units_plural(totals->samples),
+             units_count(totals->rounds).text, units_plural(totals->rounds), totals->seconds,
+             rate_text(rate).text, rate_text(recording->sampler.options.rate_hz).text,
+             units_count(totals->late).text, percent(totals->cut, totals->samples),
+             percent(totals->torn, totals->samples), units_count(totals->errors).text,
+             units_plural(totals->errors), path);
     snprintf(next, sizeof next, "gait leaf --functions %s", path);
     const bool is_file = recording->output.fd < 0;
     if (is_file && totals->samples && recording->output.format <= RECORD_RAW)
@@ -188,11 +198,13 @@ static void tell_native(const struct recording *recording)
     const struct native_totals *totals = &native->totals;
     if (totals->refused)
         say("%" PRIu64 " threads have Python frames alone: %s", totals->refused, totals->why);
-    say("native frames: %" PRIu64 " looks, %" PRIu64 " stops of at most %" PRIu64
-        " us (median), %" PRIu64 " us (99 %%), %" PRIu64 " us (longest); %.1f %% not matched, "
-        "%.1f %% too deep, %.1f %% on no processor, %.1f %% not read",
-        totals->looks, totals->stops, native_sampler_window(native, 0.5),
-        native_sampler_window(native, 0.99), (totals->longest_ns + 999) / 1000,
+    say("native frames: %s looks, %s stops of at most %s us (median), %s us (99 %%), %s us "
+        "(longest); %.1f %% not matched, %.1f %% too deep, %.1f %% on no processor, %.1f %% not "
+        "read",
+        units_count(totals->looks).text, units_count(totals->stops).text,
+        units_count(native_sampler_window(native, 0.5)).text,
+        units_count(native_sampler_window(native, 0.99)).text,
+        units_count((totals->longest_ns + 999) / 1000).text,
         percent(totals->unmatched, totals->looks), percent(totals->cut_short, totals->looks),
         percent(totals->away, totals->looks), percent(totals->broken, totals->looks));
 }

@@ -16,6 +16,7 @@
 #include "cli/top_table.h"
 #include "cli/top_terminal.h"
 #include "render/plain.h"
+#include "render/units.h"
 #include "sample/hot_functions.h"
 #include "sample/sampler.h"
 
@@ -100,18 +101,21 @@ static void put_sums(struct screen *screen, const struct sampler *sampler)
         all += states[i];
     }
     const uint64_t rounds = now->rounds - before->rounds;
-    const uint64_t locks = screen->table.processes ? screen->table.processes : 1;
+    // each process has a lock while it is there, and some are not there for long
+    const uint64_t locks = now->looks - before->looks;
+    const uint64_t processes = screen->table.processes;
     snprintf(line, sizeof line,
-             "%s%s: %.*f s, %" PRIu64 " samples, %" PRIu64 " process%s, %.1f threads, %" PRIu64
-             " late, %.2f %% cut",
+             "%s%s: %.*f s, %s sample%s, %s process%s, %.1f threads, %s late, %.2f %% cut",
              screen->name, sampler_is_held(sampler) ? " (stopped)" : "", now->seconds < 1,
-             now->seconds, now->samples, now->processes, now->processes == 1 ? "" : "es",
-             rounds ? (double)all / (double)rounds : 0, now->late, share(now->cut, now->samples));
+             now->seconds, units_count(now->samples).text, units_plural(now->samples),
+             units_count(processes).text, processes == 1 ? "" : "es",
+             rounds ? (double)all / (double)rounds : 0, units_count(now->late).text,
+             share(now->cut, now->samples));
     put_line(screen, line);
     snprintf(line, sizeof line,
              "lock held %.0f %%; threads: python %.0f %%, waiting %.0f %%, native %.0f %%, blocked "
              "%.0f %%",
-             share(states[SAMPLE_PYTHON], rounds * locks), share(states[SAMPLE_PYTHON], all),
+             share(states[SAMPLE_PYTHON], locks), share(states[SAMPLE_PYTHON], all),
              share(states[SAMPLE_WAITING], all), share(states[SAMPLE_NATIVE], all),
              share(states[SAMPLE_BLOCKED], all));
     put_line(screen, line);

@@ -13,6 +13,7 @@
 
 #include "base/json_writer.h"
 #include "base/utf8.h"
+#include "render/package_path.h"
 #include "render/units.h"
 
 #define WIDTH 1200
@@ -31,7 +32,10 @@ static const char style[] =
     "rect{fill:#fffff0;stroke:#888;stroke-width:1}"
     ".f rect{stroke:#fff;stroke-width:.5;cursor:pointer}.f:hover rect{stroke:#000;stroke-width:1}"
     ".hit rect{fill:#e600e6}.below rect{opacity:.45}"
-    "input{font:13px sans-serif;width:200px}";
+    "input{font:13px sans-serif;width:200px}svg{background:#fff}"
+    "@media(prefers-color-scheme:dark){svg{background:#16181c}#bar rect{fill:#16181c}"
+    "#head{fill:#eee}#how,#found{fill:#aaa}.f rect{stroke:#16181c}.f:hover rect{stroke:#fff}"
+    "input{background:#2a2d33;color:#eee;border:1px solid #666}}";
 
 // What is under the pointer is told beside it, and within the picture. The titles
 // are for those who run no scripts; with ours they would be told twice.
@@ -118,12 +122,13 @@ static void make_label(char label[LABEL_BYTES], const struct stack_frame *frame)
     const int used = snprintf(label, LABEL_BYTES, "%.*s", (int)NAME_BYTES, frame->name);
     if (!*frame->path)
         return;
+    const char *path = package_path(frame->path);
     char *end = label + used;
     const size_t room = LABEL_BYTES - (size_t)used;
     if (frame->line > 0)
-        snprintf(end, room, " (%.*s:%" PRId32 ")", (int)NAME_BYTES, frame->path, frame->line);
+        snprintf(end, room, " (%.*s:%" PRId32 ")", (int)NAME_BYTES, path, frame->line);
     else
-        snprintf(end, room, " (%.*s)", (int)NAME_BYTES, frame->path);
+        snprintf(end, room, " (%.*s)", (int)NAME_BYTES, path);
 }
 
 // To what fits on a frame of that width.
@@ -179,10 +184,10 @@ static void put_tip(FILE *out, const struct flame_tree *tree, const struct flame
 {
     const struct flame_node *root = &tree->nodes[0];
     put_xml(out, label);
-    fprintf(out, ": %" PRIu64 " sample%s, %.2f %%", node->count, units_plural(node->count),
+    fprintf(out, ": %s sample%s, %.2f %%", units_count(node->count).text, units_plural(node->count),
             root->count ? 100.0 * (double)node->count / (double)root->count : 0);
     if (tree->has_before)
-        fprintf(out, "; before %" PRIu64 ", %.2f %%", node->before,
+        fprintf(out, "; before %s, %.2f %%", units_count(node->before).text,
                 root->before ? 100.0 * (double)node->before / (double)root->before : 0);
 }
 

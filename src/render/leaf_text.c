@@ -7,7 +7,9 @@
 #include <string.h>
 
 #include "base/json_writer.h"
+#include "render/package_path.h"
 #include "render/plain.h"
+#include "render/units.h"
 
 #define WIDEST 10000u
 #define LIBRARY_COLUMNS 150 // its heads alone, which people know, take 110
@@ -125,7 +127,7 @@ static void fill(const struct leaf_row *row, int column, struct cell *cell)
     else if (column == NAME || column == LIBRARY_NAME)
         cell->text = column == NAME ? row->leaf->name : row->library->name;
     else if (column == PATH || column == LIBRARY_PATH)
-        cell->text = column == PATH ? row->leaf->path : row->library->path;
+        cell->text = package_path(column == PATH ? row->leaf->path : row->library->path);
     else if (column == LINE || column == LIBRARY_LINE)
         put_line(cell, column == LINE ? row->leaf : row->library);
     else
@@ -221,6 +223,37 @@ static void put_row(FILE *out, const struct leaf_text *text, const struct shape 
     }
 }
 
+#define NEAR 10 // rows above one that it is compared with
+
+// Whether two rows that are shown near each other look the same: those of different stacks.
+static bool has_twins(const struct leaf_text *text)
+{
+    const struct leaf_row *rows = text->report->rows;
+    uint64_t in_group = 0;
+    for (size_t i = 0; i < text->report->count; i++) {
+        const uint64_t times = times_shown(text, i, &in_group);
+        if (times > 1)
+            return true;
+        for (size_t j = i; times && j-- > 0 && i - j <= NEAR;)
+            if (rows[j].leaf == rows[i].leaf && rows[j].library == rows[i].library &&
+                !strcmp(rows[j].group, rows[i].group))
+                return true;
+    }
+    return false;
+}
+
+static void put_notes(FILE *out, const struct leaf_text *text)
+{
+    uint64_t in_group = 0, left = 0;
+    for (size_t i = 0; i < text->report->count; i++)
+        left += text->report->rows[i].times - times_shown(text, i, &in_group);
+    if (left)
+        fprintf(out, "%s more row%s; -n all shows them\n", units_count(left).text,
+                units_plural(left));
+    if (has_twins(text))
+        fputs("Rows that look the same are of different stacks; -a makes one of them.\n", out);
+}
+
 void leaf_text_put(FILE *out, const struct leaf_text *text)
 {
     struct shape shape = {.last = PROPORTION};
@@ -245,6 +278,7 @@ void leaf_text_put(FILE *out, const struct leaf_text *text)
     for (size_t i = 0; i < text->report->count; i++)
         for (uint64_t times = times_shown(text, i, &in_group); times > 0; times--)
             put_row(out, text, &shape, &text->report->rows[i]);
+    put_notes(out, text);
 }
 
 static void put_place(struct json_writer *json, const struct stack_frame *frame, const char *prefix)

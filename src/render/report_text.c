@@ -29,10 +29,10 @@ static void put_summary(const struct screen *screen)
     const struct run_report *report = screen->report;
     char text[400];
     plain_put_all(screen->out, screen->how->path);
-    snprintf(text, sizeof text, "%" PRIu32 " process%s, %s, %s event%s in %s", report->shard_count,
-             report->shard_count == 1 ? "" : "es", units_ns(report->wall_ns).text,
-             units_count(report->events).text, units_plural(report->events),
-             units_bytes(report->overhead.bytes).text);
+    snprintf(text, sizeof text, "%" PRIu32 " process%s, %s, %s event%s in %s",
+             report->process_count, report->process_count == 1 ? "" : "es",
+             units_ns(report->wall_ns).text, units_count(report->events).text,
+             units_plural(report->events), units_bytes(report->overhead.bytes).text);
     fprintf(screen->out, "\n%s\n", text);
 }
 
@@ -99,14 +99,18 @@ static bool has_samples(const struct gait_trace *trace)
     return false;
 }
 
-// Stacks were taken: they know what the phase did, or waited in.
+// Stacks were taken: they know what the phase did, or waited in, and where there are no
+// steps they are all that is known.
 static void put_question(const struct screen *screen)
 {
     const char *phase = screen->report->verdict.phase;
-    const char *path = screen->how->path;
-    if (phase && is_plain_word(phase) && has_samples(screen->trace))
-        fprintf(screen->out, "  see: gait leaf --functions --phase %s %s\n", phase,
-                is_plain_word(path) ? path : "RUN");
+    const char *path = is_plain_word(screen->how->path) ? screen->how->path : "RUN";
+    if (!has_samples(screen->trace))
+        return;
+    if (phase && is_plain_word(phase))
+        fprintf(screen->out, "  see: gait leaf --functions --phase %s %s\n", phase, path);
+    else if (!screen->report->steps.count)
+        fprintf(screen->out, "  see: gait leaf --functions %s\n", path);
 }
 
 static void put_verdict(const struct screen *screen)

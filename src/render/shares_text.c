@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/json_writer.h"
+#include "render/package_path.h"
 #include "render/plain.h"
 #include "render/units.h"
 
@@ -30,7 +31,7 @@ static void put_function(FILE *out, const struct function_share *row, unsigned c
     }
     plain_put_all(out, row->name);
     fputs(" (", out);
-    plain_put_middle(out, row->path, columns - width - 3, PLAIN_BARE);
+    plain_put_middle(out, package_path(row->path), columns - width - 3, PLAIN_BARE);
     fputs(")", out);
 }
 

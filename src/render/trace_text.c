@@ -100,10 +100,11 @@ static void put_samplers(FILE *out, const struct gait_trace *trace)
                 units_count(count_in(json, "rounds")).text);
         const double seconds = json_value_member(json, "seconds");
         if (seconds > 0)
-            fprintf(
-                out, ", %s a second of %s asked",
-                units_count((uint64_t)fmin(json_value_member(json, "rounds") / seconds, 1e18)).text,
-                units_count(count_in(json, "rate_asked_hz")).text);
+            fprintf(out, ", %s a second of %s asked",
+                    units_count(
+                        (uint64_t)fmin(round(json_value_member(json, "rounds") / seconds), 1e18))
+                        .text,
+                    units_count(count_in(json, "rate_asked_hz")).text);
         fprintf(out, "\n        %s late, %s cut, %s torn, %s error%s\n",
                 units_count(count_in(json, "late")).text, units_count(count_in(json, "cut")).text,
                 units_count(count_in(json, "torn")).text,

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/array.h"
@@ -92,6 +93,17 @@ static void put_anchor(struct sample_shard *shard, const struct clock_anchor *an
 static void put_string(struct sample_shard *shard, uint32_t id, const char *text)
 {
     const struct journal_row row = {TABLE_STRING, 1, 1, {id}, {slice_of(text)}};
+    put_row(shard, &row);
+}
+
+// All that this process does is for the samples.
+static void put_cost(struct sample_shard *shard)
+{
+    struct timespec used = {0};
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &used);
+    const uint64_t cpu_ns = (uint64_t)used.tv_sec * 1000000000u + (uint64_t)used.tv_nsec;
+    const struct journal_row row = {
+        TABLE_COST, 3, 0, {clock_now(), cpu_ns, shard->writer.bytes}, {{0}}};
     put_row(shard, &row);
 }
 
@@ -339,8 +351,10 @@ void sample_shard_flush(struct sample_shard *shard, uint64_t now_ns, bool is_all
         track->is_written = true;
         track->begun_ns = 0;
     }
-    if (summary)
+    if (summary) {
         put_meta(shard, "sampler", summary);
+        put_cost(shard);
+    }
     const struct clock_anchor anchor = clock_read_anchor();
     put_anchor(shard, &anchor);
     if (is_all)

@@ -226,7 +226,10 @@ static void make_round(struct sampler *sampler, uint64_t now)
 {
     bool has_seen = false;
     for (size_t i = 0; i < sampler->followed.count; i++)
-        has_seen = see_process(sampler, &sampler->followed.items[i], now) || has_seen;
+        if (see_process(sampler, &sampler->followed.items[i], now)) {
+            sampler->totals.looks++;
+            has_seen = true;
+        }
     if (!has_seen)
         return;
     sampler->totals.rounds++;

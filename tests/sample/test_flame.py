@@ -91,6 +91,23 @@ def test_a_comparison_is_red_where_more_and_blue_where_less(gait, tmp_path):
     assert "before 50, 50.00 %" in svg.decode()
 
 
+def test_a_comparison_knows_its_functions_in_another_process_and_on_other_lines(gait, tmp_path):
+    stacks = (
+        'process {0}:"python t.py --lr {0}";thread ({0}): main;a (t.py:{0});b (t.py:{0}) 50\n'
+        'process {0}:"python t.py";a (t.py:{0}) 25\n'
+        'process 9{0}:"python t.py";a (t.py:3) 25\n'
+    )
+    (tmp_path / "before.txt").write_text(stacks.format(11))
+    svg = graph(gait, tmp_path, stacks.format(22), "--before", "before.txt")
+    assert {label: box[1] for label, box in frames(svg).items()} == {
+        "all": 1200,
+        "a (t.py)": 1200,
+        "b (t.py)": 600,
+    }
+    fills = {box.get("fill") for box in tree.fromstring(svg).iter(SVG + "rect")} - {None}
+    assert fills == {"rgb(245,245,245)"}
+
+
 @pytest.mark.parametrize(
     "words", ["speedscope --before b.txt", "pprof --icicle", "pprof --functions", "pprof --title x"]
 )

@@ -155,7 +155,7 @@ def test_an_icicle_and_a_comparison_open_too(show, tmp_path):
     page = show(STACKS, "--icicle", "--before", "before.txt")
     assert box_of(page, "step")[1] > box_of(page, "all")[1]
     page.mouse("mouseMoved", *middle(page, "load"))
-    words = "200 samples, 20.00 %; before 1000, 55.56 %"
+    words = "200 samples, 20.00 %; before 1,000, 55.56 %"
     assert until(lambda: page.value("second.textContent") == words)
 
 
@@ -189,3 +189,21 @@ def test_a_tall_graph_opens_at_its_root_with_the_search_in_view(show):
     page.ask("Input.insertText", text="i")
     page.key("i", "i")
     assert until(lambda: page.value("box.value").startswith("i")) and is_seen("all")
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_its_head_is_readable_on_light_and_dark_screens(show, scheme):
+    page = show(STACKS)
+    feature = {"name": "prefers-color-scheme", "value": scheme}
+    page.ask("Emulation.setEmulatedMedia", features=[feature])
+    looks = {
+        "document.documentElement": "backgroundColor",
+        "document.querySelector('#bar rect')": "fill",
+        "document.getElementById('head')": "fill",
+        "document.getElementById('how')": "fill",
+        "document.getElementById('found')": "fill",
+    }
+    colours = [page.value(f"getComputedStyle({what}).{key}") for what, key in looks.items()]
+    light = [sum(map(int, re.findall(r"\d+", colour))) / 765 for colour in colours]
+    assert light[0] == light[1] and (light[0] > 0.9) == (scheme == "light")
+    assert all(abs(text - light[0]) > 0.5 for text in light[2:])

@@ -112,7 +112,24 @@ def test_the_table_is_the_one_people_know(gait, tmp_path):
     )
     done = gait("leaf", "-a", "-n", 2, "-l", "mypkg", "stacks.txt")
     assert done.returncode == 0, done.stderr
-    assert done.stdout == TABLE
+    assert done.stdout == TABLE + "1 more row; -n all shows them\n"
+
+
+def test_below_the_table_stands_what_is_not_in_it_and_why_rows_look_the_same(gait, tmp_path):
+    (tmp_path / "stacks.txt").write_text(
+        "a (x.py:1);f (x.py:2) 5\nb (x.py:1);f (x.py:2) 4\ng (x.py:3) 3\nh (x.py:3) 2\n"
+        'process 12:"python t.py" 1001\n'
+    )
+
+    def notes(*words):
+        return gait("leaf", *words, "stacks.txt").stdout.splitlines()
+
+    rows, twins = "2 more rows; -n all shows them", "Rows that look the same are of different"
+    left_out = "1,001 samples in no function are left out."
+    assert notes("-n", 2)[4:] == [rows, f"{twins} stacks; -a makes one of them.", left_out]
+    assert notes("-n", 1)[3:] == ["3 more rows; -n all shows them", left_out]
+    assert notes("-a", "-n", "all")[5:] == [left_out]
+    assert notes("--functions")[-1] == left_out
 
 
 DIALECTS = [

@@ -98,8 +98,8 @@ def test_threads_that_hand_over_all_the_time_have_true_stacks(python, gait, star
 
 def missed(said, rate):
     """Which part of the rounds was not made, by the last line of a recording."""
-    rounds, seconds = re.search(r"in (\d+) rounds, ([\d.]+) s", " ".join(said.split())).groups()
-    return max(0, 1 - int(rounds) / (rate * max(0.1, float(seconds))))
+    rounds, seconds = re.search(r"in ([\d,]+) rounds, ([\d.]+) s", " ".join(said.split())).groups()
+    return max(0, 1 - int(rounds.replace(",", "")) / (rate * max(0.1, float(seconds))))
 
 
 PERIODIC = """
@@ -161,7 +161,7 @@ def test_a_recording_tells_its_rate_its_losses_and_its_threads(gait, alternating
     process = alternating(sys.executable, busy=2, idle=2)
     out = tmp_path / "deep" / "er" / "run.gait"
     begun = time.monotonic()
-    record(gait, "-i", "-r", 500, "-d", 1, "-o", out, "--pid", process.pid)
+    said = record(gait, "-i", "-r", 500, "-d", 1, "-o", out, "--pid", process.pid)
     took = time.monotonic() - begun
     info = summary(gait, out)
     sampler = info["sampler"]
@@ -173,11 +173,15 @@ def test_a_recording_tells_its_rate_its_losses_and_its_threads(gait, alternating
     assert {"late", "torn", "cut"} <= set(sampler)
     (shard,) = info["shards"]
     assert shard["role"] == "sampler" and shard["subject_pid"] == process.pid
+    counts = f"{sampler['samples']:,} samples in {sampler['rounds']:,} rounds, "
+    assert counts in " ".join(said.stderr.split())
     words = gait("info", out).stdout
     assert f"samples {sampler['samples']:,} in {sampler['rounds']:,} rounds, " in words
     assert f" {sampler['late']:,} late, {sampler['cut']:,} cut, {sampler['torn']:,} torn" in words
     assert shard["complete"] and info["damage"] == []
     assert info["tracks"] == 5  # the process and its threads
+    # who asks for a report of steps is told what there is
+    assert f"  see: gait leaf --functions {out}\n" in gait("report", out).stdout
 
 
 def test_a_killed_sampler_leaves_what_it_took(gait, build, alternating, tmp_path):

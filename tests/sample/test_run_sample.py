@@ -3,6 +3,7 @@
 
 import json
 import re
+import resource
 import subprocess
 import sys
 
@@ -49,6 +50,33 @@ def test_a_run_holds_samples_beside_its_steps(gait, tmp_path):
     assert sum(row["samples"] for row in rows if row["name"] == "busy") > 50
     report = gait("report", "--json", "run")
     assert report.returncode == 0, report.stderr
+
+
+COUNTS = """
+import time, gait
+while time.process_time() < 1.5:
+    with gait.step(): sum(range(1000))
+print(time.process_time())
+"""
+
+
+def used_by_children():
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
+
+
+def test_the_cost_of_a_run_is_that_of_its_samples_too(gait, tmp_path):
+    before = used_by_children()
+    done = gait("run", "-q", "--sample", 5000, "-o", "run", "--", sys.executable, "-c", COUNTS)
+    others = used_by_children() - before - float(done.stdout)
+    report = json.loads(gait("report", "--json", "run").stdout)
+    cpu = report["overhead"]["cpu_ns"] / 1e9
+    # others have the ends of both, cpu what gait did within the program
+    assert cpu == pytest.approx(others, rel=0.25)
+    (program,) = [s for s in shards(gait, "run")["shards"] if s["role"] == "program"]
+    life = (program["end_ns"] - program["start_ns"]) / 1e9
+    assert report["overhead"]["share"] == pytest.approx(cpu / life, rel=1e-3)
+    assert gait("report", "run").stdout.splitlines()[1].startswith("1 process, ")
 
 
 def test_the_setting_py_spy_asks_for_the_same(gait, tmp_path):
@@ -119,9 +147,9 @@ def test_a_phase_is_asked_what_ran_in_it(gait, phases, tmp_path):
 
 WAITS = """
 import time, threading, gait
-def busy(seconds):
-    end = time.thread_time() + seconds
-    while time.thread_time() < end: pass
+def busy(seconds):  # by the wall clock: a wait is longer on a busy machine, too
+    end = time.monotonic() + seconds
+    while time.monotonic() < end: pass
 def ask(lock):
     lock.acquire(timeout=.13)
 def learn(): busy(.1)

@@ -331,3 +331,15 @@ def test_answers_to_nothing_are_sentences(gait, tmp_path, words):
         assert done.returncode == 2 and done.stderr.startswith(f"gait {words[0]}: ")
     done = gait("diff-stacks", "s.txt")
     assert done.returncode == 2
+
+
+def test_screens_name_installed_files_behind_their_folder_and_json_whole(gait, tmp_path):
+    path = "/opt/e/lib/python3.11/site-packages/torch/nn/functional.py"
+    (tmp_path / "s.txt").write_text(f"relu ({path}:7) 5\n")
+    (tmp_path / "t.txt").write_text(f"relu ({path}:7) 5\nx (y.py:1) 5\n")
+    for words in (["leaf"], ["leaf", "--functions"], ["flame"], ["diff-stacks", "t.txt"]):
+        text = gait(*words, "s.txt").stdout
+        assert "torch/nn/functional.py" in text and "site-packages" not in text
+    assert answer(gait, "leaf", "s.txt")["rows"][0]["path"] == path
+    assert answer(gait, "leaf", "--functions", "s.txt")["functions"][0]["path"] == path
+    assert path in gait("flame", "-f", "speedscope", "s.txt").stdout

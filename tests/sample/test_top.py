@@ -108,6 +108,32 @@ busy()
 """
 
 
+CROWDS = """
+import os, time
+parent = os.getpid()
+def busy(end):
+    while time.thread_time() < end: pass
+print(flush=True)
+while True:
+    children = [os.fork() for _ in range(4) if os.getpid() == parent]
+    if 0 in children:
+        busy(time.thread_time() + .2)
+        os._exit(0)
+    for _ in children: os.wait()
+    time.sleep(.5)
+"""
+
+
+def test_processes_that_come_and_go_count_while_they_are_there(gait, start):
+    target = start([sys.executable, "-c", CROWDS])
+    told = gait("top", "-s", "-d", 6, target.pid).stdout
+    heads = re.findall(r" ([\d,]+) process.*\nlock held (\d+) %", told)
+    assert len(heads) > 3
+    assert all(int(processes) <= 5 for processes, _ in heads), heads
+    assert all(int(held) <= 100 for _, held in heads), heads
+    assert any(int(held) > 10 for _, held in heads), heads
+
+
 def test_keys_show_processes_and_threads(build, start):
     target = start([sys.executable, "-c", FAMILY])
     top = Terminal([build / "gait", "top", "-s", str(target.pid)], 78)

@@ -77,3 +77,33 @@ def test_a_training_that_waits_for_data_is_asked_what_it_waits_in(gait, tmp_path
     fetched, totals = asked(gait, "fetch")
     assert fetched["samples_blocked"] > 0.7 * fetched["samples"] > 0
     assert totals["__getitem__"] > 0.7 * fetched["samples"]
+
+
+OTHERS = """
+import time, torch
+def busy(seconds):
+    end = time.monotonic() + seconds
+    while time.monotonic() < end: pass
+def set_up(): busy(1)
+def measure(): busy(.05)
+model = torch.nn.Linear(4, 2)
+optimizer = torch.optim.SGD(model.parameters(), .1)
+loader = torch.utils.data.DataLoader([(torch.randn(4), 1)] * 80, batch_size=4)
+model(torch.randn(1, 4)).sum().backward()
+set_up()
+for x, y in loader:
+    optimizer.zero_grad()
+    torch.nn.functional.cross_entropy(model(x), y).backward()
+    optimizer.step()
+    measure()
+"""
+
+
+def test_what_is_in_no_phase_is_asked_of_the_steps_alone(gait, tmp_path):
+    (tmp_path / "train.py").write_text(OTHERS)
+    done = gait("run", "-q", "--sample", 500, "-o", "run", "--", sys.executable, "train.py")
+    assert done.returncode == 0, done.stderr
+    answer, totals = asked(gait, "other")
+    assert totals["measure"] > 0.6 * answer["samples"] > 100
+    assert totals.get("set_up", 0) < 0.05 * answer["samples"]
+    assert "  see: gait leaf --functions --phase other run\n" in gait("report", "run").stdout

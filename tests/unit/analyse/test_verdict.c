@@ -146,6 +146,10 @@ TEST("verdict: a rank that the others wait for comes before what they do meanwhi
     verdict_make(&facts, &verdict);
     is_str(verdict.label, "SLOW RANK");
     is_str(verdict.why, "rank 1 loses 86 % of a step in 'backward', and the others wait for it");
+    ok(!verdict.phase); // what it computes, ops tell
+    facts.slow_phase = "other";
+    verdict_make(&facts, &verdict);
+    is_str(verdict.phase, "other");
     facts.slow_ns = 240;
     verdict_make(&facts, &verdict);
     is_str(verdict.label, "COMPUTE-BOUND");
