@@ -17,7 +17,7 @@
 #define STOP_AFTER_NS (10 * UINT64_C(1000000))
 // A piece of a look takes 0.35 us; collections that matter take longer than this.
 #define COLLECTING_NS 250000u
-#define TIDY_EVERY 4096u // reads
+#define TIDY_EVERY 64u // reads
 // A stack that was looked at that long ago is about as deep as it was then.
 #define QUICK_NS 30000u
 

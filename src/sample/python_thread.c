@@ -10,6 +10,7 @@
 
 #include "base/bytes.h"
 #include "base/fail.h"
+#include "sample/frame_state.h"
 
 #define SLACK 2048u // of the newest chunk behind its top
 #define PATCH_MAX_BYTES 32768u
@@ -17,6 +18,7 @@
 #define GAP_OTHER 256u
 #define CFRAME_WINDOW 32768u
 #define FORGET_AFTER 3000u // reads
+#define FORGET_GUESS 60u
 #define LEARN_MAX 512
 #define PEEK_PAGES 16
 #define PAGE 4096u
@@ -137,10 +139,12 @@ static void join_next(struct python_thread *thread, uint32_t index, uint32_t gap
         patch->bytes = (uint32_t)(end - patch->at);
     if (next->near < patch->near)
         patch->near = next->near;
+    patch->is_guess = patch->is_guess && next->is_guess;
     remove_patch(thread, index + 1);
 }
 
-static void add_patch(struct python_thread *thread, uint64_t frame, uint32_t bytes, bool is_heap)
+static void add_patch(struct python_thread *thread, uint64_t frame, uint32_t bytes, bool is_guess,
+                      bool is_heap)
 {
     const uint32_t gap = is_heap ? GAP_HEAP : GAP_OTHER;
     if (thread->patch_count == PYTHON_THREAD_PATCHES)
@@ -148,8 +152,12 @@ static void add_patch(struct python_thread *thread, uint64_t frame, uint32_t byt
     const uint32_t at = patches_up_to(thread, frame);
     memmove(&thread->patches[at + 1], &thread->patches[at],
             (thread->patch_count - at) * sizeof thread->patches[0]);
-    thread->patches[at] = (struct patch){
-        .at = frame, .bytes = bytes, .first = NOT_READ, .second = NOT_READ, .met = thread->reads};
+    thread->patches[at] = (struct patch){.at = frame,
+                                         .bytes = bytes,
+                                         .first = NOT_READ,
+                                         .second = NOT_READ,
+                                         .is_guess = is_guess,
+                                         .met = thread->reads};
     thread->patch_count++;
     join_next(thread, at, gap);
     if (at)
@@ -176,9 +184,11 @@ void python_thread_forget(struct python_thread *thread, uint64_t at)
 
 void python_thread_tidy(struct python_thread *thread)
 {
-    for (uint32_t i = thread->patch_count; i-- > 0;)
-        if (thread->reads - thread->patches[i].met > FORGET_AFTER)
+    for (uint32_t i = thread->patch_count; i-- > 0;) {
+        const struct patch *patch = &thread->patches[i];
+        if (thread->reads - patch->met > (patch->is_guess ? FORGET_GUESS : FORGET_AFTER))
             remove_patch(thread, i);
+    }
     put_in_order(thread);
 }
 
@@ -265,6 +275,18 @@ static bool peek_word(struct peek *peek, uint64_t address, uint64_t *ret_word)
     return true;
 }
 
+static bool peek_frame(struct peek *peek, const struct layout *layout, uint64_t frame,
+                       uint8_t *bytes)
+{
+    for (int at = 0; at < layout->frame_bytes; at += 8) {
+        uint64_t word;
+        if (at + 8 > LAYOUT_FRAME_BYTES || !peek_word(peek, frame + (uint64_t)at, &word))
+            return false;
+        memcpy(bytes + at, &word, sizeof word);
+    }
+    return true;
+}
+
 // Reads the chunk up to some bytes behind its first `bytes`.
 static void read_up_to(struct chunk *chunk, uint64_t bytes)
 {
@@ -286,30 +308,50 @@ static bool is_expected(struct python_thread *thread, const struct layout *layou
     return false;
 }
 
-// `is_whole`: to the root, also where callers are expected already.
+// Whether what lies there now is a frame that leads on. From 3.11 on a frame outside the
+// chunks is a generator's, or the interpreter's own of a call from C code, and says so;
+// what was one a moment ago leads anywhere.
+static bool is_frame(struct python_thread *thread, const struct layout *layout,
+                     uint64_t frame, const uint8_t *bytes)
+{
+    return layout->thread_chunk < 0 || python_thread_chunk(thread, frame) ||
+           frame_is_generator(layout, bytes) || frame_is_shim(layout, bytes);
+}
+
+static void expect_patch(struct python_thread *thread, const struct layout *layout, uint64_t frame,
+                         uint32_t near, bool is_guess)
+{
+    const uint32_t bytes = (uint32_t)layout->frame_bytes;
+    add_patch(thread, frame, bytes, is_guess, layout->minor <= 10);
+    struct patch *patch = python_thread_patch(thread, frame, bytes);
+    if (patch && (patch->near == 0 || patch->near > near))
+        patch->near = near;
+}
+
+// `is_whole`: to the root, also where callers are expected already. The first one may
+// come back though it is gone now.
 static void learn_chain(struct python_thread *thread, struct target *target, uint64_t frame,
                         bool is_whole)
 {
     struct peek peek; // on the stack: what is not touched costs nothing
     const struct layout *layout = &target->layout;
+    uint8_t bytes[LAYOUT_FRAME_BYTES];
     peek.memory = &target->memory;
     memset(peek.page, 0, sizeof peek.page);
-    for (int i = 0; i < (is_whole ? PYTHON_THREAD_DEPTH : LEARN_MAX); i++) {
-        if (!memory_is_address(frame))
+    for (uint32_t i = 0; i < (is_whole ? PYTHON_THREAD_DEPTH : LEARN_MAX); i++) {
+        if (!memory_is_address(frame) || frame % 8)
             return;
         const bool is_known = is_expected(thread, layout, frame);
         if (is_known && !is_whole)
             return;
-        uint64_t previous;
-        if (!peek_word(&peek, frame + (uint64_t)layout->frame_previous, &previous))
+        if (!peek_frame(&peek, layout, frame, bytes))
             return;
-        if (!is_known && !python_thread_chunk(thread, frame)) {
-            add_patch(thread, frame, (uint32_t)layout->frame_bytes, layout->minor <= 10);
-            struct patch *patch = python_thread_patch(thread, frame, (uint32_t)layout->frame_bytes);
-            if (patch && (patch->near == 0 || patch->near > (uint32_t)i))
-                patch->near = (uint32_t)i;
-        }
-        frame = previous;
+        const bool leads_on = is_frame(thread, layout, frame, bytes);
+        if (!is_known && (leads_on || i == 0) && !python_thread_chunk(thread, frame))
+            expect_patch(thread, layout, frame, i, !leads_on);
+        if (!leads_on)
+            return;
+        frame = frame_previous(layout, bytes);
     }
 }
 

@@ -163,6 +163,7 @@ static void note_met(struct steps *steps, struct patch *patch, uint64_t frame)
     if (patch->met != thread->reads)
         patch->near = steps->count;
     patch->met = thread->reads;
+    patch->is_guess = false;
     if (steps->gather->target->layout.thread_chunk >= 0)
         return;
     if (steps->count >= GATHER_NEAR && !thread->edge)

@@ -53,3 +53,66 @@ TEST("python_thread: what is learned of a chunk ends where it ends")
     }
     python_thread_destroy(thread);
 }
+
+#define HEAP (FAKE_BASE + 0x10000)
+#define FRAME(n) (HEAP + 4096u * (n)) // too far apart for one patch
+
+// A generator of 3.13, or what was one until a moment ago.
+static void put_generator(const struct layout *layout, uint64_t frame, uint64_t previous,
+                          bool is_there)
+{
+    fake_put(frame + (uint64_t)layout->frame_previous, previous);
+    fake.bytes[frame - FAKE_BASE + (uint64_t)layout->frame_owner] = is_there ? 1 : 0x55;
+}
+
+static struct python_thread *learner(struct target *target)
+{
+    struct python_thread *thread;
+    fake_init(target, 13);
+    if (python_thread_create(FAKE_BASE, &thread))
+        return NULL;
+    put_generator(&target->layout, FRAME(0), FRAME(1), true);
+    put_generator(&target->layout, FRAME(1), FRAME(2), true);
+    put_generator(&target->layout, FRAME(2), FRAME(3), false);
+    put_generator(&target->layout, FRAME(3), 0, true);
+    return thread;
+}
+
+TEST("python_thread: links are followed to what is no frame, and not beyond")
+{
+    struct target target;
+    struct python_thread *thread = learner(&target);
+    if (!ok(thread))
+        return;
+    python_thread_learn(thread, &target, FRAME(0));
+    is_int(thread->patch_count, 2);
+    ok(python_thread_patch(thread, FRAME(1), 72));
+    ok(!python_thread_patch(thread, FRAME(2), 72));
+    python_thread_learn(thread, &target, FRAME(4) + 1); // no frame lies there
+    is_int(thread->patch_count, 2);
+    python_thread_destroy(thread);
+}
+
+TEST("python_thread: a frame that is gone is expected for a while, and for long where it is met")
+{
+    struct target target;
+    struct python_thread *thread = learner(&target);
+    if (!ok(thread))
+        return;
+    python_thread_learn(thread, &target, FRAME(0));
+    python_thread_learn(thread, &target, FRAME(2));
+    is_int(thread->patch_count, 3);
+    thread->reads += 50;
+    python_thread_tidy(thread);
+    is_int(thread->patch_count, 3);
+    thread->reads += 50;
+    python_thread_tidy(thread);
+    is_int(thread->patch_count, 2);
+    ok(!python_thread_patch(thread, FRAME(2), 72));
+    python_thread_learn(thread, &target, FRAME(2));
+    python_thread_patch(thread, FRAME(2), 72)->is_guess = false; // as the walk does
+    thread->reads += 1000;
+    python_thread_tidy(thread);
+    is_int(thread->patch_count, 3);
+    python_thread_destroy(thread);
+}
