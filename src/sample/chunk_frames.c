@@ -9,6 +9,7 @@
 #include "sample/frame_state.h"
 
 #define CALLS_AT_ONCE 6 // that may have begun or ended since the current frame was read
+#define LEFT_AT_ONCE 64 // frames that an exception may have ended since
 #define BELOW_BYTES 1024u
 
 static const struct layout *layout_of(const struct chunk_frames *frames)
@@ -68,6 +69,23 @@ static bool is_waiting(const struct chunk_frames *frames, uint64_t frame)
     return chunk_frames_can_wait(frames, previous);
 }
 
+// Below a frame that waits, as far as all wait for each other: the first that runs, or is
+// done. Then what lies above was left by an exception, and still looks as it did. 0: none.
+static uint64_t not_waiting_below(const struct chunk_frames *frames, uint64_t frame)
+{
+    for (int i = 0; i < LEFT_AT_ONCE; i++) {
+        const uint8_t *bytes = near(frames, frame);
+        const uint64_t previous = frame_previous(layout_of(frames), bytes);
+        if (frame_is_entry(layout_of(frames), bytes) ||
+            !chunk_frames_adjoin(frames, previous, frame))
+            return 0;
+        if (!chunk_frames_can_wait(frames, previous))
+            return previous;
+        frame = previous;
+    }
+    return 0;
+}
+
 uint64_t chunk_frames_below(const struct chunk_frames *frames, uint64_t frame)
 {
     const uint8_t *bytes = near(frames, frame);
@@ -101,9 +119,11 @@ static uint64_t frame_above(const struct chunk_frames *frames, uint64_t frame)
         return 0;
     // a call that came by way of C code, or of a generator, leads out of the chunk
     const uint64_t previous = frame_previous(layout, above);
-    const bool is_callee =
-        previous == frame || previous - frames->chunk->base >= frames->chunk->size;
-    return is_callee ? frame + size : 0;
+    if (previous - frames->chunk->base >= frames->chunk->size)
+        return frame + size;
+    // who runs waits for no other call: one that an exception ended still looks as if it ran
+    const bool is_left = is_running(frames, frame) && !frame_is_entry(layout, above);
+    return previous == frame && !is_left ? frame + size : 0;
 }
 
 // The highest one that runs, from that frame on; 0: none does.
@@ -126,9 +146,11 @@ uint64_t chunk_frames_running(const struct chunk_frames *frames, uint64_t curren
         const uint64_t found = running_above(frames, at);
         if (found)
             return found;
-        if (is_waiting(frames, at))
+        const bool waits = is_waiting(frames, at);
+        const uint64_t below = waits ? not_waiting_below(frames, at) : sound_below(frames, at);
+        if (waits && !below)
             return at;
-        at = sound_below(frames, at);
+        at = below;
     }
     return current;
 }

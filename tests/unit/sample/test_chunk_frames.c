@@ -494,3 +494,59 @@ TEST("chunk_frames: whatever a chunk holds, what is told of it is a frame that w
         end();
     }
 }
+
+// A recursion that an exception ends: its frames lie there as if they waited. Returns
+// the innermost of so many above the one at `place`.
+static uint64_t put_left(uint64_t place, int count)
+{
+    uint64_t at = place;
+    for (int i = 0; i < count; i++)
+        at = put_frame(at, SHORT, UNIT_CALL, DONE);
+    return at;
+}
+
+TEST("chunk_frames: frames that an exception ended do not wait above one that runs, or is done")
+{
+    static const enum fake_unit units[] = {UNIT_LOAD, UNIT_RETURN};
+    EACH_VERSION(i)
+    for (int is_done = 0; is_done < 2; is_done++) {
+        begin(minors[i]);
+        const uint64_t caller = put_callers();
+        const uint64_t place = put_frame(caller, SHORT, UNIT_CALL, DONE);
+        const uint64_t left = put_left(place, 20);
+        is_u64(running(left), left); // as long as all wait
+        put_frame(caller, ALIKE, units[is_done], is_done ? DONE : RUNNING);
+        if (is_done)
+            put_top(caller, RUNNING);
+        is_u64(running(left), is_done ? caller : place);
+        end();
+    }
+}
+
+TEST("chunk_frames: who waits for C code is no sign of an exception")
+{
+    EACH_VERSION(i)
+    {
+        begin(minors[i]);
+        const uint64_t caller = put_callers();
+        const uint64_t called = put_frame(caller, SHORT, UNIT_CALL, DONE);
+        came_from_c(called, caller);
+        const uint64_t waits = put_left(called, 3);
+        is_u64(running(waits), waits);
+        end();
+    }
+}
+
+TEST("chunk_frames: what lies above one that runs, as if it ran, is left over from a call")
+{
+    EACH_VERSION(i)
+    {
+        begin(minors[i]);
+        const uint64_t current = put_frame(put_callers(), SHORT, UNIT_CALL, RUNNING);
+        const uint64_t left = put_frame(current, SHORT, UNIT_CALL, RUNNING);
+        is_u64(running(current), current);
+        came_from_c(left, current);
+        is_u64(running(current), left);
+        end();
+    }
+}
