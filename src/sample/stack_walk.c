@@ -380,7 +380,26 @@ static uint64_t topmost(const struct steps *steps, uint64_t current)
     return below ? below : current;
 }
 
-// The frame that runs: before 3.11, and of generators, the current one.
+// Whether a generator's frame, which lies elsewhere, stands between two of a chunk.
+static bool is_by_generator(const struct steps *steps, const struct chunk_frames *frames,
+                            uint64_t high, uint64_t low)
+{
+    const struct layout *layout = &steps->gather->target->layout;
+    for (uint64_t at = high; at > low; at = chunk_frames_below(frames, at)) {
+        const uint64_t previous =
+            frame_previous(layout, gather_near(steps->gather, frames->chunk, at));
+        if (previous - frames->chunk->base < frames->chunk->size)
+            continue;
+        const uint8_t *bytes = gather_frame(steps->gather, steps->thread, previous).second;
+        if (bytes && frame_is_generator(layout, bytes))
+            return true;
+    }
+    return false;
+}
+
+// The frame that runs: before 3.11, and of generators, the current one. What a generator
+// calls, and who asks it, are told by the moment in which the generator itself is seen,
+// or it takes their samples.
 static uint64_t leaf_of(const struct steps *steps, uint64_t current)
 {
     if (!steps->has_marks)
@@ -388,8 +407,11 @@ static uint64_t leaf_of(const struct steps *steps, uint64_t current)
     if (!python_thread_chunk(steps->thread, current))
         current = topmost(steps, current);
     const struct chunk_frames frames = frames_of(steps, current);
-    const bool is_told = frames.chunk && gather_near(steps->gather, frames.chunk, current);
-    return is_told ? chunk_frames_running(&frames, current) : current;
+    if (!frames.chunk || !gather_near(steps->gather, frames.chunk, current))
+        return current;
+    const uint64_t found = chunk_frames_running(&frames, current);
+    const uint64_t high = found > current ? found : current, low = found + current - high;
+    return is_by_generator(steps, &frames, high, low) ? current : found;
 }
 
 // False where the walk ends at this frame, for it was not read as it had to be.

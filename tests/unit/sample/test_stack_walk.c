@@ -2,7 +2,7 @@
 // Stacks in a process that is only memory, which changes while it is read.
 #include "sample/stack_walk.h"
 
-#include "support/fake_process.h"
+#include "support/fake_code.h"
 #include "support/tap.h"
 
 #define STATE (FAKE_BASE + 0x1000)
@@ -473,6 +473,55 @@ TEST("stack_walk: a generator that waits in both copies returns to whom it last 
         is_int(look(true), WALK_TORN);
         end();
     }
+}
+
+enum { ASKS = 4, CALLED = 5 }; // frames: who asks the generator, and whom it calls
+
+// A generator that calls: its own frame is elsewhere, between two of the chunk.
+static void begin_under_generator(void)
+{
+    struct code_place place;
+    begin_in_generator(13);
+    for (uint32_t n = ASKS; n <= CALLED; n++) {
+        fake_code(&target, n, (FRAME_STEP - 72) / 8);
+        ok(code_cache_place(&codes, FAKE_CODE(n), 0, 1, &place) == 0);
+        put_frame(n, FAKE_CODE(n), fake_instruction(&target.layout, n, UNIT_CALL));
+    }
+    put_top(frame_at(ASKS), 3);
+    fake_put(frame_at(CALLED) + (uint64_t)target.layout.frame_previous, GENERATOR);
+    put_current(frame_at(CALLED));
+    is_int(look(true), WALK_DONE);
+    is_u64(walk.count, 7);
+}
+
+static void call_returns(size_t piece)
+{
+    if (piece == state_piece() + 1) {
+        put_top(frame_at(CALLED), 3);
+        put_frame(CALLED, FAKE_CODE(CALLED),
+                  fake_instruction(&target.layout, CALLED, UNIT_RETURN));
+        fake_put(frame_at(CALLED) + (uint64_t)target.layout.frame_previous, GENERATOR);
+    }
+}
+
+static void call_begins(size_t piece)
+{
+    if (piece == state_piece() + 1)
+        put_top(frame_at(CALLED), UINT32_MAX);
+}
+
+TEST("stack_walk: whom a generator calls, and who asks it, are told by the moment it is seen in")
+{
+    begin_under_generator();
+    fake.between = call_returns; // now the generator runs, or the one that asks: nobody knows
+    is_int(look(true), WALK_CUT);
+    is_u64(walk.frames[0].code, FAKE_CODE(CALLED));
+    fake.between = NULL;
+    put_current(frame_at(ASKS));
+    fake.between = call_begins;
+    (void)look(true);
+    is_u64(walk.frames[0].code, FAKE_CODE(ASKS));
+    end();
 }
 
 static void call_from_c_begins(size_t piece)
