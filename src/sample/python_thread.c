@@ -311,8 +311,8 @@ static bool is_expected(struct python_thread *thread, const struct layout *layou
 // Whether what lies there now is a frame that leads on. From 3.11 on a frame outside the
 // chunks is a generator's, or the interpreter's own of a call from C code, and says so;
 // what was one a moment ago leads anywhere.
-static bool is_frame(struct python_thread *thread, const struct layout *layout,
-                     uint64_t frame, const uint8_t *bytes)
+static bool is_frame(struct python_thread *thread, const struct layout *layout, uint64_t frame,
+                     const uint8_t *bytes)
 {
     return layout->thread_chunk < 0 || python_thread_chunk(thread, frame) ||
            frame_is_generator(layout, bytes) || frame_is_shim(layout, bytes);

@@ -498,8 +498,7 @@ static void call_returns(size_t piece)
 {
     if (piece == state_piece() + 1) {
         put_top(frame_at(CALLED), 3);
-        put_frame(CALLED, FAKE_CODE(CALLED),
-                  fake_instruction(&target.layout, CALLED, UNIT_RETURN));
+        put_frame(CALLED, FAKE_CODE(CALLED), fake_instruction(&target.layout, CALLED, UNIT_RETURN));
         fake_put(frame_at(CALLED) + (uint64_t)target.layout.frame_previous, GENERATOR);
     }
 }
