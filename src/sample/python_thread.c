@@ -310,12 +310,13 @@ static bool is_expected(struct python_thread *thread, const struct layout *layou
 
 // Whether what lies there now is a frame that leads on. From 3.11 on a frame outside the
 // chunks is a generator's, or the interpreter's own of a call from C code, and says so;
-// what was one a moment ago leads anywhere.
+// what was one a moment ago leads anywhere. (Of a very deep stack not all chunks are known.)
 static bool is_frame(struct python_thread *thread, const struct layout *layout, uint64_t frame,
                      const uint8_t *bytes)
 {
-    return layout->thread_chunk < 0 || python_thread_chunk(thread, frame) ||
-           frame_is_generator(layout, bytes) || frame_is_shim(layout, bytes);
+    return layout->thread_chunk < 0 || thread->chunk_count == PYTHON_THREAD_CHUNKS ||
+           python_thread_chunk(thread, frame) || frame_is_generator(layout, bytes) ||
+           frame_is_shim(layout, bytes);
 }
 
 static void expect_patch(struct python_thread *thread, const struct layout *layout, uint64_t frame,
