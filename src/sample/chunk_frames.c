@@ -121,7 +121,7 @@ static uint64_t frame_above(const struct chunk_frames *frames, uint64_t frame)
     const uint64_t previous = frame_previous(layout, above);
     if (previous - frames->chunk->base >= frames->chunk->size)
         return frame + size;
-    // who runs waits for no other call: one that an exception ended still looks as if it ran
+    // who runs has called nobody: what lies above it began later, or was left
     const bool is_left = is_running(frames, frame) && !frame_is_entry(layout, above);
     return previous == frame && !is_left ? frame + size : 0;
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What lies next to the leaf is read last before the current frame. Right after it comes
+// What lies next to the leaf is read last of the first copies. Right after the current frame comes
 // each chunk in one piece, from its base up: one stack of one moment, the current frame's as
 // nearly as can be. What lies on the heap comes next, or first where nothing else is
 // (before 3.11), nearest first. Frames far from the leaf are read once, between the two copies of

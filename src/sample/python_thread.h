@@ -28,7 +28,7 @@ struct chunk {
     uint32_t end;         // of what is read of these this time
     uint32_t single;      // [0, single) is read once only, after the current frame
     uint32_t first;       // where [single, end) is in the buffer, before the current frame
-    uint32_t second;      // where [0, end) is, after it
+    uint32_t second;      // where [0, end) is, right after it
 };
 
 struct patch {
@@ -37,7 +37,7 @@ struct patch {
     uint32_t first, second; // where it is in the buffer, before and after
     uint64_t first_at;      // what of it is there before
     uint32_t first_bytes;
-    bool is_guess;                // never met: what was taken for a link may be none
+    bool is_guess;                // no frame when it was learned, nor since
     uint32_t near;                // frames from the leaf to it, when it was last met
     uint64_t met, near_met;       // number of the read in which it was; and near the leaf
     uint64_t near_low, near_high; // the frames of it that were near then

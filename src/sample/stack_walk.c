@@ -12,6 +12,7 @@
 #define CUT_OF_DEEP 64u
 
 #define CALLS_OF_A_LOOK 12u
+#define FRAMES_BETWEEN 64 // the current frame and the one that runs, at the most
 
 enum difference { SAME, MOVED_ON, OTHER };
 
@@ -157,14 +158,25 @@ static enum walk_result check_single(struct steps *steps, const uint8_t *frame)
     return !is_far || steps->was_quick ? WALK_UNKNOWN : WALK_TORN;
 }
 
-static void note_met(struct steps *steps, struct patch *patch, uint64_t frame)
+// A generator's frame or the interpreter's own, as all of a patch are from 3.11 on; and
+// not what a link leads to that was read a moment too late.
+static bool is_sure(const struct layout *layout, const uint8_t *frame)
 {
+    return layout->thread_chunk < 0 ||
+           (frame && (frame_is_generator(layout, frame) || frame_is_shim(layout, frame)));
+}
+
+static void note_met(struct steps *steps, struct frame_copies copies, uint64_t frame)
+{
+    const struct layout *layout = &steps->gather->target->layout;
     struct python_thread *thread = steps->thread;
+    struct patch *patch = copies.patch;
     if (patch->met != thread->reads)
         patch->near = steps->count;
     patch->met = thread->reads;
-    patch->is_guess = false;
-    if (steps->gather->target->layout.thread_chunk >= 0)
+    if (is_sure(layout, copies.first) || is_sure(layout, copies.second))
+        patch->is_guess = false;
+    if (layout->thread_chunk >= 0)
         return;
     if (steps->count >= GATHER_NEAR && !thread->edge)
         thread->edge = frame;
@@ -380,18 +392,33 @@ static uint64_t topmost(const struct steps *steps, uint64_t current)
     return below ? below : current;
 }
 
-// Whether a generator's frame, which lies elsewhere, stands between two of a chunk.
+static bool is_generator_at(const struct steps *steps, uint64_t frame, uint64_t *ret_previous)
+{
+    const struct layout *layout = &steps->gather->target->layout;
+    const struct frame_copies copies = gather_frame(steps->gather, steps->thread, frame);
+    *ret_previous = 0;
+    if (copies.second && frame_is_shim(layout, copies.second))
+        *ret_previous = frame_previous(layout, copies.second);
+    if (copies.first && frame_is_shim(layout, copies.first))
+        *ret_previous = frame_previous(layout, copies.first);
+    return (copies.first && frame_is_generator(layout, copies.first)) ||
+           (copies.second && frame_is_generator(layout, copies.second));
+}
+
+// Whether a generator's frame, which lies elsewhere, stands between two of a chunk: it made
+// that call, itself or by way of C code.
 static bool is_by_generator(const struct steps *steps, const struct chunk_frames *frames,
                             uint64_t high, uint64_t low)
 {
     const struct layout *layout = &steps->gather->target->layout;
-    for (uint64_t at = high; at > low; at = chunk_frames_below(frames, at)) {
+    uint64_t at = high, caller, unused;
+    for (int i = 0; at > low && i < FRAMES_BETWEEN; i++, at = chunk_frames_below(frames, at)) {
         const uint64_t previous =
             frame_previous(layout, gather_near(steps->gather, frames->chunk, at));
         if (previous - frames->chunk->base < frames->chunk->size)
             continue;
-        const uint8_t *bytes = gather_frame(steps->gather, steps->thread, previous).second;
-        if (bytes && frame_is_generator(layout, bytes))
+        if (is_generator_at(steps, previous, &caller) ||
+            (caller && is_generator_at(steps, caller, &unused)))
             return true;
     }
     return false;
@@ -426,7 +453,7 @@ static bool meet(struct steps *steps, struct frame_copies copies, uint64_t frame
         return false;
     }
     if (copies.patch)
-        note_met(steps, copies.patch, frame);
+        note_met(steps, copies, frame);
     else if (steps->count >= GATHER_NEAR && !steps->thread->edge && copies.first)
         steps->thread->edge = frame;
     if (copies.first)

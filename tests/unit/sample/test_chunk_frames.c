@@ -537,7 +537,7 @@ TEST("chunk_frames: who waits for C code is no sign of an exception")
     }
 }
 
-TEST("chunk_frames: what lies above one that runs, as if it ran, is left over from a call")
+TEST("chunk_frames: who runs was not left for the frame above, but by way of C code")
 {
     EACH_VERSION(i)
     {

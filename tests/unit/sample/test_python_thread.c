@@ -93,6 +93,23 @@ TEST("python_thread: links are followed to what is no frame, and not beyond")
     python_thread_destroy(thread);
 }
 
+TEST("python_thread: where not all chunks are known a frame may lie anywhere")
+{
+    struct target target;
+    struct python_thread *thread = learner(&target);
+    if (!ok(thread))
+        return;
+    fake_put(FAKE_BASE + (uint64_t)target.layout.thread_chunk, CHUNK);
+    for (uint64_t at = CHUNK; at < CHUNK + 128ull * (PYTHON_THREAD_CHUNKS + 8); at += 128) {
+        fake_put(at + (uint64_t)target.layout.chunk_size, 128);
+        fake_put(at + (uint64_t)target.layout.chunk_previous, at + 128);
+    }
+    python_thread_learn(thread, &target, FRAME(0));
+    is_int(thread->chunk_count, PYTHON_THREAD_CHUNKS);
+    is_int(thread->patch_count, 4);
+    python_thread_destroy(thread);
+}
+
 TEST("python_thread: a frame that is gone is expected for a while, and for long where it is met")
 {
     struct target target;

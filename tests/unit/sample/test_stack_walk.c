@@ -477,8 +477,10 @@ TEST("stack_walk: a generator that waits in both copies returns to whom it last 
 
 enum { ASKS = 4, CALLED = 5 }; // frames: who asks the generator, and whom it calls
 
+static uint64_t called_from; // the generator's frame, or one of the interpreter's that leads to it
+
 // A generator that calls: its own frame is elsewhere, between two of the chunk.
-static void begin_under_generator(void)
+static void begin_under_generator(bool is_by_c)
 {
     struct code_place place;
     begin_in_generator(13);
@@ -488,8 +490,14 @@ static void begin_under_generator(void)
         put_frame(n, FAKE_CODE(n), fake_instruction(&target.layout, n, UNIT_CALL));
     }
     put_top(frame_at(ASKS), 3);
-    fake_put(frame_at(CALLED) + (uint64_t)target.layout.frame_previous, GENERATOR);
+    called_from = is_by_c ? SHIM + 256 : GENERATOR;
+    fake_put(SHIM + 256 + (uint64_t)target.layout.frame_previous, GENERATOR);
+    fake.bytes[SHIM + 256 - FAKE_BASE + (uint64_t)target.layout.frame_owner] =
+        (uint8_t)target.layout.frame_owner_shim;
+    fake_put(frame_at(CALLED) + (uint64_t)target.layout.frame_previous, called_from);
     put_current(frame_at(CALLED));
+    put_top(GENERATOR, is_by_c ? UINT32_MAX : 3);
+    python_thread_expect(thread, &target);
     is_int(look(true), WALK_DONE);
     is_u64(walk.count, 7);
 }
@@ -499,7 +507,7 @@ static void call_returns(size_t piece)
     if (piece == state_piece() + 1) {
         put_top(frame_at(CALLED), 3);
         put_frame(CALLED, FAKE_CODE(CALLED), fake_instruction(&target.layout, CALLED, UNIT_RETURN));
-        fake_put(frame_at(CALLED) + (uint64_t)target.layout.frame_previous, GENERATOR);
+        fake_put(frame_at(CALLED) + (uint64_t)target.layout.frame_previous, called_from);
     }
 }
 
@@ -511,15 +519,33 @@ static void call_begins(size_t piece)
 
 TEST("stack_walk: whom a generator calls, and who asks it, are told by the moment it is seen in")
 {
-    begin_under_generator();
-    fake.between = call_returns; // now the generator runs, or the one that asks: nobody knows
-    is_int(look(true), WALK_CUT);
-    is_u64(walk.frames[0].code, FAKE_CODE(CALLED));
-    fake.between = NULL;
-    put_current(frame_at(ASKS));
-    fake.between = call_begins;
+    for (int is_by_c = 0; is_by_c < 2; is_by_c++) {
+        begin_under_generator(is_by_c);
+        fake.between = call_returns; // the generator runs, or the one that asks: nobody knows
+        is_int(look(true), WALK_CUT);
+        is_u64(walk.frames[0].code, FAKE_CODE(CALLED));
+        fake.between = NULL;
+        put_current(frame_at(ASKS));
+        fake.between = call_begins;
+        (void)look(true);
+        is_u64(walk.frames[0].code, FAKE_CODE(ASKS));
+        end();
+    }
+}
+
+TEST("stack_walk: a guess is none any more when a frame was met there")
+{
+    begin_in_generator(13);
+    struct patch *patch = python_thread_patch(thread, GENERATOR, 72);
+    if (!ok(patch))
+        return;
+    patch->is_guess = true;
+    fake.bytes[GENERATOR - FAKE_BASE + (uint64_t)target.layout.frame_owner] = 0x55; // or what not
     (void)look(true);
-    is_u64(walk.frames[0].code, FAKE_CODE(ASKS));
+    ok(patch->is_guess);
+    fake.bytes[GENERATOR - FAKE_BASE + (uint64_t)target.layout.frame_owner] = 1;
+    is_int(look(true), WALK_DONE);
+    ok(!patch->is_guess);
     end();
 }
 
