@@ -7,7 +7,7 @@
 #define SET 4u
 #define LEAST 1u         // times before anything is believed
 #define LEAST_OF_ALL 13u // of all calls that were seen, one in two to the power of that
-#define LEAST_SHARE 32u  // of the caller's or the callee's, one in so many
+#define LEAST_SHARE 12u  // of the caller's or the callee's, one in so many
 #define MOST (1u << 30)
 
 static size_t set_of(uint32_t caller, uint32_t callee)

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// What lies next to the leaf is read last of the first copies. Right after the current frame comes
-// each chunk in one piece, from its base up: one stack of one moment, the current frame's as
-// nearly as can be. What lies on the heap comes next, or first where nothing else is
-// (before 3.11), nearest first. Frames far from the leaf are read once, between the two copies of
-// the frame at their edge: it is the same in both, so they were still.
+// What lies next to the leaf is read last before the current frame. After it comes what
+// lies on the heap, nearest first, and then each chunk in one piece, from its base up:
+// one stack of one moment. Frames far from the leaf are read once, after the current frame and
+// before the frame at their edge is read again: it is the same before and after, so they were
+// still.
 #define _GNU_SOURCE
 #include "sample/gather.h"
 
@@ -205,49 +205,30 @@ static void add_before(struct gather *gather, struct python_thread *thread)
     }
 }
 
-// The last copies of the patches: of those that are read once, of those that were read
-// before, or of all.
-static void add_last(struct gather *gather, struct python_thread *thread, bool of_once,
-                     bool of_twice)
+static void add_after(struct gather *gather, struct python_thread *thread)
 {
     for (uint32_t i = 0; i < thread->patch_count; i++) {
         struct patch *patch = &thread->patches[thread->order[i]];
-        if (patch->first == NOT_READ ? of_once : of_twice)
-            patch->second = add(gather, thread, patch->at, patch->bytes);
+        patch->second = add(gather, thread, patch->at, patch->bytes);
     }
-}
-
-static void add_heap(struct gather *gather, struct python_thread *thread)
-{
-    add_state(gather, thread);
-    add_last(gather, thread, true, true);
-    if (thread->edge && thread->is_double)
+    thread->guard = NOT_READ;
+    if (thread->edge && thread->is_double && gather->target->layout.thread_chunk < 0)
         thread->guard =
             add(gather, thread, thread->edge, (uint32_t)gather->target->layout.frame_bytes);
-}
-
-static void add_chunks(struct gather *gather, struct python_thread *thread)
-{
-    add_last(gather, thread, true, false);
-    add_state(gather, thread);
-    add_cframes(gather, thread);
     for (uint32_t i = 0; i < thread->chunk_count; i++)
         thread->chunks[i].second =
             add(gather, thread, thread->chunks[i].base, thread->chunks[i].end);
-    add_last(gather, thread, false, true);
 }
 
 void gather_add(struct gather *gather, struct python_thread *thread, bool is_double)
 {
     thread->is_double = is_double;
     thread->reads++;
-    thread->guard = NOT_READ;
     divide_chunks(thread, (uint32_t)gather->target->layout.frame_bytes);
     add_before(gather, thread);
-    if (gather->target->layout.thread_chunk < 0)
-        add_heap(gather, thread);
-    else
-        add_chunks(gather, thread);
+    add_state(gather, thread);
+    add_cframes(gather, thread);
+    add_after(gather, thread);
     thread->is_peeked = false;
 }
 

@@ -28,7 +28,7 @@ struct chunk {
     uint32_t end;         // of what is read of these this time
     uint32_t single;      // [0, single) is read once only, after the current frame
     uint32_t first;       // where [single, end) is in the buffer, before the current frame
-    uint32_t second;      // where [0, end) is, right after it
+    uint32_t second;      // where [0, end) is, after it
 };
 
 struct patch {
