@@ -79,7 +79,7 @@ TEST("elf_symbols: what is in memory alone is found where the loader put it")
 {
     static const uint8_t no_program[8192];
     void *const wanted = dlsym(RTLD_DEFAULT, "getppid");
-    Dl_info about;
+    Dl_info about = {NULL, NULL, NULL, NULL};
     struct elf_file file;
     struct memory memory;
     memory_init(&memory, getpid());
@@ -154,7 +154,7 @@ static ssize_t read_as_one_part(struct memory *memory, void *out, size_t bytes,
 TEST("elf_symbols: what is in memory alone is found beside code, too")
 {
     void *const wanted = dlsym(RTLD_DEFAULT, "getppid");
-    Dl_info about;
+    Dl_info about = {NULL, NULL, NULL, NULL};
     struct elf_file file;
     struct memory memory;
     memory_init(&memory, getpid());

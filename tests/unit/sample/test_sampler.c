@@ -27,12 +27,12 @@ TEST("sampler: each round of a recorded thread is a sample, or has no stack")
     struct python_thread *thread;
     if (!ok(python_thread_create(4096, &thread) == 0))
         return;
-    for (uint8_t state = SAMPLE_PYTHON; state <= SAMPLE_NATIVE; state++)
+    for (int state = SAMPLE_PYTHON; state <= SAMPLE_NATIVE; state++)
         for (uint32_t node = 0; node < 2; node++)
-            for (uint8_t flags = 0; flags <= SAMPLE_TORN; flags += SAMPLE_TORN) {
-                thread->state = state;
+            for (int flags = 0; flags <= SAMPLE_TORN; flags += SAMPLE_TORN) {
+                thread->state = (uint8_t)state;
                 thread->node = node;
-                thread->flags = flags;
+                thread->flags = (uint8_t)flags;
                 const struct sampler_totals totals = totals_of(thread, true);
                 const bool is_recorded = state != SAMPLE_BLOCKED;
                 is_u64(totals.samples, is_recorded && node ? 5 : 0);
