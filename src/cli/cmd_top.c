@@ -281,8 +281,8 @@ static void tell_end(const struct screen *screen, const struct sampler *sampler)
     const bool is_asked = atomic_load(&sampler->is_stopped) || screen->terminal.error ||
                           (seconds > 0 && sampler->totals.seconds >= seconds);
     if (screen->terminal.is_terminal && !is_asked)
-        say("process %s has ended: %.0f s, %" PRIu64 " samples", screen->name,
-            sampler->totals.seconds, sampler->totals.samples);
+        say("process %s has ended: %.0f s, %s sample%s", screen->name, sampler->totals.seconds,
+            units_count(sampler->totals.samples).text, units_plural(sampler->totals.samples));
 }
 
 static int watch(const struct top_values *values, int64_t pid, const char *name)
