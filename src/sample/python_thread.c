@@ -259,12 +259,11 @@ struct peek {
     uint8_t bytes[PEEK_PAGES][PAGE];
 };
 
+// An aligned word.
 static bool peek_word(struct peek *peek, uint64_t address, uint64_t *ret_word)
 {
     const uint64_t page = address & ~(uint64_t)(PAGE - 1);
     const size_t slot = page / PAGE % PEEK_PAGES, offset = address % PAGE;
-    if (offset > PAGE - 8)
-        return memory_get(peek->memory, address, ret_word, 8);
     if (peek->page[slot] != page) {
         peek->page[slot] = 0;
         if (!memory_get(peek->memory, page, peek->bytes[slot], PAGE))

@@ -84,14 +84,6 @@ static void on_leave(void *context, struct python_process *process, struct pytho
     sample_shard_put(sampler->shard, thread->extra, &row);
 }
 
-// The node of what is no function, a process or a thread, or its parent's.
-static uint32_t named_node(struct sampler *sampler, uint32_t parent, const char *text)
-{
-    const uint32_t site = stack_trie_site(&sampler->trie, text, "", 0);
-    const uint32_t node = site ? stack_trie_node(&sampler->trie, parent, site, 0) : 0;
-    return node ? node : parent;
-}
-
 static void on_enter(void *context, struct python_process *process, struct python_thread *thread)
 {
     struct sampler *sampler = context;
@@ -104,7 +96,7 @@ static void on_enter(void *context, struct python_process *process, struct pytho
     if (sampler->options.has_threads) {
         snprintf(text, sizeof text, "thread (%" PRId64 ")%s%s", thread->tid, *name ? ": " : "",
                  name);
-        thread->base = named_node(sampler, thread->base, text);
+        thread->base = stack_trie_label(&sampler->trie, thread->base, text);
     }
     if (!sampler->shard || !one || !one->track)
         return;
@@ -125,7 +117,7 @@ static void on_attached(void *context, struct followed *one)
     process_tree_name(one->pid, line, sizeof line);
     if (sampler->options.has_children) { // a child has its parent's name until it is a program
         snprintf(text, sizeof text, "process %" PRId64 ":\"%s\"", one->pid, line);
-        one->base = named_node(sampler, 0, text);
+        one->base = stack_trie_label(&sampler->trie, 0, text);
     }
     if (!sampler->shard || (one->track && one->base == before))
         return;

@@ -10,9 +10,7 @@
 // Stands where the outermost frames of a stack that is too deep were left out.
 static uint32_t mark_of_deep(struct python_process *process, const struct python_thread *thread)
 {
-    const uint32_t site = stack_trie_site(process->trie, "(outermost frames left out)", "", 0);
-    const uint32_t node = site ? stack_trie_node(process->trie, thread->base, site, 0) : 0;
-    return node ? node : thread->base;
+    return stack_trie_label(process->trie, thread->base, "(outermost frames left out)");
 }
 
 // The node that the frame at this place, counted from the root, is a child of.

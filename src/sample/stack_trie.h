@@ -52,6 +52,10 @@ void stack_trie_finish(struct stack_trie *trie); // takes NULL and a zeroed one
 uint32_t stack_trie_site(struct stack_trie *trie, const char *name, const char *file, int32_t line);
 uint32_t stack_trie_node(struct stack_trie *trie, uint32_t parent, uint32_t site, int32_t line);
 
+// The node of what is no function, a process or a thread say; its parent's where there is
+// no room.
+uint32_t stack_trie_label(struct stack_trie *trie, uint32_t parent, const char *text);
+
 // 0 where no stack has that node, or too few of those that held still: what was seen
 // by mistake once must not let more of its kind in.
 uint32_t stack_trie_find(const struct stack_trie *trie, uint32_t parent, uint32_t site,
