@@ -18,6 +18,9 @@
 // A piece of a look takes 0.35 us; collections that matter take longer than this.
 #define COLLECTING_NS 250000u
 #define TIDY_EVERY 64u // reads
+// Calls are counted in whole stacks, whether they changed or not; not in all, for the
+// time it takes.
+#define COUNT_AFTER_NS 50000u
 // A stack that was looked at that long ago is about as deep as it was then.
 #define QUICK_NS 30000u
 
@@ -318,6 +321,15 @@ static int prepare(struct python_process *process, uint64_t now_ns)
     return status;
 }
 
+static void choose_counted(struct python_process *process, uint64_t now_ns)
+{
+    process->is_counted = now_ns - process->counted_ns >= COUNT_AFTER_NS;
+    if (!process->is_counted)
+        return;
+    process->counted_ns = now_ns;
+    call_census_look(&process->census);
+}
+
 int python_process_round(struct python_process *process, uint64_t now_ns)
 {
     int learned = 0, slow = 0;
@@ -326,6 +338,7 @@ int python_process_round(struct python_process *process, uint64_t now_ns)
     process->walk->spent = 0;
     if (status || process->thread_count == 0)
         return status;
+    choose_counted(process, now_ns);
     for (int i = 0; i < ROUND_TRIES && !is_settled; i++) {
         status = look(process, now_ns);
         if (status < 0)

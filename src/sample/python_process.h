@@ -57,6 +57,8 @@ struct python_process {
     struct process_counts counts;
     struct known_call calls[KNOWN_CALLS];
     struct call_census census;
+    uint64_t counted_ns; // the last look that the census was told of
+    bool is_counted;     // it is told of the one in the making
     // Told that a thread's node, flags and state held from `since` to before
     // `round`; may be NULL.
     void (*leave)(void *context, struct python_process *process, struct python_thread *thread);

@@ -7,6 +7,8 @@
 
 #include "base/fail.h"
 
+#define COUNTED_DEPTH 64u // of a stack, from its innermost function
+
 // Stands where the outermost frames of a stack that is too deep were left out.
 static uint32_t mark_of_deep(struct python_process *process, const struct python_thread *thread)
 {
@@ -105,7 +107,7 @@ static uint32_t node_by_census(struct python_process *process, const struct doub
 {
     const struct code_place *place = &doubt->place;
     const uint32_t caller = process->trie->nodes[doubt->parent].site;
-    if (process->gather.is_steady && is_caller_old(process->walk, doubt))
+    if (process->is_counted && process->gather.is_steady && is_caller_old(process->walk, doubt))
         call_census_note(&process->census, caller, place->site);
     return call_census_believes(&process->census, caller, place->site)
                ? stack_trie_node(process->trie, doubt->parent, place->site, place->line)
@@ -180,12 +182,25 @@ static int commit_certain(struct python_process *process, struct python_thread *
                                   ? parent
                                   : stack_trie_node(process->trie, parent, place.site, place.line);
         thread->nodes[at] = next ? next : parent;
-        if (at && !place.is_hidden) {
+        if (at && !place.is_hidden)
             note_call(process, parent, place.site);
-            call_census_note(&process->census, process->trie->nodes[parent].site, place.site);
-        }
     }
     return 0;
+}
+
+// All that wait there, not only who is new there: else a caller that stays would seem to
+// make no calls but the few that are in doubt.
+static void count_calls(struct python_process *process, const struct python_thread *thread,
+                        uint32_t certain)
+{
+    const struct stack_node *nodes = process->trie->nodes;
+    if (!process->is_counted)
+        return;
+    for (uint32_t at = certain > COUNTED_DEPTH ? certain - COUNTED_DEPTH : 1; at < certain; at++) {
+        const uint32_t parent = thread->nodes[at - 1], node = thread->nodes[at];
+        if (node != parent) // one that is hidden has its caller's
+            call_census_note(&process->census, nodes[parent].site, nodes[node].site);
+    }
 }
 
 // Frames from the root that are what they were keep their nodes.
@@ -209,6 +224,7 @@ int stack_commit(struct python_process *process, struct python_thread *thread, u
     const int status = commit_certain(process, thread, at, now_ns);
     if (status)
         return status;
+    count_calls(process, thread, certain);
     uint32_t as_found;
     const uint32_t kept = commit_doubtful(process, thread, at > certain ? at : certain, &as_found);
     if (!kept && walk->count) // all was in doubt, and nothing is known

@@ -25,6 +25,7 @@ static bool begin(void)
         return false;
     memset(process.walk, 0, sizeof *process.walk);
     process.gather.is_steady = true;
+    process.is_counted = true;
     return true;
 }
 
@@ -139,5 +140,27 @@ TEST("stack_commit: stacks at rest tell which calls a program makes")
                    caller = trie.nodes[trie.nodes[node].parent].site;
     ok(call_census_believes(&process.census, caller, callee));
     ok(!call_census_believes(&process.census, callee, caller));
+    end();
+}
+
+TEST("stack_commit: a caller that stays where it is counts as one that calls, look by look")
+{
+    if (!begin())
+        return;
+    is_str(name_of(commit(CALLEE, 0)), "f2");
+    for (int i = 0; i < 40; i++)
+        commit(CALLEE, 0);
+    // once in forty of what CALLER calls, and OTHER is called by ROOT as often
+    const struct stack_node *nodes = trie.nodes;
+    const uint32_t root = nodes[thread->nodes[0]].site, caller = nodes[thread->nodes[1]].site;
+    const uint32_t other = nodes[commit(OTHER, 0)].site;
+    for (int i = 0; i < 40; i++)
+        call_census_note(&process.census, root, other);
+    ok(!call_census_believes(&process.census, caller, other));
+    process.is_counted = false; // and in between nothing is counted
+    for (int i = 0; i < 40; i++)
+        commit(OTHER, 0);
+    ok(!call_census_believes(&process.census, caller, other));
+    ok(call_census_believes(&process.census, root, caller));
     end();
 }
