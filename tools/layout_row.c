@@ -167,6 +167,29 @@ static void put_returns(void)
 #endif
 }
 
+// What asks a generator for its next in the same call of eval, as from 3.12 on, and
+// where that goes on when there is none.
+static void put_loops(void)
+{
+#ifdef FOR_ITER_GEN
+    NUMBER(op_loop, FOR_ITER);
+    NUMBER(op_loop_generator, FOR_ITER_GEN);
+    NUMBER(op_loop_end, END_FOR);
+    NUMBER(op_await, SEND);
+    NUMBER(op_await_generator, SEND_GEN);
+    NUMBER(op_await_end, END_SEND);
+    NUMBER(op_longer, EXTENDED_ARG);
+#else
+    NONE(op_loop);
+    NONE(op_loop_generator);
+    NONE(op_loop_end);
+    NONE(op_await);
+    NONE(op_await_generator);
+    NONE(op_await_end);
+    NONE(op_longer);
+#endif
+}
+
 // Where a frame keeps its variables, and what its function calls them.
 static void put_locals(void)
 {
@@ -304,6 +327,7 @@ int main(void)
     put_thread();
     put_frame();
     put_returns();
+    put_loops();
     put_locals();
     put_code();
     put_objects();

@@ -12,6 +12,7 @@
 
 #include "base/bytes.h"
 #include "base/fail.h"
+#include "sample/code_units.h"
 #include "sample/python_text.h"
 
 #define CHECK_AFTER_NS (10 * UINT64_C(1000000))
@@ -36,7 +37,7 @@ struct code_entry {
     struct fingerprint print;
     uint64_t seen_ns, checked_ns, pause_ns;
     struct line_entry *lines;
-    uint8_t *returns; // a bit for each unit of code: it ends the function; NULL: not known
+    struct code_units units;
     int32_t line_count;
     uint32_t site;
 };
@@ -58,14 +59,13 @@ int code_cache_init(struct code_cache *cache, struct target *target, struct stac
 
 static size_t bytes_of(const struct code_entry *entry)
 {
-    return (size_t)entry->line_count * sizeof *entry->lines +
-           (entry->returns ? entry->print.units / 8 + 1 : 0);
+    return (size_t)entry->line_count * sizeof *entry->lines + code_units_bytes(&entry->units);
 }
 
 static void release(struct code_entry *entry)
 {
     free(entry->lines);
-    free(entry->returns);
+    code_units_release(&entry->units);
 }
 
 static void forget_all(struct code_cache *cache)
@@ -177,32 +177,16 @@ static void read_lines(struct code_cache *cache, struct code_entry *entry)
         entry->line_count = 0;
 }
 
-// The words between instructions hold anything; one that looks like a return is rare.
-static bool is_return(const struct layout *layout, const uint8_t *unit)
-{
-    const int32_t code = unit[0];
-    if (code == layout->op_return || code == layout->op_return_watched)
-        return unit[1] == 0;
-    return code == layout->op_return_const || code == layout->op_return_const_watched;
-}
-
-static void read_returns(struct code_cache *cache, struct code_entry *entry)
+static void read_units(struct code_cache *cache, struct code_entry *entry)
 {
     const struct layout *layout = &cache->target->layout;
-    const uint64_t units = entry->print.units;
-    if (units == 0 || units > UNIT_LIMIT)
-        return;
-    uint8_t *code = malloc(2 * units);
-    uint8_t *returns = calloc(1, units / 8 + 1);
+    const uint64_t count = entry->print.units;
     const uint64_t start = entry->address + (uint64_t)layout->code_instructions;
-    if (code && returns && memory_get(&cache->target->memory, start, code, 2 * units)) {
-        for (uint64_t i = 0; i < units; i++)
-            if (is_return(layout, code + 2 * i))
-                returns[i / 8] |= (uint8_t)(1u << i % 8);
-        entry->returns = returns;
-        returns = NULL;
-    }
-    free(returns);
+    if (count == 0 || count > UNIT_LIMIT)
+        return;
+    uint8_t *code = malloc(2 * count);
+    if (code && memory_get(&cache->target->memory, start, code, 2 * count))
+        entry->units = code_units_of(layout, code, count);
     free(code);
 }
 
@@ -224,7 +208,7 @@ static int fill(struct code_cache *cache, struct code_entry *entry)
     entry->site =
         stack_trie_site(cache->trie, cache->name, cache->file, (int32_t)entry->print.first_line);
     read_lines(cache, entry);
-    read_returns(cache, entry);
+    read_units(cache, entry);
     return 0;
 }
 
@@ -306,13 +290,22 @@ uint32_t code_cache_frame_bytes(const struct code_cache *cache, uint64_t address
     return entry->address ? frame_bytes(cache, entry) : 0;
 }
 
+static uint64_t unit_at(const struct code_cache *cache, uint64_t address, uint64_t instruction)
+{
+    return (uint64_t)code_offset(&cache->target->layout, address, instruction) / 2;
+}
+
 bool code_cache_can_wait(const struct code_cache *cache, uint64_t address, uint64_t instruction)
 {
     const struct code_entry *entry = slot_of(cache->entries, cache->room, address);
-    const int32_t offset = code_offset(&cache->target->layout, address, instruction);
-    const uint64_t unit = (uint64_t)offset / 2;
-    return entry->address && entry->returns && unit > 0 && unit < entry->print.units &&
-           !(entry->returns[unit / 8] >> unit % 8 & 1);
+    return code_units_can_wait(&entry->units, unit_at(cache, address, instruction));
+}
+
+bool code_cache_asks_generator(const struct code_cache *cache, uint64_t address,
+                               uint64_t instruction)
+{
+    const struct code_entry *entry = slot_of(cache->entries, cache->room, address);
+    return code_units_ask_generator(&entry->units, unit_at(cache, address, instruction));
 }
 
 static bool is_due(const struct code_cache *cache, const struct code_entry *entry, uint64_t now_ns)

@@ -49,8 +49,9 @@ bool code_cache_known(struct code_cache *cache, uint64_t address, uint64_t instr
 // Bytes of each of its frames in a chunk, from 3.11 on; 0: the code object is not known.
 uint32_t code_cache_frame_bytes(const struct code_cache *cache, uint64_t address);
 
-// Whether a function can be under way there and not run: after its beginning, and not
-// at a return. From 3.11 on; false where nobody knows.
+// As code_units.h tells of an instruction, from 3.11 (3.12) on; false where nobody knows.
 bool code_cache_can_wait(const struct code_cache *cache, uint64_t address, uint64_t instruction);
+bool code_cache_asks_generator(const struct code_cache *cache, uint64_t address,
+                               uint64_t instruction);
 
 #endif

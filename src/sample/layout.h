@@ -58,6 +58,13 @@
     X(op_return_const)                                                                             \
     X(op_return_watched)                                                                           \
     X(op_return_const_watched)                                                                     \
+    X(op_loop)                                                                                     \
+    X(op_loop_generator)                                                                           \
+    X(op_loop_end)                                                                                 \
+    X(op_await)                                                                                    \
+    X(op_await_generator)                                                                          \
+    X(op_await_end)                                                                                \
+    X(op_longer)                                                                                   \
     X(code_variable_count)                                                                         \
     X(code_stack_size)                                                                             \
     X(code_variables)                                                                              \

@@ -441,6 +441,17 @@ static uint64_t leaf_of(const struct steps *steps, uint64_t current)
     return is_by_generator(steps, &frames, high, low) ? current : found;
 }
 
+// A frame that is being made names the caller that its place had before. Who waits for a
+// generator in a loop called nobody else.
+static bool is_half_made(const struct steps *steps, const struct chunk *chunk, uint64_t caller)
+{
+    const struct layout *layout = &steps->gather->target->layout;
+    const uint8_t *bytes = chunk ? gather_near(steps->gather, chunk, caller) : NULL;
+    return steps->has_marks && bytes && !steps->was_generator && !frame_is_running(layout, bytes) &&
+           code_cache_asks_generator(steps->codes, frame_code(layout, bytes),
+                                     frame_instruction(layout, bytes));
+}
+
 // False where the walk ends at this frame, for it was not read as it had to be.
 static bool meet(struct steps *steps, struct frame_copies copies, uint64_t frame,
                  enum walk_result *ret_result)
@@ -514,6 +525,10 @@ static uint64_t step(struct steps *steps, uint64_t frame, enum walk_result *ret_
         copies.patch ? previous_of(steps, frame, role) : frame_previous(layout, steps->last);
     if (copies.first && (copies.patch || steps->difference != SAME))
         next = next_in_doubt(steps, next);
+    if (role == LEAF && is_half_made(steps, copies.chunk, next)) {
+        steps->to_cut = walk->count;
+        steps->is_stale = true;
+    }
     if (!copies.chunk || !steps->thread->is_double || steps->is_first ||
         steps->to_cut >= walk->count)
         return next;

@@ -8,11 +8,11 @@ few differences. Runs under the Python whose tables are meant, 3.8 and later.
 """
 
 import dis
-import os
 import struct
 import subprocess
 import sys
-import types
+
+import library_code
 
 MINOR = sys.version_info[1]
 HELPER = subprocess.Popen([sys.argv[1]], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
@@ -27,13 +27,6 @@ def decode(code):
     if count < 0:
         return None
     return list(struct.iter_unpack("6i", HELPER.stdout.read(24 * count)))
-
-
-def codes(code):
-    yield code
-    for constant in code.co_consts:
-        if isinstance(constant, types.CodeType):
-            yield from codes(constant)
 
 
 def truth(code):
@@ -86,33 +79,16 @@ def differences(code):
                 yield "column", 2 * i, got, want
 
 
-def files(count):
-    library = os.path.dirname(os.__file__)
-    found = sorted(
-        os.path.join(folder, name)
-        for folder, _, names in os.walk(library)
-        for name in names
-        if name.endswith(".py") and "site-packages" not in folder
-    )
-    return found[:: max(1, len(found) // count)] if count else found
-
-
 def main():
     objects = instructions = 0
     wrong = {"line": 0, "column": 0}
-    for path in files(int(sys.argv[2])):
-        try:
-            with open(path, "rb") as source:
-                module = compile(source.read(), path, "exec")
-        except (SyntaxError, ValueError, RecursionError, MemoryError):
-            continue
-        for code in codes(module):
-            objects += 1
-            instructions += len(code.co_code) // 2
-            for kind, offset, got, want in differences(code):
-                wrong[kind] += 1
-                if sum(wrong.values()) < 5:
-                    print(path, code.co_name, kind, offset, got, want, file=sys.stderr)
+    for code in library_code.of_modules(int(sys.argv[2])):
+        objects += 1
+        instructions += len(code.co_code) // 2
+        for kind, offset, got, want in differences(code):
+            wrong[kind] += 1
+            if sum(wrong.values()) < 5:
+                print(code.co_filename, code.co_name, kind, offset, got, want, file=sys.stderr)
     print(objects, instructions, wrong["line"], wrong["column"])
 
 

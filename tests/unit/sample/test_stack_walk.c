@@ -533,6 +533,33 @@ TEST("stack_walk: whom a generator calls, and who asks it, are told by the momen
     }
 }
 
+// The caller of the leaf waits at the head of a loop, or behind it.
+static void begin_in_loop(enum fake_unit unit)
+{
+    struct code_place place;
+    begin(13, 5);
+    fake_code(&target, 3, 4);
+    uint8_t *code = fake.bytes + (fake_instruction(&target.layout, 3, UNIT_BEGIN) - FAKE_BASE);
+    code[2 * UNIT_LOAD] = (uint8_t)target.layout.op_loop_generator;
+    code[2 * UNIT_LOAD + 1] = 0;
+    code[2 * UNIT_POP] = (uint8_t)target.layout.op_loop_end;
+    ok(code_cache_place(&codes, FAKE_CODE(3), 0, 1, &place) == 0);
+    put_frame(3, FAKE_CODE(3), fake_instruction(&target.layout, 3, unit));
+    put_top(frame_at(3), 3);
+}
+
+TEST("stack_walk: a frame above one that waits for a generator has the caller of another")
+{
+    begin_in_loop(UNIT_LOAD);
+    is_int(look(true), WALK_CUT);
+    is_u64(walk.doubtful, 1);
+    end();
+    begin_in_loop(UNIT_POP);
+    is_int(look(true), WALK_DONE);
+    is_u64(walk.count, 5);
+    end();
+}
+
 TEST("stack_walk: a guess is none any more when a frame was met there")
 {
     begin_in_generator(13);
