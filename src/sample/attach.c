@@ -21,7 +21,7 @@
 #include "sample/process_root.h"
 #include "sample/python_text.h"
 
-enum { THREADS_TRIED = 4096, FRAMES_TRIED = 64 };
+enum { THREADS_TRIED = 4096, FRAMES_TRIED = 64, CHUNKS_TRIED = 1024 };
 enum { LOOKS_AT_ONCE = 8, NAPS_MOST = 10, NAP_NS = 1000 * 1000 };
 
 struct candidate {
@@ -180,23 +180,6 @@ static enum look find_frame(struct target *target, uint64_t address, const uint8
     return cframe && cframe - address >= LAYOUT_THREAD_BYTES ? LOOK_MOVED : LOOK_NONE;
 }
 
-// The first code object on the way from a frame to its root.
-static enum look find_code(struct target *target, uint64_t frame, uint64_t *ret_code)
-{
-    const struct layout *layout = &target->layout;
-    uint8_t bytes[LAYOUT_FRAME_BYTES];
-    for (int i = 0; i < FRAMES_TRIED && frame; i++) {
-        if (!memory_get(&target->memory, frame, bytes, (size_t)layout->frame_bytes))
-            return LOOK_MOVED;
-        if (layout->frame_owner < 0 || bytes[layout->frame_owner] != layout->frame_owner_shim) {
-            *ret_code = bytes_get64(bytes + layout->frame_code);
-            return *ret_code ? LOOK_WHOLE : LOOK_MOVED;
-        }
-        frame = bytes_get64(bytes + layout->frame_previous);
-    }
-    return LOOK_MOVED;
-}
-
 static bool is_code(struct target *target, uint64_t address)
 {
     const struct layout *layout = &target->layout;
@@ -214,13 +197,51 @@ static bool is_code(struct target *target, uint64_t address)
     return *name;
 }
 
+// Whether a code object is where a frame on the way to the root has one. The current frame
+// itself may be just made or cleared: in a process that is stopped, for ever.
+static enum look look_at_frames(struct target *target, uint64_t frame)
+{
+    const struct layout *layout = &target->layout;
+    uint8_t bytes[LAYOUT_FRAME_BYTES];
+    enum look look = LOOK_MOVED;
+    for (int i = 0; i < FRAMES_TRIED && frame && look != LOOK_WHOLE; i++) {
+        if (!memory_get(&target->memory, frame, bytes, (size_t)layout->frame_bytes))
+            break;
+        const bool is_shim =
+            layout->frame_owner >= 0 && bytes[layout->frame_owner] == layout->frame_owner_shim;
+        const uint64_t code = is_shim ? 0 : bytes_get64(bytes + layout->frame_code);
+        if (code)
+            look = is_code(target, code) ? LOOK_WHOLE : LOOK_WRONG;
+        frame = bytes_get64(bytes + layout->frame_previous);
+    }
+    return look;
+}
+
+// The outermost frame, where the first chunk of a thread begins.
+static enum look look_at_outermost(struct target *target, uint64_t thread)
+{
+    const struct layout *layout = &target->layout;
+    uint64_t chunk = 0;
+    if (layout->thread_chunk >= 0)
+        chunk = memory_word(&target->memory, thread + (uint64_t)layout->thread_chunk);
+    for (int i = 0; i < CHUNKS_TRIED && chunk; i++) {
+        const uint64_t previous =
+            memory_word(&target->memory, chunk + (uint64_t)layout->chunk_previous);
+        if (!previous) // the first one keeps a word free
+            return look_at_frames(target, chunk + (uint64_t)layout->chunk_data + 8);
+        chunk = previous;
+    }
+    return LOOK_MOVED;
+}
+
 static enum look look_at_thread(struct target *target, uint64_t address, const uint8_t *thread)
 {
-    uint64_t frame = 0, code = 0;
+    uint64_t frame = 0;
     enum look look = find_frame(target, address, thread, &frame);
     if (look == LOOK_WHOLE)
-        look = find_code(target, frame, &code);
-    return look == LOOK_WHOLE && !is_code(target, code) ? LOOK_WRONG : look;
+        look = look_at_frames(target, frame);
+    const bool is_unclear = look == LOOK_MOVED || look == LOOK_WRONG;
+    return is_unclear && look_at_outermost(target, address) == LOOK_WHOLE ? LOOK_WHOLE : look;
 }
 
 // One whole thread is enough; without one it is the worst that was seen.

@@ -14,6 +14,7 @@
 #define CODE (FAKE_BASE + 0xa000)
 #define NAME (FAKE_BASE + 0xb000)
 #define CODE_TYPE (FAKE_BASE + 0xc000)
+#define CHUNK (FAKE_BASE + 0xd000)
 #define NOWHERE (FAKE_BASE + 2 * (uint64_t)FAKE_BYTES)
 
 static struct target target;
@@ -160,6 +161,26 @@ TEST("attach: one that is in the middle of a call for longer is waited for")
         ok(fake.reads < torn_reads);
         is_int(attach_settle(&target), ATTACH_READY);
         ok(fake.reads > torn_reads);
+    }
+}
+
+TEST("attach: one that was stopped while it makes a frame is known by its outermost one")
+{
+    for (int minor = 11; minor <= 13; minor++) {
+        begin(minor);
+        const struct layout *layout = &target.layout;
+        const uint64_t first = CHUNK + 0x400, root = first + (uint64_t)layout->chunk_data + 8;
+        put_thread(layout->thread_chunk, CHUNK);
+        fake_put(CHUNK + (uint64_t)layout->chunk_previous, first);
+        fake_put(root + (uint64_t)layout->frame_code, CODE);
+        put_current(NAME); // anything but a frame, and for ever
+        is_int(attach_settle(&target), ATTACH_READY);
+        fake_put(root + (uint64_t)layout->frame_code, FRAME);
+        ok(attach_settle(&target) != ATTACH_READY);
+        fail_clear();
+        fake_put(first + (uint64_t)layout->chunk_previous, CHUNK); // and no circle keeps it
+        ok(attach_settle(&target) != ATTACH_READY);
+        fail_clear();
     }
 }
 
