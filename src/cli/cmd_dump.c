@@ -33,12 +33,14 @@ static bool holds_lock(const struct python_process *process, const struct python
     return process->is_locked && process->holder == thread;
 }
 
-// Rounds until one told of every thread; a busy one may be torn once.
+// Rounds until one told of every thread; a busy one may be torn once. Of one that was
+// stopped while it made a frame no stack is certain, ever: the last round shows it as it is.
 static int take(struct python_process *process)
 {
     int status = 0;
     for (int i = 0; i < ROUNDS && status == 0; i++) {
         bool is_torn = false;
+        process->takes_doubtful = i == ROUNDS - 1;
         status = python_process_round(process, clock_steady_ns());
         for (size_t k = 0; k < process->thread_count; k++)
             is_torn = is_torn || process->threads[k]->flags & SAMPLE_TORN;

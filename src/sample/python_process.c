@@ -204,6 +204,9 @@ static bool settle(struct python_process *process, struct python_thread *thread,
             python_thread_learn(thread, &process->target, process->walk->unknown);
         return false;
     }
+    const bool is_lost = process->walk->count && process->walk->doubtful == process->walk->count;
+    if (is_lost && process->takes_doubtful)
+        flags |= SAMPLE_TORN;
     const int node = result == WALK_DONE || result == WALK_CUT
                          ? stack_commit(process, thread, now_ns)
                          : GAIT_ERR_STATE;

@@ -48,6 +48,7 @@ struct python_process {
     bool is_stopped;     // by a signal or a debugger
     bool has_rule;       // only what can have changed is read
     bool has_dirty;      // some thread is dirty
+    bool takes_doubtful; // what is in doubt is shown and marked as torn, where all is
     uint64_t round;      // the one in the making
     uint64_t round_tick; // when it began, by the caller's clock
     uint64_t look_ns;    // when the look in the making began

@@ -119,7 +119,7 @@ static bool find_place(struct python_process *process, struct doubt *doubt)
 {
     const struct stack_walk *walk = process->walk;
     const struct frame_point *point = &walk->frames[walk->count - 1 - doubt->at];
-    if (!walk->is_fresh)
+    if (!walk->is_fresh && !process->takes_doubtful)
         return code_cache_known(&process->codes, point->code, point->instruction, &doubt->place);
     const int status = code_cache_place(&process->codes, point->code, point->instruction,
                                         process->look_ns, &doubt->place);
@@ -136,6 +136,7 @@ static uint32_t commit_doubtful(struct python_process *process, struct python_th
                                 uint32_t at, uint32_t *ret_true)
 {
     const struct stack_walk *walk = process->walk;
+    const bool is_taken = process->takes_doubtful && walk->doubtful == walk->count;
     uint32_t first_other = walk->count, caller = at - 1;
     for (; at < walk->count; at++) {
         struct doubt doubt = {.at = at, .parent = parent_of(process, thread, at), .caller = caller};
@@ -152,6 +153,8 @@ static uint32_t commit_doubtful(struct python_process *process, struct python_th
         uint32_t node = found ? found : node_by_caller(process, thread, &doubt);
         if (!node)
             node = node_by_callee(process, &doubt);
+        if (!node && is_taken)
+            node = stack_trie_node(process->trie, doubt.parent, doubt.place.site, doubt.place.line);
         if (!node)
             break;
         if (!found && first_other == walk->count)

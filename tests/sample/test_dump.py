@@ -90,6 +90,35 @@ def test_a_stack_of_thousands_of_frames_is_read(python, gait, start):
     assert text.count("down (<string>:6)") == 3 and "\n    (the same 4092 times more)\n" in text
 
 
+QUICK = """
+def leaf(n): return n
+def busy():
+    for n in range(10 ** 9): leaf(max([n, 1], key=leaf))
+print("ready", flush=True)
+busy()
+"""
+
+
+def ran_ticks(pid):
+    return int(pathlib.Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[11])
+
+
+def test_a_program_is_stopped_wherever_it_is_and_shows_its_stack(python, gait, start):
+    process = start([python, "-c", QUICK])
+    assert until(lambda: names(dump(gait, process.pid)["threads"][0])[-2:] == ["busy", "<module>"])
+    shown = 0
+    for _ in range(40):
+        before = ran_ticks(process.pid)
+        assert until(lambda: ran_ticks(process.pid) > before)
+        process.send_signal(signal.SIGSTOP)
+        assert until(lambda: ") T " in pathlib.Path(f"/proc/{process.pid}/stat").read_text())
+        (thread,) = dump(gait, process.pid)["threads"]
+        process.send_signal(signal.SIGCONT)
+        shown += names(thread)[-2:] == ["busy", "<module>"]
+        assert thread["state"] == "stopped" and (thread["frames"] or not thread["is_certain"])
+    assert shown >= 37  # the word that tells of the current frame may itself be half written
+
+
 def may_unshare():
     words = ["unshare", "-mpf", "--mount-proc", "true"]
     try:
