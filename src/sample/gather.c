@@ -20,6 +20,7 @@
 
 #define FRONT 512u // spare bytes, so that offsets may be counted from before a piece
 #define BUFFER_BYTES (256u << 20)
+#define PAGE 4096u
 #define PIECES_MAX (1u << 20)
 #define DOUBLE_BYTES (48u << 10)
 #define ABOVE_BYTES 768u  // of frames that were called since
@@ -307,6 +308,19 @@ static uint64_t slow_after(const struct gather *gather)
            (bytes > SLOW_FREE_BYTES ? SLOW_BYTE_NS * (uint64_t)(bytes - SLOW_FREE_BYTES) : 0);
 }
 
+// The pages of the buffer that are used for the first time, all at once: each by a fault of
+// its own takes 2 us, and a third of `gait dump` of 64 threads.
+static void make_real(struct gather *gather)
+{
+    const size_t used = (gather->used + PAGE - 1) / PAGE * PAGE;
+    if (used <= gather->real)
+        return;
+#ifdef MADV_POPULATE_WRITE
+    (void)madvise(gather->bytes + gather->real, used - gather->real, MADV_POPULATE_WRITE);
+#endif
+    gather->real = used;
+}
+
 int gather_read(struct gather *gather)
 {
     const struct layout *layout = &gather->target->layout;
@@ -318,6 +332,7 @@ int gather_read(struct gather *gather)
     if (gather->is_full)
         return fail(GAIT_ERR_MEMORY, "the stacks of process %lld do not fit into memory",
                     (long long)gather->target->pid);
+    make_real(gather);
     const uint64_t start = clock_steady_ns();
     const int status = read_pieces(gather);
     if (status)

@@ -23,6 +23,7 @@ struct gather {
     struct target *target;
     uint8_t *bytes; // what was read
     size_t room, used;
+    size_t real; // of the room, as far as it is memory already
     struct iovec *pieces;
     struct python_thread **owners; // of each piece; NULL: the lock
     size_t count, piece_room;

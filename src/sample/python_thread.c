@@ -3,10 +3,12 @@
 // frame that is not expected costs a second read: hence the ages below. Before
 // 3.11 functions and threads pass frames on to each other, so a thread meets
 // some hundred addresses in turn.
+#define _GNU_SOURCE
 #include "sample/python_thread.h"
 
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
 #include "base/bytes.h"
 #include "base/fail.h"
@@ -25,7 +27,11 @@
 
 int python_thread_create(uint64_t address, struct python_thread **ret_thread)
 {
-    struct python_thread *thread = calloc(1, sizeof *thread);
+    // pages of its own, for most of it is never touched
+    struct python_thread *thread =
+        mmap(NULL, sizeof *thread, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (thread == MAP_FAILED)
+        thread = NULL;
     if (!thread || python_thread_reserve(thread, 64)) {
         python_thread_destroy(thread);
         return fail(GAIT_ERR_MEMORY, "no memory for another thread");
@@ -43,7 +49,7 @@ void python_thread_destroy(struct python_thread *thread)
         return;
     free(thread->frames);
     free(thread->nodes);
-    free(thread);
+    munmap(thread, sizeof *thread);
 }
 
 int python_thread_reserve(struct python_thread *thread, uint32_t frames)

@@ -71,11 +71,9 @@ struct python_thread {
 
     struct chunk chunks[PYTHON_THREAD_CHUNKS]; // newest first
     uint32_t chunk_count;
-    struct patch patches[PYTHON_THREAD_PATCHES]; // by address
     uint32_t patch_count;
-    uint16_t order[PYTHON_THREAD_PATCHES]; // of patches, nearest to the leaf first
-    uint64_t cframe_low, cframe_high;      // where on the C stack its cframes were
-    uint64_t cframe;                       // the last of them
+    uint64_t cframe_low, cframe_high; // where on the C stack its cframes were
+    uint64_t cframe;                  // the last of them
     struct {
         uint64_t low, high;
     } cframes;                    // of the C stack, in this read
@@ -86,7 +84,6 @@ struct python_thread {
     uint32_t guard; // where in the buffer the frame at the edge is once more, last of all
     uint64_t edge;  // of one so far from it that in this moment it did not end; 0: nobody knows
     uint64_t root, root_candidate; // code of the outermost one; one seen once
-    struct frame_link links[PYTHON_THREAD_LINKS];
 
     struct frame_point *frames; // as last seen, innermost first
     uint32_t *nodes;            // of the tree of stacks, outermost first
@@ -104,6 +101,11 @@ struct python_thread {
     uint64_t probed_ns;
     uint64_t probe_pause_ns;
     uint8_t probe_state;
+
+    // at the end, for most threads touch little of them
+    uint16_t order[PYTHON_THREAD_PATCHES];       // of patches, nearest to the leaf first
+    struct patch patches[PYTHON_THREAD_PATCHES]; // by address
+    struct frame_link links[PYTHON_THREAD_LINKS];
 };
 
 GAIT_CHECK int python_thread_create(uint64_t address, struct python_thread **ret_thread);
