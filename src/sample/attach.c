@@ -21,7 +21,7 @@
 #include "sample/process_root.h"
 #include "sample/python_text.h"
 
-enum { THREADS_TRIED = 4096, FRAMES_TRIED = 64, CHUNKS_TRIED = 1024 };
+enum { THREADS_TRIED = 4096, FRAMES_TRIED = 64, CODES_TRIED = 4, CHUNKS_TRIED = 1024 };
 enum { LOOKS_AT_ONCE = 8, NAPS_MOST = 10, NAP_NS = 1000 * 1000 };
 
 struct candidate {
@@ -204,14 +204,17 @@ static enum look look_at_frames(struct target *target, uint64_t frame)
     const struct layout *layout = &target->layout;
     uint8_t bytes[LAYOUT_FRAME_BYTES];
     enum look look = LOOK_MOVED;
-    for (int i = 0; i < FRAMES_TRIED && frame && look != LOOK_WHOLE; i++) {
+    for (int i = 0, codes = 0; i < FRAMES_TRIED && codes < CODES_TRIED && frame; i++) {
         if (!memory_get(&target->memory, frame, bytes, (size_t)layout->frame_bytes))
             break;
         const bool is_shim =
             layout->frame_owner >= 0 && bytes[layout->frame_owner] == layout->frame_owner_shim;
         const uint64_t code = is_shim ? 0 : bytes_get64(bytes + layout->frame_code);
+        if (code && is_code(target, code))
+            return LOOK_WHOLE;
         if (code)
-            look = is_code(target, code) ? LOOK_WHOLE : LOOK_WRONG;
+            look = LOOK_WRONG;
+        codes += code != 0;
         frame = bytes_get64(bytes + layout->frame_previous);
     }
     return look;
@@ -234,18 +237,21 @@ static enum look look_at_outermost(struct target *target, uint64_t thread)
     return LOOK_MOVED;
 }
 
-static enum look look_at_thread(struct target *target, uint64_t address, const uint8_t *thread)
+// To ask for the outermost frame, too, is many reads where memory holds anything.
+static enum look look_at_thread(struct target *target, uint64_t address, const uint8_t *thread,
+                                bool is_last)
 {
     uint64_t frame = 0;
     enum look look = find_frame(target, address, thread, &frame);
     if (look == LOOK_WHOLE)
         look = look_at_frames(target, frame);
     const bool is_unclear = look == LOOK_MOVED || look == LOOK_WRONG;
-    return is_unclear && look_at_outermost(target, address) == LOOK_WHOLE ? LOOK_WHOLE : look;
+    return is_last && is_unclear && look_at_outermost(target, address) == LOOK_WHOLE ? LOOK_WHOLE
+                                                                                     : look;
 }
 
 // One whole thread is enough; without one it is the worst that was seen.
-static enum look look_at_threads(struct target *target)
+static enum look look_at_threads(struct target *target, bool is_last)
 {
     const struct layout *layout = &target->layout;
     uint8_t thread[LAYOUT_THREAD_BYTES];
@@ -257,7 +263,7 @@ static enum look look_at_threads(struct target *target)
         if (!memory_get(&target->memory, address, thread, bytes) ||
             bytes_get64(thread + layout->thread_interpreter) != target->interpreter)
             return LOOK_WRONG;
-        const enum look look = look_at_thread(target, address, thread);
+        const enum look look = look_at_thread(target, address, thread, is_last);
         most = look > most ? look : most;
         address = bytes_get64(thread + layout->thread_next);
     }
@@ -271,11 +277,12 @@ static enum look look_at_threads(struct target *target)
 static int check_threads(struct target *target, int naps)
 {
     const struct timespec nap = {0, NAP_NS};
-    enum look look = look_at_threads(target);
-    for (int i = 0; i < LOOKS_AT_ONCE + naps && (look == LOOK_MOVED || look == LOOK_WRONG); i++) {
+    const int most = LOOKS_AT_ONCE + naps;
+    enum look look = look_at_threads(target, false);
+    for (int i = 0; i < most && (look == LOOK_MOVED || look == LOOK_WRONG); i++) {
         if (i >= LOOKS_AT_ONCE)
             nanosleep(&nap, NULL);
-        look = look_at_threads(target);
+        look = look_at_threads(target, i + 1 == most);
     }
     if (look == LOOK_WRONG)
         return fail(GAIT_ERR_FORMAT,

@@ -164,6 +164,22 @@ TEST("attach: one that is in the middle of a call for longer is waited for")
     }
 }
 
+TEST("attach: a frame that is just made has a caller by which its Python is known")
+{
+    for (int minor = 8; minor <= 13; minor++) {
+        begin(minor);
+        const struct layout *layout = &target.layout;
+        const uint64_t made = FRAME + 0x200;
+        fake_put(made + (uint64_t)layout->frame_code, NAME); // no code object
+        fake_put(made + (uint64_t)layout->frame_previous, FRAME);
+        put_current(made);
+        is_int(attach_settle(&target), ATTACH_READY);
+        fake_put(made + (uint64_t)layout->frame_previous, 0);
+        ok(attach_settle(&target) < 0);
+        fail_clear();
+    }
+}
+
 TEST("attach: one that was stopped while it makes a frame is known by its outermost one")
 {
     for (int minor = 11; minor <= 13; minor++) {
