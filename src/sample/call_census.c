@@ -6,7 +6,7 @@
 
 #define SET 4u
 #define LEAST 1u         // times before anything is believed
-#define LEAST_OF_ALL 13u // of all looks, one in two to the power of that
+#define LEAST_OF_ALL 13u // of all rounds, one in two to the power of that
 #define LEAST_SHARE 12u  // of the caller's or the callee's, one in so many
 #define MOST (1u << 30)
 
@@ -51,6 +51,6 @@ bool call_census_believes(const struct call_census *census, uint32_t caller, uin
     const uint64_t count = count_of(census, caller, callee);
     const uint64_t of_caller = count_of(census, caller, 0), of_callee = count_of(census, callee, 0);
     const uint64_t least = of_caller < of_callee ? of_caller : of_callee;
-    return count >= LEAST + (census->looks >> LEAST_OF_ALL) && count <= least &&
+    return count >= LEAST + (census->rounds >> LEAST_OF_ALL) && count <= least &&
            count * LEAST_SHARE >= least;
 }

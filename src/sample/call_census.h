@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// In how many looks which function was seen to wait for which. Two frames that were copied
-// one after the other may be of two moments: such a call is seen once in a thousand times,
+// How often which function was seen to wait for which, and in how many rounds. Two frames that were
+// copied one after the other may be of two moments: such a call is seen once in a thousand times,
 // one that the program makes far more often.
 #ifndef GAIT_SAMPLE_CALL_CENSUS_H
 #define GAIT_SAMPLE_CALL_CENSUS_H
@@ -15,14 +15,15 @@ struct call_census {
     struct call_count {
         uint32_t caller, callee, count; // numbers of functions, from 1; callee 0: any
     } counts[CALL_CENSUS_ROOM];
-    uint64_t looks;
+    uint64_t rounds;
 };
 
-// What is noted behind this is of another look.
-static inline void call_census_look(struct call_census *census)
+// What is noted behind this is of another round.
+static inline void call_census_round(struct call_census *census)
 {
-    census->looks++;
+    census->rounds++;
 }
+
 void call_census_note(struct call_census *census, uint32_t caller, uint32_t callee);
 
 // Whether the program makes that call, as far as can be told.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// An entry costs five reads once (code object, three texts, line table). It is
+// An entry costs six reads once (code object, three texts, line table, code). It is
 // read again when it turns up after CHECK_AFTER_NS of absence, for it may have
 // been freed. One that turns up all the time is alive as a rule: it is read less
 // and less often, but no less than every CHECK_AFTER_NS where addresses were seen
@@ -305,7 +305,7 @@ bool code_cache_asks_generator(const struct code_cache *cache, uint64_t address,
                                uint64_t instruction)
 {
     const struct code_entry *entry = slot_of(cache->entries, cache->room, address);
-    return code_units_ask_generator(&entry->units, unit_at(cache, address, instruction));
+    return code_units_asks_generator(&entry->units, unit_at(cache, address, instruction));
 }
 
 static bool is_due(const struct code_cache *cache, const struct code_entry *entry, uint64_t now_ns)

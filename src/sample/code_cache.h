@@ -49,7 +49,8 @@ bool code_cache_known(struct code_cache *cache, uint64_t address, uint64_t instr
 // Bytes of each of its frames in a chunk, from 3.11 on; 0: the code object is not known.
 uint32_t code_cache_frame_bytes(const struct code_cache *cache, uint64_t address);
 
-// As code_units.h tells of an instruction, from 3.11 (3.12) on; false where nobody knows.
+// As code_units.h tells of an instruction, the first from 3.11 on, the second from 3.12 on;
+// false where nobody knows.
 bool code_cache_can_wait(const struct code_cache *cache, uint64_t address, uint64_t instruction);
 bool code_cache_asks_generator(const struct code_cache *cache, uint64_t address,
                                uint64_t instruction);

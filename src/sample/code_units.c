@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Instructions are not taken apart one by one, since the words between them hold anything:
-// a mark is made where a unit looks like what is looked for. By mistake that is rare.
+// a mark is made where a unit looks like what is looked for. A wrong one is rare.
 #include "sample/code_units.h"
 
 #include <stdlib.h>
@@ -81,7 +81,7 @@ bool code_units_can_wait(const struct code_units *units, uint64_t unit)
     return units->marks && unit > 0 && unit < units->count && !has_mark(units, unit, ENDS);
 }
 
-bool code_units_ask_generator(const struct code_units *units, uint64_t unit)
+bool code_units_asks_generator(const struct code_units *units, uint64_t unit)
 {
     return has_mark(units, unit, ASKS);
 }

@@ -26,6 +26,6 @@ bool code_units_can_wait(const struct code_units *units, uint64_t unit);
 
 // Whether a frame that waits there for another in its own call of eval waits for a
 // generator's: at the head of a loop, or at an await.
-bool code_units_ask_generator(const struct code_units *units, uint64_t unit);
+bool code_units_asks_generator(const struct code_units *units, uint64_t unit);
 
 #endif

@@ -18,8 +18,8 @@
 // A piece of a look takes 0.35 us; collections that matter take longer than this.
 #define COLLECTING_NS 250000u
 #define TIDY_EVERY 64u // reads
-// Calls are counted in whole stacks, whether they changed or not; not in all, for the
-// time it takes.
+// Calls are counted in whole stacks, whether they changed or not; not in all rounds, for
+// the time it takes.
 #define COUNT_AFTER_NS 50000u
 // A stack that was looked at that long ago is about as deep as it was then.
 #define QUICK_NS 30000u
@@ -330,7 +330,7 @@ static void choose_counted(struct python_process *process, uint64_t now_ns)
     if (!process->is_counted)
         return;
     process->counted_ns = now_ns;
-    call_census_look(&process->census);
+    call_census_round(&process->census);
 }
 
 int python_process_round(struct python_process *process, uint64_t now_ns)

@@ -14,7 +14,7 @@
 
 enum sample_flag {
     SAMPLE_CUT = 1,        // frames at its end moved and were left out
-    SAMPLE_TORN = 2,       // nothing could be read: the stack is the last one known
+    SAMPLE_TORN = 2,       // nothing could be read: the stack is the last one known, or in doubt
     SAMPLE_DEEP = 4,       // its outermost frames were left out
     SAMPLE_COLLECTING = 8, // it was collecting garbage
     SAMPLE_UNMATCHED = 16, // native frames were asked for, and could not be put to it
@@ -58,7 +58,7 @@ struct python_process {
     struct process_counts counts;
     struct known_call calls[KNOWN_CALLS];
     struct call_census census;
-    uint64_t counted_ns; // the last look that the census was told of
+    uint64_t counted_ns; // the last round that the census was told of
     bool is_counted;     // it is told of the one in the making
     // Told that a thread's node, flags and state held from `since` to before
     // `round`; may be NULL.

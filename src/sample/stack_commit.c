@@ -154,7 +154,8 @@ static uint32_t commit_doubtful(struct python_process *process, struct python_th
         if (!node)
             node = node_by_callee(process, &doubt);
         if (!node && is_taken)
-            node = stack_trie_node(process->trie, doubt.parent, doubt.place.site, doubt.place.line);
+            node = found =
+                stack_trie_node(process->trie, doubt.parent, doubt.place.site, doubt.place.line);
         if (!node)
             break;
         if (!found && first_other == walk->count)

@@ -103,13 +103,17 @@ def ran_ticks(pid):
     return int(pathlib.Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[11])
 
 
+def goes_on(pid):
+    before = ran_ticks(pid)
+    return until(lambda: ran_ticks(pid) > before)
+
+
 def test_a_program_is_stopped_wherever_it_is_and_shows_its_stack(python, gait, start):
     process = start([python, "-c", QUICK])
     assert until(lambda: names(dump(gait, process.pid)["threads"][0])[-2:] == ["busy", "<module>"])
     shown = 0
     for _ in range(40):
-        before = ran_ticks(process.pid)
-        assert until(lambda: ran_ticks(process.pid) > before)
+        assert goes_on(process.pid)
         process.send_signal(signal.SIGSTOP)
         assert until(lambda: ") T " in pathlib.Path(f"/proc/{process.pid}/stat").read_text())
         (thread,) = dump(gait, process.pid)["threads"]

@@ -21,7 +21,7 @@ int main(void)
             return 1;
         struct code_units units = code_units_of(layout, code, head.units);
         for (uint64_t i = 0; i < head.units; i++)
-            putchar(code_units_can_wait(&units, i) | code_units_ask_generator(&units, i) << 1);
+            putchar(code_units_can_wait(&units, i) | code_units_asks_generator(&units, i) << 1);
         fflush(stdout);
         code_units_release(&units);
         free(code);

@@ -43,7 +43,7 @@ def differences(code, units, names):
     wrong = []
     for at, mark in enumerate(got):
         if bool(mark & ASKS) != (at in wanted):
-            wrong.append(("asks", at, names.get(at)))
+            wrong.append(("asks" if at in names or at in wanted else "between", at, names.get(at)))
         if MINOR >= 11 and bool(mark & CAN_WAIT) != (at > 0 and at not in ends):
             wrong.append(("returns" if at in names else "between", at, names.get(at)))
     return wrong, len(asking)
@@ -57,20 +57,22 @@ def work():
             yield from numbers(depth - 1)
             yield depth
 
-    for _ in range(200):
-        for number in numbers(5):
+    def strings(depth):
+        for number in numbers(depth):
             str(number)
-        sum(n for n in numbers(4))
+
+    for _ in range(200):
+        strings(5)
         list(dis.get_instructions(work))
-    return numbers
+    return numbers, strings
 
 
 def that_ran():
     """But for those that run all the time, and may be rewritten while they are compared."""
-    numbers = work()
+    worked = {function.__code__ for function in work()}
     found = {f.__code__ for f in gc.get_objects() if isinstance(f, types.FunctionType)}
     busy = (__file__, dis.__file__)
-    return {code for code in found if code.co_filename not in busy} | {numbers.__code__}
+    return {code for code in found if code.co_filename not in busy} | worked
 
 
 def main():
@@ -79,13 +81,17 @@ def main():
     found = [(code, code.co_code, {}) for code in library_code.of_modules(int(sys.argv[2]))]
     if MINOR >= 12:
         found += [(code, code._co_code_adaptive, {"adaptive": True}) for code in that_ran()]
+    seen = set()
     for code, text, how in found:
-        differing, asking = differences(code, text, names_at(code, **how))
+        names = names_at(code, **how)
+        seen.update(names.values())
+        differing, asking = differences(code, text, names)
         objects, questions, units = objects + 1, questions + asking, units + len(text) // 2
         for kind, at, name in differing:
             wrong[kind] += 1
             if kind != "between" and wrong["asks"] + wrong["returns"] < 9:
                 print(code.co_filename, code.co_name, kind, at, name, file=sys.stderr)
+    assert MINOR < 12 or seen > {"FOR_ITER_GEN", "SEND_GEN"}  # it has rewritten what it ran
     print(objects, questions, wrong["asks"] + wrong["returns"], wrong["between"], units)
 
 

@@ -14,7 +14,7 @@ static void begin(void)
 static void note(uint32_t caller, uint32_t callee, uint32_t times)
 {
     for (uint32_t i = 0; i < times; i++) {
-        call_census_look(&census);
+        call_census_round(&census);
         call_census_note(&census, caller, callee);
     }
 }
@@ -29,7 +29,7 @@ TEST("call_census: nothing is believed before it was seen, and then that call al
     ok(!call_census_believes(&census, 2, 1));
     ok(!call_census_believes(&census, 1, 3));
     ok(!call_census_believes(&census, 3, 2));
-    is_u64(census.looks, 1);
+    is_u64(census.rounds, 1);
 }
 
 TEST("call_census: a call seen once in a thousand, of both its functions, is not believed")
@@ -114,7 +114,7 @@ TEST("call_census: a call outlives what was counted of its functions, and is not
         const struct call_count *count = count_of(caller, 0);
         for (uint32_t n = 0; n < 6000 && count->caller == caller; n++)
             note(1000 + 2 * n, 1001 + 2 * n, 40);
-        if (count->caller == caller || !count_of(caller, 100) || census.looks >> 13 >= 30)
+        if (count->caller == caller || !count_of(caller, 100) || census.rounds >> 13 >= 30)
             continue; // it was forgotten itself, or is one of too many
         cases++;
         ok(!call_census_believes(&census, caller, 100));
@@ -133,7 +133,7 @@ TEST("call_census: counts end at their limit and stay what they are")
     for (size_t i = 0; i < CALL_CENSUS_ROOM; i++)
         if (census.counts[i].count)
             census.counts[i].count = most - 1;
-    census.looks = most - 1;
+    census.rounds = most - 1;
     note(1, 2, 5);
     for (size_t i = 0; i < CALL_CENSUS_ROOM; i++) {
         kept += census.counts[i].count == most;

@@ -37,8 +37,8 @@ static uint32_t asking(struct code_units units)
 {
     uint32_t count = 0;
     for (uint64_t unit = 0; unit < units.count; unit++)
-        count += code_units_ask_generator(&units, unit);
-    ok(!count || (code_units_ask_generator(&units, 10) && code_units_ask_generator(&units, 11)));
+        count += code_units_asks_generator(&units, unit);
+    ok(!count || (code_units_asks_generator(&units, 10) && code_units_asks_generator(&units, 11)));
     code_units_release(&units);
     return count;
 }
@@ -72,7 +72,7 @@ TEST("code_units: no jump leads out of the code, and of none nothing is known")
     struct code_units units = code_units_of(layout_find(13), code, 64);
     is_u64(asking(units), 0);
     units = code_units_of(layout_find(13), code, 0);
-    ok(!code_units_can_wait(&units, 0) && !code_units_ask_generator(&units, 0));
+    ok(!code_units_can_wait(&units, 0) && !code_units_asks_generator(&units, 0));
     is_u64(code_units_bytes(&units), 0);
     code_units_release(&units);
 }

@@ -143,6 +143,24 @@ TEST("stack_commit: stacks at rest tell which calls a program makes")
     end();
 }
 
+TEST("stack_commit: where all is in doubt it is taken as it lies if that was asked for")
+{
+    if (!begin())
+        return;
+    is_int(commit(CALLEE, 3), GAIT_ERR_STATE);
+    process.takes_doubtful = true;
+    const int node = commit(CALLEE, 3);
+    if (ok(node > 0)) {
+        is_str(name_of(node), "f2");
+        is_int(thread->frame_count, 3);
+        for (int i = 0; i < 3; i++)
+            ok(thread->frames[i].code); // each is the function that its node says
+    }
+    is_str(name_of(commit(OTHER, 1)), "f1"); // and what is known is not mixed with it
+    is_int(process.walk->doubtful, 1);
+    end();
+}
+
 TEST("stack_commit: a caller that stays where it is counts as one that calls, look by look")
 {
     if (!begin())
