@@ -27,6 +27,7 @@
 #define CFRAME_NEAR 1024u // of the C stack: what a few calls need
 #define CFRAME_DWELL 512u // and around a call that was in it before, too
 #define CFRAME_ALL (1u << 24)
+#define CFRAME_LATE 1000u // reads
 // A look takes 1 us and 0.35 us a piece; ten times that, and we were put aside.
 #define SLOW_NS 20000u
 #define SLOW_PIECE_NS 2000u
@@ -127,6 +128,26 @@ static uint32_t cframe_reach(const struct python_thread *thread)
     return thread->is_peeked && thread->is_dwelling ? CFRAME_DWELL : CFRAME_ALL;
 }
 
+static bool is_near(const struct python_thread *thread, uint64_t cframe)
+{
+    return thread->at_cframe != NOT_READ && cframe >= thread->cframes.low &&
+           cframe + PYTHON_THREAD_CFRAME <= thread->cframes.high;
+}
+
+// A call from C that begins or ends right now leads to another cframe, far away. To look
+// again for it would take a sample from whoever was called for some microseconds.
+static void add_known(struct gather *gather, struct python_thread *thread, bool may_move)
+{
+    for (size_t i = 0; i < PYTHON_THREAD_CFRAMES; i++) {
+        struct known_cframe *known = &thread->cframes_known[i];
+        const bool is_late = may_move && known->at && thread->reads - known->met < CFRAME_LATE &&
+                             known->at >= thread->cframe_low && known->at < thread->cframe_high;
+        known->word = NOT_READ;
+        if (is_late && !is_near(thread, known->at))
+            known->word = add(gather, thread, known->at, PYTHON_THREAD_CFRAME);
+    }
+}
+
 static void add_cframes(struct gather *gather, struct python_thread *thread)
 {
     const uint32_t reach = cframe_reach(thread);
@@ -143,6 +164,7 @@ static void add_cframes(struct gather *gather, struct python_thread *thread)
     }
     thread->at_cframe = add(gather, thread, thread->cframes.low,
                             (uint32_t)(thread->cframes.high - thread->cframes.low));
+    add_known(gather, thread, reach > 0);
 }
 
 // How much of each chunk is read, and how much of that twice.
@@ -398,6 +420,20 @@ uint64_t gather_state(const struct gather *gather, const struct python_thread *t
     return bytes_get64(gather->bytes + (uint32_t)(thread->at_state + (uint32_t)field));
 }
 
+// Where in the buffer a cframe is that was read; NULL: it was not.
+static const uint8_t *cframe_read(const struct gather *gather, const struct python_thread *thread,
+                                  uint64_t cframe)
+{
+    if (is_near(thread, cframe))
+        return gather->bytes + thread->at_cframe + (cframe - thread->cframes.low);
+    for (size_t i = 0; i < PYTHON_THREAD_CFRAMES && thread->at_cframe != NOT_READ; i++) {
+        const struct known_cframe *known = &thread->cframes_known[i];
+        if (known->at == cframe && known->word != NOT_READ)
+            return gather->bytes + known->word;
+    }
+    return NULL;
+}
+
 uint64_t gather_current(const struct gather *gather, struct python_thread *thread,
                         bool *ret_is_read)
 {
@@ -408,11 +444,11 @@ uint64_t gather_current(const struct gather *gather, struct python_thread *threa
     const uint64_t cframe = gather_state(gather, thread, layout->thread_cframe);
     if (cframe == 0)
         return 0;
+    const uint8_t *bytes = cframe_read(gather, thread, cframe);
     thread->cframe = cframe;
-    if (thread->at_cframe != NOT_READ && cframe >= thread->cframes.low &&
-        cframe + PYTHON_THREAD_CFRAME <= thread->cframes.high)
-        return bytes_get64(gather->bytes + thread->at_cframe + (cframe - thread->cframes.low) +
-                           layout->cframe_frame);
+    python_thread_meet(thread, cframe);
+    if (bytes)
+        return bytes_get64(bytes + layout->cframe_frame);
     *ret_is_read = false;
     python_thread_widen(thread, cframe);
     return 0;

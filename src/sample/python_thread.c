@@ -179,6 +179,7 @@ void python_thread_forget(struct python_thread *thread, uint64_t at)
         }
     if (at >= thread->cframe_low && at < thread->cframe_high) {
         thread->cframe_low = thread->cframe_high = 0;
+        memset(thread->cframes_known, 0, sizeof thread->cframes_known);
         return;
     }
     const uint32_t above = patches_up_to(thread, at);
@@ -213,6 +214,21 @@ void python_thread_widen(struct python_thread *thread, uint64_t cframe)
         thread->cframe_low = cframe;
     if (end > thread->cframe_high)
         thread->cframe_high = end;
+}
+
+void python_thread_meet(struct python_thread *thread, uint64_t cframe)
+{
+    struct known_cframe *oldest = &thread->cframes_known[0];
+    for (size_t i = 0; i < PYTHON_THREAD_CFRAMES; i++) {
+        struct known_cframe *known = &thread->cframes_known[i];
+        if (known->at == cframe) {
+            known->met = thread->reads;
+            return;
+        }
+        if (known->met < oldest->met)
+            oldest = known;
+    }
+    *oldest = (struct known_cframe){cframe, thread->reads, NOT_READ};
 }
 
 // The list of chunks as it is now; the extent of the newest stays as high as it

@@ -19,6 +19,7 @@
 enum { PYTHON_THREAD_CHUNKS = 24, PYTHON_THREAD_PATCHES = 160, PYTHON_THREAD_DEPTH = 4096 };
 enum { PYTHON_THREAD_LINKS = 512 }; // a power of two
 enum { PYTHON_THREAD_CFRAME = 16 }; // bytes of a cframe that are looked at
+enum { PYTHON_THREAD_CFRAMES = 6 }; // of late, to which the thread may go back at any moment
 
 #define NOT_READ UINT32_MAX
 
@@ -41,6 +42,11 @@ struct patch {
     uint32_t near;                // frames from the leaf to it, when it was last met
     uint64_t met, near_met;       // number of the read in which it was; and near the leaf
     uint64_t near_low, near_high; // the frames of it that were near then
+};
+
+struct known_cframe {
+    uint64_t at, met; // number of the read in which it was the current one
+    uint32_t word;    // where it is in the buffer
 };
 
 // A frame as far as it is looked at.
@@ -74,6 +80,7 @@ struct python_thread {
     uint32_t patch_count;
     uint64_t cframe_low, cframe_high; // where on the C stack its cframes were
     uint64_t cframe;                  // the last of them
+    struct known_cframe cframes_known[PYTHON_THREAD_CFRAMES];
     struct {
         uint64_t low, high;
     } cframes;                    // of the C stack, in this read
@@ -129,6 +136,9 @@ void python_thread_tidy(struct python_thread *thread);
 
 // Expects a cframe at that address of the C stack (3.11 and 3.12).
 void python_thread_widen(struct python_thread *thread, uint64_t cframe);
+
+// It is the current one: the thread will come back to it.
+void python_thread_meet(struct python_thread *thread, uint64_t cframe);
 
 // The chunk that address lies in, or NULL.
 struct chunk *python_thread_chunk(struct python_thread *thread, uint64_t address);

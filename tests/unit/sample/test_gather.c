@@ -53,3 +53,55 @@ TEST("gather: of the C stack no more is read than where calls were, wherever it 
             end();
         }
 }
+
+#define FAR (FAKE_BASE + 0x4000) // on the C stack: a call of eval, and one far below it
+#define DEEP (FAKE_BASE + 0x8000)
+#define LOCK (FAKE_BASE + 0x2000)
+
+// The thread is where it was, as far as a small look before tells.
+static void dwell_at(uint64_t cframe)
+{
+    thread->cframe = cframe;
+    thread->is_peeked = thread->is_dwelling = true;
+    gather_begin(&gather);
+    gather_add(&gather, thread, true);
+}
+
+TEST("gather: a call from C that begins meanwhile is read where the last such call was")
+{
+    for (int minor = 11; minor <= 12; minor++) {
+        const uint64_t frames[] = {0x1000, 0x2000};
+        bool is_read;
+        if (!begin(minor))
+            return;
+        const struct layout *layout = &target.layout;
+        target.gil = LOCK;
+        gather.slow_ns = UINT64_MAX / 2;
+        fake_put(FAR + (uint64_t)layout->cframe_frame, frames[0]);
+        fake_put(DEEP + (uint64_t)layout->cframe_frame, frames[1]);
+        python_thread_widen(thread, FAR);
+        python_thread_widen(thread, DEEP);
+        fake_put(FAKE_BASE + (uint64_t)layout->thread_cframe, DEEP);
+        dwell_at(FAR); // the state says that it is elsewhere by now
+        is_int(gather_read(&gather), GATHER_DONE);
+        (void)gather_current(&gather, thread, &is_read);
+        ok(!is_read); // never met before
+        dwell_at(FAR);
+        is_int(gather_read(&gather), GATHER_DONE);
+        is_u64(gather_current(&gather, thread, &is_read), frames[1]);
+        ok(is_read);
+        is_u64(thread->cframe, DEEP);
+        const size_t count = gather.count;
+        gather_begin(&gather);
+        gather_add(&gather, thread, false); // does not run: it is where it is
+        ok(gather.count < count);
+        thread->reads += 1000;
+        dwell_at(FAR); // not met for long
+        is_u64(bytes_outside(FAR - 512, FAR + 512 + PYTHON_THREAD_CFRAME), 0);
+        python_thread_meet(thread, DEEP);
+        python_thread_forget(thread, DEEP); // the C stack is gone, and what was known of it
+        dwell_at(FAR);
+        is_u64(bytes_outside(FAKE_BASE, FAKE_BASE + 1), 0);
+        end();
+    }
+}
