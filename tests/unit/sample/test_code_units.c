@@ -22,14 +22,19 @@ static void put(int minor, uint32_t unit, int op, uint8_t argument)
     code[2 * unit + 1] = argument;
 }
 
-// Marks of code in which that stands at unit 10, and that at the unit to which it jumps.
-static struct code_units look(int minor, int op, uint32_t jump, int end)
+// Code in which that stands at unit 10, and that at the unit to which it jumps.
+static void write_code(int minor, int op, uint32_t jump, int end)
 {
     memset(code, 0, sizeof code);
     if (jump > 255)
         put(minor, 9, LONGER, (uint8_t)(jump >> 8));
     put(minor, 10, op, (uint8_t)jump);
     put(minor, 12 + jump, end, 0);
+}
+
+static struct code_units look(int minor, int op, uint32_t jump, int end)
+{
+    write_code(minor, op, jump, end);
     return code_units_of(layout_find(minor), code, 1024);
 }
 
@@ -80,7 +85,7 @@ TEST("code_units: no jump leads out of the code, and of none nothing is known")
 TEST("code_units: 3.11 asks generators by way of C code, and older frames are asked nothing")
 {
     for (int minor = 8; minor <= 11; minor++) {
-        look(12, LOOP, 20, LOOP_END);
+        write_code(12, LOOP, 20, LOOP_END);
         is_u64(asking(code_units_of(layout_find(minor), code, 1024)), 0);
     }
 }
