@@ -133,7 +133,7 @@ def beyond_bounds(results):
     found = [
         f"{name}: {what} {result[what]:.3g} > {most}"
         for name, result in results.items()
-        for what, most in (("above", 0.35), ("unsure", 30))
+        for what, most in (("above", 0.25), ("unsure", 30))
         if result[what] > most
     ]
     for what, most in (("above", 0.10), ("unsure", 10)):
