@@ -11,7 +11,6 @@
 
 #include "base/fail.h"
 
-#define PAGE 4096u
 #define IMAGE_LIMIT (UINT64_C(256) << 20)
 #define AT_ONCE (UINT64_C(1) << 20)
 #define SYMBOL_LIMIT (1u << 21) // a file that is mostly a hole may be of any size
@@ -208,7 +207,7 @@ static int check_header(struct elf_file *file)
     file->lowest = UINT64_MAX;
     for (unsigned i = 0; segment(file, i, &part); i++)
         if (part.p_type == PT_LOAD && part.p_vaddr < file->lowest)
-            file->lowest = part.p_vaddr & ~(uint64_t)(PAGE - 1);
+            file->lowest = part.p_vaddr & ~(uint64_t)(MEMORY_PAGE - 1);
     return file->lowest == UINT64_MAX ? fail(GAIT_ERR_FORMAT, "it loads nothing") : 0;
 }
 
@@ -216,7 +215,7 @@ int elf_file_open(struct elf_file *file, int fd)
 {
     struct stat about;
     memset(file, 0, sizeof *file);
-    if (fstat(fd, &about) || !S_ISREG(about.st_mode) || about.st_size < PAGE)
+    if (fstat(fd, &about) || !S_ISREG(about.st_mode) || about.st_size < MEMORY_PAGE)
         return fail(GAIT_ERR_FORMAT, "it is no program");
     void *bytes = mmap(NULL, (size_t)about.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
     if (bytes == MAP_FAILED)
@@ -233,7 +232,7 @@ int elf_file_open(struct elf_file *file, int fd)
 static uint64_t image_end(const struct elf_file *file)
 {
     Elf64_Phdr part;
-    uint64_t end = PAGE;
+    uint64_t end = MEMORY_PAGE;
     for (unsigned i = 0; segment(file, i, &part); i++)
         if (part.p_type == PT_LOAD && part.p_offset < IMAGE_LIMIT && part.p_filesz < IMAGE_LIMIT &&
             part.p_offset + part.p_filesz > end)
@@ -261,7 +260,7 @@ static void read_parts(const struct elf_file *head, struct memory *memory, uint8
 
 int elf_file_read(struct elf_file *file, struct memory *memory, uint64_t start)
 {
-    uint8_t first[PAGE];
+    uint8_t first[MEMORY_PAGE];
     struct elf_file head = {.bytes = first, .count = sizeof first};
     memset(file, 0, sizeof *file);
     if (!memory_get(memory, start, first, sizeof first))

@@ -20,7 +20,6 @@
 
 #define FRONT 512u // spare bytes, so that offsets may be counted from before a piece
 #define BUFFER_BYTES (256u << 20)
-#define PAGE 4096u
 #define PIECES_MAX (1u << 20)
 #define DOUBLE_BYTES (48u << 10)
 #define ABOVE_BYTES 768u  // of frames that were called since
@@ -334,7 +333,7 @@ static uint64_t slow_after(const struct gather *gather)
 // its own takes 2 us, and a third of `gait dump` of 64 threads.
 static void make_real(struct gather *gather)
 {
-    const size_t used = (gather->used + PAGE - 1) / PAGE * PAGE;
+    const size_t used = (gather->used + MEMORY_PAGE - 1) / MEMORY_PAGE * MEMORY_PAGE;
     if (used <= gather->real)
         return;
 #ifdef MADV_POPULATE_WRITE

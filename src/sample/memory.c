@@ -6,8 +6,6 @@
 #include <errno.h>
 #include <string.h>
 
-#define PAGE 4096u
-
 static ssize_t read_process(struct memory *memory, void *out, size_t bytes,
                             const struct iovec *pieces, size_t count)
 {
@@ -43,7 +41,7 @@ bool memory_get(struct memory *memory, uint64_t address, void *out, size_t bytes
 size_t memory_get_some(struct memory *memory, uint64_t address, void *out, size_t bytes)
 {
     size_t got = get(memory, address, out, bytes);
-    size_t page = PAGE - address % PAGE;
+    size_t page = MEMORY_PAGE - address % MEMORY_PAGE;
     if (got == 0 && page < bytes)
         got = get(memory, address, out, page);
     return got;

@@ -12,6 +12,7 @@
 #include <sys/uio.h>
 
 #define MEMORY_MAX_PIECES 1024 // of one call (IOV_MAX)
+#define MEMORY_PAGE 4096u
 
 struct memory {
     // Bytes read, up to the first piece that is not there, or a negative errno.

@@ -23,7 +23,6 @@
 #define FORGET_GUESS 60u
 #define LEARN_MAX 512
 #define PEEK_PAGES 16
-#define PAGE 4096u
 
 int python_thread_create(uint64_t address, struct python_thread **ret_thread)
 {
@@ -278,17 +277,17 @@ static uint64_t current_frame(struct python_thread *thread, struct target *targe
 struct peek {
     struct memory *memory;
     uint64_t page[PEEK_PAGES]; // address; 0: none
-    uint8_t bytes[PEEK_PAGES][PAGE];
+    uint8_t bytes[PEEK_PAGES][MEMORY_PAGE];
 };
 
 // An aligned word.
 static bool peek_word(struct peek *peek, uint64_t address, uint64_t *ret_word)
 {
-    const uint64_t page = address & ~(uint64_t)(PAGE - 1);
-    const size_t slot = page / PAGE % PEEK_PAGES, offset = address % PAGE;
+    const uint64_t page = address & ~(uint64_t)(MEMORY_PAGE - 1);
+    const size_t slot = page / MEMORY_PAGE % PEEK_PAGES, offset = address % MEMORY_PAGE;
     if (peek->page[slot] != page) {
         peek->page[slot] = 0;
-        if (!memory_get(peek->memory, page, peek->bytes[slot], PAGE))
+        if (!memory_get(peek->memory, page, peek->bytes[slot], MEMORY_PAGE))
             return false;
         peek->page[slot] = page;
     }
