@@ -237,13 +237,13 @@ static bool is_worth_a_visit(const struct writer *writer)
     return used * WORTH_A_VISIT >= writer->capacity;
 }
 
-// Frees the writers of ended threads that have nothing left to tell.
+// Frees the writers of ended threads that have nothing left to tell, nor to write.
 static void bury_the_dead(struct recorder *recorder)
 {
     recorder_lock();
     for (struct writer **link = &recorder->writers; *link;) {
         struct writer *writer = *link;
-        if (!writer->is_dead || drain_has_news(writer)) {
+        if (!writer->is_dead || drain_has_news(writer) || writer_pay_for_owner(writer)) {
             link = &writer->next;
             continue;
         }
@@ -308,11 +308,23 @@ static bool has_written_all(const struct recorder *recorder)
     return !recorder->is_disk_full;
 }
 
+static bool pay_for_owners(struct recorder *recorder)
+{
+    bool has_news = false;
+    recorder_lock();
+    for (struct writer *writer = recorder->writers; writer; writer = writer->next)
+        has_news |= writer_pay_for_owner(writer);
+    recorder_unlock();
+    return has_news;
+}
+
 static void run_last_round(struct drainer *drainer)
 {
     const struct ring_pool *pool = &drainer->recorder->pool;
     drainer->shard->is_ending = true;
-    run_round(drainer, ROUND_LAST);
+    do
+        run_round(drainer, ROUND_LAST);
+    while (pay_for_owners(drainer->recorder));
     // where no ring file keeps what the disk did not take, it can only be
     // counted, and that may still fit
     if ((!pool->path[0] || pool->lost_on_kill) && !has_written_all(drainer->recorder))

@@ -8,7 +8,8 @@
 //
 // An end always has a slot kept for it, unless the program made ends without
 // begins that nobody has noticed yet: then it is owed, and written before
-// anything else as soon as there is room.
+// anything else, with its own time, as soon as there is room. What a thread still
+// owes when it ends, or when recording does, the drainer writes.
 #define _GNU_SOURCE
 #include "record/writer.h"
 
@@ -290,13 +291,24 @@ static void publish(struct writer *writer, uint64_t slots)
                      __ATOMIC_RELEASE);
 }
 
-static void put_span(struct writer *writer, struct slot *slot, enum slot_class class, uint32_t site)
+static void put_span_at(struct writer *writer, uint64_t tick, enum slot_class class, uint32_t site)
 {
-    uint64_t now = clock_now();
-    slot->tick_low = (uint32_t)now;
-    slot->tick_high = (uint32_t)(now >> 32 & 0x3fffffff) | slot_class_bits(class);
+    struct slot *slot = next_slot(writer);
+    slot->tick_low = (uint32_t)tick;
+    slot->tick_high = (uint32_t)(tick >> 32 & 0x3fffffff) | slot_class_bits(class);
     slot->site = site;
     publish(writer, 1);
+}
+
+static void put_span(struct writer *writer, enum slot_class class, uint32_t site)
+{
+    put_span_at(writer, clock_now(), class, site);
+}
+
+static void put_end_at(struct writer *writer, uint64_t tick)
+{
+    writer->ring->ends++;
+    put_span_at(writer, tick, SLOT_CLASS_END, 0);
 }
 
 // Whether one of the slots kept for ends is left, beside the step's.
@@ -309,14 +321,37 @@ static bool has_kept_slot(struct writer *writer)
     return true;
 }
 
+static void owe_end(struct writer *writer)
+{
+    const uint64_t at = writer->owed < WRITER_OWED ? writer->owed : WRITER_OWED - 1;
+    writer->owed_at[at] = clock_now();
+    writer->owed++;
+}
+
+static void pay_end(struct writer *writer)
+{
+    put_end_at(writer, writer->owed_at[0]);
+    memmove(writer->owed_at, writer->owed_at + 1, (WRITER_OWED - 1) * sizeof writer->owed_at[0]);
+    count_position(writer);
+    writer->owed--;
+}
+
 static void write_owed_ends(struct writer *writer)
 {
-    while (writer->owed && (make_row(writer, 1) || has_kept_slot(writer))) {
-        writer->ring->ends++;
-        put_span(writer, next_slot(writer), SLOT_CLASS_END, 0);
-        count_position(writer);
-        writer->owed--;
-    }
+    while (writer->owed && (make_row(writer, 1) || has_kept_slot(writer)))
+        pay_end(writer);
+}
+
+// Never waits for the drainer, who calls this.
+bool writer_pay_for_owner(struct writer *writer)
+{
+    const uint64_t owed = writer->owed;
+    if (!owed || WRITER_GET(writer->is_inside) || WRITER_GET(writer->ring->busy))
+        return false;
+    count_position(writer);
+    while (writer->owed && has_kept_slot(writer))
+        pay_end(writer);
+    return writer->owed < owed;
 }
 
 // Room for `slots` in a row at next_slot(), and nothing owed before it. Sets the
@@ -381,7 +416,7 @@ static void begin_entered(struct writer *writer, uint32_t site)
         drop_span(writer);
         return;
     }
-    put_span(writer, next_slot(writer), SLOT_CLASS_BEGIN, site);
+    put_span(writer, SLOT_CLASS_BEGIN, site);
     if (writer->gap_depth)
         push_gap(writer, false);
 }
@@ -415,11 +450,10 @@ static void end_on_record(struct writer *writer)
     if (!writer->slots)
         return;
     if (has_room(writer, 1)) {
-        writer->ring->ends++;
-        put_span(writer, next_slot(writer), SLOT_CLASS_END, 0);
+        put_end_at(writer, clock_now());
         return;
     }
-    writer->owed++;
+    owe_end(writer);
     write_owed_ends(writer);
 }
 
@@ -442,7 +476,7 @@ void writer_next_slow(uint32_t site)
         begin_entered(writer, site);
     } else if (may_record_span(writer)) {
         writer->ring->nexts++;
-        put_span(writer, next_slot(writer), SLOT_CLASS_NEXT, site);
+        put_span(writer, SLOT_CLASS_NEXT, site);
         if (writer->gap_depth)
             push_gap(writer, false);
     } else {

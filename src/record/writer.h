@@ -18,6 +18,7 @@
 
 #define WRITER_SYNCS 64
 #define WRITER_PAST 16
+#define WRITER_OWED 64
 #define WRITER_TLS __attribute__((tls_model("initial-exec"))) _Thread_local
 
 enum writer_step { WRITER_STEP_NONE, WRITER_STEP_ON_RECORD, WRITER_STEP_DROPPED };
@@ -31,13 +32,14 @@ struct writer {
     enum ring_policy policy;
 
     // --- the owner's
-    uint64_t granted_at;          // address up to which `position` has been counted
-    uint64_t position;            // of granted_at
-    uint64_t points, point_slots; // events that are no spans, and all slots that are no span's
-    uint64_t gaps;                // spans open since the oldest dropped one, innermost in bit 0:
-    uint32_t gap_depth;           // 1 = dropped, 0 = on record; so many of them
-    uint64_t deep;                // dropped spans above these 64
-    uint64_t owed;                // ends that are still to be written
+    uint64_t granted_at;           // address up to which `position` has been counted
+    uint64_t position;             // of granted_at
+    uint64_t points, point_slots;  // events that are no spans, and all slots that are no span's
+    uint64_t gaps;                 // spans open since the oldest dropped one, innermost in bit 0:
+    uint32_t gap_depth;            // 1 = dropped, 0 = on record; so many of them
+    uint64_t deep;                 // dropped spans above these 64
+    uint64_t owed;                 // ends that are still to be written, and when they
+    uint64_t owed_at[WRITER_OWED]; // were made; what is beyond has the last one's time
     enum writer_step step;
     uint32_t is_inside;      // in the slow path; stop waits for it
     bool is_waiting;         // block: for the drainer, however little the ring holds
@@ -88,6 +90,10 @@ void writer_publish(uint32_t slots, bool is_event);
 struct writer *writer_attached(void);
 
 void writer_lose(struct writer *writer);
+
+// Writes the ends that are owed where the owner will not: its thread has ended, or
+// the session. True if there were any, to be drained now.
+bool writer_pay_for_owner(struct writer *writer);
 
 // A step ends, one begins; see record.h.
 void writer_step_end(void);

@@ -4,8 +4,10 @@
 // own values; the rest must be counted, to the last event.
 #define _GNU_SOURCE
 #include <math.h>
+#include <pthread.h>
 
 #include "base/clock.h"
+#include "record/recorder.h"
 #include "support/recording.h"
 #include "support/tap.h"
 
@@ -354,6 +356,79 @@ TEST("ends without a begin: nothing is counted twice or forgotten, under any pol
         struct plan plan = {policies[i % 3], 4096, 1000 + i, 40000, 100, 500, true, i % 2, false};
         run(&plan);
     }
+}
+
+enum { TOO_MANY = 50 };
+
+// Ends without a begin, of which the drainer, who is kept from looking, knows
+// nothing: they eat the slots that are kept for the ends of spans. Notes how long
+// the spans can have taken, and comes back when twice that time is over.
+static void *make_more_ends_than_fit(void *ret_longest_ns)
+{
+    uint64_t *longest_ns = ret_longest_ns;
+    gait_mark(gait_site("test", "first")); // wants the lock once
+    for (uint32_t i = 0; i < TOO_MANY; i++)
+        site_of(i);
+    pthread_mutex_lock(&recorder_state.lock);
+    for (int i = 0; i < TOO_MANY; i++)
+        gait_end();
+    const uint64_t start_ns = clock_raw_ns();
+    for (uint32_t i = 0; i < TOO_MANY; i++)
+        gait_begin(site_of(i));
+    while (!WRITER_GET(writer_self->ring->lost))
+        gait_mark(site_of(0));
+    for (int i = 0; i < TOO_MANY; i++)
+        gait_end();
+    *longest_ns = clock_raw_ns() - start_ns;
+    ok(writer_self->owed > 0 && writer_self->owed <= WRITER_OWED);
+    while (clock_raw_ns() - start_ns < 2 * *longest_ns)
+        ;
+    pthread_mutex_unlock(&recorder_state.lock);
+    return NULL;
+}
+
+// All have ended, none before the one within it, in the time that there was.
+static void check_all_ended(const struct recorded *recorded, uint64_t longest_ns)
+{
+    int64_t before = INT64_MAX;
+    uint32_t spans = 0;
+    for (size_t i = 0; i < recorded->count; i++) {
+        const struct recorded_event *event = &recorded->events[i];
+        if (event->kind != GAIT_KIND_SPAN)
+            continue;
+        spans++;
+        ok(event->duration >= 0 && (uint64_t)event->duration <= longest_ns);
+        ok(event->start + event->duration <= before);
+        before = event->start + event->duration;
+    }
+    is_u64(spans, TOO_MANY);
+}
+
+TEST("ends that found no room are written when recording stops, with their own time")
+{
+    struct recorded recorded;
+    uint64_t longest_ns;
+    recording_start("drop", 8192);
+    make_more_ends_than_fit(&longest_ns);
+    recording_stop(&recorded);
+    check_all_ended(&recorded, longest_ns);
+    recorded_finish(&recorded);
+}
+
+TEST("ends that found no room are written when their thread has ended")
+{
+    struct recorded recorded;
+    uint64_t longest_ns;
+    pthread_t thread;
+    recording_start("drop", 8192);
+    recording_must(!pthread_create(&thread, NULL, make_more_ends_than_fit, &longest_ns), "thread");
+    pthread_join(thread, NULL);
+    for (int i = 0; i < 4; i++)
+        is_int(gait_flush(), 0);
+    ok(!recorder_state.writers); // the drainer let go of it
+    recording_stop(&recorded);
+    check_all_ended(&recorded, longest_ns);
+    recorded_finish(&recorded);
 }
 
 TEST("open spans with twenty megabytes of arguments between them harm no batch")
