@@ -26,12 +26,8 @@ struct locals_reader {
     struct frame_chain chain;
     struct frame_locals locals;
     const struct python_thread *thread;
+    uint32_t inside; // frames of states of the thread that stand on this one
 };
-
-static bool holds_lock(const struct python_process *process, const struct python_thread *thread)
-{
-    return process->is_locked && process->holder == thread;
-}
 
 // Rounds until one told of every thread; a busy one may be torn once. Of one that was
 // stopped while it made a frame no stack is certain, ever: the last round shows it as it is.
@@ -61,7 +57,8 @@ static bool is_stopped(const struct python_process *process, struct python_threa
 static const char *state_words(const struct python_process *process, struct python_thread *thread)
 {
     if (is_stopped(process, thread))
-        return holds_lock(process, thread) ? "stopped, holds the interpreter lock" : "stopped";
+        return python_process_holds_lock(process, thread) ? "stopped, holds the interpreter lock"
+                                                          : "stopped";
     switch ((enum sample_state)thread->state) {
     case SAMPLE_PYTHON:
         return "running, holds the interpreter lock";
@@ -90,12 +87,32 @@ static int by_thread(const void *a, const void *b)
     return ((*x)->tid > (*y)->tid) - ((*x)->tid < (*y)->tid);
 }
 
+static void begin_state(struct locals_reader *variables, const struct python_thread *thread)
+{
+    variables->thread = thread;
+    frame_chain_read(&variables->chain, &variables->reader, thread->address);
+}
+
 static void begin_thread(struct locals_reader *variables, const struct python_thread *thread)
 {
     if (!variables)
         return;
-    variables->thread = thread;
-    frame_chain_read(&variables->chain, &variables->reader, thread->address);
+    variables->inside = 0;
+    begin_state(variables, thread);
+}
+
+// On to the state that has the frame with so many inside it; how many of those are its
+// own in `inner`. False: it is nobody's.
+static bool find_state(struct locals_reader *variables, uint32_t *inner)
+{
+    while (*inner - variables->inside >= variables->thread->frame_count) {
+        if (!variables->thread->below)
+            return false;
+        variables->inside += variables->thread->frame_count;
+        begin_state(variables, variables->thread->below);
+    }
+    *inner -= variables->inside;
+    return true;
 }
 
 // The variables of the frame with so many inside it; NULL where that ended
@@ -113,7 +130,7 @@ static const struct frame_reading *locals_of(struct locals_reader *variables, ui
 
 static void put_locals_text(struct locals_reader *variables, uint32_t inner)
 {
-    if (!variables || inner >= variables->thread->frame_count)
+    if (!variables || !find_state(variables, &inner))
         return;
     const struct frame_reading *read = locals_of(variables, inner);
     if (!read) {
@@ -193,13 +210,14 @@ static void put_text(struct python_process *process, struct locals_reader *varia
     plain_put_all(stdout, process->target.file);
     putchar('\n');
     for (size_t i = 0; i < process->thread_count; i++)
-        put_thread_text(process, process->threads[i], variables);
+        if (!process->threads[i]->is_covered)
+            put_thread_text(process, process->threads[i], variables);
 }
 
 static void put_locals_json(struct json_writer *json, struct locals_reader *variables,
                             uint32_t inner)
 {
-    if (!variables || inner >= variables->thread->frame_count)
+    if (!variables || !find_state(variables, &inner))
         return;
     const struct frame_reading *read = locals_of(variables, inner);
     json_key(json, "locals");
@@ -252,6 +270,8 @@ static void put_json(struct python_process *process, struct locals_reader *varia
     for (size_t i = 0; i < process->thread_count; i++) {
         struct python_thread *thread = process->threads[i];
         const bool is_held = is_stopped(process, thread);
+        if (thread->is_covered)
+            continue;
         thread_id_name(thread, &process->target, name, sizeof name);
         json_object(&json);
         json_put_int(&json, "tid", thread->tid);
@@ -259,7 +279,7 @@ static void put_json(struct python_process *process, struct locals_reader *varia
         json_put_text(&json, "name", name);
         json_put_text(&json, "state",
                       is_held ? "stopped" : thread_probe_name((enum sample_state)thread->state));
-        json_put_bool(&json, "holds_lock", holds_lock(process, thread));
+        json_put_bool(&json, "holds_lock", python_process_holds_lock(process, thread));
         json_put_bool(&json, "is_certain", !(thread->flags & SAMPLE_TORN));
         json_put_bool(&json, "is_collecting", thread->flags & SAMPLE_COLLECTING);
         begin_thread(variables, thread);

@@ -21,7 +21,13 @@
 #include "sample/process_root.h"
 #include "sample/python_text.h"
 
-enum { THREADS_TRIED = 4096, FRAMES_TRIED = 64, CODES_TRIED = 4, CHUNKS_TRIED = 1024 };
+enum {
+    THREADS_TRIED = 4096,
+    FRAMES_TRIED = 64,
+    CODES_TRIED = 4,
+    CHUNKS_TRIED = 1024,
+    INTERPRETERS_TRIED = 256
+};
 enum { LOOKS_AT_ONCE = 8, NAPS_MOST = 10, NAP_NS = 1000 * 1000 };
 
 struct candidate {
@@ -291,15 +297,29 @@ static int check_threads(struct target *target, int naps)
     return look == LOOK_WHOLE ? ATTACH_READY : ATTACH_NOT_YET;
 }
 
+// The main interpreter was there first, and new ones are put before it.
+static uint64_t find_main(struct target *target)
+{
+    const uint64_t next_at = (uint64_t)target->layout.interpreter_next;
+    uint64_t interpreter = target->newest;
+    for (int i = 0; i < INTERPRETERS_TRIED; i++) {
+        const uint64_t next = memory_word(&target->memory, interpreter + next_at);
+        if (!memory_is_address(next))
+            break;
+        interpreter = next;
+    }
+    return interpreter;
+}
+
 static int refresh(struct target *target, int naps)
 {
     const struct layout *layout = &target->layout;
-    target->interpreter =
+    target->newest =
         memory_word(&target->memory, target->runtime + (uint64_t)layout->runtime_interpreters);
-    if (!target->interpreter)
+    if (!target->newest)
         return ATTACH_NOT_YET;
-    target->has_many =
-        memory_word(&target->memory, target->interpreter + (uint64_t)layout->interpreter_next);
+    target->interpreter = find_main(target);
+    target->has_many = target->interpreter != target->newest;
     target->gil =
         layout->runtime_gil >= 0
             ? target->runtime + (uint64_t)layout->runtime_gil

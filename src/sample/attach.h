@@ -23,6 +23,7 @@ struct target {
     uint64_t runtime;     // address of _PyRuntime
     uint64_t code_type;   // of PyCode_Type; 0: not known
     uint64_t interpreter; // the main one; 0: none yet
+    uint64_t newest;      // of several, the first in their list
     uint64_t gil;         // its lock
     uint64_t collecting;  // a number: 1 while it collects garbage; 0: not known where
     bool has_many;        // interpreters: they may share a lock

@@ -104,6 +104,11 @@ static uint32_t add(struct gather *gather, struct python_thread *owner, uint64_t
     return at;
 }
 
+static uint32_t lock_bytes(const struct gather *gather)
+{
+    return (uint32_t)gather->target->layout.gil_switches + 8;
+}
+
 static void add_state(struct gather *gather, struct python_thread *thread)
 {
     const struct layout *layout = &gather->target->layout;
@@ -242,6 +247,13 @@ static void add_after(struct gather *gather, struct python_thread *thread)
             add(gather, thread, thread->chunks[i].base, thread->chunks[i].end);
 }
 
+static void add_lock(struct gather *gather, struct python_thread *thread)
+{
+    thread->at_lock = NOT_READ;
+    if (thread->lock)
+        thread->at_lock = add(gather, thread, thread->lock, lock_bytes(gather));
+}
+
 void gather_add(struct gather *gather, struct python_thread *thread, bool is_double)
 {
     thread->is_double = is_double;
@@ -251,6 +263,7 @@ void gather_add(struct gather *gather, struct python_thread *thread, bool is_dou
     add_state(gather, thread);
     add_cframes(gather, thread);
     add_after(gather, thread);
+    add_lock(gather, thread);
     thread->is_peeked = false;
 }
 
@@ -348,8 +361,7 @@ int gather_read(struct gather *gather)
     const bool wants_collecting = gather->wants_collecting && gather->target->collecting;
     const uint32_t collecting =
         wants_collecting ? add(gather, NULL, gather->target->collecting, sizeof(int32_t)) : 0;
-    const uint32_t lock =
-        add(gather, NULL, gather->target->gil, (uint32_t)layout->gil_switches + 8);
+    const uint32_t lock = add(gather, NULL, gather->target->gil, lock_bytes(gather));
     if (gather->is_full)
         return fail(GAIT_ERR_MEMORY, "the stacks of process %lld do not fit into memory",
                     (long long)gather->target->pid);
@@ -411,6 +423,15 @@ struct frame_copies gather_frame(const struct gather *gather, struct python_thre
             patch->first_bytes)
         copies.first = gather->bytes + patch->first + (frame - patch->first_at);
     return copies;
+}
+
+bool gather_holds_own(const struct gather *gather, const struct python_thread *thread)
+{
+    const struct layout *layout = &gather->target->layout;
+    const uint8_t *lock = gather->bytes + thread->at_lock;
+    return thread->lock && thread->at_lock != NOT_READ &&
+           bytes_get64(lock + layout->gil_holder) == thread->address &&
+           (int32_t)bytes_get32(lock + layout->gil_locked) > 0;
 }
 
 uint64_t gather_state(const struct gather *gather, const struct python_thread *thread,

@@ -80,6 +80,9 @@ const uint8_t *gather_near(const struct gather *gather, const struct chunk *chun
 uint64_t gather_current(const struct gather *gather, struct python_thread *thread,
                         bool *ret_is_read);
 
+// Whether it holds the lock that its interpreter has for itself alone.
+bool gather_holds_own(const struct gather *gather, const struct python_thread *thread);
+
 // A word of the thread's state, as far as it was read.
 uint64_t gather_state(const struct gather *gather, const struct python_thread *thread,
                       int32_t field);

@@ -138,7 +138,7 @@ static void tell_python(struct native_sampler *sampler, const struct native_subj
     struct python_process *process = subject->process;
     const struct python_thread *thread = subject->thread;
     const uint32_t count = thread->frame_count;
-    const struct thread_look look = {count ? thread->nodes[count - 1] : thread->base,
+    const struct thread_look look = {count ? thread->nodes[count - 1] : thread->foot,
                                      SAMPLE_UNMATCHED, sampler->state};
     sampler->totals.away++;
     if (look.node)
@@ -239,7 +239,7 @@ static void look(struct native_sampler *sampler, const struct native_subject *su
     for (int i = 0; i < QUIET_TRIES; i++) {
         if (!thread_probe_text(thread, target, text, sizeof text))
             return;
-        const enum sample_state state = sampler->state = thread_probe_state(text, target);
+        const enum sample_state state = sampler->state = thread_probe_state(text, thread, target);
         if (state == SAMPLE_NATIVE) {
             stop(sampler, subject, now_ns);
             return;
@@ -260,7 +260,8 @@ void native_sampler_round(struct native_sampler *sampler, struct python_process 
 {
     for (size_t i = 0; i < process->thread_count; i++) {
         const struct native_subject subject = {process, unwind, process->threads[i]};
-        if (process->threads[i]->is_native && process->threads[i]->tid)
+        if (process->threads[i]->is_native && process->threads[i]->tid &&
+            !process->threads[i]->is_covered)
             look(sampler, &subject, now_ns);
     }
 }

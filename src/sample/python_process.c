@@ -10,6 +10,7 @@
 
 #include "base/fail.h"
 #include "sample/stack_commit.h"
+#include "sample/thread_layers.h"
 #include "sample/thread_list.h"
 
 #define LIST_AFTER_NS (20 * UINT64_C(1000000))
@@ -129,6 +130,28 @@ static int note_switch(struct python_process *process)
     return status;
 }
 
+// Where several interpreters may share the lock or have their own, all threads are read,
+// and the lock tells states alone.
+static void look_at_layers(struct python_process *process)
+{
+    const struct gather *gather = &process->gather;
+    if (process->gil_holder != gather->holder || !process->holder)
+        process->holder = thread_list_at(process, gather->holder);
+    process->gil_holder = gather->holder;
+    process->gil_switches = gather->switches;
+    for (size_t i = 0; i < process->thread_count; i++)
+        process->threads[i]->holds_own = gather_holds_own(gather, process->threads[i]);
+    thread_layers_link(process);
+}
+
+bool python_process_holds_lock(const struct python_process *process,
+                               const struct python_thread *thread)
+{
+    return thread->lock ? thread->holds_own
+                        : process->is_locked && process->holder &&
+                              thread_layers_is_one(process, process->holder, thread);
+}
+
 static bool is_read_now(const struct python_process *process, const struct python_thread *thread)
 {
     return !process->has_rule || thread->is_dirty || thread == process->holder;
@@ -232,7 +255,7 @@ static bool settle(struct python_process *process, struct python_thread *thread,
 static bool settle_all(struct python_process *process, uint64_t now_ns, bool may_learn)
 {
     bool is_settled = true;
-    struct python_thread *holder = process->holder;
+    struct python_thread *holder = process->has_rule ? process->holder : NULL;
     if (holder)
         is_settled = settle(process, holder, now_ns, may_learn);
     bool is_dirty = holder && holder->is_dirty;
@@ -291,7 +314,9 @@ static void set_states(struct python_process *process, uint64_t now_ns)
     process->probed_ns = now_ns;
     for (size_t i = 0; i < process->thread_count; i++) {
         struct python_thread *thread = process->threads[i];
-        if (thread != holder)
+        if (python_process_holds_lock(process, thread))
+            become_state(process, thread, SAMPLE_PYTHON);
+        else if (thread != holder)
             become_state(process, thread, thread_probe(thread, &process->target, now_ns, false));
     }
 }
@@ -312,13 +337,15 @@ static void mark_torn(struct python_process *process)
 static int prepare(struct python_process *process, uint64_t now_ns)
 {
     int status = 0;
-    if (now_ns - process->listed_ns > LIST_AFTER_NS || process->thread_count == 0) {
+    if (now_ns - process->listed_ns > LIST_AFTER_NS || process->thread_count == 0 ||
+        (process->target.has_many && thread_list_has_newcomer(process))) {
         if (!thread_list_is_same(process))
             status = thread_list_read(process);
         process->listed_ns = now_ns;
     }
     if (process->has_rule == process->target.has_many) {
         process->has_rule = !process->target.has_many;
+        thread_layers_clear(process);
         make_all_dirty(process);
     }
     return status;
@@ -359,11 +386,15 @@ int python_process_round(struct python_process *process, uint64_t now_ns)
                 return status;
             continue;
         }
+        if (!process->has_rule)
+            look_at_layers(process);
         note_collecting(process);
         is_settled = settle_all(process, now_ns, learned++ < LEARN_TRIES);
     }
     if (!is_settled)
         mark_torn(process);
+    if (!process->has_rule)
+        thread_layers_cover(process);
     set_states(process, now_ns);
     process->round++;
     process->counts.rounds++;

@@ -35,6 +35,12 @@ struct known_call {
 };
 enum { KNOWN_CALLS = 1024 }; // a power of two
 
+// Where an interpreter's list of threads begins, and with whom it did.
+struct list_head {
+    uint64_t at, first;
+};
+enum { LIST_HEADS = 16 };
+
 struct python_process {
     struct target target;
     struct gather gather;
@@ -43,6 +49,8 @@ struct python_process {
     struct stack_walk *walk;
     struct python_thread **threads, *holder;
     size_t thread_count, thread_room;
+    struct list_head heads[LIST_HEADS]; // of several interpreters
+    uint32_t head_count;
     uint64_t gil_holder, gil_switches;
     bool is_locked;
     bool is_stopped;     // by a signal or a debugger
@@ -84,6 +92,10 @@ struct thread_look {
 };
 void python_process_put(struct python_process *process, struct python_thread *thread,
                         const struct thread_look *look);
+
+// Whether it runs Python: it holds its interpreter's lock.
+bool python_process_holds_lock(const struct python_process *process,
+                               const struct python_thread *thread);
 
 // Tells `leave` what held of a thread until now.
 void python_process_leave(struct python_process *process, struct python_thread *thread);

@@ -75,6 +75,16 @@ struct python_thread {
     bool is_peeked;         // `cframe` is the one of just now
     bool is_dwelling;       // and was so in the look before
 
+    // thread_layers.h; a process with one interpreter has none of this
+    uint32_t newer;              // interpreters than its own
+    bool is_inner;               // its own is not the main one
+    bool has_inner;              // a state that runs stands on it
+    bool is_covered;             // that, or it runs nothing: another state stands for the thread
+    struct python_thread *below; // the state of the same thread that it stands on; or NULL
+    uint64_t lock;               // its interpreter's own; 0: the one of `target`
+    bool holds_own;              // and holds it
+    uint32_t at_lock;            // where in the buffer it is
+
     struct chunk chunks[PYTHON_THREAD_CHUNKS]; // newest first
     uint32_t chunk_count;
     uint32_t patch_count;
@@ -96,6 +106,7 @@ struct python_thread {
     uint32_t *nodes;            // of the tree of stacks, outermost first
     uint32_t frame_count, frame_room;
     uint32_t base;       // node that stands for the thread, if it has one
+    uint32_t foot;       // that the nodes stand on
     uint32_t node;       // of the whole stack
     uint8_t flags;       // enum sample_flag
     uint8_t state;       // enum sample_state

@@ -20,6 +20,7 @@
 #include "sample/poisson_clock.h"
 #include "sample/process_tree.h"
 #include "sample/thread_id.h"
+#include "sample/thread_layers.h"
 
 #define NAP_NS 20e6 // at most, so that a stop is heard
 #define CHILD_NAP_NS 2e6
@@ -53,11 +54,25 @@ static void count_samples(struct sampler *sampler, const struct python_thread *t
     sampler->trie.nodes[thread->node].count += weight;
 }
 
+static void give_track(struct sampler *sampler, struct python_process *process,
+                       struct python_thread *thread)
+{
+    const struct followed *one = followed_list_of(&sampler->followed, process);
+    char name[32];
+    if (!sampler->shard || !one || !one->track)
+        return;
+    thread_id_name(thread, &process->target, name, sizeof name);
+    const struct sample_track_about about = {
+        .parent = one->track->id, .os_id = thread->tid, .name = name};
+    thread->extra = sample_shard_track(sampler->shard, &about);
+}
+
 static void on_leave(void *context, struct python_process *process, struct python_thread *thread)
 {
     struct sampler *sampler = context;
     const uint64_t weight = process->round - thread->since;
-    if (thread->is_absent && thread->state == SAMPLE_UNKNOWN)
+    struct python_thread *first = thread_layers_first(thread);
+    if (thread->is_covered || (thread->is_absent && thread->state == SAMPLE_UNKNOWN))
         return;
     if (thread->state < SAMPLER_STATES) {
         sampler->totals.states[thread->state] += weight;
@@ -74,14 +89,16 @@ static void on_leave(void *context, struct python_process *process, struct pytho
         count_samples(sampler, thread, weight);
     else
         sampler->totals.aside += weight;
-    if (!sampler->shard || !thread->extra)
+    if (!first->extra && first->is_inner)
+        give_track(sampler, process, first);
+    if (!sampler->shard || !first->extra)
         return;
     const uint32_t flags = thread->flags | (is_counted ? 0u : SAMPLE_ASIDE);
     const struct sample_row row = {.tick = thread->since_tick,
                                    .weight = weight,
                                    .node = thread->node,
                                    .state = thread->state | flags << 4};
-    sample_shard_put(sampler->shard, thread->extra, &row);
+    sample_shard_put(sampler->shard, first->extra, &row);
 }
 
 static void on_enter(void *context, struct python_process *process, struct python_thread *thread)
@@ -98,11 +115,8 @@ static void on_enter(void *context, struct python_process *process, struct pytho
                  name);
         thread->base = stack_trie_label(&sampler->trie, thread->base, text);
     }
-    if (!sampler->shard || !one || !one->track)
-        return;
-    const struct sample_track_about about = {
-        .parent = one->track->id, .os_id = thread->tid, .name = name};
-    thread->extra = sample_shard_track(sampler->shard, &about);
+    if (!thread->is_inner) // which thread runs that one is not known yet
+        give_track(sampler, process, thread);
 }
 
 static void on_attached(void *context, struct followed *one)
@@ -336,7 +350,7 @@ void sampler_look_at_threads(struct sampler *sampler, sampler_look *look, void *
         for (size_t k = 0; one->process && k < one->process->thread_count; k++) {
             struct python_thread *thread = one->process->threads[k];
             struct sampler_thread told = {.pid = one->pid, .tid = thread->tid};
-            if (thread->is_absent)
+            if (thread->is_absent || thread->is_covered)
                 continue;
             memcpy(told.states, thread->states, sizeof told.states);
             memset(thread->states, 0, sizeof thread->states);

@@ -6,13 +6,14 @@
 #include <string.h>
 
 #include "base/fail.h"
+#include "sample/thread_layers.h"
 
 #define COUNTED_DEPTH 64u // of a stack, from its innermost function
 
 // Stands where the outermost frames of a stack that is too deep were left out.
 static uint32_t mark_of_deep(struct python_process *process, const struct python_thread *thread)
 {
-    return stack_trie_label(process->trie, thread->base, "(outermost frames left out)");
+    return stack_trie_label(process->trie, thread->foot, "(outermost frames left out)");
 }
 
 // The node that the frame at this place, counted from the root, is a child of.
@@ -21,7 +22,7 @@ static uint32_t parent_of(struct python_process *process, const struct python_th
 {
     if (at)
         return thread->nodes[at - 1];
-    return process->walk->is_deep ? mark_of_deep(process, thread) : thread->base;
+    return process->walk->is_deep ? mark_of_deep(process, thread) : thread->foot;
 }
 
 static struct known_call *call_of(struct python_process *process, const struct known_call *wanted)
@@ -207,10 +208,18 @@ static void count_calls(struct python_process *process, const struct python_thre
     }
 }
 
+static void stand_on(struct python_thread *thread, uint32_t foot)
+{
+    if (thread->foot != foot)
+        thread->frame_count = 0; // no node is what it was
+    thread->foot = foot;
+}
+
 // Frames from the root that are what they were keep their nodes.
 int stack_commit(struct python_process *process, struct python_thread *thread, uint64_t now_ns)
 {
     struct stack_walk *walk = process->walk;
+    stand_on(thread, thread_layers_foot(thread));
     const uint32_t before = thread->frame_count;
     const uint32_t certain = walk->count - walk->doubtful;
     const uint32_t shared = walk->count < before ? walk->count : before;
@@ -242,5 +251,5 @@ int stack_commit(struct python_process *process, struct python_thread *thread, u
         thread->frames[kept - 1 - as_found].code = 0;
     thread->frame_count = kept;
     thread->top = walk->top;
-    return (int)(kept ? thread->nodes[kept - 1] : thread->base);
+    return (int)(kept ? thread->nodes[kept - 1] : thread->foot);
 }

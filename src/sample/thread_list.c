@@ -9,6 +9,7 @@
 #include "base/fail.h"
 #include "base/os/os.h"
 #include "sample/thread_id.h"
+#include "sample/thread_layers.h"
 
 enum { THREAD_LIMIT = 16384, INTERPRETER_LIMIT = 256, STATE_BYTES = LAYOUT_THREAD_BYTES };
 enum { LIST_WORDS = 3, LIST_AT_ONCE = 128, LIST_TRIES = 4 };
@@ -21,6 +22,7 @@ void thread_list_drop(struct python_process *process, size_t index)
         process->holder = NULL;
     if (process->collector == thread)
         process->collector = NULL; // the next one may be made at the same address
+    thread_layers_unlink(process, thread);
     thread_probe_close(thread);
     python_thread_destroy(thread);
     process->threads[index] = process->threads[--process->thread_count];
@@ -134,13 +136,28 @@ static bool is_born(const struct python_process *process, uint64_t address, cons
     return true;
 }
 
-static int list_threads(struct python_process *process, uint64_t interpreter)
+// The lock of an interpreter that does not share the one of `target`, as some do from 3.12.
+static uint64_t own_lock(struct target *target, uint64_t interpreter)
+{
+    if (target->layout.runtime_gil >= 0 || interpreter == target->interpreter)
+        return 0;
+    const uint64_t lock =
+        memory_word(&target->memory, interpreter + (uint64_t)target->layout.interpreter_gil);
+    return memory_is_address(lock) && lock != target->gil ? lock : 0;
+}
+
+// `newer`: how many interpreters are.
+static int list_threads(struct python_process *process, uint64_t interpreter, uint32_t newer)
 {
     const struct layout *layout = &process->target.layout;
     struct memory *memory = &process->target.memory;
     uint8_t state[STATE_BYTES];
     const size_t bytes = state_bytes(layout);
-    uint64_t at = memory_word(memory, interpreter + (uint64_t)layout->interpreter_threads);
+    const uint64_t lock = own_lock(&process->target, interpreter);
+    const uint64_t head = interpreter + (uint64_t)layout->interpreter_threads;
+    uint64_t at = memory_word(memory, head);
+    if (newer < LIST_HEADS)
+        process->heads[process->head_count++] = (struct list_head){head, at};
     for (int i = 0; at && i < THREAD_LIMIT && bytes <= sizeof state; i++) {
         if (!memory_get(memory, at, state, bytes) ||
             bytes_get64(state + layout->thread_interpreter) != interpreter)
@@ -148,12 +165,20 @@ static int list_threads(struct python_process *process, uint64_t interpreter)
         struct python_thread *thread = keep_known(process, at, state);
         if (thread && thread->is_listed)
             return LIST_TORN; // a circle
-        const int status =
-            !thread && is_born(process, at, state) ? add_thread(process, at, state) : 0;
+        const bool is_new = !thread && is_born(process, at, state);
+        const int status = is_new ? add_thread(process, at, state) : 0;
         if (status)
             return status;
-        if (thread)
+        if (is_new)
+            thread = process->threads[process->thread_count - 1];
+        if (thread) {
             thread->is_listed = true;
+            thread->newer = newer;
+            thread->is_inner = interpreter != process->target.interpreter;
+            thread->lock = lock;
+        } else if (i == 0 && newer < LIST_HEADS) {
+            process->heads[newer].first = 0; // not born yet: to be asked again
+        }
         at = bytes_get64(state + layout->thread_next);
     }
     return LIST_WHOLE;
@@ -163,12 +188,13 @@ static int list_threads(struct python_process *process, uint64_t interpreter)
 static int list_all(struct python_process *process)
 {
     struct target *target = &process->target;
-    uint64_t interpreter = target->interpreter;
+    uint64_t interpreter = target->newest;
     int status = LIST_WHOLE;
     for (size_t i = 0; i < process->thread_count; i++)
         process->threads[i]->is_listed = false;
-    for (int i = 0; interpreter && i < INTERPRETER_LIMIT && status == LIST_WHOLE; i++) {
-        status = list_threads(process, interpreter);
+    process->head_count = 0;
+    for (uint32_t i = 0; interpreter && i < INTERPRETER_LIMIT && status == LIST_WHOLE; i++) {
+        status = list_threads(process, interpreter, i);
         interpreter =
             memory_word(&target->memory, interpreter + (uint64_t)target->layout.interpreter_next);
     }
@@ -216,9 +242,28 @@ int thread_list_read(struct python_process *process)
         status = list_all(process);
     if (status == LIST_WHOLE)
         drop_unlisted(process);
+    if (target->has_many)
+        thread_layers_sort(process);
     meet_threads(process);
     process->holder = thread_list_at(process, process->gil_holder);
     return status < 0 ? status : 0; // torn: the list is looked at again soon
+}
+
+// From 3.13 on a thread has a new state each time that it enters an interpreter.
+bool thread_list_has_newcomer(struct python_process *process)
+{
+    struct memory *memory = &process->target.memory;
+    struct iovec pieces[LIST_HEADS];
+    uint64_t first[LIST_HEADS];
+    for (uint32_t i = 0; i < process->head_count; i++)
+        pieces[i] = (struct iovec){(void *)(uintptr_t)process->heads[i].at, sizeof first[0]};
+    memory->calls++;
+    const size_t bytes = process->head_count * sizeof first[0];
+    bool is_same =
+        memory->read(memory, first, bytes, pieces, process->head_count) == (ssize_t)bytes;
+    for (uint32_t i = 0; is_same && i < process->head_count; i++)
+        is_same = first[i] == process->heads[i].first;
+    return process->head_count && !is_same;
 }
 
 // Whether the states that were read are one list, of all threads known and no other.

@@ -23,4 +23,7 @@ struct python_thread *thread_list_at(const struct python_process *process, uint6
 // Takes one off; the last one takes its place.
 void thread_list_drop(struct python_process *process, size_t index);
 
+// Whether the list of one of several interpreters begins with somebody else by now.
+bool thread_list_has_newcomer(struct python_process *process);
+
 #endif

@@ -51,23 +51,26 @@ bool thread_probe_text(struct python_thread *thread, const struct target *target
     return got > 0;
 }
 
-enum sample_state thread_probe_state(const char *text, const struct target *target)
+enum sample_state thread_probe_state(const char *text, const struct python_thread *thread,
+                                     const struct target *target)
 {
     char *after;
     if (text[0] == 'r')
         return SAMPLE_NATIVE;
     const long number = strtol(text, &after, 10);
     const uint64_t address = strtoull(after, NULL, 16);
-    const bool is_lock = number == SYS_futex && target->gil &&
-                         address - target->gil < (uint64_t)target->layout.gil_bytes;
+    const uint64_t lock = thread->lock ? thread->lock : target->gil;
+    const bool is_lock =
+        number == SYS_futex && lock && address - lock < (uint64_t)target->layout.gil_bytes;
     return is_lock ? SAMPLE_WAITING : SAMPLE_BLOCKED;
 }
 
 static enum sample_state ask(struct python_thread *thread, const struct target *target)
 {
     char text[160];
-    return thread_probe_text(thread, target, text, sizeof text) ? thread_probe_state(text, target)
-                                                                : SAMPLE_UNKNOWN;
+    return thread_probe_text(thread, target, text, sizeof text)
+               ? thread_probe_state(text, thread, target)
+               : SAMPLE_UNKNOWN;
 }
 
 // Who waits for the lock goes on by taking it, and is seen to.

@@ -28,7 +28,8 @@ enum sample_state thread_probe(struct python_thread *thread, const struct target
 // SAMPLE_NATIVE for every thread that runs, with the lock or without.
 bool thread_probe_text(struct python_thread *thread, const struct target *target, char *out,
                        size_t room);
-enum sample_state thread_probe_state(const char *text, const struct target *target);
+enum sample_state thread_probe_state(const char *text, const struct python_thread *thread,
+                                     const struct target *target);
 
 // Whether somebody stopped it: a signal (SIGSTOP, ^Z) or a debugger. What it was
 // doing then says nothing of what it does.
