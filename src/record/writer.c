@@ -345,8 +345,11 @@ static void write_owed_ends(struct writer *writer)
 // Never waits for the drainer, who calls this.
 bool writer_pay_for_owner(struct writer *writer)
 {
+    if (__atomic_load_n(&writer->is_inside, __ATOMIC_ACQUIRE) ||
+        __atomic_load_n(&writer->ring->busy, __ATOMIC_ACQUIRE))
+        return false;
     const uint64_t owed = writer->owed;
-    if (!owed || WRITER_GET(writer->is_inside) || WRITER_GET(writer->ring->busy))
+    if (!owed)
         return false;
     count_position(writer);
     while (writer->owed && has_kept_slot(writer))
@@ -527,6 +530,7 @@ static void end_step(struct writer *writer)
     if (writer->step == WRITER_STEP_ON_RECORD) {
         count_position(writer);
         WRITER_SET(writer->ring->limit, 0);
+        write_owed_ends(writer);
         if (!make_row(writer, 1) && slots_in_a_row(writer) == 0)
             wrap(writer); // one slot is always kept for this
         *next_slot(writer) = slot_other(clock_now(), SLOT_STEP_END, 0, 0, 1);
