@@ -21,13 +21,7 @@
 #include "sample/process_root.h"
 #include "sample/python_text.h"
 
-enum {
-    THREADS_TRIED = 4096,
-    FRAMES_TRIED = 64,
-    CODES_TRIED = 4,
-    CHUNKS_TRIED = 1024,
-    INTERPRETERS_TRIED = 256
-};
+enum { THREADS_TRIED = 4096, FRAMES_TRIED = 64, CODES_TRIED = 4, CHUNKS_TRIED = 1024 };
 enum { LOOKS_AT_ONCE = 8, NAPS_MOST = 10, NAP_NS = 1000 * 1000 };
 
 struct candidate {
@@ -297,18 +291,12 @@ static int check_threads(struct target *target, int naps)
     return look == LOOK_WHOLE ? ATTACH_READY : ATTACH_NOT_YET;
 }
 
-// The main interpreter was there first, and new ones are put before it.
+// The main interpreter stands right behind the head of the list, in every version.
 static uint64_t find_main(struct target *target)
 {
-    const uint64_t next_at = (uint64_t)target->layout.interpreter_next;
-    uint64_t interpreter = target->newest;
-    for (int i = 0; i < INTERPRETERS_TRIED; i++) {
-        const uint64_t next = memory_word(&target->memory, interpreter + next_at);
-        if (!memory_is_address(next))
-            break;
-        interpreter = next;
-    }
-    return interpreter;
+    const uint64_t head = target->runtime + (uint64_t)target->layout.runtime_interpreters;
+    const uint64_t main = memory_word(&target->memory, head + 8);
+    return memory_is_address(main) ? main : target->newest;
 }
 
 static int refresh(struct target *target, int naps)

@@ -428,9 +428,10 @@ struct frame_copies gather_frame(const struct gather *gather, struct python_thre
 bool gather_holds_own(const struct gather *gather, const struct python_thread *thread)
 {
     const struct layout *layout = &gather->target->layout;
+    if (!thread->lock || thread->at_lock == NOT_READ)
+        return false;
     const uint8_t *lock = gather->bytes + thread->at_lock;
-    return thread->lock && thread->at_lock != NOT_READ &&
-           bytes_get64(lock + layout->gil_holder) == thread->address &&
+    return bytes_get64(lock + layout->gil_holder) == thread->address &&
            (int32_t)bytes_get32(lock + layout->gil_locked) > 0;
 }
 

@@ -138,7 +138,7 @@ static void tell_python(struct native_sampler *sampler, const struct native_subj
     struct python_process *process = subject->process;
     const struct python_thread *thread = subject->thread;
     const uint32_t count = thread->frame_count;
-    const struct thread_look look = {count ? thread->nodes[count - 1] : thread->foot,
+    const struct thread_look look = {count ? thread->nodes[count - 1] : thread->base,
                                      SAMPLE_UNMATCHED, sampler->state};
     sampler->totals.away++;
     if (look.node)
@@ -260,8 +260,7 @@ void native_sampler_round(struct native_sampler *sampler, struct python_process 
 {
     for (size_t i = 0; i < process->thread_count; i++) {
         const struct native_subject subject = {process, unwind, process->threads[i]};
-        if (process->threads[i]->is_native && process->threads[i]->tid &&
-            !process->threads[i]->is_covered)
+        if (process->threads[i]->is_native && process->threads[i]->tid)
             look(sampler, &subject, now_ns);
     }
 }

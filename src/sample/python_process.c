@@ -147,9 +147,12 @@ static void look_at_layers(struct python_process *process)
 bool python_process_holds_lock(const struct python_process *process,
                                const struct python_thread *thread)
 {
-    return thread->lock ? thread->holds_own
-                        : process->is_locked && process->holder &&
-                              thread_layers_is_one(process, process->holder, thread);
+    if (thread->lock)
+        return thread->holds_own;
+    if (!process->is_locked || !process->holder)
+        return false;
+    return thread == process->holder ||
+           (!process->has_rule && thread_layers_is_one(process, process->holder, thread));
 }
 
 static bool is_read_now(const struct python_process *process, const struct python_thread *thread)
@@ -216,8 +219,10 @@ static int look(struct python_process *process, uint64_t now_ns)
 static bool settle(struct python_process *process, struct python_thread *thread, uint64_t now_ns,
                    bool may_learn)
 {
+    const bool has_ground = !thread->below || !thread->below->is_dirty;
     const enum walk_result result =
-        stack_walk(process->walk, &process->gather, &process->codes, thread);
+        has_ground ? stack_walk(process->walk, &process->gather, &process->codes, thread)
+                   : WALK_TORN;
     uint8_t flags = process->walk->is_deep ? SAMPLE_DEEP : 0;
     thread->is_dirty = true;
     if (result == WALK_UNKNOWN && may_learn) {
@@ -338,7 +343,7 @@ static int prepare(struct python_process *process, uint64_t now_ns)
 {
     int status = 0;
     if (now_ns - process->listed_ns > LIST_AFTER_NS || process->thread_count == 0 ||
-        (process->target.has_many && thread_list_has_newcomer(process))) {
+        thread_list_has_newcomer(process)) {
         if (!thread_list_is_same(process))
             status = thread_list_read(process);
         process->listed_ns = now_ns;

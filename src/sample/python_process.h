@@ -35,7 +35,7 @@ struct known_call {
 };
 enum { KNOWN_CALLS = 1024 }; // a power of two
 
-// Where an interpreter's list of threads begins, and with whom it did.
+// Where an interpreter's list of threads begins, and with whom it did; of the newest.
 struct list_head {
     uint64_t at, first;
 };

@@ -81,6 +81,7 @@ struct python_thread {
     bool has_inner;              // a state that runs stands on it
     bool is_covered;             // that, or it runs nothing: another state stands for the thread
     struct python_thread *below; // the state of the same thread that it stands on; or NULL
+    uint64_t place;              // of its innermost calls on the C stack, where that is told
     uint64_t lock;               // its interpreter's own; 0: the one of `target`
     bool holds_own;              // and holds it
     uint32_t at_lock;            // where in the buffer it is

@@ -76,7 +76,7 @@ static void on_leave(void *context, struct python_process *process, struct pytho
         return;
     if (thread->state < SAMPLER_STATES) {
         sampler->totals.states[thread->state] += weight;
-        thread->states[thread->state] += weight;
+        first->states[thread->state] += weight;
     }
     const bool is_counted = is_recorded(&sampler->options, thread);
     if (!is_counted && !is_kept_aside(&sampler->options, thread))
@@ -350,8 +350,9 @@ void sampler_look_at_threads(struct sampler *sampler, sampler_look *look, void *
         for (size_t k = 0; one->process && k < one->process->thread_count; k++) {
             struct python_thread *thread = one->process->threads[k];
             struct sampler_thread told = {.pid = one->pid, .tid = thread->tid};
-            if (thread->is_absent || thread->is_covered)
-                continue;
+            const bool is_idle = thread->is_covered && !thread->has_inner;
+            if (thread->is_absent || thread->below || is_idle)
+                continue; // one that stands on another has told it all
             memcpy(told.states, thread->states, sizeof told.states);
             memset(thread->states, 0, sizeof thread->states);
             thread_id_name(thread, &one->process->target, told.name, sizeof told.name);

@@ -208,7 +208,7 @@ static void count_calls(struct python_process *process, const struct python_thre
     }
 }
 
-static void stand_on(struct python_thread *thread, uint32_t foot)
+static void set_foot(struct python_thread *thread, uint32_t foot)
 {
     if (thread->foot != foot)
         thread->frame_count = 0; // no node is what it was
@@ -219,7 +219,7 @@ static void stand_on(struct python_thread *thread, uint32_t foot)
 int stack_commit(struct python_process *process, struct python_thread *thread, uint64_t now_ns)
 {
     struct stack_walk *walk = process->walk;
-    stand_on(thread, thread_layers_foot(thread));
+    set_foot(thread, thread_layers_foot(thread));
     const uint32_t before = thread->frame_count;
     const uint32_t certain = walk->count - walk->doubtful;
     const uint32_t shared = walk->count < before ? walk->count : before;

@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// From 3.13 a state has the number of the thread that runs it. Before, it keeps the number
-// of whoever made the interpreter, though any thread may run it; but 3.11 and 3.12 tell
-// where its calls lie on the C stack, and those of who called it lie right above. Up to
-// 3.10 nothing tells, and each state is a thread by itself.
+// From 3.13 a state has the number of the thread that runs it; of several the older
+// interpreter's is taken for the caller's, as nearly always. Before, it keeps the number of
+// whoever made the interpreter, though any thread may run it; but 3.11 and 3.12 tell where
+// its calls lie on the C stack, and those of who called it lie right above. Up to 3.10
+// nothing tells, and each state is a thread by itself.
 #include "sample/thread_layers.h"
 
 #include <stdlib.h>
+
+#define STACK_MOST (8u << 20) // of C, as systems have it for a thread
 
 static bool is_older(const struct python_thread *thread, const struct python_thread *than)
 {
@@ -46,24 +49,6 @@ static uint64_t place_of(const struct python_process *process, const struct pyth
     return at - thread->address < LAYOUT_THREAD_BYTES ? 0 : at;
 }
 
-// Stacks of different threads do not lie between each other.
-static struct python_thread *find_by_place(const struct python_process *process,
-                                           const struct python_thread *thread)
-{
-    const uint64_t place = place_of(process, thread);
-    struct python_thread *found = NULL;
-    uint64_t nearest = UINT64_MAX;
-    for (size_t i = 0; i < process->thread_count && place; i++) {
-        struct python_thread *other = process->threads[i];
-        const uint64_t above = place_of(process, other);
-        if (above <= place || above >= nearest)
-            continue;
-        nearest = above;
-        found = other;
-    }
-    return found;
-}
-
 static bool has_places(const struct python_process *process)
 {
     return process->target.layout.thread_cframe >= 0;
@@ -74,14 +59,6 @@ static bool has_numbers(const struct python_process *process)
     return process->target.minor >= 13;
 }
 
-static struct python_thread *find_below(const struct python_process *process,
-                                        const struct python_thread *thread)
-{
-    if (has_places(process))
-        return find_by_place(process, thread);
-    return has_numbers(process) ? find_by_number(process, thread) : NULL;
-}
-
 bool thread_layers_is_one(const struct python_process *process, const struct python_thread *a,
                           const struct python_thread *b)
 {
@@ -89,15 +66,60 @@ bool thread_layers_is_one(const struct python_process *process, const struct pyt
     return a == b || (is_told && a->tid && a->tid == b->tid);
 }
 
+// What held until now was another thread's.
+static void stand_on(struct python_process *process, struct python_thread *thread,
+                     struct python_thread *below)
+{
+    if (thread->below != below)
+        python_process_leave(process, thread);
+    thread->below = below;
+    if (!below)
+        return;
+    thread->is_native = below->is_native = false; // C frames of one are not put to the other's
+    if (!below->tid || thread->tid == below->tid)
+        return;
+    thread->tid = below->tid;
+    thread_probe_close(thread);
+}
+
+static int by_place(const void *a, const void *b)
+{
+    const struct python_thread *const *x = a, *const *y = b;
+    return ((*x)->place < (*y)->place) - ((*x)->place > (*y)->place);
+}
+
+// On one C stack. At the top of a thread's lies the block that `ident` is the address of; a
+// state whose thread has no other state is next to somebody else's.
+static bool is_one_stack(const struct python_thread *inner, const struct python_thread *outer)
+{
+    const uint64_t distance = outer->place - inner->place;
+    return distance < STACK_MOST && inner->ident - inner->place >= distance;
+}
+
+// Stacks of different threads do not lie between each other: who called it is next above.
+static void link_by_place(struct python_process *process)
+{
+    struct python_thread **threads = process->threads;
+    for (size_t i = 0; i < process->thread_count; i++)
+        threads[i]->place = place_of(process, threads[i]);
+    if (process->thread_count)
+        qsort(threads, process->thread_count, sizeof(void *), by_place);
+    for (size_t i = 0; i < process->thread_count; i++) {
+        const bool is_called = i && threads[i]->is_inner && threads[i]->place &&
+                               is_one_stack(threads[i], threads[i - 1]);
+        stand_on(process, threads[i], is_called ? threads[i - 1] : NULL);
+    }
+}
+
 void thread_layers_link(struct python_process *process)
 {
-    for (size_t i = 0; i < process->thread_count; i++) {
+    if (has_places(process)) {
+        link_by_place(process);
+        return;
+    }
+    for (size_t i = 0; i < process->thread_count && has_numbers(process); i++) {
         struct python_thread *thread = process->threads[i];
-        thread->below = thread->is_inner ? find_below(process, thread) : NULL;
-        if (!thread->below || !thread->below->tid || thread->tid == thread->below->tid)
-            continue;
-        thread->tid = thread->below->tid;
-        thread_probe_close(thread); // it was another one's
+        stand_on(process, thread, thread->is_inner ? find_by_number(process, thread) : NULL);
     }
 }
 
@@ -105,7 +127,7 @@ void thread_layers_unlink(struct python_process *process, const struct python_th
 {
     for (size_t i = 0; i < process->thread_count; i++)
         if (process->threads[i]->below == thread)
-            process->threads[i]->below = NULL;
+            stand_on(process, process->threads[i], NULL);
 }
 
 static void set_covered(struct python_process *process, struct python_thread *thread,
@@ -117,10 +139,11 @@ static void set_covered(struct python_process *process, struct python_thread *th
     thread->is_covered = is_covered;
 }
 
-// An interpreter that nobody runs keeps the state of who made it.
+// An interpreter that nobody runs keeps the state of who made it, who may have ended.
 static bool is_idle(const struct python_process *process, const struct python_thread *thread)
 {
-    return thread->is_inner && !thread->frame_count && find_by_number(process, thread);
+    return thread->is_inner && !thread->frame_count &&
+           (!thread->tid || thread->is_absent || find_by_number(process, thread));
 }
 
 void thread_layers_cover(struct python_process *process)
@@ -142,7 +165,7 @@ void thread_layers_cover(struct python_process *process)
 void thread_layers_clear(struct python_process *process)
 {
     for (size_t i = 0; i < process->thread_count; i++) {
-        process->threads[i]->below = NULL;
+        stand_on(process, process->threads[i], NULL);
         set_covered(process, process->threads[i], false);
     }
 }

@@ -7,11 +7,11 @@
 
 #include "sample/python_process.h"
 
-// Older interpreters' states first: a look tells their stacks before those that stand on
-// them.
+// Older interpreters' states first: stacks are told before those that stand on them.
 void thread_layers_sort(struct python_process *process);
 
-// After a look, before its stacks are told: which state stands on which.
+// After a look, before its stacks are told: which state stands on which. Puts them in
+// that order, too, where the look tells.
 void thread_layers_link(struct python_process *process);
 
 // After they were: of each thread the innermost state that runs something stands for it.

@@ -11,7 +11,7 @@
 #include "sample/thread_id.h"
 #include "sample/thread_layers.h"
 
-enum { THREAD_LIMIT = 16384, INTERPRETER_LIMIT = 256, STATE_BYTES = LAYOUT_THREAD_BYTES };
+enum { THREAD_LIMIT = 16384, INTERPRETER_LIMIT = 1024, STATE_BYTES = LAYOUT_THREAD_BYTES };
 enum { LIST_WORDS = 3, LIST_AT_ONCE = 128, LIST_TRIES = 4 };
 
 void thread_list_drop(struct python_process *process, size_t index)
@@ -22,7 +22,8 @@ void thread_list_drop(struct python_process *process, size_t index)
         process->holder = NULL;
     if (process->collector == thread)
         process->collector = NULL; // the next one may be made at the same address
-    thread_layers_unlink(process, thread);
+    if (!process->has_rule)        // several interpreters
+        thread_layers_unlink(process, thread);
     thread_probe_close(thread);
     python_thread_destroy(thread);
     process->threads[index] = process->threads[--process->thread_count];
@@ -198,6 +199,8 @@ static int list_all(struct python_process *process)
         interpreter =
             memory_word(&target->memory, interpreter + (uint64_t)target->layout.interpreter_next);
     }
+    if (interpreter && status == LIST_WHOLE) // too many: the main one is the last
+        status = list_threads(process, target->interpreter, INTERPRETER_LIMIT);
     return status;
 }
 
@@ -252,6 +255,8 @@ int thread_list_read(struct python_process *process)
 // From 3.13 on a thread has a new state each time that it enters an interpreter.
 bool thread_list_has_newcomer(struct python_process *process)
 {
+    if (!process->target.has_many || process->target.minor < 13)
+        return false;
     struct memory *memory = &process->target.memory;
     struct iovec pieces[LIST_HEADS];
     uint64_t first[LIST_HEADS];

@@ -135,6 +135,17 @@ TEST("thread_layers: 3.11 and 3.12 tell by the C stack whose calls they are")
         put_place(inner, STACK + 0x9000); // above all of them: a thread of its own
         thread_layers_link(&process);
         ok(!inner->below);
+        put_place(inner, OTHER_STACK + 0x7000);
+        thread_layers_link(&process);
+        ok(inner->below == runner);
+        inner->ident = OTHER_STACK + 0x7800; // the end of a stack: it is a thread by itself
+        thread_layers_link(&process);
+        ok(!inner->below);
+        inner->ident = 0;
+        put_place(runner, 0);
+        put_place(inner, STACK - (16u << 20)); // too far from all
+        thread_layers_link(&process);
+        ok(!inner->below);
         end();
     }
 }
@@ -151,7 +162,7 @@ TEST("thread_layers: up to 3.10 every state is a thread by itself")
     end();
 }
 
-TEST("thread_layers: what held of a state is told before it is covered, and after")
+TEST("thread_layers: what held of a state is told before it stands on another, or is covered")
 {
     if (!begin(13))
         return;
@@ -160,11 +171,11 @@ TEST("thread_layers: what held of a state is told before it is covered, and afte
     inner->frame_count = 1;
     thread_layers_link(&process);
     thread_layers_cover(&process);
-    is_u64(told, 5); // of `outer`, as it was
-    ok(outer->is_covered && outer->since == 5);
+    is_u64(told, 5 + 5); // of each as it was, while `inner` stood on nobody
+    ok(outer->is_covered && outer->since == 5 && inner->since == 5);
     process.round = 9;
     thread_layers_clear(&process);
-    is_u64(told, 9);
+    is_u64(told, 9 + 9);
     ok(!outer->is_covered && !inner->below);
     end();
 }
