@@ -146,8 +146,13 @@ def test_the_structures_are_those_of_the_header(compile_c, read, root):
 
 
 def test_damage_is_listed_and_loses_what_it_hit_alone(record, read):
-    made = 100_000  # some frames of them
-    run = record(f"for i in range({made}): gait.mark('m')")
+    made = 100_000  # in frames of a twentieth, however late they would be written else
+    run = record(f"""
+        for i in range({made}):
+            gait.mark('m')
+            if i % {made // 20} == 0:
+                gait.flush()
+    """)
     (shard,) = run.shards
     whole = shard.read_bytes()
     shard.write_bytes(whole[: len(whole) // 2] + b"\xff" * 64 + whole[len(whole) // 2 + 64 :])
