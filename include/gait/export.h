@@ -19,6 +19,9 @@ struct gait_export_step {
     int64_t begin_ns, end_ns; // since the epoch
 };
 
+// Gives events in order of start: 1 and one, 0 at the end, or an error.
+typedef int gait_export_more(void *context, struct gait_event *ret_event);
+
 // What and how to export. `size` must be sizeof(struct gait_export_options);
 // zero elsewhere means: everything, as it is on record.
 struct gait_export_options {
@@ -27,6 +30,11 @@ struct gait_export_options {
     int gzip;                   // pack, whatever the file is called
     int internal;               // gait's own tracks too
     int64_t since_ns, until_ns; // events that begin in [since, until); 0 = open
+
+    // Events beside those on record, for chrome, perfetto and csv; NULL: none. Those
+    // of derived.h get lanes of their own.
+    gait_export_more *more;
+    void *more_context;
 
     // Of pt-trace alone, whose files hold one process each.
     uint32_t process;                     // one of its shards + 1; 0: the only one

@@ -108,6 +108,9 @@ struct gait_arg {
     size_t text_bytes;
 };
 
+// The site of an event that is on no record (derived.h).
+#define GAIT_NO_SITE UINT32_MAX
+
 struct gait_event {
     enum gait_kind kind;
     uint32_t track, site, depth; // depth: 0 is outermost on its track

@@ -3,6 +3,7 @@
 
 import collections
 import ctypes
+import heapq
 import os
 from ctypes import POINTER, byref, c_char_p, c_double, c_int, c_int64, c_size_t, c_uint32, c_uint64
 
@@ -95,6 +96,7 @@ Query = _structure(
     "int internal",
 )
 
+NEXT = ctypes.CFUNCTYPE(c_int, ctypes.c_void_p, POINTER(RawEvent))
 ExportStep = _structure("ExportStep", "uint64 number", "int64 begin_ns end_ns")
 ExportOptions = _structure(
     "ExportOptions",
@@ -102,6 +104,8 @@ ExportOptions = _structure(
     "text format",
     "int gzip internal",
     "int64 since_ns until_ns",
+    (NEXT, "more"),
+    (ctypes.c_void_p, "more_context"),
     "uint32 process",
     (POINTER(ExportStep), "steps"),
     "size step_count",
@@ -142,9 +146,10 @@ def _declare(library):
     declare("gait_trace_metadata", c_char_p, pointer, c_uint32, c_char_p)
     declare("gait_trace_metadata_key", c_char_p, pointer, c_uint32, c_uint32)
     declare("gait_export", c_int, pointer, POINTER(ExportOptions), c_char_p)
-    declare("gait_cursor_open", c_int, pointer, POINTER(Query), POINTER(pointer))
-    declare("gait_cursor_next", c_int, pointer, POINTER(RawEvent))
-    declare("gait_cursor_close", None, pointer)
+    for what in "cursor", "derived":
+        declare(f"gait_{what}_open", c_int, pointer, POINTER(Query), POINTER(pointer))
+        declare(f"gait_{what}_next", c_int, pointer, POINTER(RawEvent))
+        declare(f"gait_{what}_close", None, pointer)
 
 
 def _text(chars):
@@ -260,10 +265,14 @@ class Trace:
             "shards": self.shards,
         }
 
-    def events(self, kind=None, since_ns=0, until_ns=0, tracks=None, internal=False):
+    def events(
+        self, kind=None, since_ns=0, until_ns=0, tracks=None, internal=False, *, steps=False
+    ):
         """Events of all tracks in order of start time, in bounded memory.
 
-        kind: one of KINDS or several; tracks: indexes into .tracks.
+        kind: one of KINDS or several; tracks: indexes into .tracks; steps: with the steps
+        and phases of a PyTorch training too, as `gait report` counts them, which are on no
+        record: events "step" and "span" of category "derived" (these take memory).
         """
         query = Query(size=ctypes.sizeof(Query), since_ns=since_ns, until_ns=until_ns)
         query.internal = bool(internal)
@@ -277,25 +286,37 @@ class Trace:
                 return iter(())
             query.tracks = (c_uint32 * len(wanted))(*wanted)
             query.track_count = len(wanted)
-        return Events(self, query)
+        recorded = Events(self, query)
+        if not steps:
+            return recorded
+        return heapq.merge(Events(self, query, "derived"), recorded, key=_start_of)
 
     def export(self, path, format, **options):
         """Writes a file for other tools, as `gait export` does; TraceError says why not.
 
-        options: gzip, internal (bool), since_ns, until_ns; for "pt-trace" also process
-        (one of its shards + 1), metadata and distributed (JSON text), has_strides, and
-        steps, [(number, begin_ns, end_ns)], with step_track (+ 1). Other threads run on.
+        options: gzip, internal (bool), since_ns, until_ns; steps (bool): with those of
+        events(steps=True). For "pt-trace" also process (one of its shards + 1), metadata and
+        distributed (JSON text), has_strides, and steps are [(number, begin_ns, end_ns)],
+        with step_track (+ 1). Other threads run on.
         """
         given = ExportOptions(size=ctypes.sizeof(ExportOptions), format=format.encode())
         steps = options.pop("steps", None)
-        if steps is not None:
+        derived = Events(self, None, "derived") if steps is True else None
+        if derived:
+            given.more = ctypes.cast(self._library.gait_derived_next, NEXT)
+            given.more_context = derived._cursor
+        elif steps is not None and steps is not False:
             given.steps = (ExportStep * (len(steps) + 1))(*steps)
             given.step_count = len(steps)
         for name, value in options.items():
             if name not in dict(ExportOptions._fields_):
                 raise TypeError(f"export() has no option {name!r}")
             setattr(given, name, value.encode() if isinstance(value, str) else value)
-        _check(self._library.gait_export(self._open_handle(), byref(given), os.fsencode(path)))
+        try:
+            _check(self._library.gait_export(self._open_handle(), byref(given), os.fsencode(path)))
+        finally:
+            if derived:
+                derived.close()
 
     def _event(self, raw):
         track = self.tracks[raw.track]
@@ -320,15 +341,23 @@ class Trace:
         )
 
 
-class Events:
-    """Iterator over events; ends when its trace is closed."""
+def _start_of(event):
+    return event.start_ns
 
-    def __init__(self, trace, query):
+
+class Events:
+    """Iterator over events; ends when its trace is closed.
+
+    of: "cursor" are those on record, "derived" the steps and phases worked out of them.
+    """
+
+    def __init__(self, trace, query, of="cursor"):
         self._trace = trace
         self._cursor = ctypes.c_void_p()
-        _check(
-            trace._library.gait_cursor_open(trace._open_handle(), byref(query), byref(self._cursor))
-        )
+        library, handle = trace._library, trace._open_handle()
+        self._next = getattr(library, f"gait_{of}_next")
+        self._close = getattr(library, f"gait_{of}_close")
+        _check(getattr(library, f"gait_{of}_open")(handle, query, byref(self._cursor)))
         trace._cursors.append(self)
 
     def __iter__(self):
@@ -338,7 +367,7 @@ class Events:
         raw = RawEvent()
         if not self._cursor:
             raise StopIteration
-        if not _check(self._trace._library.gait_cursor_next(self._cursor, byref(raw))):
+        if not _check(self._next(self._cursor, byref(raw))):
             self.close()
             raise StopIteration
         return self._trace._event(raw)
@@ -346,5 +375,5 @@ class Events:
     def close(self):
         cursor, self._cursor = self._cursor, None
         if cursor:
-            self._trace._library.gait_cursor_close(cursor)
+            self._close(cursor)
             self._trace._cursors.remove(self)

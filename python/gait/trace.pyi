@@ -37,6 +37,8 @@ class Trace:
         until_ns: int = 0,
         tracks: Iterable[int] | None = None,
         internal: bool = False,
+        *,
+        steps: bool = False,
     ) -> Iterator[Event]: ...
     def export(
         self,
@@ -48,7 +50,7 @@ class Trace:
         since_ns: int = 0,
         until_ns: int = 0,
         process: int = 0,
-        steps: list[tuple[int, int, int]] | None = None,
+        steps: bool | list[tuple[int, int, int]] | None = None,
         step_track: int = 0,
         metadata: str | None = None,
         distributed: str | None = None,

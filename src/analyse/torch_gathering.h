@@ -12,6 +12,16 @@
 #include "base/buffer.h"
 
 struct step_note;
+struct torch_rank;
+
+// Who wants to see each step of each rank, and the pieces of it, as they are counted:
+// all steps of a rank, then all pieces.
+struct torch_watcher {
+    void (*see_step)(const struct torch_rank *rank, const struct step_row *step, void *context);
+    void (*see_piece)(const struct torch_rank *rank, const struct step_row *step,
+                      const struct torch_piece *piece, void *context);
+    void *context;
+};
 
 struct torch_gathering {
     struct torch_job *job;
@@ -21,6 +31,7 @@ struct torch_gathering {
     uint32_t track;                // its thread, or UINT32_MAX
     struct step_note *notes;       // of a row, see torch_job.c
     struct torch_epochs epochs;
+    const struct torch_watcher *watcher; // or NULL
 };
 
 void torch_gathering_init(struct torch_gathering *gathering, struct torch_job *job,

@@ -68,6 +68,7 @@ static int add_rows(struct torch_gathering *gathering, const struct torch_rank *
 struct rank_sums {
     struct torch_rank *rank;
     struct step_row *rows; // of a window
+    const struct torch_watcher *watcher;
 };
 
 // Who communicates longest waits for somebody: that is no work.
@@ -78,6 +79,15 @@ static void add_to_rank(const struct torch_piece *piece, void *context)
     sums->rank->total_ns += piece->ns;
     if (piece->phase != TORCH_COMMUNICATION)
         sums->rows[piece->window].work_ns += (int64_t)piece->ns;
+    if (sums->watcher)
+        sums->watcher->see_piece(sums->rank, &sums->rows[piece->window], piece,
+                                 sums->watcher->context);
+}
+
+static void show_steps(const struct rank_sums *sums)
+{
+    for (size_t i = 0; sums->watcher && i < sums->rank->steps; i++)
+        sums->watcher->see_step(sums->rank, &sums->rows[i], sums->watcher->context);
 }
 
 static void sum_samples(const struct torch_steps *steps, struct torch_rank *rank)
@@ -225,10 +235,12 @@ static int add_rank(struct torch_gathering *gathering, const struct torch_rank *
     if (!rank->steps)
         return GAIT_OK;
     qsort(rows, rank->steps, sizeof *rows, torch_gathering_order);
+    struct rank_sums sums = {rank, rows, gathering->watcher};
     status = torch_gathering_windows(rows, rank->steps, &windows);
-    if (!status)
-        status = torch_gathering_split(gathering, &windows, add_to_rank,
-                                       &(struct rank_sums){rank, rows});
+    if (!status) {
+        show_steps(&sums);
+        status = torch_gathering_split(gathering, &windows, add_to_rank, &sums);
+    }
     if (!status)
         status = find_window_cost(gathering, rank, &windows);
     if (!status)

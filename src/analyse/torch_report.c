@@ -12,7 +12,7 @@
 #include "analyse/torch_slow.h"
 #include "base/fail.h"
 
-static bool has_torch(const struct gait_trace *trace)
+bool torch_report_concerns(const struct gait_trace *trace)
 {
     for (uint32_t i = 0; i < gait_trace_shard_count(trace); i++)
         if (gait_trace_metadata(trace, i, "torch"))
@@ -154,19 +154,28 @@ static int make(struct run_report *report, struct gait_trace *trace)
     return GAIT_OK;
 }
 
-int torch_report_make(struct run_report *report, struct gait_trace *trace)
+int torch_report_survey(struct torch_report *torch, struct gait_trace *trace, bool *ret_has_facts)
 {
-    struct torch_report *torch;
-    if (!has_torch(trace))
-        return GAIT_OK;
-    torch = arena_take(&report->arena, sizeof *torch);
-    if (!torch)
-        return fail(GAIT_ERR_MEMORY, "no memory for a report");
     *torch = (struct torch_report){.rank_count = 0};
     int status = torch_phases_init(&torch->phases, trace);
     if (!status)
         status = torch_survey_make(&torch->survey, trace, &torch->phases);
-    if (status || !torch_survey_has_facts(&torch->survey)) {
+    if (!status)
+        *ret_has_facts = torch_survey_has_facts(&torch->survey);
+    return status;
+}
+
+int torch_report_make(struct run_report *report, struct gait_trace *trace)
+{
+    struct torch_report *torch;
+    bool has_facts = false;
+    if (!torch_report_concerns(trace))
+        return GAIT_OK;
+    torch = arena_take(&report->arena, sizeof *torch);
+    if (!torch)
+        return fail(GAIT_ERR_MEMORY, "no memory for a report");
+    int status = torch_report_survey(torch, trace, &has_facts);
+    if (status || !has_facts) {
         torch_report_finish(torch);
         return status;
     }

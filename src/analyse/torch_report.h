@@ -72,6 +72,13 @@ struct torch_report {
 
 struct run_report;
 
+// Whether the run is PyTorch's: a process of it imported torch.
+bool torch_report_concerns(const struct gait_trace *trace);
+
+// Its phases and survey alone, and whether anything of a training is on record.
+GAIT_CHECK int torch_report_survey(struct torch_report *torch, struct gait_trace *trace,
+                                   bool *ret_has_facts);
+
 // For a PyTorch run, sets report->torch and puts its steps and ledger in the
 // place of those that were found before. Another run is left as it is.
 GAIT_CHECK int torch_report_make(struct run_report *report, struct gait_trace *trace);

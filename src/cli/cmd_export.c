@@ -5,6 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include <gait/derived.h>
 #include <gait/trace.h>
 
 #include "base/fail.h"
@@ -13,6 +14,7 @@
 #include "cli/output_name.h"
 #include "cli/pt_files.h"
 #include "cli/run_finish.h"
+#include "cli/say.h"
 #include "export/exporter.h"
 
 #define PT_TRACE "pt-trace"
@@ -20,7 +22,7 @@
 struct export_values {
     const char *format, *output, *worker;
     int64_t since_ns, until_ns;
-    bool is_packed, is_internal, is_each_window;
+    bool is_packed, is_internal, is_each_window, has_steps;
 };
 
 // The format that belongs to the suffix of the file's name, or NULL.
@@ -50,6 +52,8 @@ static int choose(const struct export_values *values, struct gait_export_options
     if (strcmp(options->format, PT_TRACE) != 0 && (values->worker || values->is_each_window))
         return fail(GAIT_ERR_ARGUMENT, "--%s is for --format " PT_TRACE " alone",
                     values->worker ? "worker" : "each-window");
+    if (!strcmp(options->format, PT_TRACE) && values->has_steps)
+        return fail(GAIT_ERR_ARGUMENT, "a " PT_TRACE " has the steps as it is: leave out --steps");
     if (values->until_ns && values->until_ns <= values->since_ns)
         return fail(GAIT_ERR_ARGUMENT, "--until must be later than --since");
     bool is_binary = options->gzip || !strcmp(options->format, "perfetto");
@@ -57,6 +61,28 @@ static int choose(const struct export_values *values, struct gait_export_options
         return fail(GAIT_ERR_ARGUMENT,
                     "this is no text for a terminal; name a file with -o, or use a pipe");
     return GAIT_OK;
+}
+
+static int next_derived(void *derived, struct gait_event *ret_event)
+{
+    return gait_derived_next(derived, ret_event);
+}
+
+static int write_with_steps(const struct export_values *values,
+                            const struct gait_export_options *options, struct gait_trace *trace)
+{
+    struct gait_export_options given = *options;
+    struct gait_derived *derived = NULL;
+    int status = gait_derived_open(trace, NULL, &derived);
+    if (status)
+        return status;
+    given.more = next_derived;
+    given.more_context = derived;
+    status = gait_export(trace, &given, values->output);
+    if (!status && gait_derived_why_none(derived))
+        say("--steps adds nothing: %s", gait_derived_why_none(derived));
+    gait_derived_close(derived);
+    return status;
 }
 
 static int write_it(const struct export_values *values, const struct gait_export_options *options,
@@ -72,7 +98,8 @@ static int write_it(const struct export_values *values, const struct gait_export
         return status;
     if (!strcmp(options->format, PT_TRACE))
         return pt_files_write(&files);
-    return gait_export(trace, options, values->output);
+    return values->has_steps ? write_with_steps(values, options, trace)
+                             : gait_export(trace, options, values->output);
 }
 
 static int run(const void *given, const struct operands *operands)
@@ -133,9 +160,13 @@ static const struct option options[] = {
      .offset = offsetof(struct export_values, until_ns),
      .low = 1,
      .high = INT64_MAX},
+    {.name = "steps",
+     .kind = OPTION_FLAG,
+     .help = "with the report's steps and phases of a PyTorch run",
+     .offset = offsetof(struct export_values, has_steps)},
     {.name = "each-window",
      .kind = OPTION_FLAG,
-     .help = "a pt-trace for each window in which ops were on record",
+     .help = "a pt-trace for each window with ops on record",
      .offset = offsetof(struct export_values, is_each_window)},
     {.name = "worker",
      .kind = OPTION_TEXT,
@@ -158,6 +189,11 @@ static const char *const about[] = {
     "PyTorch, named {worker}.{ns}.pt.trace.json, and never in the place of another.",
     "stacks: what gait record saw, as Chrome trace JSON with a slice for each call, thread by "
     "thread.",
+    "--steps: what a PyTorch training did in each step is worked out when the record is read, "
+    "and is on no record. This adds it, as gait report counts it: rows of category derived in csv "
+    "(kind step, and kind "
+    "span, whose name is the phase and whose argument is the number of its step), a lane beside "
+    "the thread that trains in chrome and perfetto.",
     "Events come in order of start, however large the trace; times keep their nanoseconds; bytes "
     "in names that are not UTF-8 become U+FFFD.",
     NULL,
@@ -166,6 +202,7 @@ static const char *const about[] = {
 static const struct example examples[] = {
     {"gait export run1 -o run1.pftrace", "A timeline to look at in ui.perfetto.dev."},
     {"gait export run1 --format csv | head", "The first events as rows."},
+    {"gait export run1 --steps -o run1.csv", "With the steps and phases of the report."},
     {"gait export run1 --format pt-trace -o traces --gzip", "A trace of each process, packed."},
     {NULL, NULL},
 };

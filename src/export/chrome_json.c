@@ -24,11 +24,11 @@ static void write_duration(struct chrome_writer *chrome, const struct gait_event
 static int take_span(struct chrome_writer *chrome, const struct gait_event *event)
 {
     struct chrome_place place;
-    int status = chrome_writer_lane(chrome, event, LANE_SPANS, &place);
+    int status = chrome_writer_lane(chrome, event, lane_role_of(event, LANE_SPANS), &place);
     if (status)
         return status;
     chrome_writer_begin(chrome, event->duration_ns < 0 ? 'B' : 'X');
-    status = chrome_writer_site(chrome, event->site);
+    status = chrome_writer_site(chrome, event);
     chrome_writer_place(chrome, &place);
     write_duration(chrome, event);
     chrome->text.used = 0;
@@ -41,11 +41,13 @@ static int take_span(struct chrome_writer *chrome, const struct gait_event *even
 static int take_step(struct chrome_writer *chrome, const struct gait_event *event)
 {
     struct chrome_place place;
-    int status = chrome_writer_lane(chrome, event, LANE_STEPS, &place);
+    int status = chrome_writer_lane(chrome, event, lane_role_of(event, LANE_STEPS), &place);
     if (status)
         return status;
     chrome_writer_begin(chrome, event->duration_ns < 0 ? 'B' : 'X');
-    chrome_writer_number(chrome, ",\"cat\":\"step\",\"name\":\"step ", event->id);
+    output_text(chrome->out, ",\"cat\":\"");
+    output_text(chrome->out, event->site == GAIT_NO_SITE ? event->category : "step");
+    chrome_writer_number(chrome, "\",\"name\":\"step ", event->id);
     output_text(chrome->out, "\"");
     chrome_writer_place(chrome, &place);
     write_duration(chrome, event);
@@ -81,7 +83,7 @@ static int take_drop(struct chrome_writer *chrome, const struct gait_event *even
 static int write_instant_name(struct chrome_writer *chrome, const struct gait_event *event)
 {
     if (event->kind != GAIT_KIND_LOG)
-        return chrome_writer_site(chrome, event->site);
+        return chrome_writer_site(chrome, event);
     output_text(chrome->out, ",\"cat\":\"log\",\"name\":");
     chrome->text.used = 0;
     int status = buffer_append(&chrome->text, event->name, strlen(event->name));
@@ -147,7 +149,7 @@ static int take_counter(struct chrome_writer *chrome, const struct gait_event *e
     if (status)
         return status;
     chrome_writer_begin(chrome, 'C');
-    status = chrome_writer_site(chrome, event->site);
+    status = chrome_writer_site(chrome, event);
     chrome_writer_place(chrome, &place);
     if (!status)
         status = write_counter_id(chrome, event->track);
@@ -166,7 +168,7 @@ static int begin_async(struct chrome_writer *chrome, const struct gait_event *ev
     chrome_writer_begin(chrome, phase);
     chrome_writer_number(chrome, ",\"id2\":{\"local\":\"", chrome->async_count);
     output_text(chrome->out, "\"}");
-    int status = chrome_writer_site(chrome, event->site);
+    int status = chrome_writer_site(chrome, event);
     chrome_writer_place(chrome, place);
     return status;
 }
@@ -215,7 +217,7 @@ static int take_flow(struct chrome_writer *chrome, const struct gait_event *even
     if (event->phase == 2) // to the span around the end, not to the next one
         output_text(chrome->out, ",\"bp\":\"e\"");
     if (!status)
-        status = chrome_writer_site(chrome, event->site);
+        status = chrome_writer_site(chrome, event);
     chrome_writer_place(chrome, &place);
     chrome_writer_number(chrome, ",\"args\":{\"id\":", event->id);
     output_text(chrome->out, "}");

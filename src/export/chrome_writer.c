@@ -14,18 +14,22 @@
 #define DAY_NS 86400000000000
 #define MAX_TEXT_BYTES ((size_t)1 << 30)
 
+static int put_names(struct buffer *out, const char *category, const char *name)
+{
+    int status = buffer_printf(out, ",\"cat\":");
+    if (!status)
+        status = utf8_append_json(out, category, strlen(category));
+    if (!status)
+        status = buffer_printf(out, ",\"name\":");
+    return status ? status : utf8_append_json(out, name, strlen(name));
+}
+
 static int make_site(void *context, uint32_t site, struct buffer *out)
 {
     struct chrome_writer *chrome = context;
     struct gait_site_info info;
     int status = gait_trace_site(chrome->trace, site, &info);
-    if (!status)
-        status = buffer_printf(out, ",\"cat\":");
-    if (!status)
-        status = utf8_append_json(out, info.category, strlen(info.category));
-    if (!status)
-        status = buffer_printf(out, ",\"name\":");
-    return status ? status : utf8_append_json(out, info.name, strlen(info.name));
+    return status ? status : put_names(out, info.category, info.name);
 }
 
 // Midnight (UTC) of the first day: a double, in which most readers keep times,
@@ -91,10 +95,17 @@ void chrome_writer_end(struct chrome_writer *chrome)
     output_write(chrome->out, "}", 1);
 }
 
-int chrome_writer_site(struct chrome_writer *chrome, uint32_t site)
+int chrome_writer_site(struct chrome_writer *chrome, const struct gait_event *event)
 {
     struct slice text;
-    int status = text_cache_get(&chrome->sites, site, &text);
+    int status;
+    if (event->site != GAIT_NO_SITE) {
+        status = text_cache_get(&chrome->sites, event->site, &text);
+    } else {
+        chrome->text.used = 0;
+        status = put_names(&chrome->text, event->category, event->name);
+        text = (struct slice){chrome->text.bytes, chrome->text.used};
+    }
     if (!status)
         output_write(chrome->out, text.bytes, text.count);
     return status;
@@ -212,7 +223,10 @@ static int name_lane(struct chrome_writer *chrome, uint32_t track, enum lane_rol
     bool is_track = role == LANE_SPANS && lane == 0;
     *number = is_track ? processes->tids[track] : process_table_new_tid(processes);
     struct chrome_place place = {processes->pids[shard], *number, chrome->base_ns};
-    write_order(chrome, "thread_sort_index", (uint64_t)track * LANE_ROLE_COUNT + role, &place);
+    // derived steps stand where a thread's steps do
+    write_order(chrome, "thread_sort_index",
+                (uint64_t)track * LANE_DERIVED + (role == LANE_DERIVED ? LANE_STEPS : role),
+                &place);
     return write_name(chrome, "thread_name", &place);
 }
 

@@ -45,9 +45,10 @@ GAIT_CHECK int chrome_writer_lane(struct chrome_writer *chrome, const struct gai
 GAIT_CHECK int chrome_writer_track(struct chrome_writer *chrome, const struct gait_event *event,
                                    struct chrome_place *ret_place);
 
-// An event: begin, site (or what stands for it), place, more members, args, end.
+// An event: begin, site (or what stands for it; may use chrome->text), place, more
+// members, args, end.
 void chrome_writer_begin(struct chrome_writer *chrome, char phase);
-GAIT_CHECK int chrome_writer_site(struct chrome_writer *chrome, uint32_t site);
+GAIT_CHECK int chrome_writer_site(struct chrome_writer *chrome, const struct gait_event *event);
 void chrome_writer_place(struct chrome_writer *chrome, const struct chrome_place *place);
 void chrome_writer_number(struct chrome_writer *chrome, const char *before, uint64_t value);
 void chrome_writer_time(struct chrome_writer *chrome, const char *before, int64_t time_ns);

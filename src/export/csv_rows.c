@@ -135,7 +135,7 @@ static int write_names(struct csv_writer *csv, const struct row_shape *shape,
 {
     struct slice names;
     int status = GAIT_OK;
-    if (shape->has_site) {
+    if (shape->has_site && event->site != GAIT_NO_SITE) {
         status = text_cache_get(&csv->names, event->site, &names);
     } else {
         csv->text.used = 0;

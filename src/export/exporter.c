@@ -18,13 +18,15 @@
 // A longer suffix stands before one that it ends in.
 static const struct export_format formats[] = {
     {"pt-trace", ".pt.trace.json", "torch.profiler's trace: TensorBoard, HTA, ui.perfetto.dev",
-     pt_trace_write},
+     pt_trace_write, .takes_more = false},
     {"stacks", ".stacks.json", "sampled stacks over time: ui.perfetto.dev, chrome://tracing",
-     sample_chart_write},
-    {"chrome", ".json", "Chrome trace JSON: ui.perfetto.dev, chrome://tracing", chrome_json_write},
+     sample_chart_write, .takes_more = false},
+    {"chrome", ".json", "Chrome trace JSON: ui.perfetto.dev, chrome://tracing", chrome_json_write,
+     .takes_more = true},
     {"perfetto", ".pftrace", "Perfetto trace: ui.perfetto.dev, trace_processor",
-     perfetto_proto_write},
-    {"csv", ".csv", "one row an event: spreadsheets, pandas, databases", csv_rows_write},
+     perfetto_proto_write, .takes_more = true},
+    {"csv", ".csv", "one row an event: spreadsheets, pandas, databases", csv_rows_write,
+     .takes_more = true},
 };
 
 const struct export_format *export_format_at(size_t index)
@@ -50,6 +52,11 @@ static int check_options(const struct gait_export_options *options,
     if (!*ret)
         return fail(GAIT_ERR_ARGUMENT, "no export format '%s'",
                     options->format ? options->format : "");
+    if (options->more && !(*ret)->takes_more)
+        return fail(GAIT_ERR_ARGUMENT,
+                    "a file of format '%s' takes no events beside those on record: export as "
+                    "chrome, perfetto or csv",
+                    options->format);
     return GAIT_OK;
 }
 
@@ -122,8 +129,38 @@ static bool begins_within(const struct gait_export_options *options, int64_t sta
            (!options->until_ns || start_ns < options->until_ns);
 }
 
+// The caller's events, one ahead.
+struct beside {
+    const struct export_run *run;
+    const struct export_pass *pass;
+    struct gait_event event;
+    int left; // 1: `event` is still to be given; 0: that was all; or an error
+};
+
+static void fetch(struct beside *beside)
+{
+    const struct gait_export_options *options = beside->run->options;
+    do
+        beside->left = options->more ? options->more(options->more_context, &beside->event) : 0;
+    while (beside->left == 1 && !begins_within(options, beside->event.start_ns));
+}
+
+// Those that begin until then: they lie around what is on record.
+static int give_beside(struct beside *beside, int64_t until_ns)
+{
+    int status = GAIT_OK;
+    while (!status && beside->left == 1 && beside->event.start_ns <= until_ns) {
+        status = beside->pass->take(beside->pass->context, &beside->event);
+        if (!status)
+            status = beside->run->out->status;
+        fetch(beside);
+    }
+    return status ? status : beside->left < 0 ? beside->left : GAIT_OK;
+}
+
 int export_each_event_of(const struct export_run *run, const struct export_pass *pass)
 {
+    struct beside beside = {.run = run, .pass = pass};
     struct gait_query query = {.size = sizeof(query),
                                .kinds = pass->kinds,
                                .since_ns = run->options->since_ns,
@@ -136,15 +173,20 @@ int export_each_event_of(const struct export_run *run, const struct export_pass 
     int status = gait_cursor_open(run->trace, &query, &cursor);
     if (status)
         return status;
+    fetch(&beside);
     int more = 1;
     while (!status && (more = gait_cursor_next(cursor, &event)) == 1) {
         if (!begins_within(run->options, event.start_ns) || is_aside(&event))
             continue;
-        status = pass->take(pass->context, &event);
+        status = give_beside(&beside, event.start_ns);
+        if (!status)
+            status = pass->take(pass->context, &event);
         if (!status)
             status = run->out->status;
     }
     gait_cursor_close(cursor);
+    if (!status && more == 0)
+        status = give_beside(&beside, INT64_MAX);
     return status ? status : more;
 }
 

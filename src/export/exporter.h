@@ -4,6 +4,7 @@
 #ifndef GAIT_EXPORT_EXPORTER_H
 #define GAIT_EXPORT_EXPORTER_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #include <gait/export.h>
@@ -21,6 +22,7 @@ struct export_run {
 struct export_format {
     const char *name, *suffix, *help; // suffix of a file's name: ".json"
     int (*write)(const struct export_run *run);
+    bool takes_more; // events beside those on record
 };
 
 // The format of that place in the table, NULL past the last one.

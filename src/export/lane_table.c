@@ -64,8 +64,8 @@ int lane_group_number(struct lane_group *group, uint32_t lane, uint64_t **ret_nu
 
 int lane_table_name(enum lane_role role, uint32_t lane, struct buffer *out)
 {
-    static const char *const names[LANE_ROLE_COUNT] = {" overlapping", " steps", " drops",
-                                                       " async"};
+    static const char *const names[LANE_ROLE_COUNT] = {" overlapping", " steps", " drops", " async",
+                                                       " derived"};
     uint32_t first = role == LANE_SPANS ? 1 : 0; // a track's own lane bears its name alone
     if (lane < first)
         return GAIT_OK;

@@ -8,13 +8,20 @@
 #include <stdint.h>
 
 #include <gait/error.h>
+#include <gait/trace.h>
 
 #include "base/buffer.h"
 #include "export/lanes.h"
 
 // What lies on a lane. Steps and drops have lanes of their own, or they would
-// push spans that reach across them aside.
-enum lane_role { LANE_SPANS, LANE_STEPS, LANE_DROPS, LANE_ASYNC, LANE_ROLE_COUNT };
+// push spans that reach across them aside; what is on no record has its own too.
+enum lane_role { LANE_SPANS, LANE_STEPS, LANE_DROPS, LANE_ASYNC, LANE_DERIVED, LANE_ROLE_COUNT };
+
+// The lane of an event that lies on `role` where it is on record.
+static inline enum lane_role lane_role_of(const struct gait_event *event, enum lane_role role)
+{
+    return event->site == GAIT_NO_SITE ? LANE_DERIVED : role;
+}
 
 struct lane_group {
     struct lanes lanes;

@@ -29,7 +29,7 @@ static int write_slice(struct perfetto_writer *perfetto, struct perfetto_event *
 {
     const struct gait_event *event = about->event;
     struct perfetto_lane lane;
-    int status = perfetto_tracks_lane(perfetto, event, role, &lane);
+    int status = perfetto_tracks_lane(perfetto, event, lane_role_of(event, role), &lane);
     if (status)
         return status;
     about->time_ns = event->start_ns;
@@ -46,6 +46,10 @@ static int write_slice(struct perfetto_writer *perfetto, struct perfetto_event *
 static int take_span(struct perfetto_writer *perfetto, const struct gait_event *event)
 {
     struct perfetto_event about = {.event = event};
+    if (event->site == GAIT_NO_SITE) {
+        about.category = event->category;
+        about.name = event->name;
+    }
     return write_slice(perfetto, &about, LANE_SPANS);
 }
 
@@ -62,6 +66,8 @@ static int take_step(struct perfetto_writer *perfetto, const struct gait_event *
     struct gait_arg number = int_arg("step", event->id);
     struct perfetto_event about = {
         .event = event, .category = "step", .name = name, .extra = &number, .extra_count = 1};
+    if (event->site == GAIT_NO_SITE)
+        about.category = event->category;
     snprintf(name, sizeof(name), "step %llu", (unsigned long long)event->id);
     return write_slice(perfetto, &about, LANE_STEPS);
 }

@@ -2,6 +2,8 @@
 """The ledger of a PyTorch run against a second opinion: facts of made-up
 trainings are painted nanosecond by nanosecond, and every sum must agree."""
 
+import csv
+import io
 import json
 import random
 
@@ -162,6 +164,33 @@ def test_steps_phases_ranks_and_epochs_agree_with_painting(gait, tmp_path, seed)
     for epoch, first in zip(report["epochs"], [sum(plan[:i]) for i in range(len(plan))]):
         assert epoch["first_step"] == first
         assert by_name(epoch["phases"]) == summed(slowest[first : first + epoch["steps"]])
+
+
+@pytest.mark.parametrize("seed", range(0, 60, 7))
+def test_exported_steps_and_phases_agree_with_painting(gait, tmp_path, seed):
+    _, trainings = make_run(tmp_path / "run", seed)
+    text = gait("export", "--steps", "--format", "csv", tmp_path / "run").stdout
+    rows = [row for row in csv.DictReader(io.StringIO(text)) if row["category"] == "derived"]
+    for training in trainings:
+        rank = "" if training.rank is None else str(training.rank)
+        mine = [row for row in rows if row["rank"] == rank]
+        steps = [(training.starts[i], sum(ledger.values()))
+                 for i, ledger in enumerate(training.ledgers())]  # fmt: skip
+        assert [when(row) for row in mine if row["kind"] == "step"] == steps
+        paint = training.painted()
+        got = [None] * len(paint)
+        for row in mine:
+            if row["kind"] == "span":
+                begin, length = when(row)
+                assert got[begin : begin + length] == [None] * length
+                got[begin : begin + length] = [row["name"]] * length
+        for begin, length in steps:
+            assert got[begin : begin + length] == paint[begin : begin + length]
+        assert len(paint) - got.count(None) == sum(length for _, length in steps)
+
+
+def when(row):
+    return int(row["start_ns"]) - START, int(row["duration_ns"])
 
 
 def test_a_run_without_steps_is_told_by_the_thread(gait, tmp_path):

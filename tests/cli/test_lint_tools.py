@@ -26,7 +26,7 @@ def tree(tmp_path):
     write("src/LAYERS", LAYERS)
     write("include/gait/record.h", RECORD_H)
     write("include/gait/error.h", ERROR_H)
-    for other in ("configuration", "export", "ops", "schedule", "torch"):
+    for other in ("configuration", "derived", "export", "ops", "schedule", "torch"):
         write(f"include/gait/{other}.h", SPDX)
     write("include/gait/trace.h", TRACE_H)
     write("src/base/fail.h", SPDX + "int fail(int code);\n")

@@ -89,7 +89,14 @@ class Training:
     @functools.cached_property
     def rows(self):
         """The events as the CSV export has them: texts, empty where unknown."""
-        done = self.ask("export", self.directory, "--format", "csv", "-o", "-")
+        return self._exported()
+
+    @functools.cached_property
+    def rows_with_steps(self):
+        return self._exported("--steps")
+
+    def _exported(self, *options):
+        done = self.ask("export", self.directory, "--format", "csv", "-o", "-", *options)
         assert done.returncode == 0, done.stderr
         return list(csv.DictReader(io.StringIO(done.stdout, newline="")))
 

@@ -198,6 +198,22 @@ def test_the_ranks_make_one_run(run):
     assert ddp.report["steps"] == ddp.truth["steps"]
 
 
+def test_exported_steps_and_phases_sum_to_what_the_report_says(run):
+    ddp = run(DDP)
+    rows = [row for row in ddp.rows_with_steps if row["category"] == "derived"]
+    for rank in ddp.report["ranks"]:
+        mine = [row for row in rows if row["rank"] == str(rank["rank"])]
+        steps = [row for row in mine if row["kind"] == "step"]
+        assert [int(row["id"]) for row in steps] == list(range(rank["steps"]))
+        sums = dict.fromkeys(TWELVE, 0)
+        for row in mine:
+            if row["kind"] == "span":
+                sums[row["name"]] += int(row["duration_ns"])
+        assert sums == times(rank["phases"])
+        assert sum(sums.values()) == sum(int(row["duration_ns"]) for row in steps)
+    assert [row for row in ddp.rows_with_steps if row["category"] != "derived"] == ddp.rows
+
+
 def test_delays_of_one_rank_are_in_its_phases_and_the_other_waits(run):
     def check(with_delays, without):
         late, base = run(with_delays), run(without)
