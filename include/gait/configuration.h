@@ -23,6 +23,7 @@ struct gait_config_request {
     int has_no_file;            // 1: without GAIT_CONFIG and gait.yaml
     int has_no_variables;       // 1: without GAIT_* variables
     int is_strict;              // 1: each argument must be a setting
+    int is_section;             // 1: they are a section, which is on if it is there
 };
 
 struct gait_config;

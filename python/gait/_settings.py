@@ -18,6 +18,7 @@ class Request(ctypes.Structure):
         ("has_no_file", ctypes.c_int),
         ("has_no_variables", ctypes.c_int),
         ("is_strict", ctypes.c_int),
+        ("is_section", ctypes.c_int),
     ]
 
 
@@ -35,7 +36,9 @@ def _library():
     return library
 
 
-def resolve(path, arguments, environment, usual, strict, called):
+def resolve(
+    path, arguments, environment=True, usual=True, strict=True, called=None, is_section=False
+):
     """What `gait config explain --json` says; a ValueError where something is wrong."""
     texts = [os.fsencode(argument) for argument in arguments]
     request = Request(
@@ -47,6 +50,7 @@ def resolve(path, arguments, environment, usual, strict, called):
         has_no_file=not usual,
         has_no_variables=not environment,
         is_strict=strict,
+        is_section=is_section,
     )
     library = _library()
     handle = ctypes.c_void_p()

@@ -107,33 +107,35 @@ class Config(metaclass=_Late):
 
     @classmethod
     def from_mapping(cls, mapping):
-        """A dict, or a section of OmegaConf's, with any of the names docs/CONFIG.md has."""
-        words = []
-        for key, value in dict(mapping).items():
-            if isinstance(value, (list, tuple)) or type(value).__name__ == "ListConfig":
-                value = ",".join(map(str, value))
-            # a structured config holds every key; what is as ever was not said
-            known = cls.__dataclass_fields__.get(key)
-            is_said = known is None or value != known.default or key == "enabled"
-            if value is not None and is_said:
-                words.append(f"profiling.{key}={value}")
-        return _load(cls, None, words, environment=False, usual=False, called="mapping")[0]
+        """The section of a configuration that is read already, with any of the names that
+        docs/CONFIG.md has: a dict, a section of OmegaConf's, a pydantic model, a dataclass as
+        tyro fills it. As in a file, a section that is there is on, unless it says that
+        it is not, and counts epochs, unless it says what. None is no section.
+        """
+        from ._section import words_of
+
+        if mapping is None:
+            return cls()
+        words = words_of(mapping, cls.__dataclass_fields__)
+        source = {"environment": False, "usual": False, "called": "mapping", "is_section": True}
+        return _load(cls, None, words, **source)[0]
 
     @classmethod
     def from_environment(cls, environment=None):
         """What `gait run` passes on, in Python alone: GAIT_PROFILING_WAIT and so on."""
-        given = os.environ if environment is None else environment
-        config = cls()
-        names = [name for name in given if name.startswith("GAIT_PROFILING_") and given[name]]
-        for name in names:
-            key = name[len("GAIT_PROFILING_") :].lower()
-            if key not in cls.__dataclass_fields__:
-                raise ValueError(f"no setting '{name}' in the environment")
-            setattr(config, key, _read(name, given[name], type(getattr(config, key))))
-        if names and "GAIT_PROFILING_ENABLED" not in names:
-            config.enabled = True
-        config.profiler = given.get("GAIT_PROFILER") or config.profiler
-        return config
+        from ._variables import read
+
+        return read(cls(), os.environ if environment is None else environment)
+
+    @classmethod
+    def __get_pydantic_core_schema__(cls, source, handler):
+        """A field of a pydantic model: takes what from_mapping() takes."""
+        from pydantic_core import core_schema
+
+        def validate(given):
+            return given if isinstance(given, cls) else cls.from_mapping(given)
+
+        return core_schema.no_info_plain_validator_function(validate)
 
     # --- what to do with them ---
 
@@ -209,31 +211,12 @@ _ACTIVITIES = {
 }
 
 
-def _read(name, text, kind):
-    """One variable, in the form that the tool gives it or as people write it."""
-    word = text.strip().lower()
-    if kind is bool:
-        if word in ("1", "true", "yes", "on", "y"):
-            return True
-        if word in ("0", "false", "no", "off", "n"):
-            return False
-        raise ValueError(f"{name} takes true or false, not '{text}'")
-    if kind is int:
-        try:
-            return int(word)
-        except ValueError:
-            raise ValueError(f"{name} takes a number, not '{text}'") from None
-    return text
-
-
-def _load(cls, path, arguments, environment=True, usual=True, strict=True, called=None):
+def _load(cls, path, arguments, **source):
     """(config, the arguments that are none of ours)."""
     from ._settings import resolve
 
     given = list(arguments)
-    answer = resolve(
-        path, given, environment=environment, usual=usual, strict=strict, called=called
-    )
+    answer = resolve(path, given, **source)
     entries = {
         name.split(".")[1]: entry
         for name, entry in answer["settings"].items()

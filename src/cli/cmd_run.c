@@ -366,7 +366,9 @@ static const char *const about[] = {
     "--windows 5/3/100 is steps 5 to 7 of each 100; all leaves out 6 of each 61, to show what "
     "ops cost. --profile records by the schedule of the section profiling (gait config list): by "
     "default it skips 2 steps, warms up for one and records the next three, then writes "
-    "profiler_traces/*.pt.trace.json into the run directory. Any --profiling.KEY does so too. "
+    "profiler_traces/*.pt.trace.json into the run directory. Any --profiling.KEY does so too; "
+    "wait, "
+    "warmup, active and repeat count epochs without --profile, steps with it. "
     "--inductor-kernels makes torch.compile's fused CPU kernels ops of their own.",
     "--overflow drop goes on and counts what is lost, block waits, overwrite keeps the newest.",
     "If the directory cannot be written, one sentence says so and the program runs without being "
@@ -380,8 +382,9 @@ static const struct example examples[] = {
     {"gait run -o run1 -- python train.py", "Records a training into run1."},
     {"gait run --profile -- python train.py --my-flag",
      "Records steps 3 to 5 with all ops, and writes their torch trace into the run directory."},
+    {"gait run --profile --profiling.active 10 -- python train.py", "The same of ten steps."},
     {"gait run --profiling.wait 1 --profiling.active 2 -- python train.py",
-     "The same by a schedule of one's own; --profile is understood."},
+     "By a schedule of epochs, as the words of a YAML section have it: the third and fourth."},
     {"gait run -- torchrun --nproc-per-node 8 train.py", "Records all ranks, a shard each."},
     {"srun gait run -- python train.py", "The ranks of a SLURM step meet in one directory."},
     {NULL, NULL},

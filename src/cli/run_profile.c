@@ -70,7 +70,7 @@ static int add_words(struct run_profile *profile, const struct run_wish *wish)
     int status = GAIT_OK;
     profile->words = wish->operands->settings;
     if (wish->is_profiled)
-        status = setting_words_add(&profile->words, "profiling.enabled", "true");
+        status = setting_words_add(&profile->words, "profile", "true");
     if (!status && wish->profiler)
         status = setting_words_add(&profile->words, "profiling.profiler", wish->profiler);
     if (!status && wish->windows)
@@ -120,20 +120,35 @@ const char *run_profile_said(const struct run_profile *profile, enum setting_id 
     return entry->level == CONFIG_FILE || entry->level == CONFIG_LINE ? entry->text : NULL;
 }
 
+static bool is_passed_on(const struct config *config, enum setting_id id)
+{
+    return !config_is_default(config, id) && !strncmp(setting_table[id].name, "profiling.", 10);
+}
+
+static int pass_on(const struct config *config, enum setting_id id)
+{
+    const struct setting *setting = &setting_table[id];
+    const char *text = config_text(config, id);
+    if (setting->kind == SETTING_BOOL)
+        text = strcmp(text, "true") == 0 ? "1" : "0";
+    return setenv(setting->variable, text, 1);
+}
+
 int run_profile_set(const struct run_profile *profile)
 {
+    // what follows from others would follow from less in the program
+    static const enum setting_id settled[] = {SETTING_ENABLED, SETTING_UNIT, SETTING_SKIP_FIRST};
     const struct config *config = &profile->config;
     int failed = profile->windows ? setenv("GAIT_TORCH_WINDOWS", profile->windows, 1) : 0;
+    bool is_any = false;
     for (int i = 0; i < SETTING_COUNT; i++) {
-        const struct setting *setting = &setting_table[i];
-        const struct config_entry *entry = config_entry_of(config, (enum setting_id)i);
-        if (entry->level == CONFIG_DEFAULT || strncmp(setting->name, "profiling.", 10) != 0)
+        if (!is_passed_on(config, (enum setting_id)i))
             continue;
-        const char *text = entry->text;
-        if (setting->kind == SETTING_BOOL)
-            text = strcmp(text, "true") == 0 ? "1" : "0";
-        failed |= setenv(setting->variable, text, 1);
+        failed |= pass_on(config, (enum setting_id)i);
+        is_any = true;
     }
+    for (size_t i = 0; is_any && i < sizeof settled / sizeof settled[0]; i++)
+        failed |= pass_on(config, settled[i]);
     return failed ? fail(GAIT_ERR_IO, "%s", strerror(errno)) : GAIT_OK;
 }
 

@@ -14,6 +14,7 @@
 #include "base/fail.h"
 #include "base/size_text.h"
 #include "config/config_check.h"
+#include "config/config_custom.h"
 #include "config/config_file.h"
 #include "config/setting_value.h"
 
@@ -295,7 +296,9 @@ static const struct setting *find_variable(const char *variable, size_t length)
     return NULL;
 }
 
-static int say_variables(struct config *config, const struct config_request *request)
+// Those by a setting's own name, or the others.
+static int say_variables_of(struct config *config, const struct config_request *request,
+                            bool is_own_name)
 {
     int status = GAIT_OK;
     for (char **at = environ; !status && at && *at; at++) {
@@ -303,12 +306,20 @@ static int say_variables(struct config *config, const struct config_request *req
         if (strncmp(*at, "GAIT_", 5) != 0 || !(*at)[length] || !(*at)[length + 1])
             continue;
         const struct setting *setting = find_variable(*at, length);
-        if (setting)
+        if (setting && is_own_name)
             status = say_variable(config, request, setting, *at + length + 1);
-        else if (!strncmp(*at, "GAIT_PROFILING_", strlen("GAIT_PROFILING_")))
+        else if (!setting && !is_own_name && !strncmp(*at, "GAIT_PROFILING_", 15))
             status = say_other_variable(config, *at, length);
     }
     return status;
+}
+
+// Own names count over others, in whatever order they stand: `gait run` passes them on,
+// and what the user exported under another name is still there.
+static int say_variables(struct config *config, const struct config_request *request)
+{
+    int status = say_variables_of(config, request, false);
+    return status ? status : say_variables_of(config, request, true);
 }
 
 // "--profiling.wait" as the user typed it would be best; the name must do.
@@ -316,7 +327,10 @@ static int say_words(struct config *config, const struct config_request *request
 {
     const struct setting_words *words = request->words;
     const char *from = request->words_from ? request->words_from : "command line";
-    int status = GAIT_OK;
+    const struct config_entry section = {
+        .level = CONFIG_LINE, .where = from, .spelled = "profiling"};
+    int status =
+        request->is_section ? config_imply(config, SETTING_ENABLED, "true", &section) : GAIT_OK;
     for (size_t i = 0; words && !status && i < words->count; i++) {
         struct setting_match match;
         if (!setting_find_name(words->words[i].name, &match))
@@ -372,5 +386,7 @@ int config_resolve(struct config *config, const struct config_request *request)
         status = say_variables(config, request);
     if (!status)
         status = say_words(config, request);
+    if (!status)
+        status = config_custom_settle(config, request);
     return status ? status : config_check(config);
 }

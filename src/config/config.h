@@ -45,6 +45,7 @@ struct config {
     size_t notice_count;
     const char *file; // the one that was read, or NULL
     bool has_section; // there was something of ours in it
+    bool is_own_file; // it is a gait.yaml
 };
 
 struct config_request {
@@ -53,6 +54,7 @@ struct config_request {
     const struct setting_words *words;  // may be NULL
     const char *words_from;             // what the words come from; NULL: "command line"
     bool has_no_file, has_no_variables; // those are not looked at
+    bool is_section;                    // the words are a 'profiling' section, which is there
 };
 
 void config_init(struct config *config);

@@ -74,7 +74,8 @@ int gait_config_open(const struct gait_config_request *request, struct gait_conf
                                          .words = &self->words,
                                          .words_from = request->arguments_from,
                                          .has_no_file = request->has_no_file,
-                                         .has_no_variables = request->has_no_variables};
+                                         .has_no_variables = request->has_no_variables,
+                                         .is_section = request->is_section};
     int status = split_arguments(self, request);
     if (!status)
         status = config_resolve(&self->config, &inner);

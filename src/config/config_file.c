@@ -58,26 +58,6 @@ static bool is_gait_yaml(const char *path)
     return !strcmp(name, "gait.yaml") || !strcmp(name, "gait.yml");
 }
 
-// What their programs mean where they say nothing: epochs, from the first one on,
-// as the guides for such sections have it.
-static int imply_customs(struct config *config, const char *path)
-{
-    const struct config_entry because = {
-        .level = CONFIG_FILE, .where = config_print(config, "%s", path), .spelled = "profiling"};
-    int status = config_imply(config, SETTING_UNIT, "epoch", &because);
-    return status ? status : config_imply(config, SETTING_SKIP_FIRST, "0", &because);
-}
-
-// Without such a section they come from the file all the same, but from nothing in it.
-static void name_customs(struct config *config, const char *path, size_t first)
-{
-    const char *where = config_print(config, "%s, which is not gait.yaml", path);
-    for (size_t i = first; where && i < config->count; i++) {
-        config->entries[i].where = where;
-        config->entries[i].spelled = "";
-    }
-}
-
 int config_file_read(struct config *config, const char *named)
 {
     char path[PATH_MAX];
@@ -95,13 +75,9 @@ int config_file_read(struct config *config, const char *named)
     int status = read_file(path, &bytes);
     source.bytes = (struct slice){bytes.bytes, bytes.used};
     config->file = config_print(config, "%s", path);
-    const size_t first = config->count;
-    if (!status && !source.is_gait_yaml)
-        status = imply_customs(config, path);
+    config->is_own_file = source.is_gait_yaml;
     if (!status)
         status = yaml_settings_read(config, &source);
-    if (!status && !config->has_section && !source.is_gait_yaml)
-        name_customs(config, path, first);
     buffer_finish(&bytes);
     return status;
 }

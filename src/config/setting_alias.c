@@ -26,7 +26,7 @@ const struct setting_alias setting_aliases[] = {
     {"wait_steps", SETTING_WAIT, false, "step"},
     {"warmup_steps", SETTING_WARMUP, false, "step"},
     {"active_steps", SETTING_ACTIVE, false, "step"},
-    {"repeat_cycles", SETTING_REPEAT, false, NULL},
+    {"repeat_cycles", SETTING_REPEAT, false, "step"},
     {"schedule_every_n_steps", SETTING_EVERY_N_STEPS, false, "step"},
     {"wait_epochs", SETTING_WAIT, false, "epoch"},
     {"warmup_epochs", SETTING_WARMUP, false, "epoch"},

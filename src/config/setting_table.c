@@ -66,10 +66,12 @@ const struct setting setting_table[SETTING_COUNT] = {
                          .help = "record ops by the schedule below; any other setting of this "
                                  "section switches it on too"},
     [SETTING_UNIT] = {PROFILING("unit", "UNIT"), IS_CHOICE("step", units),
-                      .help = "what the schedule counts; in a 'profiling' section of a file that "
-                              "is not gait.yaml it is epoch unless that says otherwise"},
+                      .help =
+                          "what the schedule counts; epoch where wait, warmup, active or repeat "
+                          "is said without it, but for --profile and gait.yaml"},
     [SETTING_SKIP_FIRST] = {PROFILING("skip_first", "SKIP_FIRST"), IS_NUMBER("1", 0, "units"),
-                            .help = "units left out before the first cycle"},
+                            .help = "units left out before the first cycle; 0 where it is said "
+                                    "as little as the unit"},
     [SETTING_SKIP_FIRST_WAIT] = {PROFILING("skip_first_wait", "SKIP_FIRST_WAIT"),
                                  IS_NUMBER("0", 0, "units"),
                                  .help = "not 0: the first cycle has no wait"},

@@ -129,6 +129,8 @@ def test_the_flags_of_the_guide(config):
     answer = settings(config, *line.split())
     assert of_profiling(answer) == {
         "enabled": True,
+        "unit": "epoch",
+        "skip_first": 0,
         "wait": 1,
         "warmup": 1,
         "active": 3,
@@ -294,7 +296,7 @@ def test_every_alias_is_a_variable_too(config, gait):
         ("nsight_output=x", "does nothing while 'nsight_enabled' is false"),
         ("use_gzip=1 store_traces=0", "does nothing while 'store_traces' is false"),
         ("output_dir=x store_traces=0", "does nothing while 'store_traces' is false"),
-        ("epochs=9", "does nothing while 'unit' is step"),
+        ("epochs=9 unit=step", "does nothing while 'unit' is step"),
         ("skip_first_wait=1 wait=0", "does nothing while 'wait' is 0"),
         ("group_by_stack_n=2 with_stack=1 table=no", "does nothing while 'table' is false"),
         ("row_limit=5 table=no", "does nothing while 'table' is false"),
@@ -321,13 +323,14 @@ def test_settings_of_ops_beside_another_profiler_are_told(config):
     assert answer["notices"] == [] and answer["settings"]["profiling.enabled"]["value"] is True
 
 
-def test_a_file_without_a_section_is_told_as_what_it_is(config, tmp_path):
-    """Its unit is epoch, but no section says so."""
+def test_a_file_without_a_section_says_nothing(config, tmp_path):
     (tmp_path / "theirs.yaml").write_text("training: {epochs: 9}\n")
-    done = config("explain", "--config", "theirs.yaml")
-    assert "by 'profiling'" not in done.stdout
-    assert "profiling.unit                     epoch" in done.stdout
-    assert "theirs.yaml, which is not gait.yaml" in done.stdout
+    answer = settings(config, "--config", "theirs.yaml")
+    assert {entry["level"] for entry in answer.values()} == {"default"}
+    answer = settings(config, "--config", "theirs.yaml", "--profiling.wait", "2")
+    assert answer["profiling.unit"]["value"] == "epoch"
+    answer = settings(config, "--config", "theirs.yaml", "profile=1", "--profiling.wait", "2")
+    assert answer["profiling.unit"]["value"] == "step"
 
 
 # --- precedence ---
@@ -751,13 +754,17 @@ def test_a_schedule_reaches_the_program_and_nothing_else_does(config, gait):
     assert seen.pop("GAIT_RUN_ID") and seen.pop("GAIT_DIR")
     schedule = dict(part.split("=") for part in seen.pop("GAIT_TORCH_WINDOWS").split(","))
     assert schedule == {
-        "wait": "4", "warmup": "1", "active": "3", "repeat": "1", "skip_first": "1",
-        "every": "0", "unit": "step",
+        "wait": "4", "warmup": "1", "active": "3", "repeat": "1", "skip_first": "0",
+        "every": "0", "unit": "epoch",
     }  # fmt: skip
     assert seen == {
         "GAIT_PROFILING_ENABLED": "1",
+        "GAIT_PROFILING_UNIT": "epoch",
+        "GAIT_PROFILING_SKIP_FIRST": "0",
         "GAIT_PROFILING_WAIT": "4",
         "GAIT_PROFILING_WITH_FLOPS": "0",
     }
+    seen = environment_of(config, gait, "--profile", "--profiling.wait", "4")
+    assert (seen["GAIT_PROFILING_UNIT"], seen["GAIT_PROFILING_SKIP_FIRST"]) == ("step", "1")
     plain = environment_of(config, gait)
     assert set(plain) == {"GAIT_DIR", "GAIT_RUN_ID"}

@@ -117,7 +117,8 @@ def test_settings_and_a_file_say_the_same_as_options(gait, tmp_path):
     words = "--skip-first=1 --wait=2 --warmup=1 --active=4 --repeat=1 --unit=epoch".split()
     expected = gait("plan", *words).stdout
     assert "in epochs: skip first 1, wait 2" in expected
-    settings = [f"profiling.{key}" for key in ("wait=2", "warmup=1", "active=4", "unit=epoch")]
+    keys = ("skip_first=1", "wait=2", "warmup=1", "active=4", "unit=epoch")
+    settings = [f"profiling.{key}" for key in keys]
     assert gait("plan", *settings).stdout == expected
     assert gait("plan", "--config", file, "profiling.skip_first=1").stdout == expected
 

@@ -183,7 +183,7 @@ def test_variables_that_are_wrong_are_named():
     with pytest.raises(ValueError, match="GAIT_PROFILING_WAIT takes a number, not 'x'"):
         package.Config.from_environment({"GAIT_PROFILING_WAIT": "x"})
     assert package.Config.from_environment({"GAIT_PROFILING_WAIT": "4"}) == package.Config(
-        enabled=True, wait=4
+        enabled=True, wait=4, unit="epoch", skip_first=0
     )
 
 

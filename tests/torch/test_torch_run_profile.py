@@ -53,7 +53,7 @@ RUNS = {
         ["--profiling.use_gzip", "--profiling.with_modules"],
         3,
         {"gait.yaml": "profiling: {wait: 2, warmup: 3, active: 4}\nrecording: {ring: 64K}\n"},
-        {"GAIT_PROFILING_WARMUP": "1", "GAIT_PROFILING_WORKER_NAME": "mine"},
+        {"GAIT_PROFILING_WARMUP_STEPS": "1", "GAIT_PROFILING_FILENAME": "mine"},
     ),
     "epochs": (["--config", "theirs.yaml"], 6, {"theirs.yaml": SECTION}, {}),
     "every": (
@@ -66,7 +66,7 @@ RUNS = {
         {},
     ),
     "touching": (
-        "profiling.wait=0 profiling.warmup=0 profiling.active=2 profiling.repeat=2 "
+        "--profile profiling.wait=0 profiling.warmup=0 profiling.active=2 profiling.repeat=2 "
         "profiling.export_to_flame_graph=yes".split(),
         NO_LOADER,
         {},
@@ -83,7 +83,7 @@ RUNS = {
 QUIET = ("off", "touching")
 if full:  # half of its time is an import of torch
     RUNS["default"] = (["--profile"], 3, {}, {})
-    RUNS["short"] = (["--profiling.skip_first", "1000"], 1, {}, {})
+    RUNS["short"] = (["--profile", "--profiling.skip_first", "1000"], 1, {}, {})
 
 
 class Finished:
@@ -313,7 +313,7 @@ def test_each_rank_of_a_job_writes_its_own_traces(build, tmp_path):
     """As under srun: a `gait run` of each rank, and one run directory for all."""
     (tmp_path / "train.py").write_text(SCRIPT)
     job = {"SLURM_JOB_ID": "1", "SLURM_STEP_ID": "0", "SLURM_STEP_NUM_TASKS": "2"}
-    line = [build / "gait", "run", "-q", "-o", "run", "--profiling.repeat", "2"]
+    line = [build / "gait", "run", "-q", "-o", "run", "--profile", "--profiling.repeat", "2"]
     line += ["profiling.active=1", "--", sys.executable, "train.py", "--my-flag", "--epochs", "3"]
     ranks = [
         subprocess.Popen(line, cwd=tmp_path, env={**os.environ, **job, "SLURM_PROCID": str(rank)})

@@ -56,40 +56,45 @@ def show_tensors():
             _gait._torch_learn(False)
 
 
-def wanted(say):
+def settings(say):
+    """What `gait run --profile`, or a variable by any of its names, says of the ops; None
+    where nothing asks for them."""
+    if not any(name.startswith("GAIT_PROFILING_") for name in os.environ):
+        return None
+    from ..config import Config
+
+    try:
+        config = Config.from_environment()
+    except ValueError as error:
+        say(f"settings: {error}")
+        return None
+    return config if config.enabled else None
+
+
+def wanted(say, config):
     """The schedule of the windows that the environment asks for, as _gait has it."""
     text = os.environ.get("GAIT_TORCH_WINDOWS", "")
     try:
-        if not text and is_profiled():
-            return of_settings()
+        if not text and config is not None:
+            return of_settings(config)
         return _gait._schedule_parse(text or DEFAULT)
     except ValueError as error:
         say(f"{'GAIT_TORCH_WINDOWS' if text else 'settings:'} {error}")
         return _gait._schedule_parse(DEFAULT)
 
 
-def is_profiled():
-    return os.environ.get("GAIT_PROFILING_ENABLED", "0") != "0"
-
-
-def of_settings():
-    """The schedule of `gait run --profile`, from GAIT_PROFILING_WAIT and its like."""
+def of_settings(config):
     import warnings
-
-    from ..config import Config
 
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # warmup 0 is what was asked for
-        return Config.from_environment().schedule()._packed
+        return config.schedule()._packed
 
 
-def levels():
-    """What is recorded of each op, as `gait run --profile` was told."""
-    if not is_profiled():
+def levels(config):
+    """What is recorded of each op."""
+    if config is None:
         return SHAPES | MEMORY
-    from ..config import Config
-
-    config = Config.from_environment()
     stacks = STACKS * config.with_stack
     return SHAPES * config.record_shapes | MEMORY * config.profile_memory | stacks
 
@@ -98,26 +103,24 @@ _labels = []  # hooks on all modules, for as long as the process lives
 
 
 def label_modules():
-    """Where the settings ask for it: in all steps, since a window has no say in Python."""
-    from ..config import Config
+    """In all steps, since a window has no say in Python."""
+    from .modules import Labels
 
-    if is_profiled() and Config.from_environment().with_modules:
-        from .modules import Labels
-
-        _labels.append(Labels())
+    _labels.append(Labels())
 
 
 def install():
     from . import attempt, say
 
-    schedule = wanted(say)
+    config = settings(say)
+    schedule = wanted(say, config)
     active = _gait._schedule_needs(schedule, 1) < 1 << 62
     # Ranges alone are on record outside of windows only where they are asked for:
     # a program may make any number of them.
     has_ranges = os.environ.get("GAIT_TORCH_RANGES", "0") != "0"
     if not active and not has_ranges:
         # for triggers: then attach() is called late
-        _gait._windows(schedule, levels(), False)
+        _gait._windows(schedule, levels(config), False)
         return
     is_attached = attach()
     lacks = _gait._torch_lacks() if is_attached else _gait.last_error()
@@ -127,8 +130,9 @@ def install():
         return
     if has_ranges:
         _gait._torch_ranges(True)
-    attempt(label_modules)
-    _gait._windows(schedule, levels(), is_profiled())
+    if config is not None and config.with_modules:
+        attempt(label_modules)
+    _gait._windows(schedule, levels(config), config is not None)
     if _gait._windows_spare(False):
         from .spare import Watch
 
