@@ -4,6 +4,7 @@
 import importlib.util
 
 import pytest
+from test_torch_epochs import EACH_SECOND, assert_windows_are_of_each_second_epoch
 from test_torch_ledger import TWELVE, assert_all_planted, attempts, without_times
 from torch_trainings import Job, full
 
@@ -20,7 +21,8 @@ def a_job(script, batches, *marks):
     missing = [name for name in PACKAGES[script] if importlib.util.find_spec(name) is None]
     reason = f"no {', '.join(missing)} in this Python; `make test` brings it"
     skip = pytest.mark.skipif(bool(missing), reason=reason)
-    job = Job(script, (str(batches),), env=(("HF_HUB_OFFLINE", "1"),))
+    env = (("HF_HUB_OFFLINE", "1"),)
+    job = Job(script, (str(batches),), env, options=EACH_SECOND)
     return pytest.param(job, marks=[skip, *marks])
 
 
@@ -39,6 +41,7 @@ of_all = pytest.mark.parametrize("training", TRAININGS, ids=str, indirect=True)
 def test_steps_and_epochs_are_counted_exactly(training):
     assert training.report["steps"] == training.truth["steps"]
     assert [epoch["steps"] for epoch in training.report["epochs"]] == training.truth["epochs"]
+    assert_windows_are_of_each_second_epoch(training)
 
 
 @of_all

@@ -15,6 +15,7 @@
 #endif
 
 #if PY_VERSION_HEX < 0x03090000
+#include <frameobject.h>
 #define PyObject_Vectorcall _PyObject_Vectorcall
 #define Py_TPFLAGS_HAVE_VECTORCALL _Py_TPFLAGS_HAVE_VECTORCALL
 static inline PyObject *PyObject_CallNoArgs(PyObject *callable)
@@ -24,6 +25,16 @@ static inline PyObject *PyObject_CallNoArgs(PyObject *callable)
 static inline PyObject *PyObject_CallOneArg(PyObject *callable, PyObject *argument)
 {
     return _PyObject_Vectorcall(callable, &argument, 1, NULL);
+}
+static inline PyFrameObject *PyFrame_GetBack(PyFrameObject *frame)
+{
+    Py_XINCREF(frame->f_back);
+    return frame->f_back;
+}
+static inline PyCodeObject *PyFrame_GetCode(PyFrameObject *frame)
+{
+    Py_INCREF(frame->f_code);
+    return frame->f_code;
 }
 #define VISIT_TYPE_OF(self) ((void)0) // the type is visited by subtype_traverse before 3.9
 #else

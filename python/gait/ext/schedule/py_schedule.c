@@ -13,6 +13,7 @@
 
 #include <gait/record.h>
 
+#include "schedule/py_epochs.h"
 #include "schedule/py_plan.h"
 #include "schedule/py_window.h"
 #include "torch/py_phase.h"
@@ -43,11 +44,10 @@ static struct {
     struct py_usage usage; // when the step began, of this thread; 0: nobody asked
     int64_t clocked_until; // steps behind a window: position of the last one, in steps
     uint32_t cpu_site, waits_site;
-    uint64_t clocked, clocked_ns;              // steps of which the clocking was timed itself
-    const void *last_loader, *training_loader; // identities, never looked into
-    int64_t epoch_steps;                       // since the epoch began
-    const PyObject *round[MAX_OPTIMIZERS];     // who stepped since the step began
-    const PyObject *known[MAX_OPTIMIZERS];     // who has ever stepped
+    uint64_t clocked, clocked_ns;          // steps of which the clocking was timed itself
+    bool has_loader;                       // something was iterated
+    const PyObject *round[MAX_OPTIMIZERS]; // who stepped since the step began
+    const PyObject *known[MAX_OPTIMIZERS]; // who has ever stepped
     int round_count, known_count;
     int usual_count; // who steps in a round where no loader is asked; 0: not known
 } schedule = {.edge = INT64_MAX};
@@ -182,7 +182,6 @@ static void clock_step(bool is_edge)
 static void next_step(void)
 {
     schedule.step++;
-    schedule.epoch_steps++;
     schedule.has_stepped = false;
     schedule.round_count = 0;
     if (!schedule.has_plan)
@@ -210,7 +209,6 @@ static bool is_mine(void)
 static void next_epoch(void)
 {
     schedule.epoch++;
-    schedule.epoch_steps = 0;
     if (position() > 0)
         py_window_drop_spare();
     if (schedule.has_plan && schedule.plan.unit == GAIT_UNIT_EPOCH &&
@@ -218,21 +216,46 @@ static void next_epoch(void)
         turn();
 }
 
-void py_schedule_iterates(const PyObject *loader)
+// Until it is known which thread trains, each may be the one.
+static bool may_be_mine(void)
 {
-    schedule.last_loader = loader;
-    if (schedule.is_epoch_told || loader != schedule.training_loader || !is_mine())
-        return;
-    if (schedule.has_stepped || schedule.epoch_steps)
+    return !schedule.has_thread || is_mine();
+}
+
+// Where somebody tells of epochs, loaders say nothing.
+static void next_epoch_if(bool begins)
+{
+    if (begins && !schedule.is_epoch_told)
         next_epoch();
 }
 
-void py_schedule_asked(void)
+void py_schedule_iterates(PyObject *loader)
 {
-    if (is_mine())
-        schedule.usual_count = 0;
-    if (schedule.has_stepped && !schedule.is_told && is_mine())
+    schedule.has_loader = true;
+    if (may_be_mine())
+        next_epoch_if(py_epochs_making(loader));
+}
+
+void py_schedule_iterated(PyObject *iterator)
+{
+    if (may_be_mine())
+        next_epoch_if(py_epochs_made(iterator));
+}
+
+void py_schedule_asking(PyObject *iterator)
+{
+    if (!may_be_mine())
+        return;
+    next_epoch_if(py_epochs_asking(iterator));
+    schedule.usual_count = 0;
+    if (schedule.has_stepped && !schedule.is_told)
         next_step();
+}
+
+void py_schedule_asked(const PyObject *iterator, bool has_got)
+{
+    if (may_be_mine())
+        py_epochs_asked(iterator, has_got);
 }
 
 static bool is_among(const PyObject *const *optimizers, int count, const PyObject *optimizer)
@@ -281,7 +304,7 @@ static bool is_round_over(void)
 
 void py_schedule_clearing(const PyObject *optimizer)
 {
-    if (schedule.has_stepped && !schedule.is_told && !schedule.last_loader && is_mine() &&
+    if (schedule.has_stepped && !schedule.is_told && !schedule.has_loader && is_mine() &&
         has_stepped(optimizer) && is_round_over())
         next_step();
 }
@@ -291,12 +314,13 @@ void py_schedule_stepped(const PyObject *optimizer)
     if (!schedule.has_thread) {
         schedule.thread = pthread_self();
         schedule.has_thread = true;
-        schedule.training_loader = schedule.last_loader;
+        py_epochs_choose_thread();
     }
     if (!is_mine())
         return;
+    next_epoch_if(py_epochs_stepped());
     // epochs can be counted, so the schedule will move on, however long this one is
-    if (schedule.training_loader && schedule.plan.unit == GAIT_UNIT_EPOCH)
+    if (py_epochs_are_counted() && schedule.plan.unit == GAIT_UNIT_EPOCH)
         py_window_drop_spare();
     schedule.has_stepped = true;
     if (schedule.round_count < MAX_OPTIMIZERS)

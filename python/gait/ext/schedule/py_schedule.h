@@ -12,12 +12,14 @@
 // The first phase of a training begins, and with it step 0.
 void py_schedule_begin(void);
 
-// An iterator of this loader is about to be made. Where nobody tells of epochs, each
-// of the loader that the first step was made with begins one.
-void py_schedule_iterates(const PyObject *loader);
+// An iterator of a loader is about to be made, and was; NULL: it failed. Where nobody tells
+// of epochs, they are counted by these (py_epochs.h).
+void py_schedule_iterates(PyObject *loader);
+void py_schedule_iterated(PyObject *iterator);
 
-// A batch is about to be asked for.
-void py_schedule_asked(void);
+// A batch is about to be asked for, and was; with any exception set.
+void py_schedule_asking(PyObject *iterator);
+void py_schedule_asked(const PyObject *iterator, bool has_got);
 
 // An optimizer is about to step, and has.
 void py_schedule_stepping(const PyObject *optimizer);

@@ -122,12 +122,15 @@ static void record_size(PyObject *batch)
 PyObject *py_loader_call_next(PyObject *self, PyObject *const *args, size_t nargsf,
                               PyObject *kwnames)
 {
-    py_schedule_asked();
-    if (!PyVectorcall_NARGS(nargsf) || !py_phase_begin(PHASE_INPUT))
+    if (!PyVectorcall_NARGS(nargsf) || py_phase_is_hidden(PHASE_INPUT))
+        return py_hook_pass(self, args, nargsf, kwnames);
+    py_schedule_asking(args[0]); // a window that opens has all of the phase
+    if (!py_phase_begin(PHASE_INPUT))
         return py_hook_pass(self, args, nargsf, kwnames);
     py_phase_arg_object(KEY_LOADER, args[0]);
     py_phase_arg(KEY_ASKS, 1);
     PyObject *batch = py_hook_call_inside(self, args, nargsf, kwnames);
+    py_schedule_asked(args[0], batch != NULL);
     py_phase_arg(KEY_GOT, batch != NULL);
     if (batch)
         record_size(batch);
@@ -146,6 +149,7 @@ PyObject *py_loader_call_iter(PyObject *self, PyObject *const *args, size_t narg
     PyObject *iterator = py_hook_call_inside(self, args, nargsf, kwnames);
     if (iterator)
         py_phase_arg_object(KEY_ITERATOR, iterator);
+    py_schedule_iterated(iterator);
     py_phase_end();
     return iterator;
 }

@@ -16,6 +16,7 @@
 
 _Thread_local struct py_phase_thread py_phase_self;
 uint32_t py_phase_keys[KEY_COUNT];
+uint32_t py_phase_done;
 
 static uint32_t sites[PHASE_COUNT], evaluation_site;
 
@@ -168,6 +169,11 @@ double py_phase_cost_ns(double call_ns)
            mean_ns(&end_cost);
 }
 
+bool py_phase_is_hidden(enum py_phase phase)
+{
+    return py_phase_self.inside & rules[phase].hidden_in;
+}
+
 bool py_phase_begin(enum py_phase phase)
 {
     const struct rule *rule = &rules[phase];
@@ -177,6 +183,7 @@ bool py_phase_begin(enum py_phase phase)
         return false;
     py_phase_timing.begin = start_timing(&begin_cost);
     py_thread_ready();
+    py_phase_done |= PHASE_BIT(phase);
     (gait_begin)(sites[phase]);
     if (__builtin_expect(py_phase_is_watched, 0))
         py_phase_watch_begin(phase, rule->name);
@@ -227,6 +234,14 @@ void py_phase_evaluation(const PyObject *module, bool begins)
     if (place)
         *place = module;
     gait_async_begin(evaluation_site, id);
+}
+
+bool py_phase_is_evaluating(void)
+{
+    for (int i = 0; i < MAX_EVALUATED; i++)
+        if (evaluated[i])
+            return true;
+    return false;
 }
 
 // --- functions of the module ---

@@ -28,6 +28,9 @@ enum py_phase {
 
 #define PHASE_BIT(phase) (1u << (phase))
 
+// Bits of the phases begun since somebody set it to 0, on any thread; with the GIL held.
+extern uint32_t py_phase_done;
+
 // Arguments of phases; their numbers are in py_phase_keys.
 enum py_phase_key {
     KEY_LOADER,
@@ -65,6 +68,7 @@ void py_phase_init(void);
 // phase is none either (a collection of garbage in some forked child).
 // Exceptions that are set stay. After true, py_phase_end() must follow.
 bool py_phase_begin(enum py_phase phase);
+bool py_phase_is_hidden(enum py_phase phase);
 void py_phase_end(void);
 
 void py_phase_arg(enum py_phase_key key, int64_t value);
@@ -73,6 +77,7 @@ void py_phase_arg_object(enum py_phase_key key, const PyObject *object);
 // The evaluation of a module as an asynchronous event: from eval() to train() or
 // the next eval().
 void py_phase_evaluation(const PyObject *module, bool begins);
+bool py_phase_is_evaluating(void); // any module
 
 // Around what a hook calls: its own work is over, and begins again. With the GIL held.
 extern struct py_phase_timing {

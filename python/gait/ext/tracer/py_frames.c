@@ -206,25 +206,6 @@ static void end_all(void)
 
 // --- functions that run already -------------------------------------------------------
 
-static PyFrameObject *outer_of(PyFrameObject *frame)
-{
-#if PY_VERSION_HEX >= 0x03090000
-    return PyFrame_GetBack(frame);
-#else
-    Py_XINCREF(frame->f_back);
-    return frame->f_back;
-#endif
-}
-
-static PyObject *code_of(PyFrameObject *frame)
-{
-#if PY_VERSION_HEX >= 0x03090000
-    return (PyObject *)PyFrame_GetCode(frame);
-#else
-    return Py_NewRef((PyObject *)frame->f_code);
-#endif
-}
-
 // On the line that it is at, which no later call is on.
 static uint32_t site_of_open(const struct stack_frame *frame, PyFrameObject *python)
 {
@@ -239,12 +220,12 @@ static void tell_open(struct tracer *tracer, struct stack *stack, PyFrameObject 
     PyFrameObject **list = PyMem_Malloc(DEPTH_MAX * sizeof(PyFrameObject *));
     PyFrameObject *at = innermost;
     size_t count = 0;
-    for (; list && at && count < DEPTH_MAX; at = outer_of(at))
+    for (; list && at && count < DEPTH_MAX; at = PyFrame_GetBack(at))
         list[count++] = at;
     Py_XDECREF(at);
     while (count) {
         PyFrameObject *frame = list[--count];
-        PyObject *code = code_of(frame);
+        PyObject *code = (PyObject *)PyFrame_GetCode(frame);
         const struct stack_frame *before = stack->top;
         (void)tracer_enter(tracer, stack, code, code);
         if (stack->top != before)
@@ -265,7 +246,7 @@ static void catch_up(struct tracer *tracer, struct stack *stack, PyFrameObject *
     frame = frame_of(frame);
     if (!frame)
         return;
-    PyFrameObject *from = is_call ? outer_of(frame) : (PyFrameObject *)Py_NewRef(frame);
+    PyFrameObject *from = is_call ? PyFrame_GetBack(frame) : (PyFrameObject *)Py_NewRef(frame);
     if (from)
         tell_open(tracer, stack, from);
 }
