@@ -14,7 +14,9 @@
 #include "schedule/py_schedule.h"
 #include "schedule/py_window.h"
 #include "torch/py_backward.h"
+#include "torch/py_copy.h"
 #include "torch/py_hook.h"
+#include "torch/py_inside.h"
 #include "torch/py_loader.h"
 #include "torch/py_module.h"
 #include "torch/py_phase.h"
@@ -90,7 +92,9 @@ static PyMethodDef functions[] = {
     {"_compile_begin", METHOD(py_phase_compile_begin), FAST, NULL},
     {"_compile_end", METHOD(py_phase_compile_end), FAST, NULL},
     {"_tensor_type", py_loader_tensor_type, METH_O, NULL},
-    {"_device_type", py_module_device_type, METH_O, NULL},
+    {"_device_type", py_copy_device_type, METH_O, NULL},
+    {"_hook_inside", METHOD(py_inside), FAST, NULL},
+    {"_hooked", py_hook_function, METH_O, NULL},
     {"_wrapper_module", METHOD(py_module_wrapper), FAST, NULL},
     {"_backward_tail", py_backward_tail, METH_O, NULL},
     {"_backward_begins", METHOD(py_backward_begins), FAST, NULL},

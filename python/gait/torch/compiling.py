@@ -1,20 +1,18 @@
 # SPDX-License-Identifier: Apache-2.0
 """torch.compile: its time, and our hooks out of its sight meanwhile."""
 
-import functools
-
 import torch
 
 from .. import _gait
 from . import watching
-from .wrap import put_back, take_away
+from .wrap import plain, put, put_back, take_away
 
 _module_call = None
 
 
 def install():
     global _module_call
-    _module_call = getattr(torch.nn.Module.__call__, "__wrapped__", None)
+    _module_call = plain(torch.nn.Module.__call__)
     watch = watching.watch()
     # both keep Module.__call__ to see later whether somebody has replaced it
     watch.add("torch._dynamo.utils", restore)
@@ -55,29 +53,26 @@ def listen(module):
     throw ours out with the user's."""
     handler = module.CompilationCallbackHandler
     set_eval_frame = torch._C._dynamo.eval_frame.set_eval_frame
-    run_start, run_end = handler.run_start_callbacks, handler.run_end_callbacks
 
-    @functools.wraps(run_start)
-    def run_start_callbacks(self, *args):
-        # A backward of compiled code is compiled where frames are looked at, and the
-        # caller holds a lock: to compile one of ours would wait for it for ever.
+    # A backward of compiled code is compiled where frames are looked at, and the
+    # caller holds a lock: to compile one of ours would wait for it for ever.
+    def begin(*_):
         looking = set_eval_frame(None)
         try:
             _gait._compile_begin()
             take_away()
         finally:
             set_eval_frame(looking)
-        run_start(self, *args)
 
-    @functools.wraps(run_end)
-    def run_end_callbacks(self, *args):
-        try:
-            run_end(self, *args)
-        finally:
-            looking = set_eval_frame(None)
-            put_back()
-            _gait._compile_end()
-            set_eval_frame(looking)
+    def end(*_):
+        looking = set_eval_frame(None)
+        put_back()
+        _gait._compile_end()
+        set_eval_frame(looking)
 
-    handler.run_start_callbacks = run_start_callbacks
-    handler.run_end_callbacks = run_end_callbacks
+    for name, when, then in (
+        ("run_start_callbacks", "before", begin),
+        ("run_end_callbacks", "finally", end),
+    ):
+        made = _gait._hook(when, getattr(handler, name), then)
+        put(handler, name, made, is_fixed=True)

@@ -5,7 +5,7 @@ import functools
 
 from .. import _gait
 from . import watching
-from .wrap import Hook, replace
+from .wrap import Hook, beside, put, replace
 
 # module, kind, attributes (dots lead into classes)
 LATE = (
@@ -82,12 +82,9 @@ def hook_epoch(path, module):
     function = getattr(owner, name, None)
     if function is None or isinstance(function, Hook):
         return
-    site = _gait.site("torch", "epoch")
+    put(owner, name, beside("before", function, begin_epoch))
 
-    @functools.wraps(function)
-    def begin_epoch(*args, **kwargs):
-        _gait.mark(site)
-        _gait._epoch()
-        return function(*args, **kwargs)
 
-    setattr(owner, name, begin_epoch)
+def begin_epoch(*_):
+    _gait.mark(_gait.site("torch", "epoch"))
+    _gait._epoch()

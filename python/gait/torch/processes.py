@@ -1,13 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """Groups of processes: who we are in them, and waiting for the others."""
 
-import functools
 import json
 
 import torch
 
 from .. import _gait, _ranks
-from .wrap import replace, replace_all
+from .wrap import beside, put, replace, replace_all
 
 COLLECTIVES = (
     "allreduce allreduce_coalesced allgather allgather_coalesced _allgather_base "
@@ -33,19 +32,13 @@ def install():
 def follow(module, name, then):
     """Has `then` called after the function, under both names it is known by."""
     function = getattr(module, name)
-
-    @functools.wraps(function)
-    def followed(*args, **kwargs):
-        result = function(*args, **kwargs)
-        then()
-        return result
-
+    made = beside("after", function, then)
     for place in (module, torch.distributed):
         if getattr(place, name, None) is function:
-            setattr(place, name, followed)
+            put(place, name, made)
 
 
-def tell_rank():
+def tell_rank(*_):
     group = _ranks.group()
     if group is None:
         return
@@ -56,6 +49,6 @@ def tell_rank():
     _gait._backward_tail(None if alone else engine.queue_callback)
 
 
-def forget_group():
+def forget_group(*_):
     if not torch.distributed.is_initialized():
         _gait._backward_tail(None)

@@ -9,7 +9,7 @@ import torch
 import torch.utils.data
 
 from .. import _gait
-from .wrap import Hook, also, hook, replace, replace_all
+from .wrap import Hook, Place, also, beside, hook, instead, plain, put, replace, replace_all
 
 
 def install():
@@ -32,15 +32,15 @@ def install_loaders():
 def install_modules():
     module = torch.nn.Module
     replace(module, "__call__", "forward")
-    module.train = told_of_train(module.train)
+    put(module, "train", told_of_train(module.train), is_fixed=True)
     replace_all(module, "to cuda cpu", "copy")
     _gait._wrapper_module(torch.nn.DataParallel, "module")
     _gait._wrapper_module(torch.nn.parallel.DistributedDataParallel, "module")
 
 
 def told_of_train(train):
-    """A function, unlike the other hooks: torch.compile guards what it has traced
-    through train() against another one, and finds what stood there meanwhile."""
+    """A function, unlike all others here: guards of torch.compile read its defaults,
+    in C, where only a function has any."""
     made = hook("train", train)
 
     @functools.wraps(train)
@@ -70,42 +70,30 @@ def install_optimizers():
     base = torch.optim.Optimizer
     wrap_step = base.profile_hook_step
 
-    def profile_hook_step(function):
-        return hook(
-            "step",
-            wrap_step(
-                getattr(function, "__wrapped__", function)
-                if isinstance(function, Hook)
-                else function
-            ),
-        )
+    def profile_hook_step(*functions, **named):
+        named = {name: plain(function) for name, function in named.items()}
+        return hook("step", wrap_step(*map(plain, functions), **named))
 
-    def __init_subclass__(cls, **options):
-        super(base, cls).__init_subclass__(**options)
-        hook_class(cls)
-
-    base.__init__ = counted(base.__init__)
-    base.profile_hook_step = staticmethod(profile_hook_step)
-    base.__init_subclass__ = classmethod(__init_subclass__)
+    put(base, "__init__", beside("after", base.__init__, remember))
+    put(base, "profile_hook_step", staticmethod(instead(wrap_step, profile_hook_step)))
+    put(
+        base,
+        "__init_subclass__",
+        classmethod(beside("subclass", base.__init_subclass__, hook_class)),
+    )
     for cls in subclasses(base):
         hook_class(cls)
     replace(base, "zero_grad", "zero_grad")
-    also(take_steps_away, put_steps_back)
+    also(take_steps_away, put_steps_back, hooked_steps)
 
 
 _made = weakref.WeakSet()
 
 
-def counted(init):
-    """Remembers who was made: the first step of a training is over when all have stepped."""
-
-    @functools.wraps(init)
-    def __init__(self, *args, **kwargs):
-        init(self, *args, **kwargs)
-        with contextlib.suppress(TypeError):  # of one that cannot be hashed
-            _made.add(self)
-
-    return __init__
+def remember(optimizer):
+    """Who was made: the first step of a training is over when all have stepped."""
+    with contextlib.suppress(TypeError):  # of one that cannot be hashed
+        _made.add(optimizer)
 
 
 def optimizers():
@@ -126,27 +114,29 @@ def hook_class(cls):
             setattr(cls, name, hook(kind, function))
 
 
+def hooked_steps():
+    return [
+        Place(cls, name, vars(cls)[name], plain(vars(cls)[name]))
+        for cls in subclasses(torch.optim.Optimizer)
+        for name in ("step", "zero_grad")
+        if isinstance(vars(cls).get(name), Hook)
+    ]
+
+
 _steps_away = []
 
 
 def take_steps_away():
-    for cls in subclasses(torch.optim.Optimizer):
-        for name in ("step", "zero_grad"):
-            made = vars(cls).get(name)
-            if not isinstance(made, Hook):
-                continue
-            function = made.__wrapped__
-            if getattr(made, "hooked", False):
-                function.hooked = True
-            setattr(cls, name, function)
-            _steps_away.append((cls, name, made))
+    for place in hooked_steps():
+        setattr(place.owner, place.name, place.before)
+        _steps_away.append(place)
 
 
 def put_steps_back():
     while _steps_away:
-        cls, name, made = _steps_away.pop()
-        if vars(cls).get(name) is made.__wrapped__:
-            setattr(cls, name, made)
+        place = _steps_away.pop()
+        if vars(place.owner).get(place.name) is place.before:
+            setattr(place.owner, place.name, place.made)
 
 
 def install_scalers():

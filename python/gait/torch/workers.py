@@ -1,30 +1,26 @@
 # SPDX-License-Identifier: Apache-2.0
 """Loading inside the workers of a loader: what is fetched, what is collated."""
 
-import functools
 import os
 
 from torch.utils.data._utils import fetch, worker
 
 from .. import _gait
-from .wrap import hook, replace
+from .wrap import beside, hook, put, replace
 
 
 def install():
     base = fetch._BaseDatasetFetcher
     replace(fetch._MapDatasetFetcher, "fetch", "fetch")
     replace(fetch._IterableDatasetFetcher, "fetch", "fetch")
-    make = base.__init__
+    put(base, "__init__", beside("after", base.__init__, begin_fetching))
 
-    @functools.wraps(make)
-    def __init__(self, *args, **kwargs):
-        make(self, *args, **kwargs)
-        if callable(getattr(self, "collate_fn", None)):
-            self.collate_fn = hook("collate", self.collate_fn)
-        if worker._worker_info is not None:
-            become_worker()
 
-    base.__init__ = __init__
+def begin_fetching(fetcher):
+    if callable(getattr(fetcher, "collate_fn", None)):
+        fetcher.collate_fn = hook("collate", fetcher.collate_fn)
+    if worker._worker_info is not None:
+        become_worker()
 
 
 def become_worker():

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // A callable that stands in for a function or method of torch: calls it inside
-// the span of a phase and says what the phase was about. It binds as methods do;
-// names, docstring and __wrapped__ are put on it by gait/torch/wrap.py.
+// the span of a phase and says what the phase was about, or calls a function of
+// gait's beside it. It passes for what it stands for wherever it is asked.
 #ifndef GAIT_PY_HOOK_H
 #define GAIT_PY_HOOK_H
 
@@ -15,7 +15,8 @@ struct hook {
     vectorcallfunc call;
     enum py_phase phase; // of those kinds that are called alike
     PyObject *function;
-    PyObject *dict, *weak_references;
+    PyObject *other; // what is called beside it, or NULL
+    PyObject *weak_references;
 };
 
 int py_hook_add_type(struct py_state *state);
@@ -33,17 +34,17 @@ static inline PyObject *py_hook_call_inside(PyObject *self, PyObject *const *arg
                                             PyObject *kwnames)
 {
     struct hook *hook = (struct hook *)self;
-    uint32_t before = py_phase_self.inside;
-    py_phase_self.inside = before | PHASE_BIT(hook->phase);
-    py_phase_calls();
+    const uint32_t before = py_phase_enter(hook->phase);
     PyObject *result = PyObject_Vectorcall(hook->function, args, nargsf, kwnames);
-    py_phase_time_return();
-    py_phase_self.inside = before;
+    py_phase_leave(before);
     return result;
 }
 
 // Functions of the module.
-// _hook(kind, function): kind is one of the names in the table of py_hook.c.
+// _hook(kind, function, other=None): kind is one of the names in the table of
+// py_hook.c; other(*args[:1]) is for those that call something beside the function.
 PyObject *py_hook(PyObject *module, PyObject *const *args, Py_ssize_t count);
+// _hooked(hook): the function that it stands for.
+PyObject *py_hook_function(PyObject *module, PyObject *hook);
 
 #endif

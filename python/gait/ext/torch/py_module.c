@@ -13,7 +13,6 @@
 #define MAX_WRAPPERS 4 // around each other
 
 static PyObject *wrappers; // type -> name of the attribute that holds the module
-static PyTypeObject *device_type;
 
 PyObject *py_module_wrapper(PyObject *module, PyObject *const *args, Py_ssize_t count)
 {
@@ -26,17 +25,6 @@ PyObject *py_module_wrapper(PyObject *module, PyObject *const *args, Py_ssize_t 
         return NULL;
     if (PyDict_SetItem(wrappers, args[0], args[1]))
         return NULL;
-    Py_RETURN_NONE;
-}
-
-PyObject *py_module_device_type(PyObject *module, PyObject *type)
-{
-    (void)module;
-    if (!PyType_Check(type)) {
-        PyErr_SetString(PyExc_TypeError, "the type of devices is a type");
-        return NULL;
-    }
-    Py_XSETREF(device_type, (PyTypeObject *)Py_NewRef(type));
     Py_RETURN_NONE;
 }
 
@@ -114,36 +102,5 @@ PyObject *py_module_call_train(PyObject *self, PyObject *const *args, size_t nar
         py_phase_evaluation(module, false);
     Py_DECREF(module);
     py_phase_self.walk = 0;
-    return result;
-}
-
-static bool is_device(PyObject *value)
-{
-    return PyUnicode_Check(value) || (device_type && Py_TYPE(value) == device_type);
-}
-
-// x.to(device): to("cuda"), to(torch.device(…)), to(device=…). A cast is none.
-static bool names_device(PyObject *const *args, Py_ssize_t count, PyObject *kwnames)
-{
-    Py_ssize_t named = kwnames ? PyTuple_GET_SIZE(kwnames) : 0;
-    for (Py_ssize_t i = 0; i < named; i++)
-        if (!PyUnicode_CompareWithASCIIString(PyTuple_GET_ITEM(kwnames, i), "device"))
-            return true;
-    return count > 1 && is_device(args[1]);
-}
-
-// Inside a model or an optimizer a cast is part of the computation there, while
-// what moves data between devices is a copy wherever it is.
-PyObject *py_module_call_copy(PyObject *self, PyObject *const *args, size_t nargsf,
-                              PyObject *kwnames)
-{
-    const uint32_t computing =
-        PHASE_BIT(PHASE_FORWARD) | PHASE_BIT(PHASE_BACKWARD) | PHASE_BIT(PHASE_OPTIMIZER);
-    bool is_computing = py_phase_self.inside & computing;
-    if ((is_computing && !names_device(args, PyVectorcall_NARGS(nargsf), kwnames)) ||
-        !py_phase_begin(PHASE_COPY))
-        return py_hook_pass(self, args, nargsf, kwnames);
-    PyObject *result = py_hook_call_inside(self, args, nargsf, kwnames);
-    py_phase_end();
     return result;
 }

@@ -93,6 +93,21 @@ static inline void py_phase_calls(void)
         py_phase_time_call();
 }
 
+// Around what a hook calls while its phase is open: what was inside is put back.
+static inline uint32_t py_phase_enter(enum py_phase phase)
+{
+    const uint32_t before = py_phase_self.inside;
+    py_phase_self.inside = before | PHASE_BIT(phase);
+    py_phase_calls();
+    return before;
+}
+
+static inline void py_phase_leave(uint32_t before)
+{
+    py_phase_time_return();
+    py_phase_self.inside = before;
+}
+
 // What a phase costs in this process, by timing the work of a hook now and then where
 // it happens, and its share of the hooks that only pass a call on. call_ns: what the
 // call of a hook costs beside its work, which cannot be seen from inside.

@@ -1,0 +1,110 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Wherever gait stands in the place of a function it passes for it.
+
+programs/places.py asks each function, before and after gait is there, all that torch,
+inspect, pickle and copy ask; the places are gait's own list of what it has replaced,
+so a new one is tried without a word here.
+"""
+
+import json
+import pathlib
+import re
+
+import pytest
+
+PROGRAM = pathlib.Path(__file__).parent / "programs" / "places.py"
+ASKED = (
+    "kind", "names", "source", "signature", "pickle", "copy", "references", "wraps",
+    "methods", "attributes", "torch", "traceback",
+)  # fmt: skip
+COMPARED = "==", "hash", "in a list", "in a dict"
+
+# docs/PLACES.md says why
+TRAIN = "torch.nn.modules.module.Module.train"
+SUBCLASS = "torch.optim.optimizer.Optimizer.__init_subclass__"
+DIFFER = {
+    "torch.optim.optimizer.Optimizer.profile_hook_step": {"traceback"},
+    "lightning.pytorch.profilers.base.PassThroughProfiler.profile": {"traceback"},
+    TRAIN: {"names", "source", "wraps", "traceback", *COMPARED},
+    SUBCLASS: {"kind", "names", "source", "signature", "copy", "methods", "attributes", *COMPARED},
+}
+
+
+@pytest.fixture(scope="module")
+def places(trainings, build, tmp_path_factory):
+    """Of each place what was answered."""
+    from torch_trainings import Job
+
+    run = tmp_path_factory.mktemp("places") / "run"
+    env = (("PYTHONPATH", str(build / "python")),)
+    found = trainings.get(Job(PROGRAM, args=(str(run),), env=env, gait=False))
+    assert found.code == 0, found.stderr
+    return {one["place"]: one for one in json.loads(found.stdout.splitlines()[-1])}
+
+
+@pytest.mark.parametrize("asked", ASKED)
+def test_what_stands_in_a_functions_place_answers_as_it_does(places, asked):
+    wrong = {
+        name: (place["before"][asked], place["now"][asked])
+        for name, place in places.items()
+        if place["before"][asked] != place["now"][asked] and asked not in DIFFER.get(name, ())
+    }
+    assert not wrong
+
+
+@pytest.mark.parametrize("compared", COMPARED)
+def test_what_stands_in_a_functions_place_equals_it(places, compared):
+    wrong = {name for name, place in places.items() if not place["equal"][compared]}
+    assert wrong == {name for name, differ in DIFFER.items() if compared in differ}
+
+
+def test_all_is_asked_of_all(places):
+    assert len(places) > 80
+    for place in places.values():
+        assert set(place["before"]) == set(ASKED) and set(place["equal"]) == set(COMPARED)
+
+
+def test_functions_of_c_stay_the_objects_they_are(places):
+    inside = {name for name, place in places.items() if not place["is_replaced"]}
+    assert "torch.Tensor.to" in inside
+    assert "torch.distributed.distributed_c10d.ProcessGroup.allreduce" in inside
+
+
+def test_the_document_names_all_places(root, places):
+    text = (root / "docs" / "PLACES.md").read_text()
+    owners = {}
+    for owner, names in re.findall(r"^\| `([\w.]+)` \| (.*?) \|", text, re.M):
+        owners.setdefault(owner, set()).update(re.findall(r"`(\w+)`", names))
+    for name in places:
+        owner, _dot, function = name.rpartition(".")
+        if function in ("step", "zero_grad") and "Scaler" not in owner:
+            owner = "torch.optim.optimizer.Optimizer"
+        assert function in owners.get(owner, ()), f"docs/PLACES.md lacks {name}"
+    for asked in (*ASKED, *COMPARED):
+        assert f"| {asked} |" in text
+
+
+LAZY = """
+import torch, torch.nn as nn
+class Mine(torch.Tensor):
+    seen = []
+    @classmethod
+    def __torch_function__(cls, func, types, args=(), kwargs=None):
+        cls.seen.append(func is torch.Tensor.to or func is torch.Tensor.cpu)
+        return super().__torch_function__(func, types, args, kwargs or {})
+@torch.jit.script
+def scripted(x):
+    return x.cpu().to("cpu")
+model = nn.Sequential(nn.LazyLinear(4), nn.LazyConv1d(2, 1)).to("cpu").cpu()
+print([type(each).__name__ for each in model.parameters()])
+print(model.to(torch.float64)[0](torch.ones(2, 3, dtype=torch.float64)).shape)
+torch.ones(2).as_subclass(Mine).to("cpu").cpu()
+print(Mine.seen, scripted(torch.ones(2)))
+"""
+
+
+def test_lazy_modules_and_tensor_subclasses(run_text):
+    on, off = run_text(LAZY, warm=True), run_text(LAZY, gait=False, warm=True)
+    assert (on.code, on.stdout, on.stderr) == (0, off.stdout, off.stderr)
+    assert "[True, True]" in on.stdout
+    assert "copy" in on.order("copy")
