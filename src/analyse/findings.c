@@ -3,10 +3,7 @@
 // worth the time it takes to read about it.
 #include "analyse/findings.h"
 
-#include <inttypes.h>
-#include <stdarg.h>
-#include <stdio.h>
-
+#include "analyse/loader_workers.h"
 #include "analyse/run_report.h"
 #include "analyse/torch_report.h"
 
@@ -20,6 +17,7 @@ enum {
     EVALUATION_PERCENT = 20,
     COMMUNICATION_PERCENT = 20,
     OTHER_PERCENT = 25,
+    COMPILE_PERCENT = 5,
     TAIL_TIMES = 3,
     SET_UP_PERCENT = 50,
 };
@@ -29,25 +27,26 @@ static double percent(uint64_t part, uint64_t whole)
     return whole ? (double)part * 100 / (double)whole : 0;
 }
 
-static struct finding *add(struct findings *findings, const char *id, const char *format, ...)
-    __attribute__((format(printf, 3, 4)));
-
-// There is always room: every rule adds one at most.
-static struct finding *add(struct findings *findings, const char *id, const char *format, ...)
+// There is always room: every rule adds its own number, and once.
+static struct finding *add(struct findings *findings, enum finding_number number)
 {
     struct finding *finding = &findings->rows[findings->count++];
-    va_list args;
-    *finding = (struct finding){.id = id};
-    va_start(args, format);
-    vsnprintf(finding->text, sizeof finding->text, format, args);
-    va_end(args);
+    *finding = (struct finding){.number = number};
     return finding;
 }
 
-static void rest_on(struct finding *finding, const char *key, uint64_t value)
+static void go_on(struct finding *finding, enum note note)
 {
-    if (finding->figure_count < FINDINGS_MOST_FIGURES)
-        finding->figures[finding->figure_count++] = (struct finding_figure){key, value};
+    if (finding->more_count < FINDING_MOST_NOTES)
+        finding->more[finding->more_count++] = note;
+}
+
+// What is said of the steps that are judged.
+static void rest_on_share(struct finding *finding, const struct torch_judged *judged, uint64_t ns)
+{
+    evidence_share(&finding->evidence, "share", ns, judged->total_ns);
+    evidence_text(&finding->evidence, "of", judged->is_steady ? "steady steps" : "steps");
+    evidence_ns(&finding->evidence, "steps_ns", judged->total_ns);
 }
 
 static void tell_no_optimizer(struct findings *findings, const struct run_report *report)
@@ -58,46 +57,34 @@ static void tell_no_optimizer(struct findings *findings, const struct run_report
         backwards += torch->survey.tracks[i].backwards;
     if (torch->has_optimizer)
         return;
-    const char *instead = report->steps.count
-                              ? torch->ranks[0].is_marked
-                                    ? "the steps are those that gait.step() marked"
-                                    : "each batch that was learned from counts as a step"
-                              : "so there are no steps; mark them with gait.step()";
-    struct finding *finding = add(findings, "no_optimizer", "no optimizer was found: %s", instead);
-    rest_on(finding, "backwards", backwards);
-    rest_on(finding, "steps", report->steps.count);
+    struct finding *finding = add(findings, FINDING_NO_OPTIMIZER);
+    go_on(finding, !report->steps.count        ? NOTE_STEPS_NONE
+                   : torch->ranks[0].is_marked ? NOTE_STEPS_MARKED
+                                               : NOTE_STEPS_BY_BATCH);
+    evidence_count(&finding->evidence, "backwards", backwards);
+    evidence_count(&finding->evidence, "steps", report->steps.count);
 }
 
 // Who made the batches: processes of their own, or the training thread.
 static void tell_input(struct findings *findings, const struct run_report *report)
 {
     const struct torch_report *torch = report->torch;
-    uint64_t input = torch->totals[TORCH_INPUT], fetch = 0, collate = 0, workers = 0;
-    double share = percent(input, report->ledger.total_ns);
-    char where[160] = "";
-    if (share < INPUT_PERCENT || report->steps.count < FEW_STEPS)
+    const struct loader_work *loading = &torch->loading;
+    const uint64_t input = torch->judged.phases[TORCH_INPUT];
+    if (percent(input, torch->judged.total_ns) < INPUT_PERCENT || report->steps.count < FEW_STEPS)
         return;
-    for (uint32_t i = 0; i < torch->survey.shard_count; i++) {
-        fetch += torch->survey.shards[i].fetch_ns;
-        collate += torch->survey.shards[i].collate_ns;
-        workers += torch->survey.shards[i].fetch_ns > 0 && !torch->survey.shards[i].is_stepping;
-    }
-    if (fetch && workers)
-        snprintf(where, sizeof where, "; collate takes %.0f %% of the work in %" PRIu64 " worker%s",
-                 percent(collate, fetch), workers, workers == 1 ? "" : "s");
-    else if (fetch)
-        snprintf(where, sizeof where,
-                 "; batches are made in the training's own thread (num_workers=0), %.0f %% of it "
-                 "in collate",
-                 percent(collate, fetch));
-    struct finding *finding = add(findings, "input_waits",
-                                  "waiting for input takes %.0f %% of the steps%s", share, where);
-    rest_on(finding, "input_ns", input);
-    if (fetch) {
-        rest_on(finding, "fetch_ns", fetch);
-        rest_on(finding, "collate_ns", collate);
-        rest_on(finding, "workers", workers);
-    }
+    struct finding *finding = add(findings, FINDING_INPUT);
+    evidence_ns(&finding->evidence, "input_ns", input);
+    rest_on_share(finding, &torch->judged, input);
+    if (!loading->fetch_ns)
+        return;
+    go_on(finding, loading->workers > 1 ? NOTE_IN_WORKERS
+                   : loading->workers   ? NOTE_IN_WORKER
+                                        : NOTE_IN_OWN_THREAD);
+    evidence_ns(&finding->evidence, "fetch_ns", loading->fetch_ns);
+    evidence_ns(&finding->evidence, "collate_ns", loading->collate_ns);
+    evidence_share(&finding->evidence, "collate_share", loading->collate_ns, loading->fetch_ns);
+    evidence_count(&finding->evidence, "workers", loading->workers);
 }
 
 // What is said of steps is about a part of the run, and a small one at times.
@@ -109,84 +96,69 @@ static void tell_set_up(struct findings *findings, const struct run_report *repo
     if (!report->steps.count || before_ns <= 0 || percent(steps_ns, wall_ns) >= SET_UP_PERCENT ||
         percent((uint64_t)before_ns, wall_ns) < SET_UP_PERCENT)
         return;
-    struct finding *finding =
-        add(findings, "set_up",
-            "%.0f %% of the run, %.1f s, passed before the first step: imports and set-up, "
-            "which the steps above do not hold",
-            percent((uint64_t)before_ns, wall_ns), (double)before_ns / 1e9);
-    rest_on(finding, "before_ns", (uint64_t)before_ns);
-    rest_on(finding, "wall_ns", wall_ns);
+    struct finding *finding = add(findings, FINDING_SET_UP);
+    evidence_ns(&finding->evidence, "before_ns", (uint64_t)before_ns);
+    evidence_ns(&finding->evidence, "wall_ns", wall_ns);
+    evidence_share(&finding->evidence, "share", (uint64_t)before_ns, wall_ns);
 }
 
 struct share_rule {
-    const char *id, *key, *text; // of the text, the first %% is the share
+    enum finding_number number;
+    const char *key;
     unsigned phase, least_percent;
 };
 
 static const struct share_rule share_rules[] = {
-    {"copies", "copy_ns",
-     "moving data between devices or types takes %.0f %% of the steps: pin "
-     "memory and copy ahead, or move it once",
-     TORCH_COPY, COPY_PERCENT},
-    {"garbage", "gc_ns",
-     "Python's garbage collector takes %.1f %% of the steps: gc.freeze() "
-     "after set-up, or collect between epochs only",
-     TORCH_GC, GC_PERCENT},
-    {"checkpoints", "checkpoint_ns",
-     "saving takes %.0f %% of the steps: save less often, or in "
-     "the background",
-     TORCH_CHECKPOINT, CHECKPOINT_PERCENT},
-    {"evaluation", "evaluation_ns",
-     "evaluation takes %.0f %% of the steps: evaluate less often, "
-     "or on fewer samples",
-     TORCH_EVALUATION, EVALUATION_PERCENT},
-    {"communication", "communication_ns",
-     "waiting for other ranks and talking to them takes "
-     "%.0f %% of the steps",
-     TORCH_COMMUNICATION, COMMUNICATION_PERCENT},
-    {"logging", "logging_ns", "logging takes %.0f %% of the steps: log less often", TORCH_LOGGING,
-     LOGGING_PERCENT},
-    {"unexplained", "other_ns",
-     "%.0f %% of the steps lie in none of the phases, but in the loop's own Python: "
-     "gait run --sample 1000 shows which functions, gait.phase() names parts",
-     TORCH_OTHER, OTHER_PERCENT},
+    {FINDING_COPIES, "copy_ns", TORCH_COPY, COPY_PERCENT},
+    {FINDING_GARBAGE, "gc_ns", TORCH_GC, GC_PERCENT},
+    {FINDING_CHECKPOINTS, "checkpoint_ns", TORCH_CHECKPOINT, CHECKPOINT_PERCENT},
+    {FINDING_EVALUATION, "evaluation_ns", TORCH_EVALUATION, EVALUATION_PERCENT},
+    {FINDING_COMMUNICATION, "communication_ns", TORCH_COMMUNICATION, COMMUNICATION_PERCENT},
+    {FINDING_LOGGING, "logging_ns", TORCH_LOGGING, LOGGING_PERCENT},
+    {FINDING_UNEXPLAINED, "other_ns", TORCH_OTHER, OTHER_PERCENT},
 };
 
 static void tell_shares(struct findings *findings, const struct run_report *report)
 {
+    const struct torch_judged *judged = &report->torch->judged;
     if (report->steps.count < FEW_STEPS)
         return;
     for (size_t i = 0; i < sizeof share_rules / sizeof share_rules[0]; i++) {
         const struct share_rule *rule = &share_rules[i];
-        uint64_t ns = report->torch->totals[rule->phase];
-        double share = percent(ns, report->ledger.total_ns);
-        if (share < rule->least_percent)
+        const uint64_t ns = judged->phases[rule->phase];
+        if (percent(ns, judged->total_ns) < rule->least_percent)
             continue;
-        struct finding *finding = &findings->rows[findings->count++];
-        *finding = (struct finding){.id = rule->id};
-#pragma GCC diagnostic push
-#pragma GCC diagnostic ignored "-Wformat-nonliteral" // the table above holds them
-        snprintf(finding->text, sizeof finding->text, rule->text, share);
-#pragma GCC diagnostic pop
-        rest_on(finding, rule->key, ns);
-        rest_on(finding, "step_total_ns", report->ledger.total_ns);
+        struct finding *finding = add(findings, rule->number);
+        evidence_ns(&finding->evidence, rule->key, ns);
+        rest_on_share(finding, judged, ns);
+        evidence_ns(&finding->evidence, "step_total_ns", report->ledger.total_ns);
     }
 }
 
-static void tell_compiling(struct findings *findings, const struct run_report *report)
+// Compiling that came with the first step is no matter of shapes.
+static void tell_compiled_once(struct findings *findings, const struct run_report *report)
+{
+    const struct torch_report *torch = report->torch;
+    const uint64_t first_ns = torch->apart.first_compile_ns;
+    if (percent(first_ns, report->ledger.total_ns) < COMPILE_PERCENT)
+        return;
+    struct finding *finding = add(findings, FINDING_COMPILED_ONCE);
+    go_on(finding, torch->compile_steps ? NOTE_FIRST_AND_MORE : NOTE_FIRST_ONLY);
+    evidence_ns(&finding->evidence, "compile_ns", first_ns);
+    evidence_ns(&finding->evidence, "first_step_ns", (uint64_t)torch->first_ns);
+    evidence_ns(&finding->evidence, "step_total_ns", report->ledger.total_ns);
+}
+
+static void tell_recompiles(struct findings *findings, const struct run_report *report)
 {
     const struct torch_report *torch = report->torch;
     if (!torch->compile_steps)
         return;
-    struct finding *finding =
-        add(findings, "recompiles",
-            "%" PRIu64 " step%s after the first compiled, %.0f %% of the time: shapes, types or "
-            "code paths changed",
-            torch->compile_steps, torch->compile_steps == 1 ? "" : "s",
-            percent(torch->compile_steps_ns, report->ledger.total_ns));
-    rest_on(finding, "compile_steps", torch->compile_steps);
-    rest_on(finding, "compile_steps_ns", torch->compile_steps_ns);
-    rest_on(finding, "compile_ns", torch->totals[TORCH_COMPILE]);
+    struct finding *finding = add(findings, FINDING_RECOMPILES);
+    evidence_count(&finding->evidence, "compile_steps", torch->compile_steps);
+    evidence_ns(&finding->evidence, "compile_steps_ns", torch->compile_steps_ns);
+    evidence_ns(&finding->evidence, "compile_ns", torch->totals[TORCH_COMPILE]);
+    evidence_share(&finding->evidence, "share", torch->compile_steps_ns, report->ledger.total_ns);
 }
 
 static void tell_slow_rank(struct findings *findings, const struct run_report *report)
@@ -195,13 +167,11 @@ static void tell_slow_rank(struct findings *findings, const struct run_report *r
     const struct torch_slow *slow = &torch->slow;
     if (!slow->is_known)
         return;
-    struct finding *finding = add(
-        findings, "slow_rank",
-        "rank %" PRId64 " is the slowest: it loses %.1f ms a step in '%.60s', and the others "
-        "wait for it",
-        slow->rank, (double)slow->ns / 1e6 / (double)slow->steps, torch->phases.names[slow->phase]);
-    rest_on(finding, "rank", (uint64_t)slow->rank);
-    rest_on(finding, "ns", slow->ns);
+    struct finding *finding = add(findings, FINDING_SLOW_RANK);
+    evidence_number(&finding->evidence, "rank", (uint64_t)slow->rank);
+    evidence_ns(&finding->evidence, "ns", slow->ns);
+    evidence_ns(&finding->evidence, "a_step_ns", slow->ns / slow->steps);
+    evidence_text(&finding->evidence, "phase", torch->phases.names[slow->phase]);
 }
 
 static void tell_tail(struct findings *findings, const struct run_report *report)
@@ -210,35 +180,30 @@ static void tell_tail(struct findings *findings, const struct run_report *report
     const struct steps_summary *steady = &torch->steady;
     if (steady->count < FEW_STEPS || steady->max_ns / TAIL_TIMES < steady->p50_ns)
         return;
-    struct finding *finding =
-        add(findings, "slow_step",
-            "step %" PRIu64 " took %.1f times the median, %.0f %% of it in '%.60s'",
-            steady->slowest, (double)steady->max_ns / (double)steady->p50_ns,
-            percent(torch->slowest_ns, (uint64_t)steady->max_ns),
-            torch->phases.names[torch->slowest_phase]);
-    rest_on(finding, "step", steady->slowest);
-    rest_on(finding, "max_ns", (uint64_t)steady->max_ns);
-    rest_on(finding, "p50_ns", (uint64_t)steady->p50_ns);
+    struct finding *finding = add(findings, FINDING_SLOW_STEP);
+    evidence_number(&finding->evidence, "step", steady->slowest);
+    evidence_ns(&finding->evidence, "max_ns", (uint64_t)steady->max_ns);
+    evidence_ns(&finding->evidence, "p50_ns", (uint64_t)steady->p50_ns);
+    evidence_times(&finding->evidence, "times", (double)steady->max_ns / (double)steady->p50_ns);
+    evidence_text(&finding->evidence, "phase", torch->phases.names[torch->slowest_phase]);
+    evidence_share(&finding->evidence, "phase_share", torch->slowest_ns, (uint64_t)steady->max_ns);
 }
 
 static void tell_lost(struct findings *findings, const struct run_report *report)
 {
     const struct torch_lost *lost = &report->torch->lost;
-    char shapes[64] = "", blocks[80] = "";
     if (!lost->shapes && !lost->blocks)
         return;
+    struct finding *finding = add(findings, FINDING_OPS_LOST);
     if (lost->shapes)
-        snprintf(shapes, sizeof shapes, "%" PRIu64 " ops have no shapes", lost->shapes);
+        go_on(finding, NOTE_NO_SHAPES);
+    if (lost->shapes && lost->blocks)
+        go_on(finding, NOTE_AND);
     if (lost->blocks)
-        snprintf(blocks, sizeof blocks, "the release of %" PRIu64 " blocks has no size",
-                 lost->blocks);
-    struct finding *finding =
-        add(findings, "ops_lost",
-            "windows held more than there is room for: %s%s%s; see fewer steps "
-            "with --windows",
-            shapes, lost->shapes && lost->blocks ? ", " : "", blocks);
-    rest_on(finding, "shapes", lost->shapes);
-    rest_on(finding, "blocks", lost->blocks);
+        go_on(finding, NOTE_NO_BLOCKS);
+    go_on(finding, NOTE_FEWER_STEPS);
+    evidence_count(&finding->evidence, "shapes", lost->shapes);
+    evidence_count(&finding->evidence, "blocks", lost->blocks);
 }
 
 void findings_make(struct findings *findings, const struct run_report *report)
@@ -248,7 +213,8 @@ void findings_make(struct findings *findings, const struct run_report *report)
     tell_input(findings, report);
     tell_slow_rank(findings, report);
     tell_shares(findings, report);
-    tell_compiling(findings, report);
+    tell_compiled_once(findings, report);
+    tell_recompiles(findings, report);
     tell_tail(findings, report);
     tell_lost(findings, report);
     tell_set_up(findings, report);

@@ -2,31 +2,29 @@
 // What stands out in a PyTorch run and what to do about it, each with the
 // figures it rests on. Where the figures do not suffice, nothing is said.
 //
-// Pure: a report in, sentences out.
+// Pure: a report in; out come numbers of findings, their evidence, and the notes
+// that some go on with (sentences.def).
 #ifndef GAIT_ANALYSE_FINDINGS_H
 #define GAIT_ANALYSE_FINDINGS_H
 
 #include <stddef.h>
-#include <stdint.h>
+
+#include "analyse/evidence.h"
+#include "analyse/sentences.h"
 
 struct run_report;
 
-enum { FINDINGS_MOST = 16, FINDINGS_MOST_FIGURES = 4 };
-
-struct finding_figure {
-    const char *key;
-    uint64_t value;
-};
+enum { FINDING_MOST_NOTES = 4 };
 
 struct finding {
-    const char *id; // kept: scripts look for it
-    char text[320]; // a sentence without full stop
-    struct finding_figure figures[FINDINGS_MOST_FIGURES];
-    size_t figure_count;
+    enum finding_number number;
+    enum note more[FINDING_MOST_NOTES]; // clauses behind its sentence
+    size_t more_count;
+    struct evidence evidence;
 };
 
 struct findings {
-    struct finding rows[FINDINGS_MOST];
+    struct finding rows[FINDING_NUMBERS];
     size_t count;
 };
 

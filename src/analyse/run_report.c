@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "analyse/run_ledger.h"
+#include "analyse/run_verdict.h"
 #include "analyse/torch_report.h"
 #include "base/buffer.h"
 #include "base/fail.h"
@@ -236,43 +237,6 @@ static void sort_threads(struct run_report *report)
             report->main_thread = &report->threads[i];
 }
 
-// Of a full disk a larger buffer would only be a later end.
-static bool lost_to_full_disk(const struct run_report *report)
-{
-    uint64_t events = 0, all = 0;
-    for (size_t i = 0; i < report->drop_count; i++) {
-        all += report->drops[i].events;
-        if (!strcmp(report->drops[i].reason, "disk full"))
-            events += report->drops[i].events;
-    }
-    return events > all / 2;
-}
-
-static void judge(struct run_report *report)
-{
-    const struct report_ledger *ledger = &report->ledger;
-    // what others lost does not touch the steps
-    bool is_about_some = ledger->events + ledger->dropped > 0;
-    struct verdict_facts facts = {.events = is_about_some ? ledger->events : report->events,
-                                  .dropped = is_about_some ? ledger->dropped : report->dropped,
-                                  .steps = report->steps,
-                                  .phases = ledger->phases,
-                                  .phase_count = ledger->count,
-                                  .total_ns = ledger->total_ns,
-                                  .is_torch = report->torch != NULL,
-                                  .lacks_optimizer = report->torch && !report->torch->has_optimizer,
-                                  .is_disk_full = lost_to_full_disk(report)};
-    if (report->torch)
-        facts.steps.max_ns = 0; // a finding tells of the slowest step, and where it was slow
-    if (report->torch && report->torch->slow.is_known) {
-        const struct torch_slow *slow = &report->torch->slow;
-        facts.slow_phase = report->torch->phases.names[slow->phase];
-        facts.slow_rank = slow->rank;
-        facts.slow_ns = slow->ns;
-    }
-    verdict_make(&facts, &report->verdict);
-}
-
 int run_report_make(struct run_report *report, struct gait_trace *trace)
 {
     *report = (struct run_report){.shard_count = 0};
@@ -290,9 +254,7 @@ int run_report_make(struct run_report *report, struct gait_trace *trace)
     status = torch_report_make(report, trace);
     if (!status)
         status = read_drops(report, trace);
-    if (!status)
-        judge(report);
-    return status;
+    return status ? status : run_verdict_make(report);
 }
 
 void run_report_finish(struct run_report *report)

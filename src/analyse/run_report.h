@@ -39,6 +39,11 @@ struct report_ignored {
     const char *words;
 };
 
+struct phase {
+    const char *name;
+    uint64_t total_ns, parts; // in so many spans, 0: not known
+};
+
 // Phases and rest sum to total_ns exactly.
 struct report_ledger {
     struct phase *phases; // the largest first

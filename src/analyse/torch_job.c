@@ -52,6 +52,9 @@ static void book(struct booking *booking)
     if (epoch)
         epoch->steps++;
     note->compiles = booking->phases[TORCH_COMPILE] > 0;
+    const bool is_first = !booking->places[booking->window];
+    if (is_first || note->compiles)
+        torch_judged_put_apart(&torch->apart, booking->phases, is_first);
     memset(booking->phases, 0, sizeof booking->phases);
 }
 

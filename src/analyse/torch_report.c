@@ -150,6 +150,10 @@ static int make(struct run_report *report, struct gait_trace *trace)
     if (torch->cost.steps_ns > torch->cost.hooks_ns)
         torch->cost.steps_ns -= torch->cost.hooks_ns;
     torch_slow_find(torch);
+    torch_judged_find(torch, report);
+    status = loader_workers_find(&torch->loading, &torch->survey);
+    if (status)
+        return status;
     findings_make(&torch->findings, report);
     return GAIT_OK;
 }

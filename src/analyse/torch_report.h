@@ -10,11 +10,13 @@
 #include <gait/trace.h>
 
 #include "analyse/findings.h"
+#include "analyse/loader_workers.h"
 #include "analyse/steps.h"
 #include "analyse/top_ops.h"
 #include "analyse/torch_blocks.h"
 #include "analyse/torch_cost.h"
 #include "analyse/torch_flops.h"
+#include "analyse/torch_judged.h"
 #include "analyse/torch_phases.h"
 #include "analyse/torch_survey.h"
 #include "analyse/window_cost.h"
@@ -53,6 +55,8 @@ struct torch_report {
     struct steps_summary steady;      // without the first and the compiling steps
     int64_t first_start_ns, first_ns; // of the first step: when, and how long
     uint64_t compile_steps, compile_steps_ns;
+    struct torch_apart apart; // these, and the first step
+    struct torch_judged judged;
     unsigned slowest_phase; // the largest part of the slowest steady step
     uint64_t slowest_ns;
     struct torch_epoch *epochs;
@@ -60,6 +64,7 @@ struct torch_report {
     struct torch_slow slow;
     bool has_optimizer;
     struct top_ops ops; // of the first rank's process
+    struct loader_work loading;
     struct torch_cost cost;
     struct torch_lost lost;
     struct torch_memory memory;

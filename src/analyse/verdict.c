@@ -3,164 +3,84 @@
 // not measurement: they are set where a remedy would be worth a day's work.
 #include "analyse/verdict.h"
 
-#include <ctype.h>
-#include <stdbool.h>
-#include <stdio.h>
 #include <string.h>
 
 enum {
     FEW_STEPS = 5,    // fewer are warm-up
+    FEW_STEADY = 4,   // of them, where the first is left out
     LOST_PERCENT = 5, // more lost events than this: phases may be missing
     UNEXPLAINED_PERCENT = 50,
     BOUND_PERCENT = 40, // what holds a step up takes so much of it, and the most
     WORTH_PERCENT = 25, // waiting from here on is worth a remedy, whatever else there is
     HARDLY_WAIT_PERCENT = 10,
     DOMINANT_PERCENT = 50,
-    MOST_WORDS = 14,
-    NAME_BYTES = 48, // of a phase's name in a sentence
+    TAIL_TIMES = 3,
+    FEW_OPS = 50,
 };
 
-enum work {
-    WORK_UNKNOWN,
-    WORK_INPUT,
-    WORK_PEERS,
-    WORK_SAVING,
-    WORK_TESTING,
-    WORK_COMPILING,
-    WORK_COLLECTING,
-    WORK_COPYING,
-    WORK_COMPUTING,
+// What is said of a kind of work: that it holds the steps up, or is a part of them worth
+// a remedy.
+struct work_rule {
+    enum verdict_number bound, partly;
+    enum note advice;
 };
 
-struct work_words {
-    enum work work;
-    const char *words[MOST_WORDS]; // a word of the name begins with one of these
+static const struct work_rule work_rules[WORK_KINDS] = {
+    [WORK_INPUT] = {VERDICT_INPUT_BOUND, VERDICT_INPUT_PARTLY, NOTE_TRY_INPUT},
+    [WORK_PEERS] = {VERDICT_PEERS_BOUND, VERDICT_PEERS_PARTLY, NOTE_TRY_PEERS},
+    [WORK_SAVING] = {VERDICT_SAVING_BOUND, VERDICT_SAVING_PARTLY, NOTE_TRY_SAVING},
+    [WORK_TESTING] = {VERDICT_TESTING_BOUND, VERDICT_TESTING_PARTLY, NOTE_TRY_TESTING},
+    [WORK_EVAL_MODE] = {VERDICT_EVAL_MODE_BOUND, VERDICT_EVAL_MODE_PARTLY, NOTE_TRY_EVAL_MODE},
+    [WORK_COMPILING] = {VERDICT_COMPILING_BOUND, VERDICT_COMPILING_PARTLY, NOTE_TRY_COMPILING},
+    [WORK_COLLECTING] = {VERDICT_COLLECTING_BOUND, VERDICT_COLLECTING_PARTLY, NOTE_TRY_COLLECTING},
+    [WORK_COPYING] = {VERDICT_COPYING_BOUND, VERDICT_COPYING_PARTLY, NOTE_TRY_COPYING},
+    [WORK_LOGGING] = {VERDICT_LOGGING_BOUND, VERDICT_LOGGING_PARTLY, NOTE_TRY_LOGGING},
 };
 
-static const struct work_words dictionary[] = {
-    {WORK_SAVING, {"checkpoint", "ckpt", "save", "saving"}},
-    {WORK_TESTING, {"eval", "valid", "test"}},
-    {WORK_COMPILING, {"compile", "compiling", "compilation", "jit"}},
-    {WORK_COLLECTING, {"gc", "garbage"}},
-    {WORK_PEERS,
-     {"allreduce", "reduce", "broadcast", "bcast", "allgather", "gather", "barrier", "sync", "comm",
-      "nccl", "mpi", "collective"}},
-    {WORK_INPUT,
-     {"data", "input", "load", "fetch", "prefetch", "next", "read", "decode", "augment", "collate",
-      "preprocess", "minibatch", "wait"}},
-    {WORK_COPYING, {"copy", "copies", "copying", "memcpy", "transfer"}},
-    {WORK_COMPUTING,
-     {"forward", "backward", "fwd", "bwd", "optim", "update", "compute", "loss", "train", "grad",
-      "matmul", "model", "apply", "step"}},
+// How the time divides: by kind of work, and what lies in no phase.
+struct division {
+    uint64_t by_work[WORK_KINDS], unexplained, waiting;
+    enum work_kind wait; // the largest of those that are no computing
 };
-
-static const char *const optimizing[MOST_WORDS] = {"optim"};
-
-struct work_verdict {
-    const char *bound, *partly; // labels: it holds the step up, or is a part worth a remedy
-    const char *doing, *advice;
-};
-
-static const struct work_verdict work_verdicts[] = {
-    [WORK_INPUT] = {"INPUT-BOUND", "PARTLY INPUT", "waiting for input",
-                    "load in more threads or workers, earlier, or from faster storage"},
-    [WORK_PEERS] = {"COMMUNICATION-BOUND", "PARTLY COMMUNICATION", "communication",
-                    "overlap it with computing, send less or less often, and look for a slow rank"},
-    [WORK_SAVING] = {"CHECKPOINT-BOUND", "PARTLY CHECKPOINTS", "saving checkpoints",
-                     "save less often, or in the background"},
-    [WORK_TESTING] = {"EVALUATION-BOUND", "PARTLY EVALUATION", "evaluation",
-                      "evaluate less often, or on fewer samples"},
-    [WORK_COMPILING] = {"COMPILE-BOUND", "PARTLY COMPILING", "compiling",
-                        "keep shapes and types the same, and keep compiled code between runs"},
-    [WORK_COLLECTING] = {"GARBAGE-BOUND", "PARTLY GARBAGE", "collecting garbage",
-                         "gc.freeze() after set-up, or collect between epochs only"},
-    [WORK_COPYING] = {"COPY-BOUND", "PARTLY COPIES", "copying",
-                      "pin memory and copy ahead, or move the data once"},
-    [WORK_COMPUTING] = {"COMPUTE-BOUND", "", "computing", "make the operations themselves faster"},
-};
-
-// Whether the word at `name` begins with `word`, whatever the case.
-static bool begins(const char *name, const char *word)
-{
-    for (; *word; name++, word++)
-        if (tolower((unsigned char)*name) != *word)
-            return false;
-    return true;
-}
-
-static bool is_word_start(const char *name, size_t at)
-{
-    unsigned char here = (unsigned char)name[at];
-    unsigned char before = at ? (unsigned char)name[at - 1] : ' ';
-    return isalpha(here) && (!isalpha(before) || (isupper(here) && islower(before)));
-}
-
-static bool has_word(const char *name, const char *const *words)
-{
-    for (size_t at = 0; at < 200 && name[at]; at++) {
-        if (!is_word_start(name, at))
-            continue;
-        for (size_t i = 0; i < MOST_WORDS && words[i]; i++)
-            if (begins(name + at, words[i]))
-                return true;
-    }
-    return false;
-}
-
-static enum work work_of(const char *name)
-{
-    for (size_t i = 0; i < sizeof dictionary / sizeof dictionary[0]; i++)
-        if (has_word(name, dictionary[i].words))
-            return dictionary[i].work;
-    return WORK_UNKNOWN;
-}
 
 static unsigned percent(uint64_t part, uint64_t whole)
 {
     return whole ? (unsigned)((double)part * 100 / (double)whole + 0.5) : 0;
 }
 
-static const struct phase *largest(const struct verdict_facts *facts, enum work work)
+static void say(struct verdict *verdict, enum note note)
 {
-    const struct phase *found = NULL;
-    for (size_t i = 0; i < facts->phase_count; i++) {
-        const struct phase *phase = &facts->phases[i];
-        bool fits = work == WORK_UNKNOWN || work_of(phase->name) == work;
-        if (fits && (!found || phase->total_ns > found->total_ns))
-            found = phase;
+    if (verdict->why_count < VERDICT_MOST_NOTES)
+        verdict->why[verdict->why_count++] = note;
+}
+
+static void advise(struct verdict *verdict, enum note note)
+{
+    if (verdict->advice_count < sizeof verdict->advice / sizeof verdict->advice[0])
+        verdict->advice[verdict->advice_count++] = note;
+}
+
+// Of that kind, or of all where it is WORK_UNKNOWN.
+static const struct judged_part *largest(const struct judged *judged, enum work_kind work)
+{
+    const struct judged_part *found = NULL;
+    for (size_t i = 0; i < judged->count; i++) {
+        const struct judged_part *part = &judged->parts[i];
+        bool fits = work == WORK_UNKNOWN || part->work == work;
+        if (fits && (!found || part->total_ns > found->total_ns))
+            found = part;
     }
     return found;
 }
 
-// "; the slowest step (213) took 4.2 times the median", where that is much.
-static void add_tail(const struct verdict_facts *facts, struct verdict *verdict)
+static struct division divide(const struct judged *judged)
 {
-    const struct steps_summary *steps = &facts->steps;
-    size_t used = strlen(verdict->why);
-    if (steps->p50_ns <= 0 || steps->max_ns / 3 < steps->p50_ns)
-        return;
-    double times = (double)steps->max_ns / (double)steps->p50_ns;
-    snprintf(verdict->why + used, sizeof verdict->why - used,
-             "; the slowest step (%llu) took %.*f times the median",
-             (unsigned long long)steps->slowest, times < 100, times);
-}
-
-#define SAY(verdict, ...) snprintf((verdict)->why, sizeof(verdict)->why, __VA_ARGS__)
-
-// How a step divides: by kind of work, and what lies in no span.
-struct division {
-    uint64_t by_work[WORK_COMPUTING + 1], unexplained, waiting;
-    enum work wait; // the largest of those that are no computing
-};
-
-static struct division divide(const struct verdict_facts *facts)
-{
-    struct division division = {.unexplained = facts->total_ns, .wait = WORK_INPUT};
-    for (size_t i = 0; i < facts->phase_count; i++) {
-        division.by_work[work_of(facts->phases[i].name)] += facts->phases[i].total_ns;
-        division.unexplained -= facts->phases[i].total_ns;
+    struct division division = {.unexplained = judged->total_ns, .wait = WORK_INPUT};
+    for (size_t i = 0; i < judged->count; i++) {
+        division.by_work[judged->parts[i].work] += judged->parts[i].total_ns;
+        division.unexplained -= judged->parts[i].total_ns;
     }
-    for (enum work work = WORK_INPUT; work < WORK_COMPUTING; work++) {
+    for (enum work_kind work = WORK_INPUT; work < WORK_COMPUTING; work++) {
         division.waiting += division.by_work[work];
         if (division.by_work[work] > division.by_work[division.wait])
             division.wait = work;
@@ -169,159 +89,273 @@ static struct division divide(const struct verdict_facts *facts)
 }
 
 // A phase whose name says nothing stands for itself.
-static bool is_largest(const struct verdict_facts *facts, const struct division *division,
-                       enum work work)
+static bool is_largest(const struct judged *judged, const struct division *division,
+                       enum work_kind work)
 {
-    const uint64_t part = division->by_work[work];
-    if (part <= division->unexplained)
+    const uint64_t sum = division->by_work[work];
+    if (sum <= division->unexplained)
         return false;
-    for (enum work other = WORK_INPUT; other <= WORK_COMPUTING; other++)
-        if (other != work && division->by_work[other] >= part)
+    for (enum work_kind other = WORK_INPUT; other < WORK_KINDS; other++)
+        if (other != work && division->by_work[other] >= sum)
             return false;
-    for (size_t i = 0; i < facts->phase_count; i++)
-        if (work_of(facts->phases[i].name) == WORK_UNKNOWN && facts->phases[i].total_ns >= part)
+    for (size_t i = 0; i < judged->count; i++)
+        if (judged->parts[i].work == WORK_UNKNOWN && judged->parts[i].total_ns >= sum)
             return false;
     return true;
 }
 
-static void judge_work(const struct verdict_facts *facts, enum work work, uint64_t total_ns,
+// Whether work of that kind holds the steps up.
+static bool is_bound(const struct judged *judged, const struct division *division,
+                     enum work_kind work)
+{
+    return percent(division->by_work[work], judged->total_ns) >= BOUND_PERCENT &&
+           is_largest(judged, division, work);
+}
+
+static void rest_on_steps(struct verdict *verdict, const struct judged *judged)
+{
+    evidence_text(&verdict->evidence, "of", judged->is_steady ? "steady steps" : "steps");
+    evidence_count(&verdict->evidence, "steps", judged->steps);
+    evidence_ns(&verdict->evidence, "steps_ns", judged->total_ns);
+}
+
+static void rest_on_work(struct verdict *verdict, const struct judged *judged, enum work_kind work,
+                         uint64_t sum_ns)
+{
+    const struct judged_part *most = largest(judged, work);
+    struct evidence *evidence = &verdict->evidence;
+    evidence_work(evidence, "work", work);
+    evidence_share(evidence, "share", sum_ns, judged->total_ns);
+    evidence_text(evidence, "phase", most->name);
+    evidence_share(evidence, "phase_share", most->total_ns, judged->total_ns);
+    if (work == WORK_EVAL_MODE)
+        say(verdict, NOTE_EVAL_MODE);
+    else
+        say(verdict, most->total_ns == sum_ns ? NOTE_TAKES : NOTE_TAKES_MOSTLY);
+}
+
+static enum note advice_on(const struct verdict_facts *facts, enum work_kind work)
+{
+    const struct torch_known *torch = facts->torch;
+    if (work == WORK_INPUT && torch && torch->has_fetches)
+        return torch->workers ? NOTE_TRY_MORE_WORKERS : NOTE_TRY_WORKERS;
+    return work_rules[work].advice;
+}
+
+static void advise_on(const struct verdict_facts *facts, enum work_kind work,
+                      struct verdict *verdict)
+{
+    if (work == WORK_INPUT && facts->torch && facts->torch->has_fetches)
+        evidence_count(&verdict->evidence, "workers", facts->torch->workers);
+    advise(verdict, advice_on(facts, work));
+}
+
+static void judge_wait(const struct verdict_facts *facts, const struct division *division,
                        struct verdict *verdict)
 {
-    const struct phase *most = largest(facts, work);
-    verdict->advice = work_verdicts[work].advice;
-    verdict->phase = work == WORK_COMPUTING ? NULL : most->name;
-    unsigned all = percent(total_ns, facts->total_ns);
-    unsigned one = percent(most->total_ns, facts->total_ns);
-    if (most->total_ns == total_ns)
-        SAY(verdict, "%s ('%.*s') takes %u %% of a step", work_verdicts[work].doing, NAME_BYTES,
-            most->name, all);
-    else
-        SAY(verdict, "%s takes %u %% of a step, most of it '%.*s' (%u %%)",
-            work_verdicts[work].doing, all, NAME_BYTES, most->name, one);
+    const enum work_kind wait = division->wait;
+    rest_on_work(verdict, &facts->judged, wait, division->by_work[wait]);
+    advise_on(facts, wait, verdict);
+    verdict->phase = largest(&facts->judged, wait)->name;
+}
+
+// What is not the main thing, but worth a remedy.
+static void judge_wait_too(const struct verdict_facts *facts, const struct division *division,
+                           struct verdict *verdict)
+{
+    const enum work_kind wait = division->wait;
+    const uint64_t sum_ns = division->by_work[wait];
+    if (percent(sum_ns, facts->judged.total_ns) < WORTH_PERCENT)
+        return;
+    evidence_work(&verdict->evidence, "also_work", wait);
+    evidence_share(&verdict->evidence, "also_share", sum_ns, facts->judged.total_ns);
+    say(verdict, wait == WORK_EVAL_MODE ? NOTE_ALSO_EVAL_MODE : NOTE_ALSO);
+    advise_on(facts, wait, verdict);
+    verdict->phase = largest(&facts->judged, wait)->name;
+}
+
+static bool has_small_ops(const struct torch_known *torch)
+{
+    return torch && !torch->has_device && torch->op_calls >= FEW_OPS &&
+           torch->small_op_ns > torch->op_self_ns / 2;
 }
 
 // Of a PyTorch run it is known what a phase consists of.
-static const char *advise_computing(const struct verdict_facts *facts, bool hardly_waits)
+static enum note advice_on_computing(const struct verdict_facts *facts)
 {
-    static const char *const torch[2][2] = {
-        {"larger batches, torch.compile or lower precision",
-         "larger batches, torch.compile or lower precision; the loop hardly waits"},
-        {"a fused optimizer (fused=True), or larger batches",
-         "a fused optimizer (fused=True), or larger batches; the loop hardly waits"}};
-    if (facts->is_torch)
-        return torch[has_word(largest(facts, WORK_COMPUTING)->name, optimizing)][hardly_waits];
-    return hardly_waits ? "make the operations themselves faster: the loop hardly waits"
-                        : work_verdicts[WORK_COMPUTING].advice;
+    static const enum note by_use[2][2] = {
+        {NOTE_TRY_BATCH_COMPILE_PRECISION, NOTE_TRY_BATCH_COMPILE},
+        {NOTE_TRY_BATCH_PRECISION, NOTE_TRY_BATCH},
+    };
+    const struct torch_known *torch = facts->torch;
+    if (!torch)
+        return NOTE_TRY_FASTER;
+    if (!strcmp(largest(&facts->judged, WORK_COMPUTING)->name, "optimizer"))
+        return torch->is_fused ? NOTE_TRY_FEWER_UPDATES : NOTE_TRY_FUSED;
+    // it is the units of a device that make lower precision faster
+    bool gains_no_precision = torch->is_low_precision || !torch->has_device;
+    return by_use[torch->is_compiled][gains_no_precision];
 }
 
-static void judge_no_work(const struct verdict_facts *facts, struct verdict *verdict)
+static void judge_computing(const struct verdict_facts *facts, const struct division *division,
+                            struct verdict *verdict)
 {
-    const struct phase *most = largest(facts, WORK_UNKNOWN);
-    unsigned share = percent(most->total_ns, facts->total_ns);
-    verdict->label = share >= DOMINANT_PERCENT ? "ONE PHASE DOMINATES" : "BALANCED";
-    SAY(verdict, "the largest phase is '%.*s' with %u %% of a step", NAME_BYTES, most->name, share);
-    verdict->advice = "look at the largest phases first, with finer spans inside them";
+    const struct judged *judged = &facts->judged;
+    const bool is_small = has_small_ops(facts->torch);
+    verdict->number = is_small ? VERDICT_OVERHEAD_BOUND : VERDICT_COMPUTE_BOUND;
+    rest_on_work(verdict, judged, WORK_COMPUTING, division->by_work[WORK_COMPUTING]);
+    if (is_small) {
+        evidence_share(&verdict->evidence, "small_ops_share", facts->torch->small_op_ns,
+                       facts->torch->op_self_ns);
+        say(verdict, NOTE_SMALL_OPS);
+    } else if (percent(division->waiting, judged->total_ns) < HARDLY_WAIT_PERCENT) {
+        say(verdict, NOTE_HARDLY_WAITS);
+    }
+    judge_wait_too(facts, division, verdict);
+    advise(verdict, advice_on_computing(facts));
+}
+
+static void judge_unexplained(const struct verdict_facts *facts, const struct division *division,
+                              struct verdict *verdict)
+{
+    const struct torch_known *torch = facts->torch;
+    verdict->number = VERDICT_UNEXPLAINED;
+    verdict->phase = torch ? "other" : NULL;
+    evidence_share(&verdict->evidence, "share", division->unexplained, facts->judged.total_ns);
+    say(verdict, !torch              ? NOTE_IN_NO_SPAN
+                 : torch->has_device ? NOTE_IN_NO_PHASE_DEVICE
+                                     : NOTE_IN_NO_PHASE);
+    advise(verdict, torch ? NOTE_TRY_SAMPLE : NOTE_TRY_SPANS);
+    judge_wait_too(facts, division, verdict);
+}
+
+static void judge_no_work(const struct judged *judged, struct verdict *verdict)
+{
+    const struct judged_part *most = largest(judged, WORK_UNKNOWN);
+    unsigned share = percent(most->total_ns, judged->total_ns);
+    verdict->number = share >= DOMINANT_PERCENT ? VERDICT_ONE_PHASE : VERDICT_BALANCED;
     verdict->phase = most->name;
-}
-
-// Whether work of that kind holds the step up.
-static bool is_bound(const struct verdict_facts *facts, const struct division *division,
-                     enum work work)
-{
-    return percent(division->by_work[work], facts->total_ns) >= BOUND_PERCENT &&
-           is_largest(facts, division, work);
+    evidence_text(&verdict->evidence, "phase", most->name);
+    evidence_share(&verdict->evidence, "share", most->total_ns, judged->total_ns);
+    say(verdict, NOTE_LARGEST);
+    advise(verdict, NOTE_TRY_FINER);
 }
 
 static void judge_phases(const struct verdict_facts *facts, struct verdict *verdict)
 {
-    const struct division division = divide(facts);
-    const enum work wait = division.wait;
-    if (is_bound(facts, &division, wait)) {
-        judge_work(facts, wait, division.by_work[wait], verdict);
-        verdict->label = work_verdicts[wait].bound;
-    } else if (!facts->phase_count ||
-               percent(division.unexplained, facts->total_ns) >= UNEXPLAINED_PERCENT) {
-        verdict->label = "UNEXPLAINED";
-        verdict->phase = facts->is_torch ? "other" : NULL;
-        SAY(verdict, "%u %% of a step lies in %s", percent(division.unexplained, facts->total_ns),
-            facts->is_torch ? "none of the phases, but in the loop's own Python" : "no span");
-        verdict->advice = facts->is_torch
-                              ? "gait run --sample 1000 shows which functions; gait.phase() "
-                                "names parts of the loop"
-                              : "put spans around what the loop does: the outermost are its phases";
-    } else if (percent(division.by_work[wait], facts->total_ns) >= WORTH_PERCENT) {
-        judge_work(facts, wait, division.by_work[wait], verdict);
-        verdict->label = work_verdicts[wait].partly;
-    } else if (is_bound(facts, &division, WORK_COMPUTING)) {
-        judge_work(facts, WORK_COMPUTING, division.by_work[WORK_COMPUTING], verdict);
-        verdict->label = work_verdicts[WORK_COMPUTING].bound;
-        verdict->advice = advise_computing(facts, percent(division.waiting, facts->total_ns) <
-                                                      HARDLY_WAIT_PERCENT);
+    const struct judged *judged = &facts->judged;
+    const struct division division = divide(judged);
+    const unsigned wait = percent(division.by_work[division.wait], judged->total_ns);
+    rest_on_steps(verdict, judged);
+    if (is_bound(judged, &division, division.wait)) {
+        verdict->number = work_rules[division.wait].bound;
+        judge_wait(facts, &division, verdict);
+    } else if (!judged->count ||
+               percent(division.unexplained, judged->total_ns) >= UNEXPLAINED_PERCENT) {
+        judge_unexplained(facts, &division, verdict);
+    } else if (is_bound(judged, &division, WORK_COMPUTING)) {
+        judge_computing(facts, &division, verdict);
+    } else if (wait >= WORTH_PERCENT) {
+        verdict->number = work_rules[division.wait].partly;
+        judge_wait(facts, &division, verdict);
     } else {
-        judge_no_work(facts, verdict);
+        judge_no_work(judged, verdict);
     }
 }
 
 // What the others do while they wait is no answer.
 static bool judge_slow_rank(const struct verdict_facts *facts, struct verdict *verdict)
 {
-    unsigned share = percent(facts->slow_ns, facts->total_ns);
-    if (!facts->slow_phase || share < WORTH_PERCENT)
+    const struct slow_rank *slow = &facts->slow;
+    if (!slow->is_known || percent(slow->ns, slow->total_ns) < WORTH_PERCENT)
         return false;
-    verdict->label = "SLOW RANK";
-    SAY(verdict, "rank %lld loses %u %% of a step in '%.*s', and the others wait for it",
-        (long long)facts->slow_rank, share, NAME_BYTES, facts->slow_phase);
-    verdict->advice = "find what that rank does there that the others do not, or its machine";
-    verdict->phase = work_of(facts->slow_phase) == WORK_COMPUTING ? NULL : facts->slow_phase;
+    verdict->number = VERDICT_SLOW_RANK;
+    verdict->phase = slow->work == WORK_COMPUTING ? NULL : slow->phase;
+    evidence_number(&verdict->evidence, "rank", (uint64_t)slow->rank);
+    evidence_text(&verdict->evidence, "phase", slow->phase);
+    evidence_share(&verdict->evidence, "share", slow->ns, slow->total_ns);
+    evidence_text(&verdict->evidence, "of", "steps");
+    evidence_ns(&verdict->evidence, "ns", slow->ns);
+    say(verdict, NOTE_SLOW_RANK);
+    advise(verdict, NOTE_TRY_RANK);
     return true;
 }
 
 static void judge_without_steps(const struct verdict_facts *facts, struct verdict *verdict)
 {
-    const struct phase *most = largest(facts, WORK_UNKNOWN);
-    verdict->label = "NO STEPS";
-    verdict->advice = facts->is_torch
-                          ? "mark each iteration with gait.step()"
-                          : "mark each iteration: gait_step_begin() and gait_step_end(), or "
-                            "gait.step()";
-    if (facts->lacks_optimizer)
-        verdict->label = "NO OPTIMIZER";
-    unsigned share = most ? percent(most->total_ns, facts->total_ns) : 0;
-    if (most)
-        SAY(verdict, "%s; of the whole run '%.*s' takes %s%u %%",
-            facts->lacks_optimizer ? "no optimizer was found, so there are no steps"
-                                   : "no steps were recorded",
-            NAME_BYTES, most->name, share ? "" : "less than ", share ? share : 1);
-    else
-        SAY(verdict, "no %s, so nothing can be said about steps",
-            facts->lacks_optimizer ? "optimizer was found" : "steps were recorded");
+    const struct judged_part *most = largest(&facts->judged, WORK_UNKNOWN);
+    const bool lacks_optimizer = facts->torch && facts->torch->lacks_optimizer;
+    verdict->number = lacks_optimizer ? VERDICT_NO_OPTIMIZER : VERDICT_NO_STEPS;
+    advise(verdict, facts->torch ? NOTE_TRY_STEP : NOTE_TRY_STEPS);
+    if (most) {
+        evidence_text(&verdict->evidence, "phase", most->name);
+        evidence_share(&verdict->evidence, "share", most->total_ns, facts->judged.total_ns);
+        say(verdict, lacks_optimizer ? NOTE_NO_OPTIMIZER_BUT : NOTE_NO_STEPS_BUT);
+    } else {
+        say(verdict, lacks_optimizer ? NOTE_NO_OPTIMIZER : NOTE_NO_STEPS);
+    }
+}
+
+static void judge_few(const struct verdict_facts *facts, struct verdict *verdict)
+{
+    const bool is_steady = facts->judged.is_steady && facts->steps >= FEW_STEPS;
+    verdict->number = VERDICT_TOO_FEW_STEPS;
+    evidence_count(&verdict->evidence, "steps", is_steady ? facts->judged.steps : facts->steps);
+    say(verdict, is_steady ? NOTE_TOO_FEW_STEADY : NOTE_TOO_FEW);
+    advise(verdict, NOTE_TRY_LONGER);
+}
+
+static bool are_few(const struct verdict_facts *facts)
+{
+    return facts->steps < FEW_STEPS ||
+           (facts->judged.is_steady && facts->judged.steps < FEW_STEADY);
+}
+
+static void tell_tail(const struct slowest_step *tail, struct verdict *verdict)
+{
+    if (tail->p50_ns <= 0 || tail->max_ns / TAIL_TIMES < tail->p50_ns)
+        return;
+    evidence_number(&verdict->evidence, "slowest", tail->number);
+    evidence_times(&verdict->evidence, "slowest_times",
+                   (double)tail->max_ns / (double)tail->p50_ns);
+    say(verdict, NOTE_TAIL);
+}
+
+// Worth a word where it took as long as what is judged needs for a remedy.
+static void tell_once(const struct verdict_facts *facts, struct verdict *verdict)
+{
+    if (percent(facts->once.total_ns, facts->judged.total_ns) < HARDLY_WAIT_PERCENT)
+        return;
+    evidence_text(&verdict->evidence, "once_phase", facts->once.name);
+    evidence_ns(&verdict->evidence, "once_ns", facts->once.total_ns);
+    say(verdict, NOTE_ONCE);
+}
+
+static void judge_lost(const struct verdict_facts *facts, uint64_t made, struct verdict *verdict)
+{
+    verdict->number = VERDICT_EVENTS_LOST;
+    evidence_share(&verdict->evidence, "lost_share", facts->dropped, made);
+    evidence_count(&verdict->evidence, "lost", facts->dropped);
+    say(verdict, NOTE_LOST);
+    advise(verdict, facts->is_disk_full ? NOTE_TRY_ROOM : NOTE_TRY_RING);
 }
 
 void verdict_make(const struct verdict_facts *facts, struct verdict *ret_verdict)
 {
     uint64_t made = facts->events + facts->dropped;
-    *ret_verdict = (struct verdict){.label = ""};
+    *ret_verdict = (struct verdict){.number = VERDICT_NOTHING_RECORDED};
     if (!made) {
-        ret_verdict->label = "NOTHING RECORDED";
-        SAY(ret_verdict, "there are no events");
-        ret_verdict->advice = "record spans and steps: gait_begin() and gait_end(), or gait.span()";
+        say(ret_verdict, NOTE_NOTHING);
+        advise(ret_verdict, NOTE_TRY_RECORD);
     } else if (percent(facts->dropped, made) >= LOST_PERCENT) {
-        ret_verdict->label = "CANNOT TELL";
-        SAY(ret_verdict, "%u %% of the events were lost, so phases may be missing",
-            percent(facts->dropped, made));
-        ret_verdict->advice =
-            facts->is_disk_full
-                ? "the disk was full: make room, or record elsewhere (GAIT_DIR)"
-                : "give each thread a larger buffer (GAIT_RING=64M), or record less";
-    } else if (!facts->steps.count) {
+        judge_lost(facts, made, ret_verdict);
+    } else if (!facts->steps) {
         judge_without_steps(facts, ret_verdict);
-    } else if (facts->steps.count < FEW_STEPS) {
-        ret_verdict->label = "CANNOT TELL";
-        SAY(ret_verdict, "%llu step%s too few to judge", (unsigned long long)facts->steps.count,
-            facts->steps.count == 1 ? " is" : "s are");
-        ret_verdict->advice = "record at least 5 steps: the first ones warm up";
+    } else if (are_few(facts)) {
+        judge_few(facts, ret_verdict);
     } else if (!judge_slow_rank(facts, ret_verdict)) {
         judge_phases(facts, ret_verdict);
-        add_tail(facts, ret_verdict);
+        tell_once(facts, ret_verdict);
+        tell_tail(&facts->tail, ret_verdict);
     }
 }

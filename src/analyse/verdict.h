@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the figures mean, in words: what holds the training up and what to try.
-// Says that it cannot tell where the evidence is thin.
+// What the figures mean: what holds the training up and what to try. Says that
+// it cannot tell where the evidence is thin.
 //
-// Pure: facts in, words out. Kinds of work are told by the words in phase
-// names ("load_batch" waits for input, "backward" computes).
+// Pure: facts in; out come a number, its evidence, and the notes that say it in
+// words (sentences.def). Who has a run at hand fills in the facts (run_verdict.c).
 #ifndef GAIT_ANALYSE_VERDICT_H
 #define GAIT_ANALYSE_VERDICT_H
 
@@ -11,32 +11,71 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "analyse/steps.h"
+#include "analyse/evidence.h"
+#include "analyse/sentences.h"
 
-struct phase {
+// A phase, and what kind of work that is.
+struct judged_part {
     const char *name;
-    uint64_t total_ns, parts; // in so many spans, 0: not known
+    enum work_kind work;
+    uint64_t total_ns;
+};
+
+// Where the time went that is judged: of the steps, else of the whole run.
+struct judged {
+    const struct judged_part *parts; // the rest not included
+    size_t count;
+    uint64_t total_ns, steps; // parts and rest together; so many steps
+    bool is_steady;           // without the first step and those that compiled
+};
+
+struct slowest_step {
+    int64_t p50_ns, max_ns; // 0: not told
+    uint64_t number;
+};
+
+// Where one rank makes the others wait.
+struct slow_rank {
+    bool is_known;
+    int64_t rank;
+    const char *phase;
+    enum work_kind work;
+    uint64_t ns, total_ns; // of so much time in steps
+};
+
+// What is known of a PyTorch run besides.
+struct torch_known {
+    bool lacks_optimizer; // none stepped
+    bool is_compiled;     // by torch.compile
+    bool has_device;      // ops run apart from the thread that calls them
+    bool is_low_precision, is_fused, has_fetches;
+    uint64_t op_calls, op_self_ns; // on record, 0: none are
+    uint64_t small_op_ns;          // of these: in ops that take less than SMALL_OP_NS
+    uint64_t workers;              // of its loaders at a time; 0: none, or not known
 };
 
 struct verdict_facts {
     uint64_t events, dropped; // of the threads that made the steps
-    struct steps_summary steps;
-    const struct phase *phases; // of the steps, else of the whole run
-    size_t phase_count;         // the rest not included
-    uint64_t total_ns;          // phases and rest together
-    bool is_torch;              // its phases are found, not marked
-    bool lacks_optimizer;       // and none stepped
-    bool is_disk_full;          // which is why most of the dropped were
-    const char *slow_phase;     // where one rank makes the others wait; NULL: none does
-    int64_t slow_rank;
-    uint64_t slow_ns; // of the steps
+    bool is_disk_full;        // which is why most of the dropped were
+    uint64_t steps;
+    struct judged judged;
+    struct judged_part once;         // compiled a few times and never again; in no part
+    struct slowest_step tail;        // of these steps
+    struct slow_rank slow;           // of ranks that wait for each other
+    const struct torch_known *torch; // its phases are found, not marked; NULL: another run
+};
+
+enum {
+    VERDICT_MOST_NOTES = 4,
+    SMALL_OP_NS = 10000, // from about there on an op does more than it costs to call
 };
 
 struct verdict {
-    const char *label;  // "INPUT-BOUND"
-    char why[320];      // a sentence without full stop
-    const char *advice; // what to try next, the same
-    const char *phase;  // that stacks, where there are some, tell more of; NULL: none
+    enum verdict_number number;
+    enum note why[VERDICT_MOST_NOTES], advice[2]; // sentences without full stop
+    size_t why_count, advice_count;
+    const char *phase; // that stacks, where there are some, tell more of; NULL: none
+    struct evidence evidence;
 };
 
 void verdict_make(const struct verdict_facts *facts, struct verdict *ret_verdict);

@@ -7,6 +7,7 @@
 #include "analyse/run_report.h"
 #include "analyse/torch_report.h"
 #include "base/json_writer.h"
+#include "render/sentence_text.h"
 #include "render/torch_json.h"
 #include "render/trace_json.h"
 
@@ -189,9 +190,14 @@ static void put_overhead(struct json_writer *json, const struct run_report *repo
 
 static void put_verdict(struct json_writer *json, const struct verdict *verdict)
 {
-    char text[600];
-    snprintf(text, sizeof text, "%s: %s; try: %s", verdict->label, verdict->why, verdict->advice);
+    char text[2 * SENTENCE_BYTES + 64], why[SENTENCE_BYTES], advice[SENTENCE_BYTES];
+    sentence_why(verdict, why, sizeof why);
+    sentence_advice(verdict, advice, sizeof advice);
+    snprintf(text, sizeof text, "%s: %s; try: %s", sentence_label(verdict), why, advice);
     json_put_text(json, "verdict", text);
+    json_put_text(json, "verdict_id", sentence_verdict_id(verdict));
+    json_key(json, "verdict_evidence");
+    sentence_put_evidence(json, &verdict->evidence);
 }
 
 void report_json_put(FILE *out, const struct run_report *report, const struct gait_trace *trace)

@@ -11,6 +11,7 @@
 #include "base/file_name.h"
 #include "render/plain.h"
 #include "render/screen.h"
+#include "render/sentence_text.h"
 #include "render/torch_text.h"
 #include "render/units.h"
 
@@ -116,14 +117,16 @@ static void put_question(const struct screen *screen)
 static void put_verdict(const struct screen *screen)
 {
     const struct verdict *verdict = &screen->report->verdict;
-    char text[400];
+    const char *label = sentence_label(verdict);
+    char text[SENTENCE_BYTES];
     fputc('\n', screen->out);
-    screen_bold(screen, verdict->label);
+    screen_bold(screen, label);
     fputs(": ", screen->out);
-    plain_wrap(screen->out, verdict->why, 2, (unsigned)strlen(verdict->label) + 2);
-    snprintf(text, sizeof text, "try: %s", verdict->advice);
-    fputs("  ", screen->out);
-    plain_wrap(screen->out, text, 7, 2);
+    sentence_why(verdict, text, sizeof text);
+    plain_wrap(screen->out, text, 2, (unsigned)strlen(label) + 2);
+    sentence_advice(verdict, text, sizeof text);
+    fputs("  try: ", screen->out);
+    plain_wrap(screen->out, text, 7, 7);
     put_question(screen);
 }
 

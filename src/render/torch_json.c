@@ -5,6 +5,7 @@
 #include "analyse/run_report.h"
 #include "analyse/torch_report.h"
 #include "base/json_writer.h"
+#include "render/sentence_text.h"
 #include "render/torch_work.h"
 #include "render/trace_json.h"
 
@@ -141,13 +142,12 @@ static void put_findings(struct json_writer *json, const struct findings *findin
     for (size_t i = 0; i < findings->count; i++) {
         const struct finding *finding = &findings->rows[i];
         json_object(json);
-        json_put_text(json, "id", finding->id);
-        json_put_text(json, "text", finding->text);
+        char text[SENTENCE_BYTES];
+        sentence_finding(finding, text, sizeof text);
+        json_put_text(json, "id", sentence_finding_id(finding));
+        json_put_text(json, "text", text);
         json_key(json, "evidence");
-        json_object(json);
-        for (size_t k = 0; k < finding->figure_count; k++)
-            json_put_uint(json, finding->figures[k].key, finding->figures[k].value);
-        json_close(json);
+        sentence_put_evidence(json, &finding->evidence);
         json_close(json);
     }
     json_close(json);

@@ -9,6 +9,7 @@
 #include "analyse/torch_report.h"
 #include "render/plain.h"
 #include "render/screen.h"
+#include "render/sentence_text.h"
 #include "render/torch_work.h"
 #include "render/units.h"
 
@@ -115,13 +116,15 @@ void torch_text_put_steps(const struct screen *screen)
 static size_t first_finding(const struct run_report *report)
 {
     const struct findings *findings = &report->torch->findings;
-    return !report->steps.count && findings->count && !strcmp(findings->rows[0].id, "no_optimizer");
+    return !report->steps.count && findings->count &&
+           findings->rows[0].number == FINDING_NO_OPTIMIZER;
 }
 
 static void put_findings(const struct screen *screen)
 {
     const struct findings *findings = &screen->report->torch->findings;
     const size_t first = first_finding(screen->report);
+    char text[SENTENCE_BYTES];
     if (findings->count == first)
         return;
     fputc('\n', screen->out);
@@ -129,7 +132,8 @@ static void put_findings(const struct screen *screen)
     fputc('\n', screen->out);
     for (size_t i = first; i < findings->count && i < MOST_FINDINGS; i++) {
         fputs("  - ", screen->out);
-        plain_wrap(screen->out, findings->rows[i].text, 4, 4);
+        sentence_finding(&findings->rows[i], text, sizeof text);
+        plain_wrap(screen->out, text, 4, 4);
     }
     if (findings->count > MOST_FINDINGS)
         fprintf(screen->out, "  (%zu more: --json)\n", findings->count - MOST_FINDINGS);

@@ -1,164 +1,249 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "analyse/verdict.h"
+#include "analyse/work_words.h"
 #include "support/tap.h"
 
-static struct verdict judge(const struct phase *phases, size_t count, uint64_t steps)
+enum { MOST_PARTS = 4, WHOLE_NS = 1000 };
+
+struct named {
+    const char *name;
+    uint64_t total_ns;
+};
+
+// A run of some steps that spent so much time in these phases; the words in their names
+// tell what they are.
+static struct verdict judge_of(const struct named *phases, size_t count, uint64_t steps,
+                               struct verdict_facts facts)
 {
+    struct judged_part parts[MOST_PARTS];
     struct verdict verdict;
-    struct verdict_facts facts = {.events = 1000,
-                                  .steps = {.count = steps, .p50_ns = 10, .max_ns = 12},
-                                  .phases = phases,
-                                  .phase_count = count,
-                                  .total_ns = 1000};
+    for (size_t i = 0; i < count; i++)
+        parts[i] = (struct judged_part){phases[i].name, work_words_kind(phases[i].name),
+                                        phases[i].total_ns};
+    facts.events = 1000;
+    facts.steps = facts.judged.steps = steps;
+    facts.judged.parts = parts;
+    facts.judged.count = count;
+    facts.judged.total_ns = WHOLE_NS;
     verdict_make(&facts, &verdict);
     return verdict;
 }
 
-TEST("verdict: bound is only what takes the most of a step, and 40 % at least")
+static struct verdict judge(const struct named *phases, size_t count, uint64_t steps)
 {
-    const struct phase most[] = {{"load_batch", 410, 9}, {"forward", 390, 9}, {"plot", 200, 9}};
-    struct verdict verdict = judge(most, 3, 100);
-    is_str(verdict.label, "INPUT-BOUND");
-    is_str(verdict.phase, "load_batch");
-    is_str(verdict.why, "waiting for input ('load_batch') takes 41 % of a step");
-    const struct phase less[] = {{"load_batch", 380, 9}, {"forward", 360, 9}, {"plot", 260, 9}};
-    is_str(judge(less, 3, 100).label, "PARTLY INPUT");
-    const struct phase second[] = {{"load_batch", 450, 9}, {"forward", 550, 9}};
-    is_str(judge(second, 2, 100).label, "PARTLY INPUT");
-    const struct phase behind_a_riddle[] = {{"load_batch", 450, 9}, {"plot", 550, 9}};
-    is_str(judge(behind_a_riddle, 2, 100).label, "PARTLY INPUT");
-    const struct phase even[] = {{"load_batch", 500, 9}, {"forward", 500, 9}};
-    is_str(judge(even, 2, 100).label, "PARTLY INPUT");
-    const struct phase unexplained[] = {{"load_batch", 450, 9}};
-    is_str(judge(unexplained, 1, 100).label, "UNEXPLAINED");
+    return judge_of(phases, count, steps, (struct verdict_facts){.dropped = 0});
 }
 
-TEST("verdict: waiting for a quarter is told as a part, and before computing")
+static struct verdict judge_torch(const struct named *phases, size_t count,
+                                  const struct torch_known *torch)
 {
-    const struct phase phases[] = {{"backward", 740, 9}, {"load_batch", 260, 9}};
+    return judge_of(phases, count, 100, (struct verdict_facts){.torch = torch});
+}
+
+static int permille(const struct verdict *verdict, const char *key)
+{
+    const struct evidence_row *row = evidence_find(&verdict->evidence, key, strlen(key));
+    return row ? (int)(row->ratio * 1000 + 0.5) : -1;
+}
+
+static const char *text(const struct verdict *verdict, const char *key)
+{
+    const struct evidence_row *row = evidence_find(&verdict->evidence, key, strlen(key));
+    return row ? row->text : "";
+}
+
+static bool says(const struct verdict *verdict, enum note note)
+{
+    for (size_t i = 0; i < verdict->why_count; i++)
+        if (verdict->why[i] == note)
+            return true;
+    return false;
+}
+
+TEST("verdict: bound is only what takes the most of the steps, and 40 % at least")
+{
+    const struct named most[] = {{"load_batch", 410}, {"forward", 390}, {"plot", 200}};
+    struct verdict verdict = judge(most, 3, 100);
+    is_int(verdict.number, VERDICT_INPUT_BOUND);
+    is_str(verdict.phase, "load_batch");
+    is_int(permille(&verdict, "share"), 410);
+    is_str(text(&verdict, "phase"), "load_batch");
+    is_str(text(&verdict, "of"), "steps");
+    const struct named less[] = {{"load_batch", 380}, {"forward", 360}, {"plot", 260}};
+    is_int(judge(less, 3, 100).number, VERDICT_INPUT_PARTLY);
+    const struct named behind_a_riddle[] = {{"load_batch", 450}, {"plot", 550}};
+    is_int(judge(behind_a_riddle, 2, 100).number, VERDICT_INPUT_PARTLY);
+    const struct named even[] = {{"load_batch", 500}, {"forward", 500}};
+    is_int(judge(even, 2, 100).number, VERDICT_INPUT_PARTLY);
+    const struct named unexplained[] = {{"load_batch", 450}};
+    verdict = judge(unexplained, 1, 100);
+    is_int(verdict.number, VERDICT_UNEXPLAINED);
+    is_int(permille(&verdict, "share"), 550);
+    is_int(permille(&verdict, "also_share"), 450);
+}
+
+TEST("verdict: waiting for a quarter is told beside the main thing, and what to do about it first")
+{
+    const struct named phases[] = {{"backward", 740}, {"load_batch", 260}};
     struct verdict verdict = judge(phases, 2, 100);
-    is_str(verdict.label, "PARTLY INPUT");
-    is_str(verdict.why, "waiting for input ('load_batch') takes 26 % of a step");
-    const struct phase peers[] = {{"backward", 740, 9}, {"allreduce", 260, 9}};
-    is_str(judge(peers, 2, 100).label, "PARTLY COMMUNICATION");
-    const struct phase little[] = {{"backward", 800, 9}, {"load_batch", 200, 9}};
+    is_int(verdict.number, VERDICT_COMPUTE_BOUND);
+    is_int(permille(&verdict, "share"), 740);
+    is_int(permille(&verdict, "also_share"), 260);
+    ok(says(&verdict, NOTE_ALSO));
+    is_int((int)verdict.advice_count, 2);
+    is_int(verdict.advice[0], NOTE_TRY_INPUT);
+    is_int(verdict.advice[1], NOTE_TRY_FASTER);
+    is_str(verdict.phase, "load_batch"); // stacks tell more of that
+    const struct named little[] = {{"backward", 800}, {"load_batch", 200}};
     verdict = judge(little, 2, 100);
-    is_str(verdict.label, "COMPUTE-BOUND");
-    is_str(verdict.advice, "make the operations themselves faster");
-    const struct phase less[] = {{"backward", 910, 9}, {"load_batch", 90, 9}};
-    ok(strstr(judge(less, 2, 100).advice, "the loop hardly waits"));
+    is_int(verdict.number, VERDICT_COMPUTE_BOUND);
+    ok(!says(&verdict, NOTE_ALSO) && !says(&verdict, NOTE_HARDLY_WAITS));
+    const struct named less[] = {{"backward", 910}, {"load_batch", 90}};
+    verdict = judge(less, 2, 100);
+    ok(says(&verdict, NOTE_HARDLY_WAITS));
 }
 
 TEST("verdict: of a PyTorch run it is known what may be faster")
 {
-    const struct phase models[] = {{"forward", 500, 0}, {"optimizer", 300, 0}, {"input", 200, 0}};
-    const struct phase steps[] = {{"optimizer", 500, 0}, {"forward", 450, 0}, {"input", 50, 0}};
-    struct verdict_facts facts = {.events = 1000,
-                                  .steps = {.count = 9, .p50_ns = 10, .max_ns = 12},
-                                  .phases = models,
-                                  .phase_count = 3,
-                                  .total_ns = 1000,
-                                  .is_torch = true};
+    static const struct named models[] = {{"forward", 500}, {"optimizer", 300}, {"input", 200}};
+    static const struct named updates[] = {{"optimizer", 500}, {"forward", 450}, {"input", 50}};
+    static const struct {
+        struct torch_known known;
+        enum note models, updates;
+    } cases[] = {
+        {{.has_device = true}, NOTE_TRY_BATCH_COMPILE_PRECISION, NOTE_TRY_FUSED},
+        {{.has_device = true, .is_low_precision = true}, NOTE_TRY_BATCH_COMPILE, NOTE_TRY_FUSED},
+        {{.has_device = true, .is_compiled = true}, NOTE_TRY_BATCH_PRECISION, NOTE_TRY_FUSED},
+        {{.is_compiled = true}, NOTE_TRY_BATCH, NOTE_TRY_FUSED},
+        {{.is_fused = true}, NOTE_TRY_BATCH_COMPILE, NOTE_TRY_FEWER_UPDATES},
+        {{.op_calls = 60, .op_self_ns = 600, .small_op_ns = 300},
+         NOTE_TRY_BATCH_COMPILE,
+         NOTE_TRY_FUSED},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        struct verdict verdict = judge_torch(models, 3, &cases[i].known);
+        is_int(verdict.number, VERDICT_COMPUTE_BOUND);
+        is_int(verdict.advice[0], cases[i].models);
+        verdict = judge_torch(updates, 3, &cases[i].known);
+        is_int(verdict.advice[0], cases[i].updates);
+    }
+}
+
+TEST("verdict: ops that do less than it costs to call them are told, but not of a device")
+{
+    static const struct named models[] = {{"forward", 700}, {"optimizer", 300}};
+    struct torch_known known = {.op_calls = 60, .op_self_ns = 600, .small_op_ns = 310};
+    struct verdict verdict = judge_torch(models, 2, &known);
+    is_int(verdict.number, VERDICT_OVERHEAD_BOUND);
+    ok(says(&verdict, NOTE_SMALL_OPS));
+    known.has_device = true; // where ops are launched, not done
+    is_int(judge_torch(models, 2, &known).number, VERDICT_COMPUTE_BOUND);
+    known = (struct torch_known){.op_calls = 40, .op_self_ns = 400, .small_op_ns = 400};
+    is_int(judge_torch(models, 2, &known).number, VERDICT_COMPUTE_BOUND);
+}
+
+TEST("verdict: where a loader makes batches is part of the advice")
+{
+    static const struct named phases[] = {{"input", 700}, {"forward", 300}};
+    struct torch_known known = {.has_fetches = true};
+    is_int(judge_torch(phases, 2, &known).advice[0], NOTE_TRY_WORKERS);
+    known.workers = 2;
+    is_int(judge_torch(phases, 2, &known).advice[0], NOTE_TRY_MORE_WORKERS);
+    known = (struct torch_known){.workers = 0};
+    is_int(judge_torch(phases, 2, &known).advice[0], NOTE_TRY_INPUT);
+}
+
+TEST("verdict: eval mode is told as a mode, behind what takes more")
+{
+    const struct torch_known known = {.workers = 0};
+    struct judged_part parts[] = {{"evaluation", WORK_EVAL_MODE, 300},
+                                  {"forward", WORK_COMPUTING, 550}};
+    struct verdict_facts facts = {
+        .events = 1000, .steps = 100, .judged = {parts, 2, WHOLE_NS, 100, false}, .torch = &known};
     struct verdict verdict;
     verdict_make(&facts, &verdict);
-    is_str(verdict.advice, "larger batches, torch.compile or lower precision");
-    facts.phases = steps;
+    is_int(verdict.number, VERDICT_COMPUTE_BOUND);
+    is_int(permille(&verdict, "also_share"), 300);
+    ok(says(&verdict, NOTE_ALSO_EVAL_MODE));
+    parts[0].total_ns = 620;
+    parts[1].total_ns = 300;
     verdict_make(&facts, &verdict);
-    is_str(verdict.advice,
-           "a fused optimizer (fused=True), or larger batches; the loop hardly waits");
-    facts.steps.count = 0;
-    verdict_make(&facts, &verdict);
-    is_str(verdict.advice, "mark each iteration with gait.step()");
+    is_int(verdict.number, VERDICT_EVAL_MODE_BOUND);
+    ok(says(&verdict, NOTE_EVAL_MODE));
 }
 
 TEST("verdict: phases of one kind are taken together")
 {
-    const struct phase phases[] = {
-        {"NextBatch", 200, 9}, {"forward", 600, 9}, {"data.copy", 100, 9}};
+    const struct named phases[] = {{"NextBatch", 300}, {"forward", 500}, {"data.copy", 200}};
     struct verdict verdict = judge(phases, 3, 100);
-    is_str(verdict.label, "PARTLY INPUT");
-    is_str(verdict.why, "waiting for input takes 30 % of a step, most of it 'NextBatch' (20 %)");
+    is_int(verdict.number, VERDICT_INPUT_PARTLY);
+    ok(says(&verdict, NOTE_TAKES_MOSTLY));
+    is_int(permille(&verdict, "share"), 500);
+    is_int(permille(&verdict, "phase_share"), 300);
 }
 
 TEST("verdict: a word inside another word means nothing")
 {
-    const struct phase phases[] = {{"unload_metadata", 900, 9}};
-    is_str(judge(phases, 1, 100).label, "ONE PHASE DOMINATES");
-    const struct phase update[] = {{"update", 900, 9}};
-    is_str(judge(update, 1, 100).label, "COMPUTE-BOUND");
+    const struct named phases[] = {{"unload_metadata", 900}};
+    is_int(judge(phases, 1, 100).number, VERDICT_ONE_PHASE);
+    const struct named update[] = {{"update", 900}};
+    is_int(judge(update, 1, 100).number, VERDICT_COMPUTE_BOUND);
 }
 
 TEST("verdict: time in no span is said to be unexplained")
 {
-    const struct phase phases[] = {{"forward", 400, 9}};
-    is_str(judge(phases, 1, 100).label, "UNEXPLAINED");
-    is_str(judge(NULL, 0, 100).label, "UNEXPLAINED");
+    const struct named phases[] = {{"forward", 400}};
+    is_int(judge(phases, 1, 100).number, VERDICT_UNEXPLAINED);
+    is_int(judge(NULL, 0, 100).number, VERDICT_UNEXPLAINED);
 }
 
 TEST("verdict: says that it cannot tell where evidence is thin")
 {
-    const struct phase phases[] = {{"forward", 900, 9}};
-    is_str(judge(phases, 1, 4).label, "CANNOT TELL");
-    is_str(judge(phases, 1, 0).label, "NO STEPS");
+    const struct named phases[] = {{"forward", 900}};
+    is_int(judge(phases, 1, 4).number, VERDICT_TOO_FEW_STEPS);
+    is_int(judge(phases, 1, 0).number, VERDICT_NO_STEPS);
     struct verdict verdict;
-    struct verdict_facts facts = {.events = 900,
-                                  .dropped = 100,
-                                  .steps = {.count = 100},
-                                  .phases = phases,
-                                  .phase_count = 1,
-                                  .total_ns = 1000};
+    struct verdict_facts facts = {.events = 900, .dropped = 100, .steps = 100};
     verdict_make(&facts, &verdict);
-    is_str(verdict.label, "CANNOT TELL");
-    ok(strstr(verdict.advice, "a larger buffer"));
+    is_int(verdict.number, VERDICT_EVENTS_LOST);
+    is_int(verdict.advice[0], NOTE_TRY_RING);
     facts.is_disk_full = true;
     verdict_make(&facts, &verdict);
-    ok(strstr(verdict.advice, "the disk was full"));
+    is_int(verdict.advice[0], NOTE_TRY_ROOM);
     facts.events = facts.dropped = 0;
     verdict_make(&facts, &verdict);
-    is_str(verdict.label, "NOTHING RECORDED");
+    is_int(verdict.number, VERDICT_NOTHING_RECORDED);
+    facts = (struct verdict_facts){
+        .events = 900, .steps = 9, .judged = {.steps = 3, .total_ns = 10, .is_steady = true}};
+    verdict_make(&facts, &verdict);
+    is_int(verdict.number, VERDICT_TOO_FEW_STEPS);
+    ok(says(&verdict, NOTE_TOO_FEW_STEADY));
 }
 
-TEST("verdict: a step far off the median is mentioned")
+TEST("verdict: a step far off the median is mentioned, and what was compiled once")
 {
-    const struct phase phases[] = {{"forward", 900, 9}};
-    struct verdict verdict;
-    struct verdict_facts facts = {.events = 900,
-                                  .steps = {.count = 100, .p50_ns = 10, .max_ns = 42, .slowest = 7},
-                                  .phases = phases,
-                                  .phase_count = 1,
-                                  .total_ns = 1000};
-    verdict_make(&facts, &verdict);
-    ok(strstr(verdict.why, "; the slowest step (7) took 4.2 times the median"));
+    const struct named phases[] = {{"forward", 900}};
+    const struct verdict verdict =
+        judge_of(phases, 1, 100,
+                 (struct verdict_facts){.tail = {10, 42, 7},
+                                        .once = {"jit_compile", WORK_COMPILING, 24000}});
+    is_int(verdict.number, VERDICT_COMPUTE_BOUND);
+    ok(says(&verdict, NOTE_TAIL) && says(&verdict, NOTE_ONCE));
+    is_int(permille(&verdict, "slowest_times"), 4200);
+    is_str(text(&verdict, "once_phase"), "jit_compile");
 }
 
 TEST("verdict: a rank that the others wait for comes before what they do meanwhile")
 {
-    const struct phase phases[] = {{"backward", 880, 9}, {"communication", 60, 9}};
-    struct verdict verdict;
-    struct verdict_facts facts = {.events = 900,
-                                  .steps = {.count = 100},
-                                  .phases = phases,
-                                  .phase_count = 2,
-                                  .total_ns = 1000,
-                                  .slow_phase = "backward",
-                                  .slow_rank = 1,
-                                  .slow_ns = 860};
-    verdict_make(&facts, &verdict);
-    is_str(verdict.label, "SLOW RANK");
-    is_str(verdict.why, "rank 1 loses 86 % of a step in 'backward', and the others wait for it");
+    const struct named phases[] = {{"backward", 880}, {"communication", 60}};
+    struct verdict_facts facts = {.slow = {true, 1, "backward", WORK_COMPUTING, 860, WHOLE_NS}};
+    struct verdict verdict = judge_of(phases, 2, 100, facts);
+    is_int(verdict.number, VERDICT_SLOW_RANK);
+    is_int(permille(&verdict, "share"), 860);
     ok(!verdict.phase); // what it computes, ops tell
-    facts.slow_phase = "other";
-    verdict_make(&facts, &verdict);
-    is_str(verdict.phase, "other");
-    facts.slow_ns = 240;
-    verdict_make(&facts, &verdict);
-    is_str(verdict.label, "COMPUTE-BOUND");
-}
-
-TEST("verdict: names of any length fit")
-{
-    static char name[100001];
-    memset(name, 'x', sizeof name - 1);
-    const struct phase phases[] = {{name, 900, 9}};
-    ok(strlen(judge(phases, 1, 100).why) < 200);
+    facts.slow.phase = "other";
+    facts.slow.work = WORK_UNKNOWN;
+    is_str(judge_of(phases, 2, 100, facts).phase, "other");
+    facts.slow.ns = 240;
+    is_int(judge_of(phases, 2, 100, facts).number, VERDICT_COMPUTE_BOUND);
 }

@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the loaders did to make batches, and in how many processes of their own.
+#ifndef GAIT_ANALYSE_LOADER_WORKERS_H
+#define GAIT_ANALYSE_LOADER_WORKERS_H
+
+#include <stdint.h>
+
+#include <gait/error.h>
+
+struct torch_survey;
+
+struct loader_work {
+    uint64_t fetch_ns, collate_ns; // collating is part of fetching
+    uint64_t workers;              // at a time; 0: the training's own threads made the batches
+};
+
+// Each epoch may have started workers of its own: those that lived one after another
+// are not counted together.
+GAIT_CHECK int loader_workers_find(struct loader_work *work, const struct torch_survey *survey);
+
+#endif

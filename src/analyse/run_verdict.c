@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: Apache-2.0
+// Fills in what is judged; verdict.c judges.
+#include "analyse/run_verdict.h"
+
+#include <string.h>
+
+#include "analyse/run_report.h"
+#include "analyse/torch_report.h"
+#include "analyse/verdict.h"
+#include "analyse/work_words.h"
+#include "base/fail.h"
+
+enum { COMPILES_ON = 4 }; // spans of compiling; fewer are those of the first steps
+
+// Of a full disk a larger buffer would only be a later end.
+static bool lost_to_full_disk(const struct run_report *report)
+{
+    uint64_t events = 0, all = 0;
+    for (size_t i = 0; i < report->drop_count; i++) {
+        all += report->drops[i].events;
+        if (!strcmp(report->drops[i].reason, "disk full"))
+            events += report->drops[i].events;
+    }
+    return events > all / 2;
+}
+
+// Phases that users marked: their words tell what they are.
+static void judge_marked(const struct run_report *report, struct judged_part *parts,
+                         struct verdict_facts *facts)
+{
+    const struct report_ledger *ledger = &report->ledger;
+    struct judged *judged = &facts->judged;
+    uint64_t spans = 0;
+    *judged = (struct judged){parts, 0, ledger->total_ns, report->steps.count, false};
+    for (size_t i = 0; i < ledger->count; i++)
+        if (work_words_kind(ledger->phases[i].name) == WORK_COMPILING)
+            spans += ledger->phases[i].parts;
+    for (size_t i = 0; i < ledger->count; i++) {
+        const struct phase *phase = &ledger->phases[i];
+        const enum work_kind work = work_words_kind(phase->name);
+        const struct judged_part part = {phase->name, work, phase->total_ns};
+        if (work != WORK_COMPILING || spans >= COMPILES_ON || !report->steps.count) {
+            parts[judged->count++] = part;
+            continue;
+        }
+        judged->total_ns -= phase->total_ns;
+        if (phase->total_ns > facts->once.total_ns)
+            facts->once = part;
+    }
+}
+
+static void judge_found(const struct torch_report *torch, struct judged_part *parts,
+                        struct judged *judged)
+{
+    const struct torch_judged *from = &torch->judged;
+    *judged = (struct judged){parts, 0, from->total_ns, from->steps, from->is_steady};
+    for (unsigned i = 0; i < torch->phases.count; i++)
+        if (from->phases[i] && i != TORCH_OTHER)
+            parts[judged->count++] =
+                (struct judged_part){torch->phases.names[i],
+                                     torch_judged_work(i, torch->phases.names[i]), from->phases[i]};
+}
+
+static bool has_fused_optimizer(const struct top_ops *ops)
+{
+    static const char fused[] = "aten::_fused_ad";
+    for (size_t i = 0; i < ops->count; i++)
+        if (!strncmp(ops->rows[i].name, fused, sizeof fused - 1) ||
+            !strcmp(ops->rows[i].name, "aten::_fused_sgd_"))
+            return true;
+    return false;
+}
+
+// Those of a name taken together: the usual one tells, not the one that was interrupted.
+static uint64_t small_op_ns(const struct top_ops *ops)
+{
+    uint64_t sum_ns = 0;
+    for (size_t i = 0; i < ops->count; i++)
+        if (ops->rows[i].calls && ops->rows[i].self_ns / ops->rows[i].calls < SMALL_OP_NS)
+            sum_ns += ops->rows[i].self_ns;
+    return sum_ns;
+}
+
+static bool is_compiled(const struct torch_survey *survey)
+{
+    for (uint32_t i = 0; i < survey->track_count; i++)
+        if (survey->tracks[i].compiles)
+            return true;
+    return false;
+}
+
+static struct torch_known know(const struct torch_report *torch)
+{
+    const uint64_t *kinds = torch->flops.kinds;
+    const uint64_t low = kinds[PEAK_16_BIT] + kinds[PEAK_FP8];
+    return (struct torch_known){.lacks_optimizer = !torch->has_optimizer,
+                                .is_compiled = is_compiled(&torch->survey),
+                                .has_device = torch->device != NULL,
+                                .is_low_precision = low > torch->flops.total / 2,
+                                .is_fused = has_fused_optimizer(&torch->ops),
+                                .has_fetches = torch->loading.fetch_ns > 0,
+                                .op_calls = torch->ops.calls,
+                                .op_self_ns = torch->ops.self_ns,
+                                .small_op_ns = small_op_ns(&torch->ops),
+                                .workers = torch->loading.workers};
+}
+
+static struct slow_rank slow_rank_of(const struct torch_report *torch, uint64_t total_ns)
+{
+    const struct torch_slow *slow = &torch->slow;
+    return (struct slow_rank){.is_known = slow->is_known,
+                              .rank = slow->rank,
+                              .phase = torch->phases.names[slow->phase],
+                              .work =
+                                  torch_judged_work(slow->phase, torch->phases.names[slow->phase]),
+                              .ns = slow->ns,
+                              .total_ns = total_ns};
+}
+
+int run_verdict_make(struct run_report *report)
+{
+    const struct report_ledger *ledger = &report->ledger;
+    const struct torch_report *torch = report->torch;
+    const struct steps_summary *steps = &report->steps;
+    // what others lost does not touch the steps
+    const bool is_about_some = ledger->events + ledger->dropped > 0;
+    struct verdict_facts facts = {.events = is_about_some ? ledger->events : report->events,
+                                  .dropped = is_about_some ? ledger->dropped : report->dropped,
+                                  .is_disk_full = lost_to_full_disk(report),
+                                  .steps = steps->count};
+    struct torch_known known;
+    const size_t room = ledger->count + TORCH_MOST_PHASES;
+    struct judged_part *parts = arena_take(&report->arena, room * sizeof *parts);
+    if (!parts)
+        return fail(GAIT_ERR_MEMORY, "no memory for %zu phases", room);
+    if (torch) {
+        known = know(torch);
+        facts.torch = &known;
+        facts.slow = slow_rank_of(torch, ledger->total_ns);
+        judge_found(torch, parts, &facts.judged);
+    } else { // of a PyTorch run a finding tells of the slowest step, and where it was slow
+        facts.tail = (struct slowest_step){steps->p50_ns, steps->max_ns, steps->slowest};
+        judge_marked(report, parts, &facts);
+    }
+    verdict_make(&facts, &report->verdict);
+    return GAIT_OK;
+}

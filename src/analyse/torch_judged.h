@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+// Which steps of a PyTorch run are judged, and where their time went. What happens
+// once (the first step warms up, something is compiled in it) says nothing of the
+// steps that follow; so the steady ones are judged where that makes a difference.
+#ifndef GAIT_ANALYSE_TORCH_JUDGED_H
+#define GAIT_ANALYSE_TORCH_JUDGED_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "analyse/sentences.h"
+#include "analyse/torch_phases.h"
+
+// The first step, and those that compiled.
+struct torch_apart {
+    uint64_t phases[TORCH_MOST_PHASES], total_ns;
+    uint64_t first_compile_ns; // in the first one
+};
+
+struct torch_judged {
+    uint64_t phases[TORCH_MOST_PHASES], total_ns; // which they sum to
+    uint64_t steps;
+    bool is_steady; // without those apart
+};
+
+struct run_report;
+struct torch_report;
+
+// Takes in a step that is set apart.
+void torch_judged_put_apart(struct torch_apart *apart, const uint64_t *phases, bool is_first);
+
+// The report's steps are known; without steps the whole run is judged.
+void torch_judged_find(struct torch_report *torch, const struct run_report *report);
+
+enum work_kind torch_judged_work(unsigned phase, const char *name);
+
+#endif

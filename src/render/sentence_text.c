@@ -1,0 +1,209 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "render/sentence_text.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "analyse/evidence.h"
+#include "analyse/findings.h"
+#include "analyse/sentences.h"
+#include "analyse/verdict.h"
+#include "base/json_writer.h"
+#include "render/units.h"
+
+enum { NAME_BYTES = 48 }; // of a phase's name in a sentence
+
+struct said {
+    const char *id, *words;
+};
+
+#define WORK(name, id, words) {id, words},
+#define VERDICT(name, id, label)
+#define NOTE(name, words)
+#define FINDING(name, id, words)
+static const struct said works[WORK_KINDS] = {
+#include "analyse/sentences.def"
+};
+
+#define WORK(name, id, words)
+#define VERDICT(name, id, label) {id, label},
+#define NOTE(name, words)
+#define FINDING(name, id, words)
+static const struct said verdicts[VERDICT_NUMBERS] = {
+#include "analyse/sentences.def"
+};
+
+#define WORK(name, id, words)
+#define VERDICT(name, id, label)
+#define NOTE(name, words) {NULL, words},
+#define FINDING(name, id, words)
+static const struct said notes[NOTE_NUMBERS] = {
+#include "analyse/sentences.def"
+};
+
+#define WORK(name, id, words)
+#define VERDICT(name, id, label)
+#define NOTE(name, words)
+#define FINDING(name, id, words) {id, words},
+static const struct said findings[FINDING_NUMBERS] = {
+#include "analyse/sentences.def"
+};
+
+struct sentence {
+    char *out;
+    size_t used, room;
+};
+
+static void put(struct sentence *sentence, const char *text, size_t length)
+{
+    const size_t left = sentence->room - sentence->used - 1;
+    length = length < left ? length : left;
+    memcpy(sentence->out + sentence->used, text, length);
+    sentence->used += length;
+    sentence->out[sentence->used] = '\0';
+}
+
+static void put_text(struct sentence *sentence, const char *text)
+{
+    put(sentence, text, strlen(text));
+}
+
+static void put_name(struct sentence *sentence, const char *name)
+{
+    const size_t length = strlen(name);
+    put(sentence, name, length < NAME_BYTES ? length : NAME_BYTES);
+}
+
+// A digit behind the point where the share is a small one.
+static void put_share(struct sentence *sentence, double share)
+{
+    const double percent = share * 100;
+    char text[48];
+    if (percent > 0 && percent < 0.05)
+        snprintf(text, sizeof text, "less than 0.1 %%");
+    else
+        snprintf(text, sizeof text, "%.*f %%", percent > 0 && percent < 2.95, percent);
+    put_text(sentence, text);
+}
+
+static void put_figure(struct sentence *sentence, const struct evidence_row *row)
+{
+    char text[48] = "";
+    switch (row->unit) {
+    case EVIDENCE_COUNT:
+        put_text(sentence, units_count(row->number).text);
+        return;
+    case EVIDENCE_NUMBER:
+        snprintf(text, sizeof text, "%llu", (unsigned long long)row->number);
+        break;
+    case EVIDENCE_NS:
+        put_text(sentence, units_ns((int64_t)row->number).text);
+        return;
+    case EVIDENCE_SHARE:
+        put_share(sentence, row->ratio);
+        return;
+    case EVIDENCE_TIMES:
+        snprintf(text, sizeof text, "%.*f times", row->ratio < 100, row->ratio);
+        break;
+    case EVIDENCE_TEXT:
+        put_name(sentence, row->text);
+        return;
+    case EVIDENCE_WORK:
+        put_text(sentence, works[row->number].words);
+        return;
+    }
+    put_text(sentence, text);
+}
+
+// What stands between braces: a key, and maybe ":noun".
+static void put_slot(struct sentence *sentence, const struct evidence *evidence, const char *slot,
+                     size_t length)
+{
+    const char *colon = memchr(slot, ':', length);
+    const size_t key = colon ? (size_t)(colon - slot) : length;
+    const struct evidence_row *row = evidence_find(evidence, slot, key);
+    if (!row)
+        return;
+    put_figure(sentence, row);
+    if (!colon)
+        return;
+    put_text(sentence, " ");
+    put(sentence, colon + 1, length - key - 1);
+    put_text(sentence, units_plural(row->number));
+}
+
+static void put_words(struct sentence *sentence, const struct evidence *evidence, const char *words)
+{
+    for (const char *at = words; *at;) {
+        const size_t plain = strcspn(at, "{");
+        put(sentence, at, plain);
+        at += plain;
+        const char *end = strchr(at, '}');
+        if (!*at || !end)
+            continue;
+        put_slot(sentence, evidence, at + 1, (size_t)(end - at - 1));
+        at = end + 1;
+    }
+}
+
+const char *sentence_label(const struct verdict *verdict)
+{
+    return verdicts[verdict->number].words;
+}
+
+const char *sentence_verdict_id(const struct verdict *verdict)
+{
+    return verdicts[verdict->number].id;
+}
+
+const char *sentence_finding_id(const struct finding *finding)
+{
+    return findings[finding->number].id;
+}
+
+void sentence_why(const struct verdict *verdict, char *out, size_t room)
+{
+    struct sentence sentence = {out, 0, room};
+    *out = '\0';
+    for (size_t i = 0; i < verdict->why_count; i++) {
+        put_text(&sentence, i ? "; " : "");
+        put_words(&sentence, &verdict->evidence, notes[verdict->why[i]].words);
+    }
+}
+
+void sentence_advice(const struct verdict *verdict, char *out, size_t room)
+{
+    struct sentence sentence = {out, 0, room};
+    *out = '\0';
+    for (size_t i = 0; i < verdict->advice_count; i++) {
+        put_text(&sentence, i ? "; then " : "");
+        put_words(&sentence, &verdict->evidence, notes[verdict->advice[i]].words);
+    }
+}
+
+void sentence_finding(const struct finding *finding, char *out, size_t room)
+{
+    struct sentence sentence = {out, 0, room};
+    *out = '\0';
+    put_words(&sentence, &finding->evidence, findings[finding->number].words);
+    for (size_t i = 0; i < finding->more_count; i++)
+        put_words(&sentence, &finding->evidence, notes[finding->more[i]].words);
+}
+
+void sentence_put_evidence(struct json_writer *json, const struct evidence *evidence)
+{
+    json_object(json);
+    for (size_t i = 0; i < evidence->count; i++) {
+        const struct evidence_row *row = &evidence->rows[i];
+        json_key(json, row->key);
+        if (row->unit == EVIDENCE_SHARE || row->unit == EVIDENCE_TIMES)
+            json_real(json, row->ratio);
+        else if (row->unit == EVIDENCE_TEXT)
+            json_text(json, row->text);
+        else if (row->unit == EVIDENCE_WORK)
+            json_text(json, works[row->number].id);
+        else
+            json_uint(json, row->number);
+    }
+    json_close(json);
+}

@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+// Verdicts and findings in words: the notes of analyse/sentences.def, filled in from the
+// evidence; and the evidence itself for scripts.
+#ifndef GAIT_RENDER_SENTENCE_TEXT_H
+#define GAIT_RENDER_SENTENCE_TEXT_H
+
+#include <stddef.h>
+
+struct evidence;
+struct finding;
+struct json_writer;
+struct verdict;
+
+enum { SENTENCE_BYTES = 640 }; // enough for what is said of a verdict or a finding
+
+const char *sentence_label(const struct verdict *verdict);      // "INPUT-BOUND"
+const char *sentence_verdict_id(const struct verdict *verdict); // "input-bound"
+const char *sentence_finding_id(const struct finding *finding); // "input_waits"
+
+// Sentences without full stop. What there is no room for is left out.
+void sentence_why(const struct verdict *verdict, char *out, size_t room);
+void sentence_advice(const struct verdict *verdict, char *out, size_t room);
+void sentence_finding(const struct finding *finding, char *out, size_t room);
+
+// An object: each figure under its name.
+void sentence_put_evidence(struct json_writer *json, const struct evidence *evidence);
+
+#endif

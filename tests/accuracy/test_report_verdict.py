@@ -1,0 +1,211 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a report says of made-up trainings whose trouble is known: the verdict, the
+findings, and the figures they rest on."""
+
+import json
+import re
+
+import pytest
+
+from tests.support.shard_maker import ShardMaker
+
+START = 1_700_000_000_000_000_000
+MS = 1_000_000
+STEPS = 150
+ARGS = {
+    "input": {"asks": 1, "got": 1, "loader": 5},
+    "forward": {"module": 1, "training": 1},
+    "optimizer": {"optimizer": 2, "steps": 1},
+}
+WORK = {"input": 5 * MS, "forward": 55 * MS, "backward": 30 * MS, "optimizer": 10 * MS}
+
+
+class Training:
+    """One process whose steps spend the time that they are given, phase after phase."""
+
+    def __init__(self, **meta):
+        self.now, self.rows, self.modes = START, [], []
+        self.shard = ShardMaker(pid=2000, start_ns=START, torch={"version": "2.13.0"}, **meta)
+        self.track = self.shard.track(key="1", os_id=2000)
+        self.total = 0
+
+    def step(self, phases):
+        for name, length in phases.items():
+            if name == "evaluation":
+                self.modes.append((self.now, self.now + length))
+            else:
+                args = self.shard.args(list(ARGS.get(name, {}).items()))
+                site = self.shard.site("phase", name)
+                self.rows.append((self.now, length, site, 0, args))
+            self.now += length
+            self.total += length
+
+    def report(self, gait, run):
+        site = self.shard.site("phase", "evaluation")
+        self.shard.spans(self.track, self.rows)
+        for begin, end in self.modes:
+            self.shard.rows("async", self.track, [(begin, site, 1, 0), (end, site, 1, 1)])
+        self.shard.write(run)
+        return asked(gait, run)
+
+
+def asked(gait, run):
+    return json.loads(gait("report", "--json", run).stdout)
+
+
+def finding(report, name):
+    found = [one for one in report["findings"] if one["id"] == name]
+    return found[0]["evidence"] if found else None
+
+
+def said(report):
+    return report["verdict"] + " ".join(one["text"] for one in report["findings"])
+
+
+def test_what_is_compiled_once_is_no_matter_of_the_steps(gait, tmp_path):
+    training = Training()
+    training.step({"input": MS, "compile": 24_000 * MS, **WORK})
+    for _ in range(STEPS - 1):
+        training.step(WORK)
+    report = training.report(gait, tmp_path / "run")
+    assert report["step_total_ns"] == training.total
+    assert report["verdict_id"] == "compute-bound"
+    evidence = report["verdict_evidence"]
+    assert (evidence["phase"], evidence["phase_share"], evidence["share"]) == (
+        "forward",
+        0.55,
+        0.95,
+    )
+    assert (evidence["of"], evidence["steps"]) == ("steady steps", STEPS - 1)
+    assert finding(report, "compiled_once")["compile_ns"] == 24_000 * MS
+    assert finding(report, "recompiles") is None
+    assert "keep shapes" not in said(report)
+    assert "try torch.compile" not in said(report) and "or torch.compile" not in said(report)
+
+
+@pytest.mark.parametrize("again, wanted", [(2, "compute-bound"), (40, "compile-bound")])
+def test_compiling_holds_steps_up_only_where_it_goes_on(gait, tmp_path, again, wanted):
+    training = Training()
+    for n in range(STEPS):
+        compiling = {"compile": 5_000 * MS} if n % (STEPS // again) == 2 else {}
+        training.step({"input": MS, **compiling, **WORK})
+    report = training.report(gait, tmp_path / "run")
+    assert report["compile_steps"] == sum(n % (STEPS // again) == 2 for n in range(STEPS))
+    assert report["verdict_id"] == wanted
+    assert finding(report, "recompiles")["compile_steps"] == report["compile_steps"]
+    assert finding(report, "compiled_once") is None
+
+
+def test_a_slow_first_step_is_no_matter_of_the_others(gait, tmp_path):
+    """Workers that are started, say."""
+    training = Training()
+    training.step({**WORK, "input": 20_000 * MS})
+    for _ in range(STEPS - 1):
+        training.step(WORK)
+    report = training.report(gait, tmp_path / "run")
+    assert report["verdict_id"] == "compute-bound"
+    assert finding(report, "input_waits") is None
+
+
+@pytest.mark.parametrize(
+    "evaluation, wanted, share, also",
+    [(40 * MS, "compute-bound", 0.95 / 1.4, 0.4 / 1.4), (300 * MS, "eval-mode-bound", 0.75, None)],
+)
+def test_eval_mode_is_told_as_a_mode(gait, tmp_path, evaluation, wanted, share, also):
+    training = Training()
+    for _ in range(STEPS):
+        training.step({**WORK, "evaluation": evaluation})
+    training.step(WORK)
+    report = training.report(gait, tmp_path / "run")
+    assert report["verdict_id"] == wanted
+    evidence = report["verdict_evidence"]
+    assert evidence["share"] == pytest.approx(share, abs=0.005)
+    assert evidence.get("also_share") == (also and pytest.approx(also, abs=0.005))
+    for word in ("eval mode", "validation", "rollouts", "inference"):
+        assert word in said(report)
+    assert "evaluation takes" not in said(report)
+
+
+def test_workers_count_at_a_time(gait, tmp_path):
+    """Each epoch starts two of its own."""
+    training = Training()
+    for epoch in range(3):
+        begin = training.now
+        for _ in range(20):
+            training.step({**WORK, "input": 100 * MS})
+        for worker in range(2):
+            pid = 3000 + 10 * epoch + worker
+            shard = ShardMaker(pid=pid, start_ns=START, torch={"version": "2.13.0"})
+            track = shard.track(key="1", os_id=pid)
+            length = (training.now - begin) // 2
+            fetch, collate = shard.site("loader", "fetch"), shard.site("loader", "collate")
+            shard.spans(track, [(begin, length, fetch, 0), (begin, length // 4, collate, 1),
+                                (begin + length, length, fetch, 0)])  # fmt: skip
+            shard.write(tmp_path / "run")
+    report = training.report(gait, tmp_path / "run")
+    waits = finding(report, "input_waits")
+    assert waits["workers"] == 2
+    assert waits["collate_share"] == pytest.approx(0.125)
+    assert "in 2 workers at a time" in said(report)
+    assert report["verdict_id"] == "input-bound"
+    assert report["verdict_evidence"]["workers"] == 2
+
+
+@pytest.mark.parametrize(
+    "phase, wanted",
+    [
+        ("input", "input-bound"),
+        ("copy", "copy-bound"),
+        ("communication", "communication-bound"),
+        ("gc", "garbage-bound"),
+        ("checkpoint", "checkpoint-bound"),
+        ("logging", "logging-bound"),
+        ("backward", "compute-bound"),
+        ("my_own", "one-phase"),
+    ],
+)
+def test_what_takes_most_is_the_verdict_with_its_figures(gait, tmp_path, phase, wanted):
+    training = Training()
+    for _ in range(STEPS):
+        training.step({**WORK, phase: 500 * MS})
+    report = training.report(gait, tmp_path / "run")
+    evidence = report["verdict_evidence"]
+    whole = sum({**WORK, phase: 500 * MS}.values())
+    assert report["verdict_id"] == wanted
+    assert evidence["phase"] == phase
+    share = evidence["share"] if wanted == "one-phase" else evidence["phase_share"]
+    assert share == pytest.approx(500 * MS / whole, abs=0.002)  # the last gc is no step's
+    assert evidence["steps_ns"] == report["step_total_ns"]
+    assert f"{100 * share:.0f} % of the steps" in said(report) or wanted == "compute-bound"
+    assert "of a step" not in said(report)
+
+
+def test_compiling_that_a_program_marked_itself(gait, tmp_path):
+    """No PyTorch run: the phases are spans."""
+    for run, every in (("once", STEPS), ("on", 5)):
+        shard = ShardMaker(pid=1, start_ns=START)
+        track, at = shard.track(key="1", os_id=1), START
+        steps = []
+        for n in range(STEPS):
+            begin = at
+            for name, length in (("jit_compile", 900 * MS), ("forward", 10 * MS)):
+                if name == "forward" or n % every == 0:
+                    shard.spans(track, [(at, length, shard.site("mine", name))])
+                    at += length
+            steps.append((begin, at - begin, n))
+        shard.rows("step", track, steps)
+        shard.write(tmp_path / run)
+    once, on = (asked(gait, tmp_path / run) for run in ("once", "on"))
+    assert (once["verdict_id"], on["verdict_id"]) == ("compute-bound", "compile-bound")
+    assert once["verdict_evidence"]["once_ns"] == 900 * MS
+    assert "jit_compile" in once["verdict"]
+
+
+def test_every_identity_is_documented(root):
+    """With its condition, in the table of verdicts or of findings."""
+    text = (root / "src" / "analyse" / "sentences.def").read_text()
+    made = re.findall(r'^(?:VERDICT|FINDING)\(\w+, "([\w-]+)"', text, re.MULTILINE)
+    rows = [line for line in (root / "docs" / "REPORT.md").read_text().splitlines() if "|" in line]
+    assert len(made) > 40
+    for name in made:
+        assert [row for row in rows if f"`{name}`" in row.split("|")[1]], name

@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "render/sentence_text.h"
+
+#include "analyse/findings.h"
+#include "analyse/verdict.h"
+#include "support/tap.h"
+
+static char words[SENTENCE_BYTES];
+
+static const char *why(const struct verdict *verdict)
+{
+    sentence_why(verdict, words, sizeof words);
+    return words;
+}
+
+TEST("sentence_text: figures stand in a sentence with their units")
+{
+    struct verdict verdict = {.number = VERDICT_INPUT_BOUND,
+                              .why = {NOTE_TAKES, NOTE_TAIL},
+                              .why_count = 2,
+                              .advice = {NOTE_TRY_MORE_WORKERS, NOTE_TRY_FASTER},
+                              .advice_count = 2};
+    evidence_text(&verdict.evidence, "of", "steps");
+    evidence_work(&verdict.evidence, "work", WORK_INPUT);
+    evidence_share(&verdict.evidence, "share", 41, 100);
+    evidence_text(&verdict.evidence, "phase", "load_batch");
+    evidence_number(&verdict.evidence, "slowest", 12345);
+    evidence_times(&verdict.evidence, "slowest_times", 4.2);
+    evidence_count(&verdict.evidence, "workers", 1);
+    is_str(sentence_label(&verdict), "INPUT-BOUND");
+    is_str(sentence_verdict_id(&verdict), "input-bound");
+    is_str(why(&verdict), "waiting for input ('load_batch') takes 41 % of the steps; "
+                          "the slowest step (12345) took 4.2 times the median");
+    sentence_advice(&verdict, words, sizeof words);
+    is_str(words, "more than 1 worker, or less work for each sample (decode and transform once); "
+                  "then make the operations themselves faster");
+}
+
+TEST("sentence_text: a small share has a digit more")
+{
+    static const struct {
+        uint64_t part;
+        const char *text;
+    } cases[] = {{0, "0 % of the "},
+                 {4, "less than 0.1 % of the "},
+                 {261, "2.6 % of the "},
+                 {299, "3 % of the "},
+                 {10000, "100 % of the "}};
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        struct verdict verdict = {.why = {NOTE_IN_NO_SPAN}, .why_count = 1};
+        evidence_share(&verdict.evidence, "share", cases[i].part, 10000);
+        ok(!strncmp(why(&verdict), cases[i].text, strlen(cases[i].text)));
+    }
+}
+
+TEST("sentence_text: a finding goes on with its clauses")
+{
+    struct finding finding = {.number = FINDING_INPUT, .more = {NOTE_IN_WORKERS}, .more_count = 1};
+    evidence_share(&finding.evidence, "share", 1, 2);
+    evidence_text(&finding.evidence, "of", "steady steps");
+    evidence_share(&finding.evidence, "collate_share", 1, 4);
+    evidence_count(&finding.evidence, "workers", 2);
+    sentence_finding(&finding, words, sizeof words);
+    is_str(sentence_finding_id(&finding), "input_waits");
+    is_str(words, "waiting for input takes 50 % of the steady steps; collate takes 25 % of the "
+                  "work in 2 workers at a time");
+}
+
+TEST("sentence_text: names of any length fit, and what has no figure is left out")
+{
+    static char name[100001];
+    memset(name, 'x', sizeof name - 1);
+    struct verdict verdict = {.why = {NOTE_LARGEST, NOTE_SLOW_RANK}, .why_count = 2};
+    evidence_text(&verdict.evidence, "phase", name);
+    ok(strlen(why(&verdict)) < 250);
+    char little[8];
+    sentence_why(&verdict, little, sizeof little);
+    is_str(little, "the lar");
+}
