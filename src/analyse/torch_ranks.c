@@ -188,6 +188,7 @@ static int count_recorded(const struct torch_facts *facts, struct torch_rank *ra
             at++;
         const struct work work = count_work(facts, step, &fact, at);
         int64_t covered = covered_ns(step, windows, at);
+        rank->recorded_ns += (uint64_t)covered;
         rank->recorded +=
             work.all ? work.recorded * 2 >= work.all
                      : covered && covered >= (length_ns < usual_ns ? length_ns : usual_ns) / 2;

@@ -28,6 +28,7 @@ struct torch_rank {
     uint64_t phases[TORCH_MOST_PHASES]; // sum to total_ns
     uint64_t samples, tokens;           // 0: not known
     uint64_t recorded;                  // steps with their ops
+    uint64_t recorded_ns;               // time of steps in which ops were on record
     struct window_cost windows;
     bool has_optimizer, is_marked; // by gait.step()
 };

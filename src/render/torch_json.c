@@ -11,6 +11,15 @@
 
 enum { MOST_OPS = 100 };
 
+static void put_part(struct json_writer *json, const char *key, uint64_t part, uint64_t whole)
+{
+    json_key(json, key);
+    if (whole)
+        json_real(json, (double)part / (double)whole);
+    else
+        json_null(json);
+}
+
 void torch_json_phases(struct json_writer *json, const struct torch_phases *phases,
                        const uint64_t *sums)
 {
@@ -23,11 +32,7 @@ void torch_json_phases(struct json_writer *json, const struct torch_phases *phas
         json_object(json);
         json_put_text(json, "name", phases->names[i]);
         json_put_uint(json, "total_ns", sums[i]);
-        json_key(json, "share");
-        if (whole)
-            json_real(json, (double)sums[i] / (double)whole);
-        else
-            json_null(json);
+        put_part(json, "share", sums[i], whole);
         json_close(json);
     }
     json_close(json);
@@ -155,9 +160,11 @@ static void put_findings(struct json_writer *json, const struct findings *findin
 
 static void put_ops(struct json_writer *json, const struct torch_report *torch)
 {
+    const uint64_t step_ns = torch->rank_count ? torch->ranks[0].recorded_ns : 0;
     json_key(json, "ops");
     json_object(json);
     json_put_uint(json, "steps", torch->rank_count ? torch->ranks[0].recorded : 0);
+    json_put_uint(json, "steps_ns", step_ns);
     json_put_uint(json, "calls", torch->ops.calls);
     json_put_uint(json, "self_ns", torch->ops.self_ns);
     json_key(json, "top");
@@ -169,6 +176,8 @@ static void put_ops(struct json_writer *json, const struct torch_report *torch)
         json_put_uint(json, "calls", op->calls);
         json_put_uint(json, "self_ns", op->self_ns);
         json_put_uint(json, "total_ns", op->total_ns);
+        put_part(json, "op_share", op->self_ns, torch->ops.self_ns);
+        put_part(json, "step_share", op->self_ns, step_ns);
         json_close(json);
     }
     json_close(json);

@@ -19,7 +19,7 @@ enum {
     MOST_RANKS = 8,
     MOST_EPOCHS = 6,
     EPOCH_PHASES = 3, // told of each epoch and rank
-    NAME_COLUMNS = 36,
+    OP_COLUMNS = 32,
     LARGEST_BYTES = PLAIN_COLUMNS - 34 + 1, // what is left of a line
 };
 
@@ -66,7 +66,7 @@ static void put_apart(const struct screen *screen)
     char text[240] = "";
     if (!torch->steady.count)
         return;
-    snprintf(text, sizeof text, "apart from these: the first step, %s",
+    snprintf(text, sizeof text, "without these: the first step, %s",
              units_ns(torch->first_ns).text);
     if (torch->compile_steps)
         snprintf(text + strlen(text), sizeof text - strlen(text), "; %s step%s that compiled, %s",
@@ -76,11 +76,17 @@ static void put_apart(const struct screen *screen)
     plain_wrap(screen->out, text, 4, 2);
 }
 
+// What is counted and averaged is one set: the steady steps, where there are any.
+static const struct steps_summary *steps_told(const struct run_report *report)
+{
+    const struct steps_summary *steady = &report->torch->steady;
+    return steady->count ? steady : &report->steps;
+}
+
 static void put_percentiles(const struct screen *screen)
 {
     const struct torch_report *torch = screen->report->torch;
-    const struct steps_summary *steps =
-        torch->steady.count ? &torch->steady : &screen->report->steps;
+    const struct steps_summary *steps = steps_told(screen->report);
     char where[120] = "";
     if (!steps->count)
         return;
@@ -94,17 +100,18 @@ static void put_percentiles(const struct screen *screen)
 void torch_text_put_steps(const struct screen *screen)
 {
     const struct run_report *report = screen->report;
-    const struct steps_summary *steps = &report->steps;
-    char ranks[64] = "", text[300];
-    if (!steps->count)
+    const struct steps_summary *all = &report->steps, *steps = steps_told(report);
+    char ranks[64] = "", steady[64] = "", text[300];
+    if (!all->count)
         return;
     if (report->rank_count > 1)
         snprintf(ranks, sizeof ranks, " on %" PRIu32 " ranks", report->rank_count);
-    snprintf(text, sizeof text, "%s%s, %s on average%s, %s of the run",
-             units_count(steps->count).text, ranks,
-             units_ns(steps->total_ns / (int64_t)steps->count).text,
-             *ranks ? " (slowest rank)" : "",
-             units_share((uint64_t)steps->total_ns, (uint64_t)report->wall_ns).text);
+    if (steps != all)
+        snprintf(steady, sizeof steady, "the %s steady ones took ", units_count(steps->count).text);
+    snprintf(
+        text, sizeof text, "%s%s, %s of the run; %s%s on average%s", units_count(all->count).text,
+        ranks, units_share((uint64_t)all->total_ns, (uint64_t)report->wall_ns).text, steady,
+        units_ns(steps->total_ns / (int64_t)steps->count).text, *ranks ? " (slowest rank)" : "");
     screen_section(screen, "Steps", text);
     put_percentiles(screen);
     put_apart(screen);
@@ -228,24 +235,25 @@ static void put_ops(const struct screen *screen)
 {
     const struct torch_report *torch = screen->report->torch;
     const struct top_ops *ops = &torch->ops;
-    const uint64_t steps = torch->ranks[0].recorded;
     char heading[80];
     if (!ops->count)
         return;
+    const uint64_t steps = torch->ranks[0].recorded, steps_ns = torch->ranks[0].recorded_ns;
     fputc('\n', screen->out);
     snprintf(heading, sizeof heading, "Ops of %s step%s", units_count(steps).text,
              units_plural(steps));
     screen_bold(screen, heading);
-    fprintf(screen->out, "%*s%9s%10s%11s%9s\n", NAME_COLUMNS + 2 - (int)strlen(heading), "",
-            "calls", "self", "a step", "share");
+    fprintf(screen->out, "%*s%8s%10s%10s%8s%8s\n", OP_COLUMNS + 2 - (int)strlen(heading), "",
+            "calls", "self", "a step", "of ops", "of step");
     for (size_t i = 0; i < ops->count && i < MOST_OPS; i++) {
         const struct top_op *op = &ops->rows[i];
         fputs("  ", screen->out);
-        plain_put(screen->out, op->name, NAME_COLUMNS, PLAIN_LEFT);
-        fprintf(screen->out, "%9s%10s%11s%9s\n", units_count_short(op->calls).text,
+        plain_put(screen->out, op->name, OP_COLUMNS, PLAIN_LEFT);
+        fprintf(screen->out, "%8s%10s%10s%8s%8s\n", units_count_short(op->calls).text,
                 units_ns((int64_t)op->self_ns).text,
                 steps ? units_ns((int64_t)(op->self_ns / steps)).text : "-",
-                units_share(op->self_ns, ops->self_ns).text);
+                units_share(op->self_ns, ops->self_ns).text,
+                units_share(op->self_ns, steps_ns).text);
     }
 }
 

@@ -102,3 +102,34 @@ def test_ops_are_of_the_steps_that_they_were_recorded_in(trainings, tmp_path, wi
     (calls,) = [op["calls"] for op in done.report["ops"]["top"] if op["name"] == "aten::addmm"]
     assert done.report["ops"]["steps"] == calls
     assert f"Ops of {calls} steps" in done.screen
+
+
+def test_the_steps_that_are_counted_and_averaged_are_one_set(trainings, tmp_path):
+    script = tmp_path / "script.py"
+    script.write_text(LOOP + "import time\ntime.sleep(0.5)\nfor _ in range(30): step()\n")
+    done = trainings.get(Job(script, options=("--quiet", "--windows", "all"), warm=True))
+    report = done.report
+    steady = report["steady_step"]
+    told = re.search(r"Steps  30, .*; the (\d+) steady ones took ([\d.]+) (\w+) on", done.screen)
+    assert int(told[1]) == steady["steps"] == 29
+    mean_ns = (report["step_total_ns"] - report["first_step_ns"]) / 29
+    assert float(told[2]) * {"us": 1e3, "ms": 1e6}[told[3]] == pytest.approx(mean_ns, rel=0.01)
+
+
+def test_the_share_of_an_op_is_of_the_step_too(run_text):
+    """An op that sleeps in each of eight steps, of which all are on record."""
+    slow = """
+@torch.library.custom_op("mine::wait", mutates_args=())
+def wait(x: torch.Tensor) -> torch.Tensor:
+    time.sleep(0.03)
+    return x.clone()
+"""
+    loop = "import time, torch\n" + slow + LOOP + "for _ in range(8):\n"
+    loop += "    time.sleep(0.03)\n    wait(torch.ones(1))\n    step()\n"
+    done = run_text(loop, options=("--quiet", "--windows", "all"), warm=True)
+    ops = done.report["ops"]
+    (mine,) = [op for op in ops["top"] if op["name"] == "mine::wait"]
+    assert mine["op_share"] == pytest.approx(mine["self_ns"] / ops["self_ns"])
+    assert mine["op_share"] > 0.8
+    assert mine["step_share"] == pytest.approx(0.5, abs=0.15)
+    assert "of step" in done.screen
