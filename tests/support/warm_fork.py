@@ -90,8 +90,11 @@ def become(job, numbers):
     sys.path[:1] = [os.path.dirname(os.path.abspath(sys.argv[0])), *folders]
     sys.modules["__main__"] = types.ModuleType("__main__")
     sys.modules["__main__"].__file__ = sys.argv[0]
+    # a Python that starts has imported none: Debian's brings one of its own, which would
+    # stand in the way of gait's, and of a user's
+    sys.modules.pop("sitecustomize", None)
     try:
-        import sitecustomize  # noqa: F401, as a Python does that starts: gait's waits there
+        import sitecustomize  # noqa: F401, gait's waits there
     except ImportError as error:
         if error.name != "sitecustomize":
             raise

@@ -2,6 +2,7 @@
 """How a training comes on record that nobody edited, and what it must not notice."""
 
 import ast
+import contextlib
 import os
 import pathlib
 import subprocess
@@ -9,6 +10,7 @@ import sys
 
 import pytest
 from torch_trainings import full
+from warm_python import WarmPython
 
 needs_no_torch = pytest.mark.needs_no_torch
 
@@ -92,6 +94,26 @@ def test_the_users_sitecustomize_runs_as_before(shown, tmp_path, source):
     assert on[0] == off[0]
     assert on[3:] == off[3:]
     assert ("sitecustomize" in on[1]) == ("sitecustomize" in off[1])
+
+
+@needs_no_torch
+@pytest.mark.parametrize("of_user", [False, True])
+def test_a_forked_script_is_on_record_where_python_has_a_sitecustomize(gait, tmp_path, of_user):
+    """Debian's Python brings one: the process that forks has imported it long before."""
+    for name in ("debian", "user"):
+        (tmp_path / name).mkdir()
+        source = f"import sys\nprint({name!r}, file=sys.stderr)\n"
+        (tmp_path / name / "sitecustomize.py").write_text(source)
+    (tmp_path / "script.py").write_text("import gait\ngait.mark('here')\n")
+    env = {k: v for k, v in os.environ.items() if not k.startswith(("GAIT_", "PYTHON"))}
+    env["PYTHONPATH"] = str(tmp_path / ("user" if of_user else "debian"))
+    with contextlib.closing(WarmPython([], tmp_path / "debian")) as python:
+        line = python.command(tmp_path / "script.py")
+        done = gait("run", "-q", "-o", "run", "--", *line, env=env)
+    assert (done.returncode, done.stdout) == (0, "")
+    # of the one that asks, and of the fork
+    assert done.stderr.split() == ["user" if of_user else "debian"] * 2
+    assert ",here," in gait("export", "run", "--format", "csv").stdout
 
 
 @needs_no_torch
