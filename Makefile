@@ -90,7 +90,7 @@ help:
 	@echo 'make test         lint, then unit, command-line, Python, accuracy and torch tests'
 	@echo 'make check        clang-tidy, cppcheck, sanitizers, a minute of fuzzing'
 	@echo 'make demo         profile a PyTorch training and print its report; demo-c: one in C'
-	@echo 'make setup-torch  torch into .venv, 200 MB; demo and test do it too'
+	@echo 'make setup-torch  your torch, or one from pip, into .venv; demo and test do it too'
 	@echo 'make check-torch TORCH=x.y.z    the torch tests with another torch'
 	@echo 'make fmt          bring C and Python into shape'
 	@echo 'make lint         layers, sizes, exports, banned functions, formatting'

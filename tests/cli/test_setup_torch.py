@@ -1,0 +1,156 @@
+# SPDX-License-Identifier: Apache-2.0
+"""tools/setup-torch: which torch it takes, what it says before it fetches one. The Pythons
+are scripts that answer for a venv, a user's Python and pip with its indexes."""
+
+import json
+import os
+import subprocess
+import sys
+
+import pytest
+
+# Answers from `answers.json` beside it, and notes what it was asked to install or link.
+PYTHON = """#!{python} -IS
+import json, os, sys
+here = os.path.dirname(os.path.realpath(__file__))
+answers = json.load(open(os.path.join(here, "answers.json")))
+words = sys.argv[1:]
+asked = " ".join(words)
+
+def note(line):
+    with open(answers["notes"], "a") as file:
+        file.write(line + "\\n")
+
+if "m.version(" in asked:
+    if not answers["torch"]:
+        sys.exit("no torch")
+    print(answers["torch"])
+elif "version_info" in asked:
+    print("3.11")
+elif "link-torch.py" in asked:
+    note("link " + answers["torch"])
+elif "torch-offer.py" in asked:
+    os.execv(sys.executable, [sys.executable, *words])
+elif "pip --disable-pip-version-check index versions torch" in asked:
+    if not answers["offered"]:
+        sys.exit("no such thing")
+    print("torch (1)\\nAvailable versions: " + ", ".join(answers["offered"]))
+elif "--version" in asked:
+    print("pip " + answers["pip"] + " from somewhere")
+elif "--dry-run" in asked:
+    wheels = [{{"download_info": {{"url": url}}}} for url in answers["urls"]]
+    print(json.dumps({{"install": wheels}}))
+elif "install" in asked and asked.endswith(".txt"):
+    note("install " + [line for line in open(words[-1]) if line.startswith("torch")][0].strip())
+"""
+
+
+class Setup:
+    """A venv and a user's Python; run() gives what was said and what was done."""
+
+    def __init__(self, root, home):
+        self.root, self.home = root, home
+        self.notes = home / "notes"
+        self.venv = {"torch": "", "offered": [], "urls": [], "pip": "25.0"}
+        self.user = {"torch": ""}
+
+    def run(self, *version, code=0):
+        for name, answers in (("venv/bin", self.venv), ("user", self.user)):
+            folder = self.home / name
+            folder.mkdir(parents=True, exist_ok=True)
+            text = json.dumps({**answers, "notes": str(self.notes)})
+            (folder / "answers.json").write_text(text)
+            (folder / "python").write_text(PYTHON.format(python=sys.executable))
+            (folder / "python").chmod(0o755)
+        self.notes.write_text("")
+        done = subprocess.run(
+            [str(self.root / "tools" / "setup-torch"), str(self.home / "venv"), *version],
+            env={**os.environ, "PYTHON": str(self.home / "user" / "python")},
+            capture_output=True,
+            text=True,
+        )
+        assert (done.returncode, done.stderr) == (code, ""), done.stdout
+        return done.stdout, self.notes.read_text().splitlines()
+
+
+@pytest.fixture
+def setup(root, tmp_path):
+    return Setup(root, tmp_path)
+
+
+OFFERED = [
+    "2.16.0",
+    "2.15.1",
+    "2.15.0",
+    "2.14.1",
+    "2.14.1+cpu",
+    "2.13.0+cpu",
+    "2.13.0",
+    "2.1.0+cpu",
+]
+
+
+@pytest.mark.parametrize("there", ["2.2.0", "2.13.0", "2.20.1"])
+def test_a_torch_that_is_there_stays(setup, there):
+    setup.venv["torch"] = there
+    assert setup.run() == ("", [])
+
+
+@pytest.mark.parametrize("users", ["2.2.2", "2.10.0", "2.16.0", "3.0.1"])
+def test_the_users_torch_serves_if_it_is_new_enough(setup, users):
+    setup.user["torch"], setup.venv["offered"] = users, OFFERED
+    said, done = setup.run()
+    assert done == ["link " + users]
+    assert f"torch {users} of " in said
+
+
+@pytest.mark.parametrize("users", ["", "2.1.2", "1.13.1"])
+def test_else_the_newest_cpu_build_that_is_supported_is_fetched(setup, users):
+    setup.user["torch"], setup.venv["offered"] = users, OFFERED
+    assert setup.run()[1] == ["install torch==2.14.1+cpu"]
+
+
+def test_without_a_cpu_build_the_newest_that_is_supported_is(setup):
+    setup.venv["offered"] = [version for version in OFFERED if "+" not in version]
+    assert setup.run()[1] == ["install torch==2.15.1"]
+
+
+def test_the_size_is_said_before_anything_is_fetched(setup, tmp_path):
+    setup.venv["offered"] = OFFERED
+    for name, size in (("a.whl", 190_000_000), ("b 1.whl", 29_400_000)):
+        with open(tmp_path / name, "wb") as file:
+            file.truncate(size)
+        setup.venv["urls"].append((tmp_path / name).as_uri())
+    said, _ = setup.run()
+    first, last = said.splitlines()
+    assert first.endswith(": 219 MB") and "torch 2.14.1+cpu" in first
+    assert last.startswith("setup: torch 2.14.1+cpu is in")
+    with open(tmp_path / "a.whl", "wb") as file:
+        file.truncate(2_970_000_000)
+    assert ": 3.0 GB\n" in setup.run()[0]
+
+
+@pytest.mark.parametrize("pip, url", [("23.1", "file:///"), ("25.0", "http://127.0.0.1:1/a.whl")])
+def test_an_index_that_does_not_tell_the_size_is_no_reason_to_stop(setup, pip, url):
+    setup.venv.update(offered=OFFERED, pip=pip, urls=[url])
+    said, done = setup.run()
+    assert "how much, no index tells" in said
+    assert done == ["install torch==2.14.1+cpu"]
+
+
+def test_a_version_that_is_asked_for_is_the_one(setup):
+    setup.venv.update(torch="2.13.0", offered=OFFERED)
+    setup.user["torch"] = "2.14.1"
+    assert setup.run("2.15.0")[1] == ["install torch==2.15.0"]
+    assert setup.run("2.13.0") == ("", [])
+    assert setup.run("2.14.1")[1] == ["link 2.14.1"]
+    assert setup.run("2.1.0")[1] == ["install torch==2.1.0+cpu"]
+
+
+def test_without_any_it_is_one_line(setup):
+    setup.user["torch"] = "2.0.1"
+    said, done = setup.run(code=1)
+    assert done == []
+    assert said.count("\n") == 1
+    assert said.startswith("setup: no torch from 2.2 to 2.15: no index gave it, ")
+    assert " has 2.0.1 (see " in said
