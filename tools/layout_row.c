@@ -234,6 +234,11 @@ static void put_code(void)
     OFFSET(code_instructions, PyCodeObject, co_code);
     NUMBER(code_bytes, sizeof(PyCodeObject));
 #endif
+#if PY_VERSION_HEX >= 0x030C0000
+    OFFSET(code_version, PyCodeObject, co_version);
+#else
+    NONE(code_version);
+#endif
 }
 
 // A bit field has no offset: set it and see which bit came up.

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// An entry costs six reads once (code object, three texts, line table, code). It is
-// read again when it turns up after CHECK_AFTER_NS of absence, for it may have
-// been freed. One that turns up all the time is alive as a rule: it is read less
-// and less often, but no less than every CHECK_AFTER_NS where addresses were seen
-// to change hands lately.
+// A code object that is freed leaves its address to the next one, often at once, and so
+// do its texts. So what is known of an address holds for no look until what was read after
+// that look says that it still does: the code object is the one that it was, or, where it
+// has no number of its own (up to 3.11), it and its texts are equal to it.
 #include "sample/code_cache.h"
 
 #include <stdbool.h>
@@ -15,9 +14,10 @@
 #include "sample/code_units.h"
 #include "sample/python_text.h"
 
-#define CHECK_AFTER_NS (10 * UINT64_C(1000000))
-#define LONGEST_PAUSE_NS (16 * CHECK_AFTER_NS)
-#define LATELY_NS (10 * UINT64_C(1000000000))
+// Flat out a look follows the one before within some microseconds. Where nothing was new
+// for a while, what was proven that short ago is believed.
+#define TRUST_NS 30000u
+#define CALM_NS (200 * UINT64_C(1000000))
 #define FIRST_ROOM 1024u
 #define ENTRY_LIMIT (1u << 18)
 #define BYTES_LIMIT (64u << 20) // of what is known of code, of all functions together
@@ -30,12 +30,23 @@
 struct fingerprint {
     uint64_t type, name, file, qualified, lines, units;
     int64_t first_line, words; // wide, so that there are no bytes between; words of its frames
+    uint64_t version;
+};
+
+// A text that is compared as well: its length, and its characters up to a limit.
+struct known_text {
+    uint64_t at;
+    uint32_t bytes, data; // from its length on; from there to the characters
+    uint64_t sum;
 };
 
 struct code_entry {
-    uint64_t address; // 0: a free slot
+    uint64_t address;       // 0: a free slot
+    uint64_t asked, proven; // the last looks in which it was met, and was what it is
+    uint64_t proven_ns;     // when, but for those in which it was believed
+    bool is_known;          // false: nothing is known of what lies there
     struct fingerprint print;
-    uint64_t seen_ns, checked_ns, pause_ns;
+    struct known_text texts[CODE_TEXTS]; // of 0 bytes: it need not be compared
     struct line_entry *lines;
     struct code_units units;
     int32_t line_count;
@@ -47,6 +58,7 @@ int code_cache_init(struct code_cache *cache, struct target *target, struct stac
     memset(cache, 0, sizeof *cache);
     cache->target = target;
     cache->trie = trie;
+    cache->look = 1;
     cache->room = FIRST_ROOM;
     cache->entries = calloc(cache->room, sizeof *cache->entries);
     cache->name = malloc(2 * TEXT_ROOM);
@@ -109,45 +121,43 @@ static int grow(struct code_cache *cache, size_t room)
     return 0;
 }
 
-// Room for one more.
+// Room for one more; within a look nothing is forgotten.
 static int reserve(struct code_cache *cache)
 {
-    const size_t room = cache->room * 2;
-    const bool is_full = cache->count * 2 >= cache->room;
-    // a program that makes functions for ever, or some that never end
-    if (cache->bytes > BYTES_LIMIT || (is_full && room > ENTRY_LIMIT))
-        forget_all(cache);
-    else if (is_full)
-        return grow(cache, room);
-    return 0;
+    return cache->count * 2 >= cache->room ? grow(cache, cache->room * 2) : 0;
 }
 
-static int read_print(struct code_cache *cache, uint64_t address, struct fingerprint *print)
+void code_cache_begin(struct code_cache *cache, uint64_t now_ns)
+{
+    cache->look++;
+    cache->now_ns = now_ns;
+    // a program that makes functions for ever, or some that never end
+    if (cache->bytes > BYTES_LIMIT || cache->count > ENTRY_LIMIT)
+        forget_all(cache);
+}
+
+static bool take_print(const struct code_cache *cache, const uint8_t *head,
+                       struct fingerprint *print)
 {
     const struct layout *layout = &cache->target->layout;
-    uint8_t code[LAYOUT_CODE_BYTES];
-    if (address & 7 ||
-        !memory_get(&cache->target->memory, address, code, (size_t)layout->code_bytes))
-        return fail(GAIT_ERR_FORMAT, "no code object there");
     memset(print, 0, sizeof *print);
-    print->type = bytes_get64(code + layout->object_type);
-    print->name = bytes_get64(code + layout->code_name);
-    print->file = bytes_get64(code + layout->code_file);
-    print->lines = bytes_get64(code + layout->code_lines);
-    print->units = layout->op_return >= 0 ? bytes_get64(code + layout->sized_count) : 0;
+    print->type = bytes_get64(head + layout->object_type);
+    print->name = bytes_get64(head + layout->code_name);
+    print->file = bytes_get64(head + layout->code_file);
+    print->lines = bytes_get64(head + layout->code_lines);
+    print->units = layout->op_return >= 0 ? bytes_get64(head + layout->sized_count) : 0;
     if (layout->code_qualified >= 0)
-        print->qualified = bytes_get64(code + layout->code_qualified);
-    print->first_line = (int32_t)bytes_get32(code + layout->code_first_line);
-    print->words = (int64_t)bytes_get32(code + layout->code_variable_count) +
-                   bytes_get32(code + layout->code_stack_size);
-    if (cache->target->code_type && print->type != cache->target->code_type)
-        return fail(GAIT_ERR_FORMAT, "no code object there");
-    return 0;
+        print->qualified = bytes_get64(head + layout->code_qualified);
+    if (layout->code_version >= 0)
+        print->version = bytes_get32(head + layout->code_version);
+    print->first_line = (int32_t)bytes_get32(head + layout->code_first_line);
+    print->words = (int64_t)bytes_get32(head + layout->code_variable_count) +
+                   bytes_get32(head + layout->code_stack_size);
+    return !cache->target->code_type || print->type == cache->target->code_type;
 }
 
-static void read_lines(struct code_cache *cache, struct code_entry *entry)
+static void read_lines(struct code_cache *cache, struct memory *memory, struct code_entry *entry)
 {
-    struct memory *memory = &cache->target->memory;
     const struct layout *layout = &cache->target->layout;
     uint8_t guess[512];
     const size_t data = (size_t)layout->bytes_data;
@@ -177,7 +187,7 @@ static void read_lines(struct code_cache *cache, struct code_entry *entry)
         entry->line_count = 0;
 }
 
-static void read_units(struct code_cache *cache, struct code_entry *entry)
+static void read_units(struct code_cache *cache, struct memory *memory, struct code_entry *entry)
 {
     const struct layout *layout = &cache->target->layout;
     const uint64_t count = entry->print.units;
@@ -185,61 +195,184 @@ static void read_units(struct code_cache *cache, struct code_entry *entry)
     if (count == 0 || count > UNIT_LIMIT)
         return;
     uint8_t *code = malloc(2 * count);
-    if (code && memory_get(&cache->target->memory, start, code, 2 * count))
+    if (code && memory_get(memory, start, code, 2 * count))
         entry->units = code_units_of(layout, code, count);
     free(code);
 }
 
-static int fill(struct code_cache *cache, struct code_entry *entry)
+static uint64_t sum_of(const uint8_t *bytes, const struct known_text *text)
 {
-    struct memory *memory = &cache->target->memory;
+    uint64_t sum = UINT64_C(0xcbf29ce484222325) ^ bytes_get64(bytes);
+    for (uint32_t i = text->data; i < text->bytes; i++)
+        sum = (sum ^ bytes[i]) * UINT64_C(0x100000001b3);
+    return sum;
+}
+
+static void know_text(struct code_cache *cache, struct memory *memory, uint64_t address,
+                      struct known_text *text)
+{
     const struct layout *layout = &cache->target->layout;
+    const uint32_t from = (uint32_t)layout->text_count;
+    uint8_t bytes[CODE_TEXT_BYTES + LAYOUT_TEXT_BYTES];
+    struct python_text_head head;
+    const size_t got = memory_get_some(memory, address, bytes, CODE_TEXT_GUESS);
+    if (got < (size_t)layout->text_compact || !python_text_head(layout, bytes, &head))
+        return;
+    const uint64_t rest = head.count * head.kind;
+    text->at = address + from;
+    text->data = (uint32_t)head.data - from;
+    text->bytes =
+        text->data +
+        (uint32_t)(rest < CODE_TEXT_BYTES - text->data ? rest : CODE_TEXT_BYTES - text->data);
+    if (from + text->bytes > got &&
+        !memory_get(memory, address + got, bytes + got, from + text->bytes - got))
+        text->bytes = text->data;
+    text->sum = sum_of(bytes + from, text);
+}
+
+static int fill(struct code_cache *cache, struct memory *memory, struct code_entry *entry)
+{
+    const struct layout *layout = &cache->target->layout;
+    const struct fingerprint *print = &entry->print;
     int status = GAIT_ERR_FORMAT;
-    if (entry->print.qualified)
-        status = python_text_read(memory, layout, entry->print.qualified, cache->name, TEXT_ROOM);
+    if (print->qualified)
+        status = python_text_read(memory, layout, print->qualified, cache->name, TEXT_ROOM);
     if (status)
-        status = python_text_read(memory, layout, entry->print.name, cache->name, TEXT_ROOM);
+        status = python_text_read(memory, layout, print->name, cache->name, TEXT_ROOM);
     if (status == 0)
-        status = python_text_read(memory, layout, entry->print.file, cache->file, TEXT_ROOM);
+        status = python_text_read(memory, layout, print->file, cache->file, TEXT_ROOM);
     if (status == 0 && strcmp(cache->file, SHIM_FILE) == 0)
         status = fail(GAIT_ERR_FORMAT, "a frame of the interpreter's own that is no more");
     if (status)
         return status;
     entry->site =
-        stack_trie_site(cache->trie, cache->name, cache->file, (int32_t)entry->print.first_line);
-    read_lines(cache, entry);
-    read_units(cache, entry);
+        stack_trie_site(cache->trie, cache->name, cache->file, (int32_t)print->first_line);
+    if (cache->bytes <= BYTES_LIMIT) {
+        read_lines(cache, memory, entry);
+        read_units(cache, memory, entry);
+    }
+    if (print->version)
+        return 0;
+    know_text(cache, memory, print->qualified ? print->qualified : print->name, &entry->texts[0]);
+    know_text(cache, memory, print->file, &entry->texts[1]);
     return 0;
 }
 
-static int renew(struct code_cache *cache, struct code_entry *entry, uint64_t address,
-                 uint64_t now_ns)
+static void forget(struct code_cache *cache, struct code_entry *entry)
+{
+    const uint64_t address = entry->address, asked = entry->asked;
+    cache->bytes -= bytes_of(entry);
+    cache->reused += entry->is_known;
+    release(entry);
+    *entry = (struct code_entry){.address = address, .asked = asked};
+    cache->fresh_ns = cache->now_ns;
+}
+
+static void note_proof(const struct code_cache *cache, struct code_entry *entry)
+{
+    entry->proven = cache->look;
+    entry->proven_ns = cache->now_ns;
+}
+
+static bool is_believed(const struct code_cache *cache, const struct code_entry *entry)
+{
+    return entry->is_known && cache->now_ns - entry->proven_ns < TRUST_NS &&
+           cache->now_ns - cache->fresh_ns > CALM_NS;
+}
+
+enum code_state code_cache_ask(struct code_cache *cache, uint64_t address, bool may_add)
+{
+    struct code_entry *entry = slot_of(cache->entries, cache->room, address);
+    if (entry->asked == cache->look)
+        return CODE_ASKED;
+    if (!entry->address && (!may_add || !memory_is_address(address) || address & 7))
+        return CODE_ASKED;
+    if (!entry->address && reserve(cache)) {
+        fail_clear();
+        return CODE_ASKED;
+    }
+    entry = slot_of(cache->entries, cache->room, address);
+    cache->count += !entry->address;
+    entry->address = address;
+    entry->asked = cache->look;
+    if (is_believed(cache, entry)) {
+        entry->proven = cache->look;
+        return CODE_ASKED;
+    }
+    return entry->is_known ? CODE_KNOWN : CODE_NEW;
+}
+
+size_t code_cache_pieces(const struct code_cache *cache, uint64_t address, struct iovec *pieces)
+{
+    const struct code_entry *entry = slot_of(cache->entries, cache->room, address);
+    size_t count = 0;
+    pieces[count++] =
+        (struct iovec){(void *)(uintptr_t)address, (size_t)cache->target->layout.code_bytes};
+    for (size_t i = 0; i < CODE_TEXTS; i++)
+        if (entry->texts[i].bytes)
+            pieces[count++] =
+                (struct iovec){(void *)(uintptr_t)entry->texts[i].at, entry->texts[i].bytes};
+    return count;
+}
+
+static bool is_same_head(const struct code_cache *cache, const struct code_entry *entry,
+                         const uint8_t *head)
 {
     struct fingerprint print;
-    int status = read_print(cache, address, &print);
-    if (status)
-        return status;
-    const bool is_known = entry->address != 0;
-    if (is_known && memcmp(&print, &entry->print, sizeof print) == 0) {
-        entry->checked_ns = now_ns;
-        if (entry->pause_ns < LONGEST_PAUSE_NS)
-            entry->pause_ns *= 2;
-        return 0;
-    }
-    struct code_entry fresh = {
-        .address = address, .print = print, .checked_ns = now_ns, .pause_ns = CHECK_AFTER_NS};
-    status = fill(cache, &fresh);
+    return entry->is_known && take_print(cache, head, &print) &&
+           memcmp(&print, &entry->print, sizeof print) == 0;
+}
+
+bool code_cache_prove(struct code_cache *cache, uint64_t address, const uint8_t *bytes)
+{
+    struct code_entry *entry = slot_of(cache->entries, cache->room, address);
+    bool is_same = is_same_head(cache, entry, bytes);
+    bytes += cache->target->layout.code_bytes;
+    for (size_t i = 0; is_same && i < CODE_TEXTS; bytes += entry->texts[i++].bytes)
+        is_same = !entry->texts[i].bytes || sum_of(bytes, &entry->texts[i]) == entry->texts[i].sum;
+    if (is_same)
+        note_proof(cache, entry);
+    else if (entry->address)
+        forget(cache, entry);
+    return is_same;
+}
+
+void code_cache_settle(struct code_cache *cache, uint64_t address, const uint8_t *head,
+                       bool is_proven)
+{
+    struct code_entry *entry = slot_of(cache->entries, cache->room, address);
+    if (!is_same_head(cache, entry, head))
+        code_cache_forget(cache, address);
+    else if (is_proven)
+        note_proof(cache, entry);
+}
+
+void code_cache_forget(struct code_cache *cache, uint64_t address)
+{
+    struct code_entry *entry = slot_of(cache->entries, cache->room, address);
+    if (entry->address)
+        forget(cache, entry);
+}
+
+int code_cache_learn(struct code_cache *cache, struct memory *memory, uint64_t address,
+                     const uint8_t *head)
+{
+    struct code_entry fresh = {.address = address, .asked = cache->look, .is_known = true};
+    if (!take_print(cache, head, &fresh.print))
+        return fail(GAIT_ERR_FORMAT, "no code object there");
+    int status = reserve(cache);
+    if (status == 0)
+        status = fill(cache, memory, &fresh);
     if (status) {
         release(&fresh);
         return status;
     }
-    cache->reused += is_known;
-    if (is_known)
-        cache->reused_ns = now_ns;
-    cache->count += !is_known;
+    struct code_entry *entry = slot_of(cache->entries, cache->room, address);
+    cache->count += !entry->address;
     cache->bytes += bytes_of(&fresh) - bytes_of(entry);
     release(entry);
     *entry = fresh;
+    cache->fresh_ns = cache->now_ns;
     entry->lines = fresh.lines; // once more, for static analysis loses it
     return 0;
 }
@@ -274,11 +407,11 @@ static void put_place(const struct code_cache *cache, const struct code_entry *e
     ret_place->is_hidden = entry->print.file == entry->print.name;
 }
 
-bool code_cache_known(struct code_cache *cache, uint64_t address, uint64_t instruction,
+bool code_cache_known(const struct code_cache *cache, uint64_t address, uint64_t instruction,
                       struct code_place *ret_place)
 {
     const struct code_entry *entry = slot_of(cache->entries, cache->room, address);
-    if (!entry->address)
+    if (entry->proven != cache->look)
         return false;
     put_place(cache, entry, instruction, ret_place);
     return true;
@@ -287,7 +420,7 @@ bool code_cache_known(struct code_cache *cache, uint64_t address, uint64_t instr
 uint32_t code_cache_frame_bytes(const struct code_cache *cache, uint64_t address)
 {
     const struct code_entry *entry = slot_of(cache->entries, cache->room, address);
-    return entry->address ? frame_bytes(cache, entry) : 0;
+    return entry->is_known ? frame_bytes(cache, entry) : 0;
 }
 
 static uint64_t unit_at(const struct code_cache *cache, uint64_t address, uint64_t instruction)
@@ -308,26 +441,32 @@ bool code_cache_asks_generator(const struct code_cache *cache, uint64_t address,
     return code_units_asks_generator(&entry->units, unit_at(cache, address, instruction));
 }
 
-static bool is_due(const struct code_cache *cache, const struct code_entry *entry, uint64_t now_ns)
-{
-    const bool is_changing = cache->reused && now_ns - cache->reused_ns < LATELY_NS;
-    return !entry->address || now_ns - entry->seen_ns > CHECK_AFTER_NS ||
-           now_ns - entry->checked_ns > (is_changing ? CHECK_AFTER_NS : entry->pause_ns);
-}
-
 int code_cache_place(struct code_cache *cache, uint64_t address, uint64_t instruction,
-                     uint64_t now_ns, struct code_place *ret_place)
+                     struct code_place *ret_place)
 {
-    const int no_room = reserve(cache);
-    if (no_room)
-        return no_room;
-    struct code_entry *entry = slot_of(cache->entries, cache->room, address);
-    if (is_due(cache, entry, now_ns)) {
-        int status = renew(cache, entry, address, now_ns);
+    struct memory *memory = &cache->target->memory;
+    struct iovec pieces[CODE_PIECES];
+    uint8_t bytes[LAYOUT_CODE_BYTES + CODE_TEXTS * CODE_TEXT_BYTES];
+    if (code_cache_known(cache, address, instruction, ret_place))
+        return 0;
+    if (address & 7 || !memory_is_address(address))
+        return fail(GAIT_ERR_FORMAT, "no code object there");
+    const size_t count = code_cache_pieces(cache, address, pieces);
+    size_t wanted = 0;
+    for (size_t i = 0; i < count; i++)
+        wanted += pieces[i].iov_len;
+    memory->calls++;
+    memory->pieces += count;
+    const ssize_t got = memory->read(memory, bytes, wanted, pieces, count);
+    if (got < (ssize_t)pieces[0].iov_len)
+        return fail(GAIT_ERR_FORMAT, "no code object there");
+    if (got < (ssize_t)wanted || !code_cache_prove(cache, address, bytes)) {
+        const int status = code_cache_learn(cache, memory, address, bytes);
         if (status)
             return status;
     }
-    entry->seen_ns = now_ns;
+    struct code_entry *entry = slot_of(cache->entries, cache->room, address);
+    note_proof(cache, entry);
     put_place(cache, entry, instruction, ret_place);
     return 0;
 }

@@ -370,7 +370,8 @@ int gather_read(struct gather *gather)
     const int status = read_pieces(gather);
     if (status)
         return status;
-    const uint64_t took_ns = clock_steady_ns() - start;
+    gather->read_ns = clock_steady_ns();
+    const uint64_t took_ns = gather->read_ns - start;
     note_time(gather, took_ns);
     if (took_ns > gather->slow_ns + slow_after(gather)) {
         gather->slow++;

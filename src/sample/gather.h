@@ -32,6 +32,7 @@ struct gather {
     uint64_t holder, switches;
     bool is_locked;
     bool wants_collecting, is_collecting; // asked for in this look; what the last one said
+    uint64_t read_ns;                     // when the last one ended
     uint64_t slow_ns;    // a look that took longer (and more for its pieces) is thrown away
     uint64_t delay_ns;   // a look that took so much longer than usual proves little
     double usual;        // how long one takes, as a share of what is expected

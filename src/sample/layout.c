@@ -116,6 +116,7 @@ static int check_code(const struct layout *layout)
         {layout->code_kinds, 8, end, "kinds of variables", true},
         {layout->code_cells, 8, end, "cells", true},
         {layout->code_free, 8, end, "free variables", true},
+        {layout->code_version, 4, end, "version of a code object", true},
     };
     return CHECK(places);
 }

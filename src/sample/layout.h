@@ -14,7 +14,8 @@
 // frame_generator: a pointer up to 3.10, a byte that is 1 in 3.11; none after that.
 // thread_serial: a number that no thread had before; up to 3.10, which tells no
 // thread_native. frame_top: from 3.11, -1 while the function itself, or C code that it called,
-// runs. keys, values: of a dict; code_variables: names, from 3.11 those of cells too.
+// runs. code_version: a number that no code object had before, or 0; from 3.12 on.
+// keys, values: of a dict; code_variables: names, from 3.11 those of cells too.
 #define LAYOUT_FIELDS(X)                                                                           \
     X(minor)                                                                                       \
     X(patch)                                                                                       \
@@ -79,6 +80,7 @@
     X(code_lines)                                                                                  \
     X(code_instructions)                                                                           \
     X(code_bytes)                                                                                  \
+    X(code_version)                                                                                \
     X(object_type)                                                                                 \
     X(sized_count)                                                                                 \
     X(bytes_data)                                                                                  \

@@ -31,8 +31,7 @@ struct native_subject {
 };
 
 // The node of the frames found, or 0 where a function could not be read.
-static uint32_t node_of(struct native_sampler *sampler, const struct native_subject *subject,
-                        uint64_t now_ns)
+static uint32_t node_of(struct native_sampler *sampler, const struct native_subject *subject)
 {
     const struct native_merged *merged = &sampler->merged;
     struct python_process *process = subject->process;
@@ -43,8 +42,7 @@ static uint32_t node_of(struct native_sampler *sampler, const struct native_subj
         struct code_place place = {0};
         if (merged->items[i] & 1) {
             place.site = native_unwind_site(subject->unwind, &sampler->stack.frames[index]);
-        } else if (code_cache_place(&process->codes, point->code, point->instruction, now_ns,
-                                    &place)) {
+        } else if (code_cache_place(&process->codes, point->code, point->instruction, &place)) {
             fail_clear();
             process->counts.unreadable++;
             return 0;
@@ -79,7 +77,7 @@ static enum native_merge_result match(struct native_sampler *sampler,
 
 // What was found is what the thread does from now on.
 static void tell(struct native_sampler *sampler, const struct native_subject *subject,
-                 enum native_merge_result result, uint64_t now_ns)
+                 enum native_merge_result result)
 {
     struct thread_look look = {.state = sampler->state};
     if (result == NATIVE_UNMATCHED) {
@@ -92,7 +90,7 @@ static void tell(struct native_sampler *sampler, const struct native_subject *su
         if (subject->thread->native_bytes < NATIVE_COPY_MOST)
             subject->thread->native_bytes *= 2;
     }
-    look.node = node_of(sampler, subject, now_ns);
+    look.node = node_of(sampler, subject);
     if (look.node)
         python_process_put(subject->process, subject->thread, &look);
 }
@@ -169,7 +167,7 @@ static void stop(struct native_sampler *sampler, const struct native_subject *su
     else if (result == THREAD_AWAY)
         tell_python(sampler, subject);
     else if (sampler->stop.is_seen)
-        tell(sampler, subject, match(sampler, subject, now_ns), now_ns);
+        tell(sampler, subject, match(sampler, subject, now_ns));
     else if (result == THREAD_HELD)
         sampler->totals.broken++;
 }
@@ -218,7 +216,7 @@ static bool take_waiting(struct native_sampler *sampler, const struct native_sub
     if (result == NATIVE_UNMATCHED && goes_on(strtol(text, NULL, 10)))
         stop(sampler, subject, now_ns);
     else
-        tell(sampler, subject, result, now_ns);
+        tell(sampler, subject, result);
     return true;
 }
 

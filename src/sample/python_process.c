@@ -40,6 +40,8 @@ int python_process_init(struct python_process *process, const struct target *tar
         status = gather_init(&process->gather, &process->target);
     if (status == 0)
         status = code_cache_init(&process->codes, &process->target, trie);
+    if (status == 0)
+        status = code_proof_create(&process->codes, &process->proof);
     if (status)
         python_process_finish(process);
     return status;
@@ -62,6 +64,7 @@ void python_process_finish(struct python_process *process)
     free(process->threads);
     free(process->walk);
     gather_finish(&process->gather);
+    code_proof_destroy(process->proof);
     code_cache_finish(&process->codes);
     memset(process, 0, sizeof *process);
 }
@@ -202,6 +205,7 @@ static int look(struct python_process *process, uint64_t now_ns)
 {
     struct gather *gather = &process->gather;
     process->look_ns = now_ns;
+    code_cache_begin(&process->codes, now_ns);
     gather_begin(gather);
     for_each_read(process, prepare_one);
     const int status = gather->count ? gather_peek(gather) : 0;
@@ -216,8 +220,7 @@ static int look(struct python_process *process, uint64_t now_ns)
 }
 
 // Walks one thread that was read; true when there is nothing more to be done.
-static bool settle(struct python_process *process, struct python_thread *thread, uint64_t now_ns,
-                   bool may_learn)
+static bool settle(struct python_process *process, struct python_thread *thread, bool may_learn)
 {
     const bool has_ground = !thread->below || !thread->below->is_dirty;
     const enum walk_result result =
@@ -235,9 +238,11 @@ static bool settle(struct python_process *process, struct python_thread *thread,
     const bool is_lost = process->walk->count && process->walk->doubtful == process->walk->count;
     if (is_lost && process->takes_doubtful)
         flags |= SAMPLE_TORN;
-    const int node = result == WALK_DONE || result == WALK_CUT
-                         ? stack_commit(process, thread, now_ns)
-                         : GAIT_ERR_STATE;
+    int node = GAIT_ERR_STATE;
+    if (result == WALK_DONE || result == WALK_CUT) {
+        code_proof_make(process->proof, process->walk, thread, process->takes_doubtful);
+        node = stack_commit(process, thread);
+    }
     if (node < 0) {
         become(process, thread, thread->node, SAMPLE_TORN);
         process->counts.torn_rounds++;
@@ -257,12 +262,12 @@ static bool settle(struct python_process *process, struct python_thread *thread,
 }
 
 // All threads of the look; false: look again.
-static bool settle_all(struct python_process *process, uint64_t now_ns, bool may_learn)
+static bool settle_all(struct python_process *process, bool may_learn)
 {
     bool is_settled = true;
     struct python_thread *holder = process->has_rule ? process->holder : NULL;
     if (holder)
-        is_settled = settle(process, holder, now_ns, may_learn);
+        is_settled = settle(process, holder, may_learn);
     bool is_dirty = holder && holder->is_dirty;
     if (!process->has_dirty && process->has_rule)
         return is_settled;
@@ -271,7 +276,7 @@ static bool settle_all(struct python_process *process, uint64_t now_ns, bool may
         if (thread == holder)
             continue;
         if (is_read_now(process, thread))
-            is_settled = settle(process, thread, now_ns, may_learn) && is_settled;
+            is_settled = settle(process, thread, may_learn) && is_settled;
         is_dirty = is_dirty || thread->is_dirty;
     }
     process->has_dirty = is_dirty;
@@ -394,7 +399,7 @@ int python_process_round(struct python_process *process, uint64_t now_ns)
         if (!process->has_rule)
             look_at_layers(process);
         note_collecting(process);
-        is_settled = settle_all(process, now_ns, learned++ < LEARN_TRIES);
+        is_settled = settle_all(process, learned++ < LEARN_TRIES);
     }
     if (!is_settled)
         mark_torn(process);
@@ -403,6 +408,7 @@ int python_process_round(struct python_process *process, uint64_t now_ns)
     set_states(process, now_ns);
     process->round++;
     process->counts.rounds++;
+    process->counts.unreadable = process->codes.unreadable;
     return 0;
 }
 

@@ -7,6 +7,7 @@
 
 #include "sample/call_census.h"
 #include "sample/code_cache.h"
+#include "sample/code_proof.h"
 #include "sample/gather.h"
 #include "sample/stack_trie.h"
 #include "sample/stack_walk.h"
@@ -45,6 +46,7 @@ struct python_process {
     struct target target;
     struct gather gather;
     struct code_cache codes;
+    struct code_proof *proof;
     struct stack_trie *trie;
     struct stack_walk *walk;
     struct python_thread **threads, *holder;

@@ -106,6 +106,7 @@ struct python_thread {
     struct frame_point *frames; // as last seen, innermost first
     uint32_t *nodes;            // of the tree of stacks, outermost first
     uint32_t frame_count, frame_room;
+    uint64_t reused;     // of the code cache, then
     uint32_t base;       // node that stands for the thread, if it has one
     uint32_t foot;       // that the nodes stand on
     uint32_t node;       // of the whole stack

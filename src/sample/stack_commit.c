@@ -116,17 +116,11 @@ static uint32_t node_by_census(struct python_process *process, const struct doub
 }
 
 // False where nobody knows what function that is.
-static bool find_place(struct python_process *process, struct doubt *doubt)
+static bool find_place(const struct python_process *process, struct doubt *doubt)
 {
     const struct stack_walk *walk = process->walk;
     const struct frame_point *point = &walk->frames[walk->count - 1 - doubt->at];
-    if (!walk->is_fresh && !process->takes_doubtful)
-        return code_cache_known(&process->codes, point->code, point->instruction, &doubt->place);
-    const int status = code_cache_place(&process->codes, point->code, point->instruction,
-                                        process->look_ns, &doubt->place);
-    if (status)
-        fail_clear();
-    return status == 0;
+    return code_cache_known(&process->codes, point->code, point->instruction, &doubt->place);
 }
 
 // What moved is taken as it was found if a stack that did not move ended or went
@@ -169,20 +163,17 @@ static uint32_t commit_doubtful(struct python_process *process, struct python_th
     return at;
 }
 
-static int commit_certain(struct python_process *process, struct python_thread *thread, uint32_t at,
-                          uint64_t now_ns)
+// The number of frames, from the root on, of which the code objects are proven.
+static uint32_t commit_certain(struct python_process *process, struct python_thread *thread,
+                               uint32_t at)
 {
     const struct stack_walk *walk = process->walk;
     for (; at < walk->count - walk->doubtful; at++) {
         const struct frame_point *point = &walk->frames[walk->count - 1 - at];
         const uint32_t parent = parent_of(process, thread, at);
         struct code_place place;
-        if (code_cache_place(&process->codes, point->code, point->instruction, now_ns, &place)) {
-            fail_clear();
-            process->counts.unreadable++;
-            thread->frame_count = 0;
-            return GAIT_ERR_FORMAT;
-        }
+        if (!code_cache_known(&process->codes, point->code, point->instruction, &place))
+            break;
         const uint32_t next = place.is_hidden
                                   ? parent
                                   : stack_trie_node(process->trie, parent, place.site, place.line);
@@ -190,7 +181,7 @@ static int commit_certain(struct python_process *process, struct python_thread *
         if (at && !place.is_hidden)
             note_call(process, parent, place.site);
     }
-    return 0;
+    return at;
 }
 
 // All that wait there, not only who is new there: else a caller that stays would seem to
@@ -216,30 +207,41 @@ static void set_foot(struct python_thread *thread, uint32_t foot)
 }
 
 // Frames from the root that are what they were keep their nodes.
-int stack_commit(struct python_process *process, struct python_thread *thread, uint64_t now_ns)
+// Frames from the root that are the same as in the stack before.
+static uint32_t count_shared(const struct python_process *process,
+                             const struct python_thread *thread)
 {
-    struct stack_walk *walk = process->walk;
-    set_foot(thread, thread_layers_foot(thread));
+    const struct stack_walk *walk = process->walk;
     const uint32_t before = thread->frame_count;
-    const uint32_t certain = walk->count - walk->doubtful;
     const uint32_t shared = walk->count < before ? walk->count : before;
     uint32_t at = 0;
-    if (python_thread_reserve(thread, walk->count)) {
-        fail_clear();
-        return GAIT_ERR_MEMORY;
-    }
     if (shared > 1 && before == walk->count && // all but the leaf, as a rule
         memcmp(&walk->frames[1], &thread->frames[1], (before - 1) * sizeof walk->frames[0]) == 0)
         at = before - 1;
     while (at < shared && memcmp(&walk->frames[walk->count - 1 - at],
                                  &thread->frames[before - 1 - at], sizeof walk->frames[0]) == 0)
         at++;
-    const int status = commit_certain(process, thread, at, now_ns);
-    if (status)
-        return status;
-    count_calls(process, thread, certain);
-    uint32_t as_found;
-    const uint32_t kept = commit_doubtful(process, thread, at > certain ? at : certain, &as_found);
+    return at;
+}
+
+// Frames from the root that are what they were keep their nodes.
+int stack_commit(struct python_process *process, struct python_thread *thread)
+{
+    struct stack_walk *walk = process->walk;
+    const uint32_t certain = walk->count - walk->doubtful;
+    set_foot(thread, thread_layers_foot(thread));
+    if (thread->reused != process->codes.reused)
+        thread->frame_count = 0; // a code object may be another one
+    thread->reused = process->codes.reused;
+    if (python_thread_reserve(thread, walk->count)) {
+        fail_clear();
+        return GAIT_ERR_MEMORY;
+    }
+    const uint32_t at = commit_certain(process, thread, count_shared(process, thread));
+    uint32_t as_found = at, kept = at;
+    count_calls(process, thread, at < certain ? at : certain);
+    if (at >= certain)
+        kept = commit_doubtful(process, thread, at, &as_found);
     if (!kept && walk->count) // all was in doubt, and nothing is known
         return GAIT_ERR_STATE;
     process->counts.moved += walk->doubtful && kept == walk->count;

@@ -9,9 +9,9 @@
 
 #include "sample/python_process.h"
 
-// The node of the stack that process->walk holds, which the thread keeps; or an error
+// The node of the stack that process->walk holds, as far as its code objects are proven
+// (code_proof.h), which the thread keeps; or an error
 // where nothing can be said of it. What of it was left out is in walk->doubtful.
-GAIT_CHECK int stack_commit(struct python_process *process, struct python_thread *thread,
-                            uint64_t now_ns);
+GAIT_CHECK int stack_commit(struct python_process *process, struct python_thread *thread);
 
 #endif

@@ -202,8 +202,10 @@ static void check_guard(struct steps *steps, struct frame_copies copies)
         copies.first && steps->difference == SAME && compare(layout, last, CALLER) == SAME;
 }
 
-static void put_point(struct stack_walk *walk, const struct layout *layout, const uint8_t *frame)
+static void put_point(struct stack_walk *walk, const struct layout *layout, uint64_t at,
+                      const uint8_t *frame)
 {
+    walk->at[walk->count] = at;
     walk->frames[walk->count++] =
         (struct frame_point){frame_code(layout, frame), frame_instruction(layout, frame)};
 }
@@ -271,7 +273,7 @@ static uint64_t walk_single(struct steps *steps, const struct chunk *chunk, uint
         if (at >= chunk->single || at + (uint32_t)layout->frame_bytes > chunk->end ||
             frame_is_shim(layout, bytes + at))
             break;
-        put_point(walk, layout, bytes + at);
+        put_point(walk, layout, frame, bytes + at);
         steps->above = frame;
         steps->last = bytes + at;
         frame = frame_previous(layout, bytes + at);
@@ -301,7 +303,7 @@ static uint64_t walk_still(struct steps *steps, const struct chunk *chunk, uint6
             break;
         if (++steps->count > GATHER_NEAR && !steps->thread->edge)
             steps->thread->edge = frame;
-        put_point(walk, layout, copies.second);
+        put_point(walk, layout, frame, copies.second);
         steps->above = frame;
         steps->difference = SAME;
         steps->last = steps->edge = copies.second;
@@ -516,7 +518,7 @@ static uint64_t step(struct steps *steps, uint64_t frame, enum walk_result *ret_
     }
     note_doubt(steps, copies, role, frame);
     if (role != SHIM) {
-        put_point(walk, layout, steps->last);
+        put_point(walk, layout, frame, steps->last);
         steps->was_generator = frame_is_generator(layout, steps->last);
     }
     steps->was_shim = role == SHIM;
@@ -576,6 +578,7 @@ enum walk_result stack_walk(struct stack_walk *walk, const struct gather *gather
     steps.guarded = thread->guard == NOT_READ ? 0 : thread->edge;
     thread->edge = 0;
     walk->count = 0;
+    walk->read_ns = gather->read_ns;
     walk->doubtful = 0;
     walk->unknown = walk->others = walk->top = 0;
     walk->is_deep = false;

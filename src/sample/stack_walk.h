@@ -19,6 +19,8 @@ enum { STACK_WALK_MOST = 256 * PYTHON_THREAD_DEPTH };
 
 struct stack_walk {
     struct frame_point frames[PYTHON_THREAD_DEPTH]; // innermost first
+    uint64_t at[PYTHON_THREAD_DEPTH];               // where each lies
+    uint64_t read_ns;                               // when the look ended
     uint32_t count;
     uint32_t doubtful; // of them, the innermost: not the same before and after
     uint64_t others;   // a bit for each of the innermost 64: another function's lay there before

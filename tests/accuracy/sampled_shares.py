@@ -31,7 +31,7 @@ from tests.sample import test_record as callers  # noqa: E402
 from tests.support.sampled_programs import PYTHONS, read_folded  # noqa: E402
 
 STOPPED = "beside a stopped one"
-LAST = re.compile(r"(\d+) rounds, .*; (\d+) late, ([\d.]+) % cut, ([\d.]+) % torn")
+LAST = re.compile(r"([\d,]+) rounds, .*; ([\d,]+) late, ([\d.]+) % cut, ([\d.]+) % torn")
 
 
 def count_frames(samples, pattern):
@@ -56,7 +56,8 @@ def record(build, pid, rate, seconds=0):
         if done.returncode:
             raise RuntimeError(done.stderr)
         rounds, late, cut, torn = LAST.search(" ".join(done.stderr.split())).groups()
-        about = {"rounds": int(rounds), "late": int(late), "cut": float(cut), "torn": float(torn)}
+        rounds, late = (int(number.replace(",", "")) for number in (rounds, late))
+        about = {"rounds": rounds, "late": late, "cut": float(cut), "torn": float(torn)}
         return read_folded(out), about
 
 

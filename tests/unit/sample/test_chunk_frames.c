@@ -45,7 +45,7 @@ static void begin(int minor)
     ok(code_cache_init(&codes, &target, &trie) == 0);
     for (uint32_t n = 0; n < FUNCTIONS; n++) {
         fake_code(&target, n, words_of[n]);
-        is_int(code_cache_place(&codes, FAKE_CODE(n), 0, 1, &place), 0);
+        is_int(code_cache_place(&codes, FAKE_CODE(n), 0, &place), 0);
     }
     fake_code(&target, UNKNOWN, 4); // there, though nobody looked at it yet
     ok(python_thread_create(STATE, &thread) == 0);
@@ -361,7 +361,7 @@ TEST("chunk_frames: nobody is taken for the caller over one that is not known ye
         put_previous(current, 0);
         const struct chunk_frames frames = look();
         is_u64(chunk_frames_below(&frames, current), 0);
-        is_int(code_cache_place(&codes, FAKE_CODE(UNKNOWN), 0, 1, &place), 0);
+        is_int(code_cache_place(&codes, FAKE_CODE(UNKNOWN), 0, &place), 0);
         is_u64(chunk_frames_below(&frames, current), unknown);
         end();
     }

@@ -10,7 +10,6 @@
 #define TYPE (FAKE_BASE + 0x2000)
 #define TEXT(n) (FAKE_BASE + 0x3000 + 512u * (n))
 #define LINES (FAKE_BASE + 0x8000)
-#define MS UINT64_C(1000000)
 
 static struct target target;
 static struct stack_trie trie;
@@ -28,9 +27,9 @@ static void put_code(uint32_t text, uint32_t first_line)
     fake_put32(CODE + (uint64_t)layout->code_first_line, first_line);
 }
 
-static bool begin(void)
+static bool begin_minor(int minor)
 {
-    fake_init(&target, 13);
+    fake_init(&target, minor);
     target.code_type = TYPE;
     fake_text(&target.layout, TEXT(0), "/x/train.py");
     fake_text(&target.layout, TEXT(1), "step");
@@ -41,6 +40,11 @@ static bool begin(void)
     fake.bytes[LINES - FAKE_BASE + (uint64_t)target.layout.bytes_data + 1] = 2;
     put_code(1, 40);
     return ok(stack_trie_init(&trie) == 0) && ok(code_cache_init(&cache, &target, &trie) == 0);
+}
+
+static bool begin(void)
+{
+    return begin_minor(13);
 }
 
 static void end(void)
@@ -59,12 +63,12 @@ TEST("code_cache: a function has its name, its file and the line of the instruct
     struct code_place place;
     if (!begin())
         return;
-    is_int(code_cache_place(&cache, CODE, instruction(6), MS, &place), 0);
+    is_int(code_cache_place(&cache, CODE, instruction(6), &place), 0);
     is_str(trie.sites[place.site].name, "step");
     is_str(trie.sites[place.site].file, "/x/train.py");
     is_int(trie.sites[place.site].line, 40);
     is_int(place.line, 41);
-    is_int(code_cache_place(&cache, CODE, instruction(999), MS, &place), 0);
+    is_int(code_cache_place(&cache, CODE, instruction(999), &place), 0);
     is_int(place.line, 40); // behind its last line
     end();
 }
@@ -74,36 +78,57 @@ TEST("code_cache: an address that another function took over is another function
     struct code_place place;
     if (!begin())
         return;
-    is_int(code_cache_place(&cache, CODE, instruction(0), MS, &place), 0);
+    is_int(code_cache_place(&cache, CODE, instruction(0), &place), 0);
     const uint64_t reads = fake.reads;
-    is_int(code_cache_place(&cache, CODE, instruction(0), 2 * MS, &place), 0);
-    is_u64(fake.reads, reads); // not asked again so soon
+    is_int(code_cache_place(&cache, CODE, instruction(0), &place), 0);
+    is_u64(fake.reads, reads); // not asked again in one look
     put_code(2, 7);
-    is_int(code_cache_place(&cache, CODE, instruction(0), 100 * MS, &place), 0);
+    code_cache_begin(&cache, 0);
+    ok(!code_cache_known(&cache, CODE, instruction(0), &place));
+    is_int(code_cache_place(&cache, CODE, instruction(0), &place), 0);
     is_str(trie.sites[place.site].name, "other");
     is_u64(cache.reused, 1);
     end();
 }
 
-TEST(
-    "code_cache: a function that runs all the time is asked after less and less, an absent one not")
+TEST("code_cache: where code objects have no number their texts are compared, too")
+{
+    static const int minors[] = {8, 11};
+    for (size_t i = 0; i < 2; i++) {
+        struct code_place place;
+        if (!begin_minor(minors[i]))
+            return;
+        is_int(code_cache_place(&cache, CODE, 0, &place), 0);
+        fake_text(&target.layout, TEXT(1), "step"); // the same
+        code_cache_begin(&cache, 0);
+        const uint64_t reads = fake.reads;
+        is_int(code_cache_place(&cache, CODE, 0, &place), 0);
+        is_u64(fake.reads, reads + 1);
+        fake_text(&target.layout, TEXT(1), "stop"); // all that points to it is as it was
+        code_cache_begin(&cache, 0);
+        is_int(code_cache_place(&cache, CODE, 0, &place), 0);
+        is_str(trie.sites[place.site].name, "stop");
+        fake_text(&target.layout, TEXT(0), "/x/tr4in.py");
+        code_cache_begin(&cache, 0);
+        is_int(code_cache_place(&cache, CODE, 0, &place), 0);
+        is_str(trie.sites[place.site].file, "/x/tr4in.py");
+        is_u64(cache.reused, 2);
+        end();
+    }
+}
+
+TEST("code_cache: a code object with another number is another one, whatever else is equal")
 {
     struct code_place place;
     if (!begin())
         return;
-    for (uint64_t now = 1; now <= 1000; now++)
-        is_int(code_cache_place(&cache, CODE, instruction(0), now * MS, &place), 0);
-    const uint64_t reads = fake.reads;
-    for (uint64_t now = 1001; now <= 2000; now++)
-        is_int(code_cache_place(&cache, CODE, instruction(0), now * MS, &place), 0);
-    ok(fake.reads > reads && fake.reads - reads <= 8);
-    put_code(2, 7); // freed, and another one there, 11 ms later
-    is_int(code_cache_place(&cache, CODE, instruction(0), 2011 * MS, &place), 0);
-    is_str(trie.sites[place.site].name, "other");
-    put_code(1, 40); // where that happens once, it is looked for more often
-    for (uint64_t now = 2012; now <= 2022; now++)
-        is_int(code_cache_place(&cache, CODE, instruction(0), now * MS, &place), 0);
-    is_str(trie.sites[place.site].name, "step");
+    fake_put32(CODE + (uint64_t)target.layout.code_version, 5);
+    is_int(code_cache_place(&cache, CODE, 0, &place), 0);
+    fake_text(&target.layout, TEXT(1), "stop");
+    fake_put32(CODE + (uint64_t)target.layout.code_version, 6);
+    code_cache_begin(&cache, 0);
+    is_int(code_cache_place(&cache, CODE, 0, &place), 0);
+    is_str(trie.sites[place.site].name, "stop");
     end();
 }
 
@@ -113,12 +138,12 @@ TEST("code_cache: what is no code object is refused")
     if (!begin())
         return;
     fake_put(CODE + (uint64_t)target.layout.object_type, TYPE + 64);
-    ok(code_cache_place(&cache, CODE, instruction(0), MS, &place) < 0);
-    ok(code_cache_place(&cache, CODE + 3, instruction(0), MS, &place) < 0);
-    ok(code_cache_place(&cache, FAKE_BASE + FAKE_BYTES - 16, 0, MS, &place) < 0);
+    ok(code_cache_place(&cache, CODE, instruction(0), &place) < 0);
+    ok(code_cache_place(&cache, CODE + 3, instruction(0), &place) < 0);
+    ok(code_cache_place(&cache, FAKE_BASE + FAKE_BYTES - 16, 0, &place) < 0);
     fake_put(CODE + (uint64_t)target.layout.object_type, TYPE);
     fake_put(CODE + (uint64_t)target.layout.code_file, 12345);
-    ok(code_cache_place(&cache, CODE, instruction(0), MS, &place) < 0);
+    ok(code_cache_place(&cache, CODE, instruction(0), &place) < 0);
     end();
 }
 
@@ -127,15 +152,17 @@ TEST("code_cache: frames of the interpreter's own bear no function's name")
     struct code_place place;
     if (!begin())
         return;
-    is_int(code_cache_place(&cache, CODE, instruction(0), MS, &place), 0);
+    is_int(code_cache_place(&cache, CODE, instruction(0), &place), 0);
     ok(!place.is_hidden);
     put_code(2, 0);
     fake_put(CODE + (uint64_t)target.layout.code_file, TEXT(2)); // __init__ in __init__
-    is_int(code_cache_place(&cache, CODE, instruction(0), 100 * MS, &place), 0);
+    code_cache_begin(&cache, 0);
+    is_int(code_cache_place(&cache, CODE, instruction(0), &place), 0);
     ok(place.is_hidden);
     fake_text(&target.layout, TEXT(3), "<shim>"); // seen after its call was over
     fake_put(CODE + (uint64_t)target.layout.code_file, TEXT(3));
-    ok(code_cache_place(&cache, CODE, instruction(0), 200 * MS, &place) < 0);
+    code_cache_begin(&cache, 0);
+    ok(code_cache_place(&cache, CODE, instruction(0), &place) < 0);
     end();
 }
 
@@ -146,7 +173,7 @@ static bool begin_known(int minor)
     fake_init(&target, minor);
     fake_code(&target, 1, 5);
     return ok(stack_trie_init(&trie) == 0) && ok(code_cache_init(&cache, &target, &trie) == 0) &&
-           ok(code_cache_place(&cache, FAKE_CODE(1), 0, MS, &place) == 0) &&
+           ok(code_cache_place(&cache, FAKE_CODE(1), 0, &place) == 0) &&
            is_u64(code_cache_frame_bytes(&cache, FAKE_CODE(1)), 72 + 8 * 5);
 }
 
@@ -189,7 +216,7 @@ TEST("code_cache: a return that a tool watches is one, too")
             fake_code(&target, 2, 4);
             const uint64_t at = fake_instruction(&target.layout, 2, UNIT_CALL);
             fake.bytes[at - FAKE_BASE] = watched[minor - 12][i];
-            is_int(code_cache_place(&cache, FAKE_CODE(2), 0, MS, &place), 0);
+            is_int(code_cache_place(&cache, FAKE_CODE(2), 0, &place), 0);
             ok(!code_cache_can_wait(&cache, FAKE_CODE(2), at));
             ok(code_cache_can_wait(&cache, FAKE_CODE(2), at - 2));
             end();
@@ -220,7 +247,8 @@ TEST("code_cache: where another function lies by now its own code is asked")
     const uint64_t code = fake_instruction(&target.layout, 1, UNIT_BEGIN);
     fake.bytes[code - FAKE_BASE + 2 * UNIT_CALL] = 36; // RETURN_VALUE
     fake.bytes[code - FAKE_BASE + 2 * UNIT_RETURN] = 30;
-    is_int(code_cache_place(&cache, FAKE_CODE(1), 0, 100 * MS, &place), 0);
+    code_cache_begin(&cache, 0);
+    is_int(code_cache_place(&cache, FAKE_CODE(1), 0, &place), 0);
     is_u64(code_cache_frame_bytes(&cache, FAKE_CODE(1)), 72 + 8 * 9);
     ok(!can_wait_at(2 * UNIT_CALL));
     ok(can_wait_at(2 * UNIT_RETURN));
@@ -247,7 +275,7 @@ TEST("code_cache: code of absurd length has lines, and nobody is known to wait i
         fake_put(FAKE_CODE(2) + (uint64_t)target.layout.sized_count, lengths[i]);
         target.memory.read = note_read;
         most_read = 0;
-        is_int(code_cache_place(&cache, FAKE_CODE(2), 0, MS, &place), 0);
+        is_int(code_cache_place(&cache, FAKE_CODE(2), 0, &place), 0);
         is_int(place.line, 30);
         is_u64(code_cache_frame_bytes(&cache, FAKE_CODE(2)), 72 + 8 * 4);
         const uint64_t at = fake_instruction(&target.layout, 2, UNIT_CALL);
@@ -268,7 +296,7 @@ TEST("code_cache: before 3.11 frames do not say whether they wait")
     if (!ok(stack_trie_init(&trie) == 0) || !ok(code_cache_init(&cache, &target, &trie) == 0))
         return;
     fake_put(CODE + (uint64_t)target.layout.sized_count, FAKE_UNITS); // it means other things there
-    is_int(code_cache_place(&cache, CODE, 3, MS, &place), 0);
+    is_int(code_cache_place(&cache, CODE, 3, &place), 0);
     ok(!code_cache_can_wait(&cache, CODE, 3));
     end();
 }
@@ -289,10 +317,32 @@ TEST("code_cache: functions with endless tables do not fill our memory")
         fake_put32(CODE + (uint64_t)layout->code_first_line, (uint32_t)i);
         const uint64_t at = FAKE_BASE + 0x30000 + 512 * i;
         memcpy(fake.bytes + (at - FAKE_BASE), fake.bytes + (CODE - FAKE_BASE), 512);
-        is_int(code_cache_place(&cache, at, 0, MS, &place), 0);
+        is_int(code_cache_place(&cache, at, 0, &place), 0);
         is_int(place.line, (int)i);
     }
     const struct mallinfo2 after = mallinfo2();
     ok(after.uordblks + after.hblkhd < before.uordblks + before.hblkhd + (100u << 20));
+    end();
+}
+
+TEST("code_cache: what was proven just now is believed where nothing is new")
+{
+    const uint64_t calm = UINT64_C(2000000000);
+    struct code_place place;
+    if (!begin())
+        return;
+    code_cache_begin(&cache, 1);
+    is_int(code_cache_place(&cache, CODE, 0, &place), 0);
+    code_cache_begin(&cache, 10000);
+    is_int(code_cache_ask(&cache, CODE, true), CODE_KNOWN);
+    ok(!code_cache_known(&cache, CODE, 0, &place));
+    code_cache_begin(&cache, calm);
+    is_int(code_cache_ask(&cache, CODE, true), CODE_KNOWN);
+    is_int(code_cache_place(&cache, CODE, 0, &place), 0);
+    code_cache_begin(&cache, calm + 10000);
+    is_int(code_cache_ask(&cache, CODE, true), CODE_ASKED);
+    ok(code_cache_known(&cache, CODE, 0, &place));
+    code_cache_begin(&cache, calm + 40000); // as long as the proof itself is young
+    is_int(code_cache_ask(&cache, CODE, true), CODE_KNOWN);
     end();
 }

@@ -5,8 +5,6 @@
 #include "support/fake_code.h"
 #include "support/tap.h"
 
-#define MS UINT64_C(1000000)
-
 enum { ROOT, CALLER, CALLEE, OTHER, FUNCTIONS };
 
 static struct target target;
@@ -36,6 +34,14 @@ static void end(void)
     stack_trie_finish(&trie);
 }
 
+static void prove_all_but(uint32_t function)
+{
+    struct code_place place;
+    for (uint32_t n = 0; n < FUNCTIONS; n++)
+        if (n != function)
+            is_int(code_cache_place(&process.codes, FAKE_CODE(n), 0, &place), 0);
+}
+
 // ROOT, CALLER and that one; so many of them moved.
 static int commit(uint32_t leaf, uint32_t doubtful)
 {
@@ -46,8 +52,9 @@ static int commit(uint32_t leaf, uint32_t doubtful)
     for (uint32_t i = 0; i < 3; i++)
         walk->frames[i] = (struct frame_point){
             FAKE_CODE(functions[i]), fake_instruction(&target.layout, functions[i], UNIT_CALL)};
-    process.look_ns = MS;
-    return stack_commit(&process, thread, MS);
+    code_cache_begin(&process.codes, 0);
+    prove_all_but(FUNCTIONS);
+    return stack_commit(&process, thread);
 }
 
 static const char *name_of(int node)
@@ -180,5 +187,35 @@ TEST("stack_commit: a caller that stays where it is counts as one that calls, lo
         commit(OTHER, 0);
     ok(!call_census_believes(&process.census, caller, other));
     ok(call_census_believes(&process.census, root, caller));
+    end();
+}
+
+TEST("stack_commit: a stack ends in front of a function of which nothing is proven")
+{
+    if (!begin())
+        return;
+    is_str(name_of(commit(CALLEE, 0)), "f2");
+    code_cache_begin(&process.codes, 0);
+    prove_all_but(CALLEE);
+    process.walk->doubtful = 0;
+    thread->frame_count = 0;
+    is_str(name_of(stack_commit(&process, thread)), "f1");
+    is_int(process.walk->doubtful, 1);
+    code_cache_begin(&process.codes, 0);
+    prove_all_but(ROOT);
+    process.walk->doubtful = 0;
+    thread->frame_count = 0;
+    is_int(stack_commit(&process, thread), GAIT_ERR_STATE);
+    end();
+}
+
+TEST("stack_commit: an address that is another function's now takes no node from before")
+{
+    if (!begin())
+        return;
+    is_str(name_of(commit(CALLEE, 0)), "f2");
+    fake_text(&target.layout, FAKE_NAME(CALLEE), "g2");
+    fake_put32(FAKE_CODE(CALLEE) + (uint64_t)target.layout.code_version, 77);
+    is_str(name_of(commit(CALLEE, 0)), "g2");
     end();
 }

@@ -486,7 +486,7 @@ static void begin_under_generator(bool is_by_c)
     begin_in_generator(13);
     for (uint32_t n = ASKS; n <= CALLED; n++) {
         fake_code(&target, n, (FRAME_STEP - 72) / 8);
-        ok(code_cache_place(&codes, FAKE_CODE(n), 0, 1, &place) == 0);
+        ok(code_cache_place(&codes, FAKE_CODE(n), 0, &place) == 0);
         put_frame(n, FAKE_CODE(n), fake_instruction(&target.layout, n, UNIT_CALL));
     }
     put_top(frame_at(ASKS), 3);
@@ -543,7 +543,7 @@ static void begin_in_loop(enum fake_unit unit)
     code[2 * UNIT_LOAD] = (uint8_t)target.layout.op_loop_generator;
     code[2 * UNIT_LOAD + 1] = 0;
     code[2 * UNIT_POP] = (uint8_t)target.layout.op_loop_end;
-    ok(code_cache_place(&codes, FAKE_CODE(3), 0, 1, &place) == 0);
+    ok(code_cache_place(&codes, FAKE_CODE(3), 0, &place) == 0);
     put_frame(3, FAKE_CODE(3), fake_instruction(&target.layout, 3, unit));
     put_top(frame_at(3), 3);
 }

@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+// Whether the code objects of a stack that a walk found are what is known of them. They
+// are read after the look. One that was known before, and still is the same, was the same
+// in between. One that was not known is read, and then its frame is read again: where it
+// still stands, its code object was not freed since the look.
+#ifndef GAIT_SAMPLE_CODE_PROOF_H
+#define GAIT_SAMPLE_CODE_PROOF_H
+
+#include <stdbool.h>
+
+#include "sample/code_cache.h"
+#include "sample/python_thread.h"
+#include "sample/stack_walk.h"
+
+struct code_proof;
+
+GAIT_CHECK int code_proof_create(struct code_cache *codes, struct code_proof **ret_proof);
+void code_proof_destroy(struct code_proof *proof); // takes NULL
+
+// Proves what can be proven of the stack that was walked, for code_cache_known().
+// `takes_doubtful`: the doubtful frames' code objects too, where they are not known.
+void code_proof_make(struct code_proof *proof, const struct stack_walk *walk,
+                     const struct python_thread *thread, bool takes_doubtful);
+
+#endif
