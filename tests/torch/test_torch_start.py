@@ -187,6 +187,56 @@ def test_a_torch_that_cannot_be_imported_fails_as_before(gait, tmp_path):
     assert (done.stdout, done.stderr) == ("libcudart.so: no such file\n", "")
 
 
+# A module that says who is on the stack while it runs, and what it sees of itself.
+STANDS_IN = """
+import sys, importlib.machinery
+frame, stack = sys._getframe(), []
+while frame is not None:
+    stack.append((frame.f_code.co_filename, frame.f_code.co_name))
+    frame = frame.f_back
+print(*stack, sep="\\n")
+print(type(__loader__).__name__, __spec__.loader is __loader__, sorted(vars(__loader__)))
+print(isinstance(__spec__, importlib.machinery.ModuleSpec),
+    getattr(__spec__, "_initializing", False), type(__spec__).__name__, __spec__.name)
+FAIL
+"""
+IMPORTS = {
+    "import": "import torch",
+    "lazily": "import importlib.util as u, sys; spec = u.find_spec('torch')\n"
+    "sys.modules['torch'] = torch = u.module_from_spec(spec)\n"
+    "u.LazyLoader(spec.loader).exec_module(torch)\ntorch.sys",
+    "again": "try: import torch\nexcept Exception: pass\nimport torch",
+}
+
+
+@needs_no_torch
+@pytest.mark.parametrize("fails", [False, True])
+@pytest.mark.parametrize("way", IMPORTS)
+def test_nothing_of_gait_is_on_the_stack_while_torch_is_imported(gait, tmp_path, way, fails):
+    module = STANDS_IN.replace("FAIL", "1 / 0" if fails else "")
+    if way == "again":  # it works the second time
+        module = module.replace("1 / 0", "sys.once = getattr(sys, 'once', 1) - 1; 1 // -sys.once")
+    (tmp_path / "torch.py").write_text(module)
+    script = tmp_path / "script.py"
+    script.write_text(
+        IMPORTS[way] + "\nimport torch, sys\nprint(type(torch.__spec__), vars(torch.__loader__))\n"
+        "sys.stderr.write('gait: %s\\n' % ('gait.torch' in sys.modules))\n"
+    )
+    line = [sys.executable, script]
+    on = gait("run", "-q", "-o", "run", "--", *line)
+    off = subprocess.run(line, capture_output=True, text=True, cwd=tmp_path)
+    seen, told = on.stdout.splitlines(), on.stderr.splitlines()
+    if way == "lazily":  # there nobody but the loader knows when it runs
+        seen = [line for line in seen if "preload" not in line]
+    assert seen == off.stdout.splitlines()
+    others = [line for line in told if not line.startswith("gait: ")]
+    if way != "lazily":
+        assert others == [line for line in off.stderr.splitlines() if line != "gait: False"]
+    has_failed = fails and way != "again"
+    assert on.returncode == off.returncode == has_failed
+    assert ("gait: True" in told) != has_failed
+
+
 # ---- trainings -------------------------------------------------------------------
 
 

@@ -36,40 +36,67 @@ def is_set_apart(name, spec):
     return name.partition(".")[0] == "torch" or any(folder in place for folder in folders)
 
 
-def run_apart(loader, module):
-    global is_importing
-    with around_imports():
-        is_importing = True
-        try:
-            loader.exec_module(module)
-        finally:
-            is_importing = False
+class Flag:
+    """`_initializing` of a spec that somebody waits for.
 
+    importlib sets it before the module runs and when it has: between the two nothing
+    of ours is on the stack. Without __get__ it is read as any attribute is.
+    """
 
-class Loader:
-    """A module's loader that calls somebody once the module is there."""
-
-    def __init__(self, loader, then):
-        self._loader = loader
-        self._then = then
-
-    def __getattr__(self, name):
-        return getattr(self._loader, name)
-
-    def create_module(self, spec):
-        return self._loader.create_module(spec)
-
-    def exec_module(self, module):
-        # the module sees its own loader, as if nobody had waited for it
-        module.__loader__ = self._loader
-        if module.__spec__ is not None:
-            module.__spec__.loader = self._loader
-        if is_set_apart(module.__name__, module.__spec__):
-            run_apart(self._loader, module)
+    def __set__(self, spec, is_initializing):
+        if is_initializing:
+            vars(spec)["_initializing"] = True
+            begin_import(spec)
         else:
-            self._loader.exec_module(module)
-        for function in self._then.pop(module.__name__, ()):
-            call(function, module)
+            try:
+                end_import(spec)
+            finally:
+                vars(spec)["_initializing"] = False
+
+
+kinds_of_specs = {}  # class -> one like it with a Flag
+
+
+def wait_for(spec):
+    """Has begin_import() and end_import() called round the import of a module."""
+    before = type(spec)
+    if before not in kinds_of_specs:
+        names = {name: getattr(before, name) for name in ("__module__", "__qualname__", "__doc__")}
+        names["_initializing"] = Flag()
+        kinds_of_specs[before] = type(before.__name__, (before,), names)
+    vars(spec)["_initializing"] = False
+    spec.__class__ = kinds_of_specs[before]
+    if not isinstance(spec.loader, type):
+        spec.loader.exec_module = exec_by_hand.__get__(spec.loader)
+
+
+def exec_by_hand(loader, module):
+    """Where somebody calls the loader by himself, as importlib.util.LazyLoader does."""
+    vars(loader).pop("exec_module", None)
+    loader.exec_module(module)
+    watch.arrived(module.__name__)
+
+
+def begin_import(spec):
+    global is_importing
+    if not isinstance(spec.loader, type):
+        vars(spec.loader).pop("exec_module", None)
+    if is_set_apart(spec.name, spec):
+        vars(spec)["_gait_apart"] = around_imports()
+        vars(spec)["_gait_apart"].__enter__()
+        is_importing = True
+
+
+def end_import(spec):
+    """Also of one that failed: importlib has taken that out of sys.modules."""
+    global is_importing
+    spec.__class__ = type(spec).__base__
+    apart = vars(spec).pop("_gait_apart", None)
+    if apart is not None:
+        is_importing = False
+        apart.__exit__(None, None, None)
+    if spec.name in sys.modules:
+        watch.arrived(spec.name)
 
 
 class Watch:
@@ -100,9 +127,16 @@ class Watch:
             return None
         if not is_awaited and not is_set_apart(name, spec):
             return spec
-        if hasattr(spec.loader, "exec_module") and not isinstance(spec.loader, Loader):
-            spec.loader = Loader(spec.loader, self._then)
+        if hasattr(spec.loader, "exec_module"):
+            try:
+                wait_for(spec)
+            except (AttributeError, TypeError) as error:  # a finder with specs of its own
+                say("cannot wait for %s: %s" % (name, error))
         return spec
+
+    def arrived(self, name):
+        for function in self._then.pop(name, ()):
+            call(function, sys.modules[name])
 
 
 def call(function, module):
