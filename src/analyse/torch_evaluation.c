@@ -10,6 +10,7 @@
 #include "analyse/first_at.h"
 #include "analyse/torch_facts.h"
 #include "analyse/torch_loops.h"
+#include "analyse/torch_phases.h"
 #include "base/array.h"
 #include "base/fail.h"
 
@@ -138,10 +139,22 @@ static bool runs_trained(const struct evaluation *evaluation, size_t from, size_
     return false;
 }
 
+// The end of the last thing that was done in that time as a part of evaluating.
+static int64_t last_done_ns(const struct torch_facts *facts, size_t from, int64_t start_ns)
+{
+    int64_t end_ns = start_ns;
+    for (size_t i = from; i < facts->count; i++)
+        if (!torch_phases_outlasts(facts->rows[i].phase) && facts->rows[i].end_ns > end_ns)
+            end_ns = facts->rows[i].end_ns;
+    return end_ns < facts->end_ns ? end_ns : facts->end_ns;
+}
+
 static int add_mode(struct evaluation *evaluation, const struct torch_mode *mode, int64_t end_ns)
 {
     const struct torch_facts *facts = evaluation->facts;
+    const bool is_ended = end_ns <= facts->end_ns; // else the script was over before
     size_t from = fact_at(facts, mode->start_ns), behind = from;
+    end_ns = is_ended ? end_ns : facts->end_ns;
     while (behind < facts->count && facts->rows[behind].start_ns < end_ns &&
            facts->rows[behind].kind != TORCH_FACT_STEP)
         behind++;
@@ -152,6 +165,8 @@ static int add_mode(struct evaluation *evaluation, const struct torch_mode *mode
         return GAIT_OK;
     if (end < behind)
         end_ns = facts->rows[end].start_ns;
+    else if (!is_ended) // what follows its last work may be anything
+        end_ns = last_done_ns(facts, from, mode->start_ns);
     if (!evaluation->trained[mode->id] && !runs_trained(evaluation, from, end))
         return GAIT_OK;
     return torch_periods_add(evaluation->periods, mode->start_ns, end_ns);
@@ -183,8 +198,6 @@ static int add_modes(struct evaluation *evaluation)
         bool has_next = i + 1 < count && modes[i + 1].id == modes[i].id;
         if (has_next && modes[i + 1].start_ns < end_ns)
             end_ns = modes[i + 1].start_ns;
-        if (end_ns > evaluation->facts->end_ns)
-            end_ns = evaluation->facts->end_ns;
         status = add_mode(evaluation, &modes[i], end_ns);
     }
     free(modes);
@@ -230,7 +243,8 @@ static int add_forwards(struct evaluation *evaluation)
         has_stepped |= fact->kind == TORCH_FACT_STEP;
     }
     if (!status && open)
-        status = torch_periods_add(&found, open->start_ns, facts->end_ns);
+        status = torch_periods_add(&found, open->start_ns,
+                                   last_done_ns(facts, (size_t)(open - facts->rows), 0));
     for (size_t i = 0; !status && i < found.count; i++)
         status =
             torch_periods_add(evaluation->periods, found.rows[i].start_ns, found.rows[i].end_ns);

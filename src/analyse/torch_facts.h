@@ -37,6 +37,7 @@ struct torch_fact {
     uint8_t kind, phase; // enum torch_fact_kind; number in struct torch_phases
     bool is_training;    // FORWARD: the module's mode
     bool is_discarded;   // BACKWARD: its gradients were thrown away; see torch_loops.h
+    bool is_round;       // it makes a step of the work around it; see torch_rounds.h
 };
 
 #define TORCH_NO_ID UINT32_MAX

@@ -15,7 +15,8 @@
 
 // What is remembered of a job's step.
 struct step_note {
-    uint64_t top_ns;
+    uint64_t top_ns;   // of its largest phase of training
+    uint64_t apart_ns; // evaluation and checkpoints inside of it
     uint8_t top_phase;
     bool compiles;
 };
@@ -41,7 +42,9 @@ static void book(struct booking *booking)
         torch->totals[i] += ns;
         if (epoch)
             epoch->phases[i] += ns;
-        if (ns > note->top_ns) {
+        if (i == TORCH_EVALUATION || i == TORCH_CHECKPOINT) {
+            note->apart_ns += ns;
+        } else if (ns > note->top_ns) {
             note->top_ns = ns;
             note->top_phase = (uint8_t)i;
         }
@@ -153,7 +156,8 @@ static bool is_any_marked(const struct torch_report *torch)
     return false;
 }
 
-// The steps without the first and those in which something was compiled.
+// The steps without the first and those in which something was compiled, each less its
+// evaluation and checkpoints.
 static int summarise_steady(struct torch_gathering *gathering, const struct step_row *rows,
                             size_t count, int64_t *sorted)
 {
@@ -181,6 +185,14 @@ static int summarise_steady(struct torch_gathering *gathering, const struct step
     return GAIT_OK;
 }
 
+// What evaluation and checkpoints inside of a step took is no time of training.
+static void keep_training(const struct torch_gathering *gathering, struct step_row *rows,
+                          size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        rows[i].duration_ns -= (int64_t)gathering->notes[i].apart_ns;
+}
+
 static int bring_together(struct torch_gathering *gathering)
 {
     struct torch_job *job = gathering->job;
@@ -199,6 +211,8 @@ static int bring_together(struct torch_gathering *gathering)
         status = book_threads(gathering, rows, count);
     if (!status) {
         job->steps = steps_summarise(rows, count, sorted);
+        keep_training(gathering, rows, count);
+        job->torch->training = steps_summarise(rows, count, sorted);
         status = summarise_steady(gathering, rows, count, sorted);
     }
     free(sorted);

@@ -243,7 +243,7 @@ void torch_loops_judge(struct torch_loops *loops, const struct torch_facts *fact
             group.behind = i + 1;
         } else if (fact->kind != TORCH_FACT_PHASE) {
             is_in_group = false;
-            group.has_steps |= fact->kind == TORCH_FACT_STEP;
+            group.has_steps |= fact->is_round;
             group.has_backward |= evaluation && fact->kind == TORCH_FACT_BACKWARD &&
                                   !torch_periods_cover(evaluation, fact->start_ns);
         }

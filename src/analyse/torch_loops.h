@@ -18,7 +18,7 @@ struct torch_loop {
     size_t first, last; // facts: its first and its last request, exhausted ones included
     uint32_t asks;      // that gave a batch
     bool is_exhausted;
-    bool has_steps; // an optimizer stepped on some of its batches
+    bool has_steps; // there was a round on some of its batches
     bool trains;    // the same, or there was a backward outside of evaluation
 };
 
@@ -37,7 +37,7 @@ void torch_loops_finish(struct torch_loops *loops); // takes NULL and a zeroed s
 // backward before a zero_grad without a step between is marked as discarded.
 GAIT_CHECK int torch_loops_find(struct torch_loops *loops, struct torch_facts *facts);
 
-// Says which loops train. Without `evaluation`, only by optimizer steps.
+// Says which loops train; the rounds are marked. Without `evaluation`, only by rounds.
 void torch_loops_judge(struct torch_loops *loops, const struct torch_facts *facts,
                        const struct torch_periods *evaluation);
 

@@ -7,6 +7,7 @@
 
 #include "analyse/step_clock.h"
 #include "analyse/torch_gathering.h"
+#include "analyse/track_shard.h"
 #include "analyse/window_cost.h"
 #include "base/fail.h"
 
@@ -216,6 +217,17 @@ static int find_window_cost(struct torch_gathering *gathering, struct torch_rank
     return status;
 }
 
+static int find_parts(const struct torch_gathering *gathering, struct torch_rank *rank,
+                      const struct torch_periods *steps)
+{
+    struct gait_shard_info shard;
+    int status = track_shard(gathering->trace, rank->track, &shard);
+    if (status)
+        return status;
+    const struct torch_period life = {shard.start_ns, shard.end_ns};
+    return run_parts_find(&rank->run, &gathering->thread, steps, &life);
+}
+
 static int add_rank(struct torch_gathering *gathering, const struct torch_rank *stepper)
 {
     struct torch_report *torch = gathering->job->torch;
@@ -230,8 +242,10 @@ static int add_rank(struct torch_gathering *gathering, const struct torch_rank *
         return status;
     struct step_row *rows = (struct step_row *)(void *)gathering->rows.bytes + first;
     rank->steps = gathering->rows.used / sizeof *rows - first;
-    rank->has_optimizer = gathering->thread.steps.has_optimizer;
+    rank->has_optimizer = gathering->thread.steps.rounds == TORCH_ROUNDS_OPTIMIZER;
     torch->has_optimizer |= rank->has_optimizer;
+    if (!torch->rank_count)
+        torch->rounds = gathering->thread.steps.rounds;
     sum_samples(&gathering->thread.steps, rank);
     if (!rank->steps)
         return GAIT_OK;
@@ -242,6 +256,8 @@ static int add_rank(struct torch_gathering *gathering, const struct torch_rank *
         show_steps(&sums);
         status = torch_gathering_split(gathering, &windows, add_to_rank, &sums);
     }
+    if (!status)
+        status = find_parts(gathering, rank, &windows);
     if (!status)
         status = find_window_cost(gathering, rank, &windows);
     if (!status)

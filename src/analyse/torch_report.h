@@ -11,6 +11,7 @@
 
 #include "analyse/findings.h"
 #include "analyse/loader_workers.h"
+#include "analyse/run_parts.h"
 #include "analyse/steps.h"
 #include "analyse/top_ops.h"
 #include "analyse/torch_blocks.h"
@@ -18,6 +19,7 @@
 #include "analyse/torch_flops.h"
 #include "analyse/torch_judged.h"
 #include "analyse/torch_phases.h"
+#include "analyse/torch_rounds.h"
 #include "analyse/torch_survey.h"
 #include "analyse/window_cost.h"
 
@@ -30,6 +32,7 @@ struct torch_rank {
     uint64_t recorded;                  // steps with their ops
     uint64_t recorded_ns;               // time of steps in which ops were on record
     struct window_cost windows;
+    struct run_parts run;          // of its process
     bool has_optimizer, is_marked; // by gait.step()
 };
 
@@ -53,7 +56,8 @@ struct torch_report {
     uint64_t totals[TORCH_MOST_PHASES]; // of the job's steps, else of the whole run
     struct torch_rank *ranks;
     size_t rank_count;
-    struct steps_summary steady;      // without the first and the compiling steps
+    struct steps_summary training;    // each step less its evaluation and checkpoints
+    struct steps_summary steady;      // of these, without the first and the compiling ones
     int64_t first_start_ns, first_ns; // of the first step: when, and how long
     uint64_t compile_steps, compile_steps_ns;
     struct torch_apart apart; // these, and the first step
@@ -64,7 +68,8 @@ struct torch_report {
     size_t epoch_count; // the last one holds the rest
     struct torch_slow slow;
     bool has_optimizer;
-    struct top_ops ops; // of the first rank's process
+    enum torch_rounds rounds; // what made the first rank's steps, if gait.step() did not
+    struct top_ops ops;       // of the first rank's process
     struct loader_work loading;
     struct torch_cost cost;
     struct torch_lost lost;

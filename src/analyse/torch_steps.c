@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // One walk over the facts. Two things begin a step: a request for a batch to
-// train on, once an optimizer stepped; and where no loader drives the loop, an
-// optimizer that steps again.
+// train on, once a round was made; and where no loader drives the loop, a round
+// that comes again. A step ends with its loop's body: at the next request of the
+// loop or, where the loop is over or was left, with its last round.
 #include "analyse/torch_steps.h"
 
 #include <stdlib.h>
 #include <string.h>
 
+#include "analyse/round_gap.h"
+#include "analyse/round_tally.h"
 #include "analyse/torch_evaluation.h"
 #include "analyse/torch_facts.h"
 #include "analyse/torch_loops.h"
@@ -14,34 +17,28 @@
 
 enum {
     MOST_STEPS = 1 << 25,
-    MOST_OPTIMIZERS = 32,   // told apart within a step
     STRAIGHT_NS = 10000000, // between making an iterator and asking it in a `for`
-};
-
-// How often each optimizer stepped, and where it steps next; few, so looked for
-// in a row.
-struct tally {
-    uint32_t ids[MOST_OPTIMIZERS], counts[MOST_OPTIMIZERS], nexts[MOST_OPTIMIZERS];
-    unsigned used;
 };
 
 struct walk {
     struct torch_steps *steps;
     const struct torch_facts *facts;
     const struct torch_loops *loops;
-    const struct torch_periods *evaluation;
     struct torch_step step; // being made, when is_open
     bool is_open;
-    bool is_done;         // an optimizer stepped in it, or its gradients were thrown away
-    bool has_worked;      // there was a forward, a backward or a step in it
-    bool has_stepped;     // an optimizer's
-    int64_t stepped_ns;   // where the last optimizer step ended
-    int64_t work_ns;      // first work since the last evaluation, INT64_MAX: none
-    uint32_t driver;      // the loop whose batch this is
-    struct tally counts;  // in this step
-    struct tally before;  // in the one before, where no loader drove it
-    struct tally usual;   // a batch, in the driver's loop so far
-    bool is_sole_driving; // loops that give one batch each drive the training
+    bool is_done;       // a round was made in it, or its gradients were thrown away
+    bool has_worked;    // there was a forward, a backward or a round in it
+    bool has_round;     // a round was made in it
+    bool is_round_open; // the last round may still throw its gradients away
+    int64_t body_ns;    // where its body ends if its loop asks for nothing more
+    int64_t round_ns;   // where the last round ended
+    int64_t empty_ns;   // where its loop was found exhausted, INT64_MIN: not yet
+    uint32_t driver;    // the loop whose batch this is
+    struct round_gap gap;
+    struct round_tally counts; // in this step
+    struct round_tally before; // in the one before, where no loader drove it
+    struct round_tally usual;  // a batch, in the driver's loop so far
+    bool is_sole_driving;      // loops that give one batch each drive the training
 };
 
 void torch_steps_init(struct torch_steps *steps)
@@ -57,65 +54,69 @@ void torch_steps_finish(struct torch_steps *steps)
     torch_steps_init(steps);
 }
 
-// The place of an optimizer in the tally; those past the last share it.
-static uint32_t *tally_of(struct tally *tally, uint32_t id)
+static int64_t later(int64_t a, int64_t b)
 {
-    unsigned at = 0;
-    while (at < tally->used && tally->ids[at] != id)
-        at++;
-    if (at == MOST_OPTIMIZERS)
-        return &tally->counts[MOST_OPTIMIZERS - 1];
-    if (at == tally->used) {
-        tally->ids[at] = id;
-        tally->counts[at] = 0;
-        tally->used++;
-    }
-    return &tally->counts[at];
+    return a > b ? a : b;
 }
 
-static uint32_t count_of(const struct tally *tally, uint32_t id)
-{
-    for (unsigned i = 0; i < tally->used; i++)
-        if (tally->ids[i] == id)
-            return tally->counts[i];
-    return 0;
-}
+// --- the step at hand -------------------------------------------------------------
 
-static int add_step(struct torch_steps *steps, const struct torch_step *step)
+static int close_step(struct walk *walk, int64_t end_ns)
 {
+    struct torch_steps *steps = walk->steps;
     const struct array_shape shape = {sizeof *steps->rows, MOST_STEPS};
     int status = array_reserve((void **)&steps->rows, &steps->capacity, steps->count + 1, shape);
+    walk->step.end_ns = later(end_ns, walk->step.start_ns);
     if (!status)
-        steps->rows[steps->count++] = *step;
+        steps->rows[steps->count++] = walk->step;
     return status;
 }
 
-static int begin_step(struct walk *walk, int64_t at_ns, uint32_t loop)
+static void open_step(struct walk *walk, int64_t at_ns, uint32_t loop)
 {
-    int status = GAIT_OK;
-    if (walk->is_open) {
-        walk->step.end_ns = at_ns;
-        status = add_step(walk->steps, &walk->step);
-    }
-    walk->step = (struct torch_step){.start_ns = at_ns, .loop = loop};
+    walk->step = (struct torch_step){.start_ns = at_ns, .loop = loop, .last_loop = loop};
     walk->is_open = true;
-    walk->is_done = walk->has_stepped = walk->has_worked = false;
+    walk->is_done = walk->has_round = walk->has_worked = false;
+    walk->body_ns = at_ns;
+    walk->empty_ns = INT64_MIN;
     walk->before = walk->counts;
     walk->counts.used = 0;
-    return status;
 }
 
-// What was asked for again is a batch that was dealt with: so often do the
-// optimizers of this loop step.
+// Batches left over at the end of a loop, on which no round was made, belong to
+// its last step; where it made none, they wait for the next loop's first round.
+static bool join_last_step(struct walk *walk)
+{
+    struct torch_steps *steps = walk->steps;
+    if (!steps->count)
+        return false;
+    struct torch_step *last = &steps->rows[steps->count - 1];
+    if (last->last_loop != walk->step.loop)
+        return false;
+    last->end_ns = later(last->end_ns, walk->body_ns);
+    last->samples += walk->step.samples;
+    last->tokens += walk->step.tokens;
+    return true;
+}
+
+// --- requests ---------------------------------------------------------------------
+
+static const struct torch_loop *loop_of(const struct walk *walk, uint32_t loop)
+{
+    return loop == TORCH_NO_LOOP ? NULL : &walk->loops->loops[loop];
+}
+
+static bool is_sole(const struct torch_loop *loop)
+{
+    return loop && loop->asks == 1 && !loop->is_exhausted;
+}
+
+// What was asked for again is a batch that was dealt with: so many rounds do the
+// optimizers of this loop make.
 static void learn_usual(struct walk *walk, uint32_t loop)
 {
-    if (loop != walk->driver)
-        return;
-    for (unsigned i = 0; i < walk->counts.used; i++) {
-        uint32_t *usual = tally_of(&walk->usual, walk->counts.ids[i]);
-        if (walk->counts.counts[i] > *usual)
-            *usual = walk->counts.counts[i];
-    }
+    if (loop == walk->driver)
+        round_tally_raise(&walk->usual, &walk->counts);
 }
 
 // The loop that is asked first for a step drives it; of a zip() the others
@@ -147,54 +148,76 @@ static bool is_straight(const struct walk *walk, size_t at)
     return true;
 }
 
-// The last batch of a loop that was left, with nothing done on it.
-static bool is_abandoned(const struct walk *walk, uint32_t next_loop, size_t at)
+// Whether the body lasts until this request: its loop is asked again, or the next
+// of many iterators that give one batch each is, and nothing lies between.
+static bool is_same_loop(const struct walk *walk, uint32_t next_loop, size_t at)
 {
-    if (!walk->is_open || walk->has_worked || walk->step.loop == TORCH_NO_LOOP ||
-        walk->step.loop == next_loop)
-        return false;
-    const struct torch_loop *loop = &walk->loops->loops[walk->step.loop];
-    return loop->last < at && (loop->asks > 1 || loop->is_exhausted);
+    const struct torch_loop *loop = loop_of(walk, walk->step.last_loop);
+    if (loop && loop->last >= at)
+        return true;
+    return walk->is_sole_driving && is_sole(loop) && is_sole(loop_of(walk, next_loop)) &&
+           !walk->gap.is_cut;
 }
 
-// It belongs to the step before; this one begins with the next loop.
-static void abandon(struct walk *walk, int64_t at_ns, uint32_t next_loop)
+static bool is_loop_over(const struct walk *walk, uint32_t next_loop, size_t at)
 {
-    struct torch_steps *steps = walk->steps;
-    if (steps->count) {
-        struct torch_step *last = &steps->rows[steps->count - 1];
-        last->end_ns = at_ns;
-        last->samples += walk->step.samples;
-        last->tokens += walk->step.tokens;
+    const struct torch_loop *loop = loop_of(walk, walk->step.last_loop);
+    return loop && walk->step.last_loop != next_loop && loop->last < at && !is_sole(loop);
+}
+
+// A step that is done ends. Of a loop that is over, batches with which nothing
+// was done are in no step, and those that were left over in its last one.
+static int begin_by_request(struct walk *walk, size_t at)
+{
+    const struct torch_fact *fact = &walk->facts->rows[at];
+    int status = GAIT_OK;
+    if (walk->is_open && walk->is_done)
+        status =
+            close_step(walk, is_same_loop(walk, fact->id, at) ? fact->start_ns : walk->body_ns);
+    else if (walk->is_open &&
+             !(is_loop_over(walk, fact->id, at) && (!walk->has_worked || join_last_step(walk)))) {
+        walk->step.last_loop = fact->id;
+        return GAIT_OK;
     }
-    walk->step = (struct torch_step){.start_ns = at_ns, .loop = next_loop};
+    open_step(walk, fact->start_ns, fact->id);
+    return status;
 }
 
 static int take_request(struct walk *walk, size_t at)
 {
     const struct torch_fact *fact = &walk->facts->rows[at];
-    int status = GAIT_OK;
     if (fact->id == TORCH_NO_LOOP || !walk->loops->loops[fact->id].trains)
         return GAIT_OK;
     if (fact->kind == TORCH_FACT_MAKE && !is_straight(walk, at))
         return GAIT_OK;
     learn_usual(walk, fact->id);
-    if (!walk->is_open || walk->is_done)
-        status = begin_step(walk, fact->start_ns, fact->id);
-    else if (is_abandoned(walk, fact->id, at))
-        abandon(walk, fact->start_ns, fact->id);
+    int status = begin_by_request(walk, at);
     set_driver(walk, fact->id, at);
     walk->step.samples += fact->samples;
     walk->step.tokens += fact->tokens;
     return status;
 }
 
+// The first of loops that are found exhausted in a row ends the body. A batch that
+// was fetched ahead may still follow.
+static void take_empty(struct walk *walk, const struct torch_fact *fact)
+{
+    const struct torch_loop *loop = loop_of(walk, fact->id);
+    bool is_again = walk->empty_ns != INT64_MIN && walk->body_ns == walk->empty_ns;
+    learn_usual(walk, fact->id);
+    if (!walk->is_open || is_again || !loop || !loop->trains)
+        return;
+    walk->body_ns = walk->empty_ns = fact->start_ns;
+}
+
+// --- rounds -----------------------------------------------------------------------
+
 static bool steps_once_more(const struct walk *walk, size_t at)
 {
     const struct torch_facts *facts = walk->facts;
     for (size_t i = at + 1; i < facts->count; i++) {
         const struct torch_fact *fact = &facts->rows[i];
-        if (fact->kind == TORCH_FACT_STEP && fact->id == facts->rows[at].id)
+        if (fact->is_round && fact->id == facts->rows[at].id)
             return true;
         if (fact->kind == TORCH_FACT_ASK && walk->loops->loops[fact->id].trains)
             return false;
@@ -216,140 +239,132 @@ static bool has_closure(const struct torch_facts *facts, size_t at)
 // with a closure (LBFGS behind Adam).
 static bool begins_other_loop(const struct walk *walk, size_t at)
 {
-    const struct tally *round = &walk->counts;
-    uint32_t own = walk->facts->rows[at].next_step, next = TORCH_NO_STEP;
-    bool went_on = false;
-    for (unsigned i = 0; i < round->used; i++) {
-        went_on |= count_of(&walk->before, round->ids[i]) > 0;
-        next = round->nexts[i] < next ? round->nexts[i] : next;
-    }
-    if (!went_on)
+    uint32_t own = walk->facts->rows[at].next_step, next = round_tally_next(&walk->counts);
+    if (!round_tally_shares(&walk->counts, &walk->before))
         return false;
     return own != next ? own < next : has_closure(walk->facts, at);
 }
 
-// Whether this optimizer step is one too many for the batch: then no loader
-// drives the loop any more.
-static bool is_next_round(struct walk *walk, size_t at)
+// Whether this round is one too many for the batch: then no loader drives the
+// loop any more.
+static bool is_next_round(const struct walk *walk, size_t at)
 {
     uint32_t id = walk->facts->rows[at].id;
-    if (!walk->has_stepped)
+    const struct torch_loop *loop = loop_of(walk, walk->driver);
+    if (!walk->has_round)
         return false;
-    if (walk->driver == TORCH_NO_LOOP)
-        return count_of(&walk->counts, id) > 0 || begins_other_loop(walk, at);
-    const struct torch_loop *loop = &walk->loops->loops[walk->driver];
-    if (loop->last > at)
+    if (loop && loop->last > at)
         return false; // it will be asked again: the batch is not done with
-    if (loop->asks == 1 && !loop->is_exhausted && walk->is_sole_driving)
+    if (is_sole(loop) && walk->is_sole_driving)
         return false;
-    uint32_t usual = count_of(&walk->usual, id), count = count_of(&walk->counts, id);
+    if (walk->gap.is_cut)
+        return true;
+    uint32_t count = round_tally_count(&walk->counts, id);
+    if (!loop)
+        return count > 0 || begins_other_loop(walk, at);
+    uint32_t usual = round_tally_count(&walk->usual, id);
     if (!usual && !count) // not one of this loop's, or it had one batch for all
         return walk->usual.used ? steps_once_more(walk, at) : begins_other_loop(walk, at);
     return count >= (usual ? usual : 1);
 }
 
-static int take_step(struct walk *walk, size_t at)
+// Where a step that no request begins does. An optimizer's follows the one before,
+// or the request that found the loop exhausted (its batch was fetched ahead), a
+// forward begins its own, and all after a cut begin with their first work.
+static int begin_by_round(struct walk *walk, const struct torch_fact *fact)
+{
+    const bool follows = walk->is_open && !walk->gap.is_cut;
+    int64_t at_ns = walk->gap.work_ns < fact->start_ns ? walk->gap.work_ns : fact->start_ns;
+    int status = GAIT_OK;
+    if (walk->steps->rounds == TORCH_ROUNDS_FORWARD)
+        at_ns = fact->start_ns;
+    else if (follows && walk->steps->rounds == TORCH_ROUNDS_OPTIMIZER)
+        at_ns = later(walk->round_ns, walk->empty_ns);
+    if (walk->is_open)
+        status = close_step(walk, follows ? at_ns : walk->body_ns);
+    open_step(walk, at_ns, TORCH_NO_LOOP);
+    return status;
+}
+
+static int take_round(struct walk *walk, size_t at)
 {
     const struct torch_fact *fact = &walk->facts->rows[at];
     int status = GAIT_OK;
-    if (!walk->is_open)
-        status = begin_step(walk, walk->work_ns < fact->start_ns ? walk->work_ns : fact->start_ns,
-                            TORCH_NO_LOOP);
-    else if (is_next_round(walk, at))
-        status = begin_step(walk, walk->stepped_ns, TORCH_NO_LOOP);
-    uint32_t *count = tally_of(&walk->counts, fact->id);
-    ++*count;
-    walk->counts.nexts[count - walk->counts.counts] = fact->next_step;
-    walk->is_done = walk->has_stepped = true;
-    if (fact->end_ns > walk->stepped_ns)
-        walk->stepped_ns = fact->end_ns;
+    if (!walk->is_open || is_next_round(walk, at))
+        status = begin_by_round(walk, fact);
+    round_tally_add(&walk->counts, fact->id, fact->next_step);
+    walk->is_done = walk->has_round = walk->is_round_open = true;
+    walk->round_ns = later(walk->round_ns, fact->end_ns);
+    walk->body_ns = later(walk->body_ns, fact->end_ns);
+    round_gap_restart(&walk->gap);
     return status;
 }
 
-// Remembers where the work began that leads to the first step without a loader.
-static void note_work(struct walk *walk, const struct torch_fact *fact, size_t *period)
+// --- the walk ---------------------------------------------------------------------
+
+// Work on a batch that has had no round is part of its body; and so are gradients
+// that are zeroed right behind a round.
+static void extend_body(struct walk *walk, const struct torch_fact *fact)
 {
-    const struct torch_periods *evaluation = walk->evaluation;
-    while (*period < evaluation->count && evaluation->rows[*period].end_ns <= fact->start_ns) {
-        walk->work_ns = INT64_MAX;
-        ++*period;
+    bool is_work = fact->kind == TORCH_FACT_FORWARD || fact->kind == TORCH_FACT_BACKWARD;
+    bool is_zero = fact->kind == TORCH_FACT_ZERO && walk->is_round_open && !walk->gap.is_cut;
+    if (fact->is_discarded) {
+        walk->is_done = walk->is_round_open = true;
+        round_gap_restart(&walk->gap);
+    } else if (fact->kind != TORCH_FACT_PHASE && !is_zero && fact->start_ns >= walk->round_ns) {
+        walk->is_round_open = false;
     }
-    bool is_work = fact->kind == TORCH_FACT_FORWARD || fact->kind == TORCH_FACT_BACKWARD ||
-                   fact->kind == TORCH_FACT_ZERO;
-    bool is_evaluating =
-        *period < evaluation->count && evaluation->rows[*period].start_ns <= fact->start_ns;
-    if (is_work && !is_evaluating && walk->work_ns == INT64_MAX)
-        walk->work_ns = fact->start_ns;
+    if (is_zero || fact->is_discarded ||
+        (is_work && !walk->is_done && round_gap_is_free(&walk->gap, fact)))
+        walk->body_ns = later(walk->body_ns, fact->end_ns);
+    walk->has_worked |= is_work || fact->is_round;
 }
 
-// Where nothing is known of an optimizer, each batch that was learned from counts.
-static bool is_step_itself(const struct walk *walk, const struct torch_fact *backward)
+static int take_fact(struct walk *walk, size_t at)
 {
-    return !walk->steps->has_optimizer &&
-           !torch_periods_cover(walk->evaluation, backward->start_ns);
-}
-
-static int walk_facts(struct walk *walk)
-{
-    const struct torch_facts *facts = walk->facts;
-    size_t period = 0;
+    const struct torch_fact *fact = &walk->facts->rows[at];
     int status = GAIT_OK;
-    for (size_t i = 0; !status && i < facts->count; i++) {
-        const struct torch_fact *fact = &facts->rows[i];
-        if (!walk->is_open)
-            note_work(walk, fact, &period);
-        if (fact->kind == TORCH_FACT_MAKE || fact->kind == TORCH_FACT_ASK)
-            status = take_request(walk, i);
-        else if (fact->kind == TORCH_FACT_EMPTY)
-            learn_usual(walk, fact->id);
-        else if (fact->kind == TORCH_FACT_STEP)
-            status = take_step(walk, i);
-        else if (fact->kind == TORCH_FACT_BACKWARD)
-            walk->is_done |= fact->is_discarded || is_step_itself(walk, fact);
-        walk->has_worked |= fact->kind == TORCH_FACT_FORWARD || fact->kind == TORCH_FACT_BACKWARD ||
-                            fact->kind == TORCH_FACT_STEP;
-    }
+    round_gap_take(&walk->gap, fact);
+    if (fact->kind == TORCH_FACT_MAKE || fact->kind == TORCH_FACT_ASK)
+        status = take_request(walk, at);
+    else if (fact->kind == TORCH_FACT_EMPTY)
+        take_empty(walk, fact);
+    else if (fact->is_round)
+        status = take_round(walk, at);
+    if (!fact->is_round || fact->is_discarded)
+        extend_body(walk, fact);
+    walk->has_worked |= fact->is_round;
     return status;
 }
 
-// What no optimizer stepped on belongs to the step before, as all does that
-// follows the last step.
+// What follows the last step belongs to no step.
 static int finish_walk(struct walk *walk)
 {
-    struct torch_steps *steps = walk->steps;
-    int64_t end_ns = walk->facts->end_ns;
     if (!walk->is_open)
         return GAIT_OK;
-    if (walk->step.start_ns > end_ns)
-        end_ns = walk->step.start_ns;
-    walk->step.end_ns = end_ns;
     if (walk->is_done)
-        return add_step(steps, &walk->step);
-    if (steps->count) {
-        struct torch_step *last = &steps->rows[steps->count - 1];
-        last->end_ns = end_ns;
-        last->samples += walk->step.samples;
-        last->tokens += walk->step.tokens;
-    }
+        return close_step(walk, walk->body_ns);
+    if (walk->has_worked)
+        join_last_step(walk);
     return GAIT_OK;
 }
 
 // Loops of one batch each, made again and again: they drive the training if
-// there are more of them than optimizer steps on one of them.
+// there are more of them than rounds on one of them.
 static bool are_soles_driving(const struct torch_facts *facts, const struct torch_loops *loops)
 {
-    size_t batches = 0, steps = 0;
-    bool is_sole = false;
+    size_t batches = 0, rounds = 0;
+    bool is_on_sole = false;
     for (size_t i = 0; i < facts->count; i++) {
         const struct torch_fact *fact = &facts->rows[i];
         if (fact->kind == TORCH_FACT_ASK) {
             const struct torch_loop *loop = &loops->loops[fact->id];
-            is_sole = loop->trains && loop->asks == 1 && !loop->is_exhausted;
-            batches += is_sole;
+            is_on_sole = loop->trains && is_sole(loop);
+            batches += is_on_sole;
         }
-        steps += is_sole && fact->kind == TORCH_FACT_STEP;
+        rounds += is_on_sole && fact->is_round;
     }
-    return batches > 1 && steps / batches <= batches;
+    return batches > 1 && rounds / batches <= batches;
 }
 
 int torch_steps_find(struct torch_steps *steps, const struct torch_facts *facts,
@@ -358,13 +373,13 @@ int torch_steps_find(struct torch_steps *steps, const struct torch_facts *facts,
     struct walk walk = {.steps = steps,
                         .facts = facts,
                         .loops = loops,
-                        .evaluation = evaluation,
-                        .stepped_ns = INT64_MIN,
-                        .work_ns = INT64_MAX,
-                        .driver = TORCH_NO_LOOP};
-    for (size_t i = 0; i < facts->count; i++)
-        steps->has_optimizer |= facts->rows[i].kind == TORCH_FACT_STEP;
-    walk.is_sole_driving = are_soles_driving(facts, loops);
-    int status = walk_facts(&walk);
+                        .round_ns = INT64_MIN,
+                        .empty_ns = INT64_MIN,
+                        .driver = TORCH_NO_LOOP,
+                        .is_sole_driving = are_soles_driving(facts, loops)};
+    int status = GAIT_OK;
+    round_gap_init(&walk.gap, loops, evaluation);
+    for (size_t i = 0; !status && i < facts->count; i++)
+        status = take_fact(&walk, i);
     return status ? status : finish_walk(&walk);
 }

@@ -209,6 +209,17 @@ bool torch_survey_has_facts(const struct torch_survey *survey)
     return false;
 }
 
+// Whether nothing in the run learns: then running a model is all that steps can be.
+static bool has_only_forwards(const struct torch_survey *survey)
+{
+    for (uint32_t i = 0; i < survey->track_count; i++) {
+        const struct torch_survey_track *track = &survey->tracks[i];
+        if (track->marked_steps || track->optimizers || track->backwards)
+            return false;
+    }
+    return true;
+}
+
 // More of the first thing that one of them has at all.
 static bool makes_more(const struct torch_survey_track *a, const struct torch_survey_track *b)
 {
@@ -222,8 +233,11 @@ static bool makes_more(const struct torch_survey_track *a, const struct torch_su
 bool torch_survey_stepper(const struct torch_survey *survey, uint32_t shard, uint32_t *ret_track)
 {
     const struct torch_survey_track nobody = {.optimizers = 0}, *most = &nobody;
+    const bool by_forwards = has_only_forwards(survey);
     for (uint32_t i = 0; i < survey->track_count; i++) {
-        if (survey->shard_of[i] != shard || !makes_more(&survey->tracks[i], most))
+        const struct torch_survey_track *track = &survey->tracks[i];
+        bool is_more = by_forwards ? track->forwards > most->forwards : makes_more(track, most);
+        if (survey->shard_of[i] != shard || !is_more)
             continue;
         most = &survey->tracks[i];
         *ret_track = i;

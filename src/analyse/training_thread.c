@@ -26,10 +26,14 @@ int training_thread_derive(struct training_thread *thread)
     int status = torch_loops_find(&thread->loops, &thread->facts);
     if (status)
         return status;
+    torch_rounds_mark(&thread->facts, NULL);
     torch_loops_judge(&thread->loops, &thread->facts, NULL);
     status = torch_evaluation_find(&thread->evaluation, &thread->facts, &thread->loops);
     if (status)
         return status;
+    thread->steps.rounds = torch_rounds_mark(&thread->facts, &thread->evaluation);
+    if (thread->steps.rounds == TORCH_ROUNDS_FORWARD)
+        thread->evaluation.count = 0; // nothing learns: there is no training to leave
     torch_loops_judge(&thread->loops, &thread->facts, &thread->evaluation);
     return torch_steps_find(&thread->steps, &thread->facts, &thread->loops, &thread->evaluation);
 }

@@ -44,6 +44,20 @@ void torch_json_no_phases(struct json_writer *json, const struct torch_phases *p
     torch_json_phases(json, phases, nothing);
 }
 
+// Without steps there is nothing to tell start from end by: no parts.
+static void put_run(struct json_writer *json, const struct run_parts *run)
+{
+    json_key(json, "run");
+    json_array(json);
+    for (unsigned i = 0; run->total_ns && i < RUN_PART_COUNT; i++) {
+        json_object(json);
+        json_put_text(json, "name", run_part_names[i]);
+        json_put_uint(json, "total_ns", run->parts[i]);
+        json_close(json);
+    }
+    json_close(json);
+}
+
 static void put_ranks(struct json_writer *json, const struct torch_report *torch)
 {
     json_key(json, "ranks");
@@ -57,6 +71,7 @@ static void put_ranks(struct json_writer *json, const struct torch_report *torch
         json_put_uint(json, "steps", rank->steps);
         json_put_uint(json, "step_total_ns", rank->total_ns);
         torch_json_phases(json, &torch->phases, rank->phases);
+        put_run(json, &rank->run);
         json_close(json);
     }
     json_close(json);
@@ -77,24 +92,40 @@ static void put_slow_rank(struct json_writer *json, const struct torch_report *t
     json_close(json);
 }
 
+// Percentiles of steps, and the slowest; null without any.
+static bool open_summary(struct json_writer *json, const char *key,
+                         const struct steps_summary *steps)
+{
+    json_key(json, key);
+    if (!steps->count) {
+        json_null(json);
+        return false;
+    }
+    json_object(json);
+    json_put_uint(json, "steps", steps->count);
+    json_put_int(json, "p50_ns", steps->p50_ns);
+    json_put_int(json, "p95_ns", steps->p95_ns);
+    json_put_int(json, "p99_ns", steps->p99_ns);
+    json_put_int(json, "max_ns", steps->max_ns);
+    json_put_uint(json, "slowest", steps->slowest);
+    return true;
+}
+
+static void put_training(struct json_writer *json, const struct torch_report *torch)
+{
+    if (!open_summary(json, "training_step", &torch->training))
+        return;
+    json_put_int(json, "total_ns", torch->training.total_ns);
+    json_close(json);
+}
+
 static void put_steady(struct json_writer *json, const struct torch_report *torch)
 {
-    const struct steps_summary *steady = &torch->steady;
     json_put_int(json, "first_step_ns", torch->first_ns);
     json_put_uint(json, "compile_steps", torch->compile_steps);
     json_put_uint(json, "compile_steps_ns", torch->compile_steps_ns);
-    json_key(json, "steady_step");
-    if (!steady->count) {
-        json_null(json);
+    if (!open_summary(json, "steady_step", &torch->steady))
         return;
-    }
-    json_object(json);
-    json_put_uint(json, "steps", steady->count);
-    json_put_int(json, "p50_ns", steady->p50_ns);
-    json_put_int(json, "p95_ns", steady->p95_ns);
-    json_put_int(json, "p99_ns", steady->p99_ns);
-    json_put_int(json, "max_ns", steady->max_ns);
-    json_put_uint(json, "slowest", steady->slowest);
     json_put_text(json, "slowest_phase", torch->phases.names[torch->slowest_phase]);
     json_put_uint(json, "slowest_phase_ns", torch->slowest_ns);
     json_close(json);
@@ -125,11 +156,11 @@ static void put_rate(struct json_writer *json, const char *key, uint64_t count, 
         json_null(json);
 }
 
-// Of all ranks together, over the time of the job's steps.
+// Of all ranks together, over the time in which the job's steps trained.
 static void put_throughput(struct json_writer *json, const struct run_report *report)
 {
     const struct torch_report *torch = report->torch;
-    uint64_t total_ns = report->steps.count ? report->ledger.total_ns : 0;
+    uint64_t total_ns = (uint64_t)torch->training.total_ns;
     json_key(json, "throughput");
     json_object(json);
     put_rate(json, "steps_per_s", report->steps.count, total_ns);
@@ -205,7 +236,9 @@ void torch_json_put(struct json_writer *json, const struct run_report *report)
     put_throughput(json, report);
     torch_work_json(json, report);
     put_ops(json, torch);
+    put_training(json, torch);
     put_steady(json, torch);
+    put_run(json, torch->rank_count ? &torch->ranks[0].run : &(struct run_parts){.total_ns = 0});
     put_ranks(json, torch);
     put_slow_rank(json, torch);
     put_epochs(json, torch);

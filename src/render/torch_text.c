@@ -20,6 +20,7 @@ enum {
     MOST_EPOCHS = 6,
     EPOCH_PHASES = 3, // told of each epoch and rank
     OP_COLUMNS = 32,
+    LEDGER_COLUMNS = 30,                    // as the ledger of the steps has them
     LARGEST_BYTES = PLAIN_COLUMNS - 34 + 1, // what is left of a line
 };
 
@@ -37,18 +38,19 @@ static void put_throughput(const struct screen *screen)
 {
     const struct run_report *report = screen->report;
     const struct torch_report *torch = report->torch;
+    const uint64_t total_ns = (uint64_t)torch->training.total_ns;
     char text[240] = "", rate[64];
-    if (!report->steps.count || !report->ledger.total_ns)
+    if (!report->steps.count || !total_ns)
         return;
     if (torch->samples) {
-        print_rate(rate, sizeof rate, torch->samples, report->ledger.total_ns, "samples");
+        print_rate(rate, sizeof rate, torch->samples, total_ns, "samples");
         snprintf(text, sizeof text, "%s, ", rate);
     }
     if (torch->tokens) {
-        print_rate(rate, sizeof rate, torch->tokens, report->ledger.total_ns, "tokens");
+        print_rate(rate, sizeof rate, torch->tokens, total_ns, "tokens");
         snprintf(text + strlen(text), sizeof text - strlen(text), "%s, ", rate);
     }
-    print_rate(rate, sizeof rate, report->steps.count, report->ledger.total_ns, "steps");
+    print_rate(rate, sizeof rate, report->steps.count, total_ns, "steps");
     snprintf(text + strlen(text), sizeof text - strlen(text), "%s", rate);
     if (torch->memory.rss_bytes)
         snprintf(text + strlen(text), sizeof text - strlen(text), "; memory peak %s",
@@ -63,30 +65,36 @@ static void put_throughput(const struct screen *screen)
 static void put_apart(const struct screen *screen)
 {
     const struct torch_report *torch = screen->report->torch;
-    char text[240] = "";
-    if (!torch->steady.count)
-        return;
-    snprintf(text, sizeof text, "without these: the first step, %s",
-             units_ns(torch->first_ns).text);
+    const int64_t inside_ns = screen->report->steps.total_ns - torch->training.total_ns;
+    char text[300] = "without these: ";
+    if (torch->steady.count)
+        snprintf(text + strlen(text), sizeof text - strlen(text), "the first step, %s; ",
+                 units_ns(torch->first_ns).text);
     if (torch->compile_steps)
-        snprintf(text + strlen(text), sizeof text - strlen(text), "; %s step%s that compiled, %s",
+        snprintf(text + strlen(text), sizeof text - strlen(text), "%s step%s that compiled, %s; ",
                  units_count(torch->compile_steps).text, units_plural(torch->compile_steps),
                  units_ns((int64_t)torch->compile_steps_ns).text);
+    if (inside_ns)
+        snprintf(text + strlen(text), sizeof text - strlen(text),
+                 "evaluation and checkpoints inside of steps, %s; ", units_ns(inside_ns).text);
+    if (!torch->steady.count && !torch->compile_steps && !inside_ns)
+        return;
+    text[strlen(text) - 2] = '\0';
     fputs("  ", screen->out);
     plain_wrap(screen->out, text, 4, 2);
 }
 
-// What is counted and averaged is one set: the steady steps, where there are any.
-static const struct steps_summary *steps_told(const struct run_report *report)
+// What is counted and averaged is one set: the steady steps, where there are any, each
+// less the evaluation and the checkpoints inside of it.
+static const struct steps_summary *steps_told(const struct torch_report *torch)
 {
-    const struct steps_summary *steady = &report->torch->steady;
-    return steady->count ? steady : &report->steps;
+    return torch->steady.count ? &torch->steady : &torch->training;
 }
 
 static void put_percentiles(const struct screen *screen)
 {
     const struct torch_report *torch = screen->report->torch;
-    const struct steps_summary *steps = steps_told(screen->report);
+    const struct steps_summary *steps = steps_told(torch);
     char where[120] = "";
     if (!steps->count)
         return;
@@ -100,13 +108,13 @@ static void put_percentiles(const struct screen *screen)
 void torch_text_put_steps(const struct screen *screen)
 {
     const struct run_report *report = screen->report;
-    const struct steps_summary *all = &report->steps, *steps = steps_told(report);
+    const struct steps_summary *all = &report->steps, *steps = steps_told(report->torch);
     char ranks[64] = "", steady[64] = "", text[300];
     if (!all->count)
         return;
     if (report->rank_count > 1)
         snprintf(ranks, sizeof ranks, " on %" PRIu32 " ranks", report->rank_count);
-    if (steps != all)
+    if (report->torch->steady.count)
         snprintf(steady, sizeof steady, "the %s steady ones took ", units_count(steps->count).text);
     snprintf(
         text, sizeof text, "%s%s, %s of the run; %s%s on average%s", units_count(all->count).text,
@@ -117,6 +125,28 @@ void torch_text_put_steps(const struct screen *screen)
     put_apart(screen);
     put_throughput(screen);
     torch_work_put_flops(screen);
+}
+
+// Rank 0's process, from its start to its end.
+static void put_run(const struct screen *screen)
+{
+    const struct torch_report *torch = screen->report->torch;
+    const struct run_parts *run = torch->rank_count ? &torch->ranks[0].run : NULL;
+    if (!run || !run->total_ns)
+        return;
+    const char *heading =
+        screen->report->rank_count > 1 ? "Where rank 0's run goes" : "Where the run goes";
+    fputc('\n', screen->out);
+    screen_bold(screen, heading);
+    fprintf(screen->out, "%*s%10s%20s\n", LEDGER_COLUMNS + 2 - (int)strlen(heading), "", "total",
+            "share");
+    for (unsigned i = 0; i < RUN_PART_COUNT; i++)
+        if (run->parts[i])
+            fprintf(screen->out, "  %-*s%10s%20s\n", LEDGER_COLUMNS, run_part_names[i],
+                    units_ns((int64_t)run->parts[i]).text,
+                    units_share(run->parts[i], run->total_ns).text);
+    fprintf(screen->out, "  %-*s%10s%20s\n", LEDGER_COLUMNS, "= the run",
+            units_ns((int64_t)run->total_ns).text, units_share(1, 1).text);
 }
 
 // Without steps the verdict has said so already.
@@ -259,6 +289,7 @@ static void put_ops(const struct screen *screen)
 
 void torch_text_put_more(const struct screen *screen)
 {
+    put_run(screen);
     put_findings(screen);
     put_ranks(screen);
     put_epochs(screen);

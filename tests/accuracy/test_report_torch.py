@@ -25,7 +25,7 @@ class Training:
 
     def __init__(self, rng, rank):
         self.rng, self.rank, self.now = rng, rank, rng.randint(1, 30)
-        self.spans, self.evaluations, self.starts = [], [], []
+        self.spans, self.evaluations, self.starts, self.ends = [], [], [], []
 
     def rest(self, most=12):
         self.now += self.rng.randint(0, most)
@@ -51,6 +51,7 @@ class Training:
         for step in range(steps):
             if step:
                 self.starts.append(self.now)
+                self.ends.append(self.now)
             self.fact(
                 "input", self.rng.randint(0, 1), asks=1, got=1, loader=100 + number, samples=4
             )
@@ -58,6 +59,11 @@ class Training:
             self.fact("backward", self.rng.randint(0, 3))
             self.fact("optimizer", self.rng.randint(0, 1), optimizer=3, steps=1)
             self.fact("optimizer", optimizer=3, steps=0)
+            if self.rng.random() < 0.2:  # inside of the loop's body
+                self.evaluate(900 + 50 * number + step)
+            if self.rng.random() < 0.2:
+                self.fact("checkpoint")
+        self.ends.append(self.now)
         self.fact("input", asks=1, got=0, loader=100 + number)
         if self.rng.random() < 0.7:
             self.evaluate(number)
@@ -75,9 +81,6 @@ class Training:
         self.evaluations.append((begin, self.now))
         self.rest()
 
-    def end(self):
-        return max(span[1] for span in self.spans if span[2] != "gc")
-
     def write(self, directory, start=START, pid=1000):
         shard = ShardMaker(pid=pid + (self.rank or 0), start_ns=start, rank=self.rank, torch=TORCH)
         track = shard.track(key="1", name="main", os_id=shard.pid)
@@ -90,6 +93,7 @@ class Training:
         site = shard.site("phase", "evaluation")
         for begin, end in self.evaluations:
             shard.rows("async", track, [(start + begin, site, 1, 0), (start + end, site, 1, 1)])
+        shard.rows("mark", track, [(start + self.now, shard.site("torch", "exit"), b"")])
         shard.write(directory)
 
     def painted(self):
@@ -105,11 +109,27 @@ class Training:
 
     def ledgers(self):
         """Of each step: its phases."""
-        paint, borders = self.painted(), [*self.starts, self.end()]
+        paint = self.painted()
         return [
             {name: paint[low:high].count(name) for name in [*TWELVE, "mine"]}
-            for low, high in zip(borders, borders[1:])
+            for low, high in zip(self.starts, self.ends)
         ]
+
+    def run(self, life):
+        """Where the process's life went, of that length."""
+        paint = self.painted()[:life]
+        paint += ["other"] * (life - len(paint))
+        for low, high in zip(self.starts, self.ends):
+            paint[low:high] = ["steps"] * (high - low)
+        first, last = self.starts[0], self.ends[-1]
+        parts = dict.fromkeys(PARTS, 0)
+        for at, phase in enumerate(paint):
+            outside = "start-up" if at < first else "after" if at >= last else "between"
+            parts[phase if phase in parts else outside] += 1
+        return parts
+
+
+PARTS = ("start-up", "steps", "evaluation", "checkpoint", "between", "after")
 
 
 def by_name(phases):
@@ -142,6 +162,25 @@ def make_run(directory, seed):
     return plan, trainings
 
 
+def assert_run_is_told(report, trainings):
+    """Rank 0's life is the run's; each rank has its own. And what trained is the rest."""
+    assert report["run"] == report["ranks"][0]["run"]
+    for rank, training in zip(report["ranks"], trainings):
+        parts = {part["name"]: part["total_ns"] for part in rank["run"]}
+        assert list(parts) == list(PARTS)
+        assert parts == training.run(sum(parts.values()))
+        assert sum(parts.values()) >= training.now
+    if len(trainings) == 1:
+        lengths = [
+            sum(step.values()) - step["evaluation"] - step["checkpoint"]
+            for step in trainings[0].ledgers()
+        ]
+        step = report["training_step"]
+        assert (step["steps"], step["total_ns"]) == (len(lengths), sum(lengths))
+        assert step["p50_ns"] == sorted(lengths)[(len(lengths) + 1) // 2 - 1]
+        assert (step["max_ns"], step["slowest"]) == (max(lengths), lengths.index(max(lengths)))
+
+
 @pytest.mark.parametrize("seed", range(60))
 def test_steps_phases_ranks_and_epochs_agree_with_painting(gait, tmp_path, seed):
     plan, trainings = make_run(tmp_path / "run", seed)
@@ -158,6 +197,7 @@ def test_steps_phases_ranks_and_epochs_agree_with_painting(gait, tmp_path, seed)
     assert [epoch["steps"] for epoch in report["epochs"]] == plan
     assert sum(epoch["total_ns"] for epoch in report["epochs"]) == report["step_total_ns"]
     assert report["throughput"]["samples"] == 4 * sum(plan) * len(trainings)
+    assert_run_is_told(report, trainings)
     if any(len(set(map(work_and_length, step))) < len(step) for step in zip(*ledgers)):
         return  # of ranks that are equal, each may speak for the step
     assert by_name(report["phases"]) == summed(slowest)
@@ -197,8 +237,8 @@ def test_a_run_without_steps_is_told_by_the_thread(gait, tmp_path):
     rng = random.Random(5)
     training = Training(rng, None)
     for _ in range(20):
-        training.batch()
-        training.fact("backward")
+        training.fact("input", asks=1, got=1, loader=7, samples=4)
+        training.fact("copy")
     training.write(tmp_path / "run")
     report = json.loads(gait("report", "--json", tmp_path / "run").stdout)
     assert report["steps"] == 0
@@ -210,7 +250,7 @@ def test_a_run_without_steps_is_told_by_the_thread(gait, tmp_path):
     assert sum(phase["total_ns"] for phase in report["phases"]) == report["step_total_ns"] == 0
     whole = report["whole_run"]
     assert sum(phase["total_ns"] for phase in whole["phases"]) == whole["total_ns"] > 0
-    wanted = {name: training.painted().count(name) for name in ("forward", "backward", "copy")}
+    wanted = {name: training.painted().count(name) for name in ("input", "copy")}
     got = by_name(whole["phases"])
     assert {name: got[name] for name in wanted} == wanted
 
@@ -249,7 +289,7 @@ def test_one_training_after_another_goes_on_and_side_by_side_they_are_ranks(
         training.epoch(made, 0)
         # the younger one has the lower number, so the order of names says nothing
         training.write(tmp_path / "run", START + number * later, 3000 - number)
-        lengths.append(training.end() - training.starts[0])
+        lengths.append(training.ends[-1] - training.starts[0])
     report = json.loads(gait("report", "--json", tmp_path / "run").stdout)
     assert (report["steps"], report["rank_count"]) == (steps, ranks)
     if ranks == 1:

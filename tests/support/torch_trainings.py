@@ -115,8 +115,19 @@ class Training:
         return times(self.report["phases"])
 
     def rank_phases(self, rank):
+        return times(self._rank(rank)["phases"])
+
+    def told(self, rank=None):
+        """The phases, with evaluation and saving outside of the steps."""
+        found = self.report if rank is None else self._rank(rank)
+        told, run = times(found["phases"]), times(found["run"])
+        for name in ("evaluation", "checkpoint"):
+            told[name] += run[name]
+        return told
+
+    def _rank(self, rank):
         (found,) = [one for one in self.report["ranks"] if one["rank"] == rank]
-        return times(found["phases"])
+        return found
 
 
 def times(phases):

@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+// What makes a step of the work around it. An optimizer's step does. A training
+// without optimizers (its own SGD) has a round a backward, and a program that
+// only runs its model (inference) has a round a forward.
+#ifndef GAIT_ANALYSE_TORCH_ROUNDS_H
+#define GAIT_ANALYSE_TORCH_ROUNDS_H
+
+struct torch_facts;
+struct torch_periods;
+
+enum torch_rounds {
+    TORCH_ROUNDS_NONE, // nothing that repeats is known
+    TORCH_ROUNDS_OPTIMIZER,
+    TORCH_ROUNDS_BACKWARD, // outside of evaluation
+    TORCH_ROUNDS_FORWARD,  // of the root module that runs most often
+};
+
+// Sets is_round of the facts and says what the rounds are. Without `evaluation`,
+// which is found only after the optimizers' rounds are known, no other kind is
+// looked for.
+enum torch_rounds torch_rounds_mark(struct torch_facts *facts,
+                                    const struct torch_periods *evaluation);
+
+#endif
