@@ -20,6 +20,7 @@ enum {
     COMPILE_PERCENT = 5,
     TAIL_TIMES = 3,
     SET_UP_PERCENT = 50,
+    OUTSIDE_PERCENT = 20, // of the run
 };
 
 static double percent(uint64_t part, uint64_t whole)
@@ -58,9 +59,10 @@ static void tell_no_optimizer(struct findings *findings, const struct run_report
     if (torch->has_optimizer)
         return;
     struct finding *finding = add(findings, FINDING_NO_OPTIMIZER);
-    go_on(finding, !report->steps.count        ? NOTE_STEPS_NONE
-                   : torch->ranks[0].is_marked ? NOTE_STEPS_MARKED
-                                               : NOTE_STEPS_BY_BATCH);
+    go_on(finding, !report->steps.count                    ? NOTE_STEPS_NONE
+                   : torch->ranks[0].is_marked             ? NOTE_STEPS_MARKED
+                   : torch->rounds == TORCH_ROUNDS_FORWARD ? NOTE_STEPS_BY_FORWARD
+                                                           : NOTE_STEPS_BY_BACKWARD);
     evidence_count(&finding->evidence, "backwards", backwards);
     evidence_count(&finding->evidence, "steps", report->steps.count);
 }
@@ -206,12 +208,36 @@ static void tell_lost(struct findings *findings, const struct run_report *report
     evidence_count(&finding->evidence, "blocks", lost->blocks);
 }
 
+// What the shares of the steps cannot show.
+static void tell_outside(struct findings *findings, const struct run_report *report)
+{
+    static const struct outside_rule {
+        enum finding_number number;
+        enum run_part part;
+    } rules[] = {
+        {FINDING_EVALUATION_OUTSIDE, RUN_EVALUATION},
+        {FINDING_CHECKPOINTS_OUTSIDE, RUN_CHECKPOINT},
+    };
+    const struct torch_report *torch = report->torch;
+    for (size_t i = 0; torch->rank_count && i < sizeof rules / sizeof rules[0]; i++) {
+        const struct run_parts *run = &torch->ranks[0].run;
+        const uint64_t ns = run->parts[rules[i].part];
+        if (percent(ns, run->total_ns) < OUTSIDE_PERCENT)
+            continue;
+        struct finding *finding = add(findings, rules[i].number);
+        evidence_share(&finding->evidence, "share", ns, run->total_ns);
+        evidence_ns(&finding->evidence, "ns", ns);
+        evidence_ns(&finding->evidence, "run_ns", run->total_ns);
+    }
+}
+
 void findings_make(struct findings *findings, const struct run_report *report)
 {
     findings->count = 0;
     tell_no_optimizer(findings, report);
     tell_input(findings, report);
     tell_slow_rank(findings, report);
+    tell_outside(findings, report);
     tell_shares(findings, report);
     tell_compiled_once(findings, report);
     tell_recompiles(findings, report);
