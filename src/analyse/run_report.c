@@ -254,6 +254,7 @@ int run_report_make(struct run_report *report, struct gait_trace *trace)
     status = torch_report_make(report, trace);
     if (!status)
         status = read_drops(report, trace);
+    report->damage_count = gait_trace_damage_count(trace);
     return status ? status : run_verdict_make(report);
 }
 

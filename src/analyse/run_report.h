@@ -68,6 +68,7 @@ struct run_report {
     uint32_t process_count;           // without gait's own that took samples
     int64_t start_ns, wall_ns;        // from the first start to the last end
     uint64_t events, dropped;
+    uint32_t damage_count; // places that cannot be read
     struct steps_summary steps;
     uint64_t open_steps;                     // begun and never ended
     struct report_ledger ledger;             // of the steps, else of the main thread's whole run

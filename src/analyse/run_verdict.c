@@ -126,6 +126,7 @@ int run_verdict_make(struct run_report *report)
     const bool is_about_some = ledger->events + ledger->dropped > 0;
     struct verdict_facts facts = {.events = is_about_some ? ledger->events : report->events,
                                   .dropped = is_about_some ? ledger->dropped : report->dropped,
+                                  .damages = report->damage_count,
                                   .is_disk_full = lost_to_full_disk(report),
                                   .steps = steps->count};
     struct torch_known known;

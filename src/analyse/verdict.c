@@ -344,7 +344,12 @@ void verdict_make(const struct verdict_facts *facts, struct verdict *ret_verdict
 {
     uint64_t made = facts->events + facts->dropped;
     *ret_verdict = (struct verdict){.number = VERDICT_NOTHING_RECORDED};
-    if (!made) {
+    if (!made && facts->damages) {
+        ret_verdict->number = VERDICT_DAMAGED;
+        evidence_count(&ret_verdict->evidence, "damage", facts->damages);
+        say(ret_verdict, NOTE_DAMAGED);
+        advise(ret_verdict, NOTE_TRY_COPY);
+    } else if (!made) {
         say(ret_verdict, NOTE_NOTHING);
         advise(ret_verdict, NOTE_TRY_RECORD);
     } else if (percent(facts->dropped, made) >= LOST_PERCENT) {

@@ -56,6 +56,7 @@ struct torch_known {
 
 struct verdict_facts {
     uint64_t events, dropped; // of the threads that made the steps
+    uint64_t damages;         // places of the files that cannot be read
     bool is_disk_full;        // which is why most of the dropped were
     uint64_t steps;
     struct judged judged;

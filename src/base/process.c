@@ -4,6 +4,11 @@
 
 #include "base/os/os.h"
 
+int64_t process_start(int64_t pid)
+{
+    return os_process_start(pid);
+}
+
 bool process_lives(int64_t pid, int64_t start)
 {
     return os_process_lives(pid, start);

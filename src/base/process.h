@@ -6,7 +6,10 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-// `start` is what os_process_start() said in that process; numbers are used
+// When a process started, as the system counts it; -1 if there is none.
+int64_t process_start(int64_t pid);
+
+// `start` is what process_start() said in that process; numbers are used
 // again. False for a zombie, and where the start is not known.
 bool process_lives(int64_t pid, int64_t start);
 

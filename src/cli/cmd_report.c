@@ -8,8 +8,10 @@
 
 #include "analyse/run_report.h"
 #include "cli/command.h"
+#include "cli/newest_run.h"
 #include "cli/peak_flops.h"
 #include "cli/run_finish.h"
+#include "cli/say.h"
 #include "cli/terminal.h"
 #include "render/report_json.h"
 #include "render/report_text.h"
@@ -22,7 +24,12 @@ struct report_values {
 static int run(const void *given, const struct operands *operands)
 {
     const struct report_values *values = given;
-    const struct report_text how = {.path = operands->texts[0],
+    char newest[PATH_MAX] = "";
+    if (!operands->count && newest_run_find(newest))
+        return command_refuse(&cmd_report);
+    if (*newest)
+        say("the newest run here is '%s'", newest);
+    const struct report_text how = {.path = *newest ? newest : operands->texts[0],
                                     .is_bold = terminal_is_bold(STDOUT_FILENO)};
     struct gait_trace *trace;
     struct run_report report;
@@ -57,6 +64,7 @@ static const struct option options[] = {
 };
 
 static const char *const about[] = {
+    "Without a PATH it is about the run that gait run began last in the folder one stands in.",
     "The verdict says in words what holds the training up and what to try, or that the evidence "
     "does not suffice.",
     "A step of the job is what all ranks did under one step number; it took as long as its "
@@ -78,6 +86,7 @@ static const char *const about[] = {
 
 static const struct example examples[] = {
     {"gait report run1", "The report of a run."},
+    {"gait report", "The report of the newest run here."},
     {"gait report --json run1 | jq .step.p95_ns", "One figure of it."},
     {NULL, NULL},
 };
@@ -90,7 +99,7 @@ const struct command cmd_report = {
     .about = about,
     .examples = examples,
     .exit_status = COMMAND_ANSWERS,
-    .line = {.command = "report", COMMAND_READS_PATH(options)},
+    .line = {.command = "report", OPTIONS_ARE(options), .max_operands = 1, .operands = "[PATH]"},
     .usage_status = EXIT_USAGE,
     .run = run,
 };

@@ -20,6 +20,7 @@
 #include "cli/python_hook.h"
 #include "cli/run_directory.h"
 #include "cli/run_finish.h"
+#include "cli/run_own.h"
 #include "cli/run_profile.h"
 #include "cli/run_sample.h"
 #include "cli/run_screen.h"
@@ -49,6 +50,15 @@ static bool is_speaking(const struct session *session)
     return job_rank() <= 0 && !session->directory.is_nested;
 }
 
+// At the end it is known who of several that share a directory had rank 0.
+static bool is_first(const struct session *session)
+{
+    const struct run_directory *directory = &session->directory;
+    bool may_be_second = session->values.is_append || directory->is_joined || directory->is_shared;
+    return is_speaking(session) &&
+           (!may_be_second || run_own_speaks(directory->absolute, directory->invocation));
+}
+
 static bool is_switched_off(void)
 {
     const char *enable = getenv("GAIT_ENABLE");
@@ -76,6 +86,10 @@ static int prepare(struct session *session)
     if (status)
         say("nothing is recorded: %s; name %s directory with -o", fail_text(),
             session->values.output ? "another" : "a");
+    else if (session->directory.rival && is_speaking(session))
+        say("'%s' is another run's, which is going on (process %" PRId64 "): this one is recorded "
+            "into '%s'; --append makes one run of both",
+            session->values.output, session->directory.rival, session->directory.path);
     return EXIT_OK;
 }
 
@@ -100,6 +114,8 @@ static void set_environment(struct session *session)
     if (session->is_recording) {
         failed |= setenv("GAIT_DIR", session->directory.absolute, 1);
         failed |= setenv("GAIT_RUN_ID", session->directory.run_id, 1);
+        if (*session->directory.invocation)
+            failed |= setenv("GAIT_INVOCATION", session->directory.invocation, 1);
         if (values->overflow)
             failed |= setenv("GAIT_OVERFLOW", values->overflow, 1);
         snprintf(ring, sizeof ring, "%" PRId64, values->ring_bytes);
@@ -124,7 +140,7 @@ static int tell_exec_error(const struct session *session, int error)
 {
     int code = launch_refused(session->arguments[0], error);
     if (session->is_recording)
-        run_directory_remove_unused(&session->directory);
+        run_directory_remove_unused(&session->directory, true);
     return code;
 }
 
@@ -138,7 +154,7 @@ static void tell_end(const struct session *session, const struct launch *launch)
         snprintf(died, sizeof died, "killed by signal %d; ", WTERMSIG(launch->wait_status));
     const char *path = say_path(directory->path, quoted, sizeof quoted);
     if (!content.shards) {
-        bool is_gone = run_directory_remove_unused(directory);
+        bool is_gone = run_directory_remove_unused(directory, false);
         const char *option = python_hook_obstacle(session->arguments);
         if (option)
             say("%snothing was recorded%s%s: Python's option %s keeps gait out; leave it away, or "
@@ -196,7 +212,7 @@ static void tell_begin(const struct session *session)
         return;
     if (session->values.has_kernels)
         say("torch.compile compiles anew, with its fused CPU kernels named");
-    if (is_speaking(session))
+    if (is_speaking(session) && (job_rank() == 0 || !session->directory.is_shared))
         run_profile_tell(&session->profile, session->values.is_quiet);
 }
 
@@ -205,12 +221,13 @@ static int finish_recording(struct session *session, const struct launch *launch
 {
     if (run_finish(session->directory.absolute, launch))
         say("%s", fail_text());
-    if (is_speaking(session) && !session->values.is_quiet)
+    const bool speaks = is_first(session);
+    if (speaks && !session->values.is_quiet)
         tell_end(session, launch);
     const struct run_end end = {.directory = session->directory.path,
-                                .pid = launch->pid,
-                                .is_one_of_many = job_rank() >= 0,
-                                .is_quiet = session->values.is_quiet || !is_speaking(session),
+                                .invocation = session->directory.invocation,
+                                .is_quiet = session->values.is_quiet || !speaks,
+                                .is_first = speaks,
                                 .program = session->arguments[0]};
     if (!session->directory.is_nested) {
         run_profile_actions(&session->profile, &end);

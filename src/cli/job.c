@@ -40,6 +40,13 @@ static bool is_many_under_slurm(void)
     return tasks && strcmp(tasks, "1") != 0;
 }
 
+static void keep_to_letters(char *name)
+{
+    for (char *at = name; *at; at++)
+        if (!isalnum((unsigned char)*at) && !strchr(".-_", *at))
+            *at = '_';
+}
+
 bool job_name(char *out, size_t room)
 {
     for (size_t i = 0; i < sizeof job_variables / sizeof job_variables[0]; i++) {
@@ -52,12 +59,31 @@ bool job_name(char *out, size_t room)
             continue;
         snprintf(out, room, "%s-%s%s%s", job->prefix, first, is_slurm ? "." : "",
                  is_slurm ? second : ""); // each step of an allocation is a job
-        for (char *at = out; *at; at++)
-            if (!isalnum((unsigned char)*at) && !strchr(".-_", *at))
-                *at = '_';
+        keep_to_letters(out);
         return true;
     }
     return false;
+}
+
+bool job_name_of_ranks(char *out, size_t room)
+{
+    static const char *const sizes[] = {"GAIT_WORLD_SIZE",      "WORLD_SIZE", "HOROVOD_SIZE",
+                                        "OMPI_COMM_WORLD_SIZE", "PMI_SIZE",   NULL};
+    static const char *const meeting[] = {"TORCHELASTIC_RUN_ID", "MASTER_ADDR", "MASTER_PORT",
+                                          NULL};
+    if (job_name(out, room))
+        return true;
+    const char *size = NULL;
+    for (const char *const *name = sizes; *name && !size; name++)
+        size = variable(*name);
+    if (job_rank() < 0 || !size || !strcmp(size, "1"))
+        return false;
+    size_t used = (size_t)snprintf(out, room, "ranks-%s", size);
+    for (const char *const *name = meeting; *name && used < room; name++)
+        if (variable(*name))
+            used += (size_t)snprintf(out + used, room - used, "-%s", variable(*name));
+    keep_to_letters(out);
+    return true;
 }
 
 int64_t job_rank(void)

@@ -112,6 +112,8 @@ static const struct variable variables[] = {
      " run plan config "},
     {"GAIT_RUN_ID", "32 hexadecimal digits that the shards of one run share; gait run sets it.",
      "  run "},
+    {"GAIT_INVOCATION", "The same of one gait run: several may record into one run, a node each.",
+     "  run "},
     {"NO_COLOR", "When set and not empty, reports use no colour even on a terminal.",
      "  report info "},
 };

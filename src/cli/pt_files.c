@@ -13,6 +13,7 @@
 #include "analyse/torch_processes.h"
 #include "base/fail.h"
 #include "base/slice.h"
+#include "cli/run_own.h"
 
 #define PATH_BYTES 4096
 #define MOST_TRIES 1000000
@@ -172,11 +173,7 @@ static int write_process(const struct pt_files *files, const struct torch_proces
 
 static bool is_wanted(const struct pt_files *files, const struct torch_process *process)
 {
-    struct gait_shard_info shard;
-    if (gait_trace_shard(files->trace, process->shard, &shard))
-        return false;
-    return (!files->host || !strcmp(files->host, shard.host)) &&
-           (!files->pid || files->pid == shard.pid);
+    return !files->invocation || run_own_has(files->trace, process->shard, files->invocation);
 }
 
 static int write_folder(const struct pt_files *files, const struct torch_processes *processes)

@@ -17,8 +17,7 @@ struct pt_files {
     const char *worker;                 // name in front of the files', or NULL
     bool is_each_window;                // a file for each window, not one for all
     size_t *ret_count;                  // counts the files instead of saying their names
-    const char *host;                   // in a folder: only processes of that host; NULL: all
-    int64_t pid;                        // and of them only this one; 0: all
+    const char *invocation;             // in a folder: only processes of that `gait run`; NULL: all
 };
 
 // Into a folder a file for each process, named {worker}.{ns}.pt.trace.json[.gz]

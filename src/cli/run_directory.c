@@ -1,17 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// Every step is one atomic call of the file system (mkdir, link), because the
-// ranks of a job come here at the same time from many machines.
+// Many come here at the same time, from many machines: mkdir() and the mark decide
+// who made a folder and whose run it is.
 #define _GNU_SOURCE
 #include "cli/run_directory.h"
 
 #include <ctype.h>
 #include <dirent.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/random.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
@@ -20,14 +18,8 @@
 #include "base/slice.h"
 #include "cli/folders.h"
 #include "cli/job.h"
+#include "cli/run_mark.h"
 #include "cli/run_name.h"
-
-static const char mark_name[] = ".gait-run";
-
-// What `.gait-run` says: the run's id, and the job whose processes may join.
-struct mark {
-    char run_id[33], job[128];
-};
 
 static int join(char *out, const char *directory, const char *name)
 {
@@ -37,76 +29,13 @@ static int join(char *out, const char *directory, const char *name)
     return GAIT_OK;
 }
 
-static bool is_run_id(const char *text)
-{
-    return strlen(text) == 32 && strspn(text, "0123456789abcdef") == 32;
-}
-
-static int make_run_id(char out[33])
-{
-    uint8_t bytes[16];
-    if (getrandom(bytes, sizeof bytes, 0) != (ssize_t)sizeof bytes)
-        return fail(GAIT_ERR_IO, "no random numbers: %s", strerror(errno));
-    for (size_t i = 0; i < sizeof bytes; i++)
-        snprintf(out + 2 * i, 3, "%02x", bytes[i]);
-    return GAIT_OK;
-}
-
-// The mark in the directory; false if there is none that can be read.
-static bool read_mark(const char *directory, struct mark *ret_mark)
-{
-    char path[PATH_MAX], line[sizeof(struct mark) + 2] = "";
-    if (join(path, directory, mark_name))
-        return false;
-    int file = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-    if (file < 0)
-        return false;
-    ssize_t got = read(file, line, sizeof line - 1);
-    close(file);
-    if (got < 32)
-        return false;
-    line[strcspn(line, "\n")] = '\0';
-    char *blank = strchr(line, ' ');
-    if (blank)
-        *blank = '\0';
-    if (!is_run_id(line))
-        return false;
-    memcpy(ret_mark->run_id, line, sizeof ret_mark->run_id);
-    snprintf(ret_mark->job, sizeof ret_mark->job, "%s", blank ? blank + 1 : "");
-    return true;
-}
-
-// Puts our mark there unless somebody has been faster: a link appears whole or
-// not at all, and never over another.
-static int put_mark(const char *directory, const struct mark *mark)
-{
-    char path[PATH_MAX], draft[PATH_MAX], name[64];
-    snprintf(name, sizeof name, "%s.%.8s", mark_name, mark->run_id);
-    if (join(path, directory, mark_name) || join(draft, directory, name))
-        return GAIT_ERR_IO;
-    int file = open(draft, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-    if (file < 0)
-        return fail(GAIT_ERR_IO, "cannot write to '%s': %s", directory, strerror(errno));
-    int wrote = dprintf(file, "%s %s\n", mark->run_id, mark->job);
-    int error = errno;
-    if (close(file) || wrote < 0) {
-        unlink(draft);
-        return fail(GAIT_ERR_IO, "cannot write to '%s': %s", directory, strerror(error));
-    }
-    // some file systems know no links; there the last of two rivals wins
-    if (link(draft, path) && errno != EEXIST && rename(draft, path) == 0)
-        return GAIT_OK;
-    unlink(draft);
-    return GAIT_OK;
-}
-
 static bool holds_anything(const char *path)
 {
     DIR *directory = opendir(path);
     bool found = false;
     struct dirent *entry;
     while (directory && !found && (entry = readdir(directory))) {
-        bool is_own = !strncmp(entry->d_name, mark_name, sizeof mark_name - 1);
+        bool is_own = !strncmp(entry->d_name, RUN_MARK_NAME, sizeof RUN_MARK_NAME - 1);
         bool is_dots = !strcmp(entry->d_name, ".") || !strcmp(entry->d_name, "..");
         found = !is_dots && !is_own;
     }
@@ -130,46 +59,99 @@ static int make_directory(const char *path, bool *ret_is_new)
     return GAIT_OK;
 }
 
-// A directory that was there before: may this run go into it?
-static int check_joining(struct run_directory *directory, bool is_append, const struct mark *own)
+// Another run's folder: what it holds is finished, or somebody is at it.
+static int refuse(struct run_directory *directory, const struct run_mark *found)
 {
-    struct mark found;
-    if (is_append || directory->is_joined || !holds_anything(directory->path))
-        return GAIT_OK;
-    bool same_job = *own->job && read_mark(directory->path, &found) && !strcmp(found.job, own->job);
-    if (same_job)
-        return GAIT_OK;
+    directory->rival = found ? found->pid : 0;
+    if (found)
+        return fail(GAIT_ERR_STATE, "another run is recorded into '%s' at the moment",
+                    directory->path);
     return fail(GAIT_ERR_STATE,
                 "'%s' is not empty; name another directory, or add to it with --append",
                 directory->path);
 }
 
+static void take_mark(struct run_directory *directory, const struct run_mark *mark)
+{
+    directory->is_shared = run_mark_lives(mark);
+    memcpy(directory->run_id, mark->run_id, sizeof directory->run_id);
+}
+
+// The run that this folder is of: the one whose mark lies in it, where this process may
+// join, else a new one.
+static int find_run(struct run_directory *directory, bool is_append)
+{
+    struct run_mark own, found;
+    bool is_open = is_append || directory->is_joined;
+    int status = run_mark_make(&own);
+    if (status)
+        return status;
+    bool is_marked = run_mark_read(directory->path, &found);
+    if (is_marked && (is_open || run_mark_is_of_job(&found, &own))) {
+        take_mark(directory, &found);
+        return GAIT_OK;
+    }
+    bool is_full = !directory->is_new && !is_open && holds_anything(directory->path);
+    if (is_marked && run_mark_lives(&found) && (!is_full || run_mark_is_here(&found)))
+        return refuse(directory, &found);
+    if (is_full)
+        return refuse(directory, NULL);
+    if (is_marked) // of a run that left nothing
+        memcpy(own.run_id, found.run_id, sizeof own.run_id);
+    status = run_mark_put(directory->path, &own, is_marked);
+    if (!status && !run_mark_read(directory->path, &found))
+        return fail(GAIT_ERR_IO, "cannot read back '%s/%s'", directory->path, RUN_MARK_NAME);
+    if (status)
+        return status;
+    if (!run_mark_is_same(&found, &own) && !is_open && !run_mark_is_of_job(&found, &own))
+        return refuse(directory, &found); // somebody was faster
+    if (!run_mark_is_same(&found, &own))
+        take_mark(directory, &found);
+    memcpy(directory->run_id, found.run_id, sizeof directory->run_id);
+    return GAIT_OK;
+}
+
 // Makes the directory at `path` a place to record into.
 static int settle(struct run_directory *directory, bool is_append)
 {
-    struct mark mark = {.job = ""};
-    job_name(mark.job, sizeof mark.job);
     int status = make_directory(directory->path, &directory->is_new);
-    if (!status && !directory->is_new)
-        status = check_joining(directory, is_append, &mark);
     if (status)
         return status;
     if (access(directory->path, W_OK | X_OK) || !realpath(directory->path, directory->absolute))
         return fail(GAIT_ERR_IO, "cannot write to '%s': %s", directory->path, strerror(errno));
     const char *given = directory->is_joined ? getenv("GAIT_RUN_ID") : NULL;
-    if (given && is_run_id(given)) {
+    if (given && run_mark_is_id(given)) {
         directory->is_nested = true;
         memcpy(directory->run_id, given, sizeof directory->run_id);
         return GAIT_OK;
     }
-    if (!read_mark(directory->path, &mark)) {
-        status = make_run_id(mark.run_id);
-        if (!status)
-            status = put_mark(directory->path, &mark);
-        if (!status && !read_mark(directory->path, &mark))
-            status = fail(GAIT_ERR_IO, "cannot read back '%s/%s'", directory->path, mark_name);
+    status = run_mark_make_id(directory->invocation);
+    return status ? status : find_run(directory, is_append);
+}
+
+// The directory that the user names; while another run is recorded into it, the first of
+// NAME-2, NAME-3 and so on that is free: a training is not to be stopped for a name.
+static int settle_named(struct run_directory *directory, const char *given, bool is_append)
+{
+    size_t length = strlen(given);
+    while (length > 1 && given[length - 1] == '/')
+        length--;
+    if (length + 8 >= sizeof directory->path)
+        return fail(GAIT_ERR_IO, "the path '%s' is too long", given);
+    int status = GAIT_OK;
+    for (unsigned number = 1; number < 1000; number++) {
+        int64_t rival = directory->rival;
+        snprintf(directory->path, sizeof directory->path, "%.*s", (int)length, given);
+        if (number > 1)
+            snprintf(directory->path + length, sizeof directory->path - length, "-%u", number);
+        status = settle(directory, is_append);
+        bool is_taken = status == GAIT_ERR_STATE && (directory->rival || rival);
+        directory->rival = directory->rival ? directory->rival : rival;
+        if (!is_taken)
+            break;
     }
-    memcpy(directory->run_id, mark.run_id, sizeof directory->run_id);
+    if (directory->rival && !status)
+        fail_clear();
     return status;
 }
 
@@ -210,10 +192,7 @@ int run_directory_open(const struct run_request *request, struct run_directory *
         directory.is_joined = true;
     int status;
     if (given && *given) {
-        if (strlen(given) >= sizeof directory.path)
-            return fail(GAIT_ERR_IO, "the path '%s' is too long", given);
-        memcpy(directory.path, given, strlen(given) + 1);
-        status = settle(&directory, request->is_append);
+        status = settle_named(&directory, given, request->is_append);
     } else {
         char program[RUN_NAME_BYTES];
         run_name(request->arguments, program);
@@ -227,7 +206,7 @@ int run_directory_open(const struct run_request *request, struct run_directory *
 bool run_directory_is_one(const char *path)
 {
     char mark[PATH_MAX];
-    if (join(mark, path, mark_name) == 0)
+    if (join(mark, path, RUN_MARK_NAME) == 0)
         return access(mark, F_OK) == 0;
     fail_clear();
     return false;
@@ -252,13 +231,14 @@ struct run_content run_directory_content(const struct run_directory *directory)
     return content;
 }
 
-bool run_directory_remove_unused(const struct run_directory *directory)
+bool run_directory_remove_unused(const struct run_directory *directory, bool is_named_too)
 {
     char path[PATH_MAX];
-    bool is_ours = directory->is_new && !directory->is_named && !directory->is_joined;
-    if (!is_ours || holds_anything(directory->absolute))
+    bool is_ours = directory->is_new && !directory->is_joined;
+    bool is_kept = directory->is_named && !is_named_too;
+    if (!is_ours || is_kept || holds_anything(directory->absolute))
         return false;
-    if (!join(path, directory->absolute, mark_name))
+    if (!join(path, directory->absolute, RUN_MARK_NAME))
         unlink(path);
     return rmdir(directory->absolute) == 0;
 }

@@ -15,10 +15,13 @@ struct run_directory {
     char path[PATH_MAX];     // as people type it
     char absolute[PATH_MAX]; // as GAIT_DIR passes it on
     char run_id[33];
-    bool is_new;    // made by this call
-    bool is_named;  // the user chose it
-    bool is_joined; // GAIT_DIR named it: others may write there too
-    bool is_nested; // an outer `gait run` looks after it
+    char invocation[33]; // of this call, unless nested
+    bool is_new;         // made by this call
+    bool is_named;       // the user chose it
+    bool is_joined;      // GAIT_DIR named it: others may write there too
+    bool is_nested;      // an outer `gait run` looks after it
+    bool is_shared;      // another `gait run` is recording into it, and this one joined it
+    int64_t rival;       // the process that has the name the user gave: this is another; or 0
 };
 
 struct run_request {
@@ -28,7 +31,8 @@ struct run_request {
 };
 
 // Finds or makes the directory. GAIT_ERR_STATE: it holds another run, and the
-// user must decide; any other failure: nothing can be recorded there.
+// user must decide; any other failure: nothing can be recorded there. While another
+// run is going on in it, the directory is one beside it.
 GAIT_CHECK int run_directory_open(const struct run_request *request,
                                   struct run_directory *ret_directory);
 
@@ -42,8 +46,8 @@ struct run_content {
 // What lies in it; zeros when it cannot be read.
 struct run_content run_directory_content(const struct run_directory *directory);
 
-// Removes a directory this run made and nobody used, unless the user named it;
-// says whether it is gone.
-bool run_directory_remove_unused(const struct run_directory *directory);
+// Removes a directory this run made and nobody used; one that the user named only where
+// that is asked for, too. Says whether it is gone.
+bool run_directory_remove_unused(const struct run_directory *directory, bool is_named_too);
 
 #endif

@@ -178,23 +178,11 @@ void run_profile_tell(const struct run_profile *profile, bool is_quiet)
 
 // ---- the end --------------------------------------------------------------------
 
-// Has the program itself something on record, or is it a launcher?
-static bool is_recorded(struct gait_trace *trace, const char *host, int64_t pid)
-{
-    for (uint32_t i = 0; i < gait_trace_shard_count(trace); i++) {
-        struct gait_shard_info shard;
-        if (!gait_trace_shard(trace, i, &shard) && shard.pid == pid && !strcmp(shard.host, host))
-            return true;
-    }
-    return false;
-}
-
 static int write_traces(const struct config *config, const struct run_end *end,
                         struct gait_trace *trace, const char *folder, size_t *ret_count)
 {
     const char *worker = config_text(config, SETTING_WORKER_NAME);
-    char host[256] = "";
-    struct pt_files files = {
+    const struct pt_files files = {
         .trace = trace,
         .options = {.size = sizeof files.options,
                     .format = "pt-trace",
@@ -203,11 +191,8 @@ static int write_traces(const struct config *config, const struct run_end *end,
         .worker = *worker ? worker : NULL,
         .is_each_window = true,
         .ret_count = ret_count,
+        .invocation = end->invocation,
     };
-    if (end->is_one_of_many && !gethostname(host, sizeof host - 1)) {
-        files.host = host;
-        files.pid = is_recorded(trace, host, end->pid) ? end->pid : 0;
-    }
     return pt_files_write(&files);
 }
 
@@ -281,7 +266,7 @@ void run_profile_write(const struct run_profile *profile, const struct run_end *
         say("%s: %s", count ? "not all traces are written" : "no traces", fail_text());
     if (count && !end->is_quiet)
         say("%zu trace%s in %s", count, units_plural(count), folder);
-    if (!tell_spare(config, trace, count))
+    if (end->is_first && !tell_spare(config, trace, count))
         tell_shortage(profile, count);
     gait_trace_close(trace);
     fail_clear();

@@ -37,15 +37,13 @@ GAIT_CHECK int run_profile_set(const struct run_profile *profile);
 // Says what should be known, and the plan unless quiet, on stderr.
 void run_profile_tell(const struct run_profile *profile, bool is_quiet);
 
-// Writes the traces of the windows in the run directory: of all processes, or, where
-// each rank has a `gait run` of its own, of those that this one started. Says how many
-// there are, and why there are none.
+// Writes the traces of the windows in the run directory, of the processes that this
+// `gait run` started. Says how many there are, and why there are none.
 struct run_end {
-    const char *directory;
-    int64_t pid;         // of the program
-    bool is_one_of_many; // of a job
-    bool is_quiet;       // no words but of what went wrong
-    char *program;       // what was run: its Python prints the table
+    const char *directory, *invocation;
+    bool is_quiet; // no words but of what went wrong
+    bool is_first; // of those that share the directory: it speaks for all
+    char *program; // what was run: its Python prints the table
 };
 void run_profile_write(const struct run_profile *profile, const struct run_end *end);
 

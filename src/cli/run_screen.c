@@ -22,17 +22,15 @@
 // 50 to 100 ns each on one core.
 #define MOST_EVENTS 20000000
 
-static bool is_torch(const struct gait_trace *trace, uint64_t *ret_events)
+static uint64_t count_events(const struct gait_trace *trace)
 {
-    bool found = false;
-    *ret_events = 0;
+    uint64_t events = 0;
     for (uint32_t i = 0; i < gait_trace_shard_count(trace); i++) {
         struct gait_shard_info shard;
-        found |= gait_trace_metadata(trace, i, "torch") != NULL;
         if (!gait_trace_shard(trace, i, &shard))
-            *ret_events += shard.events;
+            events += shard.events;
     }
-    return found;
+    return events;
 }
 
 // Made whole first, so that nobody who does not read it can hold the program's end up.
@@ -56,7 +54,7 @@ static void put_report(struct gait_trace *trace, const char *shown_as)
 {
     const struct report_text how = {.path = shown_as, .is_bold = terminal_is_bold(STDERR_FILENO)};
     struct run_report report;
-    if (!run_report_make(&report, trace) && report.torch) {
+    if (!run_report_make(&report, trace) && (report.torch || report.steps.count)) {
         if (peak_flops_read(NULL, &report.peak_flops))
             say("%s", fail_text());
         put_text(&report, trace, &how);
@@ -67,14 +65,12 @@ static void put_report(struct gait_trace *trace, const char *shown_as)
 void run_screen_put(const char *directory, const char *shown_as)
 {
     struct gait_trace *trace;
-    uint64_t events;
     if (gait_trace_open(directory, &trace)) {
         fail_clear();
         return;
     }
-    if (!is_torch(trace, &events))
-        events = 0;
-    else if (events > MOST_EVENTS)
+    const uint64_t events = count_events(trace);
+    if (events > MOST_EVENTS)
         say("%s events take a while to read: no report here", units_count(events).text);
     else
         put_report(trace, shown_as);

@@ -64,10 +64,10 @@ static int put_exit(struct completion *completion, const struct complete_exit *h
     struct journal_row row = {.table = TABLE_META, .text_count = 2};
     int status;
 
-    if (!how || how->pid != completion->run.shards[0]->info.pid)
-        return 0;
+    // of another process nothing is known but that it closed nothing
+    bool is_known = how && how->pid == completion->run.shards[0]->info.pid;
     row.texts[0] = slice_of("exit");
-    row.texts[1] = slice_of(how->json);
+    row.texts[1] = slice_of(is_known ? how->json : "{\"unclosed\": true}");
     status = journal_write_row(&row, &completion->output.writer);
     return status ? status : frame_output_note(&completion->output);
 }

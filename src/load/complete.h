@@ -18,7 +18,8 @@ struct complete_exit {
 // GAIT_ERR_STATE: its process lives, or somebody else is at it; GAIT_ERR_MISSING:
 // its ring file is gone. Whatever fails, or whoever dies over it, nothing that
 // was there before is lost, and the next one can try again.
-// `how` may be NULL; it is noted if its pid is the shard's.
+// `how` may be NULL; it is noted if its pid is the shard's, else that the process left the
+// shard unclosed.
 GAIT_CHECK int complete_shard(const char *path, const struct complete_exit *how);
 
 // Completes what can be completed in a run directory, and passes over shards of

@@ -78,6 +78,8 @@ static int put_who(const struct preamble *preamble, struct buffer *rows)
         return status;
     if (settings->rank >= 0 && (status = put_number(rows, "rank", settings->rank)))
         return status;
+    if (settings->invocation[0] && (status = put_text(rows, "invocation", settings->invocation)))
+        return status;
     if (settings->ignored[0] && (status = put_text(rows, "settings_ignored", settings->ignored)))
         return status;
     if (settings->subject_pid)

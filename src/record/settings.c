@@ -128,7 +128,7 @@ int settings_read(const struct gait_options *options, struct settings *ret_setti
 {
     const struct gait_options none = {.size = sizeof(none)};
     struct settings settings = {.subject_pid = 0};
-    const char *enable = getenv("GAIT_ENABLE"), *run_id;
+    const char *enable = getenv("GAIT_ENABLE"), *run_id, *invocation;
     int status;
 
     if (!options)
@@ -145,6 +145,8 @@ int settings_read(const struct gait_options *options, struct settings *ret_setti
     settings.rank = read_rank();
     run_id = variable_of("GAIT_RUN_ID");
     snprintf(settings.run_id, sizeof(settings.run_id), "%s", run_id ? run_id : "");
+    invocation = variable_of("GAIT_INVOCATION");
+    snprintf(settings.invocation, sizeof(settings.invocation), "%s", invocation ? invocation : "");
     if ((status = read_policy(options, &settings)) || (status = read_role(options, &settings)) ||
         (status = read_ring(options, &settings)) ||
         (status = read_directory(options, settings.directory)))

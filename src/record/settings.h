@@ -21,7 +21,8 @@ struct settings {
     int64_t subject_pid;
     int64_t rank; // -1: not known
     char run_id[64];
-    char ignored[400]; // what the environment says and cannot be meant, in words; or ""
+    char invocation[64]; // of the gait run that started this process, or ""
+    char ignored[400];   // what the environment says and cannot be meant, in words; or ""
 };
 
 GAIT_CHECK int settings_read(const struct gait_options *options, struct settings *ret_settings);

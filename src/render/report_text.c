@@ -50,6 +50,8 @@ static bool describe_end(const char *noted, char *out, size_t room)
     else if (!strncmp(noted, code_key, sizeof code_key - 1))
         snprintf(out, room, "ended with exit code %ld",
                  strtol(noted + sizeof code_key - 1, NULL, 10));
+    else if (!strcmp(noted, "{\"unclosed\": true}"))
+        snprintf(out, room, "did not end by itself: it was killed, or left by os._exit()");
     else
         snprintf(out, room, "ended with %.80s", noted);
     return true;

@@ -46,6 +46,8 @@ def test_a_signal_that_ends_the_program_is_told_as_shells_do(gait, name):
 
 
 def test_a_program_that_is_missing_is_127_and_leaves_nothing(gait, tmp_path):
+    done = gait("run", "-o", "named", "--", "no-such-program")
+    assert (done.returncode, os.listdir(tmp_path)) == (127, [])
     done = gait("run", "no-such-program")
     assert (done.returncode, done.stdout) == (127, "")
     assert done.stderr == "gait: cannot run 'no-such-program': no such program\n"
@@ -426,3 +428,51 @@ def test_kernels_of_the_inductor_are_asked_for_and_it_is_said(gait):
     assert "gait: torch.compile compiles anew, with its fused CPU kernels named\n" in asked.stderr
     plain = gait("run", "-q", *line)
     assert plain.stdout == "unset\n" and "compiles anew" not in plain.stderr
+
+
+STEPS = "import gait\nfor _ in gait.steps(range(9)):\n    with gait.span('work'): sum(range(999))\n"
+
+
+def with_gait(build):
+    return {**os.environ, "PYTHONPATH": str(build / "python")}
+
+
+def test_a_program_with_steps_and_without_torch_ends_with_its_report(gait, build):
+    done = gait("run", "-o", "x", "--", *python(STEPS), env=with_gait(build))
+    report = gait("report", "x").stdout
+    assert "Steps  9" in report and report in done.stderr
+    spans = "import gait; gait.start()\nwith gait.span('work'): pass"
+    done = gait("run", "-o", "y", "--", *python(spans), env=with_gait(build))
+    assert done.stderr.count("\n") == 1  # of the whole run there is a report on demand
+
+
+def test_without_a_path_the_newest_run_here_is_reported(gait, build, tmp_path):
+    nowhere = gait("report")
+    assert (nowhere.returncode, nowhere.stdout) == (2, "")
+    assert nowhere.stderr.startswith("gait report: there is no run of 'gait run' in this folder")
+    for name in "abc":
+        gait("run", "-q", "-o", name, "--", *python(STEPS), env=with_gait(build))
+    os.utime(tmp_path / "b" / ".gait-run", (4e9, 4e9))
+    (tmp_path / "zzz").mkdir()
+    done = gait("report")
+    assert done.stderr == "gait: the newest run here is 'b'\n"
+    assert done.stdout == gait("report", "b").stdout
+
+
+def test_a_file_of_which_nothing_is_left_is_told_as_damaged(gait, build, tmp_path):
+    gait("run", "-q", "-o", "x", "--", *python(STEPS), env=with_gait(build))
+    (shard,) = (tmp_path / "x").glob("*.gait")
+    shard.write_bytes(shard.read_bytes()[:200].ljust(shard.stat().st_size, b"\0"))
+    report = gait("report", "x").stdout
+    assert "\nDAMAGED: nothing of it can be read" in report and "NOTHING RECORDED" not in report
+
+
+@pytest.mark.parametrize("below", [[], ["sh", "-c", 'python3=$1; shift; "$python3" "$@"; :', "-"]])
+def test_a_killed_program_is_told_as_killed_on_the_screen(gait, build, below):
+    code = STEPS + "    if _ == 5: import os; os.kill(os.getpid(), 9)\n"
+    done = gait("run", "-o", "x", "--", *below, *python(code), env=with_gait(build))
+    how = "did not end by itself: it was killed, or left by" if below else "was killed by signal 9"
+    for text in (done.stderr, gait("report", "x").stdout):
+        assert how in " ".join(text.split())
+    json_answer = json.loads(gait("report", "--json", "x").stdout)
+    assert json_answer["ends"][0]["exit"] == ({"unclosed": True} if below else {"signal": 9})

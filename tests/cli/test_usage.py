@@ -53,7 +53,7 @@ def test_the_version_is_told(gait):
         (["zebra"], "gait: no command 'zebra'; 'gait help' lists them"),
         (["help", "exprt"], "gait help: no command 'exprt'; did you mean 'export'?"),
         (["--verison"], "gait: unknown option '--verison'; did you mean '--version'?"),
-        (["report"], "gait report: PATH is missing; see 'gait help report'"),
+        (["info"], "gait info: PATH is missing; see 'gait help info'"),
         (["info", "a", "b"], "gait info: 'b' is one argument too many; see 'gait help info'"),
         (["report", "--jsn", "x"], "gait report: unknown option '--jsn'; did you mean '--json'?"),
         (["report", "-x", "y"], "gait report: unknown option '-x'; see 'gait help report'"),

@@ -53,6 +53,16 @@ def of_ranks(paths, options):
     return ranks
 
 
+def is_own(path):
+    """Was its process started by the `gait run` that asks?"""
+    from gait import trace
+
+    with trace.open(path) as opened:
+        told = opened.metadata().get("invocation")
+    asking = os.environ.get("GAIT_INVOCATION")
+    return not (told and asking) or told == asking
+
+
 def find(directory, config):
     """What of_ranks() tells of a run directory."""
     options = {
@@ -62,7 +72,7 @@ def find(directory, config):
         "with_flops": config.with_flops and config.record_shapes,
     }
     paths = sorted(glob.glob(os.path.join(glob.escape(directory), "*.gait")))
-    return of_ranks(paths, options)
+    return of_ranks([path for path in paths if is_own(path)], options)
 
 
 def put_table(ranks, config, out):

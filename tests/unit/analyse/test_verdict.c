@@ -213,6 +213,9 @@ TEST("verdict: says that it cannot tell where evidence is thin")
     facts.events = facts.dropped = 0;
     verdict_make(&facts, &verdict);
     is_int(verdict.number, VERDICT_NOTHING_RECORDED);
+    facts.damages = 2;
+    verdict_make(&facts, &verdict);
+    is_int(verdict.number, VERDICT_DAMAGED);
     facts = (struct verdict_facts){
         .events = 900, .steps = 9, .judged = {.steps = 3, .total_ns = 10, .is_steady = true}};
     verdict_make(&facts, &verdict);
