@@ -12,10 +12,22 @@ enum {
     LEAST_FORWARDS = 2 // one alone repeats nothing
 };
 
+// When a model first ran or learned. An optimizer that steps before that makes its
+// state (distributed checkpoints do so, with gradients of zero), and no step.
+static int64_t first_work_ns(const struct torch_facts *facts)
+{
+    for (size_t i = 0; i < facts->count; i++) {
+        const struct torch_fact *fact = &facts->rows[i];
+        if (fact->kind == TORCH_FACT_FORWARD || fact->kind == TORCH_FACT_BACKWARD)
+            return fact->start_ns;
+    }
+    return INT64_MIN; // none is on record
+}
+
 static bool is_step(const struct torch_fact *fact, const void *context)
 {
-    (void)context;
-    return fact->kind == TORCH_FACT_STEP;
+    const int64_t *since_ns = context;
+    return fact->kind == TORCH_FACT_STEP && fact->end_ns > *since_ns;
 }
 
 static bool is_learning(const struct torch_fact *fact, const void *context)
@@ -76,7 +88,8 @@ enum torch_rounds torch_rounds_mark(struct torch_facts *facts,
                                     const struct torch_periods *evaluation)
 {
     uint32_t module = TORCH_NO_ID;
-    if (mark(facts, is_step, NULL))
+    const int64_t since_ns = first_work_ns(facts);
+    if (mark(facts, is_step, &since_ns))
         return TORCH_ROUNDS_OPTIMIZER;
     if (!evaluation)
         return TORCH_ROUNDS_NONE;

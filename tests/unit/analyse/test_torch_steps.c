@@ -225,6 +225,14 @@ TEST("steps: without a loader, evaluation and saves leave the loop")
     check("|M a1 e1 f1 b s1 ^ f1 b s1] c |f1 b s1 ^ f1 b s1]");
 }
 
+TEST("steps: an optimizer that makes its state before any work makes no step")
+{
+    check("c( s1 z1 ) |M a1 f1 b s1 |a1 f1 b s1 /e1");
+    check("s1 |f1 b s1 ^f1 b s1]");
+    check("|s1( f1 b ) ^s1( f1 b )]");
+    check("|s1 ^s1 ^s1]"); // nothing tells of the model
+}
+
 TEST("steps: without a loader, one optimizer after the other")
 {
     check("|f1 b s1 ^z1 f1 b s1 ^z1 f1 b s1 ^z2 f2 b s2 ^z2 f2 b s2]");
