@@ -137,16 +137,23 @@ static void tell_shares(struct findings *findings, const struct run_report *repo
     }
 }
 
-// Compiling that came with the first step is no matter of shapes.
+// Compiling that came with the first step, or before it, is no matter of shapes.
 static void tell_compiled_once(struct findings *findings, const struct run_report *report)
 {
     const struct torch_report *torch = report->torch;
     const uint64_t first_ns = torch->apart.first_compile_ns;
-    if (percent(first_ns, report->ledger.total_ns) < COMPILE_PERCENT)
+    const uint64_t before_ns = torch->apart.before_compile_ns;
+    if (!report->steps.count ||
+        percent(first_ns + before_ns, report->ledger.total_ns) < COMPILE_PERCENT)
         return;
     struct finding *finding = add(findings, FINDING_COMPILED_ONCE);
-    go_on(finding, torch->compile_steps ? NOTE_FIRST_AND_MORE : NOTE_FIRST_ONLY);
-    evidence_ns(&finding->evidence, "compile_ns", first_ns);
+    go_on(finding, !before_ns  ? NOTE_IN_FIRST
+                   : !first_ns ? NOTE_BEFORE_FIRST
+                               : NOTE_BEFORE_AND_IN_FIRST);
+    if (!torch->compile_steps)
+        go_on(finding, NOTE_NOT_AGAIN);
+    evidence_ns(&finding->evidence, "compile_ns", first_ns + before_ns);
+    evidence_ns(&finding->evidence, "before_ns", before_ns);
     evidence_ns(&finding->evidence, "first_step_ns", (uint64_t)torch->first_ns);
     evidence_ns(&finding->evidence, "step_total_ns", report->ledger.total_ns);
 }

@@ -32,6 +32,7 @@ int loader_workers_find(struct loader_work *work, const struct torch_survey *sur
         const struct torch_survey_shard *shard = &survey->shards[i];
         work->fetch_ns += shard->fetch_ns;
         work->collate_ns += shard->collate_ns;
+        work->fetches += shard->events[TORCH_SITE_FETCH];
         if (!shard->fetch_ns || shard->is_stepping)
             continue;
         turns[count++] = (struct turn){shard->first_fetch_ns, 1};

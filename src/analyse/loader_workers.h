@@ -11,6 +11,7 @@ struct torch_survey;
 
 struct loader_work {
     uint64_t fetch_ns, collate_ns; // collating is part of fetching
+    uint64_t fetches;              // batches
     uint64_t workers;              // at a time; 0: the training's own threads made the batches
 };
 

@@ -38,7 +38,7 @@ static void judge_marked(const struct run_report *report, struct judged_part *pa
     for (size_t i = 0; i < ledger->count; i++) {
         const struct phase *phase = &ledger->phases[i];
         const enum work_kind work = work_words_kind(phase->name);
-        const struct judged_part part = {phase->name, work, phase->total_ns};
+        const struct judged_part part = {phase->name, work, phase->total_ns, false};
         if (work != WORK_COMPILING || spans >= COMPILES_ON || !report->steps.count) {
             parts[judged->count++] = part;
             continue;
@@ -56,9 +56,9 @@ static void judge_found(const struct torch_report *torch, struct judged_part *pa
     *judged = (struct judged){parts, 0, from->total_ns, from->steps, from->is_steady};
     for (unsigned i = 0; i < torch->phases.count; i++)
         if (from->phases[i] && i != TORCH_OTHER)
-            parts[judged->count++] =
-                (struct judged_part){torch->phases.names[i],
-                                     torch_judged_work(i, torch->phases.names[i]), from->phases[i]};
+            parts[judged->count++] = (struct judged_part){
+                torch->phases.names[i], torch_judged_work(i, torch->phases.names[i]),
+                from->phases[i], i < TORCH_NAMED};
 }
 
 static bool has_fused_optimizer(const struct top_ops *ops)
@@ -71,14 +71,41 @@ static bool has_fused_optimizer(const struct top_ops *ops)
     return false;
 }
 
-// Those of a name taken together: the usual one tells, not the one that was interrupted.
-static uint64_t small_op_ns(const struct top_ops *ops)
+// Of all calls, as long as one usually takes: without the longest, which may have been
+// interrupted.
+static uint64_t usual_ns(const struct top_op *op)
 {
-    uint64_t sum_ns = 0;
-    for (size_t i = 0; i < ops->count; i++)
-        if (ops->rows[i].calls && ops->rows[i].self_ns / ops->rows[i].calls < SMALL_OP_NS)
-            sum_ns += ops->rows[i].self_ns;
-    return sum_ns;
+    if (op->calls < 2 || op->longest_ns > op->self_ns)
+        return op->self_ns;
+    return (op->self_ns - op->longest_ns) / (op->calls - 1) * op->calls;
+}
+
+static bool is_product(const char *name)
+{
+    static const char *const begins[] = {
+        "aten::mm",          "aten::addmm",       "aten::bmm",       "aten::baddbmm",
+        "aten::convolution", "aten::_conv",       "aten::mkldnn_",   "aten::thnn_conv",
+        "aten::slow_conv",   "aten::_scaled_dot", "aten::_flash_at", "mkl::",
+        "mkldnn::",
+    };
+    for (size_t i = 0; i < sizeof begins / sizeof begins[0]; i++)
+        if (!strncmp(name, begins[i], strlen(begins[i])))
+            return true;
+    return false;
+}
+
+static void know_ops(const struct top_ops *ops, struct torch_known *known)
+{
+    known->op_calls = ops->calls;
+    for (size_t i = 0; i < ops->count; i++) {
+        const struct top_op *op = &ops->rows[i];
+        const uint64_t ns = usual_ns(op);
+        known->op_ns += ns;
+        if (op->calls && ns / op->calls < SMALL_OP_NS)
+            known->small_op_ns += ns;
+        if (is_product(op->name))
+            known->product_ns += ns;
+    }
 }
 
 static bool is_compiled(const struct torch_survey *survey)
@@ -93,16 +120,16 @@ static struct torch_known know(const struct torch_report *torch)
 {
     const uint64_t *kinds = torch->flops.kinds;
     const uint64_t low = kinds[PEAK_16_BIT] + kinds[PEAK_FP8];
-    return (struct torch_known){.lacks_optimizer = !torch->has_optimizer,
+    struct torch_known known = {.lacks_optimizer = !torch->has_optimizer,
                                 .is_compiled = is_compiled(&torch->survey),
                                 .has_device = torch->device != NULL,
                                 .is_low_precision = low > torch->flops.total / 2,
                                 .is_fused = has_fused_optimizer(&torch->ops),
-                                .has_fetches = torch->loading.fetch_ns > 0,
-                                .op_calls = torch->ops.calls,
-                                .op_self_ns = torch->ops.self_ns,
-                                .small_op_ns = small_op_ns(&torch->ops),
+                                .fetch_ns = torch->loading.fetch_ns,
+                                .fetches = torch->loading.fetches,
                                 .workers = torch->loading.workers};
+    know_ops(&torch->ops, &known);
+    return known;
 }
 
 static struct slow_rank slow_rank_of(const struct torch_report *torch, uint64_t total_ns)

@@ -34,6 +34,8 @@ static void add_op(const struct sweep_span *span, void *context)
     sum->calls++;
     sum->total_ns += length;
     sum->self_ns += length;
+    if (length > sum->longest_ns)
+        sum->longest_ns = length;
     if (parent) {
         int64_t end_ns = span->end_ns < parent->end_ns ? span->end_ns : parent->end_ns;
         adding->sums[parent->number].self_ns -= (uint64_t)end_ns - (uint64_t)span->start_ns;

@@ -15,6 +15,7 @@ struct torch_phases;
 struct top_op {
     const char *name;
     uint64_t calls, self_ns, total_ns;
+    uint64_t longest_ns; // of one call
 };
 
 struct top_ops {

@@ -4,6 +4,7 @@
 #include "analyse/torch_judged.h"
 
 #include "analyse/run_report.h"
+#include "analyse/torch_facts.h"
 #include "analyse/torch_report.h"
 #include "analyse/work_words.h"
 
@@ -35,6 +36,21 @@ void torch_judged_put_apart(struct torch_apart *apart, const uint64_t *phases, b
     }
     if (is_first)
         apart->first_compile_ns += phases[TORCH_COMPILE];
+}
+
+uint64_t torch_judged_compile_before(const struct torch_facts *facts, int64_t at_ns)
+{
+    int64_t end_ns = INT64_MIN;
+    uint64_t sum_ns = 0;
+    for (size_t i = 0; i < facts->count && facts->rows[i].start_ns < at_ns; i++) {
+        const struct torch_fact *fact = &facts->rows[i];
+        if (fact->phase != TORCH_COMPILE || fact->end_ns <= end_ns) // or within the one before
+            continue;
+        const int64_t from_ns = fact->start_ns > end_ns ? fact->start_ns : end_ns;
+        end_ns = fact->end_ns < at_ns ? fact->end_ns : at_ns;
+        sum_ns += end_ns > from_ns ? (uint64_t)end_ns - (uint64_t)from_ns : 0;
+    }
+    return sum_ns;
 }
 
 void torch_judged_find(struct torch_report *torch, const struct run_report *report)

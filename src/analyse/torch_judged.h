@@ -14,7 +14,8 @@
 // The first step, and those that compiled.
 struct torch_apart {
     uint64_t phases[TORCH_MOST_PHASES], total_ns;
-    uint64_t first_compile_ns; // in the first one
+    uint64_t first_compile_ns;  // in the first one
+    uint64_t before_compile_ns; // before it, on the first rank's thread
 };
 
 struct torch_judged {
@@ -24,10 +25,14 @@ struct torch_judged {
 };
 
 struct run_report;
+struct torch_facts;
 struct torch_report;
 
 // Takes in a step that is set apart.
 void torch_judged_put_apart(struct torch_apart *apart, const uint64_t *phases, bool is_first);
+
+// How long a thread compiled before that time.
+uint64_t torch_judged_compile_before(const struct torch_facts *facts, int64_t at_ns);
 
 // The report's steps are known; without steps the whole run is judged.
 void torch_judged_find(struct torch_report *torch, const struct run_report *report);

@@ -263,6 +263,9 @@ static int add_rank(struct torch_gathering *gathering, const struct torch_rank *
     if (!status)
         status = count_recorded(&gathering->thread.facts, rank, &windows);
     if (!status && !torch->rank_count)
+        torch->apart.before_compile_ns =
+            torch_judged_compile_before(&gathering->thread.facts, windows.rows[0].start_ns);
+    if (!status && !torch->rank_count)
         status = keep_recorded(gathering, &windows);
     if (!status && !torch->rank_count)
         status = torch_epochs_find(&gathering->epochs, &gathering->thread, &windows);

@@ -130,23 +130,30 @@ static void rest_on_work(struct verdict *verdict, const struct judged *judged, e
     evidence_share(evidence, "phase_share", most->total_ns, judged->total_ns);
     if (work == WORK_EVAL_MODE)
         say(verdict, NOTE_EVAL_MODE);
+    else if (most->total_ns < sum_ns)
+        say(verdict, NOTE_TAKES_MOSTLY);
     else
-        say(verdict, most->total_ns == sum_ns ? NOTE_TAKES : NOTE_TAKES_MOSTLY);
+        say(verdict, most->is_ours ? NOTE_TAKES : NOTE_TAKES_NAMED);
 }
 
 static enum note advice_on(const struct verdict_facts *facts, enum work_kind work)
 {
     const struct torch_known *torch = facts->torch;
-    if (work == WORK_INPUT && torch && torch->has_fetches)
-        return torch->workers ? NOTE_TRY_MORE_WORKERS : NOTE_TRY_WORKERS;
-    return work_rules[work].advice;
+    if (work != WORK_INPUT || !torch || !torch->fetches)
+        return work_rules[work].advice;
+    if (torch->fetch_ns / torch->fetches < SMALL_FETCH_NS)
+        return NOTE_TRY_SLICES;
+    return torch->workers ? NOTE_TRY_MORE_WORKERS : NOTE_TRY_WORKERS;
 }
 
 static void advise_on(const struct verdict_facts *facts, enum work_kind work,
                       struct verdict *verdict)
 {
-    if (work == WORK_INPUT && facts->torch && facts->torch->has_fetches)
-        evidence_count(&verdict->evidence, "workers", facts->torch->workers);
+    const struct torch_known *torch = facts->torch;
+    if (work == WORK_INPUT && torch && torch->fetches) {
+        evidence_count(&verdict->evidence, "workers", torch->workers);
+        evidence_ns(&verdict->evidence, "fetch_ns", torch->fetch_ns / torch->fetches);
+    }
     advise(verdict, advice_on(facts, work));
 }
 
@@ -177,7 +184,15 @@ static void judge_wait_too(const struct verdict_facts *facts, const struct divis
 static bool has_small_ops(const struct torch_known *torch)
 {
     return torch && !torch->has_device && torch->op_calls >= FEW_OPS &&
-           torch->small_op_ns > torch->op_self_ns / 2;
+           torch->small_op_ns > torch->op_ns / 2;
+}
+
+// One call each, which libraries do as fast as the machine can: larger batches and fusing
+// change nothing.
+static bool is_of_products(const struct torch_known *torch)
+{
+    return !torch->has_device && torch->op_calls >= FEW_OPS &&
+           torch->product_ns > torch->op_ns / 2 && !has_small_ops(torch);
 }
 
 // Of a PyTorch run it is known what a phase consists of.
@@ -192,6 +207,8 @@ static enum note advice_on_computing(const struct verdict_facts *facts)
         return NOTE_TRY_FASTER;
     if (!strcmp(largest(&facts->judged, WORK_COMPUTING)->name, "optimizer"))
         return torch->is_fused ? NOTE_TRY_FEWER_UPDATES : NOTE_TRY_FUSED;
+    if (is_of_products(torch))
+        return NOTE_TRY_PRODUCTS;
     // it is the units of a device that make lower precision faster
     bool gains_no_precision = torch->is_low_precision || !torch->has_device;
     return by_use[torch->is_compiled][gains_no_precision];
@@ -206,12 +223,15 @@ static void judge_computing(const struct verdict_facts *facts, const struct divi
     rest_on_work(verdict, judged, WORK_COMPUTING, division->by_work[WORK_COMPUTING]);
     if (is_small) {
         evidence_share(&verdict->evidence, "small_ops_share", facts->torch->small_op_ns,
-                       facts->torch->op_self_ns);
+                       facts->torch->op_ns);
         say(verdict, NOTE_SMALL_OPS);
     } else if (percent(division->waiting, judged->total_ns) < HARDLY_WAIT_PERCENT) {
         say(verdict, NOTE_HARDLY_WAITS);
     }
     judge_wait_too(facts, division, verdict);
+    if (facts->torch && facts->torch->op_ns)
+        evidence_share(&verdict->evidence, "products_share", facts->torch->product_ns,
+                       facts->torch->op_ns);
     advise(verdict, advice_on_computing(facts));
 }
 

@@ -19,6 +19,7 @@ struct judged_part {
     const char *name;
     enum work_kind work;
     uint64_t total_ns;
+    bool is_ours; // its name is gait's, and says no more than the kind does
 };
 
 // Where the time went that is judged: of the steps, else of the whole run.
@@ -48,10 +49,12 @@ struct torch_known {
     bool lacks_optimizer; // none stepped
     bool is_compiled;     // by torch.compile
     bool has_device;      // ops run apart from the thread that calls them
-    bool is_low_precision, is_fused, has_fetches;
-    uint64_t op_calls, op_self_ns; // on record, 0: none are
-    uint64_t small_op_ns;          // of these: in ops that take less than SMALL_OP_NS
-    uint64_t workers;              // of its loaders at a time; 0: none, or not known
+    bool is_low_precision, is_fused;
+    uint64_t fetch_ns, fetches; // batches that loaders made, 0: none are known
+    uint64_t op_calls, op_ns;   // on record, and their usual time together; 0: none are
+    uint64_t small_op_ns;       // of that: of ops that take less than SMALL_OP_NS
+    uint64_t product_ns;        // of that: of products of matrices and convolutions
+    uint64_t workers;           // of its loaders at a time; 0: none, or not known
 };
 
 struct verdict_facts {
@@ -68,7 +71,8 @@ struct verdict_facts {
 
 enum {
     VERDICT_MOST_NOTES = 4,
-    SMALL_OP_NS = 10000, // from about there on an op does more than it costs to call
+    SMALL_FETCH_NS = 1000000, // about what a worker costs a batch
+    SMALL_OP_NS = 10000,      // from about there on an op does more than it costs to call
 };
 
 struct verdict {

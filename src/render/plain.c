@@ -171,11 +171,18 @@ unsigned plain_put_all(FILE *out, const char *text)
     return put_up_to(out, text, strlen(text), no_limit);
 }
 
+// A number and its "%" are one word.
+static size_t word_length(const char *text)
+{
+    const size_t length = strcspn(text, " ");
+    return strncmp(text + length, " %", 2) ? length : length + 1 + strcspn(text + length + 1, " ");
+}
+
 void plain_wrap(FILE *out, const char *text, unsigned indent, unsigned at)
 {
     bool at_start = true;
     while (*text) {
-        size_t word = strcspn(text, " ");
+        size_t word = word_length(text);
         unsigned width = width_of(text, word, PLAIN_COLUMNS);
         if (!at_start && at + 1 + width > PLAIN_COLUMNS) {
             fprintf(out, "\n%*s", (int)indent, "");

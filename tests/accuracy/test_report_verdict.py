@@ -62,8 +62,12 @@ def said(report):
     return report["verdict"] + " ".join(one["text"] for one in report["findings"])
 
 
-def test_what_is_compiled_once_is_no_matter_of_the_steps(gait, tmp_path):
+@pytest.mark.parametrize("before", [0, 3_000 * MS])
+def test_what_is_compiled_once_is_no_matter_of_the_steps(gait, tmp_path, before):
     training = Training()
+    if before:  # a model that is tried before it trains
+        training.step({"compile": before})
+        training.total = 0
     training.step({"input": MS, "compile": 24_000 * MS, **WORK})
     for _ in range(STEPS - 1):
         training.step(WORK)
@@ -77,7 +81,9 @@ def test_what_is_compiled_once_is_no_matter_of_the_steps(gait, tmp_path):
         0.95,
     )
     assert (evidence["of"], evidence["steps"]) == ("steady steps", STEPS - 1)
-    assert finding(report, "compiled_once")["compile_ns"] == 24_000 * MS
+    once = finding(report, "compiled_once")
+    assert (once["compile_ns"], once["before_ns"]) == (24_000 * MS + before, before)
+    assert ("before the first step" in said(report)) == bool(before)
     assert finding(report, "recompiles") is None
     assert "keep shapes" not in said(report)
     assert "try torch.compile" not in said(report) and "or torch.compile" not in said(report)

@@ -19,7 +19,7 @@ static struct verdict judge_of(const struct named *phases, size_t count, uint64_
     struct verdict verdict;
     for (size_t i = 0; i < count; i++)
         parts[i] = (struct judged_part){phases[i].name, work_words_kind(phases[i].name),
-                                        phases[i].total_ns};
+                                        phases[i].total_ns, false};
     facts.events = 1000;
     facts.steps = facts.judged.steps = steps;
     facts.judged.parts = parts;
@@ -116,7 +116,8 @@ TEST("verdict: of a PyTorch run it is known what may be faster")
         {{.has_device = true, .is_compiled = true}, NOTE_TRY_BATCH_PRECISION, NOTE_TRY_FUSED},
         {{.is_compiled = true}, NOTE_TRY_BATCH, NOTE_TRY_FUSED},
         {{.is_fused = true}, NOTE_TRY_BATCH_COMPILE, NOTE_TRY_FEWER_UPDATES},
-        {{.op_calls = 60, .op_self_ns = 600, .small_op_ns = 300},
+        {{.op_calls = 60, .op_ns = 600, .product_ns = 310}, NOTE_TRY_PRODUCTS, NOTE_TRY_FUSED},
+        {{.op_calls = 60, .op_ns = 600, .small_op_ns = 300, .product_ns = 300},
          NOTE_TRY_BATCH_COMPILE,
          NOTE_TRY_FUSED},
     };
@@ -132,23 +133,25 @@ TEST("verdict: of a PyTorch run it is known what may be faster")
 TEST("verdict: ops that do less than it costs to call them are told, but not of a device")
 {
     static const struct named models[] = {{"forward", 700}, {"optimizer", 300}};
-    struct torch_known known = {.op_calls = 60, .op_self_ns = 600, .small_op_ns = 310};
+    struct torch_known known = {.op_calls = 60, .op_ns = 600, .small_op_ns = 310};
     struct verdict verdict = judge_torch(models, 2, &known);
     is_int(verdict.number, VERDICT_OVERHEAD_BOUND);
     ok(says(&verdict, NOTE_SMALL_OPS));
     known.has_device = true; // where ops are launched, not done
     is_int(judge_torch(models, 2, &known).number, VERDICT_COMPUTE_BOUND);
-    known = (struct torch_known){.op_calls = 40, .op_self_ns = 400, .small_op_ns = 400};
+    known = (struct torch_known){.op_calls = 40, .op_ns = 400, .small_op_ns = 400};
     is_int(judge_torch(models, 2, &known).number, VERDICT_COMPUTE_BOUND);
 }
 
 TEST("verdict: where a loader makes batches is part of the advice")
 {
     static const struct named phases[] = {{"input", 700}, {"forward", 300}};
-    struct torch_known known = {.has_fetches = true};
+    struct torch_known known = {.fetches = 10, .fetch_ns = 10 * 1000 * 1000};
     is_int(judge_torch(phases, 2, &known).advice[0], NOTE_TRY_WORKERS);
     known.workers = 2;
     is_int(judge_torch(phases, 2, &known).advice[0], NOTE_TRY_MORE_WORKERS);
+    known.fetch_ns = 9 * 1000 * 1000; // sooner than a worker hands it over
+    is_int(judge_torch(phases, 2, &known).advice[0], NOTE_TRY_SLICES);
     known = (struct torch_known){.workers = 0};
     is_int(judge_torch(phases, 2, &known).advice[0], NOTE_TRY_INPUT);
 }
@@ -156,8 +159,8 @@ TEST("verdict: where a loader makes batches is part of the advice")
 TEST("verdict: eval mode is told as a mode, behind what takes more")
 {
     const struct torch_known known = {.workers = 0};
-    struct judged_part parts[] = {{"evaluation", WORK_EVAL_MODE, 300},
-                                  {"forward", WORK_COMPUTING, 550}};
+    struct judged_part parts[] = {{"evaluation", WORK_EVAL_MODE, 300, true},
+                                  {"forward", WORK_COMPUTING, 550, true}};
     struct verdict_facts facts = {
         .events = 1000, .steps = 100, .judged = {parts, 2, WHOLE_NS, 100, false}, .torch = &known};
     struct verdict verdict;
@@ -229,7 +232,7 @@ TEST("verdict: a step far off the median is mentioned, and what was compiled onc
     const struct verdict verdict =
         judge_of(phases, 1, 100,
                  (struct verdict_facts){.tail = {10, 42, 7},
-                                        .once = {"jit_compile", WORK_COMPILING, 24000}});
+                                        .once = {"jit_compile", WORK_COMPILING, 24000, false}});
     is_int(verdict.number, VERDICT_COMPUTE_BOUND);
     ok(says(&verdict, NOTE_TAIL) && says(&verdict, NOTE_ONCE));
     is_int(permille(&verdict, "slowest_times"), 4200);

@@ -97,3 +97,14 @@ TEST("plain: words are wrapped at 78 columns, and the later lines indented")
     ok(strncmp(out, "seven77 ", 8) == 0);
     free(out);
 }
+
+TEST("plain: a number and its per cent stay on one line")
+{
+    char *out = NULL;
+    size_t bytes;
+    FILE *file = open_memstream(&out, &bytes);
+    plain_wrap(file, "it takes 42 %; of all", 2, 67);
+    fclose(file);
+    is_str(out, "it takes\n  42 %; of all\n");
+    free(out);
+}

@@ -16,7 +16,7 @@ static const char *why(const struct verdict *verdict)
 TEST("sentence_text: figures stand in a sentence with their units")
 {
     struct verdict verdict = {.number = VERDICT_INPUT_BOUND,
-                              .why = {NOTE_TAKES, NOTE_TAIL},
+                              .why = {NOTE_TAKES_NAMED, NOTE_TAIL},
                               .why_count = 2,
                               .advice = {NOTE_TRY_MORE_WORKERS, NOTE_TRY_FASTER},
                               .advice_count = 2};
