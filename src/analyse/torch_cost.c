@@ -47,16 +47,53 @@ static const struct cost_key keys[] = {
     {"loader", TORCH_SITE_COLLATE, false},
 };
 
-static void add_costs(struct torch_cost *cost, const char *json,
-                      const struct torch_survey_shard *shard, bool is_compared)
+enum { KEYS = sizeof keys / sizeof keys[0] };
+
+// By its own process.
+static bool find_cost(const struct gait_trace *trace, uint32_t shard, const char *key,
+                      double *ret_ns)
 {
-    for (size_t i = 0; i < sizeof keys / sizeof keys[0]; i++) {
+    double each;
+    if (!find_number(gait_trace_metadata(trace, shard, "cost_ns"), key, &each) &&
+        !find_number(gait_trace_metadata(trace, shard, "cost_ns.hooks"), key, &each))
+        return false;
+    if (each > most_cost_ns)
+        return false;
+    *ret_ns = each;
+    return true;
+}
+
+// A process that ended before it had measured (a worker of a loader, one that was killed
+// early) is told by the dearest of the others.
+static bool find_cost_elsewhere(const struct gait_trace *trace, const struct torch_survey *survey,
+                                const char *key, double *ret_ns)
+{
+    bool is_found = false;
+    for (uint32_t i = 0; i < survey->shard_count; i++) {
         double each;
-        if ((keys[i].is_of_step && is_compared) || !find_number(json, keys[i].key, &each) ||
-            each > most_cost_ns)
+        if (!find_cost(trace, i, key, &each) || (is_found && each <= *ret_ns))
             continue;
-        cost->is_known = true;
-        cost->hooks_ns += (uint64_t)(each * (double)shard->events[keys[i].kind]);
+        *ret_ns = each;
+        is_found = true;
+    }
+    return is_found;
+}
+
+static void add_costs(struct torch_report *torch, const struct gait_trace *trace, uint32_t shard,
+                      bool is_compared)
+{
+    const uint64_t *events = torch->survey.shards[shard].events;
+    for (size_t i = 0; i < KEYS; i++) {
+        double each;
+        if ((keys[i].is_of_step && is_compared) || !events[keys[i].kind])
+            continue;
+        if (!find_cost(trace, shard, keys[i].key, &each) &&
+            !find_cost_elsewhere(trace, &torch->survey, keys[i].key, &each)) {
+            torch->cost.is_unmeasured = true;
+            continue;
+        }
+        torch->cost.is_known = true;
+        torch->cost.hooks_ns += (uint64_t)(each * (double)events[keys[i].kind]);
     }
 }
 
@@ -78,13 +115,13 @@ static bool add_windows(struct torch_report *torch, uint32_t shard)
 }
 
 // The schedule clocks each step of the thread that makes them.
-static void add_clock(struct torch_report *torch, uint32_t shard, const char *json)
+static void add_clock(struct torch_report *torch, uint32_t shard, const struct gait_trace *trace)
 {
     double each;
     for (size_t i = 0; i < torch->rank_count; i++) {
         const struct window_cost *windows = &torch->ranks[i].windows;
         if (torch->survey.shard_of[torch->ranks[i].track] == shard &&
-            find_number(json, "step", &each) && each <= most_cost_ns)
+            find_cost(trace, shard, "step", &each))
             torch->cost.hooks_ns += (uint64_t)(each * (double)(windows->inside + windows->outside));
     }
 }
@@ -93,13 +130,11 @@ void torch_cost_find(struct torch_report *torch, const struct gait_trace *trace)
 {
     torch->cost = (struct torch_cost){.is_known = false};
     for (uint32_t i = 0; i < torch->survey.shard_count; i++) {
-        const struct torch_survey_shard *shard = &torch->survey.shards[i];
-        bool is_compared = add_windows(torch, i);
-        add_costs(&torch->cost, gait_trace_metadata(trace, i, "cost_ns"), shard, is_compared);
-        const char *hooks = gait_trace_metadata(trace, i, "cost_ns.hooks");
-        add_costs(&torch->cost, hooks, shard, is_compared);
-        add_clock(torch, i, hooks);
+        add_costs(torch, trace, i, add_windows(torch, i));
+        add_clock(torch, i, trace);
     }
+    // a part of it would be taken for all
+    torch->cost.is_known &= !torch->cost.is_unmeasured;
 }
 
 void torch_lost_find(struct torch_report *torch, const struct gait_trace *trace)

@@ -17,8 +17,9 @@ struct torch_survey;
 
 struct torch_cost {
     bool is_known;
-    uint64_t hooks_ns; // on the threads of all processes
-    uint64_t steps_ns; // of all ranks, as they would be without
+    bool is_unmeasured; // of some events nobody said what one cost
+    uint64_t hooks_ns;  // on the threads of all processes
+    uint64_t steps_ns;  // of all ranks, as they would be without
 };
 
 // What the windows had no room for.

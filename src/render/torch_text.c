@@ -301,6 +301,8 @@ void torch_text_name_cost(const struct torch_report *torch, char *out, size_t ro
 {
     char share[48] = "";
     *out = '\0';
+    if (torch->cost.is_unmeasured)
+        snprintf(out, room, ", hooks not known");
     if (!torch->cost.is_known)
         return;
     if (torch->cost.steps_ns)

@@ -15,6 +15,7 @@
 #include "schedule/py_window.h"
 #include "torch/py_backward.h"
 #include "torch/py_copy.h"
+#include "torch/py_cost.h"
 #include "torch/py_hook.h"
 #include "torch/py_inside.h"
 #include "torch/py_loader.h"
@@ -107,7 +108,8 @@ static PyMethodDef functions[] = {
     {"_torch_describe", py_torch_describe, METH_NOARGS, NULL},
     {"_torch_window", py_torch_window, METH_O, NULL},
     {"_windows", METHOD(py_schedule_windows), FAST, NULL},
-    {"_costs", py_schedule_costs, METH_O, NULL},
+    {"_cost_call", py_cost_call, METH_O, NULL},
+    {"_cost_tell", py_cost_tell, METH_NOARGS, NULL},
     {"_windows_spare", py_schedule_spare, METH_O, NULL},
     {"_windows_close", py_schedule_close, METH_NOARGS, NULL},
     {"_epoch", py_schedule_epoch, METH_NOARGS, NULL},

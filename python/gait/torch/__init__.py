@@ -78,6 +78,7 @@ def begin():
     if not _gait.recording():
         return
     _gait._phase_wake()
+    _gait._cost_call(hook_call_ns())
     version = getattr(sys.modules.get("torch"), "__version__", "")
     _gait._metadata("torch", json.dumps({"version": str(version)}))
     attempt(processes.tell_rank)  # a group may be older than the record
@@ -114,9 +115,7 @@ def tell_end(pid):
         return
     _gait.mark(_gait.site("torch", "exit"))
     _gait._windows_close()
-    phase_ns, window_ns, step_ns = _gait._costs(hook_call_ns())
-    costs = {"phase": phase_ns, "loader": phase_ns, "window": window_ns, "step": step_ns}
-    _gait._metadata("cost_ns.hooks", json.dumps(costs))
+    _gait._cost_tell()
     attempt(tell_device)
     peak = memory_peak()
     if peak:

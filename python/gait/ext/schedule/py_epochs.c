@@ -148,7 +148,7 @@ static void drop_loop(struct loop *loop)
 // One that is over gives way first, then the one whose last request is the oldest.
 static struct loop *free_loop(void)
 {
-    struct loop *found = NULL;
+    struct loop *found = &epochs.loops[epochs.current == epochs.loops];
     bool is_found_over = false;
     for (struct loop *loop = epochs.loops; loop < epochs.loops + MAX_LOOPS; loop++) {
         if (!loop->is_used)
@@ -156,7 +156,7 @@ static struct loop *free_loop(void)
         if (loop == epochs.current)
             continue;
         const bool is = is_over(loop);
-        if (!found || is > is_found_over || (is == is_found_over && loop->last < found->last)) {
+        if (is > is_found_over || (is == is_found_over && loop->last < found->last)) {
             found = loop;
             is_found_over = is;
         }

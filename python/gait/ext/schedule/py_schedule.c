@@ -410,15 +410,9 @@ PyObject *py_schedule_close(PyObject *module, PyObject *unused)
     Py_RETURN_NONE;
 }
 
-PyObject *py_schedule_costs(PyObject *module, PyObject *call_ns)
+double py_schedule_clock_cost_ns(void)
 {
-    (void)module;
-    const double call = PyFloat_AsDouble(call_ns);
-    if (PyErr_Occurred())
-        return NULL;
-    const double clock_ns =
-        schedule.clocked ? (double)schedule.clocked_ns / (double)schedule.clocked : 0;
-    return Py_BuildValue("(ddd)", py_phase_cost_ns(call), py_window_cost_ns(), clock_ns);
+    return schedule.clocked ? (double)schedule.clocked_ns / (double)schedule.clocked : 0;
 }
 
 PyObject *py_schedule_trigger(PyObject *module, PyObject *steps)

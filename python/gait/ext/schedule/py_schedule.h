@@ -31,6 +31,9 @@ void py_schedule_clearing(const PyObject *optimizer);
 // gait.step() begins a step: from the first one on only it counts.
 void py_schedule_told(void);
 
+// What it costs to put the counters of a step on record.
+double py_schedule_clock_cost_ns(void);
+
 // Functions of the module. windows(schedule, levels): ops are on record while the
 // schedule (bytes, see py_plan.h) says so, with what `levels` of gait/torch.h adds.
 // With has_traces each cycle is a window of its own, and there is a spare one.
@@ -50,9 +53,5 @@ PyObject *py_schedule_epoch(PyObject *module, PyObject *unused);
 PyObject *py_schedule_trigger(PyObject *module, PyObject *steps);
 PyObject *py_schedule_take(PyObject *module, PyObject *unused);
 PyObject *py_schedule_captures(PyObject *module, PyObject *change);
-
-// costs(ns a call of a hook): (ns a phase, ns a window, ns the counters of a step) as
-// measured in this process.
-PyObject *py_schedule_costs(PyObject *module, PyObject *call_ns);
 
 #endif

@@ -12,6 +12,7 @@
 
 #include "core/py_thread.h"
 #include "schedule/py_schedule.h"
+#include "torch/py_cost.h"
 #include "torch/py_phase_watch.h"
 
 _Thread_local struct py_phase_thread py_phase_self;
@@ -70,6 +71,7 @@ static const char *const key_names[KEY_COUNT] = {
 static void sleep_in_child(void)
 {
     stage = ASLEEP;
+    py_cost_forget_told();
     memset(evaluated, 0, sizeof(evaluated));
     py_phase_self = (struct py_phase_thread){0};
 }
@@ -195,8 +197,10 @@ void py_phase_end(void)
     if (__builtin_expect(py_phase_is_watched, 0))
         py_phase_watch_end();
     (gait_end)();
-    if (__builtin_expect(py_phase_timing.end != 0, 0))
+    if (__builtin_expect(py_phase_timing.end != 0, 0)) {
         end_timing(&end_cost, &py_phase_timing.end);
+        py_cost_grows(end_cost.timed);
+    }
 }
 
 void py_phase_arg(enum py_phase_key key, int64_t value)
