@@ -22,6 +22,7 @@ void torch_epochs_finish(struct torch_epochs *epochs)
     if (!epochs)
         return;
     free(epochs->first_steps);
+    free(epochs->wall_ns);
     *epochs = (struct torch_epochs){.count = 0};
 }
 
@@ -89,15 +90,57 @@ static int64_t first_begin(const struct training_thread *thread,
     return start_ns;
 }
 
+// How long that thread evaluated then.
+static int64_t evaluation_between(const struct training_thread *thread, int64_t from_ns,
+                                  int64_t to_ns)
+{
+    int64_t total_ns = 0;
+    for (size_t i = 0; i < thread->evaluation.count; i++) {
+        const struct torch_period *period = &thread->evaluation.rows[i];
+        int64_t start_ns = period->start_ns > from_ns ? period->start_ns : from_ns;
+        int64_t end_ns = period->end_ns < to_ns ? period->end_ns : to_ns;
+        total_ns += end_ns > start_ns ? end_ns - start_ns : 0;
+    }
+    return total_ns;
+}
+
+// An epoch lasts until the next one begins. Nothing says where the last one ends: behind its
+// last step it evaluates at most as long as one of the others did, since a test may follow.
+static int measure_walls(struct torch_epochs *epochs, const struct training_thread *thread,
+                         const struct torch_periods *windows)
+{
+    int64_t longest_ns = 0;
+    const struct torch_period *rows = windows->rows;
+    epochs->wall_ns = calloc(epochs->count + 1, sizeof *epochs->wall_ns);
+    if (!epochs->wall_ns)
+        return fail(GAIT_ERR_MEMORY, "no memory for %zu epochs", epochs->count);
+    for (size_t i = 0; i + 1 < epochs->count; i++) {
+        const uint64_t next = epochs->first_steps[i + 1];
+        int64_t evaluated_ns =
+            evaluation_between(thread, rows[next - 1].end_ns, rows[next].start_ns);
+        epochs->wall_ns[i] =
+            (uint64_t)(rows[next].start_ns - rows[epochs->first_steps[i]].start_ns);
+        longest_ns = evaluated_ns > longest_ns ? evaluated_ns : longest_ns;
+    }
+    if (!epochs->count)
+        return GAIT_OK;
+    const int64_t end_ns = rows[windows->count - 1].end_ns;
+    int64_t behind_ns = evaluation_between(thread, end_ns, INT64_MAX);
+    behind_ns = behind_ns < longest_ns ? behind_ns : longest_ns;
+    epochs->wall_ns[epochs->count - 1] =
+        (uint64_t)(end_ns - rows[epochs->first_steps[epochs->count - 1]].start_ns + behind_ns);
+    return GAIT_OK;
+}
+
 int torch_epochs_find(struct torch_epochs *epochs, const struct training_thread *thread,
                       const struct torch_periods *windows)
 {
     int status = GAIT_OK;
     if (!thread->facts.epoch_count)
-        return find_by_loops(epochs, thread, windows);
+        status = find_by_loops(epochs, thread, windows);
     for (size_t i = 0; !status && i < thread->facts.epoch_count; i++)
         status = add_epoch(epochs, windows, first_begin(thread, windows, thread->facts.epochs[i]));
-    return status;
+    return status ? status : measure_walls(epochs, thread, windows);
 }
 
 int torch_epochs_open(const struct torch_epochs *epochs, struct arena *arena,
@@ -108,8 +151,10 @@ int torch_epochs_open(const struct torch_epochs *epochs, struct arena *arena,
     if (!torch->epochs)
         return fail(GAIT_ERR_MEMORY, "no memory for %zu epochs", count);
     memset(torch->epochs, 0, (count + 1) * sizeof *torch->epochs);
-    for (size_t i = 0; i < count; i++)
+    for (size_t i = 0; i < count; i++) {
         torch->epochs[i].first_step = epochs->first_steps[i];
+        torch->epochs[i].wall_ns = epochs->wall_ns[i];
+    }
     torch->epoch_count = count;
     return GAIT_OK;
 }

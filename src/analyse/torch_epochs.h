@@ -19,6 +19,7 @@ enum { TORCH_MOST_EPOCHS = 4096 }; // told apart; later ones join the last
 
 struct torch_epochs {
     uint64_t *first_steps; // by place among the steps
+    uint64_t *wall_ns;     // see struct torch_epoch
     size_t count, capacity;
 };
 

@@ -39,6 +39,7 @@ struct torch_rank {
 struct torch_epoch {
     uint64_t first_step, steps; // place of its first step; how many
     uint64_t total_ns, phases[TORCH_MOST_PHASES];
+    uint64_t wall_ns; // of the first rank, until the next one begins, with evaluation
 };
 
 // The rank that the others wait for, and where it loses the time.

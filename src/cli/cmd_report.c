@@ -8,6 +8,7 @@
 
 #include "analyse/run_report.h"
 #include "cli/command.h"
+#include "cli/epochs_file.h"
 #include "cli/newest_run.h"
 #include "cli/peak_flops.h"
 #include "cli/run_finish.h"
@@ -18,7 +19,7 @@
 
 struct report_values {
     bool is_json;
-    const char *peak;
+    const char *peak, *epochs;
 };
 
 static int run(const void *given, const struct operands *operands)
@@ -40,7 +41,10 @@ static int run(const void *given, const struct operands *operands)
         return command_refuse_trace(&cmd_report);
     int code = run_report_make(&report, trace) ? command_refuse_trace(&cmd_report) : EXIT_OK;
     report.peak_flops = peak_flops;
-    if (!code && values->is_json)
+    if (!code && values->epochs)
+        code = epochs_file_write(values->epochs, &report, trace) ? command_refuse(&cmd_report)
+                                                                 : EXIT_OK;
+    else if (!code && values->is_json)
         report_json_put(stdout, &report, trace);
     else if (!code)
         report_text_put(stdout, &how, &report, trace);
@@ -61,6 +65,12 @@ static const struct option options[] = {
          "what the device does at most, in FLOP/s (312e12, 312T), for MFU; else GAIT_PEAK_FLOPS, "
          "else by its name where that is known",
      .offset = offsetof(struct report_values, peak)},
+    {.kind = OPTION_TEXT,
+     .name = "epochs-csv",
+     .value = "DIR",
+     .help = "the epochs as itwinai's epochtime_STRATEGY_NODESN.csv in that folder; - is standard "
+             "output",
+     .offset = offsetof(struct report_values, epochs)},
 };
 
 static const char *const about[] = {
@@ -87,6 +97,8 @@ static const char *const about[] = {
 static const struct example examples[] = {
     {"gait report run1", "The report of a run."},
     {"gait report", "The report of the newest run here."},
+    {"gait report --epochs-csv scalability-metrics/run1/epoch-time run1",
+     "The epochs for itwinai's scalability report."},
     {"gait report --json run1 | jq .step.p95_ns", "One figure of it."},
     {NULL, NULL},
 };

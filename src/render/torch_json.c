@@ -141,6 +141,7 @@ static void put_epochs(struct json_writer *json, const struct torch_report *torc
         json_put_uint(json, "first_step", epoch->first_step);
         json_put_uint(json, "steps", epoch->steps);
         json_put_uint(json, "total_ns", epoch->total_ns);
+        json_put_uint(json, "wall_ns", epoch->wall_ns);
         torch_json_phases(json, &torch->phases, epoch->phases);
         json_close(json);
     }

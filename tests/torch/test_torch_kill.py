@@ -4,6 +4,7 @@
 GAIT_TEST_FULL=1 makes it 50 kills; GAIT_TEST_SEED repeats a sequence.
 """
 
+import csv
 import json
 import os
 import random
@@ -85,3 +86,52 @@ def assert_cost_is_told(report, steps, said):
     assert hooks_ns is not None or steps < 100, said
     # five phases a step; each reads a clock twice, which no machine does in 5 ns
     assert hooks_ns is None or hooks_ns >= 5 * steps * 2 * 5, said
+
+
+CRASHES = """
+import os, time, torch
+from torch.utils.data import DataLoader, TensorDataset
+model = torch.nn.Linear(4, 1)
+optimizer = torch.optim.Adam(model.parameters())
+loader = DataLoader(TensorDataset(torch.randn(64, 4)), batch_size=4)
+for epoch in range(4):
+    begin = time.perf_counter()
+    model.train()
+    for number, (x,) in enumerate(loader):
+        optimizer.zero_grad()
+        model(x).sum().backward()
+        optimizer.step()
+        if epoch == 3 and number == 5:
+            os.kill(os.getpid(), 9)
+    model.eval()
+    with torch.no_grad():
+        for (x,) in loader:
+            model(x)
+        time.sleep(0.05)  # part of the epoch that itwinai's tracker times
+    print(time.perf_counter() - begin, flush=True)
+"""
+
+
+def test_a_crash_in_the_fourth_epoch_leaves_itwinais_rows_of_three(trainings, gait, tmp_path):
+    (tmp_path / "script.py").write_text(CRASHES)
+    done = subprocess.run(
+        trainings.command(Job(tmp_path / "script.py", warm=True), tmp_path / "run"),
+        cwd=tmp_path,
+        env=trainings.environment(),
+        stdout=subprocess.PIPE,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 128 + signal.SIGKILL
+    said = gait("report", "--epochs-csv", "metrics/epoch-time", "run")
+    assert said.stdout == "metrics/epoch-time/epochtime_non-distributed_1N.csv\n", said.stderr
+    with open(tmp_path / said.stdout.strip(), newline="") as file:
+        rows = list(csv.DictReader(file))
+    assert [(row["epoch_id"], row["name"], row["nodes"]) for row in rows] == [
+        (number, "non-distributed", "1") for number in "123"
+    ]
+    clocked = [float(word) for word in done.stdout.split()]
+    for row, seconds in zip(rows, clocked, strict=True):
+        assert float(row["time"]) == pytest.approx(seconds, rel=0.05, abs=0.005)
+    screen = gait("report", "--epochs-csv", "-", "run").stdout
+    assert screen.splitlines()[0] == "epoch_id,time,name,nodes"

@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+// The time of an epoch is that between two epochs of the first rank, validation included.
+#include "render/epochs_csv.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#include <gait/trace.h>
+
+#include "analyse/run_report.h"
+#include "analyse/torch_report.h"
+
+// In itwinai's words: what its trainer calls these strategies.
+static const char *strategy(const struct run_report *report)
+{
+    return report->torch && report->torch->rank_count > 1 ? "ddp" : "non-distributed";
+}
+
+static bool is_first_of_host(const struct gait_trace *trace, uint32_t shard)
+{
+    struct gait_shard_info own, other;
+    if (gait_trace_shard(trace, shard, &own))
+        return false;
+    for (uint32_t i = 0; i < shard; i++)
+        if (!gait_trace_shard(trace, i, &other) && !strcmp(own.host, other.host))
+            return false;
+    return true;
+}
+
+static uint32_t count_nodes(const struct gait_trace *trace)
+{
+    uint32_t nodes = 0;
+    for (uint32_t i = 0; i < gait_trace_shard_count(trace); i++)
+        nodes += is_first_of_host(trace, i);
+    return nodes;
+}
+
+// One that a crash cut short has fewer steps than the one before it, and gets no row.
+static size_t count_whole(const struct torch_report *torch)
+{
+    const struct torch_epoch *epochs = torch->epochs;
+    size_t count = torch->epoch_count;
+    return count > 1 && epochs[count - 1].steps < epochs[count - 2].steps ? count - 1 : count;
+}
+
+void epochs_csv_name(char *out, size_t room, const struct run_report *report,
+                     const struct gait_trace *trace)
+{
+    snprintf(out, room, "epochtime_%s_%" PRIu32 "N.csv", strategy(report), count_nodes(trace));
+}
+
+bool epochs_csv_put(FILE *out, const struct run_report *report, const struct gait_trace *trace)
+{
+    const struct torch_report *torch = report->torch;
+    const uint32_t nodes = count_nodes(trace);
+    if (!torch || !torch->epoch_count)
+        return false;
+    fputs("epoch_id,time,name,nodes\n", out);
+    for (size_t i = 0; i < count_whole(torch); i++)
+        fprintf(out, "%zu,%.9f,%s,%" PRIu32 "\n", i + 1, (double)torch->epochs[i].wall_ns / 1e9,
+                strategy(report), nodes);
+    return true;
+}
