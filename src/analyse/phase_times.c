@@ -20,6 +20,7 @@
 
 enum { MOST_THREADS = 1 << 20, MOST_NAMES = 40, NAMES_BYTES = 600 };
 enum { NO_NUMBER = TORCH_MOST_PHASES };
+#define STEPS "steps" // asks for what ran in steps, whatever the phase
 
 struct finding {
     struct phase_times *times;
@@ -29,6 +30,7 @@ struct finding {
     uint32_t site_count;
     struct torch_periods *into; // of the training thread that is read
     unsigned number;            // of the phase among those of PyTorch, or NO_NUMBER
+    bool is_steps;
     int status;
 };
 
@@ -124,6 +126,27 @@ static int see_spans(const struct gait_batch *batch, void *context)
     return status;
 }
 
+static int see_steps(const struct gait_batch *batch, void *context)
+{
+    struct finding *finding = context;
+    struct torch_periods *periods;
+    int status = batch->rows ? thread_of(finding, batch->track, &periods) : 0;
+    for (size_t row = 0; row < batch->rows && status == 0; row++)
+        status = torch_periods_add(periods, batch->start_ns[row],
+                                   end_of(batch->start_ns[row], batch->duration_ns[row]));
+    return status;
+}
+
+// As the program told them.
+static int find_steps(struct finding *finding)
+{
+    const struct gait_query query = {.size = sizeof query, .kinds = 1u << GAIT_KIND_STEP};
+    return finding->is_steps
+               ? gait_scan(finding->trace, &query, GAIT_COLUMN_START | GAIT_COLUMN_DURATION,
+                           see_steps, finding)
+               : 0;
+}
+
 static int find_spans(struct finding *finding, struct known *known)
 {
     const struct gait_query query = {.size = sizeof query, .kinds = 1u << GAIT_KIND_SPAN};
@@ -204,7 +227,8 @@ static int read_training(struct finding *finding, const struct torch_phases *pha
     training_thread_init(&thread);
     status = training_thread_read(&thread, finding->trace, phases, survey, track);
     if (status == 0)
-        status = split_thread(finding, &thread, shard.end_ns);
+        status = finding->is_steps ? steps_as_windows(&thread, finding->into)
+                                   : split_thread(finding, &thread, shard.end_ns);
     training_thread_finish(&thread);
     return status;
 }
@@ -217,13 +241,14 @@ static int find_torch(struct finding *finding, struct known *known)
     if (status == 0)
         status = torch_survey_make(&survey, finding->trace, &phases);
     if (status == 0 && torch_survey_has_facts(&survey)) {
+        know(known, STEPS, finding->phase);
         for (unsigned i = 0; i < phases.count; i++) {
             know(known, phases.names[i], finding->phase);
             if (!strcmp(phases.names[i], finding->phase))
                 finding->number = i;
         }
         for (uint32_t i = 0; i < survey.shard_count && status == 0; i++)
-            if (finding->number != NO_NUMBER)
+            if (finding->number != NO_NUMBER || finding->is_steps)
                 status = read_training(finding, &phases, &survey, i);
     }
     torch_survey_finish(&survey);
@@ -265,11 +290,16 @@ int phase_times_find(struct phase_times *times, struct gait_trace *trace, const 
                               .trace = trace,
                               .phase = phase,
                               .number = NO_NUMBER,
+                              .is_steps = !strcmp(phase, STEPS),
                               .site_count = gait_trace_site_count(trace)};
     struct known known = {.count = 0};
     *times = (struct phase_times){.count = 0};
     int status = find_torch(&finding, &known);
     bool has_any = status == 0 && is_found(times);
+    if (status == 0 && !has_any) {
+        status = find_steps(&finding);
+        has_any = is_found(times);
+    }
     finding.is_phase = calloc((size_t)finding.site_count + 1, 1);
     finding.was_seen = calloc((size_t)finding.site_count + 1, 1);
     if (status == 0 && (!finding.is_phase || !finding.was_seen))

@@ -22,7 +22,7 @@
 
 struct leaf_values {
     const char *rows, *library, *by, *source, *phase;
-    bool is_aggregated, without_modules, by_function, is_json;
+    bool is_aggregated, without_modules, by_function, by_line, is_json;
 };
 
 static const char *const groups[] = {"process", "rank", "thread", NULL};
@@ -114,11 +114,23 @@ static int put_source(const struct leaf_values *values, const struct stack_set *
     return 0;
 }
 
+// Rows of innermost functions and their lines, as itwinai has them, are asked for by what
+// only they can do, too.
+static bool is_of_rows(const struct leaf_values *values)
+{
+    return values->library || values->by || values->is_aggregated || values->without_modules;
+}
+
+static bool is_by_line(const struct leaf_values *values)
+{
+    return values->by_line || is_of_rows(values);
+}
+
 static int put_asked(const struct leaf_values *values, const struct stack_set *set, uint64_t rows)
 {
     if (values->source)
         return put_source(values, set, rows);
-    return values->by_function ? put_functions(values, set, rows) : put(values, set, rows);
+    return is_by_line(values) ? put(values, set, rows) : put_functions(values, set, rows);
 }
 
 // A phase is asked where its time went, and waiting may be most of it.
@@ -134,23 +146,21 @@ static void put_blocked(const struct stack_set *set)
 
 static int check(const struct leaf_values *values)
 {
-    const bool is_leaf =
-        values->library || values->by || values->is_aggregated || values->without_modules;
-    if (values->source && (is_leaf || values->by_function))
+    if (values->source && (is_by_line(values) || values->by_function))
         return fail(GAIT_ERR_ARGUMENT,
                     "'--source' takes '--num-rows all', --phase and --json only");
     if (values->source && values->rows && strcmp(values->rows, "all") != 0)
         return fail(GAIT_ERR_ARGUMENT,
                     "'--source' takes no number of rows: '--num-rows all' shows every line");
-    if (values->by_function && is_leaf)
+    if (values->by_function && is_by_line(values))
         return fail(GAIT_ERR_ARGUMENT, "'--functions' takes --num-rows, --phase and --json only");
     return 0;
 }
 
-// A row for each line, as itwinai has it, is asked where nothing is summed.
+// A row for each stack, as itwinai has it, is asked where nothing is summed.
 static bool has_line_rows(const struct leaf_values *values)
 {
-    return !values->is_aggregated && !values->by_function && !values->source;
+    return is_by_line(values) && !values->is_aggregated && !values->source;
 }
 
 static int open_set(const struct leaf_values *values, const char *path, struct stack_set *set)
@@ -209,8 +219,12 @@ static const struct option options[] = {
     {.letter = 'f',
      .name = "functions",
      .kind = OPTION_FLAG,
-     .help = "each function's share: itself, and with all that it calls",
+     .help = "each function's share: itself, and with all that it calls (the default)",
      .offset = offsetof(struct leaf_values, by_function)},
+    {.name = "lines",
+     .kind = OPTION_FLAG,
+     .help = "a row for each stack's innermost function and its line",
+     .offset = offsetof(struct leaf_values, by_line)},
     {.letter = 's',
      .name = "source",
      .kind = OPTION_TEXT,
@@ -226,16 +240,19 @@ static const char *const about[] = {
     "told, not read). Lines that are no "
     "stacks are counted and told; frames without a file or a line, of native code, processes and "
     "threads are understood.",
-    "A row is a stack's innermost function; its share is of all samples in functions, or with --by "
+    "A row is a function: in how many samples it was innermost (self) or on the stack (total); "
+    "one that calls itself is counted once.",
+    "With --lines, or one of --aggregate, --library, --by and --without-modules, a row is a "
+    "stack's "
+    "innermost function with its line; its share is of all samples in functions, or with --by "
     "of those of its process, rank or thread. It is the report that itwinai makes of py-spy's "
     "output "
     "(generate-py-spy-report), except that code at module level keeps its samples.",
-    "With --functions: in how many samples a function was innermost (self) or on the stack "
-    "(total); one that calls itself is counted once. With --source the same of the lines of a "
-    "file: those that have samples and two on either side, or all with -n all. FILE may be the "
-    "end of its path.",
+    "With --source a row is a line of a file: those that have samples and two on either side, or "
+    "all with -n all. FILE may be the end of its path.",
     "With --phase PATH is a run of gait run --sample: only the samples count that a thread had "
-    "while it was in that phase, or in a span of that name. Those in which it was blocked in the "
+    "while it was in that phase, in a step (--phase steps), or in a span of that name. Those in "
+    "which it was blocked in the "
     "system count too: their stacks tell what it waited in. Without --phase they are left out.",
     "The table is cut to 78 columns (150 with --library), in the middle of names; files of "
     "installed packages are named behind site-packages. --json has all of it whole.",
@@ -246,15 +263,15 @@ static const struct example examples[] = {
     {"gait leaf -a --library mypkg stacks.txt", "Which lines of mypkg lead to the time."},
     {"gait leaf -n all --by rank run1", "Every leaf, rank by rank."},
     {"gait leaf --phase input run1", "What Python ran, or waited in, in the phase input."},
-    {"gait leaf --functions run.gait", "Self and total share of each function."},
+    {"gait leaf run.gait", "Self and total share of each function."},
     {"gait leaf --source train.py run.gait", "Which lines of train.py are hot."},
     {NULL, NULL},
 };
 
 const struct command cmd_leaf = {
     .name = "leaf",
-    .purpose = "list the functions where samples ended",
-    .summary = "Lists the innermost functions of sampled stacks, most samples first.",
+    .purpose = "list the functions that samples found",
+    .summary = "Lists the functions of sampled stacks, most samples first.",
     .about = about,
     .examples = examples,
     .exit_status = COMMAND_ANSWERS,

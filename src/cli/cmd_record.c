@@ -165,7 +165,7 @@ static void tell_end(const struct recording *recording)
              units_count(totals->late).text, percent(totals->cut, totals->samples),
              percent(totals->torn, totals->samples), units_count(totals->errors).text,
              units_plural(totals->errors), path);
-    snprintf(next, sizeof next, "gait leaf --functions %s", path);
+    snprintf(next, sizeof next, "gait leaf %s", path);
     const bool is_file = recording->output.fd < 0;
     if (is_file && totals->samples && recording->output.format <= RECORD_RAW)
         say_next(told, next);

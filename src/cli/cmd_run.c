@@ -171,7 +171,7 @@ static void tell_end(const struct session *session, const struct launch *launch)
     snprintf(told, sizeof told, "%s%" PRIu64 " shard%s, %s in %s", died, content.shards,
              units_plural(content.shards), units_bytes(content.bytes).text, path);
     if (session->sample.sampler.totals.samples)
-        snprintf(next, sizeof next, "gait report %s, and gait leaf --functions %s", path, path);
+        snprintf(next, sizeof next, "gait report %s, and gait leaf %s", path, path);
     else
         snprintf(next, sizeof next, "gait report %s", path);
     say_next(told, next);

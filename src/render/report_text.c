@@ -111,9 +111,9 @@ static void put_question(const struct screen *screen)
     if (!has_samples(screen->trace))
         return;
     if (phase && is_plain_word(phase))
-        fprintf(screen->out, "  see: gait leaf --functions --phase %s %s\n", phase, path);
+        fprintf(screen->out, "  see: gait leaf --phase %s %s\n", phase, path);
     else if (!screen->report->steps.count)
-        fprintf(screen->out, "  see: gait leaf --functions %s\n", path);
+        fprintf(screen->out, "  see: gait leaf %s\n", path);
 }
 
 static void put_verdict(const struct screen *screen)

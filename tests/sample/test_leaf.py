@@ -19,7 +19,7 @@ NOT_FOUND = (None, None, None)
 
 
 def rows_of(gait, *words):
-    done = gait("leaf", "--json", "-n", "all", *words)
+    done = gait("leaf", "--lines", "--json", "-n", "all", *words)
     assert done.returncode == 0, done.stderr
     return json.loads(done.stdout)
 
@@ -126,10 +126,14 @@ def test_below_the_table_stands_what_is_not_in_it_and_why_rows_look_the_same(gai
 
     rows, twins = "2 more rows; -n all shows them", "Rows that look the same are of different"
     left_out = "1,001 samples in no function are left out."
-    assert notes("-n", 2)[4:] == [rows, f"{twins} stacks; -a makes one of them.", left_out]
-    assert notes("-n", 1)[3:] == ["3 more rows; -n all shows them", left_out]
+    assert notes("--lines", "-n", 2)[4:] == [
+        rows,
+        f"{twins} stacks; -a makes one of them.",
+        left_out,
+    ]
+    assert notes("--lines", "-n", 1)[3:] == ["3 more rows; -n all shows them", left_out]
     assert notes("-a", "-n", "all")[5:] == [left_out]
-    assert notes("--functions")[-1] == left_out
+    assert notes()[-1] == left_out
 
 
 DIALECTS = [
@@ -217,7 +221,7 @@ def test_commands_of_several_lines_are_one_and_those_that_never_end_lose_no_stac
 
 
 def test_stacks_come_through_a_pipe_too(build):
-    words = [build / "gait", "leaf", "--json", "/dev/stdin"]
+    words = [build / "gait", "leaf", "--lines", "--json", "/dev/stdin"]
     done = subprocess.run(
         words, input="f (a.py:1) 30\ng (a.py:2) 10\n", capture_output=True, text=True
     )

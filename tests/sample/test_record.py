@@ -182,7 +182,7 @@ def test_a_recording_tells_its_rate_its_losses_and_its_threads(gait, alternating
     assert shard["complete"] and info["damage"] == []
     assert info["tracks"] == 5  # the process and its threads
     # who asks for a report of steps is told what there is
-    assert f"  see: gait leaf --functions {out}\n" in gait("report", out).stdout
+    assert f"  see: gait leaf {out}\n" in gait("report", out).stdout
 
 
 def test_a_killed_sampler_leaves_what_it_took(gait, build, alternating, tmp_path):
@@ -264,7 +264,7 @@ def test_a_killed_sampler_leaves_what_it_took_of_a_program_that_never_changes(
     assert told
     sampler.kill()
     sampler.wait()
-    done = gait("leaf", "--json", out)
+    done = gait("leaf", "--lines", "--json", out)
     assert done.returncode == 0, done.stderr
     assert summary(gait, out)["events"] > 2
 
@@ -587,7 +587,7 @@ def test_a_recording_and_a_raw_file_feed_the_same_report(gait, alternating, tmp_
         slow = sum(row["proportion"] for row in rows if row["name"] == "slow")
         assert 0.4 < slow < 0.9
     info = summary(gait, tmp_path / "run.gait")["sampler"]
-    done = gait("leaf", "--json", "run.gait")
+    done = gait("leaf", "--lines", "--json", "run.gait")
     assert json.loads(done.stdout)["samples"] == info["samples"]
 
 

@@ -37,7 +37,7 @@ def test_a_run_holds_samples_beside_its_steps(gait, tmp_path):
     done = gait("run", "--sample", 500, "-o", "run", "--", sys.executable, "-c", PROGRAM, 40)
     assert done.returncode == 3, done.stderr
     said = " ".join(done.stderr.split())
-    assert said.endswith("next: gait report run, and gait leaf --functions run")
+    assert said.endswith("next: gait report run, and gait leaf run")
     info = shards(gait, "run")
     by_role = {shard["role"]: shard for shard in info["shards"]}
     sampler, program = by_role["sampler"], by_role["program"]
@@ -101,10 +101,12 @@ def busy(seconds):
     while time.thread_time() < end: pass
 def make(): busy(.15)
 def learn(): busy(.3)
+def prepare(): busy(.3)
 def fetch():
     with gait.span("prefetch"): busy(.4)
 thread = threading.Thread(target=fetch)
 thread.start()
+prepare()
 for _ in range(3):
     with gait.step():
         with gait.span("input"): make()
@@ -114,7 +116,7 @@ thread.join()
 
 
 def functions_of(gait, phase, path="run"):
-    done = gait("leaf", "--functions", "--json", "-n", "all", "--phase", phase, path)
+    done = gait("leaf", "--json", "-n", "all", "--phase", phase, path)
     assert done.returncode == 0, done.stderr
     answer = json.loads(done.stdout)
     return {row["name"]: row["total"] / answer["samples"] for row in answer["functions"]}
@@ -137,9 +139,15 @@ def test_a_phase_is_asked_what_ran_in_it(gait, phases, tmp_path):
         assert shares[phase][name] > 0.8, (phase, shares[phase])
         others = set(own.values()) - {name}
         assert sum(shares[phase].get(other, 0) for other in others) < 0.2, (phase, shares[phase])
-    whole = json.loads(gait("leaf", "--json", "-n", 1, phases).stdout)["samples"]
-    parts = [json.loads(gait("leaf", "--json", "--phase", phase, phases).stdout) for phase in own]
+    whole = json.loads(gait("leaf", "--lines", "--json", "-n", 1, phases).stdout)["samples"]
+    parts = [
+        json.loads(gait("leaf", "--lines", "--json", "--phase", phase, phases).stdout)
+        for phase in own
+    ]
     assert sum(part["samples"] - part["samples_blocked"] for part in parts) <= whole
+    steps = functions_of(gait, "steps", phases)  # of the thread that made them
+    assert steps["make"] + steps["learn"] > 0.8
+    assert steps.get("prepare", 0) + steps.get("fetch", 0) < 0.1, steps
     gait("flame", "--phase", "forward", "-o", "forward.svg", phases)
     drawn = (tmp_path / "forward.svg").read_text()
     assert "<title>learn (" in drawn and ">forward<" in drawn
@@ -171,14 +179,13 @@ def test_a_phase_is_asked_what_it_waited_in(gait, tmp_path):
     rows = {row["name"]: row["proportion"] for row in waited["rows"]}
     assert rows["ask"] > 0.8 and waited["samples_blocked"] > 0.8 * waited["samples"] > 0
     assert answers["forward"]["samples_blocked"] < 0.2 * answers["forward"]["samples"]
-    told = gait("leaf", "--functions", "--phase", "input", "run").stdout
+    told = gait("leaf", "--phase", "input", "run").stdout
     share = f"{100 * waited['samples_blocked'] / waited['samples']:.1f} %"
     assert told.endswith(f"In {share} of these {waited['samples']} samples the thread was blocked "
                          "in the system.\n")  # fmt: skip
     # the report asks the question for those who do not know that it can be asked
     (question,) = re.findall("see: gait (.*)", gait("report", "run").stdout)
-    assert gait(*question.split()).stdout.startswith(gait("leaf", "--functions", "--phase", "input",
-                                                          "run").stdout)  # fmt: skip
+    assert gait(*question.split()).stdout.startswith(told)
     # whoever names no phase gets none of them
     whole = json.loads(gait("leaf", "-a", "--json", "-n", "all", "run").stdout)
     sampler = shards(gait, "run")["sampler"]

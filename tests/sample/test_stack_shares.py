@@ -64,6 +64,7 @@ def test_a_function_counts_once_a_sample_however_often_it_calls_itself(gait, tmp
     assert [r["self"] for r in got["functions"]] == sorted(v[0] for v in rows.values())[::-1]
     assert all(abs(r["total_share"] - r["total"] / total) < 1e-12 for r in got["functions"])
     table = gait("leaf", "--functions", "s.txt").stdout.splitlines()
+    assert gait("leaf", "s.txt").stdout.splitlines() == table
     assert table[0].split() == ["self", "(samples)", "total", "(samples)", "function"]
     first = got["functions"][0]
     assert f"({first['self']:,})" in table[1] and f"{first['name']} ({first['path']})" in table[1]
@@ -203,6 +204,8 @@ def test_the_very_words_count_more_than_an_end_of_the_whole_path(gait, tmp_path)
 def test_views_of_their_own_take_no_options_of_the_other_table(gait, tmp_path):
     (tmp_path / "s.txt").write_text("f (a.py:3) 5\n")
     assert gait("leaf", "--functions", "--library", "x", "s.txt").returncode == 2
+    assert gait("leaf", "--functions", "--lines", "s.txt").returncode == 2
+    assert gait("leaf", "--source", "a.py", "--lines", "s.txt").returncode == 2
     assert gait("leaf", "--functions", "--source", "a.py", "s.txt").returncode == 2
     assert gait("leaf", "--source", "a.py", "--by", "process", "s.txt").returncode == 2
     for number in ("3", "none"):
@@ -302,7 +305,12 @@ LONG = ["n" * 3000, "走" * 900, "a/" * 1000 + "end.py", *HOSTILE]
 
 @pytest.mark.parametrize(
     "words",
-    [["leaf"], ["leaf", "--by", "process"], ["leaf", "--functions"], ["diff-stacks", "other.txt"]],
+    [
+        ["leaf", "--lines"],
+        ["leaf", "--by", "process"],
+        ["leaf", "--functions"],
+        ["diff-stacks", "other.txt"],
+    ],
     ids=" ".join,
 )
 def test_no_table_is_wider_than_78_columns(gait, tmp_path, words):
@@ -315,10 +323,10 @@ def test_no_table_is_wider_than_78_columns(gait, tmp_path, words):
     rows = done.stdout.splitlines()
     assert len(rows) > len(LONG) and "\x1b" not in done.stdout
     assert [row for row in rows if width(row) > 78] == []
-    if words != ["leaf"]:
+    if words != ["leaf", "--lines"]:
         return
     assert any("/end.py " in row and "a/..." in row for row in rows)
-    got = answer(gait, "leaf", "-n", "all", "s.txt")
+    got = answer(gait, "leaf", "--lines", "-n", "all", "s.txt")
     assert "n" * 3000 in [row["name"] for row in got["rows"]]
 
 
@@ -340,6 +348,6 @@ def test_screens_name_installed_files_behind_their_folder_and_json_whole(gait, t
     for words in (["leaf"], ["leaf", "--functions"], ["flame"], ["diff-stacks", "t.txt"]):
         text = gait(*words, "s.txt").stdout
         assert "torch/nn/functional.py" in text and "site-packages" not in text
-    assert answer(gait, "leaf", "s.txt")["rows"][0]["path"] == path
+    assert answer(gait, "leaf", "--lines", "s.txt")["rows"][0]["path"] == path
     assert answer(gait, "leaf", "--functions", "s.txt")["functions"][0]["path"] == path
     assert path in gait("flame", "-f", "speedscope", "s.txt").stdout
