@@ -9,6 +9,7 @@ Imports without Lightning; using it then fails with one sentence.
 
 import atexit
 import functools
+import importlib
 import os
 import sys
 import weakref
@@ -18,22 +19,23 @@ from .profilers import by_name
 from .profilers.files import file_name
 from .profilers.reports import Reports
 
-try:
-    if "pytorch_lightning" in sys.modules and "lightning" not in sys.modules:
-        from pytorch_lightning import Callback
-        from pytorch_lightning.profilers import Profiler
-    else:
-        from lightning.pytorch import Callback
-        from lightning.pytorch.profilers import Profiler
-    _missing = ""
-except ImportError as error:
-    _missing = str(error)
 
-    class Callback:
-        pass
+def _bases():
+    """Lightning's Callback and Profiler, and why there are none: of the package that the
+    script has imported, else of the one that is installed."""
+    names = sorted(("lightning", "pytorch_lightning"), key=lambda name: name not in sys.modules)
+    why = ""
+    for name in names:
+        module = "lightning.pytorch" if name == "lightning" else name
+        try:
+            profilers = importlib.import_module(module + ".profilers")
+            return sys.modules[module].Callback, profilers.Profiler, ""
+        except ImportError as error:
+            why = why or str(error)
+    return type("Callback", (), {}), type("Profiler", (), {}), why
 
-    class Profiler:
-        pass
+
+Callback, Profiler, _missing = _bases()
 
 
 def _need_lightning():

@@ -308,6 +308,36 @@ def test_an_unedited_script_has_lightnings_actions(lightning, build, gait, tmp_p
     assert sum(row.startswith("span,lightning,run_training_batch,") for row in rows) == 24
 
 
+ONLY_PYTORCH_LIGHTNING = """
+import sys
+
+class Hidden:
+    def find_spec(self, name, *_):
+        if name.partition(".")[0] == "lightning":
+            raise ModuleNotFoundError("No module named 'lightning'", name="lightning")
+
+sys.meta_path.insert(0, Hidden())
+from gait.lightning import GaitProfiler, ProfilerCallback
+import pytorch_lightning.profilers
+assert issubclass(GaitProfiler, pytorch_lightning.profilers.Profiler)
+assert issubclass(ProfilerCallback, pytorch_lightning.Callback)
+"""
+
+
+def test_pytorch_lightning_alone_will_do(build, gait, tmp_path):
+    if importlib.util.find_spec("pytorch_lightning") is None:
+        pytest.skip("no pytorch_lightning here")
+    training = TRAINING.replace("lightning as L", "pytorch_lightning as L")
+    source = ONLY_PYTORCH_LIGHTNING + training
+    source += "train(GaitProfiler('simple', dirpath='out', filename='s'), [ProfilerCallback(True, 'logs')])\n"
+    done = run(tmp_path, source, str(build / "gait"), "run", "-q", "-o", "run", "--")
+    assert done.returncode == 0, done.stderr
+    assert "run_training_batch" in next((tmp_path / "out").iterdir()).read_text()
+    assert (tmp_path / "logs/Net/profiler_summary.txt").exists()
+    report = json.loads(gait("report", "run", "--json").stdout)
+    assert [epoch["steps"] for epoch in report["epochs"]] == [12, 12]
+
+
 def test_without_lightning_one_sentence_says_so(record):
     run = record(
         """

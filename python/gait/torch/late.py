@@ -46,6 +46,11 @@ LATE = (
         "logging",
         "_ExperimentWriter.log_metrics _ExperimentWriter.save",
     ),
+    (
+        "lightning_fabric.loggers.csv_logs",
+        "logging",
+        "_ExperimentWriter.log_metrics _ExperimentWriter.save",
+    ),
 )
 
 # module, attribute: called when an epoch begins
