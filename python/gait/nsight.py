@@ -12,25 +12,25 @@ import shlex
 import sys
 
 CUDART = ("libcudart.so", "libcudart.so.13", "libcudart.so.12", "libcudart.so.11.0")
-NVTX = ("libnvToolsExt.so.1", "libnvToolsExt.so", "libnvtx3interop.so")
+NVTX = ("libnvToolsExt.so.1", "libnvToolsExt.so", "libnvtx3interop.so.1", "libnvtx3interop.so")
 
 
-def _loaded(stem):
+def _loaded(*stems):
     """The path of a library that this process has already: torch brings its own."""
     try:
         with open("/proc/self/maps", encoding="utf-8", errors="replace") as maps:
             for line in maps:
                 path = line.rstrip("\n").partition("/")
                 name = path[2].rpartition("/")[2]
-                if path[1] and name.startswith(stem) and ".so" in name:
+                if path[1] and name.startswith(stems) and ".so" in name:
                     return "/" + path[2]
     except OSError:
         pass
     return None
 
 
-def _find(stem, names):
-    for name in (_loaded(stem), *names):
+def _find(stems, names):
+    for name in (_loaded(*stems), *names):
         if name is not None:
             try:
                 return ctypes.CDLL(name)
@@ -39,16 +39,28 @@ def _find(stem, names):
     return None
 
 
+def _ranges():
+    """The functions that begin and end a range: torch's own, which know their library
+    wherever it lies, else a library's; (None, None) where there is neither."""
+    torchs = getattr(getattr(sys.modules.get("torch"), "_C", None), "_nvtx", None)
+    push, pop = getattr(torchs, "rangePushA", None), getattr(torchs, "rangePop", None)
+    if push is not None and pop is not None:
+        return push, pop
+    library = _find(("libnvToolsExt", "libnvtx3interop"), NVTX)
+    push, pop = getattr(library, "nvtxRangePushA", None), getattr(library, "nvtxRangePop", None)
+    if push is None or pop is None:
+        return None, None
+    return lambda name: push(name.encode("utf-8", "replace")), pop
+
+
 class Nsight:
     """cudaProfilerStart and -Stop, and ranges; each does nothing where it cannot."""
 
     def __init__(self):
-        runtime = _find("libcudart", CUDART)
+        runtime = _find(("libcudart",), CUDART)
         self._start = getattr(runtime, "cudaProfilerStart", None)
         self._stop = getattr(runtime, "cudaProfilerStop", None)
-        ranges = _find("libnvToolsExt", NVTX)
-        self._push = getattr(ranges, "nvtxRangePushA", None)
-        self._pop = getattr(ranges, "nvtxRangePop", None)
+        self._push, self._pop = _ranges()
         self.is_there = self._start is not None and self._stop is not None
         if self.is_there:
             count = ctypes.c_int()
@@ -66,7 +78,7 @@ class Nsight:
 
     def push(self, name):
         if self._push is not None:
-            self._push(name.encode("utf-8", "replace"))
+            self._push(name)
             self._pushed += 1
 
     def pop(self):

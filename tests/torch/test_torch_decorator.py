@@ -341,6 +341,38 @@ int nvtxRangePop(void) { say("pop"); return 0; }
 """
 
 
+STANDS_IN = """
+import os, sys, types
+def say(word): open(os.environ["FAKE_LOG"], "a").write(word + "\\n")
+sys.modules["torch"] = torch = types.ModuleType("torch")
+torch._C = types.SimpleNamespace(_nvtx=types.SimpleNamespace(
+    rangePushA=lambda name: say("torch: " + name), rangePop=lambda: say("torch: pop")))
+"""
+
+
+def fake_library(folder, name):
+    (folder / "fake.c").write_text(CUDART)
+    line = ["cc", "-shared", "-fPIC", f"-Wl,-soname,{name}", "-o", str(folder / name)]
+    subprocess.run([*line, str(folder / "fake.c")], check=True)
+
+
+@pytest.mark.needs_no_torch
+@pytest.mark.parametrize(
+    "library, has_torch",
+    [("libnvToolsExt.so.1", False), ("libnvtx3interop.so.1", False), ("libnvToolsExt.so.1", True)],
+)
+def test_ranges_are_nvtxs_wherever_it_lies(build, tmp_path, library, has_torch):
+    fake_library(tmp_path, library)
+    source = (STANDS_IN if has_torch else "") + "from gait.nsight import Nsight\n"
+    source += "one = Nsight(); one.push('a'); one.push('\u00e9'); one.pop(); one.pop(); one.pop()"
+    env = {**os.environ, "LD_LIBRARY_PATH": str(tmp_path), "FAKE_LOG": str(tmp_path / "log")}
+    env["PYTHONPATH"] = str(build / "python")
+    subprocess.run([sys.executable, "-c", source], env=env, check=True)
+    said = (tmp_path / "log").read_text(encoding="utf-8").splitlines()
+    who = "torch: " if has_torch else ""
+    assert said == [who + word for word in ("a", "\u00e9", "pop", "pop")]
+
+
 def has_cuda():
     folders = importlib.util.find_spec("torch").submodule_search_locations
     return any(pathlib.Path(folder, "lib", "libtorch_cuda.so").exists() for folder in folders)
@@ -349,23 +381,10 @@ def has_cuda():
 def test_nsight_is_told_of_the_active_steps_only(script, tmp_path):
     if has_cuda():
         pytest.skip("this torch brings CUDA's library: it is asked, not the one made up here")
-    source = tmp_path / "fake.c"
-    source.write_text(CUDART)
     folder = tmp_path / "fake"
     folder.mkdir()
     for name in ("libcudart.so", "libnvToolsExt.so.1"):
-        subprocess.run(
-            [
-                "cc",
-                "-shared",
-                "-fPIC",
-                f"-Wl,-soname,{name}",
-                "-o",
-                str(folder / name),
-                str(source),
-            ],
-            check=True,
-        )
+        fake_library(folder, name)
     done = script(
         """
         @gait.profiler(nsight_enabled=True, nsight_output="my profile", active=2)
