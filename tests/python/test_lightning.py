@@ -104,6 +104,42 @@ assert gait.recording()  # the next stage begins anew
 driven.teardown()
 assert not gait.recording()
 """
+# what begins and ends under emit_nvtx, with stand-ins for what only a GPU has
+NVTX_RANGES = """
+import lightning.pytorch.profilers.pytorch as lightnings
+import torch.autograd.profiler as torchs, torch.cuda.profiler
+
+class Said:
+    texts = []
+    def __init__(self, name):
+        self.name = name
+    def __enter__(self):
+        Said.texts.append("begin " + self.name)
+    def __exit__(self, *_):
+        Said.texts.append("end " + self.name)
+
+class Emit(Said):
+    def __init__(self, enabled=True, record_shapes=False):
+        super().__init__("emit_nvtx")
+
+def ranges_of(profiler):
+    Said.texts = []
+    train(profiler, epochs=1, test=False)
+    return Said.texts
+
+kept = torchs.emit_nvtx, torchs.record_function
+no_cuda = ranges_of(GaitProfiler("pytorch", emit_nvtx=True, dirpath="nvtx", filename="p"))
+assert torch.cuda.is_available() or not no_cuda  # one sentence
+torchs.emit_nvtx, torch.cuda.profiler.profile = Emit, lambda: Said("cudaProfiler")
+torchs.record_function = lightnings.record_function = Said
+wanted = ranges_of(lightnings.PyTorchProfiler(emit_nvtx=True))
+found = ranges_of(GaitProfiler("pytorch", emit_nvtx=True, dirpath="nvtx", filename="p"))
+assert found[:2] == wanted[:2] == ["begin emit_nvtx", "begin cudaProfiler"]
+assert sorted(found) == sorted(wanted), (set(found) ^ set(wanted), len(found), len(wanted))
+assert sum("[pl][module]" in text for text in found) > 20
+assert not os.path.exists("nvtx") or not os.listdir("nvtx")
+torchs.emit_nvtx, torchs.record_function = kept
+"""
 EVERYTHING = (
     TRAINING
     + """
@@ -136,6 +172,9 @@ callback = ProfilerCallback(True, "logs", wait_steps=0, warmup_steps=0, active_s
 callback.on_train_start(Second, Net())
 callback.on_train_batch_end()
 assert callback.profile is None and not gait.recording()  # behind the last cycle
+"""
+    + NVTX_RANGES
+    + """
 open("file", "w").close()
 train(GaitProfiler("pytorch", dirpath="file/ops", filename="p"), test=False,
       callbacks=[ProfilerCallback(True, "file/logs", schedule_every_n_steps=8)])
@@ -271,6 +310,11 @@ def test_pytorch_labels_modules_and_actions_as_lightnings_does(everything):
     assert f"{module}  " in table and "Linear: net (bac..." in table
 
 
+def test_emit_nvtx_makes_the_ranges_that_lightnings_makes(everything):
+    _, done = everything  # compared in the training itself
+    assert done.stderr.count("emit_nvtx: no NVTX ranges: ") <= 1
+
+
 def test_flame_graphs_are_folded_stacks_of_ops(everything):
     folder, _ = everything
     paths = sorted((folder / "cycles").glob("fit-p-run_training_batch*.stack"))
@@ -329,7 +373,8 @@ def test_pytorch_lightning_alone_will_do(build, gait, tmp_path):
         pytest.skip("no pytorch_lightning here")
     training = TRAINING.replace("lightning as L", "pytorch_lightning as L")
     source = ONLY_PYTORCH_LIGHTNING + training
-    source += "train(GaitProfiler('simple', dirpath='out', filename='s'), [ProfilerCallback(True, 'logs')])\n"
+    source += "simple = GaitProfiler('simple', dirpath='out', filename='s')\n"
+    source += "train(simple, [ProfilerCallback(True, 'logs')])\n"
     done = run(tmp_path, source, str(build / "gait"), "run", "-q", "-o", "run", "--")
     assert done.returncode == 0, done.stderr
     assert "run_training_batch" in next((tmp_path / "out").iterdir()).read_text()
@@ -364,6 +409,4 @@ def test_wrong_options_of_pytorch_are_refused_with_the_legal_ones(read):
         PyTorch(table_kwargs={"row_limit": 3})
     with pytest.raises(TypeError, match="schedule"):
         PyTorch(schedule=3)
-    with pytest.raises(ValueError, match="emit_nvtx"):
-        PyTorch(emit_nvtx=True)
     assert "Profiler Report" in PyTorch().summary()

@@ -9,6 +9,7 @@ import gait
 from .. import _why_off
 from .._say import say, say_off
 from .files import Report
+from .nvtx import Ranges
 
 SORT_KEYS = (
     "cpu_time",
@@ -110,8 +111,6 @@ class PyTorch(Report):
         **options,
     ):
         Report.__init__(self, dirpath, filename)
-        if emit_nvtx:
-            raise ValueError("emit_nvtx: gait emits no NVTX ranges; leave it out")
         if sort_by_key is not None and sort_by_key not in SORT_KEYS:
             legal = ", ".join(SORT_KEYS)
             raise ValueError(f"sort_by_key {sort_by_key!r} is none of: {legal}")
@@ -122,6 +121,7 @@ class PyTorch(Report):
             raise TypeError(f"schedule is a function of the step's number, not {schedule!r}")
         if group_by_input_shapes and not options.get("record_shapes"):
             options["record_shapes"] = True  # what else could be meant
+        self._nvtx = Ranges(record_module_names, group_by_input_shapes) if emit_nvtx else None
         self._group = group_by_input_shapes
         self._export = export_to_chrome
         self._flame, self._metric = export_to_flame_graph, metric
@@ -144,6 +144,9 @@ class PyTorch(Report):
     # --- actions ----------------------------------------------------------------------
 
     def start(self, action):
+        if self._nvtx is not None:
+            self._nvtx.start(action, self.root)
+            return
         if action in self._idle:
             return
         if action == WHOLE_BATCH:
@@ -163,6 +166,9 @@ class PyTorch(Report):
         return kind == "validation" and self._stage == "fit" and "training" not in self._kinds
 
     def stop(self, action):
+        if self._nvtx is not None:
+            self._nvtx.stop(action)
+            return
         if action in self._idle:
             return
         if "on_sanity_check_end" in action:
@@ -176,7 +182,7 @@ class PyTorch(Report):
                 self._end()
 
     def profile(self, action):
-        if not self._is_inside:
+        if not self._is_inside and self._nvtx is None:
             known = self._idle.get(action)
             if known is not None:
                 return known
@@ -318,6 +324,8 @@ class PyTorch(Report):
             say(f"trace in '{path}'")
 
     def summary(self):
+        if self._nvtx is not None:
+            return ""
         self._end()
         lines = [("" if self._stage is None else f"{self._stage.upper()} ") + "Profiler Report"]
         rank = "" if self.rank is None else f" rank: {self.rank}"
@@ -329,7 +337,15 @@ class PyTorch(Report):
                 lines.append(f"No {kind} step was recorded: {steps.count} are too few")
         return os.linesep.join(lines)
 
+    def describe(self):
+        if self._nvtx is None:
+            Report.describe(self)
+        else:  # the ranges are another tool's to show
+            self.teardown(self._stage)
+
     def teardown(self, stage=None):
+        if self._nvtx is not None:
+            self._nvtx.end()
         self._end()
         self._wake()
         self._kinds, self._kind = {}, None
