@@ -3,6 +3,8 @@
 // worth the time it takes to read about it.
 #include "analyse/findings.h"
 
+#include <string.h>
+
 #include "analyse/loader_workers.h"
 #include "analyse/run_report.h"
 #include "analyse/torch_report.h"
@@ -21,6 +23,8 @@ enum {
     TAIL_TIMES = 3,
     SET_UP_PERCENT = 50,
     OUTSIDE_PERCENT = 20, // of the run
+    ITEM_PERCENT = 2,
+    FEW_ITEMS = 10, // a step: a loss, a norm
 };
 
 static double percent(uint64_t part, uint64_t whole)
@@ -143,7 +147,7 @@ static void tell_compiled_once(struct findings *findings, const struct run_repor
     const struct torch_report *torch = report->torch;
     const uint64_t first_ns = torch->apart.first_compile_ns;
     const uint64_t before_ns = torch->apart.before_compile_ns;
-    if (!report->steps.count ||
+    if (!report->steps.count || torch->judged.compiles_on ||
         percent(first_ns + before_ns, report->ledger.total_ns) < COMPILE_PERCENT)
         return;
     struct finding *finding = add(findings, FINDING_COMPILED_ONCE);
@@ -215,6 +219,26 @@ static void tell_lost(struct findings *findings, const struct run_report *report
     evidence_count(&finding->evidence, "blocks", lost->blocks);
 }
 
+// item(), float(), a number of a tensor that is printed: all the same op.
+static void tell_items(struct findings *findings, const struct run_report *report)
+{
+    static const char name[] = "aten::item";
+    const struct torch_report *torch = report->torch;
+    const struct top_ops *ops = &torch->ops;
+    const struct torch_rank *rank = torch->ranks;
+    for (size_t i = 0; i < ops->count; i++) {
+        const struct top_op *op = &ops->rows[i];
+        if (strcmp(op->name, name) != 0 || op->calls / FEW_ITEMS < rank->recorded ||
+            !rank->recorded || percent(op->total_ns, rank->recorded_ns) < ITEM_PERCENT)
+            continue;
+        struct finding *finding = add(findings, FINDING_ITEMS);
+        evidence_count(&finding->evidence, "a_step", op->calls / rank->recorded);
+        evidence_share(&finding->evidence, "share", op->total_ns, rank->recorded_ns);
+        evidence_count(&finding->evidence, "calls", op->calls);
+        evidence_ns(&finding->evidence, "ns", op->total_ns);
+    }
+}
+
 // What the shares of the steps cannot show.
 static void tell_outside(struct findings *findings, const struct run_report *report)
 {
@@ -248,6 +272,7 @@ void findings_make(struct findings *findings, const struct run_report *report)
     tell_shares(findings, report);
     tell_compiled_once(findings, report);
     tell_recompiles(findings, report);
+    tell_items(findings, report);
     tell_tail(findings, report);
     tell_lost(findings, report);
     tell_set_up(findings, report);

@@ -57,12 +57,13 @@ void torch_judged_find(struct torch_report *torch, const struct run_report *repo
 {
     struct torch_judged *judged = &torch->judged;
     const uint64_t total_ns = report->ledger.total_ns;
+    judged->compiles_on = torch->compile_steps >= COMPILES_ON;
     judged->steps = report->steps.count;
     judged->total_ns = total_ns;
     for (unsigned i = 0; i < TORCH_MOST_PHASES; i++)
         judged->phases[i] = torch->totals[i];
-    if (!torch->steady.count || torch->compile_steps >= COMPILES_ON ||
-        torch->apart.total_ns > total_ns || torch->apart.total_ns < total_ns / 100 * APART_PERCENT)
+    if (!torch->steady.count || judged->compiles_on || torch->apart.total_ns > total_ns ||
+        torch->apart.total_ns < total_ns / 100 * APART_PERCENT)
         return;
     judged->is_steady = true;
     judged->steps = torch->steady.count;

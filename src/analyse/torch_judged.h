@@ -21,7 +21,8 @@ struct torch_apart {
 struct torch_judged {
     uint64_t phases[TORCH_MOST_PHASES], total_ns; // which they sum to
     uint64_t steps;
-    bool is_steady; // without those apart
+    bool is_steady;   // without those apart
+    bool compiles_on; // behind the first steps too
 };
 
 struct run_report;

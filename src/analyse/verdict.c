@@ -181,6 +181,16 @@ static void judge_wait_too(const struct verdict_facts *facts, const struct divis
     verdict->phase = largest(&facts->judged, wait)->name;
 }
 
+static void judge_rest_too(const struct verdict_facts *facts, const struct division *division,
+                           struct verdict *verdict)
+{
+    if (percent(division->unexplained, facts->judged.total_ns) < WORTH_PERCENT)
+        return;
+    evidence_share(&verdict->evidence, "other_share", division->unexplained,
+                   facts->judged.total_ns);
+    say(verdict, facts->torch ? NOTE_ALSO_IN_NO_PHASE : NOTE_ALSO_IN_NO_SPAN);
+}
+
 static bool has_small_ops(const struct torch_known *torch)
 {
     return torch && !torch->has_device && torch->op_calls >= FEW_OPS &&
@@ -225,10 +235,12 @@ static void judge_computing(const struct verdict_facts *facts, const struct divi
         evidence_share(&verdict->evidence, "small_ops_share", facts->torch->small_op_ns,
                        facts->torch->op_ns);
         say(verdict, NOTE_SMALL_OPS);
-    } else if (percent(division->waiting, judged->total_ns) < HARDLY_WAIT_PERCENT) {
+    } else if (percent(division->waiting, judged->total_ns) < HARDLY_WAIT_PERCENT &&
+               percent(division->unexplained, judged->total_ns) < WORTH_PERCENT) {
         say(verdict, NOTE_HARDLY_WAITS);
     }
     judge_wait_too(facts, division, verdict);
+    judge_rest_too(facts, division, verdict);
     if (facts->torch && facts->torch->op_ns)
         evidence_share(&verdict->evidence, "products_share", facts->torch->product_ns,
                        facts->torch->op_ns);

@@ -171,11 +171,15 @@ unsigned plain_put_all(FILE *out, const char *text)
     return put_up_to(out, text, strlen(text), no_limit);
 }
 
-// A number and its "%" are one word.
+// A number and its unit are one word.
 static size_t word_length(const char *text)
 {
+    enum { UNIT_BYTES = 3 }; // "ms,"
     const size_t length = strcspn(text, " ");
-    return strncmp(text + length, " %", 2) ? length : length + 1 + strcspn(text + length + 1, " ");
+    const size_t unit = text[length] ? strcspn(text + length + 1, " ") : 0;
+    const char first = text[*text == '('];
+    const bool is_number = first >= '0' && first <= '9';
+    return is_number && unit && unit <= UNIT_BYTES ? length + 1 + unit : length;
 }
 
 void plain_wrap(FILE *out, const char *text, unsigned indent, unsigned at)

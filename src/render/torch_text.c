@@ -70,14 +70,14 @@ static void put_apart(const struct screen *screen)
     if (torch->steady.count)
         snprintf(text + strlen(text), sizeof text - strlen(text), "the first step, %s; ",
                  units_ns(torch->first_ns).text);
-    if (torch->compile_steps)
+    if (torch->steady.count && torch->compile_steps)
         snprintf(text + strlen(text), sizeof text - strlen(text), "%s step%s that compiled, %s; ",
                  units_count(torch->compile_steps).text, units_plural(torch->compile_steps),
                  units_ns((int64_t)torch->compile_steps_ns).text);
     if (inside_ns)
         snprintf(text + strlen(text), sizeof text - strlen(text),
                  "evaluation and checkpoints inside of steps, %s; ", units_ns(inside_ns).text);
-    if (!torch->steady.count && !torch->compile_steps && !inside_ns)
+    if (!torch->steady.count && !inside_ns)
         return;
     text[strlen(text) - 2] = '\0';
     fputs("  ", screen->out);

@@ -40,9 +40,19 @@ class Training:
             self.now += length
             self.total += length
 
+    def ops(self, name, count, length):
+        """So many calls of an op, begun with the step that is made next."""
+        site = self.shard.site("cpu_op", name)
+        self.rows.extend((self.now + MS + n * length, length, site, 1) for n in range(count))
+
+    def record_all(self):
+        """From its start to now, ops were on record."""
+        site = self.shard.site("torch", "window")
+        self.shard.rows("async", self.track, [(START, site, 1, 0), (self.now, site, 1, 1)])
+
     def report(self, gait, run):
         site = self.shard.site("phase", "evaluation")
-        self.shard.spans(self.track, self.rows)
+        self.shard.spans(self.track, sorted(self.rows, key=lambda row: (row[0], -row[1])))
         for begin, end in self.modes:
             self.shard.rows("async", self.track, [(begin, site, 1, 0), (end, site, 1, 1)])
         self.shard.write(run)
@@ -99,7 +109,7 @@ def test_compiling_holds_steps_up_only_where_it_goes_on(gait, tmp_path, again, w
     assert report["compile_steps"] == sum(n % (STEPS // again) == 2 for n in range(STEPS))
     assert report["verdict_id"] == wanted
     assert finding(report, "recompiles")["compile_steps"] == report["compile_steps"]
-    assert finding(report, "compiled_once") is None
+    assert finding(report, "compiled_once") is None  # nor was it the first one
 
 
 def test_a_slow_first_step_is_no_matter_of_the_others(gait, tmp_path):
@@ -184,6 +194,48 @@ def test_what_takes_most_is_the_verdict_with_its_figures(gait, tmp_path, phase, 
     assert evidence["steps_ns"] == report["step_total_ns"]
     assert f"{100 * share:.0f} % of the steps" in said(report) or wanted == "compute-bound"
     assert "of a step" not in said(report)
+
+
+@pytest.mark.parametrize(
+    "op, count, length, wanted, advice",
+    [
+        ("aten::addmm", 2, 20 * MS, "compute-bound", "bfloat16"),
+        ("aten::convolution_backward", 2, 20 * MS, "compute-bound", "bfloat16"),
+        ("aten::gelu", 2, 20 * MS, "compute-bound", "larger batches or torch.compile"),
+        ("aten::mul", 2000, 9_000, "overhead-bound", "larger batches or torch.compile"),
+        ("aten::mul", 2000, 11_000, "compute-bound", "larger batches or torch.compile"),
+    ],
+)
+def test_what_is_computed_decides_what_to_try(gait, tmp_path, op, count, length, wanted, advice):
+    training = Training()
+    for n in range(30):
+        training.ops(op, count, length)
+        if n == 7:  # one call that was interrupted tells nothing
+            training.rows[-1] = (*training.rows[-1][:1], 75 * MS, *training.rows[-1][2:])
+        training.step(WORK)
+    training.record_all()
+    report = training.report(gait, tmp_path / "run")
+    assert report["verdict_id"] == wanted
+    assert advice in report["verdict"].split("try: ")[1]
+    assert report["ops"]["steps"] == 30
+
+
+@pytest.mark.parametrize("count, told", [(20, True), (5, False)])
+def test_numbers_that_are_taken_out_one_by_one(gait, tmp_path, count, told):
+    training = Training()
+    for _ in range(30):
+        training.ops("aten::item", count, 2 * MS)
+        training.step(WORK)
+    training.record_all()
+    report = training.report(gait, tmp_path / "run")
+    found = finding(report, "items")
+    assert bool(found) == told
+    if told:
+        assert (found["a_step"], found["calls"], found["ns"]) == (20, 600, 1200 * MS)
+        assert found["share"] == pytest.approx(0.4)
+    (op,) = report["ops"]["top"]
+    assert op["step_share"] == pytest.approx(count * 2 / 100)
+    assert op["op_share"] == 1
 
 
 def test_compiling_that_a_program_marked_itself(gait, tmp_path):

@@ -98,6 +98,11 @@ TEST("verdict: waiting for a quarter is told beside the main thing, and what to 
     verdict = judge(little, 2, 100);
     is_int(verdict.number, VERDICT_COMPUTE_BOUND);
     ok(!says(&verdict, NOTE_ALSO) && !says(&verdict, NOTE_HARDLY_WAITS));
+    const struct named rest[] = {{"backward", 700}, {"load_batch", 50}};
+    verdict = judge(rest, 2, 100);
+    is_int(verdict.number, VERDICT_COMPUTE_BOUND);
+    ok(says(&verdict, NOTE_ALSO_IN_NO_SPAN) && !says(&verdict, NOTE_HARDLY_WAITS));
+    is_int(permille(&verdict, "other_share"), 250);
     const struct named less[] = {{"backward", 910}, {"load_batch", 90}};
     verdict = judge(less, 2, 100);
     ok(says(&verdict, NOTE_HARDLY_WAITS));

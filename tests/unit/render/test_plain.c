@@ -98,13 +98,14 @@ TEST("plain: words are wrapped at 78 columns, and the later lines indented")
     free(out);
 }
 
-TEST("plain: a number and its per cent stay on one line")
+TEST("plain: a number and its unit stay on one line")
 {
     char *out = NULL;
     size_t bytes;
     FILE *file = open_memstream(&out, &bytes);
-    plain_wrap(file, "it takes 42 %; of all", 2, 67);
+    plain_wrap(file, "it takes (42 %); of all", 2, 67);
+    plain_wrap(file, "it takes 4.2 ms, step 42 here", 2, 65);
     fclose(file);
-    is_str(out, "it takes\n  42 %; of all\n");
+    is_str(out, "it takes\n  (42 %); of all\nit takes\n  4.2 ms, step 42 here\n");
     free(out);
 }
