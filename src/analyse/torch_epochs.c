@@ -57,6 +57,7 @@ static int find_by_loops(struct torch_epochs *epochs, const struct training_thre
     for (size_t i = 0; !status && i < steps->count; i++) {
         if (steps->rows[i].loop == TORCH_NO_LOOP)
             continue;
+        epochs->has_loops = true;
         const struct torch_loop *loop = &thread->loops.loops[steps->rows[i].loop];
         bool is_one_batch = loop->asks == 1 && !loop->is_exhausted;
         if (loop == last || is_one_batch || (last && last->last >= loop->first))
@@ -143,6 +144,18 @@ int torch_epochs_find(struct torch_epochs *epochs, const struct training_thread 
     return status ? status : measure_walls(epochs, thread, windows);
 }
 
+// A whole sentence; NULL where there are epochs.
+static const char *find_why(const struct torch_epochs *epochs)
+{
+    if (epochs->count)
+        return NULL;
+    return epochs->has_loops
+               ? "each iterator of a loader gave one batch only, so no loop over one can be told "
+                 "from the next; call gait.epoch() where an epoch begins"
+               : "no loader is asked on the thread that trains, so nothing tells them; call "
+                 "gait.epoch() where an epoch begins";
+}
+
 int torch_epochs_open(const struct torch_epochs *epochs, struct arena *arena,
                       struct torch_report *torch)
 {
@@ -150,6 +163,7 @@ int torch_epochs_open(const struct torch_epochs *epochs, struct arena *arena,
     torch->epochs = arena_take(arena, (count + 1) * sizeof *torch->epochs);
     if (!torch->epochs)
         return fail(GAIT_ERR_MEMORY, "no memory for %zu epochs", count);
+    torch->epochs_why = find_why(epochs);
     memset(torch->epochs, 0, (count + 1) * sizeof *torch->epochs);
     for (size_t i = 0; i < count; i++) {
         torch->epochs[i].first_step = epochs->first_steps[i];

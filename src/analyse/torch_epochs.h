@@ -4,6 +4,7 @@
 #ifndef GAIT_ANALYSE_TORCH_EPOCHS_H
 #define GAIT_ANALYSE_TORCH_EPOCHS_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -21,6 +22,7 @@ struct torch_epochs {
     uint64_t *first_steps; // by place among the steps
     uint64_t *wall_ns;     // see struct torch_epoch
     size_t count, capacity;
+    bool has_loops; // some step was of a loop over a loader
 };
 
 void torch_epochs_finish(struct torch_epochs *epochs); // takes NULL and a zeroed struct

@@ -66,7 +66,8 @@ struct torch_report {
     unsigned slowest_phase; // the largest part of the slowest steady step
     uint64_t slowest_ns;
     struct torch_epoch *epochs;
-    size_t epoch_count; // the last one holds the rest
+    size_t epoch_count;     // the last one holds the rest
+    const char *epochs_why; // there are none; or NULL
     struct torch_slow slow;
     bool has_optimizer;
     enum torch_rounds rounds; // what made the first rank's steps, if gait.step() did not

@@ -146,6 +146,7 @@ static void put_epochs(struct json_writer *json, const struct torch_report *torc
         json_close(json);
     }
     json_close(json);
+    json_put_text(json, "epochs_why", torch->epochs_why);
 }
 
 static void put_rate(struct json_writer *json, const char *key, uint64_t count, uint64_t ns)

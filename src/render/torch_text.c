@@ -243,6 +243,12 @@ static void put_epochs(const struct screen *screen)
 {
     const struct torch_report *torch = screen->report->torch;
     size_t count = torch->epoch_count;
+    if (torch->epochs_why) {
+        char text[300];
+        snprintf(text, sizeof text, "Epochs are not told: %s", torch->epochs_why);
+        fputc('\n', screen->out);
+        plain_wrap(screen->out, text, 2, 0);
+    }
     if (count < 2)
         return;
     fputc('\n', screen->out);

@@ -87,3 +87,22 @@ def assert_windows_are_of_each_second_epoch(training):
 )
 def test_epochs_of_a_training_are_counted_live_as_they_are_reported(run, script):
     assert_windows_are_of_each_second_epoch(run(Job(script, options=EACH_SECOND, warm=True)))
+
+
+@pytest.mark.parametrize(
+    "job, why",
+    [
+        (Job("nanogpt", warm=True), "no loader is asked"),
+        (Job("epochs", ("single_batches",), options=EACH_SECOND, warm=True), "gave one batch only"),
+    ],
+    ids=["no loader", "single batches"],
+)
+def test_the_report_says_why_there_are_no_epochs(run, job, why):
+    training = run(job)
+    assert training.report["epochs"] == [] and why in training.report["epochs_why"]
+    assert why in " ".join(training.screen.split())
+
+
+def test_where_there_are_epochs_there_is_nothing_to_say(run):
+    training = run(Job("epochs", ("anew_and_checked",), options=EACH_SECOND, warm=True))
+    assert training.report["epochs_why"] is None and "not told" not in training.screen

@@ -223,6 +223,13 @@ def looked_at():
         model(x)
 
 
+def single_batches():
+    train = loader(4)
+    begin()
+    for _ in range(6):
+        learn(next(iter(train))[0])
+
+
 def statistics_first():
     train = loader(4)
     sum(x.sum() for (x,) in train)
