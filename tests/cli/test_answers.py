@@ -3,10 +3,10 @@
 
 import json
 import os
-import pty
 import subprocess
 
 import pytest
+from terminals import open_terminal
 
 from tests.support.shard_maker import ShardMaker
 
@@ -150,7 +150,7 @@ def test_the_screen_is_78_columns_wide(gait, tmp_path, run, command):
 
 
 def on_terminal(build, path, **environment):
-    end, terminal = pty.openpty()
+    end, terminal = open_terminal()
     subprocess.run(
         [build / "gait", "report", path],
         stdout=terminal,

@@ -4,7 +4,6 @@
 import errno
 import json
 import os
-import pty
 import re
 import signal
 import subprocess
@@ -12,6 +11,7 @@ import sys
 import time
 
 import pytest
+from terminals import fork_in_terminal
 
 LAUNCHER = re.compile(r"^(GAIT|SLURM|PMI|PMIX|OMPI|FLUX|PALS|HOROVOD|MV2|LSB|JSM)_|^RANK$")
 
@@ -310,7 +310,7 @@ def test_the_programs_signal_to_its_own_group_does_not_come_back(build, tmp_path
 
 def in_terminal(build, tmp_path, count):
     """A run as the foreground of a new terminal: (pid, the terminal's other end)."""
-    pid, end = pty.fork()
+    pid, end = fork_in_terminal()
     if pid == 0:
         os.chdir(tmp_path)
         tool = str(build / "gait")
@@ -369,7 +369,7 @@ while True:
 
 
 def test_control_z_stops_both_and_continuing_goes_on(build, tmp_path):
-    shell, end = pty.fork()
+    shell, end = fork_in_terminal()
     if shell == 0:
         os.chdir(tmp_path)
         line = [build / "gait", "run", "-q", "--", sys.executable, "-c", LISTENER, "1"]

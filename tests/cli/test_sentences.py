@@ -4,11 +4,11 @@ paths, stay whole."""
 
 import contextlib
 import os
-import pty
 import subprocess
 import sys
 
 import pytest
+from terminals import open_terminal
 
 COLUMNS = 78
 DEEP = "a-run-directory-with-a-name-that-is-long/and-one-below-it-that-is-long-as-well"
@@ -58,7 +58,7 @@ def on_terminal(build, here):
     """What a command says where stderr is a terminal, and what it answers."""
 
     def run(*line):
-        ours, theirs = pty.openpty()
+        ours, theirs = open_terminal()
         done = subprocess.run(
             [build / "gait", *line], cwd=here, stdin=subprocess.DEVNULL, stdout=-1, stderr=theirs
         )

@@ -2,10 +2,10 @@
 """What the tool says about itself, and about lines it cannot follow."""
 
 import os
-import pty
 import subprocess
 
 import pytest
+from terminals import open_terminal
 
 COMMANDS = ["run", "record", "report", "info", "export", "plan", "trigger", "index"]
 COMMANDS += ["leaf", "flame", "diff-stacks", "dump", "top", "pstats", "config", "doctor", "help"]
@@ -109,7 +109,7 @@ def test_the_doctor_answers_in_text_and_json(gait):
 
 
 def test_binary_output_does_not_go_to_a_terminal(build, tmp_path):
-    end, terminal = pty.openpty()
+    end, terminal = open_terminal()
     line = [build / "gait", "export", "-f", "perfetto", "x"]
     done = subprocess.run(line, stdout=terminal, stderr=subprocess.PIPE, text=True)
     os.close(terminal)

@@ -5,12 +5,12 @@ import collections
 import contextlib
 import json
 import os
-import pty
 import random
 import re
 import subprocess
 
 import pytest
+from terminals import open_terminal
 
 from tests.support.sampled_programs import until
 from tests.support.shard_maker import ShardMaker
@@ -239,7 +239,7 @@ def test_counts_are_taken_up_to_what_a_counter_holds(gait, tmp_path, count, samp
 
 
 def test_who_waits_at_a_terminal_is_told_how_much_is_read(build, tmp_path):
-    leader, terminal = pty.openpty()
+    leader, terminal = open_terminal()
     os.mkfifo(tmp_path / "stacks")
     environ = {**os.environ, "TERM": "xterm"}
     words = [build / "gait", "leaf", "--json", "-a", "stacks"]

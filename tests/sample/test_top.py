@@ -3,7 +3,6 @@
 
 import fcntl
 import os
-import pty
 import re
 import select
 import signal
@@ -12,6 +11,8 @@ import subprocess
 import sys
 import termios
 import time
+
+from terminals import open_terminal
 
 from tests.support.sampled_programs import until
 
@@ -22,7 +23,7 @@ class Terminal:
     """`gait top` in a terminal of that many columns."""
 
     def __init__(self, command, columns, kind="xterm"):
-        self.leader, self.follower = pty.openpty()
+        self.leader, self.follower = open_terminal()
         self.resize(columns)
         self.process = subprocess.Popen(
             command,
