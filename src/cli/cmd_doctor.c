@@ -17,6 +17,7 @@
 #include "base/json_writer.h"
 #include "cli/command.h"
 #include "cli/doctor_torch.h"
+#include "cli/shared_memory.h"
 #include "cli/version.h"
 #include "format/frame.h"
 #include "format/ring_file.h"
@@ -82,18 +83,18 @@ static void check_clock(struct check *check)
 
 static void check_shared_memory(struct check *check)
 {
-    struct statvfs room;
+    uint64_t bytes;
+    const char *why = shared_memory_why_none(&bytes);
     check->name = "shared memory";
-    if (statvfs(RING_FILE_SHARED_MEMORY, &room)) {
+    if (why) {
         answer(check, false,
                RING_FILE_SHARED_MEMORY
                ": %s; buffers lie in the run directory, where they survive a kill too but "
                "need its disk",
-               strerror(errno));
+               why);
         return;
     }
-    uint64_t bytes = (uint64_t)room.f_bavail * room.f_frsize;
-    bool is_roomy = bytes >= SMALL_ROOM && access(RING_FILE_SHARED_MEMORY, W_OK) == 0;
+    bool is_roomy = bytes >= SMALL_ROOM;
     answer(check, is_roomy, "%s free in " RING_FILE_SHARED_MEMORY "%s", units_bytes(bytes).text,
            is_roomy ? ": what was recorded survives a kill"
                     : ": little, so buffers may have to lie in the run directory; in a container, "
@@ -105,6 +106,10 @@ static void check_buffers(struct check *check)
     struct dead_rings *rings = &check->rings;
     char riddles[80] = "";
     check->name = "buffers";
+    if (access(RING_FILE_SHARED_MEMORY, F_OK)) {
+        answer(check, true, "none outlive their run directories, where they lie here");
+        return;
+    }
     check->has_rings = true;
     if (check->is_to_clean ? dead_rings_clean(RING_FILE_SHARED_MEMORY, rings)
                            : dead_rings_find(RING_FILE_SHARED_MEMORY, rings)) {

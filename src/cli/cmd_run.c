@@ -25,6 +25,8 @@
 #include "cli/run_sample.h"
 #include "cli/run_screen.h"
 #include "cli/say.h"
+#include "cli/shared_memory.h"
+#include "format/ring_file.h"
 #include "format/ring_setting.h"
 #include "render/units.h"
 
@@ -144,7 +146,17 @@ static int tell_exec_error(const struct session *session, int error)
     return code;
 }
 
-// The one line at the end: what there is, where it lies, what to type next.
+// In shared memory, if there is any: then there is nothing to tell.
+static void tell_where_buffers_lay(const char *path)
+{
+    uint64_t free_bytes;
+    const char *why = shared_memory_why_none(&free_bytes);
+    if (why)
+        say("%s: %s; the buffers were files in %s, on its disk", RING_FILE_SHARED_MEMORY, why,
+            path);
+}
+
+// The last line says what there is, where it lies, what to type next.
 static void tell_end(const struct session *session, const struct launch *launch)
 {
     const struct run_directory *directory = &session->directory;
@@ -166,6 +178,7 @@ static void tell_end(const struct session *session, const struct launch *launch)
                 died, is_gone ? "" : " in ", is_gone ? "" : path);
         return;
     }
+    tell_where_buffers_lay(path);
     run_screen_put(directory->absolute, path);
     char told[2 * PATH_MAX + 256], next[4 * PATH_MAX + 64];
     snprintf(told, sizeof told, "%s%" PRIu64 " shard%s, %s in %s", died, content.shards,

@@ -15,7 +15,7 @@ import sys
 import time
 
 import pytest
-from ring_files import rings_of
+from ring_files import has_shared_memory, rings_of
 from small_disk import small_disk_at
 
 # A sanitizer wants to be loaded first, and much memory.
@@ -30,6 +30,12 @@ KIB = 1024
 @pytest.fixture
 def steady(compile_c):
     return compile_c((PROGRAMS / "steady.c").read_text(), name="steady")
+
+
+# What the disk did not take is in shared memory, for these.
+needs_shared_memory = pytest.mark.skipif(
+    not has_shared_memory(), reason="no /dev/shm, or less than half of it is free"
+)
 
 
 @pytest.fixture
@@ -175,6 +181,7 @@ def test_names_made_while_the_disk_was_full_are_not_lost(gait, small_disk, stead
     assert "named on a full disk" in gait("export", run, "--format", "chrome").stdout
 
 
+@needs_shared_memory
 @pytest.mark.parametrize("policy", ["drop", "block", "overwrite"])
 def test_killed_on_a_full_disk(gait, small_disk, steady, policy):
     run = small_disk / "run"
@@ -190,6 +197,7 @@ def test_killed_on_a_full_disk(gait, small_disk, steady, policy):
     remove_rings(gait, run)
 
 
+@needs_shared_memory
 @pytest.mark.parametrize("policy", ["drop", "block", "overwrite"])
 def test_a_disk_that_stays_full_to_the_end(gait, build, small_disk, steady, policy):
     run = small_disk / "run"
@@ -313,6 +321,9 @@ def test_a_directory_of_somebody_else(tmp_path, steady):
     for folder in [tmp_path, *tmp_path.parents]:
         if folder != pathlib.Path("/") and folder != pathlib.Path("/tmp"):
             folder.chmod(folder.stat().st_mode | 0o055)
+    alone = subprocess.run([steady], user=65534, stdin=subprocess.DEVNULL, capture_output=True)
+    if alone.returncode != 6:  # it finds no library
+        pytest.skip("other users may not pass through the folders of this checkout")
     Program([steady], run, user=65534).do("spans 10", "flush").end()
     assert list(run.iterdir()) == []
 
@@ -377,6 +388,40 @@ def without_shared_memory(bytes_left):
     if os.geteuid() or subprocess.run(probe, capture_output=True).returncode:
         pytest.skip("no mount namespace to be had here")
     return ["unshare", "-m", "sh", "-c", line, "-"]
+
+
+@pytest.fixture
+def bare_dev(tmp_path):
+    """What begins a command where /dev has little in it, and no shared memory."""
+    line = """mkdir "$0" && touch "$0/null" "$0/urandom" && mount --bind /dev/null "$0/null" &&
+        mount --bind /dev/urandom "$0/urandom" && mount --rbind "$0" /dev && exec "$@" """
+    if os.geteuid() or subprocess.run(["unshare", "-m", "true"], capture_output=True).returncode:
+        pytest.skip("no mount namespace to be had here")
+    return ["unshare", "-m", "sh", "-c", line, str(tmp_path / "dev")]
+
+
+def test_where_there_is_no_shared_memory_it_is_said_and_all_is_recorded(
+    build, gait, tmp_path, steady, bare_dev
+):
+    line = [*bare_dev, build / "gait", "run", "-o", "run", "--", steady]
+    asked = {"input": "spans 2000\nquit\n", "capture_output": True, "text": True}
+    done = subprocess.run(list(map(str, line)), cwd=tmp_path, timeout=60, **asked)
+    first, last = done.stderr.splitlines()
+    why = "/dev/shm: No such file or directory; the buffers were files in run, on its disk"
+    assert (done.returncode, done.stdout, first) == (6, "done\nbye\n", "gait: " + why)
+    assert last.startswith("gait: 1 shard, ")
+    info = info_of(gait, tmp_path / "run")
+    assert (info["events"], info["dropped"]) == (4000, 0)
+    assert not list((tmp_path / "run").glob("*.ring"))
+
+
+def test_the_doctor_says_that_there_is_no_shared_memory(build, tmp_path, bare_dev):
+    line = [*bare_dev, str(build / "gait"), "doctor", "--json"]
+    done = subprocess.run(line, cwd=tmp_path, capture_output=True, text=True, timeout=60)
+    checks = json.loads(done.stdout)
+    assert (done.returncode, checks["shared memory"]["fine"]) == (0, False)
+    assert "/dev/shm: No such file or directory; " in checks["shared memory"]["text"]
+    assert checks["buffers"]["fine"]  # there is no place where they could be left
 
 
 def test_without_shared_memory_the_ring_file_lies_in_the_run_directory(gait, tmp_path, steady):

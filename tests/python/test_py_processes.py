@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Processes: forks, spawns, sudden ends, interpreters inside one."""
 
+import os
 import signal
 
 import pytest
@@ -62,6 +63,7 @@ def test_children_of_multiprocessing_leave_complete_shards(record, method):
     assert len(working) == 2 and all(shards[pid] for pid in working)
 
 
+@pytest.mark.skipif(not os.path.isdir("/dev/shm"), reason="Python's pools need /dev/shm")
 def test_a_pool_whose_workers_are_terminated(record):
     run = record(
         """

@@ -2,6 +2,7 @@
 """The ring files of processes in shared memory, told apart by their pids: other
 tests, and other people, may record at the same time."""
 
+import os
 import pathlib
 import struct
 
@@ -22,3 +23,12 @@ def rings_of(pids, since=0):
         if is_new and len(head) == PID_AT + 8 and struct.unpack_from("<q", head, PID_AT)[0] in pids:
             found.append(ring)
     return found
+
+
+def has_shared_memory():
+    """Whether buffers lie there: it is mounted, and half of it is free."""
+    try:
+        room = os.statvfs("/dev/shm")
+    except OSError:
+        return False
+    return 2 * room.f_bavail > room.f_blocks and os.access("/dev/shm", os.W_OK | os.X_OK)
