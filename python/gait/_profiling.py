@@ -22,11 +22,6 @@ _TOLD_ELSEWHERE = ("activities ", "warmup is 0", ": no section '")
 
 
 def _only_of_runs(config):
-    if config.nsight_enabled:
-        yield (
-            "nsight_enabled: Config.profile() does not switch Nsight on and off: use "
-            "gait.profiler(nsight_enabled=True)"
-        )
     if config.py_spy:
         yield (
             "py_spy: Config.profile() takes no samples: start the script by 'gait run --sample "

@@ -193,6 +193,11 @@ class Config(metaclass=_Late):
             "with_modules": self.with_modules,
         }
         chosen.update(options)
+        if self.nsight_enabled:
+            from . import _ranks, nsight
+
+            output, cycles = self.nsight_output, self.repeat
+            profile = nsight.following(profile, output, cycles, _ranks.is_first())
         return profile(**chosen)
 
     def folder(self, directory=None):

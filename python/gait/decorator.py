@@ -155,26 +155,11 @@ def _make(options, writer):
         numbers = {key: options[key] for key in ("skip_first", "wait", "warmup", "active")}
         plan = plans.schedule(**numbers, repeat=options["repeat"])
 
-    class Profile(profile):
-        """With what Nsight is to know."""
+    if options["nsight_enabled"]:
+        from .nsight import following
 
-        def _begin(self):
-            super()._begin()
-            writer.nsight_call("start")
-
-        def _end(self, is_partial):
-            writer.nsight_call("stop")
-            super()._end(is_partial)
-
-        def _mark_step(self):
-            super()._mark_step()
-            writer.nsight_call("push", f"ProfilerStep#{self.step_num}")
-
-        def _unmark_step(self):
-            writer.nsight_call("pop")
-            super()._unmark_step()
-
-    return Profile(
+        profile = following(profile, options["nsight_output"], options["repeat"], _ranks.is_first())
+    return profile(
         activities=activities,
         schedule=plan,
         on_trace_ready=writer.write,
@@ -202,26 +187,7 @@ class _Writer:
             )
         self._handlers = handlers
         self._is_first = _ranks.is_first()
-        self._nsight = None
         self._paths = []
-        if options["nsight_enabled"]:
-            self._begin_nsight()
-
-    def _begin_nsight(self):
-        from .nsight import Nsight, command
-
-        nsight = Nsight()
-        if not nsight.is_there:
-            say("nsight_enabled: no CUDA device or runtime here: nsys has nothing to record")
-            return
-        self._nsight = nsight
-        if self._is_first:
-            line = command(self._options["nsight_output"], self._options["repeat"])
-            say(f"to record with Nsight Systems, run:\n  {line}")
-
-    def nsight_call(self, name, *args):
-        if self._nsight is not None:
-            getattr(self._nsight, name)(*args)
 
     def write(self, prof):
         """A training goes on when its disk is full."""

@@ -11,6 +11,8 @@ import os
 import shlex
 import sys
 
+from ._say import say
+
 CUDART = ("libcudart.so", "libcudart.so.13", "libcudart.so.12", "libcudart.so.11.0")
 NVTX = ("libnvToolsExt.so.1", "libnvToolsExt.so", "libnvtx3interop.so.1", "libnvtx3interop.so")
 
@@ -85,6 +87,39 @@ class Nsight:
         if self._pop is not None and self._pushed:
             self._pushed -= 1
             self._pop()
+
+
+NOTHING_THERE = "nsight_enabled: no CUDA device or runtime here: nsys has nothing to record"
+
+
+def following(profile, output, cycles, is_first):
+    """The class of profiles, made to tell Nsight of its captures and steps, where there is
+    somebody to tell; else a sentence why not, and the class as it is."""
+    nsight = Nsight()
+    if not nsight.is_there:
+        say(NOTHING_THERE)
+        return profile
+    if is_first:
+        say(f"to record with Nsight Systems, run:\n  {command(output, cycles)}")
+
+    class Followed(profile):
+        def _begin(self):
+            super()._begin()
+            nsight.start()
+
+        def _end(self, is_partial):
+            nsight.stop()
+            super()._end(is_partial)
+
+        def _mark_step(self):
+            super()._mark_step()
+            nsight.push(f"ProfilerStep#{self.step_num}")
+
+        def _unmark_step(self):
+            nsight.pop()
+            super()._unmark_step()
+
+    return Followed
 
 
 def command(output, cycles):

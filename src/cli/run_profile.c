@@ -152,16 +152,29 @@ int run_profile_set(const struct run_profile *profile)
     return failed ? fail(GAIT_ERR_IO, "%s", strerror(errno)) : GAIT_OK;
 }
 
+// Each cycle is one range that nsys records.
+static void tell_nsight(const struct config *config)
+{
+    char end[48] = "stop";
+    const int64_t cycles = config_number(config, SETTING_REPEAT);
+    if (!config_flag(config, SETTING_NSIGHT_ENABLED) || !config_flag(config, SETTING_ENABLED))
+        return;
+    if (cycles != 1)
+        snprintf(end, sizeof end, cycles ? "repeat:%" PRId64 : "repeat", cycles);
+    say("to record with Nsight Systems, put this in front of the line: nsys profile "
+        "--capture-range=cudaProfilerApi --capture-range-end=%s --trace=cuda,nvtx,osrt -o %s",
+        end, config_text(config, SETTING_NSIGHT_OUTPUT));
+}
+
 void run_profile_tell(const struct run_profile *profile, bool is_quiet)
 {
     const struct config *config = &profile->config;
-    if (config_flag(config, SETTING_NSIGHT_ENABLED))
-        say("gait run does not switch Nsight on and off: use 'nsys profile gait run ...', or "
-            "gait.profiler(nsight_enabled=True) in the script");
     struct gait_schedule schedule;
     char plan[PLAN_BYTES], told[PLAN_BYTES + 16];
     for (size_t i = 0; i < config->notice_count; i++)
         say("%s", config->notices[i]);
+    if (!is_quiet)
+        tell_nsight(config);
     if (!config_flag(config, SETTING_ENABLED) && profile->windows &&
         !gait_schedule_parse(profile->windows, &schedule))
         schedule_note_say(profile->windows, &schedule);

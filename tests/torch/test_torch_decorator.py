@@ -1,15 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """@gait.profiler(): its files, its table, who calls it, and what goes wrong."""
 
-import importlib.util
 import inspect
 import json
 import os
 import pathlib
 import re
-import subprocess
 import sys
 
+import fake_cuda
 import pytest
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
@@ -325,22 +324,6 @@ def test_decorated_functions_can_call_each_other_and_be_coroutines(script):
     assert done.told == [{"inner": 3, "outer": 7, "losses": 2}]
 
 
-CUDART = r"""
-#include <stdio.h>
-#include <stdlib.h>
-static void say(const char *text) {
-    FILE *file = fopen(getenv("FAKE_LOG"), "a");
-    fprintf(file, "%s\n", text);
-    fclose(file);
-}
-int cudaProfilerStart(void) { say("start"); return 0; }
-int cudaProfilerStop(void) { say("stop"); return 0; }
-int cudaGetDeviceCount(int *count) { *count = 1; return 0; }
-int nvtxRangePushA(const char *name) { say(name); return 0; }
-int nvtxRangePop(void) { say("pop"); return 0; }
-"""
-
-
 STANDS_IN = """
 import os, sys, types
 def say(word): open(os.environ["FAKE_LOG"], "a").write(word + "\\n")
@@ -350,19 +333,13 @@ torch._C = types.SimpleNamespace(_nvtx=types.SimpleNamespace(
 """
 
 
-def fake_library(folder, name):
-    (folder / "fake.c").write_text(CUDART)
-    line = ["cc", "-shared", "-fPIC", f"-Wl,-soname,{name}", "-o", str(folder / name)]
-    subprocess.run([*line, str(folder / "fake.c")], check=True)
-
-
 @pytest.mark.needs_no_torch
 @pytest.mark.parametrize(
     "library, has_torch",
     [("libnvToolsExt.so.1", False), ("libnvtx3interop.so.1", False), ("libnvToolsExt.so.1", True)],
 )
 def test_ranges_are_nvtxs_wherever_it_lies(build, tmp_path, library, has_torch):
-    fake_library(tmp_path, library)
+    fake_cuda.make_library(tmp_path, library)
     source = (STANDS_IN if has_torch else "") + "from gait.nsight import Nsight\n"
     source += "one = Nsight(); one.push('a'); one.push('\u00e9'); one.pop(); one.pop(); one.pop()"
     env = {**os.environ, "LD_LIBRARY_PATH": str(tmp_path), "FAKE_LOG": str(tmp_path / "log")}
@@ -373,30 +350,27 @@ def test_ranges_are_nvtxs_wherever_it_lies(build, tmp_path, library, has_torch):
     assert said == [who + word for word in ("a", "\u00e9", "pop", "pop")]
 
 
-def has_cuda():
-    folders = importlib.util.find_spec("torch").submodule_search_locations
-    return any(pathlib.Path(folder, "lib", "libtorch_cuda.so").exists() for folder in folders)
-
-
 def test_nsight_is_told_of_the_active_steps_only(script, tmp_path):
-    if has_cuda():
+    if fake_cuda.is_needless():
         pytest.skip("this torch brings CUDA's library: it is asked, not the one made up here")
-    folder = tmp_path / "fake"
-    folder.mkdir()
-    for name in ("libcudart.so", "libnvToolsExt.so.1"):
-        fake_library(folder, name)
     done = script(
         """
         @gait.profiler(nsight_enabled=True, nsight_output="my profile", active=2)
         def train():
             for _ in range(7): work(); gait.step_profiler()
         train()
+        with open(os.environ["FAKE_LOG"], "a") as log: log.write("section ")
+        section = {"wait": 1, "warmup": 0, "active": 1, "nsight_enabled": True}
+        with gait.Config.from_mapping(section).profile() as prof:
+            for _ in range(3): work(); prof.step()
         """,
-        LD_LIBRARY_PATH=str(folder),
-        FAKE_LOG=str(tmp_path / "log"),
+        **fake_cuda.make(tmp_path),
         under=["env"],
     )
-    log = (tmp_path / "log").read_text().split()
+    calls = fake_cuda.calls(tmp_path)
+    log, of_section = calls[: calls.index("section")], calls[calls.index("section") :]
+    begin = of_section.index("start")
+    assert of_section[begin : begin + 4] == ["start", "ProfilerStep#1", "pop", "stop"]
     assert log[log.index("start") :][: log[log.index("start") :].index("stop") + 1] == [
         "start",
         "ProfilerStep#3",

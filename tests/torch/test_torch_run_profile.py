@@ -6,6 +6,7 @@ import os
 import subprocess
 import sys
 
+import fake_cuda
 import pytest
 
 # one worker: what all of it looks at is run once
@@ -52,7 +53,10 @@ RUNS = {
     "files": (
         ["--profiling.use_gzip", "--profiling.with_modules"],
         3,
-        {"gait.yaml": "profiling: {wait: 2, warmup: 3, active: 4}\nrecording: {ring: 64K}\n"},
+        {
+            "gait.yaml": "profiling: {wait: 2, warmup: 3, active: 4, nsight_enabled: true}\n"
+            "recording: {ring: 64K}\n"
+        },
         {"GAIT_PROFILING_WARMUP_STEPS": "1", "GAIT_PROFILING_FILENAME": "mine"},
     ),
     "epochs": (["--config", "theirs.yaml"], 6, {"theirs.yaml": SECTION}, {}),
@@ -114,6 +118,8 @@ def finished(build, trainings, tmp_path_factory):
         words = ["train.py", "--my-flag", "--epochs", epochs]
         # one of them begins as anybody's does
         is_anybody = name == "files"
+        if is_anybody and not fake_cuda.is_needless():
+            variables = {**variables, **fake_cuda.make(folder)}
         program = [sys.executable, *map(str, words)] if is_anybody else trainings.python(*words)
         line += ["--", *program]
         pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
@@ -124,6 +130,10 @@ def finished(build, trainings, tmp_path_factory):
     while waiting:
         end()
     return done
+
+
+def one_line(run):
+    return " ".join(run.err.split())
 
 
 def events(path):
@@ -157,6 +167,16 @@ def test_stacks_of_ops_are_folded_and_drawn(finished):
     (drawing,) = folder.glob("*.flame.svg")
     assert drawing.name.split(".")[:2] == stacks.name.split(".")[:2]
     assert "aten::addmm" in drawing.read_text("utf-8")
+
+
+def test_nsight_follows_the_schedule(finished):
+    """As the decorator has it: started with the window, a range for each step, stopped."""
+    run = finished["files"]
+    assert "nsys profile --capture-range=cudaProfilerApi --capture-range-end=stop" in one_line(run)
+    if fake_cuda.is_needless():
+        pytest.skip("this torch brings CUDA's library: it is asked, not the one made up here")
+    told = [word for step in steps(run.traces()[0]) for word in (f"ProfilerStep#{step}", "pop")]
+    assert len(told) == 8 and fake_cuda.calls(run.folder) == ["start", *told, "stop"]
 
 
 @only_full

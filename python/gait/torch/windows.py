@@ -9,7 +9,7 @@ import torch
 from .. import _gait
 
 DEFAULT = "5/3/100"  # steps 5 to 7 of each hundred
-SHAPES, MEMORY, STRIDES, STACKS = 1, 2, 4, 8
+SHAPES, MEMORY, STRIDES, STACKS, NSIGHT = 1, 2, 4, 8, 16
 
 
 # Tensors with these keys may run Python code when they are asked for their sizes.
@@ -95,8 +95,8 @@ def levels(config):
     """What is recorded of each op."""
     if config is None:
         return SHAPES | MEMORY
-    stacks = STACKS * config.with_stack
-    return SHAPES * config.record_shapes | MEMORY * config.profile_memory | stacks
+    besides = STACKS * config.with_stack | NSIGHT * config.nsight_enabled
+    return SHAPES * config.record_shapes | MEMORY * config.profile_memory | besides
 
 
 _labels = []  # hooks on all modules, for as long as the process lives

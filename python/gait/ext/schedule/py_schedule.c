@@ -189,6 +189,7 @@ static void next_step(void)
     if (position() > 0)
         py_window_drop_spare();
     clock_step(is_asked() || (schedule.edge != INT64_MAX && position() >= schedule.edge));
+    py_window_step(schedule.step);
 }
 
 void py_schedule_begin(void)
@@ -197,8 +198,10 @@ void py_schedule_begin(void)
         return;
     schedule.has_begun = true;
     schedule.begun_ns = now_ns();
-    if (schedule.has_plan)
-        turn();
+    if (!schedule.has_plan)
+        return;
+    turn();
+    py_window_step(0);
 }
 
 static bool is_mine(void)

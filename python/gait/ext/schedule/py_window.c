@@ -14,7 +14,7 @@
 static struct {
     bool is_held[WINDOW_HOLDERS];
     unsigned wants[WINDOW_HOLDERS]; // levels
-    bool is_open, has_stacks;
+    bool is_open, has_stacks, has_nsight;
     bool is_spare; // held for a program without steps, and for nobody else
     unsigned levels;
     uint64_t count, cost_ns; // windows there were, and what they took
@@ -41,7 +41,7 @@ static void forget_in_child(void)
 {
     for (int i = 0; i < WINDOW_HOLDERS; i++)
         window.is_held[i] = false;
-    window.is_open = window.is_spare = window.has_stacks = false;
+    window.is_open = window.is_spare = window.has_stacks = window.has_nsight = false;
 }
 
 static void set_up(void)
@@ -52,32 +52,39 @@ static void set_up(void)
     pthread_atfork(NULL, NULL, forget_in_child);
 }
 
-// gait.torch.stacks says itself why there are none.
-static bool call_stacks(const char *what)
+// These modules say themselves why something cannot be had. `argument` may be NULL.
+static bool call(const char *module, const char *what, PyObject *argument)
 {
     PyObject *type, *value, *traceback;
     PyErr_Fetch(&type, &value, &traceback);
-    PyObject *stacks = PyImport_ImportModule("gait.torch.stacks");
-    PyObject *done = stacks ? PyObject_CallMethod(stacks, what, NULL) : NULL;
+    PyObject *named = PyImport_ImportModule(module);
+    PyObject *done = NULL;
+    if (named)
+        done = argument ? PyObject_CallMethod(named, what, "O", argument)
+                        : PyObject_CallMethod(named, what, NULL);
     const bool is_done = done && PyObject_IsTrue(done) == 1;
     Py_XDECREF(done);
-    Py_XDECREF(stacks);
+    Py_XDECREF(named);
     PyErr_Clear();
     PyErr_Restore(type, value, traceback);
     return is_done;
 }
 
+static const char stacks[] = "gait.torch.stacks", nsight[] = "gait.torch.nsight_run";
+
 static void open_window(unsigned levels)
 {
     uint64_t since = cpu_ns();
-    if (!GAIT_ON || gait_torch_window_open(levels & ~WINDOW_STACKS))
+    if (!GAIT_ON || gait_torch_window_open(levels & ~WINDOW_IN_PYTHON))
         return;
     window.is_open = true;
     window.levels = levels;
     py_thread_ready();
     gait_async_begin(window.site, ++window.count);
     if (levels & WINDOW_STACKS)
-        window.has_stacks = call_stacks("begin");
+        window.has_stacks = call(stacks, "begin", NULL);
+    if (levels & WINDOW_NSIGHT)
+        window.has_nsight = call(nsight, "begin", NULL);
     window.cost_ns += cpu_ns() - since;
 }
 
@@ -85,9 +92,11 @@ static void close_window(void)
 {
     uint64_t since = cpu_ns();
     window.is_open = false;
+    if (window.has_nsight)
+        (void)call(nsight, "end", NULL);
     if (window.has_stacks)
-        (void)call_stacks("end");
-    window.has_stacks = false;
+        (void)call(stacks, "end", NULL);
+    window.has_stacks = window.has_nsight = false;
     // before it takes the callbacks away: that lasts, and belongs to no step of it
     gait_async_end(window.site, window.count);
     (void)gait_torch_window_close();
@@ -120,6 +129,18 @@ void py_window_leave(unsigned holder)
         close_window();
 }
 
+void py_window_step(int64_t number)
+{
+    if (!window.has_nsight)
+        return;
+    PyObject *object = PyLong_FromLongLong(number);
+    if (object)
+        (void)call(nsight, "step", object);
+    else
+        PyErr_Clear();
+    Py_XDECREF(object);
+}
+
 // --- for a program without steps ------------------------------------------------------
 
 bool py_window_spare(unsigned levels)
@@ -127,7 +148,7 @@ bool py_window_spare(unsigned levels)
     if (window.count || window.is_open) // readers know it as the first one
         return false;
     // tracing functions would slow all of a program that makes steps later
-    window.is_spare = py_window_hold(WINDOW_SPARE, levels & ~(unsigned)WINDOW_STACKS);
+    window.is_spare = py_window_hold(WINDOW_SPARE, levels & ~(unsigned)WINDOW_IN_PYTHON);
     return window.is_spare;
 }
 

@@ -7,11 +7,15 @@
 #include "core/py_compat.h"
 
 #include <stdbool.h>
+#include <stdint.h>
 
 enum { WINDOW_OF_RUN, WINDOW_SPARE, WINDOW_HOLDERS = 32 };
 
-// One more level than gait/torch.h has: Python functions, for as long as it is open.
+// More levels than gait/torch.h has: Python functions, and what Nsight Systems is told, for as
+// long as it is open.
 #define WINDOW_STACKS 8u
+#define WINDOW_NSIGHT 16u
+#define WINDOW_IN_PYTHON (WINDOW_STACKS | WINDOW_NSIGHT)
 
 // Opens it, or opens it anew where `levels` of gait/torch.h want more than there is.
 // False if it could not be: gait is off, or knows no torch.
@@ -19,6 +23,9 @@ bool py_window_hold(unsigned holder, unsigned levels);
 
 // Closes it where nobody else holds it.
 void py_window_leave(unsigned holder);
+
+// A step begins while it is open.
+void py_window_step(int64_t number);
 
 // A window for the case that a program never makes a step: the first one of a process,
 // dropped when the schedule moves on or somebody else records. What became of it is in
