@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// A worker counts from its first batch to its last.
+// A worker counts as long as its process lives.
 #include "analyse/loader_workers.h"
 
 #include <stdlib.h>
+
+#include <gait/trace.h>
 
 #include "analyse/torch_survey.h"
 #include "base/fail.h"
@@ -20,29 +22,38 @@ static int by_time(const void *left, const void *right)
     return a->change - b->change; // who ends goes before the next one comes
 }
 
-int loader_workers_find(struct loader_work *work, const struct torch_survey *survey)
+static uint64_t most_at_once(struct turn *turns, size_t count)
+{
+    uint64_t now = 0, most = 0;
+    qsort(turns, count, sizeof *turns, by_time);
+    for (size_t i = 0; i < count; i++) {
+        now += (uint64_t)turns[i].change;
+        most = now > most ? now : most;
+    }
+    return most;
+}
+
+int loader_workers_find(struct loader_work *work, const struct torch_survey *survey,
+                        const struct gait_trace *trace)
 {
     struct turn *turns = malloc((2 * (size_t)survey->shard_count + 1) * sizeof *turns);
     size_t count = 0;
-    uint64_t now = 0;
     *work = (struct loader_work){.workers = 0};
     if (!turns)
         return fail(GAIT_ERR_MEMORY, "no memory for %u workers", survey->shard_count);
     for (uint32_t i = 0; i < survey->shard_count; i++) {
         const struct torch_survey_shard *shard = &survey->shards[i];
+        struct gait_shard_info life;
         work->fetch_ns += shard->fetch_ns;
         work->collate_ns += shard->collate_ns;
         work->fetches += shard->events[TORCH_SITE_FETCH];
-        if (!shard->fetch_ns || shard->is_stepping)
+        if (!shard->fetch_ns || shard->is_stepping || gait_trace_shard(trace, i, &life))
             continue;
-        turns[count++] = (struct turn){shard->first_fetch_ns, 1};
-        turns[count++] = (struct turn){shard->last_fetch_ns, -1};
+        turns[count++] = (struct turn){life.start_ns, 1};
+        turns[count++] = (struct turn){life.end_ns, -1};
+        work->processes++;
     }
-    qsort(turns, count, sizeof *turns, by_time);
-    for (size_t i = 0; i < count; i++) {
-        now += (uint64_t)turns[i].change;
-        work->workers = now > work->workers ? now : work->workers;
-    }
+    work->workers = most_at_once(turns, count);
     free(turns);
     return GAIT_OK;
 }

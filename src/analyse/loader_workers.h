@@ -7,16 +7,19 @@
 
 #include <gait/error.h>
 
+struct gait_trace;
 struct torch_survey;
 
 struct loader_work {
     uint64_t fetch_ns, collate_ns; // collating is part of fetching
     uint64_t fetches;              // batches
     uint64_t workers;              // at a time; 0: the training's own threads made the batches
+    uint64_t processes;            // in all
 };
 
 // Each epoch may have started workers of its own: those that lived one after another
 // are not counted together.
-GAIT_CHECK int loader_workers_find(struct loader_work *work, const struct torch_survey *survey);
+GAIT_CHECK int loader_workers_find(struct loader_work *work, const struct torch_survey *survey,
+                                   const struct gait_trace *trace);
 
 #endif

@@ -255,7 +255,7 @@ int run_report_make(struct run_report *report, struct gait_trace *trace)
     if (!status)
         status = read_drops(report, trace);
     report->damage_count = gait_trace_damage_count(trace);
-    return status ? status : run_verdict_make(report);
+    return status ? status : run_verdict_make(report, trace);
 }
 
 void run_report_finish(struct run_report *report)

@@ -4,6 +4,8 @@
 
 #include <string.h>
 
+#include <gait/trace.h>
+
 #include "analyse/run_report.h"
 #include "analyse/torch_report.h"
 #include "analyse/verdict.h"
@@ -80,6 +82,24 @@ static uint64_t usual_ns(const struct top_op *op)
     return (op->self_ns - op->longest_ns) / (op->calls - 1) * op->calls;
 }
 
+// torch marks each step of an optimizer with its class.
+static bool has_fused_form(const struct gait_trace *trace)
+{
+    static const char begin[] = "Optimizer.step#";
+    static const char *const classes[] = {"Adam.step", "AdamW.step", "SGD.step", "Adagrad.step"};
+    bool is_any = false;
+    for (uint32_t i = 0; i < gait_trace_site_count(trace); i++) {
+        struct gait_site_info site;
+        if (gait_trace_site(trace, i, &site) || strncmp(site.name, begin, sizeof begin - 1) != 0)
+            continue;
+        is_any = true;
+        for (size_t k = 0; k < sizeof classes / sizeof classes[0]; k++)
+            if (!strcmp(site.name + sizeof begin - 1, classes[k]))
+                return true;
+    }
+    return !is_any;
+}
+
 static bool is_product(const char *name)
 {
     static const char *const begins[] = {
@@ -116,7 +136,7 @@ static bool is_compiled(const struct torch_survey *survey)
     return false;
 }
 
-static struct torch_known know(const struct torch_report *torch)
+static struct torch_known know(const struct torch_report *torch, const struct gait_trace *trace)
 {
     const uint64_t *kinds = torch->flops.kinds;
     const uint64_t low = kinds[PEAK_16_BIT] + kinds[PEAK_FP8];
@@ -124,10 +144,12 @@ static struct torch_known know(const struct torch_report *torch)
                                 .is_compiled = is_compiled(&torch->survey),
                                 .has_device = torch->device != NULL,
                                 .is_low_precision = low > torch->flops.total / 2,
-                                .is_fused = has_fused_optimizer(&torch->ops),
+                                .can_fuse =
+                                    !has_fused_optimizer(&torch->ops) && has_fused_form(trace),
                                 .fetch_ns = torch->loading.fetch_ns,
                                 .fetches = torch->loading.fetches,
-                                .workers = torch->loading.workers};
+                                .workers = torch->loading.workers,
+                                .worker_processes = torch->loading.processes};
     know_ops(&torch->ops, &known);
     return known;
 }
@@ -144,7 +166,7 @@ static struct slow_rank slow_rank_of(const struct torch_report *torch, uint64_t 
                               .total_ns = total_ns};
 }
 
-int run_verdict_make(struct run_report *report)
+int run_verdict_make(struct run_report *report, const struct gait_trace *trace)
 {
     const struct report_ledger *ledger = &report->ledger;
     const struct torch_report *torch = report->torch;
@@ -162,7 +184,7 @@ int run_verdict_make(struct run_report *report)
     if (!parts)
         return fail(GAIT_ERR_MEMORY, "no memory for %zu phases", room);
     if (torch) {
-        known = know(torch);
+        known = know(torch, trace);
         facts.torch = &known;
         facts.slow = slow_rank_of(torch, ledger->total_ns);
         judge_found(torch, parts, &facts.judged);

@@ -5,8 +5,9 @@
 
 #include <gait/error.h>
 
+struct gait_trace;
 struct run_report;
 
-GAIT_CHECK int run_verdict_make(struct run_report *report);
+GAIT_CHECK int run_verdict_make(struct run_report *report, const struct gait_trace *trace);
 
 #endif

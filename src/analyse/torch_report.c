@@ -151,7 +151,7 @@ static int make(struct run_report *report, struct gait_trace *trace)
         torch->cost.steps_ns -= torch->cost.hooks_ns;
     torch_slow_find(torch);
     torch_judged_find(torch, report);
-    status = loader_workers_find(&torch->loading, &torch->survey);
+    status = loader_workers_find(&torch->loading, &torch->survey, trace);
     if (status)
         return status;
     findings_make(&torch->findings, report);

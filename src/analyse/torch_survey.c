@@ -34,18 +34,6 @@ static int prepare(struct torch_survey *survey, const struct gait_trace *trace)
     return GAIT_OK;
 }
 
-static void note_fetch(struct torch_survey_shard *shard, int64_t start_ns, uint64_t length)
-{
-    int64_t end_ns;
-    if (!length || __builtin_add_overflow(start_ns, length, &end_ns))
-        return;
-    if (!shard->fetch_ns || start_ns < shard->first_fetch_ns)
-        shard->first_fetch_ns = start_ns;
-    if (!shard->fetch_ns || end_ns > shard->last_fetch_ns)
-        shard->last_fetch_ns = end_ns;
-    shard->fetch_ns += length;
-}
-
 static void look_at_span(const struct look *look, const struct gait_batch *batch, size_t row)
 {
     struct torch_survey *survey = look->survey;
@@ -56,7 +44,7 @@ static void look_at_span(const struct look *look, const struct gait_batch *batch
     enum torch_site kind = torch_phases_kind(look->phases, site);
     shard->events[kind]++;
     if (kind == TORCH_SITE_FETCH)
-        note_fetch(shard, batch->start_ns[row], length);
+        shard->fetch_ns += length;
     if (kind == TORCH_SITE_COLLATE)
         shard->collate_ns += length;
     if (kind != TORCH_SITE_PHASE)

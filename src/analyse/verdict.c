@@ -136,11 +136,22 @@ static void rest_on_work(struct verdict *verdict, const struct judged *judged, e
         say(verdict, most->is_ours ? NOTE_TAKES : NOTE_TAKES_NAMED);
 }
 
+// Workers that each epoch begins with and that have less to do than it waits for them.
+static bool restarts_workers(const struct verdict_facts *facts)
+{
+    const struct torch_known *torch = facts->torch;
+    const struct judged_part *input = largest(&facts->judged, WORK_INPUT);
+    return torch->workers && torch->worker_processes >= 2 * torch->workers &&
+           torch->fetch_ns / torch->workers < input->total_ns / 2;
+}
+
 static enum note advice_on(const struct verdict_facts *facts, enum work_kind work)
 {
     const struct torch_known *torch = facts->torch;
     if (work != WORK_INPUT || !torch || !torch->fetches)
         return work_rules[work].advice;
+    if (restarts_workers(facts))
+        return NOTE_TRY_PERSISTENT;
     if (torch->fetch_ns / torch->fetches < SMALL_FETCH_NS)
         return NOTE_TRY_SLICES;
     return torch->workers ? NOTE_TRY_MORE_WORKERS : NOTE_TRY_WORKERS;
@@ -152,6 +163,7 @@ static void advise_on(const struct verdict_facts *facts, enum work_kind work,
     const struct torch_known *torch = facts->torch;
     if (work == WORK_INPUT && torch && torch->fetches) {
         evidence_count(&verdict->evidence, "workers", torch->workers);
+        evidence_count(&verdict->evidence, "worker_processes", torch->worker_processes);
         evidence_ns(&verdict->evidence, "fetch_ns", torch->fetch_ns / torch->fetches);
     }
     advise(verdict, advice_on(facts, work));
@@ -216,9 +228,9 @@ static enum note advice_on_computing(const struct verdict_facts *facts)
     if (!torch)
         return NOTE_TRY_FASTER;
     if (!strcmp(largest(&facts->judged, WORK_COMPUTING)->name, "optimizer"))
-        return torch->is_fused ? NOTE_TRY_FEWER_UPDATES : NOTE_TRY_FUSED;
+        return torch->can_fuse ? NOTE_TRY_FUSED : NOTE_TRY_FEWER_UPDATES;
     if (is_of_products(torch))
-        return NOTE_TRY_PRODUCTS;
+        return torch->is_low_precision ? NOTE_TRY_FASTER_DEVICE : NOTE_TRY_PRODUCTS;
     // it is the units of a device that make lower precision faster
     bool gains_no_precision = torch->is_low_precision || !torch->has_device;
     return by_use[torch->is_compiled][gains_no_precision];

@@ -49,12 +49,13 @@ struct torch_known {
     bool lacks_optimizer; // none stepped
     bool is_compiled;     // by torch.compile
     bool has_device;      // ops run apart from the thread that calls them
-    bool is_low_precision, is_fused;
-    uint64_t fetch_ns, fetches; // batches that loaders made, 0: none are known
-    uint64_t op_calls, op_ns;   // on record, and their usual time together; 0: none are
-    uint64_t small_op_ns;       // of that: of ops that take less than SMALL_OP_NS
-    uint64_t product_ns;        // of that: of products of matrices and convolutions
-    uint64_t workers;           // of its loaders at a time; 0: none, or not known
+    bool is_low_precision;
+    bool can_fuse;                      // its optimizer has a fused form, and does not use it
+    uint64_t fetch_ns, fetches;         // batches that loaders made, 0: none are known
+    uint64_t op_calls, op_ns;           // on record, and their usual time together; 0: none are
+    uint64_t small_op_ns;               // of that: of ops that take less than SMALL_OP_NS
+    uint64_t product_ns;                // of that: of products of matrices and convolutions
+    uint64_t workers, worker_processes; // of its loaders, at a time and in all; 0: none are known
 };
 
 struct verdict_facts {

@@ -151,7 +151,7 @@ def test_workers_count_at_a_time(gait, tmp_path):
             training.step({**WORK, "input": 100 * MS})
         for worker in range(2):
             pid = 3000 + 10 * epoch + worker
-            shard = ShardMaker(pid=pid, start_ns=START, torch={"version": "2.13.0"})
+            shard = ShardMaker(pid=pid, start_ns=begin, torch={"version": "2.13.0"})
             track = shard.track(key="1", os_id=pid)
             length = (training.now - begin) // 2
             fetch, collate = shard.site("loader", "fetch"), shard.site("loader", "collate")
@@ -218,6 +218,29 @@ def test_what_is_computed_decides_what_to_try(gait, tmp_path, op, count, length,
     assert report["verdict_id"] == wanted
     assert advice in report["verdict"].split("try: ")[1]
     assert report["ops"]["steps"] == 30
+
+
+@pytest.mark.parametrize(
+    "name, op, fused",
+    [
+        ("Adam", "aten::add_", True),
+        ("LBFGS", "aten::add_", False),
+        ("AdamW", "aten::_fused_adamw_", False),
+        ("SGD", "aten::_fused_sgd_", False),
+    ],
+)
+def test_a_fused_optimizer_is_for_those_that_have_one(gait, tmp_path, name, op, fused):
+    training = Training()
+    site = training.shard.site("user_annotation", f"Optimizer.step#{name}.step")
+    for _ in range(30):
+        training.ops(op, 5, 10 * MS)
+        training.step({**WORK, "optimizer": 300 * MS})
+        training.rows.append((training.now - 200 * MS, MS, site, 1))
+    training.record_all()
+    report = training.report(gait, tmp_path / "run")
+    assert report["verdict_id"] == "compute-bound"
+    assert report["verdict_evidence"]["phase"] == "optimizer"
+    assert ("fused=True" in report["verdict"]) == fused
 
 
 @pytest.mark.parametrize("count, told", [(20, True), (5, False)])

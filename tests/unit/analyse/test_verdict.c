@@ -116,13 +116,22 @@ TEST("verdict: of a PyTorch run it is known what may be faster")
         struct torch_known known;
         enum note models, updates;
     } cases[] = {
-        {{.has_device = true}, NOTE_TRY_BATCH_COMPILE_PRECISION, NOTE_TRY_FUSED},
-        {{.has_device = true, .is_low_precision = true}, NOTE_TRY_BATCH_COMPILE, NOTE_TRY_FUSED},
-        {{.has_device = true, .is_compiled = true}, NOTE_TRY_BATCH_PRECISION, NOTE_TRY_FUSED},
-        {{.is_compiled = true}, NOTE_TRY_BATCH, NOTE_TRY_FUSED},
-        {{.is_fused = true}, NOTE_TRY_BATCH_COMPILE, NOTE_TRY_FEWER_UPDATES},
-        {{.op_calls = 60, .op_ns = 600, .product_ns = 310}, NOTE_TRY_PRODUCTS, NOTE_TRY_FUSED},
-        {{.op_calls = 60, .op_ns = 600, .small_op_ns = 300, .product_ns = 300},
+        {{.has_device = true, .can_fuse = true}, NOTE_TRY_BATCH_COMPILE_PRECISION, NOTE_TRY_FUSED},
+        {{.has_device = true, .is_low_precision = true, .can_fuse = true},
+         NOTE_TRY_BATCH_COMPILE,
+         NOTE_TRY_FUSED},
+        {{.has_device = true, .is_compiled = true, .can_fuse = true},
+         NOTE_TRY_BATCH_PRECISION,
+         NOTE_TRY_FUSED},
+        {{.is_compiled = true, .can_fuse = true}, NOTE_TRY_BATCH, NOTE_TRY_FUSED},
+        {{.can_fuse = false}, NOTE_TRY_BATCH_COMPILE, NOTE_TRY_FEWER_UPDATES},
+        {{.op_calls = 60, .op_ns = 600, .product_ns = 310, .is_low_precision = true},
+         NOTE_TRY_FASTER_DEVICE,
+         NOTE_TRY_FEWER_UPDATES},
+        {{.op_calls = 60, .op_ns = 600, .product_ns = 310, .can_fuse = true},
+         NOTE_TRY_PRODUCTS,
+         NOTE_TRY_FUSED},
+        {{.op_calls = 60, .op_ns = 600, .small_op_ns = 300, .product_ns = 300, .can_fuse = true},
          NOTE_TRY_BATCH_COMPILE,
          NOTE_TRY_FUSED},
     };
@@ -156,6 +165,12 @@ TEST("verdict: where a loader makes batches is part of the advice")
     known.workers = 2;
     is_int(judge_torch(phases, 2, &known).advice[0], NOTE_TRY_MORE_WORKERS);
     known.fetch_ns = 9 * 1000 * 1000; // sooner than a worker hands it over
+    is_int(judge_torch(phases, 2, &known).advice[0], NOTE_TRY_SLICES);
+    known.worker_processes = 4;
+    known.fetch_ns = 2 * 349; // for half of the time that was waited, or less
+    known.fetches = 1;
+    is_int(judge_torch(phases, 2, &known).advice[0], NOTE_TRY_PERSISTENT);
+    known.fetch_ns = 2 * 350;
     is_int(judge_torch(phases, 2, &known).advice[0], NOTE_TRY_SLICES);
     known = (struct torch_known){.workers = 0};
     is_int(judge_torch(phases, 2, &known).advice[0], NOTE_TRY_INPUT);
