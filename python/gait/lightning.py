@@ -98,7 +98,8 @@ def _rebuild(kind, options):
 
 
 class ProfilerCallback(Callback):
-    """Ops of some training steps, by a schedule; three outputs every time.
+    """Ops of some training steps, by a schedule; three outputs every time, and Lightning's
+    report of its actions where the trainer has no profiler.
 
     <output_dir>/<model>/*.pt.trace.json, one a cycle, chrome_trace.json (the last
     cycle) and profiler_summary.txt. A cycle begins each `schedule_every_n_steps`
@@ -140,6 +141,19 @@ class ProfilerCallback(Callback):
         import gait.torch
 
         return gait.torch.schedule(every_n_steps=self.every, **self.numbers)
+
+    def setup(self, trainer, pl_module, stage):
+        is_free = type(trainer.profiler).__name__ == "PassThroughProfiler"
+        if not self.enabled or stage != "fit" or not is_free:
+            return
+        from .profilers import lightning_actions
+
+        if lightning_actions.chosen():  # by `gait run --profiler`, which reports by itself
+            return
+        profiler = GaitProfiler("simple")
+        profiler.profile = lightning_actions.beside(trainer.profiler, profiler.profile)
+        profiler.setup(stage, getattr(trainer, "local_rank", None), trainer.log_dir)
+        trainer.profiler = profiler
 
     def on_train_start(self, trainer, pl_module):
         if not self.enabled or self.profile is not None:

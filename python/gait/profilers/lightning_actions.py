@@ -38,6 +38,15 @@ def hear(passive):
     put(passive, "profile", instead(passive.profile, profile))
 
 
+def beside(passive, profile):
+    """Actions of `profile` that stay on record as those of the passive profiler are."""
+
+    def both(action_name):
+        return _Both(passive.profile(action_name), profile(action_name))
+
+    return both
+
+
 def chosen():
     run = sys.modules.get("gait.profilers.whole_run")
     return run and run.profiler_of_run
