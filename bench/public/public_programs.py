@@ -1,0 +1,175 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Public training programs, and how each is run: nothing here is of theirs.
+
+SOURCE in a command is the folder with the clones, named as their repositories; DATA
+that of the made data sets; a program runs in a folder of its own.
+"""
+
+import dataclasses
+import re
+import statistics
+
+
+@dataclasses.dataclass(frozen=True)
+class Program:
+    """How a public program is run, and what is known of it."""
+
+    name: str
+    kind: str
+    command: tuple  # the program and its arguments
+    launch: tuple = ()  # what starts it, between `python` and the program
+    optimizers: int = 1  # optimizer steps in one step; 0: it has none of torch's
+    loader: bool = True  # a DataLoader drives the loop
+    batch: int = 0  # samples of a step where no loader tells
+    losses: str = ""  # finds what must be printed the same with gait and without
+    saved: str = ""  # the file that must be the same byte by byte
+    own: object = None  # its output -> (samples/s or steps/s it measured, which of them)
+    env: tuple = ()
+    links: tuple = ()  # (name in its folder, what it is a link to)
+    folders: tuple = ()  # made before it begins
+
+
+def printed(pattern, turn):
+    """The middle one of what the program printed per step, turned to a rate."""
+
+    def own(text):
+        found = [float(value) for value in re.findall(pattern, text)]
+        return turn(statistics.median(found)) if found else None
+
+    return own
+
+
+NUMBER = r"(-?\d+\.\d+(?:e[+-]\d+)?)"
+HF = (("HF_HUB_OFFLINE", "1"), ("TOKENIZERS_PARALLELISM", "false"))
+NANOGPT = (
+    "SOURCE/nanoGPT/train.py", "--dataset=gpt", "--device=cpu", "--dtype=float32",
+    "--n_layer=2", "--n_head=2", "--n_embd=64", "--block_size=64", "--batch_size=8",
+    "--gradient_accumulation_steps=4", "--eval_interval=20", "--eval_iters=5",
+    "--log_interval=1",
+)  # fmt: skip
+NANOGPT_FILES = (
+    ("data/gpt", "DATA/gpt"),
+    ("configurator.py", "SOURCE/nanoGPT/configurator.py"),
+)
+HF_NAMES = ("bert-base-cased", "nyu-mll", "glue", "sft", "tiny-llama")
+HF_FILES = tuple((name, f"DATA/hf/{name}") for name in HF_NAMES)
+NLP = "SOURCE/accelerate/examples/nlp_example.py"
+AUTOENCODER = (
+    "SOURCE/pytorch-lightning/examples/pytorch/basics/autoencoder.py",
+    "--trainer.accelerator", "cpu", "--trainer.limit_train_batches", "100",
+    "--trainer.limit_val_batches", "20", "--trainer.max_epochs", "3",
+)  # fmt: skip
+AUTOENCODER_FILES = (("data", "DATA/mnist60000"),)
+
+PROGRAMS = (
+    Program(
+        "mnist", "vision, evaluation after each epoch",
+        ("SOURCE/examples/mnist/main.py", "--epochs", "2", "--no-accel", "--save-model"),
+        saved="mnist_cnn.pt", losses=rf"[Ll]oss: {NUMBER}", links=(("../data", "DATA/mnist"),),
+    ),
+    Program(
+        "vae", "vision, variational autoencoder",
+        ("SOURCE/examples/vae/main.py", "--epochs", "3", "--no-accel"),
+        losses=rf"loss: {NUMBER}", links=(("../data", "DATA/mnist"),), folders=("results",),
+    ),
+    Program(
+        "imagenet", "vision, ResNet-18, a worker, logging each step",
+        ("SOURCE/examples/imagenet/main.py", "-a", "resnet18", "-b", "8", "-j", "1",
+         "--epochs", "1", "-p", "1", "--seed", "1", "DATA/imagenet"),
+        losses=r"Loss (\S+)", saved="checkpoint.pth.tar",
+        own=printed(r"Epoch: \[0\]\[ *\d+/\d+\]\tTime +(\d+\.\d+)", lambda s: (8 / s, "samples/s")),
+    ),
+    Program(
+        "word_language_model", "language, LSTM, updates by hand: no optimizer, no loader",
+        ("SOURCE/examples/word_language_model/main.py", "--data", "DATA/wikitext-2",
+         "--model", "LSTM", "--emsize", "64", "--nhid", "64", "--epochs", "2",
+         "--log-interval", "20"),
+        optimizers=0, loader=False, losses=rf"(?:loss|ppl) +{NUMBER}", saved="model.pt",
+        own=printed(r"ms/batch +(\d+\.\d+)", lambda ms: (1e3 / ms, "steps/s")),
+    ),
+    Program(
+        "nanogpt", "language, gradients gathered over four batches, no loader",
+        (*NANOGPT, "--compile=False", "--max_iters=40"),
+        loader=False, losses=rf"loss {NUMBER}", links=NANOGPT_FILES,
+        own=printed(r"time (\d+\.\d+)ms", lambda ms: (1e3 / ms, "steps/s")),
+    ),
+    Program(
+        "nanogpt_compiled", "torch.compile",
+        (*NANOGPT, "--compile=True", "--max_iters=80"),
+        loader=False, losses=rf"loss {NUMBER}", links=NANOGPT_FILES,
+        own=printed(r"time (\d+\.\d+)ms", lambda ms: (1e3 / ms, "steps/s")),
+        env=(("CLOCK_FORWARD", "compiled"),),
+    ),
+    Program(
+        "mingpt", "language, a loop without an end left by a maximum of steps",
+        ("SOURCE/minGPT/projects/adder/adder.py", "--trainer.max_iters=505",
+         "--data.ndigit=1", "--trainer.batch_size=16", "--trainer.num_workers=0"),
+        losses=rf"loss {NUMBER}", env=(("PYTHONPATH", "SOURCE/minGPT"),),
+        own=printed(r"iter_dt (\d+\.\d+)ms", lambda ms: (1e3 / ms, "steps/s")),
+    ),
+    Program(
+        "dcgan", "GAN, two optimizers",
+        ("SOURCE/examples/dcgan/main.py", "--dataset", "folder", "--dataroot", "DATA/faces",
+         "--imageSize", "64", "--batchSize", "16", "--ngf", "8", "--ndf", "8", "--niter", "2",
+         "--workers", "1", "--manualSeed", "1"),
+        optimizers=2, saved="netG_epoch_1.pth", losses=rf"Loss_[DG]: {NUMBER}",
+    ),
+    Program(
+        "cleanrl_ppo", "reinforcement learning, rollouts in training mode",
+        ("SOURCE/cleanrl/cleanrl/ppo.py", "--total-timesteps", "8192", "--no-cuda"),
+        loader=False, batch=128, losses=r"episodic_return=(\S+)",
+    ),
+    Program(
+        "sb3_ppo", "reinforcement learning, rollouts in eval mode (rl_zoo3)",
+        ("-m", "rl_zoo3.train", "--algo", "ppo", "--env", "CartPole-v1", "-n", "6000",
+         "--seed", "1", "--device", "cpu", "--eval-freq", "2000"),
+        loader=False, losses=r"(?:mean_reward|loss|n_updates) +\| (\S+)",
+    ),
+    Program(
+        "diffusers_ddpm", "diffusion, accelerate, samples and saves at the end",
+        ("SOURCE/diffusers/examples/unconditional_image_generation/train_unconditional.py",
+         "--train_data_dir", "DATA/faces", "--resolution", "16", "--center_crop",
+         "--output_dir", "out", "--train_batch_size", "8", "--num_epochs", "1",
+         "--save_images_epochs", "1", "--ddpm_num_steps", "50",
+         "--ddpm_num_inference_steps", "5", "--eval_batch_size", "2",
+         "--lr_warmup_steps", "5", "--model_config_name_or_path", "DATA/unet",
+         "--logger", "tensorboard"),
+        saved="out/unet/diffusion_pytorch_model.safetensors",
+        env=(*HF, ("CLOCK_ACCELERATE", "1")),
+    ),
+    Program(
+        "trl_sft", "fine-tuning a causal model with Hugging Face's Trainer",
+        ("-m", "trl.scripts.sft", "--model_name_or_path", "./tiny-llama", "--dataset_name",
+         "./sft", "--output_dir", "out", "--use_cpu", "--per_device_train_batch_size", "8",
+         "--num_train_epochs", "2", "--max_length", "64", "--bf16", "False",
+         "--eval_strategy", "epoch", "--report_to", "none", "--logging_steps", "5",
+         "--save_strategy", "epoch"),
+        losses=r"'(?:eval_)?loss': '(\S+)'", saved="out/model.safetensors",
+        env=(*HF, ("CLOCK_ACCELERATE", "1")), links=HF_FILES,
+        own=printed(r"'train_samples_per_second': '(\S+)'", lambda s: (s, "samples/s")),
+    ),
+    Program(
+        "accelerate_nlp", "fine-tuning BERT with accelerate", (NLP, "--cpu"),
+        losses=r"accuracy': (\S+)", env=(*HF, ("CLOCK_ACCELERATE", "1")), links=HF_FILES,
+    ),
+    Program(
+        "accelerate_bf16", "mixed precision: bf16 autocast",
+        (NLP, "--cpu", "--mixed_precision", "bf16"),
+        losses=r"accuracy': (\S+)", env=(*HF, ("CLOCK_ACCELERATE", "1")), links=HF_FILES,
+    ),
+    Program(
+        "accelerate_ddp", "DDP on gloo, two processes", (NLP, "--cpu"),
+        launch=("-m", "torch.distributed.run", "--nproc_per_node", "2"),
+        losses=r"accuracy': (\S+)", env=(*HF, ("CLOCK_ACCELERATE", "1")), links=HF_FILES,
+    ),
+    Program(
+        "lightning", "Lightning's command line, fit, test and predict", AUTOENCODER,
+        losses=r"(?:test_loss_epoch|test_loss).* (\d+\.\d+)", links=AUTOENCODER_FILES,
+    ),
+    Program(
+        "fsdp2", "FSDP on gloo, two processes",
+        ("HERE/cpu_as_accelerator.py", "SOURCE/examples/distributed/FSDP2/example.py"),
+        launch=("-m", "torch.distributed.run", "--nproc_per_node", "2"),
+        loader=False, batch=32,
+    ),
+)  # fmt: skip
