@@ -155,8 +155,11 @@ struct units_text units_share(uint64_t part, uint64_t whole)
         part >>= 1;
         whole >>= 1;
     }
-    uint64_t permille = divide_rounding(part * 1000, whole);
-    if (!permille && part)
+    // a column is as wide as that; of a small whole nothing may be left
+    uint64_t permille = whole ? divide_rounding(part * 1000, whole) : UINT64_MAX;
+    if (permille > 9999)
+        snprintf(out.text, sizeof out.text, ">999 %%");
+    else if (!permille && part)
         snprintf(out.text, sizeof out.text, "<0.1 %%");
     else if (permille == 1000 && part < whole)
         snprintf(out.text, sizeof out.text, ">99.9 %%");

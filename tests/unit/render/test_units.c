@@ -59,6 +59,9 @@ TEST("units: a share never says nothing of something, nor all of less")
     is_str(units_share(1, 100000).text, "<0.1 %");
     is_str(units_share(482, 1000).text, "48.2 %");
     is_str(units_share(99999, 100000).text, ">99.9 %");
+    is_str(units_share(9999, 1000).text, "999.9 %");
+    is_str(units_share(10000, 1000).text, ">999 %");
+    is_str(units_share(UINT64_MAX, 1).text, ">999 %");
     is_str(units_share(5, 5).text, "100.0 %");
     is_str(units_share(3, 2).text, "150.0 %");
     is_str(units_share(1, 0).text, "-");
