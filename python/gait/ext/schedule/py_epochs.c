@@ -5,6 +5,7 @@
 // next one takes its number.
 #include "schedule/py_epochs.h"
 
+#include <frameobject.h> // PyFrame_GetBack, before 3.11
 #include <pthread.h>
 #include <string.h>
 
