@@ -138,6 +138,8 @@ static void tell_shares(struct findings *findings, const struct run_report *repo
         evidence_ns(&finding->evidence, rule->key, ns);
         rest_on_share(finding, judged, ns);
         evidence_ns(&finding->evidence, "step_total_ns", report->ledger.total_ns);
+        if (rule->phase == TORCH_OTHER)
+            go_on(finding, report->has_samples ? NOTE_BY_STACKS : NOTE_BY_SAMPLING);
     }
 }
 

@@ -31,6 +31,7 @@ static void count_processes(struct run_report *report, const struct gait_trace *
             life_ns[is_other] += (uint64_t)shard.end_ns - (uint64_t)shard.start_ns;
     }
     report->process_count = counts[counts[1] > 0];
+    report->has_samples = counts[0] > 0;
     report->overhead.process_ns = life_ns[counts[1] > 0];
 }
 

@@ -66,6 +66,7 @@ struct run_report {
     struct torch_report *torch;       // NULL: no PyTorch run
     uint32_t shard_count, rank_count; // ranks that made steps
     uint32_t process_count;           // without gait's own that took samples
+    bool has_samples;                 // it did
     int64_t start_ns, wall_ns;        // from the first start to the last end
     uint64_t events, dropped;
     uint32_t damage_count; // places that cannot be read

@@ -177,6 +177,7 @@ int run_verdict_make(struct run_report *report, const struct gait_trace *trace)
                                   .dropped = is_about_some ? ledger->dropped : report->dropped,
                                   .damages = report->damage_count,
                                   .is_disk_full = lost_to_full_disk(report),
+                                  .has_samples = report->has_samples,
                                   .steps = steps->count};
     struct torch_known known;
     const size_t room = ledger->count + TORCH_MOST_PHASES;

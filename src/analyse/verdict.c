@@ -269,7 +269,9 @@ static void judge_unexplained(const struct verdict_facts *facts, const struct di
     say(verdict, !torch              ? NOTE_IN_NO_SPAN
                  : torch->has_device ? NOTE_IN_NO_PHASE_DEVICE
                                      : NOTE_IN_NO_PHASE);
-    advise(verdict, torch ? NOTE_TRY_SAMPLE : NOTE_TRY_SPANS);
+    advise(verdict, !torch               ? NOTE_TRY_SPANS
+                    : facts->has_samples ? NOTE_TRY_STACKS
+                                         : NOTE_TRY_SAMPLE);
     judge_wait_too(facts, division, verdict);
 }
 

@@ -66,6 +66,7 @@ struct verdict_facts {
     struct judged judged;
     struct judged_part once;         // compiled a few times and never again; in no part
     struct slowest_step tail;        // of these steps
+    bool has_samples;                // stacks tell more
     struct slow_rank slow;           // of ranks that wait for each other
     const struct torch_known *torch; // its phases are found, not marked; NULL: another run
 };

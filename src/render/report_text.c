@@ -93,22 +93,13 @@ static bool is_plain_word(const char *text)
     return *text && *text != '-' && !text[plain];
 }
 
-static bool has_samples(const struct gait_trace *trace)
-{
-    struct gait_shard_info shard;
-    for (uint32_t i = 0; i < gait_trace_shard_count(trace); i++)
-        if (gait_trace_shard(trace, i, &shard) == 0 && !strcmp(shard.role, "sampler"))
-            return true;
-    return false;
-}
-
 // Stacks were taken: they know what the phase did, or waited in, and where there are no
 // steps they are all that is known.
 static void put_question(const struct screen *screen)
 {
     const char *phase = screen->report->verdict.phase;
     const char *path = is_plain_word(screen->how->path) ? screen->how->path : "RUN";
-    if (!has_samples(screen->trace))
+    if (!screen->report->has_samples)
         return;
     if (phase && is_plain_word(phase))
         fprintf(screen->out, "  see: gait leaf --phase %s %s\n", phase, path);

@@ -243,6 +243,21 @@ def test_a_fused_optimizer_is_for_those_that_have_one(gait, tmp_path, name, op, 
     assert ("fused=True" in report["verdict"]) == fused
 
 
+def test_advice_to_sample_is_for_those_that_did_not(gait, tmp_path):
+    for run in ("plain", "sampled"):
+        training = Training()
+        for _ in range(30):
+            training.step(WORK)
+            training.now += 300 * MS
+        sampler = ShardMaker(pid=9, start_ns=START, role="sampler")
+        if run == "sampled":
+            sampler.write(tmp_path / run)
+        report = training.report(gait, tmp_path / run)
+        assert report["verdict_id"] == "unexplained"
+        assert ("--sample 1000" in said(report)) == (run == "plain")
+        assert finding(report, "unexplained")
+
+
 @pytest.mark.parametrize("count, told", [(20, True), (5, False)])
 def test_numbers_that_are_taken_out_one_by_one(gait, tmp_path, count, told):
     training = Training()

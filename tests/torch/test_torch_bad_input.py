@@ -503,6 +503,10 @@ assert (explained.graph_count, explained.graph_break_count) == (1, 0), explained
     )
     assert steps(on) == STEPS
     assert on.phases["compile"] > 0
+    # once, so it is no matter of the steps; and a compiled model is not to be compiled
+    assert on.report["verdict_id"] not in ("compile-bound", "partly-compiling")
+    assert "torch.compile" not in on.report["verdict"]
+    assert "compiled_once" in [one["id"] for one in on.report["findings"]]
 
 
 def test_threads_that_train_side_by_side(trains):
