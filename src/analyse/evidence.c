@@ -24,6 +24,11 @@ void evidence_ns(struct evidence *evidence, const char *key, uint64_t ns)
     add(evidence, (struct evidence_row){key, EVIDENCE_NS, {.number = ns}});
 }
 
+void evidence_bytes(struct evidence *evidence, const char *key, uint64_t bytes)
+{
+    add(evidence, (struct evidence_row){key, EVIDENCE_BYTES, {.number = bytes}});
+}
+
 void evidence_share(struct evidence *evidence, const char *key, uint64_t part, uint64_t whole)
 {
     double share = whole ? (double)part / (double)whole : 0;

@@ -11,6 +11,7 @@ enum evidence_unit {
     EVIDENCE_COUNT,
     EVIDENCE_NUMBER, // of a step, a rank: it counts nothing
     EVIDENCE_NS,
+    EVIDENCE_BYTES,
     EVIDENCE_SHARE, // 0.25 is 25 %
     EVIDENCE_TIMES,
     EVIDENCE_TEXT,
@@ -23,7 +24,7 @@ struct evidence_row {
     const char *key; // kept: scripts look for it
     enum evidence_unit unit;
     union {
-        uint64_t number; // of things, of ns, of a kind of work
+        uint64_t number; // of things, of ns or bytes, of a kind of work
         double ratio;    // a share, a multiple
         const char *text;
     };
@@ -38,6 +39,7 @@ struct evidence {
 void evidence_count(struct evidence *evidence, const char *key, uint64_t count);
 void evidence_number(struct evidence *evidence, const char *key, uint64_t number);
 void evidence_ns(struct evidence *evidence, const char *key, uint64_t ns);
+void evidence_bytes(struct evidence *evidence, const char *key, uint64_t bytes);
 void evidence_share(struct evidence *evidence, const char *key, uint64_t part, uint64_t whole);
 void evidence_times(struct evidence *evidence, const char *key, double times);
 void evidence_text(struct evidence *evidence, const char *key,

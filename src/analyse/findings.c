@@ -23,6 +23,7 @@ enum {
     TAIL_TIMES = 3,
     SET_UP_PERCENT = 50,
     OUTSIDE_PERCENT = 20, // of the run
+    BUSY_PERCENT = 5,     // figures of quiet runs differ by some 2 %
     ITEM_PERCENT = 2,
     FEW_ITEMS = 10, // a step: a loss, a norm
 };
@@ -52,6 +53,19 @@ static void rest_on_share(struct finding *finding, const struct torch_judged *ju
     evidence_share(&finding->evidence, "share", ns, judged->total_ns);
     evidence_text(&finding->evidence, "of", judged->is_steady ? "steady steps" : "steps");
     evidence_ns(&finding->evidence, "steps_ns", judged->total_ns);
+}
+
+static void tell_busy_machine(struct findings *findings, const struct run_report *report)
+{
+    const struct processor_wait *wait = &report->torch->vitals.wait;
+    if (percent(wait->ns, wait->of_ns) < BUSY_PERCENT)
+        return;
+    struct finding *finding = add(findings, FINDING_BUSY_MACHINE);
+    evidence_share(&finding->evidence, "share", wait->ns, wait->of_ns);
+    evidence_ns(&finding->evidence, "wait_ns", wait->ns);
+    evidence_ns(&finding->evidence, "of_ns", wait->of_ns);
+    if (wait->rank >= 0)
+        evidence_number(&finding->evidence, "rank", (uint64_t)wait->rank);
 }
 
 static void tell_no_optimizer(struct findings *findings, const struct run_report *report)
@@ -204,6 +218,20 @@ static void tell_tail(struct findings *findings, const struct run_report *report
     evidence_share(&finding->evidence, "phase_share", torch->slowest_ns, (uint64_t)steady->max_ns);
 }
 
+static void tell_memory_grows(struct findings *findings, const struct run_report *report)
+{
+    const struct memory_growth *growth = &report->torch->vitals.growth;
+    if (!growth->is_known)
+        return;
+    struct finding *finding = add(findings, FINDING_MEMORY_GROWS);
+    evidence_bytes(&finding->evidence, "a_step_bytes", growth->a_step_bytes);
+    evidence_bytes(&finding->evidence, "grown_bytes", growth->bytes);
+    evidence_ns(&finding->evidence, "in_ns", growth->ns);
+    evidence_bytes(&finding->evidence, "to_bytes", growth->to_bytes);
+    if (growth->rank >= 0)
+        evidence_number(&finding->evidence, "rank", (uint64_t)growth->rank);
+}
+
 static void tell_lost(struct findings *findings, const struct run_report *report)
 {
     const struct torch_lost *lost = &report->torch->lost;
@@ -267,6 +295,7 @@ static void tell_outside(struct findings *findings, const struct run_report *rep
 void findings_make(struct findings *findings, const struct run_report *report)
 {
     findings->count = 0;
+    tell_busy_machine(findings, report);
     tell_no_optimizer(findings, report);
     tell_input(findings, report);
     tell_slow_rank(findings, report);
@@ -275,6 +304,7 @@ void findings_make(struct findings *findings, const struct run_report *report)
     tell_compiled_once(findings, report);
     tell_recompiles(findings, report);
     tell_items(findings, report);
+    tell_memory_grows(findings, report);
     tell_tail(findings, report);
     tell_lost(findings, report);
     tell_set_up(findings, report);

@@ -18,11 +18,12 @@ struct site_words {
 };
 
 static const struct site_words words[] = {
-    {"phase", NULL, TORCH_SITE_PHASE},     {"torch", "window", TORCH_SITE_WINDOW},
-    {"torch", "epoch", TORCH_SITE_EPOCH},  {"torch", "exit", TORCH_SITE_EXIT},
-    {"loader", "fetch", TORCH_SITE_FETCH}, {"loader", "collate", TORCH_SITE_COLLATE},
-    {"torch", "cpu", TORCH_SITE_CPU},      {"torch", "waits", TORCH_SITE_WAITS},
-    {"cpu_op", NULL, TORCH_SITE_OP},       {"user_annotation", NULL, TORCH_SITE_ANNOTATION},
+    {"phase", NULL, TORCH_SITE_PHASE},        {"torch", "window", TORCH_SITE_WINDOW},
+    {"torch", "epoch", TORCH_SITE_EPOCH},     {"torch", "exit", TORCH_SITE_EXIT},
+    {"loader", "fetch", TORCH_SITE_FETCH},    {"loader", "collate", TORCH_SITE_COLLATE},
+    {"torch", "cpu", TORCH_SITE_CPU},         {"torch", "waits", TORCH_SITE_WAITS},
+    {"process", "memory", TORCH_SITE_MEMORY}, {"process", "processor_wait", TORCH_SITE_PROCESSOR},
+    {"cpu_op", NULL, TORCH_SITE_OP},          {"user_annotation", NULL, TORCH_SITE_ANNOTATION},
 };
 
 static enum torch_site kind_of(const struct gait_site_info *site)

@@ -35,6 +35,8 @@ enum torch_site {
     TORCH_SITE_EXIT,       // a mark: the script is over
     TORCH_SITE_CPU,        // a counter: CPU time of the step that ends
     TORCH_SITE_WAITS,      // a counter: how often the thread waited in it
+    TORCH_SITE_MEMORY,     // a counter: bytes that the process has for itself
+    TORCH_SITE_PROCESSOR,  // a counter: how long the thread has waited for a processor
     TORCH_SITE_FETCH,      // a loader's worker reads samples
     TORCH_SITE_COLLATE,    // and makes a batch of them
     TORCH_SITE_OP,         // torch's own

@@ -136,6 +136,8 @@ static int make(struct run_report *report, struct gait_trace *trace)
     if (!status && torch->rank_count)
         status = torch_flops_find(torch, trace, &report->arena);
     if (!status)
+        status = torch_vitals_find(torch, trace);
+    if (!status)
         status = torch_blocks_find(torch, trace, &report->arena);
     if (status)
         return status;

@@ -21,6 +21,7 @@
 #include "analyse/torch_phases.h"
 #include "analyse/torch_rounds.h"
 #include "analyse/torch_survey.h"
+#include "analyse/torch_vitals.h"
 #include "analyse/window_cost.h"
 
 struct torch_rank {
@@ -75,6 +76,7 @@ struct torch_report {
     struct loader_work loading;
     struct torch_cost cost;
     struct torch_lost lost;
+    struct torch_vitals vitals;
     struct torch_memory memory;
     const char *device; // its name, NULL: none is known
     struct torch_flops flops;

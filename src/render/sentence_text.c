@@ -99,6 +99,9 @@ static void put_figure(struct sentence *sentence, const struct evidence_row *row
     case EVIDENCE_NS:
         put_text(sentence, units_ns((int64_t)row->number).text);
         return;
+    case EVIDENCE_BYTES:
+        put_text(sentence, units_bytes(row->number).text);
+        return;
     case EVIDENCE_SHARE:
         put_share(sentence, row->ratio);
         return;

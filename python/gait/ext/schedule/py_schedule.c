@@ -15,6 +15,7 @@
 
 #include "schedule/py_epochs.h"
 #include "schedule/py_plan.h"
+#include "schedule/py_vitals.h"
 #include "schedule/py_window.h"
 #include "torch/py_phase.h"
 
@@ -184,6 +185,7 @@ static void next_step(void)
     schedule.step++;
     schedule.has_stepped = false;
     schedule.round_count = 0;
+    py_vitals_step(schedule.step);
     if (!schedule.has_plan)
         return;
     if (position() > 0)

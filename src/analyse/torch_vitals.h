@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the counters of category `process` tell of a training: whether its memory grows
+// with its steps, and how long its threads waited for a processor.
+#ifndef GAIT_ANALYSE_TORCH_VITALS_H
+#define GAIT_ANALYSE_TORCH_VITALS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include <gait/trace.h>
+
+struct torch_report;
+
+// Of the rank whose memory grew most.
+struct memory_growth {
+    bool is_known; // it grew, and steadily
+    int64_t rank;
+    uint64_t bytes, to_bytes; // from a first to a last quarter of the second half of the steps
+    uint64_t ns, a_step_bytes;
+};
+
+// Of the rank whose thread waited the largest share.
+struct processor_wait {
+    int64_t rank;
+    uint64_t ns, of_ns; // of_ns 0: not known
+};
+
+struct torch_vitals {
+    struct memory_growth growth;
+    struct processor_wait wait;
+};
+
+// The report's ranks are known.
+GAIT_CHECK int torch_vitals_find(struct torch_report *torch, struct gait_trace *trace);
+
+#endif
