@@ -11,6 +11,7 @@ import pathlib
 import re
 
 import pytest
+from torch_trainings import Job, full
 
 PROGRAM = pathlib.Path(__file__).parent / "programs" / "places.py"
 ASKED = (
@@ -25,6 +26,7 @@ SUBCLASS = "torch.optim.optimizer.Optimizer.__init_subclass__"
 DIFFER = {
     "torch.optim.optimizer.Optimizer.profile_hook_step": {"traceback"},
     "lightning.pytorch.profilers.base.PassThroughProfiler.profile": {"traceback"},
+    "pytorch_lightning.profilers.base.PassThroughProfiler.profile": {"traceback"},
     TRAIN: {"names", "source", "wraps", "traceback", *COMPARED},
     SUBCLASS: {"kind", "names", "source", "signature", "copy", "methods", "attributes", *COMPARED},
 }
@@ -33,8 +35,6 @@ DIFFER = {
 @pytest.fixture(scope="module")
 def places(trainings, build, tmp_path_factory):
     """Of each place what was answered."""
-    from torch_trainings import Job
-
     run = tmp_path_factory.mktemp("places") / "run"
     env = (("PYTHONPATH", str(build / "python")),)
     found = trainings.get(Job(PROGRAM, args=(str(run),), env=env, gait=False))
@@ -108,3 +108,20 @@ def test_lazy_modules_and_tensor_subclasses(run_text):
     assert (on.code, on.stdout, on.stderr) == (0, off.stdout, off.stderr)
     assert "[True, True]" in on.stdout
     assert "copy" in on.order("copy")
+
+
+BEHAVES = PROGRAM.with_name("behaves.py")
+MANY = (
+    "parametrize func lazy copies saves scripting optimizers scaler checkpointing hooks overriding"
+)
+SLOW = "fx exporting compiling loaders distributed"
+
+
+@pytest.mark.parametrize("sections", [MANY, pytest.param(SLOW, marks=full)])
+def test_a_program_behaves_as_without_gait(run, sections):
+    """Results, errors, tracebacks, what is compiled how often, word by word."""
+    job = Job(BEHAVES, args=tuple(sections.split()), warm=True)
+    on, off = run(job), run(job.but(gait=False))
+    assert (on.code, on.stdout) == (off.code, off.stdout) and on.code == 0, off.stderr
+    assert off.stdout.count("== ") == len(sections.split())
+    assert "gait" not in on.stderr
