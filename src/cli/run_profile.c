@@ -24,6 +24,7 @@
 #include "cli/launch.h"
 #include "cli/pt_files.h"
 #include "cli/python_hook.h"
+#include "cli/run_own.h"
 #include "cli/say.h"
 #include "cli/schedule_note.h"
 #include "config/setting_value.h"
@@ -134,6 +135,17 @@ static int pass_on(const struct config *config, enum setting_id id)
     return setenv(setting->variable, text, 1);
 }
 
+// Is it the switch of the guide for Lightning's callback, `enabled` by its name? That
+// promises a folder for each model, and Lightning's report beside the traces.
+static bool is_lightnings(const struct config *config)
+{
+    const struct config_entry *entry = config_entry_of(config, SETTING_ENABLED);
+    const size_t length = strlen(entry->spelled);
+    return entry->level > CONFIG_DEFAULT && !entry->is_implied &&
+           config_flag(config, SETTING_ENABLED) && length >= 7 &&
+           !strcmp(entry->spelled + length - 7, "enabled");
+}
+
 int run_profile_set(const struct run_profile *profile)
 {
     // what follows from others would follow from less in the program
@@ -141,6 +153,8 @@ int run_profile_set(const struct run_profile *profile)
     const struct config *config = &profile->config;
     int failed = profile->windows ? setenv("GAIT_TORCH_WINDOWS", profile->windows, 1) : 0;
     bool is_any = false;
+    if (is_lightnings(config))
+        failed |= setenv("GAIT_LIGHTNING_REPORT", "1", 1);
     for (int i = 0; i < SETTING_COUNT; i++) {
         if (!is_passed_on(config, (enum setting_id)i))
             continue;
@@ -259,6 +273,19 @@ static void find_folder(const struct run_end *end, const char *wish, char *folde
         snprintf(folder, FOLDER_BYTES, "%s/%s", end->directory, wish);
 }
 
+// The model of a Lightning training, as the callback names its folder: its class.
+static void add_model(const struct gait_trace *trace, const struct run_end *end, char *folder)
+{
+    const char *json = NULL;
+    for (uint32_t i = 0; !json && i < gait_trace_shard_count(trace); i++)
+        if (run_own_has(trace, i, end->invocation))
+            json = gait_trace_metadata(trace, i, "lightning_module");
+    const size_t length = json && *json == '"' ? strcspn(json + 1, "\"\\/.") : 0;
+    const size_t used = strlen(folder);
+    if (length && json[length + 1] == '"')
+        snprintf(folder + used, FOLDER_BYTES - used, "/%.*s", (int)length, json + 1);
+}
+
 void run_profile_write(const struct run_profile *profile, const struct run_end *end)
 {
     const struct config *config = &profile->config;
@@ -272,6 +299,8 @@ void run_profile_write(const struct run_profile *profile, const struct run_end *
         say("no traces: %s", fail_text());
         return;
     }
+    if (is_lightnings(config))
+        add_model(trace, end, folder);
     int status = folders_make_above(folder);
     if (!status)
         status = write_traces(config, end, trace, folder, &count);

@@ -355,6 +355,18 @@ def test_an_unedited_script_has_lightnings_actions(lightning, build, gait, tmp_p
     assert sum(row.startswith("span,lightning,run_training_batch,") for row in rows) == 24
 
 
+def test_the_guides_switch_gives_a_folder_for_the_model_and_lightnings_report(
+    lightning, build, tmp_path
+):
+    command = [build / "gait", "run", "-o", "run", "profiling.enabled=true", "--"]
+    done = run(tmp_path, TRAINING + "train()\n", *map(str, command))
+    assert done.returncode == 0, done.stderr
+    assert len(list((tmp_path / "run/profiler_traces/Net").glob("*.pt.trace.json"))) == 1
+    report = done.stderr[done.stderr.index("Profiler Report") :]
+    for action in ("run_training_epoch", "optimizer_step", "train_dataloader_next"):
+        assert action in report
+
+
 ONLY_PYTORCH_LIGHTNING = """
 import sys
 

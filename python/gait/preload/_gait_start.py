@@ -259,6 +259,12 @@ def lightning_is_there(module):
         from gait.profilers import lightning_actions
 
         lightning_actions.hear(module.PassThroughProfiler)
+        if os.environ.get("GAIT_LIGHTNING_REPORT") and not lightning_actions.chosen():
+            from gait.profilers import whole_run
+
+            whole_run.begin_lightnings()
+        if lightning_actions.chosen():
+            lightning_actions.hear_fetches(module.PassThroughProfiler)
 
 
 def begin():

@@ -1,10 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """Lightning's own actions on record, in a script that chose no profiler."""
 
+import json
 import sys
 
 import gait
 
+from .. import _gait
 from ..torch.wrap import instead, put
 
 
@@ -26,16 +28,43 @@ class _Both:
         self._span.__exit__(*error)
 
 
+OF_MODULE = "[LightningModule]"
+told = []  # the class of the model, which names the folder of its traces
+
+
+def tell_module(action_name):
+    name = action_name[len(OF_MODULE) :].partition(".")[0]
+    told.append(name)
+    _gait._metadata("lightning_module", json.dumps(name))
+
+
 def hear(passive):
     """Makes PassThroughProfiler tell of what Trainer does; it stays what it is for others."""
 
     def profile(self, action_name):
         span = gait.span(action_name, "lightning")
+        if not told and action_name.startswith(OF_MODULE):
+            tell_module(action_name)
         if type(self) is not passive or chosen() is None:
             return span
         return _Both(span, chosen().profile(action_name))
 
     put(passive, "profile", instead(passive.profile, profile))
+
+
+def hear_fetches(passive):
+    """The profiler of the run is also told of batches, which Trainer starts and stops."""
+
+    def start(self, action_name):
+        if type(self) is passive and chosen() is not None:
+            chosen().start(action_name)
+
+    def stop(self, action_name):
+        if type(self) is passive and chosen() is not None:
+            chosen().stop(action_name)
+
+    put(passive, "start", instead(passive.start, start))
+    put(passive, "stop", instead(passive.stop, stop))
 
 
 def beside(passive, profile):

@@ -42,23 +42,35 @@ def row_limit():
         return 20
 
 
-def begin(name):
+def make(name):
     where = {"dirpath": folder(), "filename": name}
     where["filename"] = setting("WORKER_NAME", name)
     if global_rank() is None:
         where["filename"] += f"-{os.getpid()}"
     if name == "simple":
-        profiler = Simple(extended=setting("EXTENDED", "1") not in ("0", "false"), **where)
-    else:
-        profiler = Advanced(line_count_restriction=row_limit(), dump_stats=True, **where)
-        if not start_run(profiler):
-            return
-    global profiler_of_run
-    profiler_of_run = profiler
+        return Simple(extended=setting("EXTENDED", "1") not in ("0", "false"), **where)
+    return Advanced(line_count_restriction=row_limit(), dump_stats=True, **where)
+
+
+def begin(name):
+    profiler = make(name)
+    if name == "advanced" and not start_run(profiler):
+        return
+    take(profiler)
     _phase_watch(profiler.start, profiler.stop)
-    atexit.register(finish, profiler, os.getpid())
     os.register_at_fork(after_in_child=lambda: _phase_watch(None, None))
     gait.start()
+
+
+def begin_lightnings():
+    """Lightning's report beside the ops: the guide of its callback has both by one switch."""
+    take(make("simple"))
+
+
+def take(profiler):
+    global profiler_of_run
+    profiler_of_run = profiler
+    atexit.register(finish, profiler, os.getpid())
 
 
 def start_run(profiler):
