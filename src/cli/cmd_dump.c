@@ -362,8 +362,9 @@ static const char *const about[] = {
     "who runs native code beside it, who is blocked in the system, and who was stopped, by a "
     "signal (SIGSTOP, ^Z) or a debugger; with kill -CONT such a process goes on.",
     "With --locals each frame is followed by its variables: numbers, texts and containers of them "
-    "as Python writes them, cut where they are long; others by their type and address. Of a module "
-    "those are its names. A variable that changed while it was read says so.",
+    "as Python writes them, cut where they are long; a tensor of torch by its dtype, shape and "
+    "device; others by their type and address. Of a module those are its names. A variable that "
+    "changed while it was read says so.",
     "It needs the right to trace the process: the same user where kernel.yama.ptrace_scope is 0, "
     "else CAP_SYS_PTRACE (sudo). Where it is missing, the sentence names what is.",
     NULL,

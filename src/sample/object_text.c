@@ -11,6 +11,7 @@
 
 #include "base/bytes.h"
 #include "sample/python_text.h"
+#include "sample/tensor_text.h"
 
 enum { DEPTH_MOST = 3, ITEMS_MOST = 10, ITEMS_INSIDE = 4, ENOUGH = 400 };
 enum { CHARACTERS_MOST = 120, CHARACTERS_INSIDE = 40 };
@@ -400,7 +401,10 @@ static void put_value(struct writing *w, uint64_t address, char *type)
     if (type)
         snprintf(type, OBJECT_TYPE_NAME, "%s", object.type->name);
     if (kind == OBJECT_OTHER || kind == OBJECT_CELL) {
-        put(w, "<%s at 0x%" PRIx64 ">", object.type->name, address);
+        char about[TENSOR_TEXT_ROOM] = "";
+        const bool is_tensor = tensor_text(w->reader, &object, about);
+        put(w, "<%s %s%sat 0x%" PRIx64 ">", object.type->name, about, is_tensor ? " " : "",
+            address);
         return;
     }
     if (is_derived)

@@ -110,3 +110,49 @@ def test_what_is_in_no_phase_is_asked_of_the_steps_alone(gait, tmp_path):
     assert steps["samples"] > answer["samples"] and "set_up" not in totals
     assert totals["measure"] + totals["forward"] > 0.6 * steps["samples"]
     assert "  see: gait leaf --phase other run\n" in gait("report", "run").stdout
+
+
+HOLDS = """
+import random, sys, torch
+chance = random.Random(11)
+KINDS = (torch.uint8, torch.int8, torch.int16, torch.int32, torch.int64, torch.float16,
+         torch.float32, torch.float64, torch.complex64, torch.complex128, torch.bool,
+         torch.bfloat16)
+def made(number):
+    sizes = [chance.randint(0, 4) for _ in range(chance.choice((0, 1, 2, 3, 4, 5, 6, 7, 9)))]
+    tensor = torch.empty(sizes, dtype=chance.choice(KINDS), device=chance.choice(("cpu", "meta")))
+    if sizes and chance.random() < .3:
+        tensor = tensor.transpose(0, -1)[..., :1]
+    if tensor.is_floating_point() and chance.random() < .3:
+        tensor = torch.nn.Parameter(tensor)
+    return tensor
+def said(tensor):
+    shown = ", ".join(map(str, tensor.shape[:8])) + (", ..." if tensor.dim() > 8 else "")
+    kind = type(tensor)
+    name = f"{kind.__module__}.{kind.__name__} {str(tensor.dtype)[6:]}[{shown}] {tensor.device}"
+    return f"<{name} at {hex(id(tensor))}>"
+def holds():
+    for number in range(80):
+        globals()[f"t{number}"] = made(number)
+    print(*(said(globals()[f"t{number}"]) for number in range(80)), sep=";", flush=True)
+    sys.stdin.read()
+holds()
+"""
+
+
+def test_variables_tell_what_a_tensor_is(gait, tmp_path):
+    """Of each kind, shape and device, views and parameters: as the program says itself."""
+    script = tmp_path / "holds.py"
+    script.write_text(HOLDS)
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}
+    with subprocess.Popen([sys.executable, str(script)], **pipes) as program:
+        wanted = program.stdout.readline().rstrip("\n").split(";")
+        frames = json.loads(gait("dump", "--locals", "--json", program.pid).stdout)["threads"]
+        program.stdin.close()
+    found = {
+        one["name"]: one["value"]
+        for thread in frames
+        for frame in thread["frames"]
+        for one in frame["locals"] or []
+    }
+    assert [found.get(f"t{number}") for number in range(80)] == wanted
