@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Counters of category `process`: `memory` (bytes) without what is shared with files and
-// other processes, and `processor_wait` (ns). Two files of /proc are 15 us; most steps
+// other processes, and `processor_wait` (ns). Two files of /proc are 9 us; most steps
 // compare two numbers here.
 #include "schedule/py_vitals.h"
 
