@@ -403,8 +403,12 @@ static const char *const about[] = {
     "--overflow drop goes on and counts what is lost, block waits, overwrite keeps the newest.",
     "If the directory cannot be written, one sentence says so and the program runs without being "
     "recorded. A directory that holds something already is refused unless --append is given or "
-    "it belongs to the same job, as when srun or mpirun starts gait run once a rank. Inside "
-    "another gait run, or where GAIT_DIR is set, the run joins that directory.",
+    "it belongs to the same job, as when srun, mpirun or torchrun starts gait run once a rank; "
+    "while "
+    "another run is recorded into it, this one goes into DIR-2. Of several gait run that write one "
+    "directory, as with -a -o DIR on each node, that of rank 0 alone reports, and each writes the "
+    "traces of its own processes. Inside another gait run, or where GAIT_DIR is set, the run joins "
+    "that directory.",
     NULL,
 };
 
@@ -417,6 +421,8 @@ static const struct example examples[] = {
      "By a schedule of epochs, as the words of a YAML section have it: the third and fourth."},
     {"gait run -- torchrun --nproc-per-node 8 train.py", "Records all ranks, a shard each."},
     {"srun gait run -- python train.py", "The ranks of a SLURM step meet in one directory."},
+    {"gait run -a -o shared -- torchrun --nnodes 2 train.py",
+     "On each node, DIR on a disk that all see: one run, which rank 0's node reports."},
     {NULL, NULL},
 };
 
