@@ -34,6 +34,10 @@
 #define SLOW_BYTE_NS 2u              // a few KiB a us: stacks of thousands of frames
 #define LOOK_NS 1000.0
 #define PIECE_NS 350.0
+// Of what is read to warm up: as much as most looks have.
+#define WARM_PIECES 16u
+#define WARM_BYTES 8192u
+#define WARM_CALLS 2
 #define DELAY_NS 1000u // of an interrupt, say: a dozen calls may end and begin anew in it
 
 int gather_init(struct gather *gather, struct target *target)
@@ -68,7 +72,7 @@ void gather_begin(struct gather *gather)
 {
     gather->used = FRONT;
     gather->count = 0;
-    gather->is_full = false;
+    gather->is_full = gather->is_whole = false;
 }
 
 static int make_room(struct gather *gather)
@@ -254,6 +258,28 @@ static void add_lock(struct gather *gather, struct python_thread *thread)
         thread->at_lock = add(gather, thread, thread->lock, lock_bytes(gather));
 }
 
+static void swap_copies(uint32_t *first, uint32_t *second)
+{
+    const uint32_t before = *first;
+    *first = *second;
+    *second = before;
+}
+
+// The walk goes by the second copy, and the other says what of it held still. Each line that
+// is read is one that the program has to fetch back: what it does after the first copy it
+// does later than it would have. So where all is read twice, what was read before is the
+// second copy. (Flat out little is read before, and the program is as slow between looks.)
+static void go_by_first(struct python_thread *thread)
+{
+    for (uint32_t i = 0; i < thread->chunk_count; i++)
+        if (thread->chunks[i].single) // there is more of the one than of the other
+            return;
+    for (uint32_t i = 0; i < thread->chunk_count; i++)
+        swap_copies(&thread->chunks[i].first, &thread->chunks[i].second);
+    for (uint32_t i = 0; i < thread->patch_count; i++)
+        swap_copies(&thread->patches[i].first, &thread->patches[i].second);
+}
+
 void gather_add(struct gather *gather, struct python_thread *thread, bool is_double)
 {
     thread->is_double = is_double;
@@ -264,6 +290,10 @@ void gather_add(struct gather *gather, struct python_thread *thread, bool is_dou
     add_cframes(gather, thread);
     add_after(gather, thread);
     add_lock(gather, thread);
+    if (is_double && !thread->edge) {
+        gather->is_whole = true;
+        go_by_first(thread);
+    }
     thread->is_peeked = false;
 }
 
@@ -353,6 +383,24 @@ static void make_real(struct gather *gather)
     (void)madvise(gather->bytes + gather->real, used - gather->real, MADV_POPULATE_WRITE);
 #endif
     gather->real = used;
+}
+
+void gather_warm_up(struct gather *gather)
+{
+    struct memory *memory = &gather->target->memory;
+    struct iovec pieces[WARM_PIECES];
+    const size_t count = gather->count < WARM_PIECES ? gather->count : WARM_PIECES;
+    size_t bytes = 0;
+    if (!gather->is_whole || !gather->target->code_type)
+        return;
+    for (size_t i = 0; i < count; i++) {
+        const size_t wanted = gather->pieces[i].iov_len;
+        pieces[i].iov_base = (void *)(uintptr_t)gather->target->code_type;
+        pieces[i].iov_len = wanted < WARM_BYTES ? wanted : WARM_BYTES;
+        bytes += pieces[i].iov_len;
+    }
+    for (int i = 0; i < WARM_CALLS; i++)
+        (void)memory->read(memory, gather->bytes + FRONT, bytes, pieces, count);
 }
 
 int gather_read(struct gather *gather)

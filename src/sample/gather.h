@@ -28,6 +28,7 @@ struct gather {
     struct python_thread **owners; // of each piece; NULL: the lock
     size_t count, piece_room;
     bool is_full;
+    bool is_whole; // some thread's stack is read twice in full
     // what the lock said, last of all
     uint64_t holder, switches;
     bool is_locked;
@@ -57,6 +58,11 @@ enum gather_result {
     GATHER_DONE = 0,
     GATHER_AGAIN = 1, // nothing can be said; not for a reason that the stacks had
 };
+
+// Right before gather_read(), where that reads whole stacks: the same call for memory that
+// hardly changes, twice. One that was not made for a millisecond takes some microseconds more,
+// and what a program does in them is seen too late, or too often.
+void gather_warm_up(struct gather *gather);
 
 // Fails when the process is gone.
 GAIT_CHECK int gather_read(struct gather *gather);

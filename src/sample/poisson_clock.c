@@ -38,8 +38,10 @@ void poisson_clock_next(struct poisson_clock *clock)
 void poisson_clock_take(struct poisson_clock *clock, uint64_t now_ns)
 {
     const double behind_ns = (double)now_ns - clock->due_ns;
-    if (behind_ns > LATE_NS)
+    if (behind_ns > LATE_NS) {
         clock->late++;
+        clock->missed += behind_ns / clock->gap_ns;
+    }
     // Ticks that fell into the time of waking up are made up for, so that the rate is the
     // one that was asked for; after a longer time they would all see one moment.
     if (behind_ns > 0 && (clock->is_fast || behind_ns > LATE_NS))

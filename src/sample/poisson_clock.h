@@ -11,6 +11,7 @@ struct poisson_clock {
     double due_ns, gap_ns; // gap: on average
     uint64_t state;        // of its dice, never 0
     uint64_t late;         // ticks that came more than a millisecond behind their time
+    double missed;         // that fell into such a time, on average, and are not made up for
     bool is_fast;          // sleeping takes too long for its rate
 };
 

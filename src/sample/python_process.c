@@ -216,6 +216,7 @@ static int look(struct python_process *process, uint64_t now_ns)
     if (gather->wants_collecting)
         process->collecting_ns = now_ns;
     for_each_read(process, add_one);
+    gather_warm_up(gather);
     return gather_read(gather);
 }
 

@@ -263,16 +263,16 @@ static void put_summary(const struct sampler *sampler, char *out, size_t room)
         native_summary(sampler->native, native, sizeof native);
     snprintf(out, room,
              "{\"rate_asked_hz\": %.17g, \"seconds\": %.6f, \"rounds\": %" PRIu64
-             ", \"samples\": %" PRIu64 ", \"late\": %" PRIu64 ", \"torn\": %" PRIu64
-             ", \"cut\": %" PRIu64 ", \"moved\": %" PRIu64 ", \"collecting\": %" PRIu64
-             ", \"aside\": %" PRIu64 ", \"no_stack\": %" PRIu64 ", \"errors\": %" PRIu64
-             ", \"errors_by_cause\": {\"unreadable_function\": %" PRIu64
+             ", \"samples\": %" PRIu64 ", \"late\": %" PRIu64 ", \"missed\": %" PRIu64
+             ", \"torn\": %" PRIu64 ", \"cut\": %" PRIu64 ", \"moved\": %" PRIu64
+             ", \"collecting\": %" PRIu64 ", \"aside\": %" PRIu64 ", \"no_stack\": %" PRIu64
+             ", \"errors\": %" PRIu64 ", \"errors_by_cause\": {\"unreadable_function\": %" PRIu64
              ", \"lost_process\": %" PRIu64 ", \"no_room\": %" PRIu64 "}, \"processes\": %" PRIu64
              ", \"idle\": %s, \"gil_only\": %s%s}",
              sampler->options.rate_hz, totals->seconds, totals->rounds, totals->samples,
-             totals->late, totals->torn, totals->cut, totals->moved, totals->collecting,
-             totals->aside, totals->no_stack, totals->errors, totals->unreadable,
-             totals->lost_processes, sampler->trie.refused, totals->processes,
+             totals->late, totals->missed, totals->torn, totals->cut, totals->moved,
+             totals->collecting, totals->aside, totals->no_stack, totals->errors,
+             totals->unreadable, totals->lost_processes, sampler->trie.refused, totals->processes,
              sampler->options.has_idle ? "true" : "false",
              sampler->options.is_gil_only ? "true" : "false", native);
 }
@@ -390,6 +390,7 @@ int sampler_run(struct sampler *sampler)
     while (!is_over(sampler, now)) {
         if (poisson_clock_wait(&clock, nap_ns, &now)) {
             sampler->totals.late = clock.late;
+            sampler->totals.missed = (uint64_t)clock.missed;
             look_at_native(sampler, &native, now);
             make_round(sampler, now);
             poisson_clock_next(&clock);

@@ -31,6 +31,7 @@ enum { SAMPLER_STATES = 5 };
 
 struct sampler_totals {
     uint64_t rounds, samples, late, cut, torn, processes;
+    uint64_t missed;                 // rounds that fell into times in which one was late
     uint64_t looks;                  // at a process: one in each round for each that was seen
     uint64_t collecting;             // samples of threads that collected garbage
     uint64_t aside;                  // samples beside these, of blocked threads

@@ -171,7 +171,7 @@ def test_a_recording_tells_its_rate_its_losses_and_its_threads(gait, alternating
     assert 50 < sampler["rounds"] < 500 * sampler["seconds"] + 200
     assert sampler["samples"] + sampler["no_stack"] == 4 * sampler["rounds"]
     assert sampler["errors"] == 0
-    assert {"late", "torn", "cut"} <= set(sampler)
+    assert {"late", "missed", "torn", "cut"} <= set(sampler)
     (shard,) = info["shards"]
     assert shard["role"] == "sampler" and shard["subject_pid"] == process.pid
     counts = f"{sampler['samples']:,} samples in {sampler['rounds']:,} rounds, "

@@ -104,6 +104,7 @@ TEST("poisson_clock: ticks made up for all lie within a millisecond")
     ok(most <= (double)LATE_NS);
     ok(most > 0);
     ok(clock.late > 0 && clock.late < TICKS);
+    ok(is_near(TICKS + clock.missed, (double)now / 1e6, 0.01)); // none is lost without being told
 }
 
 TEST("poisson_clock: one that is too fast to sleep makes up for nothing")
