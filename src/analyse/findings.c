@@ -111,15 +111,15 @@ static void tell_input(struct findings *findings, const struct run_report *repor
 static void tell_set_up(struct findings *findings, const struct run_report *report)
 {
     const struct torch_report *torch = report->torch;
-    const uint64_t steps_ns = report->ledger.total_ns, wall_ns = (uint64_t)report->wall_ns;
-    const int64_t before_ns = torch->first_start_ns - report->start_ns;
-    if (!report->steps.count || before_ns <= 0 || percent(steps_ns, wall_ns) >= SET_UP_PERCENT ||
-        percent((uint64_t)before_ns, wall_ns) < SET_UP_PERCENT)
+    const struct run_parts *run = torch->rank_count ? &torch->ranks[0].run : NULL;
+    if (!run || percent(run->parts[RUN_STEPS], run->total_ns) >= SET_UP_PERCENT ||
+        percent(run->parts[RUN_START_UP], run->total_ns) < SET_UP_PERCENT)
         return;
+    const uint64_t before_ns = run->parts[RUN_START_UP];
     struct finding *finding = add(findings, FINDING_SET_UP);
-    evidence_ns(&finding->evidence, "before_ns", (uint64_t)before_ns);
-    evidence_ns(&finding->evidence, "wall_ns", wall_ns);
-    evidence_share(&finding->evidence, "share", (uint64_t)before_ns, wall_ns);
+    evidence_ns(&finding->evidence, "before_ns", before_ns);
+    evidence_ns(&finding->evidence, "wall_ns", run->total_ns);
+    evidence_share(&finding->evidence, "share", before_ns, run->total_ns);
 }
 
 struct share_rule {

@@ -116,9 +116,10 @@ void torch_text_put_steps(const struct screen *screen)
         snprintf(ranks, sizeof ranks, " on %" PRIu32 " ranks", report->rank_count);
     if (report->torch->steady.count)
         snprintf(steady, sizeof steady, "the %s steady ones took ", units_count(steps->count).text);
+    const struct run_parts *run = &report->torch->ranks[0].run; // as the run's ledger has it
     snprintf(
         text, sizeof text, "%s%s, %s of the run; %s%s on average%s", units_count(all->count).text,
-        ranks, units_share((uint64_t)all->total_ns, (uint64_t)report->wall_ns).text, steady,
+        ranks, units_share(run->parts[RUN_STEPS], run->total_ns).text, steady,
         units_ns(steps->total_ns / (int64_t)steps->count).text, *ranks ? " (slowest rank)" : "");
     screen_section(screen, "Steps", text);
     put_percentiles(screen);
