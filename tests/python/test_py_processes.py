@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Processes: forks, spawns, sudden ends, interpreters inside one."""
 
-import os
 import signal
 
 import pytest
+from ring_files import needs_semaphores
 
 
 def marks_by_process(run):
@@ -63,7 +63,7 @@ def test_children_of_multiprocessing_leave_complete_shards(record, method):
     assert len(working) == 2 and all(shards[pid] for pid in working)
 
 
-@pytest.mark.skipif(not os.path.isdir("/dev/shm"), reason="Python's pools need /dev/shm")
+@needs_semaphores
 def test_a_pool_whose_workers_are_terminated(record):
     run = record(
         """

@@ -6,6 +6,8 @@ import os
 import pathlib
 import struct
 
+import pytest
+
 PID_AT = 32
 
 
@@ -32,3 +34,9 @@ def has_shared_memory():
     except OSError:
         return False
     return 2 * room.f_bavail > room.f_blocks and os.access("/dev/shm", os.W_OK | os.X_OK)
+
+
+# Semaphores of Python's processes lie there: a loader has no workers without them.
+needs_semaphores = pytest.mark.skipif(
+    not os.path.isdir("/dev/shm"), reason="Python's processes need /dev/shm for what they share"
+)

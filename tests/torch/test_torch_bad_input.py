@@ -9,6 +9,7 @@ import sys
 import textwrap
 
 import pytest
+from ring_files import needs_semaphores
 from small_disk import small_disk_at
 from torch_trainings import Job, full
 
@@ -293,6 +294,7 @@ def test_without_torch_nothing_is_imported(both):
 
 
 # spawned ones in full here: test_torch_start.py has two of each kind
+@needs_semaphores
 @pytest.mark.parametrize(("method", "workers"), [("fork", 2), pytest.param("spawn", 1, marks=full)])
 def test_loaders_with_workers(trains, method, workers):
     options = f"num_workers={workers}, multiprocessing_context={method!r}"
@@ -309,6 +311,7 @@ def loads_in_workers(training):
     }
 
 
+@needs_semaphores
 def test_workers_that_persist_over_epochs(run):
     on = run(Job("mnist", ("--workers", "2"), warm=True))
     assert on.code == 0 and on.stderr == ""
@@ -317,6 +320,7 @@ def test_workers_that_persist_over_epochs(run):
     assert loads_in_workers(on)
 
 
+@needs_semaphores
 def test_a_worker_that_dies(trains):
     on = trains(
         """

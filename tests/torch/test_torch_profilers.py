@@ -5,9 +5,10 @@ import json
 import re
 
 import pytest
+from ring_files import needs_semaphores
 
 # one worker: what all of it looks at is run once
-pytestmark = pytest.mark.xdist_group("profilers")
+pytestmark = [pytest.mark.xdist_group("profilers"), needs_semaphores]
 
 SCRIPT = """
 import torch

@@ -6,6 +6,7 @@ import subprocess
 import sys
 
 import pytest
+from ring_files import needs_semaphores
 
 from tests.support.sampled_programs import RIGHT, until
 
@@ -18,6 +19,7 @@ def sampled(gait, path):
     return json.loads(done.stdout).get("sampler", {}).get("processes", 0) if done.stdout else 0
 
 
+@needs_semaphores
 def test_no_worker_is_lost_and_nothing_stalls(gait, build, root, tmp_path):
     out = tmp_path / "run.gait"
     record = [build / "gait", "record", "-q", "-s", "-i", "-r", "1000", "-o", out, "--"]
@@ -66,6 +68,7 @@ def asked(gait, phase):
     return answer, totals
 
 
+@needs_semaphores
 def test_a_training_that_waits_for_data_is_asked_what_it_waits_in(gait, tmp_path):
     (tmp_path / "train.py").write_text(WAITS)
     done = gait("run", "-q", "--sample", 500, "-o", "run", "--", sys.executable, "train.py")

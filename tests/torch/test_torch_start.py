@@ -9,6 +9,7 @@ import subprocess
 import sys
 
 import pytest
+from ring_files import needs_semaphores
 from torch_trainings import full
 from warm_python import WarmPython
 
@@ -357,6 +358,7 @@ if __name__ == "__main__":
 """
 
 
+@needs_semaphores
 @pytest.mark.parametrize("how", ["fork", "spawn", "forkserver"])
 def test_workers_are_workers_and_tell_what_they_load(run_text, how):
     found = run_text(LOADER.format(how=how), warm=how == "fork")
