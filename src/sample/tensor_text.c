@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// From torch 1.13 to 2.14 the sizes are followed by the strides, the offset in the
-// storage, the number of elements, the dtype and the device; how far into the object
-// that begins is what differs. The number of elements is the product of the sizes,
+// The sizes are followed by the strides, the offset in the storage, the number of
+// elements, the dtype and the device; how far into the object that begins differs by
+// torch (2.13: after 56 bytes). The number of elements is the product of the sizes,
 // which hardly any other eight words are.
 #include "sample/tensor_text.h"
 
@@ -127,7 +127,7 @@ bool tensor_text(struct object_reader *reader, const struct object *object, char
 {
     struct tensor tensor;
     uint64_t handle = 0;
-    // until torch 2.9 a flag stands before it: is it borrowed?
+    // in older ones a flag stands before it: is it borrowed?
     const bool is_read = is_tensor(object->type->name) &&
                          object_get(reader, object->address + HANDLE_AT, &handle, sizeof handle) &&
                          (handle > UINT8_MAX || object_get(reader, object->address + OLD_HANDLE_AT,
