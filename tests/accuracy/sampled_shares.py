@@ -19,6 +19,7 @@ import json
 import math
 import pathlib
 import re
+import statistics
 import subprocess
 import sys
 import tempfile
@@ -91,6 +92,24 @@ def clocked(build, python, seconds, rate, turns):
     shortest_us = min(told["ns"].values()) / told["rounds"] / 1e3
     result = compare(count_frames(samples, r"visit_\d+"), truth)
     return {**result, **about, "rate": rate, "seconds": seconds, "shortest_us": shortest_us}
+
+
+def first_of_burst(build, python, microseconds, runs):
+    """bursts.py at 1 kHz: how far the share of the function that runs first is from the
+    clocked one, in points, and its error of chance; the rounds made of those asked for."""
+    program, off, rounds = HERE / "programs" / "bursts.py", [], 0
+    for _ in range(runs):
+        words = [str(word) for word in (python, program, 2, microseconds)]
+        process = subprocess.Popen(words, stdout=subprocess.PIPE, text=True)
+        process.stdout.readline()
+        samples, about = record(build, process.pid, 1000)
+        told = json.loads(process.communicate()[0])
+        seen = count_frames(samples, "first|second")
+        clocked_share = told["first"] / (told["first"] + told["second"])
+        off.append(100 * (seen["first"] / sum(seen.values()) - clocked_share))
+        rounds += about["rounds"]
+    error = statistics.stdev(off) / math.sqrt(runs)
+    return statistics.mean(off), error, rounds / (runs * 2000)
 
 
 def stopped(build, words, seconds, rate, pattern):

@@ -39,3 +39,16 @@ def test_shares_are_those_of_a_sampler_that_stops_the_program(build, minor):
         pytest.skip("the machine is too busy to say: rounds were missed")
     assert result["beyond"] < 0.005
     assert result["distance"] < 1.5 * result["chance"] + 0.005
+
+
+@pytest.mark.skipif(not RIGHT, reason="processes may not be read here")
+@pytest.mark.skipif(not FULL, reason="takes minutes; GAIT_TEST_FULL=1")
+@pytest.mark.parametrize("minor", KNOWN)
+@pytest.mark.parametrize("microseconds", [30, 300])
+def test_who_runs_first_behind_deep_calls_keeps_its_share(build, minor, microseconds):
+    if minor not in PYTHONS:
+        pytest.skip(f"no CPython 3.{minor} here; GAIT_TEST_PYTHONS names more")
+    off, error, made = sampled_shares.first_of_burst(build, PYTHONS[minor], microseconds, 30)
+    if made < 0.9:
+        pytest.skip("the machine is too busy to say: rounds were missed")
+    assert abs(off) < 0.75 + 3 * error  # it was 3 to 5 points when looks saw what they slowed
