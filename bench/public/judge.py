@@ -197,7 +197,7 @@ def show(result):
     parts = ", ".join(f"{name} {part:.2f}" for name, part in result["run"].items())
     print(f"  run {result['wall_s']:.2f} s: {parts}")
     if result.get("own"):
-        print(f"  the program's own: {result['own'][0]:.4g} {result['own'][1]}")
+        print(f"  the program's own {result['own'][1]}: {result['own'][0]:.6g}")
     for name, true, told in result["rows"]:
         off = f"{100 * (told - true) / true:+.1f} %" if true else ""
         print(f"  {name:16} {true:>12.6g} {told:>12.6g}  {off}")

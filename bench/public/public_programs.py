@@ -23,18 +23,18 @@ class Program:
     batch: int = 0  # samples of a step where no loader tells
     losses: str = ""  # finds what must be printed the same with gait and without
     saved: str = ""  # the file that must be the same byte by byte
-    own: object = None  # its output -> (samples/s or steps/s it measured, which of them)
+    own: object = None  # its output -> (what it measured, the row of the table it stands for)
     env: tuple = ()
     links: tuple = ()  # (name in its folder, what it is a link to)
     folders: tuple = ()  # made before it begins
 
 
-def printed(pattern, turn):
-    """The middle one of what the program printed per step, turned to a rate."""
+def printed(pattern, row, middle=statistics.median_low, scale=1):
+    """The middle one, or another figure, of what the program printed as it went on."""
 
     def own(text):
         found = [float(value) for value in re.findall(pattern, text)]
-        return turn(statistics.median(found)) if found else None
+        return (middle(found) * scale, row) if found else None
 
     return own
 
@@ -77,7 +77,7 @@ PROGRAMS = (
         ("SOURCE/examples/imagenet/main.py", "-a", "resnet18", "-b", "8", "-j", "1",
          "--epochs", "1", "-p", "1", "--seed", "1", "DATA/imagenet"),
         losses=r"Loss (\S+)", saved="checkpoint.pth.tar",
-        own=printed(r"Epoch: \[0\]\[ *\d+/\d+\]\tTime +(\d+\.\d+)", lambda s: (8 / s, "samples/s")),
+        own=printed(r"Epoch: \[0\]\[ *\d+/\d+\]\tTime +(\d+\.\d+)", "p50 ms", scale=1e3),
     ),
     Program(
         "word_language_model", "language, LSTM, updates by hand: no optimizer, no loader",
@@ -85,19 +85,19 @@ PROGRAMS = (
          "--model", "LSTM", "--emsize", "64", "--nhid", "64", "--epochs", "2",
          "--log-interval", "20"),
         optimizers=0, loader=False, losses=rf"(?:loss|ppl) +{NUMBER}", saved="model.pt",
-        own=printed(r"ms/batch +(\d+\.\d+)", lambda ms: (1e3 / ms, "steps/s")),
+        own=printed(r"ms/batch +(\d+\.\d+)", "steps/s", lambda ms: 1e3 / statistics.mean(ms)),
     ),
     Program(
         "nanogpt", "language, gradients gathered over four batches, no loader",
         (*NANOGPT, "--compile=False", "--max_iters=40"),
         loader=False, losses=rf"loss {NUMBER}", links=NANOGPT_FILES,
-        own=printed(r"time (\d+\.\d+)ms", lambda ms: (1e3 / ms, "steps/s")),
+        own=printed(r"time (\d+\.\d+)ms", "p50 ms"),
     ),
     Program(
         "nanogpt_compiled", "torch.compile",
         (*NANOGPT, "--compile=True", "--max_iters=80"),
         loader=False, losses=rf"loss {NUMBER}", links=NANOGPT_FILES,
-        own=printed(r"time (\d+\.\d+)ms", lambda ms: (1e3 / ms, "steps/s")),
+        own=printed(r"time (\d+\.\d+)ms", "p50 ms"),
         env=(("CLOCK_FORWARD", "compiled"),),
     ),
     Program(
@@ -105,7 +105,7 @@ PROGRAMS = (
         ("SOURCE/minGPT/projects/adder/adder.py", "--trainer.max_iters=505",
          "--data.ndigit=1", "--trainer.batch_size=16", "--trainer.num_workers=0"),
         losses=rf"loss {NUMBER}", env=(("PYTHONPATH", "SOURCE/minGPT"),),
-        own=printed(r"iter_dt (\d+\.\d+)ms", lambda ms: (1e3 / ms, "steps/s")),
+        own=printed(r"iter_dt (\d+\.\d+)ms", "p50 ms"),
     ),
     Program(
         "dcgan", "GAN, two optimizers",
@@ -134,7 +134,6 @@ PROGRAMS = (
          "--ddpm_num_inference_steps", "5", "--eval_batch_size", "2",
          "--lr_warmup_steps", "5", "--model_config_name_or_path", "DATA/unet",
          "--logger", "tensorboard"),
-        saved="out/unet/diffusion_pytorch_model.safetensors",
         env=(*HF, ("CLOCK_ACCELERATE", "1")),
     ),
     Program(
@@ -146,7 +145,7 @@ PROGRAMS = (
          "--save_strategy", "epoch"),
         losses=r"'(?:eval_)?loss': '(\S+)'", saved="out/model.safetensors",
         env=(*HF, ("CLOCK_ACCELERATE", "1")), links=HF_FILES,
-        own=printed(r"'train_samples_per_second': '(\S+)'", lambda s: (s, "samples/s")),
+        own=printed(r"'train_samples_per_second': '(\S+)'", "samples/s"),
     ),
     Program(
         "accelerate_nlp", "fine-tuning BERT with accelerate", (NLP, "--cpu"),
