@@ -131,7 +131,8 @@ def test_a_closure_runs_inside_the_step(facts):
     )
     (step,) = [row for name, args, row in found if name == "optimizer"]
     rest = [(name, row) for name, _args, row in found if name != "optimizer"]
-    assert {name for name, _row in rest} == {"forward", "backward"}
+    assert {name for name, _row in rest} == {"other", "forward", "backward"}
+    assert names(found)[:4] == ["optimizer", "other", "forward", "backward"]
     assert all(inside(row, step) for _name, row in rest)
 
 

@@ -150,6 +150,17 @@ static bool are_arguments(const struct kind *kind, PyObject *const *args, Py_ssi
     return PyCallable_Check(args[1]) && (count == 2 || PyCallable_Check(args[2]));
 }
 
+PyObject *py_hook_closure(PyObject *step, PyObject *closure)
+{
+    struct hook *hook = (struct hook *)Py_TYPE(step)->tp_alloc(Py_TYPE(step), 0);
+    if (!hook)
+        return NULL;
+    hook->call = call_plain;
+    hook->phase = PHASE_CLOSURE;
+    hook->function = Py_NewRef(closure);
+    return (PyObject *)hook;
+}
+
 PyObject *py_hook(PyObject *module, PyObject *const *args, Py_ssize_t count)
 {
     const struct kind *kind = count >= 2 ? find_kind(args[0]) : NULL;

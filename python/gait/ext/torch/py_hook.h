@@ -40,6 +40,10 @@ static inline PyObject *py_hook_call_inside(PyObject *self, PyObject *const *arg
     return result;
 }
 
+// A hook for the closure that an optimizer's step, for which `step` stands, calls. NULL
+// and an exception when there is no memory.
+PyObject *py_hook_closure(PyObject *step, PyObject *closure);
+
 // Functions of the module.
 // _hook(kind, function, other=None): kind is one of the names in the table of
 // py_hook.c; other(*args[:1]) is for those that call something beside the function.

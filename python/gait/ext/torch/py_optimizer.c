@@ -5,12 +5,14 @@
 #include "torch/py_optimizer.h"
 
 #include <stdbool.h>
+#include <string.h>
 
 #include "schedule/py_schedule.h"
 #include "torch/py_hook.h"
 #include "torch/py_phase.h"
 
-#define MAX_PLAIN 8 // told apart; a training has one or two
+#define MAX_PLAIN 8     // told apart; a training has one or two
+#define MAX_ARGUMENTS 8 // of a step with a closure; with more it is left as it is
 
 // Does it hold an optimizer as `optimizer`, as wrappers do?
 static bool asks_wrapper(PyObject *optimizer)
@@ -58,6 +60,38 @@ static bool does_itself(PyObject *optimizer, bool has_handed_on)
     return does;
 }
 
+// Where the closure of step(self, closure) is among the arguments, 0 where none is.
+static Py_ssize_t find_closure(PyObject *const *args, Py_ssize_t count, PyObject *kwnames)
+{
+    Py_ssize_t at = count >= 2;
+    for (Py_ssize_t i = 0; kwnames && !at && i < PyTuple_GET_SIZE(kwnames); i++)
+        if (!PyUnicode_CompareWithASCIIString(PyTuple_GET_ITEM(kwnames, i), "closure"))
+            at = count + i;
+    return at && PyCallable_Check(args[at]) ? at : 0;
+}
+
+// What a closure does is not the optimizer's work: it has a span of its own. Lightning
+// runs the whole training step in one.
+static PyObject *call_step(PyObject *self, PyObject *const *args, size_t nargsf, PyObject *kwnames)
+{
+    const Py_ssize_t count = PyVectorcall_NARGS(nargsf);
+    const Py_ssize_t all = count + (kwnames ? PyTuple_GET_SIZE(kwnames) : 0);
+    const Py_ssize_t at = all <= MAX_ARGUMENTS ? find_closure(args, count, kwnames) : 0;
+    if (!at)
+        return py_hook_call_inside(self, args, nargsf, kwnames);
+    PyObject *closure = py_hook_closure(self, args[at]);
+    if (!closure) {
+        PyErr_Clear();
+        return py_hook_call_inside(self, args, nargsf, kwnames);
+    }
+    PyObject *with[MAX_ARGUMENTS];
+    memcpy(with, args, (size_t)all * sizeof(*with));
+    with[at] = closure;
+    PyObject *result = py_hook_call_inside(self, with, (size_t)count, kwnames);
+    Py_DECREF(closure);
+    return result;
+}
+
 PyObject *py_optimizer_call_step(PyObject *self, PyObject *const *args, size_t nargsf,
                                  PyObject *kwnames)
 {
@@ -69,7 +103,7 @@ PyObject *py_optimizer_call_step(PyObject *self, PyObject *const *args, size_t n
     py_schedule_stepping(optimizer);
     py_phase_arg_object(KEY_OPTIMIZER, optimizer);
     py_phase_self.steps = 0;
-    PyObject *result = py_hook_call_inside(self, args, nargsf, kwnames);
+    PyObject *result = call_step(self, args, nargsf, kwnames);
     bool stepped = does_itself(optimizer, py_phase_self.steps);
     if (stepped)
         py_phase_arg(KEY_STEPS, 1);

@@ -59,6 +59,7 @@ static const struct rule rules[PHASE_COUNT] = {
     [PHASE_COMPILE] = {"phase", "compile", IN(COMPILE), false},
     [PHASE_CHECKPOINT] = {"phase", "checkpoint", LOADING | IN(CHECKPOINT), false},
     [PHASE_LOGGING] = {"phase", "logging", LOADING | IN(LOGGING) | IN(CHECKPOINT), false},
+    [PHASE_CLOSURE] = {"phase", "other", LOADING | IN(CLOSURE), true},
 };
 
 static const char *const key_names[KEY_COUNT] = {

@@ -23,6 +23,7 @@ enum py_phase {
     PHASE_COMPILE,
     PHASE_CHECKPOINT,
     PHASE_LOGGING,
+    PHASE_CLOSURE, // what an optimizer's closure does itself
     PHASE_COUNT,
 };
 

@@ -31,7 +31,7 @@ void py_phase_watch_begin(enum py_phase phase, const char *name)
         opened.phases[opened.depth] = (uint8_t)phase;
     if (opened.depth++ >= MOST_OPEN)
         return;
-    if (!names[phase])
+    if (!names[phase] && phase != PHASE_CLOSURE) // no row of a table: it is no work by itself
         names[phase] = PyUnicode_InternFromString(name);
     if (names[phase])
         call(start, phase);
