@@ -16,7 +16,7 @@
 #define TABLE_GUESS 1024u // bytes of a line table, of instructions
 #define TEXT_GUESS 320u
 
-#define HELD_UP_NS 100000u // for one step: we were put aside, and who knows what ran since
+#define HELD_UP_NS 40000u // for one step: we were put aside, and who knows what ran since
 
 enum { CALLERS = 8 };
 
