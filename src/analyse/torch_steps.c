@@ -27,7 +27,7 @@ struct walk {
     struct torch_step step; // being made, when is_open
     bool is_open;
     bool is_done;       // a round was made in it, or its gradients were thrown away
-    bool has_worked;    // there was a forward, a backward or a round in it
+    bool has_worked;    // a forward, a backward or a round was in it, outside of evaluation
     bool has_round;     // a round was made in it
     bool is_round_open; // the last round may still throw its gradients away
     int64_t body_ns;    // where its body ends if its loop asks for nothing more
@@ -306,7 +306,8 @@ static int take_round(struct walk *walk, size_t at)
 // that are zeroed right behind a round.
 static void extend_body(struct walk *walk, const struct torch_fact *fact)
 {
-    bool is_work = fact->kind == TORCH_FACT_FORWARD || fact->kind == TORCH_FACT_BACKWARD;
+    bool is_work = (fact->kind == TORCH_FACT_FORWARD || fact->kind == TORCH_FACT_BACKWARD) &&
+                   round_gap_is_free(&walk->gap, fact);
     bool is_zero = fact->kind == TORCH_FACT_ZERO && walk->is_round_open && !walk->gap.is_cut;
     if (fact->is_discarded) {
         walk->is_done = walk->is_round_open = true;
@@ -314,10 +315,9 @@ static void extend_body(struct walk *walk, const struct torch_fact *fact)
     } else if (fact->kind != TORCH_FACT_PHASE && !is_zero && fact->start_ns >= walk->round_ns) {
         walk->is_round_open = false;
     }
-    if (is_zero || fact->is_discarded ||
-        (is_work && !walk->is_done && round_gap_is_free(&walk->gap, fact)))
+    if (is_zero || fact->is_discarded || (is_work && !walk->is_done))
         walk->body_ns = later(walk->body_ns, fact->end_ns);
-    walk->has_worked |= is_work || fact->is_round;
+    walk->has_worked |= is_work;
 }
 
 static int take_fact(struct walk *walk, size_t at)

@@ -294,6 +294,7 @@ TEST("steps: leaving a loop, and other loops after it")
     // with a batch in hand that nothing is done with
     check("|M a1 f1 b s1 |a1 f1 b s1 /a1 p |M a2 f1 b s1 |a2 f1 b s1 /a2 e2");
     check("|M M a1 a2 f1 b s1 |a1 a2 f1 b s1 /a1 e2 |M M a3 a4 f1 b s1 |a3 a4 f1 b s1 /a3 e4");
+    check("|M a1 f1 b s1 |a1 f1 b s1 /a1 {E1 M a2 F1 a2 F1 e2 > X");
     // two steps with a loader, then three of another optimizer without
     check("|M a1 f1 b s1 |a1 f1 b s1 ^ f1 b s2 ^ f1 b s2 ^ f1 b s2]");
     check("|M a1 f1 b s1 |a1 f1 b s1 |e1 f1 b s2 ^ f1 b s2 ^ f1 b s2]");
@@ -421,6 +422,13 @@ TEST("steps: samples are those of the batches that were worked on")
         is_u64(script.thread.steps.rows[0].samples, 8);
         is_u64(script.thread.steps.rows[1].samples, 12);
         is_u64(script.thread.steps.rows[2].samples, 4);
+    }
+    training_thread_finish(&script.thread);
+    // asked for before a `break`, and evaluation follows
+    read_script("M a1 f1 b s1 a1 f1 b s1 a1 E1 M a2 F1 a2 F1 e2 X");
+    if (is_u64(script.thread.steps.count, 2)) {
+        is_u64(script.thread.steps.rows[0].samples, 4);
+        is_u64(script.thread.steps.rows[1].samples, 4);
     }
     training_thread_finish(&script.thread);
 }
