@@ -115,7 +115,8 @@ void torch_text_put_steps(const struct screen *screen)
     if (report->rank_count > 1)
         snprintf(ranks, sizeof ranks, " on %" PRIu32 " ranks", report->rank_count);
     if (report->torch->steady.count)
-        snprintf(steady, sizeof steady, "the %s steady ones took ", units_count(steps->count).text);
+        snprintf(steady, sizeof steady, "the %s steady one%s took ", units_count(steps->count).text,
+                 units_plural(steps->count));
     const struct run_parts *run = &report->torch->ranks[0].run; // as the run's ledger has it
     snprintf(
         text, sizeof text, "%s%s, %s of the run; %s%s on average%s", units_count(all->count).text,

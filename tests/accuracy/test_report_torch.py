@@ -297,6 +297,16 @@ def test_one_training_after_another_goes_on_and_side_by_side_they_are_ranks(
         assert "Processes" in gait("report", tmp_path / "run").stdout
 
 
+@pytest.mark.parametrize("steps, words", [(2, "the 1 steady one took"), (3, "the 2 steady ones")])
+def test_one_steady_step_is_told_as_one(gait, tmp_path, steps, words):
+    training = Training(random.Random(2), None)
+    training.epoch(steps, 0)
+    training.write(tmp_path / "run")
+    report = json.loads(gait("report", "--json", tmp_path / "run").stdout)
+    assert report["steady_step"]["steps"] == steps - 1
+    assert words in gait("report", tmp_path / "run").stdout
+
+
 @pytest.mark.parametrize("before", [5, 60_000])
 def test_what_passed_before_the_first_step_is_told_where_it_is_the_most(gait, tmp_path, before):
     training = Training(random.Random(6), None)
