@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "analyse/sweep.h"
+#include "analyse/torch_evaluation.h"
 #include "analyse/torch_phases.h"
 #include "base/arena.h"
 #include "base/fail.h"
@@ -18,17 +19,25 @@ struct adding {
     struct top_op *sums;     // of a site
     struct open_calls *open; // ops, of each thread; numbers are sites
     struct sweep sweep;
-    int64_t since_ns;
+    const struct top_ops_wish *wish;
     int status;
 };
+
+// A window may last until the next loop begins, whatever the script does before that.
+static bool is_in_step(const struct top_ops_wish *wish, int64_t at_ns)
+{
+    return !wish->steps->count || torch_periods_cover(wish->steps, at_ns);
+}
 
 static void add_op(const struct sweep_span *span, void *context)
 {
     struct adding *adding = context;
     if (torch_phases_kind(adding->phases, span->site) != TORCH_SITE_OP ||
-        span->end_ns == INT64_MAX || span->start_ns < adding->since_ns)
+        span->end_ns == INT64_MAX || span->start_ns < adding->wish->since_ns)
         return;
     const struct open_call *parent = open_calls_at(&adding->open[span->track], span->start_ns);
+    if (!parent && !is_in_step(adding->wish, span->start_ns))
+        return;
     uint64_t length = (uint64_t)span->end_ns - (uint64_t)span->start_ns;
     struct top_op *sum = &adding->sums[span->site];
     sum->calls++;
@@ -89,6 +98,15 @@ static int by_self(const void *left, const void *right)
     return strcmp(a->name, b->name);
 }
 
+static void add_row(struct top_op *to, const struct top_op *from)
+{
+    to->calls += from->calls;
+    to->self_ns += from->self_ns;
+    to->total_ns += from->total_ns;
+    if (from->longest_ns > to->longest_ns)
+        to->longest_ns = from->longest_ns;
+}
+
 // Sums by site become sums by name, the largest first.
 static int put_rows(struct top_ops *ops, const struct gait_trace *trace,
                     const struct adding *adding, struct arena *arena)
@@ -116,9 +134,7 @@ static int put_rows(struct top_ops *ops, const struct gait_trace *trace,
             ops->rows[kept++] = ops->rows[i];
             continue;
         }
-        ops->rows[kept - 1].calls += ops->rows[i].calls;
-        ops->rows[kept - 1].self_ns += ops->rows[i].self_ns;
-        ops->rows[kept - 1].total_ns += ops->rows[i].total_ns;
+        add_row(&ops->rows[kept - 1], &ops->rows[i]);
     }
     qsort(ops->rows, kept, sizeof *ops->rows, by_self);
     ops->count = kept;
@@ -149,7 +165,7 @@ int top_ops_make(struct top_ops *ops, struct gait_trace *trace, const struct top
     struct gait_query query = {.size = sizeof query, .kinds = 1u << GAIT_KIND_SPAN};
     uint32_t *wanted = malloc(tracks * sizeof *wanted);
     struct adding adding = {.phases = phases,
-                            .since_ns = wish->since_ns,
+                            .wish = wish,
                             .sums = calloc((size_t)phases->site_count + 1, sizeof *adding.sums),
                             .open = calloc(tracks, sizeof *adding.open)};
     int status = GAIT_OK;

@@ -10,6 +10,7 @@
 #include <gait/trace.h>
 
 struct arena;
+struct torch_periods;
 struct torch_phases;
 
 struct top_op {
@@ -24,11 +25,12 @@ struct top_ops {
     uint64_t calls, self_ns; // of all
 };
 
-// Which ops: of the threads of one shard, from a time on.
+// Which ops: of the threads of one shard, from a time on, that begin within these steps.
 struct top_ops_wish {
     const struct torch_phases *phases;
     uint32_t shard;
     int64_t since_ns;
+    const struct torch_periods *steps; // in order; none: all ops
 };
 
 // Names belong to the trace, rows to the arena.

@@ -109,8 +109,8 @@ static int find_ops(struct run_report *report, struct gait_trace *trace)
     uint32_t shard = torch->survey.shard_of[torch->ranks[0].track];
     if (!torch->survey.shards[shard].events[TORCH_SITE_OP])
         return GAIT_OK;
-    const struct top_ops_wish wish = {&torch->phases, shard,
-                                      torch->survey.shards[shard].ops_since_ns};
+    const struct top_ops_wish wish = {
+        &torch->phases, shard, torch->survey.shards[shard].ops_since_ns, &torch->flops.steps};
     return top_ops_make(&torch->ops, trace, &wish, &report->arena);
 }
 

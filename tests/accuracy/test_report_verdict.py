@@ -276,6 +276,22 @@ def test_numbers_that_are_taken_out_one_by_one(gait, tmp_path, count, told):
     assert op["op_share"] == 1
 
 
+def test_ops_outside_of_steps_are_not_those_of_steps(gait, tmp_path):
+    """A window was open until the script ended, and it ran its model after the loop."""
+    training = Training()
+    for _ in range(30):
+        training.ops("aten::mul", 10, 2 * MS)
+        training.step(WORK)
+    training.ops("aten::addmm", 400, 10 * MS)
+    training.now += 5000 * MS
+    training.record_all()
+    report = training.report(gait, tmp_path / "run")
+    (op,) = report["ops"]["top"]
+    assert (op["name"], op["calls"]) == ("aten::mul", 300)
+    assert op["step_share"] == pytest.approx(0.2)
+    assert "products" not in said(report)
+
+
 def test_compiling_that_a_program_marked_itself(gait, tmp_path):
     """No PyTorch run: the phases are spans."""
     for run, every in (("once", STEPS), ("on", 5)):
