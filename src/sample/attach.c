@@ -367,14 +367,13 @@ int attach_open(struct target *target, int64_t pid)
 {
     memset(target, 0, sizeof *target);
     target->pid = pid;
-    target->start = os_process_start(pid);
     memory_init(&target->memory, pid);
-    if (pid <= 0 || target->start < 0 || !is_our_proc())
+    if (pid <= 0 || !os_process_program(pid, &target->program) || !is_our_proc())
         return attach_refuse(pid, ESRCH);
     int status = find_interpreter(target);
     if (status == 0)
         status = attach_settle(target);
-    if (status < 0 && os_process_start(pid) != target->start)
+    if (status < 0 && os_process_start(pid) != target->program.start)
         return fail(GAIT_ERR_MISSING, "process %lld ended while gait was looking at it",
                     (long long)pid);
     return status;

@@ -11,11 +11,13 @@
 
 #include <gait/error.h>
 
+#include "base/os/os.h"
 #include "sample/layout.h"
 #include "sample/memory.h"
 
 struct target {
-    int64_t pid, start; // start: as os_process_start() says it; numbers are used again
+    int64_t pid;
+    struct os_program program; // when it was attached to
     struct memory memory;
     struct layout layout; // of its version
     int minor, patch;     // patch -1: not known

@@ -226,15 +226,26 @@ static void meet_threads(struct python_process *process)
     }
 }
 
+// A program that is loaded at one address (Debian's Python is) always looks the same
+// from outside: under a number that was used again, and after an exec(), too.
+static bool is_same_program(const struct target *target)
+{
+    const struct os_program *then = &target->program;
+    struct os_program now;
+    if (!then->start) // no process at all: memory that a test made
+        return true;
+    return os_process_program(target->pid, &now) && now.start == then->start &&
+           now.stack_end == then->stack_end;
+}
+
 int thread_list_read(struct python_process *process)
 {
     struct target *target = &process->target;
     uint8_t word[8];
     process->counts.lists++;
-    // a program that is loaded at one address always looks the same under a number
-    // that was used again
-    if (target->start && os_process_start(target->pid) != target->start)
-        return fail(GAIT_ERR_MISSING, "process %lld ended", (long long)target->pid);
+    if (!is_same_program(target))
+        return fail(GAIT_ERR_MISSING, "process %lld ended, or became another program",
+                    (long long)target->pid);
     int status = attach_refresh(target);
     // what cannot be read looks like a Python that has not begun yet
     if (status != ATTACH_READY && !memory_get(&target->memory, target->runtime, word, sizeof word))
@@ -305,7 +316,8 @@ bool thread_list_is_same(struct python_process *process)
     const size_t total = LIST_WORDS * 8 + count * bytes;
     struct iovec pieces[LIST_WORDS + LIST_AT_ONCE];
     uint8_t read[LIST_WORDS * 8 + LIST_AT_ONCE * STATE_BYTES];
-    if (count == 0 || count > LIST_AT_ONCE || target->has_many || bytes > STATE_BYTES)
+    if (count == 0 || count > LIST_AT_ONCE || target->has_many || bytes > STATE_BYTES ||
+        !is_same_program(target))
         return false;
     pieces[0] = piece_at(target->runtime + (uint64_t)layout->runtime_interpreters, 8);
     pieces[1] = piece_at(target->interpreter + (uint64_t)layout->interpreter_next, 8);

@@ -2,6 +2,7 @@
 """`gait run --sample`: stacks in the same run as the steps they belong to."""
 
 import json
+import pathlib
 import re
 import resource
 import subprocess
@@ -319,3 +320,43 @@ def test_ranks_are_told_apart_and_programs_that_a_launcher_starts_have_their_own
     assert rows("rank") == {"work_0": "0", "work_1": "1"}
     # not that of the launcher, which a child bears until it is a program of its own
     assert not [name for name in rows("process").values() if "launch.py" in name]
+
+
+def lies_at_one_address(python):
+    """Whether the ELF file is an executable that is always loaded at the same address."""
+    try:
+        return python.read_bytes()[16:18] == b"\x02\x00"
+    except OSError:
+        return False
+
+
+BECOMES = """
+import os, sys, time
+def before():
+    while time.process_time() < .3: pass
+before()
+os.execv(sys.executable, [sys.executable, sys.argv[1]])
+"""
+BECAME = """
+import time
+def behind():
+    while time.process_time() < .7: pass
+behind()
+"""
+
+
+@pytest.mark.parametrize("minor", ["3.8", "3.9", "3.10", "3.11", "3.12", "3.13"])
+def test_a_python_at_one_address_has_a_name_of_its_own_behind_exec(gait, tmp_path, minor):
+    python = pathlib.Path("/usr/bin/python" + minor)
+    if not lies_at_one_address(python):
+        pytest.skip(f"no {python} that is always loaded at one address")
+    (tmp_path / "becomes.py").write_text(BECOMES)
+    (tmp_path / "became.py").write_text(BECAME)
+    words = ["run", "-q", "--sample", 500, "-o", "run", "--", python, "becomes.py", "became.py"]
+    done = gait(*words)
+    assert done.returncode == 0, done.stderr
+    words = ["leaf", "-n", "all", "-a", "--json", "--by", "process", "run"]
+    rows = json.loads(gait(*words).stdout)["rows"]
+    names = {row["name"]: row["process"] for row in rows if row["name"] in ("before", "behind")}
+    assert "becomes.py" in names["before"]
+    assert "became.py" in names["behind"] and "becomes.py" not in names["behind"]

@@ -90,35 +90,60 @@ bool os_other_thread_lives(void)
     return is_alive;
 }
 
-// State and start of a process; false if there is none.
-static bool read_process(int64_t pid, char *ret_state, int64_t *ret_start)
+// What /proc tells of a process in one line, as far as it is wanted here.
+struct process_line {
+    char state;
+    int64_t start;      // field 22
+    uint64_t stack_end; // field 28; 0 where we may not know
+};
+
+static int64_t number_in(const char *field)
 {
+    return field ? strtoll(field, NULL, 10) : -1;
+}
+
+// False if there is none.
+static bool read_process(int64_t pid, struct process_line *ret_line)
+{
+    enum { START = 22, STACK_END = 28 };
     char path[64], text[1024];
+    const char *start = NULL, *stack_end = NULL;
     snprintf(path, sizeof(path), "/proc/%lld/stat", (long long)pid);
     if (read_small_file(path, text, sizeof(text)) <= 0)
         return false;
-    // field 22; the second may hold spaces and brackets, so count from its end
+    // the second field may hold spaces and brackets, so count from its end
     const char *field = strrchr(text, ')');
-    *ret_state = state_in(text);
-    for (int spaces = 0; field && spaces < 20; spaces++) {
+    for (int number = 3; field && number <= STACK_END; number++) {
         field = strchr(field + 1, ' ');
+        start = number == START ? field : start;
+        stack_end = field;
     }
-    *ret_start = field ? strtoll(field, NULL, 10) : -1;
-    return field != NULL;
+    *ret_line = (struct process_line){.state = state_in(text),
+                                      .start = number_in(start),
+                                      .stack_end = stack_end ? strtoull(stack_end, NULL, 10) : 0};
+    return start != NULL;
 }
 
 int64_t os_process_start(int64_t pid)
 {
-    char state;
-    int64_t start;
-    return read_process(pid, &state, &start) ? start : -1;
+    struct process_line line;
+    return read_process(pid, &line) ? line.start : -1;
+}
+
+bool os_process_program(int64_t pid, struct os_program *ret_program)
+{
+    struct process_line line;
+    if (!read_process(pid, &line))
+        return false;
+    *ret_program = (struct os_program){line.start, line.stack_end};
+    return true;
 }
 
 bool os_process_lives(int64_t pid, int64_t start)
 {
-    char state;
-    int64_t now;
-    return start > 0 && read_process(pid, &state, &now) && now == start && !strchr("ZX", state);
+    struct process_line line;
+    return start > 0 && read_process(pid, &line) && line.start == start &&
+           !strchr("ZX", line.state);
 }
 
 uint64_t os_pid_namespace(void)

@@ -22,6 +22,17 @@ char os_thread_state(int64_t pid, int64_t tid);
 // When process `pid` started, as the system counts it; -1 if there is none.
 int64_t os_process_start(int64_t pid);
 
+// Which program a process runs. Its number may be given to another process, and by
+// exec() the process becomes another program with the same start: its stack then lies
+// elsewhere, unless addresses are not random.
+struct os_program {
+    int64_t start;      // as os_process_start() says it
+    uint64_t stack_end; // 0 where we may not know
+};
+
+// False if there is no such process.
+bool os_process_program(int64_t pid, struct os_program *ret_program);
+
 // Whether process `pid` is there, is the one that started then, and has not
 // ended (a zombie has). False where the start is not known.
 bool os_process_lives(int64_t pid, int64_t start);
