@@ -120,7 +120,7 @@ static int measure_walls(struct torch_epochs *epochs, const struct training_thre
         int64_t evaluated_ns =
             evaluation_between(thread, rows[next - 1].end_ns, rows[next].start_ns);
         epochs->wall_ns[i] =
-            (uint64_t)(rows[next].start_ns - rows[epochs->first_steps[i]].start_ns);
+            (uint64_t)rows[next].start_ns - (uint64_t)rows[epochs->first_steps[i]].start_ns;
         longest_ns = evaluated_ns > longest_ns ? evaluated_ns : longest_ns;
     }
     if (!epochs->count)
@@ -129,7 +129,8 @@ static int measure_walls(struct torch_epochs *epochs, const struct training_thre
     int64_t behind_ns = evaluation_between(thread, end_ns, INT64_MAX);
     behind_ns = behind_ns < longest_ns ? behind_ns : longest_ns;
     epochs->wall_ns[epochs->count - 1] =
-        (uint64_t)(end_ns - rows[epochs->first_steps[epochs->count - 1]].start_ns + behind_ns);
+        (uint64_t)end_ns - (uint64_t)rows[epochs->first_steps[epochs->count - 1]].start_ns +
+        (uint64_t)behind_ns;
     return GAIT_OK;
 }
 

@@ -91,6 +91,12 @@ static struct readings of_track(const struct readings *all, uint32_t track)
     return found;
 }
 
+// Of readings in order; a file may have them as far apart as numbers go.
+static uint64_t time_between(const struct reading *first, const struct reading *last)
+{
+    return (uint64_t)last->at_ns - (uint64_t)first->at_ns;
+}
+
 // The order of a quarter's own readings is lost.
 static uint64_t middle_of(struct reading *rows, size_t count)
 {
@@ -114,16 +120,16 @@ static void find_growth(struct memory_growth *growth, const struct torch_rank *r
     const size_t skipped = readings->count / 2, each = (readings->count - skipped) / QUARTERS;
     if (each < FEWEST_A_QUARTER || !rank->steps)
         return;
-    const int64_t all_ns = readings->rows[readings->count - 1].at_ns - readings->rows[0].at_ns;
+    const uint64_t all_ns = time_between(readings->rows, readings->rows + readings->count - 1);
     struct reading *rows = readings->rows + (readings->count - each * QUARTERS);
     // from the middle of the first quarter to that of the last
-    const int64_t ns = rows[each * (QUARTERS - 1) + each / 2].at_ns - rows[each / 2].at_ns;
+    const uint64_t ns = time_between(rows + each / 2, rows + each * (QUARTERS - 1) + each / 2);
     uint64_t middles[QUARTERS];
     for (size_t i = 0; i < QUARTERS; i++)
         middles[i] = middle_of(rows + each * i, each);
     const uint64_t first = middles[0], last = middles[QUARTERS - 1];
     if (last < first + LEAST_GROWTH_BYTES || last - first < first / 100 * LEAST_GROWTH_PERCENT ||
-        ns <= 0 || !is_steady(middles) || last - first <= growth->bytes)
+        !ns || !is_steady(middles) || last - first <= growth->bytes)
         return;
     const double steps = (double)rank->steps * (double)ns / (double)all_ns;
     *growth = (struct memory_growth){
@@ -131,7 +137,7 @@ static void find_growth(struct memory_growth *growth, const struct torch_rank *r
         .rank = rank->rank,
         .bytes = last - first,
         .to_bytes = last,
-        .ns = (uint64_t)ns,
+        .ns = ns,
         .a_step_bytes = steps >= 1 ? (uint64_t)((double)(last - first) / steps) : 0,
     };
 }
@@ -145,7 +151,7 @@ static void find_wait(struct processor_wait *wait, const struct torch_rank *rank
     if (last->value < first->value || last->at_ns <= first->at_ns)
         return;
     const struct processor_wait found = {rank->rank, last->value - first->value,
-                                         (uint64_t)(last->at_ns - first->at_ns)};
+                                         time_between(first, last)};
     if (!wait->of_ns ||
         (double)found.ns / (double)found.of_ns > (double)wait->ns / (double)wait->of_ns)
         *wait = found;
