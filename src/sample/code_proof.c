@@ -16,8 +16,6 @@
 #define TABLE_GUESS 1024u // bytes of a line table, of instructions
 #define TEXT_GUESS 320u
 
-#define HELD_UP_NS 40000u // for one step: we were put aside, and who knows what ran since
-
 enum { CALLERS = 8 };
 
 // A code object that is new, and its outermost frame.
@@ -42,7 +40,8 @@ struct code_proof {
     size_t fresh_count;
     bool has_frames;  // all of those that were to be asked for
     uint64_t step_ns; // when the step before ended, or the look
-    bool is_held_up;  // some step took so long that a frame may be another that looks the same
+    uint64_t most_step_ns;
+    bool is_held_up; // some step took so long that a frame may be another that looks the same
 };
 
 static const uint8_t *piece_at(const struct code_proof *proof, size_t index)
@@ -73,7 +72,8 @@ static ssize_t copy_read(struct memory *memory, void *out, size_t bytes, const s
     return process->read(process, out, bytes, pieces, count);
 }
 
-int code_proof_create(struct code_cache *codes, struct code_proof **ret_proof)
+int code_proof_create(struct code_cache *codes, uint64_t most_step_ns,
+                      struct code_proof **ret_proof)
 {
     struct code_proof *proof = calloc(1, sizeof *proof);
     if (proof)
@@ -83,6 +83,7 @@ int code_proof_create(struct code_cache *codes, struct code_proof **ret_proof)
         return fail(GAIT_ERR_MEMORY, "no memory for the names of functions");
     }
     proof->codes = codes;
+    proof->most_step_ns = most_step_ns;
     proof->copy.read = copy_read;
     *ret_proof = proof;
     return 0;
@@ -120,7 +121,7 @@ static bool add(struct code_proof *proof, uint64_t address, size_t bytes)
 static void end_step(struct code_proof *proof)
 {
     const uint64_t now = clock_steady_ns();
-    proof->is_held_up = proof->is_held_up || now - proof->step_ns > HELD_UP_NS;
+    proof->is_held_up = proof->is_held_up || now - proof->step_ns > proof->most_step_ns;
     proof->step_ns = now;
 }
 

@@ -7,6 +7,7 @@
 #define GAIT_SAMPLE_CODE_PROOF_H
 
 #include <stdbool.h>
+#include <stdint.h>
 
 #include "sample/code_cache.h"
 #include "sample/python_thread.h"
@@ -14,7 +15,12 @@
 
 struct code_proof;
 
-GAIT_CHECK int code_proof_create(struct code_cache *codes, struct code_proof **ret_proof);
+// A step of a proof that takes longer than this proves nothing: gait was put aside, and
+// who knows what ran since.
+#define CODE_PROOF_STEP_NS 40000u
+
+GAIT_CHECK int code_proof_create(struct code_cache *codes, uint64_t most_step_ns,
+                                 struct code_proof **ret_proof);
 void code_proof_destroy(struct code_proof *proof); // takes NULL
 
 // Proves what can be proven of the stack that was walked, for code_cache_known().

@@ -41,7 +41,7 @@ int python_process_init(struct python_process *process, const struct target *tar
     if (status == 0)
         status = code_cache_init(&process->codes, &process->target, trie);
     if (status == 0)
-        status = code_proof_create(&process->codes, &process->proof);
+        status = code_proof_create(&process->codes, CODE_PROOF_STEP_NS, &process->proof);
     if (status)
         python_process_finish(process);
     return status;

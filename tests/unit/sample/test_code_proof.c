@@ -10,6 +10,9 @@
 #define FRAME(n) (FAKE_BASE + 0x8000 + 256u * (n)) // on the heap, as a generator's
 #define CHUNK (FAKE_BASE + 0x10000)
 
+// A machine that is slow, or a sanitizer, holds no step up for so long.
+#define PATIENT_NS UINT64_C(10000000000)
+
 enum { LEAF, ROOT };
 
 static struct target target;
@@ -67,7 +70,7 @@ static bool begin(int minor)
     walk = calloc(1, sizeof *walk);
     if (!ok(walk != NULL) || !ok(stack_trie_init(&trie) == 0) ||
         !ok(code_cache_init(&codes, &target, &trie) == 0) ||
-        !ok(code_proof_create(&codes, &proof) == 0) ||
+        !ok(code_proof_create(&codes, PATIENT_NS, &proof) == 0) ||
         !ok(python_thread_create(THREAD, &thread) == 0))
         return false;
     walk->count = 2;
@@ -162,7 +165,7 @@ TEST("code_proof: one that was learned too late for its look is there for the ne
         return;
     struct code_place place;
     code_cache_begin(&codes, 0);
-    walk->read_ns = clock_steady_ns() - 1000000; // we were put aside
+    walk->read_ns = clock_steady_ns() - 2 * PATIENT_NS; // we were put aside
     code_proof_make(proof, walk, thread, false);
     ok(!code_cache_known(&codes, FAKE_CODE(LEAF), 0, &place));
     walk->at[LEAF] = walk->at[ROOT] = 0; // no frame is asked for again
