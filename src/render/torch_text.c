@@ -118,10 +118,11 @@ void torch_text_put_steps(const struct screen *screen)
         snprintf(steady, sizeof steady, "the %s steady one%s took ", units_count(steps->count).text,
                  units_plural(steps->count));
     const struct run_parts *run = &report->torch->ranks[0].run; // as the run's ledger has it
-    snprintf(
-        text, sizeof text, "%s%s, %s of the run; %s%s on average%s", units_count(all->count).text,
-        ranks, units_share(run->parts[RUN_STEPS], run->total_ns).text, steady,
-        units_ns(steps->total_ns / (int64_t)steps->count).text, *ranks ? " (slowest rank)" : "");
+    snprintf(text, sizeof text, "%s%s, %s of %s; %s%s on average%s", units_count(all->count).text,
+             ranks, units_share(run->parts[RUN_STEPS], run->total_ns).text,
+             *ranks ? "rank 0's run" : "the run", steady,
+             units_ns(steps->total_ns / (int64_t)steps->count).text,
+             *ranks ? " (slowest rank)" : "");
     screen_section(screen, "Steps", text);
     put_percentiles(screen);
     put_apart(screen);

@@ -332,6 +332,8 @@ def test_equal_ranks_have_no_slowest(gait, tmp_path):
     for rank in (0, 1):
         planted(rank, "forward", 0).write(tmp_path / "run")
     assert json.loads(gait("report", "--json", tmp_path / "run").stdout)["slow_rank"] is None
+    shown = gait("report", tmp_path / "run").stdout
+    assert "% of rank 0's run; the" in shown and "Where rank 0's run goes" in shown
 
 
 def test_no_line_is_longer_than_78_columns(gait, tmp_path):
