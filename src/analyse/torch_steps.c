@@ -91,7 +91,7 @@ static bool join_last_step(struct walk *walk)
     if (!steps->count)
         return false;
     struct torch_step *last = &steps->rows[steps->count - 1];
-    if (last->last_loop != walk->step.loop)
+    if (last->last_loop != walk->step.last_loop)
         return false;
     last->end_ns = later(last->end_ns, walk->body_ns);
     last->samples += walk->step.samples;

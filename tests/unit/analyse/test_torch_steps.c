@@ -269,6 +269,9 @@ TEST("steps: two loaders side by side")
 {
     check("|M M a1 a2 f1 b s1 |a1 a2 f1 b s1 |a1 a2 f1 b s1 /e1");
     check("|M M a1 a2 f1 b s1 s1 s2 |a1 a2 f1 b s1 s1 s2 |a1 a2 f1 b s1 s1 s2 /e1");
+    // what is left over belongs to the loop's last step here, too
+    check("|M1 M2 a1 a2 f1 b a1 a2 f1 b s1 z1 a1 a2 f1 b /e1 "
+          "|M3 M4 a3 a4 f1 b a3 a4 f1 b s1 z1 /e3");
 }
 
 TEST("steps: two loaders in turn")
