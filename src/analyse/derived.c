@@ -122,7 +122,7 @@ int gait_derived_open(struct gait_trace *trace, const struct gait_query *query,
                       struct gait_derived **ret_derived)
 {
     if (!trace || !ret_derived)
-        return fail(GAIT_ERR_ARGUMENT, "derived events need a trace and a place to be put");
+        return fail(GAIT_ERR_ARGUMENT, "trace and ret_derived must not be NULL");
     struct gait_derived *derived = calloc(1, sizeof *derived);
     if (!derived)
         return fail(GAIT_ERR_MEMORY, "no memory for the steps of a run");
@@ -146,7 +146,7 @@ static bool is_wanted(const struct event_filter *filter, const struct derived_ro
 int gait_derived_next(struct gait_derived *derived, struct gait_event *ret_event)
 {
     if (!derived || !ret_event)
-        return fail(GAIT_ERR_ARGUMENT, "an event needs a place to be put");
+        return fail(GAIT_ERR_ARGUMENT, "derived and ret_event must not be NULL");
     while (derived->next < derived->count &&
            !is_wanted(&derived->filter, &derived->rows[derived->next]))
         derived->next++;
