@@ -153,8 +153,8 @@ static const char *find_why(const struct torch_epochs *epochs)
     return epochs->has_loops
                ? "each iterator of a loader gave one batch only, so no loop over one can be told "
                  "from the next; call gait.epoch() where an epoch begins"
-               : "no loader is asked on the thread that trains, so nothing tells them; call "
-                 "gait.epoch() where an epoch begins";
+               : "no loader is asked on the thread that trains, so no epoch can be told from the "
+                 "next; call gait.epoch() where an epoch begins";
 }
 
 int torch_epochs_open(const struct torch_epochs *epochs, struct arena *arena,

@@ -1,20 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 // `gait flame`: a flame graph to look at, of one set of stacks or of the
 // difference between two.
-#define _GNU_SOURCE
-#include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "base/fail.h"
 #include "cli/command.h"
 #include "cli/output_name.h"
 #include "cli/stack_input.h"
 #include "cli/stack_pprof.h"
-#include "export/output_file.h"
+#include "export/output_print.h"
 #include "render/flame_svg.h"
 
 struct flame_values {
@@ -53,37 +49,24 @@ static bool is_file(const char *output)
     return output && strcmp(output, "-") != 0;
 }
 
-static int write_stream(const struct flame_values *values, const struct stack_set *set,
-                        const struct stack_set *before, int fd)
+struct graph {
+    const struct flame_values *values;
+    const struct stack_set *set, *before;
+};
+
+static int print_graph(FILE *out, void *context)
 {
-    const int copy = fcntl(fd, F_DUPFD_CLOEXEC, 0);
-    FILE *out = copy >= 0 ? fdopen(copy, "w") : NULL;
-    if (!out) {
-        if (copy >= 0)
-            close(copy);
-        return fail(GAIT_ERR_IO, "cannot write '%s': %s", values->output, strerror(errno));
-    }
-    int status = write_graph(values, set, before, out);
-    const bool is_bad = ferror(out) != 0;
-    if ((fclose(out) != 0 || is_bad) && status == 0)
-        status = fail(GAIT_ERR_IO, "cannot write '%s': %s", values->output, strerror(errno));
-    return status;
+    const struct graph *graph = context;
+    return write_graph(graph->values, graph->set, graph->before, out);
 }
 
 static int write_file(const struct flame_values *values, const struct stack_set *set,
                       const struct stack_set *before)
 {
-    struct output_file file;
+    struct graph graph = {values, set, before};
     if (!is_file(values->output))
         return write_graph(values, set, before, stdout);
-    int status = output_file_open(&file, values->output);
-    if (status)
-        return status;
-    status = write_stream(values, set, before, file.fd);
-    if (status == 0)
-        return output_file_keep(&file);
-    output_file_drop(&file);
-    return status;
+    return output_print(values->output, print_graph, &graph);
 }
 
 // Before all is read, which may take long.

@@ -49,15 +49,12 @@ void epochs_csv_name(char *out, size_t room, const struct run_report *report,
     snprintf(out, room, "epochtime_%s_%" PRIu32 "N.csv", strategy(report), count_nodes(trace));
 }
 
-bool epochs_csv_put(FILE *out, const struct run_report *report, const struct gait_trace *trace)
+void epochs_csv_put(FILE *out, const struct run_report *report, const struct gait_trace *trace)
 {
     const struct torch_report *torch = report->torch;
     const uint32_t nodes = count_nodes(trace);
-    if (!torch || !torch->epoch_count)
-        return false;
     fputs("epoch_id,time,name,nodes\n", out);
     for (size_t i = 0; i < count_whole(torch); i++)
         fprintf(out, "%zu,%.9f,%s,%" PRIu32 "\n", i + 1, (double)torch->epochs[i].wall_ns / 1e9,
                 strategy(report), nodes);
-    return true;
 }

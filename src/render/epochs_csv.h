@@ -4,7 +4,6 @@
 #ifndef GAIT_RENDER_EPOCHS_CSV_H
 #define GAIT_RENDER_EPOCHS_CSV_H
 
-#include <stdbool.h>
 #include <stdio.h>
 
 struct gait_trace;
@@ -15,7 +14,7 @@ void epochs_csv_name(char *out, size_t room, const struct run_report *report,
                      const struct gait_trace *trace);
 
 // epoch_id (from 1), time in seconds, name of the strategy, number of nodes; of whole epochs.
-// False: the run has no epochs, and nothing is written.
-bool epochs_csv_put(FILE *out, const struct run_report *report, const struct gait_trace *trace);
+// The run has epochs.
+void epochs_csv_put(FILE *out, const struct run_report *report, const struct gait_trace *trace);
 
 #endif
