@@ -145,3 +145,12 @@ def trace_of(read):
     yield open_run
     for trace in opened:
         trace.close()
+
+
+@pytest.fixture
+def nothing_set(monkeypatch, tmp_path):
+    """An empty folder, and no variable that says anything of settings."""
+    for name in list(os.environ):
+        if name.startswith("GAIT_PROFIL") or name in ("GAIT_CONFIG", "GAIT_DIR"):
+            monkeypatch.delenv(name)
+    monkeypatch.chdir(tmp_path)

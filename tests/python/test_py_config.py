@@ -24,12 +24,7 @@ profiling:
 """
 
 
-@pytest.fixture(autouse=True)
-def nothing_set(monkeypatch, tmp_path):
-    for name in list(os.environ):
-        if name.startswith("GAIT_PROFIL") or name in ("GAIT_CONFIG", "GAIT_DIR"):
-            monkeypatch.delenv(name)
-    monkeypatch.chdir(tmp_path)
+pytestmark = pytest.mark.usefixtures("nothing_set")
 
 
 @pytest.fixture

@@ -5,7 +5,6 @@ a pydantic model, a dataclass as tyro fills it. The file, read in C, says what i
 import argparse
 import dataclasses
 import json
-import os
 import random
 
 import gait as package
@@ -24,12 +23,7 @@ SECTION = {  # the guide's own, each value as ever
 FIELDS = [field.name for field in dataclasses.fields(package.Config)]
 
 
-@pytest.fixture(autouse=True)
-def nothing_set(monkeypatch, tmp_path):
-    for name in list(os.environ):
-        if name.startswith("GAIT_PROFIL") or name in ("GAIT_CONFIG", "GAIT_DIR"):
-            monkeypatch.delenv(name)
-    monkeypatch.chdir(tmp_path)
+pytestmark = pytest.mark.usefixtures("nothing_set")
 
 
 @pytest.fixture
