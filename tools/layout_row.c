@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Prints one row of src/sample/layout_table.c for the CPython whose headers it
+// Prints one row of src/sample/cpython/layout_table.c for the CPython whose headers it
 // is compiled with; tools/make-layouts compiles and runs it. Only offsets and
 // sizes are asked for, so no libpython is linked.
 #include <Python.h>

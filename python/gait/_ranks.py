@@ -8,7 +8,7 @@ import contextlib
 import os
 import sys
 
-# (rank, number of ranks) as launchers tell them; src/cli/job.c has the same
+# (rank, number of ranks) as launchers tell them; src/launch/job.c has the same
 PAIRS = (
     ("GAIT_RANK", "GAIT_WORLD_SIZE"),
     ("RANK", "WORLD_SIZE"),

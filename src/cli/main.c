@@ -6,8 +6,8 @@
 #include <stdalign.h>
 #include <stdio.h>
 
-#include "cli/command.h"
-#include "cli/help.h"
+#include "cli/frame/command.h"
+#include "cli/frame/help.h"
 #include "cli/version.h"
 #include "format/frame.h"
 

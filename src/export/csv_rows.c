@@ -13,10 +13,10 @@
 #include "base/buffer.h"
 #include "base/fail.h"
 #include "base/utf8.h"
-#include "export/args_json.h"
+#include "export/chrome/args_json.h"
 #include "export/exporter.h"
 #include "export/number_text.h"
-#include "export/output_stream.h"
+#include "export/output/output_stream.h"
 #include "export/text_cache.h"
 
 #define MAX_FIELD_BYTES ((size_t)1 << 30)

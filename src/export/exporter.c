@@ -7,13 +7,13 @@
 
 #include "base/fail.h"
 #include "base/slice.h"
-#include "export/chrome_json.h"
+#include "export/chrome/chrome_json.h"
 #include "export/csv_rows.h"
-#include "export/output_file.h"
-#include "export/output_stream.h"
-#include "export/perfetto_proto.h"
-#include "export/pt_trace.h"
-#include "export/sample_chart.h"
+#include "export/output/output_file.h"
+#include "export/output/output_stream.h"
+#include "export/perfetto/perfetto_proto.h"
+#include "export/perfetto/sample_chart.h"
+#include "export/pt/pt_trace.h"
 
 // A longer suffix stands before one that it ends in.
 static const struct export_format formats[] = {

@@ -3,7 +3,7 @@
 #ifndef GAIT_LOAD_ARG_LIST_H
 #define GAIT_LOAD_ARG_LIST_H
 
-#include "load/dictionary.h"
+#include "load/shard/dictionary.h"
 
 struct arg_list {
     struct gait_arg *args;

@@ -9,10 +9,10 @@
 
 #include "base/array.h"
 #include "base/fail.h"
-#include "load/directory.h"
-#include "load/event_table.h"
+#include "load/file/directory.h"
+#include "load/order/event_table.h"
+#include "load/repair/salvage.h"
 #include "load/run_count.h"
-#include "load/salvage.h"
 
 // Texts of dictionaries and damage: a thousand ranks with 100,000 names each
 // still stay below.

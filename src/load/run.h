@@ -6,12 +6,12 @@
 
 #include "base/arena.h"
 #include "base/intern.h"
-#include "load/damage.h"
-#include "load/dictionary.h"
-#include "load/open_events.h"
-#include "load/shard.h"
-#include "load/site_table.h"
-#include "load/track_table.h"
+#include "load/file/damage.h"
+#include "load/shard/dictionary.h"
+#include "load/shard/open_events.h"
+#include "load/shard/shard.h"
+#include "load/shard/site_table.h"
+#include "load/shard/track_table.h"
 
 struct run_shard {
     struct shard shard;

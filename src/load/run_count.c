@@ -6,8 +6,8 @@
 #include <string.h>
 
 #include "base/fail.h"
-#include "load/event_table.h"
-#include "load/json_value.h"
+#include "load/file/json_value.h"
+#include "load/order/event_table.h"
 #include "load/run.h"
 
 #define META_TEXT_LIMIT (64u << 20)

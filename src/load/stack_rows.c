@@ -7,7 +7,7 @@
 
 #include "base/array.h"
 #include "base/fail.h"
-#include "load/json_value.h"
+#include "load/file/json_value.h"
 
 #define STACK_LIMIT (1u << 24)
 

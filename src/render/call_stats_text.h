@@ -6,7 +6,7 @@
 
 #include <stdio.h>
 
-#include "analyse/call_stats.h"
+#include "analyse/stacks/call_stats.h"
 
 void call_stats_text_put(FILE *out, const struct call_stats *stats, const struct call_limit *limit);
 void call_stats_json_put(FILE *out, const struct call_stats *stats);

@@ -7,8 +7,8 @@
 
 #include <gait/trace.h>
 
-#include "analyse/run_report.h"
-#include "analyse/torch_report.h"
+#include "analyse/report/run_report.h"
+#include "analyse/report/torch_report.h"
 
 // In itwinai's words: what its trainer calls these strategies.
 static const char *strategy(const struct run_report *report)

@@ -7,7 +7,7 @@
 #include <stdbool.h>
 #include <stdio.h>
 
-#include "analyse/flame_tree.h"
+#include "analyse/stacks/flame_tree.h"
 
 // Share of the samples that a frame must have to be drawn: a tenth of a point.
 #define FLAME_SVG_NARROWEST (1 / 12000.0)

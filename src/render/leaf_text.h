@@ -5,7 +5,7 @@
 
 #include <stdio.h>
 
-#include "analyse/leaf_report.h"
+#include "analyse/stacks/leaf_report.h"
 
 struct leaf_text {
     const struct leaf_report *report;

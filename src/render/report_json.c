@@ -4,8 +4,8 @@
 
 #include <string.h>
 
-#include "analyse/run_report.h"
-#include "analyse/torch_report.h"
+#include "analyse/report/run_report.h"
+#include "analyse/report/torch_report.h"
 #include "base/json_writer.h"
 #include "render/sentence_text.h"
 #include "render/torch_json.h"

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analyse/run_report.h"
+#include "analyse/report/run_report.h"
 #include "base/file_name.h"
 #include "render/plain.h"
 #include "render/screen.h"

@@ -4,10 +4,10 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "analyse/evidence.h"
-#include "analyse/findings.h"
-#include "analyse/sentences.h"
-#include "analyse/verdict.h"
+#include "analyse/verdict/evidence.h"
+#include "analyse/verdict/findings.h"
+#include "analyse/verdict/sentences.h"
+#include "analyse/verdict/verdict.h"
 #include "base/json_writer.h"
 #include "render/units.h"
 
@@ -22,7 +22,7 @@ struct said {
 #define NOTE(name, words)
 #define FINDING(name, id, words)
 static const struct said works[WORK_KINDS] = {
-#include "analyse/sentences.def"
+#include "analyse/verdict/sentences.def"
 };
 
 #define WORK(name, id, words)
@@ -30,7 +30,7 @@ static const struct said works[WORK_KINDS] = {
 #define NOTE(name, words)
 #define FINDING(name, id, words)
 static const struct said verdicts[VERDICT_NUMBERS] = {
-#include "analyse/sentences.def"
+#include "analyse/verdict/sentences.def"
 };
 
 #define WORK(name, id, words)
@@ -38,7 +38,7 @@ static const struct said verdicts[VERDICT_NUMBERS] = {
 #define NOTE(name, words) {NULL, words},
 #define FINDING(name, id, words)
 static const struct said notes[NOTE_NUMBERS] = {
-#include "analyse/sentences.def"
+#include "analyse/verdict/sentences.def"
 };
 
 #define WORK(name, id, words)
@@ -46,7 +46,7 @@ static const struct said notes[NOTE_NUMBERS] = {
 #define NOTE(name, words)
 #define FINDING(name, id, words) {id, words},
 static const struct said findings[FINDING_NUMBERS] = {
-#include "analyse/sentences.def"
+#include "analyse/verdict/sentences.def"
 };
 
 struct sentence {

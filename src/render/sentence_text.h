@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Verdicts and findings in words: the notes of analyse/sentences.def, filled in from the
+// Verdicts and findings in words: the notes of analyse/verdict/sentences.def, filled in from the
 // evidence; and the evidence itself for scripts.
 #ifndef GAIT_RENDER_SENTENCE_TEXT_H
 #define GAIT_RENDER_SENTENCE_TEXT_H

@@ -5,7 +5,7 @@
 
 #include <stdio.h>
 
-#include "analyse/function_shares.h"
+#include "analyse/stacks/function_shares.h"
 
 struct shares_text {
     const struct function_shares *shares;

@@ -6,7 +6,7 @@
 #include <stdbool.h>
 #include <stdio.h>
 
-#include "analyse/line_shares.h"
+#include "analyse/stacks/line_shares.h"
 #include "base/slice.h"
 
 struct source_heat {

@@ -2,8 +2,8 @@
 // One key a function. What is not known is null.
 #include "render/torch_json.h"
 
-#include "analyse/run_report.h"
-#include "analyse/torch_report.h"
+#include "analyse/report/run_report.h"
+#include "analyse/report/torch_report.h"
 #include "base/json_writer.h"
 #include "render/sentence_text.h"
 #include "render/torch_work.h"

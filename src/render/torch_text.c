@@ -5,8 +5,8 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "analyse/run_report.h"
-#include "analyse/torch_report.h"
+#include "analyse/report/run_report.h"
+#include "analyse/report/torch_report.h"
 #include "render/plain.h"
 #include "render/screen.h"
 #include "render/sentence_text.h"

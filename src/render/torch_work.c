@@ -6,8 +6,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "analyse/run_report.h"
-#include "analyse/torch_report.h"
+#include "analyse/report/run_report.h"
+#include "analyse/report/torch_report.h"
 #include "base/json_writer.h"
 #include "render/plain.h"
 #include "render/screen.h"

@@ -9,7 +9,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "load/json_value.h"
+#include "load/file/json_value.h"
 #include "render/plain.h"
 #include "render/trace_totals.h"
 #include "render/units.h"

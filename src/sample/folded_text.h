@@ -8,7 +8,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
-#include "sample/stack_trie.h"
+#include "sample/look/stack_trie.h"
 
 struct folded_text {
     int64_t pid;         // where short names are asked for

@@ -10,9 +10,9 @@
 #include "base/array.h"
 #include "base/fail.h"
 #include "base/os/os.h"
-#include "sample/attach.h"
-#include "sample/native_unwind.h"
-#include "sample/process_tree.h"
+#include "sample/native/native_unwind.h"
+#include "sample/remote/attach.h"
+#include "sample/remote/process_tree.h"
 
 #define CHILDREN_NS (20 * UINT64_C(1000000))
 #define CHILDREN_SURE_NS (200 * UINT64_C(1000000)) // where births are told

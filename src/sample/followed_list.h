@@ -10,8 +10,8 @@
 
 #include <gait/error.h>
 
-#include "sample/process_births.h"
-#include "sample/python_process.h"
+#include "sample/look/python_process.h"
+#include "sample/remote/process_births.h"
 #include "sample/sample_shard.h"
 
 struct followed {

@@ -10,7 +10,7 @@
 
 #include <gait/error.h>
 
-#include "sample/stack_trie.h"
+#include "sample/look/stack_trie.h"
 
 struct hot_function {
     uint32_t site;

@@ -16,7 +16,7 @@
 #include "base/fail.h"
 #include "base/utf8.h"
 #include "format/journal.h"
-#include "sample/thread_probe.h"
+#include "sample/look/thread_probe.h"
 
 #define BUSY_NS (1000 * UINT64_C(1000000))
 #define QUIET_NS (4000 * UINT64_C(1000000))

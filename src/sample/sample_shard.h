@@ -12,7 +12,7 @@
 #include "base/clock.h"
 #include "base/hash_index.h"
 #include "record/shard_writer.h"
-#include "sample/stack_trie.h"
+#include "sample/look/stack_trie.h"
 
 #define SAMPLE_ROWS 512
 

@@ -16,11 +16,11 @@
 #include "base/fail.h"
 #include "base/file_name.h"
 #include "base/os/os.h"
-#include "sample/attach.h"
+#include "sample/look/thread_id.h"
+#include "sample/look/thread_layers.h"
 #include "sample/poisson_clock.h"
-#include "sample/process_tree.h"
-#include "sample/thread_id.h"
-#include "sample/thread_layers.h"
+#include "sample/remote/attach.h"
+#include "sample/remote/process_tree.h"
 
 #define NAP_NS 20e6 // at most, so that a stop is heard
 #define CHILD_NAP_NS 2e6

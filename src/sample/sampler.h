@@ -11,9 +11,9 @@
 #include <gait/error.h>
 
 #include "sample/followed_list.h"
-#include "sample/native_sample.h"
+#include "sample/look/stack_trie.h"
+#include "sample/native/native_sample.h"
 #include "sample/sample_shard.h"
-#include "sample/stack_trie.h"
 
 struct sampler_options {
     double rate_hz;

@@ -8,7 +8,7 @@ import pytest
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 COMMANDS = sorted(
-    path.stem[len("cmd_") :].replace("_", "-") for path in ROOT.glob("src/cli/cmd_*.c")
+    path.stem[len("cmd_") :].replace("_", "-") for path in ROOT.glob("src/cli/cmd/cmd_*.c")
 )
 
 

@@ -5,8 +5,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "analyse/call_stats.h"
-#include "load/prof_file.h"
+#include "analyse/stacks/call_stats.h"
+#include "load/foreign/prof_file.h"
 #include "render/call_stats_text.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

@@ -14,7 +14,7 @@
 
 #include "ask_everything.h"
 #include "base/fail.h"
-#include "load/complete.h"
+#include "load/repair/complete.h"
 #include "support/ring_builder.h"
 #include "support/shard_builder.h"
 

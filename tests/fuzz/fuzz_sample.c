@@ -8,8 +8,8 @@
 #include <string.h>
 
 #include "base/bytes.h"
-#include "sample/frame_locals.h"
-#include "sample/python_process.h"
+#include "sample/cpython/frame_locals.h"
+#include "sample/look/python_process.h"
 
 #define BASE UINT64_C(0x10000000)
 #define BYTES 16384u

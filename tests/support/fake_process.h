@@ -7,7 +7,7 @@
 #include <errno.h>
 #include <string.h>
 
-#include "sample/attach.h"
+#include "sample/remote/attach.h"
 
 #define FAKE_BASE UINT64_C(0x10000000)
 #define FAKE_BYTES (256u << 10)

@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "sample/line_table.h"
+#include "sample/cpython/line_table.h"
 
 int main(void)
 {

@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 #include "sample/folded_text.h"
-#include "sample/python_process.h"
+#include "sample/look/python_process.h"
 
 static double now_s(void)
 {

@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "sample/code_units.h"
+#include "sample/cpython/code_units.h"
 
 int main(void)
 {

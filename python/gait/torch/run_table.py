@@ -41,7 +41,7 @@ def windows(path, options):
 
 
 def of_ranks(paths, options):
-    """[(rank, path, its windows)]. As in src/analyse/torch_survey.c: where anybody's
+    """[(rank, path, its windows)]. As in src/analyse/job/torch_survey.c: where anybody's
     schedule moved on, the first windows of those that have a spare one do not count."""
     found = [(path, *windows(path, options)) for path in paths]
     is_moving = any(spare == "dropped" for *_, spare in found)

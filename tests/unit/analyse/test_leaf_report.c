@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "analyse/leaf_report.h"
+#include "analyse/stacks/leaf_report.h"
 
 #include <stdio.h>
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Cases small enough to be worked out by hand; tests/accuracy compares random
 // ones with brute force.
-#include "analyse/ledger.h"
+#include "analyse/ledger/ledger.h"
 #include "support/tap.h"
 
 enum { A, B, C, SITES };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "analyse/phase_times.h"
+#include "analyse/ledger/phase_times.h"
 #include "support/tap.h"
 
 static uint64_t hit(int64_t start_ns, int64_t end_ns, uint64_t count)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "analyse/steps.h"
+#include "analyse/steps/steps.h"
 #include "support/tap.h"
 
 #define ROW(rank_, number_, start_, length_)                                                       \

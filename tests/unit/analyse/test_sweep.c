@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Random nested spans, cut into frames as a recorder cuts them, come back in
 // order of start; the order wanted is the one they were made in.
-#include "analyse/sweep.h"
+#include "analyse/time/sweep.h"
 #include "support/tap.h"
 
 enum { SPANS = 2000, FRAME = 37 };

@@ -13,8 +13,8 @@
 // where the last fact ended, / it ends with the next fact, ] it ended with the last
 // one. A step without such an end lasts until the next one begins. { evaluation
 // begins with the next fact, } ends with it, > ended with the last one.
-#include "analyse/torch_phases.h"
-#include "analyse/training_thread.h"
+#include "analyse/ledger/torch_phases.h"
+#include "analyse/steps/training_thread.h"
 #include "support/tap.h"
 
 enum { MOST = 4000, FACT_NS = 10, GAP_NS = 1 };

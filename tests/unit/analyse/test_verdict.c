@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "analyse/verdict.h"
-#include "analyse/work_words.h"
+#include "analyse/verdict/verdict.h"
+#include "analyse/verdict/work_words.h"
 #include "support/tap.h"
 
 enum { MOST_PARTS = 4, WHOLE_NS = 1000 };

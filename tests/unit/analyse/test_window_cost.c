@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Steps whose extra cost in windows is known, among noise that is not.
-#include "analyse/window_cost.h"
+#include "analyse/cost/window_cost.h"
 
-#include "analyse/step_clock.h"
-#include "analyse/torch_evaluation.h"
+#include "analyse/steps/step_clock.h"
+#include "analyse/steps/torch_evaluation.h"
 #include "support/tap.h"
 
 enum { MOST = 2000 };

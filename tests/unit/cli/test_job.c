@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #define _GNU_SOURCE
-#include "cli/job.h"
-#include "cli/run_name.h"
+#include "launch/job.h"
+#include "launch/run_name.h"
 #include "support/tap.h"
 
 static void no_launcher(void)

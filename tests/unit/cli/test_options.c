@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "base/fail.h"
 #include "base/suggest.h"
-#include "cli/options.h"
+#include "cli/frame/options.h"
 #include "support/tap.h"
 
 struct values {

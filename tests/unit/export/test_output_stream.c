@@ -2,7 +2,7 @@
 // gzip output is read back with zlib's own reader, failures come from pipes
 // without a reader and from /dev/full.
 #define _GNU_SOURCE
-#include "export/output_stream.h"
+#include "export/output/output_stream.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Expected bytes are worked out from the protobuf encoding guide.
-#include "export/protobuf_writer.h"
+#include "export/perfetto/protobuf_writer.h"
 
 #include "support/tap.h"
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The inputs of ops in torch's words, for records of every age and for nonsense.
 #define _GNU_SOURCE
-#include "export/pt_inputs.h"
+#include "export/pt/pt_inputs.h"
 
 #include <string.h>
 

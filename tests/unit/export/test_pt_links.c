@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Forward and backward ops find each other, whatever lies between, and memory is
 // bounded where nothing goes backward.
-#include "export/pt_links.h"
+#include "export/pt/pt_links.h"
 
 #include "support/tap.h"
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Ticks to nanoseconds, against the definition in docs/FORMAT.md section 5
 // worked out the slow way, and under anchors that make no sense.
-#include "load/clock_map.h"
+#include "load/shard/clock_map.h"
 
 #include "support/tap.h"
 

@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #include "base/os/os.h"
-#include "load/dead_rings.h"
+#include "load/repair/dead_rings.h"
 #include "support/ring_builder.h"
 #include "support/tap.h"
 

@@ -2,13 +2,13 @@
 // Sums of spans: every level sums up all spans of its track and depth, row by
 // row as the format says, and the file that holds them reads like any other.
 #define _GNU_SOURCE
-#include "load/lod.h"
+#include "load/detail/lod.h"
 
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/fail.h"
-#include "load/lod_sums.h"
+#include "load/detail/lod_sums.h"
 #include "load/run.h"
 #include "support/shard_builder.h"
 #include "support/tap.h"

@@ -2,7 +2,7 @@
 // The n-th allocation fails, for every n: opening, counting, reading on and
 // completing must end well or with GAIT_ERR_MEMORY, and give everything back.
 #define _GNU_SOURCE
-#include "load/complete.h"
+#include "load/repair/complete.h"
 
 #include <dirent.h>
 #include <errno.h>

@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #include "base/fail.h"
-#include "load/json_value.h"
+#include "load/file/json_value.h"
 #include "support/shard_builder.h"
 #include "support/tap.h"
 

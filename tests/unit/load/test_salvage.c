@@ -2,7 +2,7 @@
 // What a killed process left in its ring file, read and written down: nothing
 // twice, nothing missing, whatever the file ends with.
 #define _GNU_SOURCE
-#include "load/complete.h"
+#include "load/repair/complete.h"
 
 #include <fcntl.h>
 #include <signal.h>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "render/sentence_text.h"
 
-#include "analyse/findings.h"
-#include "analyse/verdict.h"
+#include "analyse/verdict/findings.h"
+#include "analyse/verdict/verdict.h"
 #include "support/tap.h"
 
 static char words[SENTENCE_BYTES];

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What is believed of a Python whose threads move while they are looked at.
-#include "sample/attach.h"
+#include "sample/remote/attach.h"
 
 #include "base/fail.h"
 #include "support/fake_process.h"

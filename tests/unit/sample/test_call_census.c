@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Calls counted as a program makes them: which are believed?
-#include "sample/call_census.h"
+#include "sample/look/call_census.h"
 
 #include "support/tap.h"
 

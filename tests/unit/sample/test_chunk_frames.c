@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // One copy of a chunk in the middle of calls and returns: which of its frames runs?
-#include "sample/chunk_frames.h"
+#include "sample/look/chunk_frames.h"
 
 #include "support/fake_code.h"
 #include "support/random_values.h"

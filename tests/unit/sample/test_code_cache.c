@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "sample/code_cache.h"
+#include "sample/cpython/code_cache.h"
 
 #include <malloc.h>
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Code objects that change while they are asked for, and frames that end meanwhile.
-#include "sample/code_proof.h"
+#include "sample/cpython/code_proof.h"
 
 #include "base/clock.h"
 #include "support/fake_code.h"

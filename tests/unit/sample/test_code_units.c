@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Code as 3.12 and 3.13 write it: where are its loops over generators?
 // (tests/sample/test_sample_units.py asks the interpreters themselves.)
-#include "sample/code_units.h"
+#include "sample/cpython/code_units.h"
 
 #include <string.h>
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What of a process is read in a look.
-#include "sample/gather.h"
+#include "sample/look/gather.h"
 
 #include "support/fake_process.h"
 #include "support/tap.h"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #define _GNU_SOURCE
-#include "sample/layout.h"
+#include "sample/cpython/layout.h"
 
 #include <dlfcn.h>
 #include <elf.h>
@@ -8,8 +8,8 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "sample/debug_offsets.h"
-#include "sample/elf_symbols.h"
+#include "sample/cpython/debug_offsets.h"
+#include "sample/remote/elf_symbols.h"
 #include "support/tap.h"
 
 TEST("layout: there is a sound row for each version from 3.8 to 3.13, and no other")

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "sample/line_table.h"
+#include "sample/cpython/line_table.h"
 
 #include "support/tap.h"
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Stacks made by hand: what of C and what of Python belongs where.
-#include "sample/native_merge.h"
+#include "sample/native/native_merge.h"
 
 #include "base/bytes.h"
 #include "support/tap.h"

@@ -2,7 +2,7 @@
 // Births are those of the whole machine: what others bear meanwhile may be among
 // them, so a look that is to be quiet is repeated.
 #define _GNU_SOURCE
-#include "sample/process_births.h"
+#include "sample/remote/process_births.h"
 
 #include <sys/wait.h>
 #include <unistd.h>

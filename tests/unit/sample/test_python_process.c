@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What becomes of a followed process whose memory is not what it was.
-#include "sample/python_process.h"
-#include "sample/thread_list.h"
+#include "sample/look/python_process.h"
+#include "sample/look/thread_list.h"
 
 #include <stdlib.h>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "sample/python_text.h"
+#include "sample/cpython/python_text.h"
 
 #include "support/fake_process.h"
 #include "support/tap.h"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Stacks as a walk has them, and what of them becomes a node of the tree.
-#include "sample/stack_commit.h"
+#include "sample/look/stack_commit.h"
 
 #include "support/fake_code.h"
 #include "support/tap.h"

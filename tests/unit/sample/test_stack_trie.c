@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #define _GNU_SOURCE
-#include "sample/stack_trie.h"
+#include "sample/look/stack_trie.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Stacks in a process that is only memory, which changes while it is read.
-#include "sample/stack_walk.h"
+#include "sample/look/stack_walk.h"
 
 #include "support/fake_code.h"
 #include "support/tap.h"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Threads with a state in several interpreters, as a list and a look have them.
-#include "sample/thread_layers.h"
+#include "sample/look/thread_layers.h"
 
 #include "support/fake_process.h"
 #include "support/tap.h"

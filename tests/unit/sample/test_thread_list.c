@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Lists of threads in a process that is only memory, which changes while it is read.
-#include "sample/thread_list.h"
+#include "sample/look/thread_list.h"
 
 #include "support/fake_process.h"
 #include "support/tap.h"

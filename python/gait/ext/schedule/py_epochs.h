@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Counts epochs while they happen, as src/analyse/torch_epochs.c does afterwards: an epoch
+// Counts epochs while they happen, as src/analyse/steps/torch_epochs.c does afterwards: an epoch
 // begins where the training goes on with a new iterator and the old one is done. What
 // an iterator is for is known when an optimizer has stepped on its batches; before that,
 // by what became of the one made in the same place of the program before.

@@ -1,0 +1,197 @@
+// SPDX-License-Identifier: Apache-2.0
+// Costs are written by whoever measured them: the collector of ops, the hooks.
+#include "analyse/cost/torch_cost.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "analyse/report/torch_report.h"
+#include "base/arena.h"
+
+#define MOST_EVENTS 5000000             // memory events that are looked at: a second
+static const double most_cost_ns = 1e9; // of one event; more is nonsense
+
+// The number that stands behind a key in a flat JSON object; false if none does.
+static bool find_number(const char *json, const char *key, double *ret_number)
+{
+    char quoted[64];
+    if (!json)
+        return false;
+    snprintf(quoted, sizeof quoted, "\"%s\"", key);
+    const char *at = strstr(json, quoted);
+    if (!at)
+        return false;
+    at += strlen(quoted);
+    at += strspn(at, " \t\n");
+    if (*at != ':')
+        return false;
+    char *end;
+    double number = strtod(at + 1, &end);
+    if (end == at + 1 || !(number >= 0) || !(number < 1e18))
+        return false;
+    *ret_number = number;
+    return true;
+}
+
+struct cost_key {
+    const char *key;
+    unsigned kind;   // in torch_survey_shard.events
+    bool is_of_step; // steps in windows show it better
+};
+
+static const struct cost_key keys[] = {
+    {"cpu_op", TORCH_SITE_OP, true},       {"user_annotation", TORCH_SITE_ANNOTATION, false},
+    {"phase", TORCH_SITE_PHASE, false},    {"memory", TORCH_SURVEY_MEMORY, true},
+    {"window", TORCH_SITE_WINDOW, false},  {"loader", TORCH_SITE_FETCH, false},
+    {"loader", TORCH_SITE_COLLATE, false},
+};
+
+enum { KEYS = sizeof keys / sizeof keys[0] };
+
+// By its own process.
+static bool find_cost(const struct gait_trace *trace, uint32_t shard, const char *key,
+                      double *ret_ns)
+{
+    double each;
+    if (!find_number(gait_trace_metadata(trace, shard, "cost_ns"), key, &each) &&
+        !find_number(gait_trace_metadata(trace, shard, "cost_ns.hooks"), key, &each))
+        return false;
+    if (each > most_cost_ns)
+        return false;
+    *ret_ns = each;
+    return true;
+}
+
+// A process that ended before it had measured (a worker of a loader, one that was killed
+// early) is told by the dearest of the others.
+static bool find_cost_elsewhere(const struct gait_trace *trace, const struct torch_survey *survey,
+                                const char *key, double *ret_ns)
+{
+    bool is_found = false;
+    for (uint32_t i = 0; i < survey->shard_count; i++) {
+        double each;
+        if (!find_cost(trace, i, key, &each) || (is_found && each <= *ret_ns))
+            continue;
+        *ret_ns = each;
+        is_found = true;
+    }
+    return is_found;
+}
+
+static void add_costs(struct torch_report *torch, const struct gait_trace *trace, uint32_t shard,
+                      bool is_compared)
+{
+    const uint64_t *events = torch->survey.shards[shard].events;
+    for (size_t i = 0; i < KEYS; i++) {
+        double each;
+        if ((keys[i].is_of_step && is_compared) || !events[keys[i].kind])
+            continue;
+        if (!find_cost(trace, shard, keys[i].key, &each) &&
+            !find_cost_elsewhere(trace, &torch->survey, keys[i].key, &each)) {
+            torch->cost.is_unmeasured = true;
+            continue;
+        }
+        torch->cost.is_known = true;
+        torch->cost.hooks_ns += (uint64_t)(each * (double)events[keys[i].kind]);
+    }
+}
+
+// Whether the steps of that process show what its windows cost; adds that, for all
+// steps in windows: of long ones few are clocked.
+static bool add_windows(struct torch_report *torch, uint32_t shard)
+{
+    for (size_t i = 0; i < torch->rank_count; i++) {
+        const struct torch_rank *rank = &torch->ranks[i];
+        if (torch->survey.shard_of[rank->track] != shard || !rank->windows.is_known)
+            continue;
+        const uint64_t clocked = rank->windows.inside;
+        const uint64_t steps = rank->recorded > clocked ? rank->recorded : clocked;
+        torch->cost.hooks_ns += rank->windows.each_ns * steps;
+        torch->cost.is_known = true;
+        return true;
+    }
+    return false;
+}
+
+// The schedule clocks each step of the thread that makes them.
+static void add_clock(struct torch_report *torch, uint32_t shard, const struct gait_trace *trace)
+{
+    double each;
+    for (size_t i = 0; i < torch->rank_count; i++) {
+        const struct window_cost *windows = &torch->ranks[i].windows;
+        if (torch->survey.shard_of[torch->ranks[i].track] == shard &&
+            find_cost(trace, shard, "step", &each))
+            torch->cost.hooks_ns += (uint64_t)(each * (double)(windows->inside + windows->outside));
+    }
+}
+
+void torch_cost_find(struct torch_report *torch, const struct gait_trace *trace)
+{
+    torch->cost = (struct torch_cost){.is_known = false};
+    for (uint32_t i = 0; i < torch->survey.shard_count; i++) {
+        add_costs(torch, trace, i, add_windows(torch, i));
+        add_clock(torch, i, trace);
+    }
+    // a part of it would be taken for all
+    torch->cost.is_known &= !torch->cost.is_unmeasured;
+}
+
+void torch_lost_find(struct torch_report *torch, const struct gait_trace *trace)
+{
+    torch->lost = (struct torch_lost){.shapes = 0};
+    for (uint32_t i = 0; i < torch->survey.shard_count; i++) {
+        const char *json = gait_trace_metadata(trace, i, "ops_lost");
+        double count;
+        if (find_number(json, "shapes", &count))
+            torch->lost.shapes += (uint64_t)count;
+        if (find_number(json, "blocks", &count))
+            torch->lost.blocks += (uint64_t)count;
+    }
+}
+
+static int find_window_peak(struct torch_memory *memory, struct gait_trace *trace,
+                            const struct torch_survey *survey)
+{
+    const struct gait_query query = {.size = sizeof query, .kinds = 1u << GAIT_KIND_MEMORY};
+    struct gait_cursor *cursor;
+    struct gait_event event;
+    int status = gait_cursor_open(trace, &query, &cursor);
+    if (status)
+        return status;
+    for (long left = MOST_EVENTS; left && (status = gait_cursor_next(cursor, &event)) == 1; left--)
+        for (size_t i = 0; i < event.arg_count; i++)
+            if (!strcmp(event.args[i].key, "total") && event.args[i].integer > 0 &&
+                (uint64_t)event.args[i].integer > memory->window_bytes) {
+                memory->window_bytes = (uint64_t)event.args[i].integer;
+                memory->window_peak_ns = event.start_ns;
+                memory->shard = survey->shard_of[event.track];
+            }
+    gait_cursor_close(cursor);
+    if (status == 1)
+        memory->window_bytes = 0; // too many to look at all: not known
+    return status < 0 ? status : GAIT_OK;
+}
+
+int torch_memory_find(struct torch_memory *memory, struct gait_trace *trace,
+                      const struct torch_survey *survey)
+{
+    bool has_events = false;
+    *memory = (struct torch_memory){.rss_bytes = 0};
+    for (uint32_t i = 0; i < survey->shard_count; i++) {
+        double bytes;
+        const char *json = gait_trace_metadata(trace, i, "memory_peak");
+        if (find_number(json, "rss_bytes", &bytes) && bytes > (double)memory->rss_bytes)
+            memory->rss_bytes = (uint64_t)bytes;
+        has_events |= survey->shards[i].events[TORCH_SURVEY_MEMORY] > 0;
+    }
+    return has_events ? find_window_peak(memory, trace, survey) : GAIT_OK;
+}
+
+const char *torch_cost_text(const char *json, struct arena *arena)
+{
+    const size_t bytes = json ? strlen(json) : 0;
+    if (bytes < 3 || json[0] != '"' || json[bytes - 1] != '"' || strchr(json, '\\'))
+        return NULL;
+    return arena_text(arena, json + 1, bytes - 2);
+}

@@ -1,0 +1,184 @@
+// SPDX-License-Identifier: Apache-2.0
+// Memory grows when each quarter of the second half of the readings lies above the one
+// before. The first half is warm-up: allocators keep what they once needed, caches fill.
+// A quarter counts by its middle reading, so neither a single large step nor what an
+// allocator gives back for a moment matters; and where one quarter has most of the growth,
+// it happened once.
+#include "analyse/cost/torch_vitals.h"
+
+#include <stdlib.h>
+
+#include "analyse/report/torch_report.h"
+#include "base/array.h"
+
+enum {
+    MOST_READINGS = 1 << 20,
+    QUARTERS = 4,
+    FEWEST_A_QUARTER = 2,
+    LEAST_GROWTH_BYTES = 64 << 20,
+    LEAST_GROWTH_PERCENT = 5,
+};
+
+struct reading {
+    uint32_t track;
+    int64_t at_ns;
+    uint64_t value;
+};
+
+struct readings {
+    struct reading *rows;
+    size_t count, capacity;
+};
+
+struct gathering {
+    const struct torch_phases *phases;
+    struct readings memory, processor;
+};
+
+static int add(struct readings *readings, const struct reading *row)
+{
+    const struct array_shape shape = {sizeof *readings->rows, MOST_READINGS};
+    if (readings->count == MOST_READINGS)
+        return GAIT_OK; // of no training
+    int status =
+        array_reserve((void **)&readings->rows, &readings->capacity, readings->count + 1, shape);
+    if (!status)
+        readings->rows[readings->count++] = *row;
+    return status;
+}
+
+static int take_batch(const struct gait_batch *batch, void *context)
+{
+    struct gathering *gathering = context;
+    int status = GAIT_OK;
+    for (size_t i = 0; !status && i < batch->rows; i++) {
+        const enum torch_site kind = torch_phases_kind(gathering->phases, batch->site[i]);
+        const int64_t value = batch->value[i];
+        const struct reading row = {batch->track, batch->start_ns[i], (uint64_t)value};
+        if (kind == TORCH_SITE_MEMORY && value > 0)
+            status = add(&gathering->memory, &row);
+        else if (kind == TORCH_SITE_PROCESSOR && value >= 0)
+            status = add(&gathering->processor, &row);
+    }
+    return status;
+}
+
+static int by_time(const void *left, const void *right)
+{
+    const struct reading *a = left, *b = right;
+    if (a->track != b->track)
+        return a->track < b->track ? -1 : 1;
+    return (a->at_ns > b->at_ns) - (a->at_ns < b->at_ns);
+}
+
+static int by_value(const void *left, const void *right)
+{
+    const struct reading *a = left, *b = right;
+    return (a->value > b->value) - (a->value < b->value);
+}
+
+// Those of one thread, which stand together.
+static struct readings of_track(const struct readings *all, uint32_t track)
+{
+    struct readings found = {.rows = NULL};
+    for (size_t i = 0; i < all->count; i++) {
+        if (all->rows[i].track != track)
+            continue;
+        if (!found.count)
+            found.rows = &all->rows[i];
+        found.count++;
+    }
+    return found;
+}
+
+// Of readings in order; a file may have them as far apart as numbers go.
+static uint64_t time_between(const struct reading *first, const struct reading *last)
+{
+    return (uint64_t)last->at_ns - (uint64_t)first->at_ns;
+}
+
+// The order of a quarter's own readings is lost.
+static uint64_t middle_of(struct reading *rows, size_t count)
+{
+    qsort(rows, count, sizeof *rows, by_value);
+    return rows[count / 2].value;
+}
+
+// Each of three quarters should add a third. Readings are taken by time, and a busy machine
+// makes a few steps in one quarter and many in another: a quarter of that third will do.
+static bool is_steady(const uint64_t middles[QUARTERS])
+{
+    const uint64_t growth = middles[QUARTERS - 1] - middles[0];
+    for (int i = 1; i < QUARTERS; i++)
+        if (middles[i] < middles[i - 1] ||
+            middles[i] - middles[i - 1] < growth / (4 * (QUARTERS - 1)))
+            return false;
+    return true;
+}
+
+static void find_growth(struct memory_growth *growth, const struct torch_rank *rank,
+                        const struct readings *readings)
+{
+    const size_t skipped = readings->count / 2, each = (readings->count - skipped) / QUARTERS;
+    if (each < FEWEST_A_QUARTER || !rank->steps)
+        return;
+    const uint64_t all_ns = time_between(readings->rows, readings->rows + readings->count - 1);
+    struct reading *rows = readings->rows + (readings->count - each * QUARTERS);
+    // from the middle of the first quarter to that of the last
+    const uint64_t ns = time_between(rows + each / 2, rows + each * (QUARTERS - 1) + each / 2);
+    uint64_t middles[QUARTERS];
+    for (size_t i = 0; i < QUARTERS; i++)
+        middles[i] = middle_of(rows + each * i, each);
+    const uint64_t first = middles[0], last = middles[QUARTERS - 1];
+    if (last < first + LEAST_GROWTH_BYTES || last - first < first / 100 * LEAST_GROWTH_PERCENT ||
+        !ns || !is_steady(middles) || last - first <= growth->bytes)
+        return;
+    const double steps = (double)rank->steps * (double)ns / (double)all_ns;
+    *growth = (struct memory_growth){
+        .is_known = true,
+        .rank = rank->rank,
+        .bytes = last - first,
+        .to_bytes = last,
+        .ns = ns,
+        .a_step_bytes = steps >= 1 ? (uint64_t)((double)(last - first) / steps) : 0,
+    };
+}
+
+static void find_wait(struct processor_wait *wait, const struct torch_rank *rank,
+                      const struct readings *readings)
+{
+    if (readings->count < 2)
+        return;
+    const struct reading *first = readings->rows, *last = first + readings->count - 1;
+    if (last->value < first->value || last->at_ns <= first->at_ns)
+        return;
+    const struct processor_wait found = {rank->rank, last->value - first->value,
+                                         time_between(first, last)};
+    if (!wait->of_ns ||
+        (double)found.ns / (double)found.of_ns > (double)wait->ns / (double)wait->of_ns)
+        *wait = found;
+}
+
+int torch_vitals_find(struct torch_report *torch, struct gait_trace *trace)
+{
+    struct gathering gathering = {.phases = &torch->phases};
+    const struct gait_query query = {.size = sizeof query, .kinds = 1u << GAIT_KIND_COUNTER};
+    int status = gait_scan(trace, &query, GAIT_COLUMN_START | GAIT_COLUMN_SITE | GAIT_COLUMN_VALUE,
+                           take_batch, &gathering);
+    struct readings *memory = &gathering.memory, *processor = &gathering.processor;
+    torch->vitals = (struct torch_vitals){.growth = {.is_known = false}};
+    if (memory->count)
+        qsort(memory->rows, memory->count, sizeof *memory->rows, by_time);
+    if (processor->count)
+        qsort(processor->rows, processor->count, sizeof *processor->rows, by_time);
+    for (size_t i = 0; !status && i < torch->rank_count; i++) {
+        const struct torch_rank *rank = &torch->ranks[i];
+        const struct readings own_memory = of_track(memory, rank->track);
+        const struct readings own_processor = of_track(processor, rank->track);
+        find_growth(&torch->vitals.growth, rank, &own_memory);
+        find_wait(&torch->vitals.wait, rank, &own_processor);
+    }
+    free(memory->rows);
+    free(processor->rows);
+    return status;
+}

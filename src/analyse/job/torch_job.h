@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+// The steps of all ranks, brought together: the job's step is the slowest
+// rank's, and so is its ledger. One rank's facts are in memory at a time.
+#ifndef GAIT_ANALYSE_TORCH_JOB_H
+#define GAIT_ANALYSE_TORCH_JOB_H
+
+#include "analyse/report/torch_report.h"
+#include "analyse/steps/steps.h"
+#include "base/arena.h"
+
+struct torch_job {
+    struct arena *arena;        // what is kept beyond comes from here
+    struct torch_report *torch; // ranks, totals, epochs are filled in
+    struct steps_summary steps;
+    uint32_t rank_count; // a rank that began anew counts once
+    uint64_t total_ns;
+};
+
+// Fills in what the struct and its report say of steps.
+GAIT_CHECK int torch_job_make(struct torch_job *job, struct gait_trace *trace);
+
+// For a run without steps: that thread from start to end, as one window.
+GAIT_CHECK int torch_job_make_whole_run(struct torch_job *job, struct gait_trace *trace,
+                                        uint32_t track);
+
+#endif

@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+// A first look at a PyTorch run, over the sites of all rows: which threads may
+// make steps, how much of what was recorded, what the loaders' workers did.
+#ifndef GAIT_ANALYSE_TORCH_SURVEY_H
+#define GAIT_ANALYSE_TORCH_SURVEY_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include <gait/trace.h>
+
+#include "analyse/ledger/torch_phases.h"
+
+struct torch_survey_track {
+    uint64_t optimizers, backwards, forwards, inputs, compiles; // facts
+    uint64_t marked_steps;                                      // that gait.step() made, ended ones
+};
+
+enum { TORCH_SURVEY_MEMORY = TORCH_SITE_ANNOTATION + 1, TORCH_SURVEY_KINDS };
+
+struct torch_survey_shard {
+    uint64_t events[TORCH_SURVEY_KINDS]; // by enum torch_site, and memory
+    uint64_t fetch_ns, collate_ns;
+    int64_t ops_since_ns; // ops before are there for the case that there was no step
+    bool is_stepping;     // it makes steps, so it is no worker
+};
+
+// A window, or a module in evaluation mode.
+struct torch_async {
+    int64_t start_ns, duration_ns; // -1: it never ended
+    uint64_t id;
+    uint32_t shard, site;
+};
+
+struct torch_survey {
+    struct torch_async *asyncs; // in order of shard
+    size_t async_count, async_capacity;
+    struct torch_survey_track *tracks;
+    struct torch_survey_shard *shards;
+    uint32_t *shard_of; // of a track
+    uint32_t track_count, shard_count;
+};
+
+GAIT_CHECK int torch_survey_make(struct torch_survey *survey, struct gait_trace *trace,
+                                 const struct torch_phases *phases);
+void torch_survey_finish(struct torch_survey *survey); // takes NULL and a zeroed struct
+
+// What became of the windows for a run without steps: "\"kept\"", or "\"stepped\"" and "\"cut\""
+// (python/gait/ext/schedule/py_window.h); NULL where a schedule moved on, or there was none.
+const char *torch_survey_spare(const struct gait_trace *trace);
+
+// Whether anything of a training is on record.
+bool torch_survey_has_facts(const struct torch_survey *survey);
+
+// The thread of that shard that makes its steps: where gait.step() is called,
+// else where most optimizers step, else most goes backward. False: none does.
+bool torch_survey_stepper(const struct torch_survey *survey, uint32_t shard, uint32_t *ret_track);
+
+#endif

@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+// When which thread was in a phase: what samples are held against, to say what ran in
+// it. Of a PyTorch run a phase is that of its ledger (docs/TORCH.md), of its training
+// threads; else, and for other names, the time in spans of that name.
+#ifndef GAIT_ANALYSE_PHASE_TIMES_H
+#define GAIT_ANALYSE_PHASE_TIMES_H
+
+#include <gait/trace.h>
+
+#include "analyse/steps/torch_evaluation.h"
+
+struct phase_thread {
+    const char *host; // of the trace
+    int64_t tid;
+    struct torch_periods times; // in order, apart from each other
+};
+
+struct phase_times {
+    struct phase_thread *threads;
+    size_t count, capacity;
+};
+
+// Fails when no thread was ever in `phase`, and says which ones there are.
+GAIT_CHECK int phase_times_find(struct phase_times *times, struct gait_trace *trace,
+                                const char *phase);
+void phase_times_finish(struct phase_times *times); // takes NULL and a zeroed struct
+
+// NULL: that thread never was in it.
+const struct torch_periods *phase_times_of(const struct phase_times *times, const char *host,
+                                           int64_t tid);
+
+// Looks that lie evenly from start to end, both included.
+struct phase_looks {
+    int64_t start_ns, end_ns;
+    uint64_t count;
+};
+
+// How many of them fell into the periods.
+uint64_t phase_times_hit(const struct torch_periods *periods, const struct phase_looks *looks);
+
+#endif

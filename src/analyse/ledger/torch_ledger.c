@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: Apache-2.0
+// Time is given away once, from left to right: between two borders of spans to
+// whichever is innermost, cut further at the borders of windows and evaluations.
+#include "analyse/ledger/torch_ledger.h"
+
+#include <stdbool.h>
+#include <stdlib.h>
+
+#include "analyse/ledger/torch_phases.h"
+#include "analyse/steps/torch_evaluation.h"
+#include "analyse/steps/torch_facts.h"
+#include "base/array.h"
+
+enum { MOST_OPEN = 1 << 20 };
+
+struct open_span {
+    int64_t end_ns;
+    unsigned phase;
+};
+
+struct painter {
+    const struct torch_ledger *ledger;
+    struct open_span *open; // the innermost last
+    size_t open_count, capacity;
+    int64_t at_ns; // all before is given away
+    size_t window, period;
+};
+
+static void hand_out(struct painter *painter, int64_t to_ns, unsigned phase)
+{
+    const struct torch_piece piece = {painter->window, phase,
+                                      (uint64_t)to_ns - (uint64_t)painter->at_ns, painter->at_ns};
+    painter->ledger->visit(&piece, painter->ledger->context);
+    painter->at_ns = to_ns;
+}
+
+// The period that lasts at the place reached or is the next to come.
+static struct torch_period next_period(const struct torch_periods *periods, int64_t at_ns,
+                                       size_t *place)
+{
+    while (*place < periods->count && periods->rows[*place].end_ns <= at_ns)
+        ++*place;
+    if (*place == periods->count)
+        return (struct torch_period){INT64_MAX, INT64_MAX};
+    return periods->rows[*place];
+}
+
+static int64_t earlier(int64_t a, int64_t b)
+{
+    return a < b ? a : b;
+}
+
+// Gives the time until `to_ns`, within the present window, to the phase or to
+// the evaluation that lasts.
+static void paint_window(struct painter *painter, int64_t to_ns, unsigned phase)
+{
+    while (painter->at_ns < to_ns) {
+        struct torch_period period =
+            next_period(painter->ledger->evaluation, painter->at_ns, &painter->period);
+        if (torch_phases_outlasts(phase))
+            hand_out(painter, to_ns, phase);
+        else if (period.start_ns > painter->at_ns)
+            hand_out(painter, earlier(period.start_ns, to_ns), phase);
+        else
+            hand_out(painter, earlier(period.end_ns, to_ns), TORCH_EVALUATION);
+    }
+}
+
+static void paint(struct painter *painter, int64_t to_ns, unsigned phase)
+{
+    while (painter->at_ns < to_ns) {
+        struct torch_period window =
+            next_period(painter->ledger->windows, painter->at_ns, &painter->window);
+        if (window.start_ns >= to_ns) {
+            painter->at_ns = to_ns;
+            return;
+        }
+        if (window.start_ns > painter->at_ns)
+            painter->at_ns = window.start_ns;
+        paint_window(painter, earlier(window.end_ns, to_ns), phase);
+    }
+}
+
+// All that ends by then, the innermost first.
+static void close_until(struct painter *painter, int64_t at_ns)
+{
+    while (painter->open_count && painter->open[painter->open_count - 1].end_ns <= at_ns) {
+        const struct open_span *span = &painter->open[--painter->open_count];
+        paint(painter, span->end_ns, span->phase);
+    }
+}
+
+static int open_span(struct painter *painter, const struct torch_fact *fact)
+{
+    const struct array_shape shape = {sizeof *painter->open, MOST_OPEN};
+    close_until(painter, fact->start_ns);
+    unsigned phase =
+        painter->open_count ? painter->open[painter->open_count - 1].phase : TORCH_OTHER;
+    paint(painter, fact->start_ns, phase);
+    if (fact->end_ns <= fact->start_ns)
+        return GAIT_OK;
+    int status =
+        array_reserve((void **)&painter->open, &painter->capacity, painter->open_count + 1, shape);
+    if (!status)
+        painter->open[painter->open_count++] = (struct open_span){fact->end_ns, fact->phase};
+    return status;
+}
+
+int torch_ledger_split(const struct torch_ledger *ledger)
+{
+    const struct torch_periods *windows = ledger->windows;
+    struct painter painter = {.ledger = ledger};
+    int status = GAIT_OK;
+    if (!windows->count)
+        return GAIT_OK;
+    painter.at_ns = windows->rows[0].start_ns;
+    int64_t end_ns = windows->rows[windows->count - 1].end_ns;
+    for (size_t i = 0; !status && i < ledger->facts->count; i++) {
+        if (ledger->facts->rows[i].start_ns >= end_ns)
+            break;
+        status = open_span(&painter, &ledger->facts->rows[i]);
+    }
+    close_until(&painter, INT64_MAX);
+    paint(&painter, end_ns, TORCH_OTHER);
+    free(painter.open);
+    return status;
+}

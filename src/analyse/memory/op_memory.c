@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+// Of any thread: an op has what came and went in its time, whoever asked for it.
+// That is torch.profiler's rule, and people compare.
+#include "analyse/memory/op_memory.h"
+#include "analyse/time/wrap_add.h"
+
+#include <stdlib.h>
+
+#include "base/array.h"
+#include "base/fail.h"
+
+enum { MOST_EVENTS = 1 << 30 };
+
+void op_memory_finish(struct op_memory *memory)
+{
+    free(memory->events);
+    free(memory->before);
+    *memory = (struct op_memory){.count = 0};
+}
+
+int op_memory_add(struct op_memory *memory, const struct op_memory_event *event)
+{
+    const struct array_shape shape = {sizeof *event, MOST_EVENTS};
+    int status =
+        array_reserve((void **)&memory->events, &memory->capacity, memory->count + 1, shape);
+    if (!status)
+        memory->events[memory->count++] = *event;
+    return status;
+}
+
+int op_memory_sum(struct op_memory *memory)
+{
+    struct op_memory_sums sums = {0, 0};
+    memory->before = malloc((memory->count + 1) * sizeof *memory->before);
+    if (!memory->before)
+        return fail(GAIT_ERR_MEMORY, "no memory for %zu allocations", memory->count);
+    for (size_t i = 0; i < memory->count; i++) {
+        memory->before[i] = sums;
+        int64_t *sum = memory->events[i].is_device ? &sums.device_bytes : &sums.cpu_bytes;
+        *sum = wrap_add(*sum, memory->events[i].bytes);
+    }
+    memory->before[memory->count] = sums;
+    return GAIT_OK;
+}
+
+// The first event at or behind a time.
+static size_t find(const struct op_memory *memory, int64_t at_ns)
+{
+    size_t low = 0, high = memory->count;
+    while (low < high) {
+        const size_t middle = low + (high - low) / 2;
+        if (memory->events[middle].at_ns < at_ns)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+// Marking stops at one that is marked: an op that is asked for after another one
+// that began before it has nothing to mark in front of that mark's end.
+struct op_memory_sums op_memory_take(struct op_memory *memory, int64_t start_ns, int64_t end_ns)
+{
+    const size_t first = find(memory, start_ns);
+    const size_t end = end_ns == INT64_MAX ? memory->count : find(memory, end_ns + 1);
+    struct op_memory_sums sums = {0, 0};
+    if (end <= first)
+        return sums;
+    for (size_t i = end; i > first && !memory->events[i - 1].is_within; i--)
+        memory->events[i - 1].is_within = true;
+    sums.cpu_bytes = wrap_subtract(memory->before[end].cpu_bytes, memory->before[first].cpu_bytes);
+    sums.device_bytes =
+        wrap_subtract(memory->before[end].device_bytes, memory->before[first].device_bytes);
+    return sums;
+}

@@ -1,0 +1,338 @@
+// SPDX-License-Identifier: Apache-2.0
+// One look at all events finds the window with the highest total; a walk through
+// that window then makes a row of its blocks, from which all else follows.
+#include "analyse/memory/torch_blocks.h"
+
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "analyse/ops/torch_walk.h"
+#include "analyse/ops/tuple_map.h"
+#include "analyse/report/torch_report.h"
+#include "analyse/time/wrap_add.h"
+#include "base/arena.h"
+#include "base/array.h"
+#include "base/fail.h"
+
+enum { MOST_BLOCKS = 1 << 22 };
+
+struct block {
+    int64_t bytes, start_ns, end_ns; // INT64_MAX: not given back
+    uint32_t op, module, phase;
+};
+
+struct change {
+    int64_t at_ns, bytes;
+};
+
+struct blocks {
+    struct torch_blocks *found;
+    const struct torch_phases *phases;
+    struct block *rows;
+    size_t count, room;
+    struct tuple_map addresses; // to what lives there
+    size_t *live;               // row + 1, 0: none
+    size_t live_room;
+    struct change *changes;
+    size_t change_count, change_room;
+    struct blocks_owner *ops, *modules, *of_phases; // of a site, behind them of none
+    uint32_t *seen_by; // of a site: the last event that was added to its total
+    uint32_t event;
+};
+
+// --- the walk -----------------------------------------------------------------------
+
+static uint32_t row_of(const struct blocks *blocks, uint32_t site)
+{
+    return site == TORCH_NOWHERE ? blocks->phases->site_count : site;
+}
+
+static void add_to_owners(struct blocks *blocks, const struct torch_event *seen, int64_t bytes)
+{
+    struct blocks_owner *op = &blocks->ops[row_of(blocks, seen->place.op)];
+    struct blocks_owner *module = &blocks->modules[row_of(blocks, seen->place.module)];
+    struct blocks_owner *phase = &blocks->of_phases[seen->place.phase];
+    op->self_bytes = wrap_add(op->self_bytes, bytes);
+    module->self_bytes = wrap_add(module->self_bytes, bytes);
+    phase->self_bytes = wrap_add(phase->self_bytes, bytes);
+    op->allocations += bytes > 0;
+    module->allocations += bytes > 0;
+    phase->allocations += bytes > 0;
+    blocks->event++;
+    for (size_t i = 0; i < seen->opened.count; i++) { // an op in itself counts once
+        const uint32_t site = seen->opened.sites[i];
+        if (blocks->seen_by[site] != blocks->event)
+            blocks->ops[site].total_bytes = wrap_add(blocks->ops[site].total_bytes, bytes);
+        blocks->seen_by[site] = blocks->event;
+    }
+}
+
+static int note_change(struct blocks *blocks, int64_t at_ns, int64_t bytes)
+{
+    const struct array_shape shape = {sizeof *blocks->changes, MOST_BLOCKS};
+    int status = array_reserve((void **)&blocks->changes, &blocks->change_room,
+                               blocks->change_count + 1, shape);
+    if (!status)
+        blocks->changes[blocks->change_count++] = (struct change){at_ns, bytes};
+    return status;
+}
+
+static int add_block(struct blocks *blocks, const struct torch_event *seen, size_t *live)
+{
+    const struct array_shape shape = {sizeof *blocks->rows, MOST_BLOCKS};
+    const struct gait_event *event = seen->event;
+    int status = array_reserve((void **)&blocks->rows, &blocks->room, blocks->count + 1, shape);
+    if (status)
+        return status;
+    blocks->rows[blocks->count++] =
+        (struct block){event->value,   event->start_ns,    INT64_MAX,
+                       seen->place.op, seen->place.module, seen->place.phase};
+    *live = blocks->count;
+    blocks->found->allocations++;
+    blocks->found->allocated_bytes += (uint64_t)event->value;
+    add_to_owners(blocks, seen, event->value);
+    return note_change(blocks, event->start_ns, event->value);
+}
+
+static int end_block(struct blocks *blocks, const struct torch_event *seen, size_t *live)
+{
+    struct torch_blocks *found = blocks->found;
+    if (!*live) {
+        found->older_releases++;
+        return GAIT_OK;
+    }
+    struct block *block = &blocks->rows[*live - 1];
+    block->end_ns = seen->event->start_ns;
+    *live = 0;
+    found->releases++;
+    add_to_owners(blocks, seen, -block->bytes);
+    return note_change(blocks, seen->event->start_ns, -block->bytes);
+}
+
+static int see(const struct torch_event *seen, void *context)
+{
+    struct blocks *blocks = context;
+    const struct gait_event *event = seen->event;
+    const struct array_shape shape = {sizeof *blocks->live, UINT32_MAX};
+    const size_t known = blocks->addresses.count;
+    uint32_t index;
+    if (event->kind != GAIT_KIND_MEMORY || event->start_ns < blocks->found->start_ns ||
+        event->start_ns >= blocks->found->end_ns)
+        return GAIT_OK;
+    int status = tuple_map_add(&blocks->addresses, &event->id, &index);
+    if (!status)
+        status = array_reserve((void **)&blocks->live, &blocks->live_room, blocks->addresses.count,
+                               shape);
+    if (status)
+        return status;
+    if (blocks->addresses.count > known)
+        blocks->live[index] = 0;
+    return event->value > 0 ? add_block(blocks, seen, &blocks->live[index])
+                            : end_block(blocks, seen, &blocks->live[index]);
+}
+
+// --- what follows -------------------------------------------------------------------
+
+static void find_peak(const struct blocks *blocks)
+{
+    int64_t bytes = 0;
+    for (size_t i = 0; i < blocks->change_count; i++) {
+        bytes = wrap_add(bytes, blocks->changes[i].bytes);
+        if (bytes <= blocks->found->peak_bytes)
+            continue;
+        blocks->found->peak_bytes = bytes;
+        blocks->found->peak_ns = blocks->changes[i].at_ns;
+    }
+}
+
+// The highest point of each stretch, and always the last one.
+static int make_curve(const struct blocks *blocks, struct arena *arena)
+{
+    struct torch_blocks *found = blocks->found;
+    const size_t stretch = blocks->change_count / (BLOCKS_MOST_POINTS - 1) + 1;
+    int64_t bytes = 0;
+    found->curve = arena_take(arena, BLOCKS_MOST_POINTS * sizeof *found->curve);
+    if (!found->curve)
+        return fail(GAIT_ERR_MEMORY, "no memory for a curve");
+    for (size_t i = 0; i < blocks->change_count; i++) {
+        bytes = wrap_add(bytes, blocks->changes[i].bytes);
+        const struct blocks_point point = {blocks->changes[i].at_ns, bytes};
+        const bool is_last = i + 1 == blocks->change_count && i % stretch;
+        if (i % stretch == 0 || is_last)
+            found->curve[found->curve_count++] = point;
+        else if (bytes > found->curve[found->curve_count - 1].bytes)
+            found->curve[found->curve_count - 1] = point;
+    }
+    return GAIT_OK;
+}
+
+static void add_held(struct blocks_owner *owner, const struct block *block, bool is_at_peak)
+{
+    owner->peak_bytes += is_at_peak ? (uint64_t)block->bytes : 0;
+    if (block->end_ns == INT64_MAX) {
+        owner->kept_bytes += (uint64_t)block->bytes;
+        owner->kept++;
+    }
+}
+
+static void find_held(const struct blocks *blocks)
+{
+    struct torch_blocks *found = blocks->found;
+    for (size_t i = 0; i < blocks->count; i++) {
+        const struct block *block = &blocks->rows[i];
+        const bool is_at_peak = block->start_ns <= found->peak_ns && block->end_ns > found->peak_ns;
+        add_held(&blocks->ops[row_of(blocks, block->op)], block, is_at_peak);
+        add_held(&blocks->modules[row_of(blocks, block->module)], block, is_at_peak);
+        add_held(&blocks->of_phases[block->phase], block, is_at_peak);
+        found->kept += block->end_ns == INT64_MAX;
+        found->kept_bytes += block->end_ns == INT64_MAX ? (uint64_t)block->bytes : 0;
+    }
+}
+
+static int by_peak(const void *left, const void *right)
+{
+    const struct blocks_owner *a = left, *b = right;
+    if (a->peak_bytes != b->peak_bytes)
+        return a->peak_bytes > b->peak_bytes ? -1 : 1;
+    if (a->allocations != b->allocations)
+        return a->allocations > b->allocations ? -1 : 1;
+    return strcmp(a->name, b->name);
+}
+
+// Those that had any memory.
+static int put_owners(struct blocks_owners *owners, const struct blocks_owner *rows, size_t count,
+                      const struct gait_trace *trace)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < count; i++) {
+        struct gait_site_info site = {.name = ""};
+        if (!rows[i].allocations && !rows[i].self_bytes && !rows[i].total_bytes)
+            continue;
+        if (i < gait_trace_site_count(trace)) {
+            int status = gait_trace_site(trace, (uint32_t)i, &site);
+            if (status)
+                return status;
+        }
+        owners->rows[kept] = rows[i];
+        owners->rows[kept++].name = site.name;
+    }
+    owners->count = kept;
+    qsort(owners->rows, kept, sizeof *rows, by_peak);
+    return GAIT_OK;
+}
+
+static void put_phases(struct blocks_owners *owners, const struct blocks *blocks)
+{
+    for (size_t i = 0; i < blocks->phases->count; i++) {
+        if (!blocks->of_phases[i].allocations && !blocks->of_phases[i].self_bytes)
+            continue;
+        owners->rows[owners->count] = blocks->of_phases[i];
+        owners->rows[owners->count++].name = blocks->phases->names[i];
+    }
+    qsort(owners->rows, owners->count, sizeof *owners->rows, by_peak);
+}
+
+static int take_rows(struct blocks_owners *owners, size_t count, struct arena *arena)
+{
+    owners->rows = arena_take(arena, count * sizeof *owners->rows);
+    return owners->rows ? GAIT_OK : fail(GAIT_ERR_MEMORY, "no memory for who holds memory");
+}
+
+static int put_all(const struct blocks *blocks, const struct gait_trace *trace, struct arena *arena)
+{
+    struct torch_blocks *found = blocks->found;
+    const size_t sites = (size_t)blocks->phases->site_count + 1;
+    find_peak(blocks);
+    find_held(blocks);
+    int status = make_curve(blocks, arena);
+    if (!status)
+        status = take_rows(&found->ops, sites, arena);
+    if (!status)
+        status = take_rows(&found->modules, sites, arena);
+    if (!status)
+        status = take_rows(&found->phases, TORCH_MOST_PHASES, arena);
+    if (!status)
+        status = put_owners(&found->ops, blocks->ops, sites, trace);
+    if (!status)
+        status = put_owners(&found->modules, blocks->modules, sites, trace);
+    if (!status)
+        put_phases(&found->phases, blocks);
+    return status;
+}
+
+// --- which window -------------------------------------------------------------------
+
+static bool is_window(const struct torch_report *torch, size_t index, uint32_t shard)
+{
+    const struct torch_async *async = &torch->survey.asyncs[index];
+    return async->shard == shard &&
+           torch_phases_kind(&torch->phases, async->site) == TORCH_SITE_WINDOW;
+}
+
+// The window that this time is in; without windows the whole record.
+static void choose_window(struct torch_report *torch, uint32_t shard, int64_t at_ns)
+{
+    struct torch_blocks *found = &torch->blocks;
+    found->start_ns = INT64_MIN;
+    found->end_ns = INT64_MAX;
+    for (size_t i = 0; i < torch->survey.async_count; i++) {
+        const struct torch_async *async = &torch->survey.asyncs[i];
+        if (!is_window(torch, i, shard) || async->start_ns > at_ns ||
+            async->start_ns < found->start_ns)
+            continue;
+        found->start_ns = async->start_ns;
+        found->end_ns = async->duration_ns < 0 ? INT64_MAX : async->start_ns + async->duration_ns;
+    }
+}
+
+static int walk(struct blocks *blocks, struct torch_report *torch, struct gait_trace *trace,
+                uint32_t shard)
+{
+    const struct torch_blocks *found = blocks->found;
+    const struct torch_walk all = {
+        .trace = trace,
+        .phases = &torch->phases,
+        .survey = &torch->survey,
+        .shard = shard,
+        .since_ns = found->start_ns == INT64_MIN ? 0 : found->start_ns,
+        .until_ns = found->end_ns == INT64_MAX ? 0 : found->end_ns,
+        .visit = see,
+        .context = blocks,
+    };
+    return torch_walk_all(&all);
+}
+
+int torch_blocks_find(struct torch_report *torch, struct gait_trace *trace, struct arena *arena)
+{
+    const size_t sites = (size_t)torch->phases.site_count + 1;
+    const uint32_t shard = torch->memory.shard;
+    if (!torch->memory.window_bytes)
+        return GAIT_OK;
+    choose_window(torch, shard, torch->memory.window_peak_ns);
+    struct blocks blocks = {
+        .found = &torch->blocks,
+        .phases = &torch->phases,
+        .ops = calloc(sites, sizeof *blocks.ops),
+        .modules = calloc(sites, sizeof *blocks.modules),
+        .of_phases = calloc(TORCH_MOST_PHASES, sizeof *blocks.of_phases),
+        .seen_by = calloc(sites, sizeof *blocks.seen_by),
+    };
+    int status = GAIT_OK;
+    tuple_map_init(&blocks.addresses, 1);
+    if (!blocks.ops || !blocks.modules || !blocks.of_phases || !blocks.seen_by)
+        status = fail(GAIT_ERR_MEMORY, "no memory for who holds memory");
+    if (!status)
+        status = walk(&blocks, torch, trace, shard);
+    if (!status)
+        status = put_all(&blocks, trace, arena);
+    tuple_map_finish(&blocks.addresses);
+    free(blocks.rows);
+    free(blocks.live);
+    free(blocks.changes);
+    free(blocks.ops);
+    free(blocks.modules);
+    free(blocks.of_phases);
+    free(blocks.seen_by);
+    return status;
+}

@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: Apache-2.0
+// The public side of <gait/ops.h>; the work is done in op_tree.c, op_times.c and
+// op_groups.c, and
+// op_capture.c reads them from a trace.
+#include "analyse/ops/op_list.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "analyse/ops/op_groups.h"
+#include "analyse/ops/op_times.h"
+#include "analyse/ops/op_tree.h"
+#include "base/array.h"
+#include "base/fail.h"
+
+int gait_ops_create(struct gait_ops **ret_ops)
+{
+    if (!ret_ops)
+        return fail(GAIT_ERR_ARGUMENT, "a list of ops needs a place to be put");
+    struct gait_ops *ops = calloc(1, sizeof *ops);
+    if (!ops)
+        return fail(GAIT_ERR_MEMORY, "no memory for a list of ops");
+    op_texts_init(&ops->texts);
+    tuple_map_init(&ops->stacks, 2);
+    *ret_ops = ops;
+    return GAIT_OK;
+}
+
+void gait_ops_destroy(struct gait_ops *ops)
+{
+    if (!ops)
+        return;
+    free(ops->ops);
+    free(ops->nodes);
+    free(ops->order);
+    free(ops->events);
+    free(ops->rows);
+    op_texts_finish(&ops->texts);
+    tuple_map_finish(&ops->stacks);
+    free(ops);
+}
+
+int gait_ops_add(struct gait_ops *ops, const struct gait_op *added, size_t count)
+{
+    const struct array_shape shape = {sizeof *ops->ops, OP_NONE - 1};
+    if (!ops || (count && !added))
+        return fail(GAIT_ERR_ARGUMENT, "no list, or nothing to add to it");
+    if (ops->nodes)
+        return fail(GAIT_ERR_STATE, "the tree of these ops is made already");
+    if (count > shape.limit - ops->count)
+        return fail(GAIT_ERR_MEMORY, "more than %zu ops", shape.limit);
+    int status = array_reserve((void **)&ops->ops, &ops->capacity, ops->count + count, shape);
+    if (status)
+        return status;
+    if (count)
+        memcpy(ops->ops + ops->count, added, count * sizeof *added);
+    ops->count += count;
+    return GAIT_OK;
+}
+
+const char *gait_ops_text(const struct gait_ops *ops, uint32_t number)
+{
+    return ops ? op_texts_get(&ops->texts, number) : NULL;
+}
+
+int gait_ops_stack(const struct gait_ops *ops, uint32_t stack, uint32_t *ret_caller,
+                   uint32_t *ret_name)
+{
+    if (!ops || !ret_caller || !ret_name || !stack || stack > ops->stacks.count)
+        return 0;
+    const size_t at = 2 * (size_t)(stack - 1);
+    *ret_caller = (uint32_t)ops->stacks.tuples[at];
+    *ret_name = (uint32_t)ops->stacks.tuples[at + 1];
+    return 1;
+}
+
+const struct gait_op *gait_ops_added(const struct gait_ops *ops, size_t *ret_count)
+{
+    if (ret_count)
+        *ret_count = ops ? ops->count : 0;
+    return ops ? ops->ops : NULL;
+}
+
+int gait_ops_build(struct gait_ops *ops)
+{
+    if (!ops)
+        return fail(GAIT_ERR_ARGUMENT, "no list of ops");
+    if (ops->nodes)
+        return fail(GAIT_ERR_STATE, "the tree of these ops is made already");
+    int status = op_tree_build(ops);
+    return status ? status : op_times_build(ops);
+}
+
+const struct gait_op_sums *gait_ops_events(const struct gait_ops *ops, size_t *ret_count)
+{
+    if (ret_count)
+        *ret_count = ops ? ops->event_count : 0;
+    return ops && ops->event_count ? ops->events : NULL;
+}
+
+int gait_ops_average(struct gait_ops *ops, const struct gait_grouping *grouping,
+                     const struct gait_op_sums **ret_rows, size_t *ret_count)
+{
+    if (!ops || !grouping || !ret_rows || !ret_count)
+        return fail(GAIT_ERR_ARGUMENT, "no list, no grouping, or no place for the rows");
+    if (grouping->size != sizeof *grouping)
+        return fail(GAIT_ERR_ARGUMENT, "a grouping of %zu bytes is of another gait",
+                    grouping->size);
+    if (!ops->events)
+        return fail(GAIT_ERR_STATE, "the tree of these ops is not made yet");
+    int status = op_groups_build(ops, grouping);
+    if (status)
+        return status;
+    *ret_rows = ops->rows;
+    *ret_count = ops->row_count;
+    return GAIT_OK;
+}

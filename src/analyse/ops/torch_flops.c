@@ -1,0 +1,387 @@
+// SPDX-License-Identifier: Apache-2.0
+// An op with a formula stands for what it calls: nothing inside it is counted
+// again, and a module has what is counted in it once, whatever it is nested in.
+#include "analyse/ops/torch_flops.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "analyse/ops/flops.h"
+#include "analyse/ops/torch_walk.h"
+#include "analyse/ops/tuple_map.h"
+#include "analyse/report/torch_report.h"
+#include "base/arena.h"
+#include "base/array.h"
+#include "base/fail.h"
+#include "base/intern.h"
+
+enum { NO_KIND = PEAK_KINDS };
+
+struct known_call {
+    uint64_t work, counted;
+    unsigned kind; // enum peak_kind, or NO_KIND
+};
+
+struct site_sums {
+    uint64_t calls, flops, ns;
+};
+
+struct step_sums {
+    uint64_t work, counted;
+};
+
+struct counting {
+    struct torch_flops *flops;
+    struct arena *arena;
+    const struct torch_phases *phases;
+    struct intern texts;
+    struct tuple_map keys; // site and text of its arguments
+    struct known_call *calls;
+    size_t call_room;
+    int64_t *work_until_ns, *counted_until_ns; // of a track: inside one that counts
+    struct site_sums *ops;                     // of a site
+    uint64_t *modules;                         // of a site, and behind them of none
+    uint32_t *parents;
+    struct step_sums *steps;
+};
+
+// --- one op -------------------------------------------------------------------------
+
+// What the first tensor is made of.
+static unsigned kind_of(const char *shapes)
+{
+    static const struct {
+        const char *dtype;
+        unsigned kind;
+    } kinds[] = {{"f16[", PEAK_16_BIT},
+                 {"bf16[", PEAK_16_BIT},
+                 {"f32[", PEAK_FP32},
+                 {"f8e4[", PEAK_FP8},
+                 {"f8e5[", PEAK_FP8}};
+    for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++) {
+        if (strncmp(shapes, kinds[i].dtype, strlen(kinds[i].dtype)) == 0)
+            return kinds[i].kind;
+    }
+    return NO_KIND;
+}
+
+static const struct gait_arg *shapes_of(const struct gait_event *event)
+{
+    for (size_t i = 0; i < event->arg_count; i++) {
+        if (strcmp(event->args[i].key, "shapes") == 0 && event->args[i].kind == GAIT_ARG_TEXT)
+            return &event->args[i];
+    }
+    return NULL;
+}
+
+static int learn(struct counting *counting, const struct gait_event *event,
+                 const struct known_call **ret_call)
+{
+    static const struct known_call nothing = {0, 0, NO_KIND};
+    const struct array_shape shape = {sizeof *counting->calls, UINT32_MAX};
+    const struct gait_arg *shapes = shapes_of(event);
+    const size_t known = counting->keys.count;
+    uint32_t index = 0;
+    *ret_call = &nothing;
+    if (!shapes)
+        return GAIT_OK;
+    const char *text = intern_text(
+        &counting->texts, (struct slice){(const uint8_t *)shapes->text, shapes->text_bytes});
+    const uint64_t key[2] = {event->site, (uintptr_t)text};
+    int status = text ? tuple_map_add(&counting->keys, key, &index) : GAIT_ERR_MEMORY;
+    if (!status)
+        status = array_reserve((void **)&counting->calls, &counting->call_room,
+                               counting->keys.count, shape);
+    if (status)
+        return status;
+    if (counting->keys.count > known)
+        counting->calls[index] =
+            (struct known_call){flops_of(event->name, text, FLOPS_WORK),
+                                flops_of(event->name, text, FLOPS_COUNTER), kind_of(text)};
+    *ret_call = &counting->calls[index];
+    return GAIT_OK;
+}
+
+static size_t step_of(const struct torch_periods *steps, int64_t at_ns)
+{
+    size_t low = 0, high = steps->count;
+    while (low < high) {
+        const size_t middle = low + (high - low) / 2;
+        if (steps->rows[middle].end_ns <= at_ns)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low < steps->count && steps->rows[low].start_ns <= at_ns ? low : steps->count;
+}
+
+static void count_work(struct counting *counting, const struct torch_event *seen, size_t step,
+                       const struct known_call *call)
+{
+    const struct gait_event *event = seen->event;
+    struct torch_flops *flops = counting->flops;
+    struct site_sums *op = &counting->ops[event->site];
+    const uint32_t module = seen->place.module;
+    op->calls++;
+    op->flops += call->work;
+    op->ns += event->duration_ns > 0 ? (uint64_t)event->duration_ns : 0;
+    counting->modules[module == TORCH_NOWHERE ? counting->phases->site_count : module] +=
+        call->work;
+    counting->steps[step].work += call->work;
+    flops->total += call->work;
+    if (call->kind != NO_KIND)
+        flops->kinds[call->kind] += call->work;
+}
+
+static int see(const struct torch_event *seen, void *context)
+{
+    struct counting *counting = context;
+    const struct gait_event *event = seen->event;
+    const struct known_call *call;
+    if (event->kind == GAIT_KIND_MEMORY || !flops_has(event->name, FLOPS_WORK))
+        return GAIT_OK;
+    const size_t step = step_of(&counting->flops->steps, event->start_ns);
+    if (step == counting->flops->steps.count)
+        return GAIT_OK;
+    int status = learn(counting, event, &call);
+    if (status)
+        return status;
+    const int64_t end_ns =
+        event->duration_ns < 0 ? event->start_ns : event->start_ns + event->duration_ns;
+    if (call->work && event->start_ns >= counting->work_until_ns[event->track]) {
+        count_work(counting, seen, step, call);
+        counting->work_until_ns[event->track] = end_ns;
+    }
+    if (call->counted && event->start_ns >= counting->counted_until_ns[event->track]) {
+        counting->flops->counted += call->counted;
+        counting->steps[step].counted += call->counted;
+        counting->counted_until_ns[event->track] = end_ns;
+    }
+    return GAIT_OK;
+}
+
+// --- all of them --------------------------------------------------------------------
+
+static int by_flops(const void *left, const void *right)
+{
+    const struct flops_op *a = left, *b = right;
+    if (a->flops != b->flops)
+        return a->flops > b->flops ? -1 : 1;
+    return strcmp(a->name, b->name);
+}
+
+static int by_module(const void *left, const void *right)
+{
+    const struct flops_module *a = left, *b = right;
+    if (a->flops != b->flops)
+        return a->flops > b->flops ? -1 : 1;
+    const size_t a_bytes = strlen(a->name), b_bytes = strlen(b->name);
+    if (a_bytes != b_bytes)
+        return a_bytes < b_bytes ? -1 : 1;
+    return strcmp(a->name, b->name);
+}
+
+static int put_ops(const struct counting *counting, const struct gait_trace *trace)
+{
+    struct torch_flops *flops = counting->flops;
+    const uint32_t sites = counting->phases->site_count;
+    flops->ops = arena_take(counting->arena, ((size_t)sites + 1) * sizeof *flops->ops);
+    if (!flops->ops)
+        return fail(GAIT_ERR_MEMORY, "no memory for FLOPs by op");
+    for (uint32_t i = 0; i < sites; i++) {
+        const struct site_sums *sums = &counting->ops[i];
+        struct gait_site_info site;
+        if (!sums->calls)
+            continue;
+        int status = gait_trace_site(trace, i, &site);
+        if (status)
+            return status;
+        flops->ops[flops->op_count++] =
+            (struct flops_op){site.name, sums->calls, sums->flops, sums->ns};
+    }
+    qsort(flops->ops, flops->op_count, sizeof *flops->ops, by_flops);
+    return GAIT_OK;
+}
+
+// Up to the root; a file may have a ring of parents, so no further than there
+// are sites.
+static void add_to_parents(const struct counting *counting, uint32_t module, uint64_t *totals)
+{
+    uint32_t left = counting->phases->site_count;
+    for (uint32_t i = module; i != TORCH_NOWHERE && left; i = counting->parents[i], left--)
+        totals[i] += counting->modules[module];
+}
+
+static int put_modules(const struct counting *counting, const struct gait_trace *trace)
+{
+    struct torch_flops *flops = counting->flops;
+    const uint32_t sites = counting->phases->site_count;
+    uint64_t *totals = calloc((size_t)sites + 1, sizeof *totals);
+    flops->modules = arena_take(counting->arena, ((size_t)sites + 1) * sizeof *flops->modules);
+    int status =
+        totals && flops->modules ? GAIT_OK : fail(GAIT_ERR_MEMORY, "no memory for FLOPs by module");
+    for (uint32_t i = 0; !status && i < sites; i++) {
+        if (counting->modules[i])
+            add_to_parents(counting, i, totals);
+    }
+    for (uint32_t i = 0; !status && i < sites; i++) {
+        struct gait_site_info site;
+        if (!totals[i])
+            continue;
+        status = gait_trace_site(trace, i, &site);
+        flops->modules[flops->module_count++] =
+            (struct flops_module){site.name, totals[i], counting->modules[i]};
+    }
+    free(totals);
+    if (!status && flops->module_count && counting->modules[sites])
+        flops->modules[flops->module_count++] =
+            (struct flops_module){"", counting->modules[sites], counting->modules[sites]};
+    if (!status)
+        qsort(flops->modules, flops->module_count, sizeof *flops->modules, by_module);
+    return status;
+}
+
+static int by_value(const void *left, const void *right)
+{
+    const uint64_t *a = left, *b = right;
+    return *a < *b ? -1 : *a > *b;
+}
+
+// The middle one of the numbers that are not 0.
+static uint64_t middle_of(uint64_t *numbers, size_t count, size_t *ret_left)
+{
+    size_t left = 0;
+    for (size_t i = 0; i < count; i++) {
+        if (numbers[i])
+            numbers[left++] = numbers[i];
+    }
+    *ret_left = left;
+    qsort(numbers, left, sizeof *numbers, by_value);
+    return left ? numbers[left / 2] : 0;
+}
+
+// A window may begin or end within a step: such a step has less, or nothing.
+static int put_middle(const struct counting *counting)
+{
+    struct torch_flops *flops = counting->flops;
+    const size_t count = flops->steps.count;
+    uint64_t *numbers = malloc((count + 1) * sizeof *numbers);
+    size_t left;
+    if (!numbers)
+        return fail(GAIT_ERR_MEMORY, "no memory for the FLOPs of %zu steps", count);
+    for (size_t i = 0; i < count; i++)
+        numbers[i] = counting->steps[i].counted;
+    flops->counted_per_step = middle_of(numbers, count, &left);
+    for (size_t i = 0; i < count; i++)
+        numbers[i] = counting->steps[i].work;
+    flops->per_step = middle_of(numbers, count, &flops->counted_steps);
+    free(numbers);
+    return GAIT_OK;
+}
+
+static int count_all(struct counting *counting, struct torch_report *torch,
+                     struct gait_trace *trace)
+{
+    const struct torch_periods *steps = &counting->flops->steps;
+    const struct torch_walk walk = {
+        .trace = trace,
+        .phases = &torch->phases,
+        .survey = &torch->survey,
+        .shard = torch->survey.shard_of[torch->ranks[0].track],
+        .since_ns = steps->rows[0].start_ns,
+        .until_ns = steps->rows[steps->count - 1].end_ns,
+        .visit = see,
+        .context = counting,
+        .module_parents = counting->parents,
+    };
+    memset(counting->parents, 0xff, ((size_t)torch->phases.site_count + 1) * sizeof(uint32_t));
+    int status = torch_walk_all(&walk);
+    if (!status)
+        status = put_ops(counting, trace);
+    if (!status)
+        status = put_modules(counting, trace);
+    return status ? status : put_middle(counting);
+}
+
+int torch_flops_find(struct torch_report *torch, struct gait_trace *trace, struct arena *arena)
+{
+    const size_t sites = (size_t)torch->phases.site_count + 1;
+    const size_t tracks = (size_t)torch->survey.track_count + 1;
+    if (!torch->flops.steps.count)
+        return GAIT_OK;
+    struct counting counting = {
+        .flops = &torch->flops,
+        .arena = arena,
+        .phases = &torch->phases,
+        .work_until_ns = calloc(tracks, sizeof *counting.work_until_ns),
+        .counted_until_ns = calloc(tracks, sizeof *counting.counted_until_ns),
+        .ops = calloc(sites, sizeof *counting.ops),
+        .modules = calloc(sites, sizeof *counting.modules),
+        .parents = malloc(sites * sizeof *counting.parents),
+        .steps = calloc(torch->flops.steps.count, sizeof *counting.steps),
+    };
+    int status = GAIT_OK;
+    intern_init(&counting.texts, arena);
+    tuple_map_init(&counting.keys, 2);
+    if (!counting.work_until_ns || !counting.counted_until_ns || !counting.ops ||
+        !counting.modules || !counting.parents || !counting.steps)
+        status = fail(GAIT_ERR_MEMORY, "no memory to count FLOPs");
+    if (!status)
+        status = count_all(&counting, torch, trace);
+    tuple_map_finish(&counting.keys);
+    intern_finish(&counting.texts);
+    free(counting.calls);
+    free(counting.work_until_ns);
+    free(counting.counted_until_ns);
+    free(counting.ops);
+    free(counting.modules);
+    free(counting.parents);
+    free(counting.steps);
+    return status;
+}
+
+// --- the share of the peak ------------------------------------------------------------
+
+// The time that the device needs at its peak, by what was computed in which way;
+// below 0 where it has no figure for one of them.
+static double least_seconds(const struct torch_flops *flops, const struct peaks *peaks)
+{
+    double seconds = 0;
+    uint64_t known = 0;
+    for (unsigned kind = 0; kind < PEAK_KINDS; kind++) {
+        if (!flops->kinds[kind])
+            continue;
+        if (peaks->tflops[kind] <= 0)
+            return -1;
+        seconds += (double)flops->kinds[kind] / (peaks->tflops[kind] * 1e12);
+        known += flops->kinds[kind];
+    }
+    return known == flops->total ? seconds : -1;
+}
+
+struct mfu torch_flops_mfu(const struct torch_report *torch, double step_ns, double given_peak)
+{
+    const struct torch_flops *flops = &torch->flops;
+    const struct peaks *peaks = peaks_of(torch->device);
+    struct mfu mfu = {.is_known = false, .device = torch->device};
+    if (!flops->per_step || step_ns <= 0) {
+        mfu.why = "no step with ops and shapes is on record";
+        return mfu;
+    }
+    mfu.flops_per_s = (double)flops->per_step * 1e9 / step_ns;
+    mfu.peak = given_peak;
+    if (given_peak <= 0 && peaks) {
+        const double seconds = least_seconds(flops, peaks);
+        if (seconds > 0)
+            mfu.peak = (double)flops->total / seconds;
+        else
+            mfu.why = "give this device's peak for these numbers as --peak-flops";
+    } else if (given_peak <= 0) {
+        mfu.why = torch->device ? "give this device's peak as --peak-flops"
+                                : "give the CPU's peak as --peak-flops";
+    }
+    mfu.is_known = mfu.peak > 0;
+    if (mfu.is_known)
+        mfu.value = mfu.flops_per_s / mfu.peak;
+    return mfu;
+}

@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+// The floating point operations of the steps that were on record, by op and by
+// module, and what share they are of what the device can do.
+#ifndef GAIT_ANALYSE_TORCH_FLOPS_H
+#define GAIT_ANALYSE_TORCH_FLOPS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <gait/trace.h>
+
+#include "analyse/ops/peaks.h"
+#include "analyse/steps/torch_evaluation.h"
+
+struct arena;
+struct torch_report;
+
+struct flops_op {
+    const char *name;
+    uint64_t calls, flops, total_ns; // time of those calls
+};
+
+struct flops_module {
+    const char *name;           // "" for what was done in none
+    uint64_t flops, self_flops; // with the modules inside, and without
+};
+
+struct torch_flops {
+    struct torch_periods steps; // of the first rank, that touch a window; rows of the arena
+    size_t counted_steps;       // those in which there was anything to count
+    uint64_t total, counted;    // of these; counted as torch's FlopCounterMode does
+    uint64_t per_step;          // of the one in the middle
+    uint64_t counted_per_step;
+    uint64_t kinds[PEAK_KINDS]; // total by what the tensors are; fp64 and others in none
+    struct flops_op *ops;       // the most first
+    size_t op_count;
+    struct flops_module *modules; // the most first, parents before children
+    size_t module_count;
+};
+
+struct mfu {
+    bool is_known;
+    double value, flops_per_s;
+    double peak;        // FLOP/s, as far as it is one number
+    const char *device; // of the table, or NULL
+    const char *why;    // it is not known
+};
+
+// Of the process of the first rank. The steps are given.
+GAIT_CHECK int torch_flops_find(struct torch_report *torch, struct gait_trace *trace,
+                                struct arena *arena);
+
+// The share of the peak: given in FLOP/s, or that of the device, or (0, NULL) unknown.
+struct mfu torch_flops_mfu(const struct torch_report *torch, double step_ns, double given_peak);
+
+#endif

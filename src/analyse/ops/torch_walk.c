@@ -1,0 +1,215 @@
+// SPDX-License-Identifier: Apache-2.0
+// A row of the open spans for each thread; each knows the place inside it.
+#include "analyse/ops/torch_walk.h"
+
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "analyse/job/torch_survey.h"
+#include "analyse/ledger/torch_phases.h"
+#include "analyse/ops/tuple_map.h"
+#include "base/array.h"
+#include "base/fail.h"
+
+enum { MOST_OPEN = 1 << 16 };
+
+struct open_span {
+    int64_t end_ns;
+    struct torch_place inside;
+    bool is_op;
+};
+
+struct walk_track {
+    struct open_span *open;
+    size_t count, room;
+    uint32_t *ops; // the ops among them
+    size_t op_count, op_room;
+    bool is_wanted;
+};
+
+struct walking {
+    const struct torch_walk *walk;
+    struct walk_track *tracks;
+    uint32_t track_count;
+    bool *is_module;        // of a site
+    struct tuple_map nodes; // autograd nodes to the module of their forward
+    uint32_t *node_modules;
+    size_t node_room;
+};
+
+static void leave_ended(struct walk_track *track, int64_t now_ns)
+{
+    while (track->count && track->open[track->count - 1].end_ns <= now_ns)
+        track->op_count -= track->open[--track->count].is_op;
+}
+
+static struct torch_place place_of(const struct walk_track *track)
+{
+    if (track->count)
+        return track->open[track->count - 1].inside;
+    return (struct torch_place){TORCH_NOWHERE, TORCH_NOWHERE, TORCH_OTHER, -1};
+}
+
+static int64_t number_of(const struct gait_event *event, const char *key, int64_t otherwise)
+{
+    for (size_t i = 0; i < event->arg_count; i++) {
+        if (strcmp(event->args[i].key, key) == 0 && event->args[i].kind == GAIT_ARG_INT)
+            return event->args[i].integer;
+    }
+    return otherwise;
+}
+
+static int enter(struct walk_track *track, const struct gait_event *event, bool is_op,
+                 struct torch_place inside)
+{
+    const struct array_shape spans = {sizeof *track->open, MOST_OPEN};
+    const struct array_shape ops = {sizeof *track->ops, MOST_OPEN};
+    int status = array_reserve((void **)&track->open, &track->room, track->count + 1, spans);
+    if (!status)
+        status = array_reserve((void **)&track->ops, &track->op_room, track->op_count + 1, ops);
+    if (status)
+        return status;
+    const int64_t end_ns =
+        event->duration_ns < 0 ? INT64_MAX : event->start_ns + event->duration_ns;
+    track->open[track->count++] = (struct open_span){end_ns, inside, is_op};
+    if (is_op)
+        track->ops[track->op_count++] = event->site;
+    return GAIT_OK;
+}
+
+// Of forward ops the last one with a number made the node of that number.
+static int note_module(struct walking *walking, int64_t seq, uint32_t module)
+{
+    const struct array_shape shape = {sizeof *walking->node_modules, UINT32_MAX};
+    const uint64_t key = (uint64_t)seq;
+    uint32_t index;
+    int status = tuple_map_add(&walking->nodes, &key, &index);
+    if (!status)
+        status = array_reserve((void **)&walking->node_modules, &walking->node_room,
+                               walking->nodes.count, shape);
+    if (!status)
+        walking->node_modules[index] = module;
+    return status;
+}
+
+static uint32_t module_of(const struct walking *walking, int64_t seq)
+{
+    const uint64_t key = (uint64_t)seq;
+    const uint32_t index = tuple_map_find(&walking->nodes, &key);
+    return index == TUPLE_NONE ? TORCH_NOWHERE : walking->node_modules[index];
+}
+
+static int see_op(struct walking *walking, struct walk_track *track, const struct gait_event *event)
+{
+    const int64_t seq = number_of(event, "seq", -1);
+    struct torch_place place = place_of(track), inside = place;
+    int status = GAIT_OK;
+    inside.op = event->site;
+    if (seq >= 0 && number_of(event, "scope", 0) == 1) {
+        inside.backward = seq;
+        if (place.module == TORCH_NOWHERE)
+            inside.module = module_of(walking, seq);
+        if (place.phase == TORCH_OTHER) // on a thread of the engine's own
+            inside.phase = TORCH_BACKWARD;
+    } else if (seq >= 0 && place.backward < 0 && place.module != TORCH_NOWHERE) {
+        status = note_module(walking, seq, place.module);
+    }
+    const struct torch_event seen = {event, place, {track->ops, track->op_count}};
+    if (!status)
+        status = walking->walk->visit(&seen, walking->walk->context);
+    return status ? status : enter(track, event, true, inside);
+}
+
+static int see_module(struct walking *walking, struct walk_track *track,
+                      const struct gait_event *event)
+{
+    struct torch_place inside = place_of(track);
+    uint32_t *parents = walking->walk->module_parents;
+    if (parents && parents[event->site] == TORCH_NOWHERE && inside.module != event->site)
+        parents[event->site] = inside.module;
+    inside.module = event->site;
+    return enter(track, event, false, inside);
+}
+
+static int see(struct walking *walking, const struct gait_event *event)
+{
+    const struct torch_walk *walk = walking->walk;
+    struct walk_track *track = &walking->tracks[event->track];
+    const enum torch_site kind = torch_phases_kind(walk->phases, event->site);
+    if (!track->is_wanted)
+        return GAIT_OK;
+    leave_ended(track, event->start_ns);
+    if (event->kind == GAIT_KIND_MEMORY) {
+        const struct torch_event seen = {event, place_of(track), {track->ops, track->op_count}};
+        return walk->visit(&seen, walk->context);
+    }
+    if (kind == TORCH_SITE_OP || kind == TORCH_SITE_ANNOTATION)
+        return see_op(walking, track, event);
+    if (event->site < walk->phases->site_count && walking->is_module[event->site])
+        return see_module(walking, track, event);
+    struct torch_place inside = place_of(track);
+    if (kind == TORCH_SITE_PHASE)
+        inside.phase = walk->phases->site_phases[event->site];
+    return enter(track, event, false, inside);
+}
+
+static int prepare(struct walking *walking)
+{
+    const struct torch_walk *walk = walking->walk;
+    if (!walking->tracks || !walking->is_module)
+        return fail(GAIT_ERR_MEMORY, "no memory to walk through ops");
+    for (uint32_t i = 0; i < walking->track_count; i++)
+        walking->tracks[i].is_wanted = walk->survey->shard_of[i] == walk->shard;
+    for (uint32_t i = 0; i < walk->phases->site_count; i++) {
+        struct gait_site_info site;
+        int status = gait_trace_site(walk->trace, i, &site);
+        if (status)
+            return status;
+        walking->is_module[i] = strcmp(site.category, "module") == 0;
+    }
+    return GAIT_OK;
+}
+
+static int read_all(struct walking *walking)
+{
+    const struct torch_walk *walk = walking->walk;
+    const struct gait_query query = {
+        .size = sizeof query,
+        .kinds = 1u << GAIT_KIND_SPAN | 1u << GAIT_KIND_MEMORY,
+        .since_ns = walk->since_ns,
+        .until_ns = walk->until_ns,
+    };
+    struct gait_cursor *cursor;
+    struct gait_event event;
+    int status = gait_cursor_open(walk->trace, &query, &cursor);
+    if (status)
+        return status;
+    while ((status = gait_cursor_next(cursor, &event)) == 1) {
+        status = see(walking, &event);
+        if (status)
+            break;
+    }
+    gait_cursor_close(cursor);
+    return status;
+}
+
+int torch_walk_all(const struct torch_walk *walk)
+{
+    struct walking walking = {.walk = walk, .track_count = walk->survey->track_count};
+    walking.tracks = calloc((size_t)walking.track_count + 1, sizeof *walking.tracks);
+    walking.is_module = calloc((size_t)walk->phases->site_count + 1, sizeof *walking.is_module);
+    tuple_map_init(&walking.nodes, 1);
+    int status = prepare(&walking);
+    if (!status)
+        status = read_all(&walking);
+    for (uint32_t i = 0; walking.tracks && i < walking.track_count; i++) {
+        free(walking.tracks[i].open);
+        free(walking.tracks[i].ops);
+    }
+    tuple_map_finish(&walking.nodes);
+    free(walking.node_modules);
+    free(walking.is_module);
+    free(walking.tracks);
+    return status;
+}

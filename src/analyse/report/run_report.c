@@ -1,0 +1,268 @@
+// SPDX-License-Identifier: Apache-2.0
+// Asks the trace and the analyses in turn. Shards, threads and drops are told
+// here; the two passes for steps and spans are in run_ledger.c.
+#include "analyse/report/run_report.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "analyse/ledger/run_ledger.h"
+#include "analyse/report/torch_report.h"
+#include "analyse/verdict/run_verdict.h"
+#include "base/buffer.h"
+#include "base/fail.h"
+#include "load/file/json_value.h"
+
+// Steps of a long run are the largest part: 40 bytes each, twice.
+#define REPORT_MAX_BYTES ((size_t)2 << 30)
+
+// Who only samples is none of the program's processes, unless it is all there is.
+static void count_processes(struct run_report *report, const struct gait_trace *trace)
+{
+    struct gait_shard_info shard;
+    uint64_t life_ns[2] = {0}; // of samplers and of others
+    uint32_t counts[2] = {0};
+    for (uint32_t i = 0; i < report->shard_count; i++) {
+        if (gait_trace_shard(trace, i, &shard))
+            continue;
+        const bool is_other = strcmp(shard.role, "sampler") != 0;
+        counts[is_other]++;
+        if (shard.end_ns > shard.start_ns)
+            life_ns[is_other] += (uint64_t)shard.end_ns - (uint64_t)shard.start_ns;
+    }
+    report->process_count = counts[counts[1] > 0];
+    report->has_samples = counts[0] > 0;
+    report->overhead.process_ns = life_ns[counts[1] > 0];
+}
+
+static int read_shards(struct run_report *report, const struct gait_trace *trace)
+{
+    int64_t first = INT64_MAX, last = INT64_MIN;
+    report->shard_count = gait_trace_shard_count(trace);
+    for (uint32_t i = 0; i < report->shard_count; i++) {
+        struct gait_shard_info shard;
+        int status = gait_trace_shard(trace, i, &shard);
+        if (status)
+            return status;
+        report->events += shard.events;
+        report->dropped += shard.dropped;
+        report->overhead.cpu_ns += shard.overhead_cpu_ns;
+        report->overhead.bytes += shard.bytes;
+        if (shard.end_ns < shard.start_ns)
+            continue; // nothing in it
+        first = shard.start_ns < first ? shard.start_ns : first;
+        last = shard.end_ns > last ? shard.end_ns : last;
+    }
+    if (first > last || __builtin_sub_overflow(last, first, &report->wall_ns))
+        report->wall_ns = 0;
+    report->start_ns = first;
+    count_processes(report, trace);
+    return GAIT_OK;
+}
+
+static bool is_told(const struct run_report *report, const char *words)
+{
+    for (size_t i = 0; i < report->ignored_count; i++)
+        if (!strcmp(report->ignored[i].words, words))
+            return true;
+    return false;
+}
+
+static int read_ignored(struct run_report *report, const struct gait_trace *trace)
+{
+    int status = GAIT_OK;
+    struct buffer words;
+    buffer_init(&words, 1u << 20);
+    for (uint32_t i = 0; !status && i < report->shard_count; i++) {
+        const char *json = gait_trace_metadata(trace, i, "settings_ignored");
+        struct gait_shard_info shard;
+        words.used = 0;
+        if (!json || report->ignored_count == REPORT_MOST_IGNORED ||
+            gait_trace_shard(trace, i, &shard))
+            continue;
+        status = json_value_text(json, &words);
+        if (status || is_told(report, (const char *)words.bytes))
+            continue;
+        const char *copy = arena_text(&report->arena, words.bytes, words.used);
+        status = copy ? GAIT_OK : GAIT_ERR_MEMORY;
+        report->ignored[report->ignored_count++] = (struct report_ignored){shard.pid, copy};
+    }
+    buffer_finish(&words);
+    return status;
+}
+
+static bool is_worker(const struct gait_track_info *info)
+{
+    return !info->internal && (info->kind == GAIT_TRACK_THREAD || info->kind == GAIT_TRACK_STREAM);
+}
+
+static int read_threads(struct run_report *report, const struct gait_trace *trace)
+{
+    uint32_t tracks = gait_trace_track_count(trace);
+    report->threads = arena_take(&report->arena, (tracks + 1) * sizeof *report->threads);
+    if (!report->threads)
+        return fail(GAIT_ERR_MEMORY, "no memory for %u threads", tracks);
+    for (uint32_t i = 0; i < tracks; i++) {
+        struct report_thread thread = {.busy_ns = 0};
+        struct gait_shard_info shard;
+        int status = gait_trace_track(trace, i, &thread.info);
+        if (!status)
+            status = gait_trace_shard(trace, thread.info.shard, &shard);
+        if (status)
+            return status;
+        if (!is_worker(&thread.info))
+            continue;
+        thread.track = i;
+        thread.pid = shard.pid;
+        thread.rank = shard.rank;
+        report->threads[report->thread_count++] = thread;
+    }
+    return GAIT_OK;
+}
+
+// Drops by thread: `last` holds each thread's newest row + 1, and rows are
+// chained from there; the place behind all threads is for what is no thread.
+struct drop_search {
+    struct run_report *report;
+    uint32_t *place_of; // of a track in `threads`
+    uint32_t track_count;
+    uint32_t *last;
+    size_t capacity;
+};
+
+static int drop_search_init(struct drop_search *search, struct run_report *report,
+                            uint32_t track_count)
+{
+    uint32_t none = (uint32_t)report->thread_count;
+    *search = (struct drop_search){.report = report, .track_count = track_count};
+    search->place_of = arena_take(&report->arena, (track_count + 1) * sizeof(uint32_t));
+    search->last = arena_take(&report->arena, (report->thread_count + 1) * sizeof(uint32_t));
+    if (!search->place_of || !search->last)
+        return fail(GAIT_ERR_MEMORY, "no memory for a list of drops");
+    memset(search->last, 0, (report->thread_count + 1) * sizeof(uint32_t));
+    for (uint32_t i = 0; i < track_count; i++)
+        search->place_of[i] = none;
+    for (uint32_t i = 0; i < none; i++)
+        search->place_of[report->threads[i].track] = i;
+    return GAIT_OK;
+}
+
+static struct report_drop *new_drop(struct drop_search *search)
+{
+    struct run_report *report = search->report;
+    if (report->drop_count == search->capacity) {
+        size_t capacity = search->capacity ? 2 * search->capacity : 16;
+        struct report_drop *grown = arena_take(&report->arena, capacity * sizeof *grown);
+        if (!grown)
+            return NULL;
+        if (report->drop_count)
+            memcpy(grown, report->drops, report->drop_count * sizeof *grown);
+        report->drops = grown;
+        search->capacity = capacity;
+    }
+    return &report->drops[report->drop_count++];
+}
+
+// The row for that thread and reason, made if missing; NULL without memory.
+static struct report_drop *find_drop(struct drop_search *search, uint32_t place, const char *reason)
+{
+    struct run_report *report = search->report;
+    for (uint32_t at = search->last[place]; at; at = report->drops[at - 1].before)
+        if (!strcmp(report->drops[at - 1].reason, reason))
+            return &report->drops[at - 1];
+    struct report_drop *drop = new_drop(search);
+    if (!drop)
+        return NULL;
+    *drop = (struct report_drop){.reason = reason, .before = search->last[place]};
+    search->last[place] = (uint32_t)report->drop_count;
+    if (place < report->thread_count)
+        drop->thread = &report->threads[place];
+    return drop;
+}
+
+static int add_drop(struct drop_search *search, const struct gait_event *event)
+{
+    uint32_t place = event->track < search->track_count ? search->place_of[event->track]
+                                                        : (uint32_t)search->report->thread_count;
+    struct report_drop *drop = find_drop(search, place, event->name ? event->name : "");
+    int64_t end;
+    if (!drop)
+        return fail(GAIT_ERR_MEMORY, "no memory for a list of drops");
+    if (event->duration_ns < 0 || __builtin_add_overflow(event->start_ns, event->duration_ns, &end))
+        end = event->start_ns;
+    if (!drop->gaps || event->start_ns < drop->start_ns)
+        drop->start_ns = event->start_ns;
+    if (!drop->gaps || end > drop->end_ns)
+        drop->end_ns = end;
+    drop->gaps++;
+    drop->events += event->id;
+    return GAIT_OK;
+}
+
+static int read_drops(struct run_report *report, struct gait_trace *trace)
+{
+    const struct gait_query query = {.size = sizeof query, .kinds = 1u << GAIT_KIND_DROP};
+    struct drop_search search;
+    struct gait_cursor *cursor;
+    struct gait_event event;
+    int status = drop_search_init(&search, report, gait_trace_track_count(trace));
+    if (!status)
+        status = gait_cursor_open(trace, &query, &cursor);
+    if (status)
+        return status;
+    while ((status = gait_cursor_next(cursor, &event)) > 0) {
+        status = add_drop(&search, &event);
+        if (status)
+            break;
+    }
+    gait_cursor_close(cursor);
+    return status;
+}
+
+static int by_busy(const void *left, const void *right)
+{
+    const struct report_thread *a = left, *b = right;
+    if (a->busy_ns != b->busy_ns)
+        return a->busy_ns > b->busy_ns ? -1 : 1;
+    if (a->info.events != b->info.events)
+        return a->info.events > b->info.events ? -1 : 1;
+    return a->track < b->track ? -1 : 1;
+}
+
+static void sort_threads(struct run_report *report)
+{
+    if (report->thread_count)
+        qsort(report->threads, report->thread_count, sizeof *report->threads, by_busy);
+    for (size_t i = 0; i < report->thread_count; i++)
+        if (report->threads[i].is_main)
+            report->main_thread = &report->threads[i];
+}
+
+int run_report_make(struct run_report *report, struct gait_trace *trace)
+{
+    *report = (struct run_report){.shard_count = 0};
+    arena_init(&report->arena, REPORT_MAX_BYTES);
+    int status = read_shards(report, trace);
+    if (!status)
+        status = read_threads(report, trace);
+    if (!status)
+        status = read_ignored(report, trace);
+    if (!status)
+        status = run_ledger_make(report, trace);
+    if (status)
+        return status;
+    sort_threads(report);
+    status = torch_report_make(report, trace);
+    if (!status)
+        status = read_drops(report, trace);
+    report->damage_count = gait_trace_damage_count(trace);
+    return status ? status : run_verdict_make(report, trace);
+}
+
+void run_report_finish(struct run_report *report)
+{
+    if (!report)
+        return;
+    torch_report_finish(report->torch);
+    arena_finish(&report->arena);
+}

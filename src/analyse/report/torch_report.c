@@ -1,0 +1,190 @@
+// SPDX-License-Identifier: Apache-2.0
+// A run is PyTorch's when a process imported torch and something was trained or
+// tried with it. What the facts tell of steps then takes the place of what step
+// marks and outermost spans told.
+#include "analyse/report/torch_report.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "analyse/job/torch_job.h"
+#include "analyse/job/torch_slow.h"
+#include "analyse/report/run_report.h"
+#include "base/fail.h"
+
+bool torch_report_concerns(const struct gait_trace *trace)
+{
+    for (uint32_t i = 0; i < gait_trace_shard_count(trace); i++)
+        if (gait_trace_metadata(trace, i, "torch"))
+            return true;
+    return false;
+}
+
+void torch_report_finish(struct torch_report *torch)
+{
+    if (!torch)
+        return;
+    torch_phases_finish(&torch->phases);
+    torch_survey_finish(&torch->survey);
+}
+
+static int by_total(const void *left, const void *right)
+{
+    const struct phase *a = left, *b = right;
+    if (a->total_ns != b->total_ns)
+        return a->total_ns > b->total_ns ? -1 : 1;
+    return strcmp(a->name, b->name);
+}
+
+// The phases that took time, the largest first, for the verdict and the screen.
+static int name_phases(struct run_report *report)
+{
+    const struct torch_report *torch = report->torch;
+    struct report_ledger *ledger = &report->ledger;
+    ledger->phases = arena_take(&report->arena, torch->phases.count * sizeof *ledger->phases);
+    if (!ledger->phases)
+        return fail(GAIT_ERR_MEMORY, "no memory for %u phases", torch->phases.count);
+    ledger->count = 0;
+    for (unsigned i = 0; i < torch->phases.count; i++)
+        if (torch->totals[i] && i != TORCH_OTHER)
+            ledger->phases[ledger->count++] =
+                (struct phase){torch->phases.names[i], torch->totals[i], 0};
+    qsort(ledger->phases, ledger->count, sizeof *ledger->phases, by_total);
+    ledger->other_ns = torch->totals[TORCH_OTHER];
+    return GAIT_OK;
+}
+
+static void count_events(struct run_report *report)
+{
+    const struct torch_report *torch = report->torch;
+    report->ledger.events = report->ledger.dropped = 0;
+    for (size_t i = 0; i < report->thread_count; i++)
+        for (size_t k = 0; k < torch->rank_count; k++) {
+            if (report->threads[i].track != torch->ranks[k].track)
+                continue;
+            report->ledger.events += report->threads[i].info.events;
+            report->ledger.dropped += report->threads[i].info.dropped;
+        }
+}
+
+static int put_steps(struct run_report *report, struct torch_job *job, struct gait_trace *trace)
+{
+    struct torch_report *torch = report->torch;
+    int status = GAIT_OK;
+    if (torch->rank_count) {
+        report->steps = job->steps;
+        report->rank_count = job->rank_count;
+        report->main_thread = NULL;
+        count_events(report);
+    } else if (report->main_thread) {
+        status = torch_job_make_whole_run(job, trace, report->main_thread->track);
+    }
+    report->ledger.total_ns = job->total_ns;
+    return status;
+}
+
+// A run with more facts than fit into memory still has all the rest.
+static int make_job(struct run_report *report, struct torch_job *job, struct gait_trace *trace)
+{
+    struct torch_report *torch = report->torch;
+    int status = torch_job_make(job, trace);
+    if (!status)
+        status = put_steps(report, job, trace);
+    if (status != GAIT_ERR_MEMORY)
+        return status;
+    fail_clear();
+    memset(torch->totals, 0, sizeof torch->totals);
+    torch->rank_count = torch->epoch_count = 0;
+    torch->has_optimizer = true; // as far as is known
+    report->steps = (struct steps_summary){.count = 0};
+    report->main_thread = NULL;
+    report->ledger.total_ns = 0;
+    report->ledger_failure = "the run has more facts than fit into memory";
+    return GAIT_OK;
+}
+
+static int find_ops(struct run_report *report, struct gait_trace *trace)
+{
+    struct torch_report *torch = report->torch;
+    uint32_t shard = torch->survey.shard_of[torch->ranks[0].track];
+    if (!torch->survey.shards[shard].events[TORCH_SITE_OP])
+        return GAIT_OK;
+    const struct top_ops_wish wish = {
+        &torch->phases, shard, torch->survey.shards[shard].ops_since_ns, &torch->flops.steps};
+    return top_ops_make(&torch->ops, trace, &wish, &report->arena);
+}
+
+static void find_device(struct run_report *report, const struct gait_trace *trace)
+{
+    struct torch_report *torch = report->torch;
+    for (uint32_t i = 0; !torch->device && i < gait_trace_shard_count(trace); i++)
+        torch->device =
+            torch_cost_text(gait_trace_metadata(trace, i, "device_name"), &report->arena);
+}
+
+static int make(struct run_report *report, struct gait_trace *trace)
+{
+    struct torch_report *torch = report->torch;
+    struct torch_job job = {.arena = &report->arena, .torch = torch};
+    int status = make_job(report, &job, trace);
+    if (!status)
+        status = name_phases(report);
+    if (!status && torch->rank_count)
+        status = find_ops(report, trace);
+    if (!status)
+        status = torch_memory_find(&torch->memory, trace, &torch->survey);
+    if (!status && torch->rank_count)
+        status = torch_flops_find(torch, trace, &report->arena);
+    if (!status)
+        status = torch_vitals_find(torch, trace);
+    if (!status)
+        status = torch_blocks_find(torch, trace, &report->arena);
+    if (status)
+        return status;
+    find_device(report, trace);
+    torch_cost_find(torch, trace);
+    torch_lost_find(torch, trace);
+    for (size_t i = 0; i < torch->rank_count; i++) {
+        torch->cost.steps_ns += torch->ranks[i].total_ns;
+        torch->samples += torch->ranks[i].samples;
+        torch->tokens += torch->ranks[i].tokens;
+    }
+    if (torch->cost.steps_ns > torch->cost.hooks_ns)
+        torch->cost.steps_ns -= torch->cost.hooks_ns;
+    torch_slow_find(torch);
+    torch_judged_find(torch, report);
+    status = loader_workers_find(&torch->loading, &torch->survey, trace);
+    if (status)
+        return status;
+    findings_make(&torch->findings, report);
+    return GAIT_OK;
+}
+
+int torch_report_survey(struct torch_report *torch, struct gait_trace *trace, bool *ret_has_facts)
+{
+    *torch = (struct torch_report){.rank_count = 0};
+    int status = torch_phases_init(&torch->phases, trace);
+    if (!status)
+        status = torch_survey_make(&torch->survey, trace, &torch->phases);
+    if (!status)
+        *ret_has_facts = torch_survey_has_facts(&torch->survey);
+    return status;
+}
+
+int torch_report_make(struct run_report *report, struct gait_trace *trace)
+{
+    struct torch_report *torch;
+    bool has_facts = false;
+    if (!torch_report_concerns(trace))
+        return GAIT_OK;
+    torch = arena_take(&report->arena, sizeof *torch);
+    if (!torch)
+        return fail(GAIT_ERR_MEMORY, "no memory for a report");
+    int status = torch_report_survey(torch, trace, &has_facts);
+    if (status || !has_facts) {
+        torch_report_finish(torch);
+        return status;
+    }
+    report->torch = torch;
+    return make(report, trace);
+}

@@ -1,0 +1,277 @@
+// SPDX-License-Identifier: Apache-2.0
+// Stacks of a recording: equal samples of a track become one. Where a phase is asked for,
+// a sample waits for the next one of its thread, which tells how long it lasted.
+#include <math.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "analyse/ledger/phase_times.h"
+#include "analyse/stacks/stack_set.h"
+#include "base/array.h"
+#include "base/fail.h"
+#include "load/shard/clock_map.h"
+
+#define RANK_LIMIT (1u << 20)
+
+// A sample that waits for the next one of its thread, which tells how long it lasted.
+struct waiting {
+    struct stack_sample sample; // weight 0: none waits
+    int64_t start_ns;
+};
+
+struct taking {
+    struct stack_set *set;
+    struct run *run;
+    const struct stack_rows *stacks;
+    uint32_t *numbers;               // of the set's frames + 1, by stack id
+    uint32_t **by_track;             // entries + 1 by track and stack id: equal samples become one
+    const struct phase_times *times; // that are asked for, NULL: all
+    struct waiting *waiting;         // of a track
+    size_t track_count;
+    const char *host;
+    const char *process; // whom it is about, where its stacks do not say
+    double period_ns;
+    int64_t rank;
+};
+
+static int frame_of_site(struct taking *taking, uint32_t stack, uint32_t *ret_id)
+{
+    const struct stack_row *row = &taking->stacks->rows[stack];
+    const struct gait_site_info *site = &taking->run->sites.sites[row->site];
+    struct stack_frame frame = {intern_text(&taking->set->texts, slice_of(site->name)),
+                                intern_text(&taking->set->texts, slice_of(site->file)),
+                                (int32_t)row->line, stack_rows_kind(site)};
+    return stack_set_number(taking->set, &frame, ret_id);
+}
+
+static const char *track_words(struct stack_set *set, const struct gait_track_info *info)
+{
+    char words[300];
+    const int used = snprintf(words, sizeof words, "%lld%s%.200s", (long long)info->tid,
+                              *info->name ? " " : "", info->name);
+    const char *text = intern_text(&set->texts, (struct slice){(uint8_t *)words, (size_t)used});
+    return text ? text : "";
+}
+
+static int add_stack(struct taking *taking, const struct stack_sample *sample)
+{
+    struct stack_set *set = taking->set;
+    struct stack_entry entry = {
+        .first = set->id_count, .count = sample->weight, .process = taking->process, .thread = ""};
+    for (uint32_t at = sample->stack; at && entry.depth < STACK_DEPTH_LIMIT;
+         at = taking->stacks->rows[at].parent) {
+        uint32_t id = 0;
+        int status = taking->numbers[at] ? 0 : frame_of_site(taking, at, &id);
+        if (status == 0 && !taking->numbers[at])
+            taking->numbers[at] = id + 1;
+        if (status == 0)
+            status = stack_set_push_id(set, taking->numbers[at] - 1);
+        if (status)
+            return status;
+        if (set->frames[taking->numbers[at] - 1].kind == STACK_FRAME_PROCESS)
+            entry.process = set->frames[taking->numbers[at] - 1].name;
+        entry.depth++;
+    }
+    for (size_t low = entry.first, high = set->id_count - 1; low < high; low++, high--) {
+        const uint32_t id = set->ids[low];
+        set->ids[low] = set->ids[high];
+        set->ids[high] = id;
+    }
+    const struct track *track = &taking->run->tracks.tracks[sample->track];
+    entry.rank = taking->rank;
+    entry.host = intern_text(&set->texts, slice_of(taking->host));
+    entry.thread = track_words(set, &track->info);
+    entry.count = stack_set_take(set, entry.count);
+    return stack_set_push(set, &entry);
+}
+
+static int take_sample(void *context, const struct stack_sample *sample)
+{
+    struct taking *taking = context;
+    if (!sample->stack || sample->stack >= taking->stacks->count || !sample->weight)
+        return 0;
+    if (!taking->times && stack_sample_is_aside(sample))
+        return 0;
+    uint32_t **slots = &taking->by_track[sample->track];
+    if (!*slots)
+        *slots = calloc(taking->stacks->count, sizeof **slots);
+    if (!*slots)
+        return fail(GAIT_ERR_MEMORY, "no memory for stacks");
+    const uint64_t before = taking->set->samples;
+    int status = 0;
+    if ((*slots)[sample->stack])
+        taking->set->entries[(*slots)[sample->stack] - 1].count +=
+            stack_set_take(taking->set, sample->weight);
+    else
+        status = add_stack(taking, sample);
+    if (status)
+        return status;
+    if (!(*slots)[sample->stack])
+        (*slots)[sample->stack] = (uint32_t)taking->set->entry_count;
+    if (stack_sample_is_blocked(sample))
+        taking->set->blocked += taking->set->samples - before;
+    return 0;
+}
+
+static int64_t later(int64_t start_ns, double ns)
+{
+    int64_t sum;
+    return __builtin_add_overflow(start_ns, (int64_t)fmin(ns, 1e18), &sum) ? INT64_MAX : sum;
+}
+
+// When its rounds were. They come at random times, and the first is a little later than
+// its time where the sampler had to wait: standard errors are taken off at either end,
+// for a border of a phase mostly changes the stack, so it lies outside.
+static struct phase_looks looks_of(const struct taking *taking, const struct waiting *waiting,
+                                   int64_t next_ns)
+{
+    const uint64_t count = waiting->sample.weight;
+    const double rounds = (double)count, period = taking->period_ns;
+    const double apart = (double)next_ns - (double)waiting->start_ns;
+    const double length = fmax(fmin(apart, rounds * period) - period, 0);
+    const double error = count > 1 ? sqrt(rounds) * period : 0, first = fmin(error, length / 3);
+    const double last = fmax(length - 2 * error, first);
+    return (struct phase_looks){later(waiting->start_ns, first), later(waiting->start_ns, last),
+                                count};
+}
+
+// Adds those of the waiting sample's rounds that were in the phase.
+static int settle(struct taking *taking, struct waiting *waiting, int64_t next_ns)
+{
+    struct stack_sample sample = waiting->sample;
+    if (!sample.weight)
+        return 0;
+    const struct phase_looks looks = looks_of(taking, waiting, next_ns);
+    const int64_t tid = taking->run->tracks.tracks[sample.track].info.tid;
+    sample.weight = phase_times_hit(phase_times_of(taking->times, taking->host, tid), &looks);
+    waiting->sample.weight = 0;
+    return take_sample(taking, &sample);
+}
+
+static int take_timed(void *context, const struct stack_sample *sample)
+{
+    struct taking *taking = context;
+    if (sample->track >= taking->track_count)
+        return 0;
+    struct waiting *waiting = &taking->waiting[sample->track];
+    const int64_t start_ns =
+        clock_map_ns(taking->run->tracks.tracks[sample->track].map, sample->tick);
+    int status = settle(taking, waiting, start_ns);
+    *waiting = (struct waiting){*sample, start_ns};
+    return status;
+}
+
+static int take_all_timed(struct taking *taking, uint32_t index)
+{
+    int status = stack_rows_samples(taking->run, index, take_timed, taking);
+    for (size_t i = 0; i < taking->track_count && status == 0; i++)
+        status = settle(taking, &taking->waiting[i], INT64_MAX);
+    return status;
+}
+
+// As stacks of several processes name theirs. Who recorded one alone is asked for it too.
+static const char *process_words(struct stack_set *set, const struct run_shard *shard)
+{
+    const char *program = dictionary_meta(&shard->dictionary, "program"); // in quotes: JSON
+    char words[300];
+    const int used = snprintf(words, sizeof words, "process %lld:%.200s",
+                              (long long)shard->info.subject_pid, program ? program : "\"\"");
+    const char *text =
+        shard->info.subject_pid > 0
+            ? intern_text(&set->texts, (struct slice){(uint8_t *)words, (size_t)used})
+            : NULL;
+    return text ? text : "";
+}
+
+static int add_shard(struct stack_set *set, struct run *run, uint32_t index,
+                     const struct phase_times *times)
+{
+    struct stack_rows stacks;
+    int status = stack_rows_load(&stacks, run, index);
+    if (status)
+        return status;
+    // reading samples may make up tracks, one a frame at most
+    const size_t tracks = run->tracks.count + run->shards[index]->shard.list.count;
+    struct taking taking = {.set = set,
+                            .run = run,
+                            .stacks = &stacks,
+                            .numbers = calloc(stacks.count + 1, sizeof(uint32_t)),
+                            .by_track = calloc(tracks + 1, sizeof(uint32_t *)),
+                            .times = times,
+                            .waiting = calloc(times ? tracks + 1 : 1, sizeof(struct waiting)),
+                            .track_count = tracks,
+                            .host = run->shards[index]->info.host,
+                            .process = process_words(set, run->shards[index]),
+                            .period_ns = stack_rows_period(run->shards[index]),
+                            .rank = run->shards[index]->info.rank};
+    if (!taking.numbers || !taking.by_track || !taking.waiting)
+        status = fail(GAIT_ERR_MEMORY, "no memory for stacks");
+    else
+        status = times ? take_all_timed(&taking, index)
+                       : stack_rows_samples(run, index, take_sample, &taking);
+    for (size_t i = 0; taking.by_track && i < tracks; i++)
+        free(taking.by_track[i]);
+    free(taking.waiting);
+    free(taking.by_track);
+    free(taking.numbers);
+    stack_rows_finish(&stacks);
+    return status;
+}
+
+static int add_ranks(struct stack_set *set, const struct run *run)
+{
+    int status = 0;
+    for (uint32_t i = 0; i < run->shard_count && status == 0; i++) {
+        const struct gait_shard_info *info = &run->shards[i]->info;
+        if (info->rank < 0)
+            continue;
+        status = array_reserve((void **)&set->ranks, &set->rank_capacity, set->rank_count + 1,
+                               (struct array_shape){sizeof *set->ranks, RANK_LIMIT});
+        if (status == 0)
+            set->ranks[set->rank_count++] = (struct stack_rank){
+                intern_text(&set->texts, slice_of(info->host)), info->pid, info->rank};
+    }
+    return status;
+}
+
+static int64_t rank_of(const struct stack_set *set, const struct stack_entry *entry)
+{
+    static const char word[] = "process ";
+    if (entry->rank >= 0 || !entry->host || strncmp(entry->process, word, sizeof word - 1) != 0)
+        return entry->rank;
+    const int64_t pid = strtoll(entry->process + sizeof word - 1, NULL, 10);
+    for (size_t i = 0; i < set->rank_count; i++)
+        if (set->ranks[i].pid == pid && set->ranks[i].host == entry->host)
+            return set->ranks[i].rank;
+    return -1;
+}
+
+void stack_set_settle_ranks(struct stack_set *set)
+{
+    for (size_t i = 0; i < set->entry_count && set->rank_count; i++)
+        set->entries[i].rank = rank_of(set, &set->entries[i]);
+}
+
+int stack_set_add_run(struct stack_set *set, struct run *run)
+{
+    int status = add_ranks(set, run);
+    for (uint32_t i = 0; i < run->shard_count && status == 0; i++)
+        status = add_shard(set, run, i, NULL);
+    return status;
+}
+
+int stack_set_add_phase(struct stack_set *set, struct gait_trace *trace, const char *phase)
+{
+    struct phase_times times;
+    int status = phase_times_find(&times, trace, phase);
+    if (status)
+        return status;
+    status = add_ranks(set, &trace->run);
+    for (uint32_t i = 0; i < trace->run.shard_count && status == 0; i++)
+        status = add_shard(set, &trace->run, i, &times);
+    phase_times_finish(&times);
+    stack_set_settle_ranks(set);
+    return status;
+}

@@ -1,0 +1,186 @@
+// SPDX-License-Identifier: Apache-2.0
+// The steps and phases of every rank as events (the public gait_derived_*
+// functions). Whoever counts them for the report is watched, so that the two
+// cannot differ.
+#include <gait/derived.h>
+
+#include <stdlib.h>
+
+#include "analyse/job/torch_ranks.h"
+#include "analyse/report/torch_report.h"
+#include "analyse/steps/torch_gathering.h"
+#include "base/array.h"
+#include "base/fail.h"
+#include "load/order/event_filter.h"
+
+#define WORK_MAX_BYTES ((size_t)2 << 30)
+
+enum { MOST_ROWS = 1 << 26, IS_STEP = UINT8_MAX };
+
+struct derived_row {
+    int64_t start_ns, duration_ns;
+    uint64_t number; // of the step
+    uint32_t track;
+    uint8_t phase; // or IS_STEP
+};
+
+struct gait_derived {
+    struct torch_report torch; // whose phases have the names
+    struct event_filter filter;
+    struct derived_row *rows;
+    size_t count, capacity, next;
+    uint64_t steps; // whether wanted or not, marked ones too
+    int status;     // of the row that found no room
+    const char *why_none;
+    struct gait_arg arg; // of the event told last
+};
+
+static void add(struct gait_derived *derived, const struct derived_row *row)
+{
+    const struct array_shape shape = {sizeof *derived->rows, MOST_ROWS};
+    if (!derived->status)
+        derived->status =
+            array_reserve((void **)&derived->rows, &derived->capacity, derived->count + 1, shape);
+    if (!derived->status)
+        derived->rows[derived->count++] = *row;
+}
+
+static void see_step(const struct torch_rank *rank, const struct step_row *step, void *context)
+{
+    struct gait_derived *derived = context;
+    const struct derived_row row = {step->start_ns, step->duration_ns, step->number, rank->track,
+                                    IS_STEP};
+    derived->steps++;
+    if (!rank->is_marked)
+        add(derived, &row);
+}
+
+// The pieces of a phase that touch within a step are one span.
+static void see_piece(const struct torch_rank *rank, const struct step_row *step,
+                      const struct torch_piece *piece, void *context)
+{
+    struct gait_derived *derived = context;
+    struct derived_row *last = derived->count ? &derived->rows[derived->count - 1] : NULL;
+    const struct derived_row row = {piece->start_ns, (int64_t)piece->ns, step->number, rank->track,
+                                    (uint8_t)piece->phase};
+    if (last && last->track == row.track && last->phase == row.phase &&
+        last->number == row.number && last->start_ns + last->duration_ns == row.start_ns)
+        last->duration_ns += row.duration_ns;
+    else
+        add(derived, &row);
+}
+
+static int by_start(const void *left, const void *right)
+{
+    const struct derived_row *a = left, *b = right;
+    if (a->start_ns != b->start_ns)
+        return a->start_ns < b->start_ns ? -1 : 1;
+    if (a->track != b->track)
+        return a->track < b->track ? -1 : 1;
+    if (a->number != b->number)
+        return a->number < b->number ? -1 : 1;
+    return (a->phase != IS_STEP) - (b->phase != IS_STEP);
+}
+
+static int find_rows(struct gait_derived *derived, struct gait_trace *trace)
+{
+    struct arena arena;
+    struct torch_job job = {.arena = &arena, .torch = &derived->torch};
+    const struct torch_watcher watcher = {see_step, see_piece, derived};
+    struct torch_gathering gathering;
+    arena_init(&arena, WORK_MAX_BYTES);
+    torch_gathering_init(&gathering, &job, trace);
+    gathering.watcher = &watcher;
+    int status = torch_ranks_add(&gathering);
+    torch_gathering_finish(&gathering);
+    arena_finish(&arena);
+    if (derived->status)
+        status = derived->status;
+    if (!status && derived->count)
+        qsort(derived->rows, derived->count, sizeof *derived->rows, by_start);
+    return status;
+}
+
+static int find(struct gait_derived *derived, struct gait_trace *trace)
+{
+    bool has_facts = false;
+    int status = GAIT_OK;
+    if (!torch_report_concerns(trace)) {
+        derived->why_none = "the run has no PyTorch in it, and steps that a program marks are "
+                            "on record themselves";
+        return GAIT_OK;
+    }
+    status = torch_report_survey(&derived->torch, trace, &has_facts);
+    if (!status && has_facts)
+        status = find_rows(derived, trace);
+    if (!derived->steps)
+        derived->why_none = "no steps are found in this run";
+    return status;
+}
+
+int gait_derived_open(struct gait_trace *trace, const struct gait_query *query,
+                      struct gait_derived **ret_derived)
+{
+    if (!trace || !ret_derived)
+        return fail(GAIT_ERR_ARGUMENT, "trace and ret_derived must not be NULL");
+    struct gait_derived *derived = calloc(1, sizeof *derived);
+    if (!derived)
+        return fail(GAIT_ERR_MEMORY, "no memory for the steps of a run");
+    int status = event_filter_init(&derived->filter, &trace->run, query);
+    if (!status)
+        status = find(derived, trace);
+    if (status)
+        gait_derived_close(derived);
+    else
+        *ret_derived = derived;
+    return status;
+}
+
+static bool is_wanted(const struct event_filter *filter, const struct derived_row *row)
+{
+    const uint32_t kind = row->phase == IS_STEP ? GAIT_KIND_STEP : GAIT_KIND_SPAN;
+    return filter->kinds & 1u << kind && filter->wanted[row->track] &&
+           event_filter_touches(filter, row->start_ns, row->duration_ns);
+}
+
+int gait_derived_next(struct gait_derived *derived, struct gait_event *ret_event)
+{
+    if (!derived || !ret_event)
+        return fail(GAIT_ERR_ARGUMENT, "derived and ret_event must not be NULL");
+    while (derived->next < derived->count &&
+           !is_wanted(&derived->filter, &derived->rows[derived->next]))
+        derived->next++;
+    if (derived->next == derived->count)
+        return 0;
+    const struct derived_row *row = &derived->rows[derived->next++];
+    const bool is_step = row->phase == IS_STEP;
+    derived->arg =
+        (struct gait_arg){.key = "step", .kind = GAIT_ARG_INT, .integer = (int64_t)row->number};
+    *ret_event = (struct gait_event){.kind = is_step ? GAIT_KIND_STEP : GAIT_KIND_SPAN,
+                                     .track = row->track,
+                                     .site = GAIT_NO_SITE,
+                                     .depth = !is_step,
+                                     .category = "derived",
+                                     .name = is_step ? "" : derived->torch.phases.names[row->phase],
+                                     .start_ns = row->start_ns,
+                                     .duration_ns = row->duration_ns,
+                                     .id = is_step ? row->number : 0,
+                                     .args = is_step ? NULL : &derived->arg,
+                                     .arg_count = !is_step};
+    return 1;
+}
+
+void gait_derived_close(struct gait_derived *derived)
+{
+    if (!derived)
+        return;
+    torch_report_finish(&derived->torch);
+    event_filter_finish(&derived->filter);
+    free(derived->rows);
+    free(derived);
+}
+
+const char *gait_derived_why_none(const struct gait_derived *derived)
+{
+    return derived ? derived->why_none : NULL;
+}

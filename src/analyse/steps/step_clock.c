@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: Apache-2.0
+// A counter stands where a step ends and the next one begins; the first one has
+// no step before it and says 0.
+#include "analyse/steps/step_clock.h"
+
+#include <stdlib.h>
+
+#include "analyse/ledger/torch_phases.h"
+#include "analyse/steps/torch_facts.h"
+#include "base/array.h"
+
+enum { MOST_STEPS = 1 << 25 };
+
+struct reading {
+    struct step_clock *clock;
+    const struct torch_phases *phases;
+};
+
+static int add(struct step_clock *clock, const struct clocked_step *row)
+{
+    const struct array_shape shape = {sizeof *clock->rows, MOST_STEPS};
+    int status = array_reserve((void **)&clock->rows, &clock->capacity, clock->count + 1, shape);
+    if (!status)
+        clock->rows[clock->count++] = *row;
+    return status;
+}
+
+static int take_batch(const struct gait_batch *batch, void *context)
+{
+    const struct reading *reading = context;
+    int status = GAIT_OK;
+    for (size_t i = 0; !status && i < batch->rows; i++) {
+        const enum torch_site kind = torch_phases_kind(reading->phases, batch->site[i]);
+        struct clocked_step row = {.end_ns = batch->start_ns[i]};
+        if (kind == TORCH_SITE_CPU)
+            row.cpu_ns = batch->value[i];
+        else if (kind == TORCH_SITE_WAITS && batch->value[i] > 0)
+            row.waits = (uint64_t)batch->value[i];
+        else
+            continue;
+        status = add(reading->clock, &row);
+    }
+    return status;
+}
+
+static int by_end(const void *left, const void *right)
+{
+    const struct clocked_step *a = left, *b = right;
+    if (a->end_ns != b->end_ns)
+        return a->end_ns < b->end_ns ? -1 : 1;
+    return (b->waits > 0) - (a->waits > 0);
+}
+
+// What has no step before it, or makes no sense, goes; the others get a start. Waits
+// stand in front of the step they are of.
+static void set_starts(struct step_clock *clock)
+{
+    size_t kept = 0;
+    int64_t start_ns = 0;
+    uint64_t waits = 0;
+    for (size_t i = 0; i < clock->count; i++) {
+        struct clocked_step row = clock->rows[i];
+        if (row.waits) {
+            waits = row.waits;
+            continue;
+        }
+        row.start_ns = start_ns;
+        row.waits = waits;
+        start_ns = row.end_ns;
+        waits = 0;
+        if (row.start_ns && row.cpu_ns > 0 && row.end_ns > row.start_ns &&
+            row.cpu_ns < 2 * (row.end_ns - row.start_ns))
+            clock->rows[kept++] = row;
+    }
+    clock->count = kept;
+}
+
+int step_clock_read(struct step_clock *clock, struct gait_trace *trace,
+                    const struct torch_phases *phases, uint32_t track)
+{
+    struct reading reading = {clock, phases};
+    const struct gait_query query = {
+        .size = sizeof query, .kinds = 1u << GAIT_KIND_COUNTER, .tracks = &track, .track_count = 1};
+    *clock = (struct step_clock){.count = 0};
+    int status = gait_scan(trace, &query, GAIT_COLUMN_START | GAIT_COLUMN_SITE | GAIT_COLUMN_VALUE,
+                           take_batch, &reading);
+    if (!status && clock->count)
+        qsort(clock->rows, clock->count, sizeof *clock->rows, by_end);
+    set_starts(clock);
+    return status;
+}
+
+void step_clock_finish(struct step_clock *clock)
+{
+    free(clock->rows);
+    *clock = (struct step_clock){.count = 0};
+}
+
+int step_clock_take(struct step_clock *clock, const struct torch_periods *steps)
+{
+    int status = GAIT_OK;
+    *clock = (struct step_clock){.count = 0};
+    for (size_t i = 0; !status && i < steps->count; i++) {
+        const struct clocked_step row = {steps->rows[i].start_ns, steps->rows[i].end_ns, -1, 0,
+                                         false};
+        status = add(clock, &row);
+    }
+    return status;
+}
+
+static bool makes_odd(const struct torch_fact *fact)
+{
+    return fact->kind == TORCH_FACT_MAKE || fact->phase == TORCH_COMPILE ||
+           fact->phase == TORCH_CHECKPOINT || fact->phase == TORCH_LOGGING;
+}
+
+// Marks the steps that [start, end) touches, none of which ends before row `from`.
+static size_t mark(struct step_clock *clock, size_t from, int64_t start_ns, int64_t end_ns)
+{
+    while (from < clock->count && clock->rows[from].end_ns <= start_ns)
+        from++;
+    for (size_t i = from; i < clock->count && clock->rows[i].start_ns <= end_ns; i++)
+        clock->rows[i].is_odd = true;
+    return from;
+}
+
+void step_clock_mark(struct step_clock *clock, const struct torch_facts *facts)
+{
+    size_t row = 0;
+    for (size_t i = 0; i < facts->count; i++)
+        if (makes_odd(&facts->rows[i]))
+            row = mark(clock, row, facts->rows[i].start_ns, facts->rows[i].end_ns);
+    row = 0;
+    for (size_t i = 0; i < facts->mode_count; i++)
+        row = mark(clock, row, facts->modes[i].start_ns, facts->modes[i].end_ns);
+}

@@ -1,0 +1,272 @@
+// SPDX-License-Identifier: Apache-2.0
+// What eval() says is checked against what was done: a period in which an
+// optimizer steps was training (a GAN freezes one half while the other learns,
+// a script never calls train() again), at least from the batch on that led there.
+#include "analyse/steps/torch_evaluation.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "analyse/ledger/torch_phases.h"
+#include "analyse/steps/torch_facts.h"
+#include "analyse/steps/torch_loops.h"
+#include "analyse/time/first_at.h"
+#include "base/array.h"
+#include "base/fail.h"
+
+enum { MOST_PERIODS = 1 << 24 };
+
+void torch_periods_init(struct torch_periods *periods)
+{
+    *periods = (struct torch_periods){.count = 0};
+}
+
+void torch_periods_finish(struct torch_periods *periods)
+{
+    if (!periods)
+        return;
+    free(periods->rows);
+    torch_periods_init(periods);
+}
+
+bool torch_periods_cover(const struct torch_periods *periods, int64_t at_ns)
+{
+    const struct torch_period *rows = periods->rows;
+    if (!periods->count || at_ns == INT64_MAX)
+        return false;
+    size_t place = first_at(&rows->end_ns, periods->count, sizeof *rows, at_ns + 1);
+    return place < periods->count && rows[place].start_ns <= at_ns;
+}
+
+int torch_periods_add(struct torch_periods *periods, int64_t start_ns, int64_t end_ns)
+{
+    const struct array_shape shape = {sizeof *periods->rows, MOST_PERIODS};
+    if (start_ns >= end_ns)
+        return GAIT_OK;
+    int status =
+        array_reserve((void **)&periods->rows, &periods->capacity, periods->count + 1, shape);
+    if (!status)
+        periods->rows[periods->count++] = (struct torch_period){start_ns, end_ns};
+    return status;
+}
+
+static int by_start(const void *left, const void *right)
+{
+    const struct torch_period *a = left, *b = right;
+    return a->start_ns < b->start_ns ? -1 : a->start_ns > b->start_ns;
+}
+
+void torch_periods_join(struct torch_periods *periods)
+{
+    size_t kept = 0;
+    if (!periods->count)
+        return;
+    qsort(periods->rows, periods->count, sizeof *periods->rows, by_start);
+    for (size_t i = 1; i < periods->count; i++) {
+        struct torch_period *last = &periods->rows[kept];
+        if (periods->rows[i].start_ns > last->end_ns)
+            periods->rows[++kept] = periods->rows[i];
+        else if (periods->rows[i].end_ns > last->end_ns)
+            last->end_ns = periods->rows[i].end_ns;
+    }
+    periods->count = kept + 1;
+}
+
+struct evaluation {
+    struct torch_periods *periods;
+    const struct torch_facts *facts;
+    const struct torch_loops *loops;
+    bool *trained; // of an id: a module that ran in training mode
+};
+
+// The first fact that starts at that time or later.
+static size_t fact_at(const struct torch_facts *facts, int64_t at_ns)
+{
+    const struct torch_fact *rows = facts->rows;
+    return facts->count ? first_at(&rows->start_ns, facts->count, sizeof *rows, at_ns) : 0;
+}
+
+static bool is_request(const struct torch_fact *fact)
+{
+    return fact->kind == TORCH_FACT_MAKE || fact->kind == TORCH_FACT_ASK;
+}
+
+static bool feeds_training(const struct torch_loops *loops, const struct torch_fact *fact)
+{
+    return is_request(fact) && fact->id != TORCH_NO_LOOP && loops->loops[fact->id].has_steps;
+}
+
+// Where a period that an optimizer stepped in ends instead: where its loop was
+// first asked. `from` again, if no batch was asked for within.
+static size_t end_before_step(const struct evaluation *evaluation, size_t from, size_t step)
+{
+    const struct torch_fact *rows = evaluation->facts->rows;
+    size_t request = step;
+    while (request > from && rows[request - 1].kind != TORCH_FACT_ASK)
+        request--;
+    if (request == from)
+        return from;
+    uint32_t loop = rows[request - 1].id;
+    for (size_t i = from; i < step; i++)
+        if (is_request(&rows[i]) && rows[i].id == loop)
+            return i;
+    return from;
+}
+
+// The first request of the training after the last work of the period: train()
+// is often called only once the batch is there.
+static size_t end_before_training(const struct evaluation *evaluation, size_t from, size_t behind)
+{
+    size_t end = behind;
+    for (size_t i = behind; i > from; i--) {
+        const struct torch_fact *fact = &evaluation->facts->rows[i - 1];
+        if (feeds_training(evaluation->loops, fact))
+            end = i - 1;
+        else if (fact->kind == TORCH_FACT_FORWARD || fact->kind == TORCH_FACT_BACKWARD)
+            break;
+    }
+    return end;
+}
+
+static bool runs_trained(const struct evaluation *evaluation, size_t from, size_t behind)
+{
+    for (size_t i = from; i < behind; i++) {
+        const struct torch_fact *fact = &evaluation->facts->rows[i];
+        if (fact->kind == TORCH_FACT_FORWARD && !fact->is_training && fact->id != TORCH_NO_ID &&
+            evaluation->trained[fact->id])
+            return true;
+    }
+    return false;
+}
+
+// The end of the last thing that was done in that time as a part of evaluating.
+static int64_t last_done_ns(const struct torch_facts *facts, size_t from, int64_t start_ns)
+{
+    int64_t end_ns = start_ns;
+    for (size_t i = from; i < facts->count; i++)
+        if (!torch_phases_outlasts(facts->rows[i].phase) && facts->rows[i].end_ns > end_ns)
+            end_ns = facts->rows[i].end_ns;
+    return end_ns < facts->end_ns ? end_ns : facts->end_ns;
+}
+
+static int add_mode(struct evaluation *evaluation, const struct torch_mode *mode, int64_t end_ns)
+{
+    const struct torch_facts *facts = evaluation->facts;
+    const bool is_ended = end_ns <= facts->end_ns; // else the script was over before
+    size_t from = fact_at(facts, mode->start_ns), behind = from;
+    end_ns = is_ended ? end_ns : facts->end_ns;
+    while (behind < facts->count && facts->rows[behind].start_ns < end_ns &&
+           facts->rows[behind].kind != TORCH_FACT_STEP)
+        behind++;
+    bool is_cut = behind < facts->count && facts->rows[behind].start_ns < end_ns;
+    size_t end = is_cut ? end_before_step(evaluation, from, behind)
+                        : end_before_training(evaluation, from, behind);
+    if (is_cut && end == from)
+        return GAIT_OK;
+    if (end < behind)
+        end_ns = facts->rows[end].start_ns;
+    else if (!is_ended) // what follows its last work may be anything
+        end_ns = last_done_ns(facts, from, mode->start_ns);
+    if (!evaluation->trained[mode->id] && !runs_trained(evaluation, from, end))
+        return GAIT_OK;
+    return torch_periods_add(evaluation->periods, mode->start_ns, end_ns);
+}
+
+static int by_id_start(const void *left, const void *right)
+{
+    const struct torch_mode *a = left, *b = right;
+    if (a->id != b->id)
+        return a->id < b->id ? -1 : 1;
+    return a->start_ns < b->start_ns ? -1 : a->start_ns > b->start_ns;
+}
+
+// Of one module, a period ends with the next one at the latest, and the last one with
+// the script: nobody calls train() while the interpreter is taken down.
+static int add_modes(struct evaluation *evaluation)
+{
+    size_t count = evaluation->facts->mode_count;
+    struct torch_mode *modes = malloc((count + 1) * sizeof *modes);
+    int status = GAIT_OK;
+    if (!modes)
+        return fail(GAIT_ERR_MEMORY, "no memory for %zu periods of evaluation", count);
+    if (count) {
+        memcpy(modes, evaluation->facts->modes, count * sizeof *modes);
+        qsort(modes, count, sizeof *modes, by_id_start);
+    }
+    for (size_t i = 0; !status && i < count; i++) {
+        int64_t end_ns = modes[i].end_ns;
+        bool has_next = i + 1 < count && modes[i + 1].id == modes[i].id;
+        if (has_next && modes[i + 1].start_ns < end_ns)
+            end_ns = modes[i + 1].start_ns;
+        status = add_mode(evaluation, &modes[i], end_ns);
+    }
+    free(modes);
+    return status;
+}
+
+// A forward in eval mode that no eval() accounts for. Of a module that never
+// trains (a teacher, averaged weights) it counts only on batches that nobody
+// trains on, once the training has begun.
+static bool begins_evaluation(const struct evaluation *evaluation, const struct torch_fact *fact,
+                              bool is_on_other_batch)
+{
+    if (fact->kind != TORCH_FACT_FORWARD || fact->is_training || fact->id == TORCH_NO_ID)
+        return false;
+    return evaluation->trained[fact->id] || is_on_other_batch;
+}
+
+static bool trains_on(const struct torch_fact *evaluated, const struct torch_fact *fact)
+{
+    return fact->kind == TORCH_FACT_FORWARD && fact->is_training && fact->id == evaluated->id;
+}
+
+static int add_forwards(struct evaluation *evaluation)
+{
+    const struct torch_facts *facts = evaluation->facts;
+    const struct torch_periods known = *evaluation->periods;
+    const struct torch_fact *open = NULL;
+    struct torch_periods found = {.count = 0};
+    bool has_stepped = false, is_on_other_batch = false;
+    int status = GAIT_OK;
+    for (size_t i = 0; !status && i < facts->count; i++) {
+        const struct torch_fact *fact = &facts->rows[i];
+        bool goes_on = feeds_training(evaluation->loops, fact) || (open && trains_on(open, fact));
+        if (is_request(fact))
+            is_on_other_batch = has_stepped && !feeds_training(evaluation->loops, fact);
+        if (open && goes_on)
+            status = torch_periods_add(&found, open->start_ns, fact->start_ns);
+        if (goes_on || fact->kind == TORCH_FACT_STEP)
+            open = NULL;
+        else if (!open && begins_evaluation(evaluation, fact, is_on_other_batch) &&
+                 !torch_periods_cover(&known, fact->start_ns))
+            open = fact;
+        has_stepped |= fact->kind == TORCH_FACT_STEP;
+    }
+    if (!status && open)
+        status = torch_periods_add(&found, open->start_ns,
+                                   last_done_ns(facts, (size_t)(open - facts->rows), 0));
+    for (size_t i = 0; !status && i < found.count; i++)
+        status =
+            torch_periods_add(evaluation->periods, found.rows[i].start_ns, found.rows[i].end_ns);
+    torch_periods_finish(&found);
+    return status;
+}
+
+int torch_evaluation_find(struct torch_periods *periods, const struct torch_facts *facts,
+                          const struct torch_loops *loops)
+{
+    struct evaluation evaluation = {.periods = periods, .facts = facts, .loops = loops};
+    evaluation.trained = calloc((size_t)facts->id_count + 1, sizeof *evaluation.trained);
+    if (!evaluation.trained)
+        return fail(GAIT_ERR_MEMORY, "no memory for %u modules", facts->id_count);
+    for (size_t i = 0; i < facts->count; i++)
+        if (facts->rows[i].kind == TORCH_FACT_FORWARD && facts->rows[i].id != TORCH_NO_ID)
+            evaluation.trained[facts->rows[i].id] |= facts->rows[i].is_training;
+    int status = add_modes(&evaluation);
+    torch_periods_join(periods);
+    if (!status)
+        status = add_forwards(&evaluation);
+    torch_periods_join(periods);
+    free(evaluation.trained);
+    return status;
+}

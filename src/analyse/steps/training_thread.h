@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+// All that is worked out of one thread's facts, in the order in which one
+// follows from the other: facts, loops, evaluation, steps.
+#ifndef GAIT_ANALYSE_TRAINING_THREAD_H
+#define GAIT_ANALYSE_TRAINING_THREAD_H
+
+#include "analyse/steps/torch_evaluation.h"
+#include "analyse/steps/torch_facts.h"
+#include "analyse/steps/torch_loops.h"
+#include "analyse/steps/torch_steps.h"
+
+struct training_thread {
+    struct torch_facts facts;
+    struct torch_loops loops;
+    struct torch_periods evaluation;
+    struct torch_steps steps;
+};
+
+void training_thread_init(struct training_thread *thread);
+void training_thread_finish(struct training_thread *thread); // takes NULL and a zeroed struct
+
+// Works out the rest from the facts, which are in order.
+GAIT_CHECK int training_thread_derive(struct training_thread *thread);
+
+GAIT_CHECK int training_thread_read(struct training_thread *thread, struct gait_trace *trace,
+                                    const struct torch_phases *phases,
+                                    const struct torch_survey *survey, uint32_t track);
+
+#endif

@@ -1,0 +1,160 @@
+// SPDX-License-Identifier: Apache-2.0
+// Both passes make the same decision about every row, because both remember
+// the same thing of a track: where the closed spans before this frame ended.
+#include "analyse/time/sweep.h"
+
+#include <stdlib.h>
+
+#include "base/fail.h"
+
+int sweep_init(struct sweep *sweep, uint32_t track_count)
+{
+    *sweep = (struct sweep){.track_count = track_count};
+    buffer_init(&sweep->late, SWEEP_MAX_LATE * sizeof(struct sweep_span));
+    sweep->tracks = calloc(track_count ? track_count : 1, sizeof *sweep->tracks);
+    if (!sweep->tracks)
+        return fail(GAIT_ERR_MEMORY, "no memory for %u tracks", track_count);
+    for (uint32_t i = 0; i < track_count; i++)
+        sweep->tracks[i].last_end_ns = INT64_MIN;
+    return GAIT_OK;
+}
+
+void sweep_finish(struct sweep *sweep)
+{
+    if (!sweep)
+        return;
+    free(sweep->tracks);
+    buffer_finish(&sweep->late);
+    *sweep = (struct sweep){.tracks = NULL};
+}
+
+void sweep_want(struct sweep *sweep, uint32_t track)
+{
+    if (track < sweep->track_count)
+        sweep->tracks[track].is_wanted = true;
+}
+
+static struct sweep_span row_of(const struct gait_batch *batch, size_t row)
+{
+    int64_t start = batch->start_ns[row], duration = batch->duration_ns[row], end;
+    if (duration < 0 || __builtin_add_overflow(start, duration, &end))
+        end = INT64_MAX;
+    return (struct sweep_span){.start_ns = start,
+                               .end_ns = end,
+                               .track = batch->track,
+                               .site = batch->site[row],
+                               .depth = batch->depth ? batch->depth[row] : UINT32_MAX};
+}
+
+// Whether the row comes too late to be handed on as it stands. Spans without
+// an end always do: they stand in a frame of their own at the end of the file.
+static bool is_late(const struct sweep_track *track, const struct sweep_span *span)
+{
+    return span->start_ns < track->last_end_ns || span->end_ns == INT64_MAX;
+}
+
+// After a batch: its ends count for those that follow.
+static void remember_ends(struct sweep_track *track, const struct gait_batch *batch)
+{
+    int64_t last = track->last_end_ns;
+    for (size_t row = 0; row < batch->rows; row++) {
+        int64_t end = row_of(batch, row).end_ns;
+        if (end != INT64_MAX && end > last)
+            last = end;
+    }
+    track->last_end_ns = last;
+}
+
+static struct sweep_track *wanted_track(const struct sweep *sweep, const struct gait_batch *batch)
+{
+    if (batch->kind != GAIT_KIND_SPAN || batch->track >= sweep->track_count)
+        return NULL;
+    struct sweep_track *track = &sweep->tracks[batch->track];
+    return track->is_wanted ? track : NULL;
+}
+
+int sweep_survey(struct sweep *sweep, const struct gait_batch *batch)
+{
+    struct sweep_track *track = wanted_track(sweep, batch);
+    if (!track)
+        return GAIT_OK;
+    for (size_t row = 0; row < batch->rows; row++) {
+        struct sweep_span span = row_of(batch, row);
+        if (!is_late(track, &span))
+            continue;
+        if (buffer_append(&sweep->late, &span, sizeof span))
+            return fail(GAIT_ERR_MEMORY, "more than %d spans are out of order", SWEEP_MAX_LATE);
+    }
+    remember_ends(track, batch);
+    return GAIT_OK;
+}
+
+static int by_track_start_longest(const void *left, const void *right)
+{
+    const struct sweep_span *a = left, *b = right;
+    if (a->track != b->track)
+        return a->track < b->track ? -1 : 1;
+    if (a->start_ns != b->start_ns)
+        return a->start_ns < b->start_ns ? -1 : 1;
+    if (a->end_ns != b->end_ns)
+        return a->end_ns > b->end_ns ? -1 : 1;
+    return a->depth < b->depth ? -1 : a->depth > b->depth;
+}
+
+static const struct sweep_span *late_spans(const struct sweep *sweep, size_t *ret_count)
+{
+    *ret_count = sweep->late.used / sizeof(struct sweep_span);
+    return (const struct sweep_span *)(const void *)sweep->late.bytes;
+}
+
+void sweep_sort(struct sweep *sweep)
+{
+    size_t count;
+    const struct sweep_span *late = late_spans(sweep, &count);
+    if (count)
+        qsort(sweep->late.bytes, count, sizeof *late, by_track_start_longest);
+    for (uint32_t i = 0; i < sweep->track_count; i++)
+        sweep->tracks[i].last_end_ns = INT64_MIN;
+    for (size_t i = 0; i < count; i++) {
+        struct sweep_track *track = &sweep->tracks[late[i].track];
+        if (!i || late[i - 1].track != late[i].track)
+            track->next = i;
+        track->end = i + 1;
+    }
+}
+
+// The late spans of the track that come before `span`; all that are left for NULL.
+static void hand_on_late(struct sweep *sweep, struct sweep_track *track,
+                         const struct sweep_span *span, sweep_visit *visit, void *context)
+{
+    size_t count;
+    const struct sweep_span *late = late_spans(sweep, &count);
+    for (; track->next < track->end; track->next++) {
+        if (span && by_track_start_longest(&late[track->next], span) > 0)
+            return;
+        visit(&late[track->next], context);
+    }
+}
+
+void sweep_weave(struct sweep *sweep, const struct gait_batch *batch, sweep_visit *visit,
+                 void *context)
+{
+    struct sweep_track *track = wanted_track(sweep, batch);
+    if (!track)
+        return;
+    for (size_t row = 0; row < batch->rows; row++) {
+        struct sweep_span span = row_of(batch, row);
+        if (is_late(track, &span))
+            continue;
+        if (track->next < track->end)
+            hand_on_late(sweep, track, &span, visit, context);
+        visit(&span, context);
+    }
+    remember_ends(track, batch);
+}
+
+void sweep_finish_weave(struct sweep *sweep, sweep_visit *visit, void *context)
+{
+    for (uint32_t i = 0; i < sweep->track_count; i++)
+        hand_on_late(sweep, &sweep->tracks[i], NULL, visit, context);
+}

@@ -1,0 +1,198 @@
+// SPDX-License-Identifier: Apache-2.0
+// Fills in what is judged; verdict.c judges.
+#include "analyse/verdict/run_verdict.h"
+
+#include <string.h>
+
+#include <gait/trace.h>
+
+#include "analyse/report/run_report.h"
+#include "analyse/report/torch_report.h"
+#include "analyse/verdict/verdict.h"
+#include "analyse/verdict/work_words.h"
+#include "base/fail.h"
+
+enum { COMPILES_ON = 4 }; // spans of compiling; fewer are those of the first steps
+
+// Of a full disk a larger buffer would only be a later end.
+static bool lost_to_full_disk(const struct run_report *report)
+{
+    uint64_t events = 0, all = 0;
+    for (size_t i = 0; i < report->drop_count; i++) {
+        all += report->drops[i].events;
+        if (!strcmp(report->drops[i].reason, "disk full"))
+            events += report->drops[i].events;
+    }
+    return events > all / 2;
+}
+
+// Phases that users marked: their words tell what they are.
+static void judge_marked(const struct run_report *report, struct judged_part *parts,
+                         struct verdict_facts *facts)
+{
+    const struct report_ledger *ledger = &report->ledger;
+    struct judged *judged = &facts->judged;
+    uint64_t spans = 0;
+    *judged = (struct judged){parts, 0, ledger->total_ns, report->steps.count, false};
+    for (size_t i = 0; i < ledger->count; i++)
+        if (work_words_kind(ledger->phases[i].name) == WORK_COMPILING)
+            spans += ledger->phases[i].parts;
+    for (size_t i = 0; i < ledger->count; i++) {
+        const struct phase *phase = &ledger->phases[i];
+        const enum work_kind work = work_words_kind(phase->name);
+        const struct judged_part part = {phase->name, work, phase->total_ns, false};
+        if (work != WORK_COMPILING || spans >= COMPILES_ON || !report->steps.count) {
+            parts[judged->count++] = part;
+            continue;
+        }
+        judged->total_ns -= phase->total_ns;
+        if (phase->total_ns > facts->once.total_ns)
+            facts->once = part;
+    }
+}
+
+static void judge_found(const struct torch_report *torch, struct judged_part *parts,
+                        struct judged *judged)
+{
+    const struct torch_judged *from = &torch->judged;
+    *judged = (struct judged){parts, 0, from->total_ns, from->steps, from->is_steady};
+    for (unsigned i = 0; i < torch->phases.count; i++)
+        if (from->phases[i] && i != TORCH_OTHER)
+            parts[judged->count++] = (struct judged_part){
+                torch->phases.names[i], torch_judged_work(i, torch->phases.names[i]),
+                from->phases[i], i < TORCH_NAMED};
+}
+
+static bool has_fused_optimizer(const struct top_ops *ops)
+{
+    static const char fused[] = "aten::_fused_ad";
+    for (size_t i = 0; i < ops->count; i++)
+        if (!strncmp(ops->rows[i].name, fused, sizeof fused - 1) ||
+            !strcmp(ops->rows[i].name, "aten::_fused_sgd_"))
+            return true;
+    return false;
+}
+
+// Of all calls, as long as one usually takes: without the longest, which may have been
+// interrupted.
+static uint64_t usual_ns(const struct top_op *op)
+{
+    if (op->calls < 2 || op->longest_ns > op->self_ns)
+        return op->self_ns;
+    return (op->self_ns - op->longest_ns) / (op->calls - 1) * op->calls;
+}
+
+// torch marks each step of an optimizer with its class.
+static bool has_fused_form(const struct gait_trace *trace)
+{
+    static const char begin[] = "Optimizer.step#";
+    static const char *const classes[] = {"Adam.step", "AdamW.step", "SGD.step", "Adagrad.step"};
+    bool is_any = false;
+    for (uint32_t i = 0; i < gait_trace_site_count(trace); i++) {
+        struct gait_site_info site;
+        if (gait_trace_site(trace, i, &site) || strncmp(site.name, begin, sizeof begin - 1) != 0)
+            continue;
+        is_any = true;
+        for (size_t k = 0; k < sizeof classes / sizeof classes[0]; k++)
+            if (!strcmp(site.name + sizeof begin - 1, classes[k]))
+                return true;
+    }
+    return !is_any;
+}
+
+static bool is_product(const char *name)
+{
+    static const char *const begins[] = {
+        "aten::mm",          "aten::addmm",       "aten::bmm",       "aten::baddbmm",
+        "aten::convolution", "aten::_conv",       "aten::mkldnn_",   "aten::thnn_conv",
+        "aten::slow_conv",   "aten::_scaled_dot", "aten::_flash_at", "mkl::",
+        "mkldnn::",
+    };
+    for (size_t i = 0; i < sizeof begins / sizeof begins[0]; i++)
+        if (!strncmp(name, begins[i], strlen(begins[i])))
+            return true;
+    return false;
+}
+
+static void know_ops(const struct top_ops *ops, struct torch_known *known)
+{
+    known->op_calls = ops->calls;
+    for (size_t i = 0; i < ops->count; i++) {
+        const struct top_op *op = &ops->rows[i];
+        const uint64_t ns = usual_ns(op);
+        known->op_ns += ns;
+        if (op->calls && ns / op->calls < SMALL_OP_NS)
+            known->small_op_ns += ns;
+        if (is_product(op->name))
+            known->product_ns += ns;
+    }
+}
+
+static bool is_compiled(const struct torch_survey *survey)
+{
+    for (uint32_t i = 0; i < survey->track_count; i++)
+        if (survey->tracks[i].compiles)
+            return true;
+    return false;
+}
+
+static struct torch_known know(const struct torch_report *torch, const struct gait_trace *trace)
+{
+    const uint64_t *kinds = torch->flops.kinds;
+    const uint64_t low = kinds[PEAK_16_BIT] + kinds[PEAK_FP8];
+    struct torch_known known = {.lacks_optimizer = !torch->has_optimizer,
+                                .is_compiled = is_compiled(&torch->survey),
+                                .has_device = torch->device != NULL,
+                                .is_low_precision = low > torch->flops.total / 2,
+                                .can_fuse =
+                                    !has_fused_optimizer(&torch->ops) && has_fused_form(trace),
+                                .fetch_ns = torch->loading.fetch_ns,
+                                .fetches = torch->loading.fetches,
+                                .workers = torch->loading.workers,
+                                .worker_processes = torch->loading.processes};
+    know_ops(&torch->ops, &known);
+    return known;
+}
+
+static struct slow_rank slow_rank_of(const struct torch_report *torch, uint64_t total_ns)
+{
+    const struct torch_slow *slow = &torch->slow;
+    return (struct slow_rank){.is_known = slow->is_known,
+                              .rank = slow->rank,
+                              .phase = torch->phases.names[slow->phase],
+                              .work =
+                                  torch_judged_work(slow->phase, torch->phases.names[slow->phase]),
+                              .ns = slow->ns,
+                              .total_ns = total_ns};
+}
+
+int run_verdict_make(struct run_report *report, const struct gait_trace *trace)
+{
+    const struct report_ledger *ledger = &report->ledger;
+    const struct torch_report *torch = report->torch;
+    const struct steps_summary *steps = &report->steps;
+    // what others lost does not touch the steps
+    const bool is_about_some = ledger->events + ledger->dropped > 0;
+    struct verdict_facts facts = {.events = is_about_some ? ledger->events : report->events,
+                                  .dropped = is_about_some ? ledger->dropped : report->dropped,
+                                  .damages = report->damage_count,
+                                  .is_disk_full = lost_to_full_disk(report),
+                                  .has_samples = report->has_samples,
+                                  .steps = steps->count};
+    struct torch_known known;
+    const size_t room = ledger->count + TORCH_MOST_PHASES;
+    struct judged_part *parts = arena_take(&report->arena, room * sizeof *parts);
+    if (!parts)
+        return fail(GAIT_ERR_MEMORY, "no memory for %zu phases", room);
+    if (torch) {
+        known = know(torch, trace);
+        facts.torch = &known;
+        facts.slow = slow_rank_of(torch, ledger->total_ns);
+        judge_found(torch, parts, &facts.judged);
+    } else { // of a PyTorch run a finding tells of the slowest step, and where it was slow
+        facts.tail = (struct slowest_step){steps->p50_ns, steps->max_ns, steps->slowest};
+        judge_marked(report, parts, &facts);
+    }
+    verdict_make(&facts, &report->verdict);
+    return GAIT_OK;
+}

@@ -1,0 +1,412 @@
+// SPDX-License-Identifier: Apache-2.0
+// The rules, in the order in which they are asked. The limits are judgement,
+// not measurement: they are set where a remedy would be worth a day's work.
+#include "analyse/verdict/verdict.h"
+
+#include <string.h>
+
+enum {
+    FEW_STEPS = 5,    // fewer are warm-up
+    FEW_STEADY = 4,   // of them, where the first is left out
+    LOST_PERCENT = 5, // more lost events than this: phases may be missing
+    UNEXPLAINED_PERCENT = 50,
+    BOUND_PERCENT = 40, // what holds a step up takes so much of it, and the most
+    WORTH_PERCENT = 25, // waiting from here on is worth a remedy, whatever else there is
+    HARDLY_WAIT_PERCENT = 10,
+    DOMINANT_PERCENT = 50,
+    TAIL_TIMES = 3,
+    FEW_OPS = 50,
+};
+
+// What is said of a kind of work: that it holds the steps up, or is a part of them worth
+// a remedy.
+struct work_rule {
+    enum verdict_number bound, partly;
+    enum note advice;
+};
+
+static const struct work_rule work_rules[WORK_KINDS] = {
+    [WORK_INPUT] = {VERDICT_INPUT_BOUND, VERDICT_INPUT_PARTLY, NOTE_TRY_INPUT},
+    [WORK_PEERS] = {VERDICT_PEERS_BOUND, VERDICT_PEERS_PARTLY, NOTE_TRY_PEERS},
+    [WORK_SAVING] = {VERDICT_SAVING_BOUND, VERDICT_SAVING_PARTLY, NOTE_TRY_SAVING},
+    [WORK_TESTING] = {VERDICT_TESTING_BOUND, VERDICT_TESTING_PARTLY, NOTE_TRY_TESTING},
+    [WORK_EVAL_MODE] = {VERDICT_EVAL_MODE_BOUND, VERDICT_EVAL_MODE_PARTLY, NOTE_TRY_EVAL_MODE},
+    [WORK_COMPILING] = {VERDICT_COMPILING_BOUND, VERDICT_COMPILING_PARTLY, NOTE_TRY_COMPILING},
+    [WORK_COLLECTING] = {VERDICT_COLLECTING_BOUND, VERDICT_COLLECTING_PARTLY, NOTE_TRY_COLLECTING},
+    [WORK_COPYING] = {VERDICT_COPYING_BOUND, VERDICT_COPYING_PARTLY, NOTE_TRY_COPYING},
+    [WORK_LOGGING] = {VERDICT_LOGGING_BOUND, VERDICT_LOGGING_PARTLY, NOTE_TRY_LOGGING},
+};
+
+// How the time divides: by kind of work, and what lies in no phase.
+struct division {
+    uint64_t by_work[WORK_KINDS], unexplained, waiting;
+    enum work_kind wait; // the largest of those that are no computing
+};
+
+static unsigned percent(uint64_t part, uint64_t whole)
+{
+    return whole ? (unsigned)((double)part * 100 / (double)whole + 0.5) : 0;
+}
+
+static void say(struct verdict *verdict, enum note note)
+{
+    if (verdict->why_count < VERDICT_MOST_NOTES)
+        verdict->why[verdict->why_count++] = note;
+}
+
+static void advise(struct verdict *verdict, enum note note)
+{
+    if (verdict->advice_count < sizeof verdict->advice / sizeof verdict->advice[0])
+        verdict->advice[verdict->advice_count++] = note;
+}
+
+// Of that kind, or of all where it is WORK_UNKNOWN.
+static const struct judged_part *largest(const struct judged *judged, enum work_kind work)
+{
+    const struct judged_part *found = NULL;
+    for (size_t i = 0; i < judged->count; i++) {
+        const struct judged_part *part = &judged->parts[i];
+        bool fits = work == WORK_UNKNOWN || part->work == work;
+        if (fits && (!found || part->total_ns > found->total_ns))
+            found = part;
+    }
+    return found;
+}
+
+static struct division divide(const struct judged *judged)
+{
+    struct division division = {.unexplained = judged->total_ns, .wait = WORK_INPUT};
+    for (size_t i = 0; i < judged->count; i++) {
+        division.by_work[judged->parts[i].work] += judged->parts[i].total_ns;
+        division.unexplained -= judged->parts[i].total_ns;
+    }
+    for (enum work_kind work = WORK_INPUT; work < WORK_COMPUTING; work++) {
+        division.waiting += division.by_work[work];
+        if (division.by_work[work] > division.by_work[division.wait])
+            division.wait = work;
+    }
+    return division;
+}
+
+// A phase whose name says nothing stands for itself.
+static bool is_largest(const struct judged *judged, const struct division *division,
+                       enum work_kind work)
+{
+    const uint64_t sum = division->by_work[work];
+    if (sum <= division->unexplained)
+        return false;
+    for (enum work_kind other = WORK_INPUT; other < WORK_KINDS; other++)
+        if (other != work && division->by_work[other] >= sum)
+            return false;
+    for (size_t i = 0; i < judged->count; i++)
+        if (judged->parts[i].work == WORK_UNKNOWN && judged->parts[i].total_ns >= sum)
+            return false;
+    return true;
+}
+
+// Whether work of that kind holds the steps up.
+static bool is_bound(const struct judged *judged, const struct division *division,
+                     enum work_kind work)
+{
+    return percent(division->by_work[work], judged->total_ns) >= BOUND_PERCENT &&
+           is_largest(judged, division, work);
+}
+
+static void rest_on_steps(struct verdict *verdict, const struct judged *judged)
+{
+    evidence_text(&verdict->evidence, "of", judged->is_steady ? "steady steps" : "steps");
+    evidence_count(&verdict->evidence, "steps", judged->steps);
+    evidence_ns(&verdict->evidence, "steps_ns", judged->total_ns);
+}
+
+static void rest_on_work(struct verdict *verdict, const struct judged *judged, enum work_kind work,
+                         uint64_t sum_ns)
+{
+    const struct judged_part *most = largest(judged, work);
+    struct evidence *evidence = &verdict->evidence;
+    evidence_work(evidence, "work", work);
+    evidence_share(evidence, "share", sum_ns, judged->total_ns);
+    evidence_text(evidence, "phase", most->name);
+    evidence_share(evidence, "phase_share", most->total_ns, judged->total_ns);
+    if (work == WORK_EVAL_MODE)
+        say(verdict, NOTE_EVAL_MODE);
+    else if (most->total_ns < sum_ns)
+        say(verdict, NOTE_TAKES_MOSTLY);
+    else
+        say(verdict, most->is_ours ? NOTE_TAKES : NOTE_TAKES_NAMED);
+}
+
+// Workers that each epoch begins with and that have less to do than it waits for them.
+static bool restarts_workers(const struct verdict_facts *facts)
+{
+    const struct torch_known *torch = facts->torch;
+    const struct judged_part *input = largest(&facts->judged, WORK_INPUT);
+    return torch->workers && torch->worker_processes >= 2 * torch->workers &&
+           torch->fetch_ns / torch->workers < input->total_ns / 2;
+}
+
+static enum note advice_on(const struct verdict_facts *facts, enum work_kind work)
+{
+    const struct torch_known *torch = facts->torch;
+    if (work != WORK_INPUT || !torch || !torch->fetches)
+        return work_rules[work].advice;
+    if (restarts_workers(facts))
+        return NOTE_TRY_PERSISTENT;
+    if (torch->fetch_ns / torch->fetches < SMALL_FETCH_NS)
+        return NOTE_TRY_SLICES;
+    return torch->workers ? NOTE_TRY_MORE_WORKERS : NOTE_TRY_WORKERS;
+}
+
+static void advise_on(const struct verdict_facts *facts, enum work_kind work,
+                      struct verdict *verdict)
+{
+    const struct torch_known *torch = facts->torch;
+    if (work == WORK_INPUT && torch && torch->fetches) {
+        evidence_count(&verdict->evidence, "workers", torch->workers);
+        evidence_count(&verdict->evidence, "worker_processes", torch->worker_processes);
+        evidence_ns(&verdict->evidence, "fetch_ns", torch->fetch_ns / torch->fetches);
+    }
+    advise(verdict, advice_on(facts, work));
+}
+
+static void judge_wait(const struct verdict_facts *facts, const struct division *division,
+                       struct verdict *verdict)
+{
+    const enum work_kind wait = division->wait;
+    rest_on_work(verdict, &facts->judged, wait, division->by_work[wait]);
+    advise_on(facts, wait, verdict);
+    verdict->phase = largest(&facts->judged, wait)->name;
+}
+
+// What is not the main thing, but worth a remedy.
+static void judge_wait_too(const struct verdict_facts *facts, const struct division *division,
+                           struct verdict *verdict)
+{
+    const enum work_kind wait = division->wait;
+    const uint64_t sum_ns = division->by_work[wait];
+    if (percent(sum_ns, facts->judged.total_ns) < WORTH_PERCENT)
+        return;
+    evidence_work(&verdict->evidence, "also_work", wait);
+    evidence_share(&verdict->evidence, "also_share", sum_ns, facts->judged.total_ns);
+    say(verdict, wait == WORK_EVAL_MODE ? NOTE_ALSO_EVAL_MODE : NOTE_ALSO);
+    advise_on(facts, wait, verdict);
+    verdict->phase = largest(&facts->judged, wait)->name;
+}
+
+static void judge_rest_too(const struct verdict_facts *facts, const struct division *division,
+                           struct verdict *verdict)
+{
+    if (percent(division->unexplained, facts->judged.total_ns) < WORTH_PERCENT)
+        return;
+    evidence_share(&verdict->evidence, "other_share", division->unexplained,
+                   facts->judged.total_ns);
+    say(verdict, facts->torch ? NOTE_ALSO_IN_NO_PHASE : NOTE_ALSO_IN_NO_SPAN);
+}
+
+static bool has_small_ops(const struct torch_known *torch)
+{
+    return torch && !torch->has_device && torch->op_calls >= FEW_OPS &&
+           torch->small_op_ns > torch->op_ns / 2;
+}
+
+// One call each, which libraries do as fast as the machine can: larger batches and fusing
+// change nothing.
+static bool is_of_products(const struct torch_known *torch)
+{
+    return !torch->has_device && torch->op_calls >= FEW_OPS &&
+           torch->product_ns > torch->op_ns / 2 && !has_small_ops(torch);
+}
+
+// Of a PyTorch run it is known what a phase consists of.
+static enum note advice_on_computing(const struct verdict_facts *facts)
+{
+    static const enum note by_use[2][2] = {
+        {NOTE_TRY_BATCH_COMPILE_PRECISION, NOTE_TRY_BATCH_COMPILE},
+        {NOTE_TRY_BATCH_PRECISION, NOTE_TRY_BATCH},
+    };
+    const struct torch_known *torch = facts->torch;
+    if (!torch)
+        return NOTE_TRY_FASTER;
+    if (!strcmp(largest(&facts->judged, WORK_COMPUTING)->name, "optimizer"))
+        return torch->can_fuse ? NOTE_TRY_FUSED : NOTE_TRY_FEWER_UPDATES;
+    if (is_of_products(torch))
+        return torch->is_low_precision ? NOTE_TRY_FASTER_DEVICE : NOTE_TRY_PRODUCTS;
+    // it is the units of a device that make lower precision faster
+    bool gains_no_precision = torch->is_low_precision || !torch->has_device;
+    return by_use[torch->is_compiled][gains_no_precision];
+}
+
+static void judge_computing(const struct verdict_facts *facts, const struct division *division,
+                            struct verdict *verdict)
+{
+    const struct judged *judged = &facts->judged;
+    const bool is_small = has_small_ops(facts->torch);
+    verdict->number = is_small ? VERDICT_OVERHEAD_BOUND : VERDICT_COMPUTE_BOUND;
+    rest_on_work(verdict, judged, WORK_COMPUTING, division->by_work[WORK_COMPUTING]);
+    if (is_small) {
+        evidence_share(&verdict->evidence, "small_ops_share", facts->torch->small_op_ns,
+                       facts->torch->op_ns);
+        say(verdict, NOTE_SMALL_OPS);
+    } else if (percent(division->waiting, judged->total_ns) < HARDLY_WAIT_PERCENT &&
+               percent(division->unexplained, judged->total_ns) < WORTH_PERCENT) {
+        say(verdict, NOTE_HARDLY_WAITS);
+    }
+    judge_wait_too(facts, division, verdict);
+    judge_rest_too(facts, division, verdict);
+    if (facts->torch && facts->torch->op_ns)
+        evidence_share(&verdict->evidence, "products_share", facts->torch->product_ns,
+                       facts->torch->op_ns);
+    advise(verdict, advice_on_computing(facts));
+}
+
+static void judge_unexplained(const struct verdict_facts *facts, const struct division *division,
+                              struct verdict *verdict)
+{
+    const struct torch_known *torch = facts->torch;
+    verdict->number = VERDICT_UNEXPLAINED;
+    verdict->phase = torch ? "other" : NULL;
+    evidence_share(&verdict->evidence, "share", division->unexplained, facts->judged.total_ns);
+    say(verdict, !torch              ? NOTE_IN_NO_SPAN
+                 : torch->has_device ? NOTE_IN_NO_PHASE_DEVICE
+                                     : NOTE_IN_NO_PHASE);
+    advise(verdict, !torch               ? NOTE_TRY_SPANS
+                    : facts->has_samples ? NOTE_TRY_STACKS
+                                         : NOTE_TRY_SAMPLE);
+    judge_wait_too(facts, division, verdict);
+}
+
+static void judge_no_work(const struct judged *judged, struct verdict *verdict)
+{
+    const struct judged_part *most = largest(judged, WORK_UNKNOWN);
+    unsigned share = percent(most->total_ns, judged->total_ns);
+    verdict->number = share >= DOMINANT_PERCENT ? VERDICT_ONE_PHASE : VERDICT_BALANCED;
+    verdict->phase = most->name;
+    evidence_text(&verdict->evidence, "phase", most->name);
+    evidence_share(&verdict->evidence, "share", most->total_ns, judged->total_ns);
+    say(verdict, NOTE_LARGEST);
+    advise(verdict, NOTE_TRY_FINER);
+}
+
+static void judge_phases(const struct verdict_facts *facts, struct verdict *verdict)
+{
+    const struct judged *judged = &facts->judged;
+    const struct division division = divide(judged);
+    const unsigned wait = percent(division.by_work[division.wait], judged->total_ns);
+    rest_on_steps(verdict, judged);
+    if (is_bound(judged, &division, division.wait)) {
+        verdict->number = work_rules[division.wait].bound;
+        judge_wait(facts, &division, verdict);
+    } else if (!judged->count ||
+               percent(division.unexplained, judged->total_ns) >= UNEXPLAINED_PERCENT) {
+        judge_unexplained(facts, &division, verdict);
+    } else if (is_bound(judged, &division, WORK_COMPUTING)) {
+        judge_computing(facts, &division, verdict);
+    } else if (wait >= WORTH_PERCENT) {
+        verdict->number = work_rules[division.wait].partly;
+        judge_wait(facts, &division, verdict);
+    } else {
+        judge_no_work(judged, verdict);
+    }
+}
+
+// What the others do while they wait is no answer.
+static bool judge_slow_rank(const struct verdict_facts *facts, struct verdict *verdict)
+{
+    const struct slow_rank *slow = &facts->slow;
+    if (!slow->is_known || percent(slow->ns, slow->total_ns) < WORTH_PERCENT)
+        return false;
+    verdict->number = VERDICT_SLOW_RANK;
+    verdict->phase = slow->work == WORK_COMPUTING ? NULL : slow->phase;
+    evidence_number(&verdict->evidence, "rank", (uint64_t)slow->rank);
+    evidence_text(&verdict->evidence, "phase", slow->phase);
+    evidence_share(&verdict->evidence, "share", slow->ns, slow->total_ns);
+    evidence_text(&verdict->evidence, "of", "steps");
+    evidence_ns(&verdict->evidence, "ns", slow->ns);
+    say(verdict, NOTE_SLOW_RANK);
+    advise(verdict, NOTE_TRY_RANK);
+    return true;
+}
+
+static void judge_without_steps(const struct verdict_facts *facts, struct verdict *verdict)
+{
+    const struct judged_part *most = largest(&facts->judged, WORK_UNKNOWN);
+    const bool lacks_optimizer = facts->torch && facts->torch->lacks_optimizer;
+    verdict->number = lacks_optimizer ? VERDICT_NO_OPTIMIZER : VERDICT_NO_STEPS;
+    advise(verdict, facts->torch ? NOTE_TRY_STEP : NOTE_TRY_STEPS);
+    if (most) {
+        evidence_text(&verdict->evidence, "phase", most->name);
+        evidence_share(&verdict->evidence, "share", most->total_ns, facts->judged.total_ns);
+        say(verdict, lacks_optimizer ? NOTE_NO_OPTIMIZER_BUT : NOTE_NO_STEPS_BUT);
+    } else {
+        say(verdict, lacks_optimizer ? NOTE_NO_OPTIMIZER : NOTE_NO_STEPS);
+    }
+}
+
+static void judge_few(const struct verdict_facts *facts, struct verdict *verdict)
+{
+    const bool is_steady = facts->judged.is_steady && facts->steps >= FEW_STEPS;
+    verdict->number = VERDICT_TOO_FEW_STEPS;
+    evidence_count(&verdict->evidence, "steps", is_steady ? facts->judged.steps : facts->steps);
+    say(verdict, is_steady ? NOTE_TOO_FEW_STEADY : NOTE_TOO_FEW);
+    advise(verdict, NOTE_TRY_LONGER);
+}
+
+static bool are_few(const struct verdict_facts *facts)
+{
+    return facts->steps < FEW_STEPS ||
+           (facts->judged.is_steady && facts->judged.steps < FEW_STEADY);
+}
+
+static void tell_tail(const struct slowest_step *tail, struct verdict *verdict)
+{
+    if (tail->p50_ns <= 0 || tail->max_ns / TAIL_TIMES < tail->p50_ns)
+        return;
+    evidence_number(&verdict->evidence, "slowest", tail->number);
+    evidence_times(&verdict->evidence, "slowest_times",
+                   (double)tail->max_ns / (double)tail->p50_ns);
+    say(verdict, NOTE_TAIL);
+}
+
+// Worth a word where it took as long as what is judged needs for a remedy.
+static void tell_once(const struct verdict_facts *facts, struct verdict *verdict)
+{
+    if (percent(facts->once.total_ns, facts->judged.total_ns) < HARDLY_WAIT_PERCENT)
+        return;
+    evidence_text(&verdict->evidence, "once_phase", facts->once.name);
+    evidence_ns(&verdict->evidence, "once_ns", facts->once.total_ns);
+    say(verdict, NOTE_ONCE);
+}
+
+static void judge_lost(const struct verdict_facts *facts, uint64_t made, struct verdict *verdict)
+{
+    verdict->number = VERDICT_EVENTS_LOST;
+    evidence_share(&verdict->evidence, "lost_share", facts->dropped, made);
+    evidence_count(&verdict->evidence, "lost", facts->dropped);
+    say(verdict, NOTE_LOST);
+    advise(verdict, facts->is_disk_full ? NOTE_TRY_ROOM : NOTE_TRY_RING);
+}
+
+void verdict_make(const struct verdict_facts *facts, struct verdict *ret_verdict)
+{
+    uint64_t made = facts->events + facts->dropped;
+    *ret_verdict = (struct verdict){.number = VERDICT_NOTHING_RECORDED};
+    if (!made && facts->damages) {
+        ret_verdict->number = VERDICT_DAMAGED;
+        evidence_count(&ret_verdict->evidence, "damage", facts->damages);
+        say(ret_verdict, NOTE_DAMAGED);
+        advise(ret_verdict, NOTE_TRY_COPY);
+    } else if (!made) {
+        say(ret_verdict, NOTE_NOTHING);
+        advise(ret_verdict, NOTE_TRY_RECORD);
+    } else if (percent(facts->dropped, made) >= LOST_PERCENT) {
+        judge_lost(facts, made, ret_verdict);
+    } else if (!facts->steps) {
+        judge_without_steps(facts, ret_verdict);
+    } else if (are_few(facts)) {
+        judge_few(facts, ret_verdict);
+    } else if (!judge_slow_rank(facts, ret_verdict)) {
+        judge_phases(facts, ret_verdict);
+        tell_once(facts, ret_verdict);
+        tell_tail(&facts->tail, ret_verdict);
+    }
+}

@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: Apache-2.0
+// `gait diff-stacks`: which functions have another share of the samples.
+#include <stdio.h>
+
+#include "base/fail.h"
+#include "cli/frame/command.h"
+#include "cli/io/row_count.h"
+#include "cli/io/stack_input.h"
+#include "render/shares_text.h"
+
+#define DEFAULT_ROWS 20
+
+struct diff_values {
+    const char *rows, *phase;
+    bool is_json;
+};
+
+static int put(const struct diff_values *values, const struct stack_set sets[2], uint64_t rows)
+{
+    struct function_shares shares;
+    int status = function_shares_compare(&sets[0], &sets[1], &shares);
+    if (status)
+        return status;
+    const struct shares_text text = {
+        .shares = &shares, .rows = rows, .bad_lines = {sets[0].bad_lines, sets[1].bad_lines}};
+    if (values->is_json)
+        shares_text_put_changes_json(stdout, &text);
+    else
+        shares_text_put_changes(stdout, &text);
+    function_shares_finish(&shares);
+    return 0;
+}
+
+static int run(const void *given, const struct operands *operands)
+{
+    const struct diff_values *values = given;
+    struct stack_set sets[2] = {{.entry_count = 0}};
+    uint64_t rows = DEFAULT_ROWS;
+    if (row_count_read(values->rows, &rows))
+        return command_refuse(&cmd_diff_stacks);
+    int status = 0;
+    for (int of = 0; of < 2 && status == 0; of++)
+        status = stack_input_open_phase(&sets[of], operands->texts[of], values->phase);
+    if (status == 0)
+        status = put(values, sets, rows);
+    for (int of = 0; of < 2; of++) {
+        if (status == 0 && !values->is_json)
+            stack_input_tell_bad(&sets[of], cmd_diff_stacks.name, operands->texts[of]);
+    }
+    const int code =
+        status ? command_refuse(&cmd_diff_stacks) : command_finish_output(&cmd_diff_stacks);
+    for (int of = 0; of < 2; of++)
+        stack_set_finish(&sets[of]);
+    return code;
+}
+
+static const struct option options[] = {
+    ROW_COUNT_OPTION(struct diff_values, "20"),
+    PHASE_OPTION(struct diff_values),
+    COMMAND_JSON_OPTION(struct diff_values, "answer in JSON"),
+};
+
+static const char *const about[] = {
+    "BEFORE and AFTER are what gait leaf reads: recordings of gait record, files of folded stacks "
+    "(py-spy's raw, or any tool's), or folders of either, in any mix. A function that one names "
+    "by a short path and the other by a long one is the same.",
+    "Shares are of each one's own samples, so recordings of different length compare: of samples "
+    "in which a function was innermost (itself), and of those in which it was on the stack at "
+    "all, counted once. Lines do not matter, so code that moved in its file has not changed.",
+    "A change that two recordings of the same program may show by chance is marked with a "
+    "question mark: within two and a half standard deviations of counts of that size.",
+    NULL,
+};
+
+static const struct example examples[] = {
+    {"gait diff-stacks monday.gait tuesday.gait", "What became slower since yesterday."},
+    {"gait diff-stacks -n all --json before.txt nodes", "All changes, for a script."},
+    {NULL, NULL},
+};
+
+const struct command cmd_diff_stacks = {
+    .name = "diff-stacks",
+    .purpose = "compare the samples of two recordings",
+    .summary = "Tells which functions have another share of the samples than before.",
+    .about = about,
+    .examples = examples,
+    .exit_status = COMMAND_ANSWERS,
+    .line = {.command = "diff-stacks",
+             OPTIONS_ARE(options),
+             .min_operands = 2,
+             .max_operands = 2,
+             .operands = "BEFORE AFTER"},
+    .usage_status = EXIT_USAGE,
+    .run = run,
+};

@@ -1,0 +1,276 @@
+// SPDX-License-Identifier: Apache-2.0
+// `gait doctor`: what recording will be like on this machine, for a person who
+// wonders and for a bug report.
+#define _GNU_SOURCE
+#include <errno.h>
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/statvfs.h>
+#include <sys/utsname.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/fail.h"
+#include "base/json_writer.h"
+#include "cli/frame/command.h"
+#include "cli/io/doctor_torch.h"
+#include "cli/version.h"
+#include "format/frame.h"
+#include "format/ring_file.h"
+#include "launch/shared_memory.h"
+#include "load/repair/dead_rings.h"
+#include "render/plain.h"
+#include "render/units.h"
+
+struct doctor_values {
+    bool is_json, is_clean;
+};
+
+enum { TEXT_COLUMN = 20, SMALL_ROOM = 64 << 20 };
+
+struct check {
+    const char *name;
+    bool is_fine;
+    char text[300];
+    bool is_to_clean; // what can be set right here
+    bool has_rings;
+    struct dead_rings rings;
+};
+
+static void answer(struct check *check, bool is_fine, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+
+static void answer(struct check *check, bool is_fine, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    check->is_fine = is_fine;
+    vsnprintf(check->text, sizeof check->text, format, args);
+    va_end(args);
+}
+
+static void check_versions(struct check *check)
+{
+    struct utsname system;
+    check->name = "version";
+    if (uname(&system))
+        memset(&system, 0, sizeof system);
+    answer(check, true,
+           "gait " GAIT_VERSION ", trace format %d, " GAIT_COMPILER "; %.40s %.60s on %.20s",
+           FRAME_VERSION, system.sysname, system.release, system.machine);
+}
+
+static void check_clock(struct check *check)
+{
+    enum { READS = 10000 };
+    check->name = "clock";
+    clock_setup();
+    uint64_t before = clock_raw_ns();
+    for (int i = 0; i < READS; i++)
+        __asm__ volatile("" ::"r"(clock_now()));
+    double each = (double)(clock_raw_ns() - before) / READS;
+    if (clock_has_ticks)
+        answer(check, true, "the processor's tick counter, steady: %.1f ns a reading", each);
+    else
+        answer(check, false,
+               "CLOCK_MONOTONIC_RAW, because the processor's ticks are not steady: %.1f ns a "
+               "reading; spans cost a little more",
+               each);
+}
+
+static void check_shared_memory(struct check *check)
+{
+    uint64_t bytes;
+    const char *why = shared_memory_why_none(&bytes);
+    check->name = "shared memory";
+    if (why) {
+        answer(check, false,
+               RING_FILE_SHARED_MEMORY
+               ": %s; buffers lie in the run directory, where they survive a kill too but "
+               "need its disk",
+               why);
+        return;
+    }
+    bool is_roomy = bytes >= SMALL_ROOM;
+    answer(check, is_roomy, "%s free in " RING_FILE_SHARED_MEMORY "%s", units_bytes(bytes).text,
+           is_roomy ? ": what was recorded survives a kill"
+                    : ": little, so buffers may have to lie in the run directory; in a container, "
+                      "give it more with --shm-size");
+}
+
+static void check_buffers(struct check *check)
+{
+    struct dead_rings *rings = &check->rings;
+    char riddles[80] = "";
+    check->name = "buffers";
+    if (access(RING_FILE_SHARED_MEMORY, F_OK)) {
+        answer(check, true, "none outlive their run directories, where they lie here");
+        return;
+    }
+    check->has_rings = true;
+    if (check->is_to_clean ? dead_rings_clean(RING_FILE_SHARED_MEMORY, rings)
+                           : dead_rings_find(RING_FILE_SHARED_MEMORY, rings)) {
+        answer(check, false, "%.250s", fail_text());
+        return;
+    }
+    if (rings->riddle_count)
+        snprintf(riddles, sizeof riddles, "; %" PRIu64 " of another container",
+                 rings->riddle_count);
+    uint64_t left = rings->count - rings->removed_count - rings->completed_count;
+    if (check->is_to_clean)
+        answer(check, !left,
+               "of %" PRIu64 " that dead processes left, %s, %" PRIu64 " went with a shard that "
+               "was completed, %" PRIu64 " without one, %" PRIu64 " stayed%s",
+               rings->count, units_bytes(rings->bytes).text, rings->completed_count,
+               rings->removed_count, left, riddles);
+    else if (rings->count)
+        answer(check, false,
+               "%" PRIu64 " left by dead process%s, %s in " RING_FILE_SHARED_MEMORY
+               "; gait doctor --clean completes their shards, and removes them where the shard is "
+               "gone%s",
+               rings->count, rings->count == 1 ? "" : "es", units_bytes(rings->bytes).text,
+               riddles);
+    else
+        answer(check, true, "none left by dead processes, %" PRIu64 " in use%s", rings->live_count,
+               riddles);
+}
+
+static void check_limits(struct check *check)
+{
+    struct rlimit files, size;
+    check->name = "limits";
+    if (getrlimit(RLIMIT_NOFILE, &files) || getrlimit(RLIMIT_FSIZE, &size)) {
+        answer(check, false, "not known: %s", strerror(errno));
+        return;
+    }
+    bool is_enough = files.rlim_cur >= 32;
+    if (size.rlim_cur == RLIM_INFINITY)
+        answer(check, is_enough, "%llu open files, files of any size",
+               (unsigned long long)files.rlim_cur);
+    else
+        answer(check, false, "%llu open files, files of at most %s: a longer recording is cut off",
+               (unsigned long long)files.rlim_cur, units_bytes(size.rlim_cur).text);
+}
+
+static void check_directory(struct check *check)
+{
+    struct statvfs room;
+    check->name = "directory";
+    if (access(".", W_OK)) {
+        answer(check, false, "runs cannot be recorded here (%s): use gait run -o DIR",
+               strerror(errno));
+        return;
+    }
+    if (statvfs(".", &room))
+        answer(check, true, "can be written");
+    else
+        answer(check, true, "can be written, %s free",
+               units_bytes((uint64_t)room.f_bavail * room.f_frsize).text);
+}
+
+static void check_rights(struct check *check)
+{
+    check->name = "rights";
+    answer(check, true, "recording needs none: no root, no ptrace, no perf events, no daemon");
+}
+
+static void (*const checks[])(struct check *) = {
+    check_versions, check_clock,     check_shared_memory, check_buffers,
+    check_limits,   check_directory, check_rights,
+};
+
+static void put_json(const struct check *check, struct json_writer *json)
+{
+    json_key(json, check->name);
+    json_object(json);
+    json_put_bool(json, "fine", check->is_fine);
+    json_put_text(json, "text", check->text);
+    if (check->has_rings) {
+        json_put_uint(json, "dead", check->rings.count);
+        json_put_uint(json, "dead_bytes", check->rings.bytes);
+        json_put_uint(json, "live", check->rings.live_count);
+        json_put_uint(json, "completed", check->rings.completed_count);
+        json_put_uint(json, "removed", check->rings.removed_count);
+    }
+    json_close(json);
+}
+
+static void put_text(const struct check *check)
+{
+    printf("%-5s%-*s", check->is_fine ? "ok" : "note", TEXT_COLUMN - 5, check->name);
+    plain_wrap(stdout, check->text, TEXT_COLUMN, TEXT_COLUMN);
+}
+
+// What is not this machine's but a program's.
+static int look_at(const char *what, const struct doctor_values *values)
+{
+    int code = EXIT_OK, status;
+    if (strcmp(what, "torch") == 0 && values->is_clean)
+        status = fail(GAIT_ERR_ARGUMENT, "'--clean' is about this machine, not about torch");
+    else if (strcmp(what, "torch") == 0)
+        status = doctor_torch(values->is_json, &code);
+    else
+        status = fail(GAIT_ERR_ARGUMENT, "cannot look at '%s', only at 'torch'", what);
+    return status ? command_refuse(&cmd_doctor) : code;
+}
+
+static int run(const void *given, const struct operands *operands)
+{
+    const struct doctor_values *values = given;
+    struct json_writer json = {.out = stdout, .line_depth = 1, .indent = 2};
+    if (operands->count)
+        return look_at(operands->texts[0], values);
+    if (values->is_json)
+        json_object(&json);
+    for (size_t i = 0; i < sizeof checks / sizeof checks[0]; i++) {
+        struct check check = {.is_to_clean = values->is_clean};
+        checks[i](&check);
+        if (values->is_json)
+            put_json(&check, &json);
+        else
+            put_text(&check);
+    }
+    if (values->is_json)
+        json_close(&json);
+    return command_finish_output(&cmd_doctor);
+}
+
+static const struct option options[] = {
+    COMMAND_JSON_OPTION(struct doctor_values, "answer in JSON, for a bug report"),
+    {.name = "clean",
+     .kind = OPTION_FLAG,
+     .help = "complete shards that dead processes left; remove their buffers from shared memory",
+     .offset = offsetof(struct doctor_values, is_clean)},
+};
+
+static const char *const about[] = {
+    "A process that is killed leaves its buffers in shared memory, and the first command that "
+    "reads its shard puts what they hold into it. Where the run directory was deleted before, "
+    "they stay: gait doctor counts them, and with --clean they go. Buffers of processes that "
+    "run, of other users, and of other containers are left alone. A run directory that was moved "
+    "is not found: let gait info read it first.",
+    NULL,
+};
+
+static const struct example examples[] = {
+    {"gait doctor", "Look before a long run."},
+    {"gait doctor torch", "What can be recorded of the PyTorch of the Python in PATH."},
+    {"gait doctor --clean", "Give back memory that killed processes hold."},
+    {NULL, NULL},
+};
+
+const struct command cmd_doctor = {
+    .name = "doctor",
+    .purpose = "check what recording will be like here",
+    .summary = "Checks this machine: clock, shared memory, what lies there of dead processes, "
+               "limits, directory, rights.",
+    .about = about,
+    .examples = examples,
+    .exit_status = "0: answered. 1: no torch in that Python. 2: wrong usage.",
+    .line = {.command = "doctor", OPTIONS_ARE(options), .max_operands = 1, .operands = "[torch]"},
+    .usage_status = EXIT_USAGE,
+    .run = run,
+};

@@ -1,0 +1,220 @@
+// SPDX-License-Identifier: Apache-2.0
+// `gait export`: the events for other tools. Formats are in src/export.
+#define _GNU_SOURCE
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <gait/derived.h>
+#include <gait/trace.h>
+
+#include "base/fail.h"
+#include "base/slice.h"
+#include "cli/frame/command.h"
+#include "cli/io/output_name.h"
+#include "cli/io/pt_files.h"
+#include "export/exporter.h"
+#include "launch/run_finish.h"
+#include "launch/say.h"
+
+#define PT_TRACE "pt-trace"
+
+struct export_values {
+    const char *format, *output, *worker;
+    int64_t since_ns, until_ns;
+    bool is_packed, is_internal, is_each_window, has_steps;
+};
+
+// The format that belongs to the suffix of the file's name, or NULL.
+static const char *format_of(const char *path)
+{
+    struct slice name = slice_of(path);
+    if (slice_ends_with(name, ".gz"))
+        name.count -= strlen(".gz");
+    for (size_t i = 0; export_format_at(i); i++)
+        if (slice_ends_with(name, export_format_at(i)->suffix))
+            return export_format_at(i)->name;
+    return NULL;
+}
+
+// Fills in what the line leaves open, and refuses what cannot be meant.
+static int choose(const struct export_values *values, struct gait_export_options *options)
+{
+    const char *output = values->output;
+    bool to_stdout = !output || !strcmp(output, "-");
+    options->format = values->format;
+    if (!options->format && !to_stdout)
+        options->format = format_of(output);
+    if (!options->format)
+        return fail(GAIT_ERR_ARGUMENT,
+                    "which format? give --format chrome, perfetto, pt-trace, stacks or csv%s",
+                    to_stdout ? "" : ", or a file name that ends in .json, .pftrace or .csv");
+    if (strcmp(options->format, PT_TRACE) != 0 && (values->worker || values->is_each_window))
+        return fail(GAIT_ERR_ARGUMENT, "--%s is for --format " PT_TRACE " alone",
+                    values->worker ? "worker" : "each-window");
+    if (!strcmp(options->format, PT_TRACE) && values->has_steps)
+        return fail(GAIT_ERR_ARGUMENT, "a " PT_TRACE " has the steps as it is: leave out --steps");
+    if (values->until_ns && values->until_ns <= values->since_ns)
+        return fail(GAIT_ERR_ARGUMENT, "--until must be later than --since");
+    bool is_binary = options->gzip || !strcmp(options->format, "perfetto");
+    if (to_stdout && is_binary && isatty(STDOUT_FILENO))
+        return fail(GAIT_ERR_ARGUMENT,
+                    "this is no text for a terminal; name a file with -o, or use a pipe");
+    return GAIT_OK;
+}
+
+static int next_derived(void *derived, struct gait_event *ret_event)
+{
+    return gait_derived_next(derived, ret_event);
+}
+
+static int write_with_steps(const struct export_values *values,
+                            const struct gait_export_options *options, struct gait_trace *trace)
+{
+    struct gait_export_options given = *options;
+    struct gait_derived *derived = NULL;
+    int status = gait_derived_open(trace, NULL, &derived);
+    if (status)
+        return status;
+    given.more = next_derived;
+    given.more_context = derived;
+    status = gait_export(trace, &given, values->output);
+    if (!status && gait_derived_why_none(derived))
+        say("--steps adds nothing: %s", gait_derived_why_none(derived));
+    gait_derived_close(derived);
+    return status;
+}
+
+static int write_it(const struct export_values *values, const struct gait_export_options *options,
+                    struct gait_trace *trace)
+{
+    const struct pt_files files = {.trace = trace,
+                                   .options = *options,
+                                   .output = values->output,
+                                   .worker = values->worker,
+                                   .is_each_window = values->is_each_window};
+    int status = values->output ? output_name_spare_recording(values->output) : 0;
+    if (status)
+        return status;
+    if (!strcmp(options->format, PT_TRACE))
+        return pt_files_write(&files);
+    return values->has_steps ? write_with_steps(values, options, trace)
+                             : gait_export(trace, options, values->output);
+}
+
+static int run(const void *given, const struct operands *operands)
+{
+    const struct export_values *values = given;
+    struct gait_export_options options = {.size = sizeof options,
+                                          .gzip = values->is_packed,
+                                          .internal = values->is_internal,
+                                          .since_ns = values->since_ns,
+                                          .until_ns = values->until_ns};
+    struct gait_trace *trace;
+    if (choose(values, &options))
+        return command_refuse(&cmd_export);
+    if (run_finish_and_open(operands->texts[0], &trace))
+        return command_refuse_trace(&cmd_export);
+    int code = EXIT_OK;
+    if (write_it(values, &options, trace))
+        code = command_refuse(&cmd_export);
+    gait_trace_close(trace);
+    return code == EXIT_OK ? command_finish_output(&cmd_export) : code;
+}
+
+static const char *const formats[] = {"pt-trace", "chrome", "stacks", "perfetto", "csv", NULL};
+
+static const struct option options[] = {
+    {.letter = 'f',
+     .name = "format",
+     .kind = OPTION_CHOICE,
+     .value = "FORMAT",
+     .help =
+         "chrome (JSON), perfetto (native), pt-trace (torch.profiler's), stacks (of samples) or "
+         "csv; a known suffix of FILE will do",
+     .offset = offsetof(struct export_values, format),
+     .choices = formats},
+    {.letter = 'o',
+     .name = "output",
+     .kind = OPTION_TEXT,
+     .value = "FILE",
+     .help = "write there instead of to standard output; packed if it ends in .gz; with "
+             "pt-trace it may be a folder, for a file of each process",
+     .offset = offsetof(struct export_values, output)},
+    {.letter = 'z',
+     .name = "gzip",
+     .kind = OPTION_FLAG,
+     .help = "pack the output, whatever it is called",
+     .offset = offsetof(struct export_values, is_packed)},
+    {.name = "since",
+     .kind = OPTION_NUMBER,
+     .value = "NS",
+     .help = "only what begins at that time or later, in ns since the epoch",
+     .offset = offsetof(struct export_values, since_ns),
+     .low = 1,
+     .high = INT64_MAX},
+    {.name = "until",
+     .kind = OPTION_NUMBER,
+     .value = "NS",
+     .help = "only what begins before that time",
+     .offset = offsetof(struct export_values, until_ns),
+     .low = 1,
+     .high = INT64_MAX},
+    {.name = "steps",
+     .kind = OPTION_FLAG,
+     .help = "with the report's steps and phases of a PyTorch run",
+     .offset = offsetof(struct export_values, has_steps)},
+    {.name = "each-window",
+     .kind = OPTION_FLAG,
+     .help = "a pt-trace for each window with ops on record",
+     .offset = offsetof(struct export_values, is_each_window)},
+    {.name = "worker",
+     .kind = OPTION_TEXT,
+     .value = "NAME",
+     .help = "what names of pt-trace files in a folder begin with, instead of HOST_PID",
+     .offset = offsetof(struct export_values, worker)},
+    {.name = "internal",
+     .kind = OPTION_FLAG,
+     .help = "with gait's own work too",
+     .offset = offsetof(struct export_values, is_internal)},
+};
+
+static const char *const about[] = {
+    "chrome: Chrome trace JSON, for ui.perfetto.dev and chrome://tracing. perfetto: Perfetto's "
+    "own format, for ui.perfetto.dev and trace_processor; smaller, and spans that overlap keep "
+    "a lane each. csv: one row an event, with the columns "
+    "kind,category,name,rank,pid,tid,start_ns,duration_ns,id,value,args.",
+    "pt-trace: what torch.profiler writes, for TensorBoard, Holistic Trace Analysis and "
+    "ui.perfetto.dev. A file holds one process; a folder gets a file of each process that ran "
+    "PyTorch, named {worker}.{ns}.pt.trace.json, and never in the place of another.",
+    "stacks: what gait record saw, as Chrome trace JSON with a slice for each call, thread by "
+    "thread.",
+    "--steps: what a PyTorch training did in each step is worked out when the record is read, "
+    "and is on no record. This adds it, as gait report counts it: rows of category derived in csv "
+    "(kind step, and kind "
+    "span, whose name is the phase and whose argument is the number of its step), a lane beside "
+    "the thread that trains in chrome and perfetto.",
+    "Events come in order of start, however large the trace; times keep their nanoseconds; bytes "
+    "in names that are not UTF-8 become U+FFFD.",
+    NULL,
+};
+
+static const struct example examples[] = {
+    {"gait export run1 -o run1.pftrace", "A timeline to look at in ui.perfetto.dev."},
+    {"gait export run1 --format csv | head", "The first events as rows."},
+    {"gait export run1 --steps -o run1.csv", "With the steps and phases of the report."},
+    {"gait export run1 --format pt-trace -o traces --gzip", "A trace of each process, packed."},
+    {NULL, NULL},
+};
+
+const struct command cmd_export = {
+    .name = "export",
+    .purpose = "write the events for other tools",
+    .summary = "Writes the events of a shard or a run directory in a format that others read.",
+    .about = about,
+    .examples = examples,
+    .exit_status = "0: written. 2: wrong usage, nothing that could be read, or no room to write.",
+    .line = {.command = "export", COMMAND_READS_PATH(options)},
+    .usage_status = EXIT_USAGE,
+    .run = run,
+};

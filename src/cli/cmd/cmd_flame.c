@@ -1,0 +1,186 @@
+// SPDX-License-Identifier: Apache-2.0
+// `gait flame`: a flame graph to look at, of one set of stacks or of the
+// difference between two.
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/fail.h"
+#include "cli/frame/command.h"
+#include "cli/io/output_name.h"
+#include "cli/io/stack_input.h"
+#include "cli/io/stack_pprof.h"
+#include "export/output/output_print.h"
+#include "render/flame_svg.h"
+
+struct flame_values {
+    const char *output, *format, *title, *before, *phase;
+    bool is_icicle, by_function;
+};
+
+static const char *const formats[] = {"svg", "speedscope", "pprof", NULL};
+
+static int write_graph(const struct flame_values *values, const struct stack_set *set,
+                       const struct stack_set *before, FILE *out)
+{
+    // code that moved in its file has not changed
+    const struct flame_options options = {.by_function = values->by_function || before,
+                                          .narrowest = FLAME_SVG_NARROWEST};
+    const char *usual = values->phase ? values->phase : "Samples";
+    const struct flame_svg look = {.title = values->title ? values->title : usual,
+                                   .is_icicle = values->is_icicle};
+    struct flame_tree tree;
+    if (values->format && !strcmp(values->format, "speedscope")) {
+        flame_svg_put_speedscope(out, set, look.title);
+        return 0;
+    }
+    if (values->format && !strcmp(values->format, "pprof"))
+        return stack_pprof_put(out, &(struct stack_pprof){.set = set});
+    int status = flame_tree_make(set, before, &options, &tree);
+    if (status)
+        return status;
+    flame_svg_put(out, &tree, &look);
+    flame_tree_finish(&tree);
+    return 0;
+}
+
+static bool is_file(const char *output)
+{
+    return output && strcmp(output, "-") != 0;
+}
+
+struct graph {
+    const struct flame_values *values;
+    const struct stack_set *set, *before;
+};
+
+static int print_graph(FILE *out, void *context)
+{
+    const struct graph *graph = context;
+    return write_graph(graph->values, graph->set, graph->before, out);
+}
+
+static int write_file(const struct flame_values *values, const struct stack_set *set,
+                      const struct stack_set *before)
+{
+    struct graph graph = {values, set, before};
+    if (!is_file(values->output))
+        return write_graph(values, set, before, stdout);
+    return output_print(values->output, print_graph, &graph);
+}
+
+// Before all is read, which may take long.
+static int check_output(const struct flame_values *values, const char *input)
+{
+    if (!is_file(values->output))
+        return 0;
+    int status = output_name_spare_input(values->output, input);
+    if (status == 0)
+        status = output_name_spare_input(values->output, values->before);
+    return status ? status : output_name_spare_recording(values->output);
+}
+
+static int check(const struct flame_values *values)
+{
+    if (!values->format || !strcmp(values->format, "svg"))
+        return 0;
+    if (values->before || values->is_icicle || values->by_function)
+        return fail(GAIT_ERR_ARGUMENT, "'-f %s' takes no --before, --icicle or --functions",
+                    values->format);
+    if (values->title && !strcmp(values->format, "pprof"))
+        return fail(GAIT_ERR_ARGUMENT, "'-f pprof' takes no --title");
+    return 0;
+}
+
+static int run(const void *given, const struct operands *operands)
+{
+    const struct flame_values *values = given;
+    struct stack_set set = {0}, before = {0};
+    int status = check(values);
+    if (status == 0)
+        status = check_output(values, operands->texts[0]);
+    if (status == 0)
+        status = stack_input_open_phase(&set, operands->texts[0], values->phase);
+    if (status == 0 && values->before)
+        status = stack_input_open_phase(&before, values->before, values->phase);
+    if (status == 0 && values->before) {
+        stack_set_drop_owners(&set);
+        stack_set_drop_owners(&before);
+    }
+    if (status == 0)
+        status = write_file(values, &set, values->before ? &before : NULL);
+    if (status == 0) {
+        stack_input_tell_bad(&set, cmd_flame.name, operands->texts[0]);
+        stack_input_tell_bad(&before, cmd_flame.name, values->before);
+    }
+    const int code = status ? command_refuse(&cmd_flame) : command_finish_output(&cmd_flame);
+    stack_set_finish(&set);
+    stack_set_finish(&before);
+    return code;
+}
+
+static const struct option options[] = {
+    {.letter = 'o',
+     .name = "output",
+     .kind = OPTION_TEXT,
+     .value = "FILE",
+     .help = "write there instead of to standard output (-)",
+     .offset = offsetof(struct flame_values, output)},
+    {.letter = 'f',
+     .name = "format",
+     .kind = OPTION_CHOICE,
+     .value = "FORMAT",
+     .help = "svg (default), speedscope, or pprof (packed profile.proto)",
+     .offset = offsetof(struct flame_values, format),
+     .choices = formats},
+    {.letter = 'b',
+     .name = "before",
+     .kind = OPTION_TEXT,
+     .value = "PATH",
+     .help = "compare with these stacks: red is more, blue is less",
+     .offset = offsetof(struct flame_values, before)},
+    PHASE_OPTION(struct flame_values),
+    {.name = "icicle",
+     .kind = OPTION_FLAG,
+     .help = "the outermost frame on top",
+     .offset = offsetof(struct flame_values, is_icicle)},
+    {.name = "functions",
+     .kind = OPTION_FLAG,
+     .help = "one frame a function, whatever its lines",
+     .offset = offsetof(struct flame_values, by_function)},
+    {.name = "title",
+     .kind = OPTION_TEXT,
+     .value = "TEXT",
+     .help = "what stands above it",
+     .offset = offsetof(struct flame_values, title)},
+};
+
+static const char *const about[] = {
+    "PATH is what gait leaf reads: a recording of gait record, a file of folded stacks, or a "
+    "folder of either. The graph is one SVG file for any browser: click to zoom, / to search "
+    "(a regular expression), i to turn it over, Esc to see all; nothing is fetched from anywhere. "
+    "One of more than 50 rows has its outermost frame on top.",
+    "Compared shares are of each set's own samples, so recordings of different length compare; "
+    "processes and threads are put together and lines do not matter. Functions that only the "
+    "stacks before have are not drawn: exchange the two to see them.",
+    NULL,
+};
+
+static const struct example examples[] = {
+    {"gait flame -o flame.svg run.gait", "A graph of a recording."},
+    {"gait flame --phase forward -o forward.svg run1", "What Python ran in the forward phase."},
+    {"gait flame -b before.txt -o change.svg after.txt", "What changed."},
+    {NULL, NULL},
+};
+
+const struct command cmd_flame = {
+    .name = "flame",
+    .purpose = "draw sampled stacks as a flame graph",
+    .summary = "Draws sampled stacks as a flame graph: one SVG file that searches and zooms.",
+    .about = about,
+    .examples = examples,
+    .exit_status = COMMAND_ANSWERS,
+    .line = {.command = "flame", COMMAND_READS_PATH(options)},
+    .usage_status = EXIT_USAGE,
+    .run = run,
+};

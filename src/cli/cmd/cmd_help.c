@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+// `gait help [CMD]`; with --man the page that `make docs` keeps in docs/man.
+#include <string.h>
+
+#include "cli/frame/command.h"
+#include "cli/frame/help.h"
+#include "cli/frame/man.h"
+
+struct help_values {
+    bool is_man;
+};
+
+static int run(const void *given, const struct operands *operands)
+{
+    const struct help_values *values = given;
+    const struct command *command = &command_gait;
+    const char *name = operands->count ? operands->texts[0] : "gait";
+    if (strcmp(name, "gait") != 0 && commands_find(name, &command))
+        return command_refuse(&cmd_help);
+    if (values->is_man)
+        man_print(stdout, command);
+    else
+        help_print(stdout, command);
+    return command_finish_output(&cmd_help);
+}
+
+static const struct option options[] = {
+    {.name = "man",
+     .kind = OPTION_FLAG,
+     .help = "write the man page (roff) instead",
+     .offset = offsetof(struct help_values, is_man)},
+};
+
+static const struct example examples[] = {
+    {"gait help run", "The options of gait run."},
+    {NULL, NULL},
+};
+
+const struct command cmd_help = {
+    .name = "help",
+    .purpose = "explain gait or one command",
+    .summary = "Shows what CMD does and its options; without CMD, the list of commands.",
+    .examples = examples,
+    .line = {.command = "help", OPTIONS_ARE(options), .max_operands = 1, .operands = "[CMD]"},
+    .usage_status = EXIT_USAGE,
+    .run = run,
+};

@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: Apache-2.0
+// `gait index`: sums of spans beside each shard, for those who look at a trace
+// from far away.
+#include <inttypes.h>
+#include <stdio.h>
+
+#include <gait/trace.h>
+
+#include "base/fail.h"
+#include "cli/frame/command.h"
+#include "launch/run_finish.h"
+#include "load/detail/lod.h"
+
+struct index_values {
+    bool is_forced;
+};
+
+struct index_totals {
+    uint32_t written, current, refused;
+    uint64_t spans, bytes;
+};
+
+// One shard; a refusal is told at once, so that the others go on.
+static void index_shard(const char *path, bool is_forced, struct index_totals *totals)
+{
+    struct lod_result result;
+    if (lod_write(path, is_forced, &result)) {
+        totals->refused++;
+        command_refuse(&cmd_index);
+        return;
+    }
+    totals->bytes += result.bytes;
+    totals->spans += result.spans;
+    if (result.was_up_to_date)
+        totals->current++;
+    else
+        totals->written++;
+}
+
+static int run(const void *given, const struct operands *operands)
+{
+    const struct index_values *values = given;
+    struct index_totals totals = {0};
+    struct gait_trace *trace;
+    if (run_finish_and_open(operands->texts[0], &trace))
+        return command_refuse_trace(&cmd_index);
+    for (uint32_t i = 0; i < gait_trace_shard_count(trace); i++) {
+        struct gait_shard_info shard;
+        if (gait_trace_shard(trace, i, &shard) == 0)
+            index_shard(shard.path, values->is_forced, &totals);
+    }
+    gait_trace_close(trace);
+    printf("%" PRIu32 " written (%" PRIu64 " spans), %" PRIu32 " up to date; %" PRIu64
+           " bytes of index\n",
+           totals.written, totals.spans, totals.current, totals.bytes);
+    if (totals.refused && !totals.written && !totals.current)
+        return EXIT_USAGE;
+    return command_finish_output(&cmd_index);
+}
+
+static const struct option options[] = {
+    {.letter = 'f',
+     .name = "force",
+     .kind = OPTION_FLAG,
+     .help = "write it anew, even where it is up to date",
+     .offset = offsetof(struct index_values, is_forced)},
+};
+
+static const char *const about[] = {
+    "Beside each shard x.gait it writes x.gait-index: sums of 32 spans, of 256, of 2,048 and so "
+    "on, so that who shows hours of a trace on one screen need not read all of it.",
+    "Nothing is lost without these files, and they can be removed at any time. They are written "
+    "under another name and put in place when they are whole; an index that still fits its shard "
+    "is left as it is.",
+    NULL,
+};
+
+static const struct example examples[] = {
+    {"gait index run1", "Sums up all shards of a run."},
+    {NULL, NULL},
+};
+
+const struct command cmd_index = {
+    .name = "index",
+    .purpose = "sum up spans, for a look from far away",
+    .summary = "Writes sums of spans beside each shard of a run, level by level.",
+    .about = about,
+    .examples = examples,
+    .exit_status = "0: written, or up to date. 2: wrong usage, nothing that could be read, or no "
+                   "index that could be written.",
+    .line = {.command = "index", COMMAND_READS_PATH(options)},
+    .usage_status = EXIT_USAGE,
+    .run = run,
+};

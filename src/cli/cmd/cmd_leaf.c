@@ -1,0 +1,281 @@
+// SPDX-License-Identifier: Apache-2.0
+// `gait leaf`: where samples ended.
+#define _GNU_SOURCE
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/fail.h"
+#include "cli/frame/command.h"
+#include "cli/io/row_count.h"
+#include "cli/io/source_text.h"
+#include "cli/io/stack_input.h"
+#include "launch/say.h"
+#include "render/leaf_text.h"
+#include "render/plain.h"
+#include "render/shares_text.h"
+#include "render/source_heat.h"
+#include "render/units.h"
+
+#define DEFAULT_ROWS 10
+#define SOURCE_LIMIT (64u << 20)
+
+struct leaf_values {
+    const char *rows, *library, *by, *source, *phase;
+    bool is_aggregated, without_modules, by_function, by_line, is_json;
+};
+
+static const char *const groups[] = {"process", "rank", "thread", NULL};
+
+// A flame graph has them at its root, so its shares are a little smaller.
+static void put_left_out(uint64_t samples)
+{
+    if (samples)
+        printf("%s sample%s in no function %s left out.\n", units_count(samples).text,
+               units_plural(samples), samples == 1 ? "is" : "are");
+}
+
+static int put(const struct leaf_values *values, const struct stack_set *set, uint64_t rows)
+{
+    struct leaf_options options = {.library = values->library,
+                                   .is_aggregated = values->is_aggregated,
+                                   .without_modules = values->without_modules};
+    struct leaf_report report;
+    for (int i = 0; values->by && groups[i]; i++)
+        if (!strcmp(values->by, groups[i]))
+            options.by = (enum leaf_group)(i + 1);
+    int status = leaf_report_make(set, &options, &report);
+    if (status)
+        return status;
+    const struct leaf_text text = {.report = &report,
+                                   .set = set,
+                                   .has_library = values->library,
+                                   .group = values->by,
+                                   .rows = rows};
+    if (values->is_json)
+        leaf_text_put_json(stdout, &text);
+    else
+        leaf_text_put(stdout, &text);
+    if (!values->is_json)
+        put_left_out(report.left_out);
+    leaf_report_finish(&report);
+    return 0;
+}
+
+static int put_functions(const struct leaf_values *values, const struct stack_set *set,
+                         uint64_t rows)
+{
+    struct function_shares shares;
+    int status = function_shares_make(set, &shares);
+    if (status)
+        return status;
+    const struct shares_text text = {
+        .shares = &shares, .rows = rows, .blocked = set->blocked, .bad_lines = {set->bad_lines}};
+    if (values->is_json)
+        shares_text_put_json(stdout, &text);
+    else
+        shares_text_put(stdout, &text);
+    if (!values->is_json)
+        put_left_out(shares.left_out[0]);
+    function_shares_finish(&shares);
+    return 0;
+}
+
+static int put_source(const struct leaf_values *values, const struct stack_set *set, uint64_t rows)
+{
+    struct line_shares shares;
+    struct buffer text;
+    char *whole = realpath(values->source, NULL);
+    int status = line_shares_make(set, values->source, whole, &shares);
+    free(whole);
+    if (status)
+        return status;
+    buffer_init(&text, SOURCE_LIMIT);
+    const bool is_read =
+        source_text_read(values->source, &text) == 0 || source_text_read(shares.path, &text) == 0;
+    const struct source_heat heat = {
+        .shares = &shares,
+        .text = {is_read ? text.bytes : NULL, text.used},
+        .has_all = rows == UINT64_MAX,
+    };
+    if (values->is_json)
+        source_heat_put_json(stdout, &heat);
+    else
+        source_heat_put(stdout, &heat);
+    if (!is_read) {
+        char words[1024];
+        fflush(stdout);
+        snprintf(words, sizeof words, "%s; the shares stand without its text", fail_text());
+        say_of(cmd_leaf.name, words);
+        fail_clear();
+    }
+    line_shares_finish(&shares);
+    buffer_finish(&text);
+    return 0;
+}
+
+// Rows of innermost functions and their lines, as itwinai has them, are asked for by what
+// only they can do, too.
+static bool is_of_rows(const struct leaf_values *values)
+{
+    return values->library || values->by || values->is_aggregated || values->without_modules;
+}
+
+static bool is_by_line(const struct leaf_values *values)
+{
+    return values->by_line || is_of_rows(values);
+}
+
+static int put_asked(const struct leaf_values *values, const struct stack_set *set, uint64_t rows)
+{
+    if (values->source)
+        return put_source(values, set, rows);
+    return is_by_line(values) ? put(values, set, rows) : put_functions(values, set, rows);
+}
+
+// A phase is asked where its time went, and waiting may be most of it.
+static void put_blocked(const struct stack_set *set)
+{
+    char line[160];
+    if (!set->blocked)
+        return;
+    snprintf(line, sizeof line, "In %s of these %s samples the thread was blocked in the system.",
+             units_share(set->blocked, set->samples).text, units_count(set->samples).text);
+    plain_wrap(stdout, line, 0, 0);
+}
+
+static int check(const struct leaf_values *values)
+{
+    if (values->source && (is_by_line(values) || values->by_function))
+        return fail(GAIT_ERR_ARGUMENT,
+                    "'--source' takes '--num-rows all', --phase and --json only");
+    if (values->source && values->rows && strcmp(values->rows, "all") != 0)
+        return fail(GAIT_ERR_ARGUMENT,
+                    "'--source' takes no number of rows: '--num-rows all' shows every line");
+    if (values->by_function && is_by_line(values))
+        return fail(GAIT_ERR_ARGUMENT, "'--functions' takes --num-rows, --phase and --json only");
+    return 0;
+}
+
+// A row for each stack, as itwinai has it, is asked where nothing is summed.
+static bool has_line_rows(const struct leaf_values *values)
+{
+    return is_by_line(values) && !values->is_aggregated && !values->source;
+}
+
+static int open_set(const struct leaf_values *values, const char *path, struct stack_set *set)
+{
+    if (values->phase)
+        return stack_input_open_phase(set, path, values->phase);
+    return has_line_rows(values) ? stack_input_open_lines(set, path) : stack_input_open(set, path);
+}
+
+static int run(const void *given, const struct operands *operands)
+{
+    const struct leaf_values *values = given;
+    struct stack_set set = {0};
+    uint64_t rows = DEFAULT_ROWS;
+    int status = check(values);
+    if (status == 0)
+        status = row_count_read(values->rows, &rows);
+    if (status)
+        return command_refuse(&cmd_leaf);
+    status = open_set(values, operands->texts[0], &set);
+    if (status == 0)
+        status = put_asked(values, &set, rows);
+    if (status == 0 && values->phase && !values->is_json)
+        put_blocked(&set);
+    if (status == 0 && !values->is_json)
+        stack_input_tell_bad(&set, cmd_leaf.name, operands->texts[0]);
+    const int code = status ? command_refuse(&cmd_leaf) : command_finish_output(&cmd_leaf);
+    stack_set_finish(&set);
+    return code;
+}
+
+static const struct option options[] = {
+    ROW_COUNT_OPTION(struct leaf_values, "10"),
+    PHASE_OPTION(struct leaf_values),
+    {.letter = 'a',
+     .name = "aggregate",
+     .kind = OPTION_FLAG,
+     .help = "make one row of equal leaves of different stacks",
+     .offset = offsetof(struct leaf_values, is_aggregated)},
+    {.letter = 'l',
+     .name = "library",
+     .kind = OPTION_TEXT,
+     .value = "NAME",
+     .help = "the innermost function whose path contains NAME too",
+     .offset = offsetof(struct leaf_values, library)},
+    {.name = "by",
+     .kind = OPTION_CHOICE,
+     .value = "WHAT",
+     .help = "shares of each process, rank or thread",
+     .offset = offsetof(struct leaf_values, by),
+     .choices = groups},
+    {.name = "without-modules",
+     .kind = OPTION_FLAG,
+     .help = "leave <module> frames out, as itwinai does",
+     .offset = offsetof(struct leaf_values, without_modules)},
+    {.letter = 'f',
+     .name = "functions",
+     .kind = OPTION_FLAG,
+     .help = "each function's share: itself, and with all that it calls (the default)",
+     .offset = offsetof(struct leaf_values, by_function)},
+    {.name = "lines",
+     .kind = OPTION_FLAG,
+     .help = "a row for each stack's innermost function and its line",
+     .offset = offsetof(struct leaf_values, by_line)},
+    {.letter = 's',
+     .name = "source",
+     .kind = OPTION_TEXT,
+     .value = "FILE",
+     .help = "the text of a source file with the share of each line",
+     .offset = offsetof(struct leaf_values, source)},
+    COMMAND_JSON_OPTION(struct leaf_values, "answer in JSON"),
+};
+
+static const char *const about[] = {
+    "PATH is a recording of gait record, a file of folded stacks (py-spy's raw, or any tool's: "
+    "frames with semicolons between them and a count), or a folder of either (folders in it are "
+    "told, not read). Lines that are no "
+    "stacks are counted and told; frames without a file or a line, of native code, processes and "
+    "threads are understood.",
+    "A row is a function: in how many samples it was innermost (self) or on the stack (total); "
+    "one that calls itself is counted once.",
+    "With --lines, or one of --aggregate, --library, --by and --without-modules, a row is a "
+    "stack's "
+    "innermost function with its line; its share is of all samples in functions, or with --by "
+    "of those of its process, rank or thread. It is the report that itwinai makes of py-spy's "
+    "output "
+    "(generate-py-spy-report), except that code at module level keeps its samples.",
+    "With --source a row is a line of a file: those that have samples and two on either side, or "
+    "all with -n all. FILE may be the end of its path.",
+    "With --phase PATH is a run of gait run --sample: only the samples count that a thread had "
+    "while it was in that phase, in a step (--phase steps), or in a span of that name. Those in "
+    "which it was blocked in the "
+    "system count too: their stacks tell what it waited in. Without --phase they are left out.",
+    "The table is cut to 78 columns (150 with --library), in the middle of names; files of "
+    "installed packages are named behind site-packages. --json has all of it whole.",
+    NULL,
+};
+
+static const struct example examples[] = {
+    {"gait leaf -a --library mypkg stacks.txt", "Which lines of mypkg lead to the time."},
+    {"gait leaf -n all --by rank run1", "Every leaf, rank by rank."},
+    {"gait leaf --phase input run1", "What Python ran, or waited in, in the phase input."},
+    {"gait leaf run.gait", "Self and total share of each function."},
+    {"gait leaf --source train.py run.gait", "Which lines of train.py are hot."},
+    {NULL, NULL},
+};
+
+const struct command cmd_leaf = {
+    .name = "leaf",
+    .purpose = "list the functions that samples found",
+    .summary = "Lists the functions of sampled stacks, most samples first.",
+    .about = about,
+    .examples = examples,
+    .exit_status = COMMAND_ANSWERS,
+    .line = {.command = "leaf", COMMAND_READS_PATH(options)},
+    .usage_status = EXIT_USAGE,
+    .run = run,
+};

@@ -1,0 +1,297 @@
+// SPDX-License-Identifier: Apache-2.0
+// `gait plan`: what a schedule records, step by step, before the run that needs it.
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <gait/schedule.h>
+
+#include "base/fail.h"
+#include "base/json_writer.h"
+#include "cli/frame/command.h"
+#include "cli/run/schedule_note.h"
+#include "config/config.h"
+#include "launch/say.h"
+
+struct plan_values {
+    int64_t wait, warmup, active, repeat, skip_first, every, length, epochs;
+    const char *unit, *file;
+    bool is_json, skips_first_wait;
+};
+
+enum { TEXT_ROOM = 4096, MOST_ENTRIES = 1000 };
+
+static const char *const unit_choices[] = {"step", "epoch", "seconds", NULL};
+static const char *const actions[] = {"none", "warmup", "record", "record_and_save"};
+static const char usual[] = "5/3/100"; // of gait run, see python/gait/torch/windows.py
+
+static enum gait_unit unit_named(const char *name)
+{
+    int unit = GAIT_UNIT_STEP;
+    while (unit_choices[unit + 1] && strcmp(name, unit_choices[unit]) != 0)
+        unit++;
+    return (enum gait_unit)unit;
+}
+
+static bool has_numbers(const struct plan_values *values)
+{
+    return values->wait || values->warmup || values->active || values->repeat ||
+           values->skip_first || values->every || values->skips_first_wait;
+}
+
+static int from_options(const struct plan_values *values, struct gait_schedule *ret_schedule)
+{
+    *ret_schedule = (struct gait_schedule){
+        .size = sizeof(*ret_schedule),
+        .wait = values->wait,
+        .warmup = values->warmup,
+        .active = values->active,
+        .repeat = values->repeat,
+        .skip_first = values->skip_first,
+        .skip_first_wait = values->skips_first_wait,
+        .every = values->every,
+    };
+    if (values->epochs) // then active is what is left
+        return 0;
+    return gait_schedule_check(ret_schedule);
+}
+
+// A file of the user's, and settings on the line.
+static int from_settings(const struct plan_values *values, const struct operands *operands,
+                         struct gait_schedule *ret_schedule)
+{
+    struct config config;
+    const struct config_request request = {
+        .size = sizeof request, .file = values->file, .words = &operands->settings};
+    config_init(&config);
+    int status = config_resolve(&config, &request);
+    if (!status) {
+        *ret_schedule = (struct gait_schedule){
+            .size = sizeof(*ret_schedule),
+            .wait = config_number(&config, SETTING_WAIT),
+            .warmup = config_number(&config, SETTING_WARMUP),
+            .active = config_number(&config, SETTING_ACTIVE),
+            .repeat = config_number(&config, SETTING_REPEAT),
+            .skip_first = config_number(&config, SETTING_SKIP_FIRST),
+            .skip_first_wait = config_number(&config, SETTING_SKIP_FIRST_WAIT) != 0,
+            .every = config_number(&config, SETTING_EVERY_N_STEPS),
+            .unit = unit_named(config_text(&config, SETTING_UNIT)),
+        };
+        status = gait_schedule_check(ret_schedule);
+    }
+    config_finish(&config);
+    return status;
+}
+
+static int read_schedule(const struct plan_values *values, const struct operands *operands,
+                         struct gait_schedule *ret_schedule)
+{
+    const char *given = operands->count ? operands->texts[0] : getenv("GAIT_TORCH_WINDOWS");
+    int status;
+    const bool has_settings = operands->settings.count || values->file;
+    if (operands->count && (has_numbers(values) || has_settings))
+        return fail(GAIT_ERR_ARGUMENT, "'%.80s' and numbers of its own: give one of them",
+                    operands->texts[0]);
+    if (has_settings)
+        status = from_settings(values, operands, ret_schedule);
+    else if (has_numbers(values) || values->epochs)
+        status = from_options(values, ret_schedule);
+    else {
+        const char *text = given && *given ? given : usual;
+        status = gait_schedule_parse(text, ret_schedule);
+        if (!status)
+            schedule_note_say(text, ret_schedule);
+    }
+    if (!status && values->unit)
+        ret_schedule->unit = unit_named(values->unit);
+    return status;
+}
+
+// --- JSON -----------------------------------------------------------------------------
+
+static void put_schedule(struct json_writer *json, const struct gait_schedule *schedule)
+{
+    json_key(json, "schedule");
+    json_object(json);
+    json_put_int(json, "wait", schedule->wait);
+    json_put_int(json, "warmup", schedule->warmup);
+    json_put_int(json, "active", schedule->active);
+    json_put_int(json, "repeat", schedule->repeat);
+    json_put_int(json, "skip_first", schedule->skip_first);
+    json_put_bool(json, "skip_first_wait", schedule->skip_first_wait);
+    json_put_int(json, "every", schedule->every);
+    json_put_text(json, "unit", unit_choices[schedule->unit]);
+    json_close(json);
+}
+
+// Runs of positions with one action, up to the end of the run or of the schedule.
+static void put_states(struct json_writer *json, const struct gait_schedule *schedule, int64_t end)
+{
+    json_key(json, "states");
+    json_array(json);
+    int64_t at = 0;
+    for (int entries = 0; at < end && entries < MOST_ENTRIES; entries++) {
+        int64_t next = gait_schedule_next(schedule, at);
+        json_object(json);
+        json_put_int(json, "from", at);
+        at = next < end ? next : end;
+        json_put_int(json, "to", at - 1);
+        json_put_text(json, "action", actions[gait_schedule_at(schedule, at - 1, NULL)]);
+        json_close(json);
+    }
+    json_close(json);
+    json_put_bool(json, "states_are_cut", at < end);
+}
+
+static void put_cycles(struct json_writer *json, const struct gait_schedule *schedule, int64_t end)
+{
+    const int64_t all = gait_schedule_cycles(schedule);
+    json_key(json, "cycles");
+    json_array(json);
+    for (int64_t cycle = 1; cycle <= MOST_ENTRIES && (!all || cycle <= all); cycle++) {
+        const int64_t needs = gait_schedule_needs(schedule, cycle);
+        const int64_t last = needs - 1;
+        int64_t first;
+        if (needs > end && !all)
+            break;
+        // not found by subtracting: cycles of a list differ in length
+        if (schedule->range_count)
+            first = schedule->ranges[cycle - 1].first;
+        else
+            first = needs - schedule->active;
+        json_object(json);
+        json_put_int(json, "cycle", cycle);
+        json_put_int(json, "first", first);
+        json_put_int(json, "last", last);
+        json_put_bool(json, "complete", needs <= end);
+        json_close(json);
+    }
+    json_close(json);
+}
+
+static void put_json(const struct gait_schedule *schedule, int64_t length)
+{
+    struct json_writer json = {.out = stdout, .line_depth = 2, .indent = 2};
+    const int64_t needs = gait_schedule_needs(schedule, 0);
+    const int64_t end = length ? length : needs == INT64_MAX ? 0 : needs;
+    json_object(&json);
+    put_schedule(&json, schedule);
+    json_key(&json, "length");
+    if (length)
+        json_int(&json, length);
+    else
+        json_null(&json);
+    json_key(&json, "needs");
+    if (needs == INT64_MAX)
+        json_null(&json);
+    else
+        json_int(&json, needs);
+    json_put_bool(&json, "too_short", length && needs != INT64_MAX && length < needs);
+    put_cycles(&json, schedule, end);
+    put_states(&json, schedule, end);
+    json_close(&json);
+}
+
+// --- the command ----------------------------------------------------------------------
+
+static int run(const void *given, const struct operands *operands)
+{
+    const struct plan_values *values = given;
+    struct gait_schedule schedule;
+    char text[TEXT_ROOM];
+    int64_t length = values->length;
+    if (read_schedule(values, operands, &schedule))
+        return command_refuse(&cmd_plan);
+    if (values->epochs) {
+        length = values->epochs;
+        schedule.unit = GAIT_UNIT_EPOCH;
+        schedule.repeat = 1;
+        int clamped = gait_schedule_clamp(&schedule, values->epochs);
+        if (clamped < 0)
+            return command_refuse(&cmd_plan);
+        if (clamped)
+            say("wait and warmup leave no epoch: they are shortened");
+    }
+    if (values->is_json) {
+        put_json(&schedule, length);
+    } else {
+        gait_schedule_plan(&schedule, length, text, sizeof text);
+        fputs(text, stdout);
+    }
+    return command_finish_output(&cmd_plan);
+}
+
+#define NUMBER_FROM(least, field, words, text)                                                     \
+    {.name = (words),                                                                              \
+     .kind = OPTION_NUMBER,                                                                        \
+     .value = "N",                                                                                 \
+     .help = (text),                                                                               \
+     .offset = offsetof(struct plan_values, field),                                                \
+     .low = (least),                                                                               \
+     .high = GAIT_SCHEDULE_MOST}
+#define NUMBER(field, words, text) NUMBER_FROM(0, field, words, text)
+
+static const struct option options[] = {
+    NUMBER(wait, "wait", "idle at the beginning of each cycle"),
+    NUMBER(warmup, "warmup", "warm up, not kept"),
+    NUMBER_FROM(1, active, "active", "recorded in each cycle"),
+    NUMBER(repeat, "repeat", "cycles; 0: until the end (default)"),
+    NUMBER(skip_first, "skip-first", "left out before the first cycle"),
+    {.name = "skip-first-wait",
+     .kind = OPTION_FLAG,
+     .help = "the first cycle does not wait",
+     .offset = offsetof(struct plan_values, skips_first_wait)},
+    NUMBER(every, "every", "a cycle begins each N; 0: one behind the other (default)"),
+    {.name = "unit",
+     .kind = OPTION_CHOICE,
+     .value = "UNIT",
+     .help = "what is counted: step (default), epoch or seconds",
+     .offset = offsetof(struct plan_values, unit),
+     .choices = unit_choices},
+    {.name = "config",
+     .kind = OPTION_TEXT,
+     .value = "FILE",
+     .help = "the schedule of a YAML file's profiling section",
+     .offset = offsetof(struct plan_values, file)},
+    NUMBER(length, "length", "how long the run is, to see whether that is enough"),
+    NUMBER(epochs, "epochs", "all epochs of a run of N that wait and warmup leave"),
+    COMMAND_JSON_OPTION(struct plan_values, "answer in JSON"),
+};
+
+static const char *const about[] = {
+    "SCHEDULE is what gait run --windows takes: FIRST/ACTIVE/EVERY as in 5/3/100, steps=5,10-12, "
+    "or numbers by their names: wait=1,warmup=1,active=3,repeat=2,skip_first=1,every=50,"
+    "unit=epoch. Settings such as --profiling.wait 1 and a file's are those of gait config. "
+    "Without all that the options count; without either, GAIT_TORCH_WINDOWS or what gait "
+    "run does by default.",
+    "Steps count from 0. A cycle is wait, warmup, active; its trace is written when the step "
+    "after the last active one begins. With --epochs all epochs that are left are active; where "
+    "wait and warmup leave none, the longer of the two gives way, warmup where they are equal.",
+    NULL,
+};
+
+static const struct example examples[] = {
+    {"gait plan --wait 1 --warmup 1 --active 3 --length 20", "Cycles in 20 steps."},
+    {"gait plan 5/3/100", "What gait run records by default."},
+    {"gait plan --wait 1 --warmup 2 --epochs 10", "The rest of ten epochs."},
+    {NULL, NULL},
+};
+
+const struct command cmd_plan = {
+    .name = "plan",
+    .purpose = "show what a schedule records",
+    .summary = "Prints the states of a schedule step by step, its cycles, and how long a run "
+               "must be; warns where the run is too short.",
+    .about = about,
+    .examples = examples,
+    .exit_status = "0: answered, also when the run is too short. 2: a schedule that makes no "
+                   "sense.",
+    .line = {.command = "plan",
+             OPTIONS_ARE(options),
+             .max_operands = 1,
+             .operands = "[SCHEDULE]",
+             .has_settings = true},
+    .usage_status = EXIT_USAGE,
+    .run = run,
+};

@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: Apache-2.0
+// `gait pstats`: a .prof file as Python's pstats prints it, without Python.
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "analyse/stacks/call_stats.h"
+#include "base/fail.h"
+#include "cli/frame/command.h"
+#include "render/call_stats_text.h"
+
+struct pstats_values {
+    const char *limit, *sort;
+    bool is_json;
+};
+
+// An integer is rows; with a point or an exponent it is a share of them.
+static int parse_limit(const char *text, struct call_limit *limit)
+{
+    if (!text)
+        return GAIT_OK;
+    char *end;
+    bool is_plain = text[strspn(text, "+-0123456789.eE")] == '\0';
+    if (is_plain && strpbrk(text, ".eE")) {
+        limit->is_share = true;
+        limit->share = strtod(text, &end);
+    } else {
+        limit->is_number = true;
+        limit->number = strtoll(text, &end, 10); // what is too large stands for all
+    }
+    if (!is_plain || end == text || *end)
+        return fail(GAIT_ERR_ARGUMENT,
+                    "--limit is a number of rows (20) or a share of them (0.5), not '%s'", text);
+    return GAIT_OK;
+}
+
+static int run(const void *given, const struct operands *operands)
+{
+    const struct pstats_values *values = given;
+    struct call_limit limit = {.is_share = false};
+    struct prof_file file;
+    struct call_stats stats;
+    if (parse_limit(values->limit, &limit) || prof_file_open(&file, operands->texts[0]))
+        return command_refuse(&cmd_pstats);
+    const char *order = values->sort ? values->sort : call_stats_orders[0];
+    int status = call_stats_make(&file, order, &limit, &stats);
+    if (!status && values->is_json)
+        call_stats_json_put(stdout, &stats);
+    else if (!status)
+        call_stats_text_put(stdout, &stats, &limit);
+    prof_file_close(&file);
+    return status ? command_refuse(&cmd_pstats) : command_finish_output(&cmd_pstats);
+}
+
+static const struct option options[] = {
+    {.letter = 'l',
+     .name = "limit",
+     .kind = OPTION_TEXT,
+     .value = "N|F",
+     .help = "show N functions, or with a point a share of them: 0.5",
+     .offset = offsetof(struct pstats_values, limit)},
+    {.letter = 's',
+     .name = "sort",
+     .kind = OPTION_CHOICE,
+     .value = "ORDER",
+     .help = "what comes first, in pstats' words; cumulative otherwise",
+     .offset = offsetof(struct pstats_values, sort),
+     .choices = call_stats_orders},
+    COMMAND_JSON_OPTION(struct pstats_values, "answer in JSON, times in seconds"),
+};
+
+static const char *const about[] = {
+    "The text is byte for byte what Python prints for "
+    "pstats.Stats(FILE).strip_dirs().sort_stats(ORDER).print_stats(LIMIT), below its line with the "
+    "file's name: folders are cut off, functions that are then called alike are added up.",
+    "gait.profilers.Advanced(dump_stats=True) writes such files, and so do cProfile and "
+    "Lightning's AdvancedProfiler.",
+    NULL,
+};
+
+static const struct example examples[] = {
+    {"gait pstats fit-profile-run_training_epoch.prof --limit 20",
+     "The 20 functions that took longest with all they called."},
+    {NULL, NULL},
+};
+
+const struct command cmd_pstats = {
+    .name = "pstats",
+    .purpose = "print a .prof file as pstats does",
+    .summary = "Prints a profile of Python functions (.prof) as Python's pstats does.",
+    .about = about,
+    .examples = examples,
+    .exit_status = "0: answered. 2: wrong usage, or nothing that could be read.",
+    .line = {.command = "pstats",
+             OPTIONS_ARE(options),
+             .min_operands = 1,
+             .max_operands = 1,
+             .operands = "FILE"},
+    .usage_status = EXIT_USAGE,
+    .run = run,
+};

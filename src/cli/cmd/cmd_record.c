@@ -1,0 +1,456 @@
+// SPDX-License-Identifier: Apache-2.0
+// `gait record`: samples of a Python program, which runs on as if nobody looked.
+#define _GNU_SOURCE
+#include <inttypes.h>
+#include <limits.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/fail.h"
+#include "cli/frame/command.h"
+#include "cli/io/record_output.h"
+#include "cli/io/sample_options.h"
+#include "launch/launch.h"
+#include "launch/say.h"
+#include "render/units.h"
+#include "sample/sampler.h"
+
+#define NATIVE_RATE_LIMIT 10000
+
+struct record_values {
+    const char *output, *format;
+    const char *native_threads;
+    int64_t rate, native_rate, pid;
+    double seconds;
+    bool has_children, has_threads, has_idle, is_gil_only, has_full_names, has_no_lines, is_quiet;
+    bool has_native;
+};
+
+struct recording {
+    const struct record_values *values;
+    struct sampler sampler;
+    struct record_output output;
+    pthread_t thread;
+    bool has_thread;
+    int status;
+    char why[512];                     // the sampler failed; "" if not
+    uint32_t refreshed, refresh_pause; // seconds
+};
+
+static struct sampler *to_stop; // by a signal
+
+static void on_signal(int number)
+{
+    (void)number;
+    if (to_stop)
+        atomic_store_explicit(&to_stop->is_stopped, true, memory_order_relaxed);
+}
+
+// Written anew after 1, 2, 4 ... seconds, 30 at most: a long recording is not
+// spent writing.
+static void refresh(void *context, struct sampler *sampler)
+{
+    struct recording *recording = context;
+    if (record_output_has_shard(&recording->output))
+        return;
+    if (++recording->refreshed < recording->refresh_pause)
+        return;
+    recording->refreshed = 0;
+    recording->refresh_pause = recording->refresh_pause < 30 ? recording->refresh_pause * 2 : 30;
+    if (record_output_refresh(&recording->output, sampler, false)) {
+        say("%s; will try again", fail_text());
+        fail_clear();
+    }
+}
+
+static void *sample(void *context)
+{
+    struct recording *recording = context;
+    recording->status = sampler_run(&recording->sampler);
+    if (recording->status)
+        snprintf(recording->why, sizeof recording->why, "%s", fail_text());
+    int status = record_output_refresh(&recording->output, &recording->sampler, true);
+    if (status) {
+        recording->status = status;
+        snprintf(recording->why, sizeof recording->why, "%s", fail_text());
+    }
+    return NULL;
+}
+
+static struct native_options native_options(const struct record_values *values)
+{
+    struct native_options native = {0, values->native_threads};
+    if (values->has_native || values->native_threads || values->native_rate)
+        native.rate_hz = (double)(values->native_rate ? values->native_rate : NATIVE_RATE);
+    return native;
+}
+
+static int open_recording(struct recording *recording, const struct record_values *values,
+                          bool is_waiting)
+{
+    const struct sampler_options options = {
+        .rate_hz = (double)(values->rate ? values->rate : SAMPLE_RATE_USUAL),
+        .seconds = values->seconds,
+        .has_idle = values->has_idle,
+        .is_gil_only = values->is_gil_only,
+        .has_threads = values->has_threads,
+        .has_children = values->has_children,
+        .has_orphans = values->has_children && is_waiting,
+        .native = native_options(values),
+        .is_waiting = is_waiting,
+    };
+    memset(recording, 0, sizeof *recording);
+    recording->values = values;
+    recording->output.fd = -1;
+    recording->refresh_pause = 1;
+    int status = sampler_init(&recording->sampler, &options);
+    if (status == 0 && options.native.rate_hz > 0 && !recording->sampler.native)
+        say("%s; the stacks of Python alone are recorded", fail_text());
+    if (status == 0)
+        status = record_output_open(&recording->output, values->output, values->format,
+                                    &recording->sampler.trie);
+    if (status)
+        return status;
+    recording->output.text.has_full_names =
+        values->has_full_names || recording->output.format == RECORD_PPROF;
+    recording->output.text.has_no_lines = values->has_no_lines;
+    recording->sampler.context = recording;
+    recording->sampler.refresh = refresh;
+    if (record_output_has_shard(&recording->output))
+        recording->sampler.shard = &recording->output.shard;
+    return 0;
+}
+
+static void close_recording(struct recording *recording)
+{
+    sampler_finish(&recording->sampler);
+    record_output_finish(&recording->output);
+}
+
+static double percent(uint64_t part, uint64_t whole)
+{
+    return whole ? 100.0 * (double)part / (double)whole : 0;
+}
+
+static struct units_text rate_text(double rate)
+{
+    struct units_text text;
+    if (rate >= 10)
+        return units_count((uint64_t)(rate + 0.5));
+    snprintf(text.text, sizeof text.text, "%.1f", rate);
+    return text;
+}
+
+static void tell_end(const struct recording *recording)
+{
+    const struct sampler_totals *totals = &recording->sampler.totals;
+    char quoted[2 * PATH_MAX], told[2 * PATH_MAX + 256], next[2 * PATH_MAX + 64];
+    if (recording->status) {
+        say("%s", recording->why);
+        return;
+    }
+    if (recording->values->is_quiet)
+        return;
+    const char *path = say_path(recording->output.path, quoted, sizeof quoted);
+    const double rate = totals->seconds > 0 ? (double)totals->rounds / totals->seconds : 0;
+    snprintf(told, sizeof told,
+             "%s sample%s in %s round%s, %.1f s (%s rounds/s of %s asked); %s late, %.2f %% cut, "
+             "%.2f %% torn, %s error%s; %s",
+             units_count(totals->samples).text, units_plural(totals->samples),
+             units_count(totals->rounds).text, units_plural(totals->rounds), totals->seconds,
+             rate_text(rate).text, rate_text(recording->sampler.options.rate_hz).text,
+             units_count(totals->late).text, percent(totals->cut, totals->samples),
+             percent(totals->torn, totals->samples), units_count(totals->errors).text,
+             units_plural(totals->errors), path);
+    snprintf(next, sizeof next, "gait leaf %s", path);
+    const bool is_file = recording->output.fd < 0;
+    if (is_file && totals->samples && recording->output.format <= RECORD_RAW)
+        say_next(told, next);
+    else
+        say("%s", told);
+}
+
+static void tell_blocked(const struct recording *recording)
+{
+    const struct sampler_totals *totals = &recording->sampler.totals;
+    if (!recording->status && !recording->values->is_quiet && !totals->samples &&
+        totals->states[SAMPLE_BLOCKED])
+        say("its threads were blocked or stopped all the time; --idle records them too");
+}
+
+// A Python among others; where there was nothing else the end has told it.
+static void tell_unknown(const struct recording *recording)
+{
+    const struct followed_list *followed = &recording->sampler.followed;
+    if (followed->has_unknown && !recording->status && !recording->values->is_quiet)
+        say("not all was sampled: %s", followed->refusal);
+}
+
+// What was stopped for how long, since that is what native frames cost.
+static void tell_native(const struct recording *recording)
+{
+    const struct native_sampler *native = recording->sampler.native;
+    if (!native || recording->status || recording->values->is_quiet)
+        return;
+    const struct native_totals *totals = &native->totals;
+    if (totals->refused)
+        say("%" PRIu64 " threads have Python frames alone: %s", totals->refused, totals->why);
+    say("native frames: %s looks, %s stops of at most %s us (median), %s us (99 %%), %s us "
+        "(longest); %.1f %% not matched, %.1f %% too deep, %.1f %% on no processor, %.1f %% not "
+        "read",
+        units_count(totals->looks).text, units_count(totals->stops).text,
+        units_count(native_sampler_window(native, 0.5)).text,
+        units_count(native_sampler_window(native, 0.99)).text,
+        units_count((totals->longest_ns + 999) / 1000).text,
+        percent(totals->unmatched, totals->looks), percent(totals->cut_short, totals->looks),
+        percent(totals->away, totals->looks), percent(totals->broken, totals->looks));
+}
+
+static void catch_signals(struct recording *recording)
+{
+    // whoever reads from us is gone: what was seen is kept
+    static const int ends[] = {SIGINT, SIGTERM, SIGHUP, SIGPIPE};
+    const struct sigaction end = {.sa_handler = on_signal};
+    to_stop = &recording->sampler;
+    for (size_t i = 0; i < sizeof ends / sizeof ends[0]; i++)
+        sigaction(ends[i], &end, NULL);
+}
+
+static void ignore_full_disk(void)
+{
+    const struct sigaction ignore = {.sa_handler = SIG_IGN};
+    sigaction(SIGXFSZ, &ignore, NULL);
+}
+
+static int record_process(const struct record_values *values)
+{
+    struct recording *recording = calloc(1, sizeof *recording);
+    ignore_full_disk();
+    int status = recording ? open_recording(recording, values, false)
+                           : fail(GAIT_ERR_MEMORY, "no memory to record");
+    if (status == 0) {
+        catch_signals(recording);
+        recording->output.text.pid = values->pid;
+        status = sampler_follow(&recording->sampler, values->pid);
+        if (status)
+            record_output_drop(&recording->output);
+    }
+    if (status) {
+        command_refuse(&cmd_record);
+    } else {
+        sample(recording);
+        tell_native(recording);
+        tell_end(recording);
+        tell_blocked(recording);
+        tell_unknown(recording);
+        status = recording->status;
+        if (!recording->sampler.totals.rounds)
+            record_output_drop(&recording->output);
+    }
+    if (recording)
+        close_recording(recording);
+    free(recording);
+    return status ? EXIT_USAGE : EXIT_OK;
+}
+
+static void started(void *context, pid_t pid)
+{
+    struct recording *recording = context;
+    recording->output.text.pid = pid;
+    const bool is_followed = sampler_follow(&recording->sampler, pid) == 0;
+    recording->has_thread =
+        is_followed && pthread_create(&recording->thread, NULL, sample, recording) == 0;
+    if (!recording->has_thread && !recording->values->is_quiet)
+        say("nothing is recorded: %s", is_followed ? "no thread to sample in" : fail_text());
+    if (!is_followed)
+        fail_clear();
+}
+
+// The program's own fate is what counts: it runs and ends as if we were not there.
+static int record_program(const struct record_values *values, char *const *arguments)
+{
+    struct recording *recording = calloc(1, sizeof *recording);
+    struct launch launch;
+    struct sigaction before;
+    const struct sigaction ignore = {.sa_handler = SIG_IGN};
+    sigaction(SIGXFSZ, &ignore, &before);
+    int status = recording ? open_recording(recording, values, true)
+                           : fail(GAIT_ERR_MEMORY, "no memory to record");
+    sigaction(SIGXFSZ, &before, NULL); // the program must find it as it was
+    int code = EXIT_RUN_FAILED;
+    if (status) {
+        command_refuse(&cmd_record);
+        if (recording)
+            close_recording(recording);
+        free(recording);
+        return EXIT_USAGE;
+    }
+    const struct launch_watcher watcher = {started, recording, values->has_children};
+    status = launch_watched(arguments, &watcher, &launch);
+    if (recording->has_thread) {
+        atomic_store(&recording->sampler.is_stopped, true);
+        pthread_join(recording->thread, NULL);
+        tell_native(recording);
+        tell_end(recording);
+        tell_blocked(recording);
+        tell_unknown(recording);
+        if (!recording->sampler.totals.rounds)
+            record_output_drop(&recording->output);
+    } else {
+        record_output_drop(&recording->output);
+    }
+    if (status)
+        command_refuse(&cmd_record);
+    else if (launch.exec_error)
+        code = launch_refused(arguments[0], launch.exec_error);
+    else
+        code = launch_exit_code(&launch);
+    close_recording(recording);
+    free(recording);
+    return code;
+}
+
+static int run(const void *given, const struct operands *operands)
+{
+    const struct record_values *values = given;
+    operands->texts[operands->count] = NULL;
+    if (values->pid && operands->count)
+        fail(GAIT_ERR_ARGUMENT, "takes --pid or a program, not both");
+    else if (!values->pid && !operands->count)
+        fail(GAIT_ERR_ARGUMENT, "needs --pid PID or a program: gait record -- python train.py");
+    else
+        return values->pid ? record_process(values) : record_program(values, operands->texts);
+    return command_refuse(&cmd_record);
+}
+
+static const struct option options[] = {
+    {.letter = 'p',
+     .name = "pid",
+     .kind = OPTION_NUMBER,
+     .value = "PID",
+     .help = "sample this process instead of starting a program",
+     .offset = offsetof(struct record_values, pid),
+     .low = 1,
+     .high = INT32_MAX},
+    {.letter = 'o',
+     .name = "output",
+     .kind = OPTION_TEXT,
+     .value = "FILE",
+     .help = "where to write, - is standard output",
+     .offset = offsetof(struct record_values, output)},
+    {.letter = 'f',
+     .name = "format",
+     .kind = OPTION_CHOICE,
+     .value = "FORMAT",
+     .help = "gait, raw, flamegraph, speedscope, chrome, or pprof",
+     .offset = offsetof(struct record_values, format),
+     .choices = record_formats},
+    SAMPLE_RATE_OPTION(struct record_values),
+    SAMPLE_DURATION_OPTION(struct record_values,
+                           "record so long (10, 0.5, 2m); the program runs on"),
+    {.letter = 's',
+     .name = "subprocesses",
+     .kind = OPTION_FLAG,
+     .help = "follow the processes it starts too",
+     .offset = offsetof(struct record_values, has_children)},
+    {.letter = 't',
+     .name = "threads",
+     .kind = OPTION_FLAG,
+     .help = "a frame that names the thread at the root of stacks",
+     .offset = offsetof(struct record_values, has_threads)},
+    {.letter = 'i',
+     .name = "idle",
+     .kind = OPTION_FLAG,
+     .help = "threads that are blocked in the system too",
+     .offset = offsetof(struct record_values, has_idle)},
+    {.letter = 'g',
+     .name = "gil",
+     .kind = OPTION_FLAG,
+     .help = "only the thread that holds the interpreter's lock",
+     .offset = offsetof(struct record_values, is_gil_only)},
+    {.letter = 'n',
+     .name = "native",
+     .kind = OPTION_FLAG,
+     .help = "C frames too; a thread is held for some us",
+     .offset = offsetof(struct record_values, has_native)},
+    {.name = "native-only",
+     .kind = OPTION_TEXT,
+     .value = "RE",
+     .help = "the same of threads that fit: MainThread",
+     .offset = offsetof(struct record_values, native_threads)},
+    {.name = "native-rate",
+     .kind = OPTION_NUMBER,
+     .value = "HZ",
+     .help = "looks for C frames a second (default: 100)",
+     .offset = offsetof(struct record_values, native_rate),
+     .low = 1,
+     .high = NATIVE_RATE_LIMIT},
+    {.name = "full-filenames",
+     .kind = OPTION_FLAG,
+     .help = "raw: file names from the root of the disk",
+     .offset = offsetof(struct record_values, has_full_names)},
+    {.name = "nolineno",
+     .kind = OPTION_FLAG,
+     .help = "raw: no line numbers",
+     .offset = offsetof(struct record_values, has_no_lines)},
+    {.letter = 'q',
+     .name = "quiet",
+     .kind = OPTION_FLAG,
+     .help = "say nothing at the end",
+     .offset = offsetof(struct record_values, is_quiet)},
+};
+
+static const char *const about[] = {
+    "Without --native the program is never stopped, and nothing in it is changed: its memory is "
+    "read, by one call a round. CPython 3.8 to 3.13 on x86-64; what else the program starts is not "
+    "disturbed.",
+    "Rounds are made at random times (a Poisson clock), so a program that is periodic itself gets "
+    "its true shares. A round that is missed is counted, not made up for.",
+    "A rate that cannot be reached is not refused: it runs as fast as it can. The output is a "
+    "shard (format gait) or counted stacks: a line each (raw, as py-spy writes it), a graph to "
+    "look at "
+    "(flamegraph), for speedscope, for pprof, or slices over time for ui.perfetto.dev and "
+    "chrome://tracing (chrome; until the end its samples are in a shard beside FILE). The ending "
+    "of FILE tells the format if --format does not. "
+    "Folders are made if they are missing. Without --output the file is "
+    "gait-samples-<time>-<pid> with that ending, here.",
+    "What is recorded is on the disk from the first second on. Frames that changed while they were "
+    "read are kept only where that very stack was seen at rest before, else cut off and counted.",
+    "--native puts the C frames of each thread between those of Python, found by libdw (elfutils). "
+    "Some hundred times a second a thread that runs is held for some 20 us while its stack is "
+    "copied; how long is told at the end. Its stacks are those found so, and each stands for its "
+    "thread until the next one. Where the two do not fit together the Python frames are kept, and "
+    "that is counted.",
+    "To sample a program that runs already the same right is needed as for gait dump. A program "
+    "that gait record starts needs none.",
+    NULL,
+};
+
+static const struct example examples[] = {
+    {"gait record -o run.gait -- python train.py", "Samples a training from its start."},
+    {"gait record --native -f flamegraph -o run.svg -- python train.py",
+     "With the C functions that Python called, and those that called Python."},
+    {"gait record -d 10 -f raw -o stacks.txt --pid 4711", "Ten seconds of a running process."},
+    {NULL, NULL},
+};
+
+const struct command cmd_record = {
+    .name = "record",
+    .purpose = "sample the stacks of a Python program",
+    .summary = "Samples what every thread of a Python program does, from outside.",
+    .about = about,
+    .examples = examples,
+    .exit_status = "That of the program if it was started: 128 + N if signal N ended it, 126 if it "
+                   "cannot be executed, 127 if there is none. With --pid: 0. 2: wrong usage, or "
+                   "nothing that could be sampled.",
+    .line = {.command = "record",
+             OPTIONS_ARE(options),
+             .max_operands = UINT32_MAX,
+             .operands = "[--] [CMD [ARG...]]",
+             .stops_at_operand = true},
+    .usage_status = EXIT_USAGE,
+    .run = run,
+};

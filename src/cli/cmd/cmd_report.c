@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: Apache-2.0
+// `gait report`: where the time of a training went.
+#include <stddef.h>
+#include <stdio.h>
+#include <unistd.h>
+
+#include <gait/trace.h>
+
+#include "analyse/report/run_report.h"
+#include "cli/frame/command.h"
+#include "cli/frame/terminal.h"
+#include "cli/io/epochs_file.h"
+#include "cli/io/newest_run.h"
+#include "cli/io/peak_flops.h"
+#include "launch/run_finish.h"
+#include "launch/say.h"
+#include "render/report_json.h"
+#include "render/report_text.h"
+
+struct report_values {
+    bool is_json;
+    const char *peak, *epochs;
+};
+
+static int run(const void *given, const struct operands *operands)
+{
+    const struct report_values *values = given;
+    char newest[PATH_MAX] = "";
+    if (!operands->count && newest_run_find(newest))
+        return command_refuse(&cmd_report);
+    if (*newest)
+        say("the newest run here is '%s'", newest);
+    const struct report_text how = {.path = *newest ? newest : operands->texts[0],
+                                    .is_bold = terminal_is_bold(STDOUT_FILENO)};
+    struct gait_trace *trace;
+    struct run_report report;
+    double peak_flops;
+    if (peak_flops_read(values->peak, &peak_flops))
+        return command_refuse(&cmd_report);
+    if (run_finish_and_open(how.path, &trace))
+        return command_refuse_trace(&cmd_report);
+    int code = run_report_make(&report, trace) ? command_refuse_trace(&cmd_report) : EXIT_OK;
+    report.peak_flops = peak_flops;
+    if (!code && values->epochs)
+        code = epochs_file_write(values->epochs, &report, trace) ? command_refuse(&cmd_report)
+                                                                 : EXIT_OK;
+    else if (!code && values->is_json)
+        report_json_put(stdout, &report, trace);
+    else if (!code)
+        report_text_put(stdout, &how, &report, trace);
+    if (!code)
+        code = command_finish_output(&cmd_report);
+    run_report_finish(&report);
+    gait_trace_close(trace);
+    return code;
+}
+
+static const struct option options[] = {
+    COMMAND_JSON_OPTION(struct report_values, "answer in JSON, times in integer nanoseconds"),
+    {.letter = 0,
+     .kind = OPTION_TEXT,
+     .name = "peak-flops",
+     .value = "FLOPS",
+     .help =
+         "what the device does at most, in FLOP/s (312e12, 312T), for MFU; else GAIT_PEAK_FLOPS, "
+         "else by its name where that is known",
+     .offset = offsetof(struct report_values, peak)},
+    {.kind = OPTION_TEXT,
+     .name = "epochs-csv",
+     .value = "DIR",
+     .help = "the epochs as itwinai's epochtime_STRATEGY_NODESN.csv in that folder; - is standard "
+             "output",
+     .offset = offsetof(struct report_values, epochs)},
+};
+
+static const char *const about[] = {
+    "Without a PATH it is about the run that gait run began last in the folder one stands in.",
+    "The verdict says in words what holds the training up and what to try, or that the evidence "
+    "does not suffice.",
+    "A step of the job is what all ranks did under one step number; it took as long as its "
+    "slowest rank. p50, p95 and p99 are durations that occurred (nearest rank).",
+    "Where a step goes: a phase is an outermost span inside a step, on the thread that made the "
+    "step, of the rank that was slowest in it. A span that crosses the border of a step counts "
+    "as far as it lies inside; a span that was begun before a step and covers all of it is its "
+    "surroundings, and the spans within count instead. Time in no span is called other. The "
+    "parts sum to the steps exactly. Without steps the same is told of the main thread's whole "
+    "run.",
+    "Of a PyTorch training the steps and their phases are found without marks: input, copy, "
+    "forward, backward, optimizer, communication, gc, compile, checkpoint, evaluation, logging, "
+    "other. Its report adds findings, ranks, epochs, throughput, and the ops of the steps for "
+    "which they were recorded.",
+    "Threads: time inside outermost spans, events, and events that were lost because a buffer "
+    "was full.",
+    NULL,
+};
+
+static const struct example examples[] = {
+    {"gait report run1", "The report of a run."},
+    {"gait report", "The report of the newest run here."},
+    {"gait report --epochs-csv scalability-metrics/run1/epoch-time run1",
+     "The epochs for itwinai's scalability report."},
+    {"gait report --json run1 | jq .step.p95_ns", "One figure of it."},
+    {NULL, NULL},
+};
+
+const struct command cmd_report = {
+    .name = "report",
+    .purpose = "say where the time went: verdict, steps, phases",
+    .summary = "Reports on a shard or a run directory: what holds the training up, how long steps "
+               "took and where their time went, threads, losses, gait's own cost.",
+    .about = about,
+    .examples = examples,
+    .exit_status = COMMAND_ANSWERS,
+    .line = {.command = "report", OPTIONS_ARE(options), .max_operands = 1, .operands = "[PATH]"},
+    .usage_status = EXIT_USAGE,
+    .run = run,
+};

@@ -1,0 +1,446 @@
+// SPDX-License-Identifier: Apache-2.0
+// `gait run`: a run directory, the program, and one line at the end. Nothing
+// that goes wrong here may keep the program from running, except a directory
+// that the user must choose.
+#define _GNU_SOURCE
+#include <errno.h>
+#include <inttypes.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+
+#include <gait/schedule.h>
+
+#include "base/fail.h"
+#include "cli/frame/command.h"
+#include "cli/run/run_profile.h"
+#include "cli/run/run_screen.h"
+#include "format/ring_file.h"
+#include "format/ring_setting.h"
+#include "launch/job.h"
+#include "launch/launch.h"
+#include "launch/python_hook.h"
+#include "launch/run_directory.h"
+#include "launch/run_finish.h"
+#include "launch/run_own.h"
+#include "launch/run_sample.h"
+#include "launch/say.h"
+#include "launch/shared_memory.h"
+#include "render/units.h"
+
+struct run_values {
+    const char *output, *overflow, *windows, *config, *profiler;
+    int64_t ring_bytes, sample_hz;
+    bool is_append, is_quiet, has_kernels, is_profiled, has_native;
+};
+
+// What a run comes to know, from the line to the end.
+struct session {
+    struct run_values values;
+    char *const *arguments;
+    struct run_profile profile;
+    struct run_directory directory;
+    bool is_recording;
+    struct run_sample sample;
+};
+
+// One of the ranks of a job speaks, and none inside another `gait run`.
+static bool is_speaking(const struct session *session)
+{
+    return job_rank() <= 0 && !session->directory.is_nested;
+}
+
+// At the end it is known who of several that share a directory had rank 0.
+static bool is_first(const struct session *session)
+{
+    const struct run_directory *directory = &session->directory;
+    bool may_be_second = session->values.is_append || directory->is_joined || directory->is_shared;
+    return is_speaking(session) &&
+           (!may_be_second || run_own_speaks(directory->absolute, directory->invocation));
+}
+
+static bool is_switched_off(void)
+{
+    const char *enable = getenv("GAIT_ENABLE");
+    return enable && !strcmp(enable, "0");
+}
+
+// A directory, or a sentence why there is none. Only a directory that holds
+// another run is worth stopping for.
+static int prepare(struct session *session)
+{
+    const struct run_request request = {.output = session->values.output,
+                                        .is_append = session->values.is_append,
+                                        .arguments = session->arguments};
+    if (is_switched_off()) {
+        if (!session->values.is_quiet)
+            say("GAIT_ENABLE=0: nothing is recorded");
+        return EXIT_OK;
+    }
+    int status = run_directory_open(&request, &session->directory);
+    session->is_recording = !status;
+    if (status == GAIT_ERR_STATE) {
+        command_refuse(&cmd_run);
+        return EXIT_RUN_FAILED;
+    }
+    if (status)
+        say("nothing is recorded: %s; name %s directory with -o", fail_text(),
+            session->values.output ? "another" : "a");
+    else if (session->directory.rival && is_speaking(session))
+        say("'%s' is another run's, which is going on (process %" PRId64 "): this one is recorded "
+            "into '%s'; --append makes one run of both",
+            session->values.output, session->directory.rival, session->directory.path);
+    return EXIT_OK;
+}
+
+// A file that may not grow (RLIMIT_FSIZE) is a sentence then, not our death.
+static int prepare_past_limits(struct session *session)
+{
+    const struct sigaction ignore = {.sa_handler = SIG_IGN};
+    struct sigaction before;
+    sigaction(SIGXFSZ, &ignore, &before);
+    int code = prepare(session);
+    sigaction(SIGXFSZ, &before, NULL);
+    return code;
+}
+
+// What the program inherits. A value that does not fit into the environment is
+// a recording that does not happen, not a training that does not start.
+static void set_environment(struct session *session)
+{
+    const struct run_values *values = &session->values;
+    char ring[32];
+    int failed = 0;
+    if (session->is_recording) {
+        failed |= setenv("GAIT_DIR", session->directory.absolute, 1);
+        failed |= setenv("GAIT_RUN_ID", session->directory.run_id, 1);
+        if (*session->directory.invocation)
+            failed |= setenv("GAIT_INVOCATION", session->directory.invocation, 1);
+        if (values->overflow)
+            failed |= setenv("GAIT_OVERFLOW", values->overflow, 1);
+        snprintf(ring, sizeof ring, "%" PRId64, values->ring_bytes);
+        if (values->ring_bytes)
+            failed |= setenv("GAIT_RING", ring, 1);
+        failed |= run_profile_set(&session->profile);
+        if (values->has_kernels)
+            failed |= setenv("TORCHINDUCTOR_CPP_ENABLE_KERNEL_PROFILE", "1", 1);
+        if (failed)
+            say("nothing is recorded: %s", strerror(errno));
+        else if (python_hook_set())
+            fail_clear(); // a C program needs no Python package
+    }
+    if (failed || !session->is_recording) {
+        session->is_recording = false;
+        unsetenv("GAIT_DIR");
+        setenv("GAIT_ENABLE", "0", 1);
+    }
+}
+
+static int tell_exec_error(const struct session *session, int error)
+{
+    int code = launch_refused(session->arguments[0], error);
+    if (session->is_recording)
+        run_directory_remove_unused(&session->directory, true);
+    return code;
+}
+
+// In shared memory, if there is any: then there is nothing to tell.
+static void tell_where_buffers_lay(const char *path)
+{
+    uint64_t free_bytes;
+    const char *why = shared_memory_why_none(&free_bytes);
+    if (why)
+        say("%s: %s; the buffers were files in %s, on its disk", RING_FILE_SHARED_MEMORY, why,
+            path);
+}
+
+// The last line says what there is, where it lies, what to type next.
+static void tell_end(const struct session *session, const struct launch *launch)
+{
+    const struct run_directory *directory = &session->directory;
+    struct run_content content = run_directory_content(directory);
+    char died[64] = "", quoted[2 * PATH_MAX];
+    if (WIFSIGNALED(launch->wait_status))
+        snprintf(died, sizeof died, "killed by signal %d; ", WTERMSIG(launch->wait_status));
+    const char *path = say_path(directory->path, quoted, sizeof quoted);
+    if (!content.shards) {
+        bool is_gone = run_directory_remove_unused(directory, false);
+        const char *option = python_hook_obstacle(session->arguments);
+        if (option)
+            say("%snothing was recorded%s%s: Python's option %s keeps gait out; leave it away, or "
+                "import gait in the program",
+                died, is_gone ? "" : " in ", is_gone ? "" : path, option);
+        else
+            say("%snothing was recorded%s%s: no process imported torch or gait or called "
+                "gait_start(), or it failed there; gait record samples any Python program",
+                died, is_gone ? "" : " in ", is_gone ? "" : path);
+        return;
+    }
+    tell_where_buffers_lay(path);
+    run_screen_put(directory->absolute, path);
+    char told[2 * PATH_MAX + 256], next[4 * PATH_MAX + 64];
+    snprintf(told, sizeof told, "%s%" PRIu64 " shard%s, %s in %s", died, content.shards,
+             units_plural(content.shards), units_bytes(content.bytes).text, path);
+    if (session->sample.sampler.totals.samples)
+        snprintf(next, sizeof next, "gait report %s, and gait leaf %s", path, path);
+    else
+        snprintf(next, sizeof next, "gait report %s", path);
+    say_next(told, next);
+}
+
+// What a file says of the recording, where neither option nor variable does.
+static int take_settings(struct session *session, const struct operands *operands)
+{
+    struct run_values *values = &session->values;
+    struct run_profile *profile = &session->profile;
+    struct gait_schedule schedule;
+    if (values->windows && gait_schedule_parse(values->windows, &schedule))
+        return fail_because(GAIT_ERR_ARGUMENT, "'--windows'");
+    const struct run_wish wish = {.file = values->config,
+                                  .windows = values->windows,
+                                  .overflow = values->overflow,
+                                  .ring_bytes = values->ring_bytes,
+                                  .profiler = values->profiler,
+                                  .is_profiled = values->is_profiled,
+                                  .operands = operands};
+    int status = run_profile_read(profile, &wish);
+    if (status)
+        return status;
+    values->has_kernels |= config_flag(&profile->config, SETTING_INDUCTOR_KERNELS);
+    if (!values->output)
+        values->output = run_profile_said(profile, SETTING_DIRECTORY);
+    if (!values->overflow)
+        values->overflow = run_profile_said(profile, SETTING_OVERFLOW);
+    if (!values->ring_bytes && run_profile_said(profile, SETTING_RING))
+        values->ring_bytes = config_number(&profile->config, SETTING_RING);
+    return GAIT_OK;
+}
+
+// What is said before the program says anything.
+static void tell_begin(const struct session *session)
+{
+    if (!session->is_recording)
+        return;
+    if (session->values.has_kernels)
+        say("torch.compile compiles anew, with its fused CPU kernels named");
+    if (is_speaking(session) && (job_rank() == 0 || !session->directory.is_shared))
+        run_profile_tell(&session->profile, session->values.is_quiet);
+}
+
+// Makes the recording whole, and of it what was asked for.
+static int finish_recording(struct session *session, const struct launch *launch)
+{
+    if (run_finish(session->directory.absolute, launch))
+        say("%s", fail_text());
+    const bool speaks = is_first(session);
+    if (speaks && !session->values.is_quiet)
+        tell_end(session, launch);
+    const struct run_end end = {.directory = session->directory.path,
+                                .invocation = session->directory.invocation,
+                                .is_quiet = session->values.is_quiet || !speaks,
+                                .is_first = speaks,
+                                .program = session->arguments[0]};
+    if (!session->directory.is_nested) {
+        run_profile_actions(&session->profile, &end);
+        run_profile_table(&session->profile, &end);
+        run_profile_write(&session->profile, &end);
+    }
+    return launch_exit_code(launch);
+}
+
+// Of the samples; 0 where none are asked for.
+static void choose_rate(struct session *session)
+{
+    const struct config *config = &session->profile.config;
+    if (!session->is_recording)
+        return;
+    session->sample.rate_hz = session->values.sample_hz;
+    if (!session->values.sample_hz && config_flag(config, SETTING_PY_SPY))
+        session->sample.rate_hz = config_number(config, SETTING_PY_SPY_RATE);
+    session->sample.has_native = session->values.has_native;
+    if (session->sample.has_native && !session->sample.rate_hz)
+        session->sample.rate_hz = NATIVE_SAMPLE_HZ;
+    snprintf(session->sample.directory, sizeof session->sample.directory, "%s",
+             session->directory.absolute);
+}
+
+static int run_program(struct session *session, const struct operands *operands)
+{
+    struct launch launch;
+    if (take_settings(session, operands)) {
+        command_refuse(&cmd_run);
+        return EXIT_RUN_FAILED;
+    }
+    // options end where the program begins, so its line ends where ours does
+    operands->texts[operands->count] = NULL;
+    int code = prepare_past_limits(session);
+    if (code)
+        return code;
+    set_environment(session);
+    tell_begin(session);
+    const struct launch_watcher watcher = {run_sample_start, &session->sample,
+                                           session->sample.rate_hz > 0};
+    choose_rate(session);
+    const int status = launch_watched(session->arguments, &watcher, &launch);
+    run_sample_stop(&session->sample);
+    if (status) {
+        say("%s", fail_text());
+        return EXIT_RUN_FAILED;
+    }
+    if (*session->sample.why)
+        say("not all was sampled: %s", session->sample.why);
+    if (launch.exec_error)
+        return tell_exec_error(session, launch.exec_error);
+    return session->is_recording ? finish_recording(session, &launch) : launch_exit_code(&launch);
+}
+
+static int run(const void *given, const struct operands *operands)
+{
+    struct session session = {.values = *(const struct run_values *)given,
+                              .arguments = operands->texts};
+    int code = run_program(&session, operands);
+    run_profile_finish(&session.profile);
+    return code;
+}
+
+static const char *const named_profilers[] = {"simple", "advanced", "pytorch", "none", NULL};
+
+static const struct option options[] = {
+    {.letter = 'o',
+     .name = "output",
+     .kind = OPTION_TEXT,
+     .value = "DIR",
+     .help = "run directory, made if missing (default: gait-<program>-<UTC time>)",
+     .offset = offsetof(struct run_values, output)},
+    {.letter = 'a',
+     .name = "append",
+     .kind = OPTION_FLAG,
+     .help = "add to a run directory that already holds shards",
+     .offset = offsetof(struct run_values, is_append)},
+    {.letter = 'q',
+     .name = "quiet",
+     .kind = OPTION_FLAG,
+     .help = "say nothing, except of what goes wrong",
+     .offset = offsetof(struct run_values, is_quiet)},
+    {.name = "overflow",
+     .kind = OPTION_CHOICE,
+     .value = "POLICY",
+     .help = "when a buffer is full: drop, block or overwrite",
+     .offset = offsetof(struct run_values, overflow),
+     .choices = ring_setting_policies},
+    {.name = "ring",
+     .kind = OPTION_SIZE,
+     .value = "BYTES",
+     .help = "buffer of each thread, such as 256K or 16M",
+     .offset = offsetof(struct run_values, ring_bytes),
+     .low = RING_SETTING_MIN_BYTES,
+     .high = RING_SETTING_MAX_BYTES},
+    {.name = "windows",
+     .kind = OPTION_TEXT,
+     .value = "WHEN",
+     .help = "PyTorch steps with ops on record: off, all, 5/3/100 (the default) or what gait plan "
+             "takes",
+     .offset = offsetof(struct run_values, windows)},
+    {.name = "inductor-kernels",
+     .kind = OPTION_FLAG,
+     .help = "fused CPU kernels by name; compiles anew",
+     .offset = offsetof(struct run_values, has_kernels)},
+    {.letter = 'p',
+     .name = "profile",
+     .kind = OPTION_FLAG,
+     .help = "ops by a schedule, torch traces: --profiling.KEY V",
+     .offset = offsetof(struct run_values, is_profiled)},
+    {.name = "profiler",
+     .kind = OPTION_CHOICE,
+     .value = "NAME",
+     .help = "times of phases (simple) or functions (advanced)",
+     .offset = offsetof(struct run_values, profiler),
+     .choices = named_profilers},
+    {.letter = 's',
+     .name = "sample",
+     .kind = OPTION_NUMBER,
+     .value = "HZ",
+     .help = "Python stacks too, as gait record takes them",
+     .offset = offsetof(struct run_values, sample_hz),
+     .low = 1,
+     .high = 1000000000},
+    {.letter = 'n',
+     .name = "native",
+     .kind = OPTION_FLAG,
+     .help = "the same with C frames, see gait record",
+     .offset = offsetof(struct run_values, has_native)},
+    {.letter = 'c',
+     .name = "config",
+     .kind = OPTION_TEXT,
+     .value = "FILE",
+     .help = "settings in YAML, see gait config",
+     .offset = offsetof(struct run_values, config)},
+};
+
+static const char *const about[] = {
+    "Every process that the program starts and that uses gait writes one shard into the run "
+    "directory, with one run id for all. The program sees GAIT_DIR (absolute) and GAIT_RUN_ID, "
+    "and Python finds gait's hook for PyTorch by PYTHONPATH; nothing else about it changes: its "
+    "output, its terminal, its process group and its exit "
+    "code are its own. Signals sent to gait run are passed on.",
+    "--profiler simple prints, when the program ends, how often and how long each phase of a "
+    "PyTorch training ran, as the profiler of that name does in Lightning; --profiler advanced "
+    "which Python functions took the time, phase by phase and in all, and leaves *.prof files for "
+    "gait pstats; --profiler pytorch is --profile. Each rank writes a file into the run "
+    "directory, the first one also shows it.",
+    "A process that was killed leaves its newest records in shared memory; gait run puts them "
+    "into the shard when the program has ended. Where it was not there to do so, the first "
+    "command that reads the run does.",
+    "--windows 5/3/100 is steps 5 to 7 of each 100; all leaves out 6 of each 61, to show what "
+    "ops cost. --profile records by the schedule of the section profiling (gait config list): by "
+    "default it skips 2 steps, warms up for one and records the next three, then writes "
+    "profiler_traces/*.pt.trace.json into the run directory. Any --profiling.KEY does so too; "
+    "wait, "
+    "warmup, active and repeat count epochs without --profile, steps with it. "
+    "--inductor-kernels makes torch.compile's fused CPU kernels ops of their own.",
+    "--overflow drop goes on and counts what is lost, block waits, overwrite keeps the newest.",
+    "If the directory cannot be written, one sentence says so and the program runs without being "
+    "recorded. A directory that holds something already is refused unless --append is given or "
+    "it belongs to the same job, as when srun, mpirun or torchrun starts gait run once a rank; "
+    "while "
+    "another run is recorded into it, this one goes into DIR-2. Of several gait run that write one "
+    "directory, as with -a -o DIR on each node, that of rank 0 alone reports, and each writes the "
+    "traces of its own processes. Inside another gait run, or where GAIT_DIR is set, the run joins "
+    "that directory.",
+    NULL,
+};
+
+static const struct example examples[] = {
+    {"gait run -o run1 -- python train.py", "Records a training into run1."},
+    {"gait run --profile -- python train.py --my-flag",
+     "Records steps 3 to 5 with all ops, and writes their torch trace into the run directory."},
+    {"gait run --profile --profiling.active 10 -- python train.py", "The same of ten steps."},
+    {"gait run --profiling.wait 1 --profiling.active 2 -- python train.py",
+     "By a schedule of epochs, as the words of a YAML section have it: the third and fourth."},
+    {"gait run -- torchrun --nproc-per-node 8 train.py", "Records all ranks, a shard each."},
+    {"srun gait run -- python train.py", "The ranks of a SLURM step meet in one directory."},
+    {"gait run -a -o shared -- torchrun --nnodes 2 train.py",
+     "On each node, DIR on a disk that all see: one run, which rank 0's node reports."},
+    {NULL, NULL},
+};
+
+const struct command cmd_run = {
+    .name = "run",
+    .purpose = "run a program and record it",
+    .summary = "Runs CMD and records it and every process it starts. Ends as CMD does.",
+    .about = about,
+    .examples = examples,
+    .exit_status = "That of the program; 128 + N if signal N ended it; 125 if gait run could not "
+                   "begin, 126 if the program cannot be executed, 127 if there is none.",
+    .line = {.command = "run",
+             OPTIONS_ARE(options),
+             .min_operands = 1,
+             .max_operands = UINT32_MAX,
+             .operands = "[--] CMD [ARG...]",
+             .stops_at_operand = true,
+             .has_settings = true},
+    .usage_status = EXIT_RUN_FAILED,
+    .run = run,
+};

@@ -1,0 +1,256 @@
+// SPDX-License-Identifier: Apache-2.0
+// `gait trigger`: asks a program that runs for steps with ops on record. It writes
+// into the shared memory that a recording process has; no signal is ever sent.
+#define _GNU_SOURCE
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <gait/record.h>
+
+#include "base/fail.h"
+#include "base/json_writer.h"
+#include "base/process.h"
+#include "cli/frame/command.h"
+#include "format/ring_file.h"
+#include "render/plain.h"
+#include "render/units.h"
+
+enum { MOST_DEPTH = 8, MOST_PROCESSES = 4096, ROOM = 8 * PATH_MAX, TOLD_PIDS = 64 };
+
+struct trigger_values {
+    int64_t steps;
+    bool is_json;
+};
+
+struct search {
+    uint64_t steps;
+    uint32_t seen, asked;
+    int64_t pids[TOLD_PIDS]; // the first ones that were asked
+};
+
+// The ring file that a line of /proc/PID/maps names, or NULL.
+static char *ring_of_line(char *line)
+{
+    char *path = strchr(line, '/'), *name = path ? strrchr(path, '/') + 1 : NULL;
+    if (!name || strncmp(name, "gait-", 5) != 0)
+        return NULL;
+    path[strcspn(path, "\n")] = '\0';
+    const size_t length = strlen(name);
+    return length > 5 && !strcmp(name + length - 5, ".ring") ? path : NULL;
+}
+
+static bool is_ring_of(const struct ring_file_header *header, int64_t pid)
+{
+    if (header->magic != RING_FILE_MAGIC || header->version != RING_FILE_VERSION)
+        return false;
+    // in another container its number is another one there
+    return header->pid == pid || !process_is_numbered_here(header->pid_namespace);
+}
+
+// Seen through the process, whose files may lie in a container.
+static bool ask_ring(int64_t pid, const char *ring, uint64_t steps)
+{
+    char path[PATH_MAX + 64];
+    snprintf(path, sizeof path, "/proc/%" PRId64 "/root%s", pid, ring);
+    const int file = open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+    if (file < 0)
+        return false;
+    struct ring_file_header *header =
+        mmap(NULL, RING_FILE_HEADER_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
+    const bool is_whole = lseek(file, 0, SEEK_END) >= RING_FILE_HEADER_BYTES;
+    close(file);
+    if (header == MAP_FAILED)
+        return false;
+    const bool is_his = is_whole && is_ring_of(header, pid);
+    if (is_his)
+        __atomic_store_n(&header->asked_steps, steps, __ATOMIC_RELEASE);
+    munmap(header, RING_FILE_HEADER_BYTES);
+    return is_his;
+}
+
+static bool ask_process(int64_t pid, uint64_t steps)
+{
+    char path[64], line[PATH_MAX + 256];
+    bool was_asked = false;
+    snprintf(path, sizeof path, "/proc/%" PRId64 "/maps", pid);
+    FILE *maps = fopen(path, "re");
+    while (maps && !was_asked && fgets(line, sizeof line, maps)) {
+        const char *ring = ring_of_line(line);
+        was_asked = ring && ask_ring(pid, ring, steps);
+    }
+    if (maps)
+        fclose(maps);
+    return was_asked;
+}
+
+static void search_process(struct search *search, int64_t pid, int depth);
+
+static void search_children(struct search *search, const char *path, int depth)
+{
+    char text[ROOM], *at = text, *end;
+    FILE *file = fopen(path, "re");
+    if (!file)
+        return;
+    text[fread(text, 1, sizeof text - 1, file)] = '\0';
+    fclose(file);
+    for (;; at = end) {
+        errno = 0;
+        const long long child = strtoll(at, &end, 10);
+        if (end == at || errno || child <= 0)
+            return;
+        search_process(search, child, depth + 1);
+    }
+}
+
+// A process and those it started: gait run, torchrun and shells have none of their own.
+static void search_process(struct search *search, int64_t pid, int depth)
+{
+    char path[128];
+    if (depth > MOST_DEPTH || search->seen++ > MOST_PROCESSES)
+        return;
+    if (ask_process(pid, search->steps)) {
+        if (search->asked < sizeof search->pids / sizeof search->pids[0])
+            search->pids[search->asked] = pid;
+        search->asked++;
+    }
+    snprintf(path, sizeof path, "/proc/%" PRId64 "/task", pid);
+    DIR *tasks = opendir(path);
+    for (const struct dirent *task; tasks && (task = readdir(tasks));) {
+        if (task->d_name[0] == '.')
+            continue;
+        snprintf(path, sizeof path, "/proc/%" PRId64 "/task/%.20s/children", pid, task->d_name);
+        search_children(search, path, depth);
+    }
+    if (tasks)
+        closedir(tasks);
+}
+
+// All processes descend from the first: it is asked only where it is a run itself, as
+// in a container whose first process is gait run or the training.
+static int check_first(int64_t pid)
+{
+    char program[PATH_MAX];
+    if (pid != 1)
+        return 0;
+    const ssize_t length = readlink("/proc/1/exe", program, sizeof program - 1);
+    program[length > 0 ? length : 0] = '\0';
+    const char *slash = strrchr(program, '/');
+    if (slash && !strcmp(slash + 1, "gait"))
+        return 0;
+    return fail(GAIT_ERR_ARGUMENT, "all processes descend from process 1, and it records nothing "
+                                   "itself: name the training, or its gait run, torchrun or shell");
+}
+
+static void tell(const struct trigger_values *values, const struct search *search)
+{
+    struct json_writer json = {.out = stdout, .line_depth = 1, .indent = 2};
+    const uint32_t told = search->asked < TOLD_PIDS ? search->asked : TOLD_PIDS;
+    if (values->is_json) {
+        json_object(&json);
+        json_key(&json, "asked");
+        json_array(&json);
+        for (uint32_t i = 0; i < told; i++)
+            json_int(&json, search->pids[i]);
+        json_close(&json);
+        json_put_int(&json, "steps", values->steps);
+        json_close(&json);
+        return;
+    }
+    char text[TOLD_PIDS * 24 + 128];
+    size_t used =
+        (size_t)snprintf(text, sizeof text, "asked process%s", search->asked == 1 ? "" : "es");
+    for (uint32_t i = 0; i < told; i++)
+        used += (size_t)snprintf(text + used, sizeof text - used, " %" PRId64, search->pids[i]);
+    if (search->asked > told)
+        used += (size_t)snprintf(text + used, sizeof text - used, " and %" PRIu32 " more",
+                                 search->asked - told);
+    if (values->steps)
+        used += (size_t)snprintf(text + used, sizeof text - used, " for %" PRId64 " step%s",
+                                 values->steps, units_plural((uint64_t)values->steps));
+    snprintf(text + used, sizeof text - used, "; they begin with the next step");
+    plain_wrap(stdout, text, 2, 0);
+}
+
+static int run(const void *given, const struct operands *operands)
+{
+    const struct trigger_values *values = given;
+    struct search search = {.steps = values->steps ? (uint64_t)values->steps : GAIT_TRIGGER_ANY};
+    int64_t pid = 0;
+    if (command_process(operands, &pid))
+        return command_refuse(&cmd_trigger);
+    if (kill((pid_t)pid, 0) && errno == ESRCH) {
+        fail(GAIT_ERR_MISSING, "there is no process %" PRId64, pid);
+        return command_refuse(&cmd_trigger);
+    }
+    if (pid == 1 && ask_process(pid, search.steps))
+        search.pids[search.asked++] = pid;
+    else if (check_first(pid))
+        return command_refuse(&cmd_trigger);
+    else
+        search_process(&search, pid, 0);
+    if (!search.asked) {
+        fail(GAIT_ERR_MISSING,
+             "process %" PRId64 " and those it started record nothing with gait, or belong to "
+             "another user; nothing was sent to them: gait run records a program",
+             pid);
+        return command_refuse(&cmd_trigger);
+    }
+    tell(values, &search);
+    return command_finish_output(&cmd_trigger);
+}
+
+static const struct option options[] = {
+    {.letter = 'n',
+     .name = "steps",
+     .kind = OPTION_NUMBER,
+     .value = "N",
+     .help = "how many steps (default: as many as a cycle of its schedule has)",
+     .offset = offsetof(struct trigger_values, steps),
+     .low = 0,
+     .high = INT32_MAX},
+    COMMAND_JSON_OPTION(struct trigger_values, "answer in JSON"),
+};
+
+static const char *const about[] = {
+    "The steps are recorded with their ops, from the next step on, once the schedule has nothing "
+    "else to do. Where the program has a gait.torch.profile() or @gait.profiler() open, that one "
+    "makes a trace of them; else they are a window of the run. It may be asked again and again; "
+    "gait.trigger() asks from inside.",
+    "PID may be gait run, torchrun or a shell: then all processes below it that record are "
+    "asked. Of process 1, from which all descend, only itself is asked, unless it is gait run. "
+    "Nothing is sent to a process: the request lies in the shared memory of those that "
+    "record, and no other process is touched.",
+    NULL,
+};
+
+static const struct example examples[] = {
+    {"gait trigger 4711", "Record a few steps of that training now."},
+    {"gait trigger 4711 --steps 10", "Ten steps."},
+    {NULL, NULL},
+};
+
+const struct command cmd_trigger = {
+    .name = "trigger",
+    .purpose = "record steps of a program that runs",
+    .summary = "Asks a process that records, and those it started, for steps with their ops on "
+               "record.",
+    .about = about,
+    .examples = examples,
+    .exit_status = "0: asked. 2: wrong usage, or nothing there that records.",
+    .line = {.command = "trigger",
+             OPTIONS_ARE(options),
+             .min_operands = 1,
+             .max_operands = 1,
+             .operands = "PID"},
+    .usage_status = EXIT_USAGE,
+    .run = run,
+};

@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+// A sub-command as data, and what all of them share. Adding one: a cmd_<name>.c
+// that defines `const struct command cmd_<name>`, a line in commands.c.
+#ifndef GAIT_CLI_COMMAND_H
+#define GAIT_CLI_COMMAND_H
+
+#include "cli/frame/options.h"
+#include "launch/exit_code.h"
+
+struct example {
+    const char *line, *what;
+};
+
+enum { COMMAND_VALUES_BYTES = 128 };
+
+struct command {
+    const char *name;               // "" is gait itself
+    const char *purpose;            // a line without full stop; the list of commands shows it
+    const char *summary;            // what `--help` says above the options: a sentence or two
+    const char *const *about;       // paragraphs for the man page only; NULL-terminated
+    const struct example *examples; // ends with a NULL line; the help shows the first
+    const char *exit_status;        // how the man page tells the exit codes
+    struct option_table line;
+    int usage_status; // exit code for wrong usage
+    // Gets the command's struct (zeroed, then filled from the options; at most
+    // COMMAND_VALUES_BYTES) and returns an exit code.
+    int (*run)(const void *values, const struct operands *operands);
+};
+
+// A part of a command that several have.
+#define COMMAND_READS_PATH(list)                                                                   \
+    OPTIONS_ARE(list), .min_operands = 1, .max_operands = 1, .operands = "PATH"
+#define COMMAND_JSON_OPTION(values, words)                                                         \
+    {.letter = 'j',                                                                                \
+     .name = "json",                                                                               \
+     .kind = OPTION_FLAG,                                                                          \
+     .help = (words),                                                                              \
+     .offset = offsetof(values, is_json)}
+#define COMMAND_ANSWERS                                                                            \
+    "0: answered, also for a damaged file. 2: wrong usage, or nothing that could be read."
+
+extern const struct command cmd_config, cmd_doctor, cmd_export, cmd_help, cmd_index, cmd_info,
+    cmd_plan, cmd_pstats, cmd_report, cmd_run, cmd_trigger;
+extern const struct command cmd_diff_stacks, cmd_dump, cmd_flame, cmd_leaf, cmd_record,
+    cmd_top; // the sampler's
+
+extern const struct command command_gait;      // what stands before the command
+extern const struct command *const commands[]; // in the order of the help; ends with NULL
+
+// Fails with a sentence that names the nearest one.
+GAIT_CHECK int commands_find(const char *name, const struct command **ret_command);
+
+// Says "gait NAME: SENTENCE" on stderr, the sentence being why the last call
+// failed, and returns EXIT_USAGE.
+int command_refuse(const struct command *command);
+int command_refuse_trace(const struct command *command); // the reader's failure
+
+// The process that the first operand names; whether there is one is not asked.
+GAIT_CHECK int command_process(const struct operands *operands, int64_t *ret_pid);
+
+// EXIT_OK if all that was printed arrived; else says why not.
+int command_finish_output(const struct command *command);
+
+#endif

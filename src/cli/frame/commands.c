@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+// The list of commands, and how any of them says that it cannot go on.
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <gait/trace.h>
+
+#include "base/fail.h"
+#include "base/suggest.h"
+#include "cli/frame/command.h"
+#include "launch/say.h"
+
+const struct command *const commands[] = {
+    &cmd_run,     &cmd_record, &cmd_report, &cmd_info,   &cmd_export,      &cmd_plan,
+    &cmd_trigger, &cmd_index,  &cmd_leaf,   &cmd_flame,  &cmd_diff_stacks, &cmd_dump,
+    &cmd_top,     &cmd_pstats, &cmd_config, &cmd_doctor, &cmd_help,        NULL,
+};
+
+enum { MAX_COMMANDS = 32 };
+
+int commands_find(const char *name, const struct command **ret_command)
+{
+    const char *names[MAX_COMMANDS + 1] = {NULL};
+    size_t count = 0;
+    for (const struct command *const *at = commands; *at && count < MAX_COMMANDS; at++) {
+        names[count++] = (*at)->name;
+        if (strcmp(name, (*at)->name) == 0) {
+            *ret_command = *at;
+            return GAIT_OK;
+        }
+    }
+    const char *nearest = suggest_nearest(name, names);
+    if (nearest)
+        return fail(GAIT_ERR_MISSING, "no command '%s'; did you mean '%s'?", name, nearest);
+    return fail(GAIT_ERR_MISSING, "no command '%s'; 'gait help' lists them", name);
+}
+
+static int refuse(const struct command *command, const char *sentence)
+{
+    fflush(stdout); // what was answered so far stands before the complaint
+    say_of(command->name, sentence);
+    return EXIT_USAGE;
+}
+
+int command_refuse(const struct command *command)
+{
+    return refuse(command, fail_text());
+}
+
+int command_refuse_trace(const struct command *command)
+{
+    return refuse(command, gait_trace_error());
+}
+
+int command_process(const struct operands *operands, int64_t *ret_pid)
+{
+    const char *text = operands->texts[0];
+    char *end;
+    errno = 0;
+    const long long pid = strtoll(text, &end, 10);
+    if (*end || end == text || errno || pid < 1 || pid > INT32_MAX)
+        return fail(GAIT_ERR_ARGUMENT, "'%.40s' is not the number of a process", text);
+    *ret_pid = pid;
+    return GAIT_OK;
+}
+
+int command_finish_output(const struct command *command)
+{
+    bool failed = ferror(stdout);
+    if (fflush(stdout) == 0 && !failed)
+        return EXIT_OK;
+    fail(GAIT_ERR_IO, "cannot write the answer: %s", strerror(errno));
+    return command_refuse(command);
+}

@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+// `gait --help` and `gait help CMD`: usage, summary, options, one example.
+#include "cli/frame/help.h"
+
+#include "render/plain.h"
+
+enum { NAME_COLUMN = 25, COMMAND_COLUMN = 14 };
+
+static void print_option(FILE *out, const struct option *option)
+{
+    char names[64];
+    char letter[8] = "    ";
+    if (option->letter)
+        snprintf(letter, sizeof letter, "-%c, ", option->letter);
+    int length = snprintf(names, sizeof names, "  %s--%s%s%s", letter, option->name,
+                          option->value ? " " : "", option->value ? option->value : "");
+    fputs(names, out);
+    if (length + 2 > NAME_COLUMN)
+        fprintf(out, "\n%*s", NAME_COLUMN, "");
+    else
+        fprintf(out, "%*s", NAME_COLUMN - length, "");
+    plain_wrap(out, option->help, NAME_COLUMN, NAME_COLUMN);
+}
+
+static void print_usage(FILE *out, const struct command *command)
+{
+    const struct option_table *line = &command->line;
+    fprintf(out, "usage: gait %s%s%s%s\n", command->name, line->count ? " [OPTIONS]" : "",
+            *line->operands ? " " : "", line->operands);
+}
+
+static void print_commands(FILE *out)
+{
+    fputs("\ncommands:\n", out);
+    for (const struct command *const *at = commands; *at; at++) {
+        fprintf(out, "  %-*s", COMMAND_COLUMN - 2, (*at)->name);
+        plain_wrap(out, (*at)->purpose, COMMAND_COLUMN, COMMAND_COLUMN);
+    }
+}
+
+static void print_options(FILE *out, const struct command *command)
+{
+    fputs("\noptions:\n", out);
+    for (size_t i = 0; i < command->line.count; i++)
+        print_option(out, &command->line.options[i]);
+    static const struct option help = {'h', OPTION_FLAG, "help", NULL, "show this text",
+                                       0,   0,           0,      NULL};
+    print_option(out, &help);
+    if (command->examples && command->examples->line)
+        // the list of commands leaves gait's own screen no empty line here
+        fprintf(out, "%sexample: %s\n", *command->name ? "\n" : "", command->examples->line);
+}
+
+// The list of commands takes the screen, so the rest of it is three lines.
+static void print_tool(FILE *out, const struct command *tool)
+{
+    fputs("usage: gait CMD [OPTIONS] ...   (--version, --help; gait CMD --help)\n", out);
+    print_commands(out);
+    fprintf(out, "\nexample: %s\n", tool->examples->line);
+}
+
+void help_print(FILE *out, const struct command *command)
+{
+    if (!*command->name) {
+        print_tool(out, command);
+        return;
+    }
+    print_usage(out, command);
+    fputc('\n', out);
+    plain_wrap(out, command->summary, 0, 0);
+    print_options(out, command);
+}

@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+// The same answer as that of `gait report`, for runs that take a second or two
+// to read.
+#define _GNU_SOURCE
+#include "cli/run/run_screen.h"
+
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include <gait/trace.h>
+
+#include "analyse/report/run_report.h"
+#include "base/fail.h"
+#include "cli/frame/terminal.h"
+#include "cli/io/peak_flops.h"
+#include "launch/say.h"
+#include "render/report_text.h"
+#include "render/units.h"
+
+// 50 to 100 ns each on one core.
+#define MOST_EVENTS 20000000
+
+static uint64_t count_events(const struct gait_trace *trace)
+{
+    uint64_t events = 0;
+    for (uint32_t i = 0; i < gait_trace_shard_count(trace); i++) {
+        struct gait_shard_info shard;
+        if (!gait_trace_shard(trace, i, &shard))
+            events += shard.events;
+    }
+    return events;
+}
+
+// Made whole first, so that nobody who does not read it can hold the program's end up.
+static void put_text(const struct run_report *report, struct gait_trace *trace,
+                     const struct report_text *how)
+{
+    char *text = NULL;
+    size_t bytes = 0;
+    FILE *out = open_memstream(&text, &bytes);
+    if (!out)
+        return;
+    fputc('\n', out);
+    report_text_put(out, how, report, trace);
+    fputc('\n', out);
+    if (fclose(out) == 0)
+        say_text(text, bytes);
+    free(text);
+}
+
+static void put_report(struct gait_trace *trace, const char *shown_as)
+{
+    const struct report_text how = {.path = shown_as, .is_bold = terminal_is_bold(STDERR_FILENO)};
+    struct run_report report;
+    if (!run_report_make(&report, trace) && (report.torch || report.steps.count)) {
+        if (peak_flops_read(NULL, &report.peak_flops))
+            say("%s", fail_text());
+        put_text(&report, trace, &how);
+    }
+    run_report_finish(&report);
+}
+
+void run_screen_put(const char *directory, const char *shown_as)
+{
+    struct gait_trace *trace;
+    if (gait_trace_open(directory, &trace)) {
+        fail_clear();
+        return;
+    }
+    const uint64_t events = count_events(trace);
+    if (events > MOST_EVENTS)
+        say("%s events take a while to read: no report here", units_count(events).text);
+    else
+        put_report(trace, shown_as);
+    gait_trace_close(trace);
+    fail_clear();
+}

@@ -1,0 +1,182 @@
+// SPDX-License-Identifier: Apache-2.0
+// Every step is one atomic call of the file system, because the ranks of a job come here
+// at the same time from many machines.
+#define _GNU_SOURCE
+#include "launch/run_mark.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/fail.h"
+#include "base/process.h"
+#include "launch/job.h"
+
+// How long a run of another host is taken to be at work, and how long ranks of a job
+// whose name another job may have later take to arrive.
+enum { FOREIGN_SECONDS = 600, ARRIVAL_SECONDS = 60 };
+
+static int join(char *out, const char *directory, const char *name)
+{
+    int length = snprintf(out, PATH_MAX, "%s/%s", directory, name);
+    if (length < 0 || length >= PATH_MAX)
+        return fail(GAIT_ERR_IO, "the path '%s/%s' is too long", directory, name);
+    return GAIT_OK;
+}
+
+bool run_mark_is_id(const char *text)
+{
+    return strlen(text) == 32 && strspn(text, "0123456789abcdef") == 32;
+}
+
+int run_mark_make_id(char out[33])
+{
+    uint8_t bytes[16];
+    if (getrandom(bytes, sizeof bytes, 0) != (ssize_t)sizeof bytes)
+        return fail(GAIT_ERR_IO, "no random numbers: %s", strerror(errno));
+    for (size_t i = 0; i < sizeof bytes; i++)
+        snprintf(out + 2 * i, 3, "%02x", bytes[i]);
+    return GAIT_OK;
+}
+
+static void name_host(char host[65])
+{
+    memset(host, 0, 65);
+    gethostname(host, 64);
+    for (char *at = host; *at; at++) // one word of the line
+        *at = *at == ' ' || *at == '\n' ? '_' : *at;
+}
+
+int run_mark_make(struct run_mark *ret_mark)
+{
+    struct run_mark mark = {.pid = getpid(), .start = process_start(getpid())};
+    int status = run_mark_make_id(mark.run_id);
+    name_host(mark.host);
+    job_name_of_ranks(mark.job, sizeof mark.job);
+    if (!status)
+        *ret_mark = mark;
+    return status;
+}
+
+// The next word of the line, without what finds no room; "" where there is none.
+static void take_word(const char **line, char *out, size_t room)
+{
+    *line += strspn(*line, " ");
+    const size_t length = strcspn(*line, " \n");
+    snprintf(out, room, "%.*s", (int)length, *line);
+    *line += length;
+}
+
+// "<run id> <job, or -> <host> <pid> <start>"; marks of older versions end with the job.
+static bool read_line(const char *line, struct run_mark *ret_mark)
+{
+    struct run_mark mark = {.pid = 0};
+    char pid[24], start[24];
+    take_word(&line, mark.run_id, sizeof mark.run_id);
+    take_word(&line, mark.job, sizeof mark.job);
+    take_word(&line, mark.host, sizeof mark.host);
+    take_word(&line, pid, sizeof pid);
+    take_word(&line, start, sizeof start);
+    if (!run_mark_is_id(mark.run_id))
+        return false;
+    if (!strcmp(mark.job, "-"))
+        mark.job[0] = '\0';
+    mark.pid = strtoll(pid, NULL, 10);
+    mark.start = strtoll(start, NULL, 10);
+    *ret_mark = mark;
+    return true;
+}
+
+bool run_mark_read(const char *directory, struct run_mark *ret_mark)
+{
+    char path[PATH_MAX], line[512] = "";
+    struct stat about;
+    if (join(path, directory, RUN_MARK_NAME)) {
+        fail_clear();
+        return false;
+    }
+    int file = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    if (file < 0)
+        return false;
+    ssize_t got = read(file, line, sizeof line - 1);
+    int failed = fstat(file, &about);
+    close(file);
+    if (got < 32 || failed || !read_line(line, ret_mark))
+        return false;
+    ret_mark->age_seconds = (int64_t)time(NULL) - (int64_t)about.st_mtime;
+    return true;
+}
+
+static int write_draft(const char *directory, const struct run_mark *mark, char draft[PATH_MAX])
+{
+    char name[64];
+    snprintf(name, sizeof name, "%s.%.8s", RUN_MARK_NAME, mark->run_id);
+    if (join(draft, directory, name))
+        return GAIT_ERR_IO;
+    int file = open(draft, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+    if (file < 0)
+        return fail(GAIT_ERR_IO, "cannot write to '%s': %s", directory, strerror(errno));
+    int wrote = dprintf(file, "%s %s %s %" PRId64 " %" PRId64 "\n", mark->run_id,
+                        *mark->job ? mark->job : "-", *mark->host ? mark->host : "-", mark->pid,
+                        mark->start);
+    int error = errno;
+    if (close(file) || wrote < 0) {
+        unlink(draft);
+        return fail(GAIT_ERR_IO, "cannot write to '%s': %s", directory, strerror(error));
+    }
+    return GAIT_OK;
+}
+
+int run_mark_put(const char *directory, const struct run_mark *mark, bool is_over)
+{
+    char path[PATH_MAX], draft[PATH_MAX];
+    int status = write_draft(directory, mark, draft);
+    if (!status && join(path, directory, RUN_MARK_NAME))
+        status = GAIT_ERR_IO;
+    if (status)
+        return status;
+    if (is_over && rename(draft, path) == 0)
+        return GAIT_OK;
+    // some file systems know no links; there the last of two rivals wins
+    if (link(draft, path) && errno != EEXIST && rename(draft, path) == 0)
+        return GAIT_OK;
+    unlink(draft);
+    return GAIT_OK;
+}
+
+bool run_mark_is_here(const struct run_mark *mark)
+{
+    char host[65];
+    name_host(host);
+    return !strcmp(host, mark->host);
+}
+
+bool run_mark_lives(const struct run_mark *mark)
+{
+    if (!mark->pid)
+        return false; // an older version's
+    return run_mark_is_here(mark) ? process_lives(mark->pid, mark->start)
+                                  : mark->age_seconds < FOREIGN_SECONDS;
+}
+
+bool run_mark_is_same(const struct run_mark *one, const struct run_mark *other)
+{
+    return one->pid == other->pid && one->start == other->start && !strcmp(one->host, other->host);
+}
+
+bool run_mark_is_of_job(const struct run_mark *found, const struct run_mark *own)
+{
+    if (!*own->job || strcmp(found->job, own->job) != 0)
+        return false;
+    char sure[128];
+    bool is_sure = job_name(sure, sizeof sure) && !strcmp(sure, own->job);
+    return is_sure || run_mark_lives(found) || found->age_seconds < ARRIVAL_SECONDS;
+}

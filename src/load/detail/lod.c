@@ -1,0 +1,372 @@
+// SPDX-License-Identifier: Apache-2.0
+// The file beside a shard that holds sums of its spans. Spans come through the
+// merge, in order of start; rows leave in frames of one track. The file is
+// written under another name and takes its own when it is whole.
+#define _GNU_SOURCE
+#include "load/detail/lod.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/fail.h"
+#include "format/journal.h"
+#include "load/detail/lod_sums.h"
+#include "load/file/json_value.h"
+#include "load/order/merge.h"
+#include "load/repair/frame_output.h"
+
+#define PATH_LIMIT 65536
+#define NAMES_LIMIT ((size_t)256 << 20)
+#define ROWS_A_FRAME 4096
+
+struct lod {
+    struct run run; // the one shard
+    const struct run_shard *shard;
+    struct frame_output output;
+    struct lod_track *tracks; // by number in the run
+    struct buffer names;      // journal entries: rows of small tables
+    struct lod_result result;
+};
+
+// --- names ---------------------------------------------------------------------
+
+static int add_name(struct lod *lod, const struct journal_row *row)
+{
+    size_t bytes = journal_row_bytes(row);
+    uint8_t *room = buffer_reserve(&lod->names, bytes);
+
+    if (!room)
+        return fail(GAIT_ERR_MEMORY, "no memory for the names of an index");
+    journal_row_write(row, room);
+    lod->names.used += bytes;
+    return 0;
+}
+
+static int add_meta(struct lod *lod, const char *key, const char *json)
+{
+    struct journal_row row = {TABLE_META, 0, 2, {0}, {slice_of(key), slice_of(json)}};
+
+    return json ? add_name(lod, &row) : 0;
+}
+
+static int add_metas(struct lod *lod)
+{
+    const struct dictionary *dictionary = &lod->shard->dictionary;
+    char bytes[24];
+    int status;
+
+    (void)snprintf(bytes, sizeof(bytes), "%" PRIu64, lod->shard->info.bytes);
+    status = add_meta(lod, "indexed_bytes", bytes);
+    if (!status)
+        status = add_meta(lod, "session", dictionary_meta(dictionary, "session"));
+    if (!status)
+        status = add_meta(lod, "tick_hz", dictionary_meta(dictionary, "tick_hz"));
+    return status;
+}
+
+// Strings of a site take the three ids behind 3 × its number.
+static int add_site(struct lod *lod, uint32_t number)
+{
+    const struct gait_site_info *site = &lod->run.sites.sites[number];
+    const char *texts[3] = {site->category, site->name, site->file};
+    struct journal_row row = {TABLE_SITE, 5, 0, {number, 0, 0, 0, site->line}, {{0}}};
+    int status = 0;
+
+    for (uint64_t i = 0; !status && i < 3; i++) {
+        uint64_t id = (uint64_t)number * 3 + i + 1;
+        struct journal_row string = {TABLE_STRING, 1, 1, {id}, {slice_of(texts[i])}};
+
+        if (!*texts[i])
+            continue;
+        row.numbers[i + 1] = id;
+        status = add_name(lod, &string);
+    }
+    return status ? status : add_name(lod, &row);
+}
+
+static int add_track(struct lod *lod, const struct track *track)
+{
+    const struct gait_track_info *info = &track->info;
+    struct journal_row row = {
+        TABLE_TRACK,
+        6,
+        2,
+        {track->id, info->kind, track->clock, 0, (uint64_t)info->tid, (uint64_t)info->internal},
+        {slice_of(info->key), slice_of(info->name)}};
+
+    return add_name(lod, &row);
+}
+
+// The anchors that count, on one time line: they give the same map again.
+static int add_clock(struct lod *lod, const struct dictionary_clock *clock)
+{
+    int status = 0;
+
+    for (size_t i = 0; !status && i < clock->map.segment_count; i++) {
+        const struct clock_segment *segment = &clock->map.segments[i];
+        struct journal_row row = {
+            TABLE_CLOCK,
+            5,
+            0,
+            {clock->id, segment->tick, (uint64_t)segment->base_ns, (uint64_t)segment->base_ns, 0},
+            {{0}}};
+
+        status = add_name(lod, &row);
+    }
+    return status;
+}
+
+static int put_names(struct lod *lod)
+{
+    const struct dictionary *dictionary = &lod->shard->dictionary;
+    int status = table_write_schema(&lod->output.writer);
+
+    if (!status)
+        status = add_metas(lod);
+    for (uint32_t i = 1; !status && i < lod->run.sites.count; i++)
+        status = add_site(lod, i);
+    for (size_t i = 0; !status && i < lod->run.tracks.count; i++)
+        status = add_track(lod, &lod->run.tracks.tracks[i]);
+    for (size_t i = 0; !status && i < dictionary->clock_count; i++)
+        status = add_clock(lod, &dictionary->clocks[i]);
+    if (!status)
+        status = journal_write_frames((struct slice){lod->names.bytes, lod->names.used},
+                                      &lod->output.writer);
+    return status ? status : frame_output_note(&lod->output);
+}
+
+// --- rows ----------------------------------------------------------------------
+
+static int compare_rows(const void *left, const void *right)
+{
+    const struct lod_row *a = left;
+    const struct lod_row *b = right;
+
+    if (a->level != b->level)
+        return a->level < b->level ? -1 : 1;
+    if (a->depth != b->depth)
+        return a->depth < b->depth ? -1 : 1;
+    return a->start < b->start ? -1 : a->start > b->start;
+}
+
+static uint64_t column_of(const struct lod_row *row, int column)
+{
+    const uint64_t columns[8] = {row->level, row->start, row->end - row->start,
+                                 row->count, row->busy,  row->longest,
+                                 row->site,  row->depth};
+
+    return columns[column];
+}
+
+static int put_frame(struct lod *lod, uint32_t track, const struct lod_row *rows, uint32_t count)
+{
+    struct table_writer *writer = &lod->output.writer;
+    struct table_about about = {.first = UINT64_MAX};
+    uint64_t values[ROWS_A_FRAME];
+    int status;
+
+    table_begin(writer, TABLE_LOD, track, count);
+    for (int column = 0; column < 8; column++) {
+        for (uint32_t i = 0; i < count; i++)
+            values[i] = column_of(&rows[i], column);
+        table_put(writer, (uint16_t)column, column == 1 ? TRANSFORM_DELTA : TRANSFORM_NONE, values);
+    }
+    for (uint32_t i = 0; i < count; i++) {
+        about.first = rows[i].start < about.first ? rows[i].start : about.first;
+        about.last = rows[i].end > about.last ? rows[i].end : about.last;
+    }
+    status = table_end(writer, &about, NULL);
+    return status ? status : frame_output_note(&lod->output);
+}
+
+static int put_rows(struct lod *lod, uint32_t number)
+{
+    struct lod_track *track = &lod->tracks[number];
+    uint32_t id = lod->run.tracks.tracks[number].id;
+    int status = 0;
+
+    if (track->row_count)
+        qsort(track->rows, track->row_count, sizeof(*track->rows), compare_rows);
+    for (size_t i = 0; !status && i < track->row_count; i += ROWS_A_FRAME) {
+        size_t left = track->row_count - i;
+
+        status = put_frame(lod, id, track->rows + i,
+                           (uint32_t)(left < ROWS_A_FRAME ? left : ROWS_A_FRAME));
+    }
+    lod->result.rows += track->row_count;
+    track->row_count = 0;
+    return status;
+}
+
+static int add_span(struct lod *lod, const struct merge_row *row)
+{
+    const struct event_frame *frame = row->frame;
+    uint64_t start = frame->numbers[ROLE_START][row->row];
+    uint64_t duration = frame->numbers[ROLE_DURATION][row->row];
+    uint64_t depth = frame->numbers[ROLE_DEPTH][row->row];
+    struct lod_row span = {
+        .start = start,
+        .end = duration > UINT64_MAX - start ? UINT64_MAX : start + duration,
+        .count = 1,
+        .busy = duration,
+        .longest = duration,
+        .site = (uint32_t)frame->numbers[ROLE_SITE][row->row],
+        .depth = (uint16_t)(depth < LOD_SUMS_MAX_DEPTH ? depth : LOD_SUMS_MAX_DEPTH),
+    };
+    int status = lod_sums_add(&lod->tracks[frame->track], &span);
+
+    lod->result.spans++;
+    if (status || lod->tracks[frame->track].row_count < ROWS_A_FRAME)
+        return status;
+    return put_rows(lod, frame->track);
+}
+
+static int put_sums(struct lod *lod)
+{
+    struct merge_choice choice = {.kinds = 1u << GAIT_KIND_SPAN};
+    struct merge_row row;
+    struct merge merge;
+    int status = merge_open(&merge, &lod->run, &choice);
+    int got = 0;
+
+    if (status)
+        return status;
+    while (!status && (got = merge_next(&merge, &row)) == 1)
+        status = row.open ? 0 : add_span(lod, &row);
+    merge_close(&merge);
+    if (!status)
+        status = got;
+    for (uint32_t i = 0; !status && i < lod->run.tracks.count; i++) {
+        status = lod_sums_end(&lod->tracks[i]);
+        if (!status)
+            status = put_rows(lod, i);
+    }
+    return status;
+}
+
+// --- the file ------------------------------------------------------------------
+
+static int write_file(struct lod *lod, const char *path)
+{
+    int descriptor = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0666);
+    int status;
+
+    if (descriptor < 0)
+        return fail(GAIT_ERR_IO, "cannot create '%s': %s", path, strerror(errno));
+    status = frame_output_init(&lod->output, descriptor, path);
+    if (!status)
+        status = put_names(lod);
+    if (!status)
+        status = put_sums(lod);
+    if (!status)
+        status = frame_output_close(&lod->output);
+    lod->result.bytes = lod->output.end;
+    frame_output_finish(&lod->output);
+    if (close(descriptor) && !status)
+        status = fail(GAIT_ERR_IO, "cannot write '%s': %s", path, strerror(errno));
+    return status;
+}
+
+static int replace_file(struct lod *lod, const char *path)
+{
+    struct buffer other;
+    int status;
+
+    buffer_init(&other, PATH_LIMIT);
+    status = buffer_printf(&other, "%s.%ld", path, (long)getpid());
+    if (!status)
+        status = buffer_append(&other, "", 1);
+    if (!status) {
+        status = write_file(lod, (const char *)other.bytes);
+        if (!status && rename((const char *)other.bytes, path))
+            status = fail(GAIT_ERR_IO, "cannot put '%s' in its place: %s", path, strerror(errno));
+        if (status)
+            unlink((const char *)other.bytes);
+    }
+    buffer_finish(&other);
+    return status;
+}
+
+static bool is_same(const char *a, const char *b)
+{
+    return a == b || (a && b && !strcmp(a, b));
+}
+
+// Whether the index at `path` was made from the shard as it is now.
+static int look_at_index(struct lod *lod, const char *path, bool *ret_is_current)
+{
+    const struct dictionary *dictionary;
+    struct run index;
+    int status;
+
+    *ret_is_current = false;
+    if (access(path, R_OK))
+        return 0;
+    status = run_open(&index, path);
+    if (status)
+        return status == GAIT_ERR_MEMORY ? status : 0;
+    dictionary = &index.shards[0]->dictionary;
+    *ret_is_current = index.shards[0]->info.complete && !index.damage.count &&
+                      json_value_integer(dictionary_meta(dictionary, "indexed_bytes"), -1) ==
+                          (int64_t)lod->shard->info.bytes &&
+                      is_same(dictionary_meta(dictionary, "session"),
+                              dictionary_meta(&lod->shard->dictionary, "session"));
+    lod->result.bytes = index.shards[0]->info.bytes;
+    run_close(&index);
+    return 0;
+}
+
+static int write_index(struct lod *lod, const char *path, bool is_forced)
+{
+    struct buffer index_path;
+    int status;
+
+    buffer_init(&index_path, PATH_LIMIT);
+    status = buffer_printf(&index_path, "%s-index", path);
+    if (!status)
+        status = buffer_append(&index_path, "", 1);
+    if (!status && !is_forced)
+        status = look_at_index(lod, (const char *)index_path.bytes, &lod->result.was_up_to_date);
+    if (!status && !lod->result.was_up_to_date)
+        status = replace_file(lod, (const char *)index_path.bytes);
+    buffer_finish(&index_path);
+    return status;
+}
+
+static int sum_up(struct lod *lod, const char *path, bool is_forced)
+{
+    int status;
+
+    lod->shard = lod->run.shards[0];
+    if (lod->shard->shard.is_live)
+        return fail(GAIT_ERR_STATE, "the process that writes '%s' is alive", path);
+    buffer_init(&lod->names, NAMES_LIMIT);
+    lod->tracks = calloc(lod->run.tracks.count + 1, sizeof(*lod->tracks));
+    if (!lod->tracks)
+        return fail(GAIT_ERR_MEMORY, "no memory for %zu tracks", lod->run.tracks.count);
+    status = write_index(lod, path, is_forced);
+    for (size_t i = 0; i < lod->run.tracks.count; i++)
+        lod_sums_finish(&lod->tracks[i]);
+    free(lod->tracks);
+    buffer_finish(&lod->names);
+    return status;
+}
+
+int lod_write(const char *path, bool is_forced, struct lod_result *ret_result)
+{
+    struct lod lod = {.shard = NULL};
+    int status = run_open(&lod.run, path);
+
+    if (status)
+        return status;
+    status = sum_up(&lod, path, is_forced);
+    run_close(&lod.run);
+    if (!status)
+        *ret_result = lod.result;
+    return status;
+}

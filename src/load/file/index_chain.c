@@ -1,0 +1,201 @@
+// SPDX-License-Identifier: Apache-2.0
+// Frames from the index chain. The chain is walked from its end, so the parts
+// are put into the list back to front; then every entry must touch the next
+// one, which leaves no room for a lie about offsets.
+#include "load/file/index_chain.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/array.h"
+#include "base/buffer.h"
+#include "base/fail.h"
+#include "format/table_reader.h"
+
+#define NO_OFFSET UINT64_MAX
+
+enum { OFFSET, STORED, TABLE, TRACK, ROWS, EVENTS, FIRST, LAST, COLUMNS };
+
+struct chain {
+    struct file_source *source;
+    struct table_reader reader;
+    struct buffer payload;
+    uint64_t *columns; // of one index frame
+    size_t column_capacity;
+    struct frame_entry *entries; // filled from the back
+    size_t left, total;          // entries not filled yet
+    uint64_t offset;             // of the index frame to be read next
+    uint64_t end;                // where that frame must end at the latest
+};
+
+static int read_trailer(struct chain *chain)
+{
+    uint8_t bytes[FRAME_TRAILER_BYTES];
+    struct file_source *source = chain->source;
+    struct frame_trailer trailer;
+    int status;
+
+    if (source->bytes < FRAME_TRAILER_BYTES)
+        return fail(GAIT_ERR_FORMAT, "no trailer");
+    chain->end = source->bytes - FRAME_TRAILER_BYTES;
+    status = file_source_read(source, chain->end, bytes, sizeof(bytes));
+    if (!status)
+        status = frame_trailer_read(bytes, &trailer);
+    if (status)
+        return status;
+    // a frame takes at least its header: no list longer than the file allows
+    if (!trailer.frame_count || trailer.frame_count > source->bytes / FRAME_HEADER_BYTES)
+        return fail(GAIT_ERR_FORMAT, "the trailer counts more frames than fit");
+    chain->offset = trailer.index_offset;
+    chain->left = chain->total = (size_t)trailer.frame_count;
+    return 0;
+}
+
+static int read_index_frame(struct chain *chain, struct frame_header *ret_header)
+{
+    uint8_t head[FRAME_HEADER_BYTES];
+    uint8_t *payload;
+    int status = file_source_read(chain->source, chain->offset, head, sizeof(head));
+
+    if (!status)
+        status = frame_header_read(head, ret_header);
+    if (status)
+        return status;
+    if (ret_header->table != TABLE_INDEX || !ret_header->rows)
+        return fail(GAIT_ERR_FORMAT, "the chain leads to a frame that is no index");
+    chain->payload.used = 0;
+    payload = buffer_reserve(&chain->payload, ret_header->stored_bytes + 8);
+    if (!payload)
+        return fail(GAIT_ERR_MEMORY, "no memory for an index frame");
+    status = file_source_read(chain->source, chain->offset + sizeof(head), payload,
+                              ret_header->stored_bytes);
+    if (status)
+        return status;
+    if (!frame_payload_is_intact(ret_header, payload))
+        return fail(GAIT_ERR_FORMAT, "an index frame is damaged");
+    return 0;
+}
+
+static int read_columns(struct chain *chain, const struct frame_header *header)
+{
+    struct array_shape shape = {sizeof(uint64_t), (size_t)COLUMNS * FRAME_MAX_ROWS};
+    size_t rows = header->rows;
+    struct table_view view;
+    int status = table_view_init(&view, header, chain->payload.bytes);
+
+    if (!status)
+        status =
+            array_reserve((void **)&chain->columns, &chain->column_capacity, rows * COLUMNS, shape);
+    for (uint16_t column = 0; !status && column < COLUMNS; column++)
+        status = table_read(&chain->reader, &view, column, chain->columns + column * rows);
+    return status;
+}
+
+static int fill_entry(struct chain *chain, size_t row, size_t rows)
+{
+    const uint64_t *at = chain->columns + row;
+    uint64_t stored = at[STORED * rows];
+    uint64_t offset = at[OFFSET * rows];
+
+    if (stored > FRAME_MAX_PAYLOAD || stored % 8 || at[ROWS * rows] > FRAME_MAX_ROWS ||
+        at[TABLE * rows] > UINT16_MAX || at[TRACK * rows] > UINT32_MAX ||
+        at[EVENTS * rows] > UINT32_MAX || offset > chain->end ||
+        offset + FRAME_HEADER_BYTES + stored != chain->end)
+        return fail(GAIT_ERR_FORMAT, "the index does not fit the file");
+    chain->end = offset;
+    chain->left--;
+    chain->entries[chain->left] = (struct frame_entry){
+        .offset = offset,
+        .sequence = chain->left,
+        .first = at[FIRST * rows],
+        .last = at[LAST * rows],
+        .rows = (uint32_t)at[ROWS * rows],
+        .stored_bytes = (uint32_t)stored,
+        .track = (uint32_t)at[TRACK * rows],
+        .events = (uint32_t)at[EVENTS * rows],
+        .table = (uint16_t)at[TABLE * rows],
+    };
+    return 0;
+}
+
+// One link: the rows of the index frame at chain->offset, last one first. The
+// first row is the index frame before it, or the first frame of the file.
+static int follow(struct chain *chain)
+{
+    struct frame_header header;
+    int status = read_index_frame(chain, &header);
+
+    if (!status)
+        status = read_columns(chain, &header);
+    if (status)
+        return status;
+    if (header.rows > chain->left)
+        return fail(GAIT_ERR_FORMAT, "the index lists more frames than the trailer counts");
+    for (size_t row = header.rows; !status && row-- > 0;)
+        status = fill_entry(chain, row, header.rows);
+    if (status)
+        return status;
+    chain->offset =
+        chain->columns[TABLE * (size_t)header.rows] == TABLE_INDEX ? chain->columns[0] : NO_OFFSET;
+    return 0;
+}
+
+static int start_chain(struct chain *chain)
+{
+    struct frame_header header;
+    int status = read_trailer(chain);
+
+    if (!status)
+        status = read_index_frame(chain, &header);
+    if (status)
+        return status;
+    if (chain->offset + FRAME_HEADER_BYTES + header.stored_bytes != chain->end ||
+        header.sequence != chain->total - 1)
+        return fail(GAIT_ERR_FORMAT, "the last index frame is not the last frame");
+    chain->entries = calloc(chain->total, sizeof(*chain->entries));
+    if (!chain->entries)
+        return fail(GAIT_ERR_MEMORY, "no memory for %zu frames", chain->total);
+    chain->end = chain->offset;
+    chain->left--;
+    chain->entries[chain->left] = (struct frame_entry){
+        .offset = chain->offset,
+        .sequence = header.sequence,
+        .first = header.first,
+        .last = header.last,
+        .rows = header.rows,
+        .stored_bytes = header.stored_bytes,
+        .track = header.track,
+        .events = header.events,
+        .table = header.table,
+    };
+    return 0;
+}
+
+int index_chain_load(struct frame_list *list, struct file_source *source)
+{
+    struct chain chain = {.source = source};
+    int status = table_reader_init(&chain.reader);
+
+    *list = (struct frame_list){0};
+    buffer_init(&chain.payload, FRAME_MAX_PAYLOAD + 64);
+    if (!status)
+        status = start_chain(&chain);
+    while (!status && chain.offset != NO_OFFSET)
+        status = follow(&chain);
+    if (!status && (chain.left || chain.end))
+        status = fail(GAIT_ERR_FORMAT, "the index leaves out frames");
+    if (status) {
+        free(chain.entries);
+    } else {
+        *list = (struct frame_list){.entries = chain.entries,
+                                    .count = chain.total,
+                                    .capacity = chain.total,
+                                    .next_sequence = chain.total,
+                                    .end = source->bytes - FRAME_TRAILER_BYTES,
+                                    .has_trailer = true};
+    }
+    free(chain.columns);
+    buffer_finish(&chain.payload);
+    table_reader_finish(&chain.reader);
+    return status;
+}

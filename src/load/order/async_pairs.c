@@ -1,0 +1,211 @@
+// SPDX-License-Identifier: Apache-2.0
+// Where asynchronous spans end. Ends close like brackets, the latest begin
+// first; therefore a window may be resolved without what lies before it: an end
+// that finds no begin in the window belongs to an earlier one. Most traces fit
+// one window; in others every window looks on only until its last begin ended.
+#include "load/order/async_pairs.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/array.h"
+#include "base/fail.h"
+
+#define WINDOW_BEGINS (1u << 20) // 24 MiB, and as much again for their keys
+#define NONE UINT32_MAX
+
+struct async_begin {
+    int64_t start_ns, end_ns; // end: INT64_MIN while there is none
+    uint32_t outer;           // the begin of the same key before it, or NONE
+};
+
+struct async_key {
+    const struct run_shard *shard; // NULL: free
+    uint64_t site, id;
+    uint32_t latest; // of the window's begins still open, or NONE
+    uint32_t nested; // begins behind the window that are open
+};
+
+static size_t hash_key(const struct async_key *key)
+{
+    uint64_t hash = (uintptr_t)key->shard;
+
+    hash = (hash ^ key->site) * 0x9e3779b97f4a7c15u;
+    hash = (hash ^ (hash >> 32) ^ key->id) * 0x9e3779b97f4a7c15u;
+    return (size_t)(hash ^ (hash >> 32));
+}
+
+static struct async_key *find_key(const struct async_pairs *pairs, const struct async_key *key)
+{
+    size_t at = hash_key(key) & (pairs->key_capacity - 1);
+
+    while (pairs->keys[at].shard &&
+           (pairs->keys[at].shard != key->shard || pairs->keys[at].site != key->site ||
+            pairs->keys[at].id != key->id))
+        at = (at + 1) & (pairs->key_capacity - 1);
+    return &pairs->keys[at];
+}
+
+static int grow_keys(struct async_pairs *pairs)
+{
+    struct async_pairs larger = *pairs;
+
+    larger.key_capacity = pairs->key_capacity ? pairs->key_capacity * 2 : 1024;
+    larger.keys = calloc(larger.key_capacity, sizeof(*larger.keys));
+    if (!larger.keys)
+        return fail(GAIT_ERR_MEMORY, "no memory for %zu asynchronous spans", larger.key_capacity);
+    for (size_t i = 0; i < pairs->key_capacity; i++)
+        if (pairs->keys[i].shard)
+            *find_key(&larger, &pairs->keys[i]) = pairs->keys[i];
+    free(pairs->keys);
+    pairs->keys = larger.keys;
+    pairs->key_capacity = larger.key_capacity;
+    return 0;
+}
+
+static struct async_key key_of(const struct merge_row *row)
+{
+    return (struct async_key){.shard = row->shard,
+                              .site = row->frame->numbers[ROLE_SITE][row->row],
+                              .id = row->frame->numbers[ROLE_ID][row->row],
+                              .latest = NONE};
+}
+
+static bool is_begin(const struct merge_row *row)
+{
+    return row->frame->numbers[ROLE_PHASE][row->row] == 0;
+}
+
+static int take_begin(struct async_pairs *pairs, const struct merge_row *row)
+{
+    struct array_shape shape = {sizeof(*pairs->window), pairs->begin_limit};
+    struct async_key wanted = key_of(row);
+    struct async_key *key;
+    int status = array_reserve((void **)&pairs->window, &pairs->begin_capacity,
+                               pairs->begin_count + 1, shape);
+
+    if (!status && pairs->key_count * 2 >= pairs->key_capacity)
+        status = grow_keys(pairs);
+    if (status)
+        return status;
+    key = find_key(pairs, &wanted);
+    if (!key->shard) {
+        *key = wanted;
+        pairs->key_count++;
+    }
+    pairs->window[pairs->begin_count] = (struct async_begin){
+        .start_ns = row->frame->start_ns[row->row], .end_ns = INT64_MIN, .outer = key->latest};
+    key->latest = (uint32_t)pairs->begin_count++;
+    pairs->pending++;
+    return 0;
+}
+
+static void take_end(struct async_pairs *pairs, const struct merge_row *row)
+{
+    struct async_key wanted = key_of(row);
+    struct async_key *key = pairs->key_count ? find_key(pairs, &wanted) : NULL;
+    struct async_begin *begin;
+
+    if (!key || !key->shard)
+        return;
+    if (key->nested) {
+        key->nested--;
+        return;
+    }
+    if (key->latest == NONE)
+        return;
+    begin = &pairs->window[key->latest];
+    begin->end_ns = row->frame->start_ns[row->row];
+    key->latest = begin->outer;
+    pairs->pending--;
+}
+
+// Takes rows until the window is full or the run ends.
+static int fill_window(struct async_pairs *pairs)
+{
+    struct merge_row row;
+    int got = 1;
+
+    pairs->begin_count = pairs->next = pairs->key_count = pairs->pending = 0;
+    if (pairs->key_capacity)
+        memset(pairs->keys, 0, pairs->key_capacity * sizeof(*pairs->keys));
+    while (pairs->begin_count < pairs->begin_limit) {
+        int status = 0;
+
+        got = merge_next(&pairs->ahead, &row);
+        if (got != 1)
+            break;
+        if (is_begin(&row))
+            status = take_begin(pairs, &row);
+        else
+            take_end(pairs, &row);
+        if (status)
+            return status;
+    }
+    pairs->has_ended = got == 0;
+    return got < 0 ? got : 0;
+}
+
+// Looks behind the window for the ends that are still missing.
+static int look_ahead(struct async_pairs *pairs)
+{
+    struct merge further;
+    struct merge_row row;
+    int got = merge_open_at(&further, &pairs->ahead);
+
+    if (got)
+        return got;
+    while (pairs->pending && (got = merge_next(&further, &row)) == 1) {
+        struct async_key wanted = key_of(&row);
+        struct async_key *key = find_key(pairs, &wanted);
+
+        if (!is_begin(&row))
+            take_end(pairs, &row);
+        else if (key->shard && key->latest != NONE)
+            key->nested++;
+    }
+    merge_close(&further);
+    return got < 0 ? got : 0;
+}
+
+int async_pairs_open(struct async_pairs *pairs, struct run *run)
+{
+    struct merge_choice choice = {.kinds = 1u << GAIT_KIND_ASYNC};
+    int status;
+
+    *pairs =
+        (struct async_pairs){.begin_limit = run->async_begins ? run->async_begins : WINDOW_BEGINS};
+    status = merge_open(&pairs->ahead, run, &choice);
+    pairs->is_open = !status;
+    return status;
+}
+
+void async_pairs_close(struct async_pairs *pairs)
+{
+    if (!pairs)
+        return;
+    if (pairs->is_open)
+        merge_close(&pairs->ahead);
+    free(pairs->window);
+    free(pairs->keys);
+    *pairs = (struct async_pairs){0};
+}
+
+int async_pairs_next(struct async_pairs *pairs, int64_t start_ns, int64_t *ret_end_ns)
+{
+    const struct async_begin *begin;
+    int status = 0;
+
+    *ret_end_ns = INT64_MIN;
+    if (pairs->next == pairs->begin_count && !pairs->has_ended) {
+        status = fill_window(pairs);
+        if (!status && pairs->pending && !pairs->has_ended)
+            status = look_ahead(pairs);
+    }
+    if (status || pairs->next == pairs->begin_count)
+        return status;
+    begin = &pairs->window[pairs->next++];
+    if (begin->start_ns == start_ns) // else the file changed between two reads
+        *ret_end_ns = begin->end_ns;
+    return 0;
+}

@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "load/order/open_calls.h"
+
+#include <stdlib.h>
+
+#include "base/array.h"
+
+#define MOST_OPEN (1u << 20)
+
+void open_calls_finish(struct open_calls *open)
+{
+    free(open->calls);
+    *open = (struct open_calls){.calls = NULL};
+}
+
+const struct open_call *open_calls_at(struct open_calls *open, int64_t start_ns)
+{
+    while (open->depth && open->calls[open->depth - 1].end_ns <= start_ns)
+        open->depth--;
+    return open->depth ? &open->calls[open->depth - 1] : NULL;
+}
+
+int open_calls_push(struct open_calls *open, int64_t end_ns, uint64_t number)
+{
+    const struct array_shape shape = {sizeof *open->calls, MOST_OPEN};
+    int status = array_reserve((void **)&open->calls, &open->room, open->depth + 1, shape);
+    if (!status)
+        open->calls[open->depth++] = (struct open_call){end_ns, number};
+    return status;
+}

@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+// From ids to numbers, in pages.
+#include "load/shard/id_map.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/array.h"
+#include "base/fail.h"
+
+static int reach_page(struct id_map *map, size_t page)
+{
+    struct array_shape shape = {sizeof(*map->pages), ID_MAP_PAGES};
+    int status;
+
+    if (page >= map->page_count) {
+        status = array_reserve((void **)&map->pages, &map->page_capacity, page + 1, shape);
+        if (status)
+            return status;
+        memset(map->pages + map->page_count, 0, (page + 1 - map->page_count) * sizeof(*map->pages));
+        map->page_count = page + 1;
+    }
+    if (!map->pages[page])
+        map->pages[page] = calloc(ID_MAP_PAGE, sizeof(**map->pages));
+    return map->pages[page] ? 0 : fail(GAIT_ERR_MEMORY, "no memory for ids");
+}
+
+int id_map_set(struct id_map *map, uint64_t id, uint32_t value)
+{
+    int status;
+
+    if (id >= (uint64_t)ID_MAP_PAGE * ID_MAP_PAGES)
+        return fail(GAIT_ERR_FORMAT, "id %" PRIu64 " is larger than any writer gives", id);
+    status = reach_page(map, (size_t)(id / ID_MAP_PAGE));
+    if (!status)
+        map->pages[id / ID_MAP_PAGE][id % ID_MAP_PAGE] = value;
+    return status;
+}
+
+void id_map_finish(struct id_map *map)
+{
+    if (!map)
+        return;
+    for (size_t i = 0; i < map->page_count; i++)
+        free(map->pages[i]);
+    free(map->pages);
+    *map = (struct id_map){0};
+}

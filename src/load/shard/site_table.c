@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+// The sites of a whole trace, found by content.
+#include "load/shard/site_table.h"
+
+#include <stdlib.h>
+
+#include "base/array.h"
+
+#define SITE_LIMIT (16u << 20)
+#define FIRST_ROOM 256
+
+static uint32_t hash_site(const struct gait_site_info *site)
+{
+    uint64_t hash = (uintptr_t)site->category;
+
+    hash = (hash ^ (uintptr_t)site->name) * 0x9e3779b97f4a7c15u;
+    hash = (hash ^ (hash >> 32) ^ (uintptr_t)site->file) * 0x9e3779b97f4a7c15u;
+    hash = (hash ^ (hash >> 32) ^ site->line) * 0x9e3779b97f4a7c15u;
+    return (uint32_t)(hash ^ (hash >> 32));
+}
+
+static int is_same(const struct gait_site_info *a, const struct gait_site_info *b)
+{
+    return a->category == b->category && a->name == b->name && a->file == b->file &&
+           a->line == b->line;
+}
+
+int site_table_init(struct site_table *table, struct intern *texts)
+{
+    const char *empty = intern_text(texts, slice_of(""));
+    struct gait_site_info anonymous = {.category = empty, .name = empty, .file = empty};
+    uint32_t number;
+
+    *table = (struct site_table){0};
+    if (!empty)
+        return GAIT_ERR_MEMORY;
+    return site_table_number(table, &anonymous, &number);
+}
+
+void site_table_finish(struct site_table *table)
+{
+    if (!table)
+        return;
+    free(table->sites);
+    hash_index_finish(&table->index);
+    *table = (struct site_table){0};
+}
+
+int site_table_number(struct site_table *table, const struct gait_site_info *site,
+                      uint32_t *ret_number)
+{
+    struct array_shape shape = {sizeof(*table->sites), SITE_LIMIT};
+    struct hash_index *index = &table->index;
+    const uint32_t hash = hash_site(site);
+    int status = hash_index_reserve(index, FIRST_ROOM);
+
+    if (status)
+        return status;
+    size_t at = hash_index_first(index, hash);
+    while (index->places[at].row && !is_same(&table->sites[index->places[at].row - 1], site))
+        at = hash_index_next(index, at);
+    if (!index->places[at].row) {
+        status = array_reserve((void **)&table->sites, &table->capacity, table->count + 1, shape);
+        if (status)
+            return status;
+        hash_index_put(index, at, hash, (uint32_t)table->count);
+        table->sites[table->count++] = *site;
+    }
+    *ret_number = index->places[at].row - 1;
+    return 0;
+}

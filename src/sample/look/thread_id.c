@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: Apache-2.0
+// From 3.11 Python tells the number, as its own container counts. Before it
+// tells the address of the C library's struct pthread, in which the number
+// stands at a place that is found in the main thread, whose number is known.
+#define _GNU_SOURCE
+#include "sample/look/thread_id.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/bytes.h"
+
+enum { PTHREAD_BYTES = 1024, PTHREAD_TID_FIRST = 256 };
+
+// The last number of "NSpid:", the one that the process itself knows.
+static int64_t inner_id(int64_t pid, int64_t tid)
+{
+    char path[80], line[512];
+    int64_t inner = tid;
+    snprintf(path, sizeof path, "/proc/%lld/task/%lld/status", (long long)pid, (long long)tid);
+    FILE *file = fopen(path, "re");
+    if (!file)
+        return 0;
+    while (fgets(line, sizeof line, file)) {
+        if (strncmp(line, "NSpid:", 6) != 0)
+            continue;
+        for (char *at = line + 6, *end;; at = end) {
+            const long long number = strtoll(at, &end, 10);
+            if (end == at)
+                break;
+            inner = number;
+        }
+    }
+    fclose(file);
+    return inner;
+}
+
+static int64_t outer_id(struct target *target, int64_t inner)
+{
+    const int64_t pid = target->pid;
+    char path[64];
+    int64_t found = 0;
+    if (!target->inner_pid)
+        target->inner_pid = inner_id(pid, pid);
+    if (target->inner_pid == pid)
+        return inner; // the same numbers inside and outside, nearly always
+    snprintf(path, sizeof path, "/proc/%lld/task", (long long)pid);
+    DIR *tasks = opendir(path);
+    if (!tasks)
+        return 0;
+    for (struct dirent *entry; !found && (entry = readdir(tasks));) {
+        const int64_t tid = strtoll(entry->d_name, NULL, 10);
+        if (tid > 0 && inner_id(pid, tid) == inner)
+            found = tid;
+    }
+    closedir(tasks);
+    return found;
+}
+
+static bool is_task(int64_t pid, int64_t tid)
+{
+    char path[80];
+    snprintf(path, sizeof path, "/proc/%lld/task/%lld", (long long)pid, (long long)tid);
+    return tid > 0 && access(path, F_OK) == 0;
+}
+
+// Where the number stands: where the C libraries of our time have it, if a thread
+// of the process has the number that is there; else where one thread has the
+// process's own.
+static void find_place(struct target *target, const uint8_t *bytes, size_t count)
+{
+    static const size_t usual[] = {720, 48}; // glibc from 2.10 on; musl
+    const int64_t own = inner_id(target->pid, target->pid);
+    for (size_t i = 0; i < sizeof usual / sizeof usual[0] && !target->pthread_tid; i++) {
+        const int32_t number = usual[i] + 4 <= count ? (int32_t)bytes_get32(bytes + usual[i]) : 0;
+        if (number > 0 && is_task(target->pid, outer_id(target, number)))
+            target->pthread_tid = (int32_t)usual[i];
+    }
+    for (size_t at = PTHREAD_TID_FIRST; at + 4 <= count && !target->pthread_tid; at += 4)
+        if ((int32_t)bytes_get32(bytes + at) == (int32_t)own)
+            target->pthread_tid = (int32_t)at;
+}
+
+void thread_id_find(struct python_thread *thread, struct target *target)
+{
+    uint8_t bytes[PTHREAD_BYTES];
+    thread->tid = 0;
+    if (target->layout.thread_native >= 0) {
+        thread->tid = outer_id(target, (int64_t)thread->native);
+        return;
+    }
+    const size_t got = memory_get_some(&target->memory, thread->ident, bytes, sizeof bytes);
+    if (!target->pthread_tid)
+        find_place(target, bytes, got);
+    if (!target->pthread_tid || (size_t)target->pthread_tid + 4 > got)
+        return;
+    thread->native = bytes_get32(bytes + target->pthread_tid);
+    const int64_t tid = outer_id(target, (int64_t)thread->native);
+    thread->tid = is_task(target->pid, tid) ? tid : 0;
+    // of numbers of another namespace less is certain
+    thread->is_absent = !thread->tid && (!thread->native || target->inner_pid == target->pid);
+}
+
+static void read_name(int64_t pid, int64_t tid, char *out, size_t room)
+{
+    char path[80];
+    snprintf(path, sizeof path, "/proc/%lld/task/%lld/comm", (long long)pid, (long long)tid);
+    const int fd = open(path, O_RDONLY | O_CLOEXEC);
+    const ssize_t got = fd >= 0 ? read(fd, out, room - 1) : 0;
+    out[got > 0 ? got : 0] = '\0';
+    out[strcspn(out, "\n")] = '\0';
+    if (fd >= 0)
+        close(fd);
+}
+
+void thread_id_name(const struct python_thread *thread, struct target *target, char *out,
+                    size_t room)
+{
+    out[0] = '\0';
+    if (!thread->tid)
+        return;
+    if (thread->tid == target->pid) {
+        snprintf(out, room, "MainThread");
+        return;
+    }
+    if (!target->name[0])
+        read_name(target->pid, target->pid, target->name, sizeof target->name);
+    read_name(target->pid, thread->tid, out, room);
+    if (!strcmp(out, target->name))
+        out[0] = '\0';
+}
