@@ -195,6 +195,16 @@ def test_sizes_counts_a_headers_code_not_its_manual(tree, lint):
     assert "151 lines of code" in said
 
 
+def test_sizes_counts_the_files_of_a_folder(tree, lint):
+    for i in range(38):  # beside fail.c and fail.h
+        tree(f"src/base/f{i}.c", SPDX)
+    assert lint("check-sizes")[0] == 0
+    tree("src/base/one_more.c", SPDX)
+    status, said = lint("check-sizes")
+    assert status == 1
+    assert "src/base: 41 files, a folder has at most 40" in said
+
+
 def test_sizes_holds_prototypes_and_python_to_it(tree, lint):
     tree("src/base/wide.h", SPDX + "int f(int a, int b, int c, int d, int e, int g);\n")
     tree("python/gait/long.py", "def f():\n" + "    f()\n" * 60)
