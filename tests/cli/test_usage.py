@@ -8,7 +8,8 @@ import pytest
 from terminals import open_terminal
 
 COMMANDS = ["run", "record", "report", "info", "export", "plan", "trigger", "index"]
-COMMANDS += ["leaf", "flame", "diff-stacks", "dump", "top", "pstats", "config", "doctor", "help"]
+COMMANDS += ["leaf", "flame", "diff-stacks", "dump", "top", "pstats", "config", "completion"]
+COMMANDS += ["doctor", "help"]
 
 
 def is_a_screen(text):

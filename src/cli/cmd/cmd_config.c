@@ -157,6 +157,7 @@ const struct command cmd_config = {
              .min_operands = 1,
              .max_operands = 3,
              .operands = "ACTION [FILE]",
+             .choices = actions,
              .has_settings = true},
     .usage_status = EXIT_USAGE,
     .run = run,

@@ -238,6 +238,8 @@ static int run(const void *given, const struct operands *operands)
     return command_finish_output(&cmd_doctor);
 }
 
+static const char *const subjects[] = {"torch", NULL};
+
 static const struct option options[] = {
     COMMAND_JSON_OPTION(struct doctor_values, "answer in JSON, for a bug report"),
     {.name = "clean",
@@ -270,7 +272,11 @@ const struct command cmd_doctor = {
     .about = about,
     .examples = examples,
     .exit_status = "0: answered. 1: no torch in that Python. 2: wrong usage.",
-    .line = {.command = "doctor", OPTIONS_ARE(options), .max_operands = 1, .operands = "[torch]"},
+    .line = {.command = "doctor",
+             OPTIONS_ARE(options),
+             .max_operands = 1,
+             .operands = "[torch]",
+             .choices = subjects},
     .usage_status = EXIT_USAGE,
     .run = run,
 };

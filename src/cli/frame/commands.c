@@ -13,9 +13,10 @@
 #include "launch/say.h"
 
 const struct command *const commands[] = {
-    &cmd_run,     &cmd_record, &cmd_report, &cmd_info,   &cmd_export,      &cmd_plan,
-    &cmd_trigger, &cmd_index,  &cmd_leaf,   &cmd_flame,  &cmd_diff_stacks, &cmd_dump,
-    &cmd_top,     &cmd_pstats, &cmd_config, &cmd_doctor, &cmd_help,        NULL,
+    &cmd_run,         &cmd_record,  &cmd_report, &cmd_info,   &cmd_export,
+    &cmd_plan,        &cmd_trigger, &cmd_index,  &cmd_leaf,   &cmd_flame,
+    &cmd_diff_stacks, &cmd_dump,    &cmd_top,    &cmd_pstats, &cmd_config,
+    &cmd_completion,  &cmd_doctor,  &cmd_help,   NULL,
 };
 
 enum { MAX_COMMANDS = 32 };

@@ -20,8 +20,7 @@ struct parse {
     char *values; // the command's struct
 };
 
-static const struct option *find_name(const struct option_table *table, const char *name,
-                                      size_t length)
+const struct option *options_find(const struct option_table *table, const char *name, size_t length)
 {
     for (size_t i = 0; i < table->count; i++) {
         const char *candidate = table->options[i].name;
@@ -31,7 +30,7 @@ static const struct option *find_name(const struct option_table *table, const ch
     return NULL;
 }
 
-static const struct option *find_letter(const struct option_table *table, char letter)
+const struct option *options_find_letter(const struct option_table *table, char letter)
 {
     for (size_t i = 0; i < table->count; i++)
         if (table->options[i].letter == letter)
@@ -162,7 +161,7 @@ static int parse_long(struct parse *parse, const char *text)
 {
     const char *equals = strchr(text, '=');
     size_t length = equals ? (size_t)(equals - text) : strlen(text);
-    const struct option *option = find_name(parse->table, text, length);
+    const struct option *option = options_find(parse->table, text, length);
     if (!option && !strcmp(text, "help"))
         return OPTIONS_HELP;
     if (!option)
@@ -175,7 +174,7 @@ static int parse_long(struct parse *parse, const char *text)
 static int parse_letters(struct parse *parse, const char *letters)
 {
     for (; *letters; letters++) {
-        const struct option *option = find_letter(parse->table, *letters);
+        const struct option *option = options_find_letter(parse->table, *letters);
         if (!option && *letters == 'h')
             return OPTIONS_HELP;
         if (!option)
@@ -215,7 +214,7 @@ static int take_setting(struct parse *parse, struct setting_words *words)
 {
     const char *text = parse->arguments[parse->next];
     size_t length = text[0] == '-' ? strcspn(text, "=") : 0;
-    if (length > 2 && find_name(parse->table, text + 2, length - 2))
+    if (length > 2 && options_find(parse->table, text + 2, length - 2))
         return 0;
     struct setting_line line = {parse->arguments, parse->count, parse->next, true};
     int status = setting_words_take(words, &line);

@@ -42,9 +42,10 @@ struct option_table {
     const struct option *options;
     size_t count;
     unsigned min_operands, max_operands;
-    const char *operands;  // how the help writes them: "PATH"
-    bool stops_at_operand; // the first operand ends the options: gait run CMD -x
-    bool has_settings;     // takes --profiling.wait 1 and profiling.wait=1 too
+    const char *operands;       // how the help writes them: "PATH"
+    bool stops_at_operand;      // the first operand ends the options: gait run CMD -x
+    bool has_settings;          // takes --profiling.wait 1 and profiling.wait=1 too
+    const char *const *choices; // what the first operand may be; NULL: anything
 };
 
 #define OPTIONS_ARE(list) .options = (list), .count = sizeof(list) / sizeof(list)[0]
@@ -54,6 +55,11 @@ struct operands {
     int count;
     struct setting_words settings; // for config_resolve()
 };
+
+// The option of that name, which need not end in a 0, and of that letter; or NULL.
+const struct option *options_find(const struct option_table *table, const char *name,
+                                  size_t length);
+const struct option *options_find_letter(const struct option_table *table, char letter);
 
 // Reads argv[0..argc), moving operands to the front of it, and stores option
 // values in the struct at `values`. Returns OPTIONS_HELP at -h and --help, and
