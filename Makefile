@@ -4,13 +4,14 @@
 BUILD ?= build
 PYTHON ?= python3
 T ?= 60
+PREFIX ?= /usr/local
 export PYTHON BUILD
 
 BIN := $(CURDIR)/.venv/bin
 unexport PYTHONPATH PYTHONHOME
 
 .PHONY: all setup build test lint check fmt tidy cppcheck asan ubsan tsan fuzz torture faults \
-	bench bench-peers golden docs demo demo-c setup-torch check-torch clean help
+	bench bench-peers golden docs demo demo-c setup-torch check-torch install uninstall clean help
 
 all: build
 
@@ -82,6 +83,14 @@ demo: build setup-torch
 demo-c: build
 	@tools/demo $(BUILD) c
 
+# Of what is built; only where nothing is, `make` comes first, so that `sudo make
+# install` sets nothing up as root.
+install: $(if $(wildcard $(BUILD)/build.ninja),,build)
+	@PREFIX='$(PREFIX)' DESTDIR='$(DESTDIR)' $(BIN)/python tools/install $(BUILD) install
+
+uninstall:
+	@PREFIX='$(PREFIX)' DESTDIR='$(DESTDIR)' $(PYTHON) tools/install $(BUILD) uninstall
+
 clean:
 	@rm -rf build build-*
 
@@ -89,6 +98,7 @@ help:
 	@echo 'make              set up what is missing, build the tool, the libraries, the package'
 	@echo 'make test         lint, then unit, command-line, Python, accuracy and torch tests'
 	@echo 'make check        clang-tidy, cppcheck, sanitizers, a minute of fuzzing'
+	@echo 'make install      PREFIX=/usr/local DESTDIR=; uninstall takes the same files away'
 	@echo 'make demo         profile a PyTorch training and print its report; demo-c: one in C'
 	@echo 'make setup-torch  your torch, or one from pip, into .venv; demo and test do it too'
 	@echo 'make check-torch TORCH=x.y.z    the torch tests with another torch'
