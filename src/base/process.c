@@ -9,6 +9,11 @@ int64_t process_start(int64_t pid)
     return os_process_start(pid);
 }
 
+int64_t process_clock_ns(void)
+{
+    return os_boot_ns();
+}
+
 bool process_lives(int64_t pid, int64_t start)
 {
     return os_process_lives(pid, start);

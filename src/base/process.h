@@ -9,6 +9,9 @@
 // When a process started, as the system counts it; -1 if there is none.
 int64_t process_start(int64_t pid);
 
+// The clock by which the system counts that: ns since its boot.
+int64_t process_clock_ns(void);
+
 // `start` is what process_start() said in that process; numbers are used
 // again. False for a zombie, and where the start is not known.
 bool process_lives(int64_t pid, int64_t start);

@@ -56,6 +56,7 @@ static int put_preamble(struct drainer *drainer)
         .session_id = recorder->session_id,
         .ring_path = recorder->pool.path,
         .first_anchor = recorder->first_anchor,
+        .birth = recorder->birth,
         .tick_hz = clock_tick_hz(&recorder->first_anchor, &now),
         .drainer_tid = drainer->tid,
         .is_brief = drainer->is_brief,

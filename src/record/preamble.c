@@ -52,6 +52,14 @@ static int put_text(struct buffer *rows, const char *key, const char *text)
     return status;
 }
 
+static int put_birth(const struct birth *birth, struct buffer *rows)
+{
+    if (!birth->error_ns)
+        return 0;
+    int status = put_number(rows, "process_start_ns", birth->real_ns);
+    return status ? status : put_number(rows, "process_start_error_ns", (int64_t)birth->error_ns);
+}
+
 static int put_who(const struct preamble *preamble, struct buffer *rows)
 {
     const struct settings *settings = preamble->settings;
@@ -66,6 +74,7 @@ static int put_who(const struct preamble *preamble, struct buffer *rows)
     if ((status = put_number(rows, "format_version", FRAME_VERSION)) ||
         (status = put_text(rows, "host", host)) || (status = put_number(rows, "pid", getpid())) ||
         (status = put_number(rows, "start_ns", preamble->first_anchor.real_ns)) ||
+        (status = put_birth(&preamble->birth, rows)) ||
         (status = put_text(rows, "role", settings->role)) ||
         (status = put_text(rows, "run_id", settings->run_id)) ||
         (status = put_text(rows, "program", program)) ||

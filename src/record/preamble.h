@@ -8,6 +8,7 @@
 
 #include "base/clock.h"
 #include "format/table_writer.h"
+#include "record/birth.h"
 #include "record/settings.h"
 
 #define PREAMBLE_TRACK_DRAINER 1u // the drainer's own track
@@ -18,6 +19,7 @@ struct preamble {
     const uint8_t *session_id; // 16 bytes
     const char *ring_path;     // "" when in anonymous memory
     struct clock_anchor first_anchor;
+    struct birth birth; // not known: nothing is said of it
     uint64_t tick_hz;
     int64_t drainer_tid; // 0: no track of its own
     bool is_brief;       // without the names that the program made

@@ -411,6 +411,15 @@ static void reset_fields(struct recorder *recorder)
     notes_clear();
 }
 
+// What lies before a later session of the same process is not the later one's.
+static void find_birth(struct recorder *recorder)
+{
+    const pid_t pid = getpid();
+    const bool is_first = recorder->born_pid != pid;
+    recorder->birth = is_first ? birth_find(&recorder->first_anchor) : (struct birth){0};
+    recorder->born_pid = pid;
+}
+
 // With `sessions` held, the lock not.
 static int begin_session(void)
 {
@@ -419,6 +428,7 @@ static int begin_session(void)
 
     make_session_id(recorder->session_id);
     recorder->first_anchor = clock_read_anchor();
+    find_birth(recorder);
     status = shard_writer_open(&recorder->shard, recorder->settings.directory,
                                recorder->first_anchor.real_ns);
     if (status)

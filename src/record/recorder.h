@@ -9,6 +9,7 @@
 #include <stdint.h>
 
 #include "format/journal.h"
+#include "record/birth.h"
 #include "record/ring_pool.h"
 #include "record/settings.h"
 #include "record/shard_writer.h"
@@ -40,6 +41,8 @@ struct recorder {
     struct shard_writer shard;
     uint8_t session_id[16];
     struct clock_anchor first_anchor;
+    struct birth birth; // of the process; known in its first session only
+    pid_t born_pid;     // whose session knew it
 
     // atomic, any thread
     bool is_main_gone; // the process's first thread has ended, others go on

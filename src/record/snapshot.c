@@ -122,6 +122,7 @@ static int put_preamble(struct recorder *recorder, struct table_writer *tables)
         .session_id = recorder->session_id,
         .ring_path = "", // nothing is to be fetched from there
         .first_anchor = recorder->first_anchor,
+        .birth = recorder->birth,
         .tick_hz = clock_tick_hz(&recorder->first_anchor, &now),
     };
     recorder_lock();

@@ -44,8 +44,23 @@ void torch_json_no_phases(struct json_writer *json, const struct torch_phases *p
     torch_json_phases(json, phases, nothing);
 }
 
+// How much of the run lies before its recording, where its process told when it began.
+static void put_run_start(struct json_writer *json, const struct process_life *life)
+{
+    json_key(json, "run_start");
+    if (!life->start_error_ns) {
+        json_null(json);
+        return;
+    }
+    json_object(json);
+    json_put_uint(json, "unrecorded_ns", process_life_unrecorded_ns(life));
+    json_put_uint(json, "error_ns", life->start_error_ns);
+    json_close(json);
+}
+
 // Without steps there is nothing to tell start from end by: no parts.
-static void put_run(struct json_writer *json, const struct run_parts *run)
+static void put_run(struct json_writer *json, const struct run_parts *run,
+                    const struct process_life *life)
 {
     json_key(json, "run");
     json_array(json);
@@ -56,6 +71,7 @@ static void put_run(struct json_writer *json, const struct run_parts *run)
         json_close(json);
     }
     json_close(json);
+    put_run_start(json, life);
 }
 
 static void put_ranks(struct json_writer *json, const struct torch_report *torch)
@@ -71,7 +87,7 @@ static void put_ranks(struct json_writer *json, const struct torch_report *torch
         json_put_uint(json, "steps", rank->steps);
         json_put_uint(json, "step_total_ns", rank->total_ns);
         torch_json_phases(json, &torch->phases, rank->phases);
-        put_run(json, &rank->run);
+        put_run(json, &rank->run, &rank->life);
         json_close(json);
     }
     json_close(json);
@@ -240,7 +256,8 @@ void torch_json_put(struct json_writer *json, const struct run_report *report)
     put_ops(json, torch);
     put_training(json, torch);
     put_steady(json, torch);
-    put_run(json, torch->rank_count ? &torch->ranks[0].run : &(struct run_parts){.total_ns = 0});
+    const struct torch_rank none = {.rank = -1}, *first = torch->rank_count ? torch->ranks : &none;
+    put_run(json, &first->run, &first->life);
     put_ranks(json, torch);
     put_slow_rank(json, torch);
     put_epochs(json, torch);

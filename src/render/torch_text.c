@@ -130,6 +130,13 @@ void torch_text_put_steps(const struct screen *screen)
     torch_work_put_flops(screen);
 }
 
+static void put_run_line(const struct screen *screen, const char *name, uint64_t ns,
+                         uint64_t whole_ns)
+{
+    fprintf(screen->out, "  %-*s%10s%20s\n", LEDGER_COLUMNS, name, units_ns((int64_t)ns).text,
+            units_share(ns, whole_ns).text);
+}
+
 // Rank 0's process, from its start to its end.
 static void put_run(const struct screen *screen)
 {
@@ -143,13 +150,15 @@ static void put_run(const struct screen *screen)
     screen_bold(screen, heading);
     fprintf(screen->out, "%*s%10s%20s\n", LEDGER_COLUMNS + 2 - (int)strlen(heading), "", "total",
             "share");
-    for (unsigned i = 0; i < RUN_PART_COUNT; i++)
-        if (run->parts[i])
-            fprintf(screen->out, "  %-*s%10s%20s\n", LEDGER_COLUMNS, run_part_names[i],
-                    units_ns((int64_t)run->parts[i]).text,
-                    units_share(run->parts[i], run->total_ns).text);
-    fprintf(screen->out, "  %-*s%10s%20s\n", LEDGER_COLUMNS, "= the run",
-            units_ns((int64_t)run->total_ns).text, units_share(1, 1).text);
+    const uint64_t unrecorded_ns = process_life_unrecorded_ns(&torch->ranks[0].life);
+    for (unsigned i = 0; i < RUN_PART_COUNT; i++) {
+        if (!run->parts[i])
+            continue;
+        put_run_line(screen, run_part_names[i], run->parts[i], run->total_ns);
+        if (i == RUN_START_UP && unrecorded_ns)
+            put_run_line(screen, "  of it before the recording", unrecorded_ns, run->total_ns);
+    }
+    put_run_line(screen, "= the run", run->total_ns, run->total_ns);
 }
 
 // Without steps the verdict has said so already.

@@ -2,74 +2,12 @@
 """What a report says of made-up trainings whose trouble is known: the verdict, the
 findings, and the figures they rest on."""
 
-import json
 import re
 
 import pytest
 
+from tests.support.made_training import MS, START, STEPS, WORK, Training, asked, finding, said
 from tests.support.shard_maker import ShardMaker
-
-START = 1_700_000_000_000_000_000
-MS = 1_000_000
-STEPS = 150
-ARGS = {
-    "input": {"asks": 1, "got": 1, "loader": 5},
-    "forward": {"module": 1, "training": 1},
-    "optimizer": {"optimizer": 2, "steps": 1},
-}
-WORK = {"input": 5 * MS, "forward": 55 * MS, "backward": 30 * MS, "optimizer": 10 * MS}
-
-
-class Training:
-    """One process whose steps spend the time that they are given, phase after phase."""
-
-    def __init__(self, **meta):
-        self.now, self.rows, self.modes = START, [], []
-        self.shard = ShardMaker(pid=2000, start_ns=START, torch={"version": "2.13.0"}, **meta)
-        self.track = self.shard.track(key="1", os_id=2000)
-        self.total = 0
-
-    def step(self, phases):
-        for name, length in phases.items():
-            if name == "evaluation":
-                self.modes.append((self.now, self.now + length))
-            else:
-                args = self.shard.args(list(ARGS.get(name, {}).items()))
-                site = self.shard.site("phase", name)
-                self.rows.append((self.now, length, site, 0, args))
-            self.now += length
-            self.total += length
-
-    def ops(self, name, count, length):
-        """So many calls of an op, begun with the step that is made next."""
-        site = self.shard.site("cpu_op", name)
-        self.rows.extend((self.now + MS + n * length, length, site, 1) for n in range(count))
-
-    def record_all(self):
-        """From its start to now, ops were on record."""
-        site = self.shard.site("torch", "window")
-        self.shard.rows("async", self.track, [(START, site, 1, 0), (self.now, site, 1, 1)])
-
-    def report(self, gait, run):
-        site = self.shard.site("phase", "evaluation")
-        self.shard.spans(self.track, sorted(self.rows, key=lambda row: (row[0], -row[1])))
-        for begin, end in self.modes:
-            self.shard.rows("async", self.track, [(begin, site, 1, 0), (end, site, 1, 1)])
-        self.shard.write(run)
-        return asked(gait, run)
-
-
-def asked(gait, run):
-    return json.loads(gait("report", "--json", run).stdout)
-
-
-def finding(report, name):
-    found = [one for one in report["findings"] if one["id"] == name]
-    return found[0]["evidence"] if found else None
-
-
-def said(report):
-    return report["verdict"] + " ".join(one["text"] for one in report["findings"])
 
 
 @pytest.mark.parametrize("before", [0, 3_000 * MS])
@@ -315,7 +253,7 @@ def test_compiling_that_a_program_marked_itself(gait, tmp_path):
 
 def test_every_identity_is_documented(root):
     """With its condition, in the table of verdicts or of findings."""
-    text = (root / "src" / "analyse" / "sentences.def").read_text()
+    text = (root / "src/analyse/verdict/sentences.def").read_text()
     made = re.findall(r'^(?:VERDICT|FINDING)\(\w+, "([\w-]+)"', text, re.MULTILINE)
     rows = [line for line in (root / "docs" / "REPORT.md").read_text().splitlines() if "|" in line]
     assert len(made) > 40

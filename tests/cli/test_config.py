@@ -740,7 +740,7 @@ def test_settings_of_the_recording_reach_the_program_from_line_and_file(config, 
         *"recording.directory=d recording.overflow=block recording.ring=64K".split(),
         *"recording.inductor_kernels=yes recording.windows=all".split(),
     )
-    assert seen.pop("GAIT_RUN_ID") and seen.pop("GAIT_INVOCATION")
+    assert seen.pop("GAIT_RUN_ID") and seen.pop("GAIT_INVOCATION") and seen.pop("GAIT_BEGAN")
     assert seen.pop("GAIT_DIR").endswith("/d")
     wanted = {"GAIT_OVERFLOW": "block", "GAIT_RING": "65536", "GAIT_TORCH_WINDOWS": "all"}
     assert seen == {**wanted, "TORCHINDUCTOR_CPP_ENABLE_KERNEL_PROFILE": "1"}
@@ -753,6 +753,7 @@ def test_settings_of_the_recording_reach_the_program_from_line_and_file(config, 
 def test_a_schedule_reaches_the_program_and_nothing_else_does(config, gait):
     seen = environment_of(config, gait, "--profiling.wait", "4", "profiling.with_flops=no")
     assert seen.pop("GAIT_RUN_ID") and seen.pop("GAIT_INVOCATION") and seen.pop("GAIT_DIR")
+    assert int(seen.pop("GAIT_BEGAN")) > 0
     schedule = dict(part.split("=") for part in seen.pop("GAIT_TORCH_WINDOWS").split(","))
     assert schedule == {
         "wait": "4", "warmup": "1", "active": "3", "repeat": "1", "skip_first": "0",
@@ -768,4 +769,4 @@ def test_a_schedule_reaches_the_program_and_nothing_else_does(config, gait):
     seen = environment_of(config, gait, "--profile", "--profiling.wait", "4")
     assert (seen["GAIT_PROFILING_UNIT"], seen["GAIT_PROFILING_SKIP_FIRST"]) == ("step", "1")
     plain = environment_of(config, gait)
-    assert set(plain) == {"GAIT_DIR", "GAIT_RUN_ID", "GAIT_INVOCATION"}
+    assert set(plain) == {"GAIT_DIR", "GAIT_RUN_ID", "GAIT_INVOCATION", "GAIT_BEGAN"}

@@ -75,7 +75,7 @@ def test_the_cost_of_a_run_is_that_of_its_samples_too(gait, tmp_path):
     # others have the ends of both, cpu what gait did within the program
     assert cpu == pytest.approx(others, rel=0.25)
     (program,) = [s for s in shards(gait, "run")["shards"] if s["role"] == "program"]
-    life = (program["end_ns"] - program["start_ns"]) / 1e9
+    life = (program["end_ns"] - program["metadata"]["process_start_ns"]) / 1e9
     assert report["overhead"]["share"] == pytest.approx(cpu / life, rel=1e-3)
     assert gait("report", "run").stdout.splitlines()[1].startswith("1 process, ")
 

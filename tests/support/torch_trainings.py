@@ -12,6 +12,7 @@ import pathlib
 import subprocess
 import sys
 import threading
+import time
 
 import pytest
 from warm_python import WarmPython
@@ -57,6 +58,7 @@ class Training:
         self.job = job
         self.directory = directory
         self.code = process.returncode
+        self.asked_ns, self.over_ns = process.between_ns  # from outside, since the epoch
         self.stdout = process.stdout
         self.stderr = process.stderr
         self._tool = tool
@@ -188,6 +190,7 @@ class Trainings:
 
     def _run(self, job, home):
         home.mkdir()
+        asked_ns = time.time_ns()
         process = subprocess.run(
             self.command(job, home / "run"),
             cwd=home,
@@ -197,6 +200,7 @@ class Trainings:
             text=True,
             timeout=240,
         )
+        process.between_ns = asked_ns, time.time_ns()
         return Training(self.tool, job, home / "run", process)
 
     def close(self):

@@ -107,6 +107,21 @@ def test_what_is_neither_start_nor_end_covers_the_loop(run):
     assert parts["between"] < 0.05 * loop_ns
 
 
+def test_the_run_begins_when_its_process_did(run):
+    """Not when torch is there; the script clocks its first line, its loop and its last one."""
+    manual, tick_ns = run(Job("manual")), 12e6
+    truth, parts = manual.truth, times(manual.report["run"])
+    whole_ns, crowd_ns = sum(parts.values()), truth["crowd_ns"] + 20e6
+    began_ns = truth["loops_ns"] - parts["start-up"]
+    assert manual.asked_ns - tick_ns <= began_ns + crowd_ns
+    assert began_ns <= truth["began_ns"] + tick_ns
+    assert truth["told_ns"] - truth["began_ns"] - tick_ns < whole_ns
+    assert whole_ns < manual.over_ns - manual.asked_ns + tick_ns
+    assert whole_ns == manual.report["wall_ns"]
+    assert manual.report["run_start"]["unrecorded_ns"] > 0.3e9
+    assert 0 < manual.report["run_start"]["error_ns"] < tick_ns
+
+
 def by_phase(planted):
     wanted = dict.fromkeys(TWELVE, 0)
     for place, ns in planted.items():

@@ -8,7 +8,6 @@
 #include <string.h>
 
 #include "analyse/job/torch_ranks.h"
-#include "analyse/job/track_shard.h"
 #include "analyse/steps/torch_epochs.h"
 #include "analyse/steps/torch_gathering.h"
 #include "base/fail.h"
@@ -241,14 +240,14 @@ static void add_to_totals(const struct torch_piece *piece, void *context)
 int torch_job_make_whole_run(struct torch_job *job, struct gait_trace *trace, uint32_t track)
 {
     struct torch_gathering gathering;
-    struct gait_shard_info shard;
-    int status = track_shard(trace, track, &shard);
+    struct process_life life;
+    int status = process_lives_of_track(&job->lives, trace, track, &life);
     if (status)
         return status;
-    if (shard.end_ns <= shard.start_ns)
+    if (life.end_ns <= life.start_ns)
         return GAIT_OK;
-    struct torch_period life = {shard.start_ns, shard.end_ns};
-    const struct torch_periods windows = {.rows = &life, .count = 1};
+    struct torch_period whole = {life.start_ns, life.end_ns};
+    const struct torch_periods windows = {.rows = &whole, .count = 1};
     torch_gathering_init(&gathering, job, trace);
     status = torch_gathering_read(&gathering, track);
     if (!status)

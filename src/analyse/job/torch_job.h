@@ -4,6 +4,7 @@
 #ifndef GAIT_ANALYSE_TORCH_JOB_H
 #define GAIT_ANALYSE_TORCH_JOB_H
 
+#include "analyse/job/process_lives.h"
 #include "analyse/report/torch_report.h"
 #include "analyse/steps/steps.h"
 #include "base/arena.h"
@@ -11,6 +12,7 @@
 struct torch_job {
     struct arena *arena;        // what is kept beyond comes from here
     struct torch_report *torch; // ranks, totals, epochs are filled in
+    struct process_lives lives; // none: recordings stand for them
     struct steps_summary steps;
     uint32_t rank_count; // a rank that began anew counts once
     uint64_t total_ns;

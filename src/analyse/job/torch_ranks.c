@@ -6,7 +6,6 @@
 #include <stdlib.h>
 
 #include "analyse/cost/window_cost.h"
-#include "analyse/job/track_shard.h"
 #include "analyse/steps/step_clock.h"
 #include "analyse/steps/torch_gathering.h"
 #include "base/fail.h"
@@ -220,12 +219,10 @@ static int find_window_cost(struct torch_gathering *gathering, struct torch_rank
 static int find_parts(const struct torch_gathering *gathering, struct torch_rank *rank,
                       const struct torch_periods *steps)
 {
-    struct gait_shard_info shard;
-    int status = track_shard(gathering->trace, rank->track, &shard);
-    if (status)
-        return status;
-    const struct torch_period life = {shard.start_ns, shard.end_ns};
-    return run_parts_find(&rank->run, &gathering->thread, steps, &life);
+    int status =
+        process_lives_of_track(&gathering->job->lives, gathering->trace, rank->track, &rank->life);
+    const struct torch_period life = {rank->life.start_ns, rank->life.end_ns};
+    return status ? status : run_parts_find(&rank->run, &gathering->thread, steps, &life);
 }
 
 static int add_rank(struct torch_gathering *gathering, const struct torch_rank *stepper)

@@ -183,7 +183,7 @@ static int open_whole_run(struct pass *pass)
 {
     struct run_report *report = pass->report;
     struct report_thread *main_thread = NULL;
-    struct gait_shard_info shard;
+    struct process_life life;
     for (size_t i = 0; i < report->thread_count; i++) {
         struct report_thread *thread = &report->threads[i];
         bool is_thread = thread->info.kind == GAIT_TRACK_THREAD;
@@ -192,15 +192,15 @@ static int open_whole_run(struct pass *pass)
     }
     if (!main_thread)
         return GAIT_OK;
-    int status = gait_trace_shard(pass->trace, main_thread->info.shard, &shard);
-    if (status || shard.end_ns <= shard.start_ns)
+    int status = process_lives_of_track(&report->lives, pass->trace, main_thread->track, &life);
+    if (status || life.end_ns <= life.start_ns)
         return status;
     main_thread->is_main = true;
-    struct step_row life = {.start_ns = shard.start_ns, .track = main_thread->track};
-    if (__builtin_sub_overflow(shard.end_ns, shard.start_ns, &life.duration_ns))
+    struct step_row whole = {.start_ns = life.start_ns, .track = main_thread->track};
+    if (__builtin_sub_overflow(life.end_ns, life.start_ns, &whole.duration_ns))
         return GAIT_OK;
-    report->ledger.total_ns = (uint64_t)life.duration_ns;
-    status = open_ledgers(pass, &life, 1);
+    report->ledger.total_ns = (uint64_t)whole.duration_ns;
+    status = open_ledgers(pass, &whole, 1);
     pass->ledgers[0].is_whole_run = true;
     return status;
 }

@@ -26,9 +26,10 @@ static void count_processes(struct run_report *report, const struct gait_trace *
         if (gait_trace_shard(trace, i, &shard))
             continue;
         const bool is_other = strcmp(shard.role, "sampler") != 0;
+        const struct process_life *life = &report->lives.rows[i];
         counts[is_other]++;
-        if (shard.end_ns > shard.start_ns)
-            life_ns[is_other] += (uint64_t)shard.end_ns - (uint64_t)shard.start_ns;
+        if (life->end_ns > life->start_ns)
+            life_ns[is_other] += (uint64_t)life->end_ns - (uint64_t)life->start_ns;
     }
     report->process_count = counts[counts[1] > 0];
     report->has_samples = counts[0] > 0;
@@ -39,19 +40,23 @@ static int read_shards(struct run_report *report, const struct gait_trace *trace
 {
     int64_t first = INT64_MAX, last = INT64_MIN;
     report->shard_count = gait_trace_shard_count(trace);
+    int status = process_lives_find(&report->lives, trace, &report->arena);
+    if (status)
+        return status;
     for (uint32_t i = 0; i < report->shard_count; i++) {
+        const struct process_life *life = &report->lives.rows[i];
         struct gait_shard_info shard;
-        int status = gait_trace_shard(trace, i, &shard);
+        status = gait_trace_shard(trace, i, &shard);
         if (status)
             return status;
         report->events += shard.events;
         report->dropped += shard.dropped;
         report->overhead.cpu_ns += shard.overhead_cpu_ns;
         report->overhead.bytes += shard.bytes;
-        if (shard.end_ns < shard.start_ns)
+        if (life->end_ns < life->start_ns)
             continue; // nothing in it
-        first = shard.start_ns < first ? shard.start_ns : first;
-        last = shard.end_ns > last ? shard.end_ns : last;
+        first = life->start_ns < first ? life->start_ns : first;
+        last = life->end_ns > last ? life->end_ns : last;
     }
     if (first > last || __builtin_sub_overflow(last, first, &report->wall_ns))
         report->wall_ns = 0;

@@ -11,6 +11,7 @@
 
 #include <gait/trace.h>
 
+#include "analyse/job/process_lives.h"
 #include "analyse/steps/steps.h"
 #include "analyse/verdict/verdict.h"
 #include "base/arena.h"
@@ -63,7 +64,8 @@ struct torch_report;
 
 struct run_report {
     struct arena arena;
-    struct torch_report *torch;       // NULL: no PyTorch run
+    struct torch_report *torch; // NULL: no PyTorch run
+    struct process_lives lives;
     uint32_t shard_count, rank_count; // ranks that made steps
     uint32_t process_count;           // without gait's own that took samples
     bool has_samples;                 // it did

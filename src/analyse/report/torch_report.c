@@ -125,7 +125,7 @@ static void find_device(struct run_report *report, const struct gait_trace *trac
 static int make(struct run_report *report, struct gait_trace *trace)
 {
     struct torch_report *torch = report->torch;
-    struct torch_job job = {.arena = &report->arena, .torch = torch};
+    struct torch_job job = {.arena = &report->arena, .torch = torch, .lives = report->lives};
     int status = make_job(report, &job, trace);
     if (!status)
         status = name_phases(report);

@@ -12,6 +12,7 @@
 #include "analyse/cost/torch_cost.h"
 #include "analyse/cost/torch_vitals.h"
 #include "analyse/cost/window_cost.h"
+#include "analyse/job/process_lives.h"
 #include "analyse/job/torch_survey.h"
 #include "analyse/ledger/run_parts.h"
 #include "analyse/ledger/torch_phases.h"
@@ -33,7 +34,8 @@ struct torch_rank {
     uint64_t recorded;                  // steps with their ops
     uint64_t recorded_ns;               // time of steps in which ops were on record
     struct window_cost windows;
-    struct run_parts run;          // of its process
+    struct process_life life;      // of its process,
+    struct run_parts run;          // and where that went
     bool has_optimizer, is_marked; // by gait.step()
 };
 

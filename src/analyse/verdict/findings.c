@@ -116,7 +116,14 @@ static void tell_set_up(struct findings *findings, const struct run_report *repo
         percent(run->parts[RUN_START_UP], run->total_ns) < SET_UP_PERCENT)
         return;
     const uint64_t before_ns = run->parts[RUN_START_UP];
+    const uint64_t unrecorded_ns = process_life_unrecorded_ns(&torch->ranks[0].life);
     struct finding *finding = add(findings, FINDING_SET_UP);
+    const bool is_split = unrecorded_ns && unrecorded_ns < before_ns;
+    go_on(finding, is_split ? NOTE_SET_UP_IMPORTS : NOTE_SET_UP);
+    if (is_split) {
+        evidence_ns(&finding->evidence, "unrecorded_ns", unrecorded_ns);
+        evidence_ns(&finding->evidence, "set_up_ns", before_ns - unrecorded_ns);
+    }
     evidence_ns(&finding->evidence, "before_ns", before_ns);
     evidence_ns(&finding->evidence, "wall_ns", run->total_ns);
     evidence_share(&finding->evidence, "share", before_ns, run->total_ns);

@@ -103,12 +103,11 @@ static int64_t number_in(const char *field)
 }
 
 // False if there is none.
-static bool read_process(int64_t pid, struct process_line *ret_line)
+static bool read_line(const char *path, struct process_line *ret_line)
 {
     enum { START = 22, STACK_END = 28 };
-    char path[64], text[1024];
+    char text[1024];
     const char *start = NULL, *stack_end = NULL;
-    snprintf(path, sizeof(path), "/proc/%lld/stat", (long long)pid);
     if (read_small_file(path, text, sizeof(text)) <= 0)
         return false;
     // the second field may hold spaces and brackets, so count from its end
@@ -124,10 +123,40 @@ static bool read_process(int64_t pid, struct process_line *ret_line)
     return start != NULL;
 }
 
+static bool read_process(int64_t pid, struct process_line *ret_line)
+{
+    char path[64];
+    snprintf(path, sizeof(path), "/proc/%lld/stat", (long long)pid);
+    return read_line(path, ret_line);
+}
+
 int64_t os_process_start(int64_t pid)
 {
     struct process_line line;
     return read_process(pid, &line) ? line.start : -1;
+}
+
+int64_t os_boot_ns(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_BOOTTIME, &now);
+    return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
+}
+
+// The system counts it in clock ticks, rounded down: 100 a second on most machines.
+bool os_own_birth(struct os_birth *ret_birth)
+{
+    struct process_line line;
+    const long ticks_a_second = sysconf(_SC_CLK_TCK);
+    const int64_t now_ns = os_boot_ns();
+    if (ticks_a_second <= 0 || !read_line("/proc/self/stat", &line) || line.start <= 0)
+        return false;
+    const int64_t tick_ns = 1000000000 / ticks_a_second;
+    if (line.start > now_ns / tick_ns) // of another clock, as some sandboxes have it
+        return false;
+    const int64_t from_ns = line.start * tick_ns, to_ns = from_ns + tick_ns;
+    *ret_birth = (struct os_birth){from_ns, to_ns < now_ns ? to_ns : now_ns};
+    return true;
 }
 
 bool os_process_program(int64_t pid, struct os_program *ret_program)

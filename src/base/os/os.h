@@ -30,6 +30,18 @@ struct os_program {
     uint64_t stack_end; // 0 where we may not know
 };
 
+// Between which moments this process began, in ns of the system's clock since its boot,
+// which goes on while it sleeps. exec() changes nothing of it.
+struct os_birth {
+    int64_t from_ns, to_ns;
+};
+
+// False where the system does not tell.
+bool os_own_birth(struct os_birth *ret_birth);
+
+// That clock, now.
+int64_t os_boot_ns(void);
+
 // False if there is no such process.
 bool os_process_program(int64_t pid, struct os_program *ret_program);
 

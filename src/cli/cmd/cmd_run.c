@@ -14,6 +14,7 @@
 #include <gait/schedule.h>
 
 #include "base/fail.h"
+#include "base/process.h"
 #include "cli/frame/command.h"
 #include "cli/run/run_profile.h"
 #include "cli/run/run_screen.h"
@@ -111,13 +112,15 @@ static int prepare_past_limits(struct session *session)
 static void set_environment(struct session *session)
 {
     const struct run_values *values = &session->values;
-    char ring[32];
+    char ring[32], began[32];
     int failed = 0;
     if (session->is_recording) {
         failed |= setenv("GAIT_DIR", session->directory.absolute, 1);
         failed |= setenv("GAIT_RUN_ID", session->directory.run_id, 1);
         if (*session->directory.invocation)
             failed |= setenv("GAIT_INVOCATION", session->directory.invocation, 1);
+        snprintf(began, sizeof began, "%" PRId64, process_clock_ns());
+        failed |= setenv("GAIT_BEGAN", began, 1);
         if (values->overflow)
             failed |= setenv("GAIT_OVERFLOW", values->overflow, 1);
         snprintf(ring, sizeof ring, "%" PRId64, values->ring_bytes);

@@ -114,6 +114,10 @@ static const struct variable variables[] = {
      "  run "},
     {"GAIT_INVOCATION", "The same of one gait run: several may record into one run, a node each.",
      "  run "},
+    {"GAIT_BEGAN",
+     "When gait run started the program, in ns of the system's clock since its boot: what it "
+     "started is not older.",
+     "  run "},
     {"NO_COLOR", "When set and not empty, reports use no colour even on a terminal.",
      "  report info "},
 };
