@@ -20,7 +20,8 @@ PIP_TELLS_BEFORE = (23, 2)  # earlier ones download a wheel to see what it needs
 
 
 def pip(python, *words):
-    line = [python, "-m", "pip", "--disable-pip-version-check", *words]
+    quick = ["--retries", "1", "--timeout", "20"]  # where there is no network, too
+    line = [python, "-m", "pip", "--disable-pip-version-check", *quick, *words]
     done = subprocess.run(line, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
     return done.stdout if done.returncode == 0 else ""
 
@@ -61,7 +62,7 @@ def size(python, requirements):
     found = re.match(r"pip (\d+)\.(\d+)", pip(python, "--version"))
     if not found or tuple(map(int, found.groups())) < PIP_TELLS_BEFORE:
         return ""
-    words = ["install", "--quiet", "--dry-run", "--report", "-", "--retries", "1"]
+    words = ["install", "--quiet", "--dry-run", "--report", "-"]
     told = pip(python, *words, "-r", requirements)
     if not told:
         return ""

@@ -31,7 +31,7 @@ elif "link-torch.py" in asked:
     note("link " + answers["torch"])
 elif "torch-offer.py" in asked:
     os.execv(sys.executable, [sys.executable, *words])
-elif "pip --disable-pip-version-check index versions torch" in asked:
+elif asked.startswith("-m pip ") and asked.endswith(" index versions torch"):
     if not answers["offered"]:
         sys.exit("no such thing")
     print("torch (1)\\nAvailable versions: " + ", ".join(answers["offered"]))
@@ -128,6 +128,15 @@ def test_the_size_is_said_before_anything_is_fetched(setup, tmp_path):
     with open(tmp_path / "a.whl", "wb") as file:
         file.truncate(2_970_000_000)
     assert ": 3.0 GB\n" in setup.run()[0]
+
+
+def test_who_would_fetch_cuda_for_want_of_a_cpu_build_is_told_how_to_get_one(setup, tmp_path):
+    with open(tmp_path / "a.whl", "wb") as file:
+        file.truncate(2_970_000_000)
+    setup.venv["urls"].append((tmp_path / "a.whl").as_uri())
+    for offered, told in (["2.15.0"], True), (["2.15.0+cpu", "2.15.0"], False):
+        setup.venv["offered"] = offered
+        assert ("PIP_EXTRA_INDEX_URL" in setup.run()[0]) == told
 
 
 @pytest.mark.parametrize("pip, url", [("23.1", "file:///"), ("25.0", "http://127.0.0.1:1/a.whl")])
