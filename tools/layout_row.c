@@ -10,6 +10,9 @@
 #include <internal/pycore_code.h>
 #include <internal/pycore_dict.h>
 #include <internal/pycore_frame.h>
+#if PY_VERSION_HEX >= 0x030E0000
+#include <internal/pycore_interpframe.h>
+#endif
 #else
 // Objects/dict-common.h of these versions, which is not installed.
 struct _dictkeysobject {
@@ -121,13 +124,21 @@ static void put_frame(void)
 #endif
 #if PY_VERSION_HEX >= 0x030C0000
     OFFSET(frame_owner, frame_struct, owner);
+#if PY_VERSION_HEX >= 0x030E0000
+    NUMBER(frame_owner_shim, FRAME_OWNED_BY_INTERPRETER);
+#else
     NUMBER(frame_owner_shim, FRAME_OWNED_BY_CSTACK);
+#endif
 #else
     NONE(frame_owner);
     NONE(frame_owner_shim);
 #endif
     OFFSET(frame_bytes, frame_struct, localsplus);
+#if PY_VERSION_HEX >= 0x030E0000
+    NONE(frame_top); // `stackpointer` is set aside in debug builds alone
+#else
     OFFSET(frame_top, frame_struct, stacktop);
+#endif
 #if PY_VERSION_HEX >= 0x030C0000
     NONE(frame_generator);
     NONE(frame_entry);
@@ -148,6 +159,16 @@ static void put_frame(void)
 #endif
 }
 
+// Bits of a reference in a frame that are no part of the address.
+static void put_tags(void)
+{
+#if PY_VERSION_HEX >= 0x030E0000
+    NUMBER(frame_tags, Py_TAG_BITS);
+#else
+    NUMBER(frame_tags, 0);
+#endif
+}
+
 // What ends a function; another number where sys.monitoring watches it.
 static void put_returns(void)
 {
@@ -158,11 +179,17 @@ static void put_returns(void)
 #endif
 #ifdef RETURN_CONST
     NUMBER(op_return_const, RETURN_CONST);
-    NUMBER(op_return_watched, INSTRUMENTED_RETURN_VALUE);
-    NUMBER(op_return_const_watched, INSTRUMENTED_RETURN_CONST);
 #else
     NONE(op_return_const);
+#endif
+#ifdef INSTRUMENTED_RETURN_VALUE
+    NUMBER(op_return_watched, INSTRUMENTED_RETURN_VALUE);
+#else
     NONE(op_return_watched);
+#endif
+#ifdef INSTRUMENTED_RETURN_CONST
+    NUMBER(op_return_const_watched, INSTRUMENTED_RETURN_CONST);
+#else
     NONE(op_return_const_watched);
 #endif
 }
@@ -331,6 +358,7 @@ int main(void)
     put_runtime();
     put_thread();
     put_frame();
+    put_tags();
     put_returns();
     put_loops();
     put_locals();

@@ -87,7 +87,7 @@ def pythons():
 
 
 @pytest.mark.skipif(bool(os.environ.get("GAIT_SANITIZE")), reason="these Pythons are not sanitized")
-@pytest.mark.parametrize("minor", ["3.8", "3.9", "3.10", "3.11", "3.12", "3.13", "3.14"])
+@pytest.mark.parametrize("minor", ["3.8", "3.9", "3.10", "3.11", "3.12", "3.13", "3.14", "3.15"])
 def test_another_minor_builds_and_records(minor, pythons, root, build, tmp_path, read):
     if minor not in pythons:
         pytest.skip(f"no other CPython {minor} with headers")

@@ -345,7 +345,7 @@ behind()
 """
 
 
-@pytest.mark.parametrize("minor", ["3.8", "3.9", "3.10", "3.11", "3.12", "3.13"])
+@pytest.mark.parametrize("minor", ["3.8", "3.9", "3.10", "3.11", "3.12", "3.13", "3.14", "3.15"])
 def test_a_python_at_one_address_has_a_name_of_its_own_behind_exec(gait, tmp_path, minor):
     python = pathlib.Path("/usr/bin/python" + minor)
     if not lies_at_one_address(python):

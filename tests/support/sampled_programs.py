@@ -11,7 +11,7 @@ import time
 
 PROGRAMS = pathlib.Path(__file__).resolve().parent.parent / "sample"
 PLACES = ["/usr/bin/python3.*", "/usr/local/bin/python3.*", "~/.pyenv/versions/*/bin/python3"]
-KNOWN = range(8, 14)
+KNOWN = range(8, 16)
 
 
 def minor_of(python):

@@ -357,7 +357,7 @@ static const struct option options[] = {
 
 static const char *const about[] = {
     "The process is not stopped and nothing in it is changed; its memory is read. CPython 3.8 to "
-    "3.13 on x86-64, also in another container, also when it hangs or was stopped.",
+    "3.15 on x86-64, also in another container, also when it hangs or was stopped.",
     "The state tells who runs Python (holds the interpreter's lock, the GIL), who waits for it, "
     "who runs native code beside it, who is blocked in the system, and who was stopped, by a "
     "signal (SIGSTOP, ^Z) or a debugger; with kill -CONT such a process goes on.",

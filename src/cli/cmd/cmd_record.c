@@ -405,7 +405,7 @@ static const struct option options[] = {
 
 static const char *const about[] = {
     "Without --native the program is never stopped, and nothing in it is changed: its memory is "
-    "read, by one call a round. CPython 3.8 to 3.13 on x86-64; what else the program starts is not "
+    "read, by one call a round. CPython 3.8 to 3.15 on x86-64; what else the program starts is not "
     "disturbed.",
     "Rounds are made at random times (a Poisson clock), so a program that is periodic itself gets "
     "its true shares. A round that is missed is counted, not made up for.",

@@ -12,7 +12,7 @@
 
 #include "sample/cpython/layout.h"
 
-enum { DEBUG_OFFSETS_BYTES = 632 };
+enum { DEBUG_OFFSETS_BYTES = 888 }; // of the version that tells most
 
 // Whether these first bytes of _PyRuntime hold such a table, and of which
 // version (hex, as Py_Version has it).

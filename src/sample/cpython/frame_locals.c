@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/bytes.h"
+#include "sample/cpython/frame_state.h"
 
 enum { READS_OF_FRAME = 4096, READS_OF_VALUE = 400, READS_OF_CHAIN = 4 * PYTHON_THREAD_DEPTH };
 
@@ -112,6 +113,7 @@ static void tell_places(struct frame_reading *locals, struct object_reader *read
         uint64_t value = 0;
         if (!object_get(reader, places->at + 8 * i, &value, sizeof value))
             return;
+        value = frame_reference(reader->layout, value);
         if (value && is_cell(reader, places, i))
             value = behind_cell(reader, value);
         if (value)
@@ -194,10 +196,9 @@ static bool read_frame(struct object_reader *reader, uint64_t frame, struct fram
     uint8_t bytes[LAYOUT_FRAME_BYTES];
     if (!object_get(reader, frame, bytes, (size_t)layout->frame_bytes))
         return false;
-    head->previous = bytes_get64(bytes + layout->frame_previous);
-    head->code = bytes_get64(bytes + layout->frame_code);
-    head->is_shim =
-        layout->frame_owner >= 0 && bytes[layout->frame_owner] == layout->frame_owner_shim;
+    head->previous = frame_previous(layout, bytes);
+    head->code = frame_code(layout, bytes);
+    head->is_shim = frame_is_shim(layout, bytes);
     head->is_alive = layout->minor >= 11 || bytes_get64(bytes) != 0; // its count of references
     return true;
 }

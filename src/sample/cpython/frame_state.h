@@ -9,9 +9,16 @@
 #include "base/bytes.h"
 #include "sample/cpython/layout.h"
 
+// The address of an object that a word of a frame refers to. From 3.14 on its lowest bits
+// say how the reference is counted.
+static inline uint64_t frame_reference(const struct layout *layout, uint64_t word)
+{
+    return word & ~(uint64_t)layout->frame_tags;
+}
+
 static inline uint64_t frame_code(const struct layout *layout, const uint8_t *frame)
 {
-    return bytes_get64(frame + layout->frame_code);
+    return frame_reference(layout, bytes_get64(frame + layout->frame_code));
 }
 
 static inline uint64_t frame_previous(const struct layout *layout, const uint8_t *frame)
@@ -46,7 +53,7 @@ static inline bool frame_is_entry(const struct layout *layout, const uint8_t *fr
 }
 
 // Of a frame that neither waits for a callee of the same call of eval, nor as a
-// generator, nor is done. Told from 3.11 on.
+// generator, nor is done. Told by 3.11 to 3.13 only.
 static inline bool frame_is_running(const struct layout *layout, const uint8_t *frame)
 {
     return layout->frame_top < 0 || bytes_get32(frame + layout->frame_top) == UINT32_MAX;

@@ -13,8 +13,9 @@
 // sized: PyVarObject; text: str. frame_bytes is how much of a frame is looked at;
 // frame_generator: a pointer up to 3.10, a byte that is 1 in 3.11; none after that.
 // thread_serial: a number that no thread had before; up to 3.10, which tells no
-// thread_native. frame_top: from 3.11, -1 while the function itself, or C code that it called,
-// runs. code_version: a number that no code object had before, or 0; from 3.12 on.
+// thread_native. frame_top: of 3.11 to 3.13, -1 while the function itself, or C code that it
+// called, runs. frame_tags: bits of a frame's references that are no part of the address; from
+// 3.14 on. code_version: a number that no code object had before, or 0; from 3.12 on.
 // keys, values: of a dict; code_variables: names, from 3.11 those of cells too.
 #define LAYOUT_FIELDS(X)                                                                           \
     X(minor)                                                                                       \
@@ -52,6 +53,7 @@
     X(frame_generator)                                                                             \
     X(frame_bytes)                                                                                 \
     X(frame_top)                                                                                   \
+    X(frame_tags)                                                                                  \
     X(frame_variables)                                                                             \
     X(frame_names)                                                                                 \
     X(frame_entry)                                                                                 \

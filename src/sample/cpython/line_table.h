@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// CPython's line tables, 3.8 to 3.13, as rows of [start, end): which bytes of a
+// CPython's line tables, 3.8 to 3.15, as rows of [start, end): which bytes of a
 // function's code belong to which line.
 #ifndef GAIT_SAMPLE_LINE_TABLE_H
 #define GAIT_SAMPLE_LINE_TABLE_H

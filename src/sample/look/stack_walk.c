@@ -52,6 +52,13 @@ static bool is_equal(const struct layout *layout, struct frame_copies copies)
            frame_previous(layout, copies.first) == frame_previous(layout, copies.second);
 }
 
+static enum difference by_instruction(const struct layout *layout, struct frame_copies copies)
+{
+    return frame_instruction(layout, copies.first) == frame_instruction(layout, copies.second)
+               ? SAME
+               : MOVED_ON;
+}
+
 static enum difference compare(const struct layout *layout, struct frame_copies copies,
                                enum role role)
 {
@@ -62,13 +69,15 @@ static enum difference compare(const struct layout *layout, struct frame_copies 
         return OTHER;
     if (role == LEAF || role == SHIM)
         return SAME;
+    if (layout->frame_top < 0)
+        return by_instruction(layout, copies);
     if (role == INLINE && (frame_is_running(layout, a) || frame_is_running(layout, b)))
         return MOVED_ON;
     if (role == INLINE && bytes_get32(a + layout->frame_top) != bytes_get32(b + layout->frame_top))
         return OTHER; // one of them is done
     if (role == OUTLINE && !(frame_is_running(layout, a) && frame_is_running(layout, b)))
         return MOVED_ON;
-    return frame_instruction(layout, a) == frame_instruction(layout, b) ? SAME : MOVED_ON;
+    return by_instruction(layout, copies);
 }
 
 // The same of a caller, which nearly all frames are, in as few words as will do. False
@@ -76,10 +85,12 @@ static enum difference compare(const struct layout *layout, struct frame_copies 
 static bool is_still(const struct layout *layout, struct frame_copies copies, enum role role)
 {
     const uint8_t *a = copies.first, *b = copies.second;
-    if (role > INLINE || layout->frame_top < 0 || !is_equal(layout, copies) ||
+    if (role > INLINE || !is_equal(layout, copies) ||
         frame_instruction(layout, a) != frame_instruction(layout, b) ||
         frame_previous(layout, b) == 0)
         return false;
+    if (layout->frame_top < 0)
+        return true;
     const uint32_t top = bytes_get32(b + layout->frame_top);
     return role == CALLER || (top != UINT32_MAX && top == bytes_get32(a + layout->frame_top));
 }

@@ -6,6 +6,7 @@
 
 #include "base/bytes.h"
 #include "base/fail.h"
+#include "sample/cpython/frame_state.h"
 
 enum { TRIES = 4, SINGLE_READS = 64 };
 
@@ -38,18 +39,17 @@ static uint64_t take(const struct layout *layout, const uint8_t *frame, uint64_t
                      struct native_points *points)
 {
     struct native_point *last = points->count ? &points->points[points->count - 1] : NULL;
-    if (layout->frame_owner >= 0 && frame[layout->frame_owner] == layout->frame_owner_shim) {
+    if (frame_is_shim(layout, frame)) {
         if (last && last->anchor == NATIVE_NO_ANCHOR)
             last->anchor = address;
-        return bytes_get64(frame + layout->frame_previous);
+        return frame_previous(layout, frame);
     }
-    points->points[points->count++] = (struct native_point){
-        .code = bytes_get64(frame + layout->frame_code),
-        .instruction = layout->minor >= 11 ? bytes_get64(frame + layout->frame_instruction)
-                                           : bytes_get32(frame + layout->frame_instruction),
-        .frame = address,
-        .anchor = NATIVE_NO_ANCHOR};
-    return bytes_get64(frame + layout->frame_previous);
+    points->points[points->count++] =
+        (struct native_point){.code = frame_code(layout, frame),
+                              .instruction = frame_instruction(layout, frame),
+                              .frame = address,
+                              .anchor = NATIVE_NO_ANCHOR};
+    return frame_previous(layout, frame);
 }
 
 static const uint8_t *read_frame(struct frame_reader *reader, uint64_t frame)

@@ -16,6 +16,7 @@
 #include "base/file_name.h"
 #include "base/os/os.h"
 #include "sample/cpython/debug_offsets.h"
+#include "sample/cpython/frame_state.h"
 #include "sample/cpython/python_text.h"
 #include "sample/remote/elf_symbols.h"
 #include "sample/remote/process_maps.h"
@@ -207,15 +208,13 @@ static enum look look_at_frames(struct target *target, uint64_t frame)
     for (int i = 0, codes = 0; i < FRAMES_TRIED && codes < CODES_TRIED && frame; i++) {
         if (!memory_get(&target->memory, frame, bytes, (size_t)layout->frame_bytes))
             break;
-        const bool is_shim =
-            layout->frame_owner >= 0 && bytes[layout->frame_owner] == layout->frame_owner_shim;
-        const uint64_t code = is_shim ? 0 : bytes_get64(bytes + layout->frame_code);
+        const uint64_t code = frame_is_shim(layout, bytes) ? 0 : frame_code(layout, bytes);
         if (code && is_code(target, code))
             return LOOK_WHOLE;
         if (code)
             look = LOOK_WRONG;
         codes += code != 0;
-        frame = bytes_get64(bytes + layout->frame_previous);
+        frame = frame_previous(layout, bytes);
     }
     return look;
 }
