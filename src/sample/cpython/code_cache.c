@@ -14,10 +14,6 @@
 #include "sample/cpython/code_units.h"
 #include "sample/cpython/python_text.h"
 
-// Flat out a look follows the one before within some microseconds. Where nothing was new
-// for a while, what was proven that short ago is believed.
-#define TRUST_NS 30000u
-#define CALM_NS (200 * UINT64_C(1000000))
 #define FIRST_ROOM 1024u
 #define ENTRY_LIMIT (1u << 18)
 #define BYTES_LIMIT (64u << 20) // of what is known of code, of all functions together
@@ -43,7 +39,6 @@ struct known_text {
 struct code_entry {
     uint64_t address;       // 0: a free slot
     uint64_t asked, proven; // the last looks in which it was met, and was what it is
-    uint64_t proven_ns;     // when, but for those in which it was believed
     bool is_known;          // false: nothing is known of what lies there
     struct fingerprint print;
     struct known_text texts[CODE_TEXTS]; // of 0 bytes: it need not be compared
@@ -127,13 +122,14 @@ static int reserve(struct code_cache *cache)
     return cache->count * 2 >= cache->room ? grow(cache, cache->room * 2) : 0;
 }
 
-void code_cache_begin(struct code_cache *cache, uint64_t now_ns)
+void code_cache_begin(struct code_cache *cache)
 {
     cache->look++;
-    cache->now_ns = now_ns;
     // a program that makes functions for ever, or some that never end
-    if (cache->bytes > BYTES_LIMIT || cache->count > ENTRY_LIMIT)
+    if (cache->bytes > BYTES_LIMIT || cache->count > ENTRY_LIMIT) {
         forget_all(cache);
+        cache->reused++;
+    }
 }
 
 static bool take_print(const struct code_cache *cache, const uint8_t *head,
@@ -265,19 +261,6 @@ static void forget(struct code_cache *cache, struct code_entry *entry)
     cache->reused += entry->is_known;
     release(entry);
     *entry = (struct code_entry){.address = address, .asked = asked};
-    cache->fresh_ns = cache->now_ns;
-}
-
-static void note_proof(const struct code_cache *cache, struct code_entry *entry)
-{
-    entry->proven = cache->look;
-    entry->proven_ns = cache->now_ns;
-}
-
-static bool is_believed(const struct code_cache *cache, const struct code_entry *entry)
-{
-    return entry->is_known && cache->now_ns - entry->proven_ns < TRUST_NS &&
-           cache->now_ns - cache->fresh_ns > CALM_NS;
 }
 
 enum code_state code_cache_ask(struct code_cache *cache, uint64_t address, bool may_add)
@@ -295,10 +278,6 @@ enum code_state code_cache_ask(struct code_cache *cache, uint64_t address, bool 
     cache->count += !entry->address;
     entry->address = address;
     entry->asked = cache->look;
-    if (is_believed(cache, entry)) {
-        entry->proven = cache->look;
-        return CODE_ASKED;
-    }
     return entry->is_known ? CODE_KNOWN : CODE_NEW;
 }
 
@@ -331,7 +310,7 @@ bool code_cache_prove(struct code_cache *cache, uint64_t address, const uint8_t 
     for (size_t i = 0; is_same && i < CODE_TEXTS; bytes += entry->texts[i++].bytes)
         is_same = !entry->texts[i].bytes || sum_of(bytes, &entry->texts[i]) == entry->texts[i].sum;
     if (is_same)
-        note_proof(cache, entry);
+        entry->proven = cache->look;
     else if (entry->address)
         forget(cache, entry);
     return is_same;
@@ -344,7 +323,7 @@ void code_cache_settle(struct code_cache *cache, uint64_t address, const uint8_t
     if (!is_same_head(cache, entry, head))
         code_cache_forget(cache, address);
     else if (is_proven)
-        note_proof(cache, entry);
+        entry->proven = cache->look;
 }
 
 void code_cache_forget(struct code_cache *cache, uint64_t address)
@@ -372,7 +351,6 @@ int code_cache_learn(struct code_cache *cache, struct memory *memory, uint64_t a
     cache->bytes += bytes_of(&fresh) - bytes_of(entry);
     release(entry);
     *entry = fresh;
-    cache->fresh_ns = cache->now_ns;
     entry->lines = fresh.lines; // once more, for static analysis loses it
     return 0;
 }
@@ -466,7 +444,7 @@ int code_cache_place(struct code_cache *cache, uint64_t address, uint64_t instru
             return status;
     }
     struct code_entry *entry = slot_of(cache->entries, cache->room, address);
-    note_proof(cache, entry);
+    entry->proven = cache->look;
     put_place(cache, entry, instruction, ret_place);
     return 0;
 }

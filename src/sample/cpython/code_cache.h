@@ -26,8 +26,7 @@ struct code_cache {
     char *name, *file;          // room for one text each
     uint64_t reused;            // addresses of which what was known held no more
     uint64_t unreadable;        // that stood on a stack, and could not be read
-    uint64_t look, now_ns;      // the number of the one in the making; when it began
-    uint64_t fresh_ns;          // when something was learned or forgotten last
+    uint64_t look;              // the number of the one in the making
 };
 
 enum { CODE_TEXTS = 2, CODE_PIECES = 1 + CODE_TEXTS, CODE_TEXT_BYTES = 512, CODE_TEXT_GUESS = 192 };
@@ -36,9 +35,9 @@ GAIT_CHECK int code_cache_init(struct code_cache *cache, struct target *target,
                                struct stack_trie *trie);
 void code_cache_finish(struct code_cache *cache); // takes NULL and a zeroed one
 
-// Another look at the process: of no code object anything is proven yet. `now_ns`: any
-// steady clock.
-void code_cache_begin(struct code_cache *cache, uint64_t now_ns);
+// Another look at the process: of no code object anything is proven yet, however short ago
+// the look before was.
+void code_cache_begin(struct code_cache *cache);
 
 enum code_state {
     CODE_ASKED, // in this look before, or it is none and may not be added

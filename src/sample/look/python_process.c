@@ -205,7 +205,7 @@ static int look(struct python_process *process, uint64_t now_ns)
 {
     struct gather *gather = &process->gather;
     process->look_ns = now_ns;
-    code_cache_begin(&process->codes, now_ns);
+    code_cache_begin(&process->codes);
     gather_begin(gather);
     for_each_read(process, prepare_one);
     const int status = gather->count ? gather_peek(gather) : 0;

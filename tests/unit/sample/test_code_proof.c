@@ -91,7 +91,7 @@ static void end(void)
 static const char *name_in_look(uint32_t n)
 {
     struct code_place place;
-    code_cache_begin(&codes, 0);
+    code_cache_begin(&codes);
     walk->read_ns = clock_steady_ns();
     code_proof_make(proof, walk, thread, false);
     return code_cache_known(&codes, FAKE_CODE(n), 0, &place) ? trie.sites[place.site].name : "";
@@ -164,7 +164,7 @@ TEST("code_proof: one that was learned too late for its look is there for the ne
     if (!begin(13))
         return;
     struct code_place place;
-    code_cache_begin(&codes, 0);
+    code_cache_begin(&codes);
     walk->read_ns = clock_steady_ns() - 2 * PATIENT_NS; // we were put aside
     code_proof_make(proof, walk, thread, false);
     ok(!code_cache_known(&codes, FAKE_CODE(LEAF), 0, &place));

@@ -52,7 +52,7 @@ static int commit(uint32_t leaf, uint32_t doubtful)
     for (uint32_t i = 0; i < 3; i++)
         walk->frames[i] = (struct frame_point){
             FAKE_CODE(functions[i]), fake_instruction(&target.layout, functions[i], UNIT_CALL)};
-    code_cache_begin(&process.codes, 0);
+    code_cache_begin(&process.codes);
     prove_all_but(FUNCTIONS);
     return stack_commit(&process, thread);
 }
@@ -195,13 +195,13 @@ TEST("stack_commit: a stack ends in front of a function of which nothing is prov
     if (!begin())
         return;
     is_str(name_of(commit(CALLEE, 0)), "f2");
-    code_cache_begin(&process.codes, 0);
+    code_cache_begin(&process.codes);
     prove_all_but(CALLEE);
     process.walk->doubtful = 0;
     thread->frame_count = 0;
     is_str(name_of(stack_commit(&process, thread)), "f1");
     is_int(process.walk->doubtful, 1);
-    code_cache_begin(&process.codes, 0);
+    code_cache_begin(&process.codes);
     prove_all_but(ROOT);
     process.walk->doubtful = 0;
     thread->frame_count = 0;
