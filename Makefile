@@ -11,7 +11,8 @@ BIN := $(CURDIR)/.venv/bin
 unexport PYTHONPATH PYTHONHOME
 
 .PHONY: all setup build test lint check fmt tidy cppcheck asan ubsan tsan fuzz torture faults \
-	bench bench-peers golden docs demo demo-c setup-torch check-torch install uninstall clean help
+	bench bench-peers golden docs demo demo-c setup-torch check-torch install uninstall sdist wheels \
+	check-wheels release clean help
 
 all: build
 
@@ -91,6 +92,17 @@ install: $(if $(wildcard $(BUILD)/build.ninja),,build)
 uninstall:
 	@PREFIX='$(PREFIX)' DESTDIR='$(DESTDIR)' $(PYTHON) tools/install $(BUILD) uninstall
 
+sdist: setup
+	@$(BIN)/python tools/wheels --sdist
+
+wheels: setup
+	@$(BIN)/python tools/wheels $(PYTHONS)
+
+# Each of dist/ in the Python that it is for; without those they are made first.
+check-wheels: build $(if $(wildcard dist/gait-*.whl),,wheels)
+	@tools/setup test
+	@GAIT_WHEELS=dist GAIT_BUILD=$(BUILD) $(BIN)/python -m pytest -q tests/cli/test_wheel.py
+
 clean:
 	@rm -rf build build-*
 
@@ -109,6 +121,8 @@ help:
 	@echo 'make torture      let the n-th allocation fail, for every n'
 	@echo 'make bench        measure; bench-peers installs what to compare with'
 	@echo 'make golden       rewrite the expected outputs and show what changed'
+	@echo 'make wheels       dist/: the sdist, and a wheel for each CPython; PYTHONS="python3.12"'
+	@echo 'make check-wheels install each of dist/ in the Python that it is for, and use it'
 	@echo 'make docs         write the man pages from the table of options'
 	@echo 'make asan         one step of check: also ubsan, tsan, tidy, cppcheck'
 	@echo 'make clean        remove the build folders (.venv stays)'

@@ -8,6 +8,7 @@ import sys
 import zipfile
 
 import pytest
+from installed_package import assert_works, make_venv, pip
 
 pytestmark = pytest.mark.skipif(
     bool(os.environ.get("GAIT_SANITIZE")), reason="products, not sanitized ones"
@@ -39,46 +40,11 @@ import os, package_backend
 name = package_backend.build_editable(os.getcwd(), {"builddir": os.environ["GAIT_BUILD"]})
 os.rename(name, "gait-1.2.3-py3-none-any.whl")
 """
-PROGRAM = """
-import gait
-with gait.span("mine"):
-    print(gait.recording())
-"""
 
 
 @pytest.fixture
 def python(tmp_path):
-    """A Python of its own, without pip: python("-c", …)."""
-    home = tmp_path / "venv"
-    subprocess.run([sys.executable, "-m", "venv", "--without-pip", home], check=True)
-    return home / "bin" / "python"
-
-
-def pip(python, *words):
-    """The pip of this Python, for that one."""
-    done = said(sys.executable, "-m", "pip", "--python", python, *words)
-    if "no such option: --python" in done.stderr:
-        pytest.skip("this pip is too old to install into another Python")
-    return done
-
-
-def said(*words, cwd=None):
-    env = {k: v for k, v in os.environ.items() if not k.startswith(("GAIT_", "PYTHON"))}
-    line = [str(word) for word in words]
-    return subprocess.run(line, capture_output=True, text=True, cwd=cwd, env=env, timeout=280)
-
-
-def assert_works(python, folder):
-    """The tool, `python -m gait`, the recorder and the reader, of that Python."""
-    tool = python.parent / "gait"
-    for line in ([tool], [python, "-m", "gait"]):
-        done = said(*line, "--version", cwd=folder)
-        assert done.stdout.startswith("gait "), done.stderr
-    (folder / "program.py").write_text(PROGRAM)
-    done = said(tool, "run", "-q", "-o", "run", "--", python, "program.py", cwd=folder)
-    assert (done.returncode, done.stdout, done.stderr) == (0, "True\n", "")
-    ask = "import gait; print([e.name for e in gait.open('run').events()])"
-    assert said(python, "-c", ask, cwd=folder).stdout == "['mine']\n"
+    return make_venv(tmp_path / "venv")
 
 
 def test_an_editable_package_has_the_tool_and_all_that_stands_beside_it(
