@@ -12,9 +12,9 @@
 #include <string.h>
 
 #include "base/json_writer.h"
+#include "base/units.h"
 #include "base/utf8.h"
 #include "render/package_path.h"
-#include "render/units.h"
 
 #define WIDTH 1200
 #define ROW 18

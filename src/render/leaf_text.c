@@ -7,9 +7,9 @@
 #include <string.h>
 
 #include "base/json_writer.h"
+#include "base/units.h"
 #include "render/package_path.h"
 #include "render/plain.h"
-#include "render/units.h"
 
 #define WIDEST 10000u
 #define LIBRARY_COLUMNS 150 // its heads alone, which people know, take 110

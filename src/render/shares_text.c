@@ -8,9 +8,9 @@
 #include <string.h>
 
 #include "base/json_writer.h"
+#include "base/units.h"
 #include "render/package_path.h"
 #include "render/plain.h"
-#include "render/units.h"
 
 #define SENTENCES 5
 #define SENTENCE_NAME 50

@@ -5,8 +5,8 @@
 #include <string.h>
 
 #include "base/json_writer.h"
+#include "base/units.h"
 #include "render/plain.h"
-#include "render/units.h"
 
 #define AROUND 2
 #define BAR 6

@@ -9,10 +9,10 @@
 #include <string.h>
 #include <time.h>
 
+#include "base/units.h"
 #include "load/file/json_value.h"
 #include "render/plain.h"
 #include "render/trace_totals.h"
-#include "render/units.h"
 
 enum { HOST_COLUMNS = 10, ROLE_COLUMNS = 8 };
 

@@ -15,6 +15,7 @@
 #include "base/clock.h"
 #include "base/fail.h"
 #include "base/json_writer.h"
+#include "base/units.h"
 #include "cli/frame/command.h"
 #include "cli/io/doctor_torch.h"
 #include "cli/version.h"
@@ -23,7 +24,6 @@
 #include "launch/shared_memory.h"
 #include "load/repair/dead_rings.h"
 #include "render/plain.h"
-#include "render/units.h"
 
 struct doctor_values {
     bool is_json, is_clean;

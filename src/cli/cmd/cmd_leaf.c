@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/fail.h"
+#include "base/units.h"
 #include "cli/frame/command.h"
 #include "cli/io/row_count.h"
 #include "cli/io/source_text.h"
@@ -15,7 +16,6 @@
 #include "render/plain.h"
 #include "render/shares_text.h"
 #include "render/source_heat.h"
-#include "render/units.h"
 
 #define DEFAULT_ROWS 10
 #define SOURCE_LIMIT (64u << 20)

@@ -10,12 +10,12 @@
 #include <string.h>
 
 #include "base/fail.h"
+#include "base/units.h"
 #include "cli/frame/command.h"
 #include "cli/io/record_output.h"
 #include "cli/io/sample_options.h"
 #include "launch/launch.h"
 #include "launch/say.h"
-#include "render/units.h"
 #include "sample/sampler.h"
 
 #define NATIVE_RATE_LIMIT 10000

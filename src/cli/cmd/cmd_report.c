@@ -2,25 +2,38 @@
 // `gait report`: where the time of a training went.
 #include <stddef.h>
 #include <stdio.h>
-#include <unistd.h>
 
 #include <gait/trace.h>
 
 #include "analyse/report/run_report.h"
+#include "answer/report_answer.h"
+#include "answer/sheet.h"
 #include "cli/frame/command.h"
-#include "cli/frame/terminal.h"
 #include "cli/io/epochs_file.h"
 #include "cli/io/newest_run.h"
 #include "cli/io/peak_flops.h"
+#include "cli/io/sheet_output.h"
 #include "launch/run_finish.h"
 #include "launch/say.h"
-#include "render/report_json.h"
-#include "render/report_text.h"
 
 struct report_values {
-    bool is_json;
+    struct sheet_wish wish;
     const char *peak, *epochs;
 };
+
+static int answer(const struct report_values *values, const struct run_report *report,
+                  struct gait_trace *trace, const char *path)
+{
+    struct sheet *sheet = NULL;
+    if (values->epochs)
+        return epochs_file_write(values->epochs, report, trace) ? command_refuse(&cmd_report)
+                                                                : EXIT_OK;
+    int status = report_answer_make(report, trace, path, &sheet);
+    if (!status)
+        status = sheet_output(&values->wish, sheet);
+    sheet_drop(sheet);
+    return status ? command_refuse(&cmd_report) : EXIT_OK;
+}
 
 static int run(const void *given, const struct operands *operands)
 {
@@ -30,24 +43,18 @@ static int run(const void *given, const struct operands *operands)
         return command_refuse(&cmd_report);
     if (*newest)
         say("the newest run here is '%s'", newest);
-    const struct report_text how = {.path = *newest ? newest : operands->texts[0],
-                                    .is_bold = terminal_is_bold(STDOUT_FILENO)};
+    const char *path = *newest ? newest : operands->texts[0];
     struct gait_trace *trace;
     struct run_report report;
     double peak_flops;
-    if (peak_flops_read(values->peak, &peak_flops))
+    if (sheet_wish_check(&values->wish, path) || peak_flops_read(values->peak, &peak_flops))
         return command_refuse(&cmd_report);
-    if (run_finish_and_open(how.path, &trace))
+    if (run_finish_and_open(path, &trace))
         return command_refuse_trace(&cmd_report);
     int code = run_report_make(&report, trace) ? command_refuse_trace(&cmd_report) : EXIT_OK;
     report.peak_flops = peak_flops;
-    if (!code && values->epochs)
-        code = epochs_file_write(values->epochs, &report, trace) ? command_refuse(&cmd_report)
-                                                                 : EXIT_OK;
-    else if (!code && values->is_json)
-        report_json_put(stdout, &report, trace);
-    else if (!code)
-        report_text_put(stdout, &how, &report, trace);
+    if (!code)
+        code = answer(values, &report, trace, path);
     if (!code)
         code = command_finish_output(&cmd_report);
     run_report_finish(&report);
@@ -56,7 +63,7 @@ static int run(const void *given, const struct operands *operands)
 }
 
 static const struct option options[] = {
-    COMMAND_JSON_OPTION(struct report_values, "answer in JSON, times in integer nanoseconds"),
+    SHEET_OPTIONS(struct report_values, wish),
     {.letter = 0,
      .kind = OPTION_TEXT,
      .name = "peak-flops",
@@ -99,6 +106,8 @@ static const struct example examples[] = {
     {"gait report", "The report of the newest run here."},
     {"gait report --epochs-csv scalability-metrics/run1/epoch-time run1",
      "The epochs for itwinai's scalability report."},
+    {"gait report run1 -o run1.html", "The same as a page that can be sent around."},
+    {"gait report --format csv --table ranks run1", "One table of it."},
     {"gait report --json run1 | jq .step.p95_ns", "One figure of it."},
     {NULL, NULL},
 };

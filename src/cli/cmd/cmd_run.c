@@ -15,6 +15,7 @@
 
 #include "base/fail.h"
 #include "base/process.h"
+#include "base/units.h"
 #include "cli/frame/command.h"
 #include "cli/run/run_profile.h"
 #include "cli/run/run_screen.h"
@@ -29,7 +30,6 @@
 #include "launch/run_sample.h"
 #include "launch/say.h"
 #include "launch/shared_memory.h"
-#include "render/units.h"
 
 struct run_values {
     const char *output, *overflow, *windows, *config, *profiler;

@@ -10,13 +10,13 @@
 
 #include "base/fail.h"
 #include "base/file_name.h"
+#include "base/units.h"
 #include "cli/frame/command.h"
 #include "cli/io/sample_options.h"
 #include "cli/io/top_table.h"
 #include "cli/io/top_terminal.h"
 #include "launch/say.h"
 #include "render/plain.h"
-#include "render/units.h"
 #include "sample/hot_functions.h"
 #include "sample/sampler.h"
 

@@ -19,10 +19,10 @@
 #include "base/fail.h"
 #include "base/json_writer.h"
 #include "base/process.h"
+#include "base/units.h"
 #include "cli/frame/command.h"
 #include "format/ring_file.h"
 #include "render/plain.h"
-#include "render/units.h"
 
 enum { MOST_DEPTH = 8, MOST_PROCESSES = 4096, ROOM = 8 * PATH_MAX, TOLD_PIDS = 64 };
 

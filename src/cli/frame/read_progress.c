@@ -6,9 +6,9 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/units.h"
 #include "cli/frame/terminal.h"
 #include "launch/say.h"
-#include "render/units.h"
 
 #define PATIENCE_NS UINT64_C(1000000000)
 #define STEP_NS UINT64_C(200000000)

@@ -19,6 +19,7 @@
 #include "analyse/job/torch_survey.h"
 #include "base/fail.h"
 #include "base/file_name.h"
+#include "base/units.h"
 #include "cli/io/config_screen.h"
 #include "cli/io/pt_files.h"
 #include "cli/run/schedule_note.h"
@@ -28,7 +29,6 @@
 #include "launch/python_hook.h"
 #include "launch/run_own.h"
 #include "launch/say.h"
-#include "render/units.h"
 
 enum { PLAN_BYTES = 4096, LINE_BYTES = 512 };
 

@@ -12,12 +12,14 @@
 #include <gait/trace.h>
 
 #include "analyse/report/run_report.h"
+#include "answer/report_answer.h"
+#include "answer/sheet.h"
 #include "base/fail.h"
+#include "base/units.h"
 #include "cli/frame/terminal.h"
 #include "cli/io/peak_flops.h"
 #include "launch/say.h"
-#include "render/report_text.h"
-#include "render/units.h"
+#include "render/sheet_text.h"
 
 // 50 to 100 ns each on one core.
 #define MOST_EVENTS 20000000
@@ -34,8 +36,7 @@ static uint64_t count_events(const struct gait_trace *trace)
 }
 
 // Made whole first, so that nobody who does not read it can hold the program's end up.
-static void put_text(const struct run_report *report, struct gait_trace *trace,
-                     const struct report_text *how)
+static void put_text(const struct sheet *sheet)
 {
     char *text = NULL;
     size_t bytes = 0;
@@ -43,22 +44,24 @@ static void put_text(const struct run_report *report, struct gait_trace *trace,
     if (!out)
         return;
     fputc('\n', out);
-    report_text_put(out, how, report, trace);
+    const int status = sheet_put_text(sheet, terminal_is_bold(STDERR_FILENO), out);
     fputc('\n', out);
-    if (fclose(out) == 0)
+    if (fclose(out) == 0 && !status)
         say_text(text, bytes);
     free(text);
 }
 
 static void put_report(struct gait_trace *trace, const char *shown_as)
 {
-    const struct report_text how = {.path = shown_as, .is_bold = terminal_is_bold(STDERR_FILENO)};
     struct run_report report;
+    struct sheet *sheet = NULL;
     if (!run_report_make(&report, trace) && (report.torch || report.steps.count)) {
         if (peak_flops_read(NULL, &report.peak_flops))
             say("%s", fail_text());
-        put_text(&report, trace, &how);
+        if (!report_answer_make(&report, trace, shown_as, &sheet))
+            put_text(sheet);
     }
+    sheet_drop(sheet);
     run_report_finish(&report);
 }
 

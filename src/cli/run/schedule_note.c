@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/units.h"
 #include "launch/say.h"
-#include "render/units.h"
 
 void schedule_note_say(const char *text, const struct gait_schedule *schedule)
 {

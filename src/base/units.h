@@ -3,8 +3,8 @@
 // text comes by value, so that it can stand in a printf:
 //
 //     printf("%s", units_ns(step_ns).text);
-#ifndef GAIT_RENDER_UNITS_H
-#define GAIT_RENDER_UNITS_H
+#ifndef GAIT_BASE_UNITS_H
+#define GAIT_BASE_UNITS_H
 
 #include <stdint.h>
 

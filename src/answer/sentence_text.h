@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// Verdicts and findings in words: the notes of analyse/verdict/sentences.def, filled in from the
-// evidence; and the evidence itself for scripts.
-#ifndef GAIT_RENDER_SENTENCE_TEXT_H
-#define GAIT_RENDER_SENTENCE_TEXT_H
+// Verdicts and findings in words: the notes of analyse/verdict/sentences.def, filled in
+// from the evidence.
+#ifndef GAIT_ANSWER_SENTENCE_TEXT_H
+#define GAIT_ANSWER_SENTENCE_TEXT_H
 
 #include <stddef.h>
 
 struct evidence;
 struct finding;
-struct json_writer;
 struct verdict;
 
 enum { SENTENCE_BYTES = 640 }; // enough for what is said of a verdict or a finding
@@ -22,7 +21,7 @@ void sentence_why(const struct verdict *verdict, char *out, size_t room);
 void sentence_advice(const struct verdict *verdict, char *out, size_t room);
 void sentence_finding(const struct finding *finding, char *out, size_t room);
 
-// An object: each figure under its name.
-void sentence_put_evidence(struct json_writer *json, const struct evidence *evidence);
+// Of an enum work_kind: "input".
+const char *sentence_work_id(unsigned work);
 
 #endif

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // All in integers, so that rounding carries over: 999,951 ns is 1.00 ms and
 // never 1000 us.
-#include "render/units.h"
+#include "base/units.h"
 
 #include <stdbool.h>
 #include <stddef.h>

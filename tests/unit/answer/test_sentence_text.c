@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "render/sentence_text.h"
+#include "answer/sentence_text.h"
 
 #include "analyse/verdict/findings.h"
 #include "analyse/verdict/verdict.h"

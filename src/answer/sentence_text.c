@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "render/sentence_text.h"
+#include "answer/sentence_text.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -8,8 +8,7 @@
 #include "analyse/verdict/findings.h"
 #include "analyse/verdict/sentences.h"
 #include "analyse/verdict/verdict.h"
-#include "base/json_writer.h"
-#include "render/units.h"
+#include "base/units.h"
 
 enum { NAME_BYTES = 48 }; // of a phase's name in a sentence
 
@@ -193,20 +192,7 @@ void sentence_finding(const struct finding *finding, char *out, size_t room)
         put_words(&sentence, &finding->evidence, notes[finding->more[i]].words);
 }
 
-void sentence_put_evidence(struct json_writer *json, const struct evidence *evidence)
+const char *sentence_work_id(unsigned work)
 {
-    json_object(json);
-    for (size_t i = 0; i < evidence->count; i++) {
-        const struct evidence_row *row = &evidence->rows[i];
-        json_key(json, row->key);
-        if (row->unit == EVIDENCE_SHARE || row->unit == EVIDENCE_TIMES)
-            json_real(json, row->ratio);
-        else if (row->unit == EVIDENCE_TEXT)
-            json_text(json, row->text);
-        else if (row->unit == EVIDENCE_WORK)
-            json_text(json, works[row->number].id);
-        else
-            json_uint(json, row->number);
-    }
-    json_close(json);
+    return work < WORK_KINDS ? works[work].id : works[WORK_UNKNOWN].id;
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "render/units.h"
+#include "base/units.h"
 #include "support/tap.h"
 
 TEST("units: times have three digits and carry into the next unit")

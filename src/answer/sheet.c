@@ -1,0 +1,229 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "answer/sheet_nodes.h"
+
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/arena.h"
+#include "base/array.h"
+#include "base/fail.h"
+
+enum { MOST_DEPTH = 16, MOST_NODES = 1 << 26 };
+#define MOST_BYTES ((size_t)4 << 30)
+
+struct sheet {
+    struct arena arena;
+    struct node *nodes;
+    size_t count, capacity;
+    size_t open[MOST_DEPTH]; // places of objects, tables and rows that have not ended
+    unsigned depth;
+    int status;
+};
+
+int sheet_new(struct sheet **ret_sheet)
+{
+    *ret_sheet = calloc(1, sizeof **ret_sheet);
+    if (!*ret_sheet)
+        return fail(GAIT_ERR_MEMORY, "no memory for an answer");
+    arena_init(&(*ret_sheet)->arena, MOST_BYTES);
+    return GAIT_OK;
+}
+
+void sheet_drop(struct sheet *sheet)
+{
+    if (!sheet)
+        return;
+    arena_finish(&sheet->arena);
+    free(sheet->nodes);
+    free(sheet);
+}
+
+int sheet_status(const struct sheet *sheet)
+{
+    assert(sheet->status || !sheet->depth);
+    return sheet->status;
+}
+
+const struct node *sheet_nodes(const struct sheet *sheet, size_t *ret_count)
+{
+    *ret_count = sheet->count;
+    return sheet->nodes;
+}
+
+// NULL stays NULL, and is what the caller gets when memory is out, too.
+static const char *keep(struct sheet *sheet, const char *text)
+{
+    if (!text || sheet->status)
+        return NULL;
+    const char *kept = arena_text(&sheet->arena, text, strlen(text));
+    if (!kept)
+        sheet->status = GAIT_ERR_MEMORY;
+    return kept;
+}
+
+static struct value keep_value(struct sheet *sheet, struct value value)
+{
+    if (value.kind == VALUE_TEXT || value.kind == VALUE_JSON)
+        value.text = keep(sheet, value.text);
+    return value;
+}
+
+static void add(struct sheet *sheet, const struct node *node)
+{
+    if (sheet->status)
+        return;
+    sheet->status =
+        array_reserve((void **)&sheet->nodes, &sheet->capacity, sheet->count + 1,
+                      (struct array_shape){.item_bytes = sizeof *node, .limit = MOST_NODES});
+    if (!sheet->status)
+        sheet->nodes[sheet->count++] = *node;
+}
+
+// Adds what holds others, until close_last().
+static void add_open(struct sheet *sheet, const struct node *node)
+{
+    assert(sheet->depth < MOST_DEPTH);
+    add(sheet, node);
+    if (!sheet->status)
+        sheet->open[sheet->depth++] = sheet->count - 1;
+}
+
+static void close_last(struct sheet *sheet)
+{
+    const size_t end = sheet->count;
+    add(sheet, &(struct node){.kind = NODE_END});
+    if (!sheet->status)
+        sheet->nodes[sheet->open[--sheet->depth]].end = end;
+}
+
+static bool is_in(const struct sheet *sheet, enum node_kind kind)
+{
+    return !sheet->status && sheet->depth &&
+           sheet->nodes[sheet->open[sheet->depth - 1]].kind == kind;
+}
+
+void sheet_title(struct sheet *sheet, const char *title, const char *summary)
+{
+    const struct node node = {
+        .kind = NODE_TITLE, .label = keep(sheet, title), .text = keep(sheet, summary)};
+    add(sheet, &node);
+}
+
+void sheet_section(struct sheet *sheet, const char *heading, const char *summary)
+{
+    const struct node node = {
+        .kind = NODE_SECTION, .label = keep(sheet, heading), .text = keep(sheet, summary)};
+    add(sheet, &node);
+}
+
+void sheet_say(struct sheet *sheet, enum say how, const char *text)
+{
+    const struct node node = {.kind = NODE_SAY, .how = how, .text = keep(sheet, text)};
+    add(sheet, &node);
+}
+
+void sheet_command(struct sheet *sheet, const char *command)
+{
+    const struct node node = {.kind = NODE_COMMAND, .text = keep(sheet, command)};
+    add(sheet, &node);
+}
+
+void sheet_verdict(struct sheet *sheet, const struct sheet_verdict *verdict)
+{
+    const struct node node = {.kind = NODE_VERDICT,
+                              .verdict = {.label = keep(sheet, verdict->label),
+                                          .why = keep(sheet, verdict->why),
+                                          .advice = keep(sheet, verdict->advice)}};
+    add(sheet, &node);
+}
+
+void sheet_value(struct sheet *sheet, const char *key, const char *label, enum unit unit,
+                 struct value value)
+{
+    const struct node node = {.kind = NODE_VALUE,
+                              .key = keep(sheet, key),
+                              .label = keep(sheet, label),
+                              .unit = unit,
+                              .value = keep_value(sheet, value)};
+    add(sheet, &node);
+}
+
+void sheet_put(struct sheet *sheet, const char *key, struct value value)
+{
+    sheet_value(sheet, key, NULL, UNIT_NONE, value);
+}
+
+void sheet_remark(struct sheet *sheet, const char *text)
+{
+    text = keep(sheet, text);
+    if (!sheet->status)
+        sheet->nodes[sheet->count - 1].text = text;
+}
+
+void sheet_table(struct sheet *sheet, const struct table *table)
+{
+    const struct node node = {
+        .kind = NODE_TABLE, .key = table->key, .label = table->heading, .table = table};
+    add_open(sheet, &node);
+}
+
+void sheet_heading(struct sheet *sheet, const char *heading)
+{
+    heading = keep(sheet, heading);
+    if (is_in(sheet, NODE_TABLE))
+        sheet->nodes[sheet->open[sheet->depth - 1]].label = heading;
+}
+
+void sheet_row(struct sheet *sheet, const struct value *cells, unsigned flags)
+{
+    if (is_in(sheet, NODE_ROW))
+        close_last(sheet);
+    if (!is_in(sheet, NODE_TABLE))
+        return;
+    struct node *table = &sheet->nodes[sheet->open[sheet->depth - 1]];
+    const size_t count = table->table->count;
+    struct value *kept = arena_take(&sheet->arena, count * sizeof *kept);
+    table->count++;
+    if (!kept)
+        sheet->status = GAIT_ERR_MEMORY;
+    for (size_t i = 0; i < count && !sheet->status; i++)
+        kept[i] = keep_value(sheet, cells[i]);
+    const struct node node = {.kind = NODE_ROW, .cells = kept, .flags = flags, .count = count};
+    add_open(sheet, &node);
+}
+
+void sheet_series(struct sheet *sheet, const struct series *series, const struct point *points,
+                  size_t count)
+{
+    if (sheet->status)
+        return;
+    struct point *kept = arena_take(&sheet->arena, (count + !count) * sizeof *kept);
+    if (!kept) {
+        sheet->status = GAIT_ERR_MEMORY;
+        return;
+    }
+    if (count)
+        memcpy(kept, points, count * sizeof *kept);
+    const struct node node = {.kind = NODE_SERIES,
+                              .key = series->key,
+                              .label = series->heading,
+                              .series = series,
+                              .points = kept,
+                              .count = count};
+    add(sheet, &node);
+}
+
+void sheet_object(struct sheet *sheet, const char *key)
+{
+    const struct node node = {.kind = NODE_OBJECT, .key = keep(sheet, key)};
+    add_open(sheet, &node);
+}
+
+void sheet_end(struct sheet *sheet)
+{
+    if (is_in(sheet, NODE_ROW))
+        close_last(sheet);
+    if (!sheet->status)
+        close_last(sheet);
+}

@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "answer/value.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+
+#include "base/units.h"
+
+struct value value_none(void)
+{
+    return (struct value){.kind = VALUE_NONE};
+}
+
+struct value value_text(const char *text)
+{
+    return (struct value){.kind = text ? VALUE_TEXT : VALUE_NONE, .text = text};
+}
+
+struct value value_json(const char *text)
+{
+    return (struct value){.kind = text ? VALUE_JSON : VALUE_NONE, .text = text};
+}
+
+struct value value_int(int64_t integer)
+{
+    return (struct value){.kind = VALUE_INT, .integer = integer};
+}
+
+struct value value_uint(uint64_t natural)
+{
+    return (struct value){.kind = VALUE_UINT, .natural = natural};
+}
+
+struct value value_real(double real)
+{
+    return (struct value){.kind = VALUE_REAL, .real = real};
+}
+
+struct value value_bool(bool truth)
+{
+    return (struct value){.kind = VALUE_BOOL, .truth = truth};
+}
+
+struct value value_share(uint64_t part, uint64_t whole)
+{
+    return whole ? (struct value){.kind = VALUE_SHARE, .part = part, .whole = whole} : value_none();
+}
+
+struct value value_rank(int64_t rank)
+{
+    return value_if(rank >= 0, value_int(rank));
+}
+
+struct value value_if(bool is_known, struct value value)
+{
+    return is_known ? value : value_none();
+}
+
+double value_number(struct value value)
+{
+    switch (value.kind) {
+    case VALUE_INT:
+        return (double)value.integer;
+    case VALUE_UINT:
+        return (double)value.natural;
+    case VALUE_REAL:
+        return value.real;
+    case VALUE_SHARE:
+        return (double)value.part / (double)value.whole;
+    default:
+        return 0;
+    }
+}
+
+static struct units_text show_whole(uint64_t natural, const char *sign, enum unit unit,
+                                    enum value_room room)
+{
+    struct units_text out;
+    switch (unit) {
+    case UNIT_NS:
+        return units_ns(*sign ? -(int64_t)natural : (int64_t)natural);
+    case UNIT_BYTES:
+        return units_bytes(natural);
+    case UNIT_COUNT:
+        return room == VALUE_SHORT ? units_count_short(natural) : units_count(natural);
+    case UNIT_FLOPS:
+        return units_flops((double)natural);
+    default:
+        snprintf(out.text, sizeof out.text, "%s%" PRIu64, sign, natural);
+        return out;
+    }
+}
+
+// Figures with too many digits would feign what nobody measured.
+static struct units_text show_real(double real, enum unit unit)
+{
+    struct units_text out;
+    if (unit == UNIT_FLOPS)
+        return units_flops(real);
+    if (unit == UNIT_SHARE)
+        snprintf(out.text, sizeof out.text, "%.3g %%", real * 100);
+    else if (unit == UNIT_PER_SECOND && real >= 100 && real < 1e18)
+        snprintf(out.text, sizeof out.text, "%.26s/s", units_count((uint64_t)(real + 0.5)).text);
+    else
+        snprintf(out.text, sizeof out.text, unit == UNIT_PER_SECOND ? "%#.3g/s" : "%.3g", real);
+    return out;
+}
+
+const char *value_show(struct value value, enum unit unit, enum value_room room,
+                       char out[VALUE_TEXT_BYTES])
+{
+    struct units_text text = {""};
+    switch (value.kind) {
+    case VALUE_TEXT:
+    case VALUE_JSON:
+        return value.text;
+    case VALUE_INT:
+        text = value.integer < 0 ? show_whole(0 - (uint64_t)value.integer, "-", unit, room)
+                                 : show_whole((uint64_t)value.integer, "", unit, room);
+        break;
+    case VALUE_UINT:
+        text = show_whole(value.natural, "", unit, room);
+        break;
+    case VALUE_REAL:
+        text = show_real(value.real, unit);
+        break;
+    case VALUE_SHARE:
+        text = units_share(value.part, value.whole);
+        break;
+    case VALUE_BOOL:
+        return value.truth ? "yes" : "no";
+    case VALUE_NONE:
+        return unit == UNIT_NONE ? "" : "-";
+    }
+    snprintf(out, VALUE_TEXT_BYTES, "%s", text.text);
+    return out;
+}

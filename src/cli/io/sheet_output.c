@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/io/sheet_output.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/fail.h"
+#include "cli/frame/terminal.h"
+#include "cli/io/output_name.h"
+#include "export/output/output_print.h"
+#include "render/sheet_print.h"
+
+// As the table of formats has them (tests/unit/cli/test_sheet_output.c compares).
+const char *const sheet_format_names[] = {"text", "json", "csv", "md", "html", NULL};
+
+static bool is_file(const struct sheet_wish *wish)
+{
+    return wish->output && strcmp(wish->output, "-") != 0;
+}
+
+static const struct sheet_format *format_of(const struct sheet_wish *wish)
+{
+    if (wish->format)
+        return sheet_format_named(wish->format);
+    if (wish->is_json)
+        return sheet_format_named("json");
+    if (is_file(wish))
+        return sheet_format_of(wish->output);
+    return sheet_format_named(wish->table ? "csv" : "text");
+}
+
+int sheet_wish_check(const struct sheet_wish *wish, const char *input)
+{
+    const struct sheet_format *format = format_of(wish);
+    if (wish->is_json && strcmp(format->name, "json") != 0)
+        return fail(GAIT_ERR_ARGUMENT, "--json and --format %s are not one answer", format->name);
+    if (wish->table && strcmp(format->name, "csv") != 0)
+        return fail(GAIT_ERR_ARGUMENT, "--table picks a table of csv: leave out %s",
+                    wish->is_json ? "--json" : "--table, or give --format csv");
+    if (!is_file(wish))
+        return GAIT_OK;
+    const int status = output_name_spare_recording(wish->output);
+    return status ? status : output_name_spare_input(wish->output, input);
+}
+
+struct printing {
+    const struct sheet *sheet;
+    const struct sheet_format *format;
+    const struct sheet_look *look;
+};
+
+static int print(FILE *out, void *context)
+{
+    const struct printing *printing = context;
+    return printing->format->print(printing->sheet, printing->look, out);
+}
+
+int sheet_output(const struct sheet_wish *wish, const struct sheet *sheet)
+{
+    const struct sheet_look look = {.is_bold = !is_file(wish) && terminal_is_bold(STDOUT_FILENO),
+                                    .table = wish->table};
+    struct printing printing = {.sheet = sheet, .format = format_of(wish), .look = &look};
+    return is_file(wish) ? output_print(wish->output, print, &printing) : print(stdout, &printing);
+}

@@ -1,0 +1,234 @@
+// SPDX-License-Identifier: Apache-2.0
+// Numbers are as JSON has them, nothing stands for what is not known.
+#include "render/sheet_csv.h"
+
+#include <inttypes.h>
+#include <stdbool.h>
+#include <string.h>
+
+#include "answer/sheet_nodes.h"
+#include "base/fail.h"
+#include "base/json_writer.h"
+#include "base/utf8.h"
+
+enum { KEY_BYTES = 200, KEYS_BYTES = 1000 };
+static const char values_key[] = "values";
+
+struct csv {
+    FILE *out;
+    const struct node *nodes;
+    size_t count;
+    const char *wanted; // NULL: all
+    bool is_found;
+    char keys[KEYS_BYTES]; // of all tables, for the failure
+};
+
+// --- fields ----------------------------------------------------------------------------
+
+static void put_repaired(FILE *out, const char *text, size_t bytes)
+{
+    char clean[UTF8_REPAIR_BOUND(KEY_BYTES)];
+    while (bytes) {
+        size_t part = bytes < KEY_BYTES ? bytes : KEY_BYTES;
+        const size_t whole = utf8_valid_prefix(text, part);
+        part = whole ? whole : utf8_broken_prefix(text, part);
+        fwrite(clean, 1, utf8_repair(clean, text, part), out);
+        text += part;
+        bytes -= part;
+    }
+}
+
+static void put_text(FILE *out, const char *text)
+{
+    const bool is_quoted = text[strcspn(text, ",\"\r\n")] != '\0';
+    if (is_quoted)
+        fputc('"', out);
+    while (*text) {
+        const size_t plain = strcspn(text, "\"");
+        put_repaired(out, text, plain);
+        text += plain;
+        if (*text == '"') {
+            fputs("\"\"", out);
+            text++;
+        }
+    }
+    if (is_quoted)
+        fputc('"', out);
+}
+
+static void put_value(FILE *out, struct value value)
+{
+    struct json_writer json = {.out = out};
+    switch (value.kind) {
+    case VALUE_NONE:
+        return;
+    case VALUE_TEXT:
+    case VALUE_JSON:
+        put_text(out, value.text);
+        return;
+    case VALUE_INT:
+        fprintf(out, "%" PRId64, value.integer);
+        return;
+    case VALUE_UINT:
+        fprintf(out, "%" PRIu64, value.natural);
+        return;
+    case VALUE_REAL:
+    case VALUE_SHARE:
+        json_real(&json, value_number(value));
+        return;
+    case VALUE_BOOL:
+        fputs(value.truth ? "true" : "false", out);
+        return;
+    }
+}
+
+// --- which tables there are ------------------------------------------------------------
+
+// The path of keys that lead to a node, as "ranks.phases".
+static void name_node(const struct csv *csv, size_t at, char name[KEY_BYTES])
+{
+    *name = '\0';
+    for (size_t i = 0; i <= at; i++) {
+        const struct node *node = &csv->nodes[i];
+        if (!node->key || (i != at && node->end < at))
+            continue;
+        const size_t used = strlen(name);
+        snprintf(name + used, KEY_BYTES - used, "%s%s", used ? "." : "", node->key);
+    }
+}
+
+static bool is_wanted(struct csv *csv, const char *name)
+{
+    const size_t used = strlen(csv->keys);
+    snprintf(csv->keys + used, sizeof csv->keys - used, "%s%s", used ? ", " : "", name);
+    const bool is_it = !csv->wanted || !strcmp(csv->wanted, name);
+    csv->is_found = csv->is_found || is_it;
+    return is_it;
+}
+
+// --- tables ----------------------------------------------------------------------------
+
+static void put_names(const struct csv *csv, const struct table *table, bool is_inside)
+{
+    fputs(is_inside ? "table,row" : "table", csv->out);
+    for (size_t i = 0; i < table->count; i++)
+        if (table->columns[i].key)
+            fprintf(csv->out, ",%s", table->columns[i].key);
+    fputc('\n', csv->out);
+}
+
+static void put_row(const struct csv *csv, const char *name, const struct table *table,
+                    const struct node *row)
+{
+    fputs(name, csv->out);
+    for (size_t i = 0; i < table->count; i++) {
+        if (!table->columns[i].key)
+            continue;
+        fputc(',', csv->out);
+        put_value(csv->out, row->cells[i]);
+    }
+    fputc('\n', csv->out);
+}
+
+static void put_rows(const struct csv *csv, const char *name, size_t table)
+{
+    for (size_t at = table + 1; at < csv->nodes[table].end; at = node_next(csv->nodes, at))
+        if (csv->nodes[at].kind == NODE_ROW && !(csv->nodes[at].flags & (ROW_TOTAL | ROW_PEOPLE)))
+            put_row(csv, name, csv->nodes[table].table, &csv->nodes[at]);
+}
+
+// Of every row of a table, its table of the same key.
+static void put_inside(const struct csv *csv, const char *name, size_t outer, const char *key)
+{
+    uint64_t number = 0;
+    for (size_t row = outer + 1; row < csv->nodes[outer].end; row = node_next(csv->nodes, row)) {
+        char numbered[KEY_BYTES + 24];
+        snprintf(numbered, sizeof numbered, "%s,%" PRIu64, name, number++);
+        for (size_t at = row + 1; at < csv->nodes[row].end; at = node_next(csv->nodes, at))
+            if (csv->nodes[at].kind == NODE_TABLE && !strcmp(csv->nodes[at].key, key))
+                put_rows(csv, numbered, at);
+    }
+}
+
+// The tables inside of a table's first row: those of the other rows are alike.
+static void put_all_inside(struct csv *csv, size_t outer)
+{
+    const size_t row = outer + 1;
+    if (csv->nodes[row].kind != NODE_ROW)
+        return;
+    for (size_t at = row + 1; at < csv->nodes[row].end; at = node_next(csv->nodes, at)) {
+        const struct node *node = &csv->nodes[at];
+        char name[KEY_BYTES];
+        if (node->kind != NODE_TABLE || !node->key)
+            continue;
+        name_node(csv, at, name);
+        if (!is_wanted(csv, name))
+            continue;
+        put_names(csv, node->table, true);
+        put_inside(csv, name, outer, node->key);
+    }
+}
+
+static void put_table(struct csv *csv, size_t at)
+{
+    const struct node *node = &csv->nodes[at];
+    char name[KEY_BYTES];
+    if (!node->key)
+        return;
+    name_node(csv, at, name);
+    if (is_wanted(csv, name)) {
+        put_names(csv, node->table, false);
+        put_rows(csv, name, at);
+    }
+    put_all_inside(csv, at);
+}
+
+static void put_series(struct csv *csv, size_t at)
+{
+    const struct node *node = &csv->nodes[at];
+    char name[KEY_BYTES];
+    name_node(csv, at, name);
+    if (!node->key || !is_wanted(csv, name))
+        return;
+    fputs("table,x,y\n", csv->out);
+    for (size_t i = 0; i < node->count; i++)
+        fprintf(csv->out, "%s,%" PRId64 ",%" PRId64 "\n", name, node->points[i].x,
+                node->points[i].y);
+}
+
+// --- what is no table ------------------------------------------------------------------
+
+static void put_values(struct csv *csv)
+{
+    if (!is_wanted(csv, values_key))
+        return;
+    fputs("table,key,value\n", csv->out);
+    for (size_t at = 0; at < csv->count; at = node_next_flat(csv->nodes, at)) {
+        char name[KEY_BYTES];
+        if (csv->nodes[at].kind != NODE_VALUE || !csv->nodes[at].key)
+            continue;
+        name_node(csv, at, name);
+        fprintf(csv->out, "%s,%s,", values_key, name);
+        put_value(csv->out, csv->nodes[at].value);
+        fputc('\n', csv->out);
+    }
+}
+
+int sheet_put_csv(const struct sheet *sheet, const char *key, FILE *out)
+{
+    struct csv csv = {.out = out, .wanted = key};
+    int status = sheet_status(sheet);
+    if (status)
+        return status;
+    csv.nodes = sheet_nodes(sheet, &csv.count);
+    put_values(&csv);
+    for (size_t at = 0; at < csv.count; at = node_next_flat(csv.nodes, at)) {
+        if (csv.nodes[at].kind == NODE_TABLE)
+            put_table(&csv, at);
+        else if (csv.nodes[at].kind == NODE_SERIES)
+            put_series(&csv, at);
+    }
+    if (!csv.is_found)
+        return fail(GAIT_ERR_ARGUMENT, "no table '%s' here; there are %s", key, csv.keys);
+    return GAIT_OK;
+}

@@ -1,0 +1,366 @@
+// SPDX-License-Identifier: Apache-2.0
+// A section is a card; values are tiles, tables have a caption and heads that a screen
+// reader knows. All that comes from a run goes through markup_put().
+#include "render/sheet_html.h"
+
+#include <inttypes.h>
+#include <stdbool.h>
+#include <string.h>
+
+#include "answer/people_rows.h"
+#include "render/markup_text.h"
+#include "render/sheet_css.h"
+
+// What of a page is open.
+enum open_part { OPEN_NOTHING, OPEN_LIST, OPEN_TILES };
+
+struct html {
+    FILE *out;
+    bool in_card;
+    enum open_part part;
+};
+
+static void put_element(const struct html *html, const char *name, const char *text)
+{
+    fprintf(html->out, "<%s>", name);
+    markup_put(html->out, text);
+    fprintf(html->out, "</%.*s>\n", (int)strcspn(name, " "), name);
+}
+
+static void open_part(struct html *html, enum open_part part)
+{
+    static const char *const begin[] = {
+        [OPEN_NOTHING] = "", [OPEN_LIST] = "<ul>\n", [OPEN_TILES] = "<dl class=\"tiles\">\n"};
+    static const char *const end[] = {
+        [OPEN_NOTHING] = "", [OPEN_LIST] = "</ul>\n", [OPEN_TILES] = "</dl>\n"};
+    if (html->part == part)
+        return;
+    fputs(end[html->part], html->out);
+    fputs(begin[part], html->out);
+    html->part = part;
+}
+
+static void end_card(struct html *html)
+{
+    open_part(html, OPEN_NOTHING);
+    if (html->in_card)
+        fputs("</section>\n", html->out);
+    html->in_card = false;
+}
+
+static void begin_card(struct html *html, const char *attributes)
+{
+    end_card(html);
+    fprintf(html->out, "<section%s>\n", attributes);
+    html->in_card = true;
+}
+
+// --- single nodes ----------------------------------------------------------------------
+
+static void put_head(const struct html *html, const char *title)
+{
+    fputs("<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
+          "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
+          "<meta http-equiv=\"Content-Security-Policy\" "
+          "content=\"default-src 'none'; style-src 'unsafe-inline'\">\n<title>",
+          html->out);
+    markup_put(html->out, title);
+    fputs(" - gait</title>\n<style>\n", html->out);
+    fputs(sheet_css, html->out);
+    fputs("</style>\n</head>\n<body>\n<main>\n", html->out);
+}
+
+static void put_title(struct html *html, const struct node *node)
+{
+    fputs("<header>\n", html->out);
+    put_element(html, "h1", node->label);
+    put_element(html, "p class=\"faint\"", node->text);
+    fputs("</header>\n", html->out);
+}
+
+static void put_section(struct html *html, const struct node *node)
+{
+    begin_card(html, "");
+    put_element(html, "h2", node->label);
+    if (node->text && *node->text)
+        put_element(html, "p", node->text);
+}
+
+static void put_said(struct html *html, const struct node *node)
+{
+    const bool is_item = node->how == SAY_ITEM || node->how == SAY_BULLET;
+    if (node->how == SAY_ALERT)
+        end_card(html);
+    open_part(html, is_item ? OPEN_LIST : OPEN_NOTHING);
+    put_element(html,
+                is_item                  ? "li"
+                : node->how == SAY_ALERT ? "p class=\"alert\" role=\"note\""
+                                         : "p",
+                node->text);
+}
+
+static void put_verdict(struct html *html, const struct node *node)
+{
+    begin_card(html, " class=\"verdict\"");
+    put_element(html, "h2", node->verdict.label);
+    put_element(html, "p", node->verdict.why);
+    fputs("<p><strong>Try:</strong> ", html->out);
+    markup_put(html->out, node->verdict.advice);
+    fputs("</p>\n", html->out);
+}
+
+static void put_command(struct html *html, const struct node *node)
+{
+    open_part(html, OPEN_NOTHING);
+    fputs("<p>See: ", html->out);
+    put_element(html, "code", node->text);
+    fputs("</p>\n", html->out);
+}
+
+static void put_value(struct html *html, const struct node *node)
+{
+    char room[VALUE_TEXT_BYTES];
+    open_part(html, OPEN_TILES);
+    fputs("<div>", html->out);
+    put_element(html, "dt", node->label);
+    fputs("<dd>", html->out);
+    markup_put(html->out, value_show(node->value, node->unit, VALUE_WHOLE, room));
+    if (node->text) {
+        fputs(" <small>", html->out);
+        markup_put(html->out, node->text);
+        fputs("</small>", html->out);
+    }
+    fputs("</dd></div>\n", html->out);
+}
+
+// --- tables ----------------------------------------------------------------------------
+
+static void put_bar(FILE *out, double part, double largest)
+{
+    const double share = largest > 0 && part > 0 ? part / largest * 100 : 0;
+    fputs("<td class=\"bar\">", out);
+    if (share >= 0.1)
+        fprintf(out, "<i style=\"width:%.1f%%\"></i>", share);
+    fputs("</td>", out);
+}
+
+static void put_cell(FILE *out, const struct column *column, struct value value, bool is_first)
+{
+    char room[VALUE_TEXT_BYTES];
+    const char *text = value_show(value, column->unit, VALUE_WHOLE, room);
+    const char *name = is_first ? "th scope=\"row\"" : "td";
+    if (is_first && !*text)
+        text = "(no name)";
+    fprintf(out, "<%s%s>", name, column->flags & COLUMN_LEFT ? " class=\"words\"" : "");
+    markup_put(out, text);
+    fprintf(out, "</%.2s>", name);
+}
+
+static void put_row(FILE *out, const struct table *table, const struct value *cells, double largest)
+{
+    bool is_first = true;
+    for (size_t i = 0; i < table->count; i++) {
+        const struct column *column = &table->columns[i];
+        if (!column->label)
+            continue;
+        if (column->flags & COLUMN_BAR)
+            put_bar(out, value_number(cells[i]), largest);
+        else
+            put_cell(out, column, cells[i], is_first);
+        is_first = false;
+    }
+    fputs("</tr>\n", out);
+}
+
+static void put_labels(FILE *out, const struct table *table)
+{
+    fputs("<thead><tr>", out);
+    for (size_t i = 0; i < table->count; i++) {
+        const struct column *column = &table->columns[i];
+        if (!column->label)
+            continue;
+        const char *words = column->flags & COLUMN_LEFT ? " class=\"words\"" : "";
+        if (*column->label)
+            fprintf(out, "<th scope=\"col\"%s>%s</th>", words, column->label);
+        else
+            fprintf(out, "<td%s></td>", words);
+    }
+    fputs("</tr></thead>\n<tbody>\n", out);
+}
+
+static void put_left_out(FILE *out, const struct table *table, struct people_rows *rows)
+{
+    char name[80];
+    snprintf(name, sizeof name, "(%zu %s)", rows->left_out, table->more);
+    fputs("<tr>", out);
+    if (!rows->sums) {
+        fprintf(out, "<td class=\"words\" colspan=\"%zu\">%s</td></tr>\n", table->count, name);
+        return;
+    }
+    size_t first = 0;
+    while (first + 1 < table->count && !table->columns[first].label)
+        first++;
+    rows->sums[first] = value_text(name);
+    for (size_t i = 0; i < table->count; i++)
+        if (rows->sums[i].kind == VALUE_NONE)
+            rows->sums[i] = value_text("");
+    put_row(out, table, rows->sums, rows->largest);
+}
+
+static void put_rows(FILE *out, const struct table *table, struct people_rows *rows)
+{
+    for (size_t i = 0; i <= rows->count; i++) {
+        if (rows->left_out && i == rows->left_out_at && table->more)
+            put_left_out(out, table, rows);
+        if (i == rows->count)
+            break;
+        fputs(i >= rows->total_at ? "<tr class=\"total\">" : "<tr>", out);
+        put_row(out, table, rows->rows[i], rows->largest);
+    }
+}
+
+static int put_table(struct html *html, const struct node *nodes, size_t at)
+{
+    struct people_rows rows;
+    int status = people_rows_choose(nodes, at, &rows);
+    if (status)
+        return status;
+    begin_card(html, "");
+    fputs("<div class=\"wide\" tabindex=\"0\" role=\"region\" aria-label=\"", html->out);
+    markup_put(html->out, nodes[at].label);
+    fputs("\"><table>\n", html->out);
+    put_element(html, "caption", nodes[at].label);
+    put_labels(html->out, nodes[at].table);
+    put_rows(html->out, nodes[at].table, &rows);
+    fputs("</tbody></table></div>\n", html->out);
+    people_rows_finish(&rows);
+    return GAIT_OK;
+}
+
+// --- curves ----------------------------------------------------------------------------
+
+enum { CURVE_WIDTH = 900, CURVE_HEIGHT = 180, CURVE_TOP = 18, CURVE_BOTTOM = 20 };
+
+struct extent {
+    int64_t first, last, most;
+};
+
+static struct extent extent_of(const struct node *node)
+{
+    struct extent extent = {node->points[0].x, node->points[0].x, 1};
+    for (size_t i = 0; i < node->count; i++) {
+        const struct point *point = &node->points[i];
+        extent.last = point->x > extent.last ? point->x : extent.last;
+        extent.first = point->x < extent.first ? point->x : extent.first;
+        extent.most = point->y > extent.most ? point->y : extent.most;
+    }
+    return extent;
+}
+
+static double across(const struct extent *extent, int64_t x)
+{
+    const double whole = (double)extent->last - (double)extent->first;
+    return whole > 0 ? ((double)x - (double)extent->first) / whole * CURVE_WIDTH : 0;
+}
+
+static double above(const struct extent *extent, int64_t y)
+{
+    const double room = CURVE_HEIGHT - CURVE_TOP - CURVE_BOTTOM;
+    return CURVE_HEIGHT - CURVE_BOTTOM - (double)y / (double)extent->most * room;
+}
+
+// A value holds until the next one: stairs.
+static void put_path(FILE *out, const struct node *node, const struct extent *extent)
+{
+    const double ground = CURVE_HEIGHT - CURVE_BOTTOM;
+    fprintf(out, "<path class=\"area\" d=\"M%.1f %.1f", across(extent, node->points[0].x), ground);
+    for (size_t i = 0; i < node->count; i++) {
+        const double y = above(extent, node->points[i].y > 0 ? node->points[i].y : 0);
+        fprintf(out, "L%.1f %.1f", across(extent, node->points[i].x), y);
+        if (i + 1 < node->count)
+            fprintf(out, "H%.1f", across(extent, node->points[i + 1].x));
+    }
+    fprintf(out, "V%.1fZ\"/>\n", ground);
+}
+
+static void put_series(struct html *html, const struct node *node)
+{
+    char most[VALUE_TEXT_BYTES], length[VALUE_TEXT_BYTES];
+    if (!node->count)
+        return;
+    const struct extent extent = extent_of(node);
+    const struct value span = value_int((int64_t)((uint64_t)extent.last - (uint64_t)extent.first));
+    const char *top = value_show(value_int(extent.most), node->series->y.unit, VALUE_WHOLE, most);
+    const char *wide = value_show(span, node->series->x.unit, VALUE_WHOLE, length);
+    begin_card(html, "");
+    put_element(html, "h2", node->label);
+    fprintf(html->out, "<svg viewBox=\"0 0 %d %d\" role=\"img\" aria-label=\"", CURVE_WIDTH,
+            CURVE_HEIGHT);
+    markup_put(html->out, node->label);
+    fprintf(html->out, ": at most %s within %s\">\n", top, wide);
+    put_path(html->out, node, &extent);
+    fprintf(html->out,
+            "<text x=\"2\" y=\"12\">%s</text><text x=\"2\" y=\"%d\">0</text>"
+            "<text x=\"%d\" y=\"%d\" text-anchor=\"end\">%s</text>\n</svg>\n",
+            top, CURVE_HEIGHT - 5, CURVE_WIDTH - 2, CURVE_HEIGHT - 5, wide);
+}
+
+// --- all of it -------------------------------------------------------------------------
+
+static int put_node(struct html *html, const struct node *nodes, size_t at)
+{
+    const struct node *node = &nodes[at];
+    switch (node->kind) {
+    case NODE_TITLE:
+        put_title(html, node);
+        break;
+    case NODE_SECTION:
+        put_section(html, node);
+        break;
+    case NODE_SAY:
+        put_said(html, node);
+        break;
+    case NODE_COMMAND:
+        put_command(html, node);
+        break;
+    case NODE_VERDICT:
+        put_verdict(html, node);
+        break;
+    case NODE_VALUE:
+        put_value(html, node);
+        break;
+    case NODE_SERIES:
+        put_series(html, node);
+        break;
+    case NODE_TABLE:
+        return put_table(html, nodes, at);
+    default:
+        break;
+    }
+    return GAIT_OK;
+}
+
+static const char *title_of(const struct node *nodes, size_t count)
+{
+    for (size_t at = 0; at < count; at++)
+        if (nodes[at].kind == NODE_TITLE)
+            return nodes[at].label;
+    return "report";
+}
+
+int sheet_put_html(const struct sheet *sheet, FILE *out)
+{
+    struct html html = {.out = out};
+    size_t count;
+    const struct node *nodes = sheet_nodes(sheet, &count);
+    int status = sheet_status(sheet);
+    if (status)
+        return status;
+    put_head(&html, title_of(nodes, count));
+    for (size_t at = 0; at < count && !status; at = node_next_flat(nodes, at))
+        if (node_is_seen(&nodes[at]))
+            status = put_node(&html, nodes, at);
+    end_card(&html);
+    fputs("</main>\n</body>\n</html>\n", out);
+    return status;
+}

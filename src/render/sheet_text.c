@@ -1,0 +1,251 @@
+// SPDX-License-Identifier: Apache-2.0
+// What has no label and no heading is not for people. Values that follow each other
+// share a line: "  p50 8.11 ms   p95 9.02 ms".
+#include "render/sheet_text.h"
+
+#include <string.h>
+
+#include "answer/people_rows.h"
+#include "render/plain.h"
+
+enum { INDENT = 2, BAR_COLUMNS = 14, WIDEST = 2000 };
+
+struct text {
+    FILE *out;
+    bool is_bold;
+    bool in_values; // the line is open
+};
+
+static void put_bold(const struct text *text, const char *words)
+{
+    fputs(text->is_bold ? "\033[1m" : "", text->out);
+    plain_put_all(text->out, words);
+    fputs(text->is_bold ? "\033[0m" : "", text->out);
+}
+
+static void end_values(struct text *text)
+{
+    if (text->in_values)
+        fputc('\n', text->out);
+    text->in_values = false;
+}
+
+// --- single nodes ----------------------------------------------------------------------
+
+static void put_title(const struct text *text, const struct node *node)
+{
+    plain_put_all(text->out, node->label);
+    fputc('\n', text->out);
+    plain_put_all(text->out, node->text);
+    fputc('\n', text->out);
+}
+
+static void put_section(const struct text *text, const struct node *node)
+{
+    const unsigned indent = plain_width(node->label, WIDEST) + 2;
+    fputc('\n', text->out);
+    put_bold(text, node->label);
+    if (!node->text || !*node->text) {
+        fputc('\n', text->out);
+        return;
+    }
+    fputs("  ", text->out);
+    plain_wrap(text->out, node->text, indent, indent);
+}
+
+static void put_said(const struct text *text, const struct node *node)
+{
+    static const char *const starts[] = {
+        [SAY_PARAGRAPH] = "  ", [SAY_ITEM] = "  ", [SAY_BULLET] = "  - ", [SAY_ALERT] = ""};
+    static const unsigned indents[] = {
+        [SAY_PARAGRAPH] = 2, [SAY_ITEM] = 4, [SAY_BULLET] = 4, [SAY_ALERT] = 2};
+    fputs(starts[node->how], text->out);
+    plain_wrap(text->out, node->text, indents[node->how], (unsigned)strlen(starts[node->how]));
+}
+
+static void put_verdict(const struct text *text, const struct node *node)
+{
+    static const char try[] = "  try: ";
+    fputc('\n', text->out);
+    put_bold(text, node->verdict.label);
+    fputs(": ", text->out);
+    plain_wrap(text->out, node->verdict.why, INDENT, plain_width(node->verdict.label, WIDEST) + 2);
+    fputs(try, text->out);
+    plain_wrap(text->out, node->verdict.advice, sizeof try - 1, sizeof try - 1);
+}
+
+static void put_value(struct text *text, const struct node *node)
+{
+    char room[VALUE_TEXT_BYTES];
+    fprintf(text->out, "%*s", text->in_values ? INDENT + 1 : INDENT, "");
+    text->in_values = true;
+    plain_put_all(text->out, node->label);
+    fputc(' ', text->out);
+    plain_put_all(text->out, value_show(node->value, node->unit, VALUE_WHOLE, room));
+    if (!node->text)
+        return;
+    fputs(" (", text->out);
+    plain_put_all(text->out, node->text);
+    fputc(')', text->out);
+}
+
+// --- tables ----------------------------------------------------------------------------
+
+static void put_bar(FILE *out, double part, double largest)
+{
+    unsigned length = largest > 0 ? (unsigned)(part / largest * BAR_COLUMNS + 0.5) : 0;
+    if (!length)
+        return;
+    fputs("  ", out);
+    while (length--)
+        fputc('#', out);
+}
+
+static void put_words(FILE *out, const struct column *column, const char *words)
+{
+    if (column->flags & COLUMN_FOLDS)
+        plain_put_middle(out, words, column->width, PLAIN_LEFT);
+    else if (column->width)
+        plain_put(out, words, column->width, PLAIN_LEFT);
+    else
+        plain_put_all(out, words);
+}
+
+static void put_cell(FILE *out, const struct column *column, struct value value, double largest)
+{
+    char room[VALUE_TEXT_BYTES];
+    if (column->flags & COLUMN_BAR) {
+        put_bar(out, value_number(value), largest);
+        return;
+    }
+    const char *words = value_show(value, column->unit, VALUE_SHORT, room);
+    if (column->flags & COLUMN_LEFT)
+        put_words(out, column, words);
+    else // never cut: a part of a number is another number
+        fprintf(out, "%*s", (int)column->width, words);
+}
+
+static bool is_first_shown(const struct table *table, size_t column)
+{
+    for (size_t i = 0; i < column; i++)
+        if (table->columns[i].label)
+            return false;
+    return true;
+}
+
+static void put_row(const struct text *text, const struct table *table, const struct value *cells,
+                    double largest)
+{
+    fprintf(text->out, "%*s", INDENT, "");
+    for (size_t i = 0; i < table->count; i++) {
+        const struct column *column = &table->columns[i];
+        if (!column->label)
+            continue;
+        struct value value = cells[i];
+        if (is_first_shown(table, i) && value.kind == VALUE_TEXT && !*value.text)
+            value.text = "(no name)";
+        if (column->flags & COLUMN_LEFT && !column->width)
+            fputs("  ", text->out);
+        put_cell(text->out, column, value, largest);
+    }
+    fputc('\n', text->out);
+}
+
+// The heading stands where the names do, and the labels over their columns.
+static void put_head(const struct text *text, const struct node *node)
+{
+    const struct table *table = node->table;
+    unsigned used = plain_width(node->label, WIDEST), end = 0;
+    fputc('\n', text->out);
+    put_bold(text, node->label);
+    for (size_t i = 0; i < table->count; i++) {
+        const struct column *column = &table->columns[i];
+        if (!column->label)
+            continue;
+        const bool is_first = !end;
+        end += column->width + (is_first ? INDENT : 0);
+        if (is_first || !*column->label)
+            continue;
+        const unsigned width = plain_width(column->label, WIDEST);
+        const bool is_rest = !column->width;
+        const unsigned start = is_rest ? end + 2 : end > width ? end - width : 0;
+        const unsigned blanks = start > used ? start - used : 1;
+        fprintf(text->out, "%*s%s", (int)blanks, "", column->label);
+        used += blanks + width;
+    }
+    fputc('\n', text->out);
+}
+
+static void put_left_out(const struct text *text, const struct table *table,
+                         const struct people_rows *rows)
+{
+    char name[80];
+    snprintf(name, sizeof name, rows->sums ? "(%zu %s)" : "(%zu %s: --json)", rows->left_out,
+             table->more);
+    if (!rows->sums) {
+        fprintf(text->out, "%*s%s\n", INDENT, "", name);
+        return;
+    }
+    for (size_t i = 0; i < table->count; i++)
+        if (is_first_shown(table, i))
+            rows->sums[i] = value_text(name);
+    struct value blank = value_text("");
+    for (size_t i = 0; i < table->count; i++)
+        if (rows->sums[i].kind == VALUE_NONE)
+            rows->sums[i] = blank;
+    put_row(text, table, rows->sums, rows->largest);
+}
+
+static int put_table(const struct text *text, const struct node *nodes, size_t at)
+{
+    struct people_rows rows;
+    int status = people_rows_choose(nodes, at, &rows);
+    if (status)
+        return status;
+    put_head(text, &nodes[at]);
+    for (size_t i = 0; i <= rows.count; i++) {
+        if (rows.left_out && i == rows.left_out_at && nodes[at].table->more)
+            put_left_out(text, nodes[at].table, &rows);
+        if (i < rows.count)
+            put_row(text, nodes[at].table, rows.rows[i], rows.largest);
+    }
+    people_rows_finish(&rows);
+    return GAIT_OK;
+}
+
+// --- all of it -------------------------------------------------------------------------
+
+static int put_node(struct text *text, const struct node *nodes, size_t at)
+{
+    const struct node *node = &nodes[at];
+    if (!node_is_seen(node) || node->kind == NODE_SERIES)
+        return GAIT_OK;
+    if (node->kind == NODE_VALUE) {
+        put_value(text, node);
+        return GAIT_OK;
+    }
+    end_values(text);
+    if (node->kind == NODE_TITLE)
+        put_title(text, node);
+    else if (node->kind == NODE_SECTION)
+        put_section(text, node);
+    else if (node->kind == NODE_SAY)
+        put_said(text, node);
+    else if (node->kind == NODE_COMMAND)
+        fprintf(text->out, "  see: %s\n", node->text);
+    else if (node->kind == NODE_VERDICT)
+        put_verdict(text, node);
+    return node->kind == NODE_TABLE ? put_table(text, nodes, at) : GAIT_OK;
+}
+
+int sheet_put_text(const struct sheet *sheet, bool is_bold, FILE *out)
+{
+    struct text text = {.out = out, .is_bold = is_bold};
+    size_t count;
+    const struct node *nodes = sheet_nodes(sheet, &count);
+    int status = sheet_status(sheet);
+    for (size_t at = 0; at < count && !status; at = node_next_flat(nodes, at))
+        status = put_node(&text, nodes, at);
+    end_values(&text);
+    return status;
+}

@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/io/sheet_output.h"
+
+#include "base/fail.h"
+#include "render/sheet_print.h"
+#include "support/tap.h"
+
+TEST("sheet output: the command line knows the formats that can be printed")
+{
+    size_t i = 0;
+    for (; sheet_formats[i].name; i++)
+        is_str(sheet_format_names[i], sheet_formats[i].name);
+    ok(!sheet_format_names[i]);
+}
+
+static const char *refused(const struct sheet_wish *wish)
+{
+    return sheet_wish_check(wish, "run") ? fail_text() : "taken";
+}
+
+TEST("sheet output: what does not go together is refused before any work")
+{
+    is_str(refused(&(struct sheet_wish){.is_json = true, .format = "html"}),
+           "--json and --format html are not one answer");
+    is_str(refused(&(struct sheet_wish){.format = "md", .table = "ranks"}),
+           "--table picks a table of csv: leave out --table, or give --format csv");
+    is_str(refused(&(struct sheet_wish){.is_json = true, .table = "ranks"}),
+           "--table picks a table of csv: leave out --json");
+    is_str(refused(&(struct sheet_wish){.table = "ranks"}), "taken");
+    is_str(refused(&(struct sheet_wish){.output = "new.html"}), "taken");
+}

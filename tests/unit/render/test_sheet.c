@@ -1,0 +1,219 @@
+// SPDX-License-Identifier: Apache-2.0
+// One sheet, printed in every format: what people see, what data has, and that no name
+// from a run becomes markup.
+#define _GNU_SOURCE
+#include "answer/sheet.h"
+#include "base/fail.h"
+#include "render/sheet_print.h"
+#include "support/tap.h"
+
+static char printed[1 << 16];
+
+static const char *print(const struct sheet *sheet, const char *format, const char *table)
+{
+    const struct sheet_look look = {.table = table};
+    FILE *out = fmemopen(printed, sizeof printed, "w");
+    *printed = '\0';
+    if (!out)
+        return "";
+    const int status = sheet_format_named(format)->print(sheet, &look, out);
+    fclose(out);
+    return status ? "failed" : printed;
+}
+
+static bool has(const char *text, const char *words)
+{
+    return strstr(text, words) != NULL;
+}
+
+static const struct column columns[] = {
+    {.key = "name", .label = "", .width = 12, .flags = COLUMN_LEFT},
+    {.key = "total_ns", .label = "total", .unit = UNIT_NS, .width = 9, .flags = COLUMN_SUMS},
+    {.key = "pid"},
+    {.label = "share", .unit = UNIT_SHARE, .width = 8, .flags = COLUMN_SUMS},
+    {.label = "", .flags = COLUMN_BAR | COLUMN_SUMS},
+};
+static const struct column inner_columns[] = {{.key = "part"}, {.key = "bytes"}};
+static const struct table inner = {.key = "parts", .columns = inner_columns, .count = 2};
+
+static void put_row(struct sheet *sheet, const char *name, uint64_t ns, unsigned flags)
+{
+    const struct value cells[] = {value_text(name), value_uint(ns), value_int(-7),
+                                  value_share(ns, 1000),
+                                  flags & ROW_TOTAL ? value_none() : value_uint(ns)};
+    sheet_row(sheet, cells, flags);
+}
+
+static void put_rows(struct sheet *sheet, const struct table *table, const char *name)
+{
+    sheet_table(sheet, table);
+    put_row(sheet, "small", 10, 0);
+    put_row(sheet, "none", 0, 0);
+    put_row(sheet, "rest", 0, ROW_LAST);
+    put_row(sheet, name, 700, 0);
+    put_row(sheet, "smaller", 5, 0);
+    put_row(sheet, "middle", 285, 0);
+    put_row(sheet, "hidden", 999, ROW_HIDDEN);
+    put_row(sheet, "= all", 1000, ROW_TOTAL);
+    sheet_end(sheet);
+}
+
+static struct sheet *make(const struct table *table, const char *name)
+{
+    struct sheet *sheet;
+    if (sheet_new(&sheet))
+        return NULL;
+    sheet_title(sheet, name, "one process");
+    sheet_verdict(sheet, &(struct sheet_verdict){name, "it waits", "do less"});
+    sheet_section(sheet, "Steps", "12 of them");
+    sheet_object(sheet, "step");
+    sheet_value(sheet, "p50_ns", "p50", UNIT_NS, value_int(8110000));
+    sheet_put(sheet, "p99_ns", value_int(9));
+    sheet_value(sheet, "max_ns", "max", UNIT_NS, value_int(31000000));
+    sheet_remark(sheet, "step 7");
+    sheet_end(sheet);
+    sheet_say(sheet, SAY_BULLET, name);
+    put_rows(sheet, table, name);
+    return sheet;
+}
+
+static const struct table falling = {.key = "phases",
+                                     .heading = "Where it goes",
+                                     .columns = columns,
+                                     .count = 5,
+                                     .most = 2,
+                                     .more = "smaller",
+                                     .falling_by = "total_ns"};
+
+TEST("sheet: people see the largest rows, the sum of the others, what is last, the total")
+{
+    struct sheet *sheet = make(&falling, "large");
+    is_str(print(sheet, "text", NULL), "large\n"
+                                       "one process\n"
+                                       "\n"
+                                       "large: it waits\n"
+                                       "  try: do less\n"
+                                       "\n"
+                                       "Steps  12 of them\n"
+                                       "  p50 8.11 ms   max 31.0 ms (step 7)\n"
+                                       "  - large\n"
+                                       "\n"
+                                       "Where it goes     total   share\n"
+                                       "  large          700 ns  70.0 %  ##############\n"
+                                       "  middle         285 ns  28.5 %  ######\n"
+                                       "  (2 smaller)     15 ns   1.5 %\n"
+                                       "  rest             0 ns   0.0 %\n"
+                                       "  = all         1.00 us 100.0 %\n");
+    sheet_drop(sheet);
+}
+
+TEST("sheet: data has every row in the order in which it was put, and no total")
+{
+    struct sheet *sheet = make(&falling, "large");
+    is_str(print(sheet, "json", NULL),
+           "{\n"
+           "  \"step\": {\n"
+           "    \"p50_ns\": 8110000,\n"
+           "    \"p99_ns\": 9,\n"
+           "    \"max_ns\": 31000000\n"
+           "  },\n"
+           "  \"phases\": [\n"
+           "    {\"name\": \"small\", \"total_ns\": 10, \"pid\": -7},\n"
+           "    {\"name\": \"none\", \"total_ns\": 0, \"pid\": -7},\n"
+           "    {\"name\": \"rest\", \"total_ns\": 0, \"pid\": -7},\n"
+           "    {\"name\": \"large\", \"total_ns\": 700, \"pid\": -7},\n"
+           "    {\"name\": \"smaller\", \"total_ns\": 5, \"pid\": -7},\n"
+           "    {\"name\": \"middle\", \"total_ns\": 285, \"pid\": -7},\n"
+           "    {\"name\": \"hidden\", \"total_ns\": 999, \"pid\": -7}\n"
+           "  ]\n"
+           "}\n");
+    sheet_drop(sheet);
+}
+
+TEST("sheet: the first row and the newest are kept where a table says so")
+{
+    static const struct table newest = {.key = "epochs",
+                                        .heading = "Epochs",
+                                        .columns = columns,
+                                        .count = 1,
+                                        .most = 2,
+                                        .more = "more",
+                                        .keeps_newest = true};
+    struct sheet *sheet;
+    if (!ok(!sheet_new(&sheet)))
+        return;
+    sheet_table(sheet, &newest);
+    for (unsigned i = 0; i < 5; i++) {
+        const char name[] = {(char)('a' + i), '\0'};
+        sheet_row(sheet, (struct value[]){value_text(name)}, 0);
+    }
+    sheet_end(sheet);
+    is_str(print(sheet, "text", NULL),
+           "\nEpochs\n  a           \n  (3 more: --json)\n  e           \n");
+    sheet_drop(sheet);
+}
+
+TEST("sheet: csv names its tables, quotes what has a comma, and numbers outer rows")
+{
+    static const struct table outer = {.key = "ranks", .columns = inner_columns, .count = 1};
+    struct sheet *sheet;
+    if (!ok(!sheet_new(&sheet)))
+        return;
+    sheet_put(sheet, "share", value_share(1, 4));
+    sheet_put(sheet, "unknown", value_none());
+    sheet_table(sheet, &outer);
+    for (int64_t i = 0; i < 2; i++) {
+        sheet_row(sheet, (struct value[]){value_text(i ? "a, \"b\"\n" : "plain")}, 0);
+        sheet_table(sheet, &inner);
+        sheet_row(sheet, (struct value[]){value_text("p"), value_int(10 + i)}, 0);
+        sheet_end(sheet);
+    }
+    sheet_end(sheet);
+    is_str(print(sheet, "csv", NULL), "table,key,value\n"
+                                      "values,share,0.25\n"
+                                      "values,unknown,\n"
+                                      "table,part\n"
+                                      "ranks,plain\n"
+                                      "ranks,\"a, \"\"b\"\"\n\"\n"
+                                      "table,row,part,bytes\n"
+                                      "ranks.parts,0,p,10\n"
+                                      "ranks.parts,1,p,11\n");
+    is_str(print(sheet, "csv", "ranks.parts"), "table,row,part,bytes\n"
+                                               "ranks.parts,0,p,10\n"
+                                               "ranks.parts,1,p,11\n");
+    is_str(print(sheet, "csv", "rank"), "failed");
+    ok(has(fail_text(), "there are values, ranks, ranks.parts"));
+    sheet_drop(sheet);
+}
+
+TEST("sheet: no name becomes markup of a page or of Markdown")
+{
+    struct sheet *sheet = make(&falling, "<script src=\"http://x\">'&*[a](b)|\x1b[0m");
+    const char *page = print(sheet, "html", NULL);
+    ok(!has(page, "<script"));
+    ok(!has(page, "src=\""));
+    ok(has(page, "&lt;script src=&quot;http://x&quot;&gt;&#39;&amp;*[a](b)|\\x1b[0m"));
+    const char *note = print(sheet, "md", NULL);
+    ok(!has(note, "<script"));
+    ok(has(note, "&lt;script src=\"http://x\"&gt;'&amp;\\*\\[a\\](b)\\|\\\\x1b\\[0m"));
+    sheet_drop(sheet);
+}
+
+TEST("sheet: a page has a card a section, tiles for values and bars")
+{
+    struct sheet *sheet = make(&falling, "large");
+    const char *page = print(sheet, "html", NULL);
+    ok(has(page, "<h2>Steps</h2>\n<p>12 of them</p>"));
+    ok(has(page, "<dt>p50</dt>\n<dd>8.11 ms</dd>"));
+    ok(has(page, "<td>285 ns</td><td>28.5 %</td><td class=\"bar\"><i style=\"width:40.7%\">"));
+    ok(has(page, "<tr class=\"total\"><th scope=\"row\" class=\"words\">= all</th>"));
+    sheet_drop(sheet);
+}
+
+TEST("sheet: formats go by the ending of a file")
+{
+    is_str(sheet_format_of("a/run.html")->name, "html");
+    is_str(sheet_format_of("run.csv")->name, "csv");
+    is_str(sheet_format_of("html")->name, "text");
+    ok(!sheet_format_named("svg"));
+}
