@@ -26,9 +26,7 @@ struct loop {
     uint64_t place;
     uint64_t first, last; // requests, by number; 0: none yet
     uint64_t step_first;  // of those since the last optimizer step
-    uint64_t step;        // optimizer steps before that one
     uint64_t group_first; // the group of its first request
-    uint64_t group;       // and of its last batch
     uint32_t asks;        // that gave a batch
     enum forecast forecast;
     bool is_used, is_exhausted, is_left;
@@ -44,11 +42,29 @@ struct place {
 static struct {
     struct loop loops[MAX_LOOPS];
     struct loop *current; // that the epoch began with
+    struct loop *recent;  // the last one that was looked for, or NULL
+    uint32_t in_group;    // which loops gave a batch in this group, a bit each
+    uint32_t in_step;     // and since the last optimizer step
     struct place places[MAX_PLACES];
     unsigned next_place;
-    uint64_t requests, steps;
+    uint64_t requests;
     uint64_t group; // a row of requests with no work between them
 } epochs = {.group = 1};
+
+_Static_assert(MAX_LOOPS <= 32, "a loop has a bit");
+
+// Takes the lowest bit of `set`, which is not empty.
+static struct loop *take_loop(uint32_t *set)
+{
+    struct loop *loop = &epochs.loops[__builtin_ctz(*set)];
+    *set &= *set - 1;
+    return loop;
+}
+
+static uint32_t bit_of(const struct loop *loop)
+{
+    return 1u << (loop - epochs.loops);
+}
 
 // --- places ---------------------------------------------------------------------
 
@@ -143,6 +159,8 @@ static void drop_loop(struct loop *loop)
 {
     Py_XDECREF(loop->reference);
     Py_XDECREF(loop->loader);
+    epochs.in_group &= ~bit_of(loop);
+    epochs.in_step &= ~bit_of(loop);
     *loop = (struct loop){.is_used = false};
 }
 
@@ -178,9 +196,11 @@ static struct loop *add_loop(uint64_t place)
 
 static struct loop *find_loop(const PyObject *iterator)
 {
+    if (epochs.recent && epochs.recent->is_used && epochs.recent->iterator == iterator)
+        return epochs.recent;
     for (struct loop *loop = epochs.loops; loop < epochs.loops + MAX_LOOPS; loop++)
         if (loop->is_used && loop->iterator == iterator)
-            return loop;
+            return epochs.recent = loop;
     return NULL;
 }
 
@@ -227,8 +247,9 @@ static void note_request(void)
     if (!(done & WORK))
         return;
     if (done & PHASE_BIT(PHASE_BACKWARD) && !py_phase_is_evaluating())
-        for (struct loop *loop = epochs.loops; loop < epochs.loops + MAX_LOOPS; loop++)
-            loop->has_backward |= loop->is_used && loop->group == epochs.group;
+        for (uint32_t left = epochs.in_group; left;)
+            take_loop(&left)->has_backward = true;
+    epochs.in_group = 0;
     epochs.group++;
 }
 
@@ -300,21 +321,19 @@ void py_epochs_asked(const PyObject *iterator, bool has_got)
         return;
     }
     loop->asks++;
-    loop->group = epochs.group;
-    if (!loop->step_first || loop->step != epochs.steps) {
+    if (!(epochs.in_step & bit_of(loop)))
         loop->step_first = loop->last;
-        loop->step = epochs.steps;
-    }
+    epochs.in_step |= bit_of(loop);
+    epochs.in_group |= bit_of(loop);
 }
 
 // Of the loops that train, the one that was asked first for this step.
 static struct loop *find_driver(void)
 {
     struct loop *driver = NULL;
-    for (struct loop *loop = epochs.loops; loop < epochs.loops + MAX_LOOPS; loop++) {
-        if (!loop->is_used || !loop->step_first || loop->step != epochs.steps)
-            continue;
-        const bool is_in_group = loop->group == epochs.group; // asked since the last work
+    for (uint32_t left = epochs.in_step; left;) {
+        struct loop *loop = take_loop(&left);
+        const bool is_in_group = epochs.in_group & bit_of(loop); // asked since the last work
         if (is_hoard(loop) || !(is_in_group || loop->has_backward || loop->has_steps) ||
             is_one_batch(loop))
             continue;
@@ -328,7 +347,7 @@ static struct loop *find_driver(void)
 bool py_epochs_stepped(void)
 {
     struct loop *driver = find_driver();
-    epochs.steps++;
+    epochs.in_step = 0;
     if (!driver)
         return false;
     driver->has_steps = true;

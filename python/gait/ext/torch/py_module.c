@@ -64,8 +64,9 @@ static void record_module(PyObject *given)
     Py_DECREF(module);
 }
 
-PyObject *py_module_call_forward(PyObject *self, PyObject *const *args, size_t nargsf,
-                                 PyObject *kwnames)
+// Apart, so that the way of a layer saves no registers.
+__attribute__((noinline)) static PyObject *call_root(PyObject *self, PyObject *const *args,
+                                                     size_t nargsf, PyObject *kwnames)
 {
     if (!PyVectorcall_NARGS(nargsf) || !py_phase_begin(PHASE_FORWARD))
         return py_hook_pass(self, args, nargsf, kwnames);
@@ -73,6 +74,14 @@ PyObject *py_module_call_forward(PyObject *self, PyObject *const *args, size_t n
     PyObject *result = py_hook_call_inside(self, args, nargsf, kwnames);
     py_phase_end();
     return result;
+}
+
+PyObject *py_module_call_forward(PyObject *self, PyObject *const *args, size_t nargsf,
+                                 PyObject *kwnames)
+{
+    if (py_phase_is_hidden(PHASE_FORWARD)) // most are layers
+        return py_hook_pass(self, args, nargsf, kwnames);
+    return call_root(self, args, nargsf, kwnames);
 }
 
 // train(mode=True)

@@ -25,6 +25,7 @@ static uint32_t sites[PHASE_COUNT], evaluation_site;
 // room for are begun and never ended: a reader lets them end with the process.
 #define MAX_EVALUATED 64
 static const PyObject *evaluated[MAX_EVALUATED];
+static int evaluated_count;
 
 // Has this process been told to record, or shown a training? In a forked child
 // anew; written with the GIL held or in a child that has one thread.
@@ -34,16 +35,10 @@ static enum { ASLEEP, AWAKE, TRAINING } stage;
 // one (a launcher, which may turn out to train after all); NULL otherwise.
 static PyObject *late_starter;
 
-struct rule {
-    const char *category, *name;
-    uint32_t hidden_in;
-    bool is_training; // begins a record in a process that has none yet
-};
-
 #define IN(phase) PHASE_BIT(PHASE_##phase)
 #define LOADING (IN(INPUT) | IN(FETCH) | IN(COMPILE))
 
-static const struct rule rules[PHASE_COUNT] = {
+const struct py_phase_rule py_phase_rules[PHASE_COUNT] = {
     [PHASE_INPUT] = {"phase", "input", LOADING, true},
     [PHASE_FETCH] = {"loader", "fetch", IN(FETCH) | IN(COMPILE), true},
     [PHASE_COLLATE] = {"loader", "collate", IN(COLLATE) | IN(COMPILE), true},
@@ -74,6 +69,7 @@ static void sleep_in_child(void)
     stage = ASLEEP;
     py_cost_forget_told();
     memset(evaluated, 0, sizeof(evaluated));
+    evaluated_count = 0;
     py_phase_self = (struct py_phase_thread){0};
 }
 
@@ -83,7 +79,7 @@ void py_phase_init(void)
     if (atomic_flag_test_and_set(&is_done))
         return;
     for (int i = 0; i < PHASE_COUNT; i++)
-        sites[i] = gait_site(rules[i].category, rules[i].name);
+        sites[i] = gait_site(py_phase_rules[i].category, py_phase_rules[i].name);
     for (int i = 0; i < KEY_COUNT; i++)
         py_phase_keys[i] = gait_key(key_names[i]);
     evaluation_site = gait_site("phase", "evaluation");
@@ -104,7 +100,7 @@ static void start_late(void)
 }
 
 // What is not training yet: false when the phase stays off the record.
-static bool is_wanted(const struct rule *rule)
+static bool is_wanted(const struct py_phase_rule *rule)
 {
     if (!rule->is_training)
         return stage != ASLEEP && GAIT_ON;
@@ -172,15 +168,10 @@ double py_phase_cost_ns(double call_ns)
            mean_ns(&end_cost);
 }
 
-bool py_phase_is_hidden(enum py_phase phase)
-{
-    return py_phase_self.inside & rules[phase].hidden_in;
-}
-
 bool py_phase_begin(enum py_phase phase)
 {
-    const struct rule *rule = &rules[phase];
-    if (py_phase_self.inside & rule->hidden_in)
+    const struct py_phase_rule *rule = &py_phase_rules[phase];
+    if (py_phase_is_hidden(phase))
         return false;
     if (__builtin_expect(stage != TRAINING || !GAIT_ON, 0) && !is_wanted(rule))
         return false;
@@ -232,21 +223,21 @@ void py_phase_evaluation(const PyObject *module, bool begins)
     if (place) {
         gait_async_end(evaluation_site, id);
         *place = NULL;
+        evaluated_count--;
     }
     if (!begins)
         return;
     place = find_evaluated(NULL);
-    if (place)
+    if (place) {
         *place = module;
+        evaluated_count++;
+    }
     gait_async_begin(evaluation_site, id);
 }
 
 bool py_phase_is_evaluating(void)
 {
-    for (int i = 0; i < MAX_EVALUATED; i++)
-        if (evaluated[i])
-            return true;
-    return false;
+    return evaluated_count != 0;
 }
 
 // --- functions of the module ---

@@ -61,6 +61,18 @@ extern _Thread_local struct py_phase_thread py_phase_self
 
 extern uint32_t py_phase_keys[KEY_COUNT];
 
+extern const struct py_phase_rule {
+    const char *category, *name;
+    uint32_t hidden_in; // bits of phases
+    bool is_training;   // begins a record in a process that has none yet
+} py_phase_rules[PHASE_COUNT];
+
+// Asked for each layer of a model: no call.
+static inline bool py_phase_is_hidden(enum py_phase phase)
+{
+    return py_phase_self.inside & py_phase_rules[phase].hidden_in;
+}
+
 // Asks the recorder for sites and keys, once a process.
 void py_phase_init(void);
 
@@ -69,7 +81,6 @@ void py_phase_init(void);
 // phase is none either (a collection of garbage in some forked child).
 // Exceptions that are set stay. After true, py_phase_end() must follow.
 bool py_phase_begin(enum py_phase phase);
-bool py_phase_is_hidden(enum py_phase phase);
 void py_phase_end(void);
 
 void py_phase_arg(enum py_phase_key key, int64_t value);
