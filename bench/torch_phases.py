@@ -3,12 +3,18 @@
 
 usage: gait run -q -o DIR -- python bench/torch_phases.py [PAIRS] [STEP_MS] [STEPS]
 
-With 100 STEPS a block and gait's default windows it is the cost of a whole run;
-with --windows off that of the phases alone. A line of JSON for each clock.
+With 100 STEPS a block and --windows 5/3/105 it is the cost of a whole run with the
+default windows, of which one is in each block; with --windows off that of the phases
+alone. A line of JSON for each clock.
 
 One process, one thread of torch. Blocks of steps with and without hooks take
 turns; the difference of each pair is one number, of which the median and its
 95 % interval are told. CPU is that of the training's thread.
+
+Hooks are put into torch's classes and taken out of them, and each change of a class
+empties Python's caches of its methods. So each block begins behind such a change and a
+few steps that are not measured. Hooks inside functions of C (a batch's two copies)
+stay in both.
 """
 
 import gc
@@ -23,6 +29,9 @@ from torch import nn
 from torch.utils.data import DataLoader, TensorDataset
 
 STEPS = 10  # of one block: short, so that a pair sees the same machine
+SETTLE = 5  # before it
+FIRST = 24  # steps before the first block: windows are 3 steps from the 5th of a cycle on, and
+# each step up to 16 behind one is clocked
 
 
 def build(step_ms):
@@ -64,13 +73,25 @@ class Block:
         return (time.perf_counter_ns() - wall) / count, cpu / count
 
 
-def switch(is_on):
+def take_away():
+    wrap.take_away()
+    gc.callbacks.remove(gait._gait._gc)
+
+
+def put_back():
+    wrap.put_back()
+    gc.callbacks.append(gait._gait._gc)
+
+
+def measure(block, count, is_on):
+    take_away()
     if is_on:
-        wrap.put_back()
-        gc.callbacks.append(gait._gait._gc)
-    else:
-        wrap.take_away()
-        gc.callbacks.remove(gait._gait._gc)
+        put_back()
+    block.steps(SETTLE)
+    found = block.measure(count)
+    if not is_on:
+        put_back()
+    return found
 
 
 def middle(values):
@@ -89,18 +110,13 @@ def main(blocks=400, step_ms=0, count=STEPS):
     torch.set_num_threads(1)
     torch.manual_seed(0)
     block = Block(step_ms)
-    block.steps(2 * count)
+    block.steps(count + SETTLE + FIRST)
     gc.collect()
     gc.freeze()
     pairs = []
     for index in range(blocks):
-        found = {}
-        for is_on in (True, False) if index % 2 else (False, True):
-            if not is_on:
-                switch(False)
-            found[is_on] = block.measure(count)
-            if not is_on:
-                switch(True)
+        turns = (True, False) if index % 2 else (False, True)
+        found = {is_on: measure(block, count, is_on) for is_on in turns}
         pairs.append((found[True], found[False]))
     for index, name in enumerate(("wall", "thread_cpu")):
         base = middle([off[index] for _on, off in pairs])[0]
