@@ -88,7 +88,7 @@ def test_the_work_of_groups_and_of_attention_is_what_is_done(counted):
     # torch takes each gradient of grouped weights for one over all channels
     assert ops["aten::convolution_backward"] < torch["aten::convolution_backward"]
     assert ops["aten::convolution"] == torch["aten::convolution"]
-    # and has no formula for attention on CPUs
+    # and before 2.15 has no formula for attention on CPUs
     attention = ops["aten::_scaled_dot_product_flash_attention_for_cpu"]
     assert attention == 2 * (4 * 2 * 3 * 3) * (16 + 16)
     assert flops["per_step"] == sum(ops.values())

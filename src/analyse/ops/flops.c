@@ -261,8 +261,8 @@ static uint64_t recurrent_backward(const struct call *call)
 
 // --- the table ----------------------------------------------------------------------------
 
-enum { AS_TABLE = 1 << FLOPS_TABLE, AS_COUNTER = 1 << FLOPS_COUNTER, AS_WORK = 1 << FLOPS_WORK };
-enum { AS_BOTH = AS_COUNTER | AS_WORK };
+enum { AS_TABLE = 1 << FLOPS_TABLE, AS_WORK = 1 << FLOPS_WORK };
+enum { AS_NEWER = AS_WORK | 1 << FLOPS_COUNTER_2_15, AS_BOTH = AS_NEWER | 1 << FLOPS_COUNTER };
 
 static const struct formula {
     const char *name;
@@ -297,8 +297,8 @@ static const struct formula {
     {"aten::_efficient_attention_backward", attention_backward, AS_BOTH},
     {"aten::mkldnn_rnn_layer", recurrent, AS_WORK},
     {"aten::mkldnn_rnn_layer_backward", recurrent_backward, AS_WORK},
-    {"aten::_scaled_dot_product_flash_attention_for_cpu", attention, AS_WORK},
-    {"aten::_scaled_dot_product_flash_attention_for_cpu_backward", attention_backward, AS_WORK},
+    {"aten::_scaled_dot_product_flash_attention_for_cpu", attention, AS_NEWER},
+    {"aten::_scaled_dot_product_flash_attention_for_cpu_backward", attention_backward, AS_NEWER},
 };
 
 static const struct formula *formula_of(const char *name, enum flops_way way)

@@ -34,6 +34,7 @@ struct counting {
     struct torch_flops *flops;
     struct arena *arena;
     const struct torch_phases *phases;
+    enum flops_way counter; // that of the torch that was recorded
     struct intern texts;
     struct tuple_map keys; // site and text of its arguments
     struct known_call *calls;
@@ -97,7 +98,7 @@ static int learn(struct counting *counting, const struct gait_event *event,
     if (counting->keys.count > known)
         counting->calls[index] =
             (struct known_call){flops_of(event->name, text, FLOPS_WORK),
-                                flops_of(event->name, text, FLOPS_COUNTER), kind_of(text)};
+                                flops_of(event->name, text, counting->counter), kind_of(text)};
     *ret_call = &counting->calls[index];
     return GAIT_OK;
 }
@@ -279,6 +280,19 @@ static int put_middle(const struct counting *counting)
     return GAIT_OK;
 }
 
+// How FlopCounterMode counts in the torch of a shard, whose metadata is
+// {"version": "2.15.0+cpu"}.
+static enum flops_way counter_of(const struct gait_trace *trace, uint32_t shard)
+{
+    const char *torch = gait_trace_metadata(trace, shard, "torch");
+    const char *version = torch ? strstr(torch, "\"version\"") : NULL;
+    const char *digits = version ? strpbrk(version, "0123456789") : NULL;
+    char *end = NULL;
+    const unsigned long major = digits ? strtoul(digits, &end, 10) : 0;
+    const unsigned long minor = end && *end == '.' ? strtoul(end + 1, NULL, 10) : 0;
+    return major > 2 || (major == 2 && minor >= 15) ? FLOPS_COUNTER_2_15 : FLOPS_COUNTER;
+}
+
 static int count_all(struct counting *counting, struct torch_report *torch,
                      struct gait_trace *trace)
 {
@@ -294,6 +308,7 @@ static int count_all(struct counting *counting, struct torch_report *torch,
         .context = counting,
         .module_parents = counting->parents,
     };
+    counting->counter = counter_of(trace, walk.shard);
     memset(counting->parents, 0xff, ((size_t)torch->phases.site_count + 1) * sizeof(uint32_t));
     int status = torch_walk_all(&walk);
     if (!status)

@@ -57,12 +57,14 @@ TEST("flops: products of matrices")
     is_u64(flops_of("aten::mm", "f32[2,0] f32[0,4]", FLOPS_TABLE), 0);
 }
 
-TEST("flops: attention forward and backward, also that of CPUs in the work")
+TEST("flops: attention forward and backward; of CPUs in the work, and in torch's since 2.15")
 {
 #define QKV "f32[1,12,64,64] f32[1,12,64,64] f32[1,12,64,64]"
     is_u64(work("aten::_scaled_dot_product_flash_attention", QKV " s s"), 12582912);
     is_u64(work("aten::_scaled_dot_product_flash_attention_for_cpu", QKV), 12582912);
     is_u64(flops_of("aten::_scaled_dot_product_flash_attention_for_cpu", QKV, FLOPS_COUNTER), 0);
+    is_u64(flops_of("aten::_scaled_dot_product_flash_attention_for_cpu", QKV, FLOPS_COUNTER_2_15),
+           12582912);
     is_u64(
         work("aten::_scaled_dot_product_efficient_attention_backward", "f32[1,12,64,64] " QKV " -"),
         12582912 / 2 * 5);
