@@ -3,11 +3,11 @@
 
 import os
 import pathlib
-import re
 import signal
 import subprocess
 
 import pytest
+from said_besides import without_these
 
 # Whoever starts us in the background, or under nohup, has these ignored, and so
 # would have every program that we start.
@@ -17,10 +17,6 @@ signal.signal(signal.SIGHUP, signal.SIG_DFL)
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 os.environ.setdefault("GAIT_BUILD", str(ROOT / "build"))  # programs that tests start read it too
-
-
-# Said of each run where there is no shared memory, and tested by itself.
-ABOUT_THIS_MACHINE = re.compile(r"^gait: /dev/shm: .* on its disk\n", re.M)
 
 
 @pytest.fixture(scope="session")
@@ -51,7 +47,7 @@ def gait(build, tmp_path):
             timeout=timeout,
             **options,
         )
-        done.stderr = ABOUT_THIS_MACHINE.sub("", done.stderr)
+        done.stderr = without_these(done.stderr)
         return done
 
     return run

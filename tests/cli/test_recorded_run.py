@@ -7,6 +7,7 @@ import signal
 import pytest
 
 PROGRAM = """
+#define _POSIX_C_SOURCE 200809L // kill()
 #include <gait/record.h>
 #include <signal.h>
 #include <stdlib.h>

@@ -5,6 +5,7 @@ import glob
 import importlib.util
 import json
 import os
+import re
 import subprocess
 import sys
 
@@ -231,7 +232,8 @@ def test_advanced_has_the_users_functions_in_outer_actions(everything):
     folder, _ = everything
     text = (folder / "out/fit-advanced.txt").read_text()
     epoch = text.split("Profile stats for: run_training_epoch\n")[1].split("Profile stats")[0]
-    assert "(advance)" in epoch and "enable" not in epoch and "restriction <20>" in epoch
+    assert "(advance)" in epoch and "restriction <20>" in epoch
+    assert not re.search(r"\benable\b", epoch)  # torch has an enable_grad
     step = text.split("SingleDeviceStrategy.training_step\n")[1].split("Profile stats")[0]
     assert "train.py" in step and "(training_step)" in step
 

@@ -15,6 +15,7 @@ import threading
 import time
 
 import pytest
+from said_besides import without_these
 from warm_python import WarmPython
 
 SCRIPTS = pathlib.Path(__file__).parent.parent / "torch" / "scripts"
@@ -60,7 +61,7 @@ class Training:
         self.code = process.returncode
         self.asked_ns, self.over_ns = process.between_ns  # from outside, since the epoch
         self.stdout = process.stdout
-        self.stderr = process.stderr
+        self.stderr = without_these(process.stderr)
         self._tool = tool
 
     @functools.cached_property

@@ -16,6 +16,7 @@ import sys
 import textwrap
 
 import pytest
+from said_besides import without_these
 from torch_trainings import Job, Trainings
 from warm_python import WarmPython
 
@@ -77,7 +78,8 @@ class Done:
     """A script that has ended; told: what it printed by tell()."""
 
     def __init__(self, process):
-        self.code, self.stdout, self.stderr = process.returncode, process.stdout, process.stderr
+        self.code, self.stdout = process.returncode, process.stdout
+        self.stderr = without_these(process.stderr)
 
     @property
     def told(self):
