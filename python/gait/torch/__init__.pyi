@@ -76,6 +76,9 @@ supported_activities: Callable[[], set[ProfilerActivity]]
 kineto_available: Callable[[], bool]
 DeviceType: Any
 ExecutionTraceObserver: Any
+ProfilerActivityConfig: Any  # this and the next two since torch 2.15
+CuspyConfig: Any
+PerformanceMetricsConfig: Any
 
 def record_function(name: str, args: str | None = None) -> AbstractContextManager[Any]: ...
 def table(

@@ -47,7 +47,15 @@ _FOREIGN = {
     "record_function": ("torch.autograd.profiler", "record_function"),
 }
 # torch's alone: to ask for one is to ask for torch
-_TORCHS = ("supported_activities", "kineto_available", "DeviceType", "ExecutionTraceObserver")
+_TORCHS = (
+    "supported_activities",
+    "kineto_available",
+    "DeviceType",
+    "ExecutionTraceObserver",
+    "ProfilerActivityConfig",
+    "CuspyConfig",
+    "PerformanceMetricsConfig",
+)
 
 
 def find(name):

@@ -13,6 +13,9 @@ NAMES = {
     "kineto_available": "actions",
     "DeviceType": "actions",
     "ExecutionTraceObserver": "actions",
+    "ProfilerActivityConfig": "actions",  # this and the next two since torch 2.15
+    "CuspyConfig": "actions",
+    "PerformanceMetricsConfig": "actions",
     "schedule": "plans",
     "at_steps": "plans",
     "Schedule": "plans",
