@@ -28,7 +28,7 @@ DIFFER = {
     "lightning.pytorch.profilers.base.PassThroughProfiler.profile": {"traceback"},
     "pytorch_lightning.profilers.base.PassThroughProfiler.profile": {"traceback"},
     TRAIN: {"names", "source", "wraps", "traceback", *COMPARED},
-    SUBCLASS: {"kind", "names", "source", "signature", "copy", "methods", "attributes", *COMPARED},
+    SUBCLASS: set(ASKED) - {"pickle", "references", "torch", "traceback"} | set(COMPARED),
 }
 
 

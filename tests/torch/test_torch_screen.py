@@ -119,13 +119,15 @@ def test_the_steps_that_are_counted_and_averaged_are_one_set(trainings, tmp_path
 def test_the_share_of_an_op_is_of_the_step_too(run_text):
     """An op that sleeps in each of eight steps, of which all are on record."""
     slow = """
-@torch.library.custom_op("mine::wait", mutates_args=())
-def wait(x: torch.Tensor) -> torch.Tensor:
+library = torch.library.Library("mine", "DEF")  # torch 2.15 profiles no custom_op()
+library.define("wait(Tensor x) -> Tensor")
+def wait(x):
     time.sleep(0.03)
     return x.clone()
+library.impl("wait", wait, "CPU")
 """
     loop = "import time, torch\n" + slow + LOOP + "for _ in range(8):\n"
-    loop += "    time.sleep(0.03)\n    wait(torch.ones(1))\n    step()\n"
+    loop += "    time.sleep(0.03)\n    torch.ops.mine.wait(torch.ones(1))\n    step()\n"
     done = run_text(loop, options=("--quiet", "--windows", "all"), warm=True)
     ops = done.report["ops"]
     (mine,) = [op for op in ops["top"] if op["name"] == "mine::wait"]

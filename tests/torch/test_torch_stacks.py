@@ -88,7 +88,7 @@ def chains(path):
         chain, at = [], event
         while at is not None:
             chain.append(clean(at["name"]))
-            above = by_id.get(at["args"]["Python parent id"])
+            above = by_id.get(at["args"].get("Python parent id"))  # torch 2.15 leaves it out
             if above is not None:
                 assert above["ts"] <= at["ts"] and at["tid"] == above["tid"]
             at = above
@@ -136,16 +136,20 @@ def test_functions_and_stacks_are_torchs_own(script, tmp_path):
 def test_only_steps_on_record_have_stacks(script, tmp_path):
     done = script(
         """
+        def tracing():
+            if sys.version_info >= (3, 12):
+                return "gait" in [sys.monitoring.get_tool(number) for number in range(6)]
+            return sys.getprofile() is not None
         ready = []
         def handler(prof):
             prof.export_chrome_trace(f"{len(ready)}.json")
-            ready.append([sys.getprofile() is None, prof.step_num])
+            ready.append([not tracing(), prof.step_num])
         seen = []
         with ours.profile(schedule=ours.schedule(wait=2, warmup=1, active=1, repeat=2),
                           on_trace_ready=handler, with_stack=True) as prof:
             for x in batches(9):
                 turn(x)
-                seen.append(sys.getprofile() is not None)
+                seen.append(tracing())
                 prof.step()
         tell(ready=ready, seen=seen)
         """
