@@ -140,6 +140,6 @@ def put_steps_back():
 
 
 def install_scalers():
-    scaler = torch.amp.GradScaler
+    scaler = getattr(torch.amp, "GradScaler", torch.cuda.amp.GradScaler)  # since torch 2.3
     replace(scaler, "step", "scaler_step")
     replace_all(scaler, "unscale_ update", "optimizer")
