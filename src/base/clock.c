@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Choice of tick source and the anchors that let a reader convert ticks.
+#define _GNU_SOURCE
 #include "base/clock.h"
 
 #include <stdlib.h>

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // A folder that is there may be one that nobody may write to; so only what comes
 // last is known to be missing.
+#define _GNU_SOURCE
 #include "launch/folders.h"
 
 #include <errno.h>

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // A run: opens its shards, one after another, and counts what they hold.
+#define _GNU_SOURCE
 #include "load/run.h"
 
 #include <limits.h>

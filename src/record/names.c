@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The calls of record.h that give things names, and the small questions: cold,
 // under the recorder's lock.
+#define _GNU_SOURCE
 #include <gait/record.h>
 
 #include <stdio.h>

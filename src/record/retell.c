@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The dictionary is not here: preamble.h writes it whole.
+#define _GNU_SOURCE
 #include "record/retell.h"
 
 #include "base/fail.h"

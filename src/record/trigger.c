@@ -2,6 +2,7 @@
 // Steps that somebody wants on record now. Who asks from outside writes into the
 // header of the ring file, which is shared memory: no signal is sent, so a process
 // that has no gait cannot be hurt.
+#define _GNU_SOURCE
 #include <gait/record.h>
 
 #include "record/recorder.h"

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // A process that is no Python today may become one tomorrow, for ever: a launcher
 // becomes its program, a shell starts one.
+#define _GNU_SOURCE
 #include "sample/followed_list.h"
 
 #include <stdio.h>

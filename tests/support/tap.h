@@ -80,6 +80,14 @@ static inline bool tap_same_text(const char *got, const char *want)
     return got == want || (got && want && strcmp(got, want) == 0);
 }
 
+// A function: the text may be part of a value that lives as long as this call.
+static inline bool tap_check_text(const char *got, const char *want, const char *file, int line,
+                                  const char *text)
+{
+    return tap_check(tap_same_text(got, want), file, line, text, ": got '%s', wanted '%s'",
+                     got ? got : "(null)", want ? want : "(null)");
+}
+
 #define TAP_AT(text) __FILE__, __LINE__, text
 #define ok(condition)                                                                              \
     tap_check((condition) ? true : false, TAP_AT("not true: " #condition), "%s", "")
@@ -95,12 +103,7 @@ static inline bool tap_same_text(const char *got, const char *want)
         tap_check(got_ == want_, TAP_AT(#got), ": got %llu, wanted %llu",                          \
                   (unsigned long long)got_, (unsigned long long)want_);                            \
     }))
-#define is_str(got, want)                                                                          \
-    (__extension__({                                                                               \
-        const char *got_ = (got), *want_ = (want);                                                 \
-        tap_check(tap_same_text(got_, want_), TAP_AT(#got), ": got '%s', wanted '%s'",             \
-                  got_ ? got_ : "(null)", want_ ? want_ : "(null)");                               \
-    }))
+#define is_str(got, want) tap_check_text(got, want, TAP_AT(#got))
 
 // `{ skip("no GPU"); return; }` in a case.
 static inline void skip(const char *why)

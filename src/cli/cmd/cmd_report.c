@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // `gait report`: where the time of a training went.
+#define _GNU_SOURCE
 #include <stddef.h>
 #include <stdio.h>
 

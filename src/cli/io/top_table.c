@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#define _GNU_SOURCE
 #include "cli/io/top_table.h"
 
 #include <stdio.h>

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What a round of a thread counts for.
+#define _GNU_SOURCE
 #include "sample/sampler.h"
 
 #include "support/tap.h"
