@@ -10,9 +10,9 @@ export PYTHON BUILD
 BIN := $(CURDIR)/.venv/bin
 unexport PYTHONPATH PYTHONHOME
 
-.PHONY: all setup build test lint check fmt tidy cppcheck asan ubsan tsan fuzz torture faults \
-	bench bench-peers golden docs demo demo-c setup-torch check-torch install uninstall sdist wheels \
-	check-wheels release clean help
+.PHONY: all setup build test lint check fmt tidy cppcheck compilers asan ubsan tsan fuzz torture \
+	faults bench bench-peers golden docs demo demo-c setup-torch check-torch install uninstall deb \
+	sdist wheels check-wheels release clean help
 
 all: build
 
@@ -47,7 +47,7 @@ fmt: setup
 	@tools/setup test
 	@tools/lint --fix $(BUILD)
 
-tidy cppcheck asan ubsan tsan: build
+tidy cppcheck compilers asan ubsan tsan: build
 	@tools/setup test check
 	@tools/check $(BUILD) $@
 
@@ -109,7 +109,7 @@ clean:
 help:
 	@echo 'make              set up what is missing, build the tool, the libraries, the package'
 	@echo 'make test         lint, then unit, command-line, Python, accuracy and torch tests'
-	@echo 'make check        clang-tidy, cppcheck, sanitizers, a minute of fuzzing'
+	@echo 'make check        clang-tidy, cppcheck, other compilers, sanitizers, fuzzing'
 	@echo 'make install      PREFIX=/usr/local DESTDIR=; uninstall takes the same files away'
 	@echo 'make demo         profile a PyTorch training and print its report; demo-c: one in C'
 	@echo 'make setup-torch  your torch, or one from pip, into .venv; demo and test do it too'
@@ -124,5 +124,5 @@ help:
 	@echo 'make wheels       dist/: the sdist, and a wheel for each CPython; PYTHONS="python3.12"'
 	@echo 'make check-wheels install each of dist/ in the Python that it is for, and use it'
 	@echo 'make docs         write the man pages from the table of options'
-	@echo 'make asan         one step of check: also ubsan, tsan, tidy, cppcheck'
+	@echo 'make asan         one step of check: also ubsan, tsan, tidy, cppcheck, compilers'
 	@echo 'make clean        remove the build folders (.venv stays)'
