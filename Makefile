@@ -103,6 +103,9 @@ check-wheels: build $(if $(wildcard dist/gait-*.whl),,wheels)
 	@tools/setup test
 	@GAIT_WHEELS=dist GAIT_BUILD=$(BUILD) $(BIN)/python -m pytest -q tests/cli/test_wheel.py
 
+deb:
+	@tools/make-deb $(BUILD)
+
 clean:
 	@rm -rf build build-*
 
@@ -111,6 +114,7 @@ help:
 	@echo 'make test         lint, then unit, command-line, Python, accuracy and torch tests'
 	@echo 'make check        clang-tidy, cppcheck, other compilers, sanitizers, fuzzing'
 	@echo 'make install      PREFIX=/usr/local DESTDIR=; uninstall takes the same files away'
+	@echo 'make deb          Debian packages, which lintian judges, in build/deb'
 	@echo 'make demo         profile a PyTorch training and print its report; demo-c: one in C'
 	@echo 'make setup-torch  your torch, or one from pip, into .venv; demo and test do it too'
 	@echo 'make check-torch TORCH=x.y.z    the torch tests with another torch'

@@ -133,6 +133,11 @@ def test_the_tool_finds_its_package_by_itself(installed, said):
     assert printed.startswith(f"True {installed}/lib")
 
 
+def test_the_debian_package_bears_the_version_of_the_project(root, gait):
+    first = (root / "debian/changelog").read_text().split("\n")[0]
+    assert first.startswith(f"gait ({gait('--version').stdout.split()[1]}) ")
+
+
 def test_uninstall_takes_all_of_it_and_nothing_else(root, build, tmp_path):
     theirs = tmp_path / "usr/local/bin/theirs"
     theirs.parent.mkdir(parents=True)
