@@ -87,3 +87,62 @@ def test_a_run_without_steps_is_told_from_its_start(gait, tmp_path):
     shard.write(tmp_path / "run")
     report = asked(gait, tmp_path / "run")
     assert report["whole_run"]["total_ns"] == report["wall_ns"] == 40 * MS
+
+
+def test_time_between_the_steps_is_told(gait, tmp_path):
+    """Outside of any loop: the loop is left with the last batch of each epoch."""
+    training, between = Training(), 0
+    for epoch in range(5):
+        for _ in range(10):
+            training.step(WORK, loader=epoch)
+        training.step({"input": MS}, got=0, loader=epoch)
+        training.now += 1_500 * MS
+        between += 1_500 * MS
+    training.step(WORK, loader=5)
+    report = training.report(gait, tmp_path / "run")
+    told, run_ns = parts(report), report["wall_ns"]
+    assert between <= told["between"] <= between + 5 * MS
+    assert sum(told.values()) == run_ns
+    evidence = finding(report, "between")
+    assert (evidence["ns"], evidence["run_ns"]) == (told["between"], run_ns)
+    assert evidence["share"] == pytest.approx(told["between"] / run_ns)
+    judged = report["verdict_evidence"]
+    assert judged["run_share"] == pytest.approx(told["steps"] / run_ns)
+    assert (judged["outside"], judged["run_ns"]) == ("between", run_ns)
+    assert judged["outside_share"] == pytest.approx(told["between"] / run_ns)
+    assert "only 40 % of the run is in steps, 'between' takes 60 % of it" in report["verdict"]
+    assert "gait run --sample 1000 shows what runs in 'between'" in report["verdict"]
+    assert report["verdict_id"] == "compute-bound"
+    words = " ".join(gait("report", "run").stdout.split())
+    assert "between the steps, outside of evaluation and saving, 7.51 s pass, 60 %" in words
+
+
+def test_what_follows_the_last_step_is_told(gait, tmp_path):
+    training = trained()
+    training.rows.append((training.now + 3 * STEPS_NS, MS, training.shard.site("my", "plot"), 0))
+    report = training.report(gait, tmp_path / "run")
+    evidence = finding(report, "after")
+    assert evidence["ns"] == parts(report)["after"] == 3 * STEPS_NS + MS
+    assert "'after' takes" in report["verdict"]
+    assert finding(report, "between") is None
+
+
+def test_a_run_of_mostly_steps_has_nothing_said_of_the_rest(gait, tmp_path):
+    report = trained().report(gait, tmp_path / "run")
+    assert "of the run is in steps" not in report["verdict"]
+    assert "run_share" not in report["verdict_evidence"]
+    assert finding(report, "between") is finding(report, "after") is None
+
+
+def test_other_programs_are_told_it_too(gait, tmp_path):
+    shard = ShardMaker(pid=2000, start_ns=START)
+    track = shard.track(key="1", os_id=2000)
+    work = shard.site("phase", "forward")
+    steps = [(START + n * 100 * MS, 10 * MS, n) for n in range(20)]
+    shard.rows("step", track, steps)
+    shard.spans(track, [(start, length, work) for start, length, _n in steps])
+    shard.write(tmp_path / "run")
+    report = asked(gait, tmp_path / "run")
+    assert report["verdict_evidence"]["run_share"] == pytest.approx(200 / 1910)
+    assert "only 10 % of the run is in steps" in report["verdict"]
+    assert "outside" not in report["verdict_evidence"]

@@ -25,12 +25,14 @@ class Training:
         self.track = self.shard.track(key="1", os_id=2000)
         self.total = 0
 
-    def step(self, phases):
+    def step(self, phases, **changes):
+        """`changes` are to arguments: got=0 is a request that finds the loader exhausted."""
         for name, length in phases.items():
             if name == "evaluation":
                 self.modes.append((self.now, self.now + length))
             else:
-                args = self.shard.args(list(ARGS.get(name, {}).items()))
+                args = ARGS.get(name, {})
+                args = self.shard.args([(key, changes.get(key, args[key])) for key in args])
                 site = self.shard.site("phase", name)
                 self.rows.append((self.now, length, site, 0, args))
             self.now += length

@@ -18,7 +18,7 @@ enum evidence_unit {
     EVIDENCE_WORK, // enum work_kind
 };
 
-enum { EVIDENCE_MOST = 16 };
+enum { EVIDENCE_MOST = 24 };
 
 struct evidence_row {
     const char *key; // kept: scripts look for it

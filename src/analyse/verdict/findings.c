@@ -282,17 +282,23 @@ static void tell_outside(struct findings *findings, const struct run_report *rep
     static const struct outside_rule {
         enum finding_number number;
         enum run_part part;
+        unsigned least_percent;
+        bool is_unnamed; // the script's own code
     } rules[] = {
-        {FINDING_EVALUATION_OUTSIDE, RUN_EVALUATION},
-        {FINDING_CHECKPOINTS_OUTSIDE, RUN_CHECKPOINT},
+        {FINDING_EVALUATION_OUTSIDE, RUN_EVALUATION, OUTSIDE_PERCENT, false},
+        {FINDING_CHECKPOINTS_OUTSIDE, RUN_CHECKPOINT, OUTSIDE_PERCENT, false},
+        {FINDING_BETWEEN, RUN_BETWEEN, OUTSIDE_PERCENT, true},
+        {FINDING_AFTER, RUN_AFTER, SET_UP_PERCENT, true},
     };
     const struct torch_report *torch = report->torch;
     for (size_t i = 0; torch->rank_count && i < sizeof rules / sizeof rules[0]; i++) {
         const struct run_parts *run = &torch->ranks[0].run;
         const uint64_t ns = run->parts[rules[i].part];
-        if (percent(ns, run->total_ns) < OUTSIDE_PERCENT)
+        if (percent(ns, run->total_ns) < rules[i].least_percent)
             continue;
         struct finding *finding = add(findings, rules[i].number);
+        if (rules[i].is_unnamed)
+            go_on(finding, report->has_samples ? NOTE_OUTSIDE_BY_STACKS : NOTE_OUTSIDE_BY_SAMPLING);
         evidence_share(&finding->evidence, "share", ns, run->total_ns);
         evidence_ns(&finding->evidence, "ns", ns);
         evidence_ns(&finding->evidence, "run_ns", run->total_ns);

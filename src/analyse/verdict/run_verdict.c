@@ -166,6 +166,26 @@ static struct slow_rank slow_rank_of(const struct torch_report *torch, uint64_t 
                               .total_ns = total_ns};
 }
 
+// Of a PyTorch run the parts are known, of rank 0's process.
+static struct steps_in_run steps_in_run(const struct run_report *report)
+{
+    static const enum work_kind works[RUN_PART_COUNT] = {
+        [RUN_EVALUATION] = WORK_EVAL_MODE, [RUN_CHECKPOINT] = WORK_SAVING};
+    struct steps_in_run in_run = {.run_ns = (uint64_t)report->wall_ns,
+                                  .steps_ns = report->ledger.total_ns};
+    if (!report->torch || !report->torch->rank_count)
+        return in_run;
+    const struct run_parts *run = &report->torch->ranks[0].run;
+    in_run = (struct steps_in_run){.run_ns = run->total_ns, .steps_ns = run->parts[RUN_STEPS]};
+    for (unsigned i = 0; i < RUN_PART_COUNT; i++)
+        if (i != RUN_STEPS && run->parts[i] > in_run.outside_ns) {
+            in_run.outside = run_part_names[i];
+            in_run.outside_ns = run->parts[i];
+            in_run.work = works[i];
+        }
+    return in_run;
+}
+
 int run_verdict_make(struct run_report *report, const struct gait_trace *trace)
 {
     const struct report_ledger *ledger = &report->ledger;
@@ -178,6 +198,7 @@ int run_verdict_make(struct run_report *report, const struct gait_trace *trace)
                                   .damages = report->damage_count,
                                   .is_disk_full = lost_to_full_disk(report),
                                   .has_samples = report->has_samples,
+                                  .in_run = steps_in_run(report),
                                   .steps = steps->count};
     struct torch_known known;
     const size_t room = ledger->count + TORCH_MOST_PHASES;

@@ -15,6 +15,7 @@ enum {
     HARDLY_WAIT_PERCENT = 10,
     DOMINANT_PERCENT = 50,
     TAIL_TIMES = 3,
+    MOSTLY_PERCENT = 50, // less of the run in steps: their shares are about a part of it
     FEW_OPS = 50,
 };
 
@@ -56,7 +57,7 @@ static void say(struct verdict *verdict, enum note note)
 
 static void advise(struct verdict *verdict, enum note note)
 {
-    if (verdict->advice_count < sizeof verdict->advice / sizeof verdict->advice[0])
+    if (verdict->advice_count < VERDICT_MOST_ADVICE)
         verdict->advice[verdict->advice_count++] = note;
 }
 
@@ -377,6 +378,24 @@ static void tell_once(const struct verdict_facts *facts, struct verdict *verdict
     say(verdict, NOTE_ONCE);
 }
 
+// Faster steps would not make much of a run faster that is mostly something else.
+static void tell_outside(const struct verdict_facts *facts, struct verdict *verdict)
+{
+    const struct steps_in_run *in_run = &facts->in_run;
+    if (!in_run->run_ns || percent(in_run->steps_ns, in_run->run_ns) >= MOSTLY_PERCENT)
+        return;
+    evidence_share(&verdict->evidence, "run_share", in_run->steps_ns, in_run->run_ns);
+    evidence_ns(&verdict->evidence, "run_ns", in_run->run_ns);
+    say(verdict, in_run->outside ? NOTE_LITTLE_IN_STEPS_BUT : NOTE_LITTLE_IN_STEPS);
+    if (!in_run->outside)
+        return;
+    evidence_text(&verdict->evidence, "outside", in_run->outside);
+    evidence_share(&verdict->evidence, "outside_share", in_run->outside_ns, in_run->run_ns);
+    advise(verdict, in_run->work != WORK_UNKNOWN ? work_rules[in_run->work].advice
+                    : facts->has_samples         ? NOTE_TRY_OUTSIDE_STACKS
+                                                 : NOTE_TRY_OUTSIDE);
+}
+
 static void judge_lost(const struct verdict_facts *facts, uint64_t made, struct verdict *verdict)
 {
     verdict->number = VERDICT_EVENTS_LOST;
@@ -407,6 +426,7 @@ void verdict_make(const struct verdict_facts *facts, struct verdict *ret_verdict
     } else if (!judge_slow_rank(facts, ret_verdict)) {
         judge_phases(facts, ret_verdict);
         tell_once(facts, ret_verdict);
+        tell_outside(facts, ret_verdict);
         tell_tail(&facts->tail, ret_verdict);
     }
 }

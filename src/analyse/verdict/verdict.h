@@ -44,6 +44,14 @@ struct slow_rank {
     uint64_t ns, total_ns; // of so much time in steps
 };
 
+// How much of the whole run the steps are, and what most of the rest is.
+struct steps_in_run {
+    uint64_t run_ns, steps_ns; // run_ns 0: not told
+    const char *outside;       // NULL: what lies outside is not told apart
+    uint64_t outside_ns;
+    enum work_kind work; // that this is
+};
+
 // What is known of a PyTorch run besides.
 struct torch_known {
     bool lacks_optimizer; // none stepped
@@ -64,22 +72,24 @@ struct verdict_facts {
     bool is_disk_full;        // which is why most of the dropped were
     uint64_t steps;
     struct judged judged;
-    struct judged_part once;         // compiled a few times and never again; in no part
-    struct slowest_step tail;        // of these steps
-    bool has_samples;                // stacks tell more
-    struct slow_rank slow;           // of ranks that wait for each other
+    struct judged_part once;  // compiled a few times and never again; in no part
+    struct slowest_step tail; // of these steps
+    bool has_samples;         // stacks tell more
+    struct slow_rank slow;    // of ranks that wait for each other
+    struct steps_in_run in_run;
     const struct torch_known *torch; // its phases are found, not marked; NULL: another run
 };
 
 enum {
-    VERDICT_MOST_NOTES = 4,
+    VERDICT_MOST_NOTES = 6,
+    VERDICT_MOST_ADVICE = 3,
     SMALL_FETCH_NS = 1000000, // about what a worker costs a batch
     SMALL_OP_NS = 10000,      // from about there on an op does more than it costs to call
 };
 
 struct verdict {
     enum verdict_number number;
-    enum note why[VERDICT_MOST_NOTES], advice[2]; // sentences without full stop
+    enum note why[VERDICT_MOST_NOTES], advice[VERDICT_MOST_ADVICE]; // sentences without full stop
     size_t why_count, advice_count;
     const char *phase; // that stacks, where there are some, tell more of; NULL: none
     struct evidence evidence;
