@@ -371,8 +371,11 @@ static void prepare_fork(void);
 static void resume_parent(void);
 static void resume_child(void);
 
+static void note_exit(int code);
+
 static void set_up_process(void)
 {
+    os_on_exit(note_exit);
     clock_setup();
     init_condition(&recorder_state.drained);
     os_barrier_setup();
@@ -495,6 +498,18 @@ int gait_stop(void)
     __atomic_store_n(&gait_recording, 0, __ATOMIC_RELEASE);
     hold_unlock(&sessions);
     return status;
+}
+
+// A process that closes its shard itself says how it ended only if it failed. Not in the
+// middle of our own work, nor in a forked child that never recorded.
+static void note_exit(int code)
+{
+    char json[32];
+    if (!code || hold_is_on() || !writer_session)
+        return;
+    snprintf(json, sizeof(json), "{\"code\": %d}", code);
+    if (gait_metadata("exit", json))
+        fail_clear();
 }
 
 // The normal end of a process. Forked children that never recorded have no

@@ -214,3 +214,21 @@ def test_a_signal_from_outside_ends_it_as_ever(gait, build, tmp_path, compile_c,
     info = json.loads(gait("info", "run", "--json").stdout)
     assert info["events"] == 500
     assert info["shards"][0]["complete"]
+
+
+@pytest.mark.parametrize("how", ["return", "exit", "thread_exit", "term", "fork_silent"])
+def test_the_code_of_a_program_that_failed_is_told(gait, tmp_path, ends, how):
+    """Also where it closed its shard itself, and nobody else was there to see it."""
+    line = [str(ends), how]
+    bare = plain(line)
+    subprocess.run(line, cwd=tmp_path, env={**os.environ, "GAIT_DIR": "run"}, timeout=60)
+    told = json.loads(gait("report", "run", "--json").stdout)["ends"]
+    screen = gait("report", "run").stdout
+    if bare.returncode > 0:
+        (end,) = told
+        assert end["exit"] == {"code": bare.returncode}
+        assert f"ended with exit code {bare.returncode}\n" in " ".join(screen.split(" "))
+    elif bare.returncode == 0:
+        assert told == [] and "exit code" not in screen
+    else:
+        assert told[0]["exit"] == {"unclosed": True}

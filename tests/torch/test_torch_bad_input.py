@@ -105,6 +105,9 @@ def test_a_training_ends_as_it_would_have(trains, how):
     assert "gait:" not in training.stderr
     assert steps(training) == STEPS
     assert training.order("forward", "backward") == IN_TURN
+    if code == 1:  # beside whatever verdict
+        assert [end["exit"] for end in training.report["ends"]] == [{"code": code}]
+        assert f"ended with exit code {code}\n" in training.screen
 
 
 def test_tracebacks_show_no_frame_of_ours(both):

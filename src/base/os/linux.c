@@ -175,6 +175,24 @@ bool os_process_lives(int64_t pid, int64_t start)
            !strchr("ZX", line.state);
 }
 
+static void (*exit_listener)(int code);
+
+static void tell_exit(int status, void *unused)
+{
+    (void)unused;
+    exit_listener(status & 0xff); // what a parent sees of it
+}
+
+void os_on_exit(void (*listener)(int code))
+{
+    exit_listener = listener;
+#ifdef __GLIBC__
+    (void)on_exit(tell_exit, NULL); // without memory for it nobody is told
+#else
+    (void)tell_exit;
+#endif
+}
+
 uint64_t os_pid_namespace(void)
 {
     struct stat about;

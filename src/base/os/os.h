@@ -42,6 +42,10 @@ bool os_own_birth(struct os_birth *ret_birth);
 // That clock, now.
 int64_t os_boot_ns(void);
 
+// Has `listener` told with which code the process ends, if it ends by exit() or from main():
+// once, on the thread that ends it, ahead of destructors. Nothing where the system cannot.
+void os_on_exit(void (*listener)(int code));
+
 // False if there is no such process.
 bool os_process_program(int64_t pid, struct os_program *ret_program);
 
