@@ -14,7 +14,7 @@ int gait_trace_open(const char *path, struct gait_trace **ret_trace)
     int status;
 
     if (!path || !ret_trace)
-        return fail(GAIT_ERR_ARGUMENT, "a trace needs a path and a place to be put");
+        return fail(GAIT_ERR_ARGUMENT, "path and ret_trace must not be NULL");
     trace = malloc(sizeof(*trace));
     if (!trace)
         return fail(GAIT_ERR_MEMORY, "no memory to open '%s'", path);
@@ -63,7 +63,7 @@ int gait_trace_shard(const struct gait_trace *trace, uint32_t index,
     int status;
 
     if (!trace || !ret_info)
-        return fail(GAIT_ERR_ARGUMENT, "no trace, or no place for an answer");
+        return fail(GAIT_ERR_ARGUMENT, "trace and ret_info must not be NULL");
     if (index >= trace->run.shard_count)
         return fail_past_end("shard", index);
     status = run_recount(run_of(trace));
@@ -83,7 +83,7 @@ int gait_trace_track(const struct gait_trace *trace, uint32_t index,
     int status;
 
     if (!trace || !ret_info)
-        return fail(GAIT_ERR_ARGUMENT, "no trace, or no place for an answer");
+        return fail(GAIT_ERR_ARGUMENT, "trace and ret_info must not be NULL");
     if (index >= trace->run.tracks.count)
         return fail_past_end("track", index);
     status = run_recount(run_of(trace));
@@ -108,7 +108,7 @@ int gait_trace_damage(const struct gait_trace *trace, uint32_t index,
     const struct damage_range *range;
 
     if (!trace || !ret_info)
-        return fail(GAIT_ERR_ARGUMENT, "no trace, or no place for an answer");
+        return fail(GAIT_ERR_ARGUMENT, "trace and ret_info must not be NULL");
     if (index >= trace->run.damage.count)
         return fail_past_end("damage", index);
     range = &trace->run.damage.ranges[index];
@@ -142,7 +142,7 @@ uint32_t gait_trace_site_count(const struct gait_trace *trace)
 int gait_trace_site(const struct gait_trace *trace, uint32_t site, struct gait_site_info *ret_info)
 {
     if (!trace || !ret_info)
-        return fail(GAIT_ERR_ARGUMENT, "no trace, or no place for an answer");
+        return fail(GAIT_ERR_ARGUMENT, "trace and ret_info must not be NULL");
     if (site >= trace->run.sites.count)
         return fail_past_end("site", site);
     *ret_info = trace->run.sites.sites[site];

@@ -16,7 +16,7 @@
 int gait_ops_create(struct gait_ops **ret_ops)
 {
     if (!ret_ops)
-        return fail(GAIT_ERR_ARGUMENT, "a list of ops needs a place to be put");
+        return fail(GAIT_ERR_ARGUMENT, "ret_ops must not be NULL");
     struct gait_ops *ops = calloc(1, sizeof *ops);
     if (!ops)
         return fail(GAIT_ERR_MEMORY, "no memory for a list of ops");

@@ -52,7 +52,7 @@ int gait_cursor_open(struct gait_trace *trace, const struct gait_query *query,
     int status;
 
     if (!trace || !ret_cursor)
-        return fail(GAIT_ERR_ARGUMENT, "a cursor needs a trace and a place to be put");
+        return fail(GAIT_ERR_ARGUMENT, "trace and ret_cursor must not be NULL");
     cursor = calloc(1, sizeof(*cursor));
     if (!cursor)
         return fail(GAIT_ERR_MEMORY, "no memory for a cursor");
