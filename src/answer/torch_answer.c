@@ -19,7 +19,7 @@ enum {
     OPS_SEEN = 8,
     MOST_OPS = 100,
     MOST_RANKS = 8,
-    MOST_EPOCHS = 5,
+    MOST_EPOCHS = 10,
     LARGEST_PHASES = 3, // named of each epoch and rank
     LARGEST_BYTES = 45, // what is left of a line
 };
@@ -422,20 +422,32 @@ static const struct column epoch_columns[] = {
     {.label = "most of it", .flags = COLUMN_LEFT},
 };
 
-static void put_epoch(struct sheet *sheet, const struct torch_report *torch, size_t number)
+static void put_epoch(struct sheet *sheet, const struct torch_report *torch, size_t number,
+                      unsigned flags)
 {
     const struct torch_epoch *epoch = &torch->epochs[number];
     char name[32], largest[LARGEST_BYTES];
-    snprintf(name, sizeof name, "%zu", number);
+    const char *mark = !(flags & ROW_LAST) ? "" : number < 100 ? "slowest " : "max "; // 10 columns
+    snprintf(name, sizeof name, "%s%zu", mark, number);
     name_largest(torch, epoch->phases, epoch->total_ns, largest, sizeof largest);
     const struct value cells[] = {value_text(name),           value_uint(epoch->first_step),
                                   value_uint(epoch->steps),   value_int((int64_t)epoch->total_ns),
                                   value_uint(epoch->wall_ns), value_text(largest)};
-    sheet_row(sheet, cells, 0);
-    put_phases(sheet, torch, epoch->phases);
+    sheet_row(sheet, cells, flags);
+    if (!flags)
+        put_phases(sheet, torch, epoch->phases);
 }
 
-// The first epoch, then the newest.
+static size_t slowest_epoch(const struct torch_report *torch)
+{
+    size_t slowest = 0;
+    for (size_t i = 1; i < torch->epoch_count; i++)
+        if (torch->epochs[i].total_ns > torch->epochs[slowest].total_ns)
+            slowest = i;
+    return slowest;
+}
+
+// All that fit; of more the first, the newest, and the slowest behind them.
 static void put_epochs(struct sheet *sheet, const struct torch_report *torch)
 {
     static const struct table table = {.key = "epochs",
@@ -453,7 +465,9 @@ static void put_epochs(struct sheet *sheet, const struct torch_report *torch)
     }
     sheet_table(sheet, torch->epoch_count > 1 ? &table : &data);
     for (size_t i = 0; i < torch->epoch_count; i++)
-        put_epoch(sheet, torch, i);
+        put_epoch(sheet, torch, i, 0);
+    if (torch->epoch_count > MOST_EPOCHS)
+        put_epoch(sheet, torch, slowest_epoch(torch), ROW_PEOPLE | ROW_LAST);
     sheet_end(sheet);
     sheet_put(sheet, "epochs_why", value_text(torch->epochs_why));
 }

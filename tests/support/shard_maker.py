@@ -212,7 +212,7 @@ def time_range(table, rows):
     start = names.index("start")
     length = names.index("duration") if "duration" in names else None
     ends = [row[start] + (row[length] if length is not None else 0) for row in rows]
-    return min(row[start] for row in rows), max(ends)
+    return min(row[start] for row in rows) & MASK, min(max(ends), MASK) & MASK
 
 
 def add_frame(out, index, table, track, rows):
@@ -226,7 +226,7 @@ def add_frame(out, index, table, track, rows):
     payload += bytes(-len(payload) % 8)
     first, last = time_range(table, rows)
     events = count_events(table, rows)
-    header = MAGIC + struct.pack("<HHIIIQqqQI", 1, number, len(rows), len(payload), track,
+    header = MAGIC + struct.pack("<HHIIIQQQQI", 1, number, len(rows), len(payload), track,
         len(index), first, last, xxhash.xxh3_64_intdigest(payload), events)  # fmt: skip
     header += struct.pack("<I", xxhash.xxh3_64_intdigest(header) & 0xFFFFFFFF)
     index.append((len(out), len(payload), number, track, len(rows), events, first, last))

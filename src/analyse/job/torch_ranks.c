@@ -139,15 +139,16 @@ static int find_usual_length(const struct torch_periods *steps, int64_t *ret_ns)
     return GAIT_OK;
 }
 
-static int64_t covered_ns(const struct torch_period *step, const struct torch_periods *windows,
-                          size_t from)
+// Windows of a lying file may cover a step many times over.
+static uint64_t covered_ns(const struct torch_period *step, const struct torch_periods *windows,
+                           size_t from)
 {
-    int64_t sum_ns = 0;
+    uint64_t sum_ns = 0;
     for (size_t i = from; i < windows->count && windows->rows[i].start_ns < step->end_ns; i++) {
         const struct torch_period *window = &windows->rows[i];
         int64_t start_ns = step->start_ns > window->start_ns ? step->start_ns : window->start_ns;
         int64_t end_ns = step->end_ns < window->end_ns ? step->end_ns : window->end_ns;
-        sum_ns += end_ns - start_ns;
+        sum_ns += end_ns > start_ns ? (uint64_t)(end_ns - start_ns) : 0;
     }
     return sum_ns;
 }
@@ -187,11 +188,12 @@ static int count_recorded(const struct torch_facts *facts, struct torch_rank *ra
         while (at < windows->count && windows->rows[at].end_ns <= step->start_ns)
             at++;
         const struct work work = count_work(facts, step, &fact, at);
-        int64_t covered = covered_ns(step, windows, at);
-        rank->recorded_ns += (uint64_t)covered;
+        const uint64_t covered = covered_ns(step, windows, at);
+        rank->recorded_ns += covered;
         rank->recorded +=
-            work.all ? work.recorded * 2 >= work.all
-                     : covered && covered >= (length_ns < usual_ns ? length_ns : usual_ns) / 2;
+            work.all
+                ? work.recorded * 2 >= work.all
+                : covered && covered >= (uint64_t)(length_ns < usual_ns ? length_ns : usual_ns) / 2;
     }
     return status;
 }

@@ -76,8 +76,9 @@ static void tell_no_optimizer(struct findings *findings, const struct run_report
         backwards += torch->survey.tracks[i].backwards;
     if (torch->has_optimizer)
         return;
+    const bool has_steps = report->steps.count && torch->rank_count;
     struct finding *finding = add(findings, FINDING_NO_OPTIMIZER);
-    go_on(finding, !report->steps.count                    ? NOTE_STEPS_NONE
+    go_on(finding, !has_steps                              ? NOTE_STEPS_NONE
                    : torch->ranks[0].is_marked             ? NOTE_STEPS_MARKED
                    : torch->rounds == TORCH_ROUNDS_FORWARD ? NOTE_STEPS_BY_FORWARD
                                                            : NOTE_STEPS_BY_BACKWARD);
@@ -263,7 +264,7 @@ static void tell_items(struct findings *findings, const struct run_report *repor
     const struct torch_report *torch = report->torch;
     const struct top_ops *ops = &torch->ops;
     const struct torch_rank *rank = torch->ranks;
-    for (size_t i = 0; i < ops->count; i++) {
+    for (size_t i = 0; torch->rank_count && i < ops->count; i++) {
         const struct top_op *op = &ops->rows[i];
         if (strcmp(op->name, name) != 0 || op->calls / FEW_ITEMS < rank->recorded ||
             !rank->recorded || percent(op->total_ns, rank->recorded_ns) < ITEM_PERCENT)
