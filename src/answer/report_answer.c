@@ -516,6 +516,17 @@ static void put_overhead(const struct making *making)
     sheet_end(sheet);
 }
 
+// Of a PyTorch run with steps it stands beside these.
+static void say_memory(const struct making *making)
+{
+    const struct run_report *report = making->report;
+    char text[80];
+    if (!report->memory_peak_bytes || (report->torch && report->steps.count))
+        return;
+    snprintf(text, sizeof text, "peak %s", units_bytes(report->memory_peak_bytes).text);
+    sheet_section(making->sheet, "Memory", text);
+}
+
 // --- all of it -------------------------------------------------------------------------
 
 static void put_all(const struct making *making)
@@ -537,6 +548,7 @@ static void put_all(const struct making *making)
     sheet_put(making->sheet, "wall_ns", value_int(report->wall_ns));
     sheet_put(making->sheet, "events", value_uint(report->events));
     put_threads(making);
+    say_memory(making);
     put_drops(making);
     put_damage(making);
     put_overhead(making);

@@ -146,3 +146,46 @@ def test_other_programs_are_told_it_too(gait, tmp_path):
     assert report["verdict_evidence"]["run_share"] == pytest.approx(200 / 1910)
     assert "only 10 % of the run is in steps" in report["verdict"]
     assert "outside" not in report["verdict_evidence"]
+
+
+def epochs_shown(gait, tmp_path, count, slow):
+    training = Training()
+    for epoch in range(count):
+        for _ in range(3):
+            training.step({**WORK, "backward": (900 if epoch == slow else 30) * MS}, loader=epoch)
+        training.step({"input": MS}, got=0, loader=epoch)
+    report = training.report(gait, tmp_path / "run")
+    assert len(report["epochs"]) == count
+    shown = gait("report", "run").stdout.partition("Epochs ")[2].partition("\n\n")[0]
+    return [line.split(" " * 4)[0].strip() for line in shown.splitlines()[1:]]
+
+
+def test_epochs_that_fit_are_all_shown(gait, tmp_path):
+    assert epochs_shown(gait, tmp_path, 7, 3) == [str(n) for n in range(7)]
+
+
+@pytest.mark.parametrize(
+    "slow, wanted",
+    [
+        (4, "slowest 4"),
+        (12, "slowest 12"),
+    ],
+)
+def test_of_many_epochs_first_slowest_and_last_are_shown(gait, tmp_path, slow, wanted):
+    seen = epochs_shown(gait, tmp_path, 16, slow)
+    assert seen[0] == "0" and seen[1].startswith("(6 more")
+    assert seen[2:] == [*map(str, range(7, 16)), wanted]
+
+
+def test_a_program_that_imports_torch_and_does_not_train(gait, tmp_path):
+    peak = {"rss_bytes": 250_000_000}
+    shard = ShardMaker(pid=7, start_ns=START, torch={"version": "2.13.0"}, memory_peak=peak)
+    track = shard.track(key="7", os_id=7)
+    shard.spans(track, [(START, 5 * MS, shard.site("cpu_op", "aten::mm"))])
+    shard.write(tmp_path / "run")
+    report = asked(gait, tmp_path / "run")
+    assert report["verdict_id"] == "no-optimizer"
+    assert report["verdict"].endswith("try: mark each iteration with gait.step()")
+    screen = gait("report", "run").stdout
+    assert "Memory  peak 250 MB\n" in screen
+    assert "aten::mm" in screen

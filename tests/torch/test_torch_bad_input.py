@@ -4,6 +4,7 @@
 import importlib.util
 import json
 import os
+import re
 import subprocess
 import sys
 import textwrap
@@ -277,6 +278,11 @@ def test_torch_goes_unused(run_text):
     on = run_text("import torch\nprint(torch.ones(3).sum())")
     assert (on.code, on.stdout, on.stderr) == (0, "tensor(3.)\n", "")
     assert steps(on) == 0
+    words = " ".join(on.screen.split())
+    assert "NO OPTIMIZER: no optimizer stepped" in words
+    assert "try: mark each iteration with gait.step()" in words
+    assert "gait_step_begin" not in words
+    assert re.search(r"Memory +peak \d", on.screen)
 
 
 @pytest.mark.needs_no_torch

@@ -96,6 +96,17 @@ static int read_ignored(struct run_report *report, const struct gait_trace *trac
     return status;
 }
 
+static void read_metadata(struct run_report *report, const struct gait_trace *trace)
+{
+    report->has_torch = torch_report_concerns(trace);
+    for (uint32_t i = 0; i < report->shard_count; i++) {
+        const char *noted = gait_trace_metadata(trace, i, "memory_peak");
+        const double bytes = json_value_member(noted, "rss_bytes");
+        if (bytes < 1e18 && bytes > (double)report->memory_peak_bytes)
+            report->memory_peak_bytes = (uint64_t)bytes;
+    }
+}
+
 static bool is_worker(const struct gait_track_info *info)
 {
     return !info->internal && (info->kind == GAIT_TRACK_THREAD || info->kind == GAIT_TRACK_STREAM);
@@ -248,6 +259,7 @@ int run_report_make(struct run_report *report, struct gait_trace *trace)
     *report = (struct run_report){.shard_count = 0};
     arena_init(&report->arena, REPORT_MAX_BYTES);
     int status = read_shards(report, trace);
+    read_metadata(report, trace);
     if (!status)
         status = read_threads(report, trace);
     if (!status)

@@ -65,6 +65,8 @@ struct torch_report;
 struct run_report {
     struct arena arena;
     struct torch_report *torch; // NULL: no PyTorch run
+    bool has_torch;             // a process imported it, whatever it did with it
+    uint64_t memory_peak_bytes; // the largest that a process noted; 0: none did
     struct process_lives lives;
     uint32_t shard_count, rank_count; // ranks that made steps
     uint32_t process_count;           // without gait's own that took samples

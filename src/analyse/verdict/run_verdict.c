@@ -199,6 +199,7 @@ int run_verdict_make(struct run_report *report, const struct gait_trace *trace)
                                   .is_disk_full = lost_to_full_disk(report),
                                   .has_samples = report->has_samples,
                                   .in_run = steps_in_run(report),
+                                  .has_torch = report->has_torch,
                                   .steps = steps->count};
     struct torch_known known;
     const size_t room = ledger->count + TORCH_MOST_PHASES;

@@ -331,9 +331,9 @@ static bool judge_slow_rank(const struct verdict_facts *facts, struct verdict *v
 static void judge_without_steps(const struct verdict_facts *facts, struct verdict *verdict)
 {
     const struct judged_part *most = largest(&facts->judged, WORK_UNKNOWN);
-    const bool lacks_optimizer = facts->torch && facts->torch->lacks_optimizer;
+    const bool lacks_optimizer = facts->torch ? facts->torch->lacks_optimizer : facts->has_torch;
     verdict->number = lacks_optimizer ? VERDICT_NO_OPTIMIZER : VERDICT_NO_STEPS;
-    advise(verdict, facts->torch ? NOTE_TRY_STEP : NOTE_TRY_STEPS);
+    advise(verdict, facts->has_torch ? NOTE_TRY_STEP : NOTE_TRY_STEPS);
     if (most) {
         evidence_text(&verdict->evidence, "phase", most->name);
         evidence_share(&verdict->evidence, "share", most->total_ns, facts->judged.total_ns);

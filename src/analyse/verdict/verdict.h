@@ -77,6 +77,7 @@ struct verdict_facts {
     bool has_samples;         // stacks tell more
     struct slow_rank slow;    // of ranks that wait for each other
     struct steps_in_run in_run;
+    bool has_torch;                  // it was imported, whatever was done with it
     const struct torch_known *torch; // its phases are found, not marked; NULL: another run
 };
 

@@ -55,7 +55,7 @@ static void put_report(struct gait_trace *trace, const char *shown_as)
 {
     struct run_report report;
     struct sheet *sheet = NULL;
-    if (!run_report_make(&report, trace) && (report.torch || report.steps.count)) {
+    if (!run_report_make(&report, trace) && (report.has_torch || report.steps.count)) {
         if (peak_flops_read(NULL, &report.peak_flops))
             say("%s", fail_text());
         if (!report_answer_make(&report, trace, shown_as, &sheet))
