@@ -100,6 +100,7 @@ void code_proof_destroy(struct code_proof *proof)
 static void begin(struct code_proof *proof)
 {
     proof->count = proof->used = proof->read = proof->asked_count = 0;
+    proof->has_frames = true;
 }
 
 static bool has_room(const struct code_proof *proof, size_t pieces, size_t bytes)
@@ -195,7 +196,6 @@ static void ask_known(struct code_proof *proof, uint64_t address)
 static void add_frames(struct code_proof *proof, uint32_t frame)
 {
     const struct layout *layout = &proof->codes->target->layout;
-    proof->has_frames = true;
     for (uint32_t i = 0; i < CALLERS && frame + i < proof->walk->count; i++)
         proof->has_frames = add(proof, proof->walk->at[frame + i], (size_t)layout->frame_bytes) &&
                             proof->has_frames;
@@ -247,15 +247,17 @@ static bool is_standing(const struct code_proof *proof, uint32_t frame, size_t p
 }
 
 // Takes what was learned for what lies there if it still does; and for what lay there in the
-// look if its frame still stands.
-static void judge(struct code_proof *proof, const struct fresh_code *fresh, size_t head)
+// look if its frame stood before (`has_stood`) and still stands.
+static void judge(struct code_proof *proof, const struct fresh_code *fresh, size_t head,
+                  bool has_stood)
 {
     end_step(proof);
     if (head >= proof->read) {
         code_cache_forget(proof->codes, fresh->address);
         return;
     }
-    const bool is_proof = !proof->is_held_up && is_standing(proof, fresh->frame, head + 1);
+    const bool is_proof =
+        has_stood && !proof->is_held_up && is_standing(proof, fresh->frame, head + 1);
     code_cache_settle(proof->codes, fresh->address, piece_at(proof, head), is_proof);
 }
 
@@ -267,10 +269,13 @@ static void read_frames(struct code_proof *proof, const struct fresh_code *fresh
     read_all(proof);
 }
 
+// The frames are read before and after the texts: another code object may come with its
+// name between the two, at the same addresses.
 static void learn(struct code_proof *proof, const struct fresh_code *fresh, const uint8_t *head)
 {
     const struct layout *layout = &proof->codes->target->layout;
     begin(proof);
+    add_frames(proof, fresh->frame);
     if (layout->code_qualified >= 0)
         add(proof, bytes_get64(head + layout->code_qualified), TEXT_GUESS);
     add(proof, bytes_get64(head + layout->code_name), TEXT_GUESS);
@@ -283,6 +288,7 @@ static void learn(struct code_proof *proof, const struct fresh_code *fresh, cons
     add(proof, fresh->address, (size_t)layout->code_bytes);
     add_frames(proof, fresh->frame);
     read_all(proof);
+    const bool has_stood = is_standing(proof, fresh->frame, 0);
     proof->is_beyond = false;
     if (code_cache_learn(proof->codes, &proof->copy, fresh->address, head)) {
         fail_clear();
@@ -292,7 +298,7 @@ static void learn(struct code_proof *proof, const struct fresh_code *fresh, cons
     const bool is_whole = proof->read == proof->count && !proof->is_beyond;
     if (!is_whole)
         read_frames(proof, fresh);
-    judge(proof, fresh, is_whole ? last : 0);
+    judge(proof, fresh, is_whole ? last : 0, has_stood);
 }
 
 // Frames next to the leaf live least: theirs come first.

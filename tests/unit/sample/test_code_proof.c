@@ -159,6 +159,54 @@ TEST("code_proof: one whose frame ends before it is read is proven for no look")
     }
 }
 
+static uint64_t pieces_before; // the change happens within a call
+
+static ssize_t read_piece_by_piece(struct memory *memory, void *out, size_t bytes,
+                                   const struct iovec *pieces, size_t count)
+{
+    size_t got = 0;
+    (void)bytes;
+    for (size_t i = 0; i < count; got += pieces[i++].iov_len) {
+        if (change && pieces_before-- == 0) {
+            change();
+            change = NULL;
+        }
+        if (fake_read(memory, (uint8_t *)out + got, pieces[i].iov_len, &pieces[i], 1) !=
+            (ssize_t)pieces[i].iov_len)
+            break;
+    }
+    return (ssize_t)got;
+}
+
+static void put_caller(uint32_t n)
+{
+    fake_put(frame_at(ROOT) + (uint64_t)target.layout.frame_code, FAKE_CODE(n));
+}
+
+static void come_back(void) // the caller of the look, and a callee of another name
+{
+    put_caller(ROOT);
+    fake_text(&target.layout, FAKE_NAME(LEAF), "f0");
+}
+
+TEST("code_proof: a name that was there below another caller is not proven")
+{
+    for (int minor = 11; minor <= 13; minor++)
+        for (uint64_t piece = 0; piece < 40; piece++) {
+            if (!begin(minor))
+                return;
+            put_caller(2);
+            fake_text(&target.layout, FAKE_NAME(LEAF), "other");
+            target.memory.read = read_piece_by_piece;
+            change = come_back;
+            pieces_before = piece;
+            const char *name = name_in_look(LEAF);
+            if (!ok(strcmp(name, "other") != 0))
+                printf("# 3.%d, piece %d\n", minor, (int)piece);
+            end();
+        }
+}
+
 TEST("code_proof: one that was learned too late for its look is there for the next")
 {
     if (!begin(13))
