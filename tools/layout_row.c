@@ -13,6 +13,7 @@
 #if PY_VERSION_HEX >= 0x030E0000
 #include <internal/pycore_interpframe.h>
 #endif
+#include <internal/pycore_object.h>
 #else
 // Objects/dict-common.h of these versions, which is not installed.
 struct _dictkeysobject {
@@ -59,6 +60,11 @@ static void put_runtime(void)
 #else
     OFFSET(runtime_collecting, _PyRuntimeState, gc.collecting);
     NONE(interpreter_collecting);
+#endif
+#if PY_VERSION_HEX >= 0x030C0000
+    OFFSET(interpreter_modules, PyInterpreterState, imports.modules);
+#else
+    OFFSET(interpreter_modules, PyInterpreterState, modules);
 #endif
     OFFSET(interpreter_next, PyInterpreterState, next);
 #if PY_VERSION_HEX >= 0x030B0000
@@ -350,6 +356,37 @@ static void put_dict(void)
     OFFSET(keys_indices, struct _dictkeysobject, dk_indices);
 }
 
+// Where an object of a class keeps its attributes: in a dict, or by place, as long as
+// nobody asked for the dict. In front of the object; in 3.13 the places are behind it.
+static void put_attributes(void)
+{
+    NUMBER(module_dict, sizeof(PyObject)); // PyModuleObject itself is nowhere in old headers
+    OFFSET(type_dict_offset, PyTypeObject, tp_dictoffset);
+    OFFSET(type_basic_size, PyTypeObject, tp_basicsize);
+#if PY_VERSION_HEX >= 0x030B0000
+    OFFSET(type_keys, PyHeapTypeObject, ht_cached_keys);
+#else
+    NONE(type_keys);
+#endif
+#if PY_VERSION_HEX >= 0x030D0000
+    NUMBER(managed_dict, -MANAGED_DICT_OFFSET);
+    NONE(managed_values);
+    OFFSET(values_valid, struct _dictvalues, valid);
+#elif PY_VERSION_HEX >= 0x030C0000
+    NUMBER(managed_dict, 3 * sizeof(void *)); // _PyObject_DictOrValuesPointer()
+    NUMBER(managed_values, 3 * sizeof(void *));
+    NONE(values_valid);
+#elif PY_VERSION_HEX >= 0x030B0000
+    NUMBER(managed_dict, -MANAGED_DICT_OFFSET);
+    NUMBER(managed_values, -MANAGED_DICT_OFFSET + sizeof(void *)); // _PyObject_ValuesPointer()
+    NONE(values_valid);
+#else
+    NONE(managed_dict);
+    NONE(managed_values);
+    NONE(values_valid);
+#endif
+}
+
 int main(void)
 {
     printf("  {\n");
@@ -367,6 +404,7 @@ int main(void)
     put_types();
     put_values();
     put_dict();
+    put_attributes();
     printf("  },\n");
     return 0;
 }

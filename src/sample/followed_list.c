@@ -99,6 +99,7 @@ int followed_list_attach(struct followed_list *list, struct followed *one)
     process->context = options->context;
     process->enter = options->enter;
     process->leave = options->leave;
+    process->renamed = options->renamed;
     one->process = process;
     if (options->has_native && native_unwind_create(one->pid, options->trie, &one->native))
         fail_clear(); // of this process Python stacks alone

@@ -34,6 +34,7 @@ struct followed_options {
     void (*attached)(void *context, struct followed *one);
     void (*enter)(void *context, struct python_process *process, struct python_thread *thread);
     void (*leave)(void *context, struct python_process *process, struct python_thread *thread);
+    void (*renamed)(void *context, struct python_process *process, struct python_thread *thread);
 };
 
 struct followed_list {

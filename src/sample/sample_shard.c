@@ -178,24 +178,31 @@ void sample_shard_tell(struct sample_shard *shard, const struct sample_shard_abo
     put_meta_text(shard, "program", about->program);
 }
 
-struct sample_track *sample_shard_track(struct sample_shard *shard,
-                                        const struct sample_track_about *about)
+void sample_shard_name(struct sample_shard *shard, struct sample_track *track, const char *name)
 {
-    struct sample_track *track = calloc(1, sizeof *track);
     char key[24];
-    if (!track)
-        return NULL;
-    track->id = ++shard->track_count;
-    track->next = shard->tracks;
-    shard->tracks = track;
-    snprintf(key, sizeof key, "%" PRId64, about->os_id);
+    snprintf(key, sizeof key, "%" PRId64, track->os_id);
     const struct journal_row row = {
         TABLE_TRACK,
         6,
         2,
-        {track->id, about->parent ? 1 : 4, 1, about->parent, (uint64_t)about->os_id, 0},
-        {slice_of(key), slice_of(about->name)}};
+        {track->id, track->parent ? 1 : 4, 1, track->parent, (uint64_t)track->os_id, 0},
+        {slice_of(key), slice_of(name)}};
     put_row(shard, &row);
+}
+
+struct sample_track *sample_shard_track(struct sample_shard *shard,
+                                        const struct sample_track_about *about)
+{
+    struct sample_track *track = calloc(1, sizeof *track);
+    if (!track)
+        return NULL;
+    track->id = ++shard->track_count;
+    track->parent = about->parent;
+    track->os_id = about->os_id;
+    track->next = shard->tracks;
+    shard->tracks = track;
+    sample_shard_name(shard, track, about->name);
     return track;
 }
 
@@ -224,6 +231,15 @@ static uint32_t string_of(struct sample_shard *shard, const char *text)
         shard->strings[shard->string_count++] = text;
     }
     return FIRST_ID + index->places[at].row - 1;
+}
+
+void sample_shard_site(struct sample_shard *shard, uint32_t site)
+{
+    if (site >= shard->sites_told)
+        return; // it will be told under its new name
+    const uint32_t name = string_of(shard, shard->trie->sites[site].name);
+    const struct journal_row row = {TABLE_SITE, 5, 0, {site, 0, name, 0, 0}, {{0}}};
+    put_row(shard, &row);
 }
 
 static void tell_sites(struct sample_shard *shard)

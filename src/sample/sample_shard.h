@@ -18,6 +18,8 @@
 
 struct sample_track {
     uint32_t id, count;
+    uint32_t parent; // track of the process; 0: this is one
+    int64_t os_id;
     uint64_t begun_ns; // when the oldest row not written came
     bool is_written;   // some rows are in the file
     struct sample_track *next;
@@ -61,6 +63,10 @@ struct sample_track_about {
 // NULL where there is no memory. It stays the shard's.
 struct sample_track *sample_shard_track(struct sample_shard *shard,
                                         const struct sample_track_about *about);
+
+// The track, or a site of the tree, is called something else now.
+void sample_shard_name(struct sample_shard *shard, struct sample_track *track, const char *name);
+void sample_shard_site(struct sample_shard *shard, uint32_t site);
 
 struct sample_row {
     uint64_t tick, weight;

@@ -28,6 +28,8 @@
 #define SUMMARY_NS (1000 * UINT64_C(1000000))
 #define NATIVE_NICE (-10)
 
+enum { LABEL_BYTES = PYTHON_THREAD_NAME + 40 };
+
 static bool is_recorded(const struct sampler_options *options, const struct python_thread *thread)
 {
     if (options->is_gil_only)
@@ -58,7 +60,7 @@ static void give_track(struct sampler *sampler, struct python_process *process,
                        struct python_thread *thread)
 {
     const struct followed *one = followed_list_of(&sampler->followed, process);
-    char name[32];
+    char name[PYTHON_THREAD_NAME];
     if (!sampler->shard || !one || !one->track)
         return;
     thread_id_name(thread, &process->target, name, sizeof name);
@@ -101,22 +103,58 @@ static void on_leave(void *context, struct python_process *process, struct pytho
     sample_shard_put(sampler->shard, first->extra, &row);
 }
 
+// By either of its names, or by its number.
+static bool is_wanted_native(const struct sampler *sampler, const struct python_thread *thread,
+                             struct target *target)
+{
+    char name[PYTHON_THREAD_NAME];
+    thread_id_name(thread, target, name, sizeof name);
+    if (native_sampler_wants(sampler->native, name, thread->tid))
+        return true;
+    thread_id_given_name(thread, target, name, sizeof name);
+    return *name && native_sampler_wants(sampler->native, name, thread->tid);
+}
+
+static void put_label(const struct python_thread *thread, struct target *target, char *out,
+                      size_t room)
+{
+    char name[PYTHON_THREAD_NAME];
+    thread_id_name(thread, target, name, sizeof name);
+    snprintf(out, room, "thread (%" PRId64 ")%s%s", thread->tid, *name ? ": " : "", name);
+}
+
 static void on_enter(void *context, struct python_process *process, struct python_thread *thread)
 {
     struct sampler *sampler = context;
     struct followed *one = followed_list_of(&sampler->followed, process);
-    char name[32], text[80];
-    thread_id_name(thread, &process->target, name, sizeof name);
+    char text[LABEL_BYTES];
     thread->base = one ? one->base : 0;
     thread->is_native = sampler->native && one && one->native &&
-                        native_sampler_wants(sampler->native, name, thread->tid);
+                        is_wanted_native(sampler, thread, &process->target);
     if (sampler->options.has_threads) {
-        snprintf(text, sizeof text, "thread (%" PRId64 ")%s%s", thread->tid, *name ? ": " : "",
-                 name);
+        put_label(thread, &process->target, text, sizeof text);
         thread->base = stack_trie_label(&sampler->trie, thread->base, text);
     }
     if (!thread->is_inner) // which thread runs that one is not known yet
         give_track(sampler, process, thread);
+}
+
+// What was told under the name before is told under this one.
+static void on_renamed(void *context, struct python_process *process, struct python_thread *thread)
+{
+    struct sampler *sampler = context;
+    struct followed *one = followed_list_of(&sampler->followed, process);
+    char text[LABEL_BYTES];
+    if (sampler->options.has_threads && one && thread->base != one->base && thread->tid) {
+        put_label(thread, &process->target, text, sizeof text);
+        stack_trie_rename(&sampler->trie, thread->base, text);
+        if (sampler->shard)
+            sample_shard_site(sampler->shard, sampler->trie.nodes[thread->base].site);
+    }
+    if (sampler->shard && thread->extra)
+        sample_shard_name(sampler->shard, thread->extra, thread->name);
+    if (sampler->native && one && one->native && !thread->is_native)
+        thread->is_native = is_wanted_native(sampler, thread, &process->target);
 }
 
 static void on_attached(void *context, struct followed *one)
@@ -168,7 +206,8 @@ int sampler_init(struct sampler *sampler, const struct sampler_options *options)
                                          .context = sampler,
                                          .attached = on_attached,
                                          .enter = on_enter,
-                                         .leave = on_leave};
+                                         .leave = on_leave,
+                                         .renamed = on_renamed};
     followed_list_init(&sampler->followed, &how);
     return status;
 }
@@ -300,11 +339,15 @@ static uint64_t refresh_pause(const struct sampler *sampler)
 static void write_out(struct sampler *sampler, uint64_t now, bool is_last)
 {
     char summary[2048];
-    for (size_t i = 0; i < sampler->followed.count; i++)
-        if (sampler->followed.items[i].process) {
-            sampler->followed.items[i].process->round_tick = clock_now();
-            python_process_flush(sampler->followed.items[i].process);
-        }
+    for (size_t i = 0; i < sampler->followed.count; i++) {
+        struct python_process *process = sampler->followed.items[i].process;
+        if (!process)
+            continue;
+        process->round_tick = clock_now();
+        python_process_flush(process);
+        if (is_last)
+            thread_names_read(process, UINT64_MAX); // whatever the pause
+    }
     settle_totals(sampler, now);
     put_summary(sampler, summary, sizeof summary);
     const bool is_due = is_last || now - sampler->refresh_ns > refresh_pause(sampler);

@@ -77,7 +77,7 @@ bool sampler_is_held(const struct sampler *sampler);
 struct sampler_thread {
     int64_t pid, tid;
     uint64_t states[SAMPLER_STATES]; // rounds
-    char name[32];
+    char name[PYTHON_THREAD_NAME];
 };
 typedef void sampler_look(void *context, const struct sampler_thread *thread);
 

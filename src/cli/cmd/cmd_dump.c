@@ -191,7 +191,7 @@ static void put_stack_text(const struct stack_trie *trie, uint32_t node,
 static void put_thread_text(struct python_process *process, struct python_thread *thread,
                             struct locals_reader *variables)
 {
-    char name[64];
+    char name[PYTHON_THREAD_NAME];
     thread_id_name(thread, &process->target, name, sizeof name);
     printf("\nthread %" PRId64 "%s", thread->tid, *name ? " " : "");
     plain_put_all(stdout, name);
@@ -259,7 +259,7 @@ static void put_frames(struct json_writer *json, const struct stack_trie *trie, 
 static void put_json(struct python_process *process, struct locals_reader *variables)
 {
     struct json_writer json = {.out = stdout, .line_depth = 3, .indent = 2};
-    char version[32], name[64];
+    char version[32], name[PYTHON_THREAD_NAME];
     put_version(&process->target, version, sizeof version);
     json_object(&json);
     json_put_int(&json, "pid", process->target.pid);
@@ -277,6 +277,8 @@ static void put_json(struct python_process *process, struct locals_reader *varia
         json_put_int(&json, "tid", thread->tid);
         json_put_uint(&json, "ident", thread->ident);
         json_put_text(&json, "name", name);
+        thread_id_system_name(thread, &process->target, name, sizeof name);
+        json_put_text(&json, "system_name", name);
         json_put_text(&json, "state",
                       is_held ? "stopped" : thread_probe_name((enum sample_state)thread->state));
         json_put_bool(&json, "holds_lock", python_process_holds_lock(process, thread));
@@ -361,6 +363,8 @@ static const char *const about[] = {
     "The state tells who runs Python (holds the interpreter's lock, the GIL), who waits for it, "
     "who runs native code beside it, who is blocked in the system, and who was stopped, by a "
     "signal (SIGSTOP, ^Z) or a debugger; with kill -CONT such a process goes on.",
+    "Threads have the names that Python's threading has for them, else the system's, which "
+    "--json gives as system_name beside those.",
     "With --locals each frame is followed by its variables: numbers, texts and containers of them "
     "as Python writes them, cut where they are long; a tensor of torch by its dtype, shape and "
     "device; others by their type and address. Of a module those are its names. A variable that "

@@ -53,6 +53,7 @@ static int check_far(const struct layout *layout)
 {
     const struct place places[] = {
         {layout->runtime_interpreters, 8, BIG_LIMIT, "interpreters", false},
+        {layout->interpreter_modules, 8, BIG_LIMIT, "modules", false},
         {layout->interpreter_next, 8, BIG_LIMIT, "next interpreter", false},
         {layout->interpreter_threads, 8, BIG_LIMIT, "threads", false},
         {layout->runtime_gil >= 0 ? layout->runtime_gil : layout->interpreter_gil, 8, BIG_LIMIT,

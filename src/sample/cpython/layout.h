@@ -17,12 +17,15 @@
 // called, runs. frame_tags: bits of a frame's references that are no part of the address; from
 // 3.14 on. code_version: a number that no code object had before, or 0; from 3.12 on.
 // keys, values: of a dict; code_variables: names, from 3.11 those of cells too.
+// managed_dict, managed_values: how far in front of an object the word lies that leads to
+// its attributes; the same for both in 3.12, and -1 for values in 3.13, where they are behind it.
 #define LAYOUT_FIELDS(X)                                                                           \
     X(minor)                                                                                       \
     X(patch)                                                                                       \
     X(runtime_interpreters)                                                                        \
     X(runtime_gil)                                                                                 \
     X(runtime_collecting)                                                                          \
+    X(interpreter_modules)                                                                         \
     X(interpreter_next)                                                                            \
     X(interpreter_threads)                                                                         \
     X(interpreter_gil)                                                                             \
@@ -115,7 +118,14 @@
     X(keys_kind)                                                                                   \
     X(keys_count)                                                                                  \
     X(keys_indices)                                                                                \
-    X(values_first)
+    X(values_first)                                                                                \
+    X(values_valid)                                                                                \
+    X(module_dict)                                                                                 \
+    X(type_dict_offset)                                                                            \
+    X(type_basic_size)                                                                             \
+    X(type_keys)                                                                                   \
+    X(managed_dict)                                                                                \
+    X(managed_values)
 
 struct layout {
 #define X(field) int32_t field;

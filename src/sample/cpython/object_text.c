@@ -67,25 +67,12 @@ static void put_decimal(struct writing *w, const uint32_t *digits, size_t count)
         put(w, "%09" PRIu32, limbs[i]);
 }
 
-// How many digits, and whether it is below zero: 3.12 packs them into one word.
-static uint64_t integer_count(const struct layout *layout, const struct object *object,
-                              bool *ret_is_negative)
-{
-    const uint64_t word = object_word(object, layout->integer_size);
-    if (layout->minor >= 12) {
-        *ret_is_negative = (word & 3) == 2;
-        return (word & 3) == 1 ? 0 : word >> 3;
-    }
-    *ret_is_negative = (int64_t)word < 0;
-    return *ret_is_negative ? 0 - word : word;
-}
-
 static void put_int(struct writing *w, const struct object *object)
 {
     const struct layout *layout = w->reader->layout;
     uint32_t digits[DIGITS_MOST];
     bool is_negative;
-    const uint64_t count = integer_count(layout, object, &is_negative);
+    const uint64_t count = object_digits(layout, object, &is_negative);
     if (count > (w->depth ? DIGITS_INSIDE : DIGITS_MOST)) {
         put(w, "<%sint of about %" PRIu64 " bits>", is_negative ? "negative " : "",
             count < UINT64_MAX / 30 ? count * 30 : count);
@@ -337,7 +324,7 @@ static void put_real_object(struct writing *w, const struct object *object)
 static void put_bool(struct writing *w, const struct object *object)
 {
     bool is_negative;
-    put(w, integer_count(w->reader->layout, object, &is_negative) ? "True" : "False");
+    put(w, object_digits(w->reader->layout, object, &is_negative) ? "True" : "False");
 }
 
 // What holds other objects, if there is room for that.

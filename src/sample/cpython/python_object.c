@@ -207,26 +207,50 @@ bool object_read(struct object_reader *reader, uint64_t address, struct object *
     return object->type != NULL;
 }
 
+uint64_t object_digits(const struct layout *layout, const struct object *object,
+                       bool *ret_is_negative)
+{
+    const uint64_t word = object_word(object, layout->integer_size);
+    if (layout->minor >= 12) {
+        *ret_is_negative = (word & 3) == 2;
+        return (word & 3) == 1 ? 0 : word >> 3;
+    }
+    *ret_is_negative = (int64_t)word < 0;
+    return *ret_is_negative ? 0 - word : word;
+}
+
+bool object_uint(struct object_reader *reader, const struct object *object, uint64_t *ret_value)
+{
+    enum { DIGITS = 3, BITS = 30 };
+    uint32_t digits[DIGITS] = {0};
+    bool is_negative;
+    const uint64_t count = object_digits(reader->layout, object, &is_negative);
+    if (object->type->kind != OBJECT_INT || is_negative || count > DIGITS ||
+        (count && !object_get(reader, object->address + (uint64_t)reader->layout->integer_digits,
+                              digits, count * sizeof digits[0])) ||
+        digits[2] >= 1u << (64 - 2 * BITS))
+        return false;
+    *ret_value = digits[0] | (uint64_t)digits[1] << BITS | (uint64_t)digits[2] << 2 * BITS;
+    return true;
+}
+
 static uint32_t index_bytes(uint64_t size)
 {
     return size <= 0xff ? 1 : size <= 0xffff ? 2 : size <= UINT32_MAX ? 4 : 8;
 }
 
-bool dict_walk_begin(struct dict_walk *walk, struct object_reader *reader,
-                     const struct object *dict)
+bool dict_walk_places(struct dict_walk *walk, struct object_reader *reader, uint64_t keys,
+                      uint64_t values)
 {
     const struct layout *layout = reader->layout;
-    const uint64_t keys = object_word(dict, layout->dict_keys);
-    uint64_t values = object_word(dict, layout->dict_values);
     uint8_t head[48];
     memset(walk, 0, sizeof *walk);
     walk->reader = reader;
-    walk->used = object_word(dict, layout->dict_used);
     if (layout->keys_indices > (int32_t)sizeof head ||
         !object_get(reader, keys, head, (size_t)layout->keys_indices))
         return false;
     walk->entries = keys + (uint64_t)layout->keys_indices;
-    walk->count = bytes_get64(head + layout->keys_count);
+    walk->count = walk->used = bytes_get64(head + layout->keys_count);
     walk->step = 24;
     if (layout->keys_kind >= 0) {
         const unsigned log = head[layout->keys_index_log];
@@ -240,10 +264,18 @@ bool dict_walk_begin(struct dict_walk *walk, struct object_reader *reader,
             return false;
         walk->entries += size * index_bytes(size);
     }
-    if (values)
-        values += (uint64_t)layout->values_first;
-    walk->values = values;
-    return walk->used <= walk->count && walk->count <= UINT64_C(1) << 40;
+    walk->values = values ? values + (uint64_t)layout->values_first : 0;
+    return walk->count <= UINT64_C(1) << 40;
+}
+
+bool dict_walk_begin(struct dict_walk *walk, struct object_reader *reader,
+                     const struct object *dict)
+{
+    const struct layout *layout = reader->layout;
+    const bool is_whole = dict_walk_places(walk, reader, object_word(dict, layout->dict_keys),
+                                           object_word(dict, layout->dict_values));
+    walk->used = object_word(dict, layout->dict_used);
+    return is_whole && walk->used <= walk->count;
 }
 
 bool dict_walk_next(struct dict_walk *walk)
@@ -262,4 +294,13 @@ bool dict_walk_next(struct dict_walk *walk)
             return true;
     }
     return false;
+}
+
+uint64_t dict_walk_find(struct dict_walk *walk, const char *name)
+{
+    char key[OBJECT_NAME_ROOM];
+    while (dict_walk_next(walk))
+        if (object_get_text(walk->reader, walk->key, key, sizeof key) && !strcmp(key, name))
+            return walk->value;
+    return 0;
 }

@@ -29,6 +29,7 @@ enum object_kind {
     OBJECT_TYPE,
 };
 
+enum { OBJECT_NAME_ROOM = 32 }; // of names that are looked for
 enum { OBJECT_TYPE_NAME = 160, OBJECT_TYPES = 64, OBJECT_HEAD = LAYOUT_HEAD_BYTES };
 
 struct object_type {
@@ -69,6 +70,14 @@ bool object_read(struct object_reader *reader, uint64_t address, struct object *
 // A word of the object, by its place in it.
 uint64_t object_word(const struct object *object, int32_t offset);
 
+// How many digits of 30 bits an int has, and whether it is below zero: 3.12 packs both into
+// one word.
+uint64_t object_digits(const struct layout *layout, const struct object *object,
+                       bool *ret_is_negative);
+
+// An int of 64 bits without sign; false where it is none.
+bool object_uint(struct object_reader *reader, const struct object *object, uint64_t *ret_value);
+
 // A dict, entry by entry in the order of their making.
 struct dict_walk {
     struct object_reader *reader;
@@ -83,5 +92,13 @@ struct dict_walk {
 bool dict_walk_begin(struct dict_walk *walk, struct object_reader *reader,
                      const struct object *dict);
 bool dict_walk_next(struct dict_walk *walk);
+
+// The same of keys that several share, and one's values, which lie apart (0: beside the keys).
+bool dict_walk_places(struct dict_walk *walk, struct object_reader *reader, uint64_t keys,
+                      uint64_t values);
+
+// The value of the next entry with that name, 0 if there is none; shorter than
+// OBJECT_NAME_ROOM.
+uint64_t dict_walk_find(struct dict_walk *walk, const char *name);
 
 #endif

@@ -34,6 +34,7 @@ int python_process_init(struct python_process *process, const struct target *tar
     process->target = *target;
     process->trie = trie;
     process->has_rule = true;
+    thread_names_init(&process->names, &process->target.memory, &process->target.layout);
     process->walk = malloc(sizeof *process->walk);
     int status = process->walk ? 0 : fail(GAIT_ERR_MEMORY, "no memory to sample");
     if (status == 0)
@@ -204,7 +205,6 @@ static void note_collecting(struct python_process *process)
 static int look(struct python_process *process, uint64_t now_ns)
 {
     struct gather *gather = &process->gather;
-    process->look_ns = now_ns;
     code_cache_begin(&process->codes);
     gather_begin(gather);
     for_each_read(process, prepare_one);
@@ -348,12 +348,15 @@ static void mark_torn(struct python_process *process)
 static int prepare(struct python_process *process, uint64_t now_ns)
 {
     int status = 0;
+    process->look_ns = now_ns;
     if (now_ns - process->listed_ns > LIST_AFTER_NS || process->thread_count == 0 ||
         thread_list_has_newcomer(process)) {
         if (!thread_list_is_same(process))
             status = thread_list_read(process);
         process->listed_ns = now_ns;
     }
+    if (status == 0)
+        thread_names_read(process, now_ns);
     if (process->has_rule == process->target.has_many) {
         process->has_rule = !process->target.has_many;
         thread_layers_clear(process);

@@ -11,6 +11,7 @@
 #include "sample/look/gather.h"
 #include "sample/look/stack_trie.h"
 #include "sample/look/stack_walk.h"
+#include "sample/look/thread_names.h"
 #include "sample/look/thread_probe.h"
 
 enum sample_flag {
@@ -65,6 +66,7 @@ struct python_process {
     uint64_t listed_ns, probed_ns, stop_asked_ns;
     uint64_t collecting_ns;                // when it was last asked for
     const struct python_thread *collector; // that began to collect garbage; NULL: nobody does
+    struct thread_names names;
     struct process_counts counts;
     struct known_call calls[KNOWN_CALLS];
     struct call_census census;
@@ -75,6 +77,8 @@ struct python_process {
     void (*leave)(void *context, struct python_process *process, struct python_thread *thread);
     // Told of a thread before its first round; may be NULL.
     void (*enter)(void *context, struct python_process *process, struct python_thread *thread);
+    // Told of a thread that was entered and has another name now; may be NULL.
+    void (*renamed)(void *context, struct python_process *process, struct python_thread *thread);
     void *context;
 };
 

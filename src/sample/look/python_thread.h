@@ -21,6 +21,8 @@ enum { PYTHON_THREAD_LINKS = 512 }; // a power of two
 enum { PYTHON_THREAD_CFRAME = 16 }; // bytes of a cframe that are looked at
 enum { PYTHON_THREAD_CFRAMES = 6 }; // of late, to which the thread may go back at any moment
 
+enum { PYTHON_THREAD_NAME = 128 }; // bytes; a longer name is cut
+
 #define NOT_READ UINT32_MAX
 
 struct chunk {
@@ -121,6 +123,7 @@ struct python_thread {
     uint64_t probed_ns;
     uint64_t probe_pause_ns;
     uint8_t probe_state;
+    char name[PYTHON_THREAD_NAME]; // as Python has it; "": it has none (thread_names.h)
 
     // at the end, for most threads touch little of them
     uint16_t order[PYTHON_THREAD_PATCHES];       // of patches, nearest to the leaf first

@@ -59,6 +59,13 @@ static uint32_t mix(uint64_t a, uint64_t b)
     return (uint32_t)(hash >> 32);
 }
 
+static uint32_t *site_slot(const struct stack_trie *trie, const struct frame_site *site)
+{
+    return &trie->site_slots[mix((uintptr_t)site->name ^ (uint64_t)(uint32_t)site->line,
+                                 (uintptr_t)site->file) %
+                             SITE_SLOTS];
+}
+
 uint32_t stack_trie_site(struct stack_trie *trie, const char *name, const char *file, int32_t line)
 {
     const char *held_name = intern_text(&trie->texts, slice_of(name));
@@ -68,9 +75,8 @@ uint32_t stack_trie_site(struct stack_trie *trie, const char *name, const char *
         trie->refused++;
         return 0;
     }
-    uint32_t *slot = &trie->site_slots[mix((uintptr_t)held_name ^ (uint64_t)(uint32_t)line,
-                                           (uintptr_t)held_file) %
-                                       SITE_SLOTS];
+    struct frame_site wanted = {held_name, held_file, line, 0};
+    uint32_t *slot = site_slot(trie, &wanted);
     for (uint32_t i = *slot; i; i = trie->sites[i].next)
         if (trie->sites[i].name == held_name && trie->sites[i].file == held_file &&
             trie->sites[i].line == line)
@@ -81,7 +87,8 @@ uint32_t stack_trie_site(struct stack_trie *trie, const char *name, const char *
         trie->refused++;
         return 0;
     }
-    trie->sites[trie->site_count] = (struct frame_site){held_name, held_file, line, *slot};
+    wanted.next = *slot;
+    trie->sites[trie->site_count] = wanted;
     *slot = trie->site_count;
     return trie->site_count++;
 }
@@ -171,4 +178,23 @@ uint32_t stack_trie_label(struct stack_trie *trie, uint32_t parent, const char *
     const uint32_t site = stack_trie_site(trie, text, "", 0);
     const uint32_t node = site ? stack_trie_node(trie, parent, site, 0) : 0;
     return node ? node : parent;
+}
+
+void stack_trie_rename(struct stack_trie *trie, uint32_t node, const char *text)
+{
+    const uint32_t number = trie->nodes[node].site;
+    struct frame_site *site = &trie->sites[number];
+    const char *held = intern_text(&trie->texts, slice_of(text));
+    if (!held) {
+        fail_clear(); // the name of before is one, too
+        return;
+    }
+    uint32_t *slot = site_slot(trie, site);
+    while (*slot != number)
+        slot = &trie->sites[*slot].next;
+    *slot = site->next;
+    site->name = held;
+    slot = site_slot(trie, site);
+    site->next = *slot;
+    *slot = number;
 }

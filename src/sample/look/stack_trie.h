@@ -56,6 +56,9 @@ uint32_t stack_trie_node(struct stack_trie *trie, uint32_t parent, uint32_t site
 // no room.
 uint32_t stack_trie_label(struct stack_trie *trie, uint32_t parent, const char *text);
 
+// Gives it another text. Only what no other thread or process is called may be renamed.
+void stack_trie_rename(struct stack_trie *trie, uint32_t node, const char *text);
+
 // 0 where no stack has that node, or too few of those that held still: what was seen
 // by mistake once must not let more of its kind in.
 uint32_t stack_trie_find(const struct stack_trie *trie, uint32_t parent, uint32_t site,

@@ -13,7 +13,10 @@
 #include <unistd.h>
 
 #include "base/bytes.h"
+#include "base/file_name.h"
+#include "sample/remote/process_tree.h"
 
+enum { SYSTEM_NAME = 15 }; // bytes, at most
 enum { PTHREAD_BYTES = 1024, PTHREAD_TID_FIRST = 256 };
 
 // The last number of "NSpid:", the one that the process itself knows.
@@ -117,19 +120,41 @@ static void read_name(int64_t pid, int64_t tid, char *out, size_t room)
         close(fd);
 }
 
+void thread_id_system_name(const struct python_thread *thread, const struct target *target,
+                           char *out, size_t room)
+{
+    out[0] = '\0';
+    if (thread->tid)
+        read_name(target->pid, thread->tid, out, room);
+}
+
+// Threads are born with the name of the file that was executed, and keep it where the main
+// thread has become something else (as Python's does from 3.14 on).
+static bool is_command(int64_t pid, const char *name)
+{
+    char line[PATH_MAX];
+    process_tree_name(pid, line, sizeof line);
+    line[strcspn(line, " ")] = '\0';
+    return strncmp(name, file_name_of(line), SYSTEM_NAME) == 0;
+}
+
+void thread_id_given_name(const struct python_thread *thread, struct target *target, char *out,
+                          size_t room)
+{
+    if (!target->name[0])
+        read_name(target->pid, target->pid, target->name, sizeof target->name);
+    thread_id_system_name(thread, target, out, room);
+    if (!strcmp(out, target->name) || is_command(target->pid, out))
+        out[0] = '\0';
+}
+
 void thread_id_name(const struct python_thread *thread, struct target *target, char *out,
                     size_t room)
 {
-    out[0] = '\0';
-    if (!thread->tid)
-        return;
-    if (thread->tid == target->pid) {
+    if (*thread->name)
+        snprintf(out, room, "%s", thread->name);
+    else if (thread->tid && thread->tid == target->pid)
         snprintf(out, room, "MainThread");
-        return;
-    }
-    if (!target->name[0])
-        read_name(target->pid, target->pid, target->name, sizeof target->name);
-    read_name(target->pid, thread->tid, out, room);
-    if (!strcmp(out, target->name))
-        out[0] = '\0';
+    else
+        thread_id_given_name(thread, target, out, room);
 }

@@ -11,9 +11,16 @@
 // Sets thread->tid, 0 where nobody can tell.
 void thread_id_find(struct python_thread *thread, struct target *target);
 
-// "MainThread" for the main one; else the name the system has for it, or "" where
-// that is only the program's.
+// What Python calls it; else "MainThread" for the main one, of others the system's name.
 void thread_id_name(const struct python_thread *thread, struct target *target, char *out,
                     size_t room);
+
+// The name the system has for it, at most 15 bytes.
+void thread_id_system_name(const struct python_thread *thread, const struct target *target,
+                           char *out, size_t room);
+
+// The same, but "" where that is only the program's.
+void thread_id_given_name(const struct python_thread *thread, struct target *target, char *out,
+                          size_t room);
 
 #endif

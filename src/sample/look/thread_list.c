@@ -214,10 +214,17 @@ static void drop_unlisted(struct python_process *process)
 // After all are listed: their numbers are found through the main thread's.
 static void meet_threads(struct python_process *process)
 {
+    bool has_new = false;
     for (int i = 0; i < 2; i++)
         for (size_t k = 0; k < process->thread_count; k++)
             if (!process->threads[k]->tid)
                 thread_id_find(process->threads[k], &process->target);
+    for (size_t i = 0; i < process->thread_count; i++)
+        has_new = has_new || !process->threads[i]->is_met;
+    if (has_new) {
+        thread_names_expect(&process->names);
+        thread_names_read(process, process->look_ns);
+    }
     for (size_t i = 0; i < process->thread_count; i++) {
         struct python_thread *thread = process->threads[i];
         if (!thread->is_met && process->enter)
