@@ -117,6 +117,16 @@ GAIT_API uint64_t gait_trigger_take(void);
 // Says who this is. The metadata value is JSON text; rank is known late in
 // most launchers, so it may come at any time (the last one counts).
 GAIT_API int gait_thread_name(const char *name);
+
+// The same of another thread of this process, by the number that the system has for it, or
+// of this one (0): a name that somebody else has for it. One that the thread gave itself by
+// gait_thread_name() stays.
+GAIT_API int gait_thread_name_of(int64_t thread, const char *name);
+
+// Has `begun` called in each thread before its first record, for whoever has names for
+// threads. It must not record.
+GAIT_API void gait_on_thread(void (*begun)(void));
+
 GAIT_API int gait_metadata(const char *key, const char *json);
 GAIT_API int gait_rank(int64_t rank);
 

@@ -149,6 +149,13 @@ def _close_when_interrupted():
         stop()  # noqa: F405
 
 
+def _name_threads_at_exit():
+    """The record is closed when Python is gone, and the names of threads with it."""
+    from ._gait import _tell_names
+
+    atexit.register(_tell_names)
+
+
 def _close_in_children():
     """Children of multiprocessing leave by os._exit(): close the record there."""
     if "multiprocessing.util" in sys.modules:
@@ -160,6 +167,7 @@ def _close_in_children():
 _begin()
 if not _why_off:
     atexit.register(_close_when_interrupted)
+    _name_threads_at_exit()
     _close_in_children()
     if hasattr(os, "register_at_fork"):
         os.register_at_fork(before=_close_in_children)

@@ -64,8 +64,33 @@ int gait_thread_name(const char *name)
     if (!writer)
         return 0;
     recorder_lock();
-    if (writer->is_listed) // its session may have ended just now
+    if (writer->is_listed) { // its session may have ended just now
+        writer->is_named = true;
         recorder_name_track(writer, name ? name : "");
+    }
+    recorder_unlock();
+    return 0;
+}
+
+// That number is used again when its thread has ended.
+static struct writer *find_writer(int64_t thread)
+{
+    struct writer *writer = recorder_state.writers;
+    while (writer && (writer->tid != thread || writer->is_dead))
+        writer = writer->next;
+    return writer;
+}
+
+int gait_thread_name_of(int64_t thread, const char *name)
+{
+    struct writer *own = thread ? NULL : writer_attached();
+    if (!name || !*name)
+        return 0;
+    recorder_lock();
+    struct writer *writer = thread ? find_writer(thread) : own;
+    if (writer && writer->is_listed && !writer->is_named &&
+        (!writer->name || strcmp(writer->name, name) != 0))
+        recorder_name_track(writer, name);
     recorder_unlock();
     return 0;
 }

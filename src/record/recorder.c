@@ -204,8 +204,6 @@ void recorder_name_track(struct writer *writer, const char *name)
         free(writer->name);
         writer->name = copy;
     }
-    writer->tid = os_thread_id();
-    snprintf(writer->key, sizeof(writer->key), "%lld", (long long)writer->tid);
     const struct journal_row row = recorder_track_row(writer);
     recorder_journal_locked(&row);
 }
@@ -234,6 +232,9 @@ static struct writer *attach_locked(struct writer *writer)
     writer->next = recorder->writers;
     recorder->writers = writer;
     writer->is_listed = true;
+    writer->is_named = false;
+    writer->tid = os_thread_id();
+    snprintf(writer->key, sizeof(writer->key), "%lld", (long long)writer->tid);
     pthread_getname_np(pthread_self(), name, sizeof(name));
     recorder_name_track(writer, name);
     return writer;
@@ -247,9 +248,19 @@ struct writer *recorder_attach_thread(struct writer *writer)
     if (__atomic_load_n(&recorder->is_forked, __ATOMIC_ACQUIRE))
         restart_in_child();
     recorder_lock();
+    const uint32_t next_track = recorder->next_track;
     writer = attach_locked(writer);
+    const bool has_begun = recorder->next_track != next_track;
     recorder_unlock();
+    void (*begun)(void) = __atomic_load_n(&recorder->begun, __ATOMIC_ACQUIRE);
+    if (has_begun && begun)
+        begun();
     return writer;
+}
+
+void gait_on_thread(void (*begun)(void))
+{
+    __atomic_store_n(&recorder_state.begun, begun, __ATOMIC_RELEASE);
 }
 
 // --- stop -------------------------------------------------------------------------

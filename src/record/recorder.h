@@ -45,9 +45,10 @@ struct recorder {
     pid_t born_pid;     // whose session knew it
 
     // atomic, any thread
-    bool is_main_gone; // the process's first thread has ended, others go on
-    uint32_t wake;     // 1: the drainer has something to do
-    uint32_t round;    // counts the drainer's rounds
+    bool is_main_gone;   // the process's first thread has ended, others go on
+    void (*begun)(void); // gait_on_thread(); may be NULL
+    uint32_t wake;       // 1: the drainer has something to do
+    uint32_t round;      // counts the drainer's rounds
 };
 
 extern struct recorder recorder_state;
@@ -61,7 +62,7 @@ void recorder_free_writer(struct writer *writer);
 void recorder_lock(void);
 void recorder_unlock(void);
 
-// Puts the calling thread's track on record under `name`; the lock is held.
+// Puts a thread's track on record under `name`; the lock is held.
 void recorder_name_track(struct writer *writer, const char *name);
 struct journal_row recorder_track_row(const struct writer *writer);
 

@@ -62,6 +62,7 @@ struct writer {
     // --- under the lock
     char key[24], *name; // of the track; name may be NULL
     int64_t tid;
+    bool is_named;  // by itself
     bool is_dead;   // its thread ended
     bool is_listed; // one of the recorder's writers, which the drainer reads
 };

@@ -75,6 +75,77 @@ def test_threads_are_called_what_threading_calls_them(record, trace_of):
     assert not [name for name in names if name.startswith(("Dummy", "given"))]
 
 
+def track_names(trace_of, run):
+    return {track["name"] for track in trace_of(run).tracks if not track["internal"]}
+
+
+def test_threads_have_the_last_of_their_names(record, trace_of):
+    run = record(
+        """
+        import concurrent.futures, threading, weakref
+        told, pause = threading.Event(), threading.Event()
+
+        def renamed_by_itself():
+            gait.mark("here")
+            threading.current_thread().name = "at its end"
+        def renamed_by_another():
+            gait.mark("here")
+            told.set()
+            pause.wait()
+        def chosen():
+            gait.mark("here")
+            gait.thread_name("chosen")
+            threading.current_thread().name = "not this one"
+
+        for work in renamed_by_itself, chosen:
+            thread = threading.Thread(target=work)
+            thread.start()
+            thread.join()
+        gone = weakref.ref(thread)
+        del thread
+        print(gone() is None)
+        with concurrent.futures.ThreadPoolExecutor(1) as pool:
+            pool.submit(renamed_by_itself).result()
+            pool.submit(setattr, *pool._threads, "name", "x" * 5000).result()
+        thread = threading.Thread(target=renamed_by_another, daemon=True)
+        thread.start()
+        told.wait()
+        thread.name = "by another \\x1b[2J\\ud800"
+        gait.mark("here")
+        threading.main_thread().name = "the main one"
+        """
+    )
+    assert run.stdout == "True\n", "a thread that has ended is kept for nothing"
+    names = track_names(trace_of, run)
+    assert {"at its end", "chosen", "the main one", "x" * 1000} < names
+    assert len(names) == 5 and [name for name in names if name.startswith("by another")]
+
+
+def test_a_thread_that_records_from_c_alone_has_its_name(record, trace_of):
+    run = record(
+        """
+        import ctypes, os, threading
+        lib = ctypes.CDLL(os.path.join(os.path.dirname(gait.__file__), "libgait.so"))
+        site = lib.gait_site(b"c", b"here")
+        told, pause = threading.Event(), threading.Event()
+
+        def work():
+            lib.gait_mark(site)  # without the GIL
+            told.set()
+            pause.wait()
+
+        gait.mark("here")
+        thread = threading.Thread(target=work, name="records from C")
+        thread.start()
+        told.wait()
+        gait.mark("here")
+        pause.set()
+        thread.join()
+        """
+    )
+    assert track_names(trace_of, run) == {"MainThread", "records from C"}
+
+
 def test_threads_keep_their_names_in_the_next_recording(record, trace_of, tmp_path):
     run = record(
         """

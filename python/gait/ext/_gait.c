@@ -80,6 +80,7 @@ static PyMethodDef functions[] = {
      "shard_path()\n--\n\nThe file being written, or None."},
     {"thread_name", py_control_thread_name, METH_O,
      "thread_name(name, /)\n--\n\nNames this thread in the record."},
+    {"_tell_names", py_control_tell_names, METH_NOARGS, NULL},
     {"_metadata", METHOD(py_control_metadata), FAST, NULL},
     {"rank", py_control_rank, METH_O, "rank(number, /)\n--\n\nSays which rank this process is."},
     {"_decorated", METHOD(py_decorated), FAST, NULL},

@@ -3,6 +3,7 @@
 // that is no JSON, settings that make no sense.
 #define _GNU_SOURCE
 #include <errno.h>
+#include <pthread.h>
 
 #include "support/recording.h"
 #include "support/tap.h"
@@ -103,6 +104,77 @@ TEST("names: a thread's last name counts, however late; 100 long ones all fit")
     is_u64(recorded.info.events, 1);
     is_u64(recorded.damage_count, 0);
     recorded_finish(&recorded);
+}
+
+struct other {
+    pthread_barrier_t barrier;
+    int64_t number;
+    const char *own_name;
+};
+
+static int began;
+
+static void note_begun(void)
+{
+    __atomic_add_fetch(&began, 1, __ATOMIC_RELAXED);
+}
+
+static void *mark_and_wait(void *argument)
+{
+    struct other *other = argument;
+    gait_mark(gait_site("a", "b"));
+    gait_mark(gait_site("a", "b"));
+    if (other->own_name)
+        gait_thread_name(other->own_name);
+    other->number = gettid();
+    pthread_barrier_wait(&other->barrier);
+    pthread_barrier_wait(&other->barrier);
+    return NULL;
+}
+
+static bool has_track(const struct recorded *recorded, const char *name)
+{
+    struct gait_track_info track;
+    for (uint32_t i = 0; i < gait_trace_track_count(recorded->trace); i++)
+        if (!gait_trace_track(recorded->trace, i, &track) && !strcmp(track.name, name))
+            return true;
+    return false;
+}
+
+// The name that `given` leads to for a thread that names itself `own_name`.
+static void name_another(const char *own_name, const char *given)
+{
+    struct other other = {.own_name = own_name};
+    pthread_t thread;
+    pthread_barrier_init(&other.barrier, NULL, 2);
+    pthread_create(&thread, NULL, mark_and_wait, &other);
+    pthread_barrier_wait(&other.barrier);
+    is_int(gait_thread_name_of(other.number, given), 0);
+    is_int(gait_thread_name_of(other.number + 1000000, "nobody"), 0);
+    pthread_barrier_wait(&other.barrier);
+    pthread_join(thread, NULL);
+    is_int(gait_thread_name_of(other.number, "too late"), 0);
+    pthread_barrier_destroy(&other.barrier);
+}
+
+TEST("names: a thread is named by another one, but for a name of its own")
+{
+    struct recorded recorded;
+    began = 0;
+    gait_on_thread(note_begun);
+    recording_start("drop", 65536);
+    is_int(gait_thread_name_of(0, "this one"), 0);
+    name_another(NULL, "given");
+    name_another(NULL, "");
+    name_another("own", "not this");
+    recording_stop(&recorded);
+    gait_on_thread(NULL);
+    is_int(began, 4);
+    ok(has_track(&recorded, "this one") && has_track(&recorded, "given"));
+    ok(has_track(&recorded, "own") && !has_track(&recorded, "not this"));
+    ok(!has_track(&recorded, "nobody") && !has_track(&recorded, "too late"));
+    recorded_finish(&recorded);
+    is_int(gait_thread_name_of(0, "not recording"), 0);
 }
 
 TEST("metadata: the last value of a key counts; what is no JSON harms nobody")

@@ -50,6 +50,10 @@ static inline PyObject *new_reference(PyObject *object)
 #define Py_NewRef(object) new_reference((PyObject *)(object))
 #endif
 
+#if PY_VERSION_HEX < 0x030D0000
+#define Py_IsFinalizing _Py_IsFinalizing
+#endif
+
 // The value of an int from 0 to 2**30 - 1, which is one digit; else UINT32_MAX.
 static inline uint32_t small_int(PyObject *number)
 {

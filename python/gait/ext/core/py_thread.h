@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tells the recorder what `threading` calls the calling thread, once a thread
-// and recording.
+// Tells the recorder what `threading` calls its threads: each once a recording, and all of
+// them at its end.
 #ifndef GAIT_PY_THREAD_H
 #define GAIT_PY_THREAD_H
 
@@ -19,6 +19,9 @@ extern _Atomic uint32_t py_thread_recording;
 extern _Thread_local uint32_t py_thread_named __attribute__((tls_model("initial-exec")));
 
 void py_thread_introduce(void);
+
+// What all threads are called by now: before a record is written out, and at its end.
+void py_thread_tell_names(void);
 void py_thread_start_recording(void);
 
 // Before a thread records: one load and one comparison, unless it is new.

@@ -59,6 +59,7 @@ PyObject *py_control_stop(PyObject *module, PyObject *unused)
 {
     (void)module, (void)unused;
     int result;
+    py_thread_tell_names();
     Py_BEGIN_ALLOW_THREADS result = gait_stop();
     Py_END_ALLOW_THREADS return PyBool_FromLong(!result);
 }
@@ -67,6 +68,7 @@ PyObject *py_control_flush(PyObject *module, PyObject *unused)
 {
     (void)module, (void)unused;
     int result;
+    py_thread_tell_names();
     Py_BEGIN_ALLOW_THREADS result = gait_flush();
     Py_END_ALLOW_THREADS return PyBool_FromLong(!result);
 }
@@ -78,6 +80,7 @@ PyObject *py_control_snapshot(PyObject *module, PyObject *path)
     if (!PyUnicode_FSConverter(path, &bytes))
         return NULL;
     int result;
+    py_thread_tell_names();
     Py_BEGIN_ALLOW_THREADS result = gait_snapshot(PyBytes_AS_STRING(bytes));
     Py_END_ALLOW_THREADS Py_DECREF(bytes);
     return PyBool_FromLong(!result);
@@ -120,6 +123,13 @@ PyObject *py_control_thread_name(PyObject *module, PyObject *name)
     int result = gait_thread_name(text.chars);
     py_text_finish(&text);
     return PyBool_FromLong(!result);
+}
+
+PyObject *py_control_tell_names(PyObject *module, PyObject *unused)
+{
+    (void)module, (void)unused;
+    py_thread_tell_names();
+    Py_RETURN_NONE;
 }
 
 PyObject *py_control_metadata(PyObject *module, PyObject *const *args, Py_ssize_t count)

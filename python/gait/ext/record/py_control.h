@@ -14,6 +14,7 @@ PyObject *py_control_recording(PyObject *module, PyObject *unused);
 PyObject *py_control_last_error(PyObject *module, PyObject *unused);
 PyObject *py_control_shard_path(PyObject *module, PyObject *unused);
 PyObject *py_control_thread_name(PyObject *module, PyObject *name);
+PyObject *py_control_tell_names(PyObject *module, PyObject *unused);
 PyObject *py_control_metadata(PyObject *module, PyObject *const *args, Py_ssize_t count);
 PyObject *py_control_rank(PyObject *module, PyObject *rank);
 
