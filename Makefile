@@ -12,7 +12,7 @@ unexport PYTHONPATH PYTHONHOME
 
 .PHONY: all setup build test lint check fmt tidy cppcheck compilers asan ubsan tsan fuzz torture \
 	faults bench bench-peers golden docs demo demo-c setup-torch check-torch install uninstall deb \
-	sdist wheels check-wheels release clean help
+	sdist wheels check-wheels check-docker release clean help
 
 all: build
 
@@ -106,6 +106,11 @@ check-wheels: build $(if $(wildcard dist/gait-*.whl),,wheels)
 deb:
 	@tools/make-deb $(BUILD)
 
+# Minutes, root and a network: a bare Debian, made by debootstrap.
+check-docker: build
+	@tools/setup test
+	@GAIT_DOCKER=1 GAIT_BUILD=$(BUILD) $(BIN)/python -m pytest -q tests/cli/test_docker.py
+
 clean:
 	@rm -rf build build-*
 
@@ -127,6 +132,7 @@ help:
 	@echo 'make golden       rewrite the expected outputs and show what changed'
 	@echo 'make wheels       dist/: the sdist, and a wheel for each CPython; PYTHONS="python3.12"'
 	@echo 'make check-wheels install each of dist/ in the Python that it is for, and use it'
+	@echo 'make check-docker run the lines of the Dockerfile in a bare Debian'
 	@echo 'make docs         write the man pages from the table of options'
 	@echo 'make asan         one step of check: also ubsan, tsan, tidy, cppcheck, compilers'
 	@echo 'make clean        remove the build folders (.venv stays)'
