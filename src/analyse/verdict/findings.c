@@ -23,7 +23,6 @@ enum {
     TAIL_TIMES = 3,
     SET_UP_PERCENT = 50,
     OUTSIDE_PERCENT = 20, // of the run
-    AFTER_PERCENT = 10,   // too
     BUSY_PERCENT = 5,     // figures of quiet runs differ by some 2 %
     ITEM_PERCENT = 2,
     FEW_ITEMS = 10, // a step: a loss, a norm
@@ -129,20 +128,6 @@ static void tell_set_up(struct findings *findings, const struct run_report *repo
     evidence_ns(&finding->evidence, "before_ns", before_ns);
     evidence_ns(&finding->evidence, "wall_ns", run->total_ns);
     evidence_share(&finding->evidence, "share", before_ns, run->total_ns);
-}
-
-// Of what passes then nothing is on record but evaluation and saves, which are parts of
-// their own: the finding says what it may be.
-static void tell_after(struct findings *findings, const struct run_report *report)
-{
-    const struct torch_report *torch = report->torch;
-    const struct run_parts *run = torch->rank_count ? &torch->ranks[0].run : NULL;
-    if (!run || percent(run->parts[RUN_AFTER], run->total_ns) < AFTER_PERCENT)
-        return;
-    struct finding *finding = add(findings, FINDING_AFTER);
-    evidence_ns(&finding->evidence, "after_ns", run->parts[RUN_AFTER]);
-    evidence_ns(&finding->evidence, "wall_ns", run->total_ns);
-    evidence_share(&finding->evidence, "share", run->parts[RUN_AFTER], run->total_ns);
 }
 
 struct share_rule {
@@ -337,5 +322,4 @@ void findings_make(struct findings *findings, const struct run_report *report)
     tell_tail(findings, report);
     tell_lost(findings, report);
     tell_set_up(findings, report);
-    tell_after(findings, report);
 }
