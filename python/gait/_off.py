@@ -6,10 +6,11 @@ import sys
 
 
 def _explain(error):
-    """Most often this is another Python than the one that gait was built with."""
+    """Most often this is another Python than the one that gait was built for."""
+    folder = os.path.dirname(os.path.abspath(__file__))
     start = "_gait.cpython-"
     try:
-        names = os.listdir(os.path.dirname(__file__))
+        names = os.listdir(folder)
     except OSError:  # in an archive
         names = []
     tags = [name[len(start) :].split("-")[0] for name in names if name.startswith(start)]
@@ -18,10 +19,20 @@ def _explain(error):
         return str(error)
     built = " and ".join(sorted(tag[0] + "." + tag[1:] for tag in tags))
     minor = "{}.{}".format(*sys.version_info)
-    return (
-        f"gait was built for Python {built}, and this is {minor}: "
-        f"'make PYTHON={sys.executable}' builds it anew"
-    )
+    return f"gait was built for Python {built}, and this is {minor}: {_remedy(folder, own)}"
+
+
+def _remedy(folder, own):
+    """The command that brings the extension of this Python: a build's, or a wheel's."""
+    if os.path.islink(os.path.join(folder, "__init__.py")):
+        return f"'make PYTHON={sys.executable}' builds it anew"
+    start, end = "gait-", ".dist-info"  # what pip leaves beside the package
+    beside = os.listdir(os.path.dirname(folder))
+    versions = [
+        n[len(start) : -len(end)] for n in beside if n.startswith(start) and n.endswith(end)
+    ]
+    wheel = f"gait-{versions[0] if versions else '*'}-cp{own}-*.whl"
+    return f"'{sys.executable} -m pip install {wheel}' brings it, the wheel of that Python"
 
 
 class Span:

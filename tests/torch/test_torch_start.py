@@ -9,6 +9,7 @@ import subprocess
 import sys
 
 import pytest
+from installed_package import make_venv
 from ring_files import needs_semaphores
 from torch_trainings import full
 from warm_python import WarmPython
@@ -174,7 +175,8 @@ def test_a_python_without_the_extension_gets_one_sentence(gait, build, tmp_path)
     script = tmp_path / "script.py"
     script.write_text("import torch\nprint('done')\n")
     env = {**os.environ, "GAIT_PACKAGE": str(package)}
-    done = gait("run", "-q", "-o", "run", "--", sys.executable, script, env=env)
+    python = make_venv(tmp_path / "venv")  # one with a gait of its own would take that
+    done = gait("run", "-q", "-o", "run", "--", python, script, env=env)
     assert (done.returncode, done.stdout) == (0, "done\n")
     assert done.stderr.startswith("gait: nothing is recorded: ")
     assert done.stderr.count("\n") == 1
