@@ -5,7 +5,7 @@ BUILD ?= build
 PYTHON ?= python3
 T ?= 60
 PREFIX ?= /usr/local
-export PYTHON BUILD
+export PYTHON BUILD PYTHONS DRY
 
 BIN := $(CURDIR)/.venv/bin
 unexport PYTHONPATH PYTHONHOME
@@ -111,6 +111,10 @@ check-docker: build
 	@tools/setup test
 	@GAIT_DOCKER=1 GAIT_BUILD=$(BUILD) $(BIN)/python -m pytest -q tests/cli/test_docker.py
 
+release: build
+	@tools/setup test
+	@$(BIN)/python tools/release "$(VERSION)"
+
 clean:
 	@rm -rf build build-*
 
@@ -131,6 +135,7 @@ help:
 	@echo 'make bench        measure; bench-peers installs what to compare with'
 	@echo 'make golden       rewrite the expected outputs and show what changed'
 	@echo 'make wheels       dist/: the sdist, and a wheel for each CPython; PYTHONS="python3.12"'
+	@echo 'make release      VERSION=x.y.z: commit, tag, dist/, all tried; DRY=1 leaves nothing'
 	@echo 'make check-wheels install each of dist/ in the Python that it is for, and use it'
 	@echo 'make check-docker run the lines of the Dockerfile in a bare Debian'
 	@echo 'make docs         write the man pages from the table of options'
