@@ -101,7 +101,7 @@ wheels: setup
 # Each of dist/ in the Python that it is for; without those they are made first.
 check-wheels: build $(if $(wildcard dist/gait-*.whl),,wheels)
 	@tools/setup test
-	@GAIT_WHEELS=dist GAIT_BUILD=$(BUILD) $(BIN)/python -m pytest -q tests/cli/test_wheel.py
+	@GAIT_WHEELS=dist GAIT_BUILD=$(BUILD) $(BIN)/python -m pytest -q tests/cli/test_wheel*.py
 
 deb:
 	@tools/make-deb $(BUILD)
