@@ -15,6 +15,13 @@ pytestmark = pytest.mark.skipif(
     bool(os.environ.get("GAIT_SANITIZE")), reason="no part of what is sanitized"
 )
 
+DEBIAN = """gait (0.0.1) unstable; urgency=medium
+
+  * First package.
+
+ -- gait <gait@localhost>  Mon, 23 Nov 2026 12:00:00 +0000
+"""
+
 
 @pytest.fixture
 def git(root, tmp_path):
@@ -74,17 +81,28 @@ def test_the_version_comes_into_all_places(git, root, tmp_path):
     module = importlib.util.module_from_spec(importlib.util.spec_from_loader("release", loader))
     loader.exec_module(module)
     clone = tmp_path / "clone"
+    debian = clone / "debian" / "changelog"
+    if not debian.exists():
+        debian.parent.mkdir()
+        debian.write_text(DEBIAN)
+        git("add", "-A")
+        git("commit", "-q", "-m", "a Debian package")
     pages = {f"docs/man/{page.name}" for page in clone.glob("docs/man/*.1")}
     module.stamp(clone, "9.8.7")
     assert git("describe") == "v9.8.7\n"
     changed = set(git("diff", "--name-only", "HEAD~1").split())
-    assert changed == pages | {"meson.build", "CHANGELOG.md"}
+    assert changed == pages | {"meson.build", "CHANGELOG.md", "debian/changelog"}
     line = ["meson", "introspect", "--projectinfo", str(clone / "meson.build")]
     path = os.pathsep.join([os.path.dirname(sys.executable), os.environ["PATH"]])
     told = subprocess.run(line, capture_output=True, text=True, env={**os.environ, "PATH": path})
     assert json.loads(told.stdout)["version"] == "9.8.7"
     added = [line for line in git("diff", "-U0", "HEAD~1").splitlines() if line.startswith("+")]
     assert sum("9.8.7" in line for line in added) == len(changed)
+    assert debian.read_text().startswith("gait (9.8.7) ")
+    if shutil.which("dpkg-parsechangelog"):
+        line = ["dpkg-parsechangelog", "--all", "-l", str(debian), "-S", "Version"]
+        told = subprocess.run(line, capture_output=True, text=True)
+        assert (told.stdout.split("\n")[0], told.stderr) == ("9.8.7", "")
     assert module.news((clone / "CHANGELOG.md").read_text()) == ""
 
 
