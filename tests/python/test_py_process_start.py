@@ -104,6 +104,8 @@ import gait
 gait.start()
 gait.mark("parent")
 wait_out(100_000_000)
+import warnings
+warnings.simplefilter("ignore", DeprecationWarning)  # from 3.12 on: it has gait's thread
 tell("forks")
 child = os.fork()
 if child == 0:

@@ -6,8 +6,10 @@ build the tree, the averages and the text. Documents are made to be awkward: few
 names, times on a small grid, mixed nodes and devices, deep repeats.
 """
 
+import functools
 import itertools
 import json
+import operator
 import random
 import subprocess
 import sys
@@ -198,6 +200,10 @@ def test_the_same_op_in_itself_is_one_op_in_whatever_order_it_was_listed(depth):
         assert gait_text(document, {}, {}) == want
 
 
+def left_to_right(numbers):
+    return functools.reduce(operator.add, numbers, 0)
+
+
 def kept(events):
     return [
         (
@@ -213,9 +219,12 @@ def kept(events):
 
 
 @pytest.mark.parametrize("seed", range(300, 330))
-def test_the_tree_is_torchs(seed):
+def test_the_tree_is_torchs(seed, monkeypatch):
     from gait.torch.document import Document
+    from torch.autograd import profiler_util
 
+    # from CPython 3.12 on sum() makes up for what it rounds, in the last bit
+    monkeypatch.setattr(profiler_util, "sum", left_to_right, raising=False)
     document = random_document(seed)
     assert kept(Document(document).events()) == kept(torch_list(document))
 
