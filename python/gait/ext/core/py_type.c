@@ -62,8 +62,3 @@ PyObject *py_type_reduce_to_name(PyObject *self, PyObject *unused)
     (void)unused;
     return PyObject_GetAttrString(self, "__qualname__");
 }
-
-PyGetSetDef py_type_dict[] = {
-    {"__dict__", PyObject_GenericGetDict, PyObject_GenericSetDict, NULL, NULL},
-    {NULL, NULL, NULL, NULL, NULL},
-};

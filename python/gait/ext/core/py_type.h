@@ -21,9 +21,8 @@ void py_type_free(PyObject *self);
 
 // Of objects that stand in for functions: a Py_tp_descr_get that binds as methods
 // do; a __reduce__ by name, as functions have it (pickle stores where to find it,
-// copy returns it); a __dict__ for what functools.update_wrapper() puts there.
+// copy returns it).
 PyObject *py_type_bind(PyObject *self, PyObject *object, PyObject *type);
 PyObject *py_type_reduce_to_name(PyObject *self, PyObject *unused);
-extern PyGetSetDef py_type_dict[];
 
 #endif

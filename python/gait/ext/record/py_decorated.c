@@ -80,6 +80,33 @@ static PyObject *decorated_repr(PyObject *self)
     return PyUnicode_FromFormat("<%R in %R>", decorated->function, decorated->span);
 }
 
+// From 3.14 on functools.update_wrapper() hands over what makes the annotations, and a function
+// makes them when it is asked: so it is asked.
+static PyObject *decorated_annotations(PyObject *self, void *Py_UNUSED(closure))
+{
+    struct decorated *decorated = (struct decorated *)self;
+    PyObject *own =
+        decorated->dict ? PyDict_GetItemString(decorated->dict, "__annotations__") : NULL;
+    return own ? Py_NewRef(own) : PyObject_GetAttrString(decorated->function, "__annotations__");
+}
+
+static int decorated_annotate(PyObject *self, PyObject *value, void *Py_UNUSED(closure))
+{
+    PyObject *dict = PyObject_GenericGetDict(self, NULL);
+    if (!dict)
+        return -1;
+    const int status = value ? PyDict_SetItemString(dict, "__annotations__", value)
+                             : PyDict_DelItemString(dict, "__annotations__");
+    Py_DECREF(dict);
+    return status;
+}
+
+static PyGetSetDef decorated_fields[] = {
+    {"__dict__", PyObject_GenericGetDict, PyObject_GenericSetDict, NULL, NULL},
+    {"__annotations__", decorated_annotations, decorated_annotate, NULL, NULL},
+    {NULL, NULL, NULL, NULL, NULL},
+};
+
 static PyMethodDef decorated_methods[] = {
     {"__reduce__", py_type_reduce_to_name, METH_NOARGS, NULL},
     {NULL, NULL, 0, NULL},
@@ -101,7 +128,7 @@ static PyType_Slot decorated_slots[] = {
     {Py_tp_call, PyVectorcall_Call},
     {Py_tp_descr_get, py_type_bind},
     {Py_tp_methods, decorated_methods},
-    {Py_tp_getset, py_type_dict},
+    {Py_tp_getset, decorated_fields},
     {Py_tp_members, decorated_members},
     {0, NULL},
 };
