@@ -15,7 +15,10 @@ import sys
 
 _why_off = ""
 if "t" in getattr(sys, "abiflags", ""):
-    _why_off = "this Python runs without a GIL, which gait does not support yet"
+    _why_off = (
+        "this is a free-threaded Python, which gait does not support yet; "
+        "run the program with the usual build"
+    )
 else:
     try:
         from ._gait import *  # noqa: F403

@@ -193,6 +193,7 @@ int main(int count, char **words)
 
 # what a free-threaded 3.13 tells about itself, behind "xdebugpy"
 FREE_THREADED = "unsigned long long _PyRuntime[400] = {0x7970677562656478, 0x030d00f0, 1};"
+NOT_SUPPORTED = "it is a free-threaded Python, which gait does not support yet"
 
 
 @pytest.mark.parametrize(
@@ -203,7 +204,8 @@ FREE_THREADED = "unsigned long long _PyRuntime[400] = {0x7970677562656478, 0x030
         ("python", "void Py_Initialize(void) {}", "runs Python before 3.7, and gait knows 3.8"),
         ("python3", "", "has not begun to run Python, or has ended it"),
         ("cobra", "", "is not a Python: no interpreter is mapped into '"),
-        ("python3.13t", FREE_THREADED, "it is a free-threaded build, which gait cannot sample yet"),
+        ("python3.13t", FREE_THREADED, NOT_SUPPORTED),
+        ("python3.14t", FREE_THREADED.replace("030d", "030e"), NOT_SUPPORTED),
     ],
 )
 def test_a_python_that_is_not_known_is_told_from_none(gait, start, tmp_path, name, symbol, wanted):

@@ -112,8 +112,9 @@ int debug_offsets_apply(const uint8_t *bytes, size_t count, struct layout *layou
     if (!table || count < 8 * table->numbers)
         return fail(GAIT_ERR_FORMAT, "its own table of offsets is cut short");
     if (number_at(bytes, AT_FREE_THREADED))
-        return fail(GAIT_ERR_FORMAT, "it is a free-threaded build, which gait cannot sample yet; "
-                                     "run the program with the usual build");
+        return fail(GAIT_ERR_FORMAT,
+                    "it is a free-threaded Python, which gait does not support yet; "
+                    "run the program with the usual build");
     struct layout told = *layout;
     for (size_t i = 0; i < table->count; i++) {
         const struct place *place = &table->places[i];
