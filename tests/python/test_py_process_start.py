@@ -47,6 +47,7 @@ def ran(build, tmp_path):
         (tmp_path / "program.py").write_text(source)
         line = [sys.executable, "program.py"]
         env = {"PATH": "/usr/bin:/bin", "PYTHONPATH": str(build / "python")}
+        env["PYTHONWARNINGS"] = "ignore::DeprecationWarning"  # of forks beside our writer's thread
         if by_gait:
             line = [str(build / "gait"), "run", "-q", "-o", "run", "--", *line]
         else:

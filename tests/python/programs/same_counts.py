@@ -75,6 +75,7 @@ def use_exceptions():
 
 def use_coroutines():
     loop = asyncio.new_event_loop()
+    loop.slow_callback_duration = 60  # said of in debug mode, by a busy machine
     assert loop.run_until_complete(asyncio.wait_for(wait(3), 1)) == 3
     loop.close()
 
