@@ -69,7 +69,7 @@ void run_sample_stop(struct run_sample *sample)
         pthread_join(sample->thread, NULL);
         // no Python, no samples: no shard either
         if (!sample->sampler.totals.rounds)
-            shard_writer_remove(&sample->shard.writer);
+            shard_out_remove(&sample->shard.writer);
     }
     if (sample->rate_hz) {
         sampler_finish(&sample->sampler);

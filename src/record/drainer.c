@@ -30,7 +30,7 @@
 
 struct drainer {
     struct recorder *recorder;
-    struct shard_writer *shard;
+    struct shard_out *shard;
     struct table_writer *tables;
     struct drain drain;
     bool has_preamble, is_last;
@@ -197,7 +197,7 @@ static void close_batch(struct drainer *drainer, int status)
         status = drain_commit(&drainer->drain);
     if (status == 0) {
         uint64_t start = clock_now();
-        status = shard_writer_put(drainer->shard);
+        status = shard_out_put(drainer->shard);
         if (drainer->own_count < OWN_SPANS) {
             drainer->own_start[drainer->own_count] = start;
             drainer->own_duration[drainer->own_count++] = clock_now() - start;
@@ -207,7 +207,7 @@ static void close_batch(struct drainer *drainer, int status)
     if (is_written)
         drainer->has_preamble = true;
     else
-        shard_writer_discard(drainer->shard);
+        shard_out_discard(drainer->shard);
     fail_clear();
     settle_journal(drainer, is_written);
     // at the very end what is not written stays in the ring file

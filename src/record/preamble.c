@@ -5,124 +5,83 @@
 #include "record/preamble.h"
 
 #include <stdio.h>
-#include <string.h>
 #include <unistd.h>
 
-#include "base/fail.h"
 #include "base/os/os.h"
-#include "base/utf8.h"
 #include "format/journal.h"
 #include "format/ring_setting.h"
 #include "record/name_table.h"
+#include "shard/small_rows.h"
 
-static int put_row(struct buffer *rows, const struct journal_row *row)
-{
-    const size_t bytes = journal_row_bytes(row);
-    uint8_t *room = buffer_reserve(rows, bytes);
-    if (!room)
-        return fail(GAIT_ERR_MEMORY, "no memory to write the dictionary");
-    journal_row_write(row, room);
-    rows->used += bytes;
-    return 0;
-}
-
-static int put_meta(struct buffer *rows, const char *key, const char *json)
-{
-    const struct journal_row row = {TABLE_META, 0, 2, {0}, {slice_of(key), slice_of(json)}};
-    return put_row(rows, &row);
-}
-
-static int put_number(struct buffer *rows, const char *key, int64_t value)
-{
-    char json[24];
-    snprintf(json, sizeof(json), "%lld", (long long)value);
-    return put_meta(rows, key, json);
-}
-
-static int put_text(struct buffer *rows, const char *key, const char *text)
-{
-    struct buffer json;
-    buffer_init(&json, 64u << 10);
-    int status = utf8_append_json(&json, text, strlen(text));
-    if (status == 0)
-        status = buffer_append(&json, "", 1);
-    if (status == 0)
-        status = put_meta(rows, key, (const char *)json.bytes);
-    buffer_finish(&json);
-    return status;
-}
-
-static int put_birth(const struct birth *birth, struct buffer *rows)
+static void put_birth(const struct birth *birth, struct small_rows *rows)
 {
     if (!birth->error_ns)
-        return 0;
-    int status = put_number(rows, "process_start_ns", birth->real_ns);
-    return status ? status : put_number(rows, "process_start_error_ns", (int64_t)birth->error_ns);
+        return;
+    small_rows_meta_number(rows, "process_start_ns", birth->real_ns);
+    small_rows_meta_number(rows, "process_start_error_ns", (int64_t)birth->error_ns);
 }
 
-static int put_who(const struct preamble *preamble, struct buffer *rows)
+static void put_settings(const struct settings *settings, struct small_rows *rows)
 {
-    const struct settings *settings = preamble->settings;
-    char host[65] = "", program[256], session[33];
-    int status;
+    small_rows_meta_text(rows, "overflow", ring_setting_policies[settings->policy]);
+    small_rows_meta_number(rows, "ring_bytes",
+                           (int64_t)(settings->ring_slots * sizeof(struct slot)));
+    if (settings->rank >= 0)
+        small_rows_meta_number(rows, "rank", settings->rank);
+    if (settings->invocation[0])
+        small_rows_meta_text(rows, "invocation", settings->invocation);
+    if (settings->ignored[0])
+        small_rows_meta_text(rows, "settings_ignored", settings->ignored);
+    if (settings->subject_pid)
+        small_rows_meta_number(rows, "subject_pid", settings->subject_pid);
+}
 
+static void put_who(const struct preamble *preamble, struct small_rows *rows)
+{
+    char host[65] = "", program[256], session[33];
     gethostname(host, sizeof(host) - 1);
     os_program_name(program, sizeof(program));
     for (int i = 0; i < 16; i++) {
         snprintf(session + 2 * i, 3, "%02x", preamble->session_id[i]);
     }
-    if ((status = put_number(rows, "format_version", FRAME_VERSION)) ||
-        (status = put_text(rows, "host", host)) || (status = put_number(rows, "pid", getpid())) ||
-        (status = put_number(rows, "start_ns", preamble->first_anchor.real_ns)) ||
-        (status = put_birth(&preamble->birth, rows)) ||
-        (status = put_text(rows, "role", settings->role)) ||
-        (status = put_text(rows, "run_id", settings->run_id)) ||
-        (status = put_text(rows, "program", program)) ||
-        (status = put_text(rows, "session", session)) ||
-        (status = put_text(rows, "ring", preamble->ring_path)) ||
-        (status = put_number(rows, "tick_hz", (int64_t)preamble->tick_hz)) ||
-        (status = put_text(rows, "overflow", ring_setting_policies[settings->policy])) ||
-        (status =
-             put_number(rows, "ring_bytes", (int64_t)(settings->ring_slots * sizeof(struct slot)))))
-        return status;
-    if (settings->rank >= 0 && (status = put_number(rows, "rank", settings->rank)))
-        return status;
-    if (settings->invocation[0] && (status = put_text(rows, "invocation", settings->invocation)))
-        return status;
-    if (settings->ignored[0] && (status = put_text(rows, "settings_ignored", settings->ignored)))
-        return status;
-    if (settings->subject_pid)
-        status = put_number(rows, "subject_pid", settings->subject_pid);
-    return status;
+    small_rows_meta_number(rows, "format_version", FRAME_VERSION);
+    small_rows_meta_text(rows, "host", host);
+    small_rows_meta_number(rows, "pid", getpid());
+    small_rows_meta_number(rows, "start_ns", preamble->first_anchor.real_ns);
+    put_birth(&preamble->birth, rows);
+    small_rows_meta_text(rows, "role", preamble->settings->role);
+    small_rows_meta_text(rows, "run_id", preamble->settings->run_id);
+    small_rows_meta_text(rows, "program", program);
+    small_rows_meta_text(rows, "session", session);
+    small_rows_meta_text(rows, "ring", preamble->ring_path);
+    small_rows_meta_number(rows, "tick_hz", (int64_t)preamble->tick_hz);
+    put_settings(preamble->settings, rows);
 }
 
-static int put_names(struct buffer *rows, bool is_brief)
+static void put_names(struct small_rows *rows, bool is_brief)
 {
     uint32_t strings = name_table_string_count(), sites = name_table_site_count();
-    int status = 0;
     if (is_brief && strings >= STRING_RESERVED_END) {
         strings = STRING_RESERVED_END - 1;
         sites = SITE_WRITE;
     }
-    for (uint32_t i = 1; i <= strings + sites && status == 0; i++) {
-        struct journal_row row =
+    for (uint32_t i = 1; i <= strings + sites; i++) {
+        const struct journal_row row =
             i <= strings ? name_table_string_row(i) : name_table_site_row(i - strings);
-        status = put_row(rows, &row);
+        small_rows_add(rows, &row);
     }
-    return status;
 }
 
 // Who records (not for NULL), and all names so far.
 static int write_dictionary(const struct preamble *preamble, struct table_writer *tables)
 {
-    struct buffer rows;
-    buffer_init(&rows, 64u << 20);
-    int status = preamble ? put_who(preamble, &rows) : 0;
-    if (status == 0)
-        status = put_names(&rows, preamble && preamble->is_brief);
-    if (status == 0)
-        status = journal_write_frames((struct slice){rows.bytes, rows.used}, tables);
-    buffer_finish(&rows);
+    struct small_rows rows;
+    small_rows_init(&rows);
+    if (preamble)
+        put_who(preamble, &rows);
+    put_names(&rows, preamble && preamble->is_brief);
+    const int status = small_rows_write(&rows, tables);
+    small_rows_finish(&rows);
     return status;
 }
 

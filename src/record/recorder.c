@@ -330,7 +330,7 @@ static int seal(struct recorder *recorder)
     if (recorder->is_incomplete)
         return fail(GAIT_ERR_IO, "cannot write all to '%s': the rest is lost",
                     recorder->shard.path);
-    return shard_writer_seal(&recorder->shard);
+    return shard_out_seal(&recorder->shard);
 }
 
 // With `sessions` held.
@@ -362,9 +362,9 @@ static int end_session(void)
     bool is_empty = !recorder->shard.bytes;
     release_session(recorder, status == 0 || is_empty);
     if (is_empty)
-        shard_writer_remove(&recorder->shard);
+        shard_out_remove(&recorder->shard);
     else
-        shard_writer_finish(&recorder->shard);
+        shard_out_finish(&recorder->shard);
     return status;
 }
 
@@ -373,7 +373,7 @@ static void undo_session(struct recorder *recorder)
 {
     halt_session(recorder);
     release_session(recorder, true);
-    shard_writer_remove(&recorder->shard);
+    shard_out_remove(&recorder->shard);
 }
 
 // --- start ------------------------------------------------------------------------
@@ -443,14 +443,14 @@ static int begin_session(void)
     make_session_id(recorder->session_id);
     recorder->first_anchor = clock_read_anchor();
     find_birth(recorder);
-    status = shard_writer_open(&recorder->shard, recorder->settings.directory,
-                               recorder->first_anchor.real_ns);
+    status = shard_out_open(&recorder->shard, recorder->settings.directory,
+                            recorder->first_anchor.real_ns);
     if (status)
         return fail_because(status, "cannot start recording");
     status = ring_pool_init(&recorder->pool, recorder->session_id, recorder->settings.ring_slots,
                             recorder->settings.directory);
     if (status) {
-        shard_writer_remove(&recorder->shard);
+        shard_out_remove(&recorder->shard);
         return status;
     }
     reset_fields(recorder);
@@ -460,7 +460,7 @@ static int begin_session(void)
     status = drainer_start(recorder);
     if (status) {
         ring_pool_finish(&recorder->pool, true);
-        shard_writer_remove(&recorder->shard);
+        shard_out_remove(&recorder->shard);
         return status;
     }
     recorder_lock();
@@ -569,7 +569,7 @@ static void resume_child(void)
     recorder->flush_done = recorder->flush_wanted;
     ring_pool_finish(&recorder->pool, false);
     // its buffers are given up too: the drainer may have been in them
-    shard_writer_abandon(&recorder->shard);
+    shard_out_abandon(&recorder->shard);
     recorder->is_forked = true;
 }
 

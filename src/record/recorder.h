@@ -12,8 +12,8 @@
 #include "record/birth.h"
 #include "record/ring_pool.h"
 #include "record/settings.h"
-#include "record/shard_writer.h"
 #include "record/writer.h"
+#include "shard/shard_out.h"
 
 struct snapshot_request;
 
@@ -38,7 +38,7 @@ struct recorder {
     // the drainer's
     pthread_t drainer;
     bool has_drainer;
-    struct shard_writer shard;
+    struct shard_out shard;
     uint8_t session_id[16];
     struct clock_anchor first_anchor;
     struct birth birth; // of the process; known in its first session only

@@ -98,7 +98,7 @@ static int init_view(const struct writer *writer, struct writer *view, struct dr
 }
 
 static int put_rings(const struct writer *writers, struct drain *drain, struct writer *views,
-                     struct shard_writer *shard)
+                     struct shard_out *shard)
 {
     int status = 0;
     for (const struct writer *writer = writers; writer && status == 0; writer = writer->next) {
@@ -107,7 +107,7 @@ static int put_rings(const struct writer *writers, struct drain *drain, struct w
         if (status == 0)
             status = drain_writer(drain, view);
         if (status == 0 && shard->batch.used >= BATCH_BYTES)
-            status = shard_writer_put(shard);
+            status = shard_out_put(shard);
     }
     return status;
 }
@@ -143,7 +143,7 @@ static int put_names(struct recorder *recorder, struct table_writer *tables)
     return status ? status : preamble_write_anchor(&now, tables);
 }
 
-static int write_rings(const struct recorder *recorder, struct shard_writer *shard)
+static int write_rings(const struct recorder *recorder, struct shard_out *shard)
 {
     struct drain drain = {0};
     uint32_t count = 1;
@@ -170,8 +170,8 @@ static int write_rings(const struct recorder *recorder, struct shard_writer *sha
 
 static int write_snapshot(struct recorder *recorder, const char *path)
 {
-    struct shard_writer shard;
-    int status = shard_writer_open_path(&shard, path);
+    struct shard_out shard;
+    int status = shard_out_open_path(&shard, path);
     if (status)
         return status;
     status = put_preamble(recorder, &shard.tables);
@@ -180,10 +180,10 @@ static int write_snapshot(struct recorder *recorder, const char *path)
     if (status == 0)
         status = put_names(recorder, &shard.tables);
     if (status == 0)
-        status = shard_writer_seal(&shard);
+        status = shard_out_seal(&shard);
     if (status)
         unlink(path); // half a snapshot would look like a whole one
-    shard_writer_finish(&shard);
+    shard_out_finish(&shard);
     return status;
 }
 

@@ -12,10 +12,10 @@
 #include <time.h>
 #include <unistd.h>
 
+#include <gait/trace.h>
+
 #include "base/array.h"
 #include "base/fail.h"
-#include "base/utf8.h"
-#include "format/journal.h"
 #include "sample/look/thread_probe.h"
 
 #define BUSY_NS (1000 * UINT64_C(1000000))
@@ -24,7 +24,7 @@
 #define BATCH_ROWS 4096u
 #define FIRST_STRINGS 4096u
 #define STRING_LIMIT ((size_t)1 << 24)
-#define ROWS_MAX_BYTES (64u << 20)
+#define CLOCK_ID 1u
 #define CATEGORY_ID 1u
 #define NATIVE_ID 2u
 #define FIRST_ID 3u // of texts of the tree
@@ -37,65 +37,6 @@ static void note(struct sample_shard *shard, int status)
     }
 }
 
-// Gathered, since a frame each would be mostly header.
-static void put_row(struct sample_shard *shard, const struct journal_row *row)
-{
-    const size_t bytes = journal_row_bytes(row);
-    uint8_t *room = buffer_reserve(&shard->rows, bytes);
-    if (!room) {
-        note(shard, fail(GAIT_ERR_MEMORY, "no memory for the names of the recording"));
-        return;
-    }
-    journal_row_write(row, room);
-    shard->rows.used += bytes;
-}
-
-static void write_rows(struct sample_shard *shard)
-{
-    const struct slice rows = {shard->rows.bytes, shard->rows.used};
-    if (rows.count)
-        note(shard, journal_write_frames(rows, &shard->writer.tables));
-    shard->rows.used = 0;
-}
-
-static void put_meta(struct sample_shard *shard, const char *key, const char *json)
-{
-    const struct journal_row row = {TABLE_META, 0, 2, {0}, {slice_of(key), slice_of(json)}};
-    put_row(shard, &row);
-}
-
-static void put_meta_number(struct sample_shard *shard, const char *key, int64_t value)
-{
-    char json[24];
-    snprintf(json, sizeof json, "%" PRId64, value);
-    put_meta(shard, key, json);
-}
-
-static void put_meta_text(struct sample_shard *shard, const char *key, const char *text)
-{
-    char json[UTF8_JSON_BOUND(256) + 1];
-    const size_t bytes = strnlen(text, 256);
-    json[utf8_json(json, text, bytes)] = '\0';
-    put_meta(shard, key, json);
-}
-
-static void put_anchor(struct sample_shard *shard, const struct clock_anchor *anchor)
-{
-    const struct journal_row row = {
-        TABLE_CLOCK,
-        5,
-        0,
-        {1, anchor->tick, (uint64_t)anchor->raw_ns, (uint64_t)anchor->real_ns, anchor->error_ns},
-        {{0}}};
-    put_row(shard, &row);
-}
-
-static void put_string(struct sample_shard *shard, uint32_t id, const char *text)
-{
-    const struct journal_row row = {TABLE_STRING, 1, 1, {id}, {slice_of(text)}};
-    put_row(shard, &row);
-}
-
 // All that this process does is for the samples.
 static void put_cost(struct sample_shard *shard)
 {
@@ -104,7 +45,7 @@ static void put_cost(struct sample_shard *shard)
     const uint64_t cpu_ns = (uint64_t)used.tv_sec * 1000000000u + (uint64_t)used.tv_nsec;
     const struct journal_row row = {
         TABLE_COST, 3, 0, {clock_now(), cpu_ns, shard->writer.bytes}, {{0}}};
-    put_row(shard, &row);
+    small_rows_add(&shard->rows, &row);
 }
 
 static void put_who(struct sample_shard *shard)
@@ -117,13 +58,13 @@ static void put_who(struct sample_shard *shard)
         memcpy(random, &shard->first_anchor.real_ns, sizeof shard->first_anchor.real_ns);
     for (int i = 0; i < 16; i++)
         snprintf(session + 2 * i, 3, "%02x", random[i]);
-    put_meta_number(shard, "format_version", FRAME_VERSION);
-    put_meta_text(shard, "host", host);
-    put_meta_number(shard, "pid", getpid());
-    put_meta_number(shard, "start_ns", shard->first_anchor.real_ns);
-    put_meta_text(shard, "role", "sampler");
-    put_meta_text(shard, "run_id", run ? run : session);
-    put_meta_text(shard, "session", session);
+    small_rows_meta_number(&shard->rows, "format_version", FRAME_VERSION);
+    small_rows_meta_text(&shard->rows, "host", host);
+    small_rows_meta_number(&shard->rows, "pid", getpid());
+    small_rows_meta_number(&shard->rows, "start_ns", shard->first_anchor.real_ns);
+    small_rows_meta_text(&shard->rows, "role", "sampler");
+    small_rows_meta_text(&shard->rows, "run_id", run ? run : session);
+    small_rows_meta_text(&shard->rows, "session", session);
 }
 
 int sample_shard_open(struct sample_shard *shard, const char *path, struct stack_trie *trie)
@@ -131,24 +72,24 @@ int sample_shard_open(struct sample_shard *shard, const char *path, struct stack
     memset(shard, 0, sizeof *shard);
     shard->trie = trie;
     shard->sites_told = shard->nodes_told = 1;
-    int status = shard_writer_open_path(&shard->writer, path);
+    int status = shard_out_open_path(&shard->writer, path);
     if (status) {
         memset(shard, 0, sizeof *shard);
         return status;
     }
-    buffer_init(&shard->rows, ROWS_MAX_BYTES);
+    small_rows_init(&shard->rows);
     clock_setup();
     shard->first_anchor = clock_read_anchor();
     note(shard, table_write_schema(&shard->writer.tables));
-    put_anchor(shard, &shard->first_anchor);
+    small_rows_anchor(&shard->rows, CLOCK_ID, &shard->first_anchor);
     put_who(shard);
-    put_string(shard, CATEGORY_ID, "python");
-    put_string(shard, NATIVE_ID, "native");
-    write_rows(shard);
-    note(shard, shard_writer_put(&shard->writer));
+    small_rows_string(&shard->rows, CATEGORY_ID, "python");
+    small_rows_string(&shard->rows, NATIVE_ID, "native");
+    note(shard, small_rows_write(&shard->rows, &shard->writer.tables));
+    note(shard, shard_out_put(&shard->writer));
     status = shard->status;
     if (status) {
-        shard_writer_remove(&shard->writer);
+        shard_out_remove(&shard->writer);
         memset(&shard->writer, 0, sizeof shard->writer);
         shard->writer.file.fd = -1;
         sample_shard_finish(shard);
@@ -167,28 +108,29 @@ void sample_shard_finish(struct sample_shard *shard)
     }
     free(shard->strings);
     hash_index_finish(&shard->string_index);
-    buffer_finish(&shard->rows);
-    shard_writer_finish(&shard->writer);
+    small_rows_finish(&shard->rows);
+    shard_out_finish(&shard->writer);
     memset(shard, 0, sizeof *shard);
 }
 
 void sample_shard_tell(struct sample_shard *shard, const struct sample_shard_about *about)
 {
-    put_meta_number(shard, "subject_pid", about->pid);
-    put_meta_text(shard, "program", about->program);
+    small_rows_meta_number(&shard->rows, "subject_pid", about->pid);
+    small_rows_meta_text(&shard->rows, "program", about->program);
 }
 
 void sample_shard_name(struct sample_shard *shard, struct sample_track *track, const char *name)
 {
     char key[24];
     snprintf(key, sizeof key, "%" PRId64, track->os_id);
-    const struct journal_row row = {
-        TABLE_TRACK,
-        6,
-        2,
-        {track->id, track->parent ? 1 : 4, 1, track->parent, (uint64_t)track->os_id, 0},
-        {slice_of(key), slice_of(name)}};
-    put_row(shard, &row);
+    const struct small_track row = {.id = track->id,
+                                    .kind = track->parent ? GAIT_TRACK_THREAD : GAIT_TRACK_PROCESS,
+                                    .clock = CLOCK_ID,
+                                    .parent = track->parent,
+                                    .os_id = (uint64_t)track->os_id,
+                                    .key = key,
+                                    .name = name};
+    small_rows_track(&shard->rows, &row);
 }
 
 struct sample_track *sample_shard_track(struct sample_shard *shard,
@@ -227,7 +169,7 @@ static uint32_t string_of(struct sample_shard *shard, const char *text)
         at = hash_index_next(index, at);
     if (!index->places[at].row) {
         hash_index_put(index, at, hash, (uint32_t)shard->string_count);
-        put_string(shard, FIRST_ID + (uint32_t)shard->string_count, text);
+        small_rows_string(&shard->rows, FIRST_ID + (uint32_t)shard->string_count, text);
         shard->strings[shard->string_count++] = text;
     }
     return FIRST_ID + index->places[at].row - 1;
@@ -239,7 +181,7 @@ void sample_shard_site(struct sample_shard *shard, uint32_t site)
         return; // it will be told under its new name
     const uint32_t name = string_of(shard, shard->trie->sites[site].name);
     const struct journal_row row = {TABLE_SITE, 5, 0, {site, 0, name, 0, 0}, {{0}}};
-    put_row(shard, &row);
+    small_rows_add(&shard->rows, &row);
 }
 
 static void tell_sites(struct sample_shard *shard)
@@ -309,12 +251,12 @@ static void write_track(struct sample_shard *shard, struct sample_track *track)
 
 static void write_batch(struct sample_shard *shard)
 {
-    write_rows(shard);
-    const int status = shard_writer_put(&shard->writer);
+    note(shard, small_rows_write(&shard->rows, &shard->writer.tables));
+    const int status = shard_out_put(&shard->writer);
     note(shard, status);
     if (status == 0 && index_writer_is_due(&shard->writer.index)) {
         note(shard, index_writer_write(&shard->writer.index, &shard->writer.tables));
-        note(shard, shard_writer_put(&shard->writer));
+        note(shard, shard_out_put(&shard->writer));
     }
 }
 
@@ -368,20 +310,21 @@ void sample_shard_flush(struct sample_shard *shard, uint64_t now_ns, bool is_all
         track->begun_ns = 0;
     }
     if (summary) {
-        put_meta(shard, "sampler", summary);
+        small_rows_meta(&shard->rows, "sampler", summary);
         put_cost(shard);
     }
     const struct clock_anchor anchor = clock_read_anchor();
-    put_anchor(shard, &anchor);
+    small_rows_anchor(&shard->rows, CLOCK_ID, &anchor);
     if (is_all)
-        put_meta_number(shard, "tick_hz", (int64_t)clock_tick_hz(&shard->first_anchor, &anchor));
+        small_rows_meta_number(&shard->rows, "tick_hz",
+                               (int64_t)clock_tick_hz(&shard->first_anchor, &anchor));
     write_batch(shard);
 }
 
 int sample_shard_seal(struct sample_shard *shard)
 {
     if (!shard->status)
-        note(shard, shard_writer_seal(&shard->writer));
+        note(shard, shard_out_seal(&shard->writer));
     if (shard->status)
         return fail(shard->status, "%s; what was written before stays readable", shard->why);
     return 0;

@@ -11,8 +11,9 @@
 
 #include "base/clock.h"
 #include "base/hash_index.h"
-#include "record/shard_writer.h"
 #include "sample/look/stack_trie.h"
+#include "shard/shard_out.h"
+#include "shard/small_rows.h"
 
 #define SAMPLE_ROWS 512
 
@@ -27,10 +28,10 @@ struct sample_track {
 };
 
 struct sample_shard {
-    struct shard_writer writer;
+    struct shard_out writer;
     struct stack_trie *trie;
     struct sample_track *tracks;
-    struct buffer rows; // of small tables, not yet written
+    struct small_rows rows; // not yet written
     struct clock_anchor first_anchor;
     uint32_t track_count;
     uint32_t sites_told, nodes_told; // how many of the tree are in the file

@@ -54,8 +54,8 @@ static const struct buffer *shard_for(uint8_t committed)
     struct shard_builder *builder = &builders[committed];
     uint64_t tick = 11, site = 1, track = TRACK, position = committed, begun = 2;
 
-    if (builder->bytes.used)
-        return &builder->bytes;
+    if (builder->out.memory.used)
+        return &builder->out.memory;
     builder_init(builder);
     builder_meta(builder, "pid", "42");
     builder_meta(builder, "ring", "\"/nonexistent/gait-" RING_BUILDER_SESSION ".ring\"");
@@ -70,16 +70,16 @@ static const struct buffer *shard_for(uint8_t committed)
     builder_put(builder, TABLE_COMMIT, 0, 1,
                 &(struct builder_rows){.columns = {&track, &position, NULL, &begun}});
     builder_meta(builder, "note", "1");
-    table_writer_finish(&builder->writer);
-    return &builder->bytes;
+    table_writer_finish(&builder->out.tables);
+    return &builder->out.memory;
 }
 
 static void write_shard(uint8_t committed, size_t cut)
 {
     const struct buffer *whole = shard_for(committed);
-    struct shard_builder shortened = {.bytes = *whole};
+    struct shard_builder shortened = {.out.memory = *whole};
 
-    shortened.bytes.used -= cut < whole->used ? cut : whole->used;
+    shortened.out.memory.used -= cut < whole->used ? cut : whole->used;
     builder_save(&shortened, scene.shard_path);
 }
 

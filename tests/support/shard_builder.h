@@ -9,17 +9,11 @@
 #include <string.h>
 
 #include "format/args.h"
-#include "format/index_writer.h"
-#include "format/table_writer.h"
+#include "shard/shard_out.h"
 
 struct shard_builder {
-    struct buffer bytes; // the shard so far
-    struct table_writer writer;
-    struct index_writer index;
-    size_t noted; // bytes that the index knows
+    struct shard_out out; // its `memory` is the shard so far
 };
-
-enum { BUILDER_MAX_ROWS = 65536 };
 
 static inline void builder_must(int status, const char *what)
 {
@@ -42,31 +36,28 @@ static inline void builder_put(struct shard_builder *builder, enum table_id tabl
 {
     struct table_about about = {rows->first, rows->last, rows->events};
 
-    table_begin(&builder->writer, table, track, count);
+    table_begin(&builder->out.tables, table, track, count);
     for (uint16_t i = 0; i < schema_table(table)->column_count; i++) {
         if (rows->columns[i])
-            table_put(&builder->writer, i, i ? TRANSFORM_NONE : TRANSFORM_DELTA, rows->columns[i]);
+            table_put(&builder->out.tables, i, i ? TRANSFORM_NONE : TRANSFORM_DELTA,
+                      rows->columns[i]);
         if (rows->bytes[i])
-            table_put_bytes(&builder->writer, i, rows->bytes[i]);
+            table_put_bytes(&builder->out.tables, i, rows->bytes[i]);
     }
-    builder_must(table_end(&builder->writer, &about, NULL), "a frame");
+    builder_must(table_end(&builder->out.tables, &about, NULL), "a frame");
+    builder_must(shard_out_put(&builder->out), "a batch");
 }
 
 static inline void builder_init(struct shard_builder *builder)
 {
-    memset(builder, 0, sizeof(*builder));
-    buffer_init(&builder->bytes, (size_t)1 << 30);
-    index_writer_init(&builder->index);
-    builder_must(table_writer_init(&builder->writer, &builder->bytes, BUILDER_MAX_ROWS, 1u << 20),
-                 "a writer");
-    builder_must(table_write_schema(&builder->writer), "the schema");
+    builder_must(shard_out_open_memory(&builder->out), "a writer");
+    builder_must(table_write_schema(&builder->out.tables), "the schema");
+    builder_must(shard_out_put(&builder->out), "a batch");
 }
 
 static inline void builder_finish(struct shard_builder *builder)
 {
-    table_writer_finish(&builder->writer);
-    index_writer_finish(&builder->index);
-    buffer_finish(&builder->bytes);
+    shard_out_finish(&builder->out);
 }
 
 static inline void builder_meta(struct shard_builder *builder, const char *key, const char *json)
@@ -133,27 +124,14 @@ static inline void builder_open(struct shard_builder *builder, uint64_t track, u
 // Puts an index frame into the shard; what comes later is in the next one.
 static inline void builder_index(struct shard_builder *builder)
 {
-    struct slice batch = {builder->bytes.bytes + builder->noted,
-                          builder->bytes.used - builder->noted};
-
-    builder_must(index_writer_add(&builder->index, batch, builder->noted), "an index");
-    builder->noted = builder->bytes.used;
-    builder_must(index_writer_write(&builder->index, &builder->writer), "an index frame");
-    batch =
-        (struct slice){builder->bytes.bytes + builder->noted, builder->bytes.used - builder->noted};
-    builder_must(index_writer_add(&builder->index, batch, builder->noted), "an index");
-    builder->noted = builder->bytes.used;
+    builder_must(index_writer_write(&builder->out.index, &builder->out.tables), "an index");
+    builder_must(shard_out_put(&builder->out), "an index frame");
 }
 
 // Index and trailer: a shard that was closed.
 static inline void builder_close(struct shard_builder *builder)
 {
-    uint8_t trailer[FRAME_TRAILER_BYTES];
-
-    builder_index(builder);
-    frame_trailer_write(
-        &(struct frame_trailer){builder->index.last_offset, builder->index.frame_count}, trailer);
-    builder_must(buffer_append(&builder->bytes, trailer, sizeof(trailer)), "the trailer");
+    builder_must(shard_out_seal(&builder->out), "the trailer");
 }
 
 static inline void builder_save(const struct shard_builder *builder, const char *path)
@@ -161,7 +139,8 @@ static inline void builder_save(const struct shard_builder *builder, const char 
     FILE *file = fopen(path, "wb");
 
     builder_must(!file, path);
-    builder_must(fwrite(builder->bytes.bytes, 1, builder->bytes.used, file) != builder->bytes.used,
+    builder_must(fwrite(builder->out.memory.bytes, 1, builder->out.memory.used, file) !=
+                     builder->out.memory.used,
                  path);
     builder_must(fclose(file), path);
 }

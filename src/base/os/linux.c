@@ -242,9 +242,21 @@ void os_barrier_all_threads(void)
 
 // --- files ----------------------------------------------------------------------
 
-int os_file_open(struct os_file *file, const char *path, int flags, unsigned mode)
+// Closes `fd` where nothing can be learned of it.
+static int take_file(struct os_file *file, int fd)
 {
     struct stat about;
+    if (fstat(fd, &about)) {
+        int error = errno;
+        close(fd);
+        return error;
+    }
+    *file = (struct os_file){fd, about.st_dev, about.st_ino};
+    return 0;
+}
+
+int os_file_open(struct os_file *file, const char *path, int flags, unsigned mode)
+{
     int fd = open(path, flags | O_CLOEXEC, mode);
     if (fd < 0)
         return errno;
@@ -256,13 +268,13 @@ int os_file_open(struct os_file *file, const char *path, int flags, unsigned mod
             return error;
         fd = higher;
     }
-    if (fstat(fd, &about)) {
-        int error = errno;
-        close(fd);
-        return error;
-    }
-    *file = (struct os_file){fd, about.st_dev, about.st_ino};
-    return 0;
+    return take_file(file, fd);
+}
+
+int os_file_share(struct os_file *file, int fd)
+{
+    const int own = fcntl(fd, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
+    return own < 0 ? errno : take_file(file, own);
 }
 
 bool os_file_is_ours(const struct os_file *file)

@@ -76,6 +76,8 @@ struct os_file {
 
 // open(2) with O_CLOEXEC, never as standard input, output or error. 0 or an errno.
 int os_file_open(struct os_file *file, const char *path, int flags, unsigned mode);
+// The same of a file that is open already, by a number of its own. 0 or an errno.
+int os_file_share(struct os_file *file, int fd);
 bool os_file_is_ours(const struct os_file *file);
 void os_file_close(struct os_file *file); // takes one that is not ours any more
 

@@ -403,7 +403,7 @@ int record_output_refresh(struct record_output *output, const struct sampler *sa
 void record_output_drop(struct record_output *output)
 {
     if (record_output_has_shard(output))
-        shard_writer_remove(&output->shard.writer);
+        shard_out_remove(&output->shard.writer);
     if (output->is_made)
         unlink(output->path);
 }

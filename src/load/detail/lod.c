@@ -14,130 +14,86 @@
 #include <unistd.h>
 
 #include "base/fail.h"
-#include "format/journal.h"
 #include "load/detail/lod_sums.h"
 #include "load/file/json_value.h"
 #include "load/order/merge.h"
-#include "load/repair/frame_output.h"
+#include "shard/shard_out.h"
+#include "shard/small_rows.h"
 
 #define PATH_LIMIT 65536
-#define NAMES_LIMIT ((size_t)256 << 20)
 #define ROWS_A_FRAME 4096
 
 struct lod {
     struct run run; // the one shard
     const struct run_shard *shard;
-    struct frame_output output;
+    struct shard_out output;
     struct lod_track *tracks; // by number in the run
-    struct buffer names;      // journal entries: rows of small tables
+    struct small_rows names;
     struct lod_result result;
 };
 
 // --- names ---------------------------------------------------------------------
 
-static int add_name(struct lod *lod, const struct journal_row *row)
-{
-    size_t bytes = journal_row_bytes(row);
-    uint8_t *room = buffer_reserve(&lod->names, bytes);
-
-    if (!room)
-        return fail(GAIT_ERR_MEMORY, "no memory for the names of an index");
-    journal_row_write(row, room);
-    lod->names.used += bytes;
-    return 0;
-}
-
-static int add_meta(struct lod *lod, const char *key, const char *json)
-{
-    struct journal_row row = {TABLE_META, 0, 2, {0}, {slice_of(key), slice_of(json)}};
-
-    return json ? add_name(lod, &row) : 0;
-}
-
-static int add_metas(struct lod *lod)
+static void add_metas(struct lod *lod)
 {
     const struct dictionary *dictionary = &lod->shard->dictionary;
-    char bytes[24];
-    int status;
-
-    (void)snprintf(bytes, sizeof(bytes), "%" PRIu64, lod->shard->info.bytes);
-    status = add_meta(lod, "indexed_bytes", bytes);
-    if (!status)
-        status = add_meta(lod, "session", dictionary_meta(dictionary, "session"));
-    if (!status)
-        status = add_meta(lod, "tick_hz", dictionary_meta(dictionary, "tick_hz"));
-    return status;
+    small_rows_meta_number(&lod->names, "indexed_bytes", (int64_t)lod->shard->info.bytes);
+    small_rows_meta(&lod->names, "session", dictionary_meta(dictionary, "session"));
+    small_rows_meta(&lod->names, "tick_hz", dictionary_meta(dictionary, "tick_hz"));
 }
 
 // Strings of a site take the three ids behind 3 × its number.
-static int add_site(struct lod *lod, uint32_t number)
+static void add_site(struct lod *lod, uint32_t number)
 {
     const struct gait_site_info *site = &lod->run.sites.sites[number];
     const char *texts[3] = {site->category, site->name, site->file};
     struct journal_row row = {TABLE_SITE, 5, 0, {number, 0, 0, 0, site->line}, {{0}}};
-    int status = 0;
-
-    for (uint64_t i = 0; !status && i < 3; i++) {
-        uint64_t id = (uint64_t)number * 3 + i + 1;
-        struct journal_row string = {TABLE_STRING, 1, 1, {id}, {slice_of(texts[i])}};
-
+    for (uint64_t i = 0; i < 3; i++) {
         if (!*texts[i])
             continue;
-        row.numbers[i + 1] = id;
-        status = add_name(lod, &string);
+        row.numbers[i + 1] = (uint64_t)number * 3 + i + 1;
+        small_rows_string(&lod->names, row.numbers[i + 1], texts[i]);
     }
-    return status ? status : add_name(lod, &row);
+    small_rows_add(&lod->names, &row);
 }
 
-static int add_track(struct lod *lod, const struct track *track)
+static void add_track(struct lod *lod, const struct track *track)
 {
-    const struct gait_track_info *info = &track->info;
-    struct journal_row row = {
-        TABLE_TRACK,
-        6,
-        2,
-        {track->id, info->kind, track->clock, 0, (uint64_t)info->tid, (uint64_t)info->internal},
-        {slice_of(info->key), slice_of(info->name)}};
-
-    return add_name(lod, &row);
+    const struct small_track row = {.id = track->id,
+                                    .kind = track->info.kind,
+                                    .clock = track->clock,
+                                    .os_id = (uint64_t)track->info.tid,
+                                    .is_internal = track->info.internal,
+                                    .key = track->info.key,
+                                    .name = track->info.name};
+    small_rows_track(&lod->names, &row);
 }
 
 // The anchors that count, on one time line: they give the same map again.
-static int add_clock(struct lod *lod, const struct dictionary_clock *clock)
+static void add_clock(struct lod *lod, const struct dictionary_clock *clock)
 {
-    int status = 0;
-
-    for (size_t i = 0; !status && i < clock->map.segment_count; i++) {
+    for (size_t i = 0; i < clock->map.segment_count; i++) {
         const struct clock_segment *segment = &clock->map.segments[i];
-        struct journal_row row = {
-            TABLE_CLOCK,
-            5,
-            0,
-            {clock->id, segment->tick, (uint64_t)segment->base_ns, (uint64_t)segment->base_ns, 0},
-            {{0}}};
-
-        status = add_name(lod, &row);
+        const struct clock_anchor anchor = {
+            .tick = segment->tick, .raw_ns = segment->base_ns, .real_ns = segment->base_ns};
+        small_rows_anchor(&lod->names, clock->id, &anchor);
     }
-    return status;
 }
 
 static int put_names(struct lod *lod)
 {
     const struct dictionary *dictionary = &lod->shard->dictionary;
-    int status = table_write_schema(&lod->output.writer);
-
+    int status = table_write_schema(&lod->output.tables);
+    add_metas(lod);
+    for (uint32_t i = 1; i < lod->run.sites.count; i++)
+        add_site(lod, i);
+    for (size_t i = 0; i < lod->run.tracks.count; i++)
+        add_track(lod, &lod->run.tracks.tracks[i]);
+    for (size_t i = 0; i < dictionary->clock_count; i++)
+        add_clock(lod, &dictionary->clocks[i]);
     if (!status)
-        status = add_metas(lod);
-    for (uint32_t i = 1; !status && i < lod->run.sites.count; i++)
-        status = add_site(lod, i);
-    for (size_t i = 0; !status && i < lod->run.tracks.count; i++)
-        status = add_track(lod, &lod->run.tracks.tracks[i]);
-    for (size_t i = 0; !status && i < dictionary->clock_count; i++)
-        status = add_clock(lod, &dictionary->clocks[i]);
-    if (!status)
-        status = journal_write_frames((struct slice){lod->names.bytes, lod->names.used},
-                                      &lod->output.writer);
-    return status ? status : frame_output_note(&lod->output);
+        status = small_rows_write(&lod->names, &lod->output.tables);
+    return status ? status : shard_out_settle(&lod->output);
 }
 
 // --- rows ----------------------------------------------------------------------
@@ -165,7 +121,7 @@ static uint64_t column_of(const struct lod_row *row, int column)
 
 static int put_frame(struct lod *lod, uint32_t track, const struct lod_row *rows, uint32_t count)
 {
-    struct table_writer *writer = &lod->output.writer;
+    struct table_writer *writer = &lod->output.tables;
     struct table_about about = {.first = UINT64_MAX};
     uint64_t values[ROWS_A_FRAME];
     int status;
@@ -181,7 +137,7 @@ static int put_frame(struct lod *lod, uint32_t track, const struct lod_row *rows
         about.last = rows[i].end > about.last ? rows[i].end : about.last;
     }
     status = table_end(writer, &about, NULL);
-    return status ? status : frame_output_note(&lod->output);
+    return status ? status : shard_out_settle(&lod->output);
 }
 
 static int put_rows(struct lod *lod, uint32_t number)
@@ -258,15 +214,15 @@ static int write_file(struct lod *lod, const char *path)
 
     if (descriptor < 0)
         return fail(GAIT_ERR_IO, "cannot create '%s': %s", path, strerror(errno));
-    status = frame_output_init(&lod->output, descriptor, path);
+    status = shard_out_open_end(&lod->output, descriptor, path, 0);
     if (!status)
         status = put_names(lod);
     if (!status)
         status = put_sums(lod);
     if (!status)
-        status = frame_output_close(&lod->output);
-    lod->result.bytes = lod->output.end;
-    frame_output_finish(&lod->output);
+        status = shard_out_seal(&lod->output);
+    lod->result.bytes = lod->output.bytes;
+    shard_out_finish(&lod->output);
     if (close(descriptor) && !status)
         status = fail(GAIT_ERR_IO, "cannot write '%s': %s", path, strerror(errno));
     return status;
@@ -345,7 +301,7 @@ static int sum_up(struct lod *lod, const char *path, bool is_forced)
     lod->shard = lod->run.shards[0];
     if (lod->shard->shard.is_live)
         return fail(GAIT_ERR_STATE, "the process that writes '%s' is alive", path);
-    buffer_init(&lod->names, NAMES_LIMIT);
+    small_rows_init(&lod->names);
     lod->tracks = calloc(lod->run.tracks.count + 1, sizeof(*lod->tracks));
     if (!lod->tracks)
         return fail(GAIT_ERR_MEMORY, "no memory for %zu tracks", lod->run.tracks.count);
@@ -353,7 +309,7 @@ static int sum_up(struct lod *lod, const char *path, bool is_forced)
     for (size_t i = 0; i < lod->run.tracks.count; i++)
         lod_sums_finish(&lod->tracks[i]);
     free(lod->tracks);
-    buffer_finish(&lod->names);
+    small_rows_finish(&lod->names);
     return status;
 }
 

@@ -14,9 +14,9 @@
 #include "base/fail.h"
 #include "format/journal.h"
 #include "load/file/directory.h"
-#include "load/repair/frame_output.h"
 #include "load/repair/salvage.h"
 #include "load/run.h"
+#include "shard/shard_out.h"
 
 #define FRAME_LIMIT (FRAME_MAX_PAYLOAD + 2 * FRAME_HEADER_BYTES)
 #define ARENA_LIMIT ((size_t)64 << 20)
@@ -27,7 +27,8 @@ struct completion {
     const char *path;
     const char *ring;
     int descriptor;
-    struct frame_output output;
+    struct shard_out output;
+    bool is_held; // write nothing for now
     struct buffer payload;
 };
 
@@ -49,14 +50,14 @@ static int put_frame(struct completion *completion, size_t frame)
     if (status)
         return status == GAIT_ERR_FORMAT ? 0 : status;
     count = FRAME_HEADER_BYTES + (size_t)view.header.stored_bytes;
-    view.header.sequence = completion->output.writer.sequence++;
+    view.header.sequence = completion->output.tables.sequence++;
     frame_header_write(&view.header, completion->payload.bytes);
-    bytes = buffer_reserve(&completion->output.bytes, count);
+    bytes = buffer_reserve(&completion->output.batch, count);
     if (!bytes)
         return fail(GAIT_ERR_MEMORY, "no memory for a frame of %zu bytes", count);
     memcpy(bytes, completion->payload.bytes, count);
-    completion->output.bytes.used += count;
-    return frame_output_note(&completion->output);
+    completion->output.batch.used += count;
+    return completion->is_held ? GAIT_OK : shard_out_settle(&completion->output);
 }
 
 static int put_exit(struct completion *completion, const struct complete_exit *how)
@@ -68,8 +69,8 @@ static int put_exit(struct completion *completion, const struct complete_exit *h
     bool is_known = how && how->pid == completion->run.shards[0]->info.pid;
     row.texts[0] = slice_of("exit");
     row.texts[1] = slice_of(is_known ? how->json : "{\"unclosed\": true}");
-    status = journal_write_row(&row, &completion->output.writer);
-    return status ? status : frame_output_note(&completion->output);
+    status = journal_write_row(&row, &completion->output.tables);
+    return status ? status : shard_out_settle(&completion->output);
 }
 
 // --- what stays ----------------------------------------------------------------
@@ -114,8 +115,8 @@ static int keep_frames(struct completion *completion, size_t cut)
     for (size_t i = 0; !status && i < cut; i++)
         status = note_kept(completion, &list->entries[i]);
     if (last) {
-        completion->output.end = last->offset + FRAME_HEADER_BYTES + last->stored_bytes;
-        completion->output.writer.sequence = last->sequence + 1;
+        completion->output.bytes = last->offset + FRAME_HEADER_BYTES + last->stored_bytes;
+        completion->output.tables.sequence = completion->output.batch_sequence = last->sequence + 1;
     }
     return status;
 }
@@ -127,30 +128,30 @@ static int write_rest(struct completion *completion, size_t cut, const struct co
 
     for (size_t i = cut; !status && i < list->count; i++) {
         // frames of the file stand in front of those salvaged
-        completion->output.is_held = !(list->entries[i].flags & FRAME_IS_SALVAGED);
+        completion->is_held = !(list->entries[i].flags & FRAME_IS_SALVAGED);
         if (shard_has_frame(completion->shard, i))
             status = put_frame(completion, i);
     }
-    completion->output.is_held = false;
+    completion->is_held = false;
     if (!status)
         status = put_exit(completion, how);
-    return status ? status : frame_output_close(&completion->output);
+    return status ? status : shard_out_seal(&completion->output);
 }
 
 static int rewrite_end(struct completion *completion, const struct complete_exit *how)
 {
     size_t cut = find_cut(&completion->shard->list);
-    struct frame_output *output = &completion->output;
+    struct shard_out *output = &completion->output;
     uint64_t end;
-    int status = frame_output_init(output, completion->descriptor, completion->path);
+    int status = shard_out_open_end(output, completion->descriptor, completion->path, 0);
 
     if (!status)
         status = keep_frames(completion, cut);
-    end = output->end;
+    end = output->bytes;
     if (!status)
         status = write_rest(completion, cut, how);
     // half a frame would read as damage
-    if (status && output->is_cut && ftruncate(completion->descriptor, (off_t)end))
+    if (status && !output->has_tail && ftruncate(completion->descriptor, (off_t)end))
         return fail_errno(completion, "cut");
     return status;
 }
@@ -220,7 +221,7 @@ int complete_shard(const char *path, const struct complete_exit *how)
         status = complete(&completion, how);
     if (completion.descriptor >= 0)
         close(completion.descriptor);
-    frame_output_finish(&completion.output);
+    shard_out_finish(&completion.output);
     buffer_finish(&completion.payload);
     return status;
 }

@@ -151,7 +151,7 @@ static void add_frame(struct shard_builder *builder, struct random_frame *frame,
         struct wanted want = {.start_ns = ns_of(frame->track, start[i]),
                               .tick = start[i],
                               .track = frame->track,
-                              .frame = (uint32_t)builder->writer.sequence,
+                              .frame = (uint32_t)builder->out.tables.sequence,
                               .row = i,
                               .rank = ranks[frame->table]};
         uint64_t last = start[i];
@@ -347,7 +347,7 @@ static bool scan_is_right(struct run *run, const struct gait_query *query)
 
 static struct slice shard_of(const struct shard_builder *builder)
 {
-    return (struct slice){builder->bytes.bytes, builder->bytes.used};
+    return (struct slice){builder->out.memory.bytes, builder->out.memory.used};
 }
 
 TEST("cursor: order and content are those of sorting everything, scans serve the same")

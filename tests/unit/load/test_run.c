@@ -202,14 +202,15 @@ TEST("run: damage in a dictionary leaves the events, under a name that says so")
 
     builder_init(&builder);
     builder_string(&builder, 1, "gone");
-    at = builder.bytes.used;
+    at = builder.out.memory.used;
     builder_site(&builder, 1, 0, 1);
     builder_put(
         &builder, TABLE_MARK, 7, 1,
         &(struct builder_rows){.columns = {&start, &site}, .first = 5, .last = 5, .events = 1});
     builder_close(&builder);
-    builder.bytes.bytes[at + FRAME_HEADER_BYTES + 9] ^= 0xff;
-    if (!ok(!run_open_memory(&trace.run, (struct slice){builder.bytes.bytes, builder.bytes.used})))
+    builder.out.memory.bytes[at + FRAME_HEADER_BYTES + 9] ^= 0xff;
+    if (!ok(!run_open_memory(&trace.run,
+                             (struct slice){builder.out.memory.bytes, builder.out.memory.used})))
         return;
     is_u64(trace.run.damage.count, 1);
     ok(!gait_cursor_open(&trace, NULL, &cursor));

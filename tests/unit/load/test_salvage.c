@@ -76,7 +76,7 @@ static void commit_crime(struct crime *crime, enum ring_policy policy)
     put_span(builder, 12, 1, 1, 1);
     builder_open(builder, TRACK, 10, 1, 0);
     put_commit(builder, 4, 0, 3);
-    crime->committed = builder->bytes.used;
+    crime->committed = builder->out.memory.used;
     builder_meta(builder, "note", "1");
     put_marks(builder, 14, 1);
 
@@ -194,7 +194,7 @@ TEST("salvage: wherever the last write was cut off, the story is the same")
     uint32_t damage = 0;
 
     commit_crime(&crime, RING_BLOCK);
-    for (size_t bytes = crime.builder.bytes.used; bytes >= crime.committed; bytes--) {
+    for (size_t bytes = crime.builder.out.memory.used; bytes >= crime.committed; bytes--) {
         ok(!truncate(crime.shard, (off_t)bytes));
         wrong += strcmp(tell(crime.shard), whole_story) != 0;
         (void)info_of(crime.shard, &damage);
@@ -395,7 +395,7 @@ TEST("complete: without a ring file the shard is left as it is")
     commit_crime(&crime, RING_BLOCK);
     unlink(crime.ring_path);
     is_int(complete_shard(crime.shard, NULL), GAIT_ERR_MISSING);
-    is_u64(bytes_of(crime.shard), crime.builder.bytes.used);
+    is_u64(bytes_of(crime.shard), crime.builder.out.memory.used);
     ok(!complete_directory(crime.directory, NULL));
     clean_up(&crime);
     is_int(complete_directory(crime.directory, NULL), GAIT_ERR_MISSING);

@@ -36,7 +36,7 @@ void *realloc(void *old, size_t size)
 
 static struct slice shard_of(const struct shard_builder *builder)
 {
-    return (struct slice){builder->bytes.bytes, builder->bytes.used};
+    return (struct slice){builder->out.memory.bytes, builder->out.memory.used};
 }
 
 struct seen {

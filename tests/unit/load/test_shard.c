@@ -36,7 +36,7 @@ static void build_small(struct shard_builder *builder)
 
 static struct slice shard_of(const struct shard_builder *builder)
 {
-    return (struct slice){builder->bytes.bytes, builder->bytes.used};
+    return (struct slice){builder->out.memory.bytes, builder->out.memory.used};
 }
 
 // Counts marks through the cursor, and checks that each is one that was built.
@@ -146,8 +146,8 @@ TEST("shard: cut at any byte it opens with what is whole, or says why not")
     size_t failures = 0;
 
     build_small(&builder);
-    for (size_t bytes = 1; bytes < builder.bytes.used; bytes++)
-        failures += !survives((struct slice){builder.bytes.bytes, bytes}, true);
+    for (size_t bytes = 1; bytes < builder.out.memory.used; bytes++)
+        failures += !survives((struct slice){builder.out.memory.bytes, bytes}, true);
     is_u64(failures, 0);
     builder_finish(&builder);
 }
@@ -158,10 +158,10 @@ TEST("shard: any single bit flipped is named, and every frame it is not in is se
     size_t failures = 0;
 
     build_small(&builder);
-    for (size_t bit = 0; bit < builder.bytes.used * 8; bit++) {
-        builder.bytes.bytes[bit / 8] ^= (uint8_t)(1u << bit % 8);
+    for (size_t bit = 0; bit < builder.out.memory.used * 8; bit++) {
+        builder.out.memory.bytes[bit / 8] ^= (uint8_t)(1u << bit % 8);
         failures += !survives(shard_of(&builder), true);
-        builder.bytes.bytes[bit / 8] ^= (uint8_t)(1u << bit % 8);
+        builder.out.memory.bytes[bit / 8] ^= (uint8_t)(1u << bit % 8);
     }
     is_u64(failures, 0);
     builder_finish(&builder);
@@ -181,14 +181,14 @@ TEST("shard: a flip within one frame of marks loses that frame and no other")
             list.end = run.shards[0]->shard.list.entries[i].offset;
     run_close(&run);
     for (size_t at = 0; at < FRAME_HEADER_BYTES + 16; at += 3) {
-        builder.bytes.bytes[list.end + at] ^= 0x40;
+        builder.out.memory.bytes[list.end + at] ^= 0x40;
         if (ok(!run_open_memory(&run, shard_of(&builder)))) {
             is_int(count_marks(&run), 6);
             is_u64(run.damage.count, 1);
             is_u64(run.damage.ranges[0].offset, list.end);
             run_close(&run);
         }
-        builder.bytes.bytes[list.end + at] ^= 0x40;
+        builder.out.memory.bytes[list.end + at] ^= 0x40;
     }
     builder_finish(&builder);
 }
@@ -196,7 +196,7 @@ TEST("shard: a flip within one frame of marks loses that frame and no other")
 // Takes `count` bytes out of the shard, or puts as many in front of `at`.
 static void remove_bytes(struct shard_builder *builder, size_t at, size_t count)
 {
-    struct buffer *bytes = &builder->bytes;
+    struct buffer *bytes = &builder->out.memory;
 
     memmove(bytes->bytes + at, bytes->bytes + at + count, bytes->used - at - count);
     bytes->used -= count;
@@ -238,10 +238,10 @@ TEST("shard: two shards in one file are one shard and damage")
     size_t bytes;
 
     build_small(&builder);
-    bytes = builder.bytes.used;
-    ok(buffer_reserve(&builder.bytes, bytes) != NULL);
-    memcpy(builder.bytes.bytes + bytes, builder.bytes.bytes, bytes);
-    builder.bytes.used += bytes;
+    bytes = builder.out.memory.used;
+    ok(buffer_reserve(&builder.out.memory, bytes) != NULL);
+    memcpy(builder.out.memory.bytes + bytes, builder.out.memory.bytes, bytes);
+    builder.out.memory.used += bytes;
     if (ok(!run_open_memory(&run, shard_of(&builder)))) {
         is_int(count_marks(&run), 9);
         ok(run.damage.count >= 1);
@@ -261,13 +261,13 @@ static int open_with_lie(size_t at, uint64_t value, size_t bytes, struct run *ru
     int status;
 
     build_small(&builder);
-    for (size_t i = 0; i + FRAME_HEADER_BYTES < builder.bytes.used;) {
-        builder_must(frame_header_read(builder.bytes.bytes + i, &read), "header");
+    for (size_t i = 0; i + FRAME_HEADER_BYTES < builder.out.memory.used;) {
+        builder_must(frame_header_read(builder.out.memory.bytes + i, &read), "header");
         if (read.table == TABLE_MARK)
             last = i;
         i += FRAME_HEADER_BYTES + read.stored_bytes;
     }
-    header = builder.bytes.bytes + last;
+    header = builder.out.memory.bytes + last;
     memcpy(header + at, &value, bytes);
     value = frame_hash(header, 60);
     memcpy(header + 60, &value, 4);
@@ -352,9 +352,9 @@ TEST("shard: a file of a later version says so")
     struct run run;
 
     build_small(&builder);
-    for (size_t at = 0; at + 10 < builder.bytes.used; at += 8)
-        if (!memcmp(builder.bytes.bytes + at, "\x89GAIT\r\n\x1a", 8))
-            builder.bytes.bytes[at + 8] = 2;
+    for (size_t at = 0; at + 10 < builder.out.memory.used; at += 8)
+        if (!memcmp(builder.out.memory.bytes + at, "\x89GAIT\r\n\x1a", 8))
+            builder.out.memory.bytes[at + 8] = 2;
     is_int(run_open_memory(&run, shard_of(&builder)), GAIT_ERR_FORMAT);
     ok(strstr(fail_text(), "format version 2") != NULL);
     builder_finish(&builder);
@@ -372,7 +372,7 @@ TEST("shard: a file that shrinks while it is read is damage, not a signal")
     build_small(&builder);
     builder_save(&builder, path);
     if (ok(!run_open(&run, path))) {
-        ok(!ftruncate(descriptor, (off_t)builder.bytes.used / 2));
+        ok(!ftruncate(descriptor, (off_t)builder.out.memory.used / 2));
         ok(count_marks(&run) < 9);
         ok(run.damage.count > 0);
         run_close(&run);
@@ -411,10 +411,11 @@ TEST("shard: many headers that belong nowhere do not cost a long search each")
         return;
     }
     build_small(&builder);
-    ok(buffer_reserve(&builder.bytes, HEADERS * FRAME_HEADER_BYTES) != NULL);
+    ok(buffer_reserve(&builder.out.memory, HEADERS * FRAME_HEADER_BYTES) != NULL);
     for (int i = 0; i < HEADERS; i++) {
-        memcpy(builder.bytes.bytes + builder.bytes.used, builder.bytes.bytes, FRAME_HEADER_BYTES);
-        builder.bytes.used += FRAME_HEADER_BYTES;
+        memcpy(builder.out.memory.bytes + builder.out.memory.used, builder.out.memory.bytes,
+               FRAME_HEADER_BYTES);
+        builder.out.memory.used += FRAME_HEADER_BYTES;
     }
     builder_save(&builder, path);
     if (ok(!run_open(&run, path))) {

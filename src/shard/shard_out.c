@@ -2,7 +2,7 @@
 // Append-only output. Every write goes to a known offset, so that what a full
 // disk cut off is written over by the next batch.
 #define _GNU_SOURCE
-#include "record/shard_writer.h"
+#include "shard/shard_out.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -16,6 +16,8 @@
 
 #define BATCH_MAX_BYTES (64u << 20)
 #define TEXT_MAX_BYTES (8u << 20)
+#define MEMORY_MAX_BYTES ((size_t)1 << 30)
+#define SETTLE_BYTES (1u << 20)
 #define NAME_TRIES 1000
 #define RESERVE_BYTES (16u << 10) // and never more than a quarter of the limit
 
@@ -35,18 +37,43 @@ static int make_directories(const char *directory)
     return 0;
 }
 
-static int init_buffers(struct shard_writer *shard)
+static int init_buffers(struct shard_out *shard)
 {
     buffer_init(&shard->batch, BATCH_MAX_BYTES);
     index_writer_init(&shard->index);
     return table_writer_init(&shard->tables, &shard->batch, WEAVE_MAX_SLOTS, TEXT_MAX_BYTES);
 }
 
-int shard_writer_open_path(struct shard_writer *shard, const char *path)
+static void init(struct shard_out *shard, const char *path)
 {
     memset(shard, 0, sizeof(*shard));
     snprintf(shard->path, sizeof(shard->path), "%s", path);
     shard->has_index = true;
+    shard->file.fd = -1;
+}
+
+int shard_out_open_end(struct shard_out *shard, int fd, const char *path, uint64_t bytes)
+{
+    init(shard, path);
+    const int error = os_file_share(&shard->file, fd);
+    if (error)
+        return fail(GAIT_ERR_IO, "cannot write '%s': %s", path, strerror(error));
+    shard->bytes = bytes;
+    shard->is_ending = shard->has_tail = true;
+    return init_buffers(shard);
+}
+
+int shard_out_open_memory(struct shard_out *shard)
+{
+    init(shard, "memory");
+    shard->is_in_memory = true;
+    buffer_init(&shard->memory, MEMORY_MAX_BYTES);
+    return init_buffers(shard);
+}
+
+int shard_out_open_path(struct shard_out *shard, const char *path)
+{
+    init(shard, path);
     int error = os_file_open(&shard->file, path, O_WRONLY | O_CREAT | O_EXCL, 0666);
     if (error) {
         shard->file.fd = -1;
@@ -55,11 +82,11 @@ int shard_writer_open_path(struct shard_writer *shard, const char *path)
     }
     int status = init_buffers(shard);
     if (status)
-        shard_writer_remove(shard);
+        shard_out_remove(shard);
     return status;
 }
 
-int shard_writer_open(struct shard_writer *shard, const char *directory, int64_t start_ns)
+int shard_out_open(struct shard_out *shard, const char *directory, int64_t start_ns)
 {
     char host[65] = "", path[PATH_MAX];
     int status = make_directories(directory);
@@ -72,7 +99,7 @@ int shard_writer_open(struct shard_writer *shard, const char *directory, int64_t
     for (int try = 0; try < NAME_TRIES; try++) {
         snprintf(path, sizeof(path), "%.3800s/%s.%ld.%lld.gait", directory, host, (long)getpid(),
                  (long long)start_ns + try);
-        status = shard_writer_open_path(shard, path);
+        status = shard_out_open_path(shard, path);
         if (status != GAIT_ERR_STATE)
             return status;
     }
@@ -86,7 +113,7 @@ static bool is_same(const struct os_file *a, const struct stat *b)
 
 // The program may have closed our descriptor together with its own, and some
 // file systems number their files anew: the path decides.
-static int find_file(struct shard_writer *shard)
+static int find_file(struct shard_out *shard)
 {
     struct os_file again;
     struct stat open_now;
@@ -111,11 +138,16 @@ static int find_file(struct shard_writer *shard)
 
 // At the end of the file: all of it, or the file is as long as before. Half a
 // frame would read as damage where there is only a gap.
-static int append(struct shard_writer *shard, const void *bytes, size_t count)
+static int append(struct shard_out *shard, const void *bytes, size_t count)
 {
+    if (shard->is_in_memory)
+        return buffer_append(&shard->memory, bytes, count);
     int error = find_file(shard);
     if (error)
         return fail(GAIT_ERR_IO, "'%s' is gone: %s", shard->path, strerror(error));
+    if (shard->has_tail && ftruncate(shard->file.fd, (off_t)shard->bytes))
+        return fail(GAIT_ERR_IO, "cannot cut '%s': %s", shard->path, strerror(errno));
+    shard->has_tail = false;
     error = os_file_write(&shard->file, bytes, count, shard->bytes);
     if (!error)
         return 0;
@@ -124,7 +156,7 @@ static int append(struct shard_writer *shard, const void *bytes, size_t count)
     return fail(GAIT_ERR_IO, "cannot write '%s': %s", shard->path, strerror(error));
 }
 
-void shard_writer_discard(struct shard_writer *shard)
+void shard_out_discard(struct shard_out *shard)
 {
     shard->batch.used = 0;
     shard->tables.sequence = shard->batch_sequence;
@@ -132,14 +164,14 @@ void shard_writer_discard(struct shard_writer *shard)
 
 // Under a limit to the file's size, what was lost must still find room at the
 // end: else nobody could tell how much it was.
-static bool is_beyond_limit(const struct shard_writer *shard, size_t count)
+static bool is_beyond_limit(const struct shard_out *shard, size_t count)
 {
     const uint64_t limit = os_file_size_limit();
     const uint64_t reserve = limit / 4 < RESERVE_BYTES ? limit / 4 : RESERVE_BYTES;
     return !shard->is_ending && shard->bytes + count > limit - reserve;
 }
 
-int shard_writer_put(struct shard_writer *shard)
+int shard_out_put(struct shard_out *shard)
 {
     struct slice batch = {shard->batch.bytes, shard->batch.used};
     if (batch.count == 0)
@@ -148,7 +180,7 @@ int shard_writer_put(struct shard_writer *shard)
                      ? fail(GAIT_ERR_IO, "'%s' may not grow any more", shard->path)
                      : append(shard, batch.bytes, batch.count);
     if (status) {
-        shard_writer_discard(shard);
+        shard_out_discard(shard);
         return status;
     }
     shard->batch.used = 0;
@@ -161,14 +193,22 @@ int shard_writer_put(struct shard_writer *shard)
     return 0;
 }
 
-int shard_writer_seal(struct shard_writer *shard)
+int shard_out_settle(struct shard_out *shard)
+{
+    int status = shard->batch.used < SETTLE_BYTES ? GAIT_OK : shard_out_put(shard);
+    if (!status && index_writer_is_due(&shard->index))
+        status = index_writer_write(&shard->index, &shard->tables);
+    return status;
+}
+
+int shard_out_seal(struct shard_out *shard)
 {
     uint8_t trailer[FRAME_TRAILER_BYTES];
-    int status = shard_writer_put(shard);
+    int status = shard_out_put(shard);
     if (status == 0)
         status = index_writer_write(&shard->index, &shard->tables);
     if (status == 0)
-        status = shard_writer_put(shard);
+        status = shard_out_put(shard);
     if (status)
         return status;
     if (!shard->has_index)
@@ -178,7 +218,7 @@ int shard_writer_seal(struct shard_writer *shard)
     return append(shard, trailer, sizeof(trailer));
 }
 
-void shard_writer_finish(struct shard_writer *shard)
+void shard_out_finish(struct shard_out *shard)
 {
     if (!shard)
         return;
@@ -186,17 +226,18 @@ void shard_writer_finish(struct shard_writer *shard)
     table_writer_finish(&shard->tables);
     buffer_finish(&shard->batch);
     index_writer_finish(&shard->index);
+    buffer_finish(&shard->memory);
 }
 
-void shard_writer_remove(struct shard_writer *shard)
+void shard_out_remove(struct shard_out *shard)
 {
     // by its own name only: the file may have been moved and another put there
     if (find_file(shard) == 0)
         unlink(shard->path);
-    shard_writer_finish(shard);
+    shard_out_finish(shard);
 }
 
-void shard_writer_abandon(struct shard_writer *shard)
+void shard_out_abandon(struct shard_out *shard)
 {
     os_file_close(&shard->file);
 }
