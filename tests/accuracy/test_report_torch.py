@@ -319,6 +319,22 @@ def test_what_passed_before_the_first_step_is_told_where_it_is_the_most(gait, tm
     assert all(one["evidence"]["before_ns"] == training.starts[0] for one in found)
 
 
+@pytest.mark.parametrize("behind, is_told", [(0.05, False), (0.2, True)])
+def test_what_passes_after_the_last_step_is_told_from_a_tenth_on(gait, tmp_path, behind, is_told):
+    training = Training(random.Random(6), None)
+    training.epoch(20, 0)
+    steps = training.now
+    training.now = int(steps / (1 - behind))
+    training.write(tmp_path / "run")
+    report = json.loads(gait("report", "--json", tmp_path / "run").stdout)
+    found = [one["evidence"] for one in report["findings"] if one["id"] == "after"]
+    assert bool(found) == is_told
+    for evidence in found:
+        assert evidence["share"] == pytest.approx(behind, abs=0.01)
+        screen = " ".join(gait("report", tmp_path / "run").stdout.split())
+        assert "passed after the last step" in screen
+
+
 @pytest.mark.parametrize("phase", ["input", "forward", "backward", "optimizer"])
 def test_the_slowest_rank_and_its_phase_are_named(gait, tmp_path, phase):
     for rank in (0, 1):

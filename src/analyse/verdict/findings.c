@@ -23,6 +23,7 @@ enum {
     TAIL_TIMES = 3,
     SET_UP_PERCENT = 50,
     OUTSIDE_PERCENT = 20, // of the run
+    AFTER_PERCENT = 10,   // too
     BUSY_PERCENT = 5,     // figures of quiet runs differ by some 2 %
     ITEM_PERCENT = 2,
     FEW_ITEMS = 10, // a step: a loss, a norm
@@ -289,7 +290,7 @@ static void tell_outside(struct findings *findings, const struct run_report *rep
         {FINDING_EVALUATION_OUTSIDE, RUN_EVALUATION, OUTSIDE_PERCENT, false},
         {FINDING_CHECKPOINTS_OUTSIDE, RUN_CHECKPOINT, OUTSIDE_PERCENT, false},
         {FINDING_BETWEEN, RUN_BETWEEN, OUTSIDE_PERCENT, true},
-        {FINDING_AFTER, RUN_AFTER, SET_UP_PERCENT, true},
+        {FINDING_AFTER, RUN_AFTER, AFTER_PERCENT, true},
     };
     const struct torch_report *torch = report->torch;
     for (size_t i = 0; torch->rank_count && i < sizeof rules / sizeof rules[0]; i++) {
