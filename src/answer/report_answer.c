@@ -229,6 +229,20 @@ static void put_steps(const struct making *making)
     sheet_put(making->sheet, "step_total_ns", value_int(report->steps.total_ns));
 }
 
+static void put_curve(const struct making *making)
+{
+    static const struct series series = {.key = "step_curve",
+                                         .heading = "Time of each step",
+                                         .x = {"step", UNIT_COUNT},
+                                         .y = {"time", UNIT_NS}};
+    static const struct series data = {.key = "step_curve"};
+    const struct step_curve *curve = &making->report->step_curve;
+    struct point points[STEP_CURVE_POINTS];
+    for (size_t i = 0; i < curve->count; i++)
+        points[i] = (struct point){(int64_t)curve->points[i].place, curve->points[i].longest_ns};
+    sheet_series(making->sheet, curve->count > 1 ? &series : &data, points, curve->count);
+}
+
 enum { LEDGER_COLUMNS = 5 };
 
 #define LEDGER(each)                                                                               \
@@ -541,6 +555,7 @@ static void put_all(const struct making *making)
     if (report->torch)
         torch_answer_put_steps(making->sheet, report);
     put_steps(making);
+    put_curve(making);
     put_ledger(making);
     if (report->torch)
         torch_answer_put_more(making->sheet, report);

@@ -239,7 +239,7 @@ static int put_table(struct html *html, const struct node *nodes, size_t at)
 
 // --- curves ----------------------------------------------------------------------------
 
-enum { CURVE_WIDTH = 900, CURVE_HEIGHT = 180, CURVE_TOP = 18, CURVE_BOTTOM = 20 };
+enum { CURVE_WIDTH = 900, CURVE_HEIGHT = 180, CURVE_TOP = 28, CURVE_BOTTOM = 26 };
 
 struct extent {
     int64_t first, last, most;
@@ -300,7 +300,7 @@ static void put_series(struct html *html, const struct node *node)
     fprintf(html->out, ": at most %s within %s\">\n", top, wide);
     put_path(html->out, node, &extent);
     fprintf(html->out,
-            "<text x=\"2\" y=\"12\">%s</text><text x=\"2\" y=\"%d\">0</text>"
+            "<text x=\"2\" y=\"21\">%s</text><text x=\"2\" y=\"%d\">0</text>"
             "<text x=\"%d\" y=\"%d\" text-anchor=\"end\">%s</text>\n</svg>\n",
             top, CURVE_HEIGHT - 5, CURVE_WIDTH - 2, CURVE_HEIGHT - 5, wide);
 }

@@ -211,6 +211,7 @@ static int bring_together(struct torch_gathering *gathering)
     if (!status) {
         job->steps = steps_summarise(rows, count, sorted);
         keep_training(gathering, rows, count);
+        step_curve_make(&job->curve, rows, count);
         job->torch->training = steps_summarise(rows, count, sorted);
         status = summarise_steady(gathering, rows, count, sorted);
     }

@@ -6,6 +6,7 @@
 
 #include "analyse/job/process_lives.h"
 #include "analyse/report/torch_report.h"
+#include "analyse/steps/step_curve.h"
 #include "analyse/steps/steps.h"
 #include "base/arena.h"
 
@@ -14,7 +15,8 @@ struct torch_job {
     struct torch_report *torch; // ranks, totals, epochs are filled in
     struct process_lives lives; // none: recordings stand for them
     struct steps_summary steps;
-    uint32_t rank_count; // a rank that began anew counts once
+    struct step_curve curve; // of each step, less its evaluation and checkpoints
+    uint32_t rank_count;     // a rank that began anew counts once
     uint64_t total_ns;
 };
 

@@ -161,6 +161,7 @@ static int read_steps(struct pass *pass)
     if (!sorted)
         return no_memory();
     report->steps = steps_summarise(rows, count, sorted);
+    step_curve_make(&report->step_curve, rows, count);
     report->ledger.total_ns = (uint64_t)report->steps.total_ns;
     return open_ledgers(pass, rows, count);
 }

@@ -12,6 +12,7 @@
 #include <gait/trace.h>
 
 #include "analyse/job/process_lives.h"
+#include "analyse/steps/step_curve.h"
 #include "analyse/steps/steps.h"
 #include "analyse/verdict/verdict.h"
 #include "base/arena.h"
@@ -75,6 +76,7 @@ struct run_report {
     uint64_t events, dropped;
     uint32_t damage_count; // places that cannot be read
     struct steps_summary steps;
+    struct step_curve step_curve;
     uint64_t open_steps;                     // begun and never ended
     struct report_ledger ledger;             // of the steps, else of the main thread's whole run
     const struct report_thread *main_thread; // whose run that is; NULL when there are steps

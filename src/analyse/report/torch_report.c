@@ -73,6 +73,7 @@ static int put_steps(struct run_report *report, struct torch_job *job, struct ga
     int status = GAIT_OK;
     if (torch->rank_count) {
         report->steps = job->steps;
+        report->step_curve = job->curve;
         report->rank_count = job->rank_count;
         report->main_thread = NULL;
         count_events(report);
