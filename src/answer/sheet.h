@@ -66,6 +66,7 @@ enum say {
     SAY_ITEM,   // one of some facts
     SAY_BULLET, // one of a list
     SAY_ALERT,  // in front of everything else: what went wrong
+    SAY_LEAD,   // more of the summary
 };
 
 struct sheet;

@@ -88,15 +88,18 @@ static void put_section(struct html *html, const struct node *node)
 
 static void put_said(struct html *html, const struct node *node)
 {
+    static const char *const elements[] = {
+        [SAY_PARAGRAPH] = "p",
+        [SAY_ITEM] = "li",
+        [SAY_BULLET] = "li",
+        [SAY_ALERT] = "p class=\"alert\" role=\"note\"",
+        [SAY_LEAD] = "p class=\"faint\"",
+    };
     const bool is_item = node->how == SAY_ITEM || node->how == SAY_BULLET;
     if (node->how == SAY_ALERT)
         end_card(html);
     open_part(html, is_item ? OPEN_LIST : OPEN_NOTHING);
-    put_element(html,
-                is_item                  ? "li"
-                : node->how == SAY_ALERT ? "p class=\"alert\" role=\"note\""
-                                         : "p",
-                node->text);
+    put_element(html, elements[node->how], node->text);
 }
 
 static void put_verdict(struct html *html, const struct node *node)

@@ -55,10 +55,13 @@ static void put_section(const struct text *text, const struct node *node)
 
 static void put_said(const struct text *text, const struct node *node)
 {
-    static const char *const starts[] = {
-        [SAY_PARAGRAPH] = "  ", [SAY_ITEM] = "  ", [SAY_BULLET] = "  - ", [SAY_ALERT] = ""};
+    static const char *const starts[] = {[SAY_PARAGRAPH] = "  ",
+                                         [SAY_ITEM] = "  ",
+                                         [SAY_BULLET] = "  - ",
+                                         [SAY_ALERT] = "",
+                                         [SAY_LEAD] = ""};
     static const unsigned indents[] = {
-        [SAY_PARAGRAPH] = 2, [SAY_ITEM] = 4, [SAY_BULLET] = 4, [SAY_ALERT] = 2};
+        [SAY_PARAGRAPH] = 2, [SAY_ITEM] = 4, [SAY_BULLET] = 4, [SAY_ALERT] = 2, [SAY_LEAD] = 0};
     fputs(starts[node->how], text->out);
     plain_wrap(text->out, node->text, indents[node->how], (unsigned)strlen(starts[node->how]));
 }
@@ -144,7 +147,7 @@ static void put_row(const struct text *text, const struct table *table, const st
         struct value value = cells[i];
         if (is_first_shown(table, i) && value.kind == VALUE_TEXT && !*value.text)
             value.text = "(no name)";
-        if (column->flags & COLUMN_LEFT && !column->width)
+        if (column->flags & COLUMN_LEFT && !is_first_shown(table, i))
             fputs("  ", text->out);
         put_cell(text->out, column, value, largest);
     }
@@ -163,12 +166,13 @@ static void put_head(const struct text *text, const struct node *node)
         if (!column->label)
             continue;
         const bool is_first = !end;
-        end += column->width + (is_first ? INDENT : 0);
+        const bool is_left = column->flags & COLUMN_LEFT;
+        const unsigned left = end + INDENT;
+        end += column->width + (is_first || is_left ? INDENT : 0);
         if (is_first || !*column->label)
             continue;
         const unsigned width = plain_width(column->label, WIDEST);
-        const bool is_rest = !column->width;
-        const unsigned start = is_rest ? end + 2 : end > width ? end - width : 0;
+        const unsigned start = is_left ? left : end > width ? end - width : 0;
         const unsigned blanks = start > used ? start - used : 1;
         fprintf(text->out, "%*s%s", (int)blanks, "", column->label);
         used += blanks + width;

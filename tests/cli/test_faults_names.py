@@ -55,7 +55,7 @@ def test_tables_that_overflow_are_told_of(gait, run):
     assert (info["events"], info["dropped"], info["damage"]) == (4, 0, [])
     metadata = info["shards"][0]["metadata"]
     assert metadata["names_lost"] >= 140000 - 131072  # texts
-    assert "names   " in gait("info", run).stdout
+    assert "\nNames  " in gait("info", run).stdout
     assert all(len(line) <= 78 for line in gait("info", run).stdout.splitlines())
 
 

@@ -176,8 +176,8 @@ def test_a_recording_tells_its_rate_its_losses_and_its_threads(gait, alternating
     assert shard["role"] == "sampler" and shard["subject_pid"] == process.pid
     counts = f"{sampler['samples']:,} samples in {sampler['rounds']:,} rounds, "
     assert counts in " ".join(said.stderr.split())
-    words = gait("info", out).stdout
-    assert f"samples {sampler['samples']:,} in {sampler['rounds']:,} rounds, " in words
+    words = " ".join(gait("info", out).stdout.split())
+    assert f"Samples {sampler['samples']:,} in {sampler['rounds']:,} rounds, " in words
     assert f" {sampler['late']:,} late, {sampler['cut']:,} cut, {sampler['torn']:,} torn" in words
     assert shard["complete"] and info["damage"] == []
     assert info["tracks"] == 5  # the process and its threads

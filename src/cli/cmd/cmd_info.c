@@ -4,13 +4,14 @@
 
 #include <gait/trace.h>
 
+#include "answer/sheet.h"
+#include "answer/trace_answer.h"
 #include "cli/frame/command.h"
+#include "cli/io/sheet_output.h"
 #include "launch/run_finish.h"
-#include "render/trace_json.h"
-#include "render/trace_text.h"
 
 struct info_values {
-    bool is_json;
+    struct sheet_wish wish;
 };
 
 static int run(const void *given, const struct operands *operands)
@@ -18,17 +19,23 @@ static int run(const void *given, const struct operands *operands)
     const struct info_values *values = given;
     const char *path = operands->texts[0];
     struct gait_trace *trace;
+    struct sheet *sheet = NULL;
+    if (sheet_wish_check(&values->wish, path))
+        return command_refuse(&cmd_info);
     if (run_finish_and_open(path, &trace))
         return command_refuse_trace(&cmd_info);
-    int status =
-        values->is_json ? trace_json_put(stdout, trace) : trace_text_put(stdout, path, trace);
-    int code = status ? command_refuse_trace(&cmd_info) : command_finish_output(&cmd_info);
+    int status = trace_answer_make(trace, path, &sheet);
+    int code = status ? command_refuse_trace(&cmd_info) : EXIT_OK;
+    if (!code)
+        code = sheet_output(&values->wish, sheet) ? command_refuse(&cmd_info)
+                                                  : command_finish_output(&cmd_info);
+    sheet_drop(sheet);
     gait_trace_close(trace);
     return code;
 }
 
 static const struct option options[] = {
-    COMMAND_JSON_OPTION(struct info_values, "answer in JSON, times in integer nanoseconds"),
+    SHEET_OPTIONS(struct info_values, wish),
 };
 
 static const char *const about[] = {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The sums over all shards that every description of a trace begins with.
-#ifndef GAIT_RENDER_TRACE_TOTALS_H
-#define GAIT_RENDER_TRACE_TOTALS_H
+#ifndef GAIT_ANSWER_TRACE_TOTALS_H
+#define GAIT_ANSWER_TRACE_TOTALS_H
 
 #include <stdint.h>
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // One walk over the shards.
-#include "render/trace_totals.h"
+#include "answer/trace_totals.h"
 
 #include <stdbool.h>
 
