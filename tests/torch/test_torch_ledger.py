@@ -104,7 +104,8 @@ def test_what_is_neither_start_nor_end_covers_the_loop(run):
     # the script is held up between its clock and its first request when a crowd is there
     assert -0.1 * loop_ns - 50e6 < in_loop - loop_ns < 0.02 * loop_ns + 5e6
     assert parts["steps"] == plain.report["step_total_ns"]
-    assert parts["between"] < 0.05 * loop_ns
+    # a thread that is held up once on its way between two loops waits for some ms
+    assert parts["between"] < 0.05 * loop_ns + 5e6
 
 
 def test_the_run_begins_when_its_process_did(run):

@@ -110,7 +110,9 @@ def test_what_is_in_no_phase_is_asked_of_the_steps_alone(gait, tmp_path):
     assert totals["measure"] > 0.6 * answer["samples"] > 100
     assert totals.get("set_up", 0) < 0.05 * answer["samples"]
     steps, totals = asked(gait, "steps")
-    assert steps["samples"] > answer["samples"] and "set_up" not in totals
+    assert steps["samples"] > answer["samples"]
+    # a look that a busy machine holds up may have begun just before the first step
+    assert totals.get("set_up", 0) < 0.01 * steps["samples"]
     assert totals["measure"] + totals.get("forward", 0) > 0.6 * steps["samples"]
     assert "  see: gait leaf --phase other run\n" in gait("report", "run").stdout
 
