@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "answer/people_rows.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -92,6 +93,7 @@ static void find_largest(const struct table *table, struct people_rows *rows)
         if (!(table->columns[i].flags & COLUMN_BAR))
             continue;
         for (size_t row = 0; row < rows->count; row++) {
+            assert(rows->rows[row]);
             const double number = value_number(rows->rows[row][i]);
             rows->largest = number > rows->largest ? number : rows->largest;
         }
@@ -138,6 +140,19 @@ int people_rows_choose(const struct node *nodes, size_t table, struct people_row
     find_largest(shape, ret_rows);
     free(sorted);
     return GAIT_OK;
+}
+
+void people_rows_name_sums(struct people_rows *rows, const struct table *table, const char *name)
+{
+    bool is_named = false;
+    for (size_t i = 0; i < table->count; i++) {
+        if (table->columns[i].label && !is_named) {
+            rows->sums[i] = value_text(name);
+            is_named = true;
+        } else if (rows->sums[i].kind == VALUE_NONE) {
+            rows->sums[i] = value_text("");
+        }
+    }
 }
 
 void people_rows_finish(struct people_rows *rows)

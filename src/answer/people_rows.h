@@ -20,6 +20,9 @@ struct people_rows {
 // `table` is the place of a NODE_TABLE. On failure there is nothing to finish.
 GAIT_CHECK int people_rows_choose(const struct node *nodes, size_t table,
                                   struct people_rows *ret_rows);
+// Names the row of sums: "(3 smaller)"; `name` must live as long as the rows. What does
+// not add up is blank.
+void people_rows_name_sums(struct people_rows *rows, const struct table *table, const char *name);
 void people_rows_finish(struct people_rows *rows);
 
 #endif

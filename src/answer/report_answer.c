@@ -66,18 +66,19 @@ static const char *bad_end(const struct gait_trace *trace, uint32_t shard,
                            struct gait_shard_info *ret_info)
 {
     const char *noted = gait_trace_metadata(trace, shard, "exit");
-    const bool is_bad = noted && strcmp(noted, "{\"code\": 0}");
+    const bool is_bad = noted && strcmp(noted, "{\"code\": 0}") != 0;
     return is_bad && !gait_trace_shard(trace, shard, ret_info) ? noted : NULL;
 }
 
 static void say_ends(const struct making *making)
 {
-    unsigned said = 0;
-    for (uint32_t i = 0; i < making->report->shard_count && said < MOST_ENDS; i++) {
+    char text[300];
+    unsigned ends = 0;
+    for (uint32_t i = 0; i < making->report->shard_count; i++) {
         struct gait_shard_info shard;
-        char text[300], rank[32] = "", how[120];
+        char rank[32] = "", how[120];
         const char *noted = bad_end(making->trace, i, &shard);
-        if (!noted)
+        if (!noted || ++ends > MOST_ENDS)
             continue;
         describe_end(noted, how, sizeof how);
         if (shard.rank >= 0)
@@ -85,7 +86,10 @@ static void say_ends(const struct making *making)
         snprintf(text, sizeof text, "%sprocess %" PRId64 " on %.60s %s", rank, shard.pid,
                  shard.host, how);
         sheet_say(making->sheet, SAY_ALERT, text);
-        said++;
+    }
+    if (ends > MOST_ENDS) {
+        snprintf(text, sizeof text, "(%u more ended badly: --json)", ends - MOST_ENDS);
+        sheet_say(making->sheet, SAY_ALERT, text);
     }
 }
 
@@ -233,8 +237,9 @@ static void put_curve(const struct making *making)
 {
     static const struct series series = {.key = "step_curve",
                                          .heading = "Time of each step",
-                                         .x = {"step", UNIT_COUNT},
-                                         .y = {"time", UNIT_NS}};
+                                         .x_unit = UNIT_COUNT,
+                                         .x_noun = " steps",
+                                         .y_unit = UNIT_NS};
     static const struct series data = {.key = "step_curve"};
     const struct step_curve *curve = &making->report->step_curve;
     struct point points[STEP_CURVE_POINTS];

@@ -21,11 +21,13 @@ struct sheet {
     int status;
 };
 
+static const char no_memory[] = "no memory for an answer";
+
 int sheet_new(struct sheet **ret_sheet)
 {
     *ret_sheet = calloc(1, sizeof **ret_sheet);
     if (!*ret_sheet)
-        return fail(GAIT_ERR_MEMORY, "no memory for an answer");
+        return fail(GAIT_ERR_MEMORY, no_memory);
     arena_init(&(*ret_sheet)->arena, MOST_BYTES);
     return GAIT_OK;
 }
@@ -58,7 +60,7 @@ static const char *keep(struct sheet *sheet, const char *text)
         return NULL;
     const char *kept = arena_text(&sheet->arena, text, strlen(text));
     if (!kept)
-        sheet->status = GAIT_ERR_MEMORY;
+        sheet->status = fail(GAIT_ERR_MEMORY, no_memory);
     return kept;
 }
 
@@ -186,7 +188,7 @@ void sheet_row(struct sheet *sheet, const struct value *cells, unsigned flags)
     struct value *kept = arena_take(&sheet->arena, count * sizeof *kept);
     table->count++;
     if (!kept)
-        sheet->status = GAIT_ERR_MEMORY;
+        sheet->status = fail(GAIT_ERR_MEMORY, no_memory);
     for (size_t i = 0; i < count && !sheet->status; i++)
         kept[i] = keep_value(sheet, cells[i]);
     const struct node node = {.kind = NODE_ROW, .cells = kept, .flags = flags, .count = count};
@@ -200,7 +202,7 @@ void sheet_series(struct sheet *sheet, const struct series *series, const struct
         return;
     struct point *kept = arena_take(&sheet->arena, (count + !count) * sizeof *kept);
     if (!kept) {
-        sheet->status = GAIT_ERR_MEMORY;
+        sheet->status = fail(GAIT_ERR_MEMORY, no_memory);
         return;
     }
     if (count)

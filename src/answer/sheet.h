@@ -101,13 +101,10 @@ void sheet_row(struct sheet *sheet, const struct value *cells, unsigned flags);
 void sheet_heading(struct sheet *sheet, const char *heading);
 
 // A curve: pairs of x and y. `heading` may be NULL: data only.
-struct axis {
-    const char *label;
-    enum unit unit;
-};
 struct series {
     const char *key, *heading;
-    struct axis x, y;
+    enum unit x_unit, y_unit;
+    const char *x_noun; // behind a figure of x: " steps"; "": none
 };
 struct point {
     int64_t x, y;

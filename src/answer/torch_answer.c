@@ -354,10 +354,10 @@ void torch_answer_put_no_phases(struct sheet *sheet, const struct torch_report *
 }
 
 static const struct column rank_columns[] = {
-    {.label = "", .width = 10, .flags = COLUMN_LEFT},
+    {.label = "", .width = 11, .flags = COLUMN_LEFT},
     {.key = "rank"},
     {.key = "pid"},
-    {.key = "steps", .label = "steps", .unit = UNIT_COUNT, .width = 9},
+    {.key = "steps", .label = "steps", .unit = UNIT_COUNT, .width = 8},
     {.key = "step_total_ns", .label = "total", .unit = UNIT_NS, .width = 11},
     {.label = "most of it", .flags = COLUMN_LEFT},
 };

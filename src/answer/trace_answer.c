@@ -27,7 +27,7 @@ static void put_title(struct sheet *sheet, const char *path, const struct trace_
     char when[40] = "an unknown time", text[300];
     const time_t seconds = (time_t)(totals->start_ns / 1000000000);
     struct tm utc;
-    if (gmtime_r(&seconds, &utc))
+    if ((totals->start_ns || totals->end_ns) && gmtime_r(&seconds, &utc))
         strftime(when, sizeof when, "%Y-%m-%d %H:%M:%S UTC", &utc);
     snprintf(text, sizeof text, "%" PRIu32 " shard%s, %s event%s in %s, format %d", totals->shards,
              units_plural(totals->shards), units_count(totals->events).text,
@@ -58,12 +58,12 @@ static void put_totals(struct sheet *sheet, const struct gait_trace *trace,
 // --- shards ----------------------------------------------------------------------------
 
 static const struct column shard_columns[] = {
-    {.label = "", .width = 8, .flags = COLUMN_LEFT},
+    {.label = "", .width = 11, .flags = COLUMN_LEFT},
     {.key = "path"},
     {.key = "pid", .label = "pid", .width = 8},
-    {.key = "host", .label = "host", .width = 10, .flags = COLUMN_LEFT},
+    {.key = "host", .label = "host", .width = 8, .flags = COLUMN_LEFT},
     {.key = "rank"},
-    {.key = "role", .label = "role", .width = 8, .flags = COLUMN_LEFT},
+    {.key = "role", .label = "role", .width = 7, .flags = COLUMN_LEFT},
     {.key = "subject_pid"},
     {.key = "run_id"},
     {.key = "start_ns"},

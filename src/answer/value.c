@@ -83,33 +83,25 @@ static struct units_text show_whole(uint64_t natural, const char *sign, enum uni
         return units_bytes(natural);
     case UNIT_COUNT:
         return room == VALUE_SHORT ? units_count_short(natural) : units_count(natural);
-    case UNIT_FLOPS:
-        return units_flops((double)natural);
     default:
         snprintf(out.text, sizeof out.text, "%s%" PRIu64, sign, natural);
         return out;
     }
 }
 
-// Figures with too many digits would feign what nobody measured.
 static struct units_text show_real(double real, enum unit unit)
 {
     struct units_text out;
-    if (unit == UNIT_FLOPS)
-        return units_flops(real);
-    if (unit == UNIT_SHARE)
-        snprintf(out.text, sizeof out.text, "%.3g %%", real * 100);
-    else if (unit == UNIT_PER_SECOND && real >= 100 && real < 1e18)
-        snprintf(out.text, sizeof out.text, "%.26s/s", units_count((uint64_t)(real + 0.5)).text);
-    else
-        snprintf(out.text, sizeof out.text, unit == UNIT_PER_SECOND ? "%#.3g/s" : "%.3g", real);
+    const bool is_share = unit == UNIT_SHARE;
+    snprintf(out.text, sizeof out.text, "%.3g%s", is_share ? real * 100 : real,
+             is_share ? " %" : "");
     return out;
 }
 
 const char *value_show(struct value value, enum unit unit, enum value_room room,
                        char out[VALUE_TEXT_BYTES])
 {
-    struct units_text text = {""};
+    struct units_text text;
     switch (value.kind) {
     case VALUE_TEXT:
     case VALUE_JSON:

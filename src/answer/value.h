@@ -13,8 +13,6 @@ enum unit {
     UNIT_NS,
     UNIT_BYTES,
     UNIT_SHARE, // 0.25 is 25 %
-    UNIT_FLOPS,
-    UNIT_PER_SECOND,
 };
 
 enum value_kind {

@@ -155,8 +155,9 @@ static void put_curve(struct sheet *sheet, const struct torch_blocks *blocks)
 {
     static const struct series series = {.key = "curve",
                                          .heading = "Memory that ops hold, in one window",
-                                         .x = {"time", UNIT_NS},
-                                         .y = {"held", UNIT_BYTES}};
+                                         .x_unit = UNIT_NS,
+                                         .x_noun = "",
+                                         .y_unit = UNIT_BYTES};
     static const struct series data = {.key = "curve"};
     struct point points[BLOCKS_MOST_POINTS];
     size_t count = 0;

@@ -293,11 +293,8 @@ int run_verify(struct run *run)
 
 int run_recount(struct run *run)
 {
-    bool has_changed = false;
+    const bool has_news = run->damage.has_news;
 
-    for (uint32_t i = 0; i < run->shard_count; i++) {
-        has_changed = has_changed || run->shards[i]->shard.has_changed;
-        run->shards[i]->shard.has_changed = false;
-    }
-    return has_changed ? run_count(run) : 0;
+    run->damage.has_news = false;
+    return has_news ? run_count(run) : 0;
 }

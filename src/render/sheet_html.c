@@ -191,22 +191,24 @@ static void put_labels(FILE *out, const struct table *table)
     fputs("</tr></thead>\n<tbody>\n", out);
 }
 
+static size_t shown(const struct table *table)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < table->count; i++)
+        count += table->columns[i].label != NULL;
+    return count;
+}
+
 static void put_left_out(FILE *out, const struct table *table, struct people_rows *rows)
 {
     char name[80];
     snprintf(name, sizeof name, "(%zu %s)", rows->left_out, table->more);
     fputs("<tr>", out);
     if (!rows->sums) {
-        fprintf(out, "<td class=\"words\" colspan=\"%zu\">%s</td></tr>\n", table->count, name);
+        fprintf(out, "<td class=\"words\" colspan=\"%zu\">%s</td></tr>\n", shown(table), name);
         return;
     }
-    size_t first = 0;
-    while (first + 1 < table->count && !table->columns[first].label)
-        first++;
-    rows->sums[first] = value_text(name);
-    for (size_t i = 0; i < table->count; i++)
-        if (rows->sums[i].kind == VALUE_NONE)
-            rows->sums[i] = value_text("");
+    people_rows_name_sums(rows, table, name);
     put_row(out, table, rows->sums, rows->largest);
 }
 
@@ -251,12 +253,14 @@ struct extent {
 static struct extent extent_of(const struct node *node)
 {
     struct extent extent = {node->points[0].x, node->points[0].x, 1};
+    const bool is_counted = node->series->x_unit == UNIT_COUNT; // a point is as wide as one
     for (size_t i = 0; i < node->count; i++) {
         const struct point *point = &node->points[i];
         extent.last = point->x > extent.last ? point->x : extent.last;
         extent.first = point->x < extent.first ? point->x : extent.first;
         extent.most = point->y > extent.most ? point->y : extent.most;
     }
+    extent.last += is_counted && extent.last < INT64_MAX;
     return extent;
 }
 
@@ -283,7 +287,7 @@ static void put_path(FILE *out, const struct node *node, const struct extent *ex
         if (i + 1 < node->count)
             fprintf(out, "H%.1f", across(extent, node->points[i + 1].x));
     }
-    fprintf(out, "V%.1fZ\"/>\n", ground);
+    fprintf(out, "H%dV%.1fZ\"/>\n", CURVE_WIDTH, ground);
 }
 
 static void put_series(struct html *html, const struct node *node)
@@ -293,19 +297,19 @@ static void put_series(struct html *html, const struct node *node)
         return;
     const struct extent extent = extent_of(node);
     const struct value span = value_int((int64_t)((uint64_t)extent.last - (uint64_t)extent.first));
-    const char *top = value_show(value_int(extent.most), node->series->y.unit, VALUE_WHOLE, most);
-    const char *wide = value_show(span, node->series->x.unit, VALUE_WHOLE, length);
+    const char *top = value_show(value_int(extent.most), node->series->y_unit, VALUE_WHOLE, most);
+    const char *wide = value_show(span, node->series->x_unit, VALUE_WHOLE, length);
     begin_card(html, "");
     put_element(html, "h2", node->label);
     fprintf(html->out, "<svg viewBox=\"0 0 %d %d\" role=\"img\" aria-label=\"", CURVE_WIDTH,
             CURVE_HEIGHT);
     markup_put(html->out, node->label);
-    fprintf(html->out, ": at most %s within %s\">\n", top, wide);
+    fprintf(html->out, ": at most %s within %s%s\">\n", top, wide, node->series->x_noun);
     put_path(html->out, node, &extent);
     fprintf(html->out,
             "<text x=\"2\" y=\"21\">%s</text><text x=\"2\" y=\"%d\">0</text>"
-            "<text x=\"%d\" y=\"%d\" text-anchor=\"end\">%s</text>\n</svg>\n",
-            top, CURVE_HEIGHT - 5, CURVE_WIDTH - 2, CURVE_HEIGHT - 5, wide);
+            "<text x=\"%d\" y=\"%d\" text-anchor=\"end\">%s%s</text>\n</svg>\n",
+            top, CURVE_HEIGHT - 5, CURVE_WIDTH - 2, CURVE_HEIGHT - 5, wide, node->series->x_noun);
 }
 
 // --- all of it -------------------------------------------------------------------------

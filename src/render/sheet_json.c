@@ -55,57 +55,52 @@ static void put_cells(struct json_writer *json, const struct table *table, const
     }
 }
 
-// The table that a row belongs to is the innermost open one.
-struct walk {
-    const struct table *tables[JSON_MAX_DEPTH];
-    unsigned depth;
-};
+static void put_nodes(struct json_writer *json, const struct node *nodes, size_t from, size_t end);
 
-// Whether what begins here is data. A row for people alone is left out with its table.
-static bool begin(struct json_writer *json, struct walk *walk, const struct node *node)
+static void put_row(struct json_writer *json, const struct node *nodes, size_t table, size_t row)
 {
-    if (node->kind == NODE_ROW) {
-        if (node->flags & (ROW_TOTAL | ROW_PEOPLE))
-            return false;
-        json_object(json);
-        put_cells(json, walk->tables[walk->depth - 1], node);
-        return true;
-    }
-    if (!node->key)
-        return false;
-    json_key(json, node->key);
-    if (node->kind == NODE_TABLE) {
-        walk->tables[walk->depth++] = node->table;
-        json_array(json);
-    } else {
-        json_object(json);
-    }
-    return true;
+    if (nodes[row].flags & (ROW_TOTAL | ROW_PEOPLE))
+        return;
+    json_object(json);
+    put_cells(json, nodes[table].table, &nodes[row]);
+    put_nodes(json, nodes, row + 1, nodes[row].end);
+    json_close(json);
 }
 
-static void put_nodes(struct json_writer *json, const struct node *nodes, size_t count)
+static void put_table(struct json_writer *json, const struct node *nodes, size_t table)
 {
-    struct walk walk = {.depth = 0};
-    size_t open[JSON_MAX_DEPTH];
-    unsigned depth = 0;
-    for (size_t at = 0; at < count; at++) {
-        const struct node *node = &nodes[at];
-        if (node->kind == NODE_END) {
-            if (nodes[open[--depth]].kind == NODE_TABLE)
-                walk.depth--;
-            json_close(json);
-        } else if (node->kind == NODE_VALUE && node->key) {
-            json_key(json, node->key);
-            put_value(json, node->value);
-        } else if (node->kind == NODE_SERIES && node->key) {
-            put_series(json, node);
-        } else if (node->end) {
-            if (begin(json, &walk, node))
-                open[depth++] = at;
-            else
-                at = node->end;
-        }
+    json_array(json);
+    for (size_t at = table + 1; at < nodes[table].end; at = node_next(nodes, at))
+        if (nodes[at].kind == NODE_ROW)
+            put_row(json, nodes, table, at);
+    json_close(json);
+}
+
+static void put_node(struct json_writer *json, const struct node *nodes, size_t at)
+{
+    const struct node *node = &nodes[at];
+    if (node->kind == NODE_SERIES) {
+        put_series(json, node);
+        return;
     }
+    json_key(json, node->key);
+    if (node->kind == NODE_VALUE) {
+        put_value(json, node->value);
+    } else if (node->kind == NODE_TABLE) {
+        put_table(json, nodes, at);
+    } else {
+        json_object(json);
+        put_nodes(json, nodes, at + 1, node->end);
+        json_close(json);
+    }
+}
+
+// What has no key is for people. Sheets nest less deep than sheet.c allows: 16.
+static void put_nodes(struct json_writer *json, const struct node *nodes, size_t from, size_t end)
+{
+    for (size_t at = from; at < end; at = node_next(nodes, at))
+        if (nodes[at].key)
+            put_node(json, nodes, at);
 }
 
 int sheet_put_json(const struct sheet *sheet, FILE *out)
@@ -117,7 +112,7 @@ int sheet_put_json(const struct sheet *sheet, FILE *out)
     if (status)
         return status;
     json_object(&json);
-    put_nodes(&json, nodes, count);
+    put_nodes(&json, nodes, 0, count);
     json_close(&json);
     return GAIT_OK;
 }

@@ -91,16 +91,25 @@ static void put_head(FILE *out, const struct table *table)
 
 static int put_table(const struct markdown *markdown, const struct node *nodes, size_t at)
 {
+    const struct table *table = nodes[at].table;
     struct people_rows rows;
+    char name[80];
     int status = people_rows_choose(nodes, at, &rows);
     if (status)
         return status;
     put_heading(markdown, "##", nodes[at].label);
-    put_head(markdown->out, nodes[at].table);
-    for (size_t i = 0; i < rows.count; i++)
-        put_row(markdown->out, nodes[at].table, rows.rows[i]);
-    if (rows.left_out)
-        fprintf(markdown->out, "\n%zu more rows are in the data.\n", rows.left_out);
+    put_head(markdown->out, table);
+    snprintf(name, sizeof name, "(%zu %s)", rows.left_out, table->more ? table->more : "");
+    if (rows.sums)
+        people_rows_name_sums(&rows, table, name);
+    for (size_t i = 0; i <= rows.count; i++) {
+        if (rows.left_out && rows.sums && i == rows.left_out_at)
+            put_row(markdown->out, table, rows.sums);
+        if (i < rows.count)
+            put_row(markdown->out, table, rows.rows[i]);
+    }
+    if (rows.left_out && !rows.sums && table->more)
+        fprintf(markdown->out, "\n%s\n", name);
     people_rows_finish(&rows);
     return GAIT_OK;
 }

@@ -181,7 +181,7 @@ static void put_head(const struct text *text, const struct node *node)
 }
 
 static void put_left_out(const struct text *text, const struct table *table,
-                         const struct people_rows *rows)
+                         struct people_rows *rows)
 {
     char name[80];
     snprintf(name, sizeof name, rows->sums ? "(%zu %s)" : "(%zu %s: --json)", rows->left_out,
@@ -190,13 +190,7 @@ static void put_left_out(const struct text *text, const struct table *table,
         fprintf(text->out, "%*s%s\n", INDENT, "", name);
         return;
     }
-    for (size_t i = 0; i < table->count; i++)
-        if (is_first_shown(table, i))
-            rows->sums[i] = value_text(name);
-    struct value blank = value_text("");
-    for (size_t i = 0; i < table->count; i++)
-        if (rows->sums[i].kind == VALUE_NONE)
-            rows->sums[i] = blank;
+    people_rows_name_sums(rows, table, name);
     put_row(text, table, rows->sums, rows->largest);
 }
 

@@ -55,11 +55,11 @@ static void init(struct shard_out *shard, const char *path)
 int shard_out_open_end(struct shard_out *shard, int fd, const char *path, uint64_t bytes)
 {
     init(shard, path);
+    shard->bytes = bytes;
+    shard->is_ending = shard->has_tail = true; // also where this fails: nothing was cut off
     const int error = os_file_share(&shard->file, fd);
     if (error)
         return fail(GAIT_ERR_IO, "cannot write '%s': %s", path, strerror(error));
-    shard->bytes = bytes;
-    shard->is_ending = shard->has_tail = true;
     return init_buffers(shard);
 }
 

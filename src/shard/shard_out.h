@@ -59,7 +59,7 @@ GAIT_CHECK int shard_out_put(struct shard_out *shard);
 // Empties the batch as if none of it had been made.
 void shard_out_discard(struct shard_out *shard);
 
-// Index and trailer, then closes. The shard is sound without them too.
+// Index and trailer. The shard is sound without them too.
 GAIT_CHECK int shard_out_seal(struct shard_out *shard);
 
 void shard_out_finish(struct shard_out *shard); // closes unsealed, frees

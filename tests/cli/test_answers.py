@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """`gait info` and `gait report`: their keys, their screen, hostile names."""
 
+import csv
 import json
 import os
 import subprocess
@@ -253,3 +254,53 @@ def test_a_run_of_one_unreadable_file_names_that_file(gait, tmp_path):
     done = gait("info", tmp_path / "run")
     assert done.returncode == 2
     assert done.stderr.endswith("a.gait' is empty\n") and "none of" not in done.stderr
+
+
+def table(gait, *words):
+    """The rows of one table of an answer, as Python's csv reads them."""
+    return list(csv.DictReader(gait(*words).stdout.splitlines()))
+
+
+def test_the_curve_of_steps_is_in_order_of_time_where_numbers_begin_anew(gait, tmp_path):
+    shard = ShardMaker(pid=100, rank=0)
+    track = shard.track(key="100", os_id=100)
+    at, took = shard.start_ns, []
+    for epoch in range(3):
+        for step in range(4):
+            took.append(1_000_000 * (1 + 10 * epoch + step))
+            shard.rows("step", track, [(at, took[-1], step)])
+            at += took[-1] + 1000
+    shard.write(tmp_path / "run")
+    rows = table(gait, "report", "--table", "step_curve", "run")
+    assert [(int(row["x"]), int(row["y"])) for row in rows] == list(enumerate(took))
+
+
+@pytest.mark.parametrize("command", ["report", "info"])
+def test_every_format_has_the_ranks_of_the_run(gait, tmp_path, command):
+    make_run(tmp_path, ranks=(0, 1234))
+    data = json.loads(gait(command, "--format", "json", "run").stdout)
+    key = {"report": "threads", "info": "shards"}[command]
+    assert [row["rank"] for row in data[key]] == [0, 1234]
+    rows = table(gait, command, "--table", key, "run")
+    assert [row["rank"] for row in rows] == ["0", "1234"]
+    for form in ("text", "md", "html"):
+        assert gait(command, "run", "-o", f"answer.{form}", "--format", form).stdout == ""
+        assert "rank 1234" in (tmp_path / f"answer.{form}").read_text()
+
+
+def test_a_wish_that_cannot_be_met_leaves_the_file_as_it_was(gait, tmp_path):
+    make_run(tmp_path)
+    (tmp_path / "a.csv").write_text("mine")
+    done = gait("report", "run", "-o", "a.csv", "--table", "nix")
+    assert done.returncode == 2 and "no table 'nix' here; there are values, " in done.stderr
+    assert (tmp_path / "a.csv").read_text() == "mine"
+    done = gait("report", "run", "--epochs-csv", "-", "-o", "a.csv")
+    assert done.returncode == 2 and "an answer of its own" in done.stderr
+
+
+def test_a_page_asks_nobody_for_anything(gait, tmp_path):
+    make_run(tmp_path, names=(b'<img src="http://a/b.png">', b"forward"))
+    page = gait("report", "--format", "html", "run").stdout
+    assert page.count("<html") == page.count("</html>") == 1
+    assert "<script" not in page and "<img" not in page and "<link" not in page
+    assert len(page) < 300_000

@@ -123,6 +123,12 @@ static int by_track_start(const void *left, const void *right)
 }
 
 // One ledger a track that made chosen steps, its windows in a row.
+static int by_start(const void *left, const void *right)
+{
+    const struct step_row *a = left, *b = right;
+    return a->start_ns < b->start_ns ? -1 : a->start_ns > b->start_ns;
+}
+
 static int open_ledgers(struct pass *pass, struct step_row *rows, size_t count)
 {
     uint32_t ledgers = 0;
@@ -161,6 +167,8 @@ static int read_steps(struct pass *pass)
     if (!sorted)
         return no_memory();
     report->steps = steps_summarise(rows, count, sorted);
+    if (count)
+        qsort(rows, count, sizeof *rows, by_start); // numbers may begin anew with each epoch
     step_curve_make(&report->step_curve, rows, count);
     report->ledger.total_ns = (uint64_t)report->steps.total_ns;
     return open_ledgers(pass, rows, count);

@@ -12,7 +12,7 @@ enum { STEP_CURVE_POINTS = 512 };
 
 struct step_curve {
     struct {
-        uint64_t place; // of the longest step among all, from 0
+        uint64_t place; // of that step in the run, from 0
         int64_t longest_ns;
     } points[STEP_CURVE_POINTS];
     size_t count;

@@ -9,6 +9,7 @@
 #include "analyse/report/run_report.h"
 #include "answer/report_answer.h"
 #include "answer/sheet.h"
+#include "base/fail.h"
 #include "cli/frame/command.h"
 #include "cli/io/epochs_file.h"
 #include "cli/io/newest_run.h"
@@ -48,6 +49,11 @@ static int run(const void *given, const struct operands *operands)
     struct gait_trace *trace;
     struct run_report report;
     double peak_flops;
+    if (values->epochs && sheet_wish_is_made(&values->wish)) {
+        (void)fail(GAIT_ERR_ARGUMENT,
+                   "--epochs-csv is an answer of its own: leave out --json, --format, -o, --table");
+        return command_refuse(&cmd_report);
+    }
     if (sheet_wish_check(&values->wish, path) || peak_flops_read(values->peak, &peak_flops))
         return command_refuse(&cmd_report);
     if (run_finish_and_open(path, &trace))

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "base/fail.h"
+#include "base/slice.h"
 #include "cli/frame/terminal.h"
 #include "cli/io/output_name.h"
 #include "export/output/output_print.h"
@@ -40,6 +41,9 @@ int sheet_wish_check(const struct sheet_wish *wish, const char *input)
                     wish->is_json ? "--json" : "--table, or give --format csv");
     if (!is_file(wish))
         return GAIT_OK;
+    if (slice_ends_with(slice_of(wish->output), ".gait"))
+        return fail(GAIT_ERR_ARGUMENT, "'%s' would be taken for a recording: choose another ending",
+                    wish->output);
     const int status = output_name_spare_recording(wish->output);
     return status ? status : output_name_spare_input(wish->output, input);
 }
@@ -56,10 +60,25 @@ static int print(FILE *out, void *context)
     return printing->format->print(printing->sheet, printing->look, out);
 }
 
+// Whether it can be printed at all. A file may have to be written in place, and is empty
+// then before the first word.
+static int rehearse(struct printing *printing)
+{
+    FILE *nowhere = fopen("/dev/null", "w");
+    if (!nowhere)
+        return GAIT_OK;
+    const int status = print(nowhere, printing);
+    fclose(nowhere);
+    return status;
+}
+
 int sheet_output(const struct sheet_wish *wish, const struct sheet *sheet)
 {
     const struct sheet_look look = {.is_bold = !is_file(wish) && terminal_is_bold(STDOUT_FILENO),
                                     .table = wish->table};
     struct printing printing = {.sheet = sheet, .format = format_of(wish), .look = &look};
-    return is_file(wish) ? output_print(wish->output, print, &printing) : print(stdout, &printing);
+    if (!is_file(wish))
+        return print(stdout, &printing);
+    const int status = rehearse(&printing);
+    return status ? status : output_print(wish->output, print, &printing);
 }

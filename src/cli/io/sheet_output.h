@@ -35,7 +35,8 @@ struct sheet_wish {
          .offset = offsetof(values, member.output)},                                               \
     {                                                                                              \
         .name = "table", .kind = OPTION_TEXT, .value = "KEY",                                      \
-        .help = "with csv: that table alone (steps, ranks.phases ...)",                            \
+        .help =                                                                                    \
+            "with csv: that table alone (values ...); a wrong KEY is answered with all of them",   \
         .offset = offsetof(values, member.table)                                                   \
     }
 
@@ -43,6 +44,12 @@ extern const char *const sheet_format_names[];
 
 // Refuses, before any work, what does not go together, or would write over `input`.
 GAIT_CHECK int sheet_wish_check(const struct sheet_wish *wish, const char *input);
+
+// Whether any of the flags was given.
+static inline bool sheet_wish_is_made(const struct sheet_wish *wish)
+{
+    return wish->is_json || wish->format || wish->output || wish->table;
+}
 
 // Prints the sheet where the wish says. Of a file nothing is left on failure.
 GAIT_CHECK int sheet_output(const struct sheet_wish *wish, const struct sheet *sheet);

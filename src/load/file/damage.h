@@ -3,6 +3,7 @@
 #ifndef GAIT_LOAD_DAMAGE_H
 #define GAIT_LOAD_DAMAGE_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -20,6 +21,7 @@ struct damage {
     struct arena *arena; // holds the sentences
     struct damage_range *ranges;
     size_t count, capacity;
+    bool has_news; // a frame turned bad since somebody counted what is whole
 };
 
 void damage_init(struct damage *damage, struct arena *arena);

@@ -106,7 +106,7 @@ int shard_reject(struct shard *shard, size_t index, const char *what)
     if (status)
         return status;
     entry->flags |= FRAME_IS_BAD;
-    shard->has_changed = true;
+    shard->damage->has_news = true;
     return GAIT_ERR_FORMAT;
 }
 

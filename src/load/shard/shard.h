@@ -21,7 +21,6 @@ struct shard {
     bool is_whole;            // made whole from the ring file: reads as if closed
     bool is_live;             // its process is still recording
     bool is_verified;         // every payload hash was looked at
-    bool has_changed;         // a frame turned bad since somebody counted
 };
 
 // Opens the file at `path` and lists its frames. The shard must not move.

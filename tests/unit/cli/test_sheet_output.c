@@ -28,4 +28,6 @@ TEST("sheet output: what does not go together is refused before any work")
            "--table picks a table of csv: leave out --json");
     is_str(refused(&(struct sheet_wish){.table = "ranks"}), "taken");
     is_str(refused(&(struct sheet_wish){.output = "new.html"}), "taken");
+    is_str(refused(&(struct sheet_wish){.output = "run/new.gait"}),
+           "'run/new.gait' would be taken for a recording: choose another ending");
 }

@@ -118,3 +118,11 @@ TEST("shard_out: a shard that is there already is not written over")
     close(fd);
     unlink(path);
 }
+
+TEST("shard_out: a file that cannot be shared is not cut")
+{
+    struct shard_out shard;
+    ok(shard_out_open_end(&shard, -1, "nothing", 0) != 0);
+    ok(shard.has_tail); // who looks whether something was cut off sees that nothing was
+    shard_out_finish(&shard);
+}
