@@ -32,7 +32,8 @@ static void put_repaired(FILE *out, const char *text, size_t bytes)
         size_t part = bytes < KEY_BYTES ? bytes : KEY_BYTES;
         const size_t whole = utf8_valid_prefix(text, part);
         part = whole ? whole : utf8_broken_prefix(text, part);
-        fwrite(clean, 1, utf8_repair(clean, text, part), out);
+        const size_t repaired = utf8_repair(clean, text, part);
+        fwrite(clean, 1, repaired, out);
         text += part;
         bytes -= part;
     }
