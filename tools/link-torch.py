@@ -31,10 +31,19 @@ def closure(*names):
     return found.values()
 
 
-def top_level(distribution):
+def top_level(distribution, site):
     """What a distribution adds to the folder it lies in."""
-    names = {file.parts[0] for file in distribution.files or []}
-    return {name for name in names if name not in ("..", "__pycache__")}
+    if distribution.files:
+        names = {file.parts[0] for file in distribution.files}
+        return {name for name in names if name not in ("..", "__pycache__")}
+    # packages of Debian list no files: the names of their modules, else their own
+    listed = (distribution.read_text("top_level.txt") or "").split()
+    own = distribution.metadata["Name"].replace("-", "_")
+    modules = listed or [own, own.lower()]
+    names = {name + ending for name in modules for ending in ("", ".py")}
+    about = re.escape(distribution.metadata["Name"]).replace("\\-", "[-_]")
+    kept = re.compile(about + r"-.*\.(dist|egg)-info$", re.IGNORECASE)
+    return names | {path.name for path in site.iterdir() if kept.match(path.name)}
 
 
 def main():
@@ -43,7 +52,7 @@ def main():
     links.mkdir(exist_ok=True)
     for distribution in closure("torch", "numpy"):
         site = pathlib.Path(distribution.locate_file("")).resolve()
-        for name in top_level(distribution):
+        for name in top_level(distribution, site):
             link = links / name
             if link.is_symlink():
                 link.unlink()

@@ -163,3 +163,33 @@ def test_without_any_it_is_one_line(setup):
     assert said.count("\n") == 1
     assert said.startswith("setup: no torch from 2.2 to 2.15: no index gave it, ")
     assert " has 2.0.1 (see " in said
+
+
+def test_a_torch_of_the_distribution_is_linked_though_it_lists_no_files(root, tmp_path):
+    """As in Debian's python3-torch: metadata without RECORD, names that differ from modules."""
+    site = tmp_path / "site"
+    for module in ("torch", "functorch", "numpy", "jinja2"):
+        (site / module).mkdir(parents=True)
+        (site / module / "__init__.py").write_text(f"name = {module!r}\n")
+    (site / "typing_extensions.py").write_text("name = 'typing_extensions'\n")
+    about = {
+        "torch-2.6.0+debian.egg-info": ("torch", "Requires-Dist: typing-extensions\n"
+                                        "Requires-Dist: Jinja2\n"),
+        "numpy-2.2.4.dist-info": ("numpy", ""),
+        "typing_extensions-4.13.2.dist-info": ("typing_extensions", ""),
+        "jinja2-3.1.6.dist-info": ("Jinja2", ""),
+    }  # fmt: skip
+    for folder, (name, needs) in about.items():
+        (site / folder).mkdir()
+        kind = "PKG-INFO" if folder.endswith("egg-info") else "METADATA"
+        text = f"Metadata-Version: 2.1\nName: {name}\nVersion: 2.6.0\n{needs}"
+        (site / folder / kind).write_text(text)
+    (site / "torch-2.6.0+debian.egg-info" / "top_level.txt").write_text("torch\nfunctorch\n")
+    venv = tmp_path / "venv"
+    subprocess.run([sys.executable, "-m", "venv", "--without-pip", venv], check=True)
+    link = [sys.executable, root / "tools/link-torch.py", venv]
+    subprocess.run(link, check=True, env={**os.environ, "PYTHONPATH": str(site)})
+    modules = ("torch", "functorch", "numpy", "jinja2", "typing_extensions")
+    ask = f"import {', '.join(modules)}; import importlib.metadata as m; print(m.version('torch'))"
+    done = subprocess.run([venv / "bin/python", "-c", ask], capture_output=True, text=True)
+    assert (done.stdout, done.stderr) == ("2.6.0\n", "")
