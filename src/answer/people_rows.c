@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analyse/time/wrap_add.h"
 #include "base/fail.h"
 
 struct sorted {
@@ -57,18 +58,23 @@ static void put_last(const struct node *nodes, size_t table, struct people_rows 
     }
 }
 
+// What a hostile file tells may wrap. Of a mean both parts add up.
 static void add_to(struct value *sum, struct value value)
 {
-    if (value.kind == VALUE_NONE)
-        return;
-    if (sum->kind == VALUE_NONE)
+    if (sum->kind == VALUE_NONE) {
         *sum = value;
-    else if (value.kind == VALUE_SHARE && sum->kind == VALUE_SHARE)
-        sum->part += value.part;
-    else if (value.kind == VALUE_UINT && sum->kind == VALUE_UINT)
+        return;
+    }
+    if (sum->kind != value.kind)
+        return;
+    if (value.kind == VALUE_UINT)
         sum->natural += value.natural;
-    else if (value.kind == VALUE_INT && sum->kind == VALUE_INT)
-        sum->integer += value.integer;
+    else if (value.kind == VALUE_INT)
+        sum->integer = wrap_add(sum->integer, value.integer);
+    else if (value.kind == VALUE_SHARE || value.kind == VALUE_MEAN)
+        sum->part += value.part;
+    if (value.kind == VALUE_MEAN)
+        sum->whole += value.whole;
 }
 
 static bool has_sums(const struct table *table)
@@ -140,6 +146,15 @@ int people_rows_choose(const struct node *nodes, size_t table, struct people_row
     find_largest(shape, ret_rows);
     free(sorted);
     return GAIT_OK;
+}
+
+struct value people_rows_cell(const struct table *table, const struct value *cells, size_t column)
+{
+    bool is_first = true;
+    for (size_t i = 0; i < column; i++)
+        is_first = is_first && !table->columns[i].label;
+    const bool is_empty = cells[column].kind == VALUE_TEXT && !*cells[column].text;
+    return is_first && is_empty ? value_text("(no name)") : cells[column];
 }
 
 void people_rows_name_sums(struct people_rows *rows, const struct table *table, const char *name)

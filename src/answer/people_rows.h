@@ -23,6 +23,8 @@ GAIT_CHECK int people_rows_choose(const struct node *nodes, size_t table,
 // Names the row of sums: "(3 smaller)"; `name` must live as long as the rows. What does
 // not add up is blank.
 void people_rows_name_sums(struct people_rows *rows, const struct table *table, const char *name);
+// A cell as people see it: the first one is never empty.
+struct value people_rows_cell(const struct table *table, const struct value *cells, size_t column);
 void people_rows_finish(struct people_rows *rows);
 
 #endif

@@ -286,10 +286,13 @@ static const struct table ledger_of_run = LEDGER_TABLE(of_run);
 static void put_phase(const struct making *making, const struct phase *phase, unsigned flags)
 {
     const uint64_t steps = making->report->steps.count;
-    const uint64_t parts = steps ? steps : phase->parts;
+    // steps are the same of all phases, so that their shares of one add up; spans are not
+    struct value each =
+        steps ? value_uint(phase->total_ns / steps) : value_mean(phase->total_ns, phase->parts);
+    if (each.kind == VALUE_NONE)
+        each = value_text("");
     const struct value cells[LEDGER_COLUMNS] = {
-        value_text(phase->name), value_int((int64_t)phase->total_ns),
-        parts ? value_int((int64_t)(phase->total_ns / parts)) : value_text(""),
+        value_text(phase->name), value_uint(phase->total_ns), each,
         value_share(phase->total_ns, making->report->ledger.total_ns),
         flags & ROW_TOTAL ? value_none() : value_uint(phase->total_ns)};
     sheet_row(making->sheet, cells, flags);

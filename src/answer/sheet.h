@@ -28,10 +28,9 @@
 #include "answer/value.h"
 
 enum {
-    COLUMN_LEFT = 1,  // words: to the left; others stand to the right
-    COLUMN_SUMS = 2,  // adds up in the row for all rows that are left out
-    COLUMN_BAR = 4,   // drawn as a bar, of the largest value in the table
-    COLUMN_FOLDS = 8, // too long: cut in the middle, for the end of a path says most
+    COLUMN_LEFT = 1, // words: to the left; others stand to the right
+    COLUMN_SUMS = 2, // adds up in the row for all rows that are left out
+    COLUMN_BAR = 4,  // drawn as a bar, of the largest value in the table
 };
 
 struct column {

@@ -202,7 +202,7 @@ static void put_run_row(struct sheet *sheet, const char *name, uint64_t ns, uint
                         unsigned flags)
 {
     const struct value cells[RUN_COLUMNS] = {
-        value_text(name), value_int((int64_t)ns), value_share(ns, whole_ns),
+        value_text(name), value_uint(ns), value_share(ns, whole_ns),
         flags & (ROW_TOTAL | ROW_PEOPLE) ? value_none() : value_uint(ns)};
     sheet_row(sheet, cells, flags);
 }
@@ -370,12 +370,9 @@ static void put_rank(struct sheet *sheet, const struct torch_report *torch,
     snprintf(name, sizeof name, rank->rank < 0 ? "pid %" PRId64 : "%" PRId64,
              rank->rank < 0 ? rank->pid : rank->rank);
     name_largest(torch, rank->phases, rank->total_ns, largest, sizeof largest);
-    const struct value cells[] = {value_text(name),
-                                  value_rank(rank->rank),
-                                  value_int(rank->pid),
-                                  value_uint(rank->steps),
-                                  value_int((int64_t)rank->total_ns),
-                                  value_text(largest)};
+    const struct value cells[] = {value_text(name),           value_rank(rank->rank),
+                                  value_int(rank->pid),       value_uint(rank->steps),
+                                  value_uint(rank->total_ns), value_text(largest)};
     sheet_row(sheet, cells, 0);
     put_phases(sheet, torch, rank->phases);
     put_run(sheet, &run, NULL, rank);
@@ -431,7 +428,7 @@ static void put_epoch(struct sheet *sheet, const struct torch_report *torch, siz
     snprintf(name, sizeof name, "%s%zu", mark, number);
     name_largest(torch, epoch->phases, epoch->total_ns, largest, sizeof largest);
     const struct value cells[] = {value_text(name),           value_uint(epoch->first_step),
-                                  value_uint(epoch->steps),   value_int((int64_t)epoch->total_ns),
+                                  value_uint(epoch->steps),   value_uint(epoch->total_ns),
                                   value_uint(epoch->wall_ns), value_text(largest)};
     sheet_row(sheet, cells, flags);
     if (!flags)
@@ -505,8 +502,8 @@ static void put_top_ops(struct sheet *sheet, const struct top_ops *ops, uint64_t
         const struct value cells[OP_COLUMNS] = {
             value_text(op->name),
             value_uint(op->calls),
-            value_int((int64_t)op->self_ns),
-            value_if(steps, value_int((int64_t)(op->self_ns / (steps + !steps)))),
+            value_uint(op->self_ns),
+            value_if(steps, value_uint(op->self_ns / (steps + !steps))),
             value_uint(op->total_ns),
             value_share(op->self_ns, ops->self_ns),
             value_share(op->self_ns, steps_ns),

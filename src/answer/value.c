@@ -46,6 +46,11 @@ struct value value_share(uint64_t part, uint64_t whole)
     return whole ? (struct value){.kind = VALUE_SHARE, .part = part, .whole = whole} : value_none();
 }
 
+struct value value_mean(uint64_t sum, uint64_t count)
+{
+    return count ? (struct value){.kind = VALUE_MEAN, .part = sum, .whole = count} : value_none();
+}
+
 struct value value_rank(int64_t rank)
 {
     return value_if(rank >= 0, value_int(rank));
@@ -66,35 +71,38 @@ double value_number(struct value value)
     case VALUE_REAL:
         return value.real;
     case VALUE_SHARE:
+    case VALUE_MEAN:
         return (double)value.part / (double)value.whole;
     default:
         return 0;
     }
 }
 
-static struct units_text show_whole(uint64_t natural, const char *sign, enum unit unit,
-                                    enum value_room room)
+static struct units_text show_natural(uint64_t natural, enum unit unit, enum value_room room)
 {
     struct units_text out;
     switch (unit) {
     case UNIT_NS:
-        return units_ns(*sign ? -(int64_t)natural : (int64_t)natural);
+        return units_ns((int64_t)natural);
     case UNIT_BYTES:
         return units_bytes(natural);
     case UNIT_COUNT:
         return room == VALUE_SHORT ? units_count_short(natural) : units_count(natural);
     default:
-        snprintf(out.text, sizeof out.text, "%s%" PRIu64, sign, natural);
+        snprintf(out.text, sizeof out.text, "%" PRIu64, natural);
         return out;
     }
 }
 
-static struct units_text show_real(double real, enum unit unit)
+static struct units_text show_integer(int64_t integer, enum unit unit, enum value_room room)
 {
     struct units_text out;
-    const bool is_share = unit == UNIT_SHARE;
-    snprintf(out.text, sizeof out.text, "%.3g%s", is_share ? real * 100 : real,
-             is_share ? " %" : "");
+    if (integer >= 0)
+        return show_natural((uint64_t)integer, unit, room);
+    if (unit == UNIT_NS)
+        return units_ns(integer);
+    snprintf(out.text, sizeof out.text, "-%.30s",
+             show_natural(0 - (uint64_t)integer, unit, room).text);
     return out;
 }
 
@@ -107,14 +115,16 @@ const char *value_show(struct value value, enum unit unit, enum value_room room,
     case VALUE_JSON:
         return value.text;
     case VALUE_INT:
-        text = value.integer < 0 ? show_whole(0 - (uint64_t)value.integer, "-", unit, room)
-                                 : show_whole((uint64_t)value.integer, "", unit, room);
+        text = show_integer(value.integer, unit, room);
         break;
     case VALUE_UINT:
-        text = show_whole(value.natural, "", unit, room);
+        text = show_natural(value.natural, unit, room);
+        break;
+    case VALUE_MEAN:
+        text = show_natural(value.part / value.whole, unit, room);
         break;
     case VALUE_REAL:
-        text = show_real(value.real, unit);
+        snprintf(text.text, sizeof text.text, "%.3g", value.real);
         break;
     case VALUE_SHARE:
         text = units_share(value.part, value.whole);

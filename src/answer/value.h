@@ -22,6 +22,7 @@ enum value_kind {
     VALUE_UINT,
     VALUE_REAL,
     VALUE_SHARE, // a part of a whole
+    VALUE_MEAN,  // of so much in so many: `part` by `whole`
     VALUE_BOOL,
     VALUE_JSON, // a text of JSON from elsewhere
 };
@@ -48,6 +49,7 @@ struct value value_uint(uint64_t natural);
 struct value value_real(double real);
 struct value value_bool(bool truth);
 struct value value_share(uint64_t part, uint64_t whole); // not known where whole is 0
+struct value value_mean(uint64_t sum, uint64_t count);   // not known of nothing
 struct value value_rank(int64_t rank);                   // not known below 0
 struct value value_if(bool is_known, struct value value);
 

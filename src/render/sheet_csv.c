@@ -75,6 +75,7 @@ static void put_value(FILE *out, struct value value)
         return;
     case VALUE_REAL:
     case VALUE_SHARE:
+    case VALUE_MEAN:
         json_real(&json, value_number(value));
         return;
     case VALUE_BOOL:

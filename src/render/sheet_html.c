@@ -152,8 +152,6 @@ static void put_cell(FILE *out, const struct column *column, struct value value,
     char room[VALUE_TEXT_BYTES];
     const char *text = value_show(value, column->unit, VALUE_WHOLE, room);
     const char *name = is_first ? "th scope=\"row\"" : "td";
-    if (is_first && !*text)
-        text = "(no name)";
     fprintf(out, "<%s%s>", name, column->flags & COLUMN_LEFT ? " class=\"words\"" : "");
     markup_put(out, text);
     fprintf(out, "</%.2s>", name);
@@ -169,7 +167,7 @@ static void put_row(FILE *out, const struct table *table, const struct value *ce
         if (column->flags & COLUMN_BAR)
             put_bar(out, value_number(cells[i]), largest);
         else
-            put_cell(out, column, cells[i], is_first);
+            put_cell(out, column, people_rows_cell(table, cells, i), is_first);
         is_first = false;
     }
     fputs("</tr>\n", out);

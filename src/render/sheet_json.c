@@ -21,7 +21,8 @@ static void put_value(struct json_writer *json, struct value value)
         break;
     case VALUE_REAL:
     case VALUE_SHARE:
-        json_real(json, value.kind == VALUE_REAL ? value.real : value_number(value));
+    case VALUE_MEAN:
+        json_real(json, value_number(value));
         break;
     case VALUE_BOOL:
         json_bool(json, value.truth);

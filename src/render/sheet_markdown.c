@@ -68,7 +68,8 @@ static void put_row(FILE *out, const struct table *table, const struct value *ce
         if (!is_shown(&table->columns[i]))
             continue;
         fputs("| ", out);
-        put_text(out, value_show(cells[i], table->columns[i].unit, VALUE_WHOLE, room));
+        const struct value cell = people_rows_cell(table, cells, i);
+        put_text(out, value_show(cell, table->columns[i].unit, VALUE_WHOLE, room));
         fputc(' ', out);
     }
     fputs("|\n", out);

@@ -106,9 +106,7 @@ static void put_bar(FILE *out, double part, double largest)
 
 static void put_words(FILE *out, const struct column *column, const char *words)
 {
-    if (column->flags & COLUMN_FOLDS)
-        plain_put_middle(out, words, column->width, PLAIN_LEFT);
-    else if (column->width)
+    if (column->width)
         plain_put(out, words, column->width, PLAIN_LEFT);
     else
         plain_put_all(out, words);
@@ -128,28 +126,19 @@ static void put_cell(FILE *out, const struct column *column, struct value value,
         fprintf(out, "%*s", (int)column->width, words);
 }
 
-static bool is_first_shown(const struct table *table, size_t column)
-{
-    for (size_t i = 0; i < column; i++)
-        if (table->columns[i].label)
-            return false;
-    return true;
-}
-
 static void put_row(const struct text *text, const struct table *table, const struct value *cells,
                     double largest)
 {
+    bool is_first = true;
     fprintf(text->out, "%*s", INDENT, "");
     for (size_t i = 0; i < table->count; i++) {
         const struct column *column = &table->columns[i];
         if (!column->label)
             continue;
-        struct value value = cells[i];
-        if (is_first_shown(table, i) && value.kind == VALUE_TEXT && !*value.text)
-            value.text = "(no name)";
-        if (column->flags & COLUMN_LEFT && !is_first_shown(table, i))
+        if (column->flags & COLUMN_LEFT && !is_first)
             fputs("  ", text->out);
-        put_cell(text->out, column, value, largest);
+        put_cell(text->out, column, people_rows_cell(table, cells, i), largest);
+        is_first = false;
     }
     fputc('\n', text->out);
 }

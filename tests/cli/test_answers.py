@@ -304,3 +304,23 @@ def test_a_page_asks_nobody_for_anything(gait, tmp_path):
     assert page.count("<html") == page.count("</html>") == 1
     assert "<script" not in page and "<img" not in page and "<link" not in page
     assert len(page) < 300_000
+
+
+def test_the_smaller_phases_of_a_run_without_steps_have_one_mean(gait, tmp_path):
+    shard = ShardMaker(pid=100)
+    track = shard.track(key="100", os_id=100)
+    at, smaller = shard.start_ns, []
+    for phase in range(14):  # twelve have a line; of the last two one has 4 spans, one has 1
+        spans, took = (
+            (4, 1_000_000) if phase == 12 else (1, 6_000_000 if phase == 13 else 50_000_000)
+        )
+        rows = [
+            (at + i * 60_000_000, took, shard.site(b"c", b"phase%d" % phase)) for i in range(spans)
+        ]
+        smaller += [took] * spans if phase > 11 else []
+        shard.spans(track, rows)
+        at += spans * 60_000_000
+    shard.write(tmp_path / "run")
+    (line,) = [one for one in gait("report", "run").stdout.splitlines() if "(2 smaller)" in one]
+    assert line.split()[2:6] == ["10.0", "ms", "2.00", "ms"]
+    assert (sum(smaller), sum(smaller) // len(smaller)) == (10_000_000, 2_000_000)

@@ -111,7 +111,7 @@ def test_what_is_in_no_phase_is_asked_of_the_steps_alone(gait, tmp_path):
     assert totals.get("set_up", 0) < 0.05 * answer["samples"]
     steps, totals = asked(gait, "steps")
     assert steps["samples"] > answer["samples"]
-    # a look that a busy machine holds up may have begun just before the first step
+    # none should be there; on a busy machine a few are, now and then, and why is not known
     assert totals.get("set_up", 0) < 0.01 * steps["samples"]
     assert totals["measure"] + totals.get("forward", 0) > 0.6 * steps["samples"]
     assert "  see: gait leaf --phase other run\n" in gait("report", "run").stdout
