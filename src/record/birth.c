@@ -26,10 +26,10 @@ struct birth birth_find(const struct clock_anchor *now)
     struct os_birth born;
     if (!os_own_birth(&born))
         return (struct birth){.error_ns = 0};
-    if (bound_ns > born.from_ns && bound_ns < born.to_ns)
-        born.from_ns = bound_ns;
     if (born.to_ns > now_ns)
         born.to_ns = now_ns;
+    if (bound_ns > born.from_ns && bound_ns < born.to_ns)
+        born.from_ns = bound_ns;
     const int64_t half_ns = (born.to_ns - born.from_ns) / 2;
     return (struct birth){.real_ns = now->real_ns - (now_ns - born.from_ns - half_ns),
                           .error_ns = (uint64_t)half_ns + now->error_ns + 1};
