@@ -8,7 +8,7 @@
 
 #include "analyse/ledger/ledger.h"
 #include "analyse/report/run_report.h"
-#include "analyse/time/sweep.h"
+#include "analyse/time/span_order.h"
 #include "base/buffer.h"
 #include "base/fail.h"
 
@@ -29,7 +29,7 @@ struct pass {
     struct ledger_window *windows;
     struct ledger_sum *sums;
     uint32_t site_count;
-    struct sweep sweep;
+    struct span_order order;
 };
 
 static void *take(struct pass *pass, size_t count, size_t bytes)
@@ -80,13 +80,13 @@ static int pass_init(struct pass *pass, struct run_report *report, struct gait_t
         !pass->ledgers || !pass->sums)
         return no_memory();
     int status = read_ranks(pass);
-    return status ? status : sweep_init(&pass->sweep, pass->track_count);
+    return status ? status : span_order_init(&pass->order, pass->track_count);
 }
 
 static void pass_finish(struct pass *pass)
 {
     buffer_finish(&pass->steps);
-    sweep_finish(&pass->sweep);
+    span_order_finish(&pass->order);
 }
 
 static int add_steps(const struct gait_batch *batch, void *context)
@@ -144,7 +144,7 @@ static int open_ledgers(struct pass *pass, struct step_row *rows, size_t count)
         for (to = from; to < count && rows[to].track == rows[from].track; to++)
             ;
         pass->ledger_of[rows[from].track] = ledgers;
-        sweep_want(&pass->sweep, rows[from].track);
+        span_order_want(&pass->order, rows[from].track);
         ledger_init(&pass->ledgers[ledgers++], &pass->windows[from], to - from, pass->sums,
                     pass->site_count);
     }
@@ -235,22 +235,22 @@ static int survey(const struct gait_batch *batch, void *context)
         return GAIT_OK;
     add_busy(pass, batch);
     // without a ledger the rest of the report is still worth having
-    if (!pass->report->ledger_failure && sweep_survey(&pass->sweep, batch))
+    if (!pass->report->ledger_failure && span_order_survey(&pass->order, batch))
         pass->report->ledger_failure = "its spans are too far out of order";
     return GAIT_OK;
 }
 
-static void add_span(const struct sweep_span *span, void *context)
+static void add_span(const struct ordered_span *span, void *context)
 {
     struct pass *pass = context;
     const struct ledger_span part = {span->start_ns, span->end_ns, span->site};
     ledger_add(&pass->ledgers[pass->ledger_of[span->track]], &part);
 }
 
-static int weave(const struct gait_batch *batch, void *context)
+static int walk(const struct gait_batch *batch, void *context)
 {
     struct pass *pass = context;
-    sweep_weave(&pass->sweep, batch, add_span, pass);
+    span_order_walk(&pass->order, batch, add_span, pass);
     return GAIT_OK;
 }
 
@@ -268,7 +268,7 @@ static int read_spans(struct pass *pass)
 {
     struct run_report *report = pass->report;
     struct gait_query query = {.size = sizeof query, .kinds = 1u << GAIT_KIND_SPAN};
-    int status = gait_scan(pass->trace, &query, SWEEP_SURVEY_COLUMNS, survey, pass);
+    int status = gait_scan(pass->trace, &query, SPAN_ORDER_SURVEY_COLUMNS, survey, pass);
     for (size_t i = 0; i < report->thread_count; i++)
         count_thread(pass, &report->threads[i]);
     if (status || report->ledger_failure)
@@ -282,10 +282,10 @@ static int read_spans(struct pass *pass)
     query.tracks = tracks;
     if (!query.track_count)
         return GAIT_OK;
-    sweep_sort(&pass->sweep);
-    status = gait_scan(pass->trace, &query, SWEEP_WEAVE_COLUMNS, weave, pass);
+    span_order_sort(&pass->order);
+    status = gait_scan(pass->trace, &query, SPAN_ORDER_WALK_COLUMNS, walk, pass);
     if (!status)
-        sweep_finish_weave(&pass->sweep, add_span, pass);
+        span_order_finish_walk(&pass->order, add_span, pass);
     return status;
 }
 

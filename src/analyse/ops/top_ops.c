@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Two passes over the columns (sweep.h): ops come in order of start, and on each
+// Two passes over the columns (span_order.h): ops come in order of start, and on each
 // thread a row of the open ones says whose child the next one is.
 #include "analyse/ops/top_ops.h"
 
@@ -9,7 +9,7 @@
 
 #include "analyse/ledger/torch_phases.h"
 #include "analyse/steps/torch_evaluation.h"
-#include "analyse/time/sweep.h"
+#include "analyse/time/span_order.h"
 #include "base/arena.h"
 #include "base/fail.h"
 #include "load/order/open_calls.h"
@@ -18,7 +18,7 @@ struct adding {
     const struct torch_phases *phases;
     struct top_op *sums;     // of a site
     struct open_calls *open; // ops, of each thread; numbers are sites
-    struct sweep sweep;
+    struct span_order order;
     const struct top_ops_wish *wish;
     int status;
 };
@@ -29,7 +29,7 @@ static bool is_in_step(const struct top_ops_wish *wish, int64_t at_ns)
     return !wish->steps->count || torch_periods_cover(wish->steps, at_ns);
 }
 
-static void add_op(const struct sweep_span *span, void *context)
+static void add_op(const struct ordered_span *span, void *context)
 {
     struct adding *adding = context;
     if (torch_phases_kind(adding->phases, span->site) != TORCH_SITE_OP ||
@@ -57,30 +57,30 @@ static void add_op(const struct sweep_span *span, void *context)
 static int survey(const struct gait_batch *batch, void *context)
 {
     struct adding *adding = context;
-    return sweep_survey(&adding->sweep, batch);
+    return span_order_survey(&adding->order, batch);
 }
 
-static int weave(const struct gait_batch *batch, void *context)
+static int walk(const struct gait_batch *batch, void *context)
 {
     struct adding *adding = context;
-    sweep_weave(&adding->sweep, batch, add_op, adding);
+    span_order_walk(&adding->order, batch, add_op, adding);
     return adding->status;
 }
 
 static int read_ops(struct adding *adding, struct gait_trace *trace, const struct gait_query *query)
 {
-    int status = sweep_init(&adding->sweep, gait_trace_track_count(trace));
+    int status = span_order_init(&adding->order, gait_trace_track_count(trace));
     for (uint32_t i = 0; !status && i < query->track_count; i++)
-        sweep_want(&adding->sweep, query->tracks[i]);
+        span_order_want(&adding->order, query->tracks[i]);
     if (!status)
-        status = gait_scan(trace, query, SWEEP_SURVEY_COLUMNS, survey, adding);
+        status = gait_scan(trace, query, SPAN_ORDER_SURVEY_COLUMNS, survey, adding);
     if (!status) {
-        sweep_sort(&adding->sweep);
-        status = gait_scan(trace, query, SWEEP_WEAVE_COLUMNS, weave, adding);
+        span_order_sort(&adding->order);
+        status = gait_scan(trace, query, SPAN_ORDER_WALK_COLUMNS, walk, adding);
     }
     if (!status)
-        sweep_finish_weave(&adding->sweep, add_op, adding);
-    sweep_finish(&adding->sweep);
+        span_order_finish_walk(&adding->order, add_op, adding);
+    span_order_finish(&adding->order);
     return status ? status : adding->status;
 }
 

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // Random nested spans, cut into frames as a recorder cuts them, come back in
 // order of start; the order wanted is the one they were made in.
-#include "analyse/time/sweep.h"
+#include "analyse/time/span_order.h"
 #include "support/tap.h"
 
 enum { SPANS = 2000, FRAME = 37 };
 
-static struct sweep_span made[SPANS], frames[SPANS];
+static struct ordered_span made[SPANS], frames[SPANS];
 static size_t made_count;
 static uint64_t state = 88172645463325252u;
 
@@ -24,7 +24,7 @@ static int64_t make(int64_t at, uint32_t depth)
     while (made_count < SPANS && draw(8)) {
         size_t mine = made_count++;
         at += draw(3);
-        made[mine] = (struct sweep_span){.start_ns = at, .site = (uint32_t)mine, .depth = depth};
+        made[mine] = (struct ordered_span){.start_ns = at, .site = (uint32_t)mine, .depth = depth};
         at += draw(2);
         if (depth < 20 && draw(2))
             at = make(at, depth + 1);
@@ -36,7 +36,7 @@ static int64_t make(int64_t at, uint32_t depth)
 
 static int by_end(const void *left, const void *right)
 {
-    const struct sweep_span *a = left, *b = right;
+    const struct ordered_span *a = left, *b = right;
     if (a->end_ns != b->end_ns)
         return a->end_ns < b->end_ns ? -1 : 1;
     return a->depth > b->depth ? -1 : 1;
@@ -44,7 +44,7 @@ static int by_end(const void *left, const void *right)
 
 static int by_place(const void *left, const void *right)
 {
-    const struct sweep_span *a = left, *b = right;
+    const struct ordered_span *a = left, *b = right;
     return a->site < b->site ? -1 : 1;
 }
 
@@ -58,7 +58,7 @@ static struct gait_batch frame_at(size_t from, struct columns *columns)
     size_t rows = made_count - from < FRAME ? made_count - from : FRAME;
     qsort(&frames[from], rows, sizeof frames[0], by_place);
     for (size_t i = 0; i < rows; i++) {
-        const struct sweep_span *span = &frames[from + i];
+        const struct ordered_span *span = &frames[from + i];
         columns->start[i] = span->start_ns;
         columns->duration[i] = span->end_ns == INT64_MAX ? -1 : span->end_ns - span->start_ns;
         columns->site[i] = span->site;
@@ -73,11 +73,11 @@ static struct gait_batch frame_at(size_t from, struct columns *columns)
 }
 
 struct seen {
-    struct sweep_span spans[SPANS];
+    struct ordered_span spans[SPANS];
     size_t count;
 };
 
-static void see(const struct sweep_span *span, void *context)
+static void see(const struct ordered_span *span, void *context)
 {
     struct seen *seen = context;
     if (seen->count < SPANS)
@@ -85,7 +85,7 @@ static void see(const struct sweep_span *span, void *context)
     seen->count++;
 }
 
-static bool comes_before(const struct sweep_span *a, const struct sweep_span *b)
+static bool comes_before(const struct ordered_span *a, const struct ordered_span *b)
 {
     if (a->start_ns != b->start_ns)
         return a->start_ns < b->start_ns;
@@ -93,30 +93,30 @@ static bool comes_before(const struct sweep_span *a, const struct sweep_span *b)
     return a->end_ns >= b->end_ns || a->end_ns == a->start_ns;
 }
 
-TEST("sweep: spans written by their ends come back by their starts")
+TEST("span order: spans written by their ends come back by their starts")
 {
     static struct seen seen;
     struct columns columns;
-    struct sweep sweep;
+    struct span_order order;
     while (made_count < SPANS)
         make(made_count ? made[made_count - 1].end_ns + 1000000 : 0, 0);
     made[SPANS / 2].end_ns = INT64_MAX; // one that never ended
     memcpy(frames, made, sizeof made);
     qsort(frames, SPANS, sizeof frames[0], by_end);
-    if (!ok(sweep_init(&sweep, 1) == 0))
+    if (!ok(span_order_init(&order, 1) == 0))
         return;
-    sweep_want(&sweep, 0);
+    span_order_want(&order, 0);
     for (size_t from = 0; from < SPANS; from += FRAME) {
         struct gait_batch batch = frame_at(from, &columns);
-        ok(sweep_survey(&sweep, &batch) == 0);
+        ok(span_order_survey(&order, &batch) == 0);
     }
-    ok(sweep.late.used / sizeof(struct sweep_span) < SPANS / 2);
-    sweep_sort(&sweep);
+    ok(order.late.used / sizeof(struct ordered_span) < SPANS / 2);
+    span_order_sort(&order);
     for (size_t from = 0; from < SPANS; from += FRAME) {
         struct gait_batch batch = frame_at(from, &columns);
-        sweep_weave(&sweep, &batch, see, &seen);
+        span_order_walk(&order, &batch, see, &seen);
     }
-    sweep_finish_weave(&sweep, see, &seen);
+    span_order_finish_walk(&order, see, &seen);
     is_u64(seen.count, SPANS);
     size_t disorder = 0;
     for (size_t i = 1; i < SPANS; i++)
@@ -127,21 +127,21 @@ TEST("sweep: spans written by their ends come back by their starts")
     for (size_t i = 0; i < SPANS; i++)
         changed += seen.spans[i].site != made[i].site || seen.spans[i].end_ns != made[i].end_ns;
     is_u64(changed, 0);
-    sweep_finish(&sweep);
+    span_order_finish(&order);
 }
 
-TEST("sweep: tracks that nobody wants are passed over")
+TEST("span order: tracks that nobody wants are passed over")
 {
     static struct seen seen;
     struct columns columns;
-    struct sweep sweep;
-    if (!ok(sweep_init(&sweep, 1) == 0))
+    struct span_order order;
+    if (!ok(span_order_init(&order, 1) == 0))
         return;
     struct gait_batch batch = frame_at(0, &columns);
-    ok(sweep_survey(&sweep, &batch) == 0);
-    sweep_weave(&sweep, &batch, see, &seen);
+    ok(span_order_survey(&order, &batch) == 0);
+    span_order_walk(&order, &batch, see, &seen);
     batch.track = 1; // and one that is none
-    sweep_weave(&sweep, &batch, see, &seen);
+    span_order_walk(&order, &batch, see, &seen);
     is_u64(seen.count, 0);
-    sweep_finish(&sweep);
+    span_order_finish(&order);
 }
