@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""gait/configuration.h through ctypes."""
+"""gait/internal/configuration.h through ctypes."""
 
 import ctypes
 import json

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// include/gait/configuration.h: the settings as one JSON text, so that a binding needs to
+// include/gait/internal/configuration.h: the settings as one JSON text, so that a binding needs to
 // know none of the structs.
 #define _GNU_SOURCE
-#include <gait/configuration.h>
+#include <gait/internal/configuration.h>
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -2,7 +2,7 @@
 // Each rule is one function; the order is that of the sentences people get.
 #include "config/config_check.h"
 
-#include <gait/schedule.h>
+#include <gait/internal/schedule.h>
 
 #include <stdio.h>
 #include <string.h>
@@ -66,7 +66,7 @@ static int settle_epochs(struct config *config, const struct config_entry *epoch
     return status;
 }
 
-// itwinai's rule, see gait/schedule.h, for a training whose length is said.
+// itwinai's rule, see gait/internal/schedule.h, for a training whose length is said.
 static int clamp_to_epochs(struct config *config)
 {
     const struct config_entry *epochs = config_entry_of(config, SETTING_EPOCHS);

@@ -4,12 +4,12 @@
 // libraries and takes memory that no later one does.
 #include "config/setting_table.h"
 
-#include <gait/schedule.h>
+#include <gait/internal/schedule.h>
 
 #include <stdio.h>
 #include <string.h>
 
-#include <gait/schedule.h>
+#include <gait/internal/schedule.h>
 
 #include "format/ring_setting.h"
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The arithmetic of <gait/schedule.h>: torch.profiler.schedule's function, with a
+// The arithmetic of <gait/internal/schedule.h>: torch.profiler.schedule's function, with a
 // period of its own and lists of steps. Texts are read and written elsewhere.
-#include <gait/schedule.h>
+#include <gait/internal/schedule.h>
 
 #include <inttypes.h>
 #include <stdbool.h>

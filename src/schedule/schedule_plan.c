@@ -5,7 +5,7 @@
 #include <stdbool.h>
 #include <stdio.h>
 
-#include <gait/schedule.h>
+#include <gait/internal/schedule.h>
 
 enum { STATES_SHOWN = 24, STATES_SHOWN_LATE = 12, CYCLES_SHOWN = 4, WIDTH = 72 };
 

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <gait/schedule.h>
+#include <gait/internal/schedule.h>
 
 #include "base/fail.h"
 

@@ -26,8 +26,10 @@ def tree(tmp_path):
     write("src/LAYERS", LAYERS)
     write("include/gait/record.h", RECORD_H)
     write("include/gait/error.h", ERROR_H)
-    for other in ("configuration", "derived", "export", "ops", "schedule", "torch"):
+    for other in ("derived", "export"):
         write(f"include/gait/{other}.h", SPDX)
+    for other in ("configuration", "ops", "schedule", "torch_binding"):
+        write(f"include/gait/internal/{other}.h", SPDX)
     write("include/gait/trace.h", TRACE_H)
     write("src/base/fail.h", SPDX + "int fail(int code);\n")
     write("src/base/fail.c", SPDX + '#include "base/fail.h"\n\nint fail(int code)\n{\n}\n')
@@ -75,6 +77,8 @@ LAYER_FAULTS = {
     "spaced": ("src/base/f.c", '#  include /* why */ "format/schema.h"\n', "base may not"),
     "record_h": ("include/gait/record.h", "#include <stdio.h>\n", "record.h may not include"),
     "inward": ("include/gait/x.h", '#include "base/fail.h"\n', "no public header"),
+    "hidden": ("include/gait/y.h", '#include "internal/ops.h"\n', "installed may not include"),
+    "inside": ("bench/b.c", "#include <gait/internal/ops.h>\n", "is not installed"),
 }
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""gait/ops.h through ctypes: torch's tree of ops and the rows of its tables."""
+"""gait/internal/ops.h through ctypes: torch's tree of ops and the rows of its tables."""
 
 import ctypes
 import struct

@@ -9,7 +9,7 @@ import warnings
 from .._say import say
 from .actions import find
 
-SHAPES, MEMORY, STRIDES = 1, 2, 4  # gait/torch.h
+SHAPES, MEMORY, STRIDES = 1, 2, 4  # gait/internal/torch_binding.h
 KINDS = ("CPU", "XPU", "CUDA", "MTIA", "HPU", "PrivateUse1")
 
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """events() and key_averages() as torch.profiler has them, of what gait recorded
-or of a document of events; the sums are made in C (gait/ops.h).
+or of a document of events; the sums are made in C (gait/internal/ops.h).
 
 The classes bear torch's names and attributes, so that code written for torch's
 lists runs on these. They are made when they are asked for: a table of averages

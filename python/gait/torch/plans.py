@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Schedules: what a profile does at each step. The arithmetic is C; see gait/schedule.h."""
+"""Schedules: what a profile does at each step. The arithmetic is C (gait/internal/schedule.h)."""
 
 import warnings
 
@@ -7,7 +7,7 @@ from .. import _gait
 from .actions import actions
 
 UNITS = ("step", "epoch", "seconds")
-MOST = 1 << 40  # gait/schedule.h; no run is so long
+MOST = 1 << 40  # gait/internal/schedule.h; no run is so long
 
 
 class Schedule:

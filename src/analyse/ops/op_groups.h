@@ -3,7 +3,7 @@
 #ifndef GAIT_ANALYSE_OP_GROUPS_H
 #define GAIT_ANALYSE_OP_GROUPS_H
 
-#include <gait/ops.h>
+#include <gait/internal/ops.h>
 
 // Fills rows.
 GAIT_CHECK int op_groups_build(struct gait_ops *ops, const struct gait_grouping *grouping);

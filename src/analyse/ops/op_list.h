@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// What <gait/ops.h> calls a list: the events as they were added, the tree made of
+// What <gait/internal/ops.h> calls a list: the events as they were added, the tree made of
 // them, the rows of the last question.
 #ifndef GAIT_ANALYSE_OP_LIST_H
 #define GAIT_ANALYSE_OP_LIST_H
 
 #include <stdbool.h>
 
-#include <gait/ops.h>
+#include <gait/internal/ops.h>
 
 #include "analyse/ops/op_texts.h"
 

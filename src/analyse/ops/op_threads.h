@@ -6,7 +6,7 @@
 
 #include <stddef.h>
 
-#include <gait/ops.h>
+#include <gait/internal/ops.h>
 
 // Puts the system's number into fwd_thread where it can be told, else leaves it.
 GAIT_CHECK int op_threads_match(struct gait_op *ops, size_t count);

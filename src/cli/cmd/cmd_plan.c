@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <gait/schedule.h>
+#include <gait/internal/schedule.h>
 
 #include "base/fail.h"
 #include "base/json_writer.h"

@@ -11,7 +11,7 @@
 #include <string.h>
 #include <sys/wait.h>
 
-#include <gait/schedule.h>
+#include <gait/internal/schedule.h>
 
 #include "base/fail.h"
 #include "base/process.h"

@@ -14,7 +14,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <gait/schedule.h>
+#include <gait/internal/schedule.h>
 
 #include "analyse/job/torch_survey.h"
 #include "base/fail.h"
@@ -32,7 +32,7 @@
 
 enum { PLAN_BYTES = 4096, LINE_BYTES = 512 };
 
-// As gait/schedule.h reads it.
+// As gait/internal/schedule.h reads it.
 static const char *print_schedule(struct config *config)
 {
     static const struct {

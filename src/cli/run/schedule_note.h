@@ -3,7 +3,7 @@
 #ifndef GAIT_CLI_SCHEDULE_NOTE_H
 #define GAIT_CLI_SCHEDULE_NOTE_H
 
-#include <gait/schedule.h>
+#include <gait/internal/schedule.h>
 
 // FIRST/ACTIVE/EVERY of which ACTIVE does not fit into EVERY: says on stderr what is
 // recorded instead. `text` is what `schedule` was read from.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The calls of <gait/torch.h>: when torch has callbacks of ours and when not.
+// The calls of <gait/internal/torch_binding.h>: when torch has callbacks of ours and when not.
 //
 // Callbacks are added and removed, not disabled: a removed one leaves nothing
 // behind in torch, and each level asks torch for different things. Ops that are
@@ -9,7 +9,7 @@
 // there, and go when the child opens or closes something itself: taking torch's
 // lock in the fork handler could wait for a thread that the child does not have.
 #define _GNU_SOURCE
-#include <gait/torch.h>
+#include <gait/internal/torch_binding.h>
 
 #include <gait/record.h>
 #include <pthread.h>

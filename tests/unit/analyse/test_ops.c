@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Trees and rows by hand; tests/torch compares random ones with torch's own.
-#include <gait/ops.h>
+#include <gait/internal/ops.h>
 
 #include "support/tap.h"
 

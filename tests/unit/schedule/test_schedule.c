@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include <gait/schedule.h>
+#include <gait/internal/schedule.h>
 
 #include "support/random_values.h"
 #include "support/tap.h"

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// <gait/schedule.h> for Python. A schedule is bytes there, the struct as it is:
+// <gait/internal/schedule.h> for Python. A schedule is bytes there, the struct as it is:
 // they can be copied, compared and pickled, and need no type of their own.
 #ifndef GAIT_PY_PLAN_H
 #define GAIT_PY_PLAN_H
 
 #include "core/py_compat.h"
 
-#include <gait/schedule.h>
+#include <gait/internal/schedule.h>
 
 // The schedule that such bytes are; -1 and a TypeError if they are none.
 int py_plan_of(PyObject *bytes, struct gait_schedule *ret_schedule);

@@ -35,8 +35,8 @@ void py_schedule_told(void);
 double py_schedule_clock_cost_ns(void);
 
 // Functions of the module. windows(schedule, levels): ops are on record while the
-// schedule (bytes, see py_plan.h) says so, with what `levels` of gait/torch.h adds.
-// With has_traces each cycle is a window of its own, and there is a spare one.
+// schedule (bytes, see py_plan.h) says so, with what `levels` of gait/internal/torch_binding.h
+// adds. With has_traces each cycle is a window of its own, and there is a spare one.
 PyObject *py_schedule_windows(PyObject *module, PyObject *const *args, Py_ssize_t count);
 PyObject *py_schedule_close(PyObject *module, PyObject *unused);
 

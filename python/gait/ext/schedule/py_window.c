@@ -6,8 +6,8 @@
 #include <sys/resource.h>
 #include <time.h>
 
+#include <gait/internal/torch_binding.h>
 #include <gait/record.h>
-#include <gait/torch.h>
 
 #include "core/py_thread.h"
 

@@ -11,14 +11,14 @@
 
 enum { WINDOW_OF_RUN, WINDOW_SPARE, WINDOW_HOLDERS = 32 };
 
-// More levels than gait/torch.h has: Python functions, and what Nsight Systems is told, for as
-// long as it is open.
+// More levels than gait/internal/torch_binding.h has: Python functions, and what Nsight Systems is
+// told, for as long as it is open.
 #define WINDOW_STACKS 8u
 #define WINDOW_NSIGHT 16u
 #define WINDOW_IN_PYTHON (WINDOW_STACKS | WINDOW_NSIGHT)
 
-// Opens it, or opens it anew where `levels` of gait/torch.h want more than there is.
-// False if it could not be: gait is off, or knows no torch.
+// Opens it, or opens it anew where `levels` of gait/internal/torch_binding.h want more than there
+// is. False if it could not be: gait is off, or knows no torch.
 bool py_window_hold(unsigned holder, unsigned levels);
 
 // Closes it where nobody else holds it.

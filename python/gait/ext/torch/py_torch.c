@@ -2,7 +2,7 @@
 // Argument conversion for the collector of torch's ops, which knows no Python.
 #include "torch/py_torch.h"
 
-#include <gait/torch.h>
+#include <gait/internal/torch_binding.h>
 
 PyObject *py_torch_attach(PyObject *module, PyObject *unused)
 {

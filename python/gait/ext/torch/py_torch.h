@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What gait/torch/windows.py asks of the collector of ops, gait/torch.h.
+// What gait/torch/windows.py asks of the collector of ops, gait/internal/torch_binding.h.
 #ifndef GAIT_PY_TORCH_H
 #define GAIT_PY_TORCH_H
 

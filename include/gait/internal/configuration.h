@@ -8,7 +8,7 @@
 
 #include <stddef.h>
 
-#include "error.h"
+#include "../error.h"
 
 #ifdef __cplusplus
 extern "C" {

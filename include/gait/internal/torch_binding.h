@@ -11,7 +11,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "error.h"
+#include "../error.h"
 
 #ifdef __cplusplus
 extern "C" {
