@@ -16,7 +16,7 @@
 #include <stdlib.h>
 
 #include "analyse/steps/step_clock.h"
-#include "analyse/steps/torch_evaluation.h"
+#include "analyse/time/intervals.h"
 #include "base/fail.h"
 
 enum {
@@ -82,7 +82,7 @@ static int64_t cost_of(const struct comparison *comparison, size_t step)
 
 // Which steps lie in windows for the most part; odd ones and the first behind a
 // window stand for neither side.
-static void find_places(struct comparison *comparison, const struct torch_periods *windows)
+static void find_places(struct comparison *comparison, const struct intervals *windows)
 {
     size_t at = 0;
     bool was_inside = false;
@@ -177,7 +177,7 @@ static size_t compare_rows(struct window_cost *cost, const struct comparison *co
 }
 
 int window_cost_find(struct window_cost *cost, const struct step_clock *steps,
-                     const struct torch_periods *windows)
+                     const struct intervals *windows)
 {
     struct comparison comparison = {.steps = steps,
                                     .places = malloc(steps->count + 1),

@@ -12,7 +12,7 @@
 #include <gait/error.h>
 
 struct step_clock;
-struct torch_periods;
+struct intervals;
 
 struct window_cost {
     uint64_t inside, outside; // steps
@@ -23,6 +23,6 @@ struct window_cost {
 // Steps and windows are in order. The first and the last step are left out:
 // one warms up, the other lasts until the program ends.
 GAIT_CHECK int window_cost_find(struct window_cost *cost, const struct step_clock *steps,
-                                const struct torch_periods *windows);
+                                const struct intervals *windows);
 
 #endif

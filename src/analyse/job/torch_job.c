@@ -80,7 +80,7 @@ struct placed_row {
 static int book_thread(struct torch_gathering *gathering, const struct placed_row *placed,
                        size_t count)
 {
-    struct torch_periods windows = {.count = 0};
+    struct intervals windows = {.count = 0};
     uint64_t *places = malloc((count + 1) * sizeof *places);
     struct step_row *rows = malloc((count + 1) * sizeof *rows);
     struct booking booking = {.job = gathering->job,
@@ -104,7 +104,7 @@ static int book_thread(struct torch_gathering *gathering, const struct placed_ro
         status = torch_gathering_split(gathering, &windows, add_piece, &booking);
     if (!status && booking.window != SIZE_MAX)
         book(&booking);
-    torch_periods_finish(&windows);
+    intervals_finish(&windows);
     free(places);
     free(rows);
     return status;
@@ -247,8 +247,8 @@ int torch_job_make_whole_run(struct torch_job *job, struct gait_trace *trace, ui
         return status;
     if (life.end_ns <= life.start_ns)
         return GAIT_OK;
-    struct torch_period whole = {life.start_ns, life.end_ns};
-    const struct torch_periods windows = {.rows = &whole, .count = 1};
+    struct interval whole = {life.start_ns, life.end_ns};
+    const struct intervals windows = {.rows = &whole, .count = 1};
     torch_gathering_init(&gathering, job, trace);
     status = torch_gathering_read(&gathering, track);
     if (!status)

@@ -35,7 +35,7 @@ void torch_processes_finish(struct torch_processes *processes)
 static struct torch_work find_work(const struct torch_facts *facts, const struct torch_step *step,
                                    size_t *fact)
 {
-    const struct torch_period period = {step->start_ns, step->end_ns};
+    const struct interval period = {step->start_ns, step->end_ns};
     struct torch_work work = {step->end_ns, step->start_ns};
     const struct torch_fact *row;
     while ((row = torch_facts_next_work(facts, &period, fact))) {

@@ -99,16 +99,16 @@ static void sum_samples(const struct torch_steps *steps, struct torch_rank *rank
 }
 
 // The steps that touch a window.
-static int keep_recorded(struct torch_gathering *gathering, const struct torch_periods *steps)
+static int keep_recorded(struct torch_gathering *gathering, const struct intervals *steps)
 {
-    const struct torch_periods *windows = &gathering->thread.facts.windows;
-    struct torch_periods *kept = &gathering->job->torch->flops.steps;
+    const struct intervals *windows = &gathering->thread.facts.windows;
+    struct intervals *kept = &gathering->job->torch->flops.steps;
     size_t at = 0;
     kept->rows = arena_take(gathering->job->arena, (steps->count + 1) * sizeof *kept->rows);
     if (!kept->rows)
         return torch_gathering_no_memory();
     for (size_t i = 0; i < steps->count; i++) {
-        const struct torch_period *step = &steps->rows[i];
+        const struct interval *step = &steps->rows[i];
         while (at < windows->count && windows->rows[at].end_ns <= step->start_ns)
             at++;
         if (at < windows->count && windows->rows[at].start_ns < step->end_ns)
@@ -126,7 +126,7 @@ static int by_length(const void *left, const void *right)
 // The lower quartile: the length of a step is not its work. One may have waited for its
 // window to open, the last lasts until something else begins, and on a crowded machine
 // more than half of them may have been interrupted.
-static int find_usual_length(const struct torch_periods *steps, int64_t *ret_ns)
+static int find_usual_length(const struct intervals *steps, int64_t *ret_ns)
 {
     int64_t *lengths = malloc((steps->count + 1) * sizeof *lengths);
     if (!lengths)
@@ -140,12 +140,12 @@ static int find_usual_length(const struct torch_periods *steps, int64_t *ret_ns)
 }
 
 // Windows of a lying file may cover a step many times over.
-static uint64_t covered_ns(const struct torch_period *step, const struct torch_periods *windows,
+static uint64_t covered_ns(const struct interval *step, const struct intervals *windows,
                            size_t from)
 {
     uint64_t sum_ns = 0;
     for (size_t i = from; i < windows->count && windows->rows[i].start_ns < step->end_ns; i++) {
-        const struct torch_period *window = &windows->rows[i];
+        const struct interval *window = &windows->rows[i];
         int64_t start_ns = step->start_ns > window->start_ns ? step->start_ns : window->start_ns;
         int64_t end_ns = step->end_ns < window->end_ns ? step->end_ns : window->end_ns;
         sum_ns += end_ns > start_ns ? (uint64_t)(end_ns - start_ns) : 0;
@@ -158,10 +158,10 @@ struct work {
 };
 
 // Of a step; `fact` and `window` go through theirs with the steps.
-static struct work count_work(const struct torch_facts *facts, const struct torch_period *step,
+static struct work count_work(const struct torch_facts *facts, const struct interval *step,
                               size_t *fact, size_t window)
 {
-    const struct torch_periods *windows = &facts->windows;
+    const struct intervals *windows = &facts->windows;
     struct work work = {0, 0};
     const struct torch_fact *row;
     while ((row = torch_facts_next_work(facts, step, fact))) {
@@ -176,14 +176,14 @@ static struct work count_work(const struct torch_facts *facts, const struct torc
 // How many steps have their ops on record: of half of their work. Where nothing of
 // that is known, as much of them as half of a usual step.
 static int count_recorded(const struct torch_facts *facts, struct torch_rank *rank,
-                          const struct torch_periods *steps)
+                          const struct intervals *steps)
 {
-    const struct torch_periods *windows = &facts->windows;
+    const struct intervals *windows = &facts->windows;
     int64_t usual_ns = 0;
     size_t at = 0, fact = 0;
     int status = find_usual_length(steps, &usual_ns);
     for (size_t i = 0; !status && i < steps->count; i++) {
-        const struct torch_period *step = &steps->rows[i];
+        const struct interval *step = &steps->rows[i];
         int64_t length_ns = step->end_ns - step->start_ns;
         while (at < windows->count && windows->rows[at].end_ns <= step->start_ns)
             at++;
@@ -200,7 +200,7 @@ static int count_recorded(const struct torch_facts *facts, struct torch_rank *ra
 
 // Recorders before this one did not clock the steps.
 static int find_window_cost(struct torch_gathering *gathering, struct torch_rank *rank,
-                            const struct torch_periods *steps)
+                            const struct intervals *steps)
 {
     const struct torch_facts *facts = &gathering->thread.facts;
     struct step_clock clock;
@@ -219,11 +219,11 @@ static int find_window_cost(struct torch_gathering *gathering, struct torch_rank
 }
 
 static int find_parts(const struct torch_gathering *gathering, struct torch_rank *rank,
-                      const struct torch_periods *steps)
+                      const struct intervals *steps)
 {
     int status =
         process_lives_of_track(&gathering->job->lives, gathering->trace, rank->track, &rank->life);
-    const struct torch_period life = {rank->life.start_ns, rank->life.end_ns};
+    const struct interval life = {rank->life.start_ns, rank->life.end_ns};
     return status ? status : run_parts_find(&rank->run, &gathering->thread, steps, &life);
 }
 
@@ -231,7 +231,7 @@ static int add_rank(struct torch_gathering *gathering, const struct torch_rank *
 {
     struct torch_report *torch = gathering->job->torch;
     struct torch_rank *rank = &torch->ranks[torch->rank_count];
-    struct torch_periods windows = {.count = 0};
+    struct intervals windows = {.count = 0};
     size_t first = gathering->rows.used / sizeof(struct step_row);
     *rank = *stepper;
     int status = torch_gathering_read(gathering, rank->track);
@@ -269,7 +269,7 @@ static int add_rank(struct torch_gathering *gathering, const struct torch_rank *
     if (!status && !torch->rank_count)
         status = torch_epochs_find(&gathering->epochs, &gathering->thread, &windows);
     torch->rank_count++;
-    torch_periods_finish(&windows);
+    intervals_finish(&windows);
     return status;
 }
 

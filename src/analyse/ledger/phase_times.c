@@ -28,8 +28,8 @@ struct finding {
     const char *phase;
     bool *is_phase, *was_seen; // of a site
     uint32_t site_count;
-    struct torch_periods *into; // of the training thread that is read
-    unsigned number;            // of the phase among those of PyTorch, or NO_NUMBER
+    struct intervals *into; // of the training thread that is read
+    unsigned number;        // of the phase among those of PyTorch, or NO_NUMBER
     bool is_steps;
     int status;
 };
@@ -56,7 +56,7 @@ void phase_times_finish(struct phase_times *times)
     if (!times)
         return;
     for (size_t i = 0; i < times->count; i++)
-        torch_periods_finish(&times->threads[i].times);
+        intervals_finish(&times->threads[i].times);
     free(times->threads);
     *times = (struct phase_times){.count = 0};
 }
@@ -69,14 +69,14 @@ static struct phase_thread *find(const struct phase_times *times, const char *ho
     return NULL;
 }
 
-const struct torch_periods *phase_times_of(const struct phase_times *times, const char *host,
-                                           int64_t tid)
+const struct intervals *phase_times_of(const struct phase_times *times, const char *host,
+                                       int64_t tid)
 {
     const struct phase_thread *thread = find(times, host, tid);
     return thread ? &thread->times : NULL;
 }
 
-static int thread_of(struct finding *finding, uint32_t track, struct torch_periods **ret_times)
+static int thread_of(struct finding *finding, uint32_t track, struct intervals **ret_times)
 {
     struct phase_times *times = finding->times;
     struct gait_track_info info;
@@ -108,7 +108,7 @@ static int64_t end_of(int64_t start_ns, int64_t duration_ns)
 static int see_spans(const struct gait_batch *batch, void *context)
 {
     struct finding *finding = context;
-    struct torch_periods *periods = NULL;
+    struct intervals *periods = NULL;
     int status = 0;
     for (size_t row = 0; row < batch->rows && status == 0; row++) {
         const uint32_t site = batch->site[row];
@@ -120,8 +120,8 @@ static int see_spans(const struct gait_batch *batch, void *context)
         if (!periods)
             status = thread_of(finding, batch->track, &periods);
         if (status == 0)
-            status = torch_periods_add(periods, batch->start_ns[row],
-                                       end_of(batch->start_ns[row], batch->duration_ns[row]));
+            status = intervals_add(periods, batch->start_ns[row],
+                                   end_of(batch->start_ns[row], batch->duration_ns[row]));
     }
     return status;
 }
@@ -129,11 +129,11 @@ static int see_spans(const struct gait_batch *batch, void *context)
 static int see_steps(const struct gait_batch *batch, void *context)
 {
     struct finding *finding = context;
-    struct torch_periods *periods;
+    struct intervals *periods;
     int status = batch->rows ? thread_of(finding, batch->track, &periods) : 0;
     for (size_t row = 0; row < batch->rows && status == 0; row++)
-        status = torch_periods_add(periods, batch->start_ns[row],
-                                   end_of(batch->start_ns[row], batch->duration_ns[row]));
+        status = intervals_add(periods, batch->start_ns[row],
+                               end_of(batch->start_ns[row], batch->duration_ns[row]));
     return status;
 }
 
@@ -174,15 +174,15 @@ static void take_piece(const struct torch_piece *piece, void *context)
     struct finding *finding = context;
     if (finding->status == 0 && piece->phase == finding->number)
         finding->status =
-            torch_periods_add(finding->into, piece->start_ns, piece->start_ns + (int64_t)piece->ns);
+            intervals_add(finding->into, piece->start_ns, piece->start_ns + (int64_t)piece->ns);
 }
 
-static int steps_as_windows(const struct training_thread *thread, struct torch_periods *windows)
+static int steps_as_windows(const struct training_thread *thread, struct intervals *windows)
 {
     int status = 0;
     for (size_t i = 0; i < thread->steps.count && status == 0; i++)
-        status = torch_periods_add(windows, thread->steps.rows[i].start_ns,
-                                   thread->steps.rows[i].end_ns);
+        status =
+            intervals_add(windows, thread->steps.rows[i].start_ns, thread->steps.rows[i].end_ns);
     return status;
 }
 
@@ -192,14 +192,14 @@ static int split_thread(struct finding *finding, const struct training_thread *t
                         int64_t end_ns)
 {
     const struct torch_fact *first = thread->facts.rows;
-    struct torch_periods windows = {.count = 0};
+    struct intervals windows = {.count = 0};
     int status = 0;
     if (!thread->facts.count)
         return 0;
     if (finding->number == TORCH_OTHER && thread->steps.count)
         status = steps_as_windows(thread, &windows);
     else if (first->start_ns < end_ns)
-        status = torch_periods_add(&windows, first->start_ns, end_ns);
+        status = intervals_add(&windows, first->start_ns, end_ns);
     const struct torch_ledger ledger = {.facts = &thread->facts,
                                         .windows = &windows,
                                         .evaluation = &thread->evaluation,
@@ -207,7 +207,7 @@ static int split_thread(struct finding *finding, const struct training_thread *t
                                         .context = finding};
     if (status == 0)
         status = torch_ledger_split(&ledger);
-    torch_periods_finish(&windows);
+    intervals_finish(&windows);
     return status ? status : finding->status;
 }
 
@@ -260,7 +260,7 @@ static bool is_found(const struct phase_times *times)
 {
     bool has_any = false;
     for (size_t i = 0; i < times->count; i++) {
-        torch_periods_join(&times->threads[i].times);
+        intervals_join(&times->threads[i].times);
         has_any = has_any || times->threads[i].times.count;
     }
     return has_any;
@@ -317,7 +317,7 @@ int phase_times_find(struct phase_times *times, struct gait_trace *trace, const 
     return status;
 }
 
-uint64_t phase_times_hit(const struct torch_periods *periods, const struct phase_looks *looks)
+uint64_t phase_times_hit(const struct intervals *periods, const struct phase_looks *looks)
 {
     const double all = (double)looks->count;
     const double apart = ((double)looks->end_ns - (double)looks->start_ns) / fmax(all - 1, 1);
@@ -325,11 +325,11 @@ uint64_t phase_times_hit(const struct torch_periods *periods, const struct phase
     if (!periods || !periods->count)
         return 0;
     if (!(apart > 0)) // all at one moment
-        return torch_periods_cover(periods, looks->start_ns) ? looks->count : 0;
+        return intervals_cover(periods, looks->start_ns) ? looks->count : 0;
     size_t at =
         first_at(&periods->rows->end_ns, periods->count, sizeof *periods->rows, looks->start_ns);
     for (; at < periods->count && periods->rows[at].start_ns <= looks->end_ns; at++) {
-        const struct torch_period *period = &periods->rows[at];
+        const struct interval *period = &periods->rows[at];
         const double from = ((double)period->start_ns - (double)looks->start_ns) / apart;
         const double to = ((double)period->end_ns - (double)looks->start_ns) / apart;
         hit += fmax(ceil(fmin(to, all)) - ceil(fmax(from, 0)), 0);

@@ -7,12 +7,12 @@
 
 #include <gait/trace.h>
 
-#include "analyse/steps/torch_evaluation.h"
+#include "analyse/time/intervals.h"
 
 struct phase_thread {
     const char *host; // of the trace
     int64_t tid;
-    struct torch_periods times; // in order, apart from each other
+    struct intervals times; // in order, apart from each other
 };
 
 struct phase_times {
@@ -26,8 +26,8 @@ GAIT_CHECK int phase_times_find(struct phase_times *times, struct gait_trace *tr
 void phase_times_finish(struct phase_times *times); // takes NULL and a zeroed struct
 
 // NULL: that thread never was in it.
-const struct torch_periods *phase_times_of(const struct phase_times *times, const char *host,
-                                           int64_t tid);
+const struct intervals *phase_times_of(const struct phase_times *times, const char *host,
+                                       int64_t tid);
 
 // Looks that lie evenly from start to end, both included.
 struct phase_looks {
@@ -36,6 +36,6 @@ struct phase_looks {
 };
 
 // How many of them fell into the periods.
-uint64_t phase_times_hit(const struct torch_periods *periods, const struct phase_looks *looks);
+uint64_t phase_times_hit(const struct intervals *periods, const struct phase_looks *looks);
 
 #endif

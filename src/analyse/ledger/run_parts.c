@@ -40,26 +40,26 @@ static int64_t later(int64_t a, int64_t b)
 }
 
 int run_parts_find(struct run_parts *parts, const struct training_thread *thread,
-                   const struct torch_periods *steps, const struct torch_period *life)
+                   const struct intervals *steps, const struct interval *life)
 {
     const size_t count = steps->count;
     *parts = (struct run_parts){.total_ns = 0};
     if (!count)
         return GAIT_OK;
-    struct torch_periods between = {.count = count + 1, .capacity = count + 1};
+    struct intervals between = {.count = count + 1, .capacity = count + 1};
     between.rows = malloc((count + 1) * sizeof *between.rows);
     if (!between.rows)
         return fail(GAIT_ERR_MEMORY, "no memory for what lies between %zu steps", count);
-    const struct torch_period *first = &steps->rows[0], *last = &steps->rows[count - 1];
+    const struct interval *first = &steps->rows[0], *last = &steps->rows[count - 1];
     int64_t at_ns = life->start_ns < first->start_ns ? life->start_ns : first->start_ns;
     int64_t end_ns = later(life->end_ns, last->end_ns);
     parts->total_ns = (uint64_t)end_ns - (uint64_t)at_ns;
     for (size_t i = 0; i < count; i++) {
-        between.rows[i] = (struct torch_period){at_ns, steps->rows[i].start_ns};
+        between.rows[i] = (struct interval){at_ns, steps->rows[i].start_ns};
         at_ns = steps->rows[i].end_ns;
         parts->parts[RUN_STEPS] += (uint64_t)at_ns - (uint64_t)steps->rows[i].start_ns;
     }
-    between.rows[count] = (struct torch_period){at_ns, end_ns};
+    between.rows[count] = (struct interval){at_ns, end_ns};
     struct gaps gaps = {parts, count};
     const struct torch_ledger ledger = {.facts = &thread->facts,
                                         .windows = &between,

@@ -25,12 +25,12 @@ struct run_parts {
     uint64_t parts[RUN_PART_COUNT];
 };
 
-struct torch_period;
-struct torch_periods;
+struct interval;
+struct intervals;
 struct training_thread;
 
 // `steps` are those of the thread, in order and apart; without any all is 0.
 GAIT_CHECK int run_parts_find(struct run_parts *parts, const struct training_thread *thread,
-                              const struct torch_periods *steps, const struct torch_period *life);
+                              const struct intervals *steps, const struct interval *life);
 
 #endif

@@ -7,8 +7,8 @@
 #include <stdlib.h>
 
 #include "analyse/ledger/torch_phases.h"
-#include "analyse/steps/torch_evaluation.h"
 #include "analyse/steps/torch_facts.h"
+#include "analyse/time/intervals.h"
 #include "base/array.h"
 
 enum { MOST_OPEN = 1 << 20 };
@@ -35,13 +35,12 @@ static void hand_out(struct painter *painter, int64_t to_ns, unsigned phase)
 }
 
 // The period that lasts at the place reached or is the next to come.
-static struct torch_period next_period(const struct torch_periods *periods, int64_t at_ns,
-                                       size_t *place)
+static struct interval next_period(const struct intervals *periods, int64_t at_ns, size_t *place)
 {
     while (*place < periods->count && periods->rows[*place].end_ns <= at_ns)
         ++*place;
     if (*place == periods->count)
-        return (struct torch_period){INT64_MAX, INT64_MAX};
+        return (struct interval){INT64_MAX, INT64_MAX};
     return periods->rows[*place];
 }
 
@@ -55,7 +54,7 @@ static int64_t earlier(int64_t a, int64_t b)
 static void paint_window(struct painter *painter, int64_t to_ns, unsigned phase)
 {
     while (painter->at_ns < to_ns) {
-        struct torch_period period =
+        struct interval period =
             next_period(painter->ledger->evaluation, painter->at_ns, &painter->period);
         if (torch_phases_outlasts(phase))
             hand_out(painter, to_ns, phase);
@@ -69,7 +68,7 @@ static void paint_window(struct painter *painter, int64_t to_ns, unsigned phase)
 static void paint(struct painter *painter, int64_t to_ns, unsigned phase)
 {
     while (painter->at_ns < to_ns) {
-        struct torch_period window =
+        struct interval window =
             next_period(painter->ledger->windows, painter->at_ns, &painter->window);
         if (window.start_ns >= to_ns) {
             painter->at_ns = to_ns;
@@ -108,7 +107,7 @@ static int open_span(struct painter *painter, const struct torch_fact *fact)
 
 int torch_ledger_split(const struct torch_ledger *ledger)
 {
-    const struct torch_periods *windows = ledger->windows;
+    const struct intervals *windows = ledger->windows;
     struct painter painter = {.ledger = ledger};
     int status = GAIT_OK;
     if (!windows->count)

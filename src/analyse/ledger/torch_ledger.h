@@ -13,7 +13,7 @@
 #include <gait/error.h>
 
 struct torch_facts;
-struct torch_periods;
+struct intervals;
 
 struct torch_piece {
     size_t window; // its number
@@ -26,7 +26,7 @@ typedef void torch_ledger_visit(const struct torch_piece *piece, void *context);
 
 struct torch_ledger {
     const struct torch_facts *facts;
-    const struct torch_periods *windows, *evaluation;
+    const struct intervals *windows, *evaluation;
     torch_ledger_visit *visit;
     void *context;
 };

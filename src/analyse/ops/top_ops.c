@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "analyse/ledger/torch_phases.h"
-#include "analyse/steps/torch_evaluation.h"
+#include "analyse/time/intervals.h"
 #include "analyse/time/span_order.h"
 #include "base/arena.h"
 #include "base/fail.h"
@@ -26,7 +26,7 @@ struct adding {
 // A window may last until the next loop begins, whatever the script does before that.
 static bool is_in_step(const struct top_ops_wish *wish, int64_t at_ns)
 {
-    return !wish->steps->count || torch_periods_cover(wish->steps, at_ns);
+    return !wish->steps->count || intervals_cover(wish->steps, at_ns);
 }
 
 static void add_op(const struct ordered_span *span, void *context)

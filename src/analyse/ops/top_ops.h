@@ -10,7 +10,7 @@
 #include <gait/trace.h>
 
 struct arena;
-struct torch_periods;
+struct intervals;
 struct torch_phases;
 
 struct top_op {
@@ -30,7 +30,7 @@ struct top_ops_wish {
     const struct torch_phases *phases;
     uint32_t shard;
     int64_t since_ns;
-    const struct torch_periods *steps; // in order; none: all ops
+    const struct intervals *steps; // in order; none: all ops
 };
 
 // Names belong to the trace, rows to the arena.

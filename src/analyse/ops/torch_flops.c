@@ -103,7 +103,7 @@ static int learn(struct counting *counting, const struct gait_event *event,
     return GAIT_OK;
 }
 
-static size_t step_of(const struct torch_periods *steps, int64_t at_ns)
+static size_t step_of(const struct intervals *steps, int64_t at_ns)
 {
     size_t low = 0, high = steps->count;
     while (low < high) {
@@ -296,7 +296,7 @@ static enum flops_way counter_of(const struct gait_trace *trace, uint32_t shard)
 static int count_all(struct counting *counting, struct torch_report *torch,
                      struct gait_trace *trace)
 {
-    const struct torch_periods *steps = &counting->flops->steps;
+    const struct intervals *steps = &counting->flops->steps;
     const struct torch_walk walk = {
         .trace = trace,
         .phases = &torch->phases,

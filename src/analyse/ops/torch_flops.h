@@ -11,7 +11,7 @@
 #include <gait/trace.h>
 
 #include "analyse/ops/peaks.h"
-#include "analyse/steps/torch_evaluation.h"
+#include "analyse/time/intervals.h"
 
 struct arena;
 struct torch_report;
@@ -27,10 +27,10 @@ struct flops_module {
 };
 
 struct torch_flops {
-    struct torch_periods steps; // of the first rank, that touch a window; rows of the arena
-    size_t counted_steps;       // those in which there was anything to count
-    uint64_t total, counted;    // of these; counted as torch's FlopCounterMode does
-    uint64_t per_step;          // of the one in the middle
+    struct intervals steps;  // of the first rank, that touch a window; rows of the arena
+    size_t counted_steps;    // those in which there was anything to count
+    uint64_t total, counted; // of these; counted as torch's FlopCounterMode does
+    uint64_t per_step;       // of the one in the middle
     uint64_t counted_per_step;
     uint64_t kinds[PEAK_KINDS]; // total by what the tensors are; fp64 and others in none
     struct flops_op *ops;       // the most first

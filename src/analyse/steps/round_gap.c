@@ -2,12 +2,12 @@
 #include "analyse/steps/round_gap.h"
 
 #include "analyse/ledger/torch_phases.h"
-#include "analyse/steps/torch_evaluation.h"
 #include "analyse/steps/torch_facts.h"
 #include "analyse/steps/torch_loops.h"
+#include "analyse/time/intervals.h"
 
 void round_gap_init(struct round_gap *gap, const struct torch_loops *loops,
-                    const struct torch_periods *evaluation)
+                    const struct intervals *evaluation)
 {
     *gap = (struct round_gap){
         .loops = loops, .evaluation = evaluation, .free_ns = INT64_MIN, .work_ns = INT64_MAX};
@@ -47,7 +47,7 @@ static bool is_work(const struct torch_fact *fact)
 
 void round_gap_take(struct round_gap *gap, const struct torch_fact *fact)
 {
-    const struct torch_periods *evaluation = gap->evaluation;
+    const struct intervals *evaluation = gap->evaluation;
     while (gap->period < evaluation->count &&
            evaluation->rows[gap->period].start_ns <= fact->start_ns)
         cut(gap, evaluation->rows[gap->period++].end_ns);

@@ -10,11 +10,11 @@
 
 struct torch_fact;
 struct torch_loops;
-struct torch_periods;
+struct intervals;
 
 struct round_gap {
     const struct torch_loops *loops;
-    const struct torch_periods *evaluation;
+    const struct intervals *evaluation;
     size_t period;    // evaluations that began before the fact at hand
     int64_t free_ns;  // when the last evaluation, save or other loop is over
     int64_t work_ns;  // the first work after that, INT64_MAX: none yet
@@ -23,7 +23,7 @@ struct round_gap {
 };
 
 void round_gap_init(struct round_gap *gap, const struct torch_loops *loops,
-                    const struct torch_periods *evaluation);
+                    const struct intervals *evaluation);
 
 // Takes the facts in order.
 void round_gap_take(struct round_gap *gap, const struct torch_fact *fact);

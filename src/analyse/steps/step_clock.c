@@ -96,7 +96,7 @@ void step_clock_finish(struct step_clock *clock)
     *clock = (struct step_clock){.count = 0};
 }
 
-int step_clock_take(struct step_clock *clock, const struct torch_periods *steps)
+int step_clock_take(struct step_clock *clock, const struct intervals *steps)
 {
     int status = GAIT_OK;
     *clock = (struct step_clock){.count = 0};

@@ -12,7 +12,7 @@
 #include <gait/trace.h>
 
 struct torch_facts;
-struct torch_periods;
+struct intervals;
 struct torch_phases;
 
 struct clocked_step {
@@ -36,6 +36,6 @@ void step_clock_finish(struct step_clock *clock);
 void step_clock_mark(struct step_clock *clock, const struct torch_facts *facts);
 
 // Steps that somebody else found, without CPU time (-1).
-GAIT_CHECK int step_clock_take(struct step_clock *clock, const struct torch_periods *steps);
+GAIT_CHECK int step_clock_take(struct step_clock *clock, const struct intervals *steps);
 
 #endif

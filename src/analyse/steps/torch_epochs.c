@@ -27,14 +27,13 @@ void torch_epochs_finish(struct torch_epochs *epochs)
 }
 
 // The first window that begins then or later.
-static uint64_t window_at(const struct torch_periods *windows, int64_t at_ns)
+static uint64_t window_at(const struct intervals *windows, int64_t at_ns)
 {
-    const struct torch_period *rows = windows->rows;
+    const struct interval *rows = windows->rows;
     return windows->count ? first_at(&rows->start_ns, windows->count, sizeof *rows, at_ns) : 0;
 }
 
-static int add_epoch(struct torch_epochs *epochs, const struct torch_periods *windows,
-                     int64_t at_ns)
+static int add_epoch(struct torch_epochs *epochs, const struct intervals *windows, int64_t at_ns)
 {
     const struct array_shape shape = {sizeof *epochs->first_steps, MOST_FIRST_STEPS};
     uint64_t first = window_at(windows, at_ns);
@@ -49,7 +48,7 @@ static int add_epoch(struct torch_epochs *epochs, const struct torch_periods *wi
 }
 
 static int find_by_loops(struct torch_epochs *epochs, const struct training_thread *thread,
-                         const struct torch_periods *windows)
+                         const struct intervals *windows)
 {
     const struct torch_steps *steps = &thread->steps;
     const struct torch_loop *last = NULL;
@@ -76,8 +75,8 @@ static bool is_work(const struct torch_fact *fact)
 
 // Whose first batch is there already (Lightning fetches one ahead) has begun its
 // first step, in which nothing has been done yet.
-static int64_t first_begin(const struct training_thread *thread,
-                           const struct torch_periods *windows, int64_t mark_ns)
+static int64_t first_begin(const struct training_thread *thread, const struct intervals *windows,
+                           int64_t mark_ns)
 {
     const struct torch_facts *facts = &thread->facts;
     uint64_t behind = window_at(windows, mark_ns + 1);
@@ -97,7 +96,7 @@ static int64_t evaluation_between(const struct training_thread *thread, int64_t 
 {
     int64_t total_ns = 0;
     for (size_t i = 0; i < thread->evaluation.count; i++) {
-        const struct torch_period *period = &thread->evaluation.rows[i];
+        const struct interval *period = &thread->evaluation.rows[i];
         int64_t start_ns = period->start_ns > from_ns ? period->start_ns : from_ns;
         int64_t end_ns = period->end_ns < to_ns ? period->end_ns : to_ns;
         total_ns += end_ns > start_ns ? end_ns - start_ns : 0;
@@ -108,10 +107,10 @@ static int64_t evaluation_between(const struct training_thread *thread, int64_t 
 // An epoch lasts until the next one begins. Nothing says where the last one ends: behind its
 // last step it evaluates at most as long as one of the others did, since a test may follow.
 static int measure_walls(struct torch_epochs *epochs, const struct training_thread *thread,
-                         const struct torch_periods *windows)
+                         const struct intervals *windows)
 {
     int64_t longest_ns = 0;
-    const struct torch_period *rows = windows->rows;
+    const struct interval *rows = windows->rows;
     epochs->wall_ns = calloc(epochs->count + 1, sizeof *epochs->wall_ns);
     if (!epochs->wall_ns)
         return fail(GAIT_ERR_MEMORY, "no memory for %zu epochs", epochs->count);
@@ -135,7 +134,7 @@ static int measure_walls(struct torch_epochs *epochs, const struct training_thre
 }
 
 int torch_epochs_find(struct torch_epochs *epochs, const struct training_thread *thread,
-                      const struct torch_periods *windows)
+                      const struct intervals *windows)
 {
     int status = GAIT_OK;
     if (!thread->facts.epoch_count)

@@ -12,7 +12,7 @@
 
 struct arena;
 struct torch_epoch;
-struct torch_periods;
+struct intervals;
 struct torch_report;
 struct training_thread;
 
@@ -29,7 +29,7 @@ void torch_epochs_finish(struct torch_epochs *epochs); // takes NULL and a zeroe
 
 // From one thread whose steps are `windows`. A run that tells none has none.
 GAIT_CHECK int torch_epochs_find(struct torch_epochs *epochs, const struct training_thread *thread,
-                                 const struct torch_periods *windows);
+                                 const struct intervals *windows);
 
 // Makes the report's rows of them.
 GAIT_CHECK int torch_epochs_open(const struct torch_epochs *epochs, struct arena *arena,

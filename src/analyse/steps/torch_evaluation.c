@@ -11,69 +11,11 @@
 #include "analyse/steps/torch_facts.h"
 #include "analyse/steps/torch_loops.h"
 #include "analyse/time/first_at.h"
-#include "base/array.h"
+#include "analyse/time/intervals.h"
 #include "base/fail.h"
 
-enum { MOST_PERIODS = 1 << 24 };
-
-void torch_periods_init(struct torch_periods *periods)
-{
-    *periods = (struct torch_periods){.count = 0};
-}
-
-void torch_periods_finish(struct torch_periods *periods)
-{
-    if (!periods)
-        return;
-    free(periods->rows);
-    torch_periods_init(periods);
-}
-
-bool torch_periods_cover(const struct torch_periods *periods, int64_t at_ns)
-{
-    const struct torch_period *rows = periods->rows;
-    if (!periods->count || at_ns == INT64_MAX)
-        return false;
-    size_t place = first_at(&rows->end_ns, periods->count, sizeof *rows, at_ns + 1);
-    return place < periods->count && rows[place].start_ns <= at_ns;
-}
-
-int torch_periods_add(struct torch_periods *periods, int64_t start_ns, int64_t end_ns)
-{
-    const struct array_shape shape = {sizeof *periods->rows, MOST_PERIODS};
-    if (start_ns >= end_ns)
-        return GAIT_OK;
-    int status =
-        array_reserve((void **)&periods->rows, &periods->capacity, periods->count + 1, shape);
-    if (!status)
-        periods->rows[periods->count++] = (struct torch_period){start_ns, end_ns};
-    return status;
-}
-
-static int by_start(const void *left, const void *right)
-{
-    const struct torch_period *a = left, *b = right;
-    return a->start_ns < b->start_ns ? -1 : a->start_ns > b->start_ns;
-}
-
-void torch_periods_join(struct torch_periods *periods)
-{
-    size_t kept = 0;
-    if (!periods->count)
-        return;
-    qsort(periods->rows, periods->count, sizeof *periods->rows, by_start);
-    for (size_t i = 1; i < periods->count; i++) {
-        struct torch_period *last = &periods->rows[kept];
-        if (periods->rows[i].start_ns > last->end_ns)
-            periods->rows[++kept] = periods->rows[i];
-        else if (periods->rows[i].end_ns > last->end_ns)
-            last->end_ns = periods->rows[i].end_ns;
-    }
-    periods->count = kept + 1;
-}
-
 struct evaluation {
-    struct torch_periods *periods;
+    struct intervals *periods;
     const struct torch_facts *facts;
     const struct torch_loops *loops;
     bool *trained; // of an id: a module that ran in training mode
@@ -169,7 +111,7 @@ static int add_mode(struct evaluation *evaluation, const struct torch_mode *mode
         end_ns = last_done_ns(facts, from, mode->start_ns);
     if (!evaluation->trained[mode->id] && !runs_trained(evaluation, from, end))
         return GAIT_OK;
-    return torch_periods_add(evaluation->periods, mode->start_ns, end_ns);
+    return intervals_add(evaluation->periods, mode->start_ns, end_ns);
 }
 
 static int by_id_start(const void *left, const void *right)
@@ -223,9 +165,9 @@ static bool trains_on(const struct torch_fact *evaluated, const struct torch_fac
 static int add_forwards(struct evaluation *evaluation)
 {
     const struct torch_facts *facts = evaluation->facts;
-    const struct torch_periods known = *evaluation->periods;
+    const struct intervals known = *evaluation->periods;
     const struct torch_fact *open = NULL;
-    struct torch_periods found = {.count = 0};
+    struct intervals found = {.count = 0};
     bool has_stepped = false, is_on_other_batch = false;
     int status = GAIT_OK;
     for (size_t i = 0; !status && i < facts->count; i++) {
@@ -234,25 +176,24 @@ static int add_forwards(struct evaluation *evaluation)
         if (is_request(fact))
             is_on_other_batch = has_stepped && !feeds_training(evaluation->loops, fact);
         if (open && goes_on)
-            status = torch_periods_add(&found, open->start_ns, fact->start_ns);
+            status = intervals_add(&found, open->start_ns, fact->start_ns);
         if (goes_on || fact->kind == TORCH_FACT_STEP)
             open = NULL;
         else if (!open && begins_evaluation(evaluation, fact, is_on_other_batch) &&
-                 !torch_periods_cover(&known, fact->start_ns))
+                 !intervals_cover(&known, fact->start_ns))
             open = fact;
         has_stepped |= fact->kind == TORCH_FACT_STEP;
     }
     if (!status && open)
-        status = torch_periods_add(&found, open->start_ns,
-                                   last_done_ns(facts, (size_t)(open - facts->rows), 0));
+        status = intervals_add(&found, open->start_ns,
+                               last_done_ns(facts, (size_t)(open - facts->rows), 0));
     for (size_t i = 0; !status && i < found.count; i++)
-        status =
-            torch_periods_add(evaluation->periods, found.rows[i].start_ns, found.rows[i].end_ns);
-    torch_periods_finish(&found);
+        status = intervals_add(evaluation->periods, found.rows[i].start_ns, found.rows[i].end_ns);
+    intervals_finish(&found);
     return status;
 }
 
-int torch_evaluation_find(struct torch_periods *periods, const struct torch_facts *facts,
+int torch_evaluation_find(struct intervals *periods, const struct torch_facts *facts,
                           const struct torch_loops *loops)
 {
     struct evaluation evaluation = {.periods = periods, .facts = facts, .loops = loops};
@@ -263,10 +204,10 @@ int torch_evaluation_find(struct torch_periods *periods, const struct torch_fact
         if (facts->rows[i].kind == TORCH_FACT_FORWARD && facts->rows[i].id != TORCH_NO_ID)
             evaluation.trained[facts->rows[i].id] |= facts->rows[i].is_training;
     int status = add_modes(&evaluation);
-    torch_periods_join(periods);
+    intervals_join(periods);
     if (!status)
         status = add_forwards(&evaluation);
-    torch_periods_join(periods);
+    intervals_join(periods);
     free(evaluation.trained);
     return status;
 }

@@ -45,7 +45,7 @@ void torch_facts_finish(struct torch_facts *facts)
         return;
     free(facts->rows);
     free(facts->modes);
-    torch_periods_finish(&facts->windows);
+    intervals_finish(&facts->windows);
     free(facts->epochs);
     torch_facts_init(facts);
 }
@@ -194,7 +194,7 @@ static int gather_async(struct gather *gather, const struct torch_async *async)
     struct torch_mode mode = {.start_ns = async->start_ns,
                               .end_ns = end_of(gather->facts, async->start_ns, async->duration_ns)};
     if (torch_phases_kind(gather->phases, async->site) == TORCH_SITE_WINDOW)
-        return torch_periods_add(&gather->facts->windows, mode.start_ns, mode.end_ns);
+        return intervals_add(&gather->facts->windows, mode.start_ns, mode.end_ns);
     if (gather->phases->site_phases[async->site] != TORCH_EVALUATION)
         return GAIT_OK;
     int status = tuple_map_add(&gather->ids, &async->id, &mode.id);
@@ -314,7 +314,7 @@ int torch_facts_sort(struct torch_facts *facts)
 {
     if (facts->mode_count)
         qsort(facts->modes, facts->mode_count, sizeof *facts->modes, by_mode_start);
-    torch_periods_join(&facts->windows);
+    intervals_join(&facts->windows);
     if (facts->epoch_count)
         qsort(facts->epochs, facts->epoch_count, sizeof *facts->epochs, by_time);
     int status = facts->count ? sort_rows(facts) : GAIT_OK;
@@ -405,7 +405,7 @@ static bool is_work(const struct torch_fact *fact)
 }
 
 const struct torch_fact *torch_facts_next_work(const struct torch_facts *facts,
-                                               const struct torch_period *period, size_t *at)
+                                               const struct interval *period, size_t *at)
 {
     while (*at < facts->count && facts->rows[*at].start_ns < period->end_ns) {
         const struct torch_fact *fact = &facts->rows[(*at)++];

@@ -10,7 +10,7 @@
 
 #include <gait/trace.h>
 
-#include "analyse/steps/torch_evaluation.h"
+#include "analyse/time/intervals.h"
 
 struct torch_phases;
 struct torch_survey;
@@ -54,8 +54,8 @@ struct torch_facts {
     size_t count, capacity;
     struct torch_mode *modes; // in order of start
     size_t mode_count, mode_capacity;
-    struct torch_periods windows; // with ops on record
-    int64_t *epochs;              // when a framework said that one begins
+    struct intervals windows; // with ops on record
+    int64_t *epochs;          // when a framework said that one begins
     size_t epoch_count, epoch_capacity;
     int64_t end_ns; // of the script, as far as known
     uint32_t id_count;
@@ -76,7 +76,7 @@ GAIT_CHECK int torch_facts_read(struct torch_facts *facts, struct gait_trace *tr
 // window to open, of those that begin in the period; NULL: none is left. `at` goes
 // through the facts with the steps.
 const struct torch_fact *torch_facts_next_work(const struct torch_facts *facts,
-                                               const struct torch_period *period, size_t *at);
+                                               const struct interval *period, size_t *at);
 
 // For facts that do not come from a trace: appends, and brings into order.
 GAIT_CHECK int torch_facts_add(struct torch_facts *facts, const struct torch_fact *fact);

@@ -50,7 +50,7 @@ int torch_gathering_order(const void *left, const void *right)
 
 // Rows of one thread in order become windows. Steps cannot overlap; where a
 // file says so, the later one gives way.
-int torch_gathering_windows(struct step_row *rows, size_t count, struct torch_periods *windows)
+int torch_gathering_windows(struct step_row *rows, size_t count, struct intervals *windows)
 {
     int64_t end_ns = INT64_MIN;
     windows->rows = malloc((count + 1) * sizeof *windows->rows);
@@ -63,15 +63,14 @@ int torch_gathering_windows(struct step_row *rows, size_t count, struct torch_pe
         behind_ns = behind_ns > start_ns ? behind_ns : start_ns;
         rows[i].start_ns = start_ns;
         rows[i].duration_ns = behind_ns - start_ns;
-        windows->rows[i] = (struct torch_period){start_ns, behind_ns};
+        windows->rows[i] = (struct interval){start_ns, behind_ns};
         end_ns = behind_ns;
     }
     return GAIT_OK;
 }
 
-int torch_gathering_split(const struct torch_gathering *gathering,
-                          const struct torch_periods *windows, torch_ledger_visit *visit,
-                          void *context)
+int torch_gathering_split(const struct torch_gathering *gathering, const struct intervals *windows,
+                          torch_ledger_visit *visit, void *context)
 {
     const struct torch_ledger ledger = {.facts = &gathering->thread.facts,
                                         .windows = windows,

@@ -43,11 +43,11 @@ GAIT_CHECK int torch_gathering_read(struct torch_gathering *gathering, uint32_t 
 
 // Rows of one thread, brought into order, become windows.
 GAIT_CHECK int torch_gathering_windows(struct step_row *rows, size_t count,
-                                       struct torch_periods *windows);
+                                       struct intervals *windows);
 
 // Splits windows of the thread at hand into phases.
 GAIT_CHECK int torch_gathering_split(const struct torch_gathering *gathering,
-                                     const struct torch_periods *windows, torch_ledger_visit *visit,
+                                     const struct intervals *windows, torch_ledger_visit *visit,
                                      void *context);
 
 int torch_gathering_no_memory(void);

@@ -7,8 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analyse/steps/torch_evaluation.h"
 #include "analyse/steps/torch_facts.h"
+#include "analyse/time/intervals.h"
 #include "base/array.h"
 #include "base/fail.h"
 
@@ -230,7 +230,7 @@ static void begin_group(struct torch_loops *loops, const struct torch_facts *fac
 }
 
 void torch_loops_judge(struct torch_loops *loops, const struct torch_facts *facts,
-                       const struct torch_periods *evaluation)
+                       const struct intervals *evaluation)
 {
     struct group group = {.first = 0, .behind = 0};
     bool is_in_group = false;
@@ -245,7 +245,7 @@ void torch_loops_judge(struct torch_loops *loops, const struct torch_facts *fact
             is_in_group = false;
             group.has_steps |= fact->is_round;
             group.has_backward |= evaluation && fact->kind == TORCH_FACT_BACKWARD &&
-                                  !torch_periods_cover(evaluation, fact->start_ns);
+                                  !intervals_cover(evaluation, fact->start_ns);
         }
     }
     judge_group(loops, facts, &group);

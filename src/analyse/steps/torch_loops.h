@@ -12,7 +12,7 @@
 #include <gait/error.h>
 
 struct torch_facts;
-struct torch_periods;
+struct intervals;
 
 struct torch_loop {
     size_t first, last; // facts: its first and its last request, exhausted ones included
@@ -39,6 +39,6 @@ GAIT_CHECK int torch_loops_find(struct torch_loops *loops, struct torch_facts *f
 
 // Says which loops train; the rounds are marked. Without `evaluation`, only by rounds.
 void torch_loops_judge(struct torch_loops *loops, const struct torch_facts *facts,
-                       const struct torch_periods *evaluation);
+                       const struct intervals *evaluation);
 
 #endif

@@ -4,8 +4,8 @@
 
 #include <string.h>
 
-#include "analyse/steps/torch_evaluation.h"
 #include "analyse/steps/torch_facts.h"
+#include "analyse/time/intervals.h"
 
 enum {
     MOST_MODULES = 64, // root modules told apart; inference has a handful
@@ -32,7 +32,7 @@ static bool is_step(const struct torch_fact *fact, const void *context)
 
 static bool is_learning(const struct torch_fact *fact, const void *context)
 {
-    return fact->kind == TORCH_FACT_BACKWARD && !torch_periods_cover(context, fact->start_ns);
+    return fact->kind == TORCH_FACT_BACKWARD && !intervals_cover(context, fact->start_ns);
 }
 
 static bool is_forward_of(const struct torch_fact *fact, const void *context)
@@ -84,8 +84,7 @@ static size_t find_main_module(const struct torch_facts *facts, uint32_t *ret_mo
     return counts[most];
 }
 
-enum torch_rounds torch_rounds_mark(struct torch_facts *facts,
-                                    const struct torch_periods *evaluation)
+enum torch_rounds torch_rounds_mark(struct torch_facts *facts, const struct intervals *evaluation)
 {
     uint32_t module = TORCH_NO_ID;
     const int64_t since_ns = first_work_ns(facts);

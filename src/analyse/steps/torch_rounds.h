@@ -6,7 +6,7 @@
 #define GAIT_ANALYSE_TORCH_ROUNDS_H
 
 struct torch_facts;
-struct torch_periods;
+struct intervals;
 
 enum torch_rounds {
     TORCH_ROUNDS_NONE, // nothing that repeats is known
@@ -18,7 +18,6 @@ enum torch_rounds {
 // Sets is_round of the facts and says what the rounds are. Without `evaluation`,
 // which is found only after the optimizers' rounds are known, no other kind is
 // looked for.
-enum torch_rounds torch_rounds_mark(struct torch_facts *facts,
-                                    const struct torch_periods *evaluation);
+enum torch_rounds torch_rounds_mark(struct torch_facts *facts, const struct intervals *evaluation);
 
 #endif

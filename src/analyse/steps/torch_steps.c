@@ -10,9 +10,9 @@
 
 #include "analyse/steps/round_gap.h"
 #include "analyse/steps/round_tally.h"
-#include "analyse/steps/torch_evaluation.h"
 #include "analyse/steps/torch_facts.h"
 #include "analyse/steps/torch_loops.h"
+#include "analyse/time/intervals.h"
 #include "base/array.h"
 
 enum {
@@ -368,7 +368,7 @@ static bool are_soles_driving(const struct torch_facts *facts, const struct torc
 }
 
 int torch_steps_find(struct torch_steps *steps, const struct torch_facts *facts,
-                     const struct torch_loops *loops, const struct torch_periods *evaluation)
+                     const struct torch_loops *loops, const struct intervals *evaluation)
 {
     struct walk walk = {.steps = steps,
                         .facts = facts,

@@ -14,7 +14,7 @@
 
 struct torch_facts;
 struct torch_loops;
-struct torch_periods;
+struct intervals;
 
 struct torch_step {
     int64_t start_ns, end_ns;
@@ -34,6 +34,6 @@ void torch_steps_finish(struct torch_steps *steps); // takes NULL and a zeroed s
 // The rounds are marked, and steps->rounds says what they are.
 GAIT_CHECK int torch_steps_find(struct torch_steps *steps, const struct torch_facts *facts,
                                 const struct torch_loops *loops,
-                                const struct torch_periods *evaluation);
+                                const struct intervals *evaluation);
 
 #endif

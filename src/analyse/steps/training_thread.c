@@ -3,11 +3,13 @@
 // without evaluation a backward is a training's.
 #include "analyse/steps/training_thread.h"
 
+#include "analyse/steps/torch_evaluation.h"
+
 void training_thread_init(struct training_thread *thread)
 {
     torch_facts_init(&thread->facts);
     torch_loops_init(&thread->loops);
-    torch_periods_init(&thread->evaluation);
+    intervals_init(&thread->evaluation);
     torch_steps_init(&thread->steps);
 }
 
@@ -17,7 +19,7 @@ void training_thread_finish(struct training_thread *thread)
         return;
     torch_facts_finish(&thread->facts);
     torch_loops_finish(&thread->loops);
-    torch_periods_finish(&thread->evaluation);
+    intervals_finish(&thread->evaluation);
     torch_steps_finish(&thread->steps);
 }
 

@@ -4,15 +4,15 @@
 #ifndef GAIT_ANALYSE_TRAINING_THREAD_H
 #define GAIT_ANALYSE_TRAINING_THREAD_H
 
-#include "analyse/steps/torch_evaluation.h"
 #include "analyse/steps/torch_facts.h"
 #include "analyse/steps/torch_loops.h"
 #include "analyse/steps/torch_steps.h"
+#include "analyse/time/intervals.h"
 
 struct training_thread {
     struct torch_facts facts;
     struct torch_loops loops;
-    struct torch_periods evaluation;
+    struct intervals evaluation;
     struct torch_steps steps;
 };
 

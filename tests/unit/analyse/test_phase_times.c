@@ -4,8 +4,8 @@
 
 static uint64_t hit(int64_t start_ns, int64_t end_ns, uint64_t count)
 {
-    struct torch_period rows[] = {{100, 200}, {300, 301}, {1000, INT64_MAX}};
-    const struct torch_periods periods = {.rows = rows, .count = 3};
+    struct interval rows[] = {{100, 200}, {300, 301}, {1000, INT64_MAX}};
+    const struct intervals periods = {.rows = rows, .count = 3};
     const struct phase_looks looks = {start_ns, end_ns, count};
     return phase_times_hit(&periods, &looks);
 }

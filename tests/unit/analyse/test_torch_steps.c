@@ -132,7 +132,7 @@ static void check(const char *text)
 {
     read_script(text);
     const struct torch_steps *steps = &script.thread.steps;
-    const struct torch_periods *evaluation = &script.thread.evaluation;
+    const struct intervals *evaluation = &script.thread.evaluation;
     bool is_right = is_u64(steps->count, script.start_count);
     for (size_t i = 0; i < steps->count && i < script.start_count; i++)
         is_right &= is_int(steps->rows[i].start_ns, script.starts[i]);

@@ -3,13 +3,13 @@
 #include "analyse/cost/window_cost.h"
 
 #include "analyse/steps/step_clock.h"
-#include "analyse/steps/torch_evaluation.h"
+#include "analyse/time/intervals.h"
 #include "support/tap.h"
 
 enum { MOST = 2000 };
 
 static struct clocked_step steps[MOST];
-static struct torch_period windows[MOST];
+static struct interval windows[MOST];
 static struct window_cost cost;
 
 // What is known of a step beside its length; NULL: no CPU time.
@@ -19,7 +19,7 @@ static void (*set_details)(size_t i, bool is_inside, struct clocked_step *step);
 static void measure(size_t count, size_t every, size_t active, int64_t more, int64_t noise)
 {
     struct step_clock all = {.rows = steps, .count = count};
-    struct torch_periods open = {.rows = windows};
+    struct intervals open = {.rows = windows};
     int64_t now = 5000;
     for (size_t i = 0; i < count; i++) {
         bool is_inside = i % every >= every - active;
@@ -28,7 +28,7 @@ static void measure(size_t count, size_t every, size_t active, int64_t more, int
         if (set_details)
             set_details(i, is_inside, &steps[i]);
         if (is_inside && i % every == every - active)
-            windows[open.count++] = (struct torch_period){now + 1, now + 1};
+            windows[open.count++] = (struct interval){now + 1, now + 1};
         if (is_inside)
             windows[open.count - 1].end_ns = now + length - 1;
         now += length;
