@@ -57,6 +57,7 @@ FULL = {
     "pairs": 30,
     "turns": 20000,
     "trained": 600,
+    "intervals": 4000000,
 }
 QUICK = {
     "repeats": 3,
@@ -73,6 +74,7 @@ QUICK = {
     "pairs": 2,
     "turns": 1000,
     "trained": 20,
+    "intervals": 20000,
 }
 
 
@@ -279,6 +281,14 @@ def decode_table(bench):
     yield Row("three columns, one core", f"{speed:.1f} M/s", "", ">= 60 M/s", speed >= 60)
     yield Row("open", f"{result['open_ns'] / 1e6:.1f} ms")
     yield bounded("open and first answer, warm", first, f"{first:.1f} ms", 300, "ms")
+    return result
+
+
+def sweep_table(bench):
+    yield "Intervals of devices into exclusive states"
+    result = bench.program("sweep_speed", bench.sizes["intervals"])
+    speed = result["intervals_per_second"] / 1e6
+    yield Row("in any order, one core", f"{speed:.1f} M/s", "", ">= 5 M/s", speed >= 5)
     return result
 
 
@@ -676,6 +686,7 @@ TABLES = {
     "rings": ring_table,
     "stream": stream_table,
     "decode": decode_table,
+    "sweep": sweep_table,
     "python": python_table,
     "profilers": profilers_table,
     "lightning": lightning_table,
