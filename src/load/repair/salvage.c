@@ -358,6 +358,17 @@ static int add_anchor(struct salvage *salvage)
     return table_end(&salvage->writer, &about, NULL);
 }
 
+// Puts aside the open rows whose commit the file lost: the commit that is about
+// to be written would take them for its own.
+static void replace_open(struct salvage *salvage)
+{
+    struct frame_list *list = &salvage->shard->list;
+
+    for (size_t i = list->count; i-- > 0 && list->entries[i].table != TABLE_COMMIT;)
+        if (list->entries[i].table == TABLE_OPEN)
+            list->entries[i].flags |= FRAME_IS_REPLACED;
+}
+
 static int add_regions(struct salvage *salvage)
 {
     struct ring_region region;
@@ -372,6 +383,7 @@ static int add_regions(struct salvage *salvage)
         status = got;
     if (status || !salvage->track_count)
         return status;
+    replace_open(salvage);
     return weave_commit(salvage->weave, salvage->tracks, (uint32_t)salvage->track_count);
 }
 

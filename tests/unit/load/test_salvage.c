@@ -51,13 +51,10 @@ static void put_span(struct shard_builder *builder, uint64_t start, uint64_t dur
                                        .events = 1});
 }
 
-// In the ring: begin A 10, mark 11, begin B 12, end 13 | mark 14, end 15 (A),
-// begin C 16, mark 17; C stays open. The bar is the last commit; behind it
-// the file holds the mark at 14 once more, uncommitted.
-static void commit_crime(struct crime *crime, enum ring_policy policy)
+// The folder, and a shard that describes one thread.
+static void begin_crime(struct crime *crime)
 {
     struct shard_builder *builder = &crime->builder;
-    struct ring_head *head;
 
     snprintf(crime->directory, sizeof(crime->directory), "/tmp/gait-salvage-XXXXXX");
     builder_must(!mkdtemp(crime->directory), "a directory");
@@ -72,6 +69,17 @@ static void commit_crime(struct crime *crime, enum ring_policy policy)
     builder_site(builder, 1, 0, 1);
     builder_site(builder, 2, 0, 2);
     builder_track(builder, TRACK, "main", 0);
+}
+
+// In the ring: begin A 10, mark 11, begin B 12, end 13 | mark 14, end 15 (A),
+// begin C 16, mark 17; C stays open. The bar is the last commit; behind it
+// the file holds the mark at 14 once more, uncommitted.
+static void commit_crime(struct crime *crime, enum ring_policy policy)
+{
+    struct shard_builder *builder = &crime->builder;
+    struct ring_head *head;
+
+    begin_crime(crime);
     put_marks(builder, 11, 1);
     put_span(builder, 12, 1, 1, 1);
     builder_open(builder, TRACK, 10, 1, 0);
@@ -201,6 +209,22 @@ TEST("salvage: wherever the last write was cut off, the story is the same")
         wrong += damage != 0;
     }
     is_u64(wrong, 0);
+    clean_up(&crime);
+}
+
+TEST("salvage: open rows whose commit was torn off are not told beside the ring's")
+{
+    struct crime crime;
+
+    begin_crime(&crime);
+    builder_open(&crime.builder, TRACK, 10, 1, 0);
+    builder_save(&crime.builder, crime.shard);
+    ring_builder_init(&crime.ring, RING_BLOCK);
+    ring_builder_record(ring_builder_ring(&crime.ring, TRACK), 10, SLOT_BEGIN, 1);
+    ring_builder_save(&crime.ring, crime.ring_path);
+    is_str(tell(crime.shard), "s 10 -1 A;");
+    ok(!complete_shard(crime.shard, NULL));
+    is_str(tell(crime.shard), "s 10 -1 A;");
     clean_up(&crime);
 }
 
