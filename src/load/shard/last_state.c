@@ -113,12 +113,26 @@ static int take_open_frame(struct search *search, size_t frame)
     return status == GAIT_ERR_FORMAT ? 0 : status;
 }
 
+// Whether the commit rows loaded name a track of this group once more: then they
+// are of an older batch, and the open rows in front of them, too.
+static bool names_again(const struct search *search)
+{
+    for (size_t row = 0; row < search->source->rows->rows; row++) {
+        const struct last_track *track =
+            last_state_track(search->state, number_at(search, COMMIT_TRACK, row));
+
+        if (track && track->group == search->group)
+            return true;
+    }
+    return false;
+}
+
 static int take_commit_frame(struct search *search, size_t frame)
 {
     int status = load_frame(search, frame);
 
     // many tracks take several commit frames, one behind the other
-    if (!search->has_commit || search->has_open)
+    if (!search->has_commit || search->has_open || (!status && names_again(search)))
         begin_group(search, frame);
     search->has_commit = true;
     search->has_open = false;

@@ -228,6 +228,21 @@ TEST("salvage: open rows whose commit was torn off are not told beside the ring'
     clean_up(&crime);
 }
 
+TEST("open rows: the next commit of their track, right behind theirs, ends them")
+{
+    struct crime crime;
+
+    begin_crime(&crime);
+    builder_open(&crime.builder, TRACK, 10, 1, 0);
+    put_commit(&crime.builder, 1, 0, 1);
+    builder_save(&crime.builder, crime.shard);
+    is_str(tell(crime.shard), "s 10 -1 A;");
+    put_commit(&crime.builder, 1, 0, 1);
+    builder_save(&crime.builder, crime.shard);
+    is_str(tell(crime.shard), "");
+    clean_up(&crime);
+}
+
 TEST("salvage: what was dropped and not yet told is told")
 {
     struct gait_shard_info info;
