@@ -44,6 +44,7 @@ TABLES = {
         "track track, start time, site site, depth uint, number uint, is_step uint, args args",
     ),
     "commit": (15, "track track, position uint, lost uint, begun uint"),
+    "cost": (16, "start time, cpu_ns uint, bytes uint"),
     "stack": (17, "id uint, parent stack, site site, line uint"),
     "sample": (18, "start time, stack stack, weight int, state uint"),
     "memory": (19, "start time, kind uint, address uint, bytes int, total int, site site"),
@@ -163,8 +164,7 @@ class ShardMaker:
         if complete:
             offset = len(out)
             add_frame(out, index, "index", 0, list(index))
-            trailer = b"GAITEND\n" + struct.pack("<QQI", offset, len(index), 0)
-            out += trailer + struct.pack("<I", xxhash.xxh3_64_intdigest(trailer) & 0xFFFFFFFF)
+            out += trailer(offset, len(index))
         return bytes(out)
 
     def dictionaries(self):
@@ -213,6 +213,12 @@ def time_range(table, rows):
     length = names.index("duration") if "duration" in names else None
     ends = [row[start] + (row[length] if length is not None else 0) for row in rows]
     return min(row[start] for row in rows) & MASK, min(max(ends), MASK) & MASK
+
+
+def trailer(offset, frames):
+    """The end of a file whose index frame stands at that offset, behind so many others."""
+    told = b"GAITEND\n" + struct.pack("<QQI", offset, frames, 0)
+    return told + struct.pack("<I", xxhash.xxh3_64_intdigest(told) & 0xFFFFFFFF)
 
 
 def add_frame(out, index, table, track, rows):

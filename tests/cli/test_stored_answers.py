@@ -1,0 +1,35 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Every figure about the stored runs is what it was when they were stored."""
+
+import pytest
+import stored_runs
+
+
+@pytest.fixture(scope="module")
+def runs(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("runs")
+    stored_runs.unpack(folder)
+    return folder
+
+
+@pytest.mark.parametrize("name", sorted(stored_runs.stored_answers()))
+def test_no_figure_changed(build, runs, name):
+    folder = runs if (runs / name).exists() else stored_runs.GOLDEN
+    before = stored_runs.stored_answers()[name]
+    now = stored_runs.answers_of(str(build / "gait"), name, folder, before)
+    assert not list(stored_runs.differences(before, now))
+
+
+def test_a_figure_that_changed_is_told():
+    old = {"steps": [{"ns": 5, "name": "a"}], "share": 1.0}
+    new = {"steps": [{"ns": 6, "name": "a", "more": 1}], "share": 1, "other": 2}
+    told = list(stored_runs.differences(old, new, "report"))
+    assert told == ["report.steps[0].ns was 5, now 6", "report.share was 1.0, now 1"]
+    assert list(stored_runs.differences(old, {"share": 1.0})) == [".steps is gone"]
+    assert list(stored_runs.differences([1, 2], [1])) == [" had 2 elements, now 1"]
+
+
+def test_of_an_export_only_keys_that_it_had_count():
+    old = {"events": [{"a": 1}, {"b": {"c": 2}}]}
+    new = {"events": [{"a": 1, "d": 3}, {"b": {"c": 2, "e": []}}], "f": 0}
+    assert stored_runs.only(new, stored_runs.shape_of(old)) == old
