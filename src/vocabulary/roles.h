@@ -4,6 +4,7 @@
 #ifndef GAIT_VOCABULARY_ROLES_H
 #define GAIT_VOCABULARY_ROLES_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -35,6 +36,11 @@ static inline struct role_words role_words(enum role role)
 static inline const char *role_category(enum role role)
 {
     return role_words(role).category;
+}
+
+static inline bool role_is_range(enum role role)
+{
+    return role == ROLE_ANNOTATION || role == ROLE_STEP;
 }
 
 // The role of a site; a site without a category is ROLE_OTHER. Takes the categories of

@@ -41,10 +41,14 @@ struct cost_key {
 };
 
 static const struct cost_key keys[] = {
-    {"cpu_op", TORCH_SITE_OP, true},       {"user_annotation", TORCH_SITE_ANNOTATION, false},
-    {"phase", TORCH_SITE_PHASE, false},    {"memory", TORCH_SURVEY_MEMORY, true},
-    {"window", TORCH_SITE_WINDOW, false},  {"loader", TORCH_SITE_FETCH, false},
-    {"loader", TORCH_SITE_COLLATE, false},
+    {"cpu_op", ROLE_OP, true},
+    {"user_annotation", ROLE_ANNOTATION, false},
+    {"user_annotation", ROLE_STEP, false},
+    {"phase", ROLE_PHASE, false},
+    {"memory", ROLE_MEMORY, true},
+    {"window", ROLE_WINDOW, false},
+    {"loader", ROLE_FETCH, false},
+    {"loader", ROLE_COLLATE, false},
 };
 
 enum { KEYS = sizeof keys / sizeof keys[0] };
@@ -183,7 +187,7 @@ int torch_memory_find(struct torch_memory *memory, struct gait_trace *trace,
         const char *json = gait_trace_metadata(trace, i, "memory_peak");
         if (find_number(json, "rss_bytes", &bytes) && bytes > (double)memory->rss_bytes)
             memory->rss_bytes = (uint64_t)bytes;
-        has_events |= survey->shards[i].events[TORCH_SURVEY_MEMORY] > 0;
+        has_events |= survey->shards[i].events[ROLE_MEMORY] > 0;
     }
     return has_events ? find_window_peak(memory, trace, survey) : GAIT_OK;
 }

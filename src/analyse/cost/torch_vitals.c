@@ -52,12 +52,12 @@ static int take_batch(const struct gait_batch *batch, void *context)
     struct gathering *gathering = context;
     int status = GAIT_OK;
     for (size_t i = 0; !status && i < batch->rows; i++) {
-        const enum torch_site kind = torch_phases_kind(gathering->phases, batch->site[i]);
+        const enum role role = torch_phases_role(gathering->phases, batch->site[i]);
         const int64_t value = batch->value[i];
         const struct reading row = {batch->track, batch->start_ns[i], (uint64_t)value};
-        if (kind == TORCH_SITE_MEMORY && value > 0)
+        if (role == ROLE_PROCESS_MEMORY && value > 0)
             status = add(&gathering->memory, &row);
-        else if (kind == TORCH_SITE_PROCESSOR && value >= 0)
+        else if (role == ROLE_PROCESSOR_WAIT && value >= 0)
             status = add(&gathering->processor, &row);
     }
     return status;

@@ -88,7 +88,7 @@ static int find_windows(struct look *look, struct torch_process *process)
     for (size_t i = 0; !status && i < survey->async_count; i++) {
         const struct torch_async *async = &survey->asyncs[i];
         if (async->shard != process->shard ||
-            torch_phases_kind(&look->phases, async->site) != TORCH_SITE_WINDOW)
+            torch_phases_role(&look->phases, async->site) != ROLE_WINDOW)
             continue;
         int64_t end_ns = shard.end_ns;
         if (async->duration_ns >= 0 &&
@@ -103,7 +103,7 @@ static int find_windows(struct look *look, struct torch_process *process)
 static int add_process(struct torch_processes *processes, struct look *look, uint32_t shard)
 {
     uint32_t track;
-    bool has_ops = look->survey.shards[shard].events[TORCH_SITE_OP] > 0;
+    bool has_ops = look->survey.shards[shard].events[ROLE_OP] > 0;
     bool has_steps = torch_survey_stepper(&look->survey, shard, &track);
     if (!has_ops && !has_steps)
         return GAIT_OK;

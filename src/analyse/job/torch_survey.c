@@ -41,13 +41,13 @@ static void look_at_span(const struct look *look, const struct gait_batch *batch
     struct torch_survey_track *track = &survey->tracks[batch->track];
     uint64_t length = batch->duration_ns[row] > 0 ? (uint64_t)batch->duration_ns[row] : 0;
     uint32_t site = batch->site[row];
-    enum torch_site kind = torch_phases_kind(look->phases, site);
-    shard->events[kind]++;
-    if (kind == TORCH_SITE_FETCH)
+    enum role role = torch_phases_role(look->phases, site);
+    shard->events[role] += role != ROLE_MEMORY; // which is counted by the kind of its rows
+    if (role == ROLE_FETCH)
         shard->fetch_ns += length;
-    if (kind == TORCH_SITE_COLLATE)
+    if (role == ROLE_COLLATE)
         shard->collate_ns += length;
-    if (kind != TORCH_SITE_PHASE)
+    if (role != ROLE_PHASE)
         return;
     unsigned phase = look->phases->site_phases[site];
     track->optimizers += phase == TORCH_OPTIMIZER;
@@ -65,7 +65,7 @@ static int look_at(const struct gait_batch *batch, void *context)
         return GAIT_OK;
     struct torch_survey_shard *shard = &survey->shards[survey->shard_of[batch->track]];
     if (batch->kind == GAIT_KIND_MEMORY)
-        shard->events[TORCH_SURVEY_MEMORY] += batch->rows;
+        shard->events[ROLE_MEMORY] += batch->rows;
     for (size_t row = 0; row < batch->rows; row++) {
         if (batch->kind == GAIT_KIND_STEP)
             survey->tracks[batch->track].marked_steps += batch->duration_ns[row] >= 0;
@@ -101,10 +101,10 @@ static int take_async(const struct gait_batch *batch, void *context)
         return GAIT_OK;
     struct torch_survey_shard *shard = &survey->shards[survey->shard_of[batch->track]];
     for (size_t row = 0; !status && row < batch->rows; row++) {
-        enum torch_site kind = torch_phases_kind(look->phases, batch->site[row]);
-        if (kind != TORCH_SITE_PHASE)
-            shard->events[kind]++;
-        if (kind == TORCH_SITE_WINDOW || kind == TORCH_SITE_PHASE)
+        enum role role = torch_phases_role(look->phases, batch->site[row]);
+        if (role != ROLE_PHASE && role != ROLE_MEMORY)
+            shard->events[role]++;
+        if (role == ROLE_WINDOW || role == ROLE_PHASE)
             status = keep_async(survey, batch, row);
     }
     return status;
@@ -128,8 +128,7 @@ static void drop_spares(struct torch_survey *survey, const struct look *look,
         const struct torch_async async = survey->asyncs[i];
         int64_t end_ns;
         if (async.id == 1 && gait_trace_metadata(trace, async.shard, "spare_window") &&
-            torch_phases_kind(look->phases, async.site) == TORCH_SITE_WINDOW &&
-            async.duration_ns >= 0 &&
+            torch_phases_role(look->phases, async.site) == ROLE_WINDOW && async.duration_ns >= 0 &&
             !__builtin_add_overflow(async.start_ns, async.duration_ns, &end_ns))
             survey->shards[async.shard].ops_since_ns = end_ns;
         else

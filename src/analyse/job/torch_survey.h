@@ -16,10 +16,8 @@ struct torch_survey_track {
     uint64_t marked_steps;                                      // that gait.step() made, ended ones
 };
 
-enum { TORCH_SURVEY_MEMORY = TORCH_SITE_ANNOTATION + 1, TORCH_SURVEY_KINDS };
-
 struct torch_survey_shard {
-    uint64_t events[TORCH_SURVEY_KINDS]; // by enum torch_site, and memory
+    uint64_t events[ROLE_COUNT];
     uint64_t fetch_ns, collate_ns;
     int64_t ops_since_ns; // ops before are there for the case that there was no step
     bool is_stepping;     // it makes steps, so it is no worker

@@ -266,8 +266,7 @@ static int put_all(const struct blocks *blocks, const struct gait_trace *trace, 
 static bool is_window(const struct torch_report *torch, size_t index, uint32_t shard)
 {
     const struct torch_async *async = &torch->survey.asyncs[index];
-    return async->shard == shard &&
-           torch_phases_kind(&torch->phases, async->site) == TORCH_SITE_WINDOW;
+    return async->shard == shard && torch_phases_role(&torch->phases, async->site) == ROLE_WINDOW;
 }
 
 // The window that this time is in; without windows the whole record.

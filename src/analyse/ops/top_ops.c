@@ -32,8 +32,8 @@ static bool is_in_step(const struct top_ops_wish *wish, int64_t at_ns)
 static void add_op(const struct ordered_span *span, void *context)
 {
     struct adding *adding = context;
-    if (torch_phases_kind(adding->phases, span->site) != TORCH_SITE_OP ||
-        span->end_ns == INT64_MAX || span->start_ns < adding->wish->since_ns)
+    if (torch_phases_role(adding->phases, span->site) != ROLE_OP || span->end_ns == INT64_MAX ||
+        span->start_ns < adding->wish->since_ns)
         return;
     const struct open_call *parent = open_calls_at(&adding->open[span->track], span->start_ns);
     if (!parent && !is_in_step(adding->wish, span->start_ns))

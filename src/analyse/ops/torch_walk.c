@@ -32,7 +32,6 @@ struct walking {
     const struct torch_walk *walk;
     struct walk_track *tracks;
     uint32_t track_count;
-    bool *is_module;        // of a site
     struct tuple_map nodes; // autograd nodes to the module of their forward
     uint32_t *node_modules;
     size_t node_room;
@@ -136,7 +135,7 @@ static int see(struct walking *walking, const struct gait_event *event)
 {
     const struct torch_walk *walk = walking->walk;
     struct walk_track *track = &walking->tracks[event->track];
-    const enum torch_site kind = torch_phases_kind(walk->phases, event->site);
+    const enum role role = torch_phases_role(walk->phases, event->site);
     if (!track->is_wanted)
         return GAIT_OK;
     leave_ended(track, event->start_ns);
@@ -144,12 +143,12 @@ static int see(struct walking *walking, const struct gait_event *event)
         const struct torch_event seen = {event, place_of(track), {track->ops, track->op_count}};
         return walk->visit(&seen, walk->context);
     }
-    if (kind == TORCH_SITE_OP || kind == TORCH_SITE_ANNOTATION)
+    if (role == ROLE_OP || role_is_range(role))
         return see_op(walking, track, event);
-    if (event->site < walk->phases->site_count && walking->is_module[event->site])
+    if (role == ROLE_MODULE)
         return see_module(walking, track, event);
     struct torch_place inside = place_of(track);
-    if (kind == TORCH_SITE_PHASE)
+    if (role == ROLE_PHASE)
         inside.phase = walk->phases->site_phases[event->site];
     return enter(track, event, false, inside);
 }
@@ -157,17 +156,10 @@ static int see(struct walking *walking, const struct gait_event *event)
 static int prepare(struct walking *walking)
 {
     const struct torch_walk *walk = walking->walk;
-    if (!walking->tracks || !walking->is_module)
+    if (!walking->tracks)
         return fail(GAIT_ERR_MEMORY, "no memory to walk through ops");
     for (uint32_t i = 0; i < walking->track_count; i++)
         walking->tracks[i].is_wanted = walk->survey->shard_of[i] == walk->shard;
-    for (uint32_t i = 0; i < walk->phases->site_count; i++) {
-        struct gait_site_info site;
-        int status = gait_trace_site(walk->trace, i, &site);
-        if (status)
-            return status;
-        walking->is_module[i] = strcmp(site.category, "module") == 0;
-    }
     return GAIT_OK;
 }
 
@@ -198,7 +190,6 @@ int torch_walk_all(const struct torch_walk *walk)
 {
     struct walking walking = {.walk = walk, .track_count = walk->survey->track_count};
     walking.tracks = calloc((size_t)walking.track_count + 1, sizeof *walking.tracks);
-    walking.is_module = calloc((size_t)walk->phases->site_count + 1, sizeof *walking.is_module);
     tuple_map_init(&walking.nodes, 1);
     int status = prepare(&walking);
     if (!status)
@@ -209,7 +200,6 @@ int torch_walk_all(const struct torch_walk *walk)
     }
     tuple_map_finish(&walking.nodes);
     free(walking.node_modules);
-    free(walking.is_module);
     free(walking.tracks);
     return status;
 }

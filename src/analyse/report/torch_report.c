@@ -108,7 +108,7 @@ static int find_ops(struct run_report *report, struct gait_trace *trace)
 {
     struct torch_report *torch = report->torch;
     uint32_t shard = torch->survey.shard_of[torch->ranks[0].track];
-    if (!torch->survey.shards[shard].events[TORCH_SITE_OP])
+    if (!torch->survey.shards[shard].events[ROLE_OP])
         return GAIT_OK;
     const struct top_ops_wish wish = {
         &torch->phases, shard, torch->survey.shards[shard].ops_since_ns, &torch->flops.steps};

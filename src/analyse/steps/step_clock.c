@@ -30,11 +30,11 @@ static int take_batch(const struct gait_batch *batch, void *context)
     const struct reading *reading = context;
     int status = GAIT_OK;
     for (size_t i = 0; !status && i < batch->rows; i++) {
-        const enum torch_site kind = torch_phases_kind(reading->phases, batch->site[i]);
+        const enum role role = torch_phases_role(reading->phases, batch->site[i]);
         struct clocked_step row = {.end_ns = batch->start_ns[i]};
-        if (kind == TORCH_SITE_CPU)
+        if (role == ROLE_STEP_CPU)
             row.cpu_ns = batch->value[i];
-        else if (kind == TORCH_SITE_WAITS && batch->value[i] > 0)
+        else if (role == ROLE_STEP_WAITS && batch->value[i] > 0)
             row.waits = (uint64_t)batch->value[i];
         else
             continue;

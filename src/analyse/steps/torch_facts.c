@@ -193,7 +193,7 @@ static int gather_async(struct gather *gather, const struct torch_async *async)
 {
     struct torch_mode mode = {.start_ns = async->start_ns,
                               .end_ns = end_of(gather->facts, async->start_ns, async->duration_ns)};
-    if (torch_phases_kind(gather->phases, async->site) == TORCH_SITE_WINDOW)
+    if (torch_phases_role(gather->phases, async->site) == ROLE_WINDOW)
         return intervals_add(&gather->facts->windows, mode.start_ns, mode.end_ns);
     if (gather->phases->site_phases[async->site] != TORCH_EVALUATION)
         return GAIT_OK;
@@ -226,12 +226,12 @@ static int gather_batch(const struct gait_batch *batch, void *context)
     for (size_t row = 0; !status && row < batch->rows; row++) {
         if (!is_time(batch->start_ns[row]))
             continue;
-        enum torch_site kind = torch_phases_kind(gather->phases, batch->site[row]);
-        if (kind == TORCH_SITE_EPOCH && batch->kind == GAIT_KIND_MARK)
+        enum role role = torch_phases_role(gather->phases, batch->site[row]);
+        if (role == ROLE_EPOCH && batch->kind == GAIT_KIND_MARK)
             status = add_epoch(gather->facts, batch->start_ns[row]);
-        else if (kind == TORCH_SITE_EXIT && batch->kind == GAIT_KIND_MARK)
+        else if (role == ROLE_EXIT && batch->kind == GAIT_KIND_MARK)
             gather->exit_ns = batch->start_ns[row];
-        else if (kind == TORCH_SITE_PHASE && batch->kind == GAIT_KIND_SPAN &&
+        else if (role == ROLE_PHASE && batch->kind == GAIT_KIND_SPAN &&
                  batch->track == gather->track)
             status = gather_span(gather, batch, row);
     }

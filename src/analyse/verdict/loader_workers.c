@@ -46,7 +46,7 @@ int loader_workers_find(struct loader_work *work, const struct torch_survey *sur
         struct gait_shard_info life;
         work->fetch_ns += shard->fetch_ns;
         work->collate_ns += shard->collate_ns;
-        work->fetches += shard->events[TORCH_SITE_FETCH];
+        work->fetches += shard->events[ROLE_FETCH];
         if (!shard->fetch_ns || shard->is_stepping || gait_trace_shard(trace, i, &life))
             continue;
         turns[count++] = (struct turn){life.start_ns, 1};
