@@ -53,6 +53,8 @@ struct table {
                             // and without zeros; NULL: in the order of the data
 };
 
+#define COLUMNS_ARE(list) .columns = (list), .count = sizeof(list) / sizeof(list)[0]
+
 enum row_flags {
     ROW_LAST = 1,   // people see it behind all others, whatever it holds
     ROW_TOTAL = 2,  // the sum, for people only

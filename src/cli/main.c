@@ -95,6 +95,7 @@ int main(int argc, char **argv)
     struct gait_values values = {false};
     struct operands operands;
     int own = count_own(argc, argv);
+    commands_set_up();
     int status = options_parse(&command_gait.line, own - 1, argv + 1, &values, &operands);
     if (status < 0)
         return command_refuse(&command_gait);

@@ -324,3 +324,27 @@ def test_the_smaller_phases_of_a_run_without_steps_have_one_mean(gait, tmp_path)
     (line,) = [one for one in gait("report", "run").stdout.splitlines() if "(2 smaller)" in one]
     assert line.split()[2:6] == ["10.0", "ms", "2.00", "ms"]
     assert (sum(smaller), sum(smaller) // len(smaller)) == (10_000_000, 2_000_000)
+
+
+def test_gaps_are_what_lies_between_the_steps_of_a_process(gait, tmp_path):
+    for rank, pauses_ms in enumerate(([200, 0, 500, 50], [0, 150, 0, 0])):
+        shard = ShardMaker(pid=100 + rank, rank=rank)
+        track = shard.track(key=str(shard.pid), os_id=shard.pid)
+        at, steps = shard.start_ns, []
+        for number, pause_ms in enumerate(pauses_ms):
+            at += pause_ms * 1_000_000
+            steps.append((at, 1_000_000, number))
+            at += 1_000_000
+        shard.rows("step", track, steps)
+        shard.write(tmp_path / "run")
+    gaps = json.loads(gait("gaps", "run", "--json").stdout)["gaps"]
+    found = sorted((gap["rank"], gap["length_ns"] // 1_000_000, gap["after_step"]) for gap in gaps)
+    assert found == [(0, 200, None), (0, 500, 1), (1, 150, 0)]
+    assert all(0 < gap["share"] < 1 for gap in gaps)
+    rows = table(gait, "gaps", "run", "--table", "gaps", "--least", "0.04")
+    assert sorted(int(row["length_ns"]) // 1_000_000 for row in rows) == [50, 150, 200, 500]
+    lines = gait("gaps", "run").stdout.splitlines()
+    starts = [line.split()[:2] for line in lines[4:]]
+    assert starts == [["after", "1"], ["before", "the"], ["after", "0"]]
+    page = gait("gaps", "run", "--format", "html").stdout
+    assert "500 ms" in page and "501" not in page

@@ -3,16 +3,19 @@
 
 import json
 import pathlib
+import re
 
 import pytest
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
+TABLE = (ROOT / "src/answer/answers.def").read_text()
+ANSWERS = re.findall(r"^ANSWER\((\w+),", TABLE, re.MULTILINE)
 COMMANDS = sorted(
     path.stem[len("cmd_") :].replace("_", "-") for path in ROOT.glob("src/cli/cmd/cmd_*.c")
 )
 
 
-@pytest.mark.parametrize("command", COMMANDS)
+@pytest.mark.parametrize("command", COMMANDS + ANSWERS)
 def test_the_page_of_a_command_is_current(gait, command):
     page = (ROOT / f"docs/man/gait-{command}.1").read_text()
     assert gait("help", "--man", command).stdout == page

@@ -57,5 +57,6 @@ const struct command cmd_completion = {
              .choices = shells,
              .stops_at_operand = true},
     .usage_status = EXIT_USAGE,
+    .is_rare = true,
     .run = run,
 };

@@ -91,5 +91,6 @@ const struct command cmd_diff_stacks = {
              .max_operands = 2,
              .operands = "BEFORE AFTER"},
     .usage_status = EXIT_USAGE,
+    .is_rare = true,
     .run = run,
 };

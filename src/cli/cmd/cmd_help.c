@@ -43,5 +43,6 @@ const struct command cmd_help = {
     .examples = examples,
     .line = {.command = "help", OPTIONS_ARE(options), .max_operands = 1, .operands = "[CMD]"},
     .usage_status = EXIT_USAGE,
+    .is_rare = true,
     .run = run,
 };

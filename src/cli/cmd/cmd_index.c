@@ -90,5 +90,6 @@ const struct command cmd_index = {
                    "index that could be written.",
     .line = {.command = "index", COMMAND_READS_PATH(options)},
     .usage_status = EXIT_USAGE,
+    .is_rare = true,
     .run = run,
 };

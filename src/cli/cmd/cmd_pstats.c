@@ -97,5 +97,6 @@ const struct command cmd_pstats = {
              .max_operands = 1,
              .operands = "FILE"},
     .usage_status = EXIT_USAGE,
+    .is_rare = true,
     .run = run,
 };

@@ -19,20 +19,16 @@
 #include "launch/say.h"
 
 struct report_values {
-    struct sheet_wish wish;
     const char *peak, *epochs;
 };
 
-static int answer(const struct report_values *values, const struct run_report *report,
+static int answer(const struct sheet_wish *wish, const struct run_report *report,
                   struct gait_trace *trace, const char *path)
 {
     struct sheet *sheet = NULL;
-    if (values->epochs)
-        return epochs_file_write(values->epochs, report, trace) ? command_refuse(&cmd_report)
-                                                                : EXIT_OK;
     int status = report_answer_make(report, trace, path, &sheet);
     if (!status)
-        status = sheet_output(&values->wish, sheet);
+        status = sheet_output(wish, sheet);
     sheet_drop(sheet);
     return status ? command_refuse(&cmd_report) : EXIT_OK;
 }
@@ -49,19 +45,22 @@ static int run(const void *given, const struct operands *operands)
     struct gait_trace *trace;
     struct run_report report;
     double peak_flops;
-    if (values->epochs && sheet_wish_is_made(&values->wish)) {
+    if (values->epochs && sheet_wish_is_made(&operands->wish)) {
         (void)fail(GAIT_ERR_ARGUMENT,
                    "--epochs-csv is an answer of its own: leave out --json, --format, -o, --table");
         return command_refuse(&cmd_report);
     }
-    if (sheet_wish_check(&values->wish, path) || peak_flops_read(values->peak, &peak_flops))
+    if (sheet_wish_check(&operands->wish, path) || peak_flops_read(values->peak, &peak_flops))
         return command_refuse(&cmd_report);
     if (run_finish_and_open(path, &trace))
         return command_refuse_trace(&cmd_report);
     int code = run_report_make(&report, trace) ? command_refuse_trace(&cmd_report) : EXIT_OK;
     report.peak_flops = peak_flops;
-    if (!code)
-        code = answer(values, &report, trace, path);
+    if (!code && values->epochs)
+        code = epochs_file_write(values->epochs, &report, trace) ? command_refuse(&cmd_report)
+                                                                 : EXIT_OK;
+    else if (!code)
+        code = answer(&operands->wish, &report, trace, path);
     if (!code)
         code = command_finish_output(&cmd_report);
     run_report_finish(&report);
@@ -70,7 +69,6 @@ static int run(const void *given, const struct operands *operands)
 }
 
 static const struct option options[] = {
-    SHEET_OPTIONS(struct report_values, wish),
     {.letter = 0,
      .kind = OPTION_TEXT,
      .name = "peak-flops",
@@ -127,7 +125,11 @@ const struct command cmd_report = {
     .about = about,
     .examples = examples,
     .exit_status = COMMAND_ANSWERS,
-    .line = {.command = "report", OPTIONS_ARE(options), .max_operands = 1, .operands = "[PATH]"},
+    .line = {.command = "report",
+             OPTIONS_ARE(options),
+             .max_operands = 1,
+             .operands = "[PATH]",
+             .has_sheet = true},
     .usage_status = EXIT_USAGE,
     .run = run,
 };

@@ -1,15 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// A sub-command as data, and what all of them share. Adding one: a cmd_<name>.c
-// that defines `const struct command cmd_<name>`, a line in commands.c.
+// A sub-command as data, and what all of them share. One that answers a question about
+// a run is a line of src/answer/answers.def. Another one is a cmd_<name>.c that defines
+// `const struct command cmd_<name>`, and a line in commands.c.
 #ifndef GAIT_CLI_COMMAND_H
 #define GAIT_CLI_COMMAND_H
 
 #include "cli/frame/options.h"
 #include "launch/exit_code.h"
-
-struct example {
-    const char *line, *what;
-};
 
 enum { COMMAND_VALUES_BYTES = 128 };
 
@@ -22,6 +19,7 @@ struct command {
     const char *exit_status;        // how the man page tells the exit codes
     struct option_table line;
     int usage_status; // exit code for wrong usage
+    bool is_rare;     // the list of commands names it, but does not explain it
     // Gets the command's struct (zeroed, then filled from the options; at most
     // COMMAND_VALUES_BYTES) and returns an exit code.
     int (*run)(const void *values, const struct operands *operands);
@@ -40,12 +38,15 @@ struct command {
     "0: answered, also for a damaged file. 2: wrong usage, or nothing that could be read."
 
 extern const struct command cmd_completion, cmd_config, cmd_doctor, cmd_export, cmd_help, cmd_index,
-    cmd_info, cmd_plan, cmd_pstats, cmd_report, cmd_run, cmd_trigger;
+    cmd_plan, cmd_pstats, cmd_report, cmd_run, cmd_trigger;
 extern const struct command cmd_diff_stacks, cmd_dump, cmd_flame, cmd_leaf, cmd_record,
     cmd_top; // the sampler's
 
 extern const struct command command_gait;      // what stands before the command
 extern const struct command *const commands[]; // in the order of the help; ends with NULL
+
+// Makes the commands of src/answer/answers.def. Call it before anything reads commands[].
+void commands_set_up(void);
 
 // Fails with a sentence that names the nearest one.
 GAIT_CHECK int commands_find(const char *name, const struct command **ret_command);

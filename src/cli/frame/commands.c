@@ -7,16 +7,52 @@
 
 #include <gait/trace.h>
 
+#include "answer/answers.h"
 #include "base/fail.h"
 #include "base/suggest.h"
 #include "cli/frame/command.h"
+#include "cli/io/answer_run.h"
 #include "launch/say.h"
 
+// A command for each answer. What it says of itself stands with the answer, so it is
+// copied from there when the tool starts.
+#define ANSWER(name_, purpose_)                                                                    \
+    static int run_##name_(const void *values, const struct operands *operands);                   \
+    static struct command cmd_##name_ = {                                                          \
+        .name = #name_,                                                                            \
+        .purpose = (purpose_),                                                                     \
+        .exit_status = COMMAND_ANSWERS,                                                            \
+        .line = {.command = #name_, .max_operands = 1, .operands = "[PATH]", .has_sheet = true},   \
+        .usage_status = EXIT_USAGE,                                                                \
+        .run = run_##name_};                                                                       \
+    static int run_##name_(const void *values, const struct operands *operands)                    \
+    {                                                                                              \
+        return answer_run(&cmd_##name_, &name_##_answer, values, operands);                        \
+    }
+#include "answer/answers.def"
+
+static void describe(struct command *command, const struct answer *answer)
+{
+    command->summary = answer->summary;
+    command->about = answer->about;
+    command->examples = answer->examples;
+    command->line.options = answer->options;
+    command->line.count = answer->count;
+}
+
+void commands_set_up(void)
+{
+#define ANSWER(name, purpose) describe(&cmd_##name, &name##_answer);
+#include "answer/answers.def"
+}
+
 const struct command *const commands[] = {
-    &cmd_run,         &cmd_record,  &cmd_report, &cmd_info,   &cmd_export,
-    &cmd_plan,        &cmd_trigger, &cmd_index,  &cmd_leaf,   &cmd_flame,
-    &cmd_diff_stacks, &cmd_dump,    &cmd_top,    &cmd_pstats, &cmd_config,
-    &cmd_completion,  &cmd_doctor,  &cmd_help,   NULL,
+    &cmd_run,    &cmd_record,      &cmd_report,
+#define ANSWER(name, purpose) &cmd_##name,
+#include "answer/answers.def"
+    &cmd_export, &cmd_plan,        &cmd_trigger, &cmd_index, &cmd_leaf,
+    &cmd_flame,  &cmd_diff_stacks, &cmd_dump,    &cmd_top,   &cmd_pstats,
+    &cmd_config, &cmd_completion,  &cmd_doctor,  &cmd_help,  NULL,
 };
 
 enum { MAX_COMMANDS = 32 };

@@ -190,8 +190,9 @@ static void put_setting_names(FILE *out, const char *word)
 static void put_option_names(FILE *out, const struct line *line, const char *word)
 {
     fputs("words\n", out);
-    for (size_t i = 0; i < line->table->count; i++)
-        put(out, "--", line->table->options[i].name, line->table->options[i].help);
+    const struct option *option;
+    for (size_t i = 0; (option = options_at(line->table, i)); i++)
+        put(out, "--", option->name, option->help);
     put(out, "--", "help", "show the options and leave");
     if (line->table->has_settings)
         put_setting_names(out, word);

@@ -2,6 +2,8 @@
 // `gait --help` and `gait help CMD`: usage, summary, options, one example.
 #include "cli/frame/help.h"
 
+#include <string.h>
+
 #include "render/plain.h"
 
 enum { NAME_COLUMN = 25, COMMAND_COLUMN = 14 };
@@ -25,24 +27,36 @@ static void print_option(FILE *out, const struct option *option)
 static void print_usage(FILE *out, const struct command *command)
 {
     const struct option_table *line = &command->line;
-    fprintf(out, "usage: gait %s%s%s%s\n", command->name, line->count ? " [OPTIONS]" : "",
+    fprintf(out, "usage: gait %s%s%s%s\n", command->name, options_at(line, 0) ? " [OPTIONS]" : "",
             *line->operands ? " " : "", line->operands);
+}
+
+static void print_purpose(FILE *out, const char *name, const char *purpose)
+{
+    fprintf(out, "  %-*s", COMMAND_COLUMN - 2, name);
+    plain_wrap(out, purpose, COMMAND_COLUMN, COMMAND_COLUMN);
 }
 
 static void print_commands(FILE *out)
 {
+    char rare[300] = "";
     fputs("\ncommands:\n", out);
     for (const struct command *const *at = commands; *at; at++) {
-        fprintf(out, "  %-*s", COMMAND_COLUMN - 2, (*at)->name);
-        plain_wrap(out, (*at)->purpose, COMMAND_COLUMN, COMMAND_COLUMN);
+        const size_t used = strlen(rare);
+        if ((*at)->is_rare)
+            snprintf(rare + used, sizeof rare - used, "%s%s", used ? ", " : "", (*at)->name);
+        else
+            print_purpose(out, (*at)->name, (*at)->purpose);
     }
+    print_purpose(out, "also", rare);
 }
 
 static void print_options(FILE *out, const struct command *command)
 {
     fputs("\noptions:\n", out);
-    for (size_t i = 0; i < command->line.count; i++)
-        print_option(out, &command->line.options[i]);
+    const struct option *option;
+    for (size_t i = 0; (option = options_at(&command->line, i)); i++)
+        print_option(out, option);
     static const struct option help = {'h', OPTION_FLAG, "help", NULL, "show this text",
                                        0,   0,           0,      NULL};
     print_option(out, &help);

@@ -46,7 +46,7 @@ static void put_header(FILE *out, const struct command *command)
     put_page_name(out, command);
     put_line(out, " \\- ", command->purpose);
     fprintf(out, ".SH SYNOPSIS\n.B gait%s%s\n", *command->name ? " " : "", command->name);
-    if (command->line.count)
+    if (options_at(&command->line, 0))
         fputs("[\\fIOPTIONS\\fR]\n", out);
     if (*command->line.operands)
         put_line(out, "", command->line.operands);
@@ -175,8 +175,9 @@ void man_print(FILE *out, const struct command *command)
     if (!*command->name)
         put_commands(out);
     fputs(".SH OPTIONS\n", out);
-    for (size_t i = 0; i < command->line.count; i++)
-        put_option(out, &command->line.options[i]);
+    const struct option *option;
+    for (size_t i = 0; (option = options_at(&command->line, i)); i++)
+        put_option(out, option);
     fputs(".TP\n\\fB\\-h\\fR, \\fB\\-\\-help\\fR\nshow the options and leave\n", out);
     if (command->exit_status)
         put_line(out, ".SH EXIT STATUS\n", command->exit_status);

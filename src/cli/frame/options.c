@@ -18,31 +18,41 @@ struct parse {
     char **arguments;
     int count, next;
     char *values; // the command's struct
+    struct sheet_wish *wish;
 };
+
+const struct option *options_at(const struct option_table *table, size_t index)
+{
+    if (index < table->count)
+        return &table->options[index];
+    index -= table->count;
+    return table->has_sheet && index < SHEET_OPTIONS ? &sheet_options[index] : NULL;
+}
 
 const struct option *options_find(const struct option_table *table, const char *name, size_t length)
 {
-    for (size_t i = 0; i < table->count; i++) {
-        const char *candidate = table->options[i].name;
-        if (strlen(candidate) == length && memcmp(candidate, name, length) == 0)
-            return &table->options[i];
-    }
+    const struct option *option;
+    for (size_t i = 0; (option = options_at(table, i)); i++)
+        if (strlen(option->name) == length && memcmp(option->name, name, length) == 0)
+            return option;
     return NULL;
 }
 
 const struct option *options_find_letter(const struct option_table *table, char letter)
 {
-    for (size_t i = 0; i < table->count; i++)
-        if (table->options[i].letter == letter)
-            return &table->options[i];
+    const struct option *option;
+    for (size_t i = 0; (option = options_at(table, i)); i++)
+        if (option->letter == letter)
+            return option;
     return NULL;
 }
 
 static int fail_unknown(const struct parse *parse, const char *name, size_t length)
 {
     const char *names[64] = {"help"};
-    for (size_t i = 0; i < parse->table->count && i + 2 < 64; i++)
-        names[i + 1] = parse->table->options[i].name;
+    const struct option *option;
+    for (size_t i = 0; i + 2 < 64 && (option = options_at(parse->table, i)); i++)
+        names[i + 1] = option->name;
     char typed[64];
     snprintf(typed, sizeof typed, "%.*s", (int)(length < 60 ? length : 60), name);
     const char *nearest = suggest_nearest(typed, names);
@@ -125,7 +135,8 @@ static int store_choice(const struct option *option, const char *text, char *pla
 
 static int store(const struct parse *parse, const struct option *option, const char *text)
 {
-    char *place = parse->values + option->offset;
+    const bool is_of_sheet = option >= sheet_options && option < sheet_options + SHEET_OPTIONS;
+    char *place = (is_of_sheet ? (char *)parse->wish : parse->values) + option->offset;
     switch (option->kind) {
     case OPTION_FLAG:
         *(bool *)(void *)place = true;
@@ -225,8 +236,8 @@ static int take_setting(struct parse *parse, struct setting_words *words)
 int options_parse(const struct option_table *table, int argc, char **argv, void *values,
                   struct operands *ret_operands)
 {
-    struct parse parse = {table, argv, argc, 0, values};
     struct operands operands = {.texts = argv};
+    struct parse parse = {table, argv, argc, 0, values, &operands.wish};
     bool only_operands = false;
     while (parse.next < argc) {
         bool may_be_setting = table->has_settings && !only_operands;

@@ -9,32 +9,13 @@
 #define GAIT_CLI_OPTIONS_H
 
 #include <stdbool.h>
-#include <stddef.h>
 #include <stdint.h>
 
 #include <gait/error.h>
 
+#include "base/option.h"
+#include "cli/frame/sheet_wish.h"
 #include "config/setting_words.h"
-
-enum option_kind {
-    OPTION_FLAG,    // bool
-    OPTION_TEXT,    // const char *, not empty
-    OPTION_NUMBER,  // int64_t between low and high
-    OPTION_SIZE,    // the same in bytes: 65536, 64K, 16M, 1G
-    OPTION_SECONDS, // double, low and high in ms: 10, 0.5, 500ms, 2m, 1.5h
-    OPTION_CHOICE,  // const char *, one of `choices`
-};
-
-struct option {
-    char letter; // 0: has no short form
-    enum option_kind kind;
-    const char *name;
-    const char *value; // what the help calls its value; NULL for a flag
-    const char *help;  // one sentence, no full stop
-    size_t offset;     // where in the command's struct the value goes
-    int64_t low, high;
-    const char *const *choices; // NULL-terminated
-};
 
 // What a command reads from its line.
 struct option_table {
@@ -46,15 +27,18 @@ struct option_table {
     bool stops_at_operand;      // the first operand ends the options: gait run CMD -x
     bool has_settings;          // takes --profiling.wait 1 and profiling.wait=1 too
     const char *const *choices; // what the first operand may be; NULL: anything
+    bool has_sheet;             // takes --json, --format, --output and --table, too
 };
-
-#define OPTIONS_ARE(list) .options = (list), .count = sizeof(list) / sizeof(list)[0]
 
 struct operands {
     char **texts;
     int count;
     struct setting_words settings; // for config_resolve()
+    struct sheet_wish wish;        // for sheet_output()
 };
+
+// The options of a table, one after the other; NULL behind the last one.
+const struct option *options_at(const struct option_table *table, size_t index);
 
 // The option of that name, which need not end in a 0, and of that letter; or NULL.
 const struct option *options_find(const struct option_table *table, const char *name,

@@ -15,6 +15,32 @@
 // As the table of formats has them (tests/unit/cli/test_sheet_output.c compares).
 const char *const sheet_format_names[] = {"text", "json", "csv", "md", "html", NULL};
 
+const struct option sheet_options[SHEET_OPTIONS] = {
+    {.letter = 'j',
+     .name = "json",
+     .kind = OPTION_FLAG,
+     .help = "answer in JSON, as --format json does; times are integers in ns",
+     .offset = offsetof(struct sheet_wish, is_json)},
+    {.name = "format",
+     .kind = OPTION_CHOICE,
+     .value = "FORMAT",
+     .help = "how the answer looks: text, json, csv, md or html; without it, the ending of "
+             "the output decides",
+     .offset = offsetof(struct sheet_wish, format),
+     .choices = sheet_format_names},
+    {.letter = 'o',
+     .name = "output",
+     .kind = OPTION_TEXT,
+     .value = "FILE",
+     .help = "write the answer there; - is standard output",
+     .offset = offsetof(struct sheet_wish, output)},
+    {.name = "table",
+     .kind = OPTION_TEXT,
+     .value = "KEY",
+     .help = "with csv: that table alone (values ...); a wrong KEY is answered with all of them",
+     .offset = offsetof(struct sheet_wish, table)},
+};
+
 static bool is_file(const struct sheet_wish *wish)
 {
     return wish->output && strcmp(wish->output, "-") != 0;

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+// `gait info`: what a trace is made of, without asking what it means.
 #define _GNU_SOURCE
-#include "answer/trace_answer.h"
-
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
@@ -10,6 +9,7 @@
 #include <time.h>
 
 #include "answer/answer_parts.h"
+#include "answer/answers.h"
 #include "answer/trace_totals.h"
 #include "base/units.h"
 #include "load/file/json_value.h"
@@ -192,13 +192,14 @@ static void say_lost_names(struct sheet *sheet, const struct gait_trace *trace)
     }
 }
 
-static int put_all(struct sheet *sheet, const struct gait_trace *trace, const char *path)
+static int put(struct sheet *sheet, const struct asked *asked)
 {
+    const struct gait_trace *trace = asked->trace;
     struct trace_totals totals;
     int status = trace_totals_read(trace, &totals);
     if (status)
         return status;
-    put_title(sheet, path, &totals);
+    put_title(sheet, asked->path, &totals);
     put_totals(sheet, trace, &totals);
     answer_put_damage(sheet, trace);
     status = put_shards(sheet, trace);
@@ -213,10 +214,22 @@ static int put_all(struct sheet *sheet, const struct gait_trace *trace, const ch
     return status;
 }
 
-int trace_answer_make(const struct gait_trace *trace, const char *path, struct sheet **ret_sheet)
-{
-    int status = sheet_new(ret_sheet);
-    if (!status)
-        status = put_all(*ret_sheet, trace, path);
-    return status ? status : sheet_status(*ret_sheet);
-}
+static const char *const about[] = {
+    "One line a shard: rank, process, machine, role, length, events, what was lost, size. A star "
+    "marks a shard that its process did not close and nobody completed yet.",
+    "Damage is named by file, offset and length; all that is intact is counted and can be read.",
+    NULL,
+};
+
+static const struct example examples[] = {
+    {"gait info run1", "The shards of a run."},
+    {"gait info --json run1/node1-4711.gait", "One shard, for a script."},
+    {NULL, NULL},
+};
+
+const struct answer info_answer = {
+    .summary = "Describes a shard or a run directory: who wrote it, how much, what is missing.",
+    .about = about,
+    .examples = examples,
+    .put = put,
+};

@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+// An answer to a run as data: what its command says of itself, and how its sheet is
+// filled. answers.def lists them.
+#ifndef GAIT_ANSWER_ANSWERS_H
+#define GAIT_ANSWER_ANSWERS_H
+
+#include <gait/trace.h>
+
+#include "answer/sheet.h"
+#include "base/option.h"
+
+// What an answer is about.
+struct asked {
+    struct gait_trace *trace;
+    const char *path;   // the run as the user typed it
+    const void *values; // the struct that the options fill; zero where nothing was given
+};
+
+struct answer {
+    const char *summary;            // what `--help` says above the options
+    const char *const *about;       // paragraphs for the man page; NULL-terminated, or NULL
+    const struct example *examples; // ends with a NULL line; the help shows the first
+    const struct option *options;   // of its own, into `values`
+    size_t count;
+    // Fills the sheet. Fails only with what the sheet does not know of itself
+    // (sheet_status()): a trace that cannot be read, an option that makes no sense.
+    int (*put)(struct sheet *sheet, const struct asked *asked);
+};
+
+#define ANSWER(name, purpose) extern const struct answer name##_answer;
+#include "answer/answers.def"
+
+#endif

@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+// An option of a command as data: parsing, `--help`, the man page and what shells
+// complete come from its line in a table (src/cli/frame).
+#ifndef GAIT_BASE_OPTION_H
+#define GAIT_BASE_OPTION_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+enum option_kind {
+    OPTION_FLAG,    // bool
+    OPTION_TEXT,    // const char *, not empty
+    OPTION_NUMBER,  // int64_t between low and high
+    OPTION_SIZE,    // the same in bytes: 65536, 64K, 16M, 1G
+    OPTION_SECONDS, // double, low and high in ms: 10, 0.5, 500ms, 2m, 1.5h
+    OPTION_CHOICE,  // const char *, one of `choices`
+};
+
+struct option {
+    char letter; // 0: has no short form
+    enum option_kind kind;
+    const char *name;
+    const char *value; // what the help calls its value; NULL for a flag
+    const char *help;  // one sentence, no full stop
+    size_t offset;     // where in the command's struct the value goes
+    int64_t low, high;
+    const char *const *choices; // NULL-terminated
+};
+
+// A line that can be typed, for the help and the man page.
+struct example {
+    const char *line, *what;
+};
+
+#define OPTIONS_ARE(list) .options = (list), .count = sizeof(list) / sizeof(list)[0]
+
+#endif

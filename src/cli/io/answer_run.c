@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/io/answer_run.h"
+
+#include "answer/answers.h"
+#include "cli/io/newest_run.h"
+#include "cli/io/sheet_output.h"
+#include "launch/run_finish.h"
+#include "launch/say.h"
+
+static int print(const struct command *command, const struct sheet_wish *wish,
+                 const struct sheet *sheet)
+{
+    const int status = sheet_output(wish, sheet);
+    return status ? command_refuse(command) : command_finish_output(command);
+}
+
+int answer_run(const struct command *command, const struct answer *answer, const void *values,
+               const struct operands *operands)
+{
+    char newest[PATH_MAX] = "";
+    struct asked asked = {.path = newest, .values = values};
+    struct sheet *sheet = NULL;
+    if (operands->count)
+        asked.path = operands->texts[0];
+    else if (newest_run_find(newest))
+        return command_refuse(command);
+    else
+        say("the newest run here is '%s'", newest);
+    if (sheet_wish_check(&operands->wish, asked.path))
+        return command_refuse(command);
+    if (run_finish_and_open(asked.path, &asked.trace))
+        return command_refuse_trace(command);
+    int status = sheet_new(&sheet);
+    if (!status)
+        status = answer->put(sheet, &asked);
+    if (!status)
+        status = sheet_status(sheet);
+    const int code =
+        status ? command_refuse_trace(command) : print(command, &operands->wish, sheet);
+    sheet_drop(sheet);
+    gait_trace_close(asked.trace);
+    return code;
+}
