@@ -20,6 +20,7 @@ import tempfile
 import textwrap
 
 import peers
+import rank_runs
 import sampler_load
 
 BENCH = pathlib.Path(__file__).resolve().parent
@@ -57,6 +58,7 @@ FULL = {
     "pairs": 30,
     "turns": 20000,
     "trained": 600,
+    "ranks": 512,
     "intervals": 4000000,
 }
 QUICK = {
@@ -74,6 +76,7 @@ QUICK = {
     "pairs": 2,
     "turns": 1000,
     "trained": 20,
+    "ranks": 8,
     "intervals": 20000,
 }
 
@@ -94,8 +97,9 @@ class Row:
 class Bench:
     """Runs the programs of a build folder, each in a run directory of its own."""
 
-    def __init__(self, build, sizes):
+    def __init__(self, build, sizes, baseline=None):
         self.build = build
+        self.baseline = baseline  # a tool to compare with
         self.folder = build / "bench"
         self.folder.mkdir(parents=True, exist_ok=True)
         self.work = pathlib.Path(tempfile.mkdtemp(prefix="runs-", dir=self.folder))
@@ -282,6 +286,32 @@ def decode_table(bench):
     yield Row("open", f"{result['open_ns'] / 1e6:.1f} ms")
     yield bounded("open and first answer, warm", first, f"{first:.1f} ms", 300, "ms")
     return result
+
+
+def ranks_table(bench):
+    """Beside the report of another build, where --baseline names its tool."""
+    yield "A report on runs of many ranks (CPU, and the most memory it took)"
+    tool, count, results = bench.build / "gait", bench.sizes["ranks"], {}
+    for name, kind, ranks, limit, share in (
+        ("report_512_ranks", "spans", count, 64, 0.6),
+        ("report_256_torch", "torch", count // 2, 128, 1),
+        ("report_128_torch", "torch", count // 4, 128, 1),
+    ):
+        run = bench.run_directory(name)
+        rank_runs.make(kind, ranks, run, bench.build)
+        cpu, wall, peak = results[name] = rank_runs.best_report(tool, run, 3)
+        before = rank_runs.best_report(bench.baseline, run, 3) if bench.baseline else None
+        if before:
+            results[name] += before
+            ratio = wall / before[1]
+            yield Row(name, f"{wall:.2f} s", f"{ratio:.2f} x", f"<= {share:.2f} x", ratio <= share)
+        else:
+            yield Row(name, f"{wall:.2f} s")
+        yield Row("  CPU", f"{cpu:.2f} s", f"{before[0]:.2f} s" if before else "")
+        yield bounded("  memory", peak / 1e6, f"{peak / 1e6:.1f} MB", limit, "MB")
+    ratio = results["report_256_torch"][0] / results["report_128_torch"][0]
+    yield Row("twice the ranks", f"{ratio:.2f} x", "", "<= 2.30 x", ratio <= 2.3)
+    return results
 
 
 def sweep_table(bench):
@@ -676,6 +706,9 @@ def parse_arguments():
     parser.add_argument("--quick", action="store_true", help="tiny sizes: only see that it runs")
     parser.add_argument("--only", nargs="+", choices=TABLES, default=list(TABLES))
     parser.add_argument("--output", type=pathlib.Path, help="default: BUILD/bench/result.json")
+    parser.add_argument(
+        "--baseline", help="the tool of another build, for what is timed of reports"
+    )
     parser.add_argument("--minutes", type=float, default=0, help="watch memory so long")
     parser.add_argument("--rate", type=int, default=1000000, help="spans/s while watching memory")
     return parser.parse_args()
@@ -686,6 +719,7 @@ TABLES = {
     "rings": ring_table,
     "stream": stream_table,
     "decode": decode_table,
+    "ranks": ranks_table,
     "sweep": sweep_table,
     "python": python_table,
     "profilers": profilers_table,
@@ -701,7 +735,8 @@ TABLES = {
 
 def main():
     arguments = parse_arguments()
-    bench = Bench(arguments.build.resolve(), QUICK if arguments.quick else FULL)
+    sizes = QUICK if arguments.quick else FULL
+    bench = Bench(arguments.build.resolve(), sizes, arguments.baseline)
     try:
         return run(bench, arguments)
     finally:

@@ -76,7 +76,15 @@ def test_decode_speed_says_what_it_cannot_open(bench):
 
 def test_run_bench_prints_a_table_and_writes_the_result(root, build, tmp_path):
     command = [sys.executable, root / "bench/run_bench.py", build, "--quick"]
-    command += ["--output", tmp_path / "result.json", "--only", "events", "stream", "decode"]
+    command += [
+        "--output",
+        tmp_path / "result.json",
+        "--only",
+        "events",
+        "stream",
+        "decode",
+        "ranks",
+    ]
     done = subprocess.run(command, capture_output=True, text=True, timeout=280)
     assert (done.returncode, done.stderr) == (0, "")
     table = [line for line in done.stdout.splitlines() if not line.startswith("written to ")]
@@ -86,3 +94,4 @@ def test_run_bench_prints_a_table_and_writes_the_result(root, build, tmp_path):
     result = json.loads((tmp_path / "result.json").read_text())
     assert result["quick"] and result["events"]["overwrite-1"]["probes"]
     assert result["stream"]["stream"]["made"] > 0 and result["decode"]["spans"] > 0
+    assert all(cpu > 0 and peak > 1e6 for cpu, _, peak in result["ranks"].values())
