@@ -18,6 +18,12 @@ static inline struct slice slice_of(const char *text)
     return (struct slice){(const uint8_t *)text, text ? strlen(text) : 0};
 }
 
+static inline bool slice_starts_with(struct slice slice, const char *beginning)
+{
+    const size_t count = strlen(beginning);
+    return slice.count >= count && memcmp(slice.bytes, beginning, count) == 0;
+}
+
 // With something before the ending: ".gz" alone has none.
 static inline bool slice_ends_with(struct slice slice, const char *ending)
 {

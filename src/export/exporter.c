@@ -14,6 +14,7 @@
 #include "export/perfetto/perfetto_proto.h"
 #include "export/perfetto/sample_chart.h"
 #include "export/pt/pt_trace.h"
+#include "vocabulary/samples.h"
 
 // A longer suffix stands before one that it ends in.
 static const struct export_format formats[] = {
@@ -120,7 +121,7 @@ int gait_export(struct gait_trace *trace, const struct gait_export_options *opti
 // Samples that are for questions about phases: in no export, for no column says so.
 static bool is_aside(const struct gait_event *event)
 {
-    return event->kind == GAIT_KIND_SAMPLE && event->phase & 1 << 9;
+    return event->kind == GAIT_KIND_SAMPLE && sample_word_has((uint64_t)event->phase, SAMPLE_ASIDE);
 }
 
 static bool begins_within(const struct gait_export_options *options, int64_t start_ns)

@@ -8,6 +8,7 @@
 #include "base/array.h"
 #include "base/fail.h"
 #include "load/file/json_value.h"
+#include "load/stack_label.h"
 
 #define STACK_LIMIT (1u << 24)
 
@@ -75,24 +76,16 @@ void stack_rows_finish(struct stack_rows *stacks)
     memset(stacks, 0, sizeof *stacks);
 }
 
-enum stack_frame_kind stack_rows_kind(const struct gait_site_info *site)
+enum frame_kind stack_rows_owner(const struct gait_site_info *site)
 {
     if (*site->file)
-        return STACK_FRAME_CODE;
-    if (!strncmp(site->name, "process ", strlen("process ")))
-        return STACK_FRAME_PROCESS;
-    return strncmp(site->name, "thread (", strlen("thread (")) ? STACK_FRAME_CODE
-                                                               : STACK_FRAME_THREAD;
-}
-
-bool stack_sample_is_aside(const struct stack_sample *sample)
-{
-    return sample->state & 1u << 9;
-}
-
-bool stack_sample_is_blocked(const struct stack_sample *sample)
-{
-    return (sample->state & 15) == 3;
+        return FRAME_NONE;
+    if (!*site->category)
+        return stack_label_kind(slice_of(site->name));
+    for (enum frame_kind kind = FRAME_PROCESS; kind <= FRAME_THREAD; kind++)
+        if (!strcmp(site->category, frame_category(kind)))
+            return kind;
+    return FRAME_NONE;
 }
 
 int stack_rows_samples(struct run *run, uint32_t index, stack_rows_take *take, void *context)

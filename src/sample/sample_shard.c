@@ -25,9 +25,7 @@
 #define FIRST_STRINGS 4096u
 #define STRING_LIMIT ((size_t)1 << 24)
 #define CLOCK_ID 1u
-#define CATEGORY_ID 1u
-#define NATIVE_ID 2u
-#define FIRST_ID 3u // of texts of the tree
+#define FIRST_ID ((uint32_t)FRAME_KINDS) // of texts of the tree; below: categories by kind
 
 static void note(struct sample_shard *shard, int status)
 {
@@ -83,8 +81,8 @@ int sample_shard_open(struct sample_shard *shard, const char *path, struct stack
     note(shard, table_write_schema(&shard->writer.tables));
     small_rows_anchor(&shard->rows, CLOCK_ID, &shard->first_anchor);
     put_who(shard);
-    small_rows_string(&shard->rows, CATEGORY_ID, "python");
-    small_rows_string(&shard->rows, NATIVE_ID, "native");
+    for (enum frame_kind kind = FRAME_NONE + 1; kind < FRAME_KINDS; kind++)
+        small_rows_string(&shard->rows, kind, frame_category(kind));
     note(shard, small_rows_write(&shard->rows, &shard->writer.tables));
     note(shard, shard_out_put(&shard->writer));
     status = shard->status;
@@ -179,8 +177,10 @@ void sample_shard_site(struct sample_shard *shard, uint32_t site)
 {
     if (site >= shard->sites_told)
         return; // it will be told under its new name
-    const uint32_t name = string_of(shard, shard->trie->sites[site].name);
-    const struct journal_row row = {TABLE_SITE, 5, 0, {site, 0, name, 0, 0}, {{0}}};
+    const struct frame_site *told = &shard->trie->sites[site];
+    const uint32_t name = string_of(shard, told->name);
+    const struct journal_row row = {
+        TABLE_SITE, 5, 0, {site, stack_trie_kind(told), name, 0, 0}, {{0}}};
     small_rows_add(&shard->rows, &row);
 }
 
@@ -193,14 +193,11 @@ static void tell_sites(struct sample_shard *shard)
         uint32_t count = 0;
         for (; count < BATCH && shard->sites_told < shard->trie->site_count; count++) {
             const struct frame_site *site = &shard->trie->sites[shard->sites_told];
-            const bool is_code = *site->file != '\0';
             columns[0][count] = shard->sites_told++;
-            columns[1][count] = !is_code                          ? 0
-                                : site->line == STACK_TRIE_NATIVE ? NATIVE_ID
-                                                                  : CATEGORY_ID;
+            columns[1][count] = stack_trie_kind(site);
             columns[2][count] = string_of(shard, site->name);
             columns[3][count] = string_of(shard, site->file);
-            columns[4][count] = is_code && site->line > 0 ? (uint64_t)site->line : 0;
+            columns[4][count] = site->line > 0 ? (uint64_t)site->line : 0;
         }
         table_begin(tables, TABLE_SITE, 0, count);
         for (unsigned column = 0; column < COLUMNS; column++)
@@ -286,8 +283,9 @@ void sample_shard_put(struct sample_shard *shard, struct sample_track *track,
 // it does so too, and its first ones are in the file.
 static uint64_t pause_of(const struct sample_track *track)
 {
-    const uint64_t state = track->states[track->count - 1] & 15;
-    const bool is_quiet = track->is_written && track->count < BUSY_ROWS && state == SAMPLE_BLOCKED;
+    const uint64_t state = track->states[track->count - 1];
+    const bool is_quiet =
+        track->is_written && track->count < BUSY_ROWS && sample_word_state(state) == SAMPLE_BLOCKED;
     return is_quiet ? QUIET_NS : BUSY_NS;
 }
 

@@ -76,7 +76,7 @@ static void on_leave(void *context, struct python_process *process, struct pytho
     struct python_thread *first = thread_layers_first(thread);
     if (thread->is_covered || (thread->is_absent && thread->state == SAMPLE_UNKNOWN))
         return;
-    if (thread->state < SAMPLER_STATES) {
+    if (thread->state < SAMPLE_STATES) {
         sampler->totals.states[thread->state] += weight;
         first->states[thread->state] += weight;
     }
@@ -99,7 +99,7 @@ static void on_leave(void *context, struct python_process *process, struct pytho
     const struct sample_row row = {.tick = thread->since_tick,
                                    .weight = weight,
                                    .node = thread->node,
-                                   .state = thread->state | flags << 4};
+                                   .state = sample_word((enum sample_state)thread->state, flags)};
     sample_shard_put(sampler->shard, first->extra, &row);
 }
 
@@ -133,7 +133,7 @@ static void on_enter(void *context, struct python_process *process, struct pytho
                         is_wanted_native(sampler, thread, &process->target);
     if (sampler->options.has_threads) {
         put_label(thread, &process->target, text, sizeof text);
-        thread->base = stack_trie_label(&sampler->trie, thread->base, text);
+        thread->base = stack_trie_label(&sampler->trie, thread->base, FRAME_THREAD, text);
     }
     if (!thread->is_inner) // which thread runs that one is not known yet
         give_track(sampler, process, thread);
@@ -169,7 +169,7 @@ static void on_attached(void *context, struct followed *one)
     process_tree_name(one->pid, line, sizeof line);
     if (sampler->options.has_children) { // a child has its parent's name until it is a program
         snprintf(text, sizeof text, "process %" PRId64 ":\"%s\"", one->pid, line);
-        one->base = stack_trie_label(&sampler->trie, 0, text);
+        one->base = stack_trie_label(&sampler->trie, 0, FRAME_PROCESS, text);
     }
     if (!sampler->shard || (one->track && one->base == before))
         return;

@@ -27,17 +27,15 @@ struct sampler_options {
     bool is_waiting;                // for the process to become a Python: we started it
 };
 
-enum { SAMPLER_STATES = 5 };
-
 struct sampler_totals {
     uint64_t rounds, samples, late, cut, torn, processes;
-    uint64_t missed;                 // rounds that fell into times in which one was late
-    uint64_t looks;                  // at a process: one in each round for each that was seen
-    uint64_t collecting;             // samples of threads that collected garbage
-    uint64_t aside;                  // samples beside these, of blocked threads
-    uint64_t no_stack;               // rounds of a thread outside Python, or not read yet
-    uint64_t moved;                  // looks at stacks in motion of which nothing had to be cut
-    uint64_t states[SAMPLER_STATES]; // of all threads, recorded or not: enum sample_state
+    uint64_t missed;                // rounds that fell into times in which one was late
+    uint64_t looks;                 // at a process: one in each round for each that was seen
+    uint64_t collecting;            // samples of threads that collected garbage
+    uint64_t aside;                 // samples beside these, of blocked threads
+    uint64_t no_stack;              // rounds of a thread outside Python, or not read yet
+    uint64_t moved;                 // looks at stacks in motion of which nothing had to be cut
+    uint64_t states[SAMPLE_STATES]; // of all threads, recorded or not: enum sample_state
     uint64_t errors, unreadable, lost_processes; // errors: the sum of the two
     double seconds;
 };
@@ -76,7 +74,7 @@ bool sampler_is_held(const struct sampler *sampler);
 // What a thread of now did since it was asked for before.
 struct sampler_thread {
     int64_t pid, tid;
-    uint64_t states[SAMPLER_STATES]; // rounds
+    uint64_t states[SAMPLE_STATES]; // rounds
     char name[PYTHON_THREAD_NAME];
 };
 typedef void sampler_look(void *context, const struct sampler_thread *thread);

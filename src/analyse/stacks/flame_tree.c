@@ -258,7 +258,7 @@ int flame_tree_make(const struct stack_set *set, const struct stack_set *before,
                                (struct array_shape){sizeof *tree.nodes, NODE_LIMIT});
     if (status)
         return status;
-    tree.nodes[0] = (struct flame_node){.frame = {"all", "", 0, STACK_FRAME_CODE}};
+    tree.nodes[0] = (struct flame_node){.frame = {"all", "", 0, FRAME_NONE}};
     tree.count = 1;
     const struct stack_set *const sets[2] = {set, before};
     struct growing growing = {.tree = &tree, .sets = sets};

@@ -30,7 +30,7 @@ static size_t put_names(const struct stack_set *set, struct function_share *rows
 {
     size_t count = 0;
     for (size_t i = 0; i < set->frame_count; i++)
-        if (set->frames[i].kind == STACK_FRAME_CODE)
+        if (set->frames[i].kind == FRAME_NONE)
             rows[count++] =
                 (struct function_share){.name = set->frames[i].name, .path = set->frames[i].path};
     return count;
@@ -46,7 +46,7 @@ static int number_frames(struct counting *counting, const struct stack_set *set,
     for (size_t i = 0; i < set->frame_count; i++) {
         const struct stack_frame *frame = &set->frames[i];
         const struct function_share key = {.name = frame->name, .path = frame->path};
-        if (frame->kind != STACK_FRAME_CODE)
+        if (frame->kind != FRAME_NONE)
             continue;
         const struct function_share *found =
             bsearch(&key, shares->rows, shares->count, sizeof key, by_name);

@@ -38,7 +38,7 @@ static const char *group_of(struct making *making, const struct stack_entry *ent
 
 static bool is_code(const struct stack_frame *frame, const struct leaf_options *options)
 {
-    return frame->kind == STACK_FRAME_CODE &&
+    return frame->kind == FRAME_NONE &&
            !(options->without_modules && strstr(frame->name, "<module>"));
 }
 

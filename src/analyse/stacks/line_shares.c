@@ -13,7 +13,7 @@
 
 static bool is_file(const struct stack_frame *frame)
 {
-    return frame->kind == STACK_FRAME_CODE && *frame->path;
+    return frame->kind == FRAME_NONE && *frame->path;
 }
 
 static const char *equal_path(const struct stack_set *set, const char *file)
@@ -74,7 +74,7 @@ static int gather_lines(const struct stack_set *set, struct line_shares *shares)
         return fail(GAIT_ERR_MEMORY, "no memory for the lines of '%s'", shares->path);
     size_t count = 0;
     for (size_t i = 0; i < set->frame_count; i++)
-        if (set->frames[i].path == shares->path && set->frames[i].kind == STACK_FRAME_CODE)
+        if (set->frames[i].path == shares->path && set->frames[i].kind == FRAME_NONE)
             shares->rows[count++].line = set->frames[i].line;
     qsort(shares->rows, count, sizeof *shares->rows, by_line);
     for (size_t i = 0; i < count; i++)
@@ -93,9 +93,9 @@ static int count_lines(const struct stack_set *set, struct line_shares *shares)
         bool has_leaf = false, is_in_file = false;
         for (uint32_t depth = entry->depth; depth-- > 0;) {
             const struct stack_frame *frame = stack_set_at(set, entry, depth);
-            const bool is_leaf = !has_leaf && frame->kind == STACK_FRAME_CODE;
+            const bool is_leaf = !has_leaf && frame->kind == FRAME_NONE;
             has_leaf = has_leaf || is_leaf;
-            if (frame->path != shares->path || frame->kind != STACK_FRAME_CODE)
+            if (frame->path != shares->path || frame->kind != FRAME_NONE)
                 continue;
             const struct line_share key = {.line = frame->line};
             struct line_share *row =

@@ -2,12 +2,12 @@
 // Lines of folded text. A frame ends at a semicolon outside of brackets and quotes:
 // names of native functions and command lines may hold both. Files repeat few frames
 // many times, so a frame whose text was met before is not taken apart again.
-#include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "analyse/stacks/stack_set.h"
 #include "base/array.h"
+#include "load/stack_label.h"
 
 #define FIRST_TEXTS 4096u
 #define TEXT_LIMIT ((size_t)1 << 28)
@@ -19,43 +19,8 @@ struct text_met {
     const char *text;
     uint32_t bytes, id;
     bool is_closed; // no bracket or quote is open at its end: no semicolon is in it
-    uint8_t kind;   // enum stack_frame_kind
+    uint8_t kind;   // enum frame_kind
 };
-
-static bool begins(struct slice text, const char *words)
-{
-    const size_t bytes = strlen(words);
-    return text.count >= bytes && memcmp(text.bytes, words, bytes) == 0;
-}
-
-static size_t digits_at(struct slice text, size_t from)
-{
-    size_t at = from;
-    while (at < text.count && isxdigit(text.bytes[at]))
-        at++;
-    return at - from;
-}
-
-// process 12:"python train.py". A function may be named process, or thread, as well.
-static bool is_process(struct slice text)
-{
-    const size_t name = sizeof "process " - 1;
-    const size_t at = begins(text, "process ") ? name + digits_at(text, name) : 0;
-    return at > name && at + 1 < text.count && text.bytes[at] == ':' && text.bytes[at + 1] == '"';
-}
-
-// thread (0x7F12); thread (12): name
-static bool is_thread(struct slice text)
-{
-    size_t from = sizeof "thread (" - 1;
-    if (!begins(text, "thread ("))
-        return false;
-    if (from + 1 < text.count && text.bytes[from] == '0' && (text.bytes[from + 1] | 32) == 'x')
-        from += 2;
-    const size_t at = from + digits_at(text, from);
-    return at > from && at < text.count && text.bytes[at] == ')' &&
-           (at + 1 == text.count || text.bytes[at + 1] == ':');
-}
 
 // The last " (" of a text that ends with ")": where the place begins. 0: none.
 static size_t place_of(struct slice text)
@@ -87,13 +52,9 @@ static int32_t take_line(struct slice *place)
 // A frame's text as folded lines have it; a line of its own is not counted.
 static int number_frame(struct stack_set *set, struct slice text, uint32_t *ret_id)
 {
-    struct stack_frame frame = {.kind = STACK_FRAME_CODE};
+    struct stack_frame frame = {.kind = stack_label_kind(text)};
     struct slice path = {text.bytes, 0};
-    if (is_process(text))
-        frame.kind = STACK_FRAME_PROCESS;
-    else if (is_thread(text))
-        frame.kind = STACK_FRAME_THREAD;
-    const size_t place = frame.kind == STACK_FRAME_CODE ? place_of(text) : 0;
+    const size_t place = frame.kind == FRAME_NONE ? place_of(text) : 0;
     if (place) {
         path = (struct slice){text.bytes + place, text.count - place - 1};
         frame.line = take_line(&path);
@@ -129,7 +90,7 @@ static size_t frame_length(struct slice text)
 {
     long open = 0;
     size_t plain = text.count; // the first semicolon, for brackets that never close
-    if (is_process(text)) {
+    if (stack_label_kind(text) == FRAME_PROCESS) {
         size_t first;
         const size_t even = process_end(text, &first);
         if (even || first)
@@ -153,7 +114,7 @@ static bool is_closed(struct slice text)
 {
     long open = 0;
     size_t first;
-    if (is_process(text))
+    if (stack_label_kind(text) == FRAME_PROCESS)
         return process_end(text, &first) == text.count;
     for (size_t i = 0; i < text.count; i++) {
         open += text.bytes[i] == '(';
@@ -165,7 +126,7 @@ static bool is_closed(struct slice text)
 // True for a line that ends inside of a process's command line: it goes on.
 static bool is_cut(struct slice line)
 {
-    while (is_process(line)) {
+    while (stack_label_kind(line) == FRAME_PROCESS) {
         size_t first;
         size_t bytes = process_end(line, &first);
         bytes = bytes ? bytes : first;
@@ -319,9 +280,9 @@ static int take_frames(struct stack_set *set, struct slice line, struct stack_en
             if (status)
                 break;
             entry->depth++;
-            if (met.kind == STACK_FRAME_PROCESS)
+            if (met.kind == FRAME_PROCESS)
                 entry->process = set->frames[met.id].name;
-            else if (met.kind == STACK_FRAME_THREAD)
+            else if (met.kind == FRAME_THREAD)
                 entry->thread = set->frames[met.id].name;
         }
         const size_t step = bytes < line.count ? bytes + 1 : bytes;
@@ -398,14 +359,15 @@ int stack_set_add_line(struct stack_set *set, struct slice line)
 {
     int status = 0;
     set->lines++;
-    if (set->cut_lines && (is_process(line) || set->cut_lines >= CUT_LINES ||
+    if (set->cut_lines && (stack_label_kind(line) == FRAME_PROCESS || set->cut_lines >= CUT_LINES ||
                            set->cut.used + line.count >= STACK_CUT_LIMIT))
         status = stack_set_end_lines(set);
     if (status)
         return status;
     if (set->cut_lines)
         return add_rest(set, line);
-    const bool is_begun = is_process(line) && line.count < STACK_CUT_LIMIT && goes_on(line);
+    const bool is_begun =
+        stack_label_kind(line) == FRAME_PROCESS && line.count < STACK_CUT_LIMIT && goes_on(line);
     return is_begun ? add_cut(set, line) : add_stack(set, line);
 }
 

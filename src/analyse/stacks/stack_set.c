@@ -154,7 +154,7 @@ void stack_set_drop_owners(struct stack_set *set)
 {
     for (size_t i = 0; i < set->entry_count; i++) {
         struct stack_entry *entry = &set->entries[i];
-        while (entry->depth && stack_set_at(set, entry, 0)->kind != STACK_FRAME_CODE) {
+        while (entry->depth && stack_set_at(set, entry, 0)->kind != FRAME_NONE) {
             entry->first++;
             entry->depth--;
         }

@@ -21,7 +21,7 @@
 struct stack_frame {
     const char *name, *path; // path "": not told
     int32_t line;            // 0: not told; -1: built in
-    enum stack_frame_kind kind;
+    enum frame_kind kind;
 };
 
 struct stack_entry {

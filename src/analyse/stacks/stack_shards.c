@@ -12,6 +12,7 @@
 #include "base/array.h"
 #include "base/fail.h"
 #include "load/shard/clock_map.h"
+#include "load/stack_label.h"
 
 #define RANK_LIMIT (1u << 20)
 
@@ -42,7 +43,7 @@ static int frame_of_site(struct taking *taking, uint32_t stack, uint32_t *ret_id
     const struct gait_site_info *site = &taking->run->sites.sites[row->site];
     struct stack_frame frame = {intern_text(&taking->set->texts, slice_of(site->name)),
                                 intern_text(&taking->set->texts, slice_of(site->file)),
-                                (int32_t)row->line, stack_rows_kind(site)};
+                                (int32_t)row->line, stack_rows_owner(site)};
     return stack_set_number(taking->set, &frame, ret_id);
 }
 
@@ -70,7 +71,7 @@ static int add_stack(struct taking *taking, const struct stack_sample *sample)
             status = stack_set_push_id(set, taking->numbers[at] - 1);
         if (status)
             return status;
-        if (set->frames[taking->numbers[at] - 1].kind == STACK_FRAME_PROCESS)
+        if (set->frames[taking->numbers[at] - 1].kind == FRAME_PROCESS)
             entry.process = set->frames[taking->numbers[at] - 1].name;
         entry.depth++;
     }
@@ -92,7 +93,7 @@ static int take_sample(void *context, const struct stack_sample *sample)
     struct taking *taking = context;
     if (!sample->stack || sample->stack >= taking->stacks->count || !sample->weight)
         return 0;
-    if (!taking->times && stack_sample_is_aside(sample))
+    if (!taking->times && sample_word_has(sample->state, SAMPLE_ASIDE))
         return 0;
     uint32_t **slots = &taking->by_track[sample->track];
     if (!*slots)
@@ -110,7 +111,7 @@ static int take_sample(void *context, const struct stack_sample *sample)
         return status;
     if (!(*slots)[sample->stack])
         (*slots)[sample->stack] = (uint32_t)taking->set->entry_count;
-    if (stack_sample_is_blocked(sample))
+    if (sample_word_state(sample->state) == SAMPLE_BLOCKED)
         taking->set->blocked += taking->set->samples - before;
     return 0;
 }
@@ -238,10 +239,9 @@ static int add_ranks(struct stack_set *set, const struct run *run)
 
 static int64_t rank_of(const struct stack_set *set, const struct stack_entry *entry)
 {
-    static const char word[] = "process ";
-    if (entry->rank >= 0 || !entry->host || strncmp(entry->process, word, sizeof word - 1) != 0)
+    if (entry->rank >= 0 || !entry->host || !*entry->process)
         return entry->rank;
-    const int64_t pid = strtoll(entry->process + sizeof word - 1, NULL, 10);
+    const int64_t pid = stack_label_pid(entry->process);
     for (size_t i = 0; i < set->rank_count; i++)
         if (set->ranks[i].pid == pid && set->ranks[i].host == entry->host)
             return set->ranks[i].rank;

@@ -280,7 +280,7 @@ static void put_json(struct python_process *process, struct locals_reader *varia
         thread_id_system_name(thread, &process->target, name, sizeof name);
         json_put_text(&json, "system_name", name);
         json_put_text(&json, "state",
-                      is_held ? "stopped" : thread_probe_name((enum sample_state)thread->state));
+                      is_held ? "stopped" : sample_state_name((enum sample_state)thread->state));
         json_put_bool(&json, "holds_lock", python_process_holds_lock(process, thread));
         json_put_bool(&json, "is_certain", !(thread->flags & SAMPLE_TORN));
         json_put_bool(&json, "is_collecting", thread->flags & SAMPLE_COLLECTING);

@@ -94,9 +94,9 @@ static double share(uint64_t part, uint64_t whole)
 static void put_sums(struct screen *screen, const struct sampler *sampler)
 {
     const struct sampler_totals *now = &sampler->totals, *before = &screen->before;
-    uint64_t states[SAMPLER_STATES], all = 0;
+    uint64_t states[SAMPLE_STATES], all = 0;
     char line[512];
-    for (int i = 0; i < SAMPLER_STATES; i++) {
+    for (int i = 0; i < SAMPLE_STATES; i++) {
         states[i] = now->states[i] - before->states[i];
         all += states[i];
     }

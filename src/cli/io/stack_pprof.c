@@ -77,7 +77,7 @@ static int gather_names(struct making *making)
         const struct stack_frame *frame = &set->frames[i];
         making->texts[count++] = frame->name;
         making->texts[count++] = frame->path;
-        if (frame->kind == STACK_FRAME_CODE)
+        if (frame->kind == FRAME_NONE)
             making->functions[making->function_count++] =
                 (struct function){frame->name, frame->path, (uint32_t)i};
     }
@@ -117,7 +117,7 @@ static void put_sample(struct making *making, const struct stack_entry *entry)
     const size_t begun = protobuf_begin(&making->out, PROFILE_SAMPLE);
     uint64_t time_ns;
     for (uint32_t depth = entry->depth; depth-- > 0;)
-        if (stack_set_at(set, entry, depth)->kind == STACK_FRAME_CODE)
+        if (stack_set_at(set, entry, depth)->kind == FRAME_NONE)
             protobuf_uint(&making->out, SAMPLE_LOCATION,
                           (uint64_t)set->ids[entry->first + depth] + 1);
     protobuf_uint(&making->out, SAMPLE_VALUE, entry->count);
@@ -128,8 +128,8 @@ static void put_sample(struct making *making, const struct stack_entry *entry)
         protobuf_uint(&making->out, SAMPLE_VALUE, time_ns);
     for (uint32_t depth = 0; depth < entry->depth; depth++) {
         const struct stack_frame *frame = stack_set_at(set, entry, depth);
-        if (frame->kind != STACK_FRAME_CODE)
-            put_label(making, frame->kind == STACK_FRAME_PROCESS ? WORD_PROCESS : WORD_THREAD,
+        if (frame->kind != FRAME_NONE)
+            put_label(making, frame->kind == FRAME_PROCESS ? WORD_PROCESS : WORD_THREAD,
                       frame->name);
     }
     protobuf_end(&making->out, begun);
@@ -185,7 +185,7 @@ static void put_all(struct making *making)
     for (size_t i = 0; i < set->entry_count; i++)
         put_sample(making, &set->entries[i]);
     for (size_t i = 0; i < set->frame_count; i++)
-        if (set->frames[i].kind == STACK_FRAME_CODE)
+        if (set->frames[i].kind == FRAME_NONE)
             put_location(making, i);
     for (size_t i = 0; i < making->function_count; i++)
         if (i == 0 || compare_functions(&making->functions[i], &making->functions[i - 1]) != 0)

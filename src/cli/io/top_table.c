@@ -59,7 +59,7 @@ static void take_thread(void *context, const struct sampler_thread *thread)
     row->pid = thread->pid;
     row->tid = table->by_process ? 0 : thread->tid;
     row->threads++;
-    for (int i = 0; i < SAMPLER_STATES; i++)
+    for (int i = 0; i < SAMPLE_STATES; i++)
         row->states[i] += thread->states[i];
     if (!table->by_process)
         snprintf(row->name, sizeof row->name, "%s", thread->name);

@@ -7,7 +7,7 @@
 
 struct top_row {
     int64_t pid, tid; // tid of a process: 0
-    uint64_t threads, states[SAMPLER_STATES];
+    uint64_t threads, states[SAMPLE_STATES];
     char name[200]; // of a process its command line
 };
 

@@ -21,6 +21,7 @@
 #include "load/file/json_value.h"
 #include "load/run.h"
 #include "load/shard/clock_map.h"
+#include "load/stack_label.h"
 #include "load/stack_rows.h"
 
 #define DAY_NS 86400000000000
@@ -139,7 +140,7 @@ static const struct gait_site_info *site_of(const struct chart *chart, uint32_t 
 
 static bool is_call(const struct chart *chart, uint32_t stack)
 {
-    return stack_rows_kind(site_of(chart, stack)) == STACK_FRAME_CODE;
+    return stack_rows_owner(site_of(chart, stack)) == FRAME_NONE;
 }
 
 static int name_process(struct chart *chart, uint32_t track, const char *process)
@@ -175,9 +176,9 @@ static int name_track(struct chart *chart, uint32_t track, uint32_t stack)
     const struct gait_track_info *info = &chart->run->tracks.tracks[track].info;
     const char *process = NULL;
     for (uint32_t id = stack; id; id = chart->stacks.rows[id].parent)
-        if (stack_rows_kind(site_of(chart, id)) == STACK_FRAME_PROCESS)
+        if (stack_rows_owner(site_of(chart, id)) == FRAME_PROCESS)
             process = site_of(chart, id)->name;
-    const long long pid = process ? strtoll(process + 8, NULL, 10) : about->subject_pid;
+    const long long pid = process ? stack_label_pid(process) : about->subject_pid;
     at->is_named = true;
     int status = number_thread(chart, at, info->tid);
     if (status)
@@ -253,7 +254,7 @@ static int take_sample(void *context, const struct stack_sample *sample)
     if (!at)
         return GAIT_ERR_MEMORY; // the story is told
     if (!sample->stack || sample->stack >= chart->stacks.count || !sample->weight ||
-        stack_sample_is_aside(sample))
+        sample_word_has(sample->state, SAMPLE_ASIDE))
         return 0;
     int64_t start_ns = clock_map_ns(chart->run->tracks.tracks[sample->track].map, sample->tick);
     if ((options->since_ns && start_ns < options->since_ns) ||

@@ -241,8 +241,8 @@ static int fill(struct code_cache *cache, struct memory *memory, struct code_ent
         status = fail(GAIT_ERR_FORMAT, "a frame of the interpreter's own that is no more");
     if (status)
         return status;
-    entry->site =
-        stack_trie_site(cache->trie, cache->name, cache->file, (int32_t)print->first_line);
+    const int32_t line = print->first_line > 0 ? (int32_t)print->first_line : 0;
+    entry->site = stack_trie_site(cache->trie, cache->name, cache->file, line);
     if (cache->bytes <= BYTES_LIMIT) {
         read_lines(cache, memory, entry);
         read_units(cache, memory, entry);

@@ -14,15 +14,6 @@
 #include "sample/look/thread_names.h"
 #include "sample/look/thread_probe.h"
 
-enum sample_flag {
-    SAMPLE_CUT = 1,        // frames at its end moved and were left out
-    SAMPLE_TORN = 2,       // nothing could be read: the stack is the last one known, or in doubt
-    SAMPLE_DEEP = 4,       // its outermost frames were left out
-    SAMPLE_COLLECTING = 8, // it was collecting garbage
-    SAMPLE_UNMATCHED = 16, // native frames were asked for, and could not be put to it
-    SAMPLE_ASIDE = 32,     // written for questions about phases alone: it was blocked
-};
-
 struct process_counts {
     uint64_t rounds, torn_rounds; // torn: of some thread nothing could be said
     uint64_t cut, moved;          // frames left out; none, though some moved

@@ -13,7 +13,7 @@
 // Stands where the outermost frames of a stack that is too deep were left out.
 static uint32_t mark_of_deep(struct python_process *process, const struct python_thread *thread)
 {
-    return stack_trie_label(process->trie, thread->foot, "(outermost frames left out)");
+    return stack_trie_label(process->trie, thread->foot, FRAME_NONE, "(outermost frames left out)");
 }
 
 // The node that the frame at this place, counted from the root, is a child of.

@@ -173,9 +173,10 @@ uint32_t stack_trie_node(struct stack_trie *trie, uint32_t parent, uint32_t site
     return trie->node_count - 1;
 }
 
-uint32_t stack_trie_label(struct stack_trie *trie, uint32_t parent, const char *text)
+uint32_t stack_trie_label(struct stack_trie *trie, uint32_t parent, enum frame_kind kind,
+                          const char *text)
 {
-    const uint32_t site = stack_trie_site(trie, text, "", 0);
+    const uint32_t site = stack_trie_site(trie, text, "", -(int32_t)kind);
     const uint32_t node = site ? stack_trie_node(trie, parent, site, 0) : 0;
     return node ? node : parent;
 }

@@ -10,18 +10,26 @@
 
 #include "base/arena.h"
 #include "base/intern.h"
+#include "vocabulary/samples.h"
 
 enum { STACK_TRIE_SITES = 1 << 18, STACK_TRIE_SEEN = (1 << 14) - 1 };
 
-// Line of a function of native code.
-#define STACK_TRIE_NATIVE (-1)
+// What is no Python function has its kind in place of a line.
+#define STACK_TRIE_NATIVE (-(int32_t)FRAME_NATIVE)
 
 // A function: where it stands, not where it is at the moment.
 struct frame_site {
     const char *name, *file; // file "" for what is no code: a thread, a process
-    int32_t line;            // its first; STACK_TRIE_NATIVE
+    int32_t line;            // its first; of no Python function: minus its kind
     uint32_t next;           // in its chain of the table
 };
+
+static inline enum frame_kind stack_trie_kind(const struct frame_site *site)
+{
+    if (site->line < 0)
+        return (enum frame_kind) - site->line;
+    return *site->file ? FRAME_PYTHON : FRAME_NONE;
+}
 
 struct stack_node {
     uint32_t parent;    // 0: none, the outermost frame
@@ -54,7 +62,8 @@ uint32_t stack_trie_node(struct stack_trie *trie, uint32_t parent, uint32_t site
 
 // The node of what is no function, a process or a thread say; its parent's where there is
 // no room.
-uint32_t stack_trie_label(struct stack_trie *trie, uint32_t parent, const char *text);
+uint32_t stack_trie_label(struct stack_trie *trie, uint32_t parent, enum frame_kind kind,
+                          const char *text);
 
 // Gives it another text. Only what no other thread or process is called may be renamed.
 void stack_trie_rename(struct stack_trie *trie, uint32_t node, const char *text);

@@ -18,16 +18,6 @@
 #define FIRST_PAUSE_NS (10 * UINT64_C(1000000))
 #define LONGEST_PAUSE_NS (160 * UINT64_C(1000000)) // of a thread that stays as it is
 
-static const char *const names[] = {
-    [SAMPLE_UNKNOWN] = "unknown", [SAMPLE_PYTHON] = "python", [SAMPLE_WAITING] = "waiting",
-    [SAMPLE_BLOCKED] = "blocked", [SAMPLE_NATIVE] = "native",
-};
-
-const char *thread_probe_name(enum sample_state state)
-{
-    return state <= SAMPLE_NATIVE ? names[state] : "unknown";
-}
-
 static void open_file(struct python_thread *thread, const struct target *target)
 {
     char path[80];

@@ -8,16 +8,7 @@
 
 #include "sample/look/python_thread.h"
 #include "sample/remote/attach.h"
-
-enum sample_state {
-    SAMPLE_UNKNOWN,
-    SAMPLE_PYTHON,  // holds the lock: runs Python, or C code that keeps the lock
-    SAMPLE_WAITING, // for the lock
-    SAMPLE_BLOCKED, // in the kernel: sleep, input, a lock of its own
-    SAMPLE_NATIVE,  // runs C code without the lock
-};
-
-const char *thread_probe_name(enum sample_state state);
+#include "vocabulary/samples.h"
 
 // The state of a thread that does not hold the lock. `is_urgent`: it held it a
 // moment ago, so an old answer is worth little.
