@@ -348,3 +348,50 @@ def test_gaps_are_what_lies_between_the_steps_of_a_process(gait, tmp_path):
     assert starts == [["after", "1"], ["before", "the"], ["after", "0"]]
     page = gait("gaps", "run", "--format", "html").stdout
     assert "500 ms" in page and "501" not in page
+
+
+def device_run(folder):
+    """Rank 3, in us: computes 0 to 40, communicates 30 to 60, copies 80 to 90; steps of 50."""
+    shard = ShardMaker(pid=100, rank=3)
+    host = shard.track(key="100", name=b"main", os_id=100)
+    stream = shard.track(kind=2, key="7", name=b"stream 7")
+    other = shard.track(kind=2, key="20", name=b"stream 20")
+
+    def span(start_us, end_us, category, name):
+        length = (end_us - start_us) * 1000
+        return (shard.start_ns + start_us * 1000, length, shard.site(category, name))
+
+    steps = [(0, 50), (50, 100)]
+    rows = [span(*step, "user_annotation", f"ProfilerStep#{i}") for i, step in enumerate(steps, 5)]
+    shard.spans(host, rows)
+    shard.spans(stream, [span(0, 40, "kernel", "gemm"), span(80, 90, "Memcpy", "Memcpy HtoD")])
+    shard.spans(other, [span(30, 60, "kernel", "ncclDevKernel_AllReduce_Sum_f32_RING_LL")])
+    shard.write(folder / "run")
+
+
+def test_a_breakdown_cuts_devices_into_states_that_sum_to_the_window(gait, tmp_path):
+    device_run(tmp_path)
+    done = gait("breakdown", "run", "--steps", "--json")
+    (rank,) = json.loads(done.stdout)["ranks"]
+    assert (rank["rank"], [step["name"] for step in rank["steps"]]) == (
+        3,
+        ["ProfilerStep#5", "ProfilerStep#6"],
+    )
+    states = ("span", "idle", "compute", "comm", "compute+comm", "mem")
+    figures = [
+        [window[state] // 1000 for state in states] for window in [rank["whole"], *rank["steps"]]
+    ]
+    assert figures == [[90, 20, 30, 20, 10, 10], [50, 0, 30, 10, 10, 0], [50, 30, 0, 10, 0, 10]]
+    total = rank["whole"]["total"]
+    assert (total["exposed_comm"], total["busy"]) == (20_000, 70_000)
+    assert total["overlap_ratio"] == pytest.approx(1 / 3)
+    assert rank["whole"]["idle_causes"]["unknown"] == 20_000
+    screen = gait("breakdown", "run", "--steps").stdout
+    assert "1 rank with devices, 2 steps" in screen and max(map(len, screen.splitlines())) <= 80
+
+
+def test_a_breakdown_of_a_run_without_devices_says_so(gait, tmp_path):
+    make_run(tmp_path)
+    done = gait("breakdown", "run")
+    assert "No work of a device is on record" in done.stdout
+    assert json.loads(gait("breakdown", "run", "--json").stdout)["ranks"] == []

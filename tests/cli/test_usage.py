@@ -7,7 +7,18 @@ import subprocess
 import pytest
 from terminals import open_terminal
 
-COMMANDS = ["run", "record", "report", "info", "gaps", "export", "plan", "trigger", "leaf"]
+COMMANDS = [
+    "run",
+    "record",
+    "report",
+    "info",
+    "breakdown",
+    "gaps",
+    "export",
+    "plan",
+    "trigger",
+    "leaf",
+]
 COMMANDS += ["flame", "dump", "top", "config", "doctor"]
 RARE = ["index", "diff-stacks", "pstats", "completion", "help"]
 

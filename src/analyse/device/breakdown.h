@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the devices of a rank did, over all of their time and in each step: exclusive states
+// that add up to the window exactly, and why nothing ran where nothing did (docs/DEVICES.md).
+#ifndef GAIT_ANALYSE_BREAKDOWN_H
+#define GAIT_ANALYSE_BREAKDOWN_H
+
+#include <stdbool.h>
+
+#include "analyse/device/device_rows.h"
+
+enum { DEVICE_STATES = 1 << LANE_COUNT };
+
+// Why no device of the rank did anything.
+enum idle_cause {
+    IDLE_HOST_LATE,  // the next work was not launched yet
+    IDLE_LAUNCH,     // launched, on its way to the device
+    IDLE_DEPENDENCY, // launched before the device came to rest; it waited for something else
+    IDLE_GAP,        // the same, shorter than IDLE_GAP_NS: what follows on a stream takes as long
+    IDLE_UNKNOWN,    // what launched the next work is not on record
+    IDLE_CAUSES
+};
+enum { IDLE_GAP_NS = 3000 };
+
+struct breakdown {
+    uint64_t span_ns;
+    uint64_t state_ns[DEVICE_STATES]; // by the bits of the lanes; they sum to span_ns
+    uint64_t idle_ns[IDLE_CAUSES];    // they sum to state_ns[0]
+};
+
+// Of all lanes in `with` at least, and of none in `without`.
+uint64_t breakdown_time(const struct breakdown *breakdown, unsigned with, unsigned without);
+
+struct breakdown_step {
+    const char *name; // the trace's
+    int64_t start_ns;
+    struct breakdown breakdown;
+};
+
+struct breakdown_rank {
+    uint32_t shard;
+    bool has_device; // else only steps are known
+    int64_t start_ns;
+    uint64_t events[LANE_COUNT];
+    struct breakdown whole;
+    struct breakdown_step *steps; // in order of start
+    size_t step_count;
+};
+
+// `rows` are those of the shard, sorted.
+GAIT_CHECK int breakdown_rank_make(struct breakdown_rank *rank, const struct device_rows *rows);
+void breakdown_rank_finish(struct breakdown_rank *rank); // takes NULL and a zeroed struct
+
+#endif

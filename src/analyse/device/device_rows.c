@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: Apache-2.0
+// The category decides; an event that merely names a stream is none of a device (Triton's
+// ops do), nor is a copy of an annotation that a profiler drew on a stream.
+#include "analyse/device/device_rows.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#include "base/array.h"
+#include "base/fail.h"
+#include "vocabulary/roles.h"
+
+enum { MOST_ROWS = 1 << 28 };
+
+// What a site is. The lanes come first, so that one is a kind.
+enum kind { KIND_CALL = LANE_NONE, KIND_STEP, KIND_OTHER, KIND_UNKNOWN };
+
+enum device_lane device_lane_of(const char *category, const char *name)
+{
+    static const struct {
+        const char *category;
+        enum device_lane lane;
+    } lanes[] = {
+        {"kernel", LANE_COMPUTE},  {"gpu_memcpy", LANE_COPY}, {"memcpy", LANE_COPY},
+        {"gpu_memset", LANE_COPY}, {"memset", LANE_COPY},
+    };
+    for (size_t i = 0; i < sizeof lanes / sizeof lanes[0]; i++)
+        if (strcasecmp(category, lanes[i].category) == 0)
+            return lanes[i].lane == LANE_COMPUTE && role_of("kernel", name) == ROLE_COLLECTIVE
+                       ? LANE_COMM
+                       : lanes[i].lane;
+    return LANE_NONE;
+}
+
+int device_rows_init(struct device_rows *rows, const struct gait_trace *trace)
+{
+    *rows = (struct device_rows){.trace = trace, .site_count = gait_trace_site_count(trace)};
+    rows->kinds = malloc((size_t)rows->site_count + 1);
+    if (!rows->kinds)
+        return fail(GAIT_ERR_MEMORY, "no memory for %u names", rows->site_count);
+    memset(rows->kinds, KIND_UNKNOWN, (size_t)rows->site_count + 1);
+    return GAIT_OK;
+}
+
+void device_rows_finish(struct device_rows *rows)
+{
+    if (!rows)
+        return;
+    free(rows->events.rows);
+    free(rows->calls.rows);
+    free(rows->steps);
+    free(rows->kinds);
+    *rows = (struct device_rows){.trace = NULL};
+}
+
+static enum kind kind_of(struct device_rows *rows, uint32_t site)
+{
+    struct gait_site_info info;
+    if (site >= rows->site_count || gait_trace_site(rows->trace, site, &info))
+        return KIND_OTHER;
+    if (rows->kinds[site] != KIND_UNKNOWN)
+        return rows->kinds[site];
+    const enum role role = role_of(info.category, info.name);
+    enum kind kind = (enum kind)device_lane_of(info.category, info.name);
+    if (kind == KIND_CALL)
+        kind = role == ROLE_STEP ? KIND_STEP : role == ROLE_RUNTIME ? KIND_CALL : KIND_OTHER;
+    rows->kinds[site] = (uint8_t)kind;
+    return kind;
+}
+
+static int add_row(struct device_list *list, const struct device_event *row)
+{
+    const struct array_shape shape = {sizeof *list->rows, MOST_ROWS};
+    int status = array_reserve((void **)&list->rows, &list->capacity, list->count + 1, shape);
+    if (!status)
+        list->rows[list->count++] = *row;
+    return status;
+}
+
+static int add_step(struct device_rows *rows, const struct device_event *row)
+{
+    const struct array_shape shape = {sizeof *rows->steps, MOST_ROWS};
+    struct gait_site_info info;
+    int status = gait_trace_site(rows->trace, row->site, &info);
+    if (!status)
+        status =
+            array_reserve((void **)&rows->steps, &rows->step_capacity, rows->step_count + 1, shape);
+    if (!status)
+        rows->steps[rows->step_count++] =
+            (struct device_step){row->start_ns, row->end_ns, info.name};
+    return status;
+}
+
+int device_rows_add(struct device_rows *rows, const struct gait_batch *batch)
+{
+    int status = GAIT_OK;
+    for (size_t i = 0; i < batch->rows && !status; i++) {
+        const enum kind kind = kind_of(rows, batch->site[i]);
+        const bool is_device = kind < KIND_CALL;
+        struct device_event row = {.start_ns = batch->start_ns[i],
+                                   .link = 0,
+                                   .track = batch->track,
+                                   .site = batch->site[i]};
+        if (kind == KIND_OTHER || batch->duration_ns[i] < 0 ||
+            __builtin_add_overflow(row.start_ns, batch->duration_ns[i], &row.end_ns))
+            continue; // still open: there is no saying how long it took
+        if (kind == KIND_STEP)
+            status = add_step(rows, &row);
+        else if (is_device || row.link)
+            status = add_row(is_device ? &rows->events : &rows->calls, &row);
+    }
+    return status;
+}
+
+// --- into order -----------------------------------------------------------------------
+
+static int compare(int64_t a, int64_t b)
+{
+    return a < b ? -1 : a > b;
+}
+
+static int by_start(const void *left, const void *right)
+{
+    const struct device_event *a = left, *b = right;
+    return a->start_ns != b->start_ns ? compare(a->start_ns, b->start_ns)
+                                      : compare(a->end_ns, b->end_ns);
+}
+
+static int by_link(const void *left, const void *right)
+{
+    const struct device_event *a = left, *b = right;
+    return a->link != b->link ? (a->link < b->link ? -1 : 1) : by_start(left, right);
+}
+
+static int by_start_name(const void *left, const void *right)
+{
+    const struct device_step *a = left, *b = right;
+    if (a->start_ns != b->start_ns)
+        return compare(a->start_ns, b->start_ns);
+    const int names = strcmp(a->name, b->name);
+    return names ? names : compare(a->end_ns, b->end_ns);
+}
+
+static void sort(struct device_list *list, int order(const void *, const void *))
+{
+    size_t i = 1;
+    while (i < list->count && order(&list->rows[i - 1], &list->rows[i]) <= 0)
+        i++;
+    if (i < list->count) // they mostly come in order
+        qsort(list->rows, list->count, sizeof *list->rows, order);
+}
+
+void device_rows_sort(struct device_rows *rows)
+{
+    size_t kept = 0;
+    sort(&rows->events, by_start);
+    sort(&rows->calls, by_link);
+    if (rows->step_count)
+        qsort(rows->steps, rows->step_count, sizeof *rows->steps, by_start_name);
+    for (size_t i = 0; i < rows->step_count; i++) // one may be there as an op and as an annotation
+        if (!kept || by_start_name(&rows->steps[kept - 1], &rows->steps[i]))
+            rows->steps[kept++] = rows->steps[i];
+    rows->step_count = kept;
+}

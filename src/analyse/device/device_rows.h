@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a rank's shard tells of its devices: their kernels, copies and memsets, the calls of
+// the host that started them, and the steps that a profiler numbered.
+#ifndef GAIT_ANALYSE_DEVICE_ROWS_H
+#define GAIT_ANALYSE_DEVICE_ROWS_H
+
+#include <gait/trace.h>
+
+// What a device does at a time; its bit in a state.
+enum device_lane { LANE_COMPUTE, LANE_COMM, LANE_COPY, LANE_COUNT, LANE_NONE = LANE_COUNT };
+
+// The lane of an event by its category, as any generation of PyTorch wrote it, and its name:
+// kernels compute, but for those of a communication library; copies and memsets are copies.
+enum device_lane device_lane_of(const char *category, const char *name);
+
+struct device_event {
+    int64_t start_ns, end_ns;
+    uint64_t link; // to the call that started it, 0: not known
+    uint32_t track, site;
+};
+
+struct device_list {
+    struct device_event *rows;
+    size_t count, capacity;
+};
+
+struct device_step {
+    int64_t start_ns, end_ns;
+    const char *name;
+};
+
+struct device_rows {
+    struct device_list events; // once sorted: in order of start
+    struct device_list calls;  // of the host, with a link; once sorted: by link, then by start
+    struct device_step *steps; // once sorted: by start and name, each once
+    size_t step_count, step_capacity;
+    const struct gait_trace *trace;
+    uint8_t *kinds; // of a site, once it was met
+    uint32_t site_count;
+};
+
+GAIT_CHECK int device_rows_init(struct device_rows *rows, const struct gait_trace *trace);
+void device_rows_finish(struct device_rows *rows); // takes NULL and a zeroed struct
+
+#define DEVICE_ROWS_KINDS (1u << GAIT_KIND_SPAN | 1u << GAIT_KIND_ASYNC)
+#define DEVICE_ROWS_COLUMNS (GAIT_COLUMN_START | GAIT_COLUMN_DURATION | GAIT_COLUMN_SITE)
+
+GAIT_CHECK int device_rows_add(struct device_rows *rows, const struct gait_batch *batch);
+
+// After the last batch.
+void device_rows_sort(struct device_rows *rows);
+
+// Of one of the events.
+static inline enum device_lane device_rows_lane(const struct device_rows *rows,
+                                                const struct device_event *event)
+{
+    return (enum device_lane)rows->kinds[event->site];
+}
+
+#endif

@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: Apache-2.0
+// The breakdown of every rank of a run, one shard after the other: the rows of one are
+// gone before the next is read.
+#ifndef GAIT_ANALYSE_DEVICE_RUN_H
+#define GAIT_ANALYSE_DEVICE_RUN_H
+
+#include "analyse/device/breakdown.h"
+
+struct device_run {
+    struct breakdown_rank *ranks; // of all shards with device events or steps, in their order
+    size_t count, capacity;
+};
+
+GAIT_CHECK int device_run_make(struct device_run *run, struct gait_trace *trace);
+void device_run_finish(struct device_run *run); // takes NULL and a zeroed struct
+
+#endif

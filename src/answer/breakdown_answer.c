@@ -1,0 +1,283 @@
+// SPDX-License-Identifier: Apache-2.0
+// `gait breakdown`: what the devices of each rank did, and why they did nothing.
+#include <inttypes.h>
+#include <stdio.h>
+
+#include "analyse/device/device_run.h"
+#include "answer/answers.h"
+#include "base/units.h"
+
+struct breakdown_values {
+    bool steps;
+};
+
+enum { COMPUTE = 1 << LANE_COMPUTE, COMM = 1 << LANE_COMM, COPY = 1 << LANE_COPY };
+
+// The nine figures that others build on: exclusive, the eight states sum to the span.
+static const char *const state_keys[DEVICE_STATES] = {
+    [0] = "idle",
+    [COMPUTE] = "compute",
+    [COMM] = "comm",
+    [COPY] = "mem",
+    [COMPUTE | COMM] = "compute+comm",
+    [COMPUTE | COPY] = "compute+mem",
+    [COMM | COPY] = "comm+mem",
+    [COMPUTE | COMM | COPY] = "compute+comm+mem",
+};
+
+// What people ask for, each from the states.
+static const struct {
+    const char *key;
+    unsigned with, without;
+} figures[] = {
+    {"busy", 0, 0}, // but for idle
+    {"compute_busy", COMPUTE, 0},
+    {"comm_busy", COMM, 0},
+    {"copy_busy", COPY, 0},
+    {"overlap", COMPUTE | COMM, 0},
+    {"exposed_comm", COMM, COMPUTE},
+    {"exposed_copy", COPY, COMPUTE | COMM},
+};
+
+static const char *const cause_keys[IDLE_CAUSES] = {
+    [IDLE_HOST_LATE] = "host_late",   [IDLE_LAUNCH] = "launch_latency",
+    [IDLE_DEPENDENCY] = "dependency", [IDLE_GAP] = "gap",
+    [IDLE_UNKNOWN] = "unknown",
+};
+
+// --- data ------------------------------------------------------------------------------
+
+static void put_breakdown(struct sheet *sheet, const struct breakdown *breakdown)
+{
+    sheet_put(sheet, "span", value_uint(breakdown->span_ns));
+    for (unsigned state = 0; state < DEVICE_STATES; state++)
+        sheet_put(sheet, state_keys[state], value_uint(breakdown->state_ns[state]));
+    sheet_object(sheet, "total");
+    for (size_t i = 0; i < sizeof figures / sizeof figures[0]; i++) {
+        const uint64_t ns = breakdown_time(breakdown, figures[i].with, figures[i].without);
+        sheet_put(sheet, figures[i].key,
+                  value_uint(figures[i].with ? ns : ns - breakdown->state_ns[0]));
+    }
+    sheet_put(sheet, "overlap_ratio",
+              value_share(breakdown_time(breakdown, COMPUTE | COMM, 0),
+                          breakdown_time(breakdown, COMM, 0)));
+    sheet_end(sheet);
+    sheet_object(sheet, "idle_causes");
+    for (unsigned cause = 0; cause < IDLE_CAUSES; cause++)
+        sheet_put(sheet, cause_keys[cause], value_uint(breakdown->idle_ns[cause]));
+    sheet_end(sheet);
+}
+
+static const struct column step_columns[] = {
+    {.key = "name"},
+    {.key = "start_ns"},
+};
+
+static void put_steps(struct sheet *sheet, const struct breakdown_rank *rank)
+{
+    static const struct table table = {.key = "steps", COLUMNS_ARE(step_columns)};
+    sheet_table(sheet, &table);
+    for (size_t i = 0; i < rank->step_count; i++) {
+        const struct value cells[] = {
+            value_text(rank->steps[i].name),
+            value_int(rank->steps[i].start_ns),
+        };
+        sheet_row(sheet, cells, 0);
+        put_breakdown(sheet, &rank->steps[i].breakdown);
+    }
+    sheet_end(sheet);
+}
+
+// --- for people -------------------------------------------------------------------------
+
+#define PARTS_OF_A_WINDOW                                                                          \
+    {.label = "compute", .unit = UNIT_NS, .width = 9},                                             \
+        {.label = "overlap", .unit = UNIT_NS, .width = 9},                                         \
+        {.label = "exposed comm", .unit = UNIT_NS, .width = 13},                                   \
+        {.label = "copies", .unit = UNIT_NS, .width = 8},                                          \
+        {.label = "idle", .unit = UNIT_NS, .width = 9},
+
+static const struct column rank_columns[] = {
+    {.key = "rank", .label = "", .width = 13},
+    {.label = "time", .unit = UNIT_NS, .width = 11},
+    PARTS_OF_A_WINDOW{.key = "file"},
+    {.key = "host"},
+    {.key = "pid"},
+    {.key = "start_ns"},
+};
+
+static const struct table rank_table = {
+    .key = "ranks", .heading = "Devices, rank", COLUMNS_ARE(rank_columns)};
+
+enum { PART_COUNT = 6 };
+
+// The window and the five exclusive parts that it is made of.
+static void find_parts(const struct breakdown *breakdown, bool is_known, struct value *ret_parts)
+{
+    const uint64_t parts[PART_COUNT] = {
+        breakdown->span_ns,
+        breakdown_time(breakdown, COMPUTE, COMM),
+        breakdown_time(breakdown, COMPUTE | COMM, 0),
+        breakdown_time(breakdown, COMM, COMPUTE),
+        breakdown_time(breakdown, COPY, COMPUTE | COMM),
+        breakdown->state_ns[0],
+    };
+    for (size_t i = 0; i < PART_COUNT; i++)
+        ret_parts[i] = value_if(is_known, value_uint(parts[i]));
+}
+
+// A trace that names no rank is of rank 0.
+static int64_t rank_number(const struct asked *asked, const struct breakdown_rank *rank)
+{
+    struct gait_shard_info shard;
+    return gait_trace_shard(asked->trace, rank->shard, &shard) || shard.rank < 0 ? 0 : shard.rank;
+}
+
+static int put_rank(struct sheet *sheet, const struct asked *asked,
+                    const struct breakdown_rank *rank)
+{
+    const struct breakdown_values *values = asked->values;
+    const char *source = gait_trace_metadata(asked->trace, rank->shard, "source");
+    struct gait_shard_info shard;
+    struct value parts[PART_COUNT];
+    int status = gait_trace_shard(asked->trace, rank->shard, &shard);
+    if (status)
+        return status;
+    find_parts(&rank->whole, rank->has_device, parts);
+    const struct value cells[] = {
+        value_int(rank_number(asked, rank)),
+        parts[0],
+        parts[1],
+        parts[2],
+        parts[3],
+        parts[4],
+        parts[5],
+        source ? value_json(source) : value_text(shard.path),
+        value_text(shard.host),
+        value_int(shard.pid),
+        value_if(rank->has_device, value_int(rank->start_ns)),
+    };
+    sheet_row(sheet, cells, 0);
+    if (rank->has_device) {
+        sheet_object(sheet, "whole");
+        put_breakdown(sheet, &rank->whole);
+        sheet_end(sheet);
+    } else
+        sheet_put(sheet, "whole", value_none());
+    if (values->steps)
+        put_steps(sheet, rank);
+    return GAIT_OK;
+}
+
+static void show_steps(struct sheet *sheet, const struct device_run *run)
+{
+    static const struct column columns[] = {{.label = "step", .flags = COLUMN_LEFT, .width = 18},
+                                            {.label = "of", .unit = UNIT_NS, .width = 10},
+                                            PARTS_OF_A_WINDOW};
+    static const struct table table = {
+        .heading = "Steps", COLUMNS_ARE(columns), .most = 60, .more = "more"};
+    sheet_table(sheet, &table);
+    for (size_t i = 0; i < run->count; i++)
+        for (size_t at = 0; at < run->ranks[i].step_count; at++) {
+            const struct breakdown_step *step = &run->ranks[i].steps[at];
+            struct value cells[1 + PART_COUNT] = {value_text(step->name)};
+            find_parts(&step->breakdown, true, &cells[1]);
+            sheet_row(sheet, cells, 0);
+        }
+    sheet_end(sheet);
+}
+
+static void show_causes(struct sheet *sheet, const struct asked *asked,
+                        const struct device_run *run)
+{
+    static const struct column columns[] = {
+        {.label = "", .width = 13},
+        {.label = "idle", .unit = UNIT_NS, .width = 11},
+        {.label = "host late", .unit = UNIT_NS, .width = 11},
+        {.label = "launch", .unit = UNIT_NS, .width = 10},
+        {.label = "dependency", .unit = UNIT_NS, .width = 11},
+        {.label = "gap", .unit = UNIT_NS, .width = 10},
+        {.label = "unknown", .unit = UNIT_NS, .width = 10},
+    };
+    static const struct table table = {.heading = "Idle, rank", COLUMNS_ARE(columns)};
+    sheet_table(sheet, &table);
+    for (size_t i = 0; i < run->count; i++) {
+        const struct breakdown *whole = &run->ranks[i].whole;
+        struct value cells[2 + IDLE_CAUSES] = {value_int(rank_number(asked, &run->ranks[i])),
+                                               value_uint(whole->state_ns[0])};
+        for (unsigned cause = 0; cause < IDLE_CAUSES; cause++)
+            cells[2 + cause] = value_uint(whole->idle_ns[cause]);
+        if (run->ranks[i].has_device)
+            sheet_row(sheet, cells, 0);
+    }
+    sheet_end(sheet);
+}
+
+static void put_title(struct sheet *sheet, const struct asked *asked, const struct device_run *run)
+{
+    char text[200];
+    size_t ranks = 0, steps = 0;
+    for (size_t i = 0; i < run->count; i++) {
+        ranks += run->ranks[i].has_device;
+        steps += run->ranks[i].step_count;
+    }
+    if (!ranks)
+        snprintf(text, sizeof text, "No work of a device is on record");
+    else
+        snprintf(text, sizeof text, "%zu rank%s with devices, %zu step%s", ranks,
+                 units_plural(ranks), steps, units_plural(steps));
+    sheet_title(sheet, asked->path, text);
+}
+
+static int put(struct sheet *sheet, const struct asked *asked)
+{
+    const struct breakdown_values *values = asked->values;
+    struct device_run run;
+    int status = device_run_make(&run, asked->trace);
+    if (status)
+        return status;
+    put_title(sheet, asked, &run);
+    sheet_table(sheet, &rank_table);
+    for (size_t i = 0; i < run.count && !status; i++)
+        status = put_rank(sheet, asked, &run.ranks[i]);
+    sheet_end(sheet);
+    show_causes(sheet, asked, &run);
+    if (values->steps)
+        show_steps(sheet, &run);
+    device_run_finish(&run);
+    return status;
+}
+
+static const struct option options[] = {
+    {.name = "steps",
+     .kind = OPTION_FLAG,
+     .help = "each step too, as a profiler numbered them",
+     .offset = offsetof(struct breakdown_values, steps)},
+};
+
+static const struct example examples[] = {
+    {"gait breakdown run1", "Computation, communication, copies and idle time of each rank."},
+    {"gait breakdown --steps --json trace.json.gz", "The same of each step, for a script."},
+    {NULL, NULL},
+};
+
+static const char *const about[] = {
+    "The time from the first to the last event of a rank's devices is cut into exclusive states: "
+    "each nanosecond is in one of them, so that they sum to the whole exactly, and work on "
+    "several streams counts once.",
+    "Communication is kernels of NCCL, RCCL, HCCL and oneCCL. It is exposed where no kernel "
+    "computes at that time.",
+    "Idle time is told by the launch of the work that ended it: the host was late, the launch "
+    "took time, the work waited for other work (dependency), or one kernel simply followed the "
+    "other (gap, below 3 us).",
+    NULL,
+};
+
+const struct answer breakdown_answer = {
+    .summary = "Says what the devices of each rank did: computation, communication, copies, "
+               "what overlapped, and why they did nothing.",
+    .about = about,
+    .examples = examples,
+    OPTIONS_ARE(options),
+    .put = put,
+};
