@@ -118,8 +118,21 @@ def test_the_doctor_answers_in_text_and_json(gait):
     assert is_a_screen(text.stdout)
     checks = json.loads(answer.stdout)
     names = "version, clock, shared memory, buffers, limits, directory, rights"
-    assert list(checks) == names.split(", ")
+    assert list(checks) == [*names.split(", "), "torch", "python", "nsight"]
     assert all(isinstance(check["fine"], bool) and check["text"] for check in checks.values())
+
+
+def test_the_doctor_asks_each_collector(gait, tmp_path):
+    import json
+
+    def nsight():
+        environment = {**os.environ, "PATH": f"/none::{tmp_path}"}
+        return json.loads(gait("doctor", "--json", env=environment).stdout)["nsight"]
+
+    assert nsight()["fine"] is False and "no nsys in PATH" in nsight()["text"]
+    (tmp_path / "nsys").write_text("#!/bin/sh\n")
+    (tmp_path / "nsys").chmod(0o755)
+    assert nsight()["fine"] is True and f"{tmp_path}/nsys is told" in nsight()["text"]
 
 
 def test_binary_output_does_not_go_to_a_terminal(build, tmp_path):

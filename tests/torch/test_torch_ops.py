@@ -289,16 +289,20 @@ def test_misuse_is_told_and_missing_parts_are_left_out(build, tmp_path, read):
     )
     assert said == {
         "not attached": "-5 -5",
+        "not held": "-5",
         "lacks": "this torch does not tell: shapes",
         "wrong keys": "-5",
         "no tensor": "-1",
         "close unopened": "-5",
         "twice": "-5 -5",
         "then": "''",
+        "held": "True True -1",
     }
     rows = ops_of(read(tmp_path / "run"))
     assert "aten::add_" in [row["name"] for row in rows]
-    assert "aten::mul_" not in [row["name"] for row in rows]
+    names = [row["name"] for row in rows]
+    assert "aten::mul_" not in names and "aten::div_" not in names
+    assert names.count("aten::sub_") == 2  # one in each holder's time
     assert not any("shapes" in row["args"] for row in rows)
 
 

@@ -3,12 +3,14 @@
 // calls the recorder, libgait.so; it keeps no records and makes no threads.
 #include "core/py_compat.h"
 
+#include "actions/py_actions.h"
 #include "core/py_state.h"
 #include "core/py_thread.h"
 #include "record/py_control.h"
 #include "record/py_decorated.h"
 #include "record/py_record.h"
 #include "record/py_segments.h"
+#include "record/py_span.h"
 #include "record/py_step.h"
 #include "schedule/py_plan.h"
 #include "schedule/py_schedule.h"
@@ -24,6 +26,7 @@
 #include "torch/py_phase_watch.h"
 #include "torch/py_torch.h"
 #include "tracer/py_frames.h"
+#include "tracer/py_tracer.h"
 
 #define FAST METH_FASTCALL
 
@@ -117,8 +120,9 @@ static PyMethodDef functions[] = {
     {"_trigger", py_schedule_trigger, METH_O, NULL},
     {"_trigger_take", py_schedule_take, METH_NOARGS, NULL},
     {"_captures", py_schedule_captures, METH_O, NULL},
-    {"_window_hold", py_window_hold_new, METH_O, NULL},
-    {"_window_leave", py_window_leave_it, METH_O, NULL},
+    {"_window_hold", py_window_hold, METH_O, NULL},
+    {"_window_leave", py_window_leave, METH_O, NULL},
+    {"_window_host", METHOD(py_window_host), FAST, NULL},
     {"_frames_configure", METHOD(py_frames_configure), FAST, NULL},
     {"_frames_hold", py_frames_hold, METH_NOARGS, NULL},
     {"_frames_leave", py_frames_leave, METH_NOARGS, NULL},
@@ -133,11 +137,28 @@ static PyMethodDef functions[] = {
     {NULL, NULL, 0, NULL},
 };
 
+static int add_types(PyObject *module)
+{
+    struct py_state *state = py_state_of(module);
+    if (py_span_add_types(state) || py_decorated_add_type(state) || py_segments_add_type(state) ||
+        py_step_add_type(state) || py_hook_add_type(state) || py_actions_add_types(module, state) ||
+        py_tracer_add_types(module, state))
+        return -1;
+    state->counting_step = py_step_create(module, NULL);
+    if (!state->counting_step)
+        return -1;
+    // for annotations and isinstance(); neither can be called
+    return PyObject_SetAttrString(module, "Span", (PyObject *)state->span_type) ||
+                   PyObject_SetAttrString(module, "Step", (PyObject *)state->step_type)
+               ? -1
+               : 0;
+}
+
 static int execute(PyObject *module)
 {
     py_thread_init();
     py_phase_init();
-    return py_state_init(module);
+    return py_state_init(module) ? -1 : add_types(module);
 }
 
 static void release(void *module)

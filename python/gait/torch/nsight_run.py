@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Nsight Systems follows the schedule of `gait run`: py_window.c calls these, and says the
+"""Nsight Systems follows the schedule of `gait run`: hosts.py calls these, and says the
 command when the run begins.
 
 CUDA is looked for when the first window opens. Asking for its devices before the training

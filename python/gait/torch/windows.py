@@ -7,6 +7,7 @@ import os
 import torch
 
 from .. import _gait
+from . import hosts
 
 DEFAULT = "5/3/100"  # steps 5 to 7 of each hundred
 SHAPES, MEMORY, STRIDES, STACKS, NSIGHT = 1, 2, 4, 8, 16
@@ -26,6 +27,7 @@ def attach():
     """Has the collector find torch; what it does not find it does without."""
     if not _gait._torch_attach():
         return False
+    hosts.install()
     with contextlib.suppress(AttributeError):  # a torch without these: names only
         show_tensors()
     return True

@@ -19,6 +19,7 @@
 #include "cli/frame/command.h"
 #include "cli/io/doctor_torch.h"
 #include "cli/version.h"
+#include "collect/collector.h"
 #include "format/frame.h"
 #include "format/ring_file.h"
 #include "launch/shared_memory.h"
@@ -182,6 +183,21 @@ static void (*const checks[])(struct check *) = {
     check_limits,   check_directory, check_rights,
 };
 
+enum { CHECKS = sizeof checks / sizeof checks[0] };
+
+static void look(struct check *check, size_t index)
+{
+    struct collector_probe probe;
+    if (index < CHECKS) {
+        checks[index](check);
+        return;
+    }
+    const struct collector *collector = collectors[index - CHECKS];
+    check->name = collector->name;
+    collector->probe(&probe);
+    answer(check, probe.is_ready, "collector: %s", probe.text);
+}
+
 static void put_json(const struct check *check, struct json_writer *json)
 {
     json_key(json, check->name);
@@ -225,9 +241,9 @@ static int run(const void *given, const struct operands *operands)
         return look_at(operands->texts[0], values);
     if (values->is_json)
         json_object(&json);
-    for (size_t i = 0; i < sizeof checks / sizeof checks[0]; i++) {
+    for (size_t i = 0; i < CHECKS + collector_count; i++) {
         struct check check = {.is_to_clean = values->is_clean};
-        checks[i](&check);
+        look(&check, i);
         if (values->is_json)
             put_json(&check, &json);
         else
@@ -268,7 +284,7 @@ const struct command cmd_doctor = {
     .name = "doctor",
     .purpose = "check what recording will be like here",
     .summary = "Checks this machine: clock, shared memory, what lies there of dead processes, "
-               "limits, directory, rights.",
+               "limits, directory, rights, and what each collector could record.",
     .about = about,
     .examples = examples,
     .exit_status = "0: answered. 1: no torch in that Python. 2: wrong usage.",

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The calls of <gait/internal/torch_binding.h>: when torch has callbacks of ours and when not.
+// The collector of torch's ops: when torch has callbacks of ours and when not.
 //
 // Callbacks are added and removed, not disabled: a removed one leaves nothing
 // behind in torch, and each level asks torch for different things. Ops that are
@@ -17,6 +17,7 @@
 #include <string.h>
 
 #include "base/fail.h"
+#include "collect/collector.h"
 #include "collect/torch/torch_describe.h"
 #include "collect/torch/torch_layout.h"
 #include "collect/torch/torch_library.h"
@@ -276,6 +277,65 @@ int gait_torch_window_close(void)
     pthread_mutex_unlock(&lock);
     return status;
 }
+
+// --- the collector --------------------------------------------------------------------
+
+static int start(const struct collector *self)
+{
+    (void)self;
+    pthread_mutex_lock(&lock);
+    const int status = check_attached();
+    pthread_mutex_unlock(&lock);
+    return status;
+}
+
+static int window(const struct collector *self, enum collector_event event, int64_t number)
+{
+    (void)self;
+    if (event == COLLECTOR_OPEN)
+        return gait_torch_window_open((unsigned)number);
+    return event == COLLECTOR_CLOSE ? gait_torch_window_close() : 0;
+}
+
+static void stop(void)
+{
+    pthread_mutex_lock(&lock);
+    if (state.is_attached) {
+        if (state.window)
+            (void)close_window();
+        (void)switch_ranges(false);
+    }
+    pthread_mutex_unlock(&lock);
+}
+
+static void probe(struct collector_probe *ret_probe)
+{
+    pthread_mutex_lock(&lock);
+    const bool is_here = torch_library_find() == 0;
+    pthread_mutex_unlock(&lock);
+    ret_probe->is_ready = true;
+    snprintf(ret_probe->text, sizeof(ret_probe->text),
+             is_here ? "ops of the PyTorch in this process, in windows"
+                     : "PyTorch's ops in windows, once a program has loaded torch; gait doctor "
+                       "torch looks into the one of the Python in PATH");
+}
+
+static void describe(struct json_writer *json)
+{
+    json_put_uint(json, "shapes_lost", torch_shapes_lost());
+    json_put_uint(json, "blocks_lost", torch_memory_lost());
+}
+
+const struct collector collector_torch = {
+    .name = "torch",
+    .levels = GAIT_TORCH_SHAPES | GAIT_TORCH_MEMORY | GAIT_TORCH_STRIDES,
+    .is_needed = true,
+    .probe = probe,
+    .start = start,
+    .window = window,
+    .stop = stop,
+    .describe = describe,
+};
 
 // --- what works -----------------------------------------------------------------------
 

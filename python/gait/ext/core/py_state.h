@@ -34,7 +34,7 @@ struct py_state {
 // How many argument keys are kept; of the others the recorder is asked again.
 #define PY_STATE_MAX_KEYS 4096
 
-// The three slots of the module that deal with its state.
+// For the slots of the module that deal with its state. init makes what needs no type.
 int py_state_init(PyObject *module);
 int py_state_traverse(PyObject *module, visitproc visit, void *arg);
 int py_state_clear(PyObject *module);
@@ -45,14 +45,6 @@ static inline struct py_state *py_state_of(PyObject *module)
 {
     return PyModule_GetState(module);
 }
-
-// The span of that category and name, the same one each time: a new reference,
-// or NULL and an exception when there is no memory. Both must be exact str.
-struct span *py_state_span(PyObject *module, PyObject *category, PyObject *name);
-
-// What `what` means as the place of a record: a number from gait.site(), a
-// name or a span. -1 and TypeError or ValueError, which name `function`.
-int py_state_site(PyObject *module, PyObject *what, const char *function, uint32_t *ret_site);
 
 // `text` as an exact str (new reference), or NULL and a TypeError that says
 // which `role` of `function` is meant.

@@ -8,6 +8,7 @@
 #include "core/py_state.h"
 #include "core/py_thread.h"
 #include "record/py_args.h"
+#include "record/py_names.h"
 #include "record/py_span.h"
 
 // span("name", category="python"): the keyword after `count` positionals.
@@ -29,7 +30,7 @@ static PyObject *span_of_any(PyObject *module, PyObject *given_name, PyObject *g
     PyObject *name = py_state_str(given_name, "span", "name");
     PyObject *category = name ? py_state_str(given_category, "span", "category") : NULL;
     if (category)
-        span = (PyObject *)py_state_span(module, category, name);
+        span = (PyObject *)py_names_span(module, category, name);
     Py_XDECREF(category);
     Py_XDECREF(name);
     return span;
@@ -45,7 +46,7 @@ PyObject *py_record_span(PyObject *module, PyObject *const *args, Py_ssize_t cou
             return NULL;
     }
     if (__builtin_expect(PyUnicode_CheckExact(args[0]) && PyUnicode_CheckExact(category), 1))
-        return (PyObject *)py_state_span(module, category, args[0]);
+        return (PyObject *)py_names_span(module, category, args[0]);
     return span_of_any(module, args[0], category);
 }
 
@@ -74,7 +75,7 @@ static inline int find_place(PyObject *module, PyObject *what, const char *funct
         if (__builtin_expect(*ret_site != UINT32_MAX, 1))
             return 0;
     }
-    return py_state_site(module, what, function, ret_site);
+    return py_names_site(module, what, function, ret_site);
 }
 
 PyObject *py_record_begin(PyObject *module, PyObject *what)
@@ -166,7 +167,7 @@ PyObject *py_record_count(PyObject *module, PyObject *const *args, Py_ssize_t co
         PyErr_SetString(PyExc_TypeError, "count() takes a name, site or span and a number");
         return NULL;
     }
-    if (py_state_site(module, args[0], "count", &site))
+    if (py_names_site(module, args[0], "count", &site))
         return NULL;
     if (!GAIT_ON)
         Py_RETURN_NONE;
@@ -211,7 +212,7 @@ static PyObject *record_with_id(PyObject *module, PyObject *const *args, Py_ssiz
         PyErr_Format(PyExc_TypeError, "%s() takes a name, site or span and an id as int", function);
         return NULL;
     }
-    if (py_state_site(module, args[0], function, &site))
+    if (py_names_site(module, args[0], function, &site))
         return NULL;
     if (GAIT_ON) {
         py_thread_ready();

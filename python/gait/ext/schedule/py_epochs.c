@@ -9,7 +9,7 @@
 #include <pthread.h>
 #include <string.h>
 
-#include "torch/py_phase.h"
+#include "core/py_phases.h"
 
 #define MAX_LOOPS 16  // told apart at a time
 #define MAX_PLACES 64 // remembered
@@ -242,11 +242,11 @@ static bool begins_by_forecast(struct loop *loop)
 // The first request of a group is that after some work.
 static void note_request(void)
 {
-    const uint32_t done = py_phase_done;
-    py_phase_done = 0;
+    const uint32_t done = py_phases_done;
+    py_phases_done = 0;
     if (!(done & WORK))
         return;
-    if (done & PHASE_BIT(PHASE_BACKWARD) && !py_phase_is_evaluating())
+    if (done & PHASE_BIT(PHASE_BACKWARD) && !py_phases_evaluated)
         for (uint32_t left = epochs.in_group; left;)
             take_loop(&left)->has_backward = true;
     epochs.in_group = 0;
@@ -261,7 +261,7 @@ static bool is_begun_anew(PyObject *loader)
 {
     const struct loop *loop = epochs.current;
     return loop && loop->is_exhausted && loop->has_steps && loop->loader &&
-           object_of(loop->loader) == loader && !py_phase_is_evaluating();
+           object_of(loop->loader) == loader && !py_phases_evaluated;
 }
 
 bool py_epochs_making(PyObject *loader)

@@ -9,15 +9,16 @@
 
 #include <pthread.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <time.h>
 
+#include <gait/internal/windows.h>
 #include <gait/record.h>
 
 #include "schedule/py_epochs.h"
 #include "schedule/py_plan.h"
 #include "schedule/py_vitals.h"
 #include "schedule/py_window.h"
-#include "torch/py_phase.h"
 
 #define MAX_OPTIMIZERS 8 // told apart in one round
 #define TIMED_EVERY 16
@@ -28,6 +29,11 @@
 #define FIRST_CLOCKED 2   // of each of these
 #define MOST_NS 10000u
 #define USUAL_STEPS 3 // of a trigger that names no number
+
+// Of this thread alone: what others do meanwhile is no cost of ours.
+struct usage {
+    uint64_t cpu_ns, waits; // waits: times it gave up the processor itself
+};
 
 static struct {
     struct gait_schedule plan;
@@ -42,7 +48,7 @@ static struct {
     unsigned captures; // profiles that take the triggers
     pthread_t thread;
     uint64_t begun_ns;
-    struct py_usage usage; // when the step began, of this thread; 0: nobody asked
+    struct usage usage;    // when the step began, of this thread; 0: nobody asked
     int64_t clocked_until; // steps behind a window: position of the last one, in steps
     uint32_t cpu_site, waits_site;
     uint64_t clocked, clocked_ns;          // steps of which the clocking was timed itself
@@ -58,6 +64,17 @@ static uint64_t now_ns(void)
     struct timespec now;
     clock_gettime(CLOCK_MONOTONIC, &now);
     return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
+// The times that getrusage() tells are as old as the last tick.
+static struct usage usage_now(void)
+{
+    struct timespec now;
+    struct rusage usage = {.ru_nvcsw = 0};
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+    (void)getrusage(RUSAGE_THREAD, &usage);
+    return (struct usage){(uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec,
+                          (uint64_t)usage.ru_nvcsw};
 }
 
 static int64_t position(void)
@@ -98,12 +115,12 @@ static void turn(void)
     const bool is_planned = action >= GAIT_ACTION_RECORD;
     // a cycle that touches the one before has a trace of its own
     if (is_planned && schedule.is_open && cycle != schedule.cycle && schedule.has_traces)
-        py_window_leave(WINDOW_OF_RUN);
+        (void)gait_window_leave(GAIT_WINDOW_OF_RUN);
     schedule.cycle = cycle;
     if (!is_planned && !schedule.asked)
-        py_window_leave(WINDOW_OF_RUN);
-    else if (!py_window_hold(WINDOW_OF_RUN, schedule.levels) && attach_late())
-        (void)py_window_hold(WINDOW_OF_RUN, schedule.levels);
+        (void)gait_window_leave(GAIT_WINDOW_OF_RUN);
+    else if (!py_window_hold_for_run(schedule.levels) && attach_late())
+        (void)py_window_hold_for_run(schedule.levels);
     if (!schedule.is_open)
         schedule.opened = schedule.step;
     schedule.is_open = is_planned || schedule.asked;
@@ -150,7 +167,7 @@ static bool is_clocked(void)
 
 // What the step that ends took of the processor, and how often it waited of its own
 // accord; 0 where the step before the next one was not clocked.
-static void tell_usage(const struct py_usage *now)
+static void tell_usage(const struct usage *now)
 {
     const bool is_first = !schedule.usage.cpu_ns;
     const uint64_t waits = now->waits - schedule.usage.waits;
@@ -166,7 +183,7 @@ static void clock_step(bool is_edge)
     if (!is_edge && !was_clocked && !is_clocked())
         return;
     const uint64_t since = schedule.step % TIMED_EVERY ? 0 : now_ns();
-    struct py_usage now = py_window_usage();
+    struct usage now = usage_now();
     tell_usage(&now);
     const uint64_t took = since ? now_ns() - since : MOST_NS;
     if (took < MOST_NS) { // else it was somebody else's turn on the processor
@@ -175,9 +192,9 @@ static void clock_step(bool is_edge)
     }
     if (is_edge) {
         turn();
-        now = py_window_usage();
+        now = usage_now();
     }
-    schedule.usage = is_clocked() ? now : (struct py_usage){0};
+    schedule.usage = is_clocked() ? now : (struct usage){0};
 }
 
 static void next_step(void)
@@ -189,9 +206,9 @@ static void next_step(void)
     if (!schedule.has_plan)
         return;
     if (position() > 0)
-        py_window_drop_spare();
+        gait_window_end_spare(GAIT_SPARE_DROPPED);
     clock_step(is_asked() || (schedule.edge != INT64_MAX && position() >= schedule.edge));
-    py_window_step(schedule.step);
+    gait_window_step(schedule.step);
 }
 
 void py_schedule_begin(void)
@@ -203,7 +220,7 @@ void py_schedule_begin(void)
     if (!schedule.has_plan)
         return;
     turn();
-    py_window_step(0);
+    gait_window_step(0);
 }
 
 static bool is_mine(void)
@@ -215,7 +232,7 @@ static void next_epoch(void)
 {
     schedule.epoch++;
     if (position() > 0)
-        py_window_drop_spare();
+        gait_window_end_spare(GAIT_SPARE_DROPPED);
     if (schedule.has_plan && schedule.plan.unit == GAIT_UNIT_EPOCH &&
         schedule.epoch >= schedule.edge)
         turn();
@@ -326,7 +343,7 @@ void py_schedule_stepped(const PyObject *optimizer)
     next_epoch_if(py_epochs_stepped());
     // epochs can be counted, so the schedule will move on, however long this one is
     if (py_epochs_are_counted() && schedule.plan.unit == GAIT_UNIT_EPOCH)
-        py_window_drop_spare();
+        gait_window_end_spare(GAIT_SPARE_DROPPED);
     schedule.has_stepped = true;
     if (schedule.round_count < MAX_OPTIMIZERS)
         schedule.round[schedule.round_count++] = optimizer;
@@ -390,7 +407,7 @@ PyObject *py_schedule_windows(PyObject *module, PyObject *const *args, Py_ssize_
     if (schedule.has_begun)
         turn();
     if (schedule.has_traces && !position())
-        (void)py_window_spare(schedule.levels);
+        (void)gait_window_spare(schedule.levels);
     Py_RETURN_NONE;
 }
 
@@ -398,18 +415,19 @@ PyObject *py_schedule_spare(PyObject *module, PyObject *change)
 {
     (void)module;
     if (change == Py_True)
-        py_window_keep_spare("\"cut\"");
+        gait_window_end_spare(GAIT_SPARE_CUT);
     if (change == Py_None)
-        py_window_drop_spare();
-    return PyBool_FromLong(py_window_has_spare());
+        gait_window_end_spare(GAIT_SPARE_DROPPED);
+    return PyBool_FromLong(gait_window_has_spare());
 }
 
 PyObject *py_schedule_close(PyObject *module, PyObject *unused)
 {
     (void)module, (void)unused;
     const bool has_steps = schedule.has_stepped || schedule.is_told;
-    py_window_keep_spare(has_steps ? "\"stepped\"" : "\"kept\"");
-    py_window_leave(WINDOW_OF_RUN);
+    gait_window_end_spare(has_steps ? GAIT_SPARE_STEPPED : GAIT_SPARE_KEPT);
+    (void)gait_window_leave(GAIT_WINDOW_OF_RUN);
+    gait_collectors_tell();
     schedule.edge = INT64_MAX;
     schedule.has_plan = false;
     Py_RETURN_NONE;

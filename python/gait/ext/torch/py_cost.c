@@ -5,10 +5,10 @@
 
 #include <stdio.h>
 
+#include <gait/internal/windows.h>
 #include <gait/record.h>
 
 #include "schedule/py_schedule.h"
-#include "schedule/py_window.h"
 #include "torch/py_phase.h"
 
 static double call_cost_ns;
@@ -20,7 +20,7 @@ static void tell(void)
     const double phase_ns = py_phase_cost_ns(call_cost_ns);
     snprintf(json, sizeof(json),
              "{\"phase\": %.1f, \"loader\": %.1f, \"window\": %.1f, \"step\": %.1f}", phase_ns,
-             phase_ns, py_window_cost_ns(), py_schedule_clock_cost_ns());
+             phase_ns, gait_window_cost_ns(), py_schedule_clock_cost_ns());
     (void)gait_metadata("cost_ns.hooks", json);
 }
 

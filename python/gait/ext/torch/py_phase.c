@@ -17,7 +17,6 @@
 
 _Thread_local struct py_phase_thread py_phase_self;
 uint32_t py_phase_keys[KEY_COUNT];
-uint32_t py_phase_done;
 
 static uint32_t sites[PHASE_COUNT], evaluation_site;
 
@@ -25,7 +24,6 @@ static uint32_t sites[PHASE_COUNT], evaluation_site;
 // room for are begun and never ended: a reader lets them end with the process.
 #define MAX_EVALUATED 64
 static const PyObject *evaluated[MAX_EVALUATED];
-static int evaluated_count;
 
 // Has this process been told to record, or shown a training? In a forked child
 // anew; written with the GIL held or in a child that has one thread.
@@ -69,7 +67,7 @@ static void sleep_in_child(void)
     stage = ASLEEP;
     py_cost_forget_told();
     memset(evaluated, 0, sizeof(evaluated));
-    evaluated_count = 0;
+    py_phases_evaluated = 0;
     py_phase_self = (struct py_phase_thread){0};
 }
 
@@ -177,7 +175,7 @@ bool py_phase_begin(enum py_phase phase)
         return false;
     py_phase_timing.begin = start_timing(&begin_cost);
     py_thread_ready();
-    py_phase_done |= PHASE_BIT(phase);
+    py_phases_done |= PHASE_BIT(phase);
     (gait_begin)(sites[phase]);
     if (__builtin_expect(py_phase_is_watched, 0))
         py_phase_watch_begin(phase, rule->name);
@@ -223,21 +221,16 @@ void py_phase_evaluation(const PyObject *module, bool begins)
     if (place) {
         gait_async_end(evaluation_site, id);
         *place = NULL;
-        evaluated_count--;
+        py_phases_evaluated--;
     }
     if (!begins)
         return;
     place = find_evaluated(NULL);
     if (place) {
         *place = module;
-        evaluated_count++;
+        py_phases_evaluated++;
     }
     gait_async_begin(evaluation_site, id);
-}
-
-bool py_phase_is_evaluating(void)
-{
-    return evaluated_count != 0;
 }
 
 // --- functions of the module ---

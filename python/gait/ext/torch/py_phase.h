@@ -10,27 +10,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-enum py_phase {
-    PHASE_INPUT,
-    PHASE_FETCH,
-    PHASE_COLLATE,
-    PHASE_FORWARD,
-    PHASE_BACKWARD,
-    PHASE_OPTIMIZER,
-    PHASE_COMMUNICATION,
-    PHASE_COPY,
-    PHASE_GC,
-    PHASE_COMPILE,
-    PHASE_CHECKPOINT,
-    PHASE_LOGGING,
-    PHASE_CLOSURE, // what an optimizer's closure does itself
-    PHASE_COUNT,
-};
-
-#define PHASE_BIT(phase) (1u << (phase))
-
-// Bits of the phases begun since somebody set it to 0, on any thread; with the GIL held.
-extern uint32_t py_phase_done;
+#include "core/py_phases.h"
 
 // Arguments of phases; their numbers are in py_phase_keys.
 enum py_phase_key {
@@ -89,7 +69,6 @@ void py_phase_arg_object(enum py_phase_key key, const PyObject *object);
 // The evaluation of a module as an asynchronous event: from eval() to train() or
 // the next eval().
 void py_phase_evaluation(const PyObject *module, bool begins);
-bool py_phase_is_evaluating(void); // any module
 
 // Around what a hook calls: its own work is over, and begins again. With the GIL held.
 extern struct py_phase_timing {

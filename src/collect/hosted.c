@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: Apache-2.0
+// Collectors whose work is done in Python: here is what the table has of them, and the
+// way to the functions that the Python package gives.
+#include <gait/internal/windows.h>
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/fail.h"
+#include "collect/collector.h"
+
+static struct gait_collector_host python_host, nsight_host;
+
+static int start(const struct collector *self)
+{
+    return self->host->open
+               ? 0
+               : fail(GAIT_ERR_MISSING, "collector '%s' works in Python only", self->name);
+}
+
+static int window(const struct collector *self, enum collector_event event, int64_t number)
+{
+    const struct gait_collector_host *host = self->host;
+    if (event == COLLECTOR_OPEN)
+        return host->open(host->context);
+    if (event == COLLECTOR_STEP && host->step)
+        host->step(host->context, number);
+    if (event == COLLECTOR_CLOSE)
+        host->close(host->context);
+    return 0;
+}
+
+static void probe_python(struct collector_probe *ret_probe)
+{
+    ret_probe->is_ready = true;
+    snprintf(ret_probe->text, sizeof(ret_probe->text),
+             "Python's functions in windows, where with_stack asks for them");
+}
+
+// The first `program` of PATH, as a shell finds it.
+static bool find_program(const char *program, char *path, size_t room)
+{
+    for (const char *folder = getenv("PATH"); folder && *folder;) {
+        const size_t bytes = strcspn(folder, ":");
+        snprintf(path, room, "%.*s/%s", (int)bytes, folder, program);
+        if (bytes && access(path, X_OK) == 0)
+            return true;
+        folder += bytes + (folder[bytes] == ':');
+    }
+    return false;
+}
+
+static void probe_nsight(struct collector_probe *ret_probe)
+{
+    char path[160];
+    ret_probe->is_ready = find_program("nsys", path, sizeof(path));
+    if (ret_probe->is_ready)
+        snprintf(ret_probe->text, sizeof(ret_probe->text),
+                 "%s is told when to record, where nsight_enabled asks for it", path);
+    else
+        snprintf(ret_probe->text, sizeof(ret_probe->text),
+                 "no nsys in PATH: nsight_enabled needs NVIDIA's Nsight Systems");
+}
+
+const struct collector collector_python = {
+    .name = "python",
+    .levels = GAIT_WINDOW_PYTHON,
+    .probe = probe_python,
+    .start = start,
+    .window = window,
+    .host = &python_host,
+};
+
+const struct collector collector_nsight = {
+    .name = "nsight",
+    .levels = GAIT_WINDOW_NSIGHT,
+    .has_steps = true,
+    .probe = probe_nsight,
+    .start = start,
+    .window = window,
+    .host = &nsight_host,
+};
+
+int gait_collector_host(const char *name, const struct gait_collector_host *host)
+{
+    if (!name || !host || host->size != sizeof(*host) || !host->open || !host->close)
+        return fail(GAIT_ERR_ARGUMENT, "a host of a collector needs its size, open and close");
+    for (size_t i = 0; i < collector_count; i++) {
+        if (!collectors[i]->host || strcmp(collectors[i]->name, name) != 0)
+            continue;
+        *collectors[i]->host = *host;
+        return 0;
+    }
+    return fail(GAIT_ERR_MISSING, "no collector '%s' takes a host", name);
+}
