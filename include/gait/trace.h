@@ -158,7 +158,9 @@ enum gait_column {
     GAIT_COLUMN_DEPTH = 1 << 3,
     GAIT_COLUMN_ID = 1 << 4,
     GAIT_COLUMN_VALUE = 1 << 5,
-    GAIT_COLUMN_ARGS = 1 << 6, // asked of a row by gait_batch_args()
+    GAIT_COLUMN_ARGS = 1 << 6,  // asked of a row by gait_batch_args()
+    GAIT_COLUMN_PHASE = 1 << 7, // as gait_event.phase
+    GAIT_COLUMN_TOTAL = 1 << 8, // memory: bytes in use after the event
 };
 struct gait_batch_rows; // what only the library reads
 struct gait_batch {
@@ -169,6 +171,8 @@ struct gait_batch {
     const uint32_t *site, *depth;
     const uint64_t *id;
     struct gait_batch_rows *args;
+    const uint64_t *phase;
+    const int64_t *total;
 };
 typedef int gait_batch_visit(const struct gait_batch *batch, void *context); // not 0 stops
 

@@ -1,14 +1,31 @@
 // SPDX-License-Identifier: Apache-2.0
-// The two passes of a report over the columns of a trace: steps, then spans.
+// The steps that a program marked, or else its whole run, and where that time went
+// by outermost spans: what a report says of a run of any kind.
 #ifndef GAIT_ANALYSE_RUN_LEDGER_H
 #define GAIT_ANALYSE_RUN_LEDGER_H
 
-#include <gait/trace.h>
+#include "analyse/ledger/ledger.h"
+#include "analyse/ledger/run_marks.h"
 
 struct run_report;
 
-// Fills in the steps, the ledger and how busy the threads were. The threads of
-// the report are known by now and in any order.
-GAIT_CHECK int run_ledger_make(struct run_report *report, struct gait_trace *trace);
+struct run_ledger {
+    struct run_report *report;
+    struct gait_trace *trace;
+    struct run_marks *marks;
+    uint32_t track_count, site_count;
+    uint32_t *ledger_of; // of a track: its place in `ledgers`, UINT32_MAX: it has none
+    struct ledger *ledgers;
+    struct ledger_window *windows;
+    struct ledger_sum *sums; // of all shards, by site
+};
+
+// Puts steps and threads into the report. Memory is the report's; marks, whose steps are
+// sorted and merged in place, must outlive the ledger.
+GAIT_CHECK int run_ledger_open(struct run_ledger *ledger, struct run_report *report,
+                               struct gait_trace *trace, struct run_marks *marks);
+
+// Reads the run once more, for the phases.
+GAIT_CHECK int run_ledger_book(struct run_ledger *ledger);
 
 #endif

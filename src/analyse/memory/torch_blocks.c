@@ -26,8 +26,10 @@ struct change {
     int64_t at_ns, bytes;
 };
 
-struct blocks {
+struct blocks_taking {
     struct torch_blocks *found;
+    const struct gait_trace *trace;
+    struct arena *arena;
     const struct torch_phases *phases;
     struct block *rows;
     size_t count, room;
@@ -43,12 +45,13 @@ struct blocks {
 
 // --- the walk -----------------------------------------------------------------------
 
-static uint32_t row_of(const struct blocks *blocks, uint32_t site)
+static uint32_t row_of(const struct blocks_taking *blocks, uint32_t site)
 {
     return site == TORCH_NOWHERE ? blocks->phases->site_count : site;
 }
 
-static void add_to_owners(struct blocks *blocks, const struct torch_event *seen, int64_t bytes)
+static void add_to_owners(struct blocks_taking *blocks, const struct torch_event *seen,
+                          int64_t bytes)
 {
     struct blocks_owner *op = &blocks->ops[row_of(blocks, seen->place.op)];
     struct blocks_owner *module = &blocks->modules[row_of(blocks, seen->place.module)];
@@ -68,7 +71,7 @@ static void add_to_owners(struct blocks *blocks, const struct torch_event *seen,
     }
 }
 
-static int note_change(struct blocks *blocks, int64_t at_ns, int64_t bytes)
+static int note_change(struct blocks_taking *blocks, int64_t at_ns, int64_t bytes)
 {
     const struct array_shape shape = {sizeof *blocks->changes, MOST_BLOCKS};
     int status = array_reserve((void **)&blocks->changes, &blocks->change_room,
@@ -78,7 +81,7 @@ static int note_change(struct blocks *blocks, int64_t at_ns, int64_t bytes)
     return status;
 }
 
-static int add_block(struct blocks *blocks, const struct torch_event *seen, size_t *live)
+static int add_block(struct blocks_taking *blocks, const struct torch_event *seen, size_t *live)
 {
     const struct array_shape shape = {sizeof *blocks->rows, MOST_BLOCKS};
     const struct gait_event *event = seen->event;
@@ -95,7 +98,7 @@ static int add_block(struct blocks *blocks, const struct torch_event *seen, size
     return note_change(blocks, event->start_ns, event->value);
 }
 
-static int end_block(struct blocks *blocks, const struct torch_event *seen, size_t *live)
+static int end_block(struct blocks_taking *blocks, const struct torch_event *seen, size_t *live)
 {
     struct torch_blocks *found = blocks->found;
     if (!*live) {
@@ -112,7 +115,7 @@ static int end_block(struct blocks *blocks, const struct torch_event *seen, size
 
 static int see(const struct torch_event *seen, void *context)
 {
-    struct blocks *blocks = context;
+    struct blocks_taking *blocks = context;
     const struct gait_event *event = seen->event;
     const struct array_shape shape = {sizeof *blocks->live, UINT32_MAX};
     const size_t known = blocks->addresses.count;
@@ -134,7 +137,7 @@ static int see(const struct torch_event *seen, void *context)
 
 // --- what follows -------------------------------------------------------------------
 
-static void find_peak(const struct blocks *blocks)
+static void find_peak(const struct blocks_taking *blocks)
 {
     int64_t bytes = 0;
     for (size_t i = 0; i < blocks->change_count; i++) {
@@ -147,7 +150,7 @@ static void find_peak(const struct blocks *blocks)
 }
 
 // The highest point of each stretch, and always the last one.
-static int make_curve(const struct blocks *blocks, struct arena *arena)
+static int make_curve(const struct blocks_taking *blocks, struct arena *arena)
 {
     struct torch_blocks *found = blocks->found;
     const size_t stretch = blocks->change_count / (BLOCKS_MOST_POINTS - 1) + 1;
@@ -176,7 +179,7 @@ static void add_held(struct blocks_owner *owner, const struct block *block, bool
     }
 }
 
-static void find_held(const struct blocks *blocks)
+static void find_held(const struct blocks_taking *blocks)
 {
     struct torch_blocks *found = blocks->found;
     for (size_t i = 0; i < blocks->count; i++) {
@@ -222,7 +225,7 @@ static int put_owners(struct blocks_owners *owners, const struct blocks_owner *r
     return GAIT_OK;
 }
 
-static void put_phases(struct blocks_owners *owners, const struct blocks *blocks)
+static void put_phases(struct blocks_owners *owners, const struct blocks_taking *blocks)
 {
     for (size_t i = 0; i < blocks->phases->count; i++) {
         if (!blocks->of_phases[i].allocations && !blocks->of_phases[i].self_bytes)
@@ -239,7 +242,8 @@ static int take_rows(struct blocks_owners *owners, size_t count, struct arena *a
     return owners->rows ? GAIT_OK : fail(GAIT_ERR_MEMORY, "no memory for who holds memory");
 }
 
-static int put_all(const struct blocks *blocks, const struct gait_trace *trace, struct arena *arena)
+static int put_all(const struct blocks_taking *blocks, const struct gait_trace *trace,
+                   struct arena *arena)
 {
     struct torch_blocks *found = blocks->found;
     const size_t sites = (size_t)blocks->phases->site_count + 1;
@@ -285,53 +289,56 @@ static void choose_window(struct torch_report *torch, uint32_t shard, int64_t at
     }
 }
 
-static int walk(struct blocks *blocks, struct torch_report *torch, struct gait_trace *trace,
-                uint32_t shard)
-{
-    const struct torch_blocks *found = blocks->found;
-    const struct torch_walk all = {
-        .trace = trace,
-        .phases = &torch->phases,
-        .survey = &torch->survey,
-        .shard = shard,
-        .since_ns = found->start_ns == INT64_MIN ? 0 : found->start_ns,
-        .until_ns = found->end_ns == INT64_MAX ? 0 : found->end_ns,
-        .visit = see,
-        .context = blocks,
-    };
-    return torch_walk_all(&all);
-}
-
-int torch_blocks_find(struct torch_report *torch, struct gait_trace *trace, struct arena *arena)
+int torch_blocks_begin(struct blocks_taking **ret_taking, struct torch_walk *walk,
+                       struct torch_report *torch, struct arena *arena)
 {
     const size_t sites = (size_t)torch->phases.site_count + 1;
-    const uint32_t shard = torch->memory.shard;
-    if (!torch->memory.window_bytes)
-        return GAIT_OK;
-    choose_window(torch, shard, torch->memory.window_peak_ns);
-    struct blocks blocks = {
-        .found = &torch->blocks,
+    struct torch_blocks *found = &torch->blocks;
+    struct blocks_taking *taking = calloc(1, sizeof *taking);
+    if (!taking)
+        return fail(GAIT_ERR_MEMORY, "no memory for who holds memory");
+    choose_window(torch, torch->memory.shard, torch->memory.window_peak_ns);
+    *taking = (struct blocks_taking){
+        .found = found,
+        .trace = walk->trace,
+        .arena = arena,
         .phases = &torch->phases,
-        .ops = calloc(sites, sizeof *blocks.ops),
-        .modules = calloc(sites, sizeof *blocks.modules),
-        .of_phases = calloc(TORCH_MOST_PHASES, sizeof *blocks.of_phases),
-        .seen_by = calloc(sites, sizeof *blocks.seen_by),
+        .ops = calloc(sites, sizeof *taking->ops),
+        .modules = calloc(sites, sizeof *taking->modules),
+        .of_phases = calloc(TORCH_MOST_PHASES, sizeof *taking->of_phases),
+        .seen_by = calloc(sites, sizeof *taking->seen_by),
     };
-    int status = GAIT_OK;
-    tuple_map_init(&blocks.addresses, 1);
-    if (!blocks.ops || !blocks.modules || !blocks.of_phases || !blocks.seen_by)
-        status = fail(GAIT_ERR_MEMORY, "no memory for who holds memory");
-    if (!status)
-        status = walk(&blocks, torch, trace, shard);
-    if (!status)
-        status = put_all(&blocks, trace, arena);
-    tuple_map_finish(&blocks.addresses);
-    free(blocks.rows);
-    free(blocks.live);
-    free(blocks.changes);
-    free(blocks.ops);
-    free(blocks.modules);
-    free(blocks.of_phases);
-    free(blocks.seen_by);
+    tuple_map_init(&taking->addresses, 1);
+    if (!taking->ops || !taking->modules || !taking->of_phases || !taking->seen_by) {
+        torch_blocks_drop(taking);
+        return fail(GAIT_ERR_MEMORY, "no memory for who holds memory");
+    }
+    const struct torch_walker walker = {see, taking,
+                                        found->start_ns == INT64_MIN ? 0 : found->start_ns,
+                                        found->end_ns == INT64_MAX ? 0 : found->end_ns};
+    torch_walk_add(walk, &walker);
+    *ret_taking = taking;
+    return GAIT_OK;
+}
+
+int torch_blocks_end(struct blocks_taking *taking)
+{
+    const int status = put_all(taking, taking->trace, taking->arena);
+    torch_blocks_drop(taking);
     return status;
+}
+
+void torch_blocks_drop(struct blocks_taking *taking)
+{
+    if (!taking)
+        return;
+    tuple_map_finish(&taking->addresses);
+    free(taking->rows);
+    free(taking->live);
+    free(taking->changes);
+    free(taking->ops);
+    free(taking->modules);
+    free(taking->of_phases);
+    free(taking->seen_by);
+    free(taking);
 }

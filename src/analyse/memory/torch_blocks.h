@@ -11,6 +11,7 @@
 
 struct arena;
 struct torch_report;
+struct torch_walk;
 
 enum { BLOCKS_MOST_POINTS = 512 };
 
@@ -43,9 +44,13 @@ struct torch_blocks {
     struct blocks_owners ops, modules, phases;
 };
 
-// Of the process that held most. More than some millions of events are not
-// looked at: then there is no window.
-GAIT_CHECK int torch_blocks_find(struct torch_report *torch, struct gait_trace *trace,
-                                 struct arena *arena);
+struct blocks_taking;
+
+// Adds a walker over the window in which torch->memory has its peak; the walk must be of
+// torch->memory.shard. torch_blocks_end() sums up what it saw and frees it.
+GAIT_CHECK int torch_blocks_begin(struct blocks_taking **ret_taking, struct torch_walk *walk,
+                                  struct torch_report *torch, struct arena *arena);
+GAIT_CHECK int torch_blocks_end(struct blocks_taking *taking);
+void torch_blocks_drop(struct blocks_taking *taking); // takes NULL
 
 #endif

@@ -12,6 +12,7 @@
 struct arena;
 struct intervals;
 struct torch_phases;
+struct torch_walk;
 
 struct top_op {
     const char *name;
@@ -28,13 +29,16 @@ struct top_ops {
 // Which ops: of the threads of one shard, from a time on, that begin within these steps.
 struct top_ops_wish {
     const struct torch_phases *phases;
-    uint32_t shard;
     int64_t since_ns;
     const struct intervals *steps; // in order; none: all ops
 };
 
-// Names belong to the trace, rows to the arena.
-GAIT_CHECK int top_ops_make(struct top_ops *ops, struct gait_trace *trace,
-                            const struct top_ops_wish *wish, struct arena *arena);
+struct top_ops_taking;
+
+// Adds a walker that takes the ops; top_ops_end() sums them up and frees what was taken.
+GAIT_CHECK int top_ops_begin(struct top_ops_taking **ret_taking, struct torch_walk *walk,
+                             const struct top_ops_wish *wish);
+GAIT_CHECK int top_ops_end(struct top_ops_taking *taking, struct top_ops *ops, struct arena *arena);
+void top_ops_drop(struct top_ops_taking *taking); // takes NULL
 
 #endif

@@ -30,8 +30,9 @@ struct step_sums {
     uint64_t work, counted;
 };
 
-struct counting {
+struct flops_taking {
     struct torch_flops *flops;
+    const struct gait_trace *trace;
     struct arena *arena;
     const struct torch_phases *phases;
     enum flops_way counter; // that of the torch that was recorded
@@ -75,31 +76,31 @@ static const struct gait_arg *shapes_of(const struct gait_event *event)
     return NULL;
 }
 
-static int learn(struct counting *counting, const struct gait_event *event,
+static int learn(struct flops_taking *taking, const struct gait_event *event,
                  const struct known_call **ret_call)
 {
     static const struct known_call nothing = {0, 0, NO_KIND};
-    const struct array_shape shape = {sizeof *counting->calls, UINT32_MAX};
+    const struct array_shape shape = {sizeof *taking->calls, UINT32_MAX};
     const struct gait_arg *shapes = shapes_of(event);
-    const size_t known = counting->keys.count;
+    const size_t known = taking->keys.count;
     uint32_t index = 0;
     *ret_call = &nothing;
     if (!shapes)
         return GAIT_OK;
     const char *text = intern_text(
-        &counting->texts, (struct slice){(const uint8_t *)shapes->text, shapes->text_bytes});
+        &taking->texts, (struct slice){(const uint8_t *)shapes->text, shapes->text_bytes});
     const uint64_t key[2] = {event->site, (uintptr_t)text};
-    int status = text ? tuple_map_add(&counting->keys, key, &index) : GAIT_ERR_MEMORY;
+    int status = text ? tuple_map_add(&taking->keys, key, &index) : GAIT_ERR_MEMORY;
     if (!status)
-        status = array_reserve((void **)&counting->calls, &counting->call_room,
-                               counting->keys.count, shape);
+        status =
+            array_reserve((void **)&taking->calls, &taking->call_room, taking->keys.count, shape);
     if (status)
         return status;
-    if (counting->keys.count > known)
-        counting->calls[index] =
+    if (taking->keys.count > known)
+        taking->calls[index] =
             (struct known_call){flops_of(event->name, text, FLOPS_WORK),
-                                flops_of(event->name, text, counting->counter), kind_of(text)};
-    *ret_call = &counting->calls[index];
+                                flops_of(event->name, text, taking->counter), kind_of(text)};
+    *ret_call = &taking->calls[index];
     return GAIT_OK;
 }
 
@@ -116,19 +117,18 @@ static size_t step_of(const struct intervals *steps, int64_t at_ns)
     return low < steps->count && steps->rows[low].start_ns <= at_ns ? low : steps->count;
 }
 
-static void count_work(struct counting *counting, const struct torch_event *seen, size_t step,
+static void count_work(struct flops_taking *taking, const struct torch_event *seen, size_t step,
                        const struct known_call *call)
 {
     const struct gait_event *event = seen->event;
-    struct torch_flops *flops = counting->flops;
-    struct site_sums *op = &counting->ops[event->site];
+    struct torch_flops *flops = taking->flops;
+    struct site_sums *op = &taking->ops[event->site];
     const uint32_t module = seen->place.module;
     op->calls++;
     op->flops += call->work;
     op->ns += event->duration_ns > 0 ? (uint64_t)event->duration_ns : 0;
-    counting->modules[module == TORCH_NOWHERE ? counting->phases->site_count : module] +=
-        call->work;
-    counting->steps[step].work += call->work;
+    taking->modules[module == TORCH_NOWHERE ? taking->phases->site_count : module] += call->work;
+    taking->steps[step].work += call->work;
     flops->total += call->work;
     if (call->kind != NO_KIND)
         flops->kinds[call->kind] += call->work;
@@ -136,27 +136,27 @@ static void count_work(struct counting *counting, const struct torch_event *seen
 
 static int see(const struct torch_event *seen, void *context)
 {
-    struct counting *counting = context;
+    struct flops_taking *taking = context;
     const struct gait_event *event = seen->event;
     const struct known_call *call;
     if (event->kind == GAIT_KIND_MEMORY || !flops_has(event->name, FLOPS_WORK))
         return GAIT_OK;
-    const size_t step = step_of(&counting->flops->steps, event->start_ns);
-    if (step == counting->flops->steps.count)
+    const size_t step = step_of(&taking->flops->steps, event->start_ns);
+    if (step == taking->flops->steps.count)
         return GAIT_OK;
-    int status = learn(counting, event, &call);
+    int status = learn(taking, event, &call);
     if (status)
         return status;
     const int64_t end_ns =
         event->duration_ns < 0 ? event->start_ns : event->start_ns + event->duration_ns;
-    if (call->work && event->start_ns >= counting->work_until_ns[event->track]) {
-        count_work(counting, seen, step, call);
-        counting->work_until_ns[event->track] = end_ns;
+    if (call->work && event->start_ns >= taking->work_until_ns[event->track]) {
+        count_work(taking, seen, step, call);
+        taking->work_until_ns[event->track] = end_ns;
     }
-    if (call->counted && event->start_ns >= counting->counted_until_ns[event->track]) {
-        counting->flops->counted += call->counted;
-        counting->steps[step].counted += call->counted;
-        counting->counted_until_ns[event->track] = end_ns;
+    if (call->counted && event->start_ns >= taking->counted_until_ns[event->track]) {
+        taking->flops->counted += call->counted;
+        taking->steps[step].counted += call->counted;
+        taking->counted_until_ns[event->track] = end_ns;
     }
     return GAIT_OK;
 }
@@ -182,15 +182,15 @@ static int by_module(const void *left, const void *right)
     return strcmp(a->name, b->name);
 }
 
-static int put_ops(const struct counting *counting, const struct gait_trace *trace)
+static int put_ops(const struct flops_taking *taking, const struct gait_trace *trace)
 {
-    struct torch_flops *flops = counting->flops;
-    const uint32_t sites = counting->phases->site_count;
-    flops->ops = arena_take(counting->arena, ((size_t)sites + 1) * sizeof *flops->ops);
+    struct torch_flops *flops = taking->flops;
+    const uint32_t sites = taking->phases->site_count;
+    flops->ops = arena_take(taking->arena, ((size_t)sites + 1) * sizeof *flops->ops);
     if (!flops->ops)
         return fail(GAIT_ERR_MEMORY, "no memory for FLOPs by op");
     for (uint32_t i = 0; i < sites; i++) {
-        const struct site_sums *sums = &counting->ops[i];
+        const struct site_sums *sums = &taking->ops[i];
         struct gait_site_info site;
         if (!sums->calls)
             continue;
@@ -206,24 +206,24 @@ static int put_ops(const struct counting *counting, const struct gait_trace *tra
 
 // Up to the root; a file may have a ring of parents, so no further than there
 // are sites.
-static void add_to_parents(const struct counting *counting, uint32_t module, uint64_t *totals)
+static void add_to_parents(const struct flops_taking *taking, uint32_t module, uint64_t *totals)
 {
-    uint32_t left = counting->phases->site_count;
-    for (uint32_t i = module; i != TORCH_NOWHERE && left; i = counting->parents[i], left--)
-        totals[i] += counting->modules[module];
+    uint32_t left = taking->phases->site_count;
+    for (uint32_t i = module; i != TORCH_NOWHERE && left; i = taking->parents[i], left--)
+        totals[i] += taking->modules[module];
 }
 
-static int put_modules(const struct counting *counting, const struct gait_trace *trace)
+static int put_modules(const struct flops_taking *taking, const struct gait_trace *trace)
 {
-    struct torch_flops *flops = counting->flops;
-    const uint32_t sites = counting->phases->site_count;
+    struct torch_flops *flops = taking->flops;
+    const uint32_t sites = taking->phases->site_count;
     uint64_t *totals = calloc((size_t)sites + 1, sizeof *totals);
-    flops->modules = arena_take(counting->arena, ((size_t)sites + 1) * sizeof *flops->modules);
+    flops->modules = arena_take(taking->arena, ((size_t)sites + 1) * sizeof *flops->modules);
     int status =
         totals && flops->modules ? GAIT_OK : fail(GAIT_ERR_MEMORY, "no memory for FLOPs by module");
     for (uint32_t i = 0; !status && i < sites; i++) {
-        if (counting->modules[i])
-            add_to_parents(counting, i, totals);
+        if (taking->modules[i])
+            add_to_parents(taking, i, totals);
     }
     for (uint32_t i = 0; !status && i < sites; i++) {
         struct gait_site_info site;
@@ -231,12 +231,12 @@ static int put_modules(const struct counting *counting, const struct gait_trace 
             continue;
         status = gait_trace_site(trace, i, &site);
         flops->modules[flops->module_count++] =
-            (struct flops_module){site.name, totals[i], counting->modules[i]};
+            (struct flops_module){site.name, totals[i], taking->modules[i]};
     }
     free(totals);
-    if (!status && flops->module_count && counting->modules[sites])
+    if (!status && flops->module_count && taking->modules[sites])
         flops->modules[flops->module_count++] =
-            (struct flops_module){"", counting->modules[sites], counting->modules[sites]};
+            (struct flops_module){"", taking->modules[sites], taking->modules[sites]};
     if (!status)
         qsort(flops->modules, flops->module_count, sizeof *flops->modules, by_module);
     return status;
@@ -262,19 +262,19 @@ static uint64_t middle_of(uint64_t *numbers, size_t count, size_t *ret_left)
 }
 
 // A window may begin or end within a step: such a step has less, or nothing.
-static int put_middle(const struct counting *counting)
+static int put_middle(const struct flops_taking *taking)
 {
-    struct torch_flops *flops = counting->flops;
+    struct torch_flops *flops = taking->flops;
     const size_t count = flops->steps.count;
     uint64_t *numbers = malloc((count + 1) * sizeof *numbers);
     size_t left;
     if (!numbers)
         return fail(GAIT_ERR_MEMORY, "no memory for the FLOPs of %zu steps", count);
     for (size_t i = 0; i < count; i++)
-        numbers[i] = counting->steps[i].counted;
+        numbers[i] = taking->steps[i].counted;
     flops->counted_per_step = middle_of(numbers, count, &left);
     for (size_t i = 0; i < count; i++)
-        numbers[i] = counting->steps[i].work;
+        numbers[i] = taking->steps[i].work;
     flops->per_step = middle_of(numbers, count, &flops->counted_steps);
     free(numbers);
     return GAIT_OK;
@@ -293,66 +293,74 @@ static enum flops_way counter_of(const struct gait_trace *trace, uint32_t shard)
     return major > 2 || (major == 2 && minor >= 15) ? FLOPS_COUNTER_2_15 : FLOPS_COUNTER;
 }
 
-static int count_all(struct counting *counting, struct torch_report *torch,
-                     struct gait_trace *trace)
+static int take_memory(struct flops_taking *taking, size_t sites, size_t tracks)
 {
-    const struct intervals *steps = &counting->flops->steps;
-    const struct torch_walk walk = {
-        .trace = trace,
-        .phases = &torch->phases,
-        .survey = &torch->survey,
-        .shard = torch->survey.shard_of[torch->ranks[0].track],
-        .since_ns = steps->rows[0].start_ns,
-        .until_ns = steps->rows[steps->count - 1].end_ns,
-        .visit = see,
-        .context = counting,
-        .module_parents = counting->parents,
-    };
-    counting->counter = counter_of(trace, walk.shard);
-    memset(counting->parents, 0xff, ((size_t)torch->phases.site_count + 1) * sizeof(uint32_t));
-    int status = torch_walk_all(&walk);
-    if (!status)
-        status = put_ops(counting, trace);
-    if (!status)
-        status = put_modules(counting, trace);
-    return status ? status : put_middle(counting);
+    taking->work_until_ns = calloc(tracks, sizeof *taking->work_until_ns);
+    taking->counted_until_ns = calloc(tracks, sizeof *taking->counted_until_ns);
+    taking->ops = calloc(sites, sizeof *taking->ops);
+    taking->modules = calloc(sites, sizeof *taking->modules);
+    taking->parents = malloc(sites * sizeof *taking->parents);
+    taking->steps = calloc(taking->flops->steps.count, sizeof *taking->steps);
+    if (!taking->work_until_ns || !taking->counted_until_ns || !taking->ops || !taking->modules ||
+        !taking->parents || !taking->steps)
+        return fail(GAIT_ERR_MEMORY, "no memory to count FLOPs");
+    memset(taking->parents, 0xff, sites * sizeof *taking->parents);
+    return GAIT_OK;
 }
 
-int torch_flops_find(struct torch_report *torch, struct gait_trace *trace, struct arena *arena)
+int torch_flops_begin(struct flops_taking **ret_taking, struct torch_walk *walk,
+                      struct torch_report *torch, struct arena *arena)
 {
-    const size_t sites = (size_t)torch->phases.site_count + 1;
-    const size_t tracks = (size_t)torch->survey.track_count + 1;
-    if (!torch->flops.steps.count)
-        return GAIT_OK;
-    struct counting counting = {
-        .flops = &torch->flops,
-        .arena = arena,
-        .phases = &torch->phases,
-        .work_until_ns = calloc(tracks, sizeof *counting.work_until_ns),
-        .counted_until_ns = calloc(tracks, sizeof *counting.counted_until_ns),
-        .ops = calloc(sites, sizeof *counting.ops),
-        .modules = calloc(sites, sizeof *counting.modules),
-        .parents = malloc(sites * sizeof *counting.parents),
-        .steps = calloc(torch->flops.steps.count, sizeof *counting.steps),
-    };
-    int status = GAIT_OK;
-    intern_init(&counting.texts, arena);
-    tuple_map_init(&counting.keys, 2);
-    if (!counting.work_until_ns || !counting.counted_until_ns || !counting.ops ||
-        !counting.modules || !counting.parents || !counting.steps)
-        status = fail(GAIT_ERR_MEMORY, "no memory to count FLOPs");
+    const struct intervals *steps = &torch->flops.steps;
+    struct flops_taking *taking = calloc(1, sizeof *taking);
+    if (!taking)
+        return fail(GAIT_ERR_MEMORY, "no memory to count FLOPs");
+    *taking = (struct flops_taking){.flops = &torch->flops,
+                                    .trace = walk->trace,
+                                    .arena = arena,
+                                    .phases = &torch->phases,
+                                    .counter = counter_of(walk->trace, walk->shard)};
+    intern_init(&taking->texts, arena);
+    tuple_map_init(&taking->keys, 2);
+    const int status = take_memory(taking, (size_t)torch->phases.site_count + 1,
+                                   (size_t)torch->survey.track_count + 1);
+    if (status) {
+        torch_flops_drop(taking);
+        return status;
+    }
+    const struct torch_walker walker = {see, taking, steps->rows[0].start_ns,
+                                        steps->rows[steps->count - 1].end_ns};
+    torch_walk_add(walk, &walker);
+    walk->module_parents = taking->parents;
+    *ret_taking = taking;
+    return GAIT_OK;
+}
+
+int torch_flops_end(struct flops_taking *taking)
+{
+    int status = put_ops(taking, taking->trace);
     if (!status)
-        status = count_all(&counting, torch, trace);
-    tuple_map_finish(&counting.keys);
-    intern_finish(&counting.texts);
-    free(counting.calls);
-    free(counting.work_until_ns);
-    free(counting.counted_until_ns);
-    free(counting.ops);
-    free(counting.modules);
-    free(counting.parents);
-    free(counting.steps);
+        status = put_modules(taking, taking->trace);
+    if (!status)
+        status = put_middle(taking);
+    torch_flops_drop(taking);
     return status;
+}
+
+void torch_flops_drop(struct flops_taking *taking)
+{
+    if (!taking)
+        return;
+    tuple_map_finish(&taking->keys);
+    intern_finish(&taking->texts);
+    free(taking->calls);
+    free(taking->work_until_ns);
+    free(taking->counted_until_ns);
+    free(taking->ops);
+    free(taking->modules);
+    free(taking->parents);
+    free(taking->steps);
+    free(taking);
 }
 
 // --- the share of the peak ------------------------------------------------------------

@@ -15,6 +15,7 @@
 
 struct arena;
 struct torch_report;
+struct torch_walk;
 
 struct flops_op {
     const char *name;
@@ -48,10 +49,15 @@ struct mfu {
 };
 
 // Of the process of the first rank. The steps are given.
-GAIT_CHECK int torch_flops_find(struct torch_report *torch, struct gait_trace *trace,
-                                struct arena *arena);
+struct flops_taking;
 
-// The share of the peak: given in FLOP/s, or that of the device, or (0, NULL) unknown.
+// Adds a walker over torch->flops.steps, of which there must be one; torch_flops_end()
+// sums up what it saw and frees it.
+GAIT_CHECK int torch_flops_begin(struct flops_taking **ret_taking, struct torch_walk *walk,
+                                 struct torch_report *torch, struct arena *arena);
+GAIT_CHECK int torch_flops_end(struct flops_taking *taking);
+void torch_flops_drop(struct flops_taking *taking); // takes NULL
+
 struct mfu torch_flops_mfu(const struct torch_report *torch, double step_ns, double given_peak);
 
 #endif

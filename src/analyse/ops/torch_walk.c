@@ -25,7 +25,6 @@ struct walk_track {
     size_t count, room;
     uint32_t *ops; // the ops among them
     size_t op_count, op_room;
-    bool is_wanted;
 };
 
 struct walking {
@@ -99,6 +98,26 @@ static uint32_t module_of(const struct walking *walking, int64_t seq)
     return index == TUPLE_NONE ? TORCH_NOWHERE : walking->node_modules[index];
 }
 
+static bool touches(const struct torch_walker *walker, const struct gait_event *event)
+{
+    int64_t end_ns = INT64_MAX;
+    if (event->duration_ns >= 0 &&
+        __builtin_add_overflow(event->start_ns, event->duration_ns, &end_ns))
+        end_ns = INT64_MAX;
+    return (!walker->until_ns || event->start_ns < walker->until_ns) &&
+           (!walker->since_ns || event->start_ns >= walker->since_ns || end_ns > walker->since_ns);
+}
+
+static int show(const struct torch_walk *walk, const struct torch_event *seen)
+{
+    int status = GAIT_OK;
+    for (size_t i = 0; !status && i < walk->walker_count; i++) {
+        if (touches(&walk->walkers[i], seen->event))
+            status = walk->walkers[i].visit(seen, walk->walkers[i].context);
+    }
+    return status;
+}
+
 static int see_op(struct walking *walking, struct walk_track *track, const struct gait_event *event)
 {
     const int64_t seq = number_of(event, "seq", -1);
@@ -116,7 +135,7 @@ static int see_op(struct walking *walking, struct walk_track *track, const struc
     }
     const struct torch_event seen = {event, place, {track->ops, track->op_count}};
     if (!status)
-        status = walking->walk->visit(&seen, walking->walk->context);
+        status = show(walking->walk, &seen);
     return status ? status : enter(track, event, true, inside);
 }
 
@@ -136,12 +155,10 @@ static int see(struct walking *walking, const struct gait_event *event)
     const struct torch_walk *walk = walking->walk;
     struct walk_track *track = &walking->tracks[event->track];
     const enum role role = torch_phases_role(walk->phases, event->site);
-    if (!track->is_wanted)
-        return GAIT_OK;
     leave_ended(track, event->start_ns);
     if (event->kind == GAIT_KIND_MEMORY) {
         const struct torch_event seen = {event, place_of(track), {track->ops, track->op_count}};
-        return walk->visit(&seen, walk->context);
+        return show(walk, &seen);
     }
     if (role == ROLE_OP || role_is_range(role))
         return see_op(walking, track, event);
@@ -153,28 +170,42 @@ static int see(struct walking *walking, const struct gait_event *event)
     return enter(track, event, false, inside);
 }
 
-static int prepare(struct walking *walking)
+static int list_tracks(const struct torch_walk *walk, uint32_t *tracks, uint32_t *ret_count)
 {
-    const struct torch_walk *walk = walking->walk;
-    if (!walking->tracks)
-        return fail(GAIT_ERR_MEMORY, "no memory to walk through ops");
-    for (uint32_t i = 0; i < walking->track_count; i++)
-        walking->tracks[i].is_wanted = walk->survey->shard_of[i] == walk->shard;
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < walk->survey->track_count; i++) {
+        struct gait_track_info info;
+        if (walk->survey->shard_of[i] != walk->shard)
+            continue;
+        const int status = gait_trace_track(walk->trace, i, &info);
+        if (status)
+            return status;
+        if (!info.internal)
+            tracks[count++] = i;
+    }
+    *ret_count = count;
     return GAIT_OK;
 }
 
-static int read_all(struct walking *walking)
+// The time that any of the walkers wants.
+static void choose_time(const struct torch_walk *walk, struct gait_query *query)
 {
-    const struct torch_walk *walk = walking->walk;
-    const struct gait_query query = {
-        .size = sizeof query,
-        .kinds = 1u << GAIT_KIND_SPAN | 1u << GAIT_KIND_MEMORY,
-        .since_ns = walk->since_ns,
-        .until_ns = walk->until_ns,
-    };
+    query->since_ns = walk->walker_count ? walk->walkers[0].since_ns : 0;
+    query->until_ns = walk->walker_count ? walk->walkers[0].until_ns : 0;
+    for (size_t i = 1; i < walk->walker_count; i++) {
+        const struct torch_walker *walker = &walk->walkers[i];
+        if (!walker->since_ns || (query->since_ns && walker->since_ns < query->since_ns))
+            query->since_ns = walker->since_ns;
+        if (!walker->until_ns || (query->until_ns && walker->until_ns > query->until_ns))
+            query->until_ns = walker->until_ns;
+    }
+}
+
+static int read_events(struct walking *walking, const struct gait_query *query)
+{
     struct gait_cursor *cursor;
     struct gait_event event;
-    int status = gait_cursor_open(walk->trace, &query, &cursor);
+    int status = gait_cursor_open(walking->walk->trace, query, &cursor);
     if (status)
         return status;
     while ((status = gait_cursor_next(cursor, &event)) == 1) {
@@ -186,12 +217,34 @@ static int read_all(struct walking *walking)
     return status;
 }
 
+static int read_all(struct walking *walking)
+{
+    const struct torch_walk *walk = walking->walk;
+    struct gait_query query = {.size = sizeof query,
+                               .kinds = 1u << GAIT_KIND_SPAN | 1u << GAIT_KIND_MEMORY};
+    uint32_t *tracks = malloc(((size_t)walk->survey->track_count + 1) * sizeof *tracks);
+    if (!tracks)
+        return fail(GAIT_ERR_MEMORY, "no memory to walk through ops");
+    int status = list_tracks(walk, tracks, &query.track_count);
+    query.tracks = tracks;
+    choose_time(walk, &query);
+    if (!status && query.track_count)
+        status = read_events(walking, &query);
+    free(tracks);
+    return status;
+}
+
+void torch_walk_add(struct torch_walk *walk, const struct torch_walker *walker)
+{
+    walk->walkers[walk->walker_count++] = *walker;
+}
+
 int torch_walk_all(const struct torch_walk *walk)
 {
     struct walking walking = {.walk = walk, .track_count = walk->survey->track_count};
     walking.tracks = calloc((size_t)walking.track_count + 1, sizeof *walking.tracks);
     tuple_map_init(&walking.nodes, 1);
-    int status = prepare(&walking);
+    int status = walking.tracks ? GAIT_OK : fail(GAIT_ERR_MEMORY, "no memory to walk through ops");
     if (!status)
         status = read_all(&walking);
     for (uint32_t i = 0; walking.tracks && i < walking.track_count; i++) {

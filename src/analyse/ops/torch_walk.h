@@ -35,17 +35,29 @@ struct torch_event {
 
 typedef int torch_walk_visit(const struct torch_event *event, void *context); // not 0 stops
 
+// Who wants to see ops, ranges and allocations, and of which time: those that touch
+// [since, until), 0 for open.
+struct torch_walker {
+    torch_walk_visit *visit;
+    void *context;
+    int64_t since_ns, until_ns;
+};
+
+enum { TORCH_MOST_WALKERS = 4 };
+
 struct torch_walk {
     struct gait_trace *trace;
     const struct torch_phases *phases;
     const struct torch_survey *survey;
     uint32_t shard;
-    int64_t since_ns, until_ns; // 0: open
-    torch_walk_visit *visit;    // sees ops, ranges and allocations
-    void *context;
+    struct torch_walker walkers[TORCH_MOST_WALKERS];
+    size_t walker_count;
     uint32_t *module_parents; // of a site, TORCH_NOWHERE; room for all sites, or NULL
 };
 
+void torch_walk_add(struct torch_walk *walk, const struct torch_walker *walker);
+
+// Reads the shard once for all walkers.
 GAIT_CHECK int torch_walk_all(const struct torch_walk *walk);
 
 #endif

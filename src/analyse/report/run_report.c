@@ -254,6 +254,31 @@ static void sort_threads(struct run_report *report)
             report->main_thread = &report->threads[i];
 }
 
+// What the threads did: from steps and spans, or for a PyTorch run from its own facts.
+static int read_work(struct run_report *report, struct gait_trace *trace, struct run_marks *marks)
+{
+    struct run_ledger ledger;
+    const struct pass_ask asks[] = {{&run_marks_analysis, marks}};
+    int status = pass_run(trace, asks, 1);
+    if (!status)
+        status = run_ledger_open(&ledger, report, trace, marks);
+    if (status)
+        return status;
+    sort_threads(report);
+    status = torch_report_make(report, trace);
+    return status || report->torch ? status : run_ledger_book(&ledger);
+}
+
+static int read_events(struct run_report *report, struct gait_trace *trace)
+{
+    struct run_marks marks;
+    int status = run_marks_init(&marks, trace);
+    if (!status)
+        status = read_work(report, trace, &marks);
+    run_marks_finish(&marks);
+    return status ? status : read_drops(report, trace);
+}
+
 int run_report_make(struct run_report *report, struct gait_trace *trace)
 {
     *report = (struct run_report){.shard_count = 0};
@@ -265,13 +290,7 @@ int run_report_make(struct run_report *report, struct gait_trace *trace)
     if (!status)
         status = read_ignored(report, trace);
     if (!status)
-        status = run_ledger_make(report, trace);
-    if (status)
-        return status;
-    sort_threads(report);
-    status = torch_report_make(report, trace);
-    if (!status)
-        status = read_drops(report, trace);
+        status = read_events(report, trace);
     report->damage_count = gait_trace_damage_count(trace);
     return status ? status : run_verdict_make(report, trace);
 }

@@ -10,6 +10,7 @@
 #include "analyse/job/torch_job.h"
 #include "analyse/job/torch_slow.h"
 #include "analyse/report/run_report.h"
+#include "analyse/report/torch_walks.h"
 #include "base/fail.h"
 
 bool torch_report_concerns(const struct gait_trace *trace)
@@ -104,17 +105,6 @@ static int make_job(struct run_report *report, struct torch_job *job, struct gai
     return GAIT_OK;
 }
 
-static int find_ops(struct run_report *report, struct gait_trace *trace)
-{
-    struct torch_report *torch = report->torch;
-    uint32_t shard = torch->survey.shard_of[torch->ranks[0].track];
-    if (!torch->survey.shards[shard].events[ROLE_OP])
-        return GAIT_OK;
-    const struct top_ops_wish wish = {
-        &torch->phases, shard, torch->survey.shards[shard].ops_since_ns, &torch->flops.steps};
-    return top_ops_make(&torch->ops, trace, &wish, &report->arena);
-}
-
 static void find_device(struct run_report *report, const struct gait_trace *trace)
 {
     struct torch_report *torch = report->torch;
@@ -130,16 +120,12 @@ static int make(struct run_report *report, struct gait_trace *trace)
     int status = make_job(report, &job, trace);
     if (!status)
         status = name_phases(report);
-    if (!status && torch->rank_count)
-        status = find_ops(report, trace);
     if (!status)
         status = torch_memory_find(&torch->memory, trace, &torch->survey);
-    if (!status && torch->rank_count)
-        status = torch_flops_find(torch, trace, &report->arena);
+    if (!status)
+        status = torch_walks_read(torch, trace, &report->arena);
     if (!status)
         status = torch_vitals_find(torch, trace);
-    if (!status)
-        status = torch_blocks_find(torch, trace, &report->arena);
     if (status)
         return status;
     find_device(report, trace);

@@ -1,21 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 // Both passes make the same decision about every row, because both remember
-// the same thing of a track: where the closed spans before this frame ended.
+// the same thing of a track: where the latest closed span of the frames before began.
 #include "analyse/time/span_order.h"
 
 #include <stdlib.h>
 
 #include "base/fail.h"
 
-int span_order_init(struct span_order *order, uint32_t track_count)
+int span_order_init(struct span_order *order, uint32_t first_track, uint32_t track_count)
 {
-    *order = (struct span_order){.track_count = track_count};
+    *order = (struct span_order){.first_track = first_track, .track_count = track_count};
     buffer_init(&order->late, SPAN_ORDER_MAX_LATE * sizeof(struct ordered_span));
-    order->tracks = calloc(track_count ? track_count : 1, sizeof *order->tracks);
+    order->tracks = calloc((size_t)track_count + 1, sizeof *order->tracks);
     if (!order->tracks)
         return fail(GAIT_ERR_MEMORY, "no memory for %u tracks", track_count);
     for (uint32_t i = 0; i < track_count; i++)
-        order->tracks[i].last_end_ns = INT64_MIN;
+        order->tracks[i].last_start_ns = INT64_MIN;
     return GAIT_OK;
 }
 
@@ -26,12 +26,6 @@ void span_order_finish(struct span_order *order)
     free(order->tracks);
     buffer_finish(&order->late);
     *order = (struct span_order){.tracks = NULL};
-}
-
-void span_order_want(struct span_order *order, uint32_t track)
-{
-    if (track < order->track_count)
-        order->tracks[track].is_wanted = true;
 }
 
 static struct ordered_span row_of(const struct gait_batch *batch, size_t row)
@@ -46,48 +40,52 @@ static struct ordered_span row_of(const struct gait_batch *batch, size_t row)
                                  .depth = batch->depth ? batch->depth[row] : UINT32_MAX};
 }
 
-// Whether the row comes too late to be handed on as it stands. Spans without
-// an end always do: they stand in a frame of their own at the end of the file.
-static bool is_late(const struct ordered_track *track, const struct ordered_span *span)
+static bool is_open(const struct gait_batch *batch, size_t row)
 {
-    return span->start_ns < track->last_end_ns || span->end_ns == INT64_MAX;
+    const int64_t duration = batch->duration_ns[row];
+    return duration < 0 || batch->start_ns[row] > INT64_MAX - duration;
 }
 
-// After a batch: its ends count for those that follow.
-static void remember_ends(struct ordered_track *track, const struct gait_batch *batch)
+// Whether the row comes too late to be handed on as it stands: one that begins with a
+// row of an earlier frame may be its parent. Spans without an end always do: they stand
+// in a frame of their own at the end of the file.
+static bool is_late(const struct ordered_track *track, const struct gait_batch *batch, size_t row)
 {
-    int64_t last = track->last_end_ns;
-    for (size_t row = 0; row < batch->rows; row++) {
-        int64_t end = row_of(batch, row).end_ns;
-        if (end != INT64_MAX && end > last)
-            last = end;
-    }
-    track->last_end_ns = last;
+    return batch->start_ns[row] <= track->last_start_ns || is_open(batch, row);
 }
 
-static struct ordered_track *wanted_track(const struct span_order *order,
-                                          const struct gait_batch *batch)
+// After a batch, whose rows are in order: its starts count for those that follow.
+static void remember_starts(struct ordered_track *track, const struct gait_batch *batch)
 {
-    if (batch->kind != GAIT_KIND_SPAN || batch->track >= order->track_count)
-        return NULL;
-    struct ordered_track *track = &order->tracks[batch->track];
-    return track->is_wanted ? track : NULL;
+    size_t row = batch->rows;
+    while (row && is_open(batch, row - 1))
+        row--;
+    if (row && batch->start_ns[row - 1] > track->last_start_ns)
+        track->last_start_ns = batch->start_ns[row - 1];
+}
+
+static struct ordered_track *track_of(const struct span_order *order,
+                                      const struct gait_batch *batch)
+{
+    const uint32_t place = batch->track - order->first_track;
+    return batch->kind == GAIT_KIND_SPAN && place < order->track_count ? &order->tracks[place]
+                                                                       : NULL;
 }
 
 int span_order_survey(struct span_order *order, const struct gait_batch *batch)
 {
-    struct ordered_track *track = wanted_track(order, batch);
+    struct ordered_track *track = track_of(order, batch);
     if (!track)
         return GAIT_OK;
     for (size_t row = 0; row < batch->rows; row++) {
-        struct ordered_span span = row_of(batch, row);
-        if (!is_late(track, &span))
+        if (!is_late(track, batch, row))
             continue;
+        const struct ordered_span span = row_of(batch, row);
         if (buffer_append(&order->late, &span, sizeof span))
             return fail(GAIT_ERR_MEMORY, "more than %d spans are out of order",
                         SPAN_ORDER_MAX_LATE);
     }
-    remember_ends(track, batch);
+    remember_starts(track, batch);
     return GAIT_OK;
 }
 
@@ -116,9 +114,9 @@ void span_order_sort(struct span_order *order)
     if (count)
         qsort(order->late.bytes, count, sizeof *late, by_track_start_longest);
     for (uint32_t i = 0; i < order->track_count; i++)
-        order->tracks[i].last_end_ns = INT64_MIN;
+        order->tracks[i].last_start_ns = INT64_MIN;
     for (size_t i = 0; i < count; i++) {
-        struct ordered_track *track = &order->tracks[late[i].track];
+        struct ordered_track *track = &order->tracks[late[i].track - order->first_track];
         if (!i || late[i - 1].track != late[i].track)
             track->next = i;
         track->end = i + 1;
@@ -141,18 +139,18 @@ static void hand_on_late(struct span_order *order, struct ordered_track *track,
 void span_order_walk(struct span_order *order, const struct gait_batch *batch,
                      span_order_visit *visit, void *context)
 {
-    struct ordered_track *track = wanted_track(order, batch);
+    struct ordered_track *track = track_of(order, batch);
     if (!track)
         return;
     for (size_t row = 0; row < batch->rows; row++) {
-        struct ordered_span span = row_of(batch, row);
-        if (is_late(track, &span))
+        if (is_late(track, batch, row))
             continue;
+        const struct ordered_span span = row_of(batch, row);
         if (track->next < track->end)
             hand_on_late(order, track, &span, visit, context);
         visit(&span, context);
     }
-    remember_ends(track, batch);
+    remember_starts(track, batch);
 }
 
 void span_order_finish_walk(struct span_order *order, span_order_visit *visit, void *context)

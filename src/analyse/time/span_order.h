@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Puts the spans of chosen tracks in order of start without holding them all.
+// Puts the spans of one shard's tracks in order of start without holding them all.
 //
 // A frame holds spans that ended while it was filled, in order of start. So
 // only those that were begun before an earlier frame of their track had ended
 // are out of order: as many a frame as spans were open, which is few. A first
-// pass over the columns keeps those (span_order_survey), a second one hands them on
-// in between the others (span_order_walk).
+// pass over the columns keeps those (span_order_survey), a second one hands them
+// on in between the others (span_order_walk).
 //
 //     for each span batch: span_order_survey(&order, batch)
 //     span_order_sort(&order)
@@ -26,14 +26,13 @@ struct ordered_span {
 };
 
 struct ordered_track {
-    int64_t last_end_ns; // of the closed spans so far
-    size_t next, end;    // its late spans in the sorted row
-    bool is_wanted;
+    int64_t last_start_ns; // of the closed spans so far
+    size_t next, end;      // its late spans in the sorted row
 };
 
 struct span_order {
-    struct ordered_track *tracks;
-    uint32_t track_count;
+    struct ordered_track *tracks; // of those from first_track on
+    uint32_t first_track, track_count;
     struct buffer late; // of struct ordered_span
 };
 
@@ -44,10 +43,10 @@ struct span_order {
 
 enum { SPAN_ORDER_MAX_LATE = 1 << 22 }; // 128 MiB
 
-GAIT_CHECK int span_order_init(struct span_order *order, uint32_t track_count);
-void span_order_finish(struct span_order *order); // takes a zeroed struct
-
-void span_order_want(struct span_order *order, uint32_t track);
+// Spans of other tracks are passed over.
+GAIT_CHECK int span_order_init(struct span_order *order, uint32_t first_track,
+                               uint32_t track_count);
+void span_order_finish(struct span_order *order); // takes NULL and a zeroed struct
 
 // Fails when more than SPAN_ORDER_MAX_LATE spans are out of order.
 GAIT_CHECK int span_order_survey(struct span_order *order, const struct gait_batch *batch);

@@ -31,11 +31,16 @@ static int fail_errno(const struct file_source *source, const char *verb, int er
     return fail(code, "cannot %s '%s': %s", verb, source->path, strerror(error));
 }
 
-static void leave_pool(struct file_source *source)
+static void forget_in_pool(struct file_source *source)
 {
     for (unsigned i = 0; source->pool && i < FILE_POOL_OPEN; i++)
         if (source->pool->open[i] == source)
             source->pool->open[i] = NULL;
+}
+
+static void leave_pool(struct file_source *source)
+{
+    forget_in_pool(source);
     if (source->descriptor >= 0)
         close(source->descriptor);
     source->descriptor = -1;
@@ -107,6 +112,14 @@ void file_source_close(struct file_source *source)
     leave_pool(source);
     source->memory = NULL;
     source->bytes = 0;
+}
+
+void file_source_move(struct file_source *source, struct file_pool *pool)
+{
+    forget_in_pool(source);
+    source->pool = pool;
+    if (source->descriptor >= 0)
+        enter_pool(source);
 }
 
 static int open_again(struct file_source *source)

@@ -41,6 +41,9 @@ GAIT_CHECK int file_source_open(struct file_source *source, struct file_pool *po
 void file_source_open_memory(struct file_source *source, const char *path, struct slice bytes);
 void file_source_close(struct file_source *source); // takes NULL
 
+// Hands an open source over to another pool, which counts its descriptor from now on.
+void file_source_move(struct file_source *source, struct file_pool *pool);
+
 // Reads exactly `count` bytes at `offset`, or fails.
 GAIT_CHECK int file_source_read(struct file_source *source, uint64_t offset, void *ret_bytes,
                                 size_t count);

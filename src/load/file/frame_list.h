@@ -25,6 +25,7 @@ struct frame_entry {
     uint32_t rows, stored_bytes, track, events;
     uint16_t table;
     uint8_t flags;
+    uint8_t decodes; // how often its events were decoded, for tests; 255: or more
 };
 
 struct frame_list {

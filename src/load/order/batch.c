@@ -10,7 +10,7 @@
 
 #include "base/fail.h"
 
-#define ROW_BYTES (4 * sizeof(int64_t) + 2 * sizeof(uint32_t) + sizeof(struct slice))
+#define ROW_BYTES (6 * sizeof(int64_t) + 2 * sizeof(uint32_t) + sizeof(struct slice))
 
 void batch_finish(struct batch *batch)
 {
@@ -40,7 +40,9 @@ int batch_begin(struct batch *batch, size_t rows)
     batch->duration_ns = memory + batch->capacity;
     batch->value = memory + 2 * batch->capacity;
     batch->id = (uint64_t *)(memory + 3 * batch->capacity);
-    batch->site = (uint32_t *)(memory + 4 * batch->capacity);
+    batch->phase = (uint64_t *)(memory + 4 * batch->capacity);
+    batch->total = memory + 5 * batch->capacity;
+    batch->site = (uint32_t *)(memory + 6 * batch->capacity);
     batch->depth = batch->site + batch->capacity;
     batch->packed = (struct slice *)(void *)(batch->depth + batch->capacity);
     batch->args.packed = batch->packed;
@@ -53,7 +55,8 @@ void batch_add_open(struct batch *batch, const struct open_event *event)
 
     batch->start_ns[row] = event->start_ns;
     batch->duration_ns[row] = -1;
-    batch->value[row] = 0;
+    batch->value[row] = batch->total[row] = 0;
+    batch->phase[row] = 0;
     batch->id[row] = event->is_step ? event->number : 0;
     batch->site[row] = event->site;
     batch->depth[row] = event->is_step ? 0 : event->depth;
@@ -66,11 +69,37 @@ void batch_add_async(struct batch *batch, const struct batch_async *span)
 
     batch->start_ns[row] = span->start_ns;
     batch->duration_ns[row] = span->duration_ns;
-    batch->value[row] = 0;
+    batch->value[row] = batch->total[row] = 0;
+    batch->phase[row] = ASYNC_IS_WHOLE;
     batch->id[row] = span->id;
     batch->site[row] = span->site;
     batch->depth[row] = 0;
     batch->packed[row] = (struct slice){0};
+}
+
+uint32_t batch_roles(const struct event_table *table, uint32_t columns)
+{
+    static const struct {
+        uint32_t column, roles;
+    } known[] = {
+        {GAIT_COLUMN_START, ROLE_BIT(ROLE_START)},
+        {GAIT_COLUMN_DURATION, ROLE_BIT(ROLE_START) | ROLE_BIT(ROLE_DURATION)},
+        {GAIT_COLUMN_SITE, ROLE_BIT(ROLE_SITE)},
+        {GAIT_COLUMN_DEPTH, ROLE_BIT(ROLE_DEPTH)},
+        {GAIT_COLUMN_ID, ROLE_BIT(ROLE_ID)},
+        {GAIT_COLUMN_VALUE, ROLE_BIT(ROLE_VALUE)},
+        {GAIT_COLUMN_ARGS, ROLE_BIT(ROLE_BYTES)},
+        {GAIT_COLUMN_PHASE, ROLE_BIT(ROLE_PHASE)},
+        {GAIT_COLUMN_TOTAL, ROLE_BIT(ROLE_TOTAL)},
+    };
+    uint32_t roles = 0;
+
+    for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++)
+        if (columns & known[i].column)
+            roles |= known[i].roles;
+    if (table->kind == GAIT_KIND_LOG) // whose bytes are its text
+        roles &= ~ROLE_BIT(ROLE_BYTES);
+    return roles;
 }
 
 static int compare_spans(const void *left, const void *right)
@@ -166,6 +195,10 @@ static void point_at_columns(struct batch *batch, const struct event_frame *fram
         batch->value = column_or_zeros(frame->numbers[ROLE_VALUE], batch->value, rows);
     if (columns & GAIT_COLUMN_ID)
         batch->id = column_or_zeros(frame->numbers[ROLE_ID], batch->id, rows);
+    if (columns & GAIT_COLUMN_PHASE)
+        batch->phase = column_or_zeros(frame->numbers[ROLE_PHASE], batch->phase, rows);
+    if (columns & GAIT_COLUMN_TOTAL)
+        batch->total = column_or_zeros(frame->numbers[ROLE_TOTAL], batch->total, rows);
     if (columns & GAIT_COLUMN_SITE)
         narrow(frame->numbers[ROLE_SITE], rows, batch->site);
     if (columns & GAIT_COLUMN_DEPTH)
@@ -176,12 +209,17 @@ static void point_at_columns(struct batch *batch, const struct event_frame *fram
 int batch_load(struct batch *batch, struct event_frame *frame, uint32_t columns,
                const struct event_filter *filter)
 {
+    if (filter || frame->table->kind == GAIT_KIND_ASYNC)
+        keep_wanted(frame, filter);
+    return batch_load_all(batch, frame, columns);
+}
+
+int batch_load_all(struct batch *batch, struct event_frame *frame, uint32_t columns)
+{
     int status = batch_begin(batch, frame->rows);
 
     if (status)
         return status;
-    if (filter || frame->table->kind == GAIT_KIND_ASYNC)
-        keep_wanted(frame, filter);
     batch->kind = frame->table->kind;
     batch->track = frame->track;
     batch->rows = frame->rows;
@@ -206,6 +244,8 @@ void batch_show(struct batch *batch, uint32_t columns, struct gait_batch *ret_ba
         .depth = columns & GAIT_COLUMN_DEPTH ? batch->depth : NULL,
         .id = columns & GAIT_COLUMN_ID ? batch->id : NULL,
         .args = columns & GAIT_COLUMN_ARGS ? &batch->args : NULL,
+        .phase = columns & GAIT_COLUMN_PHASE ? batch->phase : NULL,
+        .total = columns & GAIT_COLUMN_TOTAL ? batch->total : NULL,
     };
 }
 

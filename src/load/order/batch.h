@@ -20,12 +20,14 @@ struct batch {
     uint32_t track;
     size_t rows, capacity;
     void *memory; // of the columns that are ours, `capacity` rows
-    int64_t *start_ns, *duration_ns, *value;
-    uint64_t *id;
+    int64_t *start_ns, *duration_ns, *value, *total;
+    uint64_t *id, *phase;
     uint32_t *site, *depth;
     struct slice *packed; // ours, for rows that are added
     struct gait_batch_rows args;
 };
+
+#define ASYNC_IS_WHOLE 3 // the phase of a begin and its end in one
 
 struct batch_async {
     int64_t start_ns, duration_ns;
@@ -37,9 +39,16 @@ void batch_finish(struct batch *batch); // takes NULL and a zeroed struct
 
 // Takes those columns of a frame's rows, and of the rows only what `filter`
 // wants (NULL: all). The frame must stay as it is until the batch was shown; the
-// shard's dictionary, to which args.dictionary points, for as long.
+// shard's dictionary, to which args.dictionary points, for as long. The ends of
+// asynchronous spans are left out.
 GAIT_CHECK int batch_load(struct batch *batch, struct event_frame *frame, uint32_t columns,
                           const struct event_filter *filter);
+
+// The same with all rows, ends of asynchronous spans among them.
+GAIT_CHECK int batch_load_all(struct batch *batch, struct event_frame *frame, uint32_t columns);
+
+// What must be decoded of a table for these columns: bits of enum event_role.
+uint32_t batch_roles(const struct event_table *table, uint32_t columns);
 
 // Starts a batch that rows are added to, at most `rows`. Its kind and track
 // are the caller's to set.

@@ -9,10 +9,10 @@
 #include "base/fail.h"
 #include "load/arg_list.h"
 #include "load/order/async_pairs.h"
+#include "load/order/batch.h"
 #include "load/order/event_filter.h"
 #include "load/order/merge.h"
 
-#define ASYNC_IS_WHOLE 3 // gait_event.phase of a begin and its end in one
 #define TEXT_LIMIT (FRAME_MAX_RAW + 1)
 
 struct gait_cursor {

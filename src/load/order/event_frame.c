@@ -373,9 +373,10 @@ int event_frame_decode(struct event_frame *frame, struct event_decoder *decoder,
 {
     struct shard *shard = &ask->shard->shard;
     const struct dictionary *dictionary = &ask->shard->dictionary;
-    const struct frame_entry *entry = &shard->list.entries[ask->frame];
+    struct frame_entry *entry = &shard->list.entries[ask->frame];
     int status;
 
+    entry->decodes += entry->decodes < UINT8_MAX;
     frame->rows = 0;
     frame->table = event_table_of(entry->table);
     if (!frame->table)

@@ -28,23 +28,10 @@ struct scan {
 // What must be decoded of a table for the columns asked for.
 static uint32_t roles_of(const struct scan *scan, const struct event_table *table, bool is_covered)
 {
-    uint32_t columns = scan->columns;
-    uint32_t roles = 0;
+    uint32_t roles = batch_roles(table, scan->columns);
 
-    if (columns & (GAIT_COLUMN_START | GAIT_COLUMN_DURATION) || !is_covered)
-        roles |= ROLE_BIT(ROLE_START);
-    if (columns & GAIT_COLUMN_DURATION || !is_covered)
-        roles |= ROLE_BIT(ROLE_DURATION);
-    if (columns & GAIT_COLUMN_SITE)
-        roles |= ROLE_BIT(ROLE_SITE);
-    if (columns & GAIT_COLUMN_DEPTH)
-        roles |= ROLE_BIT(ROLE_DEPTH);
-    if (columns & GAIT_COLUMN_ID)
-        roles |= ROLE_BIT(ROLE_ID);
-    if (columns & GAIT_COLUMN_VALUE)
-        roles |= ROLE_BIT(ROLE_VALUE);
-    if (columns & GAIT_COLUMN_ARGS && table->kind != GAIT_KIND_LOG) // whose bytes are its text
-        roles |= ROLE_BIT(ROLE_BYTES);
+    if (!is_covered)
+        roles |= ROLE_BIT(ROLE_START) | ROLE_BIT(ROLE_DURATION);
     if (table->kind == GAIT_KIND_ASYNC)
         roles |= ROLE_BIT(ROLE_PHASE);
     return roles;
@@ -105,19 +92,6 @@ static int scan_frames(struct scan *scan, struct run_shard *shard, size_t *paire
     return status;
 }
 
-// The open events from `first` on that share track and kind; returns the number
-// behind the last of them.
-static size_t end_of_group(const struct open_events *open, size_t first)
-{
-    const struct open_event *event = &open->events[first];
-    size_t end = first;
-
-    while (end < open->count && open->events[end].track == event->track &&
-           open->events[end].is_step == event->is_step)
-        end++;
-    return end;
-}
-
 static int scan_open(struct scan *scan, const struct run_shard *shard)
 {
     const struct open_events *open = &shard->open;
@@ -127,7 +101,7 @@ static int scan_open(struct scan *scan, const struct run_shard *shard)
         uint32_t track = open->events[i].track;
         enum gait_kind kind = open->events[i].is_step ? GAIT_KIND_STEP : GAIT_KIND_SPAN;
 
-        end = end_of_group(open, i);
+        end = open_events_group(open, i);
         if (!scan->filter.wanted[track] || !(scan->filter.kinds & 1u << kind))
             continue;
         status = batch_begin(&scan->batch, end - i);

@@ -118,3 +118,14 @@ void open_events_finish(struct open_events *open)
     free(open->events);
     *open = (struct open_events){0};
 }
+
+size_t open_events_group(const struct open_events *open, size_t first)
+{
+    const struct open_event *event = &open->events[first];
+    size_t end = first;
+
+    while (end < open->count && open->events[end].track == event->track &&
+           open->events[end].is_step == event->is_step)
+        end++;
+    return end;
+}

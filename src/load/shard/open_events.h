@@ -29,4 +29,7 @@ GAIT_CHECK int open_events_load(struct open_events *open, const struct last_stat
                                 struct dictionary *dictionary, const struct last_source *source);
 void open_events_finish(struct open_events *open); // takes NULL and a zeroed struct
 
+// Those from `first` on that share track and kind stand together: the place behind them.
+size_t open_events_group(const struct open_events *open, size_t first);
+
 #endif

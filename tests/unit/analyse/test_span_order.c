@@ -103,9 +103,8 @@ TEST("span order: spans written by their ends come back by their starts")
     made[SPANS / 2].end_ns = INT64_MAX; // one that never ended
     memcpy(frames, made, sizeof made);
     qsort(frames, SPANS, sizeof frames[0], by_end);
-    if (!ok(span_order_init(&order, 1) == 0))
+    if (!ok(span_order_init(&order, 0, 1) == 0))
         return;
-    span_order_want(&order, 0);
     for (size_t from = 0; from < SPANS; from += FRAME) {
         struct gait_batch batch = frame_at(from, &columns);
         ok(span_order_survey(&order, &batch) == 0);
@@ -130,18 +129,43 @@ TEST("span order: spans written by their ends come back by their starts")
     span_order_finish(&order);
 }
 
-TEST("span order: tracks that nobody wants are passed over")
+TEST("span order: tracks of another shard are passed over")
 {
     static struct seen seen;
     struct columns columns;
     struct span_order order;
-    if (!ok(span_order_init(&order, 1) == 0))
+    if (!ok(span_order_init(&order, 5, 1) == 0))
         return;
     struct gait_batch batch = frame_at(0, &columns);
-    ok(span_order_survey(&order, &batch) == 0);
+    ok(span_order_survey(&order, &batch) == 0); // track 0
     span_order_walk(&order, &batch, see, &seen);
-    batch.track = 1; // and one that is none
+    batch.track = 6;
     span_order_walk(&order, &batch, see, &seen);
     is_u64(seen.count, 0);
+    batch.track = 5;
+    span_order_walk(&order, &batch, see, &seen);
+    ok(seen.count > 0);
+    span_order_finish(&order);
+}
+
+TEST("span order: rows that are in order over all frames are not kept")
+{
+    enum { ROWS = 3 };
+    const int64_t starts[2][ROWS] = {{0, 10, 20}, {30, 40, 50}};
+    const int64_t lengths[2][ROWS] = {{1000, 5, 5}, {5, 5, 5}}; // the first lasts over all
+    const uint32_t sites[ROWS] = {0}, depths[ROWS] = {0};
+    struct span_order order;
+    if (!ok(span_order_init(&order, 0, 1) == 0))
+        return;
+    for (int frame = 0; frame < 2; frame++) {
+        const struct gait_batch batch = {.kind = GAIT_KIND_SPAN,
+                                         .rows = ROWS,
+                                         .start_ns = starts[frame],
+                                         .duration_ns = lengths[frame],
+                                         .site = sites,
+                                         .depth = depths};
+        ok(span_order_survey(&order, &batch) == 0);
+    }
+    is_u64(order.late.used, 0);
     span_order_finish(&order);
 }

@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+// One reading of a run for everyone who asks. Each frame is decoded once, whoever
+// wants rows of it; shards are read side by side on all processors, one shard at a
+// time on each.
+//
+// An analysis is a summary that is made of each shard and merged:
+//
+//     begin(part, shard, answer) a zeroed part; the shard is about to be read
+//     rows(part, batch)          for each frame of a wanted kind and track, in file
+//                                order, then for what was still open at the end
+//     end(part)                  the shard was read: drop what the summary does not need
+//     merge(answer, part)        in order of the shards, one at a time
+//     drop(part)                 frees what the part still holds
+//
+// begin, rows and end of one shard run on one thread, those of several shards on
+// several. They may read the trace's metadata, tracks and sites, and write what
+// belongs to the shard alone (its tracks' places in an array of the answer). Where several
+// analyses are asked for together, end() is called in the order of the asks, so a
+// later one may use what an earlier one put there.
+#ifndef GAIT_LOAD_PASS_H
+#define GAIT_LOAD_PASS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <gait/trace.h>
+
+enum { PASS_MOST_ASKS = 16, PASS_MOST_THREADS = 16 };
+
+struct pass_shard {
+    const struct gait_trace *trace;
+    uint32_t shard;
+    uint32_t first_track, track_count; // of the trace's tracks, the shard's own
+};
+
+// Whether frames of that kind are listed for a track, without decoding any.
+bool pass_shard_has(const struct pass_shard *shard, uint32_t track, enum gait_kind kind);
+
+struct analysis {
+    const char *name;
+    uint32_t kinds;   // bits 1u << GAIT_KIND_...
+    uint32_t columns; // enum gait_column; asynchronous begins and ends come apart,
+                      // as their phase says (0 begin, 2 end), without a duration
+    size_t part_bytes;
+    int (*begin)(void *part, const struct pass_shard *shard, void *answer); // NULL: nothing
+    bool (*wants)(const void *part, uint32_t track); // NULL: all but gait's own tracks
+    int (*rows)(void *part, const struct gait_batch *batch);
+    int (*end)(void *part);                 // NULL: nothing to do
+    int (*merge)(void *answer, void *part); // NULL: the answer was written in place
+    void (*drop)(void *part);               // takes a zeroed part; NULL: nothing to free
+};
+
+struct pass_ask {
+    const struct analysis *analysis;
+    void *answer; // which also says what is wished
+};
+
+// The first failure ends the reading: answers are incomplete then. Damaged frames
+// are noted in the trace and left out.
+GAIT_CHECK int pass_run(struct gait_trace *trace, const struct pass_ask *asks, size_t count);
+
+// The same of one shard alone.
+GAIT_CHECK int pass_run_shard(struct gait_trace *trace, uint32_t shard, const struct pass_ask *asks,
+                              size_t count);
+
+#endif

@@ -1,0 +1,194 @@
+// SPDX-License-Identifier: Apache-2.0
+// A frame is decoded with the columns of all who want it, then shown to each.
+// While it is read a shard keeps its damage to itself, so that threads share nothing
+// that changes.
+#include "load/pass/shard_pass.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/fail.h"
+
+// Texts of one shard's damage.
+#define DAMAGE_BYTES ((size_t)64 << 20)
+
+int shard_pass_init(struct shard_pass *pass, struct gait_trace *trace, const struct pass_ask *asks,
+                    size_t count)
+{
+    *pass = (struct shard_pass){.trace = trace, .asks = asks, .count = count};
+    event_frame_init(&pass->frame);
+    arg_list_init(&pass->batch.args.list);
+    return event_decoder_init(&pass->decoder);
+}
+
+void shard_pass_finish(struct shard_pass *pass)
+{
+    event_decoder_finish(&pass->decoder);
+    event_frame_finish(&pass->frame);
+    batch_finish(&pass->batch);
+}
+
+void shard_answer_drop(struct shard_answer *answer, const struct shard_pass *pass)
+{
+    for (size_t i = 0; i < pass->count; i++) {
+        const struct analysis *analysis = pass->asks[i].analysis;
+        if (answer->parts[i] && analysis->drop)
+            analysis->drop(answer->parts[i]);
+        if (answer->parts[i])
+            memset(answer->parts[i], 0, analysis->part_bytes);
+    }
+    damage_finish(&answer->damage);
+    arena_finish(&answer->arena);
+}
+
+void shard_answer_finish(struct shard_answer *answer, const struct shard_pass *pass)
+{
+    shard_answer_drop(answer, pass);
+    for (size_t i = 0; i < pass->count; i++)
+        free(answer->parts[i]);
+    *answer = (struct shard_answer){.shard = 0};
+}
+
+static int begin_answer(struct shard_answer *answer, const struct shard_pass *pass,
+                        const struct pass_shard *shard)
+{
+    arena_init(&answer->arena, DAMAGE_BYTES);
+    damage_init(&answer->damage, &answer->arena);
+    for (size_t i = 0; i < pass->count; i++) {
+        if (!answer->parts[i])
+            answer->parts[i] = calloc(1, pass->asks[i].analysis->part_bytes + 1);
+        if (!answer->parts[i])
+            return fail(GAIT_ERR_MEMORY, "no memory for a part of an answer");
+    }
+    for (size_t i = 0; i < pass->count; i++) {
+        const struct pass_ask *ask = &pass->asks[i];
+        const int status =
+            ask->analysis->begin ? ask->analysis->begin(answer->parts[i], shard, ask->answer) : 0;
+        if (status)
+            return status;
+    }
+    return 0;
+}
+
+static bool wants(const struct shard_pass *pass, const struct shard_answer *answer, size_t ask,
+                  enum gait_kind kind, uint32_t track)
+{
+    const struct analysis *analysis = pass->asks[ask].analysis;
+    if (!(analysis->kinds & 1u << kind))
+        return false;
+    if (analysis->wants)
+        return analysis->wants(answer->parts[ask], track);
+    return !pass->trace->run.tracks.tracks[track].info.internal;
+}
+
+// Who wants rows of that kind and track, as bits, and which columns they ask for.
+static uint32_t find_askers(const struct shard_pass *pass, const struct shard_answer *answer,
+                            enum gait_kind kind, uint32_t track, uint32_t *ret_columns)
+{
+    uint32_t askers = 0;
+    *ret_columns = 0;
+    for (size_t i = 0; i < pass->count; i++) {
+        if (!wants(pass, answer, i, kind, track))
+            continue;
+        askers |= 1u << i;
+        *ret_columns |= pass->asks[i].analysis->columns;
+    }
+    return askers;
+}
+
+static int show(struct shard_pass *pass, const struct shard_answer *answer, uint32_t askers)
+{
+    int status = 0;
+    for (size_t i = 0; !status && pass->batch.rows && i < pass->count; i++) {
+        struct gait_batch batch;
+        if (!(askers & 1u << i))
+            continue;
+        batch_show(&pass->batch, pass->asks[i].analysis->columns, &batch);
+        status = pass->asks[i].analysis->rows(answer->parts[i], &batch);
+    }
+    return status;
+}
+
+static int read_frame(struct shard_pass *pass, const struct shard_answer *answer,
+                      struct run_shard *shard, size_t frame)
+{
+    const struct frame_entry *entry = &shard->shard.list.entries[frame];
+    const struct event_table *table = event_table_of(entry->table);
+    uint32_t columns;
+    if (!table || !shard_has_frame(&shard->shard, frame))
+        return 0;
+    const uint32_t track = id_map_get(&shard->dictionary.tracks, entry->track) - 1;
+    const uint32_t askers = find_askers(pass, answer, table->kind, track, &columns);
+    if (!askers)
+        return 0;
+    const struct event_ask ask = {.shard = shard,
+                                  .tracks = &pass->trace->run.tracks,
+                                  .frame = frame,
+                                  .roles = batch_roles(table, columns)};
+    int status = event_frame_decode(&pass->frame, &pass->decoder, &ask);
+    if (status)
+        return status == GAIT_ERR_FORMAT ? 0 : status;
+    status = batch_load_all(&pass->batch, &pass->frame, columns);
+    pass->batch.args.dictionary = &shard->dictionary;
+    return status ? status : show(pass, answer, askers);
+}
+
+// The events from `first` on that share track and kind, and were open at the end.
+static int read_open_group(struct shard_pass *pass, const struct shard_answer *answer,
+                           const struct run_shard *shard, size_t first, size_t end)
+{
+    const struct open_event *event = &shard->open.events[first];
+    uint32_t columns;
+    const enum gait_kind kind = event->is_step ? GAIT_KIND_STEP : GAIT_KIND_SPAN;
+    const uint32_t askers = find_askers(pass, answer, kind, event->track, &columns);
+    if (!askers)
+        return 0;
+    int status = batch_begin(&pass->batch, end - first);
+    if (status)
+        return status;
+    pass->batch.kind = kind;
+    pass->batch.track = event->track;
+    pass->batch.args.dictionary = &shard->dictionary;
+    for (size_t i = first; i < end; i++)
+        batch_add_open(&pass->batch, &shard->open.events[i]);
+    return show(pass, answer, askers);
+}
+
+static int read_open(struct shard_pass *pass, const struct shard_answer *answer,
+                     const struct run_shard *shard)
+{
+    int status = 0;
+    for (size_t i = 0, end; !status && i < shard->open.count; i = end) {
+        end = open_events_group(&shard->open, i);
+        status = read_open_group(pass, answer, shard, i, end);
+    }
+    return status;
+}
+
+static int read_shard(struct shard_pass *pass, struct shard_answer *answer, struct run_shard *shard)
+{
+    const struct run *run = &pass->trace->run;
+    const uint32_t first = (uint32_t)shard->dictionary.first_track;
+    const size_t behind = answer->shard + 1 < run->shard_count
+                              ? run->shards[answer->shard + 1]->dictionary.first_track
+                              : run->tracks.count;
+    const struct pass_shard view = {pass->trace, answer->shard, first, (uint32_t)behind - first};
+    int status = begin_answer(answer, pass, &view);
+    for (size_t i = 0; !status && i < shard->shard.list.count; i++)
+        status = read_frame(pass, answer, shard, i);
+    if (!status)
+        status = read_open(pass, answer, shard);
+    for (size_t i = 0; !status && i < pass->count; i++)
+        status = pass->asks[i].analysis->end ? pass->asks[i].analysis->end(answer->parts[i]) : 0;
+    return status;
+}
+
+int shard_pass_read(struct shard_pass *pass, struct shard_answer *answer)
+{
+    struct run_shard *shard = pass->trace->run.shards[answer->shard];
+    struct damage *damage = shard->shard.damage;
+    shard->shard.damage = &answer->damage;
+    const int status = read_shard(pass, answer, shard);
+    shard->shard.damage = damage;
+    return status;
+}
