@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "answer/people_rows.h"
 
-#include <assert.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -48,14 +48,17 @@ static size_t collect(const struct node *nodes, size_t table, struct sorted *out
     return count;
 }
 
+static void add_row(struct people_rows *rows, enum people_row_kind kind, const struct value *cells)
+{
+    rows->rows[rows->count++] = (struct people_row){kind, cells};
+}
+
 static void put_last(const struct node *nodes, size_t table, struct people_rows *rows)
 {
-    for (unsigned flag = ROW_LAST; flag <= ROW_TOTAL; flag <<= 1) {
-        rows->total_at = rows->count;
+    for (unsigned flag = ROW_LAST; flag <= ROW_TOTAL; flag <<= 1)
         for (size_t at = table + 1; at < nodes[table].end; at = node_next(nodes, at))
             if (nodes[at].kind == NODE_ROW && nodes[at].flags & flag)
-                rows->rows[rows->count++] = nodes[at].cells;
-    }
+                add_row(rows, flag == ROW_TOTAL ? PEOPLE_TOTAL : PEOPLE_ROW, nodes[at].cells);
 }
 
 // What a hostile file tells may wrap. Of a mean both parts add up.
@@ -85,44 +88,55 @@ static bool has_sums(const struct table *table)
     return false;
 }
 
-static void leave_out(const struct table *table, const struct sorted *row, struct people_rows *rows)
-{
-    rows->left_out++;
-    for (size_t i = 0; rows->sums && i < table->count; i++)
-        if (table->columns[i].flags & COLUMN_SUMS)
-            add_to(&rows->sums[i], row->cells[i]);
-}
-
 static void find_largest(const struct table *table, struct people_rows *rows)
 {
+    size_t bar = 0;
+    while (bar < table->count && !(table->columns[bar].flags & COLUMN_BAR))
+        bar++;
+    for (size_t i = 0; bar < table->count && i < rows->count; i++) {
+        const double number = rows->rows[i].cells ? value_number(rows->rows[i].cells[bar]) : 0;
+        rows->largest = number > rows->largest ? number : rows->largest;
+    }
+}
+
+// Adds up the rows [first, last). What does not add up is blank.
+static void sum_up(const struct table *table, const struct sorted *sorted, size_t count,
+                   struct value *sums, const char *name)
+{
+    bool is_named = false;
     for (size_t i = 0; i < table->count; i++) {
-        if (!(table->columns[i].flags & COLUMN_BAR))
-            continue;
-        for (size_t row = 0; row < rows->count; row++) {
-            assert(rows->rows[row]);
-            const double number = value_number(rows->rows[row][i]);
-            rows->largest = number > rows->largest ? number : rows->largest;
+        for (size_t row = 0; table->columns[i].flags & COLUMN_SUMS && row < count; row++)
+            add_to(&sums[i], sorted[row].cells[i]);
+        if (table->columns[i].label && !is_named) {
+            sums[i] = value_text(name);
+            is_named = true;
+        } else if (sums[i].kind == VALUE_NONE) {
+            sums[i] = value_text("");
         }
-        if (rows->sums && value_number(rows->sums[i]) > rows->largest)
-            rows->largest = value_number(rows->sums[i]);
     }
 }
 
 static void choose(const struct table *table, const struct sorted *sorted, size_t count,
-                   struct people_rows *rows)
+                   struct people_rows *rows, struct value *sums)
 {
     // left out: [first, last)
     size_t first = count, last = count;
     if (table->most && count > table->most) {
         first = table->keeps_newest ? 1 : table->most;
         last = first + count - table->most;
+        snprintf(rows->left_out, sizeof rows->left_out, "(%zu %s)", last - first,
+                 table->more ? table->more : "");
     }
-    for (size_t i = 0; i < count; i++)
-        if (i < first || i >= last)
-            rows->rows[rows->count++] = sorted[i].cells;
-        else
-            leave_out(table, &sorted[i], rows);
-    rows->left_out_at = first;
+    for (size_t i = 0; i < first; i++)
+        add_row(rows, PEOPLE_ROW, sorted[i].cells);
+    if (first < last && table->more && has_sums(table)) {
+        sum_up(table, sorted + first, last - first, sums, rows->left_out);
+        add_row(rows, PEOPLE_SUMS, sums);
+    } else if (first < last && table->more) {
+        add_row(rows, PEOPLE_MORE, NULL);
+    }
+    for (size_t i = last; i < count; i++)
+        add_row(rows, PEOPLE_ROW, sorted[i].cells);
 }
 
 int people_rows_choose(const struct node *nodes, size_t table, struct people_rows *ret_rows)
@@ -132,16 +146,15 @@ int people_rows_choose(const struct node *nodes, size_t table, struct people_row
     *ret_rows = (struct people_rows){.count = 0};
     struct sorted *sorted = calloc(most, sizeof *sorted);
     ret_rows->memory =
-        calloc(1, most * sizeof(struct value *) + shape->count * sizeof(struct value));
+        calloc(1, most * sizeof(struct people_row) + shape->count * sizeof(struct value));
     if (!sorted || !ret_rows->memory) {
         free(sorted);
         free(ret_rows->memory);
         return fail(GAIT_ERR_MEMORY, "no memory for the %zu rows of a table", most - 1);
     }
     ret_rows->rows = ret_rows->memory;
-    if (has_sums(shape))
-        ret_rows->sums = (struct value *)(void *)(ret_rows->rows + most);
-    choose(shape, sorted, collect(nodes, table, sorted), ret_rows);
+    choose(shape, sorted, collect(nodes, table, sorted), ret_rows,
+           (struct value *)(void *)(ret_rows->rows + most));
     put_last(nodes, table, ret_rows);
     find_largest(shape, ret_rows);
     free(sorted);
@@ -155,19 +168,6 @@ struct value people_rows_cell(const struct table *table, const struct value *cel
         is_first = is_first && !table->columns[i].label;
     const bool is_empty = cells[column].kind == VALUE_TEXT && !*cells[column].text;
     return is_first && is_empty ? value_text("(no name)") : cells[column];
-}
-
-void people_rows_name_sums(struct people_rows *rows, const struct table *table, const char *name)
-{
-    bool is_named = false;
-    for (size_t i = 0; i < table->count; i++) {
-        if (table->columns[i].label && !is_named) {
-            rows->sums[i] = value_text(name);
-            is_named = true;
-        } else if (rows->sums[i].kind == VALUE_NONE) {
-            rows->sums[i] = value_text("");
-        }
-    }
 }
 
 void people_rows_finish(struct people_rows *rows)

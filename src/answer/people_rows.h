@@ -6,23 +6,30 @@
 
 #include "answer/sheet_nodes.h"
 
+enum people_row_kind {
+    PEOPLE_ROW,
+    PEOPLE_SUMS, // of what is left out; its first cell is rows.left_out
+    PEOPLE_MORE, // rows that are left out and do not add up: no cells
+    PEOPLE_TOTAL,
+};
+
+struct people_row {
+    enum people_row_kind kind;
+    const struct value *cells;
+};
+
 struct people_rows {
-    const struct value **rows; // cells, one row behind the other
+    struct people_row *rows;
     size_t count;
-    size_t total_at;    // from here on they are totals
-    size_t left_out;    // rows
-    size_t left_out_at; // the place in `rows` before which they are missing
-    struct value *sums; // of what is left out, a cell a column; NULL: no column adds up
-    double largest;     // of the column that is drawn as a bar
+    char left_out[80]; // "(3 smaller)"
+    double largest;    // of the column that is drawn as a bar
     void *memory;
 };
 
-// `table` is the place of a NODE_TABLE. On failure there is nothing to finish.
+// `table` is the place of a NODE_TABLE. On failure there is nothing to finish. The rows
+// must stay where they are: one of them points to `left_out`.
 GAIT_CHECK int people_rows_choose(const struct node *nodes, size_t table,
                                   struct people_rows *ret_rows);
-// Names the row of sums: "(3 smaller)"; `name` must live as long as the rows. What does
-// not add up is blank.
-void people_rows_name_sums(struct people_rows *rows, const struct table *table, const char *name);
 // A cell as people see it: the first one is never empty.
 struct value people_rows_cell(const struct table *table, const struct value *cells, size_t column);
 void people_rows_finish(struct people_rows *rows);

@@ -2,6 +2,7 @@
 #include "answer/sheet_nodes.h"
 
 #include <assert.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -51,6 +52,18 @@ const struct node *sheet_nodes(const struct sheet *sheet, size_t *ret_count)
 {
     *ret_count = sheet->count;
     return sheet->nodes;
+}
+
+void node_name(const struct node *nodes, size_t at, char name[NODE_NAME_BYTES])
+{
+    *name = '\0';
+    for (size_t i = 0; i <= at; i++) {
+        const struct node *node = &nodes[i];
+        if (!node->key || (i != at && node->end < at))
+            continue;
+        const size_t used = strlen(name);
+        snprintf(name + used, NODE_NAME_BYTES - used, "%s%s", used ? "." : "", node->key);
+    }
 }
 
 // NULL stays NULL, and is what the caller gets when memory is out, too.

@@ -46,6 +46,10 @@ struct node {
 
 const struct node *sheet_nodes(const struct sheet *sheet, size_t *ret_count);
 
+// The keys that lead to a node: "ranks.phases".
+enum { NODE_NAME_BYTES = 200 };
+void node_name(const struct node *nodes, size_t at, char name[NODE_NAME_BYTES]);
+
 // The place behind a node and all that it holds.
 static inline size_t node_next(const struct node *nodes, size_t at)
 {

@@ -11,6 +11,7 @@
 #include <gait/trace.h>
 
 #include "base/buffer.h"
+#include "base/csv_field.h"
 #include "base/fail.h"
 #include "base/utf8.h"
 #include "export/chrome/args_json.h"
@@ -54,43 +55,9 @@ struct csv_writer {
     struct buffer text, field;
 };
 
-static bool is_plain(const char *text, size_t bytes)
-{
-    for (size_t i = 0; i < bytes; i++) {
-        if (text[i] == ',' || text[i] == '"' || text[i] == '\r' || text[i] == '\n')
-            return false;
-    }
-    return true;
-}
-
-// A field as it stands in the file: repaired first, since that may triple it,
-// then quoted where that is needed, in place and from its end.
-static int append_field(struct buffer *out, const char *text, size_t bytes)
-{
-    size_t begin = out->used, quotes = 0;
-    int status = utf8_append_repaired(out, text, bytes);
-    if (status || is_plain(text, bytes))
-        return status;
-    size_t end = out->used;
-    for (size_t i = begin; i < end; i++)
-        quotes += out->bytes[i] == '"';
-    if (!buffer_reserve(out, quotes + 2))
-        return fail(GAIT_ERR_MEMORY, "no memory for a field of %zu bytes", end - begin);
-    out->used = end + quotes + 2;
-    uint8_t *put = out->bytes + out->used;
-    *--put = '"';
-    for (const uint8_t *from = out->bytes + end; from > out->bytes + begin;) {
-        *--put = *--from;
-        if (*from == '"')
-            *--put = '"';
-    }
-    *--put = '"';
-    return GAIT_OK;
-}
-
 static int append_field_and_comma(struct buffer *out, const char *text)
 {
-    int status = append_field(out, text, strlen(text));
+    int status = csv_field_append(out, text, strlen(text));
     return status ? status : buffer_append(out, ",", 1);
 }
 
@@ -182,7 +149,7 @@ static int write_args(struct csv_writer *csv, const struct gait_event *event)
     if (!status)
         status = buffer_append(text, "}", 1);
     if (!status)
-        status = append_field(field, (const char *)text->bytes, text->used);
+        status = csv_field_append(field, (const char *)text->bytes, text->used);
     if (!status)
         output_write(csv->out, field->bytes, field->used);
     return status;

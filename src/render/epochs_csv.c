@@ -3,6 +3,7 @@
 #include "render/epochs_csv.h"
 
 #include <inttypes.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include <gait/trace.h>
@@ -16,22 +17,27 @@ static const char *strategy(const struct run_report *report)
     return report->torch && report->torch->rank_count > 1 ? "ddp" : "non-distributed";
 }
 
-static bool is_first_of_host(const struct gait_trace *trace, uint32_t shard)
+static int by_name(const void *a, const void *b)
 {
-    struct gait_shard_info own, other;
-    if (gait_trace_shard(trace, shard, &own))
-        return false;
-    for (uint32_t i = 0; i < shard; i++)
-        if (!gait_trace_shard(trace, i, &other) && !strcmp(own.host, other.host))
-            return false;
-    return true;
+    const char *const *one = a, *const *other = b;
+    return strcmp(*one, *other);
 }
 
+// How many hosts there are; 0: no memory to count them.
 static uint32_t count_nodes(const struct gait_trace *trace)
 {
-    uint32_t nodes = 0;
-    for (uint32_t i = 0; i < gait_trace_shard_count(trace); i++)
-        nodes += is_first_of_host(trace, i);
+    const uint32_t shards = gait_trace_shard_count(trace);
+    const char **hosts = calloc(shards + 1, sizeof *hosts);
+    struct gait_shard_info shard;
+    uint32_t known = 0, nodes = 0;
+    for (uint32_t i = 0; hosts && i < shards; i++)
+        if (!gait_trace_shard(trace, i, &shard))
+            hosts[known++] = shard.host;
+    if (hosts)
+        qsort(hosts, known, sizeof *hosts, by_name);
+    for (uint32_t i = 0; i < known; i++)
+        nodes += !i || strcmp(hosts[i], hosts[i - 1]) != 0;
+    free(hosts);
     return nodes;
 }
 

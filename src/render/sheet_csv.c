@@ -7,11 +7,12 @@
 #include <string.h>
 
 #include "answer/sheet_nodes.h"
+#include "base/csv_field.h"
 #include "base/fail.h"
 #include "base/json_writer.h"
-#include "base/utf8.h"
 
-enum { KEY_BYTES = 200, KEYS_BYTES = 1000 };
+enum { KEYS_BYTES = 1000 };
+#define FIELD_BYTES ((size_t)1 << 30)
 static const char values_key[] = "values";
 
 struct csv {
@@ -21,51 +22,31 @@ struct csv {
     const char *wanted; // NULL: all
     bool is_found;
     char keys[KEYS_BYTES]; // of all tables, for the failure
+    struct buffer field;
+    int status;
 };
 
 // --- fields ----------------------------------------------------------------------------
 
-static void put_repaired(FILE *out, const char *text, size_t bytes)
+static void put_text(struct csv *csv, const char *text)
 {
-    char clean[UTF8_REPAIR_BOUND(KEY_BYTES)];
-    while (bytes) {
-        size_t part = bytes < KEY_BYTES ? bytes : KEY_BYTES;
-        const size_t whole = utf8_valid_prefix(text, part);
-        part = whole ? whole : utf8_broken_prefix(text, part);
-        const size_t repaired = utf8_repair(clean, text, part);
-        fwrite(clean, 1, repaired, out);
-        text += part;
-        bytes -= part;
-    }
+    csv->field.used = 0;
+    if (!csv->status)
+        csv->status = csv_field_append(&csv->field, text, strlen(text));
+    if (!csv->status)
+        fwrite(csv->field.bytes, 1, csv->field.used, csv->out);
 }
 
-static void put_text(FILE *out, const char *text)
+static void put_value(struct csv *csv, struct value value)
 {
-    const bool is_quoted = text[strcspn(text, ",\"\r\n")] != '\0';
-    if (is_quoted)
-        fputc('"', out);
-    while (*text) {
-        const size_t plain = strcspn(text, "\"");
-        put_repaired(out, text, plain);
-        text += plain;
-        if (*text == '"') {
-            fputs("\"\"", out);
-            text++;
-        }
-    }
-    if (is_quoted)
-        fputc('"', out);
-}
-
-static void put_value(FILE *out, struct value value)
-{
+    FILE *out = csv->out;
     struct json_writer json = {.out = out};
     switch (value.kind) {
     case VALUE_NONE:
         return;
     case VALUE_TEXT:
     case VALUE_JSON:
-        put_text(out, value.text);
+        put_text(csv, value.text);
         return;
     case VALUE_INT:
         fprintf(out, "%" PRId64, value.integer);
@@ -86,19 +67,6 @@ static void put_value(FILE *out, struct value value)
 
 // --- which tables there are ------------------------------------------------------------
 
-// The path of keys that lead to a node, as "ranks.phases".
-static void name_node(const struct csv *csv, size_t at, char name[KEY_BYTES])
-{
-    *name = '\0';
-    for (size_t i = 0; i <= at; i++) {
-        const struct node *node = &csv->nodes[i];
-        if (!node->key || (i != at && node->end < at))
-            continue;
-        const size_t used = strlen(name);
-        snprintf(name + used, KEY_BYTES - used, "%s%s", used ? "." : "", node->key);
-    }
-}
-
 static bool is_wanted(struct csv *csv, const char *name)
 {
     const size_t used = strlen(csv->keys);
@@ -110,7 +78,7 @@ static bool is_wanted(struct csv *csv, const char *name)
 
 // --- tables ----------------------------------------------------------------------------
 
-static void put_names(const struct csv *csv, const struct table *table, bool is_inside)
+static void put_names(struct csv *csv, const struct table *table, bool is_inside)
 {
     fputs(is_inside ? "table,row" : "table", csv->out);
     for (size_t i = 0; i < table->count; i++)
@@ -119,7 +87,7 @@ static void put_names(const struct csv *csv, const struct table *table, bool is_
     fputc('\n', csv->out);
 }
 
-static void put_row(const struct csv *csv, const char *name, const struct table *table,
+static void put_row(struct csv *csv, const char *name, const struct table *table,
                     const struct node *row)
 {
     fputs(name, csv->out);
@@ -127,32 +95,48 @@ static void put_row(const struct csv *csv, const char *name, const struct table 
         if (!table->columns[i].key)
             continue;
         fputc(',', csv->out);
-        put_value(csv->out, row->cells[i]);
+        put_value(csv, row->cells[i]);
     }
     fputc('\n', csv->out);
 }
 
-static void put_rows(const struct csv *csv, const char *name, size_t table)
+static void put_rows(struct csv *csv, const char *name, size_t table)
 {
     for (size_t at = table + 1; at < csv->nodes[table].end; at = node_next(csv->nodes, at))
         if (csv->nodes[at].kind == NODE_ROW && !(csv->nodes[at].flags & (ROW_TOTAL | ROW_PEOPLE)))
             put_row(csv, name, csv->nodes[table].table, &csv->nodes[at]);
 }
 
-// Of every row of a table, its table of the same key.
-static void put_inside(const struct csv *csv, const char *name, size_t outer, const char *key)
+// The values of an object in a row: "findings.evidence,2,share,0.4".
+static void put_members(struct csv *csv, const char *numbered, size_t object)
 {
-    uint64_t number = 0;
-    for (size_t row = outer + 1; row < csv->nodes[outer].end; row = node_next(csv->nodes, row)) {
-        char numbered[KEY_BYTES + 24];
-        snprintf(numbered, sizeof numbered, "%s,%" PRIu64, name, number++);
-        for (size_t at = row + 1; at < csv->nodes[row].end; at = node_next(csv->nodes, at))
-            if (csv->nodes[at].kind == NODE_TABLE && !strcmp(csv->nodes[at].key, key))
-                put_rows(csv, numbered, at);
+    for (size_t at = object + 1; at < csv->nodes[object].end; at = node_next(csv->nodes, at)) {
+        if (csv->nodes[at].kind != NODE_VALUE)
+            continue;
+        fprintf(csv->out, "%s,%s,", numbered, csv->nodes[at].key);
+        put_value(csv, csv->nodes[at].value);
+        fputc('\n', csv->out);
     }
 }
 
-// The tables inside of a table's first row: those of the other rows are alike.
+// Of every row of a table, its table or object of the same key.
+static void put_inside(struct csv *csv, const char *name, size_t outer, const char *key)
+{
+    uint64_t number = 0;
+    for (size_t row = outer + 1; row < csv->nodes[outer].end; row = node_next(csv->nodes, row)) {
+        char numbered[NODE_NAME_BYTES + 24];
+        snprintf(numbered, sizeof numbered, "%s,%" PRIu64, name, number++);
+        for (size_t at = row + 1; at < csv->nodes[row].end; at = node_next(csv->nodes, at)) {
+            const struct node *node = &csv->nodes[at];
+            if (node->kind == NODE_TABLE && !strcmp(node->key, key))
+                put_rows(csv, numbered, at);
+            else if (node->kind == NODE_OBJECT && !strcmp(node->key, key))
+                put_members(csv, numbered, at);
+        }
+    }
+}
+
+// What is inside of a table's first row: that of the other rows is alike.
 static void put_all_inside(struct csv *csv, size_t outer)
 {
     const size_t row = outer + 1;
@@ -160,13 +144,16 @@ static void put_all_inside(struct csv *csv, size_t outer)
         return;
     for (size_t at = row + 1; at < csv->nodes[row].end; at = node_next(csv->nodes, at)) {
         const struct node *node = &csv->nodes[at];
-        char name[KEY_BYTES];
-        if (node->kind != NODE_TABLE || !node->key)
+        char name[NODE_NAME_BYTES];
+        if ((node->kind != NODE_TABLE && node->kind != NODE_OBJECT) || !node->key)
             continue;
-        name_node(csv, at, name);
+        node_name(csv->nodes, at, name);
         if (!is_wanted(csv, name))
             continue;
-        put_names(csv, node->table, true);
+        if (node->kind == NODE_TABLE)
+            put_names(csv, node->table, true);
+        else
+            fputs("table,row,key,value\n", csv->out);
         put_inside(csv, name, outer, node->key);
     }
 }
@@ -174,10 +161,10 @@ static void put_all_inside(struct csv *csv, size_t outer)
 static void put_table(struct csv *csv, size_t at)
 {
     const struct node *node = &csv->nodes[at];
-    char name[KEY_BYTES];
+    char name[NODE_NAME_BYTES];
     if (!node->key)
         return;
-    name_node(csv, at, name);
+    node_name(csv->nodes, at, name);
     if (is_wanted(csv, name)) {
         put_names(csv, node->table, false);
         put_rows(csv, name, at);
@@ -188,8 +175,8 @@ static void put_table(struct csv *csv, size_t at)
 static void put_series(struct csv *csv, size_t at)
 {
     const struct node *node = &csv->nodes[at];
-    char name[KEY_BYTES];
-    name_node(csv, at, name);
+    char name[NODE_NAME_BYTES];
+    node_name(csv->nodes, at, name);
     if (!node->key || !is_wanted(csv, name))
         return;
     fputs("table,x,y\n", csv->out);
@@ -206,12 +193,12 @@ static void put_values(struct csv *csv)
         return;
     fputs("table,key,value\n", csv->out);
     for (size_t at = 0; at < csv->count; at = node_next_flat(csv->nodes, at)) {
-        char name[KEY_BYTES];
+        char name[NODE_NAME_BYTES];
         if (csv->nodes[at].kind != NODE_VALUE || !csv->nodes[at].key)
             continue;
-        name_node(csv, at, name);
+        node_name(csv->nodes, at, name);
         fprintf(csv->out, "%s,%s,", values_key, name);
-        put_value(csv->out, csv->nodes[at].value);
+        put_value(csv, csv->nodes[at].value);
         fputc('\n', csv->out);
     }
 }
@@ -223,6 +210,7 @@ int sheet_put_csv(const struct sheet *sheet, const char *key, FILE *out)
     if (status)
         return status;
     csv.nodes = sheet_nodes(sheet, &csv.count);
+    buffer_init(&csv.field, FIELD_BYTES);
     put_values(&csv);
     for (size_t at = 0; at < csv.count; at = node_next_flat(csv.nodes, at)) {
         if (csv.nodes[at].kind == NODE_TABLE)
@@ -230,7 +218,8 @@ int sheet_put_csv(const struct sheet *sheet, const char *key, FILE *out)
         else if (csv.nodes[at].kind == NODE_SERIES)
             put_series(&csv, at);
     }
+    buffer_finish(&csv.field);
     if (!csv.is_found)
         return fail(GAIT_ERR_ARGUMENT, "no table '%s' here; there are %s", key, csv.keys);
-    return GAIT_OK;
+    return csv.status;
 }

@@ -3,11 +3,11 @@
 // reader knows. All that comes from a run goes through markup_put().
 #include "render/sheet_html.h"
 
-#include <inttypes.h>
 #include <stdbool.h>
 #include <string.h>
 
 #include "answer/people_rows.h"
+#include "render/chart.h"
 #include "render/markup_text.h"
 #include "render/sheet_css.h"
 
@@ -66,6 +66,7 @@ static void put_head(const struct html *html, const char *title)
           html->out);
     markup_put(html->out, title);
     fputs(" - gait</title>\n<style>\n", html->out);
+    fputs(chart_css, html->out);
     fputs(sheet_css, html->out);
     fputs("</style>\n</head>\n<body>\n<main>\n", html->out);
 }
@@ -197,28 +198,16 @@ static size_t shown(const struct table *table)
     return count;
 }
 
-static void put_left_out(FILE *out, const struct table *table, struct people_rows *rows)
+static void put_rows(FILE *out, const struct table *table, const struct people_rows *rows)
 {
-    char name[80];
-    snprintf(name, sizeof name, "(%zu %s)", rows->left_out, table->more);
-    fputs("<tr>", out);
-    if (!rows->sums) {
-        fprintf(out, "<td class=\"words\" colspan=\"%zu\">%s</td></tr>\n", shown(table), name);
-        return;
-    }
-    people_rows_name_sums(rows, table, name);
-    put_row(out, table, rows->sums, rows->largest);
-}
-
-static void put_rows(FILE *out, const struct table *table, struct people_rows *rows)
-{
-    for (size_t i = 0; i <= rows->count; i++) {
-        if (rows->left_out && i == rows->left_out_at && table->more)
-            put_left_out(out, table, rows);
-        if (i == rows->count)
-            break;
-        fputs(i >= rows->total_at ? "<tr class=\"total\">" : "<tr>", out);
-        put_row(out, table, rows->rows[i], rows->largest);
+    for (size_t i = 0; i < rows->count; i++) {
+        const struct people_row *row = &rows->rows[i];
+        fputs(row->kind == PEOPLE_TOTAL ? "<tr class=\"total\">" : "<tr>", out);
+        if (row->kind == PEOPLE_MORE)
+            fprintf(out, "<td class=\"words\" colspan=\"%zu\">%s</td></tr>\n", shown(table),
+                    rows->left_out);
+        else
+            put_row(out, table, row->cells, rows->largest);
     }
 }
 
@@ -240,74 +229,13 @@ static int put_table(struct html *html, const struct node *nodes, size_t at)
     return GAIT_OK;
 }
 
-// --- curves ----------------------------------------------------------------------------
-
-enum { CURVE_WIDTH = 900, CURVE_HEIGHT = 180, CURVE_TOP = 28, CURVE_BOTTOM = 26 };
-
-struct extent {
-    int64_t first, last, most;
-};
-
-static struct extent extent_of(const struct node *node)
+static int put_series(struct html *html, const struct node *nodes, size_t at)
 {
-    struct extent extent = {node->points[0].x, node->points[0].x, 1};
-    const bool is_counted = node->series->x_unit == UNIT_COUNT; // a point is as wide as one
-    for (size_t i = 0; i < node->count; i++) {
-        const struct point *point = &node->points[i];
-        extent.last = point->x > extent.last ? point->x : extent.last;
-        extent.first = point->x < extent.first ? point->x : extent.first;
-        extent.most = point->y > extent.most ? point->y : extent.most;
-    }
-    extent.last += is_counted && extent.last < INT64_MAX;
-    return extent;
-}
-
-static double across(const struct extent *extent, int64_t x)
-{
-    const double whole = (double)extent->last - (double)extent->first;
-    return whole > 0 ? ((double)x - (double)extent->first) / whole * CURVE_WIDTH : 0;
-}
-
-static double above(const struct extent *extent, int64_t y)
-{
-    const double room = CURVE_HEIGHT - CURVE_TOP - CURVE_BOTTOM;
-    return CURVE_HEIGHT - CURVE_BOTTOM - (double)y / (double)extent->most * room;
-}
-
-// A value holds until the next one: stairs.
-static void put_path(FILE *out, const struct node *node, const struct extent *extent)
-{
-    const double ground = CURVE_HEIGHT - CURVE_BOTTOM;
-    fprintf(out, "<path class=\"area\" d=\"M%.1f %.1f", across(extent, node->points[0].x), ground);
-    for (size_t i = 0; i < node->count; i++) {
-        const double y = above(extent, node->points[i].y > 0 ? node->points[i].y : 0);
-        fprintf(out, "L%.1f %.1f", across(extent, node->points[i].x), y);
-        if (i + 1 < node->count)
-            fprintf(out, "H%.1f", across(extent, node->points[i + 1].x));
-    }
-    fprintf(out, "H%dV%.1fZ\"/>\n", CURVE_WIDTH, ground);
-}
-
-static void put_series(struct html *html, const struct node *node)
-{
-    char most[VALUE_TEXT_BYTES], length[VALUE_TEXT_BYTES];
-    if (!node->count)
-        return;
-    const struct extent extent = extent_of(node);
-    const struct value span = value_int((int64_t)((uint64_t)extent.last - (uint64_t)extent.first));
-    const char *top = value_show(value_int(extent.most), node->series->y_unit, VALUE_WHOLE, most);
-    const char *wide = value_show(span, node->series->x_unit, VALUE_WHOLE, length);
+    if (!chart_can_draw(&nodes[at]))
+        return GAIT_OK;
     begin_card(html, "");
-    put_element(html, "h2", node->label);
-    fprintf(html->out, "<svg viewBox=\"0 0 %d %d\" role=\"img\" aria-label=\"", CURVE_WIDTH,
-            CURVE_HEIGHT);
-    markup_put(html->out, node->label);
-    fprintf(html->out, ": at most %s within %s%s\">\n", top, wide, node->series->x_noun);
-    put_path(html->out, node, &extent);
-    fprintf(html->out,
-            "<text x=\"2\" y=\"21\">%s</text><text x=\"2\" y=\"%d\">0</text>"
-            "<text x=\"%d\" y=\"%d\" text-anchor=\"end\">%s%s</text>\n</svg>\n",
-            top, CURVE_HEIGHT - 5, CURVE_WIDTH - 2, CURVE_HEIGHT - 5, wide, node->series->x_noun);
+    put_element(html, "h2", nodes[at].label);
+    return chart_put(html->out, nodes, at, false);
 }
 
 // --- all of it -------------------------------------------------------------------------
@@ -335,8 +263,7 @@ static int put_node(struct html *html, const struct node *nodes, size_t at)
         put_value(html, node);
         break;
     case NODE_SERIES:
-        put_series(html, node);
-        break;
+        return put_series(html, nodes, at);
     case NODE_TABLE:
         return put_table(html, nodes, at);
     default:

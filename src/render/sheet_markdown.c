@@ -7,6 +7,7 @@
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #include "answer/people_rows.h"
 #include "render/markup_text.h"
@@ -15,6 +16,13 @@ struct markdown {
     FILE *out;
     bool in_values; // the list of values is open
 };
+
+// Some readers of Markdown make a link of "https://a" and "www.a", and a heading of "# a".
+static bool begins_markup(const char *text, const char *at)
+{
+    return !strncmp(at, "://", 3) || (*at == '#' && at == text) ||
+           (*at == '.' && at - text >= 3 && !strncasecmp(at - 3, "www", 3));
+}
 
 static void put_text(FILE *out, const char *text)
 {
@@ -26,7 +34,7 @@ static void put_text(FILE *out, const char *text)
     markup_put_between(memory, text);
     if (fclose(memory) == 0 && escaped)
         for (const char *at = escaped; *at; at++) {
-            if (strchr("\\`*_{}[]|~", *at))
+            if (strchr("\\`*_{}[]|~@", *at) || begins_markup(escaped, at))
                 fputc('\\', out);
             fputc(*at, out);
         }
@@ -94,23 +102,19 @@ static int put_table(const struct markdown *markdown, const struct node *nodes, 
 {
     const struct table *table = nodes[at].table;
     struct people_rows rows;
-    char name[80];
+    bool is_cut = false;
     int status = people_rows_choose(nodes, at, &rows);
     if (status)
         return status;
     put_heading(markdown, "##", nodes[at].label);
     put_head(markdown->out, table);
-    snprintf(name, sizeof name, "(%zu %s)", rows.left_out, table->more ? table->more : "");
-    if (rows.sums)
-        people_rows_name_sums(&rows, table, name);
-    for (size_t i = 0; i <= rows.count; i++) {
-        if (rows.left_out && rows.sums && i == rows.left_out_at)
-            put_row(markdown->out, table, rows.sums);
-        if (i < rows.count)
-            put_row(markdown->out, table, rows.rows[i]);
+    for (size_t i = 0; i < rows.count; i++) {
+        is_cut = is_cut || rows.rows[i].kind == PEOPLE_MORE;
+        if (rows.rows[i].cells)
+            put_row(markdown->out, table, rows.rows[i].cells);
     }
-    if (rows.left_out && !rows.sums && table->more)
-        fprintf(markdown->out, "\n%s\n", name);
+    if (is_cut)
+        fprintf(markdown->out, "\n%s\n", rows.left_out);
     people_rows_finish(&rows);
     return GAIT_OK;
 }

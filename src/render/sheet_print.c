@@ -7,6 +7,7 @@
 #include "render/sheet_html.h"
 #include "render/sheet_json.h"
 #include "render/sheet_markdown.h"
+#include "render/sheet_svg.h"
 #include "render/sheet_text.h"
 
 static int print_text(const struct sheet *sheet, const struct sheet_look *look, FILE *out)
@@ -37,12 +38,18 @@ static int print_html(const struct sheet *sheet, const struct sheet_look *look, 
     return sheet_put_html(sheet, out);
 }
 
+static int print_svg(const struct sheet *sheet, const struct sheet_look *look, FILE *out)
+{
+    return sheet_put_svg(sheet, look->table, out);
+}
+
 const struct sheet_format sheet_formats[] = {
     {"text", {".txt"}, print_text},
     {"json", {".json"}, print_json},
     {"csv", {".csv"}, print_csv},
     {"md", {".md", ".markdown"}, print_markdown},
     {"html", {".html", ".htm"}, print_html},
+    {"svg", {".svg"}, print_svg},
     {.name = NULL},
 };
 

@@ -12,7 +12,7 @@ struct sheet;
 
 struct sheet_look {
     bool is_bold;      // of text: headings stand out
-    const char *table; // of CSV: only that one; NULL: all
+    const char *table; // of CSV: only that one; of SVG: that one; NULL: all
 };
 
 struct sheet_format {

@@ -169,20 +169,6 @@ static void put_head(const struct text *text, const struct node *node)
     fputc('\n', text->out);
 }
 
-static void put_left_out(const struct text *text, const struct table *table,
-                         struct people_rows *rows)
-{
-    char name[80];
-    snprintf(name, sizeof name, rows->sums ? "(%zu %s)" : "(%zu %s: --json)", rows->left_out,
-             table->more);
-    if (!rows->sums) {
-        fprintf(text->out, "%*s%s\n", INDENT, "", name);
-        return;
-    }
-    people_rows_name_sums(rows, table, name);
-    put_row(text, table, rows->sums, rows->largest);
-}
-
 static int put_table(const struct text *text, const struct node *nodes, size_t at)
 {
     struct people_rows rows;
@@ -190,11 +176,12 @@ static int put_table(const struct text *text, const struct node *nodes, size_t a
     if (status)
         return status;
     put_head(text, &nodes[at]);
-    for (size_t i = 0; i <= rows.count; i++) {
-        if (rows.left_out && i == rows.left_out_at && nodes[at].table->more)
-            put_left_out(text, nodes[at].table, &rows);
-        if (i < rows.count)
-            put_row(text, nodes[at].table, rows.rows[i], rows.largest);
+    for (size_t i = 0; i < rows.count; i++) {
+        if (rows.rows[i].kind == PEOPLE_MORE)
+            fprintf(text->out, "%*s%.*s: --json)\n", INDENT, "", (int)strcspn(rows.left_out, ")"),
+                    rows.left_out);
+        else
+            put_row(text, nodes[at].table, rows.rows[i].cells, rows.largest);
     }
     people_rows_finish(&rows);
     return GAIT_OK;

@@ -13,7 +13,7 @@
 #include "render/sheet_print.h"
 
 // As the table of formats has them (tests/unit/cli/test_sheet_output.c compares).
-const char *const sheet_format_names[] = {"text", "json", "csv", "md", "html", NULL};
+const char *const sheet_format_names[] = {"text", "json", "csv", "md", "html", "svg", NULL};
 
 const struct option sheet_options[SHEET_OPTIONS] = {
     {.letter = 'j',
@@ -24,8 +24,7 @@ const struct option sheet_options[SHEET_OPTIONS] = {
     {.name = "format",
      .kind = OPTION_CHOICE,
      .value = "FORMAT",
-     .help = "how the answer looks: text, json, csv, md or html; without it, the ending of "
-             "the output decides",
+     .help = "text, json, csv, md, html or svg; without it, the ending of the output decides",
      .offset = offsetof(struct sheet_wish, format),
      .choices = sheet_format_names},
     {.letter = 'o',
@@ -37,7 +36,7 @@ const struct option sheet_options[SHEET_OPTIONS] = {
     {.name = "table",
      .kind = OPTION_TEXT,
      .value = "KEY",
-     .help = "with csv: that table alone (values ...); a wrong KEY is answered with all of them",
+     .help = "with csv or svg: that table alone; a wrong KEY is answered with all of them",
      .offset = offsetof(struct sheet_wish, table)},
 };
 
@@ -62,8 +61,8 @@ int sheet_wish_check(const struct sheet_wish *wish, const char *input)
     const struct sheet_format *format = format_of(wish);
     if (wish->is_json && strcmp(format->name, "json") != 0)
         return fail(GAIT_ERR_ARGUMENT, "--json and --format %s are not one answer", format->name);
-    if (wish->table && strcmp(format->name, "csv") != 0)
-        return fail(GAIT_ERR_ARGUMENT, "--table picks a table of csv: leave out %s",
+    if (wish->table && strcmp(format->name, "csv") != 0 && strcmp(format->name, "svg") != 0)
+        return fail(GAIT_ERR_ARGUMENT, "--table picks a table of csv or svg: leave out %s",
                     wish->is_json ? "--json" : "--table, or give --format csv");
     if (!is_file(wish))
         return GAIT_OK;

@@ -23,9 +23,9 @@ TEST("sheet output: what does not go together is refused before any work")
     is_str(refused(&(struct sheet_wish){.is_json = true, .format = "html"}),
            "--json and --format html are not one answer");
     is_str(refused(&(struct sheet_wish){.format = "md", .table = "ranks"}),
-           "--table picks a table of csv: leave out --table, or give --format csv");
+           "--table picks a table of csv or svg: leave out --table, or give --format csv");
     is_str(refused(&(struct sheet_wish){.is_json = true, .table = "ranks"}),
-           "--table picks a table of csv: leave out --json");
+           "--table picks a table of csv or svg: leave out --json");
     is_str(refused(&(struct sheet_wish){.table = "ranks"}), "taken");
     is_str(refused(&(struct sheet_wish){.output = "new.html"}), "taken");
     is_str(refused(&(struct sheet_wish){.output = "run/new.gait"}),

@@ -167,6 +167,9 @@ TEST("sheet: csv names its tables, quotes what has a comma, and numbers outer ro
         sheet_table(sheet, &inner);
         sheet_row(sheet, (struct value[]){value_text("p"), value_int(10 + i)}, 0);
         sheet_end(sheet);
+        sheet_object(sheet, "why");
+        sheet_put(sheet, i ? "ns" : "share", value_int(7 + i));
+        sheet_end(sheet);
     }
     sheet_end(sheet);
     is_str(print(sheet, "csv", NULL), "table,key,value\n"
@@ -177,12 +180,15 @@ TEST("sheet: csv names its tables, quotes what has a comma, and numbers outer ro
                                       "ranks,\"a, \"\"b\"\"\n\"\n"
                                       "table,row,part,bytes\n"
                                       "ranks.parts,0,p,10\n"
-                                      "ranks.parts,1,p,11\n");
+                                      "ranks.parts,1,p,11\n"
+                                      "table,row,key,value\n"
+                                      "ranks.why,0,share,7\n"
+                                      "ranks.why,1,ns,8\n");
     is_str(print(sheet, "csv", "ranks.parts"), "table,row,part,bytes\n"
                                                "ranks.parts,0,p,10\n"
                                                "ranks.parts,1,p,11\n");
     is_str(print(sheet, "csv", "rank"), "failed");
-    ok(has(fail_text(), "there are values, ranks, ranks.parts"));
+    ok(has(fail_text(), "there are values, ranks, ranks.parts, ranks.why"));
     sheet_drop(sheet);
 }
 
@@ -195,7 +201,10 @@ TEST("sheet: no name becomes markup of a page or of Markdown")
     ok(has(page, "&lt;script src=&quot;http://x&quot;&gt;&#39;&amp;*[a](b)|\\x1b[0m"));
     const char *note = print(sheet, "md", NULL);
     ok(!has(note, "<script"));
-    ok(has(note, "&lt;script src=\"http://x\"&gt;'&amp;\\*\\[a\\](b)\\|\\\\x1b\\[0m"));
+    ok(has(note, "&lt;script src=\"http\\://x\"&gt;'&amp;\\*\\[a\\](b)\\|\\\\x1b\\[0m"));
+    sheet_drop(sheet);
+    sheet = make(&falling, "# WWW.a.b a@b.c");
+    ok(has(print(sheet, "md", NULL), "\n- \\# WWW\\.a.b a\\@b.c\n"));
     sheet_drop(sheet);
 }
 
@@ -210,10 +219,26 @@ TEST("sheet: a page has a card a section, tiles for values and bars")
     sheet_drop(sheet);
 }
 
+TEST("sheet: svg draws a table with bars, and says what it could draw")
+{
+    struct sheet *sheet = make(&falling, "<large>");
+    const char *picture = print(sheet, "svg", "phases");
+    ok(has(picture, "<svg class=\"chart\""));
+    ok(has(picture, "aria-label=\"Where it goes\""));
+    ok(has(picture, ">&lt;large&gt;</text>"));
+    ok(has(picture, ">(2 smaller)</text>"));
+    ok(has(picture, ">28.5 %</text>"));
+    ok(!has(picture, "<script"));
+    is_str(print(sheet, "svg", NULL), "failed");
+    is_str(fail_text(), "svg draws one table: --table KEY is one of phases");
+    sheet_drop(sheet);
+}
+
 TEST("sheet: formats go by the ending of a file")
 {
     is_str(sheet_format_of("a/run.html")->name, "html");
     is_str(sheet_format_of("run.csv")->name, "csv");
     is_str(sheet_format_of("html")->name, "text");
-    ok(!sheet_format_named("svg"));
+    is_str(sheet_format_of("step_curve.svg")->name, "svg");
+    ok(!sheet_format_named("pdf"));
 }
