@@ -11,8 +11,8 @@
 #include "answer/answer_parts.h"
 #include "answer/answers.h"
 #include "answer/trace_totals.h"
+#include "base/json_reader.h"
 #include "base/units.h"
-#include "load/file/json_value.h"
 
 static int64_t length_of(int64_t start_ns, int64_t end_ns)
 {
@@ -138,14 +138,14 @@ static int put_shards(struct sheet *sheet, const struct gait_trace *trace)
 
 static uint64_t count_in(const char *json, const char *key)
 {
-    return (uint64_t)fmin(json_value_member(json, key), 1e18);
+    return (uint64_t)fmin(json_member_count(json, key), 1e18);
 }
 
 // What a sampler says of its own work.
 static void say_samples(struct sheet *sheet, const char *json)
 {
-    const double seconds = json_value_member(json, "seconds");
-    const double rate = seconds > 0 ? json_value_member(json, "rounds") / seconds : 0;
+    const double seconds = json_member_count(json, "seconds");
+    const double rate = seconds > 0 ? json_member_count(json, "rounds") / seconds : 0;
     char text[300], each[120] = "";
     if (seconds > 0)
         snprintf(each, sizeof each, ", %s a second of %s asked",

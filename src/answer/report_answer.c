@@ -14,6 +14,7 @@
 #include "answer/sentence_text.h"
 #include "answer/torch_answer.h"
 #include "base/file_name.h"
+#include "base/json_reader.h"
 #include "base/units.h"
 
 enum {
@@ -48,14 +49,13 @@ static void put_title(const struct making *making)
 // What `gait run` noted of a process that did not end well, in words.
 static void describe_end(const char *noted, char *out, size_t room)
 {
-    static const char signal_key[] = "{\"signal\": ", code_key[] = "{\"code\": ";
-    if (!strncmp(noted, signal_key, sizeof signal_key - 1))
-        snprintf(out, room, "was killed by signal %ld",
-                 strtol(noted + sizeof signal_key - 1, NULL, 10));
-    else if (!strncmp(noted, code_key, sizeof code_key - 1))
-        snprintf(out, room, "ended with exit code %ld",
-                 strtol(noted + sizeof code_key - 1, NULL, 10));
-    else if (!strcmp(noted, "{\"unclosed\": true}"))
+    struct json_token token;
+    double number;
+    if (json_member_real(noted, "signal", &number))
+        snprintf(out, room, "was killed by signal %.0f", number);
+    else if (json_member_real(noted, "code", &number))
+        snprintf(out, room, "ended with exit code %.0f", number);
+    else if (json_member(noted, "unclosed", &token))
         snprintf(out, room, "did not end by itself: it was killed, or left by os._exit()");
     else
         snprintf(out, room, "ended with %.80s", noted);
@@ -66,8 +66,9 @@ static const char *bad_end(const struct gait_trace *trace, uint32_t shard,
                            struct gait_shard_info *ret_info)
 {
     const char *noted = gait_trace_metadata(trace, shard, "exit");
-    const bool is_bad = noted && strcmp(noted, "{\"code\": 0}") != 0;
-    return is_bad && !gait_trace_shard(trace, shard, ret_info) ? noted : NULL;
+    double code;
+    const bool is_good = !noted || (json_member_real(noted, "code", &code) && code == 0);
+    return !is_good && !gait_trace_shard(trace, shard, ret_info) ? noted : NULL;
 }
 
 static void say_ends(const struct making *making)

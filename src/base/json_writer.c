@@ -8,7 +8,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "base/json_check.h"
+#include "base/json_reader.h"
 #include "base/utf8.h"
 
 static void put(FILE *out, const char *bytes, size_t count)

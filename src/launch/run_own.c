@@ -3,17 +3,13 @@
 // to be knows who they will be.
 #include "launch/run_own.h"
 
-#include <string.h>
-
 #include "base/fail.h"
+#include "base/json_reader.h"
 
 bool run_own_has(const struct gait_trace *trace, uint32_t shard, const char *invocation)
 {
     const char *json = gait_trace_metadata(trace, shard, "invocation");
-    size_t length = strlen(invocation);
-    if (!json || !length)
-        return true;
-    return json[0] == '"' && !strncmp(json + 1, invocation, length) && json[length + 1] == '"';
+    return !json || !*invocation || json_is_text(json, invocation);
 }
 
 bool run_own_speaks(const char *directory, const char *invocation)

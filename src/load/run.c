@@ -10,6 +10,7 @@
 
 #include "base/array.h"
 #include "base/fail.h"
+#include "base/json_reader.h"
 #include "load/file/directory.h"
 #include "load/order/event_table.h"
 #include "load/repair/salvage.h"
@@ -107,7 +108,7 @@ static int note_lost_memory(struct run *run, const struct run_shard *shard)
     const char *is_lost = dictionary_meta(&shard->dictionary, "lost_on_kill");
     bool is_told = !shard->shard.list.has_trailer && !shard->shard.is_whole;
 
-    if (shard->shard.is_live || is_told || !is_lost || strcmp(is_lost, "true") != 0)
+    if (shard->shard.is_live || is_told || !json_is_true(is_lost))
         return 0;
     return damage_add(&run->damage, &range);
 }

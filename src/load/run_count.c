@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "base/fail.h"
-#include "load/file/json_value.h"
+#include "base/json_reader.h"
 #include "load/order/event_table.h"
 #include "load/run.h"
 
@@ -24,7 +24,7 @@ static int meta_text(struct run *run, const struct dictionary *dictionary, const
     if (!json)
         return 0;
     buffer_init(&text, META_TEXT_LIMIT);
-    status = json_value_text(json, &text);
+    status = json_decode(json, &text);
     if (!status) {
         *ret_text = intern_text(&run->texts, (struct slice){text.bytes, text.used - 1});
         status = *ret_text ? 0 : GAIT_ERR_MEMORY;
@@ -45,12 +45,12 @@ static int describe(struct run *run, struct run_shard *shard)
         status = meta_text(run, dictionary, "run_id", &info->run_id);
     info->path = shard->shard.source.path;
     info->bytes = shard->shard.source.bytes;
-    info->pid = json_value_integer(dictionary_meta(dictionary, "pid"), 0);
-    info->rank = json_value_integer(dictionary_meta(dictionary, "rank"), -1);
-    info->subject_pid = json_value_integer(dictionary_meta(dictionary, "subject_pid"), 0);
+    info->pid = json_integer(dictionary_meta(dictionary, "pid"), 0);
+    info->rank = json_integer(dictionary_meta(dictionary, "rank"), -1);
+    info->subject_pid = json_integer(dictionary_meta(dictionary, "subject_pid"), 0);
     if (!info->subject_pid) // a process observes itself unless it says otherwise
         info->subject_pid = info->pid;
-    info->start_ns = json_value_integer(dictionary_meta(dictionary, "start_ns"), 0);
+    info->start_ns = json_integer(dictionary_meta(dictionary, "start_ns"), 0);
     info->overhead_cpu_ns = dictionary->overhead_cpu_ns;
     info->format_version = FRAME_VERSION;
     info->complete = shard->shard.list.has_trailer || shard->shard.is_whole;

@@ -7,7 +7,7 @@
 
 #include "base/array.h"
 #include "base/fail.h"
-#include "load/file/json_value.h"
+#include "base/json_reader.h"
 #include "load/stack_label.h"
 
 #define STACK_LIMIT (1u << 24)
@@ -117,9 +117,9 @@ int stack_rows_samples(struct run *run, uint32_t index, stack_rows_take *take, v
 double stack_rows_period(const struct run_shard *shard)
 {
     const char *json = dictionary_meta(&shard->dictionary, "sampler");
-    const double rate = json_value_member(json, "rate_asked_hz");
-    const double rounds = json_value_member(json, "rounds");
+    const double rate = json_member_count(json, "rate_asked_hz");
+    const double rounds = json_member_count(json, "rounds");
     const double asked = rate > 0 ? 1e9 / rate : 1e6;
-    const double made = rounds > 0 ? 1e9 * json_value_member(json, "seconds") / rounds : 0;
+    const double made = rounds > 0 ? 1e9 * json_member_count(json, "seconds") / rounds : 0;
     return made > asked && made < 1e12 ? made : asked;
 }

@@ -2,37 +2,17 @@
 // Costs are written by whoever measured them: the collector of ops, the hooks.
 #include "analyse/cost/torch_cost.h"
 
-#include <stdio.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "analyse/report/torch_report.h"
 #include "base/arena.h"
+#include "base/json_reader.h"
 
 #define MOST_EVENTS 5000000             // memory events that are looked at: a second
 static const double most_cost_ns = 1e9; // of one event; more is nonsense
-
-// The number that stands behind a key in a flat JSON object; false if none does.
-static bool find_number(const char *json, const char *key, double *ret_number)
-{
-    char quoted[64];
-    if (!json)
-        return false;
-    snprintf(quoted, sizeof quoted, "\"%s\"", key);
-    const char *at = strstr(json, quoted);
-    if (!at)
-        return false;
-    at += strlen(quoted);
-    at += strspn(at, " \t\n");
-    if (*at != ':')
-        return false;
-    char *end;
-    double number = strtod(at + 1, &end);
-    if (end == at + 1 || !(number >= 0) || !(number < 1e18))
-        return false;
-    *ret_number = number;
-    return true;
-}
+static const double most_count = 1e18;
 
 struct cost_key {
     const char *key;
@@ -58,10 +38,10 @@ static bool find_cost(const struct gait_trace *trace, uint32_t shard, const char
                       double *ret_ns)
 {
     double each;
-    if (!find_number(gait_trace_metadata(trace, shard, "cost_ns"), key, &each) &&
-        !find_number(gait_trace_metadata(trace, shard, "cost_ns.hooks"), key, &each))
+    if (!json_member_real(gait_trace_metadata(trace, shard, "cost_ns"), key, &each) &&
+        !json_member_real(gait_trace_metadata(trace, shard, "cost_ns.hooks"), key, &each))
         return false;
-    if (each > most_cost_ns)
+    if (!(each >= 0 && each <= most_cost_ns))
         return false;
     *ret_ns = each;
     return true;
@@ -146,11 +126,8 @@ void torch_lost_find(struct torch_report *torch, const struct gait_trace *trace)
     torch->lost = (struct torch_lost){.shapes = 0};
     for (uint32_t i = 0; i < torch->survey.shard_count; i++) {
         const char *json = gait_trace_metadata(trace, i, "ops_lost");
-        double count;
-        if (find_number(json, "shapes", &count))
-            torch->lost.shapes += (uint64_t)count;
-        if (find_number(json, "blocks", &count))
-            torch->lost.blocks += (uint64_t)count;
+        torch->lost.shapes += (uint64_t)fmin(json_member_count(json, "shapes"), most_count);
+        torch->lost.blocks += (uint64_t)fmin(json_member_count(json, "blocks"), most_count);
     }
 }
 
@@ -183,9 +160,9 @@ int torch_memory_find(struct torch_memory *memory, struct gait_trace *trace,
     bool has_events = false;
     *memory = (struct torch_memory){.rss_bytes = 0};
     for (uint32_t i = 0; i < survey->shard_count; i++) {
-        double bytes;
         const char *json = gait_trace_metadata(trace, i, "memory_peak");
-        if (find_number(json, "rss_bytes", &bytes) && bytes > (double)memory->rss_bytes)
+        const double bytes = fmin(json_member_count(json, "rss_bytes"), most_count);
+        if (bytes > (double)memory->rss_bytes)
             memory->rss_bytes = (uint64_t)bytes;
         has_events |= survey->shards[i].events[ROLE_MEMORY] > 0;
     }

@@ -14,6 +14,7 @@
 #include "base/array.h"
 #include "base/fail.h"
 #include "base/intern.h"
+#include "base/json_reader.h"
 
 enum { NO_KIND = PEAK_KINDS };
 
@@ -285,11 +286,12 @@ static int put_middle(const struct flops_taking *taking)
 static enum flops_way counter_of(const struct gait_trace *trace, uint32_t shard)
 {
     const char *torch = gait_trace_metadata(trace, shard, "torch");
-    const char *version = torch ? strstr(torch, "\"version\"") : NULL;
-    const char *digits = version ? strpbrk(version, "0123456789") : NULL;
-    char *end = NULL;
-    const unsigned long major = digits ? strtoul(digits, &end, 10) : 0;
-    const unsigned long minor = end && *end == '.' ? strtoul(end + 1, NULL, 10) : 0;
+    struct json_token version;
+    if (json_member(torch, "version", &version) != JSON_TEXT)
+        return FLOPS_COUNTER;
+    char *end;
+    const unsigned long major = strtoul((const char *)version.text.bytes + 1, &end, 10);
+    const unsigned long minor = *end == '.' ? strtoul(end + 1, NULL, 10) : 0;
     return major > 2 || (major == 2 && minor >= 15) ? FLOPS_COUNTER_2_15 : FLOPS_COUNTER;
 }
 

@@ -11,7 +11,7 @@
 #include "analyse/verdict/run_verdict.h"
 #include "base/buffer.h"
 #include "base/fail.h"
-#include "load/file/json_value.h"
+#include "base/json_reader.h"
 
 // Steps of a long run are the largest part: 40 bytes each, twice.
 #define REPORT_MAX_BYTES ((size_t)2 << 30)
@@ -85,7 +85,7 @@ static int read_ignored(struct run_report *report, const struct gait_trace *trac
         if (!json || report->ignored_count == REPORT_MOST_IGNORED ||
             gait_trace_shard(trace, i, &shard))
             continue;
-        status = json_value_text(json, &words);
+        status = json_decode(json, &words);
         if (status || is_told(report, (const char *)words.bytes))
             continue;
         const char *copy = arena_text(&report->arena, words.bytes, words.used);
@@ -101,7 +101,7 @@ static void read_metadata(struct run_report *report, const struct gait_trace *tr
     report->has_torch = torch_report_concerns(trace);
     for (uint32_t i = 0; i < report->shard_count; i++) {
         const char *noted = gait_trace_metadata(trace, i, "memory_peak");
-        const double bytes = json_value_member(noted, "rss_bytes");
+        const double bytes = json_member_count(noted, "rss_bytes");
         if (bytes < 1e18 && bytes > (double)report->memory_peak_bytes)
             report->memory_peak_bytes = (uint64_t)bytes;
     }

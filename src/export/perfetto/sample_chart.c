@@ -13,12 +13,12 @@
 
 #include "base/array.h"
 #include "base/fail.h"
+#include "base/json_reader.h"
 #include "base/utf8.h"
 #include "export/number_map.h"
 #include "export/number_text.h"
 #include "export/output/output_stream.h"
 #include "export/text_cache.h"
-#include "load/file/json_value.h"
 #include "load/run.h"
 #include "load/shard/clock_map.h"
 #include "load/stack_label.h"
@@ -148,7 +148,7 @@ static int name_process(struct chart *chart, uint32_t track, const char *process
     const char *meta = dictionary_meta(&chart->run->shards[chart->shard]->dictionary, "program");
     struct buffer program;
     buffer_init(&program, 1u << 16);
-    int status = process || !meta ? 0 : json_value_text(meta, &program);
+    int status = process || !meta ? 0 : json_decode(meta, &program);
     if (!status)
         status = name_it(chart, "{\"ph\":\"M\",\"name\":\"process_name\"", track,
                          process        ? process

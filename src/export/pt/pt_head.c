@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/fail.h"
-#include "base/json_check.h"
+#include "base/json_reader.h"
 #include "base/utf8.h"
 #include "export/number_text.h"
 #include "export/output/output_stream.h"

@@ -14,8 +14,8 @@
 #include <unistd.h>
 
 #include "base/fail.h"
+#include "base/json_reader.h"
 #include "load/detail/lod_sums.h"
-#include "load/file/json_value.h"
 #include "load/order/merge.h"
 #include "shard/shard_out.h"
 #include "shard/small_rows.h"
@@ -268,7 +268,7 @@ static int look_at_index(struct lod *lod, const char *path, bool *ret_is_current
         return status == GAIT_ERR_MEMORY ? status : 0;
     dictionary = &index.shards[0]->dictionary;
     *ret_is_current = index.shards[0]->info.complete && !index.damage.count &&
-                      json_value_integer(dictionary_meta(dictionary, "indexed_bytes"), -1) ==
+                      json_integer(dictionary_meta(dictionary, "indexed_bytes"), -1) ==
                           (int64_t)lod->shard->info.bytes &&
                       is_same(dictionary_meta(dictionary, "session"),
                               dictionary_meta(&lod->shard->dictionary, "session"));

@@ -15,9 +15,9 @@
 
 #include "base/array.h"
 #include "base/fail.h"
+#include "base/json_reader.h"
 #include "format/journal.h"
 #include "format/weave.h"
-#include "load/file/json_value.h"
 #include "load/order/event_table.h"
 #include "load/repair/ring_view.h"
 #include "load/shard/last_state.h"
@@ -53,7 +53,7 @@ static int keep_text(struct arena *arena, struct slice json, const char **ret_te
 
     buffer_init(&text, META_LIMIT);
     if (!status)
-        status = json_value_text(copy, &text);
+        status = json_decode(copy, &text);
     if (!status) {
         *ret_text = arena_text(arena, text.bytes, text.used);
         status = *ret_text ? 0 : GAIT_ERR_MEMORY;

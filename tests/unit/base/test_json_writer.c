@@ -4,7 +4,7 @@
 #define _GNU_SOURCE
 #include <math.h>
 
-#include "base/json_check.h"
+#include "base/json_reader.h"
 #include "base/json_writer.h"
 #include "support/tap.h"
 
@@ -155,6 +155,6 @@ TEST("json: the check bears any depth, and refuses what is too deep")
     memset(text, '[', DEEP);
     memset(text + DEEP, ']', DEEP);
     ok(!json_is_valid((struct slice){(const uint8_t *)text, sizeof text}));
-    const size_t legal = JSON_CHECK_MAX_DEPTH;
+    const size_t legal = JSON_MOST_DEPTH;
     ok(json_is_valid((struct slice){(const uint8_t *)text + DEEP - legal, 2 * legal}));
 }

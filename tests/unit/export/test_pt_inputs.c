@@ -5,7 +5,7 @@
 
 #include <string.h>
 
-#include "base/json_check.h"
+#include "base/json_reader.h"
 #include "support/tap.h"
 
 static char text[4096];

@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #include "base/fail.h"
-#include "load/file/json_value.h"
+#include "base/json_reader.h"
 #include "support/shard_builder.h"
 #include "support/tap.h"
 
@@ -242,14 +242,14 @@ TEST("run: JSON texts and numbers of metadata are understood, nonsense is left a
     buffer_init(&text, 1000);
     for (size_t i = 0; i < sizeof(pairs) / sizeof(pairs[0]); i++) {
         text.used = 0;
-        ok(!json_value_text(pairs[i][0], &text));
+        ok(!json_decode(pairs[i][0], &text));
         is_str((const char *)text.bytes, pairs[i][1]);
     }
     buffer_finish(&text);
-    is_int(json_value_integer("-12", 5), -12);
-    is_int(json_value_integer("\"12\"", 5), 12);
-    is_int(json_value_integer("1.5", 5), 5);
-    is_int(json_value_integer("99999999999999999999", 5), 5);
-    is_int(json_value_integer("[]", 5), 5);
-    is_int(json_value_integer(NULL, 5), 5);
+    is_int(json_integer("-12", 5), -12);
+    is_int(json_integer("\"12\"", 5), 12);
+    is_int(json_integer("1.5", 5), 5);
+    is_int(json_integer("99999999999999999999", 5), 5);
+    is_int(json_integer("[]", 5), 5);
+    is_int(json_integer(NULL, 5), 5);
 }
