@@ -23,7 +23,7 @@ import sys
 import tempfile
 
 WARM, STEPS = 60, 24
-OURS = re.compile(r"^(_gait\.|libgait\.so)")
+OURS = re.compile(r"^(_native\.|libgait\.so)")
 
 
 def train():

@@ -53,10 +53,10 @@ class Runner:
     def _serve(work, has_windows, asked, tell):
         while os.read(asked, 1) == b"b":
             if has_windows:
-                gait._gait._torch_window(windows.SHAPES | windows.MEMORY)
+                gait._native._torch_window(windows.SHAPES | windows.MEMORY)
             work(INSIDE)
             if has_windows:
-                gait._gait._torch_window(None)
+                gait._native._torch_window(None)
                 gait.flush()
             work(SETTLE)
             begin = time.thread_time_ns()

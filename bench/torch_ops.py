@@ -73,7 +73,7 @@ class Empty:
     """Torch's own floor."""
 
     def __init__(self, build):
-        found = json.loads(gait._gait._torch_describe())
+        found = json.loads(gait._native._torch_describe())
         library = ctypes.CDLL(found["library"])
         own = ctypes.CDLL(str(build / "bench" / "libempty_callback.so"))
         self._add = own.empty_callback
@@ -107,7 +107,7 @@ def timed(start, stop, work, count):
 
 def ways_of(empty):
     """{(who, level): function(work, count)}"""
-    window = gait._gait._torch_window
+    window = gait._native._torch_window
     ways = {("base", ""): lambda *load: timed(lambda: None, lambda: None, *load)}
     for needs_inputs in (False, True):
         ways["empty", needs_inputs] = lambda *load, n=needs_inputs: timed(
@@ -185,18 +185,18 @@ def growth(who, level):
     profiler = profile(activities=[ProfilerActivity.CPU], **TORCH[level])
     windows.attach()
     if who == "gait":  # what is there once, not for each op
-        gait._gait._torch_window(LEVELS[level])
+        gait._native._torch_window(LEVELS[level])
         work(count)
-        gait._gait._torch_window(None)
+        gait._native._torch_window(None)
         gait.flush()
     before = resident()
     if who == "gait":
-        gait._gait._torch_window(LEVELS[level])
+        gait._native._torch_window(LEVELS[level])
     else:
         profiler.start()
     work(RSS_OPS // 5)
     if who == "gait":
-        gait._gait._torch_window(None)
+        gait._native._torch_window(None)
     else:
         profiler.stop()
     return resident() - before
@@ -214,9 +214,9 @@ def disk(rounds):
         gait.start(directory)
         work, count = make_mlp()
         for _ in range(rounds):
-            gait._gait._torch_window(windows.SHAPES)
+            gait._native._torch_window(windows.SHAPES)
             work(count)
-            gait._gait._torch_window(None)
+            gait._native._torch_window(None)
             gait.flush()
         gait.stop()
         stored = sum(path.stat().st_size for path in pathlib.Path(directory).glob("*.gait"))

@@ -75,12 +75,12 @@ class Block:
 
 def take_away():
     wrap.take_away()
-    gc.callbacks.remove(gait._gait._gc)
+    gc.callbacks.remove(gait._native._gc)
 
 
 def put_back():
     wrap.put_back()
-    gc.callbacks.append(gait._gait._gc)
+    gc.callbacks.append(gait._native._gc)
 
 
 def measure(block, count, is_on):

@@ -9,36 +9,95 @@ Under `gait run` the process is on record from this import on; else from
 gait.start(). Off, each call costs about as much as an empty one.
 """
 
-import atexit
-import os
-import sys
-
-_why_off = ""
-if "t" in getattr(sys, "abiflags", ""):
-    _why_off = (
-        "this is a free-threaded Python, which gait does not support yet; "
-        "run the program with the usual build"
-    )
-else:
-    try:
-        from ._gait import *  # noqa: F403
-    except ImportError as error:
-        from ._off import _explain
-
-        _why_off = _explain(error)
-if _why_off:
-    from ._off import *  # noqa: F403
+import atexit as _atexit
+import os as _os
+import sys as _sys
 
 # No module __getattr__ here: with one, CPython looks every gait.… up the slow way.
-from . import profilers, trace  # noqa: E402, F401
-from .config import Config  # noqa: E402, F401
-from .loops import async_span, metadata, steps  # noqa: E402, F401
-from .trace import open  # noqa: E402, F401
+from . import profilers, trace
+from ._core import (
+    Span,
+    Step,
+    arg,
+    async_begin,
+    async_end,
+    begin,
+    count,
+    end,
+    flow_begin,
+    flow_end,
+    flow_step,
+    flush,
+    last_error,
+    mark,
+    next,
+    rank,
+    recording,
+    shard_path,
+    site,
+    snapshot,
+    span,
+    start,
+    step,
+    step_begin,
+    step_end,
+    stop,
+    thread_name,
+)
+from ._core import why_off as _why_off
+from .config import Config
+from .loops import async_span, epoch, metadata, phase, steps, trigger
+from .trace import open
+
+__all__ = [
+    "add_arguments",
+    "arg",
+    "async_begin",
+    "async_end",
+    "async_span",
+    "begin",
+    "Config",
+    "count",
+    "end",
+    "epoch",
+    "flow_begin",
+    "flow_end",
+    "flow_step",
+    "flush",
+    "init",
+    "last_error",
+    "mark",
+    "metadata",
+    "next",
+    "open",
+    "phase",
+    "profile",
+    "profiler",
+    "profilers",
+    "rank",
+    "recording",
+    "shard_path",
+    "site",
+    "snapshot",
+    "Span",
+    "span",
+    "start",
+    "Step",
+    "step",
+    "step_begin",
+    "step_end",
+    "step_profiler",
+    "steps",
+    "stop",
+    "thread_name",
+    "trace",
+    "trigger",
+]
 
 
 def init(*args, **kwargs):
     """start(), and PyTorch's phases and ops with it, imported or yet to be."""
-    started = start(*args, **kwargs)  # noqa: F405
+    started = start(*args, **kwargs)
     _wait_for_torch()
     return started
 
@@ -48,24 +107,7 @@ def _wait_for_torch():
         return
     from .preload import _gait_start
 
-    sys.modules.setdefault("_gait_start", _gait_start).begin()
-
-
-def phase(name):
-    """A span of the step's ledger: input, forward, … or a name of your own."""
-    return span(name, "phase")  # noqa: F405
-
-
-def epoch():
-    """Says that an epoch begins here, where no framework says so."""
-    mark(_EPOCH)  # noqa: F405
-    if not _why_off:
-        from . import _gait
-
-        _gait._epoch()
-
-
-_EPOCH = span("epoch", "torch")  # noqa: F405
+    _sys.modules.setdefault("_gait_start", _gait_start).begin()
 
 
 def profiler(function=None, **options):
@@ -100,17 +142,6 @@ def add_arguments(parser):
     return add(parser)
 
 
-def trigger(step_count=None):
-    """Asks for some steps with ops on record, from the next step on that is free.
-
-    `gait trigger PID` asks the same from outside.
-    """
-    if not _why_off:
-        from . import _gait
-
-        _gait._trigger(step_count)
-
-
 def profile(kind="advanced", name=None, **options):
     """A block (`with`) or a function (decorator) under a profiler of gait.profilers.
 
@@ -123,45 +154,45 @@ def profile(kind="advanced", name=None, **options):
 
 def _runs_the_tool():
     """Is this `python -m gait …`, which only starts the tool?"""
-    if sys.argv[:1] != ["-m"]:
+    if _sys.argv[:1] != ["-m"]:
         return False
-    words = getattr(sys, "orig_argv", [])
+    words = getattr(_sys, "orig_argv", [])
     return ("-m", "gait") in zip(words, words[1:])
 
 
 def _is_imported_by_hooks():
     """Then gait/torch decides when the record begins."""
-    return getattr(sys.modules.get("_gait_start"), "is_starting", False)
+    return getattr(_sys.modules.get("_gait_start"), "is_starting", False)
 
 
 def _begin():
-    if not os.environ.get("GAIT_DIR") or _runs_the_tool() or _is_imported_by_hooks():
+    if not _os.environ.get("GAIT_DIR") or _runs_the_tool() or _is_imported_by_hooks():
         return
-    if _why_off and os.environ.get("GAIT_ENABLE") != "0":
+    if _why_off and _os.environ.get("GAIT_ENABLE") != "0":
         from ._say import say_off
 
         say_off(_why_off)
-    start()  # noqa: F405
-    if os.environ.get("GAIT_ENABLE") != "0":
+    start()
+    if _os.environ.get("GAIT_ENABLE") != "0":
         _wait_for_torch()
 
 
 def _close_when_interrupted():
     """After Ctrl-C Python kills itself by SIGINT, past everybody's exit handlers."""
-    if getattr(sys, "last_type", None) is KeyboardInterrupt:
-        stop()  # noqa: F405
+    if getattr(_sys, "last_type", None) is KeyboardInterrupt:
+        stop()
 
 
 def _name_threads_at_exit():
     """The record is closed when Python is gone, and the names of threads with it."""
-    from ._gait import _tell_names
+    from ._native import _tell_names
 
-    atexit.register(_tell_names)
+    _atexit.register(_tell_names)
 
 
 def _close_in_children():
     """Children of multiprocessing leave by os._exit(): close the record there."""
-    if "multiprocessing.util" in sys.modules:
+    if "multiprocessing.util" in _sys.modules:
         from .children import arrange
 
         arrange()
@@ -169,8 +200,8 @@ def _close_in_children():
 
 _begin()
 if not _why_off:
-    atexit.register(_close_when_interrupted)
+    _atexit.register(_close_when_interrupted)
     _name_threads_at_exit()
     _close_in_children()
-    if hasattr(os, "register_at_fork"):
-        os.register_at_fork(before=_close_in_children)
+    if hasattr(_os, "register_at_fork"):
+        _os.register_at_fork(before=_close_in_children)

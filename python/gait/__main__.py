@@ -22,9 +22,9 @@ def main():
     tool = find_tool()
     if tool is None:
         sys.exit("gait: the tool 'gait' is neither beside the package nor on PATH: run `make`")
-    import gait
+    from ._core import stop
 
-    gait.stop()
+    stop()
     os.environ["GAIT_PACKAGE"] = os.path.dirname(os.path.abspath(__file__))
     os.execv(tool, ["gait", *sys.argv[1:]])
 

@@ -2,7 +2,8 @@
 """Profiles that do nothing: of a Config that is not enabled, and of gait.torch where
 the C extension cannot be loaded. A training runs through them as it would without."""
 
-from . import _say, _why_off
+from . import _say
+from ._core import why_off
 
 
 class CaptureError(RuntimeError):
@@ -48,13 +49,13 @@ class Nothing:
 class profile(Nothing):  # noqa: N801: torch's name
     """Records nothing, and says so once."""
 
-    _why_nothing = "nothing was captured: " + _why_off
+    _why_nothing = "nothing was captured: " + why_off
 
     def __init__(self, **_):
         pass
 
     def start(self):
-        _say.say_off(_why_off)
+        _say.say_off(why_off)
 
 
 class Schedule:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The functions of gait._gait where it cannot be loaded: they do nothing."""
+"""The functions of gait._native where it cannot be loaded: they do nothing."""
 
 import os
 import sys
@@ -8,14 +8,14 @@ import sys
 def _explain(error):
     """Most often this is another Python than the one that gait was built for."""
     folder = os.path.dirname(os.path.abspath(__file__))
-    start = "_gait.cpython-"
+    start = "_native.cpython-"
     try:
         names = os.listdir(folder)
     except OSError:  # in an archive
         names = []
     tags = [name[len(start) :].split("-")[0] for name in names if name.startswith(start)]
     own = "{}{}".format(*sys.version_info)
-    if getattr(error, "name", None) != "gait._gait" or not tags or own in tags:
+    if getattr(error, "name", None) != "gait._native" or not tags or own in tags:
         return str(error)
     built = " and ".join(sorted(tag[0] + "." + tag[1:] for tag in tags))
     minor = "{}.{}".format(*sys.version_info)
@@ -98,10 +98,11 @@ def _no(*_):
 stop = flush = snapshot = recording = thread_name = _metadata = rank = _no
 
 
-def last_error():
-    import gait
+why = ""  # set by who chose these
 
-    return gait._why_off
+
+def last_error():
+    return why
 
 
 def shard_path():

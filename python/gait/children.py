@@ -7,7 +7,7 @@ with it the shard is complete by itself. Loaded only where multiprocessing is.
 
 import sys
 
-from . import stop
+from ._core import stop
 
 LAST = -1000  # after the finalizers of everybody else, which may record
 

@@ -11,7 +11,7 @@ when it is first resumed, not when it is called.
 import functools
 import types
 
-from ._gait import _decorated, _segments
+from ._native import _decorated, _segments
 
 GENERATOR, COROUTINE, ITERABLE_COROUTINE, ASYNC_GENERATOR = 0x20, 0x80, 0x100, 0x200
 

@@ -13,7 +13,8 @@ import os
 import shutil
 import socket
 
-from . import _ranks, _why_off
+from . import _ranks
+from ._core import why_off
 from ._say import attempt, say, say_off
 
 DEFAULTS = {
@@ -46,7 +47,7 @@ def profiler(function=None, **options):
         hint = f"; did you mean {near[0]!r}?" if near else f"; it takes {', '.join(DEFAULTS)}"
         raise TypeError(f"profiler() takes no {unknown[0]!r}{hint}")
     chosen = {**DEFAULTS, **options}
-    if not _why_off:
+    if not why_off:
         _check(chosen)
 
     def decorate(target):
@@ -123,8 +124,8 @@ def profiled(options):
 
 def _begin(options):
     """(who writes its files, a profile that runs), or why not in a sentence."""
-    if _why_off:
-        say_off(_why_off)
+    if why_off:
+        say_off(why_off)
         return None, None
     prof = None
     try:

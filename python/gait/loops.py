@@ -3,12 +3,12 @@
 
 import itertools
 
-from . import _why_off, async_begin, async_end, span, step_begin, step_end
+from ._core import _metadata, async_begin, async_end, mark, span, step_begin, step_end, why_off
 
-if _why_off:
-    from ._off import _metadata
-else:
-    from ._gait import _metadata
+if not why_off:
+    from . import _native
+
+_EPOCH = span("epoch", "torch")
 
 _END = object()
 _ids = itertools.count(1)
@@ -88,3 +88,24 @@ def metadata(key, value):
     except (TypeError, ValueError, RecursionError):  # a key that is no text, a cycle
         text = json.dumps(repr(value))
     return _metadata(key, text)
+
+
+def phase(name):
+    """A span of the step's ledger: input, forward, … or a name of your own."""
+    return span(name, "phase")
+
+
+def epoch():
+    """Says that an epoch begins here, where no framework says so."""
+    mark(_EPOCH)
+    if not why_off:
+        _native._epoch()
+
+
+def trigger(step_count=None):
+    """Asks for some steps with ops on record, from the next step on that is free.
+
+    `gait trigger PID` asks the same from outside.
+    """
+    if not why_off:
+        _native._trigger(step_count)

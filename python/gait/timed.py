@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """The C types behind gait.profilers, or without the extension some that do nothing."""
 
-from . import _why_off
+from ._core import why_off
 
-if _why_off:
+if why_off:
     import contextlib
 
     from ._say import say_off
@@ -14,7 +14,7 @@ if _why_off:
         __slots__ = ()
 
         def __new__(cls, *_, **__):
-            say_off(_why_off)
+            say_off(why_off)
             return object.__new__(cls)
 
         def _ignore(self, *_):
@@ -40,5 +40,5 @@ if _why_off:
         clear = close = _configure = _forked = _Nothing._ignore
         _actions = _stats = _Nothing._none
 else:
-    from ._gait import _Actions as Actions  # noqa: F401
-    from ._gait import _Tracer as Tracer  # noqa: F401
+    from ._native import _Actions as Actions  # noqa: F401
+    from ._native import _Tracer as Tracer  # noqa: F401

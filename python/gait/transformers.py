@@ -9,7 +9,8 @@ Imports without transformers; using it then fails with one sentence.
 import os
 import weakref
 
-from . import epoch, step_begin, step_end
+from ._core import step_begin, step_end
+from .loops import epoch
 from .profilers import by_name
 from .profilers.reports import Reports
 

@@ -50,7 +50,7 @@ def lint(root, tree):
     return run
 
 
-@pytest.mark.parametrize("tool", ["check-layers", "check-sizes", "check-banned"])
+@pytest.mark.parametrize("tool", ["check-layers", "check-sizes", "check-banned", "check-circles"])
 def test_a_clean_tree_passes(lint, tool):
     status, said = lint(tool)
     assert status == 0, said
@@ -72,7 +72,7 @@ LAYER_FAULTS = {
     "unlisted": ("src/util/c.c", "int x;\n", "not in src/LAYERS"),
     "public": ("src/base/os/d.c", "#include <gait/error.h>\n", "(gait)"),
     "example": ("examples/e/e.c", '#include "base/fail.h"\n', "outside src/"),
-    "python": ("python/gait/ext/_gait.c", '#include "base/fail.h"\n', "outside src/"),
+    "python": ("python/gait/ext/native.c", '#include "base/fail.h"\n', "outside src/"),
     "twin": ("src/base/os/fail.c", "int x;\n", "file names are unique"),
     "spaced": ("src/base/f.c", '#  include /* why */ "format/schema.h"\n', "base may not"),
     "record_h": ("include/gait/record.h", "#include <stdio.h>\n", "record.h may not include"),
@@ -400,3 +400,45 @@ def test_the_test_framework_reports_failures(root, tree):
     assert subprocess.run([str(program), "no such case"], capture_output=True).returncode == 1
     if shutil.which("prove"):
         assert subprocess.run(["prove", str(program)], capture_output=True).returncode != 0
+
+
+CIRCLES = {
+    "headers": {
+        "src/base/one.h": '#include "base/two.h"\n',
+        "src/base/two.h": '#include "base/three.h"\n',
+        "src/base/three.h": '#include "base/one.h"\n',
+    },
+    "layers": {"src/LAYERS": "gait:\nbase: format\nformat: record\nrecord: base\n"},
+    "folders of the extension": {
+        "python/gait/ext/core/a.c": '#include "record/b.h"\n',
+        "python/gait/ext/core/a.h": "int a;\n",
+        "python/gait/ext/record/b.h": '#include "core/a.h"\n',
+    },
+    "modules": {
+        "python/gait/__init__.py": "from .one import one\n",
+        "python/gait/one.py": "def one():\n    from .sub import two\n",
+        "python/gait/sub/__init__.py": "",
+        "python/gait/sub/two.py": "from .. import three\n",
+        "python/gait/three.py": "from .one import one\n",
+    },
+}
+
+
+@pytest.mark.parametrize("kind", CIRCLES)
+def test_circles_are_found_by_any_detour(tree, lint, kind):
+    for path, text in CIRCLES[kind].items():
+        tree(path, text)
+    status, said = lint("check-circles")
+    assert status == 1 and said.startswith(f"{kind} that lead to each other: ")
+    assert len(said.splitlines()) == 1
+
+
+def test_what_is_only_for_types_makes_no_circle(tree, lint):
+    late = "if TYPE_CHECKING:\n    from .two import Two\n"
+    tree("python/gait/one.py", "TYPE_CHECKING = False\n" + late)
+    tree("python/gait/two.py", "from .one import One\n")
+    tree("python/gait/_native.pyi", "")
+    tree("python/gait/three.py", "from . import _native\n")
+    assert lint("check-circles")[0] == 0
+    tree("python/gait/one.py", "from .two import Two\n")
+    assert lint("check-circles")[0] == 1

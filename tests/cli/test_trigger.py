@@ -13,11 +13,11 @@ import pytest
 # Takes what is asked for, and says so; dies of any signal.
 RECORDS = """
 import sys, gait
-from gait import _gait
+from gait import _native
 assert gait.start(sys.argv[1])
 print(gait.recording(), flush=True)
 for line in sys.stdin:
-    print(_gait._trigger_take(), flush=True)
+    print(_native._trigger_take(), flush=True)
 """
 
 

@@ -113,7 +113,7 @@ def test_a_wheel_holds_the_tool_the_manuals_the_completions_and_the_package(
     wanted |= {str(p.relative_to(root / "python")) for p in root.glob("python/gait/**/*.py*")}
     wanted = {name for name in wanted if "__pycache__" not in name}
     assert wanted <= names, wanted - names
-    assert len([name for name in names if name.startswith("gait/_gait.cpython-")]) == 1
+    assert len([name for name in names if name.startswith("gait/_native.cpython-")]) == 1
     assert not [name for name in names if name.endswith((".h", ".a", ".c", ".pc"))]
     licenses = [name for name in names if "/licenses/" in name]
     assert {os.path.basename(name) for name in licenses} == {"LICENSE", "THIRD-PARTY.txt"}
@@ -126,7 +126,7 @@ def test_it_needs_no_library_but_those_of_libc(wheel, tmp_path):
         told = subprocess.run(["readelf", "-d", tmp_path / name], capture_output=True, text=True)
         needed = re.findall(r"\(NEEDED\).*\[(.*)\]", told.stdout)
         others = {library for library in needed if not OF_LIBC.match(library)}
-        assert others <= ({"libgait.so"} if "_gait." in name else set())
+        assert others <= ({"libgait.so"} if "_native." in name else set())
         paths = ":".join(re.findall(r"\((?:RPATH|RUNPATH)\).*\[(.*)\]", told.stdout))
         assert all(path.startswith("$ORIGIN") for path in paths.split(":") if path)
 

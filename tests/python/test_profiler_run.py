@@ -181,7 +181,7 @@ def test_without_the_extension_a_program_runs_as_it_would_without_gait(record):
     run = record(
         """
         import sys
-        sys.modules["gait._gait"] = None
+        sys.modules["gait._native"] = None
         import gait.torch
         from gait.profilers import Advanced, PyTorch, Simple
 

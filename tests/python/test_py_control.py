@@ -169,7 +169,7 @@ def test_a_free_threaded_python_gets_one_sentence_and_no_ops(record, recording):
             del sys.modules[name]
         sys.abiflags = "t"
         import gait
-        assert "gait._gait" not in sys.modules
+        assert "gait._native" not in sys.modules
         @gait.span("f")
         def f(x): return x
         with gait.span("a", category="b") as span, span.args(c=1), gait.step():
@@ -192,7 +192,7 @@ def test_a_free_threaded_python_gets_one_sentence_and_no_ops(record, recording):
 def test_another_python_is_told_what_to_build(gait):
     """One that calls itself newer, and so does not find what was built for this one."""
     newer = "sys.version_info = (3, 99, 0, 'final', 0)"
-    code = f"import sys; sys.modules['gait._gait'] = None; {newer}; import gait"
+    code = f"import sys; sys.modules['gait._native'] = None; {newer}; import gait"
     minor = "{}.{}".format(*sys.version_info)
     done = gait("run", "-o", "run", "--", sys.executable, "-c", code)
     assert done.returncode == 0
@@ -217,8 +217,8 @@ def test_a_package_in_an_archive_records_nothing_and_is_no_failure(root, tmp_pat
 
 def test_the_stand_in_offers_what_the_extension_does(python_path):
     program = """
-import gait, gait._gait, gait._off
-public = {n for n in dir(gait._gait) if not n.startswith("_")} | {"_metadata"}
+import gait, gait._native, gait._off
+public = {n for n in dir(gait._native) if not n.startswith("_")} | {"_metadata"}
 print(sorted(public - set(dir(gait._off)) - {"Step"}))
 """
     done = subprocess.run(
@@ -231,12 +231,29 @@ print(sorted(public - set(dir(gait._off)) - {"Step"}))
     assert done.stdout.strip() == "[]"
 
 
-def test_the_stubs_name_what_there_is(read, root):
-    from gait import _gait
+PUBLIC = """
+    Config Span Step add_arguments arg async_begin async_end async_span begin count end
+    epoch flow_begin flow_end flow_step flush init last_error mark metadata next open phase
+    profile profiler profilers rank recording shard_path site snapshot span start step
+    step_begin step_end step_profiler steps stop thread_name trace trigger
+"""
 
-    tree = ast.parse((root / "python/gait/_gait.pyi").read_text())
+
+def test_the_public_surface_changes_on_purpose_only(read):
+    """Who adds a name here promises it; who takes one away breaks somebody's program."""
+    assert sorted(read.__all__) == sorted(PUBLIC.split())
+    names = {name for name in dir(read) if not name.startswith("_")}
+    others = names - set(read.__all__)
+    assert all(inspect.ismodule(getattr(read, name)) for name in others), others
+    assert all(getattr(read, name).__name__ == f"gait.{name}" for name in others)
+
+
+def test_the_stubs_name_what_there_is(read, root):
+    from gait import _native
+
+    tree = ast.parse((root / "python/gait/_native.pyi").read_text())
     told = {node.name for node in tree.body if isinstance(node, (ast.FunctionDef, ast.ClassDef))}
-    assert told == {name for name in dir(_gait) if not name.startswith("__")}
+    assert told == {name for name in dir(_native) if not name.startswith("__")}
     tree = ast.parse((root / "python/gait/__init__.pyi").read_text())
     told = {
         alias.asname
@@ -273,7 +290,7 @@ def parameters_taken(function):
     return [(one.kind, one.name, one.default is not one.empty) for one in found]
 
 
-@pytest.mark.parametrize("stub", ["_gait", "loops", "config", "trace", "torch", "profilers"])
+@pytest.mark.parametrize("stub", ["_native", "loops", "config", "trace", "torch", "profilers"])
 def test_the_stubs_take_what_the_functions_take(stub, read, root):
     path = root / f"python/gait/{stub}.pyi"
     tree = ast.parse((path if path.exists() else path.with_suffix("") / "__init__.pyi").read_text())

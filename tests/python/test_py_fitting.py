@@ -30,11 +30,11 @@ def python(tmp_path_factory):
 def put_package(build, place, minor):
     """The package as pip puts it there, with an extension named for this minor, `cp311`."""
     package = place / "gait"
-    shutil.copytree(build / "python" / "gait", package, ignore=shutil.ignore_patterns("_gait.c*"))
+    shutil.copytree(build / "python" / "gait", package, ignore=shutil.ignore_patterns("_native.c*"))
     suffix = sysconfig.get_config_var("EXT_SUFFIX")
     own = "cpython-{}{}".format(*sys.version_info)
-    name = "_gait" + suffix.replace(own, f"cpython-{minor}")
-    shutil.copy(build / "python" / "gait" / f"_gait{suffix}", package / name)
+    name = "_native" + suffix.replace(own, f"cpython-{minor}")
+    shutil.copy(build / "python" / "gait" / f"_native{suffix}", package / name)
     (place / "gait-1.2.3.dist-info").mkdir()
     return package
 

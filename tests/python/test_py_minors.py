@@ -10,7 +10,7 @@ from minors import build_package, other_pythons
 
 PROGRAM = """
 import asyncio, contextlib, copy, inspect, pickle, sys, threading
-import gait, gait._gait
+import gait, gait._native
 
 class Model:
     @gait.span("method")

@@ -51,6 +51,6 @@ def build_package(root, build, folder, include, suffix, optimize="-O0"):
     # Debian's pyconfig.h includes one that lies beside the folder
     command += ["-idirafter", os.path.dirname(include)]
     command += [f"-I{root}/include", f"-I{extension}", *sources]
-    command += ["-o", str(package / ("_gait" + suffix))]
+    command += ["-o", str(package / ("_native" + suffix))]
     command += [f"-L{build}", "-lgait", "-Wl,-rpath,$ORIGIN", "-pthread"]
     subprocess.run(command, check=True)

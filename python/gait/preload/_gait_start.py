@@ -228,14 +228,20 @@ class LastFinder:
         return gait_spec() if name == "gait" else None
 
 
-def torch_is_there(_torch):
+def tell_gait(module, function, *arguments):
+    """Calls a function of the package, which is loaded for it. Here are only names: what
+    they stand for is the package's, which knows this file."""
     gait = import_gait()
     if not gait._why_off:
-        import gait.torch
+        import importlib
 
-        gait.torch.install(is_launcher())
+        getattr(importlib.import_module("gait." + module), function)(*arguments)
     elif not is_launcher():
         say_off(gait)
+
+
+def torch_is_there(_torch):
+    tell_gait("torch.install", "install", is_launcher())
 
 
 def begin_profiler():
@@ -243,28 +249,13 @@ def begin_profiler():
     name = os.environ.get("GAIT_PROFILER")
     if name not in ("simple", "advanced") or is_launcher():
         return
-    gait = import_gait()
-    if gait._why_off:
-        say_off(gait)
-    else:
-        from gait.profilers import whole_run
-
-        whole_run.begin(name)
+    tell_gait("profilers.whole_run", "begin", name)
 
 
 def lightning_is_there(module):
     """A Trainer without a profiler has one that does nothing: its actions become spans."""
-    gait = import_gait()
-    if not gait._why_off:
-        from gait.profilers import lightning_actions
-
-        lightning_actions.hear(module.PassThroughProfiler)
-        if os.environ.get("GAIT_LIGHTNING_REPORT") and not lightning_actions.chosen():
-            from gait.profilers import whole_run
-
-            whole_run.begin_lightnings()
-        if lightning_actions.chosen():
-            lightning_actions.hear_fetches(module.PassThroughProfiler)
+    if not import_gait()._why_off:
+        tell_gait("profilers.lightning_actions", "install", module.PassThroughProfiler)
 
 
 def begin():

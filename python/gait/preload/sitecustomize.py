@@ -31,7 +31,7 @@ def _fitting(own):
         return own
     for package in _packages(own):
         for suffix in extension_suffixes():
-            if os.path.exists(os.path.join(package, "_gait" + suffix)):
+            if os.path.exists(os.path.join(package, "_native" + suffix)):
                 return package
     return own
 

@@ -2,11 +2,11 @@
 """Lightning's own actions on record, in a script that chose no profiler."""
 
 import json
+import os
 import sys
 
-import gait
-
-from .. import _gait
+from .. import _native
+from .._core import span
 from ..torch.wrap import instead, put
 
 
@@ -35,19 +35,19 @@ told = []  # the class of the model, which names the folder of its traces
 def tell_module(action_name):
     name = action_name[len(OF_MODULE) :].partition(".")[0]
     told.append(name)
-    _gait._metadata("lightning_module", json.dumps(name))
+    _native._metadata("lightning_module", json.dumps(name))
 
 
 def hear(passive):
     """Makes PassThroughProfiler tell of what Trainer does; it stays what it is for others."""
 
     def profile(self, action_name):
-        span = gait.span(action_name, "lightning")
+        found = span(action_name, "lightning")
         if not told and action_name.startswith(OF_MODULE):
             tell_module(action_name)
         if type(self) is not passive or chosen() is None:
-            return span
-        return _Both(span, chosen().profile(action_name))
+            return found
+        return _Both(found, chosen().profile(action_name))
 
     put(passive, "profile", instead(passive.profile, profile))
 
@@ -79,3 +79,14 @@ def beside(passive, profile):
 def chosen():
     run = sys.modules.get("gait.profilers.whole_run")
     return run and run.profiler_of_run
+
+
+def install(passive):
+    """Lightning is there, and with it the class of a Trainer's profiler that does nothing."""
+    hear(passive)
+    if os.environ.get("GAIT_LIGHTNING_REPORT") and not chosen():
+        from . import whole_run
+
+        whole_run.begin_lightnings()
+    if chosen():
+        hear_fetches(passive)

@@ -6,7 +6,7 @@ import os
 
 import gait
 
-from .. import _why_off
+from .._core import span, why_off
 from .._say import say, say_off
 from .files import Report
 from .nvtx import Ranges
@@ -201,7 +201,7 @@ class PyTorch(Report):
         self.start(action)
         label = contextlib.nullcontext()
         if self._is_inside:
-            label = gait.span("[pl][profile]" + action, "user_annotation")
+            label = span("[pl][profile]" + action, "user_annotation")
         try:
             with label:
                 yield action
@@ -209,8 +209,8 @@ class PyTorch(Report):
             self.stop(action)
 
     def _begin(self, kind, action):
-        if _why_off:
-            say_off(_why_off)
+        if why_off:
+            say_off(why_off)
             return
         if kind == self._kind and self._profile is not None:
             self._boundary = action

@@ -10,9 +10,8 @@ import atexit
 import os
 import sys
 
-import gait
-
-from .._gait import _phase_watch
+from .._core import start
+from .._native import _phase_watch
 from .._ranks import global_rank
 from .._say import put, say
 from .advanced import Advanced
@@ -59,7 +58,7 @@ def begin(name):
     take(profiler)
     _phase_watch(profiler.start, profiler.stop)
     os.register_at_fork(after_in_child=lambda: _phase_watch(None, None))
-    gait.start()
+    start()
 
 
 def begin_lightnings():

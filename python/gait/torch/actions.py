@@ -4,6 +4,8 @@
 import enum
 import sys
 
+from .._core import span
+
 
 class _Equal(enum.Enum):
     """Members equal those of the same name and value of an enum of the same name."""
@@ -79,6 +81,4 @@ def actions():
 
 def _own_range(name, args=None):
     """record_function() without torch: a span of that name."""
-    import gait
-
-    return gait.span(name, "user_annotation")
+    return span(name, "user_annotation")

@@ -66,7 +66,7 @@ def say_what_is_not(prof):
 def listen():
     """To the signal that GAIT_TRIGGER_SIGNAL names, if it names one."""
     if os.environ.get("GAIT_TRIGGER_SIGNAL"):
-        from . import listen as listen_to
+        from .signals import listen as listen_to
 
         try:
             listen_to()

@@ -12,7 +12,7 @@ import os
 import shutil
 import tempfile
 
-from .. import _gait
+from .. import _native
 from .._nothing import CaptureError
 
 STEP = "ProfilerStep#"  # the name of a step's span, before its number
@@ -65,8 +65,8 @@ class Capture:
         A file that is still being written is copied at the first question: a later
         reading of its clock may move times by a nanosecond.
         """
-        if self._path is not None and self._path == _gait.shard_path():
-            _gait.flush()
+        if self._path is not None and self._path == _native.shard_path():
+            _native.flush()
             folder = tempfile.mkdtemp(dir=temporary_folder())
             self._path = shutil.copy(self._path, folder)
         if self._path is None or not os.path.exists(self._path):

@@ -3,7 +3,7 @@
 
 import torch
 
-from .. import _gait
+from .. import _native
 from . import watching
 from .wrap import plain, put, put_back, take_away
 
@@ -45,7 +45,7 @@ def skip(rules):
 
 
 def learn_wrapper(module):
-    _gait._wrapper_module(module.OptimizedModule, "_orig_mod")
+    _native._wrapper_module(module.OptimizedModule, "_orig_mod")
 
 
 def listen(module):
@@ -59,7 +59,7 @@ def listen(module):
     def begin(*_):
         looking = set_eval_frame(None)
         try:
-            _gait._compile_begin()
+            _native._compile_begin()
             take_away()
         finally:
             set_eval_frame(looking)
@@ -67,12 +67,12 @@ def listen(module):
     def end(*_):
         looking = set_eval_frame(None)
         put_back()
-        _gait._compile_end()
+        _native._compile_end()
         set_eval_frame(looking)
 
     for name, when, then in (
         ("run_start_callbacks", "before", begin),
         ("run_end_callbacks", "finally", end),
     ):
-        made = _gait._hook(when, getattr(handler, name), then)
+        made = _native._hook(when, getattr(handler, name), then)
         put(handler, name, made, is_fixed=True)

@@ -34,9 +34,9 @@ def train(torch):
 
 def record(torch, gait, windows, directory):
     gait.start(directory)
-    gait._gait._torch_window(windows.SHAPES | windows.MEMORY)
+    gait._native._torch_window(windows.SHAPES | windows.MEMORY)
     train(torch)
-    gait._gait._torch_window(None)
+    gait._native._torch_window(None)
     gait.stop()
     with gait.open(directory) as trace:
         spans = [event for event in trace.events(kind="span") if event.category == "cpu_op"]
@@ -108,7 +108,7 @@ def main(arguments):
         print(f"gait doctor: {sys.executable} cannot load gait: {error}", file=sys.stderr)
         return 1
     windows.attach()
-    found = json.loads(gait._gait._torch_describe())
+    found = json.loads(gait._native._torch_describe())
     tested = self_test(torch, gait, windows) if found["library"] else {}
     if "--json" in arguments:
         torch_of = {"version": str(torch.__version__), "python": sys.executable}

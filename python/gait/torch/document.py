@@ -3,7 +3,7 @@
 tree, as JSON (tests/torch/test_torch_table.py has the fields)."""
 
 from . import _ops
-from .averages import FunctionEvent, Interval, Kernel, Source, device_type
+from .event_list import FunctionEvent, Interval, Kernel, Source, device_type
 from .table_text import total
 
 _DEVICES = {"CUDA", "PrivateUse1", "MTIA", "HPU", "XPU"}

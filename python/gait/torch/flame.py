@@ -9,7 +9,7 @@ import os
 import subprocess
 
 from .._say import say
-from .averages import device_words
+from .event_list import device_words
 from .handlers import claim, make_folder
 
 SUFFIX = ".stacks.txt"

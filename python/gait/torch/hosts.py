@@ -7,14 +7,14 @@ step(number) where it wants steps. It is imported when a window first asks for i
 
 import importlib
 
-from .. import _gait
+from .. import _native
 
 HOSTS = {"python": "stacks", "nsight": "nsight_run"}
 
 
 def install():
     for collector, name in HOSTS.items():
-        _gait._window_host(collector, *calls(name))
+        _native._window_host(collector, *calls(name))
 
 
 def calls(name):

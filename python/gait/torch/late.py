@@ -3,7 +3,7 @@
 
 import functools
 
-from .. import _gait
+from .. import _native
 from . import watching
 from .wrap import Hook, beside, put, replace
 
@@ -91,5 +91,5 @@ def hook_epoch(path, module):
 
 
 def begin_epoch(*_):
-    _gait.mark(_gait.site("torch", "epoch"))
-    _gait._epoch()
+    _native.mark(_native.site("torch", "epoch"))
+    _native._epoch()

@@ -16,7 +16,7 @@ import weakref
 
 import torch
 
-from .. import _gait
+from .. import _native
 
 _module = torch.nn.modules.module
 
@@ -115,22 +115,22 @@ class Labels:
         calls = self._thread.forward
         call = _Call(self._name(module), calls[-1] if calls else None)
         calls.append(call)
-        _gait.begin(_gait.site(self.FORWARD, call.name))
-        _gait.arg("class", type(module).__name__)
+        _native.begin(_native.site(self.FORWARD, call.name))
+        _native.arg("class", type(module).__name__)
 
     def _after(self, _module, inputs, outputs):
         calls = self._thread.forward
         if not calls:  # it was called before there were labels
             return
         call = calls.pop()
-        _gait.end()
+        _native.end()
         if self._is_on and torch.is_grad_enabled():
             self._follow(call, inputs, outputs)
 
     # --- backward ---
 
     def _backward_site(self, call):
-        return _gait.site(self.BACKWARD, self.BACKWARD_NAME.format(call.name))
+        return _native.site(self.BACKWARD, self.BACKWARD_NAME.format(call.name))
 
     def _follow(self, call, inputs, outputs):
         results = [one for one in _tensors(outputs) if one.requires_grad]
@@ -155,7 +155,7 @@ class Labels:
             self._number += 1
             call.number = self._number
             self._backward.append(call)
-            _gait.async_begin(self._backward_site(call), call.number)
+            _native.async_begin(self._backward_site(call), call.number)
             if task in self._tasks:
                 return
             self._tasks.add(task)
@@ -172,7 +172,7 @@ class Labels:
 
     def _end(self, call):
         self._backward.remove(call)
-        _gait.async_end(self._backward_site(call), call.number)
+        _native.async_end(self._backward_site(call), call.number)
         call.number = 0
 
     def _over(self, task):

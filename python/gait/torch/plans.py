@@ -3,7 +3,7 @@
 
 import warnings
 
-from .. import _gait
+from .. import _native
 from .actions import actions
 
 UNITS = ("step", "epoch", "seconds")
@@ -20,11 +20,11 @@ class Schedule:
     def __call__(self, step):
         if step < 0:
             raise AssertionError(f"Step must be non-negative. Got {step}.")
-        return actions()[_gait._schedule_at(self._packed, step)[0]]
+        return actions()[_native._schedule_at(self._packed, step)[0]]
 
     def at(self, position):
         """(number of the action, cycle from 0 or -1: none)."""
-        return _gait._schedule_at(self._packed, position)
+        return _native._schedule_at(self._packed, position)
 
     @property
     def active(self):
@@ -38,7 +38,7 @@ class Schedule:
     def needs(self, cycles=0):
         """How long a run must be for so many whole cycles; 0: for all, or for one where
         they have no end."""
-        return _gait._schedule_needs(self._packed, cycles)
+        return _native._schedule_needs(self._packed, cycles)
 
     @property
     def end(self):
@@ -48,16 +48,16 @@ class Schedule:
 
     def plan(self, length=0):
         """What it will do in a run of `length` steps (0: not known), in words."""
-        return _gait._schedule_plan(self._packed, length)
+        return _native._schedule_plan(self._packed, length)
 
     def for_epochs(self, epochs):
         """For a run of so many epochs: all that wait and warmup leave is active. Where
         they leave nothing they are shortened, with a warning."""
-        packed, has_given_way = _gait._schedule_clamp(self._packed, epochs)
+        packed, has_given_way = _native._schedule_clamp(self._packed, epochs)
         if has_given_way:
             warnings.warn(
                 f"{epochs} epochs are too few for wait and warmup, which are shortened: "
-                + _gait._schedule_plan(packed, epochs).splitlines()[0],
+                + _native._schedule_plan(packed, epochs).splitlines()[0],
                 stacklevel=2,
             )
         return Schedule(packed, self.unit)
@@ -115,7 +115,7 @@ def schedule(
     given.update(skip_first=skip_first, every_n_steps=every_n_steps)
     whole = {name: _whole(name, value) for name, value in given.items()}
     every = whole.pop("every_n_steps")
-    packed = _gait._schedule(*whole.values(), int(skip_first_wait != 0), every, UNITS.index(unit))
+    packed = _native._schedule(*whole.values(), int(skip_first_wait != 0), every, UNITS.index(unit))
     if warmup == 0:
         warnings.warn(
             "Profiler won't be using warmup, this can skew profiler results", stacklevel=2
@@ -136,7 +136,7 @@ def recognise(function):
         names = "wait warmup active repeat skip_first".split()
         numbers = [_whole(name, found.get(name, 0)) for name in names]
         has_no_first_wait = int(found.get("skip_first_wait", 0) != 0)
-        return Schedule(_gait._schedule(*numbers, has_no_first_wait, 0, 0))
+        return Schedule(_native._schedule(*numbers, has_no_first_wait, 0, 0))
     except (TypeError, ValueError):
         return None
 
@@ -158,5 +158,5 @@ def at_steps(steps, warmup=0):
 
 def parse(text, warmup=0):
     """The schedule that a setting means, such as "5/3/100" or "wait=1,active=3"."""
-    packed = _gait._schedule_parse(text + (f";warmup={warmup}" if warmup else ""))
-    return Schedule(packed, UNITS[_gait._schedule_unit(packed)])
+    packed = _native._schedule_parse(text + (f";warmup={warmup}" if warmup else ""))
+    return Schedule(packed, UNITS[_native._schedule_unit(packed)])

@@ -5,7 +5,7 @@ import json
 
 import torch
 
-from .. import _gait, _ranks
+from .. import _native, _ranks
 from .wrap import beside, put, replace, replace_all
 
 COLLECTIVES = (
@@ -42,13 +42,13 @@ def tell_rank(*_):
     group = _ranks.group()
     if group is None:
         return
-    _gait.rank(group.get_rank())
-    _gait._metadata("distributed", json.dumps(_ranks.distributed_info(), default=str))
+    _native.rank(group.get_rank())
+    _native._metadata("distributed", json.dumps(_ranks.distributed_info(), default=str))
     engine = torch.autograd.Variable._execution_engine
     alone = group.get_world_size() < 2
-    _gait._backward_tail(None if alone else engine.queue_callback)
+    _native._backward_tail(None if alone else engine.queue_callback)
 
 
 def forget_group(*_):
     if not torch.distributed.is_initialized():
-        _gait._backward_tail(None)
+        _native._backward_tail(None)

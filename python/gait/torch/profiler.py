@@ -12,7 +12,7 @@ import time
 import uuid
 import warnings
 
-from .. import _gait, _ranks
+from .. import _native, _ranks
 from .._say import say
 from . import arguments, recorder, stacks
 from .actions import actions
@@ -136,7 +136,7 @@ class profile:  # noqa: N801: torch's name
         self._pid = os.getpid()
         self.step_num = self.traces = 0
         self._begun_at = time.monotonic()
-        _gait._captures(1)
+        _native._captures(1)
         if self._plan is not None and _ranks.is_first() and not self._is_told:
             say(self._plan.plan().rstrip("\n"))
         self._is_told = True
@@ -158,7 +158,7 @@ class profile:  # noqa: N801: torch's name
             return
         self._pid = None
         self._unmark_step()
-        _gait._captures(-1)
+        _native._captures(-1)
         last, self._action = self._action, NONE
         is_spare = self._spare is not None and last < RECORD and self.step_num == 0
         if is_spare:
@@ -179,7 +179,7 @@ class profile:  # noqa: N801: torch's name
         self.step_num = upcoming
         if self._spare is not None:
             self._end_spare(keep=False)
-        self._asked = self._asked or _gait._trigger_take()
+        self._asked = self._asked or _native._trigger_take()
         wanted = self._after_trigger(wanted)
         previous, self._action = self._action, wanted
         self.current_action = actions()[wanted]
@@ -264,7 +264,7 @@ class profile:  # noqa: N801: torch's name
             return
         make = self.custom_trace_id_callback or (lambda: str(uuid.uuid4()))
         self._trace_id = make()
-        self._window = _gait._window_hold(arguments.levels(self))
+        self._window = _native._window_hold(arguments.levels(self))
         if self.with_modules:
             self._modules = self._make_labels()
 
@@ -286,7 +286,7 @@ class profile:  # noqa: N801: torch's name
             self._modules.remove()
             self._modules = None
         if self._window is not None:
-            _gait._window_leave(self._window)
+            _native._window_leave(self._window)
             self._window = None
 
     def _let_go(self):
@@ -305,7 +305,7 @@ class profile:  # noqa: N801: torch's name
         if not self._is_on_record:
             return
         self._open = recorder.next_number()
-        _gait.async_begin(_gait.site("torch", "capture"), self._open)
+        _native.async_begin(_native.site("torch", "capture"), self._open)
         self._begin_stacks()
 
     def _begin_stacks(self):
@@ -324,7 +324,7 @@ class profile:  # noqa: N801: torch's name
             return
         number, self._open = self._open, None
         self._end_stacks()
-        _gait.async_end(_gait.site("torch", "capture"), number)
+        _native.async_end(_native.site("torch", "capture"), number)
         self._close()
         self._keep(number, self._let_go(), is_partial)
 
@@ -388,7 +388,7 @@ class profile:  # noqa: N801: torch's name
             self._is_cut = spare.is_cut
             self._keep(spare.number, path, is_partial=True)
             self._trace_ready()
-        elif is_own and path is not None and path != _gait.shard_path():
+        elif is_own and path is not None and path != _native.shard_path():
             os.unlink(path)
 
     def _say_what_happened(self, is_spare):
@@ -457,9 +457,9 @@ class profile:  # noqa: N801: torch's name
         if self._open is None or "CPU" not in arguments.names(activities):
             return
         if enable and self._window is None:
-            self._window = _gait._window_hold(arguments.levels(self))
+            self._window = _native._window_hold(arguments.levels(self))
         elif not enable and self._window is not None:
-            _gait._window_leave(self._window)
+            _native._window_leave(self._window)
             self._window = None
 
     # --- answers ------------------------------------------------------------------------

@@ -4,7 +4,7 @@
 import json
 
 from . import _ops
-from .averages import Interval, Source, device_type
+from .event_list import Interval, Source, device_type
 
 _EVALUATES = "autograd::engine::evaluate_function"
 

@@ -12,7 +12,7 @@ import os
 import tempfile
 import threading
 
-from .. import _gait
+from .. import _native
 from .._say import say
 from .capture import temporary_folder
 
@@ -48,7 +48,7 @@ def acquire():
     """The process is on record from here on; "" or a sentence why it is not."""
     why = ""
     if _state["users"] == 0:
-        _state["own"] = not _gait.recording()
+        _state["own"] = not _native.recording()
         if _state["own"]:
             why = _start()
     if not why:
@@ -61,9 +61,9 @@ def _start():
         folder = tempfile.mkdtemp(dir=temporary_folder())
     except OSError as error:
         return f"there is no place for temporary files: {error.strerror or error}; set TMPDIR"
-    if not _gait.start(folder, overflow="block", ring_bytes=RING_BYTES):
-        return _gait.last_error()
-    if not _gait.recording():
+    if not _native.start(folder, overflow="block", ring_bytes=RING_BYTES):
+        return _native.last_error()
+    if not _native.recording():
         return "GAIT_ENABLE=0 switches it off"
     return ""
 
@@ -71,10 +71,10 @@ def _start():
 @_one_at_a_time
 def release():
     """The path of the file that holds what was recorded since acquire()."""
-    path = _gait.shard_path()
+    path = _native.shard_path()
     _state["users"] = max(0, _state["users"] - 1)
     if _state["users"] == 0 and _state["own"]:
-        _gait.stop()
+        _native.stop()
         _state["own"] = False
     return path
 
@@ -83,13 +83,13 @@ def release():
 def renew():
     """release() and acquire() again: what is in the file by now stays as it is, and
     what comes is in another one, if the run is ours alone."""
-    path = _gait.shard_path()
+    path = _native.shard_path()
     if _state["own"] and _state["users"] == 1:
-        asked = _gait._trigger_take()  # what came meanwhile is in the run that ends
-        _gait.stop()
+        asked = _native._trigger_take()  # what came meanwhile is in the run that ends
+        _native.stop()
         why = _start()
         if asked:
-            _gait._trigger(asked if asked > 0 else None)
+            _native._trigger(asked if asked > 0 else None)
         if why:
             say("nothing more is recorded: " + why, once=why)
     return path
@@ -109,7 +109,7 @@ def attach():
             _state["attached"], lacks = False, str(error)
         else:
             _state["attached"] = windows.attach()
-            lacks = _gait._torch_lacks() if _state["attached"] else _gait.last_error()
+            lacks = _native._torch_lacks() if _state["attached"] else _native.last_error()
         if lacks:
             say("not everything is recorded: " + lacks, once="lacks")
     return _state["attached"]

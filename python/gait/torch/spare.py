@@ -5,7 +5,7 @@ needs it. The first step of others may be an epoch, so it must not grow for ever
 import os
 import threading
 
-from .. import _gait
+from .. import _native
 
 LIMIT_BYTES = 32 << 20  # some three million ops
 EACH_SECONDS = 0.5
@@ -18,7 +18,7 @@ class Watch:
         self._cut = cut
         self._is_open = is_open
         self._over = threading.Event()
-        self._path = _gait.shard_path()
+        self._path = _native.shard_path()
         self._before = self._bytes()
         threading.Thread(target=self._watch, name="gait-spare", daemon=True).start()
 
@@ -46,7 +46,7 @@ class Spare:
         self._close = close
         self._lock = threading.Lock()
         self._is_over = False
-        _gait.async_begin(_gait.site("torch", "capture"), number)
+        _native.async_begin(_native.site("torch", "capture"), number)
         self._watch = Watch(self._cut, lambda: not self._is_over)
 
     def end(self, before):
@@ -60,7 +60,7 @@ class Spare:
             return False
         self._is_over = True
         self._watch.stop()
-        _gait.async_end(_gait.site("torch", "capture"), self.number)
+        _native.async_end(_native.site("torch", "capture"), self.number)
         return True
 
     def _cut(self):

@@ -5,7 +5,7 @@ import os
 import site
 import sys
 
-from .. import _gait
+from .. import _native
 from .._say import say
 
 OWN_FOLDER = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
@@ -28,8 +28,8 @@ def begin():
         return False
     call = torch.nn.Module.__call__
     try:
-        _gait._frames_configure(getattr(call, "__code__", None), OWN_FOLDER, prefixes(torch))
-        _gait._frames_hold()
+        _native._frames_configure(getattr(call, "__code__", None), OWN_FOLDER, prefixes(torch))
+        _native._frames_hold()
     except RuntimeError as error:
         say(f"with_stack=True: no Python functions are recorded: {error}", once="with_stack")
         return False
@@ -37,9 +37,9 @@ def begin():
 
 
 def end():
-    _gait._frames_leave()
+    _native._frames_leave()
     return True
 
 
 if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_gait._frames_forget)
+    os.register_at_fork(after_in_child=_native._frames_forget)

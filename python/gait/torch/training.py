@@ -8,13 +8,13 @@ import weakref
 import torch
 import torch.utils.data
 
-from .. import _gait
+from .. import _native
 from .wrap import Hook, Place, also, beside, hook, instead, plain, put, replace, replace_all
 
 
 def install():
-    _gait._tensor_type(torch.Tensor)
-    _gait._device_type(torch.device)
+    _native._tensor_type(torch.Tensor)
+    _native._device_type(torch.device)
     install_loaders()
     install_modules()
     install_backward()
@@ -34,8 +34,8 @@ def install_modules():
     replace(module, "__call__", "forward")
     put(module, "train", told_of_train(module.train), is_fixed=True)
     replace_all(module, "to cuda cpu", "copy")
-    _gait._wrapper_module(torch.nn.DataParallel, "module")
-    _gait._wrapper_module(torch.nn.parallel.DistributedDataParallel, "module")
+    _native._wrapper_module(torch.nn.DataParallel, "module")
+    _native._wrapper_module(torch.nn.parallel.DistributedDataParallel, "module")
 
 
 def told_of_train(train):

@@ -19,3 +19,15 @@ def watch():
     if known.watch not in sys.meta_path:
         sys.meta_path.insert(0, known.watch)
     return known.watch
+
+
+def say(why):
+    starter().say(why)
+
+
+def attempt(function):
+    """What this torch does not have is a sentence, not the end of a training."""
+    try:
+        function()
+    except Exception as error:
+        say(f"{type(error).__name__}: {error}")

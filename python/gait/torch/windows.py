@@ -6,8 +6,9 @@ import os
 
 import torch
 
-from .. import _gait
+from .. import _native
 from . import hosts
+from .watching import attempt, say
 
 DEFAULT = "5/3/100"  # steps 5 to 7 of each hundred
 SHAPES, MEMORY, STRIDES, STACKS, NSIGHT = 1, 2, 4, 8, 16
@@ -25,7 +26,7 @@ AVOIDED = (
 
 def attach():
     """Has the collector find torch; what it does not find it does without."""
-    if not _gait._torch_attach():
+    if not _native._torch_attach():
         return False
     hosts.install()
     with contextlib.suppress(AttributeError):  # a torch without these: names only
@@ -47,15 +48,15 @@ def show_tensors():
         torch.zeros(1).requires_grad_(),
     ]
     for tensor in tensors:
-        if _gait._torch_guard(tensor._cdata, keys._dispatch_keys(tensor).raw_repr(), avoided):
+        if _native._torch_guard(tensor._cdata, keys._dispatch_keys(tensor).raw_repr(), avoided):
             break
-    if _gait._torch_learn(True):
+    if _native._torch_learn(True):
         try:
             for value in 7, 7.25, 7j:
                 torch.full([3, 5], value, device="cpu")
             torch.sum(torch.zeros(1, 1, device="cpu"), [1], True)
         finally:
-            _gait._torch_learn(False)
+            _native._torch_learn(False)
 
 
 def settings(say):
@@ -74,15 +75,15 @@ def settings(say):
 
 
 def wanted(say, config):
-    """The schedule of the windows that the environment asks for, as _gait has it."""
+    """The schedule of the windows that the environment asks for, as _native has it."""
     text = os.environ.get("GAIT_TORCH_WINDOWS", "")
     try:
         if not text and config is not None:
             return of_settings(config)
-        return _gait._schedule_parse(text or DEFAULT)
+        return _native._schedule_parse(text or DEFAULT)
     except ValueError as error:
         say(f"{'GAIT_TORCH_WINDOWS' if text else 'settings:'} {error}")
-        return _gait._schedule_parse(DEFAULT)
+        return _native._schedule_parse(DEFAULT)
 
 
 def of_settings(config):
@@ -112,30 +113,28 @@ def label_modules():
 
 
 def install():
-    from . import attempt, say
-
     config = settings(say)
     schedule = wanted(say, config)
-    active = _gait._schedule_needs(schedule, 1) < 1 << 62
+    active = _native._schedule_needs(schedule, 1) < 1 << 62
     # Ranges alone are on record outside of windows only where they are asked for:
     # a program may make any number of them.
     has_ranges = os.environ.get("GAIT_TORCH_RANGES", "0") != "0"
     if not active and not has_ranges:
         # for triggers: then attach() is called late
-        _gait._windows(schedule, levels(config), False)
+        _native._windows(schedule, levels(config), False)
         return
     is_attached = attach()
-    lacks = _gait._torch_lacks() if is_attached else _gait.last_error()
+    lacks = _native._torch_lacks() if is_attached else _native.last_error()
     if lacks:
         say(lacks)
     if not is_attached:
         return
     if has_ranges:
-        _gait._torch_ranges(True)
+        _native._torch_ranges(True)
     if config is not None and config.with_modules:
         attempt(label_modules)
-    _gait._windows(schedule, levels(config), config is not None)
-    if _gait._windows_spare(False):
+    _native._windows(schedule, levels(config), config is not None)
+    if _native._windows_spare(False):
         from .spare import Watch
 
-        Watch(lambda: _gait._windows_spare(True), lambda: _gait._windows_spare(False))
+        Watch(lambda: _native._windows_spare(True), lambda: _native._windows_spare(False))

@@ -5,7 +5,7 @@ import os
 
 from torch.utils.data._utils import fetch, worker
 
-from .. import _gait
+from .. import _native
 from .wrap import beside, hook, put, replace
 
 
@@ -25,12 +25,12 @@ def begin_fetching(fetcher):
 
 def become_worker():
     """A worker that was forked would go on in the name of its parent."""
-    path = _gait.shard_path()
+    path = _native.shard_path()
     directory = os.path.dirname(path) if path else None
     if not directory and not os.environ.get("GAIT_DIR"):
         return
-    _gait._windows_spare(None)  # it is not the one whose steps count
-    _gait.stop()
-    _gait._phase_arm(None)
-    _gait.start(directory, role="worker")
-    _gait._phase_wake()
+    _native._windows_spare(None)  # it is not the one whose steps count
+    _native.stop()
+    _native._phase_arm(None)
+    _native.start(directory, role="worker")
+    _native._phase_wake()

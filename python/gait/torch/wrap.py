@@ -10,11 +10,11 @@ import copy
 import copyreg
 import sys
 
-from .. import _gait
+from .. import _native
 from . import watching
 
 ABSENT = object()
-Hook = type(_gait._hook("step", len))
+Hook = type(_native._hook("step", len))
 
 INSIDE = "copy", "communication"  # kinds of functions written in C
 
@@ -54,7 +54,7 @@ copyreg.pickle(Hook, reduced)
 
 def hook(kind, function):
     """A callable that puts each call of `function` on record."""
-    return _gait._hook(kind, function)
+    return _native._hook(kind, function)
 
 
 def beside(when, function, other):
@@ -67,17 +67,17 @@ def beside(when, function, other):
         except Exception as error:
             watching.starter().say(f"{type(error).__name__}: {error}")
 
-    return _gait._hook(when, function, attempt)
+    return _native._hook(when, function, attempt)
 
 
 def instead(function, other):
     """One that calls `other`, and passes for `function`."""
-    return _gait._hook("instead", function, other)
+    return _native._hook("instead", function, other)
 
 
 def plain(function):
     """What a hook stands for; others are what they are."""
-    return _gait._hooked(function) if isinstance(function, Hook) else function
+    return _native._hooked(function) if isinstance(function, Hook) else function
 
 
 def replace(owner, name, kind):
@@ -93,7 +93,7 @@ def replace(owner, name, kind):
         return True
     if isinstance(before, (staticmethod, classmethod, property)):
         return False
-    if kind in INSIDE and _gait._hook_inside(kind == "copy", innermost(function)):
+    if kind in INSIDE and _native._hook_inside(kind == "copy", innermost(function)):
         _places.append(Place(owner, name, function, before, is_fixed=True))
     else:
         put(owner, name, hook(kind, function))

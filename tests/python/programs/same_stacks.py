@@ -9,7 +9,7 @@ import threading
 import warnings
 
 import gait
-from gait import _gait, trace
+from gait import _native, trace
 from known_calls import fail, fib, generate, wait
 
 warnings.simplefilter("ignore")  # fork() beside the recorder's thread
@@ -86,9 +86,9 @@ def functions(path):
 
 def record(folder, call):
     gait.start(folder, overflow="block")
-    _gait._frames_hold()
+    _native._frames_hold()
     call()
-    _gait._frames_leave()
+    _native._frames_leave()
     path = gait.shard_path()
     gait.stop()
     return functions(path)
@@ -127,9 +127,9 @@ def test_nested(folder):
     """Who begins inside of another sees what runs already."""
 
     def inner():
-        _gait._frames_hold()
+        _native._frames_hold()
         fib(1)
-        _gait._frames_leave()
+        _native._frames_leave()
 
     events = record(os.path.join(folder, "c"), inner)
     found = [path for path in paths_of(events) if path.endswith(": fib")]
@@ -142,7 +142,7 @@ def test_module(folder):
     def call():
         two(1), one(1), two(2)
 
-    _gait._frames_configure(Module.__call__.__code__, gait.__path__[0] + os.sep, (HERE,))
+    _native._frames_configure(Module.__call__.__code__, gait.__path__[0] + os.sep, (HERE,))
     events = record(os.path.join(folder, "d"), call)
     found = [event.name for event in events if "Module" in event.name]
     assert found == ["nn.Module: Module_0", "nn.Module: Module_1", "nn.Module: Module_0"], found
@@ -155,7 +155,7 @@ def test_forked(folder):
     def call():
         child = os.fork()
         if child == 0:
-            _gait._frames_forget()
+            _native._frames_forget()
             work()
             os._exit(0 if is_off() else 1)
         assert os.waitpid(child, 0)[1] == 0
@@ -164,7 +164,7 @@ def test_forked(folder):
 
 
 with tempfile.TemporaryDirectory() as place:
-    _gait._frames_configure(None, gait.__path__[0] + os.sep, (HERE,))
+    _native._frames_configure(None, gait.__path__[0] + os.sep, (HERE,))
     assert is_off()
     for test in (test_same, test_thread, test_nested, test_module, test_forked):
         test(place)

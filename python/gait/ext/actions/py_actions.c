@@ -319,7 +319,7 @@ static PyType_Slot timer_slots[] = {
 };
 
 static PyType_Spec timer_spec = {
-    .name = "gait._gait.Timer",
+    .name = "gait._native.Timer",
     .basicsize = sizeof(struct timer),
     .flags = PY_TYPE_FLAGS,
     .slots = timer_slots,
@@ -443,7 +443,7 @@ static PyType_Slot actions_slots[] = {
 };
 
 static PyType_Spec actions_spec = {
-    .name = "gait._gait.Actions",
+    .name = "gait._native.Actions",
     .basicsize = sizeof(struct actions),
     .flags = PY_TYPE_FLAGS | Py_TPFLAGS_BASETYPE,
     .slots = actions_slots,

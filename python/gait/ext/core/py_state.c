@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Its life: what is in it is made by the folders that it is about (_gait.c).
+// Its life: what is in it is made by the folders that it is about (native.c).
 #include "core/py_state.h"
 
 PyObject *py_state_str(PyObject *text, const char *function, const char *role)

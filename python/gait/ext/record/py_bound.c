@@ -76,7 +76,7 @@ static PyType_Slot bound_slots[] = {
 };
 
 static PyType_Spec bound_spec = {
-    .name = "gait._gait.Bound",
+    .name = "gait._native.Bound",
     .basicsize = sizeof(struct bound),
     .flags = PY_TYPE_FLAGS | Py_TPFLAGS_HAVE_VECTORCALL,
     .slots = bound_slots,
@@ -154,7 +154,7 @@ static PyType_Slot binder_slots[] = {
 };
 
 static PyType_Spec binder_spec = {
-    .name = "gait._gait.Binder",
+    .name = "gait._native.Binder",
     .basicsize = sizeof(struct binder),
     .flags = PY_TYPE_FLAGS | Py_TPFLAGS_HAVE_VECTORCALL,
     .slots = binder_slots,

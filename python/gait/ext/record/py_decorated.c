@@ -134,7 +134,7 @@ static PyType_Slot decorated_slots[] = {
 };
 
 static PyType_Spec decorated_spec = {
-    .name = "gait._gait.Decorated",
+    .name = "gait._native.Decorated",
     .basicsize = sizeof(struct decorated),
     .flags = PY_TYPE_FLAGS | Py_TPFLAGS_HAVE_VECTORCALL | Py_TPFLAGS_METHOD_DESCRIPTOR,
     .slots = decorated_slots,

@@ -187,7 +187,7 @@ static PyType_Slot segments_slots[] = {
 };
 
 static PyType_Spec segments_spec = {
-    .name = "gait._gait.Segments",
+    .name = "gait._native.Segments",
     .basicsize = sizeof(struct segments),
     .flags = PY_TYPE_FLAGS,
     .slots = segments_slots,

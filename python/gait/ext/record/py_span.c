@@ -176,7 +176,7 @@ static PyType_Slot span_slots[] = {
 };
 
 static PyType_Spec span_spec = {
-    .name = "gait._gait.Span",
+    .name = "gait._native.Span",
     .basicsize = sizeof(struct span),
     .flags = PY_TYPE_FLAGS,
     .slots = span_slots,

@@ -146,7 +146,7 @@ static PyType_Slot step_slots[] = {
 };
 
 static PyType_Spec step_spec = {
-    .name = "gait._gait.Step",
+    .name = "gait._native.Step",
     .basicsize = sizeof(struct step),
     .flags = PY_TYPE_FLAGS,
     .slots = step_slots,

@@ -287,7 +287,7 @@ static PyType_Slot hook_slots[] = {
 };
 
 static PyType_Spec hook_spec = {
-    .name = "gait._gait.Hook",
+    .name = "gait._native.Hook",
     .basicsize = sizeof(struct hook),
     .flags = PY_TYPE_FLAGS | Py_TPFLAGS_HAVE_VECTORCALL | Py_TPFLAGS_METHOD_DESCRIPTOR,
     .slots = hook_slots,

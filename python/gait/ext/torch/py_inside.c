@@ -15,6 +15,7 @@ typedef PyObject *(*fast_function)(PyObject *, PyObject *const *, Py_ssize_t, Py
 struct inside {
     PyCFunction function;   // torch's; NULL: nobody has this place
     const PyObject *self;   // of a function: what it is given first
+    PyMethodDef *torchs;    // the one that stands there without us
     PyMethodDef definition; // as torch's, with ours
 };
 
@@ -90,20 +91,25 @@ static PyObject *call_fast(PyObject *self, PyObject *const *args, Py_ssize_t cou
     return result;
 }
 
-static struct inside *unused(struct inside *places, size_t count)
+// The one that was taken out of this function, else an unused one. A place is never
+// another function's: a call that is under way may still look into it.
+static struct inside *choose(struct inside *places, size_t count, const PyMethodDef *torchs)
 {
     for (size_t i = 0; i < count; i++)
-        if (!places[i].function)
+        if (!places[i].function || places[i].torchs == torchs)
             return &places[i];
     return NULL;
 }
 
-static bool is_ours(const PyMethodDef *definition)
+static struct inside *ours(const PyMethodDef *definition)
 {
     for (size_t i = 0; i < sizeof(methods) / sizeof(methods[0]); i++)
         if (definition == &methods[i].definition)
-            return true;
-    return definition->ml_meth == METHOD(call_function) || definition->ml_meth == METHOD(call_fast);
+            return &methods[i];
+    for (size_t i = 0; i < MAX_FUNCTIONS; i++)
+        if (definition == &functions[i].definition)
+            return &functions[i];
+    return NULL;
 }
 
 // Ours that is called as that one is, or NULL.
@@ -121,19 +127,41 @@ static PyCFunction counterpart(const struct inside *place, const PyMethodDef *to
 // self: NULL for a method.
 static bool hook_inside(PyMethodDef **definition, const PyObject *self)
 {
-    if (is_ours(*definition))
+    if (ours(*definition))
         return true;
-    struct inside *place = self ? unused(functions, MAX_FUNCTIONS)
-                                : unused(methods, sizeof(methods) / sizeof(methods[0]));
-    const PyCFunction ours = place ? counterpart(place, *definition, !self) : NULL;
-    if (!ours)
+    struct inside *place = self
+                               ? choose(functions, MAX_FUNCTIONS, *definition)
+                               : choose(methods, sizeof(methods) / sizeof(methods[0]), *definition);
+    const PyCFunction instead = place ? counterpart(place, *definition, !self) : NULL;
+    if (!instead)
         return false;
     place->self = self;
+    place->torchs = *definition;
     place->function = (*definition)->ml_meth;
     place->definition = **definition;
-    place->definition.ml_meth = ours;
+    place->definition.ml_meth = instead;
     *definition = &place->definition;
     return true;
+}
+
+static bool unhook_inside(PyMethodDef **definition)
+{
+    const struct inside *place = ours(*definition);
+    if (!place)
+        return false;
+    *definition = place->torchs;
+    return true;
+}
+
+PyObject *py_inside_undo(PyObject *module, PyObject *function)
+{
+    (void)module;
+    bool was_hooked = false;
+    if (Py_TYPE(function) == &PyMethodDescr_Type)
+        was_hooked = unhook_inside(&((PyMethodDescrObject *)function)->d_method);
+    else if (Py_TYPE(function) == &PyCFunction_Type)
+        was_hooked = unhook_inside(&((PyCFunctionObject *)function)->m_ml);
+    return PyBool_FromLong(was_hooked);
 }
 
 PyObject *py_inside(PyObject *module, PyObject *const *args, Py_ssize_t count)

@@ -10,4 +10,7 @@
 // False where it cannot be done so: then a hook must stand in its place.
 PyObject *py_inside(PyObject *module, PyObject *const *args, Py_ssize_t count);
 
+// _unhook_inside(function): as it was before. False where it was not hooked.
+PyObject *py_inside_undo(PyObject *module, PyObject *function);
+
 #endif

@@ -5,7 +5,7 @@
 
 #include <string.h>
 
-#define OURS "gait._gait."
+#define OURS "gait._native."
 
 void functions_init(struct functions *functions)
 {

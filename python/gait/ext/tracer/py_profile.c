@@ -169,7 +169,7 @@ static PyType_Slot hook_slots[] = {
 };
 
 static PyType_Spec hook_spec = {
-    .name = "gait._gait.Listener",
+    .name = "gait._native.Listener",
     .basicsize = sizeof(struct hook),
     .flags = PY_TYPE_FLAGS | Py_TPFLAGS_HAVE_VECTORCALL,
     .slots = hook_slots,

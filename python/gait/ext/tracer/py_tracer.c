@@ -446,7 +446,7 @@ static PyType_Slot tracer_slots[] = {
 };
 
 static PyType_Spec tracer_spec = {
-    .name = "gait._gait.Tracer",
+    .name = "gait._native.Tracer",
     .basicsize = sizeof(struct tracer),
     .flags = PY_TYPE_FLAGS | Py_TPFLAGS_BASETYPE,
     .slots = tracer_slots,

@@ -59,7 +59,7 @@ static PyType_Slot tracing_slots[] = {
 };
 
 static PyType_Spec tracing_spec = {
-    .name = "gait._gait.Tracing",
+    .name = "gait._native.Tracing",
     .basicsize = sizeof(struct tracing),
     .flags = PY_TYPE_FLAGS,
     .slots = tracing_slots,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The table of the extension module gait._gait. It converts arguments and
+// The table of the extension module gait._native. It converts arguments and
 // calls the recorder, libgait.so; it keeps no records and makes no threads.
 #include "core/py_compat.h"
 
@@ -99,6 +99,7 @@ static PyMethodDef functions[] = {
     {"_tensor_type", py_loader_tensor_type, METH_O, NULL},
     {"_device_type", py_copy_device_type, METH_O, NULL},
     {"_hook_inside", METHOD(py_inside), FAST, NULL},
+    {"_unhook_inside", py_inside_undo, METH_O, NULL},
     {"_hooked", py_hook_function, METH_O, NULL},
     {"_wrapper_module", METHOD(py_module_wrapper), FAST, NULL},
     {"_backward_tail", py_backward_tail, METH_O, NULL},
@@ -176,7 +177,7 @@ static PyModuleDef_Slot slots[] = {
 
 static struct PyModuleDef definition = {
     PyModuleDef_HEAD_INIT,
-    .m_name = "gait._gait",
+    .m_name = "gait._native",
     .m_doc = "The recorder of gait, as Python calls it.",
     .m_size = sizeof(struct py_state),
     .m_methods = functions,
@@ -187,9 +188,9 @@ static struct PyModuleDef definition = {
 };
 
 // Declared for the interpreter, which asks for it by name; 3.8 does not mark it.
-__attribute__((visibility("default"))) PyMODINIT_FUNC PyInit__gait(void);
+__attribute__((visibility("default"))) PyMODINIT_FUNC PyInit__native(void);
 
-PyMODINIT_FUNC PyInit__gait(void)
+PyMODINIT_FUNC PyInit__native(void)
 {
     return PyModuleDef_Init(&definition);
 }
