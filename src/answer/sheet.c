@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#define _GNU_SOURCE
 #include "answer/sheet_nodes.h"
 
 #include <assert.h>
@@ -19,6 +20,9 @@ struct sheet {
     size_t count, capacity;
     size_t open[MOST_DEPTH]; // places of objects, tables and rows that have not ended
     unsigned depth;
+    FILE *lines; // between sheet_lines_begin() and sheet_lines_end()
+    char *lines_text;
+    size_t lines_bytes;
     int status;
 };
 
@@ -136,6 +140,29 @@ void sheet_say(struct sheet *sheet, enum say how, const char *text)
 {
     const struct node node = {.kind = NODE_SAY, .how = how, .text = keep(sheet, text)};
     add(sheet, &node);
+}
+
+FILE *sheet_lines_begin(struct sheet *sheet)
+{
+    assert(!sheet->lines);
+    sheet->lines = open_memstream(&sheet->lines_text, &sheet->lines_bytes);
+    if (!sheet->lines && !sheet->status)
+        sheet->status = fail(GAIT_ERR_MEMORY, no_memory);
+    return sheet->lines;
+}
+
+void sheet_lines_end(struct sheet *sheet)
+{
+    if (!sheet->lines)
+        return;
+    const bool is_whole = fclose(sheet->lines) == 0;
+    sheet->lines = NULL;
+    if (!is_whole && !sheet->status)
+        sheet->status = fail(GAIT_ERR_MEMORY, no_memory);
+    else if (sheet->lines_bytes)
+        sheet_say(sheet, SAY_LINES, sheet->lines_text);
+    free(sheet->lines_text);
+    sheet->lines_text = NULL;
 }
 
 void sheet_command(struct sheet *sheet, const char *command)

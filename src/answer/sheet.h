@@ -22,15 +22,19 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 
 #include <gait/error.h>
 
 #include "answer/value.h"
 
 enum {
-    COLUMN_LEFT = 1, // words: to the left; others stand to the right
-    COLUMN_SUMS = 2, // adds up in the row for all rows that are left out
-    COLUMN_BAR = 4,  // drawn as a bar, of the largest value in the table
+    COLUMN_LEFT = 1,   // words: to the left; others stand to the right
+    COLUMN_SUMS = 2,   // adds up in the row for all rows that are left out
+    COLUMN_BAR = 4,    // drawn as a bar, of the largest value in the table
+    COLUMN_TIGHT = 8,  // text: words with one blank in front, not two
+    COLUMN_WRAP = 16,  // text: words that go on below, in their column
+    COLUMN_PLACE = 32, // text: "name (path)", of which the path gives way
 };
 
 struct column {
@@ -39,6 +43,11 @@ struct column {
     enum unit unit;
     unsigned width; // in text, in columns; 0: what is left of the line
     unsigned flags;
+};
+
+enum table_look {
+    TABLE_PLAIN,
+    TABLE_FLAT, // text: without heading and indent, and without labels where none has words
 };
 
 struct table {
@@ -51,6 +60,7 @@ struct table {
     bool keeps_newest;      // the first row and the last ones are seen, not the first ones
     const char *falling_by; // key of the column by which people see the rows, largest first
                             // and without zeros; NULL: in the order of the data
+    enum table_look look;
 };
 
 #define COLUMNS_ARE(list) .columns = (list), .count = sizeof(list) / sizeof(list)[0]
@@ -68,6 +78,7 @@ enum say {
     SAY_BULLET, // one of a list
     SAY_ALERT,  // in front of everything else: what went wrong
     SAY_LEAD,   // more of the summary
+    SAY_LINES,  // lines that are laid out already
 };
 
 struct sheet;
@@ -78,10 +89,16 @@ GAIT_CHECK int sheet_status(const struct sheet *sheet);
 
 // --- for people -----------------------------------------------------------------------
 
+// Without a summary it is the title of a page alone: text has none.
 void sheet_title(struct sheet *sheet, const char *title, const char *summary);
 void sheet_section(struct sheet *sheet, const char *heading, const char *summary); // "": none
 void sheet_say(struct sheet *sheet, enum say how, const char *text);
 void sheet_command(struct sheet *sheet, const char *command); // what to type next
+
+// Lines whose layout is part of what they say, such as a stack or a source text: whatever
+// is printed to the file until sheet_lines_end(). NULL: there is no memory.
+FILE *sheet_lines_begin(struct sheet *sheet);
+void sheet_lines_end(struct sheet *sheet);
 
 // The answer in a word, why, and what to try.
 struct sheet_verdict {

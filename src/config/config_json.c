@@ -12,12 +12,6 @@ static const char *level_text(enum config_level level)
     return texts[level];
 }
 
-static const char *kind_text(enum setting_kind kind)
-{
-    static const char *const texts[] = {"bool", "number", "size", "choice", "list", "text"};
-    return texts[kind];
-}
-
 static void put_list(struct json_writer *json, const char *text)
 {
     json_array(json);
@@ -30,7 +24,7 @@ static void put_list(struct json_writer *json, const char *text)
     json_close(json);
 }
 
-static void put_value(struct json_writer *json, const struct setting *setting, const char *text)
+void config_json_value(struct json_writer *json, const struct setting *setting, const char *text)
 {
     uint64_t bytes = 0;
     if (setting->kind == SETTING_BOOL)
@@ -49,26 +43,23 @@ static void put_entry(struct json_writer *json, const struct config_entry *entry
 {
     const struct setting *setting = &setting_table[entry->id];
     json_key(json, "value");
-    put_value(json, setting, entry->text);
+    config_json_value(json, setting, entry->text);
     json_put_text(json, "level", level_text(entry->level));
     json_put_text(json, "from", entry->where);
     json_put_text(json, "as", entry->spelled);
     json_put_bool(json, "implied", entry->is_implied);
 }
 
-static void put_setting(struct json_writer *json, const struct config *config, enum setting_id id)
+void config_json_setting(struct json_writer *json, const struct config *config,
+                         const struct config_entry *winner)
 {
-    const struct config_entry *winner = config_entry_of(config, id);
-    if (!winner)
-        return;
-    json_key(json, setting_table[id].name);
     json_object(json);
     put_entry(json, winner);
     json_key(json, "overrides");
     json_array(json);
     for (size_t i = config->count; i-- > 0;) {
         const struct config_entry *entry = &config->entries[i];
-        if (entry == winner || entry->id != id)
+        if (entry == winner || entry->id != winner->id)
             continue;
         json_object(json);
         put_entry(json, entry);
@@ -89,59 +80,12 @@ void config_json(struct json_writer *json, const struct config *config)
     json_close(json);
     json_key(json, "settings");
     json_object(json);
-    for (int i = 0; i < SETTING_COUNT; i++)
-        put_setting(json, config, (enum setting_id)i);
-    json_close(json);
-}
-
-static void put_row(struct json_writer *json, const struct setting *setting)
-{
-    char takes[512];
-    setting_describe_values(setting, takes, sizeof takes);
-    json_object(json);
-    json_put_text(json, "name", setting->name);
-    json_put_text(json, "kind", kind_text(setting->kind));
-    json_key(json, "default");
-    put_value(json, setting, setting->standard);
-    if (setting->kind == SETTING_NUMBER || setting->kind == SETTING_SIZE) {
-        json_put_int(json, "low", setting->low);
-        json_put_int(json, "high", setting->high);
-        json_put_text(json, "unit", setting->unit);
+    for (int i = 0; i < SETTING_COUNT; i++) {
+        const struct config_entry *winner = config_entry_of(config, (enum setting_id)i);
+        if (!winner)
+            continue;
+        json_key(json, setting_table[i].name);
+        config_json_setting(json, config, winner);
     }
-    if (setting->choices) {
-        json_key(json, "choices");
-        json_array(json);
-        for (const char *const *choice = setting->choices; *choice; choice++)
-            json_text(json, *choice);
-        json_close(json);
-    }
-    json_put_text(json, "takes", takes);
-    json_put_text(json, "variable", setting->variable);
-    json_put_text(json, "option", setting->option);
-    json_put_text(json, "help", setting->help);
-    json_put_text(json, "later", setting->later);
-    json_close(json);
-}
-
-void config_json_table(struct json_writer *json)
-{
-    json_object(json);
-    json_key(json, "settings");
-    json_array(json);
-    for (int i = 0; i < SETTING_COUNT; i++)
-        put_row(json, &setting_table[i]);
-    json_close(json);
-    json_key(json, "aliases");
-    json_array(json);
-    for (unsigned i = 0; i < setting_alias_count; i++) {
-        const struct setting_alias *alias = &setting_aliases[i];
-        json_object(json);
-        json_put_text(json, "name", alias->name);
-        json_put_text(json, "means", setting_table[alias->means].name);
-        json_put_text(json, "unit", alias->unit);
-        json_put_bool(json, "stands_alone", alias->is_bare);
-        json_close(json);
-    }
-    json_close(json);
     json_close(json);
 }

@@ -10,7 +10,9 @@
 // level, from, as, and what it overrides.
 void config_json(struct json_writer *json, const struct config *config);
 
-// The table: {"settings": [...], "aliases": [...]}.
-void config_json_table(struct json_writer *json);
+// One of these settings, as an object, and a value in its canonical form.
+void config_json_setting(struct json_writer *json, const struct config *config,
+                         const struct config_entry *winner);
+void config_json_value(struct json_writer *json, const struct setting *setting, const char *text);
 
 #endif

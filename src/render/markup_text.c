@@ -2,6 +2,7 @@
 #define _GNU_SOURCE
 #include "render/markup_text.h"
 
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -19,14 +20,17 @@ static const char *entity_of(char c)
     return "";
 }
 
-static void put(FILE *out, const char *text, const char *escaped)
+static void put(FILE *out, const char *text, const char *escaped, bool has_lines)
 {
     char *plain = NULL;
     size_t bytes = 0;
     FILE *memory = open_memstream(&plain, &bytes);
     if (!memory)
         return;
-    plain_put_all(memory, text);
+    if (has_lines)
+        plain_put_lines(memory, text, "");
+    else
+        plain_put_all(memory, text);
     if (fclose(memory) == 0 && plain)
         for (const char *at = plain; *at;) {
             const size_t safe = strcspn(at, escaped);
@@ -40,10 +44,15 @@ static void put(FILE *out, const char *text, const char *escaped)
 
 void markup_put(FILE *out, const char *text)
 {
-    put(out, text, "&<>\"'");
+    put(out, text, "&<>\"'", false);
 }
 
 void markup_put_between(FILE *out, const char *text)
 {
-    put(out, text, "&<>");
+    put(out, text, "&<>", false);
+}
+
+void markup_put_lines(FILE *out, const char *text)
+{
+    put(out, text, "&<>", true);
 }

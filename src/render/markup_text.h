@@ -11,4 +11,7 @@ void markup_put(FILE *out, const char *text);
 // The same where quotes end nothing: between tags.
 void markup_put_between(FILE *out, const char *text);
 
+// The same of lines: each ends with a newline.
+void markup_put_lines(FILE *out, const char *text);
+
 #endif

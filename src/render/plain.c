@@ -171,6 +171,17 @@ unsigned plain_put_all(FILE *out, const char *text)
     return put_up_to(out, text, strlen(text), no_limit);
 }
 
+void plain_put_lines(FILE *out, const char *text, const char *before)
+{
+    while (*text) {
+        const size_t length = strcspn(text, "\n");
+        fputs(before, out);
+        put_up_to(out, text, length, no_limit);
+        fputc('\n', out);
+        text += length + (text[length] != '\0');
+    }
+}
+
 // A number and its unit are one word.
 static size_t word_length(const char *text)
 {

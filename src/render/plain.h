@@ -23,6 +23,9 @@ unsigned plain_width(const char *text, unsigned enough);
 // Writes all of `text`, made safe likewise; returns how many columns it took.
 unsigned plain_put_all(FILE *out, const char *text);
 
+// Writes each line of `text`, made safe likewise, with `before` in front of it.
+void plain_put_lines(FILE *out, const char *text, const char *before);
+
 // Writes the words of `text`, made safe, on lines of PLAIN_COLUMNS; the first
 // begins in column `at`, the others are indented. Ends the last line.
 enum { PLAIN_COLUMNS = 78 };

@@ -75,7 +75,8 @@ static void put_title(struct html *html, const struct node *node)
 {
     fputs("<header>\n", html->out);
     put_element(html, "h1", node->label);
-    put_element(html, "p class=\"faint\"", node->text);
+    if (node->text)
+        put_element(html, "p class=\"faint\"", node->text);
     fputs("</header>\n", html->out);
 }
 
@@ -97,6 +98,13 @@ static void put_said(struct html *html, const struct node *node)
         [SAY_LEAD] = "p class=\"faint\"",
     };
     const bool is_item = node->how == SAY_ITEM || node->how == SAY_BULLET;
+    if (node->how == SAY_LINES) {
+        begin_card(html, "");
+        fputs("<pre tabindex=\"0\">", html->out);
+        markup_put_lines(html->out, node->text);
+        fputs("</pre>\n", html->out);
+        return;
+    }
     if (node->how == SAY_ALERT)
         end_card(html);
     open_part(html, is_item ? OPEN_LIST : OPEN_NOTHING);

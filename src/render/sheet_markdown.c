@@ -11,6 +11,7 @@
 
 #include "answer/people_rows.h"
 #include "render/markup_text.h"
+#include "render/plain.h"
 
 struct markdown {
     FILE *out;
@@ -133,6 +134,11 @@ static void put_verdict(const struct markdown *markdown, const struct node *node
 static void put_said(const struct markdown *markdown, const struct node *node)
 {
     const bool is_item = node->how == SAY_BULLET || node->how == SAY_ITEM;
+    if (node->how == SAY_LINES) {
+        fputc('\n', markdown->out);
+        plain_put_lines(markdown->out, node->text, "    ");
+        return;
+    }
     fputs(is_item ? "- " : "\n", markdown->out);
     put_text(markdown->out, node->text);
     fputc('\n', markdown->out);

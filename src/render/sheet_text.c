@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // What has no label and no heading is not for people. Values that follow each other
 // share a line: "  p50 8.11 ms   p95 9.02 ms".
+#define _GNU_SOURCE
 #include "render/sheet_text.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "answer/people_rows.h"
@@ -34,6 +36,8 @@ static void end_values(struct text *text)
 
 static void put_title(const struct text *text, const struct node *node)
 {
+    if (!node->text)
+        return;
     plain_put_all(text->out, node->label);
     fputc('\n', text->out);
     plain_put_all(text->out, node->text);
@@ -62,6 +66,10 @@ static void put_said(const struct text *text, const struct node *node)
                                          [SAY_LEAD] = ""};
     static const unsigned indents[] = {
         [SAY_PARAGRAPH] = 2, [SAY_ITEM] = 4, [SAY_BULLET] = 4, [SAY_ALERT] = 2, [SAY_LEAD] = 0};
+    if (node->how == SAY_LINES) {
+        plain_put_lines(text->out, node->text, "");
+        return;
+    }
     fputs(starts[node->how], text->out);
     plain_wrap(text->out, node->text, indents[node->how], (unsigned)strlen(starts[node->how]));
 }
@@ -104,43 +112,104 @@ static void put_bar(FILE *out, double part, double largest)
         fputc('#', out);
 }
 
-static void put_words(FILE *out, const struct column *column, const char *words)
+enum { LEAST_PATH = 14 }; // columns, for less says nothing
+
+// "name (path)" in so many columns: the name whole if it fits.
+static void put_place(FILE *out, const char *words, unsigned columns)
 {
-    if (column->width)
+    const char *path = strstr(words, " (");
+    char *name = strndup(words, path ? (size_t)(path - words) : strlen(words));
+    const unsigned width = name ? plain_width(name, columns) : 0;
+    if (!name || !path || width + LEAST_PATH > columns) {
+        plain_put_middle(out, name ? name : words, columns, PLAIN_BARE);
+    } else {
+        char *inside = strndup(path + 2, strlen(path) - 3);
+        plain_put_all(out, name);
+        fputs(" (", out);
+        plain_put_middle(out, inside ? inside : "", columns - width - 3, PLAIN_BARE);
+        fputc(')', out);
+        free(inside);
+    }
+    free(name);
+}
+
+// `at` is the column where they begin.
+static void put_words(FILE *out, const struct column *column, const char *words, unsigned at)
+{
+    if (column->flags & COLUMN_PLACE)
+        put_place(out, words, PLAIN_COLUMNS - at);
+    else if (column->flags & COLUMN_WRAP)
+        plain_wrap(out, words, at, at);
+    else if (column->width)
         plain_put(out, words, column->width, PLAIN_LEFT);
     else
         plain_put_all(out, words);
 }
 
-static void put_cell(FILE *out, const struct column *column, struct value value, double largest)
+static void put_cell(FILE *out, const struct column *column, struct value value, unsigned at)
 {
     char room[VALUE_TEXT_BYTES];
-    if (column->flags & COLUMN_BAR) {
-        put_bar(out, value_number(value), largest);
-        return;
-    }
     const char *words = value_show(value, column->unit, VALUE_SHORT, room);
     if (column->flags & COLUMN_LEFT)
-        put_words(out, column, words);
+        put_words(out, column, words, at);
     else // never cut: a part of a number is another number
         fprintf(out, "%*s", (int)column->width, words);
+}
+
+static unsigned indent_of(const struct table *table)
+{
+    return table->look == TABLE_FLAT ? 0 : INDENT;
+}
+
+// Blanks in front of a column.
+static unsigned gap_of(const struct column *column, bool is_first)
+{
+    if (is_first || !(column->flags & COLUMN_LEFT))
+        return 0;
+    return column->flags & COLUMN_TIGHT ? 1 : 2;
 }
 
 static void put_row(const struct text *text, const struct table *table, const struct value *cells,
                     double largest)
 {
-    bool is_first = true;
-    fprintf(text->out, "%*s", INDENT, "");
+    bool is_first = true, is_ended = false;
+    unsigned at = indent_of(table);
+    fprintf(text->out, "%*s", (int)at, "");
     for (size_t i = 0; i < table->count; i++) {
         const struct column *column = &table->columns[i];
         if (!column->label)
             continue;
-        if (column->flags & COLUMN_LEFT && !is_first)
-            fputs("  ", text->out);
-        put_cell(text->out, column, people_rows_cell(table, cells, i), largest);
+        const unsigned gap = gap_of(column, is_first);
+        fprintf(text->out, "%*s", (int)gap, "");
+        if (column->flags & COLUMN_BAR)
+            put_bar(text->out, value_number(cells[i]), largest);
+        else
+            put_cell(text->out, column, people_rows_cell(table, cells, i), at + gap);
+        at += gap + column->width;
+        is_first = false;
+        is_ended = column->flags & COLUMN_WRAP;
+    }
+    if (!is_ended)
+        fputc('\n', text->out);
+}
+
+// The labels over their columns, if any has words.
+static void put_labels(const struct text *text, const struct table *table)
+{
+    bool is_first = true, is_any = false;
+    for (size_t i = 0; i < table->count; i++)
+        is_any = is_any || (table->columns[i].label && *table->columns[i].label);
+    for (size_t i = 0; is_any && i < table->count; i++) {
+        const struct column *column = &table->columns[i];
+        const bool is_left = column->flags & COLUMN_LEFT;
+        if (!column->label)
+            continue;
+        fprintf(text->out, "%*s%*s", (int)gap_of(column, is_first), "",
+                is_left ? -(int)column->width : (int)column->width, column->label);
         is_first = false;
     }
-    fputc('\n', text->out);
+    if (is_any)
+        fputc('\n', text->out);
 }
 
 // The heading stands where the names do, and the labels over their columns.
@@ -175,7 +244,10 @@ static int put_table(const struct text *text, const struct node *nodes, size_t a
     int status = people_rows_choose(nodes, at, &rows);
     if (status)
         return status;
-    put_head(text, &nodes[at]);
+    if (nodes[at].table->look == TABLE_FLAT)
+        put_labels(text, nodes[at].table);
+    else
+        put_head(text, &nodes[at]);
     for (size_t i = 0; i < rows.count; i++) {
         if (rows.rows[i].kind == PEOPLE_MORE)
             fprintf(text->out, "%*s%.*s: --json)\n", INDENT, "", (int)strcspn(rows.left_out, ")"),

@@ -67,6 +67,33 @@ def test_an_answer_in_json_ends_with_one_newline(gait, root, tmp_path, words):
     assert "\n\n" not in answer
 
 
+ALL_FORMATS = ["info run", "report run", "gaps run", "pstats profile", "config list",
+               "config explain", "config check gait.yaml", "doctor"]  # fmt: skip
+
+
+@pytest.mark.parametrize("words", ALL_FORMATS)
+def test_a_command_with_an_answer_prints_it_in_every_format(gait, root, tmp_path, words):
+    make_run(tmp_path)
+    (tmp_path / "gait.yaml").write_text("profiling: {wait: 2}\n")
+    (tmp_path / "profile").write_bytes((root / PSTATS).read_bytes())
+    data = json.loads(gait(*words.split(), "--format", "json").stdout)
+    rows = list(csv.reader(gait(*words.split(), "--format", "csv").stdout.splitlines()))
+    told = {row[1]: row[2] for row in rows if row[0] == "values"}
+    for key, value in data.items():
+        if isinstance(value, list) and value and isinstance(value[0], dict):
+            assert sum(row[0] == key for row in rows) == len(value)
+        elif isinstance(value, (str, int)) and not isinstance(value, bool):
+            assert told[key] == str(value)
+    text = gait(*words.split()).stdout
+    for form, start in (("html", "<!doctype html>"), ("md", "\n")):
+        page = gait(*words.split(), "-o", f"answer.{form}", "--format", form)
+        assert (page.returncode, page.stdout) == (0, "")
+        assert (tmp_path / f"answer.{form}").read_text().startswith(start)
+    assert gait(*words.split(), "-o", "answer.txt").stdout == ""
+    if words != "doctor":  # whose clock is measured anew
+        assert (tmp_path / "answer.txt").read_text() == text
+
+
 def test_a_rank_that_nobody_knows_is_null(gait, tmp_path):
     ShardMaker().write(tmp_path / "run")
     shard = json.loads(gait("info", tmp_path / "run", "--json").stdout)["shards"][0]

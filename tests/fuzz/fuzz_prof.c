@@ -4,10 +4,13 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "analyse/stacks/call_stats.h"
+#include "answer/call_stats_answer.h"
+#include "answer/sheet.h"
 #include "load/foreign/prof_file.h"
-#include "render/call_stats_text.h"
+#include "render/sheet_print.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -19,6 +22,19 @@ static FILE *nowhere(void)
     if (!file)
         abort();
     return file;
+}
+
+static void print(const struct call_stats *stats, const struct call_limit *limit)
+{
+    const struct sheet_look look = {.table = NULL};
+    struct sheet *sheet;
+    if (sheet_new(&sheet))
+        return;
+    call_stats_answer_put(sheet, stats, limit);
+    for (const struct sheet_format *format = sheet_formats; format->name; format++)
+        if (format->print(sheet, &look, nowhere()) && strcmp(format->name, "svg") != 0)
+            abort();
+    sheet_drop(sheet);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
@@ -36,8 +52,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     if (call_stats_make(&file, call_stats_orders[choice % orders], &limit, &stats) == 0) {
         if (stats.count > stats.all_count || stats.all_count > file.count)
             abort();
-        call_stats_text_put(nowhere(), &stats, &limit);
-        call_stats_json_put(nowhere(), &stats);
+        print(&stats, &limit);
     }
     prof_file_close(&file);
     return 0;

@@ -4,24 +4,29 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "answer/sheet.h"
 #include "base/fail.h"
 #include "base/suggest.h"
 #include "cli/frame/command.h"
+#include "cli/io/answer_run.h"
 #include "cli/io/config_screen.h"
+#include "cli/io/sheet_output.h"
 #include "config/config.h"
-#include "config/config_json.h"
 
 struct config_values {
     const char *file;
-    bool is_json, is_markdown;
+    bool is_markdown;
 };
 
-static void put_json(const struct config *config)
+static int answer(const struct config *config, const struct sheet_wish *wish, bool is_check,
+                  int status)
 {
-    struct json_writer json = {.out = stdout, .line_depth = 3, .indent = 1};
-    json_object(&json);
-    config_json(&json, config);
-    json_close(&json);
+    struct sheet *sheet = NULL;
+    if (!status)
+        status = sheet_new(&sheet);
+    if (!status)
+        config_screen_put(sheet, config, is_check);
+    return sheet_answer(&cmd_config, wish, sheet, status);
 }
 
 static int explain(const struct config_values *values, const struct operands *operands)
@@ -37,60 +42,41 @@ static int explain(const struct config_values *values, const struct operands *op
         return command_refuse(&cmd_config);
     }
     config_init(&config);
-    int status = config_resolve(&config, &request);
-    if (!status && values->is_json)
-        put_json(&config);
-    else if (!status)
-        config_screen_put(stdout, &config, false);
-    if (!status && !values->is_json)
-        config_screen_notices(stdout, &config);
-    int code = status ? command_refuse(&cmd_config) : command_finish_output(&cmd_config);
+    const int code = answer(&config, &operands->wish, false, config_resolve(&config, &request));
     config_finish(&config);
     return code;
 }
 
 // A file by itself: neither this machine's variables nor a line.
-static int check_file(const struct config_values *values, const char *file)
-{
-    struct config config;
-    const struct config_request request = {
-        .size = sizeof request, .file = file, .has_no_variables = true};
-    config_init(&config);
-    int status = config_resolve(&config, &request);
-    if (!status && values->is_json)
-        put_json(&config);
-    if (!status && !values->is_json) {
-        config_screen_put(stdout, &config, true);
-        config_screen_notices(stdout, &config);
-        printf("%s: legal\n", config.file);
-    }
-    int code = status ? command_refuse(&cmd_config) : command_finish_output(&cmd_config);
-    config_finish(&config);
-    return code;
-}
-
 static int check(const struct config_values *values, const struct operands *operands)
 {
+    struct config config;
     const char *file = operands->count > 1 ? operands->texts[1] : values->file;
+    const struct config_request request = {
+        .size = sizeof request, .file = file, .has_no_variables = true};
     if (operands->count > 2 || !file) {
         fail(GAIT_ERR_ARGUMENT, "which file? write 'gait config check FILE'");
         return command_refuse(&cmd_config);
     }
-    return check_file(values, file);
+    if (sheet_wish_check(&operands->wish, file))
+        return command_refuse(&cmd_config);
+    config_init(&config);
+    const int code = answer(&config, &operands->wish, true, config_resolve(&config, &request));
+    config_finish(&config);
+    return code;
 }
 
 static int list(const struct config_values *values, const struct operands *operands)
 {
-    (void)operands;
-    struct json_writer json = {.out = stdout, .line_depth = 2, .indent = 1};
-    if (values->is_json) {
-        config_json_table(&json);
-    } else if (values->is_markdown) {
+    struct sheet *sheet = NULL;
+    if (values->is_markdown) {
         config_screen_markdown(stdout);
-    } else {
-        config_screen_table(stdout);
+        return command_finish_output(&cmd_config);
     }
-    return command_finish_output(&cmd_config);
+    const int status = sheet_new(&sheet);
+    if (!status)
+        config_screen_put_table(sheet);
+    return sheet_answer(&cmd_config, &operands->wish, sheet, status);
 }
 
 static const char *const actions[] = {"explain", "check", "list", NULL};
@@ -99,6 +85,8 @@ static int run(const void *given, const struct operands *operands)
 {
     int (*const functions[])(const struct config_values *, const struct operands *) = {explain,
                                                                                        check, list};
+    if (sheet_wish_check(&operands->wish, NULL))
+        return command_refuse(&cmd_config);
     for (int i = 0; actions[i]; i++)
         if (!strcmp(operands->texts[0], actions[i]))
             return functions[i](given, operands);
@@ -117,7 +105,6 @@ static const struct option options[] = {
      .help = "settings of that YAML file: gait.yaml, or the 'profiling' section of another; "
              "FILE#SECTION names another section (default: GAIT_CONFIG, else gait.yaml here)",
      .offset = offsetof(struct config_values, file)},
-    COMMAND_JSON_OPTION(struct config_values, "the same as JSON"),
     {.name = "markdown",
      .kind = OPTION_FLAG,
      .help = "of list: the page docs/CONFIG.md",
@@ -158,7 +145,8 @@ const struct command cmd_config = {
              .max_operands = 3,
              .operands = "ACTION [FILE]",
              .choices = actions,
-             .has_settings = true},
+             .has_settings = true,
+             .has_sheet = true},
     .usage_status = EXIT_USAGE,
     .run = run,
 };

@@ -12,25 +12,26 @@
 #include <sys/utsname.h>
 #include <unistd.h>
 
+#include "answer/sheet.h"
 #include "base/clock.h"
 #include "base/fail.h"
-#include "base/json_writer.h"
 #include "base/units.h"
 #include "cli/frame/command.h"
+#include "cli/io/answer_run.h"
 #include "cli/io/doctor_torch.h"
+#include "cli/io/sheet_output.h"
 #include "cli/version.h"
 #include "collect/collector.h"
 #include "format/frame.h"
 #include "format/ring_file.h"
 #include "launch/shared_memory.h"
 #include "load/repair/dead_rings.h"
-#include "render/plain.h"
 
 struct doctor_values {
-    bool is_json, is_clean;
+    bool is_clean;
 };
 
-enum { TEXT_COLUMN = 20, SMALL_ROOM = 64 << 20 };
+enum { SMALL_ROOM = 64 << 20 };
 
 struct check {
     const char *name;
@@ -198,36 +199,62 @@ static void look(struct check *check, size_t index)
     answer(check, probe.is_ready, "collector: %s", probe.text);
 }
 
-static void put_json(const struct check *check, struct json_writer *json)
+static void put_data(struct sheet *sheet, const struct check *check)
 {
-    json_key(json, check->name);
-    json_object(json);
-    json_put_bool(json, "fine", check->is_fine);
-    json_put_text(json, "text", check->text);
+    sheet_object(sheet, check->name);
+    sheet_put(sheet, "fine", value_bool(check->is_fine));
+    sheet_put(sheet, "text", value_text(check->text));
     if (check->has_rings) {
-        json_put_uint(json, "dead", check->rings.count);
-        json_put_uint(json, "dead_bytes", check->rings.bytes);
-        json_put_uint(json, "live", check->rings.live_count);
-        json_put_uint(json, "completed", check->rings.completed_count);
-        json_put_uint(json, "removed", check->rings.removed_count);
+        sheet_put(sheet, "dead", value_uint(check->rings.count));
+        sheet_put(sheet, "dead_bytes", value_uint(check->rings.bytes));
+        sheet_put(sheet, "live", value_uint(check->rings.live_count));
+        sheet_put(sheet, "completed", value_uint(check->rings.completed_count));
+        sheet_put(sheet, "removed", value_uint(check->rings.removed_count));
     }
-    json_close(json);
+    sheet_end(sheet);
 }
 
-static void put_text(const struct check *check)
+static const struct column columns[] = {
+    {.label = "", .width = 4, .flags = COLUMN_LEFT},
+    {.label = "", .width = 13, .flags = COLUMN_LEFT | COLUMN_TIGHT},
+    {.label = "", .flags = COLUMN_LEFT | COLUMN_WRAP},
+};
+static const struct table table = {
+    .heading = "What recording will be like here", .look = TABLE_FLAT, COLUMNS_ARE(columns)};
+
+enum { MOST_CHECKS = 64 };
+
+static void put_checks(struct sheet *sheet, bool is_to_clean)
 {
-    printf("%-5s%-*s", check->is_fine ? "ok" : "note", TEXT_COLUMN - 5, check->name);
-    plain_wrap(stdout, check->text, TEXT_COLUMN, TEXT_COLUMN);
+    static struct check done[MOST_CHECKS];
+    size_t count = 0;
+    sheet_title(sheet, "gait doctor", NULL);
+    for (; count < CHECKS + collector_count && count < MOST_CHECKS; count++) {
+        done[count].is_to_clean = is_to_clean;
+        look(&done[count], count);
+        put_data(sheet, &done[count]);
+    }
+    sheet_table(sheet, &table);
+    for (size_t i = 0; i < count; i++)
+        sheet_row(sheet,
+                  (struct value[]){value_text(done[i].is_fine ? "ok" : "note"),
+                                   value_text(done[i].name), value_text(done[i].text)},
+                  0);
+    sheet_end(sheet);
 }
 
 // What is not this machine's but a program's.
-static int look_at(const char *what, const struct doctor_values *values)
+static int look_at(const char *what, const struct doctor_values *values,
+                   const struct sheet_wish *wish)
 {
     int code = EXIT_OK, status;
-    if (strcmp(what, "torch") == 0 && values->is_clean)
+    if (strcmp(what, "torch") == 0 && (wish->format || wish->output || wish->table))
+        status = fail(GAIT_ERR_ARGUMENT, "of torch there is text or --json alone: leave out the "
+                                         "other options");
+    else if (strcmp(what, "torch") == 0 && values->is_clean)
         status = fail(GAIT_ERR_ARGUMENT, "'--clean' is about this machine, not about torch");
     else if (strcmp(what, "torch") == 0)
-        status = doctor_torch(values->is_json, &code);
+        status = doctor_torch(wish->is_json, &code);
     else
         status = fail(GAIT_ERR_ARGUMENT, "cannot look at '%s', only at 'torch'", what);
     return status ? command_refuse(&cmd_doctor) : code;
@@ -236,28 +263,20 @@ static int look_at(const char *what, const struct doctor_values *values)
 static int run(const void *given, const struct operands *operands)
 {
     const struct doctor_values *values = given;
-    struct json_writer json = {.out = stdout, .line_depth = 1, .indent = 2};
+    struct sheet *sheet = NULL;
     if (operands->count)
-        return look_at(operands->texts[0], values);
-    if (values->is_json)
-        json_object(&json);
-    for (size_t i = 0; i < CHECKS + collector_count; i++) {
-        struct check check = {.is_to_clean = values->is_clean};
-        look(&check, i);
-        if (values->is_json)
-            put_json(&check, &json);
-        else
-            put_text(&check);
-    }
-    if (values->is_json)
-        json_close(&json);
-    return command_finish_output(&cmd_doctor);
+        return look_at(operands->texts[0], values, &operands->wish);
+    int status = sheet_wish_check(&operands->wish, NULL);
+    if (!status)
+        status = sheet_new(&sheet);
+    if (!status)
+        put_checks(sheet, values->is_clean);
+    return sheet_answer(&cmd_doctor, &operands->wish, sheet, status);
 }
 
 static const char *const subjects[] = {"torch", NULL};
 
 static const struct option options[] = {
-    COMMAND_JSON_OPTION(struct doctor_values, "answer in JSON, for a bug report"),
     {.name = "clean",
      .kind = OPTION_FLAG,
      .help = "complete shards that dead processes left; remove their buffers from shared memory",
@@ -292,7 +311,8 @@ const struct command cmd_doctor = {
              OPTIONS_ARE(options),
              .max_operands = 1,
              .operands = "[torch]",
-             .choices = subjects},
+             .choices = subjects,
+             .has_sheet = true},
     .usage_status = EXIT_USAGE,
     .run = run,
 };

@@ -5,19 +5,21 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "answer/sheet.h"
 #include "base/clock.h"
 #include "base/fail.h"
-#include "base/json_writer.h"
 #include "cli/frame/command.h"
+#include "cli/io/answer_run.h"
+#include "cli/io/sheet_output.h"
 #include "render/plain.h"
 #include "sample/cpython/frame_locals.h"
 #include "sample/look/python_process.h"
 #include "sample/look/thread_id.h"
 
-enum { ROUNDS = 20, OUTPUT_BYTES = 65536, SAME_SHOWN = 3 };
+enum { ROUNDS = 20, SAME_SHOWN = 3 };
 
 struct dump_values {
-    bool is_json, has_locals;
+    bool has_locals;
 };
 
 // What is asked of each frame beside its line. Of one thread at a time.
@@ -128,196 +130,182 @@ static const struct frame_reading *locals_of(struct locals_reader *variables, ui
     return &variables->locals.found;
 }
 
-static void put_locals_text(struct locals_reader *variables, uint32_t inner)
+// People get lines, data gets rows, of one reading: the process goes on meanwhile.
+struct dumped {
+    struct sheet *sheet;
+    FILE *lines;
+    struct python_process *process;
+    struct locals_reader *variables; // NULL: not asked for
+};
+
+static const struct column thread_columns[] = {
+    {.key = "tid"},   {.key = "ident"},      {.key = "name"},       {.key = "system_name"},
+    {.key = "state"}, {.key = "holds_lock"}, {.key = "is_certain"}, {.key = "is_collecting"},
+};
+static const struct column frame_columns[] = {
+    {.key = "name"}, {.key = "file"}, {.key = "line"}, {.key = "first_line"}};
+static const struct column local_columns[] = {
+    {.key = "name"}, {.key = "type"}, {.key = "value"}, {.key = "is_certain"}};
+static const struct table thread_table = {.key = "threads", COLUMNS_ARE(thread_columns)};
+static const struct table frame_table = {.key = "frames", COLUMNS_ARE(frame_columns)};
+static const struct table local_table = {.key = "locals", COLUMNS_ARE(local_columns)};
+
+static void put_local(const struct dumped *dumped, const struct frame_reading *read, size_t index)
 {
-    if (!variables || !find_state(variables, &inner))
+    FILE *out = dumped->lines;
+    const struct value cells[] = {
+        value_text(read->items[index].name), value_text(read->items[index].type),
+        value_text(read->items[index].value), value_bool(read->items[index].is_certain)};
+    sheet_row(dumped->sheet, cells, 0);
+    fputs("        ", out);
+    plain_put_all(out, read->items[index].name);
+    fputs(" = ", out);
+    plain_put_all(out, read->items[index].value);
+    fputs(read->items[index].is_certain ? "\n" : "  (changed while it was read)\n", out);
+}
+
+static void put_locals(const struct dumped *dumped, uint32_t inner)
+{
+    if (!dumped->variables || !find_state(dumped->variables, &inner))
         return;
-    const struct frame_reading *read = locals_of(variables, inner);
+    const struct frame_reading *read = locals_of(dumped->variables, inner);
     if (!read) {
-        puts("        (the frame ended before its variables were read)");
+        sheet_put(dumped->sheet, "locals", value_none());
+        fputs("        (the frame ended before its variables were read)\n", dumped->lines);
         return;
     }
-    for (size_t i = 0; i < read->count; i++) {
-        fputs("        ", stdout);
-        plain_put_all(stdout, read->items[i].name);
-        fputs(" = ", stdout);
-        plain_put_all(stdout, read->items[i].value);
-        puts(read->items[i].is_certain ? "" : "  (changed while it was read)");
-    }
+    sheet_table(dumped->sheet, &local_table);
+    for (size_t i = 0; i < read->count; i++)
+        put_local(dumped, read, i);
+    sheet_end(dumped->sheet);
+    sheet_put(dumped->sheet, "locals_left_out", value_uint(read->left_out));
     if (read->left_out)
-        printf("        (%" PRIu64 " more)\n", read->left_out);
+        fprintf(dumped->lines, "        (%" PRIu64 " more)\n", read->left_out);
 }
 
-static void put_frame_text(const struct frame_site *site, int32_t line)
+static void print_frame(FILE *out, const struct frame_site *site, int32_t line)
 {
-    fputs("    ", stdout);
-    plain_put_all(stdout, site->name);
+    fputs("    ", out);
+    plain_put_all(out, site->name);
     if (*site->file) {
-        fputs(" (", stdout);
-        plain_put_all(stdout, site->file);
-        printf(":%" PRId32 ")", line);
+        fputs(" (", out);
+        plain_put_all(out, site->file);
+        fprintf(out, ":%" PRId32 ")", line);
     }
-    putchar('\n');
+    fputc('\n', out);
 }
 
-// The last of the frames from `node` on that are the same as it, and how many there
-// are: a function that calls itself fills screens.
-static uint32_t last_same(const struct stack_trie *trie, uint32_t node, uint32_t *ret_count)
+// How many frames from `node` on are the same as it: a function that calls itself fills
+// screens.
+static uint32_t count_same(const struct stack_trie *trie, uint32_t node)
 {
     const struct stack_node *first = &trie->nodes[node];
-    for (*ret_count = 1;; ++*ret_count, node = trie->nodes[node].parent) {
-        const struct stack_node *next = &trie->nodes[trie->nodes[node].parent];
-        if (!trie->nodes[node].parent || next->site != first->site || next->line != first->line)
-            return node;
+    for (uint32_t count = 1;; count++) {
+        node = trie->nodes[node].parent;
+        const struct stack_node *next = &trie->nodes[node];
+        if (!node || next->site != first->site || next->line != first->line)
+            return count;
     }
 }
 
-static void put_stack_text(const struct stack_trie *trie, uint32_t node,
-                           struct locals_reader *variables)
+static void put_stack(const struct dumped *dumped, uint32_t node)
 {
-    uint32_t inner = 0, count = 1;
-    for (; node; node = trie->nodes[node].parent) {
-        const uint32_t last = variables ? node : last_same(trie, node, &count);
-        const uint32_t shown = count > SAME_SHOWN + 1 ? SAME_SHOWN : count;
-        for (uint32_t i = 0; i < shown; i++)
-            put_frame_text(&trie->sites[trie->nodes[node].site], trie->nodes[node].line);
-        if (shown < count)
-            printf("    (the same %" PRIu32 " times more)\n", count - shown);
-        put_locals_text(variables, inner++);
-        node = last;
+    const struct stack_trie *trie = dumped->process->trie;
+    uint32_t same = 0, at = 0; // frames that are alike, and which of them this is
+    sheet_table(dumped->sheet, &frame_table);
+    for (uint32_t inner = 0; node; node = trie->nodes[node].parent, inner++) {
+        const struct stack_node *frame = &trie->nodes[node];
+        const struct frame_site *site = &trie->sites[frame->site];
+        const struct value cells[] = {value_text(site->name), value_text(site->file),
+                                      value_int(frame->line), value_int(site->line)};
+        if (at == same) {
+            same = dumped->variables ? 1 : count_same(trie, node);
+            at = 0;
+        }
+        if (same <= SAME_SHOWN + 1 || at < SAME_SHOWN)
+            print_frame(dumped->lines, site, frame->line);
+        else if (at == SAME_SHOWN)
+            fprintf(dumped->lines, "    (the same %" PRIu32 " times more)\n", same - SAME_SHOWN);
+        at++;
+        sheet_row(dumped->sheet, cells, 0);
+        put_locals(dumped, inner);
     }
+    sheet_end(dumped->sheet);
 }
 
-static void put_thread_text(struct python_process *process, struct python_thread *thread,
-                            struct locals_reader *variables)
+static void put_thread(const struct dumped *dumped, struct python_thread *thread)
 {
-    char name[PYTHON_THREAD_NAME];
+    struct python_process *process = dumped->process;
+    const bool is_held = is_stopped(process, thread), is_torn = thread->flags & SAMPLE_TORN;
+    const bool is_collecting = thread->flags & SAMPLE_COLLECTING;
+    char name[PYTHON_THREAD_NAME], system[PYTHON_THREAD_NAME];
     thread_id_name(thread, &process->target, name, sizeof name);
-    printf("\nthread %" PRId64 "%s", thread->tid, *name ? " " : "");
-    plain_put_all(stdout, name);
-    printf(": %s%s%s\n", state_words(process, thread),
-           thread->flags & SAMPLE_COLLECTING ? ", collecting garbage" : "",
-           thread->flags & SAMPLE_TORN ? " (stack not certain)" : "");
-    begin_thread(variables, thread);
-    put_stack_text(process->trie, thread->node, variables);
+    thread_id_system_name(thread, &process->target, system, sizeof system);
+    const struct value cells[] = {
+        value_int(thread->tid),
+        value_uint(thread->ident),
+        value_text(name),
+        value_text(system),
+        value_text(is_held ? "stopped" : sample_state_name((enum sample_state)thread->state)),
+        value_bool(python_process_holds_lock(process, thread)),
+        value_bool(!is_torn),
+        value_bool(is_collecting),
+    };
+    sheet_row(dumped->sheet, cells, 0);
+    fprintf(dumped->lines, "\nthread %" PRId64 "%s", thread->tid, *name ? " " : "");
+    plain_put_all(dumped->lines, name);
+    fprintf(dumped->lines, ": %s%s%s\n", state_words(process, thread),
+            is_collecting ? ", collecting garbage" : "", is_torn ? " (stack not certain)" : "");
+    begin_thread(dumped->variables, thread);
+    put_stack(dumped, thread->node);
 }
 
-static void put_text(struct python_process *process, struct locals_reader *variables)
+static void put_all(const struct dumped *dumped)
 {
+    const struct python_process *process = dumped->process;
     char version[32];
     put_version(&process->target, version, sizeof version);
-    printf("process %" PRId64 ", Python %s, ", process->target.pid, version);
-    plain_put_all(stdout, process->target.file);
-    putchar('\n');
+    fprintf(dumped->lines, "process %" PRId64 ", Python %s, ", process->target.pid, version);
+    plain_put_all(dumped->lines, process->target.file);
+    fputc('\n', dumped->lines);
+    sheet_put(dumped->sheet, "pid", value_int(process->target.pid));
+    sheet_put(dumped->sheet, "python", value_text(version));
+    sheet_put(dumped->sheet, "file", value_text(process->target.file));
+    sheet_table(dumped->sheet, &thread_table);
     for (size_t i = 0; i < process->thread_count; i++)
         if (!process->threads[i]->is_covered)
-            put_thread_text(process, process->threads[i], variables);
+            put_thread(dumped, process->threads[i]);
+    sheet_end(dumped->sheet);
 }
 
-static void put_locals_json(struct json_writer *json, struct locals_reader *variables,
-                            uint32_t inner)
+static int put(struct sheet *sheet, struct python_process *process, bool has_locals)
 {
-    if (!variables || !find_state(variables, &inner))
-        return;
-    const struct frame_reading *read = locals_of(variables, inner);
-    json_key(json, "locals");
-    if (!read) {
-        json_null(json);
-        return;
-    }
-    json_array(json);
-    for (size_t i = 0; i < read->count; i++) {
-        json_object(json);
-        json_put_text(json, "name", read->items[i].name);
-        json_put_text(json, "type", read->items[i].type);
-        json_put_text(json, "value", read->items[i].value);
-        json_put_bool(json, "is_certain", read->items[i].is_certain);
-        json_close(json);
-    }
-    json_close(json);
-    json_put_uint(json, "locals_left_out", read->left_out);
-}
-
-static void put_frames(struct json_writer *json, const struct stack_trie *trie, uint32_t node,
-                       struct locals_reader *variables)
-{
-    json_key(json, "frames");
-    json_array(json);
-    for (uint32_t inner = 0; node; node = trie->nodes[node].parent, inner++) {
-        const struct frame_site *site = &trie->sites[trie->nodes[node].site];
-        json_object(json);
-        json_put_text(json, "name", site->name);
-        json_put_text(json, "file", site->file);
-        json_put_int(json, "line", trie->nodes[node].line);
-        json_put_int(json, "first_line", site->line);
-        put_locals_json(json, variables, inner);
-        json_close(json);
-    }
-    json_close(json);
-}
-
-static void put_json(struct python_process *process, struct locals_reader *variables)
-{
-    struct json_writer json = {.out = stdout, .line_depth = 3, .indent = 2};
-    char version[32], name[PYTHON_THREAD_NAME];
-    put_version(&process->target, version, sizeof version);
-    json_object(&json);
-    json_put_int(&json, "pid", process->target.pid);
-    json_put_text(&json, "python", version);
-    json_put_text(&json, "file", process->target.file);
-    json_key(&json, "threads");
-    json_array(&json);
-    for (size_t i = 0; i < process->thread_count; i++) {
-        struct python_thread *thread = process->threads[i];
-        const bool is_held = is_stopped(process, thread);
-        if (thread->is_covered)
-            continue;
-        thread_id_name(thread, &process->target, name, sizeof name);
-        json_object(&json);
-        json_put_int(&json, "tid", thread->tid);
-        json_put_uint(&json, "ident", thread->ident);
-        json_put_text(&json, "name", name);
-        thread_id_system_name(thread, &process->target, name, sizeof name);
-        json_put_text(&json, "system_name", name);
-        json_put_text(&json, "state",
-                      is_held ? "stopped" : sample_state_name((enum sample_state)thread->state));
-        json_put_bool(&json, "holds_lock", python_process_holds_lock(process, thread));
-        json_put_bool(&json, "is_certain", !(thread->flags & SAMPLE_TORN));
-        json_put_bool(&json, "is_collecting", thread->flags & SAMPLE_COLLECTING);
-        begin_thread(variables, thread);
-        put_frames(&json, process->trie, thread->node, variables);
-        json_close(&json);
-    }
-    json_close(&json);
-    json_close(&json);
-}
-
-static int put(struct python_process *process, const struct dump_values *values)
-{
-    struct locals_reader *variables = NULL;
-    if (values->has_locals) {
-        variables = malloc(sizeof *variables);
-        if (!variables)
+    struct dumped dumped = {.sheet = sheet, .process = process};
+    char title[40];
+    if (has_locals) {
+        dumped.variables = malloc(sizeof *dumped.variables);
+        if (!dumped.variables)
             return fail(GAIT_ERR_MEMORY, "no memory for the variables");
-        object_reader_init(&variables->reader, &process->target.memory, &process->target.layout);
+        object_reader_init(&dumped.variables->reader, &process->target.memory,
+                           &process->target.layout);
     }
     qsort(process->threads, process->thread_count, sizeof(void *), by_thread);
     if (process->thread_count && !process->is_stopped)
         process->is_stopped = thread_probe_is_stopped(process->threads[0], &process->target);
-    if (values->is_json)
-        put_json(process, variables);
-    else
-        put_text(process, variables);
-    free(variables);
-    return 0;
+    snprintf(title, sizeof title, "process %" PRId64, process->target.pid);
+    sheet_title(sheet, title, NULL);
+    dumped.lines = sheet_lines_begin(sheet);
+    if (dumped.lines)
+        put_all(&dumped);
+    sheet_lines_end(sheet);
+    free(dumped.variables);
+    return sheet_status(sheet);
 }
 
-static int dump(const struct target *target, const struct dump_values *values)
+static int dump(struct sheet *sheet, const struct target *target, bool has_locals)
 {
-    static char buffer[OUTPUT_BYTES]; // stdout's, which outlives this function
     struct stack_trie trie;
     struct python_process process;
-    setvbuf(stdout, buffer, _IOFBF, sizeof buffer);
     int status = stack_trie_init(&trie);
     if (status)
         return status;
@@ -325,7 +313,7 @@ static int dump(const struct target *target, const struct dump_values *values)
     if (status == 0)
         status = take(&process);
     if (status == 0)
-        status = put(&process, values);
+        status = put(sheet, &process, has_locals);
     python_process_finish(&process);
     stack_trie_finish(&trie);
     return status;
@@ -334,9 +322,12 @@ static int dump(const struct target *target, const struct dump_values *values)
 static int run(const void *given, const struct operands *operands)
 {
     const struct dump_values *values = given;
+    struct sheet *sheet = NULL;
     struct target target;
     int64_t pid;
     int status = command_process(operands, &pid);
+    if (status == 0)
+        status = sheet_wish_check(&operands->wish, NULL);
     if (status == 0)
         status = attach_open(&target, pid);
     if (status == ATTACH_NOT_YET)
@@ -344,8 +335,10 @@ static int run(const void *given, const struct operands *operands)
                       "process %" PRId64 " has not begun to run Python, or has ended it; try again",
                       pid);
     if (status == 0)
-        status = dump(&target, values);
-    return status ? command_refuse(&cmd_dump) : command_finish_output(&cmd_dump);
+        status = sheet_new(&sheet);
+    if (status == 0)
+        status = dump(sheet, &target, values->has_locals);
+    return sheet_answer(&cmd_dump, &operands->wish, sheet, status);
 }
 
 static const struct option options[] = {
@@ -354,7 +347,6 @@ static const struct option options[] = {
      .kind = OPTION_FLAG,
      .help = "the variables of each frame, too",
      .offset = offsetof(struct dump_values, has_locals)},
-    COMMAND_JSON_OPTION(struct dump_values, "answer in JSON"),
 };
 
 static const char *const about[] = {
@@ -392,7 +384,8 @@ const struct command cmd_dump = {
              OPTIONS_ARE(options),
              .min_operands = 1,
              .max_operands = 1,
-             .operands = "PID"},
+             .operands = "PID",
+             .has_sheet = true},
     .usage_status = EXIT_USAGE,
     .run = run,
 };

@@ -5,13 +5,15 @@
 #include <string.h>
 
 #include "analyse/stacks/call_stats.h"
+#include "answer/call_stats_answer.h"
+#include "answer/sheet.h"
 #include "base/fail.h"
 #include "cli/frame/command.h"
-#include "render/call_stats_text.h"
+#include "cli/io/answer_run.h"
+#include "cli/io/sheet_output.h"
 
 struct pstats_values {
     const char *limit, *sort;
-    bool is_json;
 };
 
 // An integer is rows; with a point or an exponent it is a share of them.
@@ -40,16 +42,21 @@ static int run(const void *given, const struct operands *operands)
     struct call_limit limit = {.is_share = false};
     struct prof_file file;
     struct call_stats stats;
-    if (parse_limit(values->limit, &limit) || prof_file_open(&file, operands->texts[0]))
+    struct sheet *sheet = NULL;
+    if (sheet_wish_check(&operands->wish, operands->texts[0]) ||
+        parse_limit(values->limit, &limit) || prof_file_open(&file, operands->texts[0]))
         return command_refuse(&cmd_pstats);
     const char *order = values->sort ? values->sort : call_stats_orders[0];
     int status = call_stats_make(&file, order, &limit, &stats);
-    if (!status && values->is_json)
-        call_stats_json_put(stdout, &stats);
-    else if (!status)
-        call_stats_text_put(stdout, &stats, &limit);
+    if (!status)
+        status = sheet_new(&sheet);
+    if (!status) {
+        sheet_title(sheet, operands->texts[0], NULL);
+        call_stats_answer_put(sheet, &stats, &limit);
+    }
+    const int code = sheet_answer(&cmd_pstats, &operands->wish, sheet, status);
     prof_file_close(&file);
-    return status ? command_refuse(&cmd_pstats) : command_finish_output(&cmd_pstats);
+    return code;
 }
 
 static const struct option options[] = {
@@ -66,7 +73,6 @@ static const struct option options[] = {
      .help = "what comes first, in pstats' words; cumulative otherwise",
      .offset = offsetof(struct pstats_values, sort),
      .choices = call_stats_orders},
-    COMMAND_JSON_OPTION(struct pstats_values, "answer in JSON, times in seconds"),
 };
 
 static const char *const about[] = {
@@ -75,6 +81,7 @@ static const char *const about[] = {
     "file's name: folders are cut off, functions that are then called alike are added up.",
     "gait.profilers.Advanced(dump_stats=True) writes such files, and so do cProfile and "
     "Lightning's AdvancedProfiler.",
+    "As data times are in seconds, as the file has them.",
     NULL,
 };
 
@@ -95,7 +102,8 @@ const struct command cmd_pstats = {
              OPTIONS_ARE(options),
              .min_operands = 1,
              .max_operands = 1,
-             .operands = "FILE"},
+             .operands = "FILE",
+             .has_sheet = true},
     .usage_status = EXIT_USAGE,
     .is_rare = true,
     .run = run,

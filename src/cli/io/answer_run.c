@@ -7,10 +7,12 @@
 #include "launch/run_finish.h"
 #include "launch/say.h"
 
-static int print(const struct command *command, const struct sheet_wish *wish,
-                 const struct sheet *sheet)
+int sheet_answer(const struct command *command, const struct sheet_wish *wish, struct sheet *sheet,
+                 int status)
 {
-    const int status = sheet_output(wish, sheet);
+    if (!status)
+        status = sheet_output(wish, sheet);
+    sheet_drop(sheet);
     return status ? command_refuse(command) : command_finish_output(command);
 }
 
@@ -35,9 +37,7 @@ int answer_run(const struct command *command, const struct answer *answer, const
         status = answer->put(sheet, &asked);
     if (!status)
         status = sheet_status(sheet);
-    const int code =
-        status ? command_refuse_trace(command) : print(command, &operands->wish, sheet);
-    sheet_drop(sheet);
+    const int code = sheet_answer(command, &operands->wish, sheet, status);
     gait_trace_close(asked.trace);
     return code;
 }

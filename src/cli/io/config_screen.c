@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
+#define _GNU_SOURCE
 #include "cli/io/config_screen.h"
 
+#include <stdlib.h>
 #include <string.h>
 
+#include "answer/sheet.h"
 #include "config/config_json.h"
 #include "config/setting_value.h"
 #include "render/plain.h"
@@ -67,20 +70,80 @@ static void put_setting(FILE *out, const struct config *config, enum setting_id 
     }
 }
 
-void config_screen_put(FILE *out, const struct config *config, bool only_said)
-{
-    for (int i = 0; i < SETTING_COUNT; i++)
-        if (!only_said || !config_is_default(config, (enum setting_id)i))
-            put_setting(out, config, (enum setting_id)i);
-}
-
-void config_screen_notices(FILE *out, const struct config *config)
+static void put_notices(FILE *out, const struct config *config)
 {
     static const char before[] = "note: ";
     for (size_t i = 0; i < config->notice_count; i++) {
         fputs(before, out);
         plain_wrap(out, config->notices[i], 2, sizeof before - 1);
     }
+}
+
+static void print_settings(FILE *out, const struct config *config, bool is_check)
+{
+    for (int i = 0; i < SETTING_COUNT; i++)
+        if (!is_check || !config_is_default(config, (enum setting_id)i))
+            put_setting(out, config, (enum setting_id)i);
+    put_notices(out, config);
+    if (is_check)
+        fprintf(out, "%s: legal\n", config->file);
+}
+
+// JSON that is made by src/config, for the sheet.
+struct embedded {
+    struct json_writer json;
+    char *text;
+    size_t bytes;
+};
+
+static struct json_writer *begin_json(struct embedded *embedded)
+{
+    *embedded = (struct embedded){.text = NULL};
+    embedded->json.out = open_memstream(&embedded->text, &embedded->bytes);
+    return embedded->json.out ? &embedded->json : NULL;
+}
+
+static void put_json(struct sheet *sheet, const char *key, struct embedded *embedded)
+{
+    if (embedded->json.out && fclose(embedded->json.out) == 0)
+        sheet_put(sheet, key, value_json(embedded->text));
+    free(embedded->text);
+}
+
+static void put_texts(struct sheet *sheet, const char *key, const char *const *texts, size_t count)
+{
+    struct embedded embedded;
+    struct json_writer *json = begin_json(&embedded);
+    if (json) {
+        json_array(json);
+        for (size_t i = 0; i < count; i++)
+            json_text(json, texts[i]);
+        json_close(json);
+    }
+    put_json(sheet, key, &embedded);
+}
+
+void config_screen_put(struct sheet *sheet, const struct config *config, bool is_check)
+{
+    FILE *lines = sheet_lines_begin(sheet);
+    if (lines)
+        print_settings(lines, config, is_check);
+    sheet_lines_end(sheet);
+    sheet_title(sheet, "Settings", NULL);
+    sheet_put(sheet, "file", value_text(config->file));
+    sheet_put(sheet, "has_section", value_bool(config->has_section));
+    put_texts(sheet, "notices", config->notices, config->notice_count);
+    sheet_object(sheet, "settings");
+    for (int i = 0; i < SETTING_COUNT; i++) {
+        const struct config_entry *winner = config_entry_of(config, (enum setting_id)i);
+        struct embedded embedded;
+        struct json_writer *json = winner ? begin_json(&embedded) : NULL;
+        if (json)
+            config_json_setting(json, config, winner);
+        if (winner)
+            put_json(sheet, setting_table[i].name, &embedded);
+    }
+    sheet_end(sheet);
 }
 
 static void put_aliases(FILE *out, enum setting_id id, const char *quote)
@@ -102,7 +165,7 @@ static bool has_alias(enum setting_id id)
     return false;
 }
 
-void config_screen_table(FILE *out)
+static void print_table(FILE *out)
 {
     for (int i = 0; i < SETTING_COUNT; i++) {
         const struct setting *setting = &setting_table[i];
@@ -126,6 +189,71 @@ void config_screen_table(FILE *out)
             plain_wrap(out, setting->later, TEXT_COLUMN, TEXT_COLUMN + 9);
         }
     }
+}
+
+static const struct column setting_columns[] = {
+    {.key = "name"},     {.key = "kind"},   {.key = "default"}, {.key = "takes"},
+    {.key = "variable"}, {.key = "option"}, {.key = "help"},    {.key = "later"},
+};
+static const struct table settings = {.key = "settings", COLUMNS_ARE(setting_columns)};
+static const struct column alias_columns[] = {
+    {.key = "name"}, {.key = "means"}, {.key = "unit"}, {.key = "stands_alone"}};
+static const struct table aliases = {.key = "aliases", COLUMNS_ARE(alias_columns)};
+
+static void put_setting_row(struct sheet *sheet, const struct setting *setting)
+{
+    static const char *const kinds[] = {"bool", "number", "size", "choice", "list", "text"};
+    struct embedded standard;
+    char takes[512];
+    size_t choices = 0;
+    struct json_writer *json = begin_json(&standard);
+    setting_describe_values(setting, takes, sizeof takes);
+    if (json)
+        config_json_value(json, setting, setting->standard);
+    const bool has_standard = json && fclose(json->out) == 0;
+    const struct value cells[] = {
+        value_text(setting->name),
+        value_text(kinds[setting->kind]),
+        value_if(has_standard, value_json(standard.text)),
+        value_text(takes),
+        value_text(setting->variable),
+        value_text(setting->option),
+        value_text(setting->help),
+        value_text(setting->later),
+    };
+    sheet_row(sheet, cells, 0);
+    free(standard.text);
+    if (setting->kind == SETTING_NUMBER || setting->kind == SETTING_SIZE) {
+        sheet_put(sheet, "low", value_int(setting->low));
+        sheet_put(sheet, "high", value_int(setting->high));
+        sheet_put(sheet, "unit", value_text(setting->unit));
+    }
+    while (setting->choices && setting->choices[choices])
+        choices++;
+    if (setting->choices)
+        put_texts(sheet, "choices", setting->choices, choices);
+}
+
+void config_screen_put_table(struct sheet *sheet)
+{
+    FILE *lines = sheet_lines_begin(sheet);
+    if (lines)
+        print_table(lines);
+    sheet_lines_end(sheet);
+    sheet_title(sheet, "All settings", NULL);
+    sheet_table(sheet, &settings);
+    for (int i = 0; i < SETTING_COUNT; i++)
+        put_setting_row(sheet, &setting_table[i]);
+    sheet_end(sheet);
+    sheet_table(sheet, &aliases);
+    for (unsigned i = 0; i < setting_alias_count; i++) {
+        const struct setting_alias *alias = &setting_aliases[i];
+        const struct value cells[] = {value_text(alias->name),
+                                      value_text(setting_table[alias->means].name),
+                                      value_text(alias->unit), value_bool(alias->is_bare)};
+        sheet_row(sheet, cells, 0);
+    }
+    sheet_end(sheet);
 }
 
 static void put_markdown_row(FILE *out, enum setting_id id)

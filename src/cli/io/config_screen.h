@@ -7,14 +7,14 @@
 
 #include "config/config.h"
 
-// Each setting with its value, where that came from and what it overrides.
-// `only_said`: without those that are as they are by default.
-void config_screen_put(FILE *out, const struct config *config, bool only_said);
+struct sheet;
 
-// What should be known, a line each: "gait run: …".
-void config_screen_notices(FILE *out, const struct config *config);
+// Each setting with its value, where that came from and what it overrides, and what the
+// user should know. `is_check`: people see those alone that a file sets, and that it is legal.
+void config_screen_put(struct sheet *sheet, const struct config *config, bool is_check);
 
-void config_screen_table(FILE *out);
-void config_screen_markdown(FILE *out);
+// All settings that there are.
+void config_screen_put_table(struct sheet *sheet);
+void config_screen_markdown(FILE *out); // docs/CONFIG.md
 
 #endif

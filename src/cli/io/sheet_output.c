@@ -70,7 +70,7 @@ int sheet_wish_check(const struct sheet_wish *wish, const char *input)
         return fail(GAIT_ERR_ARGUMENT, "'%s' would be taken for a recording: choose another ending",
                     wish->output);
     const int status = output_name_spare_recording(wish->output);
-    return status ? status : output_name_spare_input(wish->output, input);
+    return status || !input ? status : output_name_spare_input(wish->output, input);
 }
 
 struct printing {

@@ -9,7 +9,8 @@
 
 struct sheet;
 
-// Refuses, before any work, what does not go together, or would write over `input`.
+// Refuses, before any work, what does not go together, or would write over `input`, which
+// may be NULL.
 GAIT_CHECK int sheet_wish_check(const struct sheet_wish *wish, const char *input);
 
 // Prints the sheet where the wish says. Of a file nothing is left on failure.

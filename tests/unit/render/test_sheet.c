@@ -219,6 +219,40 @@ TEST("sheet: a page has a card a section, tiles for values and bars")
     sheet_drop(sheet);
 }
 
+TEST("sheet: lines keep their layout, and a flat table has no heading in text")
+{
+    static const struct column flat_columns[] = {
+        {.label = "count", .width = 7},
+        {.label = "", .width = 3, .flags = COLUMN_LEFT | COLUMN_TIGHT},
+        {.label = "function", .flags = COLUMN_LEFT | COLUMN_PLACE},
+    };
+    static const struct table flat = {
+        .heading = "Functions", .look = TABLE_FLAT, COLUMNS_ARE(flat_columns)};
+    static const char path[] = "run (/a/very/long/path/to/a/file/that/nobody/would/ever/want/to/"
+                               "read/or/type/in/full.py)";
+    struct sheet *sheet;
+    if (!ok(!sheet_new(&sheet)))
+        return;
+    sheet_title(sheet, "of a page", NULL);
+    FILE *lines = sheet_lines_begin(sheet);
+    if (lines)
+        fputs("  a <b>\n\n\x1b[0m\n", lines);
+    sheet_lines_end(sheet);
+    sheet_table(sheet, &flat);
+    sheet_row(sheet, (struct value[]){value_int(12), value_text("ab"), value_text(path)}, 0);
+    sheet_end(sheet);
+    is_str(print(sheet, "text", NULL), "  a <b>\n\n\\x1b[0m\n"
+                                       "  count      function\n"
+                                       "     12 ab   run (/a/very/long/path/to/a...er/want/to/"
+                                       "read/or/type/in/full.py)\n");
+    const char *page = print(sheet, "html", NULL);
+    ok(has(page, "<h1>of a page</h1>"));
+    ok(has(page, "<pre tabindex=\"0\">  a &lt;b&gt;\n\n\\x1b[0m\n</pre>"));
+    ok(has(page, "<caption>Functions</caption>"));
+    ok(has(print(sheet, "md", NULL), "\n      a <b>\n"));
+    sheet_drop(sheet);
+}
+
 TEST("sheet: svg draws a table with bars, and says what it could draw")
 {
     struct sheet *sheet = make(&falling, "<large>");

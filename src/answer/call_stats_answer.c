@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // The columns of pstats.Stats.print_stats(). Reals are rounded by printf(),
 // which rounds as Python does: the exact value, half to even.
-#include "render/call_stats_text.h"
+#define _GNU_SOURCE
+#include "answer/call_stats_answer.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/json_writer.h"
+#include "answer/sheet.h"
 
 #define REAL_ROOM 400 // the largest double has 309 digits before the point
 
@@ -126,7 +128,7 @@ static void put_limit(FILE *out, const struct call_stats *stats, const struct ca
     fputs(">\n", out);
 }
 
-void call_stats_text_put(FILE *out, const struct call_stats *stats, const struct call_limit *limit)
+static void print(FILE *out, const struct call_stats *stats, const struct call_limit *limit)
 {
     for (size_t i = 0; i < stats->top_count; i++) {
         fputs("         ", out);
@@ -151,44 +153,49 @@ void call_stats_text_put(FILE *out, const struct call_stats *stats, const struct
     fputs("\n\n", out);
 }
 
-static void put_json_integer(struct json_writer *json, const char *key, __int128 value)
+// --- data ------------------------------------------------------------------------------
+
+static const struct column columns[] = {
+    {.key = "file"},
+    {.key = "line"},
+    {.key = "name"},
+    {.key = "calls"},
+    {.key = "primitive_calls"},
+    {.key = "own_seconds"},
+    {.key = "seconds"},
+};
+static const struct table functions = {.key = "functions", COLUMNS_ARE(columns)};
+
+static void put_function(struct sheet *sheet, const struct prof_row *row)
 {
-    struct integer_text text = integer_text(value);
-    json_key(json, key);
-    json_embed(json, slice_of(text.chars));
+    const struct integer_text line = integer_text(row->line), calls = integer_text(row->calls),
+                              primitive = integer_text(row->primitive_calls);
+    char *file = strndup((const char *)row->file.bytes, row->file.count);
+    char *name = strndup((const char *)row->name.bytes, row->name.count);
+    const struct value cells[] = {
+        value_text(file ? file : ""), value_json(line.chars),      value_text(name ? name : ""),
+        value_json(calls.chars),      value_json(primitive.chars), value_real(row->own_seconds),
+        value_real(row->seconds),
+    };
+    sheet_row(sheet, cells, 0);
+    free(file);
+    free(name);
 }
 
-static void put_json_real(struct json_writer *json, const char *key, double value)
+void call_stats_answer_put(struct sheet *sheet, const struct call_stats *stats,
+                           const struct call_limit *limit)
 {
-    json_key(json, key);
-    json_real(json, value);
-}
-
-void call_stats_json_put(FILE *out, const struct call_stats *stats)
-{
-    struct json_writer json = {.out = out, .line_depth = 2, .indent = 1};
-    json_object(&json);
-    put_json_integer(&json, "calls", stats->calls);
-    put_json_integer(&json, "primitive_calls", stats->primitive_calls);
-    put_json_real(&json, "seconds", stats->seconds);
-    json_put_text(&json, "ordered_by", stats->ordered_by);
-    json_put_uint(&json, "function_count", stats->all_count);
-    json_key(&json, "functions");
-    json_array(&json);
-    for (size_t i = 0; i < stats->count; i++) {
-        const struct prof_row *row = stats->rows[i];
-        json_object(&json);
-        json_key(&json, "file");
-        json_slice(&json, row->file);
-        put_json_integer(&json, "line", row->line);
-        json_key(&json, "name");
-        json_slice(&json, row->name);
-        put_json_integer(&json, "calls", row->calls);
-        put_json_integer(&json, "primitive_calls", row->primitive_calls);
-        put_json_real(&json, "own_seconds", row->own_seconds);
-        put_json_real(&json, "seconds", row->seconds);
-        json_close(&json);
-    }
-    json_close(&json);
-    json_close(&json);
+    FILE *lines = sheet_lines_begin(sheet);
+    if (lines)
+        print(lines, stats, limit);
+    sheet_lines_end(sheet);
+    sheet_put(sheet, "calls", value_json(integer_text(stats->calls).chars));
+    sheet_put(sheet, "primitive_calls", value_json(integer_text(stats->primitive_calls).chars));
+    sheet_put(sheet, "seconds", value_real(stats->seconds));
+    sheet_put(sheet, "ordered_by", value_text(stats->ordered_by));
+    sheet_put(sheet, "function_count", value_uint(stats->all_count));
+    sheet_table(sheet, &functions);
+    for (size_t i = 0; i < stats->count; i++)
+        put_function(sheet, stats->rows[i]);
+    sheet_end(sheet);
 }
