@@ -7,6 +7,8 @@
 #include "answer/answers.h"
 #include "base/units.h"
 
+#include "vocabulary/metadata.h"
+
 struct breakdown_values {
     bool steps;
 };
@@ -137,7 +139,7 @@ static int put_rank(struct sheet *sheet, const struct asked *asked,
                     const struct breakdown_rank *rank)
 {
     const struct breakdown_values *values = asked->values;
-    const char *source = gait_trace_metadata(asked->trace, rank->shard, "source");
+    const char *source = gait_trace_metadata(asked->trace, rank->shard, meta.source);
     struct gait_shard_info shard;
     struct value parts[PART_COUNT];
     int status = gait_trace_shard(asked->trace, rank->shard, &shard);

@@ -14,6 +14,8 @@
 #include "base/json_reader.h"
 #include "base/units.h"
 
+#include "vocabulary/metadata.h"
+
 static int64_t length_of(int64_t start_ns, int64_t end_ns)
 {
     int64_t length;
@@ -47,7 +49,7 @@ static void put_totals(struct sheet *sheet, const struct gait_trace *trace,
     sheet_put(sheet, "tracks", value_uint(gait_trace_track_count(trace)));
     // what the sampler says of itself, where a shard is a recording of it
     for (uint32_t i = 0; i < totals->shards; i++) {
-        const char *sampler = gait_trace_metadata(trace, i, "sampler");
+        const char *sampler = gait_trace_metadata(trace, i, meta.sampler);
         if (sampler) {
             sheet_put(sheet, "sampler", value_json(sampler));
             return;
@@ -181,7 +183,7 @@ static void say_damage(struct sheet *sheet, const struct gait_trace *trace)
 static void say_lost_names(struct sheet *sheet, const struct gait_trace *trace)
 {
     for (uint32_t i = 0; i < gait_trace_shard_count(trace); i++) {
-        const char *lost = gait_trace_metadata(trace, i, "names_lost");
+        const char *lost = gait_trace_metadata(trace, i, meta.names_lost);
         struct gait_shard_info shard;
         char text[200];
         if (!lost || gait_trace_shard(trace, i, &shard))
@@ -207,8 +209,8 @@ static int put(struct sheet *sheet, const struct asked *asked)
         sheet_say(sheet, SAY_PARAGRAPH,
                   "* not finished: the process still runs, or ended without closing it");
     for (uint32_t i = 0; i < totals.shards; i++)
-        if (gait_trace_metadata(trace, i, "sampler"))
-            say_samples(sheet, gait_trace_metadata(trace, i, "sampler"));
+        if (gait_trace_metadata(trace, i, meta.sampler))
+            say_samples(sheet, gait_trace_metadata(trace, i, meta.sampler));
     say_damage(sheet, trace);
     say_lost_names(sheet, trace);
     return status;

@@ -16,6 +16,7 @@
 #include "base/file_name.h"
 #include "base/json_reader.h"
 #include "base/units.h"
+#include "vocabulary/metadata.h"
 
 enum {
     MOST_PHASES = 12,
@@ -65,7 +66,7 @@ static void describe_end(const char *noted, char *out, size_t room)
 static const char *bad_end(const struct gait_trace *trace, uint32_t shard,
                            struct gait_shard_info *ret_info)
 {
-    const char *noted = gait_trace_metadata(trace, shard, "exit");
+    const char *noted = gait_trace_metadata(trace, shard, meta.exit);
     double code;
     const bool is_good = !noted || (json_member_real(noted, "code", &code) && code == 0);
     return !is_good && !gait_trace_shard(trace, shard, ret_info) ? noted : NULL;

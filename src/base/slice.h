@@ -18,6 +18,11 @@ static inline struct slice slice_of(const char *text)
     return (struct slice){(const uint8_t *)text, text ? strlen(text) : 0};
 }
 
+static inline bool slice_is(struct slice slice, const char *text)
+{
+    return slice.count == strlen(text) && (!slice.count || !memcmp(slice.bytes, text, slice.count));
+}
+
 static inline bool slice_starts_with(struct slice slice, const char *beginning)
 {
     const size_t count = strlen(beginning);

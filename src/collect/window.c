@@ -17,7 +17,9 @@
 #include "base/fail.h"
 #include "collect/collector.h"
 
-enum { OF_RUN = GAIT_WINDOW_OF_RUN, SPARE, FIRST_OF_OTHERS, HOLDERS = 33 };
+#include "vocabulary/metadata.h"
+
+enum { OF_RUN = GAIT_WINDOW_OF_RUN, OF_SPARE, FIRST_OF_OTHERS, HOLDERS = 33 };
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_once_t once = PTHREAD_ONCE_INIT;
@@ -166,16 +168,14 @@ static void leave(unsigned holder)
 static void end_spare(enum gait_spare_end end)
 {
     static const char *const words[] = {
-        [GAIT_SPARE_DROPPED] = "\"dropped\"",
-        [GAIT_SPARE_KEPT] = "\"kept\"",
-        [GAIT_SPARE_STEPPED] = "\"stepped\"",
-        [GAIT_SPARE_CUT] = "\"cut\"",
+#define SPARE(identifier, word, what) [GAIT_SPARE_##identifier] = "\"" word "\"",
+#include "vocabulary/metadata.def"
     };
     if (!atomic_load(&is_spare))
         return;
     atomic_store(&is_spare, false);
-    leave(SPARE);
-    (void)gait_metadata("spare_window", words[end]);
+    leave(OF_SPARE);
+    (void)gait_metadata(meta.spare_window, words[end]);
 }
 
 static int hold(unsigned holder, unsigned levels)
@@ -259,7 +259,7 @@ int gait_window_spare(unsigned levels)
 {
     enter();
     const bool is_first = !window.count && !window.is_open; // readers know it as the first one
-    const bool is_open = is_first && hold(SPARE, levels & needed_levels()) == 0;
+    const bool is_open = is_first && hold(OF_SPARE, levels & needed_levels()) == 0;
     atomic_store(&is_spare, is_open);
     pthread_mutex_unlock(&lock);
     return is_open;
@@ -323,7 +323,7 @@ void gait_collectors_tell(void)
                 put_part(&json, i);
         json_close(&json);
         if (fclose(out) == 0)
-            (void)gait_metadata("collectors", text);
+            (void)gait_metadata(meta.collectors, text);
         free(text);
     }
     pthread_mutex_unlock(&lock);

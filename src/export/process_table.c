@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/fail.h"
+#include "vocabulary/metadata.h"
 
 // Linux numbers processes and threads below 2^22.
 #define FIRST_OWN_NUMBER (1u << 22)
@@ -137,7 +138,8 @@ int process_table_name_shard(const struct process_table *table, uint32_t shard, 
     struct gait_shard_info info;
     int status = gait_trace_shard(table->trace, shard, &info);
     if (!status)
-        status = append_program(out, gait_trace_metadata(table->trace, shard, "program"), "gait");
+        status =
+            append_program(out, gait_trace_metadata(table->trace, shard, meta.program), "gait");
     if (!status && strcmp(info.role, "program") != 0)
         status = buffer_printf(out, " %s", info.role);
     if (!status && info.rank >= 0)

@@ -5,10 +5,11 @@
 
 #include "base/fail.h"
 #include "base/json_reader.h"
+#include "vocabulary/metadata.h"
 
 bool run_own_has(const struct gait_trace *trace, uint32_t shard, const char *invocation)
 {
-    const char *json = gait_trace_metadata(trace, shard, "invocation");
+    const char *json = gait_trace_metadata(trace, shard, meta.invocation);
     return !json || !*invocation || json_is_text(json, invocation);
 }
 

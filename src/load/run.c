@@ -15,6 +15,7 @@
 #include "load/order/event_table.h"
 #include "load/repair/salvage.h"
 #include "load/run_count.h"
+#include "vocabulary/metadata.h"
 
 // Texts of dictionaries and damage: a thousand ranks with 100,000 names each
 // still stay below.
@@ -105,7 +106,7 @@ static int note_lost_memory(struct run *run, const struct run_shard *shard)
                                  .offset = shard->shard.source.bytes,
                                  .what = "killed while threads recorded into plain memory: what "
                                          "they recorded last is missing"};
-    const char *is_lost = dictionary_meta(&shard->dictionary, "lost_on_kill");
+    const char *is_lost = dictionary_meta(&shard->dictionary, meta.lost_on_kill);
     bool is_told = !shard->shard.list.has_trailer && !shard->shard.is_whole;
 
     if (shard->shard.is_live || is_told || !json_is_true(is_lost))

@@ -9,6 +9,7 @@
 #include "base/json_reader.h"
 #include "load/order/event_table.h"
 #include "load/run.h"
+#include "vocabulary/metadata.h"
 
 #define META_TEXT_LIMIT (64u << 20)
 
@@ -37,20 +38,20 @@ static int describe(struct run *run, struct run_shard *shard)
 {
     const struct dictionary *dictionary = &shard->dictionary;
     struct gait_shard_info *info = &shard->info;
-    int status = meta_text(run, dictionary, "host", &info->host);
+    int status = meta_text(run, dictionary, meta.host, &info->host);
 
     if (!status)
-        status = meta_text(run, dictionary, "role", &info->role);
+        status = meta_text(run, dictionary, meta.role, &info->role);
     if (!status)
-        status = meta_text(run, dictionary, "run_id", &info->run_id);
+        status = meta_text(run, dictionary, meta.run_id, &info->run_id);
     info->path = shard->shard.source.path;
     info->bytes = shard->shard.source.bytes;
-    info->pid = json_integer(dictionary_meta(dictionary, "pid"), 0);
-    info->rank = json_integer(dictionary_meta(dictionary, "rank"), -1);
-    info->subject_pid = json_integer(dictionary_meta(dictionary, "subject_pid"), 0);
+    info->pid = json_integer(dictionary_meta(dictionary, meta.pid), 0);
+    info->rank = json_integer(dictionary_meta(dictionary, meta.rank), -1);
+    info->subject_pid = json_integer(dictionary_meta(dictionary, meta.subject_pid), 0);
     if (!info->subject_pid) // a process observes itself unless it says otherwise
         info->subject_pid = info->pid;
-    info->start_ns = json_integer(dictionary_meta(dictionary, "start_ns"), 0);
+    info->start_ns = json_integer(dictionary_meta(dictionary, meta.start_ns), 0);
     info->overhead_cpu_ns = dictionary->overhead_cpu_ns;
     info->format_version = FRAME_VERSION;
     info->complete = shard->shard.list.has_trailer || shard->shard.is_whole;

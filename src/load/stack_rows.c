@@ -9,6 +9,7 @@
 #include "base/fail.h"
 #include "base/json_reader.h"
 #include "load/stack_label.h"
+#include "vocabulary/metadata.h"
 
 #define STACK_LIMIT (1u << 24)
 
@@ -116,7 +117,7 @@ int stack_rows_samples(struct run *run, uint32_t index, stack_rows_take *take, v
 
 double stack_rows_period(const struct run_shard *shard)
 {
-    const char *json = dictionary_meta(&shard->dictionary, "sampler");
+    const char *json = dictionary_meta(&shard->dictionary, meta.sampler);
     const double rate = json_member_count(json, "rate_asked_hz");
     const double rounds = json_member_count(json, "rounds");
     const double asked = rate > 0 ? 1e9 / rate : 1e6;

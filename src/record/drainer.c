@@ -20,6 +20,7 @@
 #include "record/recorder.h"
 #include "record/retell.h"
 #include "record/snapshot.h"
+#include "vocabulary/metadata.h"
 
 #define FLUSH_NS UINT64_C(5000000000) // nothing waits longer than this in a ring
 #define ANCHOR_NS UINT64_C(100000000) // clocks need no closer anchors
@@ -142,9 +143,10 @@ static int put_lost_names(struct drainer *drainer)
         status = retell_names(recorder, drainer->tables);
     recorder_unlock();
     if (status == 0 && drainer->names_lost != drainer->names_lost_told)
-        status = preamble_write_number("names_lost", (int64_t)drainer->names_lost, drainer->tables);
+        status =
+            preamble_write_number(meta.names_lost, (int64_t)drainer->names_lost, drainer->tables);
     if (status == 0 && drainer->is_at_risk != drainer->is_risk_told)
-        status = preamble_write_truth("lost_on_kill", drainer->is_at_risk, drainer->tables);
+        status = preamble_write_truth(meta.lost_on_kill, drainer->is_at_risk, drainer->tables);
     return status;
 }
 
@@ -156,8 +158,9 @@ static int open_batch(struct drainer *drainer)
     if (status)
         return status;
     if (drainer->is_brief)
-        return drainer->is_risk_told ? preamble_write_truth("lost_on_kill", false, drainer->tables)
-                                     : 0;
+        return drainer->is_risk_told
+                   ? preamble_write_truth(meta.lost_on_kill, false, drainer->tables)
+                   : 0;
     if (index_writer_is_due(&drainer->shard->index))
         status = index_writer_write(&drainer->shard->index, drainer->tables);
     if (status == 0)

@@ -12,28 +12,29 @@
 #include "format/ring_setting.h"
 #include "record/name_table.h"
 #include "shard/small_rows.h"
+#include "vocabulary/metadata.h"
 
 static void put_birth(const struct birth *birth, struct small_rows *rows)
 {
     if (!birth->error_ns)
         return;
-    small_rows_meta_number(rows, "process_start_ns", birth->real_ns);
-    small_rows_meta_number(rows, "process_start_error_ns", (int64_t)birth->error_ns);
+    small_rows_meta_number(rows, meta.process_start_ns, birth->real_ns);
+    small_rows_meta_number(rows, meta.process_start_error_ns, (int64_t)birth->error_ns);
 }
 
 static void put_settings(const struct settings *settings, struct small_rows *rows)
 {
-    small_rows_meta_text(rows, "overflow", ring_setting_policies[settings->policy]);
-    small_rows_meta_number(rows, "ring_bytes",
+    small_rows_meta_text(rows, meta.overflow, ring_setting_policies[settings->policy]);
+    small_rows_meta_number(rows, meta.ring_bytes,
                            (int64_t)(settings->ring_slots * sizeof(struct slot)));
     if (settings->rank >= 0)
-        small_rows_meta_number(rows, "rank", settings->rank);
+        small_rows_meta_number(rows, meta.rank, settings->rank);
     if (settings->invocation[0])
-        small_rows_meta_text(rows, "invocation", settings->invocation);
+        small_rows_meta_text(rows, meta.invocation, settings->invocation);
     if (settings->ignored[0])
-        small_rows_meta_text(rows, "settings_ignored", settings->ignored);
+        small_rows_meta_text(rows, meta.settings_ignored, settings->ignored);
     if (settings->subject_pid)
-        small_rows_meta_number(rows, "subject_pid", settings->subject_pid);
+        small_rows_meta_number(rows, meta.subject_pid, settings->subject_pid);
 }
 
 static void put_who(const struct preamble *preamble, struct small_rows *rows)
@@ -44,17 +45,17 @@ static void put_who(const struct preamble *preamble, struct small_rows *rows)
     for (int i = 0; i < 16; i++) {
         snprintf(session + 2 * i, 3, "%02x", preamble->session_id[i]);
     }
-    small_rows_meta_number(rows, "format_version", FRAME_VERSION);
-    small_rows_meta_text(rows, "host", host);
-    small_rows_meta_number(rows, "pid", getpid());
-    small_rows_meta_number(rows, "start_ns", preamble->first_anchor.real_ns);
+    small_rows_meta_number(rows, meta.format_version, FRAME_VERSION);
+    small_rows_meta_text(rows, meta.host, host);
+    small_rows_meta_number(rows, meta.pid, getpid());
+    small_rows_meta_number(rows, meta.start_ns, preamble->first_anchor.real_ns);
     put_birth(&preamble->birth, rows);
-    small_rows_meta_text(rows, "role", preamble->settings->role);
-    small_rows_meta_text(rows, "run_id", preamble->settings->run_id);
-    small_rows_meta_text(rows, "program", program);
-    small_rows_meta_text(rows, "session", session);
-    small_rows_meta_text(rows, "ring", preamble->ring_path);
-    small_rows_meta_number(rows, "tick_hz", (int64_t)preamble->tick_hz);
+    small_rows_meta_text(rows, meta.role, preamble->settings->role);
+    small_rows_meta_text(rows, meta.run_id, preamble->settings->run_id);
+    small_rows_meta_text(rows, meta.program, program);
+    small_rows_meta_text(rows, meta.session, session);
+    small_rows_meta_text(rows, meta.ring, preamble->ring_path);
+    small_rows_meta_number(rows, meta.tick_hz, (int64_t)preamble->tick_hz);
     put_settings(preamble->settings, rows);
 }
 

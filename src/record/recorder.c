@@ -20,6 +20,7 @@
 #include "record/name_table.h"
 #include "record/notes.h"
 #include "record/preamble.h"
+#include "vocabulary/metadata.h"
 
 #define JOURNAL_WAIT_NS 1000000000
 #define INSIDE_TRIES 2000 // of 1 ms: longer than any wait for the drainer
@@ -519,7 +520,7 @@ static void note_exit(int code)
     if (!code || hold_is_on() || !writer_session)
         return;
     snprintf(json, sizeof(json), "{\"code\": %d}", code);
-    if (gait_metadata("exit", json))
+    if (gait_metadata(meta.exit, json))
         fail_clear();
 }
 

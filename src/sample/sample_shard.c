@@ -17,6 +17,7 @@
 #include "base/array.h"
 #include "base/fail.h"
 #include "sample/look/thread_probe.h"
+#include "vocabulary/metadata.h"
 
 #define BUSY_NS (1000 * UINT64_C(1000000))
 #define QUIET_NS (4000 * UINT64_C(1000000))
@@ -56,13 +57,13 @@ static void put_who(struct sample_shard *shard)
         memcpy(random, &shard->first_anchor.real_ns, sizeof shard->first_anchor.real_ns);
     for (int i = 0; i < 16; i++)
         snprintf(session + 2 * i, 3, "%02x", random[i]);
-    small_rows_meta_number(&shard->rows, "format_version", FRAME_VERSION);
-    small_rows_meta_text(&shard->rows, "host", host);
-    small_rows_meta_number(&shard->rows, "pid", getpid());
-    small_rows_meta_number(&shard->rows, "start_ns", shard->first_anchor.real_ns);
-    small_rows_meta_text(&shard->rows, "role", "sampler");
-    small_rows_meta_text(&shard->rows, "run_id", run ? run : session);
-    small_rows_meta_text(&shard->rows, "session", session);
+    small_rows_meta_number(&shard->rows, meta.format_version, FRAME_VERSION);
+    small_rows_meta_text(&shard->rows, meta.host, host);
+    small_rows_meta_number(&shard->rows, meta.pid, getpid());
+    small_rows_meta_number(&shard->rows, meta.start_ns, shard->first_anchor.real_ns);
+    small_rows_meta_text(&shard->rows, meta.role, meta.sampler);
+    small_rows_meta_text(&shard->rows, meta.run_id, run ? run : session);
+    small_rows_meta_text(&shard->rows, meta.session, session);
 }
 
 int sample_shard_open(struct sample_shard *shard, const char *path, struct stack_trie *trie)
@@ -113,8 +114,8 @@ void sample_shard_finish(struct sample_shard *shard)
 
 void sample_shard_tell(struct sample_shard *shard, const struct sample_shard_about *about)
 {
-    small_rows_meta_number(&shard->rows, "subject_pid", about->pid);
-    small_rows_meta_text(&shard->rows, "program", about->program);
+    small_rows_meta_number(&shard->rows, meta.subject_pid, about->pid);
+    small_rows_meta_text(&shard->rows, meta.program, about->program);
 }
 
 void sample_shard_name(struct sample_shard *shard, struct sample_track *track, const char *name)
@@ -308,13 +309,13 @@ void sample_shard_flush(struct sample_shard *shard, uint64_t now_ns, bool is_all
         track->begun_ns = 0;
     }
     if (summary) {
-        small_rows_meta(&shard->rows, "sampler", summary);
+        small_rows_meta(&shard->rows, meta.sampler, summary);
         put_cost(shard);
     }
     const struct clock_anchor anchor = clock_read_anchor();
     small_rows_anchor(&shard->rows, CLOCK_ID, &anchor);
     if (is_all)
-        small_rows_meta_number(&shard->rows, "tick_hz",
+        small_rows_meta_number(&shard->rows, meta.tick_hz,
                                (int64_t)clock_tick_hz(&shard->first_anchor, &anchor));
     write_batch(shard);
 }

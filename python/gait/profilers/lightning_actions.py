@@ -7,6 +7,7 @@ import sys
 
 from .. import _native
 from .._core import span
+from .._vocabulary import META_LIGHTNING_MODULE
 from ..torch.wrap import instead, put
 
 
@@ -35,7 +36,7 @@ told = []  # the class of the model, which names the folder of its traces
 def tell_module(action_name):
     name = action_name[len(OF_MODULE) :].partition(".")[0]
     told.append(name)
-    _native._metadata("lightning_module", json.dumps(name))
+    _native._metadata(META_LIGHTNING_MODULE, json.dumps(name))
 
 
 def hear(passive):

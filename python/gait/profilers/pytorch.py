@@ -8,6 +8,7 @@ import gait
 
 from .._core import span, why_off
 from .._say import say, say_off
+from .._vocabulary import ANNOTATION
 from .files import Report
 from .nvtx import Ranges
 
@@ -201,7 +202,7 @@ class PyTorch(Report):
         self.start(action)
         label = contextlib.nullcontext()
         if self._is_inside:
-            label = span("[pl][profile]" + action, "user_annotation")
+            label = span("[pl][profile]" + action, ANNOTATION)
         try:
             with label:
                 yield action

@@ -5,6 +5,7 @@ import enum
 import sys
 
 from .._core import span
+from .._vocabulary import ANNOTATION
 
 
 class _Equal(enum.Enum):
@@ -81,4 +82,4 @@ def actions():
 
 def _own_range(name, args=None):
     """record_function() without torch: a span of that name."""
-    return span(name, "user_annotation")
+    return span(name, ANNOTATION)

@@ -14,6 +14,7 @@ import tempfile
 
 from .. import _native
 from .._nothing import CaptureError
+from .._vocabulary import ANNOTATION, CAPTURE
 
 STEP = "ProfilerStep#"  # the name of a step's span, before its number
 
@@ -90,7 +91,7 @@ class Capture:
             begin, end = self._edges()
             self._steps = []
             for event in self._events("span", begin, end):
-                if event.category == "user_annotation" and event.name.startswith(STEP):
+                if event.category == ANNOTATION and event.name.startswith(STEP):
                     if begin <= event.start_ns and event.duration_ns is not None:
                         number = int(event.name[len(STEP) :])
                         last = event.start_ns + event.duration_ns
@@ -100,7 +101,7 @@ class Capture:
     def _edges(self):
         if self._times is None:
             for event in self._events("async"):
-                if (event.category, event.name, event.id) == ("torch", "capture", self.number):
+                if (event.category, event.name, event.id) == (*CAPTURE, self.number):
                     if event.pid == self.pid and event.duration_ns is not None:
                         self._times = event.start_ns, event.start_ns + event.duration_ns
                         break  # Python functions follow, and may be many

@@ -33,13 +33,15 @@ def train(torch):
 
 
 def record(torch, gait, windows, directory):
+    from gait._vocabulary import OP
+
     gait.start(directory)
     gait._native._torch_window(windows.SHAPES | windows.MEMORY)
     train(torch)
     gait._native._torch_window(None)
     gait.stop()
     with gait.open(directory) as trace:
-        spans = [event for event in trace.events(kind="span") if event.category == "cpu_op"]
+        spans = [event for event in trace.events(kind="span") if event.category == OP]
         memory = [event.value for event in trace.events(kind="memory")]
     return spans, memory
 

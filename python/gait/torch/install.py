@@ -13,6 +13,7 @@ import sys
 import time
 
 from .. import _native, _say
+from .._vocabulary import EXIT, META_DEVICE_NAME, META_MEMORY_PEAK, META_TORCH
 from . import compiling, late, processes, savers, training, windows, workers
 from .signals import listen
 from .watching import attempt
@@ -46,7 +47,7 @@ def begin():
     _native._phase_wake()
     _native._cost_call(hook_call_ns())
     version = getattr(sys.modules.get("torch"), "__version__", "")
-    _native._metadata("torch", json.dumps({"version": str(version)}))
+    _native._metadata(META_TORCH, json.dumps({"version": str(version)}))
     attempt(processes.tell_rank)  # a group may be older than the record
     attempt(windows.install)
     attempt(listen)
@@ -57,13 +58,13 @@ def tell_end(pid):
     """The script is over: what comes now is the interpreter's, not a step's."""
     if os.getpid() != pid or not _native.recording():
         return
-    _native.mark(_native.site("torch", "exit"))
+    _native.mark(_native.site(*EXIT))
     _native._windows_close()
     _native._cost_tell()
     attempt(tell_device)
     peak = memory_peak()
     if peak:
-        _native._metadata("memory_peak", json.dumps({"rss_bytes": peak}))
+        _native._metadata(META_MEMORY_PEAK, json.dumps({"rss_bytes": peak}))
 
 
 def hook_call_ns():
@@ -87,7 +88,7 @@ def tell_device():
     """The name of the device that was used: its peak is looked up by it."""
     cuda = getattr(sys.modules.get("torch"), "cuda", None)
     if cuda is not None and cuda.is_initialized():
-        _native._metadata("device_name", json.dumps(str(cuda.get_device_name())))
+        _native._metadata(META_DEVICE_NAME, json.dumps(str(cuda.get_device_name())))
 
 
 def memory_peak():

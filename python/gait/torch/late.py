@@ -4,6 +4,7 @@
 import functools
 
 from .. import _native
+from .._vocabulary import EPOCH
 from . import watching
 from .wrap import Hook, beside, put, replace
 
@@ -91,5 +92,5 @@ def hook_epoch(path, module):
 
 
 def begin_epoch(*_):
-    _native.mark(_native.site("torch", "epoch"))
+    _native.mark(_native.site(*EPOCH))
     _native._epoch()

@@ -17,6 +17,7 @@ import weakref
 import torch
 
 from .. import _native
+from .._vocabulary import ANNOTATION, MODULE, MODULE_BACKWARD
 
 _module = torch.nn.modules.module
 
@@ -59,7 +60,7 @@ def _tensors(value, depth=3):
 class Labels:
     """Hooks on all modules, until remove(). Of a root that is given the paths are known."""
 
-    FORWARD = BACKWARD = "module"  # categories
+    FORWARD = BACKWARD = MODULE  # categories
     BACKWARD_NAME = "{}"
 
     def __init__(self, root=None):
@@ -187,7 +188,7 @@ class Labels:
 class ListedLabels(Labels):
     """The same under the names of Lightning's RegisterRecordFunction, and in tables of ops."""
 
-    FORWARD, BACKWARD = "user_annotation", "module_backward"
+    FORWARD, BACKWARD = ANNOTATION, MODULE_BACKWARD
     BACKWARD_NAME = "{} (backward)"
 
     @staticmethod

@@ -6,6 +6,7 @@ import json
 import torch
 
 from .. import _native, _ranks
+from .._vocabulary import META_DISTRIBUTED
 from .wrap import beside, put, replace, replace_all
 
 COLLECTIVES = (
@@ -43,7 +44,7 @@ def tell_rank(*_):
     if group is None:
         return
     _native.rank(group.get_rank())
-    _native._metadata("distributed", json.dumps(_ranks.distributed_info(), default=str))
+    _native._metadata(META_DISTRIBUTED, json.dumps(_ranks.distributed_info(), default=str))
     engine = torch.autograd.Variable._execution_engine
     alone = group.get_world_size() < 2
     _native._backward_tail(None if alone else engine.queue_callback)

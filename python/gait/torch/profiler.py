@@ -14,6 +14,7 @@ import warnings
 
 from .. import _native, _ranks
 from .._say import say
+from .._vocabulary import CAPTURE
 from . import arguments, recorder, stacks
 from .actions import actions
 from .capture import STEP, Capture, CaptureError
@@ -305,7 +306,7 @@ class profile:  # noqa: N801: torch's name
         if not self._is_on_record:
             return
         self._open = recorder.next_number()
-        _native.async_begin(_native.site("torch", "capture"), self._open)
+        _native.async_begin(_native.site(*CAPTURE), self._open)
         self._begin_stacks()
 
     def _begin_stacks(self):
@@ -324,7 +325,7 @@ class profile:  # noqa: N801: torch's name
             return
         number, self._open = self._open, None
         self._end_stacks()
-        _native.async_end(_native.site("torch", "capture"), number)
+        _native.async_end(_native.site(*CAPTURE), number)
         self._close()
         self._keep(number, self._let_go(), is_partial)
 

@@ -27,15 +27,16 @@ class Window:
 def windows(path, options):
     """(rank, its windows, what became of the one for runs without steps) of one shard."""
     from gait import trace
+    from gait._vocabulary import META_SPARE_WINDOW, WINDOW
 
     with trace.open(path) as opened:
         found = [
             (event.id, event.pid, (event.start_ns, event.start_ns + event.duration_ns))
             for event in opened.events(kind="async")
-            if (event.category, event.name) == ("torch", "window") and event.duration_ns
+            if (event.category, event.name) == WINDOW and event.duration_ns
         ]
         rank = max((shard["rank"] for shard in opened.shards), default=-1)
-        spare = opened.metadata().get("spare_window")
+        spare = opened.metadata().get(META_SPARE_WINDOW)
     numbered = [(number, Window(path, pid, times, options)) for number, pid, times in found]
     return rank, numbered, spare
 
@@ -43,8 +44,10 @@ def windows(path, options):
 def of_ranks(paths, options):
     """[(rank, path, its windows)]. As in src/analyse/job/torch_survey.c: where anybody's
     schedule moved on, the first windows of those that have a spare one do not count."""
+    from gait._vocabulary import SPARE_DROPPED
+
     found = [(path, *windows(path, options)) for path in paths]
-    is_moving = any(spare == "dropped" for *_, spare in found)
+    is_moving = any(spare == SPARE_DROPPED for *_, spare in found)
     ranks = []
     for path, rank, numbered, spare in found:
         kept = [one for number, one in numbered if not (spare and is_moving and number == 1)]
@@ -56,9 +59,10 @@ def of_ranks(paths, options):
 def is_own(path):
     """Was its process started by the `gait run` that asks?"""
     from gait import trace
+    from gait._vocabulary import META_INVOCATION
 
     with trace.open(path) as opened:
-        told = opened.metadata().get("invocation")
+        told = opened.metadata().get(META_INVOCATION)
     asking = os.environ.get("GAIT_INVOCATION")
     return not (told and asking) or told == asking
 

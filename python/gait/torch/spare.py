@@ -6,6 +6,7 @@ import os
 import threading
 
 from .. import _native
+from .._vocabulary import CAPTURE
 
 LIMIT_BYTES = 32 << 20  # some three million ops
 EACH_SECONDS = 0.5
@@ -46,7 +47,7 @@ class Spare:
         self._close = close
         self._lock = threading.Lock()
         self._is_over = False
-        _native.async_begin(_native.site("torch", "capture"), number)
+        _native.async_begin(_native.site(*CAPTURE), number)
         self._watch = Watch(self._cut, lambda: not self._is_over)
 
     def end(self, before):
@@ -60,7 +61,7 @@ class Spare:
             return False
         self._is_over = True
         self._watch.stop()
-        _native.async_end(_native.site("torch", "capture"), self.number)
+        _native.async_end(_native.site(*CAPTURE), self.number)
         return True
 
     def _cut(self):

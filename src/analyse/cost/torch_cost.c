@@ -9,6 +9,7 @@
 #include "analyse/report/torch_report.h"
 #include "base/arena.h"
 #include "base/json_reader.h"
+#include "vocabulary/metadata.h"
 
 #define MOST_EVENTS 5000000             // memory events that are looked at: a second
 static const double most_cost_ns = 1e9; // of one event; more is nonsense
@@ -38,8 +39,8 @@ static bool find_cost(const struct gait_trace *trace, uint32_t shard, const char
                       double *ret_ns)
 {
     double each;
-    if (!json_member_real(gait_trace_metadata(trace, shard, "cost_ns"), key, &each) &&
-        !json_member_real(gait_trace_metadata(trace, shard, "cost_ns.hooks"), key, &each))
+    if (!json_member_real(gait_trace_metadata(trace, shard, meta.cost_ns), key, &each) &&
+        !json_member_real(gait_trace_metadata(trace, shard, meta.cost_ns_hooks), key, &each))
         return false;
     if (!(each >= 0 && each <= most_cost_ns))
         return false;
@@ -125,7 +126,7 @@ void torch_lost_find(struct torch_report *torch, const struct gait_trace *trace)
 {
     torch->lost = (struct torch_lost){.shapes = 0};
     for (uint32_t i = 0; i < torch->survey.shard_count; i++) {
-        const char *json = gait_trace_metadata(trace, i, "ops_lost");
+        const char *json = gait_trace_metadata(trace, i, meta.ops_lost);
         torch->lost.shapes += (uint64_t)fmin(json_member_count(json, "shapes"), most_count);
         torch->lost.blocks += (uint64_t)fmin(json_member_count(json, "blocks"), most_count);
     }
@@ -160,7 +161,7 @@ int torch_memory_find(struct torch_memory *memory, struct gait_trace *trace,
     bool has_events = false;
     *memory = (struct torch_memory){.rss_bytes = 0};
     for (uint32_t i = 0; i < survey->shard_count; i++) {
-        const char *json = gait_trace_metadata(trace, i, "memory_peak");
+        const char *json = gait_trace_metadata(trace, i, meta.memory_peak);
         const double bytes = fmin(json_member_count(json, "rss_bytes"), most_count);
         if (bytes > (double)memory->rss_bytes)
             memory->rss_bytes = (uint64_t)bytes;

@@ -8,6 +8,7 @@
 
 #include "base/fail.h"
 #include "base/json_reader.h"
+#include "vocabulary/metadata.h"
 
 static struct process_life recording_of(const struct gait_shard_info *shard)
 {
@@ -19,11 +20,11 @@ static struct process_life life_of(const struct gait_trace *trace, uint32_t inde
                                    const struct gait_shard_info *shard)
 {
     struct process_life life = recording_of(shard);
-    const char *start = gait_trace_metadata(trace, index, "process_start_ns");
-    const char *error = gait_trace_metadata(trace, index, "process_start_error_ns");
+    const char *start = gait_trace_metadata(trace, index, meta.process_start_ns);
+    const char *error = gait_trace_metadata(trace, index, meta.process_start_error_ns);
     const int64_t start_ns = json_integer(start, shard->start_ns);
     const int64_t error_ns = json_integer(error, 0);
-    if (!gait_trace_metadata(trace, index, "invocation") || error_ns <= 0 ||
+    if (!gait_trace_metadata(trace, index, meta.invocation) || error_ns <= 0 ||
         start_ns >= shard->start_ns)
         return life;
     life.start_ns = start_ns;

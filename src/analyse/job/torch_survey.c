@@ -7,6 +7,7 @@
 
 #include "base/array.h"
 #include "base/fail.h"
+#include "vocabulary/metadata.h"
 
 enum { MOST_ASYNCS = 1 << 24 };
 
@@ -127,7 +128,7 @@ static void drop_spares(struct torch_survey *survey, const struct look *look,
     for (size_t i = 0; i < survey->async_count; i++) {
         const struct torch_async async = survey->asyncs[i];
         int64_t end_ns;
-        if (async.id == 1 && gait_trace_metadata(trace, async.shard, "spare_window") &&
+        if (async.id == 1 && gait_trace_metadata(trace, async.shard, meta.spare_window) &&
             torch_phases_role(look->phases, async.site) == ROLE_WINDOW && async.duration_ns >= 0 &&
             !__builtin_add_overflow(async.start_ns, async.duration_ns, &end_ns))
             survey->shards[async.shard].ops_since_ns = end_ns;
@@ -137,14 +138,14 @@ static void drop_spares(struct torch_survey *survey, const struct look *look,
     survey->async_count = kept;
 }
 
-const char *torch_survey_spare(const struct gait_trace *trace)
+enum spare_window torch_survey_spare(const struct gait_trace *trace)
 {
-    const char *kept = NULL;
+    enum spare_window kept = SPARE_NONE;
     for (uint32_t i = 0; i < gait_trace_shard_count(trace); i++) {
-        const char *said = gait_trace_metadata(trace, i, "spare_window");
-        if (said && !strcmp(said, "\"dropped\""))
-            return NULL;
-        if (said && (!kept || !strcmp(kept, "\"kept\"")))
+        const enum spare_window said = meta_spare(gait_trace_metadata(trace, i, meta.spare_window));
+        if (said == SPARE_DROPPED)
+            return SPARE_NONE;
+        if (said && (!kept || kept == SPARE_KEPT))
             kept = said;
     }
     return kept;

@@ -11,6 +11,8 @@
 
 #include "analyse/ledger/torch_phases.h"
 
+#include "vocabulary/metadata.h"
+
 struct torch_survey_track {
     uint64_t optimizers, backwards, forwards, inputs, compiles; // facts
     uint64_t marked_steps;                                      // that gait.step() made, ended ones
@@ -43,9 +45,9 @@ GAIT_CHECK int torch_survey_make(struct torch_survey *survey, struct gait_trace 
                                  const struct torch_phases *phases);
 void torch_survey_finish(struct torch_survey *survey); // takes NULL and a zeroed struct
 
-// What became of the windows for a run without steps: "\"kept\"", or "\"stepped\"" and "\"cut\""
-// (python/gait/ext/schedule/py_window.h); NULL where a schedule moved on, or there was none.
-const char *torch_survey_spare(const struct gait_trace *trace);
+// What became of the windows for a run without steps; SPARE_NONE where a schedule moved on, or
+// there was none.
+enum spare_window torch_survey_spare(const struct gait_trace *trace);
 
 // Whether anything of a training is on record.
 bool torch_survey_has_facts(const struct torch_survey *survey);

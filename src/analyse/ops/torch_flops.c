@@ -15,6 +15,7 @@
 #include "base/fail.h"
 #include "base/intern.h"
 #include "base/json_reader.h"
+#include "vocabulary/metadata.h"
 
 enum { NO_KIND = PEAK_KINDS };
 
@@ -285,7 +286,7 @@ static int put_middle(const struct flops_taking *taking)
 // {"version": "2.15.0+cpu"}.
 static enum flops_way counter_of(const struct gait_trace *trace, uint32_t shard)
 {
-    const char *torch = gait_trace_metadata(trace, shard, "torch");
+    const char *torch = gait_trace_metadata(trace, shard, meta.torch);
     struct json_token version;
     if (json_member(torch, "version", &version) != JSON_TEXT)
         return FLOPS_COUNTER;

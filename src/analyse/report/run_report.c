@@ -12,6 +12,7 @@
 #include "base/buffer.h"
 #include "base/fail.h"
 #include "base/json_reader.h"
+#include "vocabulary/metadata.h"
 
 // Steps of a long run are the largest part: 40 bytes each, twice.
 #define REPORT_MAX_BYTES ((size_t)2 << 30)
@@ -79,7 +80,7 @@ static int read_ignored(struct run_report *report, const struct gait_trace *trac
     struct buffer words;
     buffer_init(&words, 1u << 20);
     for (uint32_t i = 0; !status && i < report->shard_count; i++) {
-        const char *json = gait_trace_metadata(trace, i, "settings_ignored");
+        const char *json = gait_trace_metadata(trace, i, meta.settings_ignored);
         struct gait_shard_info shard;
         words.used = 0;
         if (!json || report->ignored_count == REPORT_MOST_IGNORED ||
@@ -100,7 +101,7 @@ static void read_metadata(struct run_report *report, const struct gait_trace *tr
 {
     report->has_torch = torch_report_concerns(trace);
     for (uint32_t i = 0; i < report->shard_count; i++) {
-        const char *noted = gait_trace_metadata(trace, i, "memory_peak");
+        const char *noted = gait_trace_metadata(trace, i, meta.memory_peak);
         const double bytes = json_member_count(noted, "rss_bytes");
         if (bytes < 1e18 && bytes > (double)report->memory_peak_bytes)
             report->memory_peak_bytes = (uint64_t)bytes;

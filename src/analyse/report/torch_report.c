@@ -12,11 +12,12 @@
 #include "analyse/report/run_report.h"
 #include "analyse/report/torch_walks.h"
 #include "base/fail.h"
+#include "vocabulary/metadata.h"
 
 bool torch_report_concerns(const struct gait_trace *trace)
 {
     for (uint32_t i = 0; i < gait_trace_shard_count(trace); i++)
-        if (gait_trace_metadata(trace, i, "torch"))
+        if (gait_trace_metadata(trace, i, meta.torch))
             return true;
     return false;
 }
@@ -110,7 +111,7 @@ static void find_device(struct run_report *report, const struct gait_trace *trac
     struct torch_report *torch = report->torch;
     for (uint32_t i = 0; !torch->device && i < gait_trace_shard_count(trace); i++)
         torch->device =
-            torch_cost_text(gait_trace_metadata(trace, i, "device_name"), &report->arena);
+            torch_cost_text(gait_trace_metadata(trace, i, meta.device_name), &report->arena);
 }
 
 static int make(struct run_report *report, struct gait_trace *trace)

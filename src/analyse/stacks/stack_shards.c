@@ -14,6 +14,8 @@
 #include "load/shard/clock_map.h"
 #include "load/stack_label.h"
 
+#include "vocabulary/metadata.h"
+
 #define RANK_LIMIT (1u << 20)
 
 // A sample that waits for the next one of its thread, which tells how long it lasted.
@@ -175,7 +177,7 @@ static int take_all_timed(struct taking *taking, uint32_t index)
 // As stacks of several processes name theirs. Who recorded one alone is asked for it too.
 static const char *process_words(struct stack_set *set, const struct run_shard *shard)
 {
-    const char *program = dictionary_meta(&shard->dictionary, "program"); // in quotes: JSON
+    const char *program = dictionary_meta(&shard->dictionary, meta.program); // in quotes: JSON
     char words[300];
     const int used = snprintf(words, sizeof words, "process %lld:%.200s",
                               (long long)shard->info.subject_pid, program ? program : "\"\"");

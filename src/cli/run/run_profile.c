@@ -29,6 +29,7 @@
 #include "launch/python_hook.h"
 #include "launch/run_own.h"
 #include "launch/say.h"
+#include "vocabulary/metadata.h"
 
 enum { PLAN_BYTES = 4096, LINE_BYTES = 512 };
 
@@ -226,15 +227,14 @@ static int write_traces(const struct config *config, const struct run_end *end,
 // What was kept of a run in which the schedule never left its beginning.
 static bool tell_spare(const struct config *config, const struct gait_trace *trace, size_t count)
 {
-    const char *kept = torch_survey_spare(trace);
+    const enum spare_window kept = torch_survey_spare(trace);
     const char *unit = config_text(config, SETTING_UNIT);
     if (!kept || !count)
         return false;
-    const bool is_cut = !strcmp(kept, "\"cut\"");
-    const char *of_run = is_cut ? "its beginning was" : "the whole run was";
+    const char *of_run = kept == SPARE_CUT ? "its beginning was" : "the whole run was";
     if (!strcmp(unit, "seconds"))
         unit = "step";
-    if (!strcmp(kept, "\"stepped\"") && !strcmp(unit, "step"))
+    if (kept == SPARE_STEPPED && !strcmp(unit, "step"))
         say("the run ended with its first step, at which the schedule is still at its "
             "beginning: %s captured instead",
             of_run);
@@ -279,7 +279,7 @@ static void add_model(const struct gait_trace *trace, const struct run_end *end,
     const char *json = NULL;
     for (uint32_t i = 0; !json && i < gait_trace_shard_count(trace); i++)
         if (run_own_has(trace, i, end->invocation))
-            json = gait_trace_metadata(trace, i, "lightning_module");
+            json = gait_trace_metadata(trace, i, meta.lightning_module);
     const size_t length = json && *json == '"' ? strcspn(json + 1, "\"\\/.") : 0;
     const size_t used = strlen(folder);
     if (length && json[length + 1] == '"')

@@ -12,6 +12,7 @@
 #include "collect/torch/torch_library.h"
 #include "collect/torch/torch_shim.h"
 #include "record/op.h"
+#include "vocabulary/metadata.h"
 
 #define BATCHES 7
 #define BATCH 100
@@ -107,5 +108,5 @@ void torch_op_cost_tell(void)
     snprintf(json, sizeof(json), "{\"cpu_op\":%.1f,\"user_annotation\":%.1f,\"memory\":%.1f}",
              inputs + own + SHAPES_CLOCKS * cost.clock_ns, cost.op_ns + own,
              MEMORY_CLOCKS * cost.clock_ns);
-    (void)gait_metadata("cost_ns", json);
+    (void)gait_metadata(meta.cost_ns, json);
 }

@@ -29,6 +29,8 @@
 #include "collect/torch/torch_shim.h"
 #include "collect/torch/torch_values.h"
 
+#include "vocabulary/metadata.h"
+
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 
@@ -247,7 +249,7 @@ static void tell_lost(void)
     state.told = shapes + blocks;
     snprintf(json, sizeof(json), "{\"shapes\":%llu,\"blocks\":%llu}", (unsigned long long)shapes,
              (unsigned long long)blocks);
-    (void)gait_metadata("ops_lost", json);
+    (void)gait_metadata(meta.ops_lost, json);
 }
 
 static int close_window(void)

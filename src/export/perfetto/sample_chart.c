@@ -23,6 +23,7 @@
 #include "load/shard/clock_map.h"
 #include "load/stack_label.h"
 #include "load/stack_rows.h"
+#include "vocabulary/metadata.h"
 
 #define DAY_NS 86400000000000
 #define DEPTH_LIMIT 65536u
@@ -145,10 +146,10 @@ static bool is_call(const struct chart *chart, uint32_t stack)
 
 static int name_process(struct chart *chart, uint32_t track, const char *process)
 {
-    const char *meta = dictionary_meta(&chart->run->shards[chart->shard]->dictionary, "program");
+    const char *json = dictionary_meta(&chart->run->shards[chart->shard]->dictionary, meta.program);
     struct buffer program;
     buffer_init(&program, 1u << 16);
-    int status = process || !meta ? 0 : json_decode(meta, &program);
+    int status = process || !json ? 0 : json_decode(json, &program);
     if (!status)
         status = name_it(chart, "{\"ph\":\"M\",\"name\":\"process_name\"", track,
                          process        ? process

@@ -9,6 +9,7 @@
 #include "export/number_text.h"
 #include "export/output/output_stream.h"
 #include "export/pt/pt_writer.h"
+#include "vocabulary/metadata.h"
 
 #define MAX_TEXT_BYTES ((size_t)1 << 30)
 
@@ -38,7 +39,7 @@ static void write_sort_index(struct pt_writer *writer, const char *what, int64_t
 // The content of a JSON text without escapes, else "python".
 static int name_of_program(struct pt_writer *writer, struct buffer *out)
 {
-    const char *json = gait_trace_metadata(writer->trace, writer->shard, "program");
+    const char *json = gait_trace_metadata(writer->trace, writer->shard, meta.program);
     size_t bytes = json ? strlen(json) : 0;
     if (bytes > 2 && json[0] == '"' && !memchr(json, '\\', bytes))
         return buffer_append(out, json + 1, bytes - 2);
@@ -115,7 +116,7 @@ static void write_distributed(struct pt_writer *writer)
 {
     const char *json = valid_json(writer->run->options->distributed);
     if (!json)
-        json = valid_json(gait_trace_metadata(writer->trace, writer->shard, "distributed"));
+        json = valid_json(gait_trace_metadata(writer->trace, writer->shard, meta.distributed));
     if (json && json[0] == '{') {
         output_text(writer->out, "    \"distributedInfo\": ");
         output_text(writer->out, json);
@@ -151,7 +152,7 @@ static int write_members(struct pt_writer *writer)
 
 static int write_trace_id(struct pt_writer *writer)
 {
-    const char *session = gait_trace_metadata(writer->trace, writer->shard, "session");
+    const char *session = gait_trace_metadata(writer->trace, writer->shard, meta.session);
     if (!session || session[0] != '"' || !valid_json(session))
         return GAIT_OK;
     output_text(writer->out, "    \"trace_id\": ");

@@ -19,6 +19,7 @@
 #include "load/order/merge.h"
 #include "shard/shard_out.h"
 #include "shard/small_rows.h"
+#include "vocabulary/metadata.h"
 
 #define PATH_LIMIT 65536
 #define ROWS_A_FRAME 4096
@@ -37,9 +38,9 @@ struct lod {
 static void add_metas(struct lod *lod)
 {
     const struct dictionary *dictionary = &lod->shard->dictionary;
-    small_rows_meta_number(&lod->names, "indexed_bytes", (int64_t)lod->shard->info.bytes);
-    small_rows_meta(&lod->names, "session", dictionary_meta(dictionary, "session"));
-    small_rows_meta(&lod->names, "tick_hz", dictionary_meta(dictionary, "tick_hz"));
+    small_rows_meta_number(&lod->names, meta.indexed_bytes, (int64_t)lod->shard->info.bytes);
+    small_rows_meta(&lod->names, meta.session, dictionary_meta(dictionary, meta.session));
+    small_rows_meta(&lod->names, meta.tick_hz, dictionary_meta(dictionary, meta.tick_hz));
 }
 
 // Strings of a site take the three ids behind 3 × its number.
@@ -268,10 +269,10 @@ static int look_at_index(struct lod *lod, const char *path, bool *ret_is_current
         return status == GAIT_ERR_MEMORY ? status : 0;
     dictionary = &index.shards[0]->dictionary;
     *ret_is_current = index.shards[0]->info.complete && !index.damage.count &&
-                      json_integer(dictionary_meta(dictionary, "indexed_bytes"), -1) ==
+                      json_integer(dictionary_meta(dictionary, meta.indexed_bytes), -1) ==
                           (int64_t)lod->shard->info.bytes &&
-                      is_same(dictionary_meta(dictionary, "session"),
-                              dictionary_meta(&lod->shard->dictionary, "session"));
+                      is_same(dictionary_meta(dictionary, meta.session),
+                              dictionary_meta(&lod->shard->dictionary, meta.session));
     lod->result.bytes = index.shards[0]->info.bytes;
     run_close(&index);
     return 0;

@@ -17,6 +17,7 @@
 #include "load/repair/salvage.h"
 #include "load/run.h"
 #include "shard/shard_out.h"
+#include "vocabulary/metadata.h"
 
 #define FRAME_LIMIT (FRAME_MAX_PAYLOAD + 2 * FRAME_HEADER_BYTES)
 #define ARENA_LIMIT ((size_t)64 << 20)
@@ -67,7 +68,7 @@ static int put_exit(struct completion *completion, const struct complete_exit *h
 
     // of another process nothing is known but that it closed nothing
     bool is_known = how && how->pid == completion->run.shards[0]->info.pid;
-    row.texts[0] = slice_of("exit");
+    row.texts[0] = slice_of(meta.exit);
     row.texts[1] = slice_of(is_known ? how->json : "{\"unclosed\": true}");
     status = journal_write_row(&row, &completion->output.tables);
     return status ? status : shard_out_settle(&completion->output);

@@ -21,6 +21,7 @@
 #include "load/order/event_table.h"
 #include "load/repair/ring_view.h"
 #include "load/shard/last_state.h"
+#include "vocabulary/metadata.h"
 
 #define TEXT_BYTES (8u << 20) // of one frame, as the recorder has it
 #define META_LIMIT (1u << 20)
@@ -78,9 +79,9 @@ static int find_names(struct shard *shard, struct row_reader *rows, struct arena
             struct slice key = rows->columns[0].slices[row];
             struct slice json = rows->columns[1].slices[row];
 
-            if (key.count == 4 && !memcmp(key.bytes, "ring", 4))
+            if (slice_is(key, meta.ring))
                 status = keep_text(arena, json, &ret_names[0]);
-            if (key.count == 7 && !memcmp(key.bytes, "session", 7))
+            if (slice_is(key, meta.session))
                 status = keep_text(arena, json, &ret_names[1]);
         }
         if (status == GAIT_ERR_FORMAT)

@@ -11,6 +11,7 @@
 #include "base/array.h"
 #include "base/fail.h"
 #include "base/json_reader.h"
+#include "vocabulary/metadata.h"
 
 #define LOST_TEXT "(lost)"
 #define CLOCK_LIMIT 65536
@@ -279,7 +280,7 @@ static int take_frame(struct dictionary *dictionary, struct shard *shard, struct
 
 static int build_clocks(struct dictionary *dictionary)
 {
-    int64_t tick_hz = json_integer(dictionary_meta(dictionary, "tick_hz"), 0);
+    int64_t tick_hz = json_integer(dictionary_meta(dictionary, meta.tick_hz), 0);
     int status = 0;
 
     for (size_t i = 0; !status && i < dictionary->clock_count; i++)
