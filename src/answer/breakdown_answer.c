@@ -5,12 +5,14 @@
 
 #include "analyse/device/device_run.h"
 #include "answer/answers.h"
+#include "answer/compat_answer.h"
 #include "base/units.h"
 
 #include "vocabulary/metadata.h"
 
 struct breakdown_values {
     bool steps;
+    const char *compat; // a tool; NULL: none
 };
 
 enum { COMPUTE = 1 << LANE_COMPUTE, COMM = 1 << LANE_COMM, COPY = 1 << LANE_COPY };
@@ -246,6 +248,8 @@ static int put(struct sheet *sheet, const struct asked *asked)
     show_causes(sheet, asked, &run);
     if (values->steps)
         show_steps(sheet, &run);
+    if (!status && values->compat)
+        status = compat_answer_put(sheet, values->compat, &run, asked->trace);
     device_run_finish(&run);
     return status;
 }
@@ -255,6 +259,12 @@ static const struct option options[] = {
      .kind = OPTION_FLAG,
      .help = "each step too, as a profiler numbered them",
      .offset = offsetof(struct breakdown_values, steps)},
+    {.name = "compat",
+     .kind = OPTION_CHOICE,
+     .value = "TOOL",
+     .help = "what that tool would say, too, beside what is true",
+     .offset = offsetof(struct breakdown_values, compat),
+     .choices = compat_tools},
 };
 
 static const struct example examples[] = {

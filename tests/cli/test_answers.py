@@ -384,15 +384,27 @@ def device_run(folder):
     stream = shard.track(kind=2, key="7", name=b"stream 7")
     other = shard.track(kind=2, key="20", name=b"stream 20")
 
-    def span(start_us, end_us, category, name):
+    def span(start_us, end_us, category, name, **numbers):
         length = (end_us - start_us) * 1000
-        return (shard.start_ns + start_us * 1000, length, shard.site(category, name))
+        args = shard.args(numbers.items())
+        return (shard.start_ns + start_us * 1000, length, shard.site(category, name), 0, args)
 
     steps = [(0, 50), (50, 100)]
     rows = [span(*step, "user_annotation", f"ProfilerStep#{i}") for i, step in enumerate(steps, 5)]
-    shard.spans(host, rows)
-    shard.spans(stream, [span(0, 40, "kernel", "gemm"), span(80, 90, "Memcpy", "Memcpy HtoD")])
-    shard.spans(other, [span(30, 60, "kernel", "ncclDevKernel_AllReduce_Sum_f32_RING_LL")])
+    rows += [span(1, 2, "cuda_runtime", "cudaLaunchKernel", correlation=i) for i in (1, 2)]
+    rows += [span(70, 75, "cuda_runtime", "cudaMemcpyAsync", correlation=3)]
+    shard.spans(host, sorted(rows))
+    shard.spans(
+        stream,
+        [
+            span(0, 40, "kernel", "gemm", stream=7, correlation=1),
+            span(80, 90, "gpu_memcpy", "Memcpy HtoD", stream=7, correlation=3),
+        ],
+    )
+    name = "ncclDevKernel_AllReduce_Sum_f32_RING_LL"
+    shard.spans(other, [span(30, 60, "kernel", name, stream=20, correlation=2)])
+    arrows = [(shard.start_ns + i, shard.site("ac2g", "ac2g"), i, 0) for i in (1, 2)]
+    shard.rows("flow", host, arrows)
     shard.write(folder / "run")
 
 
@@ -422,3 +434,40 @@ def test_a_breakdown_of_a_run_without_devices_says_so(gait, tmp_path):
     done = gait("breakdown", "run")
     assert "No work of a device is on record" in done.stdout
     assert json.loads(gait("breakdown", "run", "--json").stdout)["ranks"] == []
+
+
+def test_a_breakdown_says_what_other_tools_would_beside_what_is_true(gait, tmp_path):
+    device_run(tmp_path)
+    done = json.loads(gait("breakdown", "run", "--compat", "tracelens", "--json").stdout)
+    timeline = done["compat"]["tracelens"]["ranks"]["3"]["gpu_timeline"]
+    # no arrow leads to the copy: it is not there, nor is the time until its end
+    assert timeline == pytest.approx(
+        {"computation_time": 0.04, "exposed_comm_time": 0.02, "exposed_memcpy_time": 0,
+         "busy_time": 0.06, "idle_time": 0, "total_time": 0.06, "total_comm_time": 0.03,
+         "total_memcpy_time": 0}, abs=1e-3)  # fmt: skip
+    beside = {row["figure"]: (row["said_ns"], row["true_ns"]) for row in done["compat_beside"]}
+    assert beside["exposed copies"] == (0, 10_000)
+    done = json.loads(gait("breakdown", "run", "--compat", "hta", "--json").stdout)["compat"]["hta"]
+    # the last step is dropped, and what was launched in it; with it the copy is there
+    figures = [
+        {key: row[key] for key in row if key.endswith("(us)")}
+        for variant in ("default", "include_last_profiler_step")
+        for row in done[variant]["temporal_breakdown"]
+    ]
+    keys = ("idle_time(us)", "compute_time(us)", "non_compute_time(us)", "kernel_time(us)")
+    assert [tuple(row[key] for key in keys) for row in figures] == [
+        (0, 40, 20, 60),
+        (20, 40, 30, 90),
+    ]
+    assert done["default"]["profiler_steps"] == [5]
+    assert done["default"]["comm_comp_overlap"] == [{"rank": 3, "comp_comm_overlap_pctg": 33.33}]
+    (stream,) = done["include_last_profiler_step"]["queue_length_summary"][:1]
+    assert (stream["stream"], stream["queue_length_max"]) == (7, 1)
+    screen = gait("breakdown", "run", "--compat", "hta").stdout
+    assert "drops the last step" in screen
+
+
+def test_a_tool_that_is_not_known_is_refused_with_those_that_are(gait, tmp_path):
+    device_run(tmp_path)
+    done = gait("breakdown", "run", "--compat", "nsight")
+    assert done.returncode == 2 and "hta" in done.stderr and "tracelens" in done.stderr
