@@ -58,10 +58,10 @@ def trains(run_text, alone):
 def both(run_text):
     """both(script) runs it with gait and without; the two must end and speak alike."""
 
-    def go(source, alike=True, warm=True, **fields):
+    def go(source, alike=True, warm=True, is_fresh=True, **fields):
         source = textwrap.dedent(source)
         off = run_text(source, **fields, gait=False, warm=warm, begin=True)
-        on = run_text(source, **fields)
+        on = run_text(source, **fields, warm=not is_fresh)
         off = off.result()
         assert (on.code, on.stdout) == (off.code, off.stdout), on.stderr
         if alike:
@@ -307,7 +307,7 @@ def test_without_torch_nothing_is_imported(both):
 @pytest.mark.parametrize(("method", "workers"), [("fork", 2), pytest.param("spawn", 1, marks=full)])
 def test_loaders_with_workers(trains, method, workers):
     options = f"num_workers={workers}, multiprocessing_context={method!r}"
-    on = trains(f"if __name__ == '__main__': train({options})")
+    on = trains(f"if __name__ == '__main__': train({options})", warm=method == "fork")
     assert steps(on) == STEPS
     assert loads_in_workers(on)
 
@@ -385,6 +385,7 @@ for names in seen:
     print(len(names), names)
 """,
         alike=False,
+        is_fresh=False,
     )
     assert on.stdout.count("mine") == 4
     assert "Traceback" not in on.stderr
@@ -498,7 +499,8 @@ refs = [weakref.ref(one) for one in (model, optimizer, twin, again, opt)]
 del model, optimizer, twin, again, opt, one, loaded, _, train
 gc.collect()
 print([ref() is None for ref in refs])
-"""
+""",
+        is_fresh=False,
     )
     assert "[True, True, True, True, True]" in on.stdout
 
@@ -512,7 +514,8 @@ train()
 import torch._dynamo
 explained = torch._dynamo.explain(inner)(torch.ones(2, 4))
 assert (explained.graph_count, explained.graph_break_count) == (1, 0), explained
-"""
+""",
+        warm=True,
     )
     assert steps(on) == STEPS
     assert on.phases["compile"] > 0

@@ -13,6 +13,9 @@ import re
 import pytest
 from torch_trainings import Job, full
 
+# what they ask takes one start of torch, and its answers are for all of them
+pytestmark = pytest.mark.xdist_group("places")
+
 PROGRAM = pathlib.Path(__file__).parent / "programs" / "places.py"
 ASKED = (
     "kind", "names", "source", "signature", "pickle", "copy", "references", "wraps",
