@@ -92,6 +92,7 @@ __all__ = [
     "thread_name",
     "trace",
     "trigger",
+    "uninstall",
 ]
 
 
@@ -123,6 +124,23 @@ def profiler(function=None, **options):
     from .decorator import profiler as decorate
 
     return decorate(function, **options)
+
+
+def uninstall():
+    """Takes gait's hooks out of PyTorch, Lightning and what else has some, as if they had
+    never been there; init() puts them back. What is on record stays, and goes on.
+
+    Returns the names of the places that somebody else has replaced since: these stay.
+    """
+    from . import _patches
+
+    install = _sys.modules.get("gait.torch.install")
+    if install:
+        install.leave()
+    starter = _sys.modules.get("_gait_start")
+    if starter:
+        starter.end()
+    return [str(patch) for patch in _patches.uninstall()]
 
 
 def step_profiler():

@@ -26,9 +26,12 @@ class Patch:
         self.undo = None  # takes it out, where setting the attribute would not
 
     def __str__(self):
-        module = getattr(self.owner, "__module__", None)
-        owner = self.owner.__name__ if module is None else f"{module}.{self.owner.__qualname__}"
-        return f"{owner}.{self.name}"
+        owner = self.owner
+        module = getattr(owner, "__module__", None)
+        if module is None:  # of a module
+            return f"{owner.__name__}.{self.name}"
+        kind = owner if isinstance(owner, type) else type(owner)
+        return f"{module}.{kind.__qualname__}.{self.name}"
 
     def is_in_place(self):
         return vars(self.owner).get(self.name, ABSENT) is self.wrapper
@@ -104,8 +107,7 @@ def put_back():
 def uninstall():
     """Takes all of it out, the newest first. Returns the Patches that could not be, because
     somebody else's stands in the same place."""
-    kept = [patch for moving in _outside for patch in moving.listed() if not patch.take()]
-    kept += [patch for patch in reversed(_patches) if not patch.take()]
+    kept = [patch for patch in reversed(installed()) if not patch.take()]
     _patches.clear()
     _outside.clear()
     return kept

@@ -236,6 +236,7 @@ PUBLIC = """
     epoch flow_begin flow_end flow_step flush init last_error mark metadata next open phase
     profile profiler profilers rank recording shard_path site snapshot span start step
     step_begin step_end step_profiler steps stop thread_name trace trigger
+    uninstall
 """
 
 

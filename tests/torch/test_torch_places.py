@@ -7,8 +7,10 @@ so a new one is tried without a word here.
 """
 
 import json
+import os
 import pathlib
 import re
+import sys
 
 import pytest
 from torch_trainings import Job, full
@@ -36,13 +38,42 @@ DIFFER = {
 
 
 @pytest.fixture(scope="module")
-def places(trainings, build, tmp_path_factory):
-    """Of each place what was answered."""
+def told(trainings, build, tmp_path_factory):
     run = tmp_path_factory.mktemp("places") / "run"
     env = (("PYTHONPATH", str(build / "python")),)
     found = trainings.get(Job(PROGRAM, args=(str(run),), env=env, gait=False))
     assert found.code == 0, found.stderr
-    return {one["place"]: one for one in json.loads(found.stdout.splitlines()[-1])}
+    return [json.loads(line) for line in found.stdout.splitlines()[-2:]]
+
+
+@pytest.fixture(scope="module")
+def places(told):
+    """Of each place what was answered."""
+    return {one["place"]: one for one in told[1]}
+
+
+def test_uninstall_leaves_everything_as_it_was(told):
+    """`is` what stood there before gait came; also inside functions of C, and in lists."""
+    gone = told[0]
+    assert (gone["kept"], gone["left"], gone["inside"], gone["listed"]) == ([], [], [], 0)
+    assert gone["others"] and gone["step"] == "function"
+
+
+def test_what_was_taken_out_comes_back_and_leaves_others_alone(told):
+    assert told[0]["again"] == []
+    assert told[0]["theirs"] == ["torch.nn.modules.module.Module.__call__"]
+    assert told[0]["stays"] is True
+
+
+def test_the_doctor_lists_every_patch(gait, places):
+    environment = {**os.environ, "PATH": os.path.dirname(sys.executable) + ":/usr/bin:/bin"}
+    answer = json.loads(gait("doctor", "--patches", "--json", env=environment).stdout)
+    listed = {one["place"]: one["why"] for one in answer["patches"]}
+    assert all(listed.values()) and {"gc.callbacks", "sys.meta_path"} <= set(listed)
+    at_once = {name for name in places if name.startswith(("torch.nn", "torch.optim", "logging"))}
+    assert len(at_once) > 10 and at_once <= set(listed)
+    text = gait("doctor", "--patches", env=environment).stdout
+    assert text.startswith("torch.utils.data.dataloader.DataLoader.__iter__\n    where a loop")
 
 
 @pytest.mark.parametrize("asked", ASKED)

@@ -117,6 +117,7 @@ static PyMethodDef functions[] = {
     {"_cost_tell", py_cost_tell, METH_NOARGS, NULL},
     {"_windows_spare", py_schedule_spare, METH_O, NULL},
     {"_windows_close", py_schedule_close, METH_NOARGS, NULL},
+    {"_collectors_stop", py_schedule_stop, METH_NOARGS, NULL},
     {"_epoch", py_schedule_epoch, METH_NOARGS, NULL},
     {"_trigger", py_schedule_trigger, METH_O, NULL},
     {"_trigger_take", py_schedule_take, METH_NOARGS, NULL},

@@ -134,6 +134,9 @@ class Watch:
                 say("cannot wait for %s: %s" % (name, error))
         return spec
 
+    def forget(self):
+        self._then.clear()
+
     def arrived(self, name):
         for function in self._then.pop(name, ()):
             call(function, sys.modules[name])
@@ -265,3 +268,9 @@ def begin():
         watch.add("torch", torch_is_there)
         for name in ("lightning.pytorch", "pytorch_lightning"):
             watch.add(name + ".profilers.base", lightning_is_there)
+
+
+def end():
+    """Waits for nothing any more. gait.init() begins again."""
+    watch.forget()
+    sys.meta_path[:] = [finder for finder in sys.meta_path if finder is not watch]

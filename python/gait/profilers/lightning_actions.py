@@ -50,7 +50,7 @@ def hear(passive):
             return found
         return _Both(found, chosen().profile(action_name))
 
-    put(passive, "profile", instead(passive.profile, profile))
+    put(passive, "profile", instead(passive.profile, profile), "Lightning's actions")
 
 
 def hear_fetches(passive):
@@ -64,8 +64,8 @@ def hear_fetches(passive):
         if type(self) is passive and chosen() is not None:
             chosen().stop(action_name)
 
-    put(passive, "start", instead(passive.start, start))
-    put(passive, "stop", instead(passive.stop, stop))
+    put(passive, "start", instead(passive.start, start), "Lightning's batches")
+    put(passive, "stop", instead(passive.stop, stop), "Lightning's batches")
 
 
 def beside(passive, profile):

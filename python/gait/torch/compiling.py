@@ -4,8 +4,9 @@
 import torch
 
 from .. import _native
+from .._patches import put_back, take_away
 from . import watching
-from .wrap import plain, put, put_back, take_away
+from .wrap import plain, put
 
 _module_call = None
 
@@ -75,4 +76,4 @@ def listen(module):
         ("run_end_callbacks", "finally", end),
     ):
         made = _native._hook(when, getattr(handler, name), then)
-        put(handler, name, made, is_fixed=True)
+        put(handler, name, made, "the phase compile", is_fixed=True)

@@ -94,6 +94,23 @@ def put_text(torch, found, tested):
         put_row(is_right, f"test: {name}", "recorded right" if is_right else "not recorded")
 
 
+def patches():
+    """What a run would have in its places; recording does not begin."""
+    from gait import _patches
+    from gait.torch import install
+
+    install.install(is_waiting=True)
+    return [{"place": str(patch), "why": patch.why} for patch in _patches.installed()]
+
+
+def put_patches(found, as_json):
+    if as_json:
+        print(json.dumps({"patches": found}, indent=2))
+        return
+    for patch in found:
+        print(f"{patch['place']}\n    {patch['why']}")
+
+
 def main(arguments):
     here = os.path.dirname(os.path.abspath(__file__))
     sys.path[:] = [path for path in sys.path if os.path.abspath(path or ".") != here]
@@ -109,6 +126,9 @@ def main(arguments):
     except ImportError as error:
         print(f"gait doctor: {sys.executable} cannot load gait: {error}", file=sys.stderr)
         return 1
+    if "--patches" in arguments:
+        put_patches(patches(), "--json" in arguments)
+        return 0
     windows.attach()
     found = json.loads(gait._native._torch_describe())
     tested = self_test(torch, gait, windows) if found["library"] else {}

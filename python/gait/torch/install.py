@@ -6,13 +6,14 @@ it is put in its places, once, when torch has been imported.
 """
 
 import atexit
+import functools
 import gc
 import json
 import os
 import sys
 import time
 
-from .. import _native, _say
+from .. import _native, _patches, _say
 from .._vocabulary import EXIT, META_DEVICE_NAME, META_MEMORY_PEAK, META_TORCH
 from . import compiling, late, processes, savers, training, windows, workers
 from .signals import listen
@@ -31,10 +32,21 @@ def install(is_waiting=False):
     for part in (training, workers, processes, savers, compiling, late):
         attempt(part.install)
     gc.callbacks.append(_native._gc)
+    undo = functools.partial(gc.callbacks.remove, _native._gc)
+    _patches.note(gc, "callbacks", _native._gc, "the phase gc", undo)
     if is_waiting and not _native.recording():
         _native._phase_arm(begin)
     else:
         begin()
+
+
+def leave():
+    """Torch is not on record from here on; what else is goes on."""
+    global _is_installed
+    _is_installed = False
+    _native._phase_arm(None)
+    _native._windows_close()
+    _native._collectors_stop()
 
 
 def begin():
@@ -51,6 +63,7 @@ def begin():
     attempt(processes.tell_rank)  # a group may be older than the record
     attempt(windows.install)
     attempt(listen)
+    atexit.unregister(tell_end)  # of a time before gait.uninstall()
     atexit.register(tell_end, os.getpid())
 
 

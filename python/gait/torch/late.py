@@ -88,7 +88,7 @@ def hook_epoch(path, module):
     function = getattr(owner, name, None)
     if function is None or isinstance(function, Hook):
         return
-    put(owner, name, beside("before", function, begin_epoch))
+    put(owner, name, beside("before", function, begin_epoch), "where an epoch begins")
 
 
 def begin_epoch(*_):

@@ -26,17 +26,17 @@ def install():
     replace_all(native.ProcessGroup, COLLECTIVES, "communication")
     replace(native.Work, "wait", "communication")
     replace(torch.distributed, "_broadcast_coalesced", "communication")
-    follow(group, "init_process_group", tell_rank)
-    follow(group, "destroy_process_group", forget_group)
+    follow(group, "init_process_group", tell_rank, "which rank this process is")
+    follow(group, "destroy_process_group", forget_group, "when it is none any more")
 
 
-def follow(module, name, then):
+def follow(module, name, then, why):
     """Has `then` called after the function, under both names it is known by."""
     function = getattr(module, name)
     made = beside("after", function, then)
     for place in (module, torch.distributed):
         if getattr(place, name, None) is function:
-            put(place, name, made)
+            put(place, name, made, why)
 
 
 def tell_rank(*_):

@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """GAIT_TRIGGER_SIGNAL: a trigger that comes as a signal."""
 
+import functools
 import os
 import signal
 
-from .. import _native
+from .. import _native, _patches
 
 
 def listen():
@@ -21,6 +22,8 @@ def listen():
     if before is not signal.SIG_DFL:
         raise ValueError(f"{number.name} has a handler already: triggers come by gait trigger only")
     signal.signal(number, _on_signal)
+    undo = functools.partial(signal.signal, number, before)
+    _patches.note(signal, number.name, _on_signal, "triggers", undo)
 
 
 def _on_signal(*_):

@@ -8,8 +8,8 @@ import weakref
 import torch
 import torch.utils.data
 
-from .. import _native
-from .wrap import Hook, Place, also, beside, hook, instead, plain, put, replace, replace_all
+from .. import _native, _patches
+from .wrap import WHY, Hook, beside, hook, instead, plain, put, replace, replace_all
 
 
 def install():
@@ -32,7 +32,7 @@ def install_loaders():
 def install_modules():
     module = torch.nn.Module
     replace(module, "__call__", "forward")
-    put(module, "train", told_of_train(module.train), is_fixed=True)
+    put(module, "train", told_of_train(module.train), "the phase evaluation", is_fixed=True)
     replace_all(module, "to cuda cpu", "copy")
     _native._wrapper_module(torch.nn.DataParallel, "module")
     _native._wrapper_module(torch.nn.parallel.DistributedDataParallel, "module")
@@ -74,17 +74,15 @@ def install_optimizers():
         named = {name: plain(function) for name, function in named.items()}
         return hook("step", wrap_step(*map(plain, functions), **named))
 
-    put(base, "__init__", beside("after", base.__init__, remember))
-    put(base, "profile_hook_step", staticmethod(instead(wrap_step, profile_hook_step)))
-    put(
-        base,
-        "__init_subclass__",
-        classmethod(beside("subclass", base.__init_subclass__, hook_class)),
-    )
+    put(base, "__init__", beside("after", base.__init__, remember), "how many optimizers there are")
+    wrapped = staticmethod(instead(wrap_step, profile_hook_step))
+    put(base, "profile_hook_step", wrapped, WHY["step"])
+    of_classes = classmethod(beside("subclass", base.__init_subclass__, hook_class))
+    put(base, "__init_subclass__", of_classes, "optimizers of which the class is made later")
     for cls in subclasses(base):
         hook_class(cls)
     replace(base, "zero_grad", "zero_grad")
-    also(take_steps_away, put_steps_back, hooked_steps)
+    _patches.also(_patches.Moving(hooked_steps, take_steps_away, put_steps_back))
 
 
 _made = weakref.WeakSet()
@@ -111,12 +109,13 @@ def hook_class(cls):
     for name, kind in (("step", "step"), ("zero_grad", "zero_grad")):
         function = vars(cls).get(name)
         if callable(function) and not isinstance(function, (Hook, type)):
-            setattr(cls, name, hook(kind, function))
+            hooked = _patches.Patch(cls, name, hook(kind, function), WHY[kind], function)
+            hooked.set()  # listed where it is found again: torch hooks classes by itself, too
 
 
 def hooked_steps():
     return [
-        Place(cls, name, vars(cls)[name], plain(vars(cls)[name]))
+        _patches.Patch(cls, name, vars(cls)[name], WHY[name], plain(vars(cls)[name]))
         for cls in subclasses(torch.optim.Optimizer)
         for name in ("step", "zero_grad")
         if isinstance(vars(cls).get(name), Hook)
@@ -127,16 +126,16 @@ _steps_away = []
 
 
 def take_steps_away():
-    for place in hooked_steps():
-        setattr(place.owner, place.name, place.before)
-        _steps_away.append(place)
+    for patch in hooked_steps():
+        patch.take()
+        _steps_away.append(patch)
 
 
 def put_steps_back():
     while _steps_away:
-        place = _steps_away.pop()
-        if vars(place.owner).get(place.name) is place.before:
-            setattr(place.owner, place.name, place.made)
+        patch = _steps_away.pop()
+        if vars(patch.owner).get(patch.name) is patch.original:
+            patch.set()
 
 
 def install_scalers():

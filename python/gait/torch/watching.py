@@ -3,6 +3,8 @@
 
 import sys
 
+from .. import _patches
+
 
 def starter():
     """preload/_gait_start.py: `gait run` has loaded it, else it is loaded now."""
@@ -18,6 +20,8 @@ def watch():
     known = starter()
     if known.watch not in sys.meta_path:
         sys.meta_path.insert(0, known.watch)
+    if not any(patch.wrapper is known.watch for patch in _patches.installed()):
+        _patches.note(sys, "meta_path", known.watch, "when a library is imported", known.end)
     return known.watch
 
 

@@ -6,7 +6,7 @@ import os
 
 import torch
 
-from .. import _native
+from .. import _native, _patches
 from . import hosts
 from .watching import attempt, say
 
@@ -102,14 +102,14 @@ def levels(config):
     return SHAPES * config.record_shapes | MEMORY * config.profile_memory | besides
 
 
-_labels = []  # hooks on all modules, for as long as the process lives
-
-
 def label_modules():
     """In all steps, since a window has no say in Python."""
     from .modules import Labels
 
-    _labels.append(Labels())
+    labels = Labels()
+    module = torch.nn.modules.module
+    why = "which module is in forward or backward"
+    _patches.note(module, "_global_forward_hooks", labels, why, labels.remove)
 
 
 def install():

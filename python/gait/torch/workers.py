@@ -2,23 +2,44 @@
 """Loading inside the workers of a loader: what is fetched, what is collated."""
 
 import os
+import weakref
 
 from torch.utils.data._utils import fetch, worker
 
-from .. import _native
-from .wrap import beside, hook, put, replace
+from .. import _native, _patches
+from .wrap import Hook, beside, hook, plain, put, replace
 
 
 def install():
     base = fetch._BaseDatasetFetcher
     replace(fetch._MapDatasetFetcher, "fetch", "fetch")
     replace(fetch._IterableDatasetFetcher, "fetch", "fetch")
-    put(base, "__init__", beside("after", base.__init__, begin_fetching))
+    put(
+        base, "__init__", beside("after", base.__init__, begin_fetching), "collating, and who works"
+    )
+    _patches.also(_patches.Moving(hooked_collates, nothing, nothing))
+
+
+_fetchers = weakref.WeakSet()
+
+
+def hooked_collates():
+    made = [(fetcher, fetcher.collate_fn) for fetcher in _fetchers]
+    return [
+        _patches.Patch(fetcher, "collate_fn", function, "collating", plain(function))
+        for fetcher, function in made
+        if isinstance(function, Hook)
+    ]
+
+
+def nothing():
+    """torch.compile does not look at fetchers."""
 
 
 def begin_fetching(fetcher):
     if callable(getattr(fetcher, "collate_fn", None)):
         fetcher.collate_fn = hook("collate", fetcher.collate_fn)
+        _fetchers.add(fetcher)
     if worker._worker_info is not None:
         become_worker()
 

@@ -1,43 +1,32 @@
 # SPDX-License-Identifier: Apache-2.0
 """Puts hooks in the place of functions, and takes them away for a while.
 
-All that gait replaces in other people's modules goes through put() and is listed by
-places(). A hook passes for its function wherever it is asked (ext/torch/py_hook.c);
+All that gait replaces in other people's modules goes through put() into the list of
+gait/_patches.py. A hook passes for its function wherever it is asked (ext/torch/py_hook.c);
 torch.compile reads bytecode, and for it everything is as torch made it.
 """
 
 import copy
 import copyreg
+import functools
 import sys
 
-from .. import _native
+from .. import _native, _patches
 from . import watching
 
-ABSENT = object()
 Hook = type(_native._hook("step", len))
 
 INSIDE = "copy", "communication"  # kinds of functions written in C
 
-_places = []  # Place, in the order in which they were taken
-_outside = []  # functions that give and take what is not in one place, and list it
-
-
-class Place:
-    """Where a function of somebody else's was replaced."""
-
-    __slots__ = ("before", "is_fixed", "made", "name", "owner")
-
-    def __init__(self, owner, name, made, before, is_fixed=False):
-        self.owner = owner  # a class or module
-        self.name = name
-        self.made = made  # what stands there now
-        self.before = before  # what its own __dict__ had there
-        self.is_fixed = is_fixed  # stays when the others are taken away
-
-    def __str__(self):
-        module = getattr(self.owner, "__module__", None)
-        owner = self.owner.__name__ if module is None else f"{module}.{self.owner.__qualname__}"
-        return f"{owner}.{self.name}"
+# why a hook of that kind is there, where it is not the phase of its name
+WHY = {
+    "ask": "the phase input",
+    "fetch": "loading, in workers too",
+    "iterator": "where a loop over a loader begins",
+    "scaler_step": "the phase optimizer, and whether it stepped",
+    "step": "the phase optimizer, and where a step ends",
+    "zero_grad": "where a step begins",
+}
 
 
 def reduced(made):
@@ -65,7 +54,7 @@ def beside(when, function, other):
         try:
             other(*arguments)
         except Exception as error:
-            watching.starter().say(f"{type(error).__name__}: {error}")
+            watching.say(f"{type(error).__name__}: {error}")
 
     return _native._hook(when, function, attempt)
 
@@ -88,15 +77,18 @@ def replace(owner, name, kind):
     function = getattr(owner, name, None)
     if function is None:
         return False
-    before = vars(owner).get(name, ABSENT)
+    before = vars(owner).get(name)
     if isinstance(function, Hook):
         return True
     if isinstance(before, (staticmethod, classmethod, property)):
         return False
-    if kind in INSIDE and _native._hook_inside(kind == "copy", innermost(function)):
-        _places.append(Place(owner, name, function, before, is_fixed=True))
+    why = WHY.get(kind, f"the phase {kind}")
+    inner = innermost(function)
+    if kind in INSIDE and _native._hook_inside(kind == "copy", inner):
+        undo = functools.partial(_native._unhook_inside, inner)
+        _patches.note(owner, name, function, why, undo)
     else:
-        put(owner, name, hook(kind, function))
+        put(owner, name, hook(kind, function), why)
     return True
 
 
@@ -107,11 +99,9 @@ def innermost(function):
     return function
 
 
-def put(owner, name, made, is_fixed=False):
-    before = vars(owner).get(name, ABSENT)
+def put(owner, name, made, why, is_fixed=False):
     tell_script(made)
-    setattr(owner, name, made)
-    _places.append(Place(owner, name, made, before, is_fixed))
+    _patches.put(owner, name, made, why, is_fixed)
 
 
 def tell_script(made):
@@ -130,38 +120,4 @@ def share(owner, name, module):
     """The hook that `owner` has now is also what another module exports."""
     made = vars(owner).get(name)
     if isinstance(made, Hook) and vars(module).get(name) is plain(made):
-        put(module, name, made)
-
-
-def also(take_away, put_back, list_them):
-    _outside.append((take_away, put_back, list_them))
-
-
-def places():
-    """All that stands in the place of something now."""
-    found = list(_places)
-    for _away, _back, list_them in _outside:
-        found += list_them()
-    return found
-
-
-def take_away():
-    """As if nothing had been hooked, until put_back()."""
-    for place in _places:
-        owner, name = place.owner, place.name
-        if place.is_fixed or vars(owner).get(name) is not place.made:
-            continue  # somebody has hooked it after us: theirs to keep
-        if place.before is ABSENT:
-            delattr(owner, name)
-        else:
-            setattr(owner, name, place.before)
-    for away, _back, _list in _outside:
-        away()
-
-
-def put_back():
-    for place in _places:
-        if not place.is_fixed and vars(place.owner).get(place.name, ABSENT) is place.before:
-            setattr(place.owner, place.name, place.made)
-    for _away, back, _list in _outside:
-        back()
+        put(module, name, made, "what another module exports is the same")

@@ -28,7 +28,7 @@
 #include "load/repair/dead_rings.h"
 
 struct doctor_values {
-    bool is_clean;
+    bool is_clean, is_patches;
 };
 
 enum { SMALL_ROOM = 64 << 20 };
@@ -254,7 +254,7 @@ static int look_at(const char *what, const struct doctor_values *values,
     else if (strcmp(what, "torch") == 0 && values->is_clean)
         status = fail(GAIT_ERR_ARGUMENT, "'--clean' is about this machine, not about torch");
     else if (strcmp(what, "torch") == 0)
-        status = doctor_torch(wish->is_json, &code);
+        status = doctor_torch(wish->is_json, values->is_patches, &code);
     else
         status = fail(GAIT_ERR_ARGUMENT, "cannot look at '%s', only at 'torch'", what);
     return status ? command_refuse(&cmd_doctor) : code;
@@ -264,8 +264,8 @@ static int run(const void *given, const struct operands *operands)
 {
     const struct doctor_values *values = given;
     struct sheet *sheet = NULL;
-    if (operands->count)
-        return look_at(operands->texts[0], values, &operands->wish);
+    if (operands->count || values->is_patches)
+        return look_at(operands->count ? operands->texts[0] : "torch", values, &operands->wish);
     int status = sheet_wish_check(&operands->wish, NULL);
     if (!status)
         status = sheet_new(&sheet);
@@ -281,6 +281,10 @@ static const struct option options[] = {
      .kind = OPTION_FLAG,
      .help = "complete shards that dead processes left; remove their buffers from shared memory",
      .offset = offsetof(struct doctor_values, is_clean)},
+    {.name = "patches",
+     .kind = OPTION_FLAG,
+     .help = "list what gait puts in the place of functions of PyTorch, and why",
+     .offset = offsetof(struct doctor_values, is_patches)},
 };
 
 static const char *const about[] = {
@@ -295,6 +299,7 @@ static const char *const about[] = {
 static const struct example examples[] = {
     {"gait doctor", "Look before a long run."},
     {"gait doctor torch", "What can be recorded of the PyTorch of the Python in PATH."},
+    {"gait doctor --patches", "Which functions of PyTorch have a hook in a run."},
     {"gait doctor --clean", "Give back memory that killed processes hold."},
     {NULL, NULL},
 };

@@ -14,15 +14,21 @@
 
 #define PROGRAM "/../torch/doctor.py"
 
-static int run_python(char *python, char *program, bool is_json, struct launch *launch)
+static int run_python(char *python, char *program, const bool wishes[2], struct launch *launch)
 {
-    char json[] = "--json";
-    char *arguments[] = {python, program, is_json ? json : NULL, NULL};
+    char json[] = "--json", patches[] = "--patches";
+    char *arguments[] = {python, program, NULL, NULL, NULL};
+    size_t count = 2;
+    if (wishes[0])
+        arguments[count++] = json;
+    if (wishes[1])
+        arguments[count] = patches;
     return launch_program(arguments, launch);
 }
 
-int doctor_torch(bool is_json, int *ret_code)
+int doctor_torch(bool is_json, bool patches, int *ret_code)
 {
+    const bool wishes[] = {is_json, patches};
     char folder[PATH_MAX], program[PATH_MAX + sizeof PROGRAM];
     char first[] = "python", second[] = "python3";
     struct launch launch = {0};
@@ -32,9 +38,9 @@ int doctor_torch(bool is_json, int *ret_code)
     snprintf(program, sizeof program, "%s" PROGRAM, folder);
     unsetenv("GAIT_PACKAGE");
     fflush(stdout);
-    status = run_python(first, program, is_json, &launch);
+    status = run_python(first, program, wishes, &launch);
     if (!status && launch.exec_error)
-        status = run_python(second, program, is_json, &launch);
+        status = run_python(second, program, wishes, &launch);
     if (!status && launch.exec_error)
         return fail(GAIT_ERR_MISSING, "neither 'python' nor 'python3' is in PATH");
     if (!status)

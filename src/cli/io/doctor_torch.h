@@ -8,7 +8,8 @@
 
 #include <gait/error.h>
 
-// Prints what the program says; its exit code comes back in `ret_code`.
-GAIT_CHECK int doctor_torch(bool is_json, int *ret_code);
+// Prints what the program says; its exit code comes back in `ret_code`. With `patches` that
+// is what gait puts in the place of functions of torch.
+GAIT_CHECK int doctor_torch(bool is_json, bool patches, int *ret_code);
 
 #endif

@@ -7,6 +7,7 @@ A child that is forked first tells which places there are.
 
 import copy
 import functools
+import gc
 import importlib
 import inspect
 import json
@@ -231,9 +232,14 @@ def begin_gait():
     import gait
 
     gait.init(sys.argv[1])
-    from gait.torch import wrap
+    from gait import _patches
 
-    return wrap
+    return _patches
+
+
+def replaced(patches):
+    """Those that are functions; lists of callbacks have nothing to ask."""
+    return [p for p in patches.installed() if callable(getattr(p.owner, p.name, None))]
 
 
 def told_by_child():
@@ -241,7 +247,7 @@ def told_by_child():
     child = os.fork()
     if not child:
         os.environ["GAIT_DIR"] = sys.argv[1]
-        places = [where(place) for place in begin_gait().places()]
+        places = [where(place) for place in replaced(begin_gait())]
         with open(writing, "w") as file:
             json.dump(places, file)
         os._exit(0)
@@ -250,6 +256,48 @@ def told_by_child():
         places = json.load(file)
     os.waitpid(child, 0)
     return places
+
+
+def state(places):
+    """What stands in each place itself, and what Python calls at times of its own."""
+    found_there = []
+    for place in places:
+        _function, owner, name = found(*place)
+        found_there.append(vars(owner).get(name))
+    return [*found_there, *gc.callbacks, *sys.meta_path]
+
+
+def gone(places, before):
+    """How gait is taken out, and comes back."""
+    import gait
+    from gait import _native, _patches
+    from gait.torch.wrap import innermost
+
+    class Later(torch.optim.SGD):
+        def step(self, closure=None):
+            return super().step(closure)
+
+    later = Later([torch.zeros(1, requires_grad=True)], lr=0.1)  # torch hooks its step, too
+    kept = gait.uninstall()
+    now = state(places)
+    left = [place for place, was, one in zip(places, before, now) if one is not was]
+    inside = [found(*place)[0] for place in places]
+    answer = {
+        "kept": kept,
+        "left": left,
+        "others": len(now) == len(before) and all(a is b for a, b in zip(now, before)),
+        "inside": [repr(one) for one in inside if _native._unhook_inside(innermost(one))],
+        "listed": len(_patches.installed()),
+        "step": type(vars(type(later))["step"]).__name__,
+    }
+    gait.init()
+    torch.nn.Linear(2, 2)(torch.ones(1, 2)).sum().backward()
+    again = [list(where(place)) for place in replaced(_patches)]
+    answer["again"] = [place for place in places if place not in again]
+    somebodys = torch.nn.Module.__call__ = lambda self: None
+    answer["theirs"] = gait.uninstall()
+    answer["stays"] = torch.nn.Module.__call__ is somebodys
+    return answer
 
 
 def main():
@@ -261,10 +309,11 @@ def main():
 
     places = told_by_child()
     before = [found(*place) for place in places]
+    was_there = state(places)
     answers = [{name: ask(*one) for name, ask in ASKED.items()} for one in before]
-    wrap = begin_gait()
+    patches = begin_gait()
     told = []
-    assert [list(where(place)) for place in wrap.places()] == places
+    assert [list(where(place)) for place in replaced(patches)] == places
     for place, (function, *_), was in zip(places, before, answers):
         now = found(*place)
         told.append(
@@ -276,6 +325,7 @@ def main():
                 "equal": is_equal(now[0], function),
             }
         )
+    print(json.dumps(gone(places, was_there)))
     print(json.dumps(told))
 
 

@@ -433,6 +433,13 @@ PyObject *py_schedule_close(PyObject *module, PyObject *unused)
     Py_RETURN_NONE;
 }
 
+PyObject *py_schedule_stop(PyObject *module, PyObject *unused)
+{
+    (void)module, (void)unused;
+    gait_collectors_stop();
+    Py_RETURN_NONE;
+}
+
 double py_schedule_clock_cost_ns(void)
 {
     return schedule.clocked ? (double)schedule.clocked_ns / (double)schedule.clocked : 0;

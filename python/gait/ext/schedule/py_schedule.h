@@ -40,6 +40,9 @@ double py_schedule_clock_cost_ns(void);
 PyObject *py_schedule_windows(PyObject *module, PyObject *const *args, Py_ssize_t count);
 PyObject *py_schedule_close(PyObject *module, PyObject *unused);
 
+// collectors_stop(): captures' windows end, too, and nothing is left in torch.
+PyObject *py_schedule_stop(PyObject *module, PyObject *unused);
+
 // spare(change): whether the one for a program without steps is open. True: it is cut
 // off before; None: dropped.
 PyObject *py_schedule_spare(PyObject *module, PyObject *change);
