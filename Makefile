@@ -10,9 +10,9 @@ export PYTHON BUILD PYTHONS DRY
 BIN := $(CURDIR)/.venv/bin
 unexport PYTHONPATH PYTHONHOME
 
-.PHONY: all setup build test lint check fmt tidy cppcheck compilers asan ubsan tsan fuzz torture \
-	faults bench bench-peers golden docs demo demo-c setup-torch check-torch install uninstall deb \
-	sdist wheels check-wheels check-docker release clean help
+.PHONY: all setup build test test-fast lint check check-mutation fmt tidy cppcheck compilers asan \
+	ubsan tsan fuzz torture faults bench bench-peers golden docs demo demo-c setup-torch check-torch \
+	install uninstall deb sdist wheels check-wheels check-docker release clean help
 
 all: build
 
@@ -30,6 +30,14 @@ setup-torch: build
 test: lint setup-torch
 	@tools/setup-frameworks
 	@tools/run-tests $(BUILD)
+
+test-fast: lint
+	@tools/run-tests $(BUILD) unit fast
+
+# Faults that the tests of analyses, renderers and reports must find.
+check-mutation: build
+	@tools/setup test
+	@$(BIN)/python tools/check-mutation
 
 check-torch: build
 	@tools/setup test
@@ -121,7 +129,9 @@ clean:
 help:
 	@echo 'make              set up what is missing, build the tool, the libraries, the package'
 	@echo 'make test         lint, then unit, command-line, Python, accuracy and torch tests'
+	@echo 'make test-fast    lint, the unit tests, and what else takes less than a minute in all'
 	@echo 'make check        clang-tidy, cppcheck, other compilers, sanitizers, fuzzing'
+	@echo 'make check-mutation   put faults into analyses and renderers: do the tests find them?'
 	@echo 'make install      PREFIX=/usr/local DESTDIR=; uninstall takes the same files away'
 	@echo 'make deb          Debian packages, which lintian judges, in build/deb'
 	@echo 'make demo         profile a PyTorch training and print its report; demo-c: one in C'
