@@ -11,7 +11,7 @@
 #include "base/json_reader.h"
 #include "vocabulary/metadata.h"
 
-#define MOST_EVENTS 5000000             // memory events that are looked at: a second
+#define MOST_EVENTS 5000000             // memory events whose owners are looked for: a second
 static const double most_cost_ns = 1e9; // of one event; more is nonsense
 static const double most_count = 1e18;
 
@@ -132,42 +132,72 @@ void torch_lost_find(struct torch_report *torch, const struct gait_trace *trace)
     }
 }
 
-static int find_window_peak(struct torch_memory *memory, struct gait_trace *trace,
-                            const struct torch_survey *survey)
+struct peak {
+    struct torch_memory_peak found;
+    uint32_t shard;
+};
+
+static int begin_peak(void *part, const struct pass_shard *shard, void *answer)
 {
-    const struct gait_query query = {.size = sizeof query, .kinds = 1u << GAIT_KIND_MEMORY};
-    struct gait_cursor *cursor;
-    struct gait_event event;
-    int status = gait_cursor_open(trace, &query, &cursor);
-    if (status)
-        return status;
-    for (long left = MOST_EVENTS; left && (status = gait_cursor_next(cursor, &event)) == 1; left--)
-        for (size_t i = 0; i < event.arg_count; i++)
-            if (!strcmp(event.args[i].key, "total") && event.args[i].integer > 0 &&
-                (uint64_t)event.args[i].integer > memory->window_bytes) {
-                memory->window_bytes = (uint64_t)event.args[i].integer;
-                memory->window_peak_ns = event.start_ns;
-                memory->shard = survey->shard_of[event.track];
-            }
-    gait_cursor_close(cursor);
-    if (status == 1)
-        memory->window_bytes = 0; // too many to look at all: not known
-    return status < 0 ? status : GAIT_OK;
+    (void)answer;
+    ((struct peak *)part)->shard = shard->shard;
+    return GAIT_OK;
 }
 
-int torch_memory_find(struct torch_memory *memory, struct gait_trace *trace,
-                      const struct torch_survey *survey)
+static int take_peak(void *part, const struct gait_batch *batch)
 {
-    bool has_events = false;
+    struct torch_memory_peak *found = &((struct peak *)part)->found;
+    found->events += batch->rows;
+    for (size_t i = 0; i < batch->rows; i++) {
+        const int64_t total = batch->total[i];
+        const bool is_earlier =
+            total > 0 && (uint64_t)total == found->bytes && batch->start_ns[i] < found->at_ns;
+        if (total <= 0 || (!is_earlier && (uint64_t)total <= found->bytes))
+            continue;
+        found->bytes = (uint64_t)total;
+        found->at_ns = batch->start_ns[i];
+    }
+    return GAIT_OK;
+}
+
+static int merge_peak(void *answer, void *part)
+{
+    struct torch_memory_peak *all = answer;
+    const struct torch_memory_peak *one = &((const struct peak *)part)->found;
+    all->events += one->events;
+    if (one->bytes < all->bytes || (one->bytes == all->bytes && one->at_ns >= all->at_ns))
+        return GAIT_OK;
+    all->bytes = one->bytes;
+    all->at_ns = one->at_ns;
+    all->shard = ((const struct peak *)part)->shard;
+    return GAIT_OK;
+}
+
+const struct analysis torch_memory_analysis = {
+    .name = "torch memory",
+    .kinds = 1u << GAIT_KIND_MEMORY,
+    .columns = GAIT_COLUMN_START | GAIT_COLUMN_TOTAL,
+    .part_bytes = sizeof(struct peak),
+    .begin = begin_peak,
+    .rows = take_peak,
+    .merge = merge_peak,
+};
+
+void torch_memory_find(struct torch_memory *memory, const struct gait_trace *trace,
+                       const struct torch_memory_peak *peak)
+{
     *memory = (struct torch_memory){.rss_bytes = 0};
-    for (uint32_t i = 0; i < survey->shard_count; i++) {
+    for (uint32_t i = 0; i < gait_trace_shard_count(trace); i++) {
         const char *json = gait_trace_metadata(trace, i, meta.memory_peak);
         const double bytes = fmin(json_member_count(json, "rss_bytes"), most_count);
         if (bytes > (double)memory->rss_bytes)
             memory->rss_bytes = (uint64_t)bytes;
-        has_events |= survey->shards[i].events[ROLE_MEMORY] > 0;
     }
-    return has_events ? find_window_peak(memory, trace, survey) : GAIT_OK;
+    if (peak->events >= MOST_EVENTS)
+        return; // too many to walk through: whose they are is not known
+    memory->window_bytes = peak->bytes;
+    memory->window_peak_ns = peak->at_ns;
+    memory->shard = peak->shard;
 }
 
 const char *torch_cost_text(const char *json, struct arena *arena)

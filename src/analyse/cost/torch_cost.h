@@ -9,7 +9,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include <gait/trace.h>
+#include "load/pass/pass.h"
 
 struct arena;
 struct torch_report;
@@ -38,8 +38,19 @@ struct torch_memory {
 // The report's survey and ranks are known; sets its cost.
 void torch_cost_find(struct torch_report *torch, const struct gait_trace *trace);
 void torch_lost_find(struct torch_report *torch, const struct gait_trace *trace);
-GAIT_CHECK int torch_memory_find(struct torch_memory *memory, struct gait_trace *trace,
-                                 const struct torch_survey *survey);
+
+// The highest total that was noted, over all shards.
+struct torch_memory_peak {
+    uint64_t bytes, events; // events: that were looked at
+    int64_t at_ns;
+    uint32_t shard;
+};
+
+// The answer is a struct torch_memory_peak.
+extern const struct analysis torch_memory_analysis;
+
+void torch_memory_find(struct torch_memory *memory, const struct gait_trace *trace,
+                       const struct torch_memory_peak *peak);
 
 // The text that is all of a metadata value, in the arena; NULL where there is none,
 // or one with more to it than plain characters.

@@ -19,53 +19,90 @@ enum {
     LEAST_GROWTH_PERCENT = 5,
 };
 
-struct reading {
+struct torch_reading_row {
     uint32_t track;
     int64_t at_ns;
     uint64_t value;
 };
 
-struct readings {
-    struct reading *rows;
-    size_t count, capacity;
-};
-
-struct gathering {
-    const struct torch_phases *phases;
-    struct readings memory, processor;
-};
-
-static int add(struct readings *readings, const struct reading *row)
+static int add(struct torch_counter *counter, const struct torch_reading_row *row)
 {
-    const struct array_shape shape = {sizeof *readings->rows, MOST_READINGS};
-    if (readings->count == MOST_READINGS)
+    const struct array_shape shape = {sizeof *counter->rows, MOST_READINGS};
+    if (counter->count == MOST_READINGS)
         return GAIT_OK; // of no training
     int status =
-        array_reserve((void **)&readings->rows, &readings->capacity, readings->count + 1, shape);
+        array_reserve((void **)&counter->rows, &counter->capacity, counter->count + 1, shape);
     if (!status)
-        readings->rows[readings->count++] = *row;
+        counter->rows[counter->count++] = *row;
     return status;
 }
 
-static int take_batch(const struct gait_batch *batch, void *context)
+static int begin(void *part, const struct pass_shard *shard, void *answer)
 {
-    struct gathering *gathering = context;
+    const struct torch_counters *all = answer;
+    (void)shard;
+    ((struct torch_counters *)part)->phases = all->phases;
+    return GAIT_OK;
+}
+
+static int take_rows(void *part, const struct gait_batch *batch)
+{
+    struct torch_counters *counters = part;
     int status = GAIT_OK;
     for (size_t i = 0; !status && i < batch->rows; i++) {
-        const enum role role = torch_phases_role(gathering->phases, batch->site[i]);
+        const enum role role = torch_phases_role(counters->phases, batch->site[i]);
         const int64_t value = batch->value[i];
-        const struct reading row = {batch->track, batch->start_ns[i], (uint64_t)value};
+        const struct torch_reading_row row = {batch->track, batch->start_ns[i], (uint64_t)value};
         if (role == ROLE_PROCESS_MEMORY && value > 0)
-            status = add(&gathering->memory, &row);
+            status = add(&counters->memory, &row);
         else if (role == ROLE_PROCESSOR_WAIT && value >= 0)
-            status = add(&gathering->processor, &row);
+            status = add(&counters->processor, &row);
     }
     return status;
 }
 
+static int merge_counter(struct torch_counter *all, const struct torch_counter *one)
+{
+    int status = GAIT_OK;
+    for (size_t i = 0; !status && i < one->count; i++)
+        status = add(all, &one->rows[i]);
+    return status;
+}
+
+static int merge(void *answer, void *part)
+{
+    struct torch_counters *all = answer;
+    const struct torch_counters *one = part;
+    const int status = merge_counter(&all->memory, &one->memory);
+    return status ? status : merge_counter(&all->processor, &one->processor);
+}
+
+static void drop(void *part)
+{
+    torch_counters_finish(part);
+}
+
+void torch_counters_finish(struct torch_counters *counters)
+{
+    free(counters->memory.rows);
+    free(counters->processor.rows);
+    *counters = (struct torch_counters){.phases = NULL};
+}
+
+const struct analysis torch_counters_analysis = {
+    .name = "torch counters",
+    .kinds = 1u << GAIT_KIND_COUNTER,
+    .columns = GAIT_COLUMN_START | GAIT_COLUMN_SITE | GAIT_COLUMN_VALUE,
+    .part_bytes = sizeof(struct torch_counters),
+    .begin = begin,
+    .rows = take_rows,
+    .merge = merge,
+    .drop = drop,
+};
+
 static int by_time(const void *left, const void *right)
 {
-    const struct reading *a = left, *b = right;
+    const struct torch_reading_row *a = left, *b = right;
     if (a->track != b->track)
         return a->track < b->track ? -1 : 1;
     return (a->at_ns > b->at_ns) - (a->at_ns < b->at_ns);
@@ -73,14 +110,14 @@ static int by_time(const void *left, const void *right)
 
 static int by_value(const void *left, const void *right)
 {
-    const struct reading *a = left, *b = right;
+    const struct torch_reading_row *a = left, *b = right;
     return (a->value > b->value) - (a->value < b->value);
 }
 
 // Those of one thread, which stand together.
-static struct readings of_track(const struct readings *all, uint32_t track)
+static struct torch_counter of_track(const struct torch_counter *all, uint32_t track)
 {
-    struct readings found = {.rows = NULL};
+    struct torch_counter found = {.rows = NULL};
     for (size_t i = 0; i < all->count; i++) {
         if (all->rows[i].track != track)
             continue;
@@ -92,13 +129,14 @@ static struct readings of_track(const struct readings *all, uint32_t track)
 }
 
 // Of readings in order; a file may have them as far apart as numbers go.
-static uint64_t time_between(const struct reading *first, const struct reading *last)
+static uint64_t time_between(const struct torch_reading_row *first,
+                             const struct torch_reading_row *last)
 {
     return (uint64_t)last->at_ns - (uint64_t)first->at_ns;
 }
 
 // The order of a quarter's own readings is lost.
-static uint64_t middle_of(struct reading *rows, size_t count)
+static uint64_t middle_of(struct torch_reading_row *rows, size_t count)
 {
     qsort(rows, count, sizeof *rows, by_value);
     return rows[count / 2].value;
@@ -117,13 +155,13 @@ static bool is_steady(const uint64_t middles[QUARTERS])
 }
 
 static void find_growth(struct memory_growth *growth, const struct torch_rank *rank,
-                        const struct readings *readings)
+                        const struct torch_counter *readings)
 {
     const size_t skipped = readings->count / 2, each = (readings->count - skipped) / QUARTERS;
     if (each < FEWEST_A_QUARTER || !rank->steps)
         return;
     const uint64_t all_ns = time_between(readings->rows, readings->rows + readings->count - 1);
-    struct reading *rows = readings->rows + (readings->count - each * QUARTERS);
+    struct torch_reading_row *rows = readings->rows + (readings->count - each * QUARTERS);
     // from the middle of the first quarter to that of the last
     const uint64_t ns = time_between(rows + each / 2, rows + each * (QUARTERS - 1) + each / 2);
     uint64_t middles[QUARTERS];
@@ -145,11 +183,11 @@ static void find_growth(struct memory_growth *growth, const struct torch_rank *r
 }
 
 static void find_wait(struct processor_wait *wait, const struct torch_rank *rank,
-                      const struct readings *readings)
+                      const struct torch_counter *readings)
 {
     if (readings->count < 2)
         return;
-    const struct reading *first = readings->rows, *last = first + readings->count - 1;
+    const struct torch_reading_row *first = readings->rows, *last = first + readings->count - 1;
     if (last->value < first->value || last->at_ns <= first->at_ns)
         return;
     const struct processor_wait found = {rank->rank, last->value - first->value,
@@ -159,26 +197,19 @@ static void find_wait(struct processor_wait *wait, const struct torch_rank *rank
         *wait = found;
 }
 
-int torch_vitals_find(struct torch_report *torch, struct gait_trace *trace)
+void torch_vitals_find(struct torch_report *torch, struct torch_counters *counters)
 {
-    struct gathering gathering = {.phases = &torch->phases};
-    const struct gait_query query = {.size = sizeof query, .kinds = 1u << GAIT_KIND_COUNTER};
-    int status = gait_scan(trace, &query, GAIT_COLUMN_START | GAIT_COLUMN_SITE | GAIT_COLUMN_VALUE,
-                           take_batch, &gathering);
-    struct readings *memory = &gathering.memory, *processor = &gathering.processor;
+    struct torch_counter *memory = &counters->memory, *processor = &counters->processor;
     torch->vitals = (struct torch_vitals){.growth = {.is_known = false}};
     if (memory->count)
         qsort(memory->rows, memory->count, sizeof *memory->rows, by_time);
     if (processor->count)
         qsort(processor->rows, processor->count, sizeof *processor->rows, by_time);
-    for (size_t i = 0; !status && i < torch->rank_count; i++) {
+    for (size_t i = 0; i < torch->rank_count; i++) {
         const struct torch_rank *rank = &torch->ranks[i];
-        const struct readings own_memory = of_track(memory, rank->track);
-        const struct readings own_processor = of_track(processor, rank->track);
+        const struct torch_counter own_memory = of_track(memory, rank->track);
+        const struct torch_counter own_processor = of_track(processor, rank->track);
         find_growth(&torch->vitals.growth, rank, &own_memory);
         find_wait(&torch->vitals.wait, rank, &own_processor);
     }
-    free(memory->rows);
-    free(processor->rows);
-    return status;
 }

@@ -7,8 +7,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include <gait/trace.h>
+#include "load/pass/pass.h"
 
+struct torch_phases;
 struct torch_report;
 
 // Of the rank whose memory grew most.
@@ -30,7 +31,22 @@ struct torch_vitals {
     struct processor_wait wait;
 };
 
-// The report's ranks are known.
-GAIT_CHECK int torch_vitals_find(struct torch_report *torch, struct gait_trace *trace);
+struct torch_reading_row;
+
+struct torch_counters {
+    const struct torch_phases *phases;
+    struct torch_counter {
+        struct torch_reading_row *rows;
+        size_t count, capacity;
+    } memory, processor;
+};
+
+// The answer is a struct torch_counters with its phases set.
+extern const struct analysis torch_counters_analysis;
+
+void torch_counters_finish(struct torch_counters *counters); // takes a zeroed struct
+
+// The report's ranks are known. Brings the counters into order.
+void torch_vitals_find(struct torch_report *torch, struct torch_counters *counters);
 
 #endif

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Each rank is read once for its own figures; with several ranks once more, for
-// the steps in which it was the slowest. So memory grows with the steps of the
-// job and the facts of one rank, whatever the number of ranks.
+// Each rank brings the shares of its steps; those of the slowest are booked.
 #include "analyse/job/torch_job.h"
 
 #include <stdlib.h>
@@ -9,8 +7,11 @@
 
 #include "analyse/job/torch_ranks.h"
 #include "analyse/steps/torch_epochs.h"
-#include "analyse/steps/torch_gathering.h"
+#include "base/arena.h"
+#include "base/buffer.h"
 #include "base/fail.h"
+
+enum { MOST_STEPS = 1 << 25 };
 
 // What is remembered of a job's step.
 struct step_note {
@@ -20,114 +21,125 @@ struct step_note {
     bool compiles;
 };
 
-// Pieces of one step come in a row; a step is booked when the next one begins.
-struct booking {
+struct gathering {
     struct torch_job *job;
-    struct step_note *notes; // of a window
-    const uint64_t *places;  // of a window: which step of the job
-    const struct torch_epochs *epochs;
-    size_t window;
-    uint64_t phases[TORCH_MOST_PHASES];
+    struct buffer rows;          // of struct step_row
+    struct rank_steps **rank_of; // of a track
+    struct step_note *notes;     // of a job's step
+    struct torch_epochs epochs;
 };
 
-static void book(struct booking *booking)
+static int no_memory(void)
 {
-    struct torch_report *torch = booking->job->torch;
-    struct step_note *note = &booking->notes[booking->places[booking->window]];
-    struct torch_epoch *epoch =
-        torch_epochs_at(booking->epochs, torch, booking->places[booking->window]);
+    return fail(GAIT_ERR_MEMORY, "no memory for the steps of a job");
+}
+
+// --- the ranks --------------------------------------------------------------------------
+
+// The steps that touch a window.
+static int keep_recorded(const struct gathering *gathering, const struct rank_steps *steps)
+{
+    const struct intervals *windows = &steps->thread.facts.windows;
+    struct intervals *kept = &gathering->job->torch->flops.steps;
+    size_t at = 0;
+    kept->rows = arena_take(gathering->job->arena, (steps->windows.count + 1) * sizeof *kept->rows);
+    if (!kept->rows)
+        return no_memory();
+    for (size_t i = 0; i < steps->windows.count; i++) {
+        const struct interval *step = &steps->windows.rows[i];
+        while (at < windows->count && windows->rows[at].end_ns <= step->start_ns)
+            at++;
+        if (at < windows->count && windows->rows[at].start_ns < step->end_ns)
+            kept->rows[kept->count++] = *step;
+    }
+    return GAIT_OK;
+}
+
+// What only the first rank is asked.
+static int take_first(struct gathering *gathering, const struct rank_steps *steps)
+{
+    struct torch_report *torch = gathering->job->torch;
+    torch->apart.before_compile_ns =
+        torch_judged_compile_before(&steps->thread.facts, steps->windows.rows[0].start_ns);
+    const int status = keep_recorded(gathering, steps);
+    return status ? status : torch_epochs_find(&gathering->epochs, &steps->thread, &steps->windows);
+}
+
+static int take_rank(struct gathering *gathering, struct rank_steps *steps)
+{
+    struct torch_report *torch = gathering->job->torch;
+    torch->has_optimizer |= steps->rank.has_optimizer;
+    if (!torch->rank_count)
+        torch->rounds = steps->rounds;
+    if (!steps->rank.steps)
+        return GAIT_OK;
+    gathering->rank_of[steps->rank.track] = steps;
+    int status =
+        buffer_append(&gathering->rows, steps->rows, steps->rank.steps * sizeof *steps->rows);
+    if (!status && !torch->rank_count)
+        status = take_first(gathering, steps);
+    torch->ranks[torch->rank_count++] = steps->rank;
+    return status;
+}
+
+static int take_ranks(struct gathering *gathering)
+{
+    struct torch_job *job = gathering->job;
+    const size_t count = job->ranks->count;
+    int status = GAIT_OK;
+    job->torch->ranks = arena_take(job->arena, (count + 1) * sizeof *job->torch->ranks);
+    gathering->rank_of =
+        calloc((size_t)job->torch->survey.track_count + 1, sizeof *gathering->rank_of);
+    if (!job->torch->ranks || !gathering->rank_of)
+        return no_memory();
+    for (size_t i = 0; !status && i < count; i++)
+        status = take_rank(gathering, &job->ranks->rows[i]);
+    return status;
+}
+
+// --- the job's steps ----------------------------------------------------------------------
+
+// Books what the slowest rank did in the job's step at that place.
+static void book(struct gathering *gathering, const uint64_t *phases, uint64_t place)
+{
+    struct torch_job *job = gathering->job;
+    struct torch_report *torch = job->torch;
+    struct step_note *note = &gathering->notes[place];
+    struct torch_epoch *epoch = torch_epochs_at(&gathering->epochs, torch, place);
     for (unsigned i = 0; i < torch->phases.count; i++) {
-        uint64_t ns = booking->phases[i];
+        const uint64_t ns = phases[i];
         torch->totals[i] += ns;
-        if (epoch)
+        job->total_ns += ns;
+        if (epoch) {
             epoch->phases[i] += ns;
+            epoch->total_ns += ns;
+        }
         if (i == TORCH_EVALUATION || i == TORCH_CHECKPOINT) {
             note->apart_ns += ns;
         } else if (ns > note->top_ns) {
             note->top_ns = ns;
             note->top_phase = (uint8_t)i;
         }
-        booking->job->total_ns += ns;
-        if (epoch)
-            epoch->total_ns += ns;
     }
     if (epoch)
         epoch->steps++;
-    note->compiles = booking->phases[TORCH_COMPILE] > 0;
-    const bool is_first = !booking->places[booking->window];
-    if (is_first || note->compiles)
-        torch_judged_put_apart(&torch->apart, booking->phases, is_first);
-    memset(booking->phases, 0, sizeof booking->phases);
+    note->compiles = phases[TORCH_COMPILE] > 0;
+    if (!place || note->compiles)
+        torch_judged_put_apart(&torch->apart, phases, !place);
 }
 
-static void add_piece(const struct torch_piece *piece, void *context)
+static void book_steps(struct gathering *gathering, const struct step_row *rows, size_t count)
 {
-    struct booking *booking = context;
-    if (piece->window != booking->window) {
-        if (booking->window != SIZE_MAX)
-            book(booking);
-        booking->window = piece->window;
+    for (size_t place = 0; place < count; place++) {
+        const struct rank_steps *steps = gathering->rank_of[rows[place].track];
+        const size_t first = steps->first_share[rows[place].tag];
+        const size_t end = steps->first_share[rows[place].tag + 1];
+        uint64_t phases[TORCH_MOST_PHASES] = {0};
+        for (size_t i = first; i < end; i++)
+            phases[steps->shares[i].phase] = steps->shares[i].ns;
+        if (end > first)
+            book(gathering, phases, place);
     }
-    booking->phases[piece->phase] += piece->ns;
-}
-
-struct placed_row {
-    struct step_row row; // first: sorted by it
-    uint64_t place;
-};
-
-// The steps in which one thread was the slowest.
-static int book_thread(struct torch_gathering *gathering, const struct placed_row *placed,
-                       size_t count)
-{
-    struct intervals windows = {.count = 0};
-    uint64_t *places = malloc((count + 1) * sizeof *places);
-    struct step_row *rows = malloc((count + 1) * sizeof *rows);
-    struct booking booking = {.job = gathering->job,
-                              .notes = gathering->notes,
-                              .places = places,
-                              .epochs = &gathering->epochs,
-                              .window = SIZE_MAX};
-    if (!places || !rows) {
-        free(places);
-        free(rows);
-        return torch_gathering_no_memory();
-    }
-    int status = torch_gathering_read(gathering, placed->row.track);
-    for (size_t i = 0; !status && i < count; i++) {
-        rows[i] = placed[i].row;
-        places[i] = placed[i].place;
-    }
-    if (!status)
-        status = torch_gathering_windows(rows, count, &windows);
-    if (!status)
-        status = torch_gathering_split(gathering, &windows, add_piece, &booking);
-    if (!status && booking.window != SIZE_MAX)
-        book(&booking);
-    intervals_finish(&windows);
-    free(places);
-    free(rows);
-    return status;
-}
-
-static int book_threads(struct torch_gathering *gathering, const struct step_row *rows,
-                        size_t count)
-{
-    struct placed_row *placed = malloc((count + 1) * sizeof *placed);
-    int status = GAIT_OK;
-    if (!placed)
-        return torch_gathering_no_memory();
-    for (size_t i = 0; i < count; i++)
-        placed[i] = (struct placed_row){rows[i], i};
-    if (count)
-        qsort(placed, count, sizeof *placed, torch_gathering_order);
-    for (size_t from = 0, to; !status && from < count; from = to) {
-        for (to = from; to < count && placed[to].row.track == placed[from].row.track; to++)
-            ;
-        status = book_thread(gathering, &placed[from], to - from);
-    }
-    free(placed);
-    return status;
 }
 
 static int by_start(const void *left, const void *right)
@@ -157,14 +169,14 @@ static bool is_any_marked(const struct torch_report *torch)
 
 // The steps without the first and those in which something was compiled, each less its
 // evaluation and checkpoints.
-static int summarise_steady(struct torch_gathering *gathering, const struct step_row *rows,
-                            size_t count, int64_t *sorted)
+static int summarise_steady(struct gathering *gathering, const struct step_row *rows, size_t count,
+                            int64_t *sorted)
 {
     struct torch_report *torch = gathering->job->torch;
     struct step_row *steady = malloc((count + 1) * sizeof *steady);
     size_t kept = 0, slowest = 0;
     if (!steady)
-        return torch_gathering_no_memory();
+        return no_memory();
     torch->first_start_ns = rows[0].start_ns;
     torch->first_ns = rows[0].duration_ns;
     for (size_t i = 1; i < count; i++) {
@@ -185,14 +197,13 @@ static int summarise_steady(struct torch_gathering *gathering, const struct step
 }
 
 // What evaluation and checkpoints inside of a step took is no time of training.
-static void keep_training(const struct torch_gathering *gathering, struct step_row *rows,
-                          size_t count)
+static void keep_training(const struct gathering *gathering, struct step_row *rows, size_t count)
 {
     for (size_t i = 0; i < count; i++)
         rows[i].duration_ns -= (int64_t)gathering->notes[i].apart_ns;
 }
 
-static int bring_together(struct torch_gathering *gathering)
+static int bring_together(struct gathering *gathering)
 {
     struct torch_job *job = gathering->job;
     struct step_row *rows = (struct step_row *)(void *)gathering->rows.bytes;
@@ -203,12 +214,11 @@ static int bring_together(struct torch_gathering *gathering)
     qsort(rows, count, sizeof *rows, is_any_marked(job->torch) ? by_start : by_occurrence);
     int64_t *sorted = malloc(count * sizeof *sorted);
     gathering->notes = calloc(count, sizeof *gathering->notes);
-    int status = sorted && gathering->notes ? GAIT_OK : torch_gathering_no_memory();
+    int status = sorted && gathering->notes ? GAIT_OK : no_memory();
     if (!status)
         status = torch_epochs_open(&gathering->epochs, job->arena, job->torch);
-    if (!status)
-        status = book_threads(gathering, rows, count);
     if (!status) {
+        book_steps(gathering, rows, count);
         job->steps = steps_summarise(rows, count, sorted);
         keep_training(gathering, rows, count);
         step_curve_make(&job->curve, rows, count);
@@ -220,14 +230,16 @@ static int bring_together(struct torch_gathering *gathering)
     return status;
 }
 
-int torch_job_make(struct torch_job *job, struct gait_trace *trace)
+int torch_job_make(struct torch_job *job)
 {
-    struct torch_gathering gathering;
-    torch_gathering_init(&gathering, job, trace);
-    int status = torch_ranks_add(&gathering);
+    struct gathering gathering = {.job = job};
+    buffer_init(&gathering.rows, MOST_STEPS * sizeof(struct step_row));
+    int status = take_ranks(&gathering);
     if (!status)
         status = bring_together(&gathering);
-    torch_gathering_finish(&gathering);
+    buffer_finish(&gathering.rows);
+    torch_epochs_finish(&gathering.epochs);
+    free(gathering.rank_of);
     return status;
 }
 
@@ -238,21 +250,26 @@ static void add_to_totals(const struct torch_piece *piece, void *context)
     job->total_ns += piece->ns;
 }
 
-int torch_job_make_whole_run(struct torch_job *job, struct gait_trace *trace, uint32_t track)
+int torch_job_make_whole_run(struct torch_job *job, const struct interval *life)
 {
-    struct torch_gathering gathering;
-    struct process_life life;
-    int status = process_lives_of_track(&job->lives, trace, track, &life);
-    if (status)
-        return status;
-    if (life.end_ns <= life.start_ns)
-        return GAIT_OK;
-    struct interval whole = {life.start_ns, life.end_ns};
+    const struct torch_facts *facts = torch_ranks_main(job->ranks);
+    struct interval whole = *life;
     const struct intervals windows = {.rows = &whole, .count = 1};
-    torch_gathering_init(&gathering, job, trace);
-    status = torch_gathering_read(&gathering, track);
+    struct training_thread thread;
+    if (whole.end_ns <= whole.start_ns)
+        return GAIT_OK;
+    training_thread_init(&thread);
+    if (facts)
+        thread.facts = *facts; // lent: what is derived from them is all that is freed
+    int status = training_thread_derive(&thread);
+    const struct torch_ledger ledger = {.facts = &thread.facts,
+                                        .windows = &windows,
+                                        .evaluation = &thread.evaluation,
+                                        .visit = add_to_totals,
+                                        .context = job};
     if (!status)
-        status = torch_gathering_split(&gathering, &windows, add_to_totals, job);
-    torch_gathering_finish(&gathering);
+        status = torch_ledger_split(&ledger);
+    torch_facts_init(&thread.facts);
+    training_thread_finish(&thread);
     return status;
 }

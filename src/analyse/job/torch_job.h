@@ -1,19 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 // The steps of all ranks, brought together: the job's step is the slowest
-// rank's, and so is its ledger. One rank's facts are in memory at a time.
+// rank's, and so is its ledger.
 #ifndef GAIT_ANALYSE_TORCH_JOB_H
 #define GAIT_ANALYSE_TORCH_JOB_H
 
-#include "analyse/job/process_lives.h"
 #include "analyse/report/torch_report.h"
 #include "analyse/steps/step_curve.h"
 #include "analyse/steps/steps.h"
 #include "base/arena.h"
 
+struct torch_ranks;
+
 struct torch_job {
     struct arena *arena;        // what is kept beyond comes from here
     struct torch_report *torch; // ranks, totals, epochs are filled in
-    struct process_lives lives; // none: recordings stand for them
+    struct torch_ranks *ranks;  // settled
     struct steps_summary steps;
     struct step_curve curve; // of each step, less its evaluation and checkpoints
     uint32_t rank_count;     // a rank that began anew counts once
@@ -21,10 +22,9 @@ struct torch_job {
 };
 
 // Fills in what the struct and its report say of steps.
-GAIT_CHECK int torch_job_make(struct torch_job *job, struct gait_trace *trace);
+GAIT_CHECK int torch_job_make(struct torch_job *job);
 
-// For a run without steps: that thread from start to end, as one window.
-GAIT_CHECK int torch_job_make_whole_run(struct torch_job *job, struct gait_trace *trace,
-                                        uint32_t track);
+// For a run without steps: the main track from start to end, as one window.
+GAIT_CHECK int torch_job_make_whole_run(struct torch_job *job, const struct interval *life);
 
 #endif

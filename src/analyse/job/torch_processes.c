@@ -52,8 +52,7 @@ static int find_steps(struct look *look, struct torch_process *process)
 {
     struct training_thread thread;
     training_thread_init(&thread);
-    int status = training_thread_read(&thread, look->trace, &look->phases, &look->survey,
-                                      process->step_track);
+    int status = training_thread_read(&thread, look->trace, &look->survey, process->step_track);
     size_t count = thread.steps.count, fact = 0;
     if (!status && count) {
         process->steps = calloc(count, sizeof(*process->steps));
@@ -80,15 +79,14 @@ static int by_begin(const void *left, const void *right)
 static int find_windows(struct look *look, struct torch_process *process)
 {
     struct gait_shard_info shard;
-    const struct torch_survey *survey = &look->survey;
+    const struct torch_survey_shard *survey = &look->survey.shards[process->shard];
     int status = gait_trace_shard(look->trace, process->shard, &shard);
     process->windows = calloc(survey->async_count + 1, sizeof(*process->windows));
     if (!process->windows)
         return no_memory();
     for (size_t i = 0; !status && i < survey->async_count; i++) {
         const struct torch_async *async = &survey->asyncs[i];
-        if (async->shard != process->shard ||
-            torch_phases_role(&look->phases, async->site) != ROLE_WINDOW)
+        if (torch_phases_role(&look->phases, async->site) != ROLE_WINDOW)
             continue;
         int64_t end_ns = shard.end_ns;
         if (async->duration_ns >= 0 &&

@@ -1,362 +1,409 @@
 // SPDX-License-Identifier: Apache-2.0
-// A rank's steps are those that it marked, else those derived from its facts; its
-// sums are its own, whoever is the slowest.
+// What makes a rank's steps is worked out as soon as its shard was read, so that the facts
+// of one shard a thread are in memory, whatever the number of ranks. Whether processes that
+// only run a model make steps is known when all were read: their facts wait.
 #include "analyse/job/torch_ranks.h"
 
 #include <stdlib.h>
+#include <string.h>
 
-#include "analyse/cost/window_cost.h"
-#include "analyse/steps/step_clock.h"
-#include "analyse/steps/torch_gathering.h"
+#include "analyse/steps/shard_facts.h"
+#include "base/array.h"
 #include "base/fail.h"
 
-struct marked {
-    struct buffer *rows;
-    const struct torch_rank *rank;
+enum { MOST_MARKS = 1 << 25, MOST_RANKS = 1 << 20 };
+
+// A process that runs a model, in a run in which nothing may learn.
+struct pending_rank {
+    struct rank_source source;
+    struct step_clock clock;
 };
 
-static int add_marked(const struct gait_batch *batch, void *context)
+// What is gathered of one shard, and what it gave.
+struct part {
+    struct torch_ranks *ranks;
+    struct pass_shard shard;
+    struct shard_facts facts;
+    struct step_clock *clocks; // of its tracks
+    struct step_row *marked;   // of all its tracks
+    size_t marked_count, marked_capacity;
+    struct rank_steps steps;
+    struct pending_rank pending;
+    struct torch_facts main_facts;
+    bool has_steps, is_pending, has_main;
+    bool is_full; // its facts did not fit into memory
+};
+
+static int no_memory(void)
 {
-    const struct marked *marked = context;
-    for (size_t i = 0; i < batch->rows; i++) {
+    return fail(GAIT_ERR_MEMORY, "no memory for the steps of a job");
+}
+
+void torch_ranks_init(struct torch_ranks *ranks, struct torch_survey *survey)
+{
+    *ranks =
+        (struct torch_ranks){.survey = survey, .main_track = TORCH_NO_TRACK, .first = SIZE_MAX};
+    torch_facts_init(&ranks->main_facts);
+}
+
+static void finish_pending(struct pending_rank *pending)
+{
+    torch_facts_finish(&pending->source.facts);
+    step_clock_finish(&pending->clock);
+}
+
+void torch_ranks_finish(struct torch_ranks *ranks)
+{
+    if (!ranks)
+        return;
+    for (size_t i = 0; i < ranks->count; i++)
+        rank_steps_finish(&ranks->rows[i]);
+    for (size_t i = 0; i < ranks->pending_count; i++)
+        finish_pending(&ranks->pending[i]);
+    torch_facts_finish(&ranks->main_facts);
+    free(ranks->rows);
+    free(ranks->pending);
+    *ranks = (struct torch_ranks){.count = 0};
+}
+
+// --- one shard ------------------------------------------------------------------------
+
+static int begin(void *opaque, const struct pass_shard *shard, void *answer)
+{
+    struct part *part = opaque;
+    part->ranks = answer;
+    part->shard = *shard;
+    part->clocks = calloc((size_t)shard->track_count + 1, sizeof *part->clocks);
+    if (!part->clocks)
+        return no_memory();
+    return shard_facts_init(&part->facts, part->ranks->survey, shard, SHARD_FACTS_ALL);
+}
+
+static int add_marked(struct part *part, const struct gait_batch *batch)
+{
+    const struct array_shape shape = {sizeof *part->marked, MOST_MARKS};
+    int status = array_reserve((void **)&part->marked, &part->marked_capacity,
+                               part->marked_count + batch->rows, shape);
+    for (size_t i = 0; !status && i < batch->rows; i++) {
         int64_t end;
         if (batch->duration_ns[i] < 0 ||
             __builtin_add_overflow(batch->start_ns[i], batch->duration_ns[i], &end))
             continue;
-        const struct step_row row = {.start_ns = batch->start_ns[i],
-                                     .duration_ns = batch->duration_ns[i],
-                                     .number = batch->id[i],
-                                     .rank = marked->rank->merge_rank,
-                                     .track = marked->rank->track};
-        int status = buffer_append(marked->rows, &row, sizeof row);
-        if (status)
-            return status;
-    }
-    return GAIT_OK;
-}
-
-static int add_derived(struct torch_gathering *gathering, const struct torch_rank *rank)
-{
-    const struct torch_steps *steps = &gathering->thread.steps;
-    for (size_t i = 0; i < steps->count; i++) {
-        const struct step_row row = {.start_ns = steps->rows[i].start_ns,
-                                     .duration_ns = steps->rows[i].end_ns - steps->rows[i].start_ns,
-                                     .number = i,
-                                     .rank = rank->merge_rank,
-                                     .track = rank->track};
-        int status = buffer_append(&gathering->rows, &row, sizeof row);
-        if (status)
-            return status;
-    }
-    return GAIT_OK;
-}
-
-static int add_rows(struct torch_gathering *gathering, const struct torch_rank *rank)
-{
-    struct marked marked = {&gathering->rows, rank};
-    struct gait_query query = {.size = sizeof query,
-                               .kinds = 1u << GAIT_KIND_STEP,
-                               .tracks = &rank->track,
-                               .track_count = 1};
-    if (!rank->is_marked)
-        return add_derived(gathering, rank);
-    return gait_scan(gathering->trace, &query,
-                     GAIT_COLUMN_START | GAIT_COLUMN_DURATION | GAIT_COLUMN_ID, add_marked,
-                     &marked);
-}
-
-struct rank_sums {
-    struct torch_rank *rank;
-    struct step_row *rows; // of a window
-    const struct torch_watcher *watcher;
-};
-
-// Who communicates longest waits for somebody: that is no work.
-static void add_to_rank(const struct torch_piece *piece, void *context)
-{
-    const struct rank_sums *sums = context;
-    sums->rank->phases[piece->phase] += piece->ns;
-    sums->rank->total_ns += piece->ns;
-    if (piece->phase != TORCH_COMMUNICATION)
-        sums->rows[piece->window].work_ns += (int64_t)piece->ns;
-    if (sums->watcher)
-        sums->watcher->see_piece(sums->rank, &sums->rows[piece->window], piece,
-                                 sums->watcher->context);
-}
-
-static void show_steps(const struct rank_sums *sums)
-{
-    for (size_t i = 0; sums->watcher && i < sums->rank->steps; i++)
-        sums->watcher->see_step(sums->rank, &sums->rows[i], sums->watcher->context);
-}
-
-static void sum_samples(const struct torch_steps *steps, struct torch_rank *rank)
-{
-    for (size_t i = 0; i < steps->count; i++) {
-        rank->samples += steps->rows[i].samples;
-        rank->tokens += steps->rows[i].tokens;
-    }
-}
-
-// The steps that touch a window.
-static int keep_recorded(struct torch_gathering *gathering, const struct intervals *steps)
-{
-    const struct intervals *windows = &gathering->thread.facts.windows;
-    struct intervals *kept = &gathering->job->torch->flops.steps;
-    size_t at = 0;
-    kept->rows = arena_take(gathering->job->arena, (steps->count + 1) * sizeof *kept->rows);
-    if (!kept->rows)
-        return torch_gathering_no_memory();
-    for (size_t i = 0; i < steps->count; i++) {
-        const struct interval *step = &steps->rows[i];
-        while (at < windows->count && windows->rows[at].end_ns <= step->start_ns)
-            at++;
-        if (at < windows->count && windows->rows[at].start_ns < step->end_ns)
-            kept->rows[kept->count++] = *step;
-    }
-    return GAIT_OK;
-}
-
-static int by_length(const void *left, const void *right)
-{
-    const int64_t *a = left, *b = right;
-    return *a < *b ? -1 : *a > *b;
-}
-
-// The lower quartile: the length of a step is not its work. One may have waited for its
-// window to open, the last lasts until something else begins, and on a crowded machine
-// more than half of them may have been interrupted.
-static int find_usual_length(const struct intervals *steps, int64_t *ret_ns)
-{
-    int64_t *lengths = malloc((steps->count + 1) * sizeof *lengths);
-    if (!lengths)
-        return torch_gathering_no_memory();
-    for (size_t i = 0; i < steps->count; i++)
-        lengths[i] = steps->rows[i].end_ns - steps->rows[i].start_ns;
-    qsort(lengths, steps->count, sizeof *lengths, by_length);
-    *ret_ns = steps->count ? lengths[steps->count / 4] : 0;
-    free(lengths);
-    return GAIT_OK;
-}
-
-// Windows of a lying file may cover a step many times over.
-static uint64_t covered_ns(const struct interval *step, const struct intervals *windows,
-                           size_t from)
-{
-    uint64_t sum_ns = 0;
-    for (size_t i = from; i < windows->count && windows->rows[i].start_ns < step->end_ns; i++) {
-        const struct interval *window = &windows->rows[i];
-        int64_t start_ns = step->start_ns > window->start_ns ? step->start_ns : window->start_ns;
-        int64_t end_ns = step->end_ns < window->end_ns ? step->end_ns : window->end_ns;
-        sum_ns += end_ns > start_ns ? (uint64_t)(end_ns - start_ns) : 0;
-    }
-    return sum_ns;
-}
-
-struct work {
-    size_t all, recorded; // forwards, backwards and optimizer steps
-};
-
-// Of a step; `fact` and `window` go through theirs with the steps.
-static struct work count_work(const struct torch_facts *facts, const struct interval *step,
-                              size_t *fact, size_t window)
-{
-    const struct intervals *windows = &facts->windows;
-    struct work work = {0, 0};
-    const struct torch_fact *row;
-    while ((row = torch_facts_next_work(facts, step, fact))) {
-        while (window < windows->count && windows->rows[window].end_ns <= row->start_ns)
-            window++;
-        work.all++;
-        work.recorded += window < windows->count && windows->rows[window].start_ns <= row->start_ns;
-    }
-    return work;
-}
-
-// How many steps have their ops on record: of half of their work. Where nothing of
-// that is known, as much of them as half of a usual step.
-static int count_recorded(const struct torch_facts *facts, struct torch_rank *rank,
-                          const struct intervals *steps)
-{
-    const struct intervals *windows = &facts->windows;
-    int64_t usual_ns = 0;
-    size_t at = 0, fact = 0;
-    int status = find_usual_length(steps, &usual_ns);
-    for (size_t i = 0; !status && i < steps->count; i++) {
-        const struct interval *step = &steps->rows[i];
-        int64_t length_ns = step->end_ns - step->start_ns;
-        while (at < windows->count && windows->rows[at].end_ns <= step->start_ns)
-            at++;
-        const struct work work = count_work(facts, step, &fact, at);
-        const uint64_t covered = covered_ns(step, windows, at);
-        rank->recorded_ns += covered;
-        rank->recorded +=
-            work.all
-                ? work.recorded * 2 >= work.all
-                : covered && covered >= (uint64_t)(length_ns < usual_ns ? length_ns : usual_ns) / 2;
+        part->marked[part->marked_count++] = (struct step_row){.start_ns = batch->start_ns[i],
+                                                               .duration_ns = batch->duration_ns[i],
+                                                               .number = batch->id[i],
+                                                               .track = batch->track};
     }
     return status;
 }
 
-// Recorders before this one did not clock the steps.
-static int find_window_cost(struct torch_gathering *gathering, struct torch_rank *rank,
-                            const struct intervals *steps)
+// Without these facts the rest of a report is still worth having.
+static int note_full(struct part *part, int status)
 {
-    const struct torch_facts *facts = &gathering->thread.facts;
-    struct step_clock clock;
-    int status =
-        step_clock_read(&clock, gathering->trace, &gathering->job->torch->phases, rank->track);
-    if (!status && !clock.count) {
-        step_clock_finish(&clock);
-        status = step_clock_take(&clock, steps);
-    }
-    if (!status) {
-        step_clock_mark(&clock, facts);
-        status = window_cost_find(&rank->windows, &clock, &facts->windows);
-    }
-    step_clock_finish(&clock);
-    return status;
+    if (status != GAIT_ERR_MEMORY)
+        return status;
+    fail_clear();
+    part->is_full = true;
+    return GAIT_OK;
 }
 
-static int find_parts(const struct torch_gathering *gathering, struct torch_rank *rank,
-                      const struct intervals *steps)
+static int take_rows(struct part *part, const struct gait_batch *batch)
 {
-    int status =
-        process_lives_of_track(&gathering->job->lives, gathering->trace, rank->track, &rank->life);
-    const struct interval life = {rank->life.start_ns, rank->life.end_ns};
-    return status ? status : run_parts_find(&rank->run, &gathering->thread, steps, &life);
+    if (batch->kind == GAIT_KIND_STEP)
+        return add_marked(part, batch);
+    if (batch->kind == GAIT_KIND_COUNTER)
+        return step_clock_add(&part->clocks[batch->track - part->shard.first_track],
+                              part->ranks->survey->phases, batch);
+    return shard_facts_add(&part->facts, batch);
 }
 
-static int add_rank(struct torch_gathering *gathering, const struct torch_rank *stepper)
+static int add_rows(void *opaque, const struct gait_batch *batch)
 {
-    struct torch_report *torch = gathering->job->torch;
-    struct torch_rank *rank = &torch->ranks[torch->rank_count];
-    struct intervals windows = {.count = 0};
-    size_t first = gathering->rows.used / sizeof(struct step_row);
-    *rank = *stepper;
-    int status = torch_gathering_read(gathering, rank->track);
+    struct part *part = opaque;
+    return part->is_full ? GAIT_OK : note_full(part, take_rows(part, batch));
+}
+
+static int set_source(struct part *part, uint32_t track, struct rank_source *source)
+{
+    const struct gait_trace *trace = part->shard.trace;
+    const struct torch_survey *survey = part->ranks->survey;
+    struct gait_shard_info shard;
+    struct process_life life;
+    int status = gait_trace_shard(trace, part->shard.shard, &shard);
     if (!status)
-        status = add_rows(gathering, rank);
+        status = process_lives_of_track(&part->ranks->lives, trace, track, &life);
     if (status)
         return status;
-    struct step_row *rows = (struct step_row *)(void *)gathering->rows.bytes + first;
-    rank->steps = gathering->rows.used / sizeof *rows - first;
-    rank->has_optimizer = gathering->thread.steps.rounds == TORCH_ROUNDS_OPTIMIZER;
-    torch->has_optimizer |= rank->has_optimizer;
-    if (!torch->rank_count)
-        torch->rounds = gathering->thread.steps.rounds;
-    sum_samples(&gathering->thread.steps, rank);
-    if (!rank->steps)
-        return GAIT_OK;
-    qsort(rows, rank->steps, sizeof *rows, torch_gathering_order);
-    struct rank_sums sums = {rank, rows, gathering->watcher};
-    status = torch_gathering_windows(rows, rank->steps, &windows);
-    if (!status) {
-        show_steps(&sums);
-        status = torch_gathering_split(gathering, &windows, add_to_rank, &sums);
-    }
-    if (!status)
-        status = find_parts(gathering, rank, &windows);
-    if (!status)
-        status = find_window_cost(gathering, rank, &windows);
-    if (!status)
-        status = count_recorded(&gathering->thread.facts, rank, &windows);
-    if (!status && !torch->rank_count)
-        torch->apart.before_compile_ns =
-            torch_judged_compile_before(&gathering->thread.facts, windows.rows[0].start_ns);
-    if (!status && !torch->rank_count)
-        status = keep_recorded(gathering, &windows);
-    if (!status && !torch->rank_count)
-        status = torch_epochs_find(&gathering->epochs, &gathering->thread, &windows);
-    torch->rank_count++;
-    intervals_finish(&windows);
+    const bool has_rank = shard.rank >= 0 && shard.rank < INT32_MAX;
+    *source = (struct rank_source){
+        .rank = {.rank = shard.rank,
+                 .pid = shard.pid,
+                 .track = track,
+                 .merge_rank = has_rank ? (uint32_t)shard.rank : (1u << 31) + part->shard.shard,
+                 .is_marked = survey->tracks[track].marked_steps > 0,
+                 .life = life,
+                 .recording = {shard.start_ns, shard.end_ns}},
+        .life = {life.start_ns, life.end_ns},
+        .keeps_pieces = part->ranks->keeps_pieces,
+    };
+    return shard_facts_take(&part->facts, track, &source->facts);
+}
+
+// Leaves of the marked steps those of one track, in front.
+static size_t keep_track(struct part *part, uint32_t track)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < part->marked_count; i++)
+        if (part->marked[i].track == track)
+            part->marked[kept++] = part->marked[i];
+    return kept;
+}
+
+static int end_stepper(struct part *part, uint32_t track)
+{
+    struct step_clock *clock = &part->clocks[track - part->shard.first_track];
+    struct rank_source source;
+    int status = set_source(part, track, &source);
+    if (status)
+        return status;
+    step_clock_settle(clock);
+    source.clock = clock;
+    source.marked = part->marked;
+    source.marked_count = keep_track(part, track);
+    part->has_steps = true;
+    status = rank_steps_make(&part->steps, &source);
+    torch_facts_finish(&source.facts);
+    part->ranks->survey->shards[part->shard.shard].is_stepping = true;
     return status;
 }
 
-// A process that makes steps, and when it lived.
-struct stepper {
-    struct torch_rank rank;
-    int64_t start_ns, end_ns;
-    bool has_successor;
-};
+static int end_runner(struct part *part, uint32_t track)
+{
+    struct step_clock *clock = &part->clocks[track - part->shard.first_track];
+    const int status = set_source(part, track, &part->pending.source);
+    if (status)
+        return status;
+    step_clock_settle(clock);
+    part->pending.clock = *clock;
+    *clock = (struct step_clock){.count = 0};
+    part->is_pending = true;
+    return GAIT_OK;
+}
+
+// A stepper has its facts with its steps.
+static int end_main(struct part *part)
+{
+    const uint32_t track = part->ranks->main_track;
+    if (track == TORCH_NO_TRACK || track - part->shard.first_track >= part->shard.track_count ||
+        (part->has_steps && part->steps.rank.track == track) ||
+        (part->is_pending && part->pending.source.rank.track == track))
+        return GAIT_OK;
+    part->has_main = true;
+    return shard_facts_take(&part->facts, track, &part->main_facts);
+}
+
+static int work_out(struct part *part)
+{
+    const struct torch_survey *survey = part->ranks->survey;
+    const uint32_t shard = part->shard.shard;
+    uint32_t track;
+    int status = GAIT_OK;
+    if (torch_survey_learns(survey, shard)) {
+        if (torch_survey_stepper(survey, shard, &track))
+            status = end_stepper(part, track);
+    } else if (torch_survey_runner(survey, shard, &track)) {
+        status = end_runner(part, track);
+    }
+    return status ? status : end_main(part);
+}
+
+static int end(void *opaque)
+{
+    struct part *part = opaque;
+    return part->is_full ? GAIT_OK : note_full(part, work_out(part));
+}
+
+static void drop(void *opaque)
+{
+    struct part *part = opaque;
+    for (uint32_t i = 0; part->clocks && i < part->shard.track_count; i++)
+        step_clock_finish(&part->clocks[i]);
+    free(part->clocks);
+    free(part->marked);
+    shard_facts_finish(&part->facts);
+    if (part->has_steps)
+        rank_steps_finish(&part->steps);
+    finish_pending(&part->pending);
+    torch_facts_finish(&part->main_facts);
+}
+
+// --- all shards -------------------------------------------------------------------------
 
 static int by_rank(const void *left, const void *right)
 {
-    const struct torch_rank *a = &((const struct stepper *)left)->rank;
-    const struct torch_rank *b = &((const struct stepper *)right)->rank;
+    const struct torch_rank *a = &((const struct rank_steps *)left)->rank;
+    const struct torch_rank *b = &((const struct rank_steps *)right)->rank;
     if (a->rank != b->rank) // a known one first
         return (uint64_t)a->rank < (uint64_t)b->rank ? -1 : 1;
     return a->track < b->track ? -1 : a->track > b->track;
 }
 
-static int by_birth(const void *left, const void *right)
+static bool comes_first(const struct rank_steps *a, const struct rank_steps *b)
 {
-    const struct stepper *a = left, *b = right;
-    if (a->start_ns != b->start_ns)
-        return a->start_ns < b->start_ns ? -1 : 1;
-    return a->rank.track < b->rank.track ? -1 : a->rank.track > b->rank.track;
+    if (!a->rank.steps != !b->rank.steps)
+        return a->rank.steps;
+    return by_rank(a, b) < 0;
 }
 
-static int find_steppers(struct torch_gathering *gathering, struct stepper *steppers,
-                         uint32_t *ret_count)
+// Only the first rank with steps is asked for more than its rows; and the main thread of a
+// run that may turn out to have none.
+static void forget(const struct torch_ranks *ranks, struct rank_steps *steps)
 {
-    struct torch_survey *survey = &gathering->job->torch->survey;
-    for (uint32_t i = 0; i < survey->shard_count; i++) {
-        struct gait_shard_info shard;
-        uint32_t track;
-        int status = gait_trace_shard(gathering->trace, i, &shard);
-        if (status)
-            return status;
-        if (!torch_survey_stepper(survey, i, &track))
-            continue;
-        bool has_rank = shard.rank >= 0 && shard.rank < INT32_MAX;
-        const struct torch_rank rank = {.rank = shard.rank,
-                                        .pid = shard.pid,
-                                        .track = track,
-                                        .merge_rank =
-                                            has_rank ? (uint32_t)shard.rank : (1u << 31) + i,
-                                        .is_marked = survey->tracks[track].marked_steps > 0};
-        steppers[(*ret_count)++] = (struct stepper){rank, shard.start_ns, shard.end_ns, false};
-        survey->shards[i].is_stepping = true;
+    if (!ranks->keeps_threads && (steps->rank.steps || steps->rank.track != ranks->main_track))
+        rank_steps_forget(steps);
+}
+
+static void forget_all_but_first(struct torch_ranks *ranks, size_t added)
+{
+    if (ranks->first == SIZE_MAX) {
+        ranks->first = added;
+    } else if (comes_first(&ranks->rows[added], &ranks->rows[ranks->first])) {
+        forget(ranks, &ranks->rows[ranks->first]);
+        ranks->first = added;
+    } else {
+        forget(ranks, &ranks->rows[added]);
     }
+}
+
+static int add_steps(struct torch_ranks *ranks, struct rank_steps *steps)
+{
+    const struct array_shape shape = {sizeof *ranks->rows, MOST_RANKS};
+    int status = array_reserve((void **)&ranks->rows, &ranks->capacity, ranks->count + 1, shape);
+    if (status)
+        return status;
+    ranks->rows[ranks->count] = *steps;
+    forget_all_but_first(ranks, ranks->count++);
     return GAIT_OK;
+}
+
+static int merge(void *answer, void *opaque)
+{
+    const struct array_shape shape = {sizeof(struct pending_rank), MOST_RANKS};
+    struct torch_ranks *ranks = answer;
+    struct part *part = opaque;
+    int status = GAIT_OK;
+    ranks->is_full |= part->is_full;
+    if (part->has_main) {
+        ranks->main_facts = part->main_facts;
+        torch_facts_init(&part->main_facts);
+    }
+    if (part->has_steps) {
+        status = add_steps(ranks, &part->steps);
+        part->has_steps = status != GAIT_OK;
+    }
+    if (!status && part->is_pending) {
+        status = array_reserve((void **)&ranks->pending, &ranks->pending_capacity,
+                               ranks->pending_count + 1, shape);
+        if (!status)
+            ranks->pending[ranks->pending_count++] = part->pending;
+        if (!status)
+            part->pending = (struct pending_rank){.clock = {.count = 0}};
+    }
+    return status;
+}
+
+const struct analysis torch_ranks_analysis = {
+    .name = "torch ranks",
+    .kinds = SHARD_FACTS_KINDS | 1u << GAIT_KIND_STEP | 1u << GAIT_KIND_COUNTER,
+    .columns = SHARD_FACTS_COLUMNS | GAIT_COLUMN_ID | GAIT_COLUMN_VALUE,
+    .part_bytes = sizeof(struct part),
+    .begin = begin,
+    .rows = add_rows,
+    .end = end,
+    .merge = merge,
+    .drop = drop,
+};
+
+// Where nothing learns, who runs a model makes steps. Otherwise their facts are of use only
+// for a run without steps, whose main thread is theirs.
+static int settle_pending(struct torch_ranks *ranks)
+{
+    const bool is_run = ranks->pending_count && !ranks->count;
+    int status = GAIT_OK;
+    for (size_t i = 0; !status && i < ranks->pending_count; i++) {
+        struct pending_rank *pending = &ranks->pending[i];
+        struct torch_survey *survey = ranks->survey;
+        struct rank_steps steps;
+        if (!is_run && pending->source.rank.track == ranks->main_track) {
+            ranks->main_facts = pending->source.facts;
+            torch_facts_init(&pending->source.facts);
+        }
+        if (!is_run)
+            continue;
+        pending->source.clock = &pending->clock;
+        survey->shards[survey->shard_of[pending->source.rank.track]].is_stepping = true;
+        status = rank_steps_make(&steps, &pending->source);
+        if (!status)
+            status = add_steps(ranks, &steps);
+        if (status)
+            rank_steps_finish(&steps);
+    }
+    return status;
+}
+
+static int by_birth(const void *left, const void *right)
+{
+    const struct torch_rank *a = &((const struct rank_steps *)left)->rank;
+    const struct torch_rank *b = &((const struct rank_steps *)right)->rank;
+    if (a->recording.start_ns != b->recording.start_ns)
+        return a->recording.start_ns < b->recording.start_ns ? -1 : 1;
+    return a->track < b->track ? -1 : a->track > b->track;
 }
 
 // Who knows no rank and began when another had ended is no rank beside it: a script
 // that trains twice, or a program that became another, goes on with the steps.
-static void join_successors(struct stepper *steppers, uint32_t count)
+static int join_successors(struct torch_ranks *ranks)
 {
-    qsort(steppers, count, sizeof *steppers, by_birth);
-    for (uint32_t i = 0; i < count; i++) {
-        for (uint32_t k = 0; k < i && steppers[i].rank.rank < 0; k++) {
-            if (steppers[k].has_successor || steppers[k].rank.rank >= 0 ||
-                steppers[k].end_ns > steppers[i].start_ns)
+    bool *has_successor = calloc(ranks->count + 1, sizeof *has_successor);
+    if (!has_successor)
+        return no_memory();
+    for (size_t i = 0; i < ranks->count; i++) {
+        struct torch_rank *later = &ranks->rows[i].rank;
+        for (size_t k = 0; k < i && later->rank < 0; k++) {
+            const struct torch_rank *earlier = &ranks->rows[k].rank;
+            if (has_successor[k] || earlier->rank >= 0 ||
+                earlier->recording.end_ns > later->recording.start_ns)
                 continue;
-            steppers[k].has_successor = true;
-            steppers[i].rank.merge_rank = steppers[k].rank.merge_rank;
+            has_successor[k] = true;
+            later->merge_rank = earlier->merge_rank;
             break;
         }
     }
+    free(has_successor);
+    return GAIT_OK;
 }
 
-int torch_ranks_add(struct torch_gathering *gathering)
+int torch_ranks_settle(struct torch_ranks *ranks)
 {
-    struct torch_report *torch = gathering->job->torch;
-    const size_t room = (size_t)torch->survey.shard_count + 1;
-    struct stepper *steppers = calloc(room, sizeof *steppers);
-    uint32_t count = 0;
-    torch->ranks = arena_take(gathering->job->arena, room * sizeof *torch->ranks);
-    if (!steppers || !torch->ranks) {
-        free(steppers);
-        return torch_gathering_no_memory();
-    }
-    int status = find_steppers(gathering, steppers, &count);
-    if (!status) {
-        join_successors(steppers, count);
-        qsort(steppers, count, sizeof *steppers, by_rank);
-    }
-    for (uint32_t i = 0; !status && i < count; i++)
-        status = add_rank(gathering, &steppers[i].rank);
-    free(steppers);
+    int status = ranks->is_full ? no_memory() : settle_pending(ranks);
+    if (status || !ranks->count)
+        return status;
+    qsort(ranks->rows, ranks->count, sizeof *ranks->rows, by_birth);
+    status = join_successors(ranks);
+    qsort(ranks->rows, ranks->count, sizeof *ranks->rows, by_rank);
+    ranks->first = 0;
+    while (ranks->first + 1 < ranks->count && !ranks->rows[ranks->first].rank.steps)
+        ranks->first++;
+    for (size_t i = 0; i < ranks->count; i++)
+        for (size_t k = 0; k < ranks->rows[i].rank.steps; k++)
+            ranks->rows[i].rows[k].rank = ranks->rows[i].rank.merge_rank;
     return status;
+}
+
+const struct torch_facts *torch_ranks_main(const struct torch_ranks *ranks)
+{
+    for (size_t i = 0; i < ranks->count; i++)
+        if (ranks->rows[i].rank.track == ranks->main_track && ranks->rows[i].has_thread)
+            return &ranks->rows[i].thread.facts;
+    return ranks->main_facts.count ? &ranks->main_facts : NULL;
 }

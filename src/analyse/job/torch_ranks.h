@@ -1,13 +1,43 @@
 // SPDX-License-Identifier: Apache-2.0
-// The ranks of a job, one after the other: the rows of their steps and their sums.
+// The ranks of a PyTorch job: of each process that makes steps, its steps.
 #ifndef GAIT_ANALYSE_TORCH_RANKS_H
 #define GAIT_ANALYSE_TORCH_RANKS_H
 
-#include <gait/error.h>
+#include "analyse/job/process_lives.h"
+#include "analyse/job/rank_steps.h"
+#include "analyse/job/torch_survey.h"
 
-struct torch_gathering;
+struct torch_ranks {
+    // what is wished
+    struct torch_survey *survey;
+    struct process_lives lives; // none: recordings stand for them
+    uint32_t main_track;        // whose facts are kept for a run without steps; or NO_TRACK
+    bool keeps_pieces, keeps_threads;
+    // what was found
+    struct rank_steps *rows; // after torch_ranks_settle() in order of rank
+    size_t count, capacity;
+    size_t first; // whose thread is kept, SIZE_MAX: none is
+    bool is_full; // some facts did not fit into memory
+    struct torch_facts main_facts;
+    struct pending_rank *pending; // steps if nothing in the run learns
+    size_t pending_count, pending_capacity;
+};
 
-// Adds the rows of all ranks, and fills in what the report says of each.
-GAIT_CHECK int torch_ranks_add(struct torch_gathering *gathering);
+#define TORCH_NO_TRACK UINT32_MAX
+
+void torch_ranks_init(struct torch_ranks *ranks, struct torch_survey *survey);
+void torch_ranks_finish(struct torch_ranks *ranks); // takes NULL and a zeroed struct
+
+// The answer is a struct torch_ranks. Asked for behind torch_survey_analysis, whose answer
+// is the same survey, or once that is made.
+extern const struct analysis torch_ranks_analysis;
+
+// When all shards were read: puts the ranks into order and says which of them are one rank.
+// The thread of the first that made steps is kept, those of others where that was wished.
+// GAIT_ERR_MEMORY where facts of a shard found no room, too.
+GAIT_CHECK int torch_ranks_settle(struct torch_ranks *ranks);
+
+// The facts of the main track, NULL: there are none.
+const struct torch_facts *torch_ranks_main(const struct torch_ranks *ranks);
 
 #endif

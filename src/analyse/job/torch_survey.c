@@ -11,15 +11,30 @@
 
 enum { MOST_ASYNCS = 1 << 24 };
 
-struct look {
-    struct torch_survey *survey;
-    const struct torch_phases *phases;
+// A begin or an end, as it stands in the file.
+struct async_row {
+    int64_t at_ns;
+    uint64_t id;
+    size_t place; // among those of the shard
+    uint32_t site;
+    bool is_end;
 };
 
-static int prepare(struct torch_survey *survey, const struct gait_trace *trace)
+struct look {
+    struct torch_survey *survey;
+    const struct gait_trace *trace;
+    uint32_t shard;
+    struct async_row *rows;
+    size_t count, capacity;
+};
+
+int torch_survey_init(struct torch_survey *survey, const struct gait_trace *trace,
+                      const struct torch_phases *phases)
 {
-    *survey = (struct torch_survey){.track_count = gait_trace_track_count(trace),
-                                    .shard_count = gait_trace_shard_count(trace)};
+    *survey = (struct torch_survey){.phases = phases,
+                                    .track_count = gait_trace_track_count(trace),
+                                    .shard_count = gait_trace_shard_count(trace),
+                                    .keeps_spares = torch_survey_spare(trace)};
     survey->tracks = calloc((size_t)survey->track_count + 1, sizeof *survey->tracks);
     survey->shards = calloc((size_t)survey->shard_count + 1, sizeof *survey->shards);
     survey->shard_of = calloc((size_t)survey->track_count + 1, sizeof *survey->shard_of);
@@ -35,14 +50,24 @@ static int prepare(struct torch_survey *survey, const struct gait_trace *trace)
     return GAIT_OK;
 }
 
+static int begin(void *part, const struct pass_shard *shard, void *answer)
+{
+    struct look *look = part;
+    struct torch_survey *survey = answer;
+    *look = (struct look){.survey = survey, .trace = shard->trace, .shard = shard->shard};
+    survey->shards[shard->shard].first_track = shard->first_track;
+    survey->shards[shard->shard].track_count = shard->track_count;
+    return GAIT_OK;
+}
+
 static void look_at_span(const struct look *look, const struct gait_batch *batch, size_t row)
 {
     struct torch_survey *survey = look->survey;
-    struct torch_survey_shard *shard = &survey->shards[survey->shard_of[batch->track]];
+    struct torch_survey_shard *shard = &survey->shards[look->shard];
     struct torch_survey_track *track = &survey->tracks[batch->track];
     uint64_t length = batch->duration_ns[row] > 0 ? (uint64_t)batch->duration_ns[row] : 0;
     uint32_t site = batch->site[row];
-    enum role role = torch_phases_role(look->phases, site);
+    enum role role = torch_phases_role(survey->phases, site);
     shard->events[role] += role != ROLE_MEMORY; // which is counted by the kind of its rows
     if (role == ROLE_FETCH)
         shard->fetch_ns += length;
@@ -50,7 +75,7 @@ static void look_at_span(const struct look *look, const struct gait_batch *batch
         shard->collate_ns += length;
     if (role != ROLE_PHASE)
         return;
-    unsigned phase = look->phases->site_phases[site];
+    unsigned phase = survey->phases->site_phases[site];
     track->optimizers += phase == TORCH_OPTIMIZER;
     track->backwards += phase == TORCH_BACKWARD;
     track->forwards += phase == TORCH_FORWARD;
@@ -58,84 +83,148 @@ static void look_at_span(const struct look *look, const struct gait_batch *batch
     track->compiles += phase == TORCH_COMPILE;
 }
 
-static int look_at(const struct gait_batch *batch, void *context)
+// Ops that begin on one thread and end on another are only counted.
+static int look_at_async(struct look *look, const struct gait_batch *batch, size_t row)
 {
-    const struct look *look = context;
-    struct torch_survey *survey = look->survey;
-    if (batch->track >= survey->track_count)
+    const struct array_shape shape = {sizeof *look->rows, MOST_ASYNCS};
+    const enum role role = torch_phases_role(look->survey->phases, batch->site[row]);
+    const bool is_end = batch->phase[row] != 0;
+    if (role != ROLE_PHASE && role != ROLE_MEMORY && !is_end)
+        look->survey->shards[look->shard].events[role]++;
+    if (role != ROLE_WINDOW && role != ROLE_PHASE)
         return GAIT_OK;
-    struct torch_survey_shard *shard = &survey->shards[survey->shard_of[batch->track]];
+    int status = array_reserve((void **)&look->rows, &look->capacity, look->count + 1, shape);
+    if (status)
+        return status;
+    look->rows[look->count] = (struct async_row){batch->start_ns[row], batch->id[row], look->count,
+                                                 batch->site[row], is_end};
+    look->count++;
+    return GAIT_OK;
+}
+
+static int look_at(void *part, const struct gait_batch *batch)
+{
+    struct look *look = part;
+    struct torch_survey *survey = look->survey;
+    int status = GAIT_OK;
     if (batch->kind == GAIT_KIND_MEMORY)
-        shard->events[ROLE_MEMORY] += batch->rows;
-    for (size_t row = 0; row < batch->rows; row++) {
+        survey->shards[look->shard].events[ROLE_MEMORY] += batch->rows;
+    for (size_t row = 0; !status && row < batch->rows; row++) {
         if (batch->kind == GAIT_KIND_STEP)
             survey->tracks[batch->track].marked_steps += batch->duration_ns[row] >= 0;
         else if (batch->kind == GAIT_KIND_SPAN)
             look_at_span(look, batch, row);
-    }
-    return GAIT_OK;
-}
-
-static int keep_async(struct torch_survey *survey, const struct gait_batch *batch, size_t row)
-{
-    const struct array_shape shape = {sizeof *survey->asyncs, MOST_ASYNCS};
-    int status = array_reserve((void **)&survey->asyncs, &survey->async_capacity,
-                               survey->async_count + 1, shape);
-    if (!status)
-        survey->asyncs[survey->async_count++] =
-            (struct torch_async){.start_ns = batch->start_ns[row],
-                                 .duration_ns = batch->duration_ns[row],
-                                 .id = batch->id[row],
-                                 .shard = survey->shard_of[batch->track],
-                                 .site = batch->site[row]};
-    return status;
-}
-
-// Pairing them goes over all shards at once, so it is done once for all ranks.
-// Ops that begin on one thread and end on another are only counted.
-static int take_async(const struct gait_batch *batch, void *context)
-{
-    const struct look *look = context;
-    struct torch_survey *survey = look->survey;
-    int status = GAIT_OK;
-    if (batch->track >= survey->track_count)
-        return GAIT_OK;
-    struct torch_survey_shard *shard = &survey->shards[survey->shard_of[batch->track]];
-    for (size_t row = 0; !status && row < batch->rows; row++) {
-        enum role role = torch_phases_role(look->phases, batch->site[row]);
-        if (role != ROLE_PHASE && role != ROLE_MEMORY)
-            shard->events[role]++;
-        if (role == ROLE_WINDOW || role == ROLE_PHASE)
-            status = keep_async(survey, batch, row);
+        else if (batch->kind == GAIT_KIND_ASYNC)
+            status = look_at_async(look, batch, row);
     }
     return status;
 }
 
-static int by_shard(const void *left, const void *right)
+static int by_key_and_time(const void *left, const void *right)
+{
+    const struct async_row *a = left, *b = right;
+    if (a->site != b->site)
+        return a->site < b->site ? -1 : 1;
+    if (a->id != b->id)
+        return a->id < b->id ? -1 : 1;
+    if (a->at_ns != b->at_ns)
+        return a->at_ns < b->at_ns ? -1 : 1;
+    return a->place < b->place ? -1 : a->place > b->place;
+}
+
+static int by_start(const void *left, const void *right)
 {
     const struct torch_async *a = left, *b = right;
-    return a->shard < b->shard ? -1 : a->shard > b->shard;
+    if (a->start_ns != b->start_ns)
+        return a->start_ns < b->start_ns ? -1 : 1;
+    return a->id < b->id ? -1 : a->id > b->id;
+}
+
+// An end closes the latest open begin of its site and id: rows of one key stand together,
+// and `open` is a stack of their begins, in the asyncs that were not closed yet.
+static size_t pair(const struct look *look, struct torch_async *asyncs, size_t *open)
+{
+    size_t count = 0, depth = 0;
+    for (size_t i = 0; i < look->count; i++) {
+        const struct async_row *row = &look->rows[i];
+        if (i && (row->site != row[-1].site || row->id != row[-1].id))
+            depth = 0;
+        if (row->is_end && depth) {
+            struct torch_async *async = &asyncs[open[--depth]];
+            if (__builtin_sub_overflow(row->at_ns, async->start_ns, &async->duration_ns))
+                async->duration_ns = INT64_MAX;
+        } else if (!row->is_end) {
+            open[depth++] = count;
+            asyncs[count++] = (struct torch_async){row->at_ns, -1, row->id, row->site};
+        }
+    }
+    return count;
 }
 
 // The first window of a process under `gait run --profile` is there for programs that
 // make no step. Where one was made it is as if it had not been.
-static void drop_spares(struct torch_survey *survey, const struct look *look,
-                        const struct gait_trace *trace)
+static void drop_spares(struct torch_survey_shard *shard, const struct torch_phases *phases)
 {
     size_t kept = 0;
-    if (torch_survey_spare(trace))
-        return;
-    for (size_t i = 0; i < survey->async_count; i++) {
-        const struct torch_async async = survey->asyncs[i];
+    for (size_t i = 0; i < shard->async_count; i++) {
+        const struct torch_async async = shard->asyncs[i];
         int64_t end_ns;
-        if (async.id == 1 && gait_trace_metadata(trace, async.shard, meta.spare_window) &&
-            torch_phases_role(look->phases, async.site) == ROLE_WINDOW && async.duration_ns >= 0 &&
+        if (async.id == 1 && torch_phases_role(phases, async.site) == ROLE_WINDOW &&
+            async.duration_ns >= 0 &&
             !__builtin_add_overflow(async.start_ns, async.duration_ns, &end_ns))
-            survey->shards[async.shard].ops_since_ns = end_ns;
+            shard->ops_since_ns = end_ns;
         else
-            survey->asyncs[kept++] = async;
+            shard->asyncs[kept++] = async;
     }
-    survey->async_count = kept;
+    shard->async_count = kept;
+}
+
+static int end(void *part)
+{
+    struct look *look = part;
+    struct torch_survey_shard *shard = &look->survey->shards[look->shard];
+    size_t *open = malloc((look->count + 1) * sizeof *open);
+    shard->asyncs = malloc((look->count + 1) * sizeof *shard->asyncs);
+    if (!open || !shard->asyncs) {
+        free(open);
+        return fail(GAIT_ERR_MEMORY, "no memory for %zu windows", look->count);
+    }
+    if (look->count)
+        qsort(look->rows, look->count, sizeof *look->rows, by_key_and_time);
+    shard->async_count = pair(look, shard->asyncs, open);
+    free(open);
+    if (shard->async_count)
+        qsort(shard->asyncs, shard->async_count, sizeof *shard->asyncs, by_start);
+    if (!look->survey->keeps_spares &&
+        gait_trace_metadata(look->trace, look->shard, meta.spare_window))
+        drop_spares(shard, look->survey->phases);
+    return GAIT_OK;
+}
+
+static void drop(void *part)
+{
+    free(((struct look *)part)->rows);
+}
+
+const struct analysis torch_survey_analysis = {
+    .name = "torch survey",
+    .kinds = 1u << GAIT_KIND_SPAN | 1u << GAIT_KIND_STEP | 1u << GAIT_KIND_MEMORY |
+             1u << GAIT_KIND_ASYNC,
+    .columns = GAIT_COLUMN_START | GAIT_COLUMN_DURATION | GAIT_COLUMN_SITE | GAIT_COLUMN_ID |
+               GAIT_COLUMN_PHASE,
+    .part_bytes = sizeof(struct look),
+    .begin = begin,
+    .rows = look_at,
+    .end = end,
+    .drop = drop,
+};
+
+int torch_survey_make(struct torch_survey *survey, struct gait_trace *trace,
+                      const struct torch_phases *phases)
+{
+    const struct pass_ask ask = {&torch_survey_analysis, survey};
+    const int status = torch_survey_init(survey, trace, phases);
+    return status ? status : pass_run(trace, &ask, 1);
 }
 
 enum spare_window torch_survey_spare(const struct gait_trace *trace)
@@ -151,36 +240,12 @@ enum spare_window torch_survey_spare(const struct gait_trace *trace)
     return kept;
 }
 
-int torch_survey_make(struct torch_survey *survey, struct gait_trace *trace,
-                      const struct torch_phases *phases)
-{
-    struct look look = {survey, phases};
-    struct gait_query query = {.size = sizeof query,
-                               .kinds = 1u << GAIT_KIND_SPAN | 1u << GAIT_KIND_STEP |
-                                        1u << GAIT_KIND_MEMORY};
-    int status = prepare(survey, trace);
-    if (!status)
-        status =
-            gait_scan(trace, &query, GAIT_COLUMN_START | GAIT_COLUMN_DURATION | GAIT_COLUMN_SITE,
-                      look_at, &look);
-    query.kinds = 1u << GAIT_KIND_ASYNC;
-    if (!status)
-        status =
-            gait_scan(trace, &query,
-                      GAIT_COLUMN_START | GAIT_COLUMN_DURATION | GAIT_COLUMN_SITE | GAIT_COLUMN_ID,
-                      take_async, &look);
-    if (!status && survey->async_count)
-        qsort(survey->asyncs, survey->async_count, sizeof *survey->asyncs, by_shard);
-    if (!status)
-        drop_spares(survey, &look, trace);
-    return status;
-}
-
 void torch_survey_finish(struct torch_survey *survey)
 {
     if (!survey)
         return;
-    free(survey->asyncs);
+    for (uint32_t i = 0; survey->shards && i < survey->shard_count; i++)
+        free(survey->shards[i].asyncs);
     free(survey->tracks);
     free(survey->shards);
     free(survey->shard_of);
@@ -197,15 +262,15 @@ bool torch_survey_has_facts(const struct torch_survey *survey)
     return false;
 }
 
-// Whether nothing in the run learns: then running a model is all that steps can be.
-static bool has_only_forwards(const struct torch_survey *survey)
+bool torch_survey_learns(const struct torch_survey *survey, uint32_t shard)
 {
-    for (uint32_t i = 0; i < survey->track_count; i++) {
-        const struct torch_survey_track *track = &survey->tracks[i];
+    const struct torch_survey_shard *own = &survey->shards[shard];
+    for (uint32_t i = 0; i < own->track_count; i++) {
+        const struct torch_survey_track *track = &survey->tracks[own->first_track + i];
         if (track->marked_steps || track->optimizers || track->backwards)
-            return false;
+            return true;
     }
-    return true;
+    return false;
 }
 
 // More of the first thing that one of them has at all.
@@ -218,17 +283,38 @@ static bool makes_more(const struct torch_survey_track *a, const struct torch_su
     return a->backwards > b->backwards;
 }
 
-bool torch_survey_stepper(const struct torch_survey *survey, uint32_t shard, uint32_t *ret_track)
+static bool runs_more(const struct torch_survey_track *a, const struct torch_survey_track *b)
+{
+    return a->forwards > b->forwards;
+}
+
+static bool find_most(const struct torch_survey *survey, uint32_t shard, uint32_t *ret_track,
+                      bool (*is_more)(const struct torch_survey_track *a,
+                                      const struct torch_survey_track *b))
 {
     const struct torch_survey_track nobody = {.optimizers = 0}, *most = &nobody;
-    const bool by_forwards = has_only_forwards(survey);
-    for (uint32_t i = 0; i < survey->track_count; i++) {
-        const struct torch_survey_track *track = &survey->tracks[i];
-        bool is_more = by_forwards ? track->forwards > most->forwards : makes_more(track, most);
-        if (survey->shard_of[i] != shard || !is_more)
+    const struct torch_survey_shard *own = &survey->shards[shard];
+    for (uint32_t i = 0; i < own->track_count; i++) {
+        const struct torch_survey_track *track = &survey->tracks[own->first_track + i];
+        if (!is_more(track, most))
             continue;
-        most = &survey->tracks[i];
-        *ret_track = i;
+        most = track;
+        *ret_track = own->first_track + i;
     }
     return most != &nobody;
+}
+
+bool torch_survey_runner(const struct torch_survey *survey, uint32_t shard, uint32_t *ret_track)
+{
+    return find_most(survey, shard, ret_track, runs_more);
+}
+
+bool torch_survey_stepper(const struct torch_survey *survey, uint32_t shard, uint32_t *ret_track)
+{
+    if (torch_survey_learns(survey, shard))
+        return find_most(survey, shard, ret_track, makes_more);
+    for (uint32_t i = 0; i < survey->shard_count; i++)
+        if (torch_survey_learns(survey, i))
+            return false;
+    return torch_survey_runner(survey, shard, ret_track);
 }

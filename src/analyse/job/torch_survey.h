@@ -10,6 +10,7 @@
 #include <gait/trace.h>
 
 #include "analyse/ledger/torch_phases.h"
+#include "load/pass/pass.h"
 
 #include "vocabulary/metadata.h"
 
@@ -18,32 +19,43 @@ struct torch_survey_track {
     uint64_t marked_steps;                                      // that gait.step() made, ended ones
 };
 
-struct torch_survey_shard {
-    uint64_t events[ROLE_COUNT];
-    uint64_t fetch_ns, collate_ns;
-    int64_t ops_since_ns; // ops before are there for the case that there was no step
-    bool is_stepping;     // it makes steps, so it is no worker
-};
-
 // A window, or a module in evaluation mode.
 struct torch_async {
     int64_t start_ns, duration_ns; // -1: it never ended
     uint64_t id;
-    uint32_t shard, site;
+    uint32_t site;
+};
+
+struct torch_survey_shard {
+    uint64_t events[ROLE_COUNT];
+    uint64_t fetch_ns, collate_ns;
+    struct torch_async *asyncs; // in order of start
+    size_t async_count;
+    uint32_t first_track, track_count;
+    int64_t ops_since_ns; // ops before are there for the case that there was no step
+    bool is_stepping;     // it makes steps, so it is no worker
 };
 
 struct torch_survey {
-    struct torch_async *asyncs; // in order of shard
-    size_t async_count, async_capacity;
+    const struct torch_phases *phases;
     struct torch_survey_track *tracks;
     struct torch_survey_shard *shards;
     uint32_t *shard_of; // of a track
     uint32_t track_count, shard_count;
+    bool keeps_spares; // see torch_survey_spare()
 };
 
-GAIT_CHECK int torch_survey_make(struct torch_survey *survey, struct gait_trace *trace,
+// A survey that is still to be made: by torch_survey_analysis, whose answer it is. Each
+// shard's part of it is complete when the analysis has ended with that shard.
+GAIT_CHECK int torch_survey_init(struct torch_survey *survey, const struct gait_trace *trace,
                                  const struct torch_phases *phases);
 void torch_survey_finish(struct torch_survey *survey); // takes NULL and a zeroed struct
+
+extern const struct analysis torch_survey_analysis;
+
+// Both at once.
+GAIT_CHECK int torch_survey_make(struct torch_survey *survey, struct gait_trace *trace,
+                                 const struct torch_phases *phases);
 
 // What became of the windows for a run without steps; SPARE_NONE where a schedule moved on, or
 // there was none.
@@ -52,8 +64,15 @@ enum spare_window torch_survey_spare(const struct gait_trace *trace);
 // Whether anything of a training is on record.
 bool torch_survey_has_facts(const struct torch_survey *survey);
 
+// Whether anything in the shard learns, so that its steps are no mere runs of a model.
+bool torch_survey_learns(const struct torch_survey *survey, uint32_t shard);
+
 // The thread of that shard that makes its steps: where gait.step() is called,
 // else where most optimizers step, else most goes backward. False: none does.
 bool torch_survey_stepper(const struct torch_survey *survey, uint32_t shard, uint32_t *ret_track);
+
+// The same for a shard in which nothing learns, of a run in which nothing does: where the
+// model is run most.
+bool torch_survey_runner(const struct torch_survey *survey, uint32_t shard, uint32_t *ret_track);
 
 #endif

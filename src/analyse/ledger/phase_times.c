@@ -211,8 +211,7 @@ static int split_thread(struct finding *finding, const struct training_thread *t
     return status ? status : finding->status;
 }
 
-static int read_training(struct finding *finding, const struct torch_phases *phases,
-                         const struct torch_survey *survey, uint32_t index)
+static int read_training(struct finding *finding, const struct torch_survey *survey, uint32_t index)
 {
     struct training_thread thread;
     struct gait_shard_info shard;
@@ -225,7 +224,7 @@ static int read_training(struct finding *finding, const struct torch_phases *pha
     if (status)
         return status;
     training_thread_init(&thread);
-    status = training_thread_read(&thread, finding->trace, phases, survey, track);
+    status = training_thread_read(&thread, finding->trace, survey, track);
     if (status == 0)
         status = finding->is_steps ? steps_as_windows(&thread, finding->into)
                                    : split_thread(finding, &thread, shard.end_ns);
@@ -249,7 +248,7 @@ static int find_torch(struct finding *finding, struct known *known)
         }
         for (uint32_t i = 0; i < survey.shard_count && status == 0; i++)
             if (finding->number != NO_NUMBER || finding->is_steps)
-                status = read_training(finding, &phases, &survey, i);
+                status = read_training(finding, &survey, i);
     }
     torch_survey_finish(&survey);
     torch_phases_finish(&phases);

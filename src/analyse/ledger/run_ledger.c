@@ -105,18 +105,24 @@ static bool says_more(const struct report_thread *a, const struct report_thread 
     return a->info.events > b->info.events;
 }
 
-// Without steps, the main thread's whole life is the one window.
-static int open_whole_run(struct run_ledger *ledger)
+struct report_thread *run_ledger_main(struct run_report *report)
 {
-    struct run_report *report = ledger->report;
     struct report_thread *main_thread = NULL;
-    struct process_life life;
     for (size_t i = 0; i < report->thread_count; i++) {
         struct report_thread *thread = &report->threads[i];
         bool is_thread = thread->info.kind == GAIT_TRACK_THREAD;
         if (is_thread && (!main_thread || says_more(thread, main_thread)))
             main_thread = thread;
     }
+    return main_thread;
+}
+
+// Without steps, the main thread's whole life is the one window.
+static int open_whole_run(struct run_ledger *ledger)
+{
+    struct run_report *report = ledger->report;
+    struct report_thread *main_thread = run_ledger_main(report);
+    struct process_life life;
     if (!main_thread)
         return GAIT_OK;
     int status = process_lives_of_track(&report->lives, ledger->trace, main_thread->track, &life);
@@ -171,9 +177,10 @@ static int begin_part(void *opaque, const struct pass_shard *shard, void *answer
     return GAIT_OK;
 }
 
-static bool wants_track(const void *opaque, uint32_t track)
+static bool wants_track(const void *opaque, enum gait_kind kind, uint32_t track)
 {
     const struct part *part = opaque;
+    (void)kind; // spans are all there are
     return part->ledger->ledger_of[track] != NO_LEDGER;
 }
 

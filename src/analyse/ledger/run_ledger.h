@@ -7,6 +7,7 @@
 #include "analyse/ledger/ledger.h"
 #include "analyse/ledger/run_marks.h"
 
+struct report_thread;
 struct run_report;
 
 struct run_ledger {
@@ -19,6 +20,10 @@ struct run_ledger {
     struct ledger_window *windows;
     struct ledger_sum *sums; // of all shards, by site
 };
+
+// The thread whose whole run a report without steps is about, of those in the report; NULL:
+// there is none.
+struct report_thread *run_ledger_main(struct run_report *report);
 
 // Puts steps and threads into the report. Memory is the report's; marks, whose steps are
 // sorted and merged in place, must outlive the ledger.

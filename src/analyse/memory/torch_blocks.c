@@ -267,22 +267,17 @@ static int put_all(const struct blocks_taking *blocks, const struct gait_trace *
 
 // --- which window -------------------------------------------------------------------
 
-static bool is_window(const struct torch_report *torch, size_t index, uint32_t shard)
-{
-    const struct torch_async *async = &torch->survey.asyncs[index];
-    return async->shard == shard && torch_phases_role(&torch->phases, async->site) == ROLE_WINDOW;
-}
-
 // The window that this time is in; without windows the whole record.
 static void choose_window(struct torch_report *torch, uint32_t shard, int64_t at_ns)
 {
+    const struct torch_survey_shard *survey = &torch->survey.shards[shard];
     struct torch_blocks *found = &torch->blocks;
     found->start_ns = INT64_MIN;
     found->end_ns = INT64_MAX;
-    for (size_t i = 0; i < torch->survey.async_count; i++) {
-        const struct torch_async *async = &torch->survey.asyncs[i];
-        if (!is_window(torch, i, shard) || async->start_ns > at_ns ||
-            async->start_ns < found->start_ns)
+    for (size_t i = 0; i < survey->async_count; i++) {
+        const struct torch_async *async = &survey->asyncs[i];
+        if (torch_phases_role(&torch->phases, async->site) != ROLE_WINDOW ||
+            async->start_ns > at_ns || async->start_ns < found->start_ns)
             continue;
         found->start_ns = async->start_ns;
         found->end_ns = async->duration_ns < 0 ? INT64_MAX : async->start_ns + async->duration_ns;

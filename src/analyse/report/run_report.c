@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Asks the trace and the analyses in turn. Shards, threads and drops are told
-// here; the two passes for steps and spans are in run_ledger.c.
+// Asks the trace and the analyses in turn. What shards, threads and drops say is read here,
+// the rest in one pass for all, and a second one.
 #include "analyse/report/run_report.h"
 
 #include <stdlib.h>
@@ -255,28 +255,36 @@ static void sort_threads(struct run_report *report)
             report->main_thread = &report->threads[i];
 }
 
-// What the threads did: from steps and spans, or for a PyTorch run from its own facts.
-static int read_work(struct run_report *report, struct gait_trace *trace, struct run_marks *marks)
+// Each frame is read once here, and at most once more: for the ledger's spans, or for the
+// ops of a PyTorch run.
+static int read_work(struct run_report *report, struct gait_trace *trace, struct run_marks *marks,
+                     struct torch_reading *torch)
 {
     struct run_ledger ledger;
-    const struct pass_ask asks[] = {{&run_marks_analysis, marks}};
-    int status = pass_run(trace, asks, 1);
+    struct pass_ask asks[1 + TORCH_REPORT_ASKS] = {{&run_marks_analysis, marks}};
+    int status = pass_run(trace, asks, 1 + torch_report_asks(torch, asks + 1));
     if (!status)
         status = run_ledger_open(&ledger, report, trace, marks);
     if (status)
         return status;
     sort_threads(report);
-    status = torch_report_make(report, trace);
+    status = torch_report_make(torch, report, trace);
     return status || report->torch ? status : run_ledger_book(&ledger);
 }
 
 static int read_events(struct run_report *report, struct gait_trace *trace)
 {
     struct run_marks marks;
+    struct torch_reading torch = {.torch = NULL};
+    const struct report_thread *main_thread = run_ledger_main(report);
     int status = run_marks_init(&marks, trace);
     if (!status)
-        status = read_work(report, trace, &marks);
+        status = torch_report_begin(&torch, report, trace,
+                                    main_thread ? main_thread->track : UINT32_MAX);
+    if (!status)
+        status = read_work(report, trace, &marks, &torch);
     run_marks_finish(&marks);
+    torch_reading_finish(&torch);
     return status ? status : read_drops(report, trace);
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The answers of `gait report` to one trace, brought together: steps, their
 // ledger, threads, drops, gait's own cost, the verdict. Two passes over the
-// columns, memory for steps and threads but not for spans.
+// run, memory for steps and threads but not for spans.
 //
 // Texts belong to the trace or to the report and live as long as both.
 #ifndef GAIT_ANALYSE_RUN_REPORT_H

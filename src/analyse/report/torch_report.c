@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "analyse/job/torch_job.h"
+#include "analyse/job/torch_ranks.h"
 #include "analyse/job/torch_slow.h"
 #include "analyse/report/run_report.h"
 #include "analyse/report/torch_walks.h"
@@ -72,6 +73,7 @@ static void count_events(struct run_report *report)
 static int put_steps(struct run_report *report, struct torch_job *job, struct gait_trace *trace)
 {
     struct torch_report *torch = report->torch;
+    struct process_life life;
     int status = GAIT_OK;
     if (torch->rank_count) {
         report->steps = job->steps;
@@ -80,19 +82,25 @@ static int put_steps(struct run_report *report, struct torch_job *job, struct ga
         report->main_thread = NULL;
         count_events(report);
     } else if (report->main_thread) {
-        status = torch_job_make_whole_run(job, trace, report->main_thread->track);
+        status = process_lives_of_track(&report->lives, trace, report->main_thread->track, &life);
+        const struct interval whole = {life.start_ns, life.end_ns};
+        if (!status)
+            status = torch_job_make_whole_run(job, &whole);
     }
     report->ledger.total_ns = job->total_ns;
     return status;
 }
 
 // A run with more facts than fit into memory still has all the rest.
-static int make_job(struct run_report *report, struct torch_job *job, struct gait_trace *trace)
+static int make_job(struct run_report *report, struct torch_ranks *ranks, struct gait_trace *trace)
 {
     struct torch_report *torch = report->torch;
-    int status = torch_job_make(job, trace);
+    struct torch_job job = {.arena = &report->arena, .torch = torch, .ranks = ranks};
+    int status = torch_ranks_settle(ranks);
     if (!status)
-        status = put_steps(report, job, trace);
+        status = torch_job_make(&job);
+    if (!status)
+        status = put_steps(report, &job, trace);
     if (status != GAIT_ERR_MEMORY)
         return status;
     fail_clear();
@@ -114,21 +122,18 @@ static void find_device(struct run_report *report, const struct gait_trace *trac
             torch_cost_text(gait_trace_metadata(trace, i, meta.device_name), &report->arena);
 }
 
-static int make(struct run_report *report, struct gait_trace *trace)
+static int make(struct torch_reading *reading, struct run_report *report, struct gait_trace *trace)
 {
     struct torch_report *torch = report->torch;
-    struct torch_job job = {.arena = &report->arena, .torch = torch, .lives = report->lives};
-    int status = make_job(report, &job, trace);
+    int status = make_job(report, reading->ranks, trace);
     if (!status)
         status = name_phases(report);
-    if (!status)
-        status = torch_memory_find(&torch->memory, trace, &torch->survey);
+    torch_memory_find(&torch->memory, trace, &reading->memory);
     if (!status)
         status = torch_walks_read(torch, trace, &report->arena);
-    if (!status)
-        status = torch_vitals_find(torch, trace);
     if (status)
         return status;
+    torch_vitals_find(torch, &reading->counters);
     find_device(report, trace);
     torch_cost_find(torch, trace);
     torch_lost_find(torch, trace);
@@ -148,31 +153,53 @@ static int make(struct run_report *report, struct gait_trace *trace)
     return GAIT_OK;
 }
 
-int torch_report_survey(struct torch_report *torch, struct gait_trace *trace, bool *ret_has_facts)
+int torch_report_begin(struct torch_reading *reading, struct run_report *report,
+                       const struct gait_trace *trace, uint32_t main_track)
 {
+    *reading = (struct torch_reading){.torch = NULL};
+    if (!torch_report_concerns(trace))
+        return GAIT_OK;
+    struct torch_report *torch = arena_take(&report->arena, sizeof *torch);
+    reading->ranks = malloc(sizeof *reading->ranks);
+    if (!torch || !reading->ranks)
+        return fail(GAIT_ERR_MEMORY, "no memory for a report");
     *torch = (struct torch_report){.rank_count = 0};
+    torch_ranks_init(reading->ranks, &torch->survey);
+    reading->torch = torch;
     int status = torch_phases_init(&torch->phases, trace);
     if (!status)
-        status = torch_survey_make(&torch->survey, trace, &torch->phases);
-    if (!status)
-        *ret_has_facts = torch_survey_has_facts(&torch->survey);
+        status = torch_survey_init(&torch->survey, trace, &torch->phases);
+    reading->counters.phases = &torch->phases;
+    reading->ranks->lives = report->lives;
+    reading->ranks->main_track = main_track;
     return status;
 }
 
-int torch_report_make(struct run_report *report, struct gait_trace *trace)
+size_t torch_report_asks(struct torch_reading *reading, struct pass_ask *asks)
 {
-    struct torch_report *torch;
-    bool has_facts = false;
-    if (!torch_report_concerns(trace))
+    if (!reading->torch)
+        return 0;
+    asks[0] = (struct pass_ask){&torch_survey_analysis, &reading->torch->survey};
+    asks[1] = (struct pass_ask){&torch_ranks_analysis, reading->ranks};
+    asks[2] = (struct pass_ask){&torch_counters_analysis, &reading->counters};
+    asks[3] = (struct pass_ask){&torch_memory_analysis, &reading->memory};
+    return TORCH_REPORT_ASKS;
+}
+
+int torch_report_make(struct torch_reading *reading, struct run_report *report,
+                      struct gait_trace *trace)
+{
+    if (!reading->torch || !torch_survey_has_facts(&reading->torch->survey))
         return GAIT_OK;
-    torch = arena_take(&report->arena, sizeof *torch);
-    if (!torch)
-        return fail(GAIT_ERR_MEMORY, "no memory for a report");
-    int status = torch_report_survey(torch, trace, &has_facts);
-    if (status || !has_facts) {
-        torch_report_finish(torch);
-        return status;
-    }
-    report->torch = torch;
-    return make(report, trace);
+    report->torch = reading->torch;
+    reading->torch = NULL; // the report's from here on
+    return make(reading, report, trace);
+}
+
+void torch_reading_finish(struct torch_reading *reading)
+{
+    torch_report_finish(reading->torch);
+    torch_ranks_finish(reading->ranks);
+    free(reading->ranks);
+    torch_counters_finish(&reading->counters);
 }

@@ -34,7 +34,8 @@ struct torch_rank {
     uint64_t recorded;                  // steps with their ops
     uint64_t recorded_ns;               // time of steps in which ops were on record
     struct window_cost windows;
-    struct process_life life;      // of its process,
+    struct interval recording;     // of its process: when it was on record
+    struct process_life life;      // when it lived,
     struct run_parts run;          // and where that went
     bool has_optimizer, is_marked; // by gait.step()
 };
@@ -92,13 +93,30 @@ struct run_report;
 // Whether the run is PyTorch's: a process of it imported torch.
 bool torch_report_concerns(const struct gait_trace *trace);
 
-// Its phases and survey alone, and whether anything of a training is on record.
-GAIT_CHECK int torch_report_survey(struct torch_report *torch, struct gait_trace *trace,
-                                   bool *ret_has_facts);
+// What the first reading of a PyTorch run's events brings.
+struct torch_reading {
+    struct torch_report *torch; // NULL: the run is none
+    struct torch_ranks *ranks;
+    struct torch_counters counters;
+    struct torch_memory_peak memory;
+};
 
-// For a PyTorch run, sets report->torch and puts its steps and ledger in the
-// place of those that were found before. Another run is left as it is.
-GAIT_CHECK int torch_report_make(struct run_report *report, struct gait_trace *trace);
-void torch_report_finish(struct torch_report *torch); // takes NULL and a zeroed struct
+enum { TORCH_REPORT_ASKS = 4 };
+
+// For a PyTorch run, sets reading->torch, in the report's memory. The facts of `main_track`
+// are kept for the case that there are no steps; UINT32_MAX: of none.
+GAIT_CHECK int torch_report_begin(struct torch_reading *reading, struct run_report *report,
+                                  const struct gait_trace *trace, uint32_t main_track);
+
+// Adds what to ask a pass for; gives how many.
+size_t torch_report_asks(struct torch_reading *reading, struct pass_ask *asks);
+
+// After that pass, and once the report has its threads and steps: where anything of a
+// training is on record, sets report->torch and puts its steps and ledger in the place of
+// those that were found before. Another run is left as it is.
+GAIT_CHECK int torch_report_make(struct torch_reading *reading, struct run_report *report,
+                                 struct gait_trace *trace);
+void torch_reading_finish(struct torch_reading *reading); // takes a zeroed struct
+void torch_report_finish(struct torch_report *torch);     // takes NULL and a zeroed struct
 
 #endif

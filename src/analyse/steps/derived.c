@@ -1,19 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // The steps and phases of every rank as events (the public gait_derived_*
-// functions). Whoever counts them for the report is watched, so that the two
-// cannot differ.
+// functions), from what the report is made of, so that the two cannot differ.
 #include <gait/derived.h>
 
 #include <stdlib.h>
 
 #include "analyse/job/torch_ranks.h"
 #include "analyse/report/torch_report.h"
-#include "analyse/steps/torch_gathering.h"
 #include "base/array.h"
 #include "base/fail.h"
 #include "load/order/event_filter.h"
-
-#define WORK_MAX_BYTES ((size_t)2 << 30)
 
 enum { MOST_ROWS = 1 << 26, IS_STEP = UINT8_MAX };
 
@@ -25,7 +21,8 @@ struct derived_row {
 };
 
 struct gait_derived {
-    struct torch_report torch; // whose phases have the names
+    struct torch_phases phases;
+    struct torch_survey survey;
     struct event_filter filter;
     struct derived_row *rows;
     size_t count, capacity, next;
@@ -45,29 +42,37 @@ static void add(struct gait_derived *derived, const struct derived_row *row)
         derived->rows[derived->count++] = *row;
 }
 
-static void see_step(const struct torch_rank *rank, const struct step_row *step, void *context)
+static void add_steps(struct gait_derived *derived, const struct rank_steps *steps)
 {
-    struct gait_derived *derived = context;
-    const struct derived_row row = {step->start_ns, step->duration_ns, step->number, rank->track,
-                                    IS_STEP};
-    derived->steps++;
-    if (!rank->is_marked)
+    derived->steps += steps->rank.steps;
+    for (size_t i = 0; !steps->rank.is_marked && i < steps->rank.steps; i++) {
+        const struct step_row *step = &steps->rows[i];
+        const struct derived_row row = {step->start_ns, step->duration_ns, step->number,
+                                        steps->rank.track, IS_STEP};
         add(derived, &row);
+    }
 }
 
 // The pieces of a phase that touch within a step are one span.
-static void see_piece(const struct torch_rank *rank, const struct step_row *step,
-                      const struct torch_piece *piece, void *context)
+static void add_piece(struct gait_derived *derived, const struct rank_steps *steps,
+                      const struct torch_piece *piece)
 {
-    struct gait_derived *derived = context;
     struct derived_row *last = derived->count ? &derived->rows[derived->count - 1] : NULL;
-    const struct derived_row row = {piece->start_ns, (int64_t)piece->ns, step->number, rank->track,
+    const struct derived_row row = {piece->start_ns, (int64_t)piece->ns,
+                                    steps->rows[piece->window].number, steps->rank.track,
                                     (uint8_t)piece->phase};
     if (last && last->track == row.track && last->phase == row.phase &&
         last->number == row.number && last->start_ns + last->duration_ns == row.start_ns)
         last->duration_ns += row.duration_ns;
     else
         add(derived, &row);
+}
+
+static void add_rank(struct gait_derived *derived, const struct rank_steps *steps)
+{
+    add_steps(derived, steps);
+    for (size_t i = 0; i < steps->piece_count; i++)
+        add_piece(derived, steps, &steps->pieces[i]);
 }
 
 static int by_start(const void *left, const void *right)
@@ -84,16 +89,22 @@ static int by_start(const void *left, const void *right)
 
 static int find_rows(struct gait_derived *derived, struct gait_trace *trace)
 {
-    struct arena arena;
-    struct torch_job job = {.arena = &arena, .torch = &derived->torch};
-    const struct torch_watcher watcher = {see_step, see_piece, derived};
-    struct torch_gathering gathering;
-    arena_init(&arena, WORK_MAX_BYTES);
-    torch_gathering_init(&gathering, &job, trace);
-    gathering.watcher = &watcher;
-    int status = torch_ranks_add(&gathering);
-    torch_gathering_finish(&gathering);
-    arena_finish(&arena);
+    struct torch_ranks ranks;
+    const struct pass_ask asks[] = {{&torch_survey_analysis, &derived->survey},
+                                    {&torch_ranks_analysis, &ranks}};
+    int status = torch_phases_init(&derived->phases, trace);
+    if (!status)
+        status = torch_survey_init(&derived->survey, trace, &derived->phases);
+    torch_ranks_init(&ranks, &derived->survey);
+    ranks.keeps_pieces = true;
+    if (!status)
+        status = pass_run(trace, asks, 2);
+    const bool has_facts = !status && torch_survey_has_facts(&derived->survey);
+    if (has_facts)
+        status = torch_ranks_settle(&ranks);
+    for (size_t i = 0; has_facts && !status && i < ranks.count; i++)
+        add_rank(derived, &ranks.rows[i]);
+    torch_ranks_finish(&ranks);
     if (derived->status)
         status = derived->status;
     if (!status && derived->count)
@@ -103,16 +114,12 @@ static int find_rows(struct gait_derived *derived, struct gait_trace *trace)
 
 static int find(struct gait_derived *derived, struct gait_trace *trace)
 {
-    bool has_facts = false;
-    int status = GAIT_OK;
     if (!torch_report_concerns(trace)) {
         derived->why_none = "the run has no PyTorch in it, and steps that a program marks are "
                             "on record themselves";
         return GAIT_OK;
     }
-    status = torch_report_survey(&derived->torch, trace, &has_facts);
-    if (!status && has_facts)
-        status = find_rows(derived, trace);
+    const int status = find_rows(derived, trace);
     if (!derived->steps)
         derived->why_none = "no steps are found in this run";
     return status;
@@ -161,7 +168,7 @@ int gait_derived_next(struct gait_derived *derived, struct gait_event *ret_event
                                      .site = GAIT_NO_SITE,
                                      .depth = !is_step,
                                      .category = "derived",
-                                     .name = is_step ? "" : derived->torch.phases.names[row->phase],
+                                     .name = is_step ? "" : derived->phases.names[row->phase],
                                      .start_ns = row->start_ns,
                                      .duration_ns = row->duration_ns,
                                      .id = is_step ? row->number : 0,
@@ -174,7 +181,8 @@ void gait_derived_close(struct gait_derived *derived)
 {
     if (!derived)
         return;
-    torch_report_finish(&derived->torch);
+    torch_survey_finish(&derived->survey);
+    torch_phases_finish(&derived->phases);
     event_filter_finish(&derived->filter);
     free(derived->rows);
     free(derived);

@@ -11,11 +11,6 @@
 
 enum { MOST_STEPS = 1 << 25 };
 
-struct reading {
-    struct step_clock *clock;
-    const struct torch_phases *phases;
-};
-
 static int add(struct step_clock *clock, const struct clocked_step *row)
 {
     const struct array_shape shape = {sizeof *clock->rows, MOST_STEPS};
@@ -25,12 +20,12 @@ static int add(struct step_clock *clock, const struct clocked_step *row)
     return status;
 }
 
-static int take_batch(const struct gait_batch *batch, void *context)
+int step_clock_add(struct step_clock *clock, const struct torch_phases *phases,
+                   const struct gait_batch *batch)
 {
-    const struct reading *reading = context;
     int status = GAIT_OK;
     for (size_t i = 0; !status && i < batch->rows; i++) {
-        const enum role role = torch_phases_role(reading->phases, batch->site[i]);
+        const enum role role = torch_phases_role(phases, batch->site[i]);
         struct clocked_step row = {.end_ns = batch->start_ns[i]};
         if (role == ROLE_STEP_CPU)
             row.cpu_ns = batch->value[i];
@@ -38,7 +33,7 @@ static int take_batch(const struct gait_batch *batch, void *context)
             row.waits = (uint64_t)batch->value[i];
         else
             continue;
-        status = add(reading->clock, &row);
+        status = add(clock, &row);
     }
     return status;
 }
@@ -75,19 +70,11 @@ static void set_starts(struct step_clock *clock)
     clock->count = kept;
 }
 
-int step_clock_read(struct step_clock *clock, struct gait_trace *trace,
-                    const struct torch_phases *phases, uint32_t track)
+void step_clock_settle(struct step_clock *clock)
 {
-    struct reading reading = {clock, phases};
-    const struct gait_query query = {
-        .size = sizeof query, .kinds = 1u << GAIT_KIND_COUNTER, .tracks = &track, .track_count = 1};
-    *clock = (struct step_clock){.count = 0};
-    int status = gait_scan(trace, &query, GAIT_COLUMN_START | GAIT_COLUMN_SITE | GAIT_COLUMN_VALUE,
-                           take_batch, &reading);
-    if (!status && clock->count)
+    if (clock->count)
         qsort(clock->rows, clock->count, sizeof *clock->rows, by_end);
     set_starts(clock);
-    return status;
 }
 
 void step_clock_finish(struct step_clock *clock)

@@ -26,11 +26,13 @@ struct step_clock {
     size_t count, capacity;
 };
 
-// Of one thread, from its counters `torch/cpu`. Call step_clock_finish() also
-// where it fails.
-GAIT_CHECK int step_clock_read(struct step_clock *clock, struct gait_trace *trace,
-                               const struct torch_phases *phases, uint32_t track);
-void step_clock_finish(struct step_clock *clock);
+// Adds what counters of one thread say of its steps (`torch/cpu`, `torch/waits`).
+GAIT_CHECK int step_clock_add(struct step_clock *clock, const struct torch_phases *phases,
+                              const struct gait_batch *batch);
+
+// When all were added: brings them into order and gives each step its start.
+void step_clock_settle(struct step_clock *clock);
+void step_clock_finish(struct step_clock *clock); // takes a zeroed struct
 
 // Says of each step whether it is odd; facts in order.
 void step_clock_mark(struct step_clock *clock, const struct torch_facts *facts);

@@ -16,6 +16,7 @@ struct step_row {
     uint32_t rank; // any number that the rows of one rank share
     uint32_t track;
     uint32_t occurrence; // filled in by steps_merge()
+    uint64_t tag;        // the caller's own
 };
 
 // Reduces the rows of all ranks, in place, to one a job's step: the slowest

@@ -12,9 +12,6 @@
 
 #include "analyse/time/intervals.h"
 
-struct torch_phases;
-struct torch_survey;
-
 enum torch_fact_kind {
     TORCH_FACT_PHASE,   // time of a phase, no more
     TORCH_FACT_MAKE,    // an iterator over a loader was made; id: the iterator, if known
@@ -67,20 +64,16 @@ enum { TORCH_MOST_FACTS = 1 << 26 };
 void torch_facts_init(struct torch_facts *facts);
 void torch_facts_finish(struct torch_facts *facts); // takes NULL and a zeroed struct
 
-// All facts of that thread, and its process's modes and epochs.
-GAIT_CHECK int torch_facts_read(struct torch_facts *facts, struct gait_trace *trace,
-                                const struct torch_phases *phases,
-                                const struct torch_survey *survey, uint32_t track);
-
 // The next fact that is what a step is for, as against waiting for its batch or for a
 // window to open, of those that begin in the period; NULL: none is left. `at` goes
 // through the facts with the steps.
 const struct torch_fact *torch_facts_next_work(const struct torch_facts *facts,
                                                const struct interval *period, size_t *at);
 
-// For facts that do not come from a trace: appends, and brings into order.
+// Appends, and brings into order.
 GAIT_CHECK int torch_facts_add(struct torch_facts *facts, const struct torch_fact *fact);
 GAIT_CHECK int torch_facts_add_mode(struct torch_facts *facts, const struct torch_mode *mode);
+GAIT_CHECK int torch_facts_add_epoch(struct torch_facts *facts, int64_t at_ns);
 GAIT_CHECK int torch_facts_sort(struct torch_facts *facts);
 
 #endif

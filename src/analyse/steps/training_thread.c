@@ -3,6 +3,9 @@
 // without evaluation a backward is a training's.
 #include "analyse/steps/training_thread.h"
 
+#include "analyse/job/torch_survey.h"
+#include "analyse/steps/shard_facts.h"
+
 #include "analyse/steps/torch_evaluation.h"
 
 void training_thread_init(struct training_thread *thread)
@@ -40,10 +43,67 @@ int training_thread_derive(struct training_thread *thread)
     return torch_steps_find(&thread->steps, &thread->facts, &thread->loops, &thread->evaluation);
 }
 
-int training_thread_read(struct training_thread *thread, struct gait_trace *trace,
-                         const struct torch_phases *phases, const struct torch_survey *survey,
-                         uint32_t track)
+struct reading {
+    const struct torch_survey *survey;
+    struct training_thread *thread;
+    uint32_t track;
+};
+
+struct part {
+    struct reading *reading;
+    struct shard_facts gathered;
+};
+
+static int begin(void *opaque, const struct pass_shard *shard, void *answer)
 {
-    int status = torch_facts_read(&thread->facts, trace, phases, survey, track);
+    struct part *part = opaque;
+    part->reading = answer;
+    return shard_facts_init(&part->gathered, part->reading->survey, shard, part->reading->track);
+}
+
+static bool wants(const void *opaque, enum gait_kind kind, uint32_t track)
+{
+    const struct part *part = opaque;
+    struct gait_track_info info;
+    if (kind == GAIT_KIND_SPAN)
+        return track == part->reading->track;
+    return !gait_trace_track(part->gathered.shard.trace, track, &info) && !info.internal;
+}
+
+static int add_rows(void *opaque, const struct gait_batch *batch)
+{
+    return shard_facts_add(&((struct part *)opaque)->gathered, batch);
+}
+
+static int end(void *opaque)
+{
+    struct part *part = opaque;
+    const struct reading *reading = part->reading;
+    return shard_facts_take(&part->gathered, reading->track, &reading->thread->facts);
+}
+
+static void drop(void *opaque)
+{
+    shard_facts_finish(&((struct part *)opaque)->gathered);
+}
+
+static const struct analysis one_thread = {
+    .name = "one thread",
+    .kinds = SHARD_FACTS_KINDS,
+    .columns = SHARD_FACTS_COLUMNS,
+    .part_bytes = sizeof(struct part),
+    .begin = begin,
+    .wants = wants,
+    .rows = add_rows,
+    .end = end,
+    .drop = drop,
+};
+
+int training_thread_read(struct training_thread *thread, struct gait_trace *trace,
+                         const struct torch_survey *survey, uint32_t track)
+{
+    struct reading reading = {survey, thread, track};
+    const struct pass_ask ask = {&one_thread, &reading};
+    const int status = pass_run_shard(trace, survey->shard_of[track], &ask, 1);
     return status ? status : training_thread_derive(thread);
 }

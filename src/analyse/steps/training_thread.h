@@ -9,6 +9,8 @@
 #include "analyse/steps/torch_steps.h"
 #include "analyse/time/intervals.h"
 
+struct torch_survey;
+
 struct training_thread {
     struct torch_facts facts;
     struct torch_loops loops;
@@ -22,8 +24,8 @@ void training_thread_finish(struct training_thread *thread); // takes NULL and a
 // Works out the rest from the facts, which are in order.
 GAIT_CHECK int training_thread_derive(struct training_thread *thread);
 
+// The same with the facts of a thread of the trace, whose survey was made.
 GAIT_CHECK int training_thread_read(struct training_thread *thread, struct gait_trace *trace,
-                                    const struct torch_phases *phases,
                                     const struct torch_survey *survey, uint32_t track);
 
 #endif

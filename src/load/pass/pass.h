@@ -41,10 +41,11 @@ struct analysis {
     const char *name;
     uint32_t kinds;   // bits 1u << GAIT_KIND_...
     uint32_t columns; // enum gait_column; asynchronous begins and ends come apart,
-                      // as their phase says (0 begin, 2 end), without a duration
+                      // as their phase says (0: a begin), without a duration
     size_t part_bytes;
     int (*begin)(void *part, const struct pass_shard *shard, void *answer); // NULL: nothing
-    bool (*wants)(const void *part, uint32_t track); // NULL: all but gait's own tracks
+    // NULL: all but gait's own tracks
+    bool (*wants)(const void *part, enum gait_kind kind, uint32_t track);
     int (*rows)(void *part, const struct gait_batch *batch);
     int (*end)(void *part);                 // NULL: nothing to do
     int (*merge)(void *answer, void *part); // NULL: the answer was written in place

@@ -77,7 +77,7 @@ static bool wants(const struct shard_pass *pass, const struct shard_answer *answ
     if (!(analysis->kinds & 1u << kind))
         return false;
     if (analysis->wants)
-        return analysis->wants(answer->parts[ask], track);
+        return analysis->wants(answer->parts[ask], kind, track);
     return !pass->trace->run.tracks.tracks[track].info.internal;
 }
 

@@ -34,7 +34,7 @@ static void save_shard(unsigned number)
                                            .last = start[ROWS - 1] + 5,
                                            .events = ROWS});
     }
-    const uint64_t at[2] = {7, 9}, ids[2] = {3, 3}, sites[2] = {0, 0}, phases[2] = {0, 2};
+    const uint64_t at[2] = {7, 9}, ids[2] = {3, 3}, sites[2] = {0, 0}, phases[2] = {0, 1};
     builder_put(&builder, TABLE_ASYNC, 1, 2,
                 &(struct builder_rows){
                     .columns = {at, sites, ids, phases}, .first = 7, .last = 9, .events = 1});
@@ -102,7 +102,7 @@ static int rows(void *opaque, const struct gait_batch *batch)
     struct part *part = opaque;
     for (size_t i = 0; i < batch->rows; i++) {
         if (batch->kind == GAIT_KIND_ASYNC) {
-            part->async_ends += batch->phase[i] == 2;
+            part->async_ends += batch->phase[i] == 1;
             continue;
         }
         part->open += batch->duration_ns[i] < 0;
@@ -155,9 +155,10 @@ static const struct analysis summing = {
     .drop = drop,
 };
 
-static bool wants_none(const void *part, uint32_t track)
+static bool wants_none(const void *part, enum gait_kind kind, uint32_t track)
 {
     (void)part;
+    (void)kind;
     (void)track;
     return false;
 }
