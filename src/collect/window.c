@@ -18,6 +18,7 @@
 #include "collect/collector.h"
 
 #include "vocabulary/metadata.h"
+#include "vocabulary/roles.h"
 
 enum { OF_RUN = GAIT_WINDOW_OF_RUN, OF_SPARE, FIRST_OF_OTHERS, HOLDERS = 33 };
 
@@ -65,7 +66,7 @@ static void forget_in_child(void)
 
 static void set_up(void)
 {
-    window.site = gait_site("torch", "window");
+    window.site = gait_site(ROLE_SITE(ROLE_WINDOW));
     pthread_atfork(NULL, NULL, forget_in_child);
 }
 

@@ -33,6 +33,9 @@ static inline struct role_words role_words(enum role role)
     return words[role];
 }
 
+// As two arguments, of gait_site() say.
+#define ROLE_SITE(role) role_words(role).category, role_words(role).name
+
 static inline const char *role_category(enum role role)
 {
     return role_words(role).category;

@@ -17,8 +17,8 @@
 #include "base/buffer.h"
 #include "base/fail.h"
 #include "load/order/open_calls.h"
+#include "vocabulary/roles.h"
 
-#define STEP "ProfilerStep#"
 #define MOST_TEXT (1u << 20)
 
 enum site_kind { SITE_UNKNOWN, SITE_OTHER, SITE_OP, SITE_RANGE, SITE_PYTHON };
@@ -85,18 +85,16 @@ static int add_text(struct capture *capture, const char *text, uint32_t *ret_num
 static int learn_site(struct capture *capture, const struct gait_event *event,
                       struct known_site *site)
 {
-    const bool is_op = strcmp(event->category, "cpu_op") == 0;
-    const bool is_range = strcmp(event->category, "user_annotation") == 0 ||
-                          strcmp(event->category, "module_backward") == 0;
-    const bool is_python =
-        capture->query->with_stacks && strcmp(event->category, "python_function") == 0;
+    const enum role role = role_of(event->category, event->name);
+    const bool is_op = role == ROLE_OP;
+    const bool is_range = role_is_range(role) || role == ROLE_MODULE_BACKWARD;
+    const bool is_python = capture->query->with_stacks && role == ROLE_PYTHON;
     site->kind = SITE_OTHER;
     if ((!is_op && !is_range && !is_python) || is_left_out(event->name))
         return GAIT_OK;
-    const bool is_step = strncmp(event->name, STEP, strlen(STEP)) == 0;
     int status = add_text(capture, event->name, &site->called);
     if (!status)
-        status = add_text(capture, is_step ? "ProfilerStep*" : event->name, &site->name);
+        status = add_text(capture, role == ROLE_STEP ? "ProfilerStep*" : event->name, &site->name);
     if (!status)
         site->kind = is_op ? SITE_OP : is_range ? SITE_RANGE : SITE_PYTHON;
     return status;

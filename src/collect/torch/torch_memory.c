@@ -13,6 +13,7 @@
 #include "collect/torch/live_blocks.h"
 #include "collect/torch/torch_library.h"
 #include "record/op.h"
+#include "vocabulary/roles.h"
 
 #define DEVICE_TYPES 32
 #define DEVICE_INDEXES 16
@@ -52,7 +53,7 @@ static uint32_t learn_site(struct torch_device device)
         snprintf(name, sizeof(name), "%s:%d", type, device.index);
     else
         snprintf(name, sizeof(name), "device%d:%d", device.type, device.index);
-    return gait_site("memory", name);
+    return gait_site(role_category(ROLE_MEMORY), name);
 }
 
 static uint32_t site_of(struct torch_device device)

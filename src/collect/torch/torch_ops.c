@@ -18,6 +18,7 @@
 #include "collect/torch/torch_shapes.h"
 #include "collect/torch/torch_thread.h"
 #include "record/op.h"
+#include "vocabulary/roles.h"
 
 #define RARE(condition) __builtin_expect(!!(condition), 0)
 // Beside a site: a convolution's work follows from its strides and groups, too. Of
@@ -77,7 +78,7 @@ __attribute__((noinline, cold)) static uint32_t learn_name(struct torch_set *set
                                                            const char *name, uint32_t scope)
 {
     const bool is_range = scope == TORCH_SCOPE_USER;
-    uint32_t site = gait_site(is_range ? "user_annotation" : "cpu_op", name);
+    uint32_t site = gait_site(role_category(is_range ? ROLE_ANNOTATION : ROLE_OP), name);
     if (site && !is_range && strstr(name, "conv"))
         site |= HAS_VALUES;
     torch_set_add(set, hash, site);

@@ -8,6 +8,7 @@
 #include "export/chrome/args_json.h"
 #include "export/number_text.h"
 #include "export/output/output_stream.h"
+#include "vocabulary/roles.h"
 
 // What is asked of an op's arguments.
 struct pt_about {
@@ -322,7 +323,7 @@ int pt_ops_async(struct pt_ops *ops, const struct gait_event *event)
 {
     struct pt_writer *writer = &ops->writer;
     enum pt_class class = pt_writer_class(writer, event->site);
-    if (class == PT_OP || !strcmp(event->category, "user_annotation"))
+    if (class == PT_OP || !strcmp(event->category, role_category(ROLE_ANNOTATION)))
         return take_op(writer, event);
     if (class == PT_PYTHON) // crosses ranges that begin in it and end elsewhere
         return take_python(ops, event);

@@ -10,24 +10,24 @@
 #include "base/utf8.h"
 #include "export/number_text.h"
 #include "export/output/output_stream.h"
+#include "vocabulary/roles.h"
 
 // Kineto counts time from the last whole quarter of a year since 1970, so that a
 // double holds every nanosecond and files of several ranks can be laid together.
 #define QUARTER_NS (7889238 * INT64_C(1000000000))
 #define MAX_TEXT_BYTES ((size_t)1 << 30)
-#define STEP_PREFIX "ProfilerStep#"
 
 // What torch.profiler has no word for, and what is no part of the program.
-static const char *const left_out[] = {"phase", "loader", "torch", NULL};
+static const enum role left_out[] = {ROLE_PHASE, ROLE_FETCH, ROLE_WINDOW};
 
 static enum pt_class class_of(const char *category, const char *name)
 {
-    if (!strcmp(category, "cpu_op"))
+    if (!strcmp(category, role_category(ROLE_OP)))
         return strncmp(name, PT_EVALUATES, strlen(PT_EVALUATES)) ? PT_OP : PT_EVALUATE;
-    if (!strcmp(category, "python_function"))
+    if (!strcmp(category, role_category(ROLE_PYTHON)))
         return PT_PYTHON;
-    for (size_t i = 0; left_out[i]; i++) {
-        if (!strcmp(category, left_out[i]))
+    for (size_t i = 0; i < sizeof left_out / sizeof left_out[0]; i++) {
+        if (!strcmp(category, role_category(left_out[i])))
             return PT_LEFT_OUT;
     }
     return PT_ANNOTATION;
@@ -43,22 +43,18 @@ enum pt_class pt_writer_class(struct pt_writer *writer, uint32_t site)
     return (enum pt_class)writer->classes[site];
 }
 
-// What Kineto calls so already keeps its category, all else is a range of the
-// program's.
-static const char *category_of(enum pt_class class, const char *category)
+// What Kineto calls so already keeps its category, all else is a range of the program's.
+static const char *category_of(enum pt_class class, const char *category, const char *name)
 {
-    static const char *const kinetos[] = {"kernel",       "gpu_memcpy",          "gpu_memset",
-                                          "cuda_runtime", "cuda_driver",         "cuda_sync",
-                                          "overhead",     "gpu_user_annotation", NULL};
+    static const uint32_t kinetos = ROLE_BIT(ROLE_KERNEL) | ROLE_BIT(ROLE_COLLECTIVE) |
+                                    ROLE_BIT(ROLE_COPY) | ROLE_BIT(ROLE_SET) |
+                                    ROLE_BIT(ROLE_RUNTIME) | ROLE_BIT(ROLE_SYNC) |
+                                    ROLE_BIT(ROLE_OVERHEAD) | ROLE_BIT(ROLE_DEVICE_ANNOTATION);
     if (class == PT_OP || class == PT_EVALUATE)
-        return "cpu_op";
+        return role_category(ROLE_OP);
     if (class == PT_PYTHON)
-        return "python_function";
-    for (size_t i = 0; kinetos[i]; i++) {
-        if (!strcmp(category, kinetos[i]))
-            return kinetos[i];
-    }
-    return "user_annotation";
+        return role_category(ROLE_PYTHON);
+    return kinetos & ROLE_BIT(role_of(category, name)) ? category : role_category(ROLE_ANNOTATION);
 }
 
 static int make_site(void *context, uint32_t site, struct buffer *out)
@@ -67,8 +63,9 @@ static int make_site(void *context, uint32_t site, struct buffer *out)
     struct gait_site_info info;
     int status = gait_trace_site(writer->trace, site, &info);
     if (!status)
-        status = buffer_printf(out, "\"cat\": \"%s\", \"name\": ",
-                               category_of(pt_writer_class(writer, site), info.category));
+        status =
+            buffer_printf(out, "\"cat\": \"%s\", \"name\": ",
+                          category_of(pt_writer_class(writer, site), info.category, info.name));
     if (!status)
         status = utf8_append_json(out, info.name, strlen(info.name));
     return status ? status : buffer_append(out, ", ", 2);
@@ -193,8 +190,7 @@ static void look_for_step_ranges(struct pt_writer *writer)
     struct gait_site_info info;
     for (uint32_t i = 0; i < writer->all_sites && !writer->has_step_ranges; i++)
         writer->has_step_ranges = gait_trace_site(writer->trace, i, &info) == 0 &&
-                                  !strcmp(info.category, "user_annotation") &&
-                                  !strncmp(info.name, STEP_PREFIX, strlen(STEP_PREFIX));
+                                  role_of(info.category, info.name) == ROLE_STEP;
 }
 
 int pt_writer_init(struct pt_writer *writer, const struct export_run *run)

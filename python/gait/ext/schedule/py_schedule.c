@@ -19,6 +19,7 @@
 #include "schedule/py_plan.h"
 #include "schedule/py_vitals.h"
 #include "schedule/py_window.h"
+#include "vocabulary/roles.h"
 
 #define MAX_OPTIMIZERS 8 // told apart in one round
 #define TIMED_EVERY 16
@@ -398,8 +399,8 @@ PyObject *py_schedule_windows(PyObject *module, PyObject *const *args, Py_ssize_
     if (!is_set_up)
         pthread_atfork(NULL, NULL, forget_in_child);
     is_set_up = true;
-    schedule.cpu_site = gait_site("torch", "cpu");
-    schedule.waits_site = gait_site("torch", "waits");
+    schedule.cpu_site = gait_site(ROLE_SITE(ROLE_STEP_CPU));
+    schedule.waits_site = gait_site(ROLE_SITE(ROLE_STEP_WAITS));
     schedule.plan = plan;
     schedule.levels = (unsigned)levels;
     schedule.has_plan = true;

@@ -12,6 +12,8 @@
 
 #include <gait/record.h>
 
+#include "vocabulary/roles.h"
+
 #define SHORTEST_NS 100000000
 #define SHARE 256 // of the time so far, between two readings
 
@@ -85,8 +87,8 @@ void py_vitals_step(int64_t step)
     const int64_t at_ns = now_ns();
     const bool is_first = !vitals.first_ns;
     if (is_first) {
-        vitals.memory_site = gait_site("process", "memory");
-        vitals.wait_site = gait_site("process", "processor_wait");
+        vitals.memory_site = gait_site(ROLE_SITE(ROLE_PROCESS_MEMORY));
+        vitals.wait_site = gait_site(ROLE_SITE(ROLE_PROCESSOR_WAIT));
         vitals.first_ns = at_ns;
     }
     const int64_t share_ns = (at_ns - vitals.first_ns) / SHARE;

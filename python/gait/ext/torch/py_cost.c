@@ -10,6 +10,7 @@
 
 #include "schedule/py_schedule.h"
 #include "torch/py_phase.h"
+#include "vocabulary/metadata.h"
 
 static double call_cost_ns;
 static uint64_t told_of; // phases that were measured when it was told last
@@ -21,7 +22,7 @@ static void tell(void)
     snprintf(json, sizeof(json),
              "{\"phase\": %.1f, \"loader\": %.1f, \"window\": %.1f, \"step\": %.1f}", phase_ns,
              phase_ns, gait_window_cost_ns(), py_schedule_clock_cost_ns());
-    (void)gait_metadata("cost_ns.hooks", json);
+    (void)gait_metadata(meta.cost_ns_hooks, json);
 }
 
 void py_cost_grows(uint64_t measured)

@@ -36,24 +36,33 @@ static PyObject *late_starter;
 #define IN(phase) PHASE_BIT(PHASE_##phase)
 #define LOADING (IN(INPUT) | IN(FETCH) | IN(COMPILE))
 
+#define PHASE(identifier, name, lasts) static const char NAME_##identifier[] = name;
+#include "vocabulary/phases.def"
+
 const struct py_phase_rule py_phase_rules[PHASE_COUNT] = {
-    [PHASE_INPUT] = {"phase", "input", LOADING, true},
-    [PHASE_FETCH] = {"loader", "fetch", IN(FETCH) | IN(COMPILE), true},
-    [PHASE_COLLATE] = {"loader", "collate", IN(COLLATE) | IN(COMPILE), true},
-    [PHASE_FORWARD] = {"phase", "forward",
+    [PHASE_INPUT] = {ROLE_PHASE, NAME_INPUT, LOADING, true},
+    [PHASE_FETCH] = {ROLE_FETCH, NULL, IN(FETCH) | IN(COMPILE), true},
+    [PHASE_COLLATE] = {ROLE_COLLATE, NULL, IN(COLLATE) | IN(COMPILE), true},
+    [PHASE_FORWARD] = {ROLE_PHASE, NAME_FORWARD,
                        LOADING | IN(FORWARD) | IN(BACKWARD) | IN(COPY) | IN(CHECKPOINT) |
                            IN(LOGGING),
                        true},
-    [PHASE_BACKWARD] = {"phase", "backward", LOADING | IN(BACKWARD), true},
-    [PHASE_OPTIMIZER] = {"phase", "optimizer", LOADING | IN(OPTIMIZER), true},
-    [PHASE_COMMUNICATION] = {"phase", "communication", LOADING | IN(COMMUNICATION), true},
-    [PHASE_COPY] = {"phase", "copy", LOADING | IN(COPY) | IN(CHECKPOINT) | IN(LOGGING), false},
-    [PHASE_GC] = {"phase", "gc", IN(GC), false},
-    [PHASE_COMPILE] = {"phase", "compile", IN(COMPILE), false},
-    [PHASE_CHECKPOINT] = {"phase", "checkpoint", LOADING | IN(CHECKPOINT), false},
-    [PHASE_LOGGING] = {"phase", "logging", LOADING | IN(LOGGING) | IN(CHECKPOINT), false},
-    [PHASE_CLOSURE] = {"phase", "other", LOADING | IN(CLOSURE), true},
+    [PHASE_BACKWARD] = {ROLE_PHASE, NAME_BACKWARD, LOADING | IN(BACKWARD), true},
+    [PHASE_OPTIMIZER] = {ROLE_PHASE, NAME_OPTIMIZER, LOADING | IN(OPTIMIZER), true},
+    [PHASE_COMMUNICATION] = {ROLE_PHASE, NAME_COMMUNICATION, LOADING | IN(COMMUNICATION), true},
+    [PHASE_COPY] = {ROLE_PHASE, NAME_COPY, LOADING | IN(COPY) | IN(CHECKPOINT) | IN(LOGGING),
+                    false},
+    [PHASE_GC] = {ROLE_PHASE, NAME_GC, IN(GC), false},
+    [PHASE_COMPILE] = {ROLE_PHASE, NAME_COMPILE, IN(COMPILE), false},
+    [PHASE_CHECKPOINT] = {ROLE_PHASE, NAME_CHECKPOINT, LOADING | IN(CHECKPOINT), false},
+    [PHASE_LOGGING] = {ROLE_PHASE, NAME_LOGGING, LOADING | IN(LOGGING) | IN(CHECKPOINT), false},
+    [PHASE_CLOSURE] = {ROLE_PHASE, NAME_OTHER, LOADING | IN(CLOSURE), true},
 };
+
+static const char *name_of(const struct py_phase_rule *rule)
+{
+    return rule->name ? rule->name : role_words(rule->role).name;
+}
 
 static const char *const key_names[KEY_COUNT] = {
     [KEY_LOADER] = "loader", [KEY_ITERATOR] = "iterator",     [KEY_ASKS] = "asks",
@@ -77,10 +86,10 @@ void py_phase_init(void)
     if (atomic_flag_test_and_set(&is_done))
         return;
     for (int i = 0; i < PHASE_COUNT; i++)
-        sites[i] = gait_site(py_phase_rules[i].category, py_phase_rules[i].name);
+        sites[i] = gait_site(role_category(py_phase_rules[i].role), name_of(&py_phase_rules[i]));
     for (int i = 0; i < KEY_COUNT; i++)
         py_phase_keys[i] = gait_key(key_names[i]);
-    evaluation_site = gait_site("phase", "evaluation");
+    evaluation_site = gait_site(role_category(ROLE_PHASE), NAME_EVALUATION);
     pthread_atfork(NULL, NULL, sleep_in_child);
 }
 
@@ -178,7 +187,7 @@ bool py_phase_begin(enum py_phase phase)
     py_phases_done |= PHASE_BIT(phase);
     (gait_begin)(sites[phase]);
     if (__builtin_expect(py_phase_is_watched, 0))
-        py_phase_watch_begin(phase, rule->name);
+        py_phase_watch_begin(phase, name_of(rule));
     return true;
 }
 

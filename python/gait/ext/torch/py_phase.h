@@ -12,6 +12,8 @@
 
 #include "core/py_phases.h"
 
+#include "vocabulary/roles.h"
+
 // Arguments of phases; their numbers are in py_phase_keys.
 enum py_phase_key {
     KEY_LOADER,
@@ -42,7 +44,8 @@ extern _Thread_local struct py_phase_thread py_phase_self
 extern uint32_t py_phase_keys[KEY_COUNT];
 
 extern const struct py_phase_rule {
-    const char *category, *name;
+    enum role role;
+    const char *name;   // of its site; NULL: the role has one
     uint32_t hidden_in; // bits of phases
     bool is_training;   // begins a record in a process that has none yet
 } py_phase_rules[PHASE_COUNT];

@@ -11,8 +11,8 @@
 
 #include "core/py_text.h"
 #include "core/py_thread.h"
+#include "vocabulary/roles.h"
 
-#define CATEGORY "python_function"
 #define DEPTH_MAX 4096 // of functions that run already
 
 static struct {
@@ -32,7 +32,7 @@ static uint32_t site_of_text(PyObject *text)
     uint32_t site = 0;
     struct py_text name;
     if (text && !py_text_init(&name, text)) {
-        site = gait_site(CATEGORY, name.chars);
+        site = gait_site(role_category(ROLE_PYTHON), name.chars);
         py_text_finish(&name);
     }
     Py_XDECREF(text);
