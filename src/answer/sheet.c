@@ -210,6 +210,21 @@ void sheet_table(struct sheet *sheet, const struct table *table)
     add_open(sheet, &node);
 }
 
+void sheet_table_copy(struct sheet *sheet, const struct table *table)
+{
+    const size_t bytes = table->count * sizeof *table->columns;
+    struct table *copy = arena_take(&sheet->arena, sizeof *copy);
+    struct column *columns = arena_take(&sheet->arena, bytes);
+    if ((!copy || !columns) && !sheet->status)
+        sheet->status = fail(GAIT_ERR_MEMORY, no_memory);
+    if (sheet->status)
+        return;
+    memcpy(columns, table->columns, bytes);
+    *copy = *table;
+    copy->columns = columns;
+    sheet_table(sheet, copy);
+}
+
 void sheet_heading(struct sheet *sheet, const char *heading)
 {
     heading = keep(sheet, heading);

@@ -29,12 +29,13 @@
 #include "answer/value.h"
 
 enum {
-    COLUMN_LEFT = 1,   // words: to the left; others stand to the right
-    COLUMN_SUMS = 2,   // adds up in the row for all rows that are left out
-    COLUMN_BAR = 4,    // drawn as a bar, of the largest value in the table
-    COLUMN_TIGHT = 8,  // text: words with one blank in front, not two
-    COLUMN_WRAP = 16,  // text: words that go on below, in their column
-    COLUMN_PLACE = 32, // text: "name (path)", of which the path gives way
+    COLUMN_LEFT = 1,       // words: to the left; others stand to the right
+    COLUMN_SUMS = 2,       // adds up in the row for all rows that are left out
+    COLUMN_BAR = 4,        // drawn as a bar, of the largest value in the table
+    COLUMN_TIGHT = 8,      // text: words with one blank in front, not two
+    COLUMN_WRAP = 16,      // text: words that go on below, in their column
+    COLUMN_PLACE = 32,     // text: "name (path)", of which the path gives way
+    COLUMN_BEGINNING = 64, // text, of a grid: cut at its end, not in the middle
 };
 
 struct column {
@@ -48,6 +49,7 @@ struct column {
 enum table_look {
     TABLE_PLAIN,
     TABLE_FLAT, // text: without heading and indent, and without labels where none has words
+    TABLE_GRID, // text: without heading, columns as wide as their widest cell
 };
 
 struct table {
@@ -61,6 +63,7 @@ struct table {
     const char *falling_by; // key of the column by which people see the rows, largest first
                             // and without zeros; NULL: in the order of the data
     enum table_look look;
+    unsigned widest; // of a grid: so many columns of text, into which names are cut
 };
 
 #define COLUMNS_ARE(list) .columns = (list), .count = sizeof(list) / sizeof(list)[0]
@@ -114,6 +117,8 @@ void sheet_remark(struct sheet *sheet, const char *text); // on the value before
 
 // Rows of `table`, until sheet_end(). Tables inside of a row belong to it, and are data.
 void sheet_table(struct sheet *sheet, const struct table *table);
+// The same of a table whose columns are not static: the sheet keeps a copy.
+void sheet_table_copy(struct sheet *sheet, const struct table *table);
 void sheet_row(struct sheet *sheet, const struct value *cells, unsigned flags);
 // The heading of the open table, where it depends on what it shows.
 void sheet_heading(struct sheet *sheet, const char *heading);

@@ -11,10 +11,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "answer/package_path.h"
 #include "base/json_writer.h"
 #include "base/units.h"
 #include "base/utf8.h"
-#include "render/package_path.h"
 
 #define WIDTH 1200
 #define ROW 18

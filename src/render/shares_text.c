@@ -7,9 +7,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/json_writer.h"
+#include "answer/package_path.h"
+#include "answer/sheet.h"
 #include "base/units.h"
-#include "render/package_path.h"
 #include "render/plain.h"
 
 #define SENTENCES 5
@@ -33,68 +33,6 @@ static void put_function(FILE *out, const struct function_share *row, unsigned c
     fputs(" (", out);
     plain_put_middle(out, package_path(row->path), columns - width - 3, PLAIN_BARE);
     fputs(")", out);
-}
-
-void shares_text_put(FILE *out, const struct shares_text *text)
-{
-    const struct function_shares *shares = text->shares;
-    const uint64_t samples = shares->samples[0];
-    fprintf(out, "%21s %21s  %s\n", "self (samples)", "total (samples)", "function");
-    for (uint64_t i = 0; i < shown_rows(text); i++) {
-        const struct function_share *row = &shares->rows[i];
-        const struct function_count *count = &row->counts[0];
-        char self[40], total[40];
-        snprintf(self, sizeof self, "(%s)", units_count_short(count->self).text);
-        snprintf(total, sizeof total, "(%s)", units_count_short(count->total).text);
-        fprintf(out, "%7.2f %% %11s %7.2f %% %11s  ", 100 * function_share_of(count->self, samples),
-                self, 100 * function_share_of(count->total, samples), total);
-        put_function(out, row, PLAIN_COLUMNS - 45);
-        fputc('\n', out);
-    }
-    if (shown_rows(text) < shares->count)
-        fprintf(out, "%s more functions; -n all shows them\n",
-                units_count(shares->count - shown_rows(text)).text);
-}
-
-static void put_real(struct json_writer *json, const char *key, double value)
-{
-    json_key(json, key);
-    json_real(json, value);
-}
-
-static void put_count(struct json_writer *json, const struct function_count *count,
-                      uint64_t samples)
-{
-    json_put_uint(json, "self", count->self);
-    json_put_uint(json, "total", count->total);
-    put_real(json, "self_share", function_share_of(count->self, samples));
-    put_real(json, "total_share", function_share_of(count->total, samples));
-}
-
-static void put_who(struct json_writer *json, const struct function_share *row)
-{
-    json_put_text(json, "name", row->name);
-    json_put_text(json, "path", row->path);
-}
-
-void shares_text_put_json(FILE *out, const struct shares_text *text)
-{
-    struct json_writer json = {.out = out, .line_depth = 2, .indent = 2};
-    json_object(&json);
-    json_put_uint(&json, "samples", text->shares->samples[0]);
-    json_put_uint(&json, "samples_without_function", text->shares->left_out[0]);
-    json_put_uint(&json, "samples_blocked", text->blocked);
-    json_put_uint(&json, "bad_lines", text->bad_lines[0]);
-    json_key(&json, "functions");
-    json_array(&json);
-    for (uint64_t i = 0; i < shown_rows(text); i++) {
-        json_object(&json);
-        put_who(&json, &text->shares->rows[i]);
-        put_count(&json, &text->shares->rows[i].counts[0], text->shares->samples[0]);
-        json_close(&json);
-    }
-    json_close(&json);
-    json_close(&json);
 }
 
 static const char *what_happened(const struct function_share *row)
@@ -160,7 +98,7 @@ static void put_change(FILE *out, uint64_t before, uint64_t after, const uint64_
     fprintf(out, "%6.1f %6.1f %+6.1f ", old, new, new - old);
 }
 
-void shares_text_put_changes(FILE *out, const struct shares_text *text)
+static void print(FILE *out, const struct shares_text *text)
 {
     const struct function_shares *shares = text->shares;
     bool has_doubts = false;
@@ -188,40 +126,53 @@ void shares_text_put_changes(FILE *out, const struct shares_text *text)
                 units_count(shares->count - shown_rows(text)).text);
 }
 
-void shares_text_put_changes_json(FILE *out, const struct shares_text *text)
+// --- data ------------------------------------------------------------------------------
+
+static const struct column function_columns[] = {{.key = "name"}, {.key = "path"}};
+static const struct table functions = {.key = "functions", COLUMNS_ARE(function_columns)};
+static const char *const sides[] = {"before", "after"};
+
+static void put_count(struct sheet *sheet, const struct function_count *count, uint64_t samples)
 {
-    static const char *const sides[] = {"before", "after"};
-    const struct function_shares *shares = text->shares;
-    struct json_writer json = {.out = out, .line_depth = 2, .indent = 2};
-    json_object(&json);
+    sheet_put(sheet, "self", value_uint(count->self));
+    sheet_put(sheet, "total", value_uint(count->total));
+    sheet_put(sheet, "self_share", value_real(function_share_of(count->self, samples)));
+    sheet_put(sheet, "total_share", value_real(function_share_of(count->total, samples)));
+}
+
+static void put_function_row(struct sheet *sheet, const struct function_shares *shares,
+                             const struct function_share *row)
+{
+    double own[2], all[2];
+    sheet_row(sheet, (struct value[]){value_text(row->name), value_text(row->path)}, 0);
     for (int of = 0; of < 2; of++) {
-        json_key(&json, sides[of]);
-        json_object(&json);
-        json_put_uint(&json, "samples", shares->samples[of]);
-        json_put_uint(&json, "samples_without_function", shares->left_out[of]);
-        json_put_uint(&json, "bad_lines", text->bad_lines[of]);
-        json_close(&json);
+        sheet_object(sheet, sides[of]);
+        put_count(sheet, &row->counts[of], shares->samples[of]);
+        sheet_end(sheet);
+        own[of] = function_share_of(row->counts[of].self, shares->samples[of]);
+        all[of] = function_share_of(row->counts[of].total, shares->samples[of]);
     }
-    json_key(&json, "functions");
-    json_array(&json);
-    for (uint64_t i = 0; i < shown_rows(text); i++) {
-        const struct function_share *row = &shares->rows[i];
-        double values[2][2];
-        json_object(&json);
-        put_who(&json, row);
-        for (int of = 0; of < 2; of++) {
-            json_key(&json, sides[of]);
-            json_object(&json);
-            put_count(&json, &row->counts[of], shares->samples[of]);
-            json_close(&json);
-            values[of][0] = function_share_of(row->counts[of].self, shares->samples[of]);
-            values[of][1] = function_share_of(row->counts[of].total, shares->samples[of]);
-        }
-        put_real(&json, "self_change", values[1][0] - values[0][0]);
-        put_real(&json, "total_change", values[1][1] - values[0][1]);
-        json_put_bool(&json, "may_be_chance", row->is_doubted);
-        json_close(&json);
+    sheet_put(sheet, "self_change", value_real(own[1] - own[0]));
+    sheet_put(sheet, "total_change", value_real(all[1] - all[0]));
+    sheet_put(sheet, "may_be_chance", value_bool(row->is_doubted));
+}
+
+void shares_text_put_changes(struct sheet *sheet, const struct shares_text *text)
+{
+    const struct function_shares *shares = text->shares;
+    FILE *lines = sheet_lines_begin(sheet);
+    if (lines)
+        print(lines, text);
+    sheet_lines_end(sheet);
+    for (int of = 0; of < 2; of++) {
+        sheet_object(sheet, sides[of]);
+        sheet_put(sheet, "samples", value_uint(shares->samples[of]));
+        sheet_put(sheet, "samples_without_function", value_uint(shares->left_out[of]));
+        sheet_put(sheet, "bad_lines", value_uint(text->bad_lines[of]));
+        sheet_end(sheet);
     }
-    json_close(&json);
-    json_close(&json);
+    sheet_table(sheet, &functions);
+    for (uint64_t i = 0; i < shown_rows(text); i++)
+        put_function_row(sheet, shares, &shares->rows[i]);
+    sheet_end(sheet);
 }

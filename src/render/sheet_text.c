@@ -9,6 +9,7 @@
 
 #include "answer/people_rows.h"
 #include "render/plain.h"
+#include "render/sheet_grid.h"
 
 enum { INDENT = 2, BAR_COLUMNS = 14, WIDEST = 2000 };
 
@@ -244,11 +245,13 @@ static int put_table(const struct text *text, const struct node *nodes, size_t a
     int status = people_rows_choose(nodes, at, &rows);
     if (status)
         return status;
-    if (nodes[at].table->look == TABLE_FLAT)
+    if (nodes[at].table->look == TABLE_GRID)
+        sheet_grid_put(text->out, nodes[at].table, &rows);
+    else if (nodes[at].table->look == TABLE_FLAT)
         put_labels(text, nodes[at].table);
     else
         put_head(text, &nodes[at]);
-    for (size_t i = 0; i < rows.count; i++) {
+    for (size_t i = 0; nodes[at].table->look != TABLE_GRID && i < rows.count; i++) {
         if (rows.rows[i].kind == PEOPLE_MORE)
             fprintf(text->out, "%*s%.*s: --json)\n", INDENT, "", (int)strcspn(rows.left_out, ")"),
                     rows.left_out);

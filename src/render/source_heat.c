@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // Lines with samples and two on either side; the rest is dots.
+#define _GNU_SOURCE
 #include "render/source_heat.h"
 
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
-#include "base/json_writer.h"
+#include "answer/sheet.h"
 #include "base/units.h"
 #include "render/plain.h"
 
@@ -97,7 +100,7 @@ static void put_rest(FILE *out, struct reading *reading)
     }
 }
 
-void source_heat_put(FILE *out, const struct source_heat *heat)
+static void print(FILE *out, const struct source_heat *heat)
 {
     const struct line_shares *shares = heat->shares;
     struct reading reading = {.heat = heat, .left = heat->text};
@@ -121,42 +124,52 @@ void source_heat_put(FILE *out, const struct source_heat *heat)
     put_rest(out, &reading);
 }
 
-void source_heat_put_json(FILE *out, const struct source_heat *heat)
+// --- data ------------------------------------------------------------------------------
+
+static const struct column line_columns[] = {
+    {.key = "line"},       {.key = "self"},        {.key = "total"},
+    {.key = "self_share"}, {.key = "total_share"}, {.key = "text"},
+};
+static const struct table lines = {.key = "lines", COLUMNS_ARE(line_columns)};
+
+static void put_data_row(struct sheet *sheet, const struct line_share *row, uint64_t samples,
+                         struct slice line)
+{
+    char *text = line.bytes ? strndup((const char *)line.bytes, line.count) : NULL;
+    const double whole = samples ? (double)samples : 1;
+    const struct value cells[] = {
+        value_if(row->line > 0, value_int(row->line)),
+        value_uint(row->self),
+        value_uint(row->total),
+        value_real((double)row->self / whole),
+        value_real((double)row->total / whole),
+        value_text(text),
+    };
+    sheet_row(sheet, cells, 0);
+    free(text);
+}
+
+void source_heat_put(struct sheet *sheet, const struct source_heat *heat)
 {
     const struct line_shares *shares = heat->shares;
     struct reading reading = {.heat = heat, .left = heat->text};
-    struct json_writer json = {.out = out, .line_depth = 2, .indent = 2};
-    json_object(&json);
-    json_put_text(&json, "path", shares->path);
-    json_put_uint(&json, "samples", shares->samples);
-    json_put_uint(&json, "samples_in_file", shares->in_file);
-    json_put_bool(&json, "source_read", heat->text.bytes);
-    json_key(&json, "lines");
-    json_array(&json);
+    FILE *out = sheet_lines_begin(sheet);
+    if (out)
+        print(out, heat);
+    sheet_lines_end(sheet);
+    sheet_put(sheet, "path", value_text(shares->path));
+    sheet_put(sheet, "samples", value_uint(shares->samples));
+    sheet_put(sheet, "samples_in_file", value_uint(shares->in_file));
+    sheet_put(sheet, "source_read", value_bool(heat->text.bytes));
+    sheet_table(sheet, &lines);
     for (size_t i = 0; i < shares->count; i++) {
         const struct line_share *row = &shares->rows[i];
         struct slice line = {NULL, 0};
         while (reading.line < row->line && next_line(&reading, &line))
             ;
-        json_object(&json);
-        json_key(&json, "line");
-        if (row->line > 0)
-            json_int(&json, row->line);
-        else
-            json_null(&json);
-        json_put_uint(&json, "self", row->self);
-        json_put_uint(&json, "total", row->total);
-        json_key(&json, "self_share");
-        json_real(&json, shares->samples ? (double)row->self / (double)shares->samples : 0);
-        json_key(&json, "total_share");
-        json_real(&json, shares->samples ? (double)row->total / (double)shares->samples : 0);
-        json_key(&json, "text");
-        if (reading.line == row->line && line.bytes)
-            json_slice(&json, line);
-        else
-            json_null(&json);
-        json_close(&json);
+        if (reading.line != row->line)
+            line.bytes = NULL;
+        put_data_row(sheet, row, shares->samples, line);
     }
-    json_close(&json);
-    json_close(&json);
+    sheet_end(sheet);
 }

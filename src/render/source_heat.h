@@ -4,10 +4,11 @@
 #define GAIT_RENDER_SOURCE_HEAT_H
 
 #include <stdbool.h>
-#include <stdio.h>
 
 #include "analyse/stacks/line_shares.h"
 #include "base/slice.h"
+
+struct sheet;
 
 struct source_heat {
     const struct line_shares *shares;
@@ -15,7 +16,6 @@ struct source_heat {
     bool has_all;      // lines far from any sample too
 };
 
-void source_heat_put(FILE *out, const struct source_heat *heat);
-void source_heat_put_json(FILE *out, const struct source_heat *heat);
+void source_heat_put(struct sheet *sheet, const struct source_heat *heat);
 
 #endif

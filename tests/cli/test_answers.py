@@ -67,14 +67,18 @@ def test_an_answer_in_json_ends_with_one_newline(gait, root, tmp_path, words):
     assert "\n\n" not in answer
 
 
-ALL_FORMATS = ["info run", "report run", "gaps run", "pstats profile", "config list",
-               "config explain", "config check gait.yaml", "doctor"]  # fmt: skip
+ALL_FORMATS = ["info run", "report run", "gaps run", "breakdown run", "pstats profile"]
+ALL_FORMATS += ["config list", "config explain", "config check gait.yaml", "doctor"]
+ALL_FORMATS += ["leaf s.txt", "leaf --lines s.txt", "leaf --source a.py s.txt"]
+ALL_FORMATS += ["diff-stacks s.txt s.txt"]
 
 
 @pytest.mark.parametrize("words", ALL_FORMATS)
 def test_a_command_with_an_answer_prints_it_in_every_format(gait, root, tmp_path, words):
     make_run(tmp_path)
     (tmp_path / "gait.yaml").write_text("profiling: {wait: 2}\n")
+    (tmp_path / "s.txt").write_text("a (a.py:1);b 3\na (a.py:2) 20\n")
+    (tmp_path / "a.py").write_text("x = 1\ny = 2\n")
     (tmp_path / "profile").write_bytes((root / PSTATS).read_bytes())
     data = json.loads(gait(*words.split(), "--format", "json").stdout)
     rows = list(csv.reader(gait(*words.split(), "--format", "csv").stdout.splitlines()))

@@ -2,9 +2,12 @@
 // `gait diff-stacks`: which functions have another share of the samples.
 #include <stdio.h>
 
+#include "answer/sheet.h"
 #include "base/fail.h"
 #include "cli/frame/command.h"
+#include "cli/io/answer_run.h"
 #include "cli/io/row_count.h"
+#include "cli/io/sheet_output.h"
 #include "cli/io/stack_input.h"
 #include "render/shares_text.h"
 
@@ -12,10 +15,9 @@
 
 struct diff_values {
     const char *rows, *phase;
-    bool is_json;
 };
 
-static int put(const struct diff_values *values, const struct stack_set sets[2], uint64_t rows)
+static int put(struct sheet *sheet, const struct stack_set sets[2], uint64_t rows)
 {
     struct function_shares shares;
     int status = function_shares_compare(&sets[0], &sets[1], &shares);
@@ -23,41 +25,41 @@ static int put(const struct diff_values *values, const struct stack_set sets[2],
         return status;
     const struct shares_text text = {
         .shares = &shares, .rows = rows, .bad_lines = {sets[0].bad_lines, sets[1].bad_lines}};
-    if (values->is_json)
-        shares_text_put_changes_json(stdout, &text);
-    else
-        shares_text_put_changes(stdout, &text);
+    sheet_title(sheet, "Changes", NULL);
+    shares_text_put_changes(sheet, &text);
     function_shares_finish(&shares);
-    return 0;
+    return sheet_status(sheet);
 }
 
 static int run(const void *given, const struct operands *operands)
 {
     const struct diff_values *values = given;
     struct stack_set sets[2] = {{.entry_count = 0}};
+    struct sheet *sheet = NULL;
     uint64_t rows = DEFAULT_ROWS;
-    if (row_count_read(values->rows, &rows))
+    if (row_count_read(values->rows, &rows) ||
+        sheet_wish_check(&operands->wish, operands->texts[0]) ||
+        sheet_wish_check(&operands->wish, operands->texts[1]))
         return command_refuse(&cmd_diff_stacks);
     int status = 0;
     for (int of = 0; of < 2 && status == 0; of++)
         status = stack_input_open_phase(&sets[of], operands->texts[of], values->phase);
     if (status == 0)
-        status = put(values, sets, rows);
+        status = sheet_new(&sheet);
+    if (status == 0)
+        status = put(sheet, sets, rows);
+    const int code = sheet_answer(&cmd_diff_stacks, &operands->wish, sheet, status);
     for (int of = 0; of < 2; of++) {
-        if (status == 0 && !values->is_json)
+        if (status == 0 && !operands->wish.is_json)
             stack_input_tell_bad(&sets[of], cmd_diff_stacks.name, operands->texts[of]);
-    }
-    const int code =
-        status ? command_refuse(&cmd_diff_stacks) : command_finish_output(&cmd_diff_stacks);
-    for (int of = 0; of < 2; of++)
         stack_set_finish(&sets[of]);
+    }
     return code;
 }
 
 static const struct option options[] = {
     ROW_COUNT_OPTION(struct diff_values, "20"),
     PHASE_OPTION(struct diff_values),
-    COMMAND_JSON_OPTION(struct diff_values, "answer in JSON"),
 };
 
 static const char *const about[] = {
@@ -89,7 +91,8 @@ const struct command cmd_diff_stacks = {
              OPTIONS_ARE(options),
              .min_operands = 2,
              .max_operands = 2,
-             .operands = "BEFORE AFTER"},
+             .operands = "BEFORE AFTER",
+             .has_sheet = true},
     .usage_status = EXIT_USAGE,
     .is_rare = true,
     .run = run,

@@ -5,16 +5,19 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analyse/stacks/function_shares.h"
+#include "answer/leaf_answer.h"
+#include "answer/shares_answer.h"
+#include "answer/sheet.h"
 #include "base/fail.h"
 #include "base/units.h"
 #include "cli/frame/command.h"
+#include "cli/io/answer_run.h"
 #include "cli/io/row_count.h"
+#include "cli/io/sheet_output.h"
 #include "cli/io/source_text.h"
 #include "cli/io/stack_input.h"
 #include "launch/say.h"
-#include "render/leaf_text.h"
-#include "render/plain.h"
-#include "render/shares_text.h"
 #include "render/source_heat.h"
 
 #define DEFAULT_ROWS 10
@@ -22,20 +25,23 @@
 
 struct leaf_values {
     const char *rows, *library, *by, *source, *phase;
-    bool is_aggregated, without_modules, by_function, by_line, is_json;
+    bool is_aggregated, without_modules, by_function, by_line;
 };
 
 static const char *const groups[] = {"process", "rank", "thread", NULL};
 
 // A flame graph has them at its root, so its shares are a little smaller.
-static void put_left_out(uint64_t samples)
+static void say_left_out(struct sheet *sheet, uint64_t samples)
 {
+    char text[100];
+    snprintf(text, sizeof text, "%s sample%s in no function %s left out.",
+             units_count(samples).text, units_plural(samples), samples == 1 ? "is" : "are");
     if (samples)
-        printf("%s sample%s in no function %s left out.\n", units_count(samples).text,
-               units_plural(samples), samples == 1 ? "is" : "are");
+        sheet_say(sheet, SAY_LEAD, text);
 }
 
-static int put(const struct leaf_values *values, const struct stack_set *set, uint64_t rows)
+static int put_rows(struct sheet *sheet, const struct leaf_values *values,
+                    const struct stack_set *set, uint64_t rows)
 {
     struct leaf_options options = {.library = values->library,
                                    .is_aggregated = values->is_aggregated,
@@ -47,41 +53,31 @@ static int put(const struct leaf_values *values, const struct stack_set *set, ui
     int status = leaf_report_make(set, &options, &report);
     if (status)
         return status;
-    const struct leaf_text text = {.report = &report,
-                                   .set = set,
-                                   .has_library = values->library,
-                                   .group = values->by,
-                                   .rows = rows};
-    if (values->is_json)
-        leaf_text_put_json(stdout, &text);
-    else
-        leaf_text_put(stdout, &text);
-    if (!values->is_json)
-        put_left_out(report.left_out);
+    const struct leaf_answer answer = {.report = &report,
+                                       .set = set,
+                                       .has_library = values->library,
+                                       .group = values->by,
+                                       .rows = rows};
+    leaf_answer_put(sheet, &answer);
+    say_left_out(sheet, report.left_out);
     leaf_report_finish(&report);
     return 0;
 }
 
-static int put_functions(const struct leaf_values *values, const struct stack_set *set,
-                         uint64_t rows)
+static int put_functions(struct sheet *sheet, const struct stack_set *set, uint64_t rows)
 {
     struct function_shares shares;
     int status = function_shares_make(set, &shares);
     if (status)
         return status;
-    const struct shares_text text = {
-        .shares = &shares, .rows = rows, .blocked = set->blocked, .bad_lines = {set->bad_lines}};
-    if (values->is_json)
-        shares_text_put_json(stdout, &text);
-    else
-        shares_text_put(stdout, &text);
-    if (!values->is_json)
-        put_left_out(shares.left_out[0]);
+    shares_answer_put(sheet, &shares, set, rows);
+    say_left_out(sheet, shares.left_out[0]);
     function_shares_finish(&shares);
     return 0;
 }
 
-static int put_source(const struct leaf_values *values, const struct stack_set *set, uint64_t rows)
+static int put_source(struct sheet *sheet, const struct leaf_values *values,
+                      const struct stack_set *set, uint64_t rows)
 {
     struct line_shares shares;
     struct buffer text;
@@ -98,13 +94,9 @@ static int put_source(const struct leaf_values *values, const struct stack_set *
         .text = {is_read ? text.bytes : NULL, text.used},
         .has_all = rows == UINT64_MAX,
     };
-    if (values->is_json)
-        source_heat_put_json(stdout, &heat);
-    else
-        source_heat_put(stdout, &heat);
+    source_heat_put(sheet, &heat);
     if (!is_read) {
         char words[1024];
-        fflush(stdout);
         snprintf(words, sizeof words, "%s; the shares stand without its text", fail_text());
         say_of(cmd_leaf.name, words);
         fail_clear();
@@ -126,34 +118,42 @@ static bool is_by_line(const struct leaf_values *values)
     return values->by_line || is_of_rows(values);
 }
 
-static int put_asked(const struct leaf_values *values, const struct stack_set *set, uint64_t rows)
-{
-    if (values->source)
-        return put_source(values, set, rows);
-    return is_by_line(values) ? put(values, set, rows) : put_functions(values, set, rows);
-}
-
 // A phase is asked where its time went, and waiting may be most of it.
-static void put_blocked(const struct stack_set *set)
+static void say_blocked(struct sheet *sheet, const struct stack_set *set)
 {
     char line[160];
-    if (!set->blocked)
-        return;
     snprintf(line, sizeof line, "In %s of these %s samples the thread was blocked in the system.",
              units_share(set->blocked, set->samples).text, units_count(set->samples).text);
-    plain_wrap(stdout, line, 0, 0);
+    if (set->blocked)
+        sheet_say(sheet, SAY_LEAD, line);
+}
+
+static int put(struct sheet *sheet, const struct leaf_values *values, const struct stack_set *set,
+               uint64_t rows)
+{
+    int status;
+    if (values->source)
+        status = put_source(sheet, values, set, rows);
+    else if (is_by_line(values))
+        status = put_rows(sheet, values, set, rows);
+    else
+        status = put_functions(sheet, set, rows);
+    if (!status && values->phase)
+        say_blocked(sheet, set);
+    return status ? status : sheet_status(sheet);
 }
 
 static int check(const struct leaf_values *values)
 {
     if (values->source && (is_by_line(values) || values->by_function))
         return fail(GAIT_ERR_ARGUMENT,
-                    "'--source' takes '--num-rows all', --phase and --json only");
+                    "'--source' takes '--num-rows all', --phase and the forms of the answer only");
     if (values->source && values->rows && strcmp(values->rows, "all") != 0)
         return fail(GAIT_ERR_ARGUMENT,
                     "'--source' takes no number of rows: '--num-rows all' shows every line");
     if (values->by_function && is_by_line(values))
-        return fail(GAIT_ERR_ARGUMENT, "'--functions' takes --num-rows, --phase and --json only");
+        return fail(GAIT_ERR_ARGUMENT,
+                    "'--functions' takes --num-rows, --phase and the forms of the answer only");
     return 0;
 }
 
@@ -173,21 +173,23 @@ static int open_set(const struct leaf_values *values, const char *path, struct s
 static int run(const void *given, const struct operands *operands)
 {
     const struct leaf_values *values = given;
+    const char *path = operands->texts[0];
     struct stack_set set = {0};
+    struct sheet *sheet = NULL;
     uint64_t rows = DEFAULT_ROWS;
-    int status = check(values);
-    if (status == 0)
-        status = row_count_read(values->rows, &rows);
-    if (status)
+    if (check(values) || row_count_read(values->rows, &rows) ||
+        sheet_wish_check(&operands->wish, path))
         return command_refuse(&cmd_leaf);
-    status = open_set(values, operands->texts[0], &set);
-    if (status == 0)
-        status = put_asked(values, &set, rows);
-    if (status == 0 && values->phase && !values->is_json)
-        put_blocked(&set);
-    if (status == 0 && !values->is_json)
-        stack_input_tell_bad(&set, cmd_leaf.name, operands->texts[0]);
-    const int code = status ? command_refuse(&cmd_leaf) : command_finish_output(&cmd_leaf);
+    int status = open_set(values, path, &set);
+    if (!status)
+        status = sheet_new(&sheet);
+    if (!status) {
+        sheet_title(sheet, path, NULL);
+        status = put(sheet, values, &set, rows);
+    }
+    const int code = sheet_answer(&cmd_leaf, &operands->wish, sheet, status);
+    if (!status && !operands->wish.is_json)
+        stack_input_tell_bad(&set, cmd_leaf.name, path);
     stack_set_finish(&set);
     return code;
 }
@@ -223,7 +225,7 @@ static const struct option options[] = {
      .offset = offsetof(struct leaf_values, by_function)},
     {.name = "lines",
      .kind = OPTION_FLAG,
-     .help = "a row for each stack's innermost function and its line",
+     .help = "a row for each stack's innermost function and line",
      .offset = offsetof(struct leaf_values, by_line)},
     {.letter = 's',
      .name = "source",
@@ -231,7 +233,6 @@ static const struct option options[] = {
      .value = "FILE",
      .help = "the text of a source file with the share of each line",
      .offset = offsetof(struct leaf_values, source)},
-    COMMAND_JSON_OPTION(struct leaf_values, "answer in JSON"),
 };
 
 static const char *const about[] = {
@@ -275,7 +276,7 @@ const struct command cmd_leaf = {
     .about = about,
     .examples = examples,
     .exit_status = COMMAND_ANSWERS,
-    .line = {.command = "leaf", COMMAND_READS_PATH(options)},
+    .line = {.command = "leaf", COMMAND_READS_PATH(options), .has_sheet = true},
     .usage_status = EXIT_USAGE,
     .run = run,
 };

@@ -19,12 +19,12 @@ const struct option sheet_options[SHEET_OPTIONS] = {
     {.letter = 'j',
      .name = "json",
      .kind = OPTION_FLAG,
-     .help = "answer in JSON, as --format json does; times are integers in ns",
+     .help = "answer in JSON; times are integers in ns",
      .offset = offsetof(struct sheet_wish, is_json)},
     {.name = "format",
      .kind = OPTION_CHOICE,
      .value = "FORMAT",
-     .help = "text, json, csv, md, html or svg; without it, the ending of the output decides",
+     .help = "text, json, csv, md, html, svg; else as FILE ends",
      .offset = offsetof(struct sheet_wish, format),
      .choices = sheet_format_names},
     {.letter = 'o',
@@ -36,7 +36,7 @@ const struct option sheet_options[SHEET_OPTIONS] = {
     {.name = "table",
      .kind = OPTION_TEXT,
      .value = "KEY",
-     .help = "with csv or svg: that table alone; a wrong KEY is answered with all of them",
+     .help = "of csv, svg: that table; a wrong KEY lists them all",
      .offset = offsetof(struct sheet_wish, table)},
 };
 

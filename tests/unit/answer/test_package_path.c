@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "render/package_path.h"
+#include "answer/package_path.h"
 #include "support/tap.h"
 
 TEST("package path: what is installed is named behind the folder of packages")

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// `gait leaf`: a table as itwinai's report has it, and JSON.
-#ifndef GAIT_RENDER_LEAF_TEXT_H
-#define GAIT_RENDER_LEAF_TEXT_H
-
-#include <stdio.h>
+// What `gait leaf --lines` answers: a table as itwinai's report has it.
+#ifndef GAIT_ANSWER_LEAF_ANSWER_H
+#define GAIT_ANSWER_LEAF_ANSWER_H
 
 #include "analyse/stacks/leaf_report.h"
 
-struct leaf_text {
+struct sheet;
+
+struct leaf_answer {
     const struct leaf_report *report;
     const struct stack_set *set;
     bool has_library;  // columns for it
@@ -15,7 +15,6 @@ struct leaf_text {
     uint64_t rows;     // at most, of each group
 };
 
-void leaf_text_put(FILE *out, const struct leaf_text *text);
-void leaf_text_put_json(FILE *out, const struct leaf_text *text);
+void leaf_answer_put(struct sheet *sheet, const struct leaf_answer *answer);
 
 #endif
