@@ -295,8 +295,8 @@ int run_verify(struct run *run)
 
 int run_recount(struct run *run)
 {
-    const bool has_news = run->damage.has_news;
-
+    if (!run->damage.has_news)
+        return 0;
     run->damage.has_news = false;
-    return has_news ? run_count(run) : 0;
+    return run_count(run);
 }

@@ -92,6 +92,9 @@ static int begin(void *opaque, const struct pass_shard *shard, void *answer)
     part->totals = answer;
     part->shard = shard->shard;
     part->held = malloc(16);
+    struct gait_shard_info info; // may be asked for from every thread
+    if (gait_trace_shard(shard->trace, shard->shard, &info))
+        return GAIT_ERR_MISSING;
     if (shard->shard == part->totals->fail_at)
         return fail(GAIT_ERR_MEMORY, "shard %u is too much", shard->shard);
     return 0;
