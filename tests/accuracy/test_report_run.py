@@ -177,6 +177,46 @@ def test_of_many_epochs_first_slowest_and_last_are_shown(gait, tmp_path, slow, w
     assert seen[2:] == [*map(str, range(7, 16)), wanted]
 
 
+def two_epochs(gait, run, last):
+    """Of 3 steps and of `last`, each with 50 ms of evaluation behind it."""
+    training = Training()
+    for epoch, steps in enumerate((3, last)):
+        for _ in range(steps):
+            training.step(WORK, loader=epoch)
+        training.step({"input": MS}, got=0, loader=epoch)
+        training.step({"evaluation": 50 * MS})
+    training.step({"checkpoint": MS})
+    return training.report(gait, run)
+
+
+STEP = sum(WORK.values())
+
+
+def test_an_epoch_lasts_until_the_next_one_and_the_last_with_its_evaluation(gait, tmp_path):
+    report = two_epochs(gait, tmp_path / "run", 3)
+    assert [one["steps"] for one in report["epochs"]] == [3, 3]
+    lines = gait("report", "--epochs-csv", "-", "run").stdout.splitlines()
+    # up to the next first request, and what evaluates behind the last step
+    walls = [3 * STEP + 51 * MS, 3 * STEP + 50 * MS]
+    wanted = [f"{n + 1},{wall / 1e9:.9f},non-distributed,1" for n, wall in enumerate(walls)]
+    assert lines == ["epoch_id,time,name,nodes", *wanted]
+
+
+def test_an_epoch_that_was_cut_off_is_no_row_of_itwinais(gait, tmp_path):
+    report = two_epochs(gait, tmp_path / "run", 2)
+    assert [one["steps"] for one in report["epochs"]] == [3, 2]
+    assert len(gait("report", "--epochs-csv", "-", "run").stdout.splitlines()) == 2
+
+
+def test_an_iterator_for_each_batch_makes_no_epoch(gait, tmp_path):
+    training = Training()
+    for loader in range(6):
+        training.step(WORK, loader=loader)
+    report = training.report(gait, tmp_path / "run")
+    assert (report["steps"], report["epochs"]) == (6, [])
+    assert "one batch only" in report["epochs_why"]
+
+
 def test_a_program_that_imports_torch_and_does_not_train(gait, tmp_path):
     peak = {"rss_bytes": 250_000_000}
     shard = ShardMaker(pid=7, start_ns=START, torch={"version": "2.13.0"}, memory_peak=peak)

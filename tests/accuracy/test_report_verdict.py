@@ -259,3 +259,13 @@ def test_every_identity_is_documented(root):
     assert len(made) > 40
     for name in made:
         assert [row for row in rows if f"`{name}`" in row.split("|")[1]], name
+
+
+@pytest.mark.parametrize("tenths, is_told", [(99, False), (101, True)])
+def test_copies_are_told_from_a_tenth_of_the_steps_on(gait, tmp_path, tenths, is_told):
+    training = Training()
+    for _ in range(STEPS):
+        training.step({"copy": tenths * MS // 10, "forward": (1000 - tenths) * MS // 10})
+    found = finding(training.report(gait, tmp_path / "run"), "copies")
+    assert bool(found) == is_told
+    assert not is_told or found["share"] == pytest.approx(tenths / 1000, abs=0.001)

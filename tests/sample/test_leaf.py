@@ -357,3 +357,14 @@ def test_what_tells_groups_apart_stands_first(gait, tmp_path):
 def test_a_number_of_rows_makes_sense_or_is_refused(gait, tmp_path, rows):
     (tmp_path / "stacks.txt").write_text("f (a.py:1) 3\n")
     assert gait("leaf", "-n", rows, "stacks.txt").returncode == 2
+
+
+def test_a_function_that_calls_itself_counts_once_a_stack(gait, tmp_path):
+    (tmp_path / "stacks.txt").write_text(
+        "a (x.py:1);b (x.py:2);a (x.py:1);b (x.py:2) 3\na (x.py:1);c (x.py:3);c (x.py:3) 4\n"
+    )
+    done = gait("leaf", "--functions", "--json", "-n", "all", "stacks.txt")
+    rows = {
+        row["name"]: (row["self"], row["total"]) for row in json.loads(done.stdout)["functions"]
+    }
+    assert rows == {"a": (0, 7), "b": (3, 3), "c": (4, 4)}

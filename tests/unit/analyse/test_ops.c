@@ -42,6 +42,29 @@ TEST("ops: an only child of its parent's name is its parent, and passes on what 
     gait_ops_destroy(ops);
 }
 
+TEST("ops: what a backward calls has the stack of its forward, found by number and thread")
+{
+    struct gait_op added[] = {op_at(0, 10, 1),  op_at(20, 30, 2), op_at(40, 60, 3),
+                              op_at(45, 50, 4), op_at(70, 80, 5), op_at(90, 95, 6)};
+    for (int i = 0; i < 2; i++) { // two forwards
+        added[i].seq = i;
+        added[i].stack = 7 + (uint32_t)i;
+    }
+    added[2].seq = 1; // the backward of the second one
+    added[2].flags = GAIT_OP_BACKWARD;
+    added[4].seq = 9; // of one that is not on record
+    added[4].flags = GAIT_OP_BACKWARD;
+    added[5].stack = 3;
+    struct gait_ops *ops = tree_of(added, 6);
+    size_t count;
+    const struct gait_op_sums *events = gait_ops_events(ops, &count);
+    static const uint32_t stacks[] = {7, 8, 8, 8, 0, 3};
+    is_u64(count, 6);
+    for (size_t i = 0; i < count; i++)
+        is_u64(events[i].stack, stacks[i]);
+    gait_ops_destroy(ops);
+}
+
 TEST("ops: rows stand in the order of their first events; FLOPs may pass 64 bits")
 {
     struct gait_op added[4];

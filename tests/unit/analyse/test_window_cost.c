@@ -16,6 +16,8 @@ static struct window_cost cost;
 static void (*set_details)(size_t i, bool is_inside, struct clocked_step *step);
 
 // Steps of 1,000 ns; `every` so often `active` of them, which take `more`.
+static int64_t noise_inside; // of every second step in a window
+
 static void measure(size_t count, size_t every, size_t active, int64_t more, int64_t noise)
 {
     struct step_clock all = {.rows = steps, .count = count};
@@ -24,6 +26,7 @@ static void measure(size_t count, size_t every, size_t active, int64_t more, int
     for (size_t i = 0; i < count; i++) {
         bool is_inside = i % every >= every - active;
         int64_t length = 1000 + (is_inside ? more : 0) + (i % 7 >= 4 ? noise : 0);
+        length += is_inside && i % 2 ? noise_inside : 0;
         steps[i] = (struct clocked_step){now, now + length, -1, 0, false};
         if (set_details)
             set_details(i, is_inside, &steps[i]);
@@ -50,6 +53,10 @@ TEST("window_cost: each step inside costs what it takes more than those outside"
 TEST("window_cost: steps that were interrupted do not count")
 {
     measure(640, 16, 14, 250, 9000);
+    is_u64(cost.each_ns, 250);
+    noise_inside = 9000;
+    measure(640, 16, 14, 250, 0);
+    noise_inside = 0;
     is_u64(cost.each_ns, 250);
 }
 

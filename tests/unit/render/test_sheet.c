@@ -127,6 +127,14 @@ TEST("sheet: data has every row in the order in which it was put, and no total")
            "    {\"name\": \"hidden\", \"total_ns\": 999, \"pid\": -7}\n"
            "  ]\n"
            "}\n");
+    is_str(print(sheet, "csv", "phases"), "table,name,total_ns,pid\n"
+                                          "phases,small,10,-7\n"
+                                          "phases,none,0,-7\n"
+                                          "phases,rest,0,-7\n"
+                                          "phases,large,700,-7\n"
+                                          "phases,smaller,5,-7\n"
+                                          "phases,middle,285,-7\n"
+                                          "phases,hidden,999,-7\n");
     sheet_drop(sheet);
 }
 
@@ -161,6 +169,7 @@ TEST("sheet: csv names its tables, quotes what has a comma, and numbers outer ro
         return;
     sheet_put(sheet, "share", value_share(1, 4));
     sheet_put(sheet, "unknown", value_none());
+    sheet_put(sheet, "said", value_text("a \"b\""));
     sheet_table(sheet, &outer);
     for (int64_t i = 0; i < 2; i++) {
         sheet_row(sheet, (struct value[]){value_text(i ? "a, \"b\"\n" : "plain")}, 0);
@@ -175,6 +184,7 @@ TEST("sheet: csv names its tables, quotes what has a comma, and numbers outer ro
     is_str(print(sheet, "csv", NULL), "table,key,value\n"
                                       "values,share,0.25\n"
                                       "values,unknown,\n"
+                                      "values,said,\"a \"\"b\"\"\"\n"
                                       "table,part\n"
                                       "ranks,plain\n"
                                       "ranks,\"a, \"\"b\"\"\n\"\n"
