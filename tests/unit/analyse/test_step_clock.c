@@ -3,65 +3,40 @@
 #include "analyse/steps/step_clock.h"
 
 #include "analyse/ledger/torch_phases.h"
-#include "load/run.h"
-#include "support/shard_builder.h"
 #include "support/tap.h"
 
-enum { TRACK = 3, CPU = 1, WAITS = 2 };
+enum { CPU, WAITS };
 
-static void put_counters(struct shard_builder *builder, uint64_t site, uint32_t count,
-                         const uint64_t *ticks, const uint64_t *values)
+static void add(struct step_clock *clock, uint32_t site, size_t count, const int64_t *ends,
+                const int64_t *values)
 {
-    uint64_t sites[16];
-    for (uint32_t i = 0; i < count; i++)
-        sites[i] = site;
-    builder_put(builder, TABLE_COUNTER, TRACK, count,
-                &(struct builder_rows){.columns = {ticks, sites, values},
-                                       .first = ticks[0],
-                                       .last = ticks[count - 1],
-                                       .events = count});
-}
-
-static void describe(struct shard_builder *builder)
-{
-    builder_init(builder);
-    builder_string(builder, 1, "torch");
-    builder_string(builder, 2, "cpu");
-    builder_string(builder, 3, "waits");
-    builder_site(builder, CPU, 1, 2);
-    builder_site(builder, WAITS, 1, 3);
-    builder_track(builder, TRACK, "main", 0);
+    static uint8_t roles[] = {[CPU] = ROLE_STEP_CPU, [WAITS] = ROLE_STEP_WAITS};
+    const struct torch_phases phases = {.site_roles = roles, .site_count = 2};
+    for (size_t i = 0; i < count; i++) {
+        const struct gait_batch batch = {
+            .rows = 1, .start_ns = &ends[i], .site = &site, .value = &values[i]};
+        ok(!step_clock_add(clock, &phases, &batch));
+    }
 }
 
 TEST("step_clock: a step begins where the one before ended, and has the waits told before its end")
 {
-    // of the first nothing tells the begin; the fourth ran longer than it lasted can be
-    static const uint64_t ends[] = {1000, 1100, 1300, 1310, 1500};
-    static const uint64_t cpu_ns[] = {50, 90, 40, 90, 190};
-    static const uint64_t told[] = {1250, 1500}, waits[] = {7, 4};
-    struct shard_builder builder;
-    struct gait_trace trace;
-    struct torch_phases phases;
+    // of the first nothing tells the begin; the fourth ran longer than it can have lasted
+    static const int64_t ends[] = {1000, 1100, 1300, 1310, 1500};
+    static const int64_t cpu_ns[] = {50, 90, 40, 90, 190};
+    static const int64_t told[] = {1250, 1500}, waits[] = {7, 4};
+    static const struct clocked_step wanted[] = {
+        {1000, 1100, 90, 0, false}, {1100, 1300, 40, 7, false}, {1310, 1500, 190, 4, false}};
     struct step_clock clock = {.count = 0};
-    describe(&builder);
-    put_counters(&builder, CPU, 5, ends, cpu_ns);
-    put_counters(&builder, WAITS, 2, told, waits);
-    builder_close(&builder);
-    const struct slice shard = {builder.out.memory.bytes, builder.out.memory.used};
-    if (!ok(!run_open_memory(&trace.run, shard)))
-        return;
-    ok(!torch_phases_init(&phases, &trace));
-    ok(!step_clock_read(&clock, &trace, &phases, 0));
+    add(&clock, CPU, 5, ends, cpu_ns);
+    add(&clock, WAITS, 2, told, waits);
+    step_clock_settle(&clock);
     is_u64(clock.count, 3);
-    static const int64_t starts_wanted[] = {1000, 1100, 1310}, ends_wanted[] = {1100, 1300, 1500};
-    static const uint64_t waits_wanted[] = {0, 7, 4};
     for (size_t i = 0; i < 3 && clock.count == 3; i++) {
-        is_int(clock.rows[i].start_ns, starts_wanted[i]);
-        is_int(clock.rows[i].end_ns, ends_wanted[i]);
-        is_u64(clock.rows[i].waits, waits_wanted[i]);
+        is_int(clock.rows[i].start_ns, wanted[i].start_ns);
+        is_int(clock.rows[i].end_ns, wanted[i].end_ns);
+        is_int(clock.rows[i].cpu_ns, wanted[i].cpu_ns);
+        is_u64(clock.rows[i].waits, wanted[i].waits);
     }
     step_clock_finish(&clock);
-    torch_phases_finish(&phases);
-    run_close(&trace.run);
-    builder_finish(&builder);
 }
