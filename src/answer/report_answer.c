@@ -117,7 +117,7 @@ static void say_ignored(const struct making *making)
 {
     for (size_t i = 0; i < making->report->ignored_count; i++) {
         char text[600];
-        snprintf(text, sizeof text, "setting not heeded in process %" PRId64 ": %.500s",
+        snprintf(text, sizeof text, "ignored setting in process %" PRId64 ": %.500s",
                  making->report->ignored[i].pid, making->report->ignored[i].words);
         sheet_say(making->sheet, SAY_ALERT, text);
     }
@@ -326,7 +326,7 @@ static void put_ledger(const struct making *making)
     const struct run_report *report = making->report;
     const struct report_thread *thread = report->main_thread;
     struct sheet *sheet = making->sheet;
-    char heading[80] = "Where a step goes";
+    char heading[80] = "Time per step";
     if (!report->steps.count) {
         torch_answer_put_no_phases(sheet, report->torch);
         if (!thread) {
@@ -337,8 +337,7 @@ static void put_ledger(const struct making *making)
         sheet_put(sheet, "pid", value_int(thread->pid));
         sheet_put(sheet, "tid", value_int(thread->info.tid));
         sheet_put(sheet, "total_ns", value_uint(report->ledger.total_ns));
-        snprintf(heading, sizeof heading, "Where the run goes (thread %" PRId64 ")",
-                 thread->info.tid);
+        snprintf(heading, sizeof heading, "Time of the run (thread %" PRId64 ")", thread->info.tid);
     }
     sheet_table(sheet, report->steps.count ? &ledger_of_steps
                        : report->torch     ? &ledger_of_run

@@ -163,6 +163,11 @@ const char *sentence_finding_id(const struct finding *finding)
     return findings[finding->number].id;
 }
 
+const char *sentence_note(unsigned note)
+{
+    return note != NOTE_NONE && note < NOTE_NUMBERS ? notes[note].words : NULL;
+}
+
 void sentence_why(const struct verdict *verdict, char *out, size_t room)
 {
     struct sentence sentence = {out, 0, room};

@@ -16,6 +16,9 @@ const char *sentence_label(const struct verdict *verdict);      // "INPUT-BOUND"
 const char *sentence_verdict_id(const struct verdict *verdict); // "input-bound"
 const char *sentence_finding_id(const struct finding *finding); // "input_waits"
 
+// Of an enum note without figures; NULL for NOTE_NONE.
+const char *sentence_note(unsigned note);
+
 // Sentences without full stop. What there is no room for is left out.
 void sentence_why(const struct verdict *verdict, char *out, size_t room);
 void sentence_advice(const struct verdict *verdict, char *out, size_t room);

@@ -86,7 +86,7 @@ static void say_apart(struct sheet *sheet, const struct run_report *report)
 {
     const struct torch_report *torch = report->torch;
     const int64_t inside_ns = report->steps.total_ns - torch->training.total_ns;
-    char text[300] = "without these: ";
+    char text[300] = "not included: ";
     if (torch->steady.count)
         snprintf(text + strlen(text), sizeof text - strlen(text), "the first step, %s; ",
                  units_ns(torch->first_ns).text);
@@ -248,7 +248,7 @@ static void put_whole_run(struct sheet *sheet, const struct run_report *report)
     static const struct table table = {.key = "run", .columns = run_columns, .count = RUN_COLUMNS};
     static const struct torch_rank nobody = {.rank = -1};
     const struct torch_report *torch = report->torch;
-    const char *heading = report->rank_count > 1 ? "Where rank 0's run goes" : "Where the run goes";
+    const char *heading = report->rank_count > 1 ? "Time of rank 0's run" : "Time of the run";
     put_run(sheet, &table, heading, torch->rank_count ? &torch->ranks[0] : &nobody);
 }
 
@@ -457,7 +457,7 @@ static void put_epochs(struct sheet *sheet, const struct torch_report *torch)
     static const struct table data = {.key = "epochs", .columns = epoch_columns, .count = 6};
     if (torch->epochs_why) {
         char text[300];
-        snprintf(text, sizeof text, "not told: %s", torch->epochs_why);
+        snprintf(text, sizeof text, "not told: %s", sentence_note(torch->epochs_why));
         sheet_section(sheet, "Epochs", text);
     }
     sheet_table(sheet, torch->epoch_count > 1 ? &table : &data);
@@ -466,7 +466,7 @@ static void put_epochs(struct sheet *sheet, const struct torch_report *torch)
     if (torch->epoch_count > MOST_EPOCHS)
         put_epoch(sheet, torch, slowest_epoch(torch), ROW_PEOPLE | ROW_LAST);
     sheet_end(sheet);
-    sheet_put(sheet, "epochs_why", value_text(torch->epochs_why));
+    sheet_put(sheet, "epochs_why", value_text(sentence_note(torch->epochs_why)));
 }
 
 // --- ops -------------------------------------------------------------------------------

@@ -7,6 +7,7 @@
 
 #include "analyse/report/run_report.h"
 #include "analyse/report/torch_report.h"
+#include "answer/sentence_text.h"
 #include "answer/sheet.h"
 #include "base/units.h"
 
@@ -86,7 +87,7 @@ static void put_mfu(struct sheet *sheet, const struct mfu *mfu)
     sheet_put(sheet, "peak_flops_per_s", positive(mfu->peak));
     sheet_put(sheet, "device", value_text(mfu->device));
     sheet_put(sheet, "formula", value_text(mfu_formula));
-    sheet_put(sheet, "why", value_text(mfu->why));
+    sheet_put(sheet, "why", value_text(sentence_note(mfu->why)));
     sheet_end(sheet);
 }
 
@@ -101,7 +102,7 @@ static void say_flops(struct sheet *sheet, const struct run_report *report, cons
         snprintf(more, sizeof more, "MFU %.3g %% of %s/s%s%.80s", mfu->value * 100,
                  units_flops(mfu->peak).text, is_named ? ", " : "", is_named ? mfu->device : "");
     else
-        snprintf(more, sizeof more, "no MFU: %s", mfu->why);
+        snprintf(more, sizeof more, "no MFU: %s", sentence_note(mfu->why));
     snprintf(text, sizeof text, "%s a step, %s/s; %s", units_flops((double)per_step).text,
              units_flops(mfu->flops_per_s).text, more);
     sheet_say(sheet, SAY_PARAGRAPH, text);
@@ -154,7 +155,7 @@ static void put_owners(struct sheet *sheet, const struct table *table,
 static void put_curve(struct sheet *sheet, const struct torch_blocks *blocks)
 {
     static const struct series series = {.key = "curve",
-                                         .heading = "Memory that ops hold, in one window",
+                                         .heading = "Memory allocated by ops, in one window",
                                          .x_unit = UNIT_NS,
                                          .x_noun = "",
                                          .y_unit = UNIT_BYTES};
@@ -213,7 +214,7 @@ bool work_answer_has_memory(const struct torch_report *torch)
 static void say_memory(struct sheet *sheet, const struct torch_blocks *blocks)
 {
     char text[700], names[240];
-    sheet_section(sheet, "Memory that ops hold", "");
+    sheet_section(sheet, "Memory allocated by ops", "");
     name_owners(&blocks->phases, names, sizeof names);
     snprintf(text, sizeof text, "at most %s at a time: %s",
              units_bytes((uint64_t)blocks->peak_bytes).text, names);

@@ -349,7 +349,7 @@ def test_equal_ranks_have_no_slowest(gait, tmp_path):
         planted(rank, "forward", 0).write(tmp_path / "run")
     assert json.loads(gait("report", "--json", tmp_path / "run").stdout)["slow_rank"] is None
     shown = gait("report", tmp_path / "run").stdout
-    assert "% of rank 0's run; the" in shown and "Where rank 0's run goes" in shown
+    assert "% of rank 0's run; the" in shown and "Time of rank 0's run" in shown
 
 
 def test_no_line_is_longer_than_78_columns(gait, tmp_path):

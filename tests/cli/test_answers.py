@@ -213,7 +213,7 @@ def test_the_verdict_comes_before_the_figures(gait, tmp_path):
     text = gait("report", make_run(tmp_path)).stdout
     verdict = json.loads(gait("report", tmp_path / "run", "--json").stdout)["verdict"]
     label = verdict.split(":")[0]
-    assert text.index(label) < text.index("Steps") < text.index("Where a step goes")
+    assert text.index(label) < text.index("Steps") < text.index("Time per step")
 
 
 def make_job(directory):

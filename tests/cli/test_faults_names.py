@@ -111,7 +111,7 @@ def test_settings_that_make_no_sense_cost_a_sentence_and_nothing_else(
     assert done.stderr.endswith(f"or use {remedy}\n") and done.stderr.count("\n") == 1
     assert json.loads(gait("info", "run", "--json").stdout)["events"] == 1
     screen = gait("report", "run").stdout
-    assert "setting not heeded in process" in screen and f"{name} '{value}'" in screen
+    assert "ignored setting in process" in screen and f"{name} '{value}'" in screen
     assert max(map(len, screen.splitlines())) <= 78
     (told,) = json.loads(gait("report", "run", "--json").stdout)["settings_ignored"]
     assert told["text"].startswith(f"{name} '{value}' is ")

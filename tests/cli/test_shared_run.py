@@ -86,7 +86,7 @@ def test_of_nodes_that_share_a_directory_rank_0s_alone_reports(gait, runs):
     assert [(code, where) for code, where, _ in answers] == [(0, "shared")] * 2
     second, first = (err for _, _, err in answers)
     assert second == ""
-    assert first.count("Where a step goes") == 1
+    assert first.count("Time per step") == 1
     assert sorted(ranks(gait, "shared")) == [0, 1]
 
 

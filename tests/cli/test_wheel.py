@@ -168,7 +168,7 @@ def test_it_records_a_training_where_no_compiler_is(with_torch, no_compiler, tmp
     tool = with_torch.parent / "gait"
     done = said(tool, "run", "-o", "first", "--", "python", "train.py", cwd=tmp_path)
     assert done.returncode == 0, done.stderr
-    assert "Where a step goes" in done.stderr + done.stdout
+    assert "Time per step" in done.stderr + done.stdout
     report = json.loads(said(tool, "report", "--json", "first", cwd=tmp_path).stdout)
     assert report["steps"] == 5
 

@@ -69,5 +69,5 @@ def test_a_training_is_recorded_in_a_bare_debian(bare, root):
     assert done.returncode == 0, done.stdout + done.stderr
     done = enter(bare, TRAIN)
     assert done.returncode == 0, done.stdout + done.stderr
-    assert "Where a step goes" in done.stdout
+    assert "Time per step" in done.stdout
     assert "forward" in done.stdout

@@ -140,7 +140,7 @@ def test_a_filter_against_ptrace_keeps_the_stacks_of_python(build, start, tmp_pa
                    "--native-rate", 1000, "-d", 1, "-o", out, "--pid", process.pid)  # fmt: skip
         if done.returncode == 77:
             pytest.skip("no seccomp filter can be had here")
-        return done.stderr if "Python frames alone" in done.stderr else None
+        return done.stderr if "Python frames only" in done.stderr else None
 
     assert "a seccomp filter around gait forbids ptrace" in until(told)
     assert "spin" in out.read_text()
@@ -227,7 +227,7 @@ def test_a_python_that_is_not_known_is_told_among_others(gait, tmp_path):
     run("cc", "-rdynamic", "-o", tmp_path / "python3.13t", tmp_path / "fake.c", check=True)
     known = f"{sys.executable} -c 'sum(range(3 * 10**6))'"
     both = f"{tmp_path}/python3.13t & {known}; kill $!"
-    told = "\ngait: not all was sampled: cannot sample process "
+    told = "\ngait: some threads or processes were not sampled: cannot sample process "
     record = ["record", "-s", "-f", "raw", "-o", tmp_path / "run.txt", "--", "sh", "-c"]
     assert until(lambda: told in gait(*record, both).stderr)
     assert "not all was" not in gait(*record, known).stderr

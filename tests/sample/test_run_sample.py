@@ -91,7 +91,7 @@ def test_the_setting_py_spy_asks_for_the_same(gait, tmp_path):
 def test_without_a_python_there_is_no_shard_of_samples(gait, tmp_path):
     done = gait("run", "--sample", 100, "-o", "run", "--", "sh", "-c", "exit 5")
     assert done.returncode == 5
-    assert "not all was sampled: no Python ran" in done.stderr
+    assert "some threads or processes were not sampled: no Python ran" in done.stderr
     assert not (tmp_path / "run").exists() or not list((tmp_path / "run").glob("*.gait"))
 
 

@@ -26,7 +26,7 @@ def test_a_run_ends_with_its_first_screen(run):
     """Once for all ranks, and the same that `gait report` prints."""
     ddp = run(DDP)
     assert ddp.code == 0
-    assert ddp.stderr.count("Where a step goes") == 1
+    assert ddp.stderr.count("Time per step") == 1
     assert ddp.screen in ddp.stderr
     assert max(map(len, ddp.screen.splitlines())) <= 78
     assert [line for line in ddp.screen.splitlines() if line != line.rstrip()] == []

@@ -391,7 +391,7 @@ struct mfu torch_flops_mfu(const struct torch_report *torch, double step_ns, dou
     const struct peaks *peaks = peaks_of(torch->device);
     struct mfu mfu = {.is_known = false, .device = torch->device};
     if (!flops->per_step || step_ns <= 0) {
-        mfu.why = "no step with ops and shapes is on record";
+        mfu.why = NOTE_NO_OPS_WITH_SHAPES;
         return mfu;
     }
     mfu.flops_per_s = (double)flops->per_step * 1e9 / step_ns;
@@ -401,10 +401,9 @@ struct mfu torch_flops_mfu(const struct torch_report *torch, double step_ns, dou
         if (seconds > 0)
             mfu.peak = (double)flops->total / seconds;
         else
-            mfu.why = "give this device's peak for these numbers as --peak-flops";
+            mfu.why = NOTE_NO_PEAK_OF_NUMBERS;
     } else if (given_peak <= 0) {
-        mfu.why = torch->device ? "give this device's peak as --peak-flops"
-                                : "give the CPU's peak as --peak-flops";
+        mfu.why = torch->device ? NOTE_NO_PEAK_OF_DEVICE : NOTE_NO_PEAK_OF_CPU;
     }
     mfu.is_known = mfu.peak > 0;
     if (mfu.is_known)

@@ -12,6 +12,7 @@
 
 #include "analyse/ops/peaks.h"
 #include "analyse/time/intervals.h"
+#include "analyse/verdict/sentences.h"
 
 struct arena;
 struct torch_report;
@@ -45,7 +46,7 @@ struct mfu {
     double value, flops_per_s;
     double peak;        // FLOP/s, as far as it is one number
     const char *device; // of the table, or NULL
-    const char *why;    // it is not known
+    enum note why;      // it is not known
 };
 
 // Of the process of the first rank. The steps are given.

@@ -71,7 +71,7 @@ struct torch_report {
     uint64_t slowest_ns;
     struct torch_epoch *epochs;
     size_t epoch_count;     // the last one holds the rest
-    const char *epochs_why; // there are none; or NULL
+    enum note epochs_why; // there are none; or NOTE_NONE
     struct torch_slow slow;
     bool has_optimizer;
     enum torch_rounds rounds; // what made the first rank's steps, if gait.step() did not

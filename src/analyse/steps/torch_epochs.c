@@ -144,16 +144,11 @@ int torch_epochs_find(struct torch_epochs *epochs, const struct training_thread 
     return status ? status : measure_walls(epochs, thread, windows);
 }
 
-// A whole sentence; NULL where there are epochs.
-static const char *find_why(const struct torch_epochs *epochs)
+static enum note find_why(const struct torch_epochs *epochs)
 {
     if (epochs->count)
-        return NULL;
-    return epochs->has_loops
-               ? "each iterator of a loader gave one batch only, so no loop over one can be told "
-                 "from the next; call gait.epoch() where an epoch begins"
-               : "no loader is asked on the thread that trains, so no epoch can be told from the "
-                 "next; call gait.epoch() where an epoch begins";
+        return NOTE_NONE;
+    return epochs->has_loops ? NOTE_ONE_BATCH_EACH : NOTE_NO_LOADER;
 }
 
 int torch_epochs_open(const struct torch_epochs *epochs, struct arena *arena,

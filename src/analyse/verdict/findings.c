@@ -135,16 +135,18 @@ struct share_rule {
     enum finding_number number;
     const char *key;
     unsigned phase, least_percent;
+    enum note advice; // what a verdict of that work says, too; or NOTE_NONE
 };
 
 static const struct share_rule share_rules[] = {
-    {FINDING_COPIES, "copy_ns", TORCH_COPY, COPY_PERCENT},
-    {FINDING_GARBAGE, "gc_ns", TORCH_GC, GC_PERCENT},
-    {FINDING_CHECKPOINTS, "checkpoint_ns", TORCH_CHECKPOINT, CHECKPOINT_PERCENT},
-    {FINDING_EVALUATION, "evaluation_ns", TORCH_EVALUATION, EVALUATION_PERCENT},
-    {FINDING_COMMUNICATION, "communication_ns", TORCH_COMMUNICATION, COMMUNICATION_PERCENT},
-    {FINDING_LOGGING, "logging_ns", TORCH_LOGGING, LOGGING_PERCENT},
-    {FINDING_UNEXPLAINED, "other_ns", TORCH_OTHER, OTHER_PERCENT},
+    {FINDING_COPIES, "copy_ns", TORCH_COPY, COPY_PERCENT, NOTE_TRY_COPYING},
+    {FINDING_GARBAGE, "gc_ns", TORCH_GC, GC_PERCENT, NOTE_TRY_COLLECTING},
+    {FINDING_CHECKPOINTS, "checkpoint_ns", TORCH_CHECKPOINT, CHECKPOINT_PERCENT, NOTE_TRY_SAVING},
+    {FINDING_EVALUATION, "evaluation_ns", TORCH_EVALUATION, EVALUATION_PERCENT, NOTE_NONE},
+    {FINDING_COMMUNICATION, "communication_ns", TORCH_COMMUNICATION, COMMUNICATION_PERCENT,
+     NOTE_NONE},
+    {FINDING_LOGGING, "logging_ns", TORCH_LOGGING, LOGGING_PERCENT, NOTE_TRY_LOGGING},
+    {FINDING_UNEXPLAINED, "other_ns", TORCH_OTHER, OTHER_PERCENT, NOTE_NONE},
 };
 
 static void tell_shares(struct findings *findings, const struct run_report *report)
@@ -161,6 +163,8 @@ static void tell_shares(struct findings *findings, const struct run_report *repo
         evidence_ns(&finding->evidence, rule->key, ns);
         rest_on_share(finding, judged, ns);
         evidence_ns(&finding->evidence, "step_total_ns", report->ledger.total_ns);
+        if (rule->advice)
+            go_on(finding, rule->advice);
         if (rule->phase == TORCH_OTHER)
             go_on(finding, report->has_samples ? NOTE_BY_STACKS : NOTE_BY_SAMPLING);
     }

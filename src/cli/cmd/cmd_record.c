@@ -186,7 +186,7 @@ static void tell_unknown(const struct recording *recording)
 {
     const struct followed_list *followed = &recording->sampler.followed;
     if (followed->has_unknown && !recording->status && !recording->values->is_quiet)
-        say("not all was sampled: %s", followed->refusal);
+        say("some threads or processes were not sampled: %s", followed->refusal);
 }
 
 // What was stopped for how long, since that is what native frames cost.
@@ -197,9 +197,10 @@ static void tell_native(const struct recording *recording)
         return;
     const struct native_totals *totals = &native->totals;
     if (totals->refused)
-        say("%" PRIu64 " threads have Python frames alone: %s", totals->refused, totals->why);
+        say("%" PRIu64 " threads have Python frames only (no native frames): %s", totals->refused,
+            totals->why);
     say("native frames: %s looks, %s stops of at most %s us (median), %s us (99 %%), %s us "
-        "(longest); %.1f %% not matched, %.1f %% too deep, %.1f %% on no processor, %.1f %% not "
+        "(longest); %.1f %% not matched, %.1f %% too deep, %.1f %% not running, %.1f %% not "
         "read",
         units_count(totals->looks).text, units_count(totals->stops).text,
         units_count(native_sampler_window(native, 0.5)).text,

@@ -91,7 +91,7 @@ static const char *const about[] = {
     "does not suffice.",
     "A step of the job is what all ranks did under one step number; it took as long as its "
     "slowest rank. p50, p95 and p99 are durations that occurred (nearest rank).",
-    "Where a step goes: a phase is an outermost span inside a step, on the thread that made the "
+    "Time per step: a phase is an outermost span inside a step, on the thread that made the "
     "step, of the rank that was slowest in it. A span that crosses the border of a step counts "
     "as far as it lies inside; a span that was begun before a step and covers all of it is its "
     "surroundings, and the spans within count instead. Time in no span is called other. The "

@@ -227,7 +227,7 @@ static void tell_begin(const struct session *session)
     if (!session->is_recording)
         return;
     if (session->values.has_kernels)
-        say("torch.compile compiles anew, with its fused CPU kernels named");
+        say("torch.compile will recompile so that fused CPU kernels have names");
     if (is_speaking(session) && (job_rank() == 0 || !session->directory.is_shared))
         run_profile_tell(&session->profile, session->values.is_quiet);
 }
@@ -293,7 +293,7 @@ static int run_program(struct session *session, const struct operands *operands)
         return EXIT_RUN_FAILED;
     }
     if (*session->sample.why)
-        say("not all was sampled: %s", session->sample.why);
+        say("some threads or processes were not sampled: %s", session->sample.why);
     if (launch.exec_error)
         return tell_exec_error(session, launch.exec_error);
     return session->is_recording ? finish_recording(session, &launch) : launch_exit_code(&launch);
@@ -348,7 +348,7 @@ static const struct option options[] = {
      .offset = offsetof(struct run_values, windows)},
     {.name = "inductor-kernels",
      .kind = OPTION_FLAG,
-     .help = "fused CPU kernels by name; compiles anew",
+     .help = "fused CPU kernels by name; recompiles",
      .offset = offsetof(struct run_values, has_kernels)},
     {.letter = 'p',
      .name = "profile",

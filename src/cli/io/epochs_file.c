@@ -8,6 +8,7 @@
 
 #include "analyse/report/run_report.h"
 #include "analyse/report/torch_report.h"
+#include "answer/sentence_text.h"
 #include "base/fail.h"
 #include "export/output/output_print.h"
 #include "launch/folders.h"
@@ -27,7 +28,7 @@ static int print(FILE *out, void *context)
 
 static int refuse(const struct run_report *report)
 {
-    const char *why = report->torch ? report->torch->epochs_why : NULL;
+    const char *why = report->torch ? sentence_note(report->torch->epochs_why) : NULL;
     return fail(GAIT_ERR_MISSING, "the run has no epochs%s%s", why ? ": " : "", why ? why : "");
 }
 
