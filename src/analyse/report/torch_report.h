@@ -70,7 +70,7 @@ struct torch_report {
     unsigned slowest_phase; // the largest part of the slowest steady step
     uint64_t slowest_ns;
     struct torch_epoch *epochs;
-    size_t epoch_count;     // the last one holds the rest
+    size_t epoch_count;   // the last one holds the rest
     enum note epochs_why; // there are none; or NOTE_NONE
     struct torch_slow slow;
     bool has_optimizer;

@@ -132,21 +132,21 @@ static void tell_set_up(struct findings *findings, const struct run_report *repo
 }
 
 struct share_rule {
-    enum finding_number number;
     const char *key;
+    enum finding_number number;
     unsigned phase, least_percent;
     enum note advice; // what a verdict of that work says, too; or NOTE_NONE
 };
 
 static const struct share_rule share_rules[] = {
-    {FINDING_COPIES, "copy_ns", TORCH_COPY, COPY_PERCENT, NOTE_TRY_COPYING},
-    {FINDING_GARBAGE, "gc_ns", TORCH_GC, GC_PERCENT, NOTE_TRY_COLLECTING},
-    {FINDING_CHECKPOINTS, "checkpoint_ns", TORCH_CHECKPOINT, CHECKPOINT_PERCENT, NOTE_TRY_SAVING},
-    {FINDING_EVALUATION, "evaluation_ns", TORCH_EVALUATION, EVALUATION_PERCENT, NOTE_NONE},
+    {"copy_ns", FINDING_COPIES, TORCH_COPY, COPY_PERCENT, NOTE_TRY_COPYING},
+    {"gc_ns", FINDING_GARBAGE, TORCH_GC, GC_PERCENT, NOTE_TRY_COLLECTING},
+    {"checkpoint_ns", FINDING_CHECKPOINTS, TORCH_CHECKPOINT, CHECKPOINT_PERCENT, NOTE_TRY_SAVING},
+    {"evaluation_ns", FINDING_EVALUATION, TORCH_EVALUATION, EVALUATION_PERCENT, NOTE_NONE},
     {FINDING_COMMUNICATION, "communication_ns", TORCH_COMMUNICATION, COMMUNICATION_PERCENT,
      NOTE_NONE},
-    {FINDING_LOGGING, "logging_ns", TORCH_LOGGING, LOGGING_PERCENT, NOTE_TRY_LOGGING},
-    {FINDING_UNEXPLAINED, "other_ns", TORCH_OTHER, OTHER_PERCENT, NOTE_NONE},
+    {"logging_ns", FINDING_LOGGING, TORCH_LOGGING, LOGGING_PERCENT, NOTE_TRY_LOGGING},
+    {"other_ns", FINDING_UNEXPLAINED, TORCH_OTHER, OTHER_PERCENT, NOTE_NONE},
 };
 
 static void tell_shares(struct findings *findings, const struct run_report *report)
