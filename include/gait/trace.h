@@ -41,7 +41,8 @@ enum gait_track_kind {
     GAIT_TRACK_PROCESS = 4,
 };
 
-enum gait_arg_kind { GAIT_ARG_INT = 1, GAIT_ARG_REAL = 2, GAIT_ARG_TEXT = 3, GAIT_ARG_RAW = 4 };
+// JSON: an array, an object, true, false or null.
+enum gait_arg_kind { GAIT_ARG_INT = 1, GAIT_ARG_REAL, GAIT_ARG_TEXT, GAIT_ARG_RAW, GAIT_ARG_JSON };
 
 // Opens a shard or a run directory. A damaged or unfinished file opens too:
 // what is missing is listed by gait_trace_damage().
@@ -69,8 +70,10 @@ struct gait_track_info {
     const char *key, *name; // key: the track's id as text ("4711"); name may be ""
     int64_t tid;            // 0 when the track is no thread
     uint64_t events, dropped;
-    int internal; // gait's own work, left out of answers unless asked for
+    int internal;    // gait's own work, left out of answers unless asked for
+    uint32_t parent; // number of the track that it belongs to: a stream's device; or GAIT_NO_TRACK
 };
+#define GAIT_NO_TRACK UINT32_MAX
 GAIT_API uint32_t gait_trace_track_count(const struct gait_trace *trace);
 GAIT_API GAIT_CHECK int gait_trace_track(const struct gait_trace *trace, uint32_t index,
                                          struct gait_track_info *ret_info);
@@ -104,7 +107,7 @@ struct gait_arg {
     enum gait_arg_kind kind;
     int64_t integer;
     double real;
-    const char *text; // TEXT, and RAW: a number too large for 64 bits
+    const char *text; // TEXT, JSON, and RAW: a number too large for 64 bits
     size_t text_bytes;
 };
 
@@ -122,8 +125,12 @@ struct gait_event {
     double real;                 // counter, when is_real
     int is_real;
     int phase; // flow: 0 begin, 1 step, 2 end; async 3: one whole span; sample: its state
-    const struct gait_arg *args;
-    size_t arg_count;
+    const struct gait_arg *args, *fields; // fields: what a foreign trace says beside all this
+    size_t arg_count, field_count;
+    // Of an imported event: what a call and the work that it began on a device share (the
+    // correlation), and the number of the op they belong to (External id); 0: none.
+    uint64_t link, op;
+    int64_t bytes; // that an imported event moved, allocated or sent
 };
 
 // Which events. `size` must be sizeof(struct gait_query); zero elsewhere means
@@ -161,15 +168,19 @@ enum gait_column {
     GAIT_COLUMN_ARGS = 1 << 6,  // asked of a row by gait_batch_args()
     GAIT_COLUMN_PHASE = 1 << 7, // as gait_event.phase
     GAIT_COLUMN_TOTAL = 1 << 8, // memory: bytes in use after the event
+    // These three are of imported events, else 0.
+    GAIT_COLUMN_LINK = 1 << 9,
+    GAIT_COLUMN_OP = 1 << 10,
+    GAIT_COLUMN_BYTES = 1 << 11,
 };
 struct gait_batch_rows; // what only the library reads
 struct gait_batch {
     enum gait_kind kind;
     uint32_t track;
     size_t rows;
-    const int64_t *start_ns, *duration_ns, *value;
+    const int64_t *start_ns, *duration_ns, *value, *bytes;
     const uint32_t *site, *depth;
-    const uint64_t *id;
+    const uint64_t *id, *link, *op;
     struct gait_batch_rows *args;
     const uint64_t *phase;
     const int64_t *total;

@@ -4,6 +4,7 @@
 import collections
 import ctypes
 import heapq
+import json
 import os
 from ctypes import POINTER, byref, c_char_p, c_double, c_int, c_int64, c_size_t, c_uint32, c_uint64
 
@@ -13,7 +14,7 @@ FLOW_PHASES = ["begin", "step", "end"]
 LASTING = {"span", "async", "step", "drop"}  # kinds that have a duration
 NUMBERED = {"async", "flow", "step", "drop", "memory"}  # kinds that have an id
 VALUED = {"counter", "memory", "sample", "log"}
-ARG_INT, ARG_REAL, ARG_TEXT, ARG_RAW = 1, 2, 3, 4
+ARG_INT, ARG_REAL, ARG_TEXT, ARG_RAW, ARG_JSON = 1, 2, 3, 4, 5
 
 Event = collections.namedtuple(
     "Event", "kind category name rank pid tid start_ns duration_ns id value args"
@@ -62,6 +63,7 @@ TrackInfo = _structure(
     "int64 tid",
     "uint64 events dropped",
     "int internal",
+    "uint32 parent",
 )
 DamageInfo = _structure("DamageInfo", "text path", "uint64 offset bytes", "text what")
 Arg = _structure(
@@ -83,8 +85,10 @@ RawEvent = _structure(
     "int64 value",
     "real real",
     "int is_real phase",
-    (POINTER(Arg), "args"),
-    "size arg_count",
+    (POINTER(Arg), "args", "fields"),
+    "size arg_count field_count",
+    "uint64 link op",
+    "int64 bytes",
 )
 Query = _structure(
     "Query",
@@ -172,6 +176,7 @@ def _args(event):
             value = arg.real
         else:
             value = ctypes.string_at(arg.text, arg.text_bytes).decode("utf-8", "replace")
+            value = json.loads(value) if arg.kind == ARG_JSON else value
         values[_text(arg.key)] = value
     return values
 

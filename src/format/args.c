@@ -6,6 +6,7 @@
 
 #include "base/bytes.h"
 #include "base/fail.h"
+#include "format/schema.h"
 
 #define ULEB_MAX_BYTES 10
 
@@ -85,14 +86,16 @@ int args_append(struct buffer *out, const struct args_item *item)
     uint8_t head[ULEB_MAX_BYTES + 1 + ULEB_MAX_BYTES];
     size_t used = put_uleb(head, item->key);
 
-    if (item->kind < ARGS_INT || item->kind > ARGS_STRING)
+    if (item->kind < ARGS_INT || item->kind > ARGS_BLANK_JSON)
         return fail(GAIT_ERR_ARGUMENT, "argument kind %d is unknown", (int)item->kind);
     if (item->kind == ARGS_RAW && !is_number(item->text))
         return fail(GAIT_ERR_ARGUMENT, "raw argument is not a decimal number");
 
     head[used++] = (uint8_t)item->kind;
-    if (item->kind == ARGS_STRING) {
+    if (item->kind == ARGS_STRING || item->kind == ARGS_JSON) {
         used += put_uleb(head + used, (uint32_t)item->integer);
+    } else if (item->kind >= ARGS_BLANK_INT) {
+        used += put_uleb(head + used, item->blank | (unsigned)item->digits << 8);
     } else if (item->kind == ARGS_INT) {
         const uint64_t value = (uint64_t)item->integer;
         used += put_uleb(head + used, value << 1 ^ -(value >> 63));
@@ -130,9 +133,16 @@ static const char *take_value(struct slice *in, struct args_item *item)
         item->integer = (int64_t)(number >> 1 ^ -(number & 1));
         return NULL;
     }
-    if (item->kind == ARGS_STRING) {
+    if (item->kind == ARGS_STRING || item->kind == ARGS_JSON) {
         item->integer = (int64_t)number;
         return number > UINT32_MAX ? "string id does not fit" : NULL;
+    }
+    if (item->kind >= ARGS_BLANK_INT) {
+        item->blank = (uint8_t)number;
+        item->digits = (uint8_t)(number >> 8);
+        return (number & 0xff) >= BLANK_COUNT || number >> 8 > ARGS_MAX_DIGITS
+                   ? "its column or its digits are none"
+                   : NULL;
     }
     if (number > in->count)
         return "text ends too early";
@@ -154,7 +164,7 @@ int args_next(struct slice *args, struct args_item *ret_item)
         return 0;
     if (!take_uleb(&rest, &key) || key > UINT32_MAX)
         return fail(GAIT_ERR_FORMAT, "bad argument: key does not fit");
-    if (rest.count == 0 || rest.bytes[0] < ARGS_INT || rest.bytes[0] > ARGS_STRING)
+    if (rest.count == 0 || rest.bytes[0] < ARGS_INT || rest.bytes[0] > ARGS_BLANK_JSON)
         return fail(GAIT_ERR_FORMAT, "bad argument: unknown kind");
     item.key = (uint32_t)key;
     item.kind = (enum args_kind)rest.bytes[0];

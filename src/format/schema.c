@@ -4,6 +4,18 @@
 
 #include <string.h>
 
+// What a form leaves open stands in the columns around it, in the order of enum blank.
+#define COLUMNS_FOREIGN(X)                                                                         \
+    X("link", UINT)                                                                                \
+    X("op", UINT)                                                                                  \
+    X("bytes", INT)                                                                                \
+    X("v1", INT)                                                                                   \
+    X("v2", INT) X("v3", INT) X("v4", INT) X("v5", INT) X("v6", INT) X("form", UINT)
+#define FOREIGN_COUNT (BLANK_COUNT + 1)
+#define FOREIGN_TABLES                                                                             \
+    (1u << TABLE_SPAN | 1u << TABLE_MARK | 1u << TABLE_COUNTER | 1u << TABLE_COUNTER_REAL |        \
+     1u << TABLE_ASYNC | 1u << TABLE_FLOW)
+
 #define COLUMNS_SCHEMA(X)                                                                          \
     X("table", UINT) X("name", BYTES) X("index", UINT) X("column", BYTES) X("type", BYTES)
 #define COLUMNS_META(X) X("key", BYTES) X("value", JSON)
@@ -18,13 +30,16 @@
 #define COLUMNS_CLOCK(X)                                                                           \
     X("clock", UINT) X("tick", TIME) X("raw_ns", INT) X("real_ns", INT) X("error_ns", UINT)
 #define COLUMNS_SPAN(X)                                                                            \
-    X("start", TIME) X("duration", TICKS) X("site", SITE) X("depth", UINT) X("args", ARGS)
-#define COLUMNS_MARK(X) X("start", TIME) X("site", SITE) X("args", ARGS)
-#define COLUMNS_COUNTER(X) X("start", TIME) X("site", SITE) X("value", INT)
-#define COLUMNS_COUNTER_REAL(X) X("start", TIME) X("site", SITE) X("value", REAL)
+    X("start", TIME)                                                                               \
+    X("duration", TICKS) X("site", SITE) X("depth", UINT) X("args", ARGS) COLUMNS_FOREIGN(X)
+#define COLUMNS_MARK(X) X("start", TIME) X("site", SITE) X("args", ARGS) COLUMNS_FOREIGN(X)
+#define COLUMNS_COUNTER(X) X("start", TIME) X("site", SITE) X("value", INT) COLUMNS_FOREIGN(X)
+#define COLUMNS_COUNTER_REAL(X) X("start", TIME) X("site", SITE) X("value", REAL) COLUMNS_FOREIGN(X)
 #define COLUMNS_ASYNC(X)                                                                           \
-    X("start", TIME) X("site", SITE) X("id", UINT) X("phase", UINT) X("args", ARGS)
-#define COLUMNS_FLOW(X) X("start", TIME) X("site", SITE) X("id", UINT) X("phase", UINT)
+    X("start", TIME)                                                                               \
+    X("site", SITE) X("id", UINT) X("phase", UINT) X("args", ARGS) COLUMNS_FOREIGN(X)
+#define COLUMNS_FLOW(X)                                                                            \
+    X("start", TIME) X("site", SITE) X("id", UINT) X("phase", UINT) COLUMNS_FOREIGN(X)
 #define COLUMNS_STEP(X) X("start", TIME) X("duration", TICKS) X("number", UINT)
 #define COLUMNS_DROP(X) X("start", TIME) X("duration", TICKS) X("events", UINT) X("reason", STRING)
 #define COLUMNS_OPEN(X)                                                                            \
@@ -49,6 +64,7 @@
     X("start", TIME)                                                                               \
     X("duration", TICKS)                                                                           \
     X("count", UINT) X("busy", TICKS) X("longest", TICKS) X("site", SITE) X("depth", UINT)
+#define COLUMNS_FORM(X) X("id", UINT) X("args", ARGS) X("fields", ARGS)
 
 #define COLUMN(column_name, column_type) {column_name, COLUMN_##column_type},
 #define X(identifier, id, name)                                                                    \
@@ -66,11 +82,16 @@ SCHEMA_TABLES(X)
      1u << TABLE_ASYNC | 1u << TABLE_FLOW | 1u << TABLE_STEP | 1u << TABLE_SAMPLE |                \
      1u << TABLE_MEMORY | 1u << TABLE_LOG)
 
+#define OWN_COUNT(identifier, id)                                                                  \
+    ((id) == TABLE_FORM ? 0                                                                        \
+                        : sizeof(columns_##identifier) / sizeof(struct column_schema) -            \
+                              ((FOREIGN_TABLES >> (id) & 1) ? FOREIGN_COUNT : 0))
+
 static const struct table_schema tables[TABLE_COUNT] = {
 #define X(identifier, id, table_name)                                                              \
     [id] = {table_name, columns_##identifier,                                                      \
             sizeof(columns_##identifier) / sizeof(struct column_schema),                           \
-            (EVENT_TABLES >> (id) & 1) != 0},
+            (uint32_t)OWN_COUNT(identifier, id), (EVENT_TABLES >> (id) & 1) != 0},
     SCHEMA_TABLES(X)
 #undef X
 };

@@ -85,7 +85,8 @@ static inline bool transform_is_nested(unsigned transform)
     X(MEMORY, 19, "memory")                                                                        \
     X(LOG, 20, "log")                                                                              \
     X(INDEX, 21, "index")                                                                          \
-    X(LOD, 22, "lod")
+    X(LOD, 22, "lod")                                                                              \
+    X(FORM, 23, "form")
 
 enum table_id {
 #define X(identifier, id, name) TABLE_##identifier = id,
@@ -103,10 +104,21 @@ struct table_schema {
     const char *name;
     const struct column_schema *columns;
     uint32_t column_count;
-    bool is_event; // its rows are events (FORMAT.md section 6)
+    uint32_t own_count; // the first so many of them a recorder of ours may write
+    bool is_event;      // its rows are events (FORMAT.md section 6)
 };
 
 #define SCHEMA_MAX_COLUMNS 32
+
+// Columns that stand at the end of each table of events that may come from a foreign
+// trace: what ties an event to others, and the arguments that its form leaves open.
+enum blank {
+    BLANK_LINK,
+    BLANK_OP,
+    BLANK_BYTES,
+    BLANK_VALUE, // v1 and the ones behind it
+    BLANK_COUNT = BLANK_VALUE + 6,
+};
 
 // The schema of a table this version knows, or NULL.
 const struct table_schema *schema_table(uint32_t table);

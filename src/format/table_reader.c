@@ -115,7 +115,7 @@ static int read_entry(struct table_view *view, const uint8_t *entry, const uint8
         return fail(GAIT_ERR_FORMAT, "column %u: reserved bytes are not zero", index);
     if (column.raw_bytes > FRAME_MAX_RAW || column.stored_bytes > left)
         return fail(GAIT_ERR_FORMAT, "column %u: its lengths are impossible", index);
-    if (schema && index < schema->column_count) {
+    if (schema && index < schema->own_count) {
         const char *wrong = check_column(&column, view->header.rows,
                                          schema_holds_bytes(schema->columns[index].type));
         if (wrong)
@@ -144,7 +144,7 @@ static bool nests_well(const struct table_view *view)
 {
     const struct table_schema *schema = schema_table(view->header.table);
 
-    for (uint32_t i = 0; schema && i < schema->column_count; i++)
+    for (uint32_t i = 0; schema && i < schema->own_count; i++)
         if (is_nested(view, i) && !may_nest(view, i))
             return false;
     return is_nested(view, NESTED_STARTS) == is_nested(view, NESTED_DURATIONS) || !schema;

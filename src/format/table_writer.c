@@ -41,8 +41,10 @@ static size_t compress_bound(size_t bytes)
 // taken here, once, whatever the columns hold.
 static int make_compressor(struct table_writer *writer)
 {
-    const size_t bytes = ZSTD_estimateCCtxSize(LEVEL);
+    const size_t bytes = ZSTD_estimateCCtxSize(writer->level);
 
+    free(writer->workspace);
+    writer->zstd = NULL;
     writer->workspace = malloc(bytes);
     if (writer->workspace)
         writer->zstd = ZSTD_initStaticCCtx(writer->workspace, bytes);
@@ -92,6 +94,12 @@ int table_writer_init(struct table_writer *writer, struct buffer *out, size_t ma
     if (status)
         table_writer_finish(writer);
     return status;
+}
+
+int table_writer_set_level(struct table_writer *writer, int level)
+{
+    writer->level = level;
+    return make_compressor(writer);
 }
 
 void table_writer_finish(struct table_writer *writer)
@@ -399,9 +407,9 @@ int table_end(struct table_writer *writer, const struct table_about *about,
     return 0;
 }
 
-#define SCHEMA_ROWS (TABLE_COUNT * 8) // no table has more than 8 columns
+#define SCHEMA_ROWS (TABLE_COUNT * 16) // no table has more than 16 columns
 
-int table_write_schema(struct table_writer *writer)
+static int write_schema(struct table_writer *writer, bool is_foreign)
 {
     struct slice names[SCHEMA_ROWS], columns[SCHEMA_ROWS], types[SCHEMA_ROWS];
     uint64_t tables[SCHEMA_ROWS], indexes[SCHEMA_ROWS];
@@ -409,7 +417,8 @@ int table_write_schema(struct table_writer *writer)
 
     for (uint32_t table = 0; table < TABLE_COUNT; table++) {
         const struct table_schema *schema = schema_table(table);
-        for (uint32_t i = 0; i < schema->column_count && rows < SCHEMA_ROWS; i++, rows++) {
+        const uint32_t count = is_foreign ? schema->column_count : schema->own_count;
+        for (uint32_t i = 0; i < count && rows < SCHEMA_ROWS; i++, rows++) {
             tables[rows] = table;
             names[rows] = slice_of(schema->name);
             indexes[rows] = i;
@@ -424,4 +433,14 @@ int table_write_schema(struct table_writer *writer)
     table_put_bytes(writer, 3, columns);
     table_put_bytes(writer, 4, types);
     return table_end(writer, &(struct table_about){0}, NULL);
+}
+
+int table_write_schema(struct table_writer *writer)
+{
+    return write_schema(writer, false);
+}
+
+int table_write_schema_foreign(struct table_writer *writer)
+{
+    return write_schema(writer, true);
 }

@@ -46,6 +46,10 @@ struct table_about {
 // it needs the room to take each frame.
 GAIT_CHECK int table_writer_init(struct table_writer *writer, struct buffer *out, size_t max_rows,
                                  size_t max_bytes);
+
+// The same with another level of compression than a recorder can afford, from 1 to 19.
+GAIT_CHECK int table_writer_set_level(struct table_writer *writer, int level);
+
 void table_writer_finish(struct table_writer *writer); // takes NULL and a zeroed struct
 
 void table_begin(struct table_writer *writer, enum table_id table, uint32_t track, uint32_t rows);
@@ -72,5 +76,8 @@ GAIT_CHECK int table_end(struct table_writer *writer, const struct table_about *
 
 // The schema frame that opens every shard: all tables of this version.
 GAIT_CHECK int table_write_schema(struct table_writer *writer);
+
+// The same of a shard that is made from a foreign trace, whose events have more columns.
+GAIT_CHECK int table_write_schema_foreign(struct table_writer *writer);
 
 #endif

@@ -26,8 +26,50 @@ void arg_list_finish(struct arg_list *list)
     *list = (struct arg_list){0};
 }
 
+static void set_text(struct gait_arg *arg, const struct dictionary *dictionary, uint64_t string)
+{
+    // the dictionary's text has its own 0 and stays
+    arg->text = dictionary_text(dictionary, string);
+    arg->text_bytes = slice_of(arg->text).count;
+    arg->integer = 0;
+}
+
+// Both are exact as doubles, so that their quotient is the one nearest to the decimal.
+static double decimal(int64_t number, unsigned digits)
+{
+    double scale = 1;
+
+    while (digits--)
+        scale *= 10;
+    return (double)number / scale;
+}
+
+// A value that stands in a column of the event.
+static void fill_blank(struct gait_arg *arg, const struct args_item *item, uint64_t value,
+                       const struct dictionary *dictionary)
+{
+    switch (item->kind) {
+    case ARGS_BLANK_DECIMAL:
+        arg->kind = GAIT_ARG_REAL;
+        arg->real = decimal((int64_t)value, item->digits);
+        break;
+    case ARGS_BLANK_REAL:
+        arg->kind = GAIT_ARG_REAL;
+        memcpy(&arg->real, &value, sizeof(arg->real));
+        break;
+    case ARGS_BLANK_STRING:
+    case ARGS_BLANK_JSON:
+        arg->kind = item->kind == ARGS_BLANK_STRING ? GAIT_ARG_TEXT : GAIT_ARG_JSON;
+        set_text(arg, dictionary, value);
+        break;
+    default:
+        arg->kind = GAIT_ARG_INT;
+        arg->integer = (int64_t)value;
+    }
+}
+
 static int add_item(struct arg_list *list, const struct args_item *item,
-                    const struct dictionary *dictionary)
+                    const struct arg_source *source, const struct dictionary *dictionary)
 {
     struct array_shape shape = {sizeof(*list->args), ARG_LIMIT};
     struct gait_arg *arg;
@@ -40,17 +82,17 @@ static int add_item(struct arg_list *list, const struct args_item *item,
                              .kind = (enum gait_arg_kind)item->kind,
                              .integer = item->integer,
                              .real = item->real};
-    if (item->kind == ARGS_STRING) {
-        // the dictionary's text has its own 0 and stays
-        arg->kind = GAIT_ARG_TEXT;
-        arg->integer = 0;
-        arg->text = dictionary_text(dictionary, (uint32_t)item->integer);
-        arg->text_bytes = slice_of(arg->text).count;
+    if (item->kind == ARGS_STRING || item->kind == ARGS_JSON) {
+        arg->kind = item->kind == ARGS_STRING ? GAIT_ARG_TEXT : GAIT_ARG_JSON;
+        set_text(arg, dictionary, (uint32_t)item->integer);
     } else if (item->kind == ARGS_TEXT || item->kind == ARGS_RAW) {
         arg->text_bytes = item->text.count;
         status = buffer_append(&list->text, item->text.bytes, item->text.count);
         if (!status)
             status = buffer_append(&list->text, "", 1);
+    } else if (item->kind >= ARGS_BLANK_INT) {
+        const uint64_t *column = source->columns ? source->columns[item->blank] : NULL;
+        fill_blank(arg, item, column ? column[source->row] : 0, dictionary);
     }
     list->count += !status;
     return status;
@@ -70,17 +112,21 @@ static void point_at_texts(struct arg_list *list)
     }
 }
 
-int arg_list_unpack(struct arg_list *list, struct slice packed, const struct dictionary *dictionary)
+int arg_list_unpack(struct arg_list *list, const struct arg_source *source,
+                    const struct dictionary *dictionary)
 {
+    struct slice parts[] = {source->form, source->packed};
     struct args_item item;
     int got = 0;
 
     list->count = 0;
     list->text.used = 0;
-    while (packed.count && (got = args_next(&packed, &item)) == 1) {
-        got = add_item(list, &item, dictionary);
-        if (got)
-            break;
+    for (size_t i = 0; got >= 0 && i < sizeof(parts) / sizeof(parts[0]); i++) {
+        while (parts[i].count && (got = args_next(&parts[i], &item)) == 1) {
+            got = add_item(list, &item, source, dictionary);
+            if (got)
+                break;
+        }
     }
     point_at_texts(list);
     return got < 0 ? got : 0;

@@ -14,9 +14,17 @@ struct arg_list {
 void arg_list_init(struct arg_list *list);
 void arg_list_finish(struct arg_list *list); // takes NULL and a zeroed struct
 
-// Replaces what the list holds by the arguments packed in `packed`. Nonsense
-// is GAIT_ERR_FORMAT; what stands in front of it is kept.
-GAIT_CHECK int arg_list_unpack(struct arg_list *list, struct slice packed,
+// The arguments of one row: those of its form, what that leaves open standing in columns
+// in the order of enum blank (NULL: zeros), and those that the row has by itself.
+struct arg_source {
+    struct slice form, packed;
+    uint64_t *const *columns;
+    size_t row;
+};
+
+// Replaces what the list holds by them. Nonsense is GAIT_ERR_FORMAT; what stands in front
+// of it is kept.
+GAIT_CHECK int arg_list_unpack(struct arg_list *list, const struct arg_source *source,
                                const struct dictionary *dictionary);
 
 // Replaces what the list holds by one number.

@@ -72,7 +72,7 @@ def test_the_version_is_told(gait):
         (["report", "--jsn", "x"], "gait report: unknown option '--jsn'; did you mean '--json'?"),
         (["report", "-x", "y"], "gait report: unknown option '-x'; see 'gait help report'"),
         (
-            ["export", "x", "--format", "perfeto"],
+            ["export", "import", "x", "--format", "perfeto"],
             "gait export: '--format' cannot be 'perfeto'; did you mean 'perfetto'?",
         ),
         (

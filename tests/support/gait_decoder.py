@@ -24,6 +24,12 @@ MAX_RAW = 64 << 20
 MAX_COLUMNS = 32
 MASK = (1 << 64) - 1
 
+# Columns that a shard made from a foreign trace has at the end of some tables.
+FOREIGN = (
+    ", link uint, op uint, bytes int, v1 int, v2 int, v3 int, v4 int, v5 int, v6 int, form uint"
+)
+BLANKS = "link op bytes v1 v2 v3 v4 v5 v6".split()
+
 # Section 4: what every version knows without being told.
 TABLES = {
     0: "schema: table uint, name bytes, index uint, column bytes, type bytes",
@@ -33,12 +39,12 @@ TABLES = {
     4: "track: id uint, kind uint, key bytes, name bytes, clock uint, parent track,"
     " os_id int, internal uint",
     5: "clock: clock uint, tick time, raw_ns int, real_ns int, error_ns uint",
-    6: "span: start time, duration ticks, site site, depth uint, args args",
-    7: "mark: start time, site site, args args",
-    8: "counter: start time, site site, value int",
-    9: "counter_real: start time, site site, value real",
-    10: "async: start time, site site, id uint, phase uint, args args",
-    11: "flow: start time, site site, id uint, phase uint",
+    6: "span: start time, duration ticks, site site, depth uint, args args" + FOREIGN,
+    7: "mark: start time, site site, args args" + FOREIGN,
+    8: "counter: start time, site site, value int" + FOREIGN,
+    9: "counter_real: start time, site site, value real" + FOREIGN,
+    10: "async: start time, site site, id uint, phase uint, args args" + FOREIGN,
+    11: "flow: start time, site site, id uint, phase uint" + FOREIGN,
     12: "step: start time, duration ticks, number uint",
     13: "drop: start time, duration ticks, events uint, reason string",
     14: "open: track track, start time, site site, depth uint, number uint, is_step uint,"
@@ -53,6 +59,7 @@ TABLES = {
     " events uint, first time, last time",
     22: "lod: level uint, start time, duration ticks, count uint, busy ticks,"
     " longest ticks, site site, depth uint",
+    23: "form: id uint, args args, fields args",
 }
 NESTED_TABLES = {6: True, 12: False}  # span and step: have they depths?
 NUMBER_TYPES = {"uint", "int", "real", "time", "ticks", "string", "site", "track", "stack"}
@@ -62,6 +69,12 @@ BYTES_TYPES = {"bytes", "json", "args"}
 def parse_schema(line):
     name, columns = line.split(": ")
     return name, [tuple(column.split(" ")) for column in columns.split(", ")]
+
+
+def own_columns(number):
+    """Those that a shard has without being told."""
+    columns = KNOWN[number][1]
+    return columns[: -len(BLANKS) - 1] if TABLES[number].endswith(FOREIGN) else columns
 
 
 KNOWN = {number: parse_schema(line) for number, line in TABLES.items()}
@@ -249,7 +262,7 @@ class Column:
 
 
 def check_nesting(columns, table):
-    known = len(KNOWN[table][1]) if table in KNOWN else 0
+    known = len(own_columns(table)) if table in KNOWN else 0
     nested = {index for index, column in columns.items() if column.is_nested and index < known}
     require(not nested or (table in NESTED_TABLES and nested == {0, 1}), "nested alone")
 
@@ -268,7 +281,7 @@ def read_directory(payload, table, rows):
         require(zeros == b"\0\0\0" and raw <= MAX_RAW, "directory: bad entry")
         require(at + stored <= len(payload), "directory: blob past the payload")
         column = Column(index, transform, packing, compression, raw, payload[at : at + stored])
-        if table in KNOWN and index < len(KNOWN[table][1]):
+        if table in KNOWN and index < len(own_columns(table)):
             column.check(KNOWN[table][1][index][1], rows)
         columns[index] = column
         at += stored
@@ -373,15 +386,18 @@ def take_argument(data, at):
     key, at = take_uleb(data, at)
     require(key < 1 << 32 and at < len(data), "argument: key")
     kind, at = data[at], at + 1
-    require(1 <= kind <= 5, "argument: unknown kind")
+    require(1 <= kind <= 11, "argument: unknown kind")
     if kind == 2:
         require(at + 8 <= len(data), "argument: cut")
         return (key, kind, struct.unpack_from("<d", data, at)[0]), at + 8
     number, at = take_uleb(data, at)
     if kind == 1:
         return (key, kind, signed(unzigzag(number))), at
-    if kind == 5:
+    if kind in (5, 6):
         require(number < 1 << 32, "argument: string id")
+        return (key, kind, number), at
+    if kind >= 7:
+        require(number % 256 < len(BLANKS) and number >> 8 <= 15, "argument: blank")
         return (key, kind, number), at
     require(at + number <= len(data), "argument: cut")
     text = data[at : at + number]
@@ -455,11 +471,14 @@ class Shard:
 
     def __init__(self, data):
         self.frames, self.damage, self.trailer = scan(data)
+        # the columns of foreign traces are there only where the schema names them
         self.schemas = {
-            number: (name, dict(enumerate(columns))) for number, (name, columns) in KNOWN.items()
+            number: (name, dict(enumerate(own_columns(number))))
+            for number, (name, columns) in KNOWN.items()
         }
         self.meta, self.strings, self.sites = {}, {0: b""}, {}
         self.tracks, self.anchors, self.stacks = {}, {}, {}
+        self.forms = {}
         self.data = []  # (frame, {column: values})
         for frame in self.frames:
             columns = self.decode(frame)
@@ -498,8 +517,7 @@ class Shard:
             try:
                 columns[name] = self.column_values(frame, index, kind)
             except BadBytes:
-                known = KNOWN.get(frame.table, ("", []))[1]
-                if index < len(known):
+                if frame.table in KNOWN and index < len(own_columns(frame.table)):
                     self.damage.append((frame.offset, frame.end - frame.offset))
         return columns
 
@@ -515,6 +533,7 @@ class Shard:
             4: self.learn_tracks,
             5: self.learn_anchors,
             17: self.learn_stacks,
+            23: self.learn_forms,
         }
         if frame.table in learners:
             try:
@@ -564,6 +583,10 @@ class Shard:
         for row in self.rows(columns, "id", "parent", "site", "line"):
             self.stacks[row[0]] = row[1:]
 
+    def learn_forms(self, columns):
+        for row in self.rows(columns, "id", "args", "fields"):
+            self.forms[row[0]] = row[1:]
+
     def meta_value(self, key):
         value = self.meta.get(key.encode())
         try:
@@ -595,9 +618,21 @@ class Shard:
         track = self.tracks.get(number, {**lost, "os_id": 0, "internal": 0})
         return {**track, "key": track["key"] or str(number).encode()}
 
-    def args(self, packed):
-        """Kind 5 as the text it names."""
-        return [
-            (self.text(key), 3, self.text(value)) if kind == 5 else (self.text(key), kind, value)
-            for key, kind, value in decode_args(packed)
-        ]
+    def args(self, packed, row=None):
+        """Kinds 5 and 6 as the text they name; before them the arguments of the row's form."""
+        form = self.forms.get((row or {}).get("form", 0), (b"", b""))[0]
+        items = [self.filled(row, *item) for item in decode_args(form)]
+        return items + [self.filled(row, *item) for item in decode_args(packed)]
+
+    def filled(self, row, key, kind, value):
+        """What a blank of a form is in this row, and the texts of ids."""
+        if kind >= 7:
+            blank, digits = row[BLANKS[value % 256]], value >> 8
+            if kind == 8:
+                return self.text(key), 2, blank / 10**digits
+            if kind == 9:
+                return self.text(key), 2, struct.unpack("<d", struct.pack("<q", blank))[0]
+            kind, value = {7: 1, 10: 5, 11: 6}[kind], blank
+        if kind in (5, 6):
+            return self.text(key), 3 if kind == 5 else 6, self.text(value)
+        return self.text(key), kind, value

@@ -87,11 +87,13 @@ class EventShard(Shard):
             duration=row["duration"],
             site=row["site"],
             depth=row["depth"],
-            args=self.args(row["args"]),
+            args=self.args(row["args"], row),
         )
 
     def make_mark(self, track, row):
-        yield self.event("mark", track, row["start"], site=row["site"], args=self.args(row["args"]))
+        yield self.event(
+            "mark", track, row["start"], site=row["site"], args=self.args(row["args"], row)
+        )
 
     def make_counter(self, track, row):
         yield self.event("counter", track, row["start"], site=row["site"], value=row["value"])
@@ -226,7 +228,7 @@ def argument_json(kind, value):
     if kind == 2:
         text = real_text(value)
         return text if value - value == 0 else f'"{text}"'
-    return value.decode() if kind == 4 else json.dumps(utf8(value), ensure_ascii=False)
+    return value.decode() if kind in (4, 6) else json.dumps(utf8(value), ensure_ascii=False)
 
 
 def args_json(args):

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/fail.h"
+#include "base/json_reader.h"
 #include "base/utf8.h"
 #include "export/number_text.h"
 
@@ -30,6 +31,9 @@ static int append_value(struct buffer *out, const struct gait_arg *arg)
     if (arg->kind == GAIT_ARG_INT || arg->kind == GAIT_ARG_REAL)
         return append_number(out, arg);
     if (arg->kind == GAIT_ARG_RAW && number_is_json(arg->text, arg->text_bytes))
+        return buffer_append(out, arg->text, arg->text_bytes);
+    if (arg->kind == GAIT_ARG_JSON &&
+        json_is_valid((struct slice){(const uint8_t *)arg->text, arg->text_bytes}))
         return buffer_append(out, arg->text, arg->text_bytes);
     return utf8_append_json(out, arg->text, arg->text_bytes);
 }

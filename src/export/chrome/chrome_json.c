@@ -12,6 +12,7 @@
 
 #include "base/utf8.h"
 #include "export/chrome/args_json.h"
+#include "export/chrome/chrome_foreign.h"
 #include "export/chrome/chrome_writer.h"
 #include "export/output/output_stream.h"
 
@@ -303,6 +304,8 @@ static int write_all(struct chrome_writer *chrome, const struct export_run *run)
 int chrome_json_write(const struct export_run *run)
 {
     struct chrome_writer chrome;
+    if (chrome_foreign_is(run->trace))
+        return chrome_foreign_write(run);
     int status = chrome_writer_init(&chrome, run);
     if (status)
         return status;

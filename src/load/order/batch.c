@@ -10,7 +10,7 @@
 
 #include "base/fail.h"
 
-#define ROW_BYTES (6 * sizeof(int64_t) + 2 * sizeof(uint32_t) + sizeof(struct slice))
+#define ROW_BYTES (7 * sizeof(int64_t) + 2 * sizeof(uint32_t) + sizeof(struct slice))
 
 void batch_finish(struct batch *batch)
 {
@@ -32,6 +32,7 @@ int batch_begin(struct batch *batch, size_t rows)
         free(batch->memory);
         batch->memory = memory;
         batch->capacity = rows;
+        memset(memory + 6 * rows, 0, rows * sizeof(*memory)); // nobody writes there
     }
     batch->rows = 0;
     if (!batch->capacity)
@@ -42,10 +43,15 @@ int batch_begin(struct batch *batch, size_t rows)
     batch->id = (uint64_t *)(memory + 3 * batch->capacity);
     batch->phase = (uint64_t *)(memory + 4 * batch->capacity);
     batch->total = memory + 5 * batch->capacity;
-    batch->site = (uint32_t *)(memory + 6 * batch->capacity);
+    batch->zeros = (uint64_t *)(memory + 6 * batch->capacity);
+    batch->site = (uint32_t *)(memory + 7 * batch->capacity);
     batch->depth = batch->site + batch->capacity;
     batch->packed = (struct slice *)(void *)(batch->depth + batch->capacity);
     batch->args.packed = batch->packed;
+    batch->args.columns = NULL;
+    batch->args.forms = NULL;
+    batch->link = batch->op = batch->zeros;
+    batch->bytes = (const int64_t *)batch->zeros;
     return 0;
 }
 
@@ -88,9 +94,12 @@ uint32_t batch_roles(const struct event_table *table, uint32_t columns)
         {GAIT_COLUMN_DEPTH, ROLE_BIT(ROLE_DEPTH)},
         {GAIT_COLUMN_ID, ROLE_BIT(ROLE_ID)},
         {GAIT_COLUMN_VALUE, ROLE_BIT(ROLE_VALUE)},
-        {GAIT_COLUMN_ARGS, ROLE_BIT(ROLE_BYTES)},
+        {GAIT_COLUMN_ARGS, ROLE_BIT(ROLE_BYTES) | ROLES_FOREIGN},
         {GAIT_COLUMN_PHASE, ROLE_BIT(ROLE_PHASE)},
         {GAIT_COLUMN_TOTAL, ROLE_BIT(ROLE_TOTAL)},
+        {GAIT_COLUMN_LINK, ROLE_BIT(ROLE_LINK)},
+        {GAIT_COLUMN_OP, ROLE_BIT(ROLE_OP)},
+        {GAIT_COLUMN_BYTES, ROLE_BIT(ROLE_SIZE)},
     };
     uint32_t roles = 0;
 
@@ -203,7 +212,15 @@ static void point_at_columns(struct batch *batch, const struct event_frame *fram
         narrow(frame->numbers[ROLE_SITE], rows, batch->site);
     if (columns & GAIT_COLUMN_DEPTH)
         narrow(frame->numbers[ROLE_DEPTH], rows, batch->depth);
+    if (frame->numbers[ROLE_LINK])
+        batch->link = frame->numbers[ROLE_LINK];
+    if (frame->numbers[ROLE_OP])
+        batch->op = frame->numbers[ROLE_OP];
+    if (frame->numbers[ROLE_SIZE])
+        batch->bytes = (const int64_t *)frame->numbers[ROLE_SIZE];
     batch->args.packed = frame->has_bytes ? frame->bytes : NULL;
+    batch->args.forms = frame->numbers[ROLE_FORM];
+    batch->args.columns = &frame->numbers[ROLE_LINK];
 }
 
 int batch_load(struct batch *batch, struct event_frame *frame, uint32_t columns,
@@ -246,6 +263,9 @@ void batch_show(struct batch *batch, uint32_t columns, struct gait_batch *ret_ba
         .args = columns & GAIT_COLUMN_ARGS ? &batch->args : NULL,
         .phase = columns & GAIT_COLUMN_PHASE ? batch->phase : NULL,
         .total = columns & GAIT_COLUMN_TOTAL ? batch->total : NULL,
+        .link = columns & GAIT_COLUMN_LINK ? batch->link : NULL,
+        .op = columns & GAIT_COLUMN_OP ? batch->op : NULL,
+        .bytes = columns & GAIT_COLUMN_BYTES ? batch->bytes : NULL,
     };
 }
 
@@ -258,9 +278,17 @@ int gait_batch_args(const struct gait_batch *batch, size_t row, const struct gai
         return fail(GAIT_ERR_ARGUMENT, "no such row in the batch, or no place for its arguments");
     *ret_args = NULL;
     *ret_count = 0;
-    if (!batch->args || !batch->args->packed || !batch->args->packed[row].count)
+    struct gait_batch_rows *rows = batch->args;
+    struct arg_source source = {.row = row};
+    if (rows && rows->packed)
+        source.packed = rows->packed[row];
+    if (rows && rows->forms) {
+        source.form = dictionary_form(rows->dictionary, rows->forms[row]).args;
+        source.columns = rows->columns;
+    }
+    if (!source.packed.count && !source.form.count)
         return 0;
-    status = arg_list_unpack(&batch->args->list, batch->args->packed[row], batch->args->dictionary);
+    status = arg_list_unpack(&rows->list, &source, rows->dictionary);
     if (status && status != GAIT_ERR_FORMAT)
         return status;
     *ret_args = batch->args->list.args;

@@ -11,6 +11,8 @@
 // The packed arguments of a batch's rows, and the last ones that were asked for.
 struct gait_batch_rows {
     const struct slice *packed; // NULL: none of the rows has any
+    uint64_t *const *columns;   // what forms leave open; NULL: no row has a form
+    const uint64_t *forms;
     const struct dictionary *dictionary;
     struct arg_list list;
 };
@@ -22,6 +24,9 @@ struct batch {
     void *memory; // of the columns that are ours, `capacity` rows
     int64_t *start_ns, *duration_ns, *value, *total;
     uint64_t *id, *phase;
+    const uint64_t *link, *op; // NULL: zeros
+    const int64_t *bytes;
+    uint64_t *zeros; // for those
     uint32_t *site, *depth;
     struct slice *packed; // ours, for rows that are added
     struct gait_batch_rows args;

@@ -21,7 +21,7 @@ struct gait_cursor {
     struct merge merge;
     struct async_pairs pairs;
     bool has_merge;
-    struct arg_list args;
+    struct arg_list args, fields;
     struct buffer text; // of a log line
 };
 
@@ -58,6 +58,7 @@ int gait_cursor_open(struct gait_trace *trace, const struct gait_query *query,
         return fail(GAIT_ERR_MEMORY, "no memory for a cursor");
     cursor->run = &trace->run;
     arg_list_init(&cursor->args);
+    arg_list_init(&cursor->fields);
     buffer_init(&cursor->text, TEXT_LIMIT);
     status = open_cursor(cursor, query);
     if (status) {
@@ -77,6 +78,7 @@ void gait_cursor_close(struct gait_cursor *cursor)
     async_pairs_close(&cursor->pairs);
     event_filter_finish(&cursor->filter);
     arg_list_finish(&cursor->args);
+    arg_list_finish(&cursor->fields);
     buffer_finish(&cursor->text);
     free(cursor);
 }
@@ -91,12 +93,40 @@ static uint64_t number_at(const struct merge_row *row, enum event_role role)
 static int set_args(struct gait_cursor *cursor, const struct merge_row *row, struct slice packed,
                     struct gait_event *event)
 {
-    int status = arg_list_unpack(&cursor->args, packed, &row->shard->dictionary);
+    const struct arg_source source = {.packed = packed};
+    int status = arg_list_unpack(&cursor->args, &source, &row->shard->dictionary);
 
     if (status == GAIT_ERR_FORMAT)
         status = row->open ? 0 : shard_note(&row->shard->shard, row->place, fail_text());
     event->args = cursor->args.args;
     event->arg_count = cursor->args.count;
+    return status;
+}
+
+// What an imported event has by its form.
+static int set_form(struct gait_cursor *cursor, const struct merge_row *row,
+                    struct gait_event *event)
+{
+    const struct event_frame *frame = row->frame;
+    const struct dictionary *dictionary = &row->shard->dictionary;
+    const struct dictionary_form form = dictionary_form(dictionary, number_at(row, ROLE_FORM));
+    struct arg_source source = {.form = form.args,
+                                .columns = &frame->numbers[ROLE_LINK],
+                                .row = row->row,
+                                .packed =
+                                    frame->has_bytes ? frame->bytes[row->row] : (struct slice){0}};
+    int status = arg_list_unpack(&cursor->args, &source, dictionary);
+
+    source.form = form.fields;
+    source.packed = (struct slice){0};
+    if (!status)
+        status = arg_list_unpack(&cursor->fields, &source, dictionary);
+    if (status == GAIT_ERR_FORMAT)
+        status = shard_note(&row->shard->shard, row->place, fail_text());
+    event->args = cursor->args.args;
+    event->arg_count = cursor->args.count;
+    event->fields = cursor->fields.args;
+    event->field_count = cursor->fields.count;
     return status;
 }
 
@@ -136,6 +166,8 @@ static int set_details(struct gait_cursor *cursor, const struct merge_row *row,
         event->arg_count = 1;
         return 0;
     default:
+        if (frame->numbers[ROLE_FORM])
+            return set_form(cursor, row, event);
         return bytes.count ? set_args(cursor, row, bytes, event) : 0;
     }
 }
@@ -157,6 +189,9 @@ static int fill_event(struct gait_cursor *cursor, const struct merge_row *row,
         .id = number_at(row, ROLE_ID),
         .value = (int64_t)number_at(row, ROLE_VALUE),
         .phase = (int)number_at(row, ROLE_PHASE),
+        .link = number_at(row, ROLE_LINK),
+        .op = number_at(row, ROLE_OP),
+        .bytes = (int64_t)number_at(row, ROLE_SIZE),
     };
     site = &cursor->run->sites.sites[event->site];
     event->category = site->category;

@@ -142,11 +142,33 @@ int event_frame_copy_rows(struct event_frame *frame, const struct event_frame *f
 static bool is_asked(const struct event_frame *frame, const struct event_ask *ask,
                      enum event_role role)
 {
-    return frame->table->columns[role] && ask->roles & ROLE_BIT(role);
+    return ask->roles & ROLE_BIT(role) && event_table_column(frame->table, role);
+}
+
+// Where a part stands in the frame, or SCHEMA_MAP_ABSENT.
+static uint8_t place_of(const struct event_frame *frame, const struct event_decoder *decoder,
+                        const struct event_ask *ask, enum event_role role)
+{
+    const struct schema_map *schema = &ask->shard->dictionary.schema;
+
+    return schema->places[decoder->view.header.table][event_table_column(frame->table, role) - 1];
+}
+
+// Most frames have no column of a foreign trace: those are given no room.
+static bool is_placed(const struct event_frame *frame, const struct event_decoder *decoder,
+                      const struct event_ask *ask, enum event_role role)
+{
+    if (!is_asked(frame, ask, role))
+        return false;
+    if (role < ROLE_LINK || role > ROLE_FORM)
+        return true;
+    const uint8_t place = place_of(frame, decoder, ask, role);
+    return place != SCHEMA_MAP_ABSENT && decoder->view.columns[place].present;
 }
 
 // Gives every column that is asked for its place in the cells.
-static int place_columns(struct event_frame *frame, const struct event_ask *ask)
+static int place_columns(struct event_frame *frame, const struct event_decoder *decoder,
+                         const struct event_ask *ask)
 {
     struct array_shape shape = {sizeof(*frame->cells), CELL_LIMIT};
     struct array_shape slices = {sizeof(*frame->bytes), FRAME_MAX_ROWS};
@@ -154,7 +176,7 @@ static int place_columns(struct event_frame *frame, const struct event_ask *ask)
     int status;
 
     for (int role = 0; role < ROLE_NUMBERS; role++)
-        used += is_asked(frame, ask, role) ? frame->rows : 0;
+        used += is_placed(frame, decoder, ask, role) ? frame->rows : 0;
     status = array_reserve((void **)&frame->cells, &frame->cell_capacity, used ? used : 1, shape);
     frame->has_bytes = is_asked(frame, ask, ROLE_BYTES);
     // at least one: a frame may have no rows, memset() wants a place
@@ -165,8 +187,9 @@ static int place_columns(struct event_frame *frame, const struct event_ask *ask)
         return status;
     used = 0;
     for (int role = 0; role < ROLE_NUMBERS; role++) {
-        frame->numbers[role] = is_asked(frame, ask, role) ? frame->cells + used : NULL;
-        used += is_asked(frame, ask, role) ? frame->rows : 0;
+        const bool is_there = is_placed(frame, decoder, ask, role);
+        frame->numbers[role] = is_there ? frame->cells + used : NULL;
+        used += is_there ? frame->rows : 0;
     }
     frame->start_ns = is_asked(frame, ask, ROLE_START) ? (int64_t *)(frame->cells + used) : NULL;
     frame->duration_ns =
@@ -177,8 +200,7 @@ static int place_columns(struct event_frame *frame, const struct event_ask *ask)
 static int read_numbers(struct event_frame *frame, struct event_decoder *decoder,
                         const struct event_ask *ask, enum event_role role)
 {
-    const struct schema_map *schema = &ask->shard->dictionary.schema;
-    uint8_t place = schema->places[decoder->view.header.table][frame->table->columns[role] - 1];
+    const uint8_t place = place_of(frame, decoder, ask, role);
 
     if (place != SCHEMA_MAP_ABSENT)
         return table_read(&decoder->reader, &decoder->view, place, frame->numbers[role]);
@@ -189,7 +211,6 @@ static int read_numbers(struct event_frame *frame, struct event_decoder *decoder
 static int read_columns(struct event_frame *frame, struct event_decoder *decoder,
                         const struct event_ask *ask)
 {
-    const struct schema_map *schema = &ask->shard->dictionary.schema;
     uint8_t place;
     int status = 0;
 
@@ -198,7 +219,7 @@ static int read_columns(struct event_frame *frame, struct event_decoder *decoder
             status = read_numbers(frame, decoder, ask, role);
     if (status || !frame->has_bytes)
         return status;
-    place = schema->places[decoder->view.header.table][frame->table->columns[ROLE_BYTES] - 1];
+    place = place_of(frame, decoder, ask, ROLE_BYTES);
     if (place != SCHEMA_MAP_ABSENT)
         return table_read_bytes(&decoder->reader, &decoder->view, place, &frame->text,
                                 frame->bytes);
@@ -350,7 +371,7 @@ static void number_sites(struct event_frame *frame, const struct dictionary *dic
 static int decode(struct event_frame *frame, struct event_decoder *decoder,
                   const struct event_ask *ask)
 {
-    int status = place_columns(frame, ask);
+    int status = place_columns(frame, decoder, ask);
 
     if (!status)
         status = read_columns(frame, decoder, ask);

@@ -165,6 +165,38 @@ static int take_stack(struct dictionary *dictionary, const struct row_reader *ro
                       dictionary_site(dictionary, number_at(rows, 2, row)) + 1);
 }
 
+static struct slice kept(struct dictionary *dictionary, struct slice bytes)
+{
+    const char *copy = arena_text(dictionary->home.texts->arena, bytes.bytes, bytes.count);
+
+    return (struct slice){(const uint8_t *)copy, bytes.count};
+}
+
+static int take_form(struct dictionary *dictionary, const struct row_reader *rows, size_t row)
+{
+    struct array_shape shape = {sizeof(*dictionary->form_list), TEXT_COUNT_LIMIT};
+    struct dictionary_form form = {kept(dictionary, slice_at(rows, 1, row)),
+                                   kept(dictionary, slice_at(rows, 2, row))};
+    int status;
+
+    if (!form.args.bytes || !form.fields.bytes)
+        return GAIT_ERR_MEMORY;
+    status = array_reserve((void **)&dictionary->form_list, &dictionary->form_capacity,
+                           dictionary->form_count + 1, shape);
+    if (status)
+        return status;
+    dictionary->form_list[dictionary->form_count++] = form;
+    return id_map_set(&dictionary->forms, number_at(rows, 0, row),
+                      (uint32_t)dictionary->form_count);
+}
+
+struct dictionary_form dictionary_form(const struct dictionary *dictionary, uint64_t form)
+{
+    const uint32_t at = id_map_get(&dictionary->forms, form);
+
+    return at ? dictionary->form_list[at - 1] : (struct dictionary_form){{0}, {0}};
+}
+
 static int take_cost(struct dictionary *dictionary, const struct row_reader *rows, size_t row)
 {
     dictionary->overhead_cpu_ns = number_at(rows, 1, row);
@@ -201,11 +233,13 @@ static int take_track(struct dictionary *dictionary, const struct row_reader *ro
     struct track track = {
         .id = (uint32_t)id,
         .clock = (uint32_t)number_at(rows, 4, row),
+        .parent = (uint32_t)number_at(rows, 5, row),
         .info = {.kind = GAIT_TRACK_THREAD,
                  .key = intern_slice(dictionary, slice_at(rows, 2, row)),
                  .name = intern_slice(dictionary, slice_at(rows, 3, row)),
                  .tid = (int64_t)number_at(rows, 6, row),
-                 .internal = number_at(rows, 7, row) != 0},
+                 .internal = number_at(rows, 7, row) != 0,
+                 .parent = GAIT_NO_TRACK},
     };
 
     if (!track.info.key || !track.info.name)
@@ -232,7 +266,8 @@ static const struct clock_map *find_map(const struct dictionary *dictionary, uin
 int dictionary_track(struct dictionary *dictionary, uint32_t id, uint32_t *ret_number)
 {
     uint32_t number = id_map_get(&dictionary->tracks, id);
-    struct track track = {.id = id, .clock = 1, .map = find_map(dictionary, 1)};
+    struct track track = {
+        .id = id, .clock = 1, .map = find_map(dictionary, 1), .info = {.parent = GAIT_NO_TRACK}};
     int status;
 
     if (!number) {
@@ -258,7 +293,7 @@ const char *dictionary_meta(const struct dictionary *dictionary, const char *key
 static take_row *const takers[TABLE_COUNT] = {
     [TABLE_SCHEMA] = take_schema, [TABLE_META] = take_meta,   [TABLE_STRING] = take_string,
     [TABLE_SITE] = take_site,     [TABLE_TRACK] = take_track, [TABLE_CLOCK] = take_clock,
-    [TABLE_COST] = take_cost,     [TABLE_STACK] = take_stack,
+    [TABLE_COST] = take_cost,     [TABLE_STACK] = take_stack, [TABLE_FORM] = take_form,
 };
 
 // Reads one more dictionary frame, or passes over a frame of another kind.
@@ -304,8 +339,9 @@ static int name_lost_site(struct dictionary *dictionary, const struct shard *sha
 
 int dictionary_load(struct dictionary *dictionary, struct shard *shard, struct row_reader *rows)
 {
-    static const uint8_t rounds[] = {TABLE_SCHEMA, TABLE_STRING, TABLE_META,  TABLE_SITE,
-                                     TABLE_CLOCK,  TABLE_COST,   TABLE_TRACK, TABLE_STACK};
+    static const uint8_t rounds[] = {TABLE_SCHEMA, TABLE_STRING, TABLE_META,
+                                     TABLE_SITE,   TABLE_CLOCK,  TABLE_COST,
+                                     TABLE_TRACK,  TABLE_STACK,  TABLE_FORM};
     int status = 0;
 
     schema_map_init(&dictionary->schema);
@@ -322,7 +358,10 @@ int dictionary_load(struct dictionary *dictionary, struct shard *shard, struct r
     for (size_t i = dictionary->first_track; !status && i < dictionary->home.tracks->count; i++) {
         struct track *track = &dictionary->home.tracks->tracks[i];
 
+        const uint32_t parent = track->parent ? id_map_get(&dictionary->tracks, track->parent) : 0;
+
         track->map = find_map(dictionary, track->clock);
+        track->info.parent = parent ? parent - 1 : GAIT_NO_TRACK;
     }
     return status;
 }
@@ -335,6 +374,8 @@ void dictionary_finish(struct dictionary *dictionary)
     id_map_finish(&dictionary->sites);
     id_map_finish(&dictionary->tracks);
     id_map_finish(&dictionary->stacks);
+    id_map_finish(&dictionary->forms);
+    free(dictionary->form_list);
     for (size_t i = 0; i < dictionary->clock_count; i++)
         clock_map_finish(&dictionary->clocks[i].map);
     free(dictionary->texts);

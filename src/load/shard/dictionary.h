@@ -21,6 +21,11 @@ struct dictionary_meta {
     const char *key, *json;
 };
 
+// What the events of one form have in common (docs/FORMAT.md section 4).
+struct dictionary_form {
+    struct slice args, fields;
+};
+
 // Where the dictionaries of all shards put what they share.
 struct dictionary_home {
     struct intern *texts;
@@ -37,6 +42,9 @@ struct dictionary {
     struct id_map sites;   // -> number in the trace + 1
     struct id_map tracks;  // -> number in the trace + 1
     struct id_map stacks;  // -> site number of the leaf + 1
+    struct id_map forms;   // -> index in form_list + 1
+    struct dictionary_form *form_list;
+    size_t form_count, form_capacity;
     const char **texts;
     size_t text_count, text_capacity;
     struct dictionary_clock *clocks;
@@ -55,6 +63,9 @@ void dictionary_finish(struct dictionary *dictionary); // takes NULL and a zeroe
 
 // "" for 0, "(lost)" for an id without a row.
 const char *dictionary_text(const struct dictionary *dictionary, uint64_t string);
+
+// Nothing for 0 and for an id without a row.
+struct dictionary_form dictionary_form(const struct dictionary *dictionary, uint64_t form);
 
 // JSON text, or NULL.
 const char *dictionary_meta(const struct dictionary *dictionary, const char *key);

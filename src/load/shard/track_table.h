@@ -15,6 +15,7 @@ struct track {
     const struct clock_map *map; // of its clock; belongs to its shard
     uint32_t id;                 // in its shard
     uint32_t clock;
+    uint32_t parent; // its id; 0: none
 };
 
 struct track_table {

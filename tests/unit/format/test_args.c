@@ -128,7 +128,11 @@ TEST("args: numbers past their width and unknown kinds are refused")
     is_int(first_status(endless, sizeof endless - 1), GAIT_ERR_FORMAT);
     is_int(first_status(long_text, sizeof long_text - 1), GAIT_ERR_FORMAT);
     is_int(first_status("\x01\x00\x00", 3), GAIT_ERR_FORMAT);
-    is_int(first_status("\x01\x06\x00", 3), GAIT_ERR_FORMAT);
+    is_int(first_status("\x01\x0c\x00", 3), GAIT_ERR_FORMAT);
+    is_int(first_status("\x01\x07\x08", 3), 1); // a blank: the last of the columns
+    is_int(first_status("\x01\x07\x09", 3), GAIT_ERR_FORMAT);
+    is_int(first_status("\x01\x08\x88\x1e", 4), 1); // 15 digits
+    is_int(first_status("\x01\x08\x88\x20", 4), GAIT_ERR_FORMAT);
     is_int(first_status("\x01\x05\xff\xff\xff\xff\x0f", 7), 1);
     is_int(first_status("\x01\x05\xff\xff\xff\xff\x1f", 7), GAIT_ERR_FORMAT);
 }

@@ -497,15 +497,17 @@ TEST("table: noise is stored as it is and not tried again at once")
     bench_finish(&bench);
 }
 
-TEST("table: the schema frame describes every column of every table")
+static void check_schema(bool is_foreign)
 {
     struct bench bench;
-    static uint64_t tables[200], indexes[200];
-    static struct slice names[200], columns[200], types[200];
+    static uint64_t tables[300], indexes[300];
+    static struct slice names[300], columns[300], types[300];
     struct buffer texts[3];
     uint32_t row = 0;
 
-    if (!bench_init(&bench) || !is_int(table_write_schema(&bench.writer), 0))
+    if (!bench_init(&bench) || !is_int(is_foreign ? table_write_schema_foreign(&bench.writer)
+                                                  : table_write_schema(&bench.writer),
+                                       0))
         return;
     struct frame_header header;
     is_int(frame_header_read(bench.out.bytes, &header), 0);
@@ -519,7 +521,8 @@ TEST("table: the schema frame describes every column of every table")
     is_int(table_read_bytes(&bench.reader, &bench.view, 4, &texts[2], types), 0);
     for (uint32_t table = 0; table < TABLE_COUNT; table++) {
         const struct table_schema *schema = schema_table(table);
-        for (uint32_t i = 0; i < schema->column_count; i++, row++) {
+        const uint32_t count = is_foreign ? schema->column_count : schema->own_count;
+        for (uint32_t i = 0; i < count; i++, row++) {
             ok(tables[row] == table && indexes[row] == i);
             ok(names[row].count == strlen(schema->name) &&
                memcmp(names[row].bytes, schema->name, names[row].count) == 0);
@@ -533,6 +536,18 @@ TEST("table: the schema frame describes every column of every table")
     for (int i = 0; i < 3; i++)
         buffer_finish(&texts[i]);
     bench_finish(&bench);
+}
+
+TEST("table: the schema frame describes every column of every table")
+{
+    check_schema(true);
+}
+
+TEST("table: a recorder's schema leaves out what only foreign traces have")
+{
+    is_u64(schema_table(TABLE_FORM)->own_count, 0);
+    is_u64(schema_table(TABLE_SPAN)->own_count, 5);
+    check_schema(false);
 }
 
 TEST("table: tables and columns nobody knows are written and read all the same")

@@ -168,7 +168,7 @@ static uint64_t tick_now;
 static void put_row(struct shard_builder *builder, enum table_id table,
                     const uint64_t *const more[], const struct slice *text)
 {
-    uint32_t count = schema_table(table)->column_count;
+    uint32_t count = schema_table(table)->own_count;
     const uint64_t now = ++tick_now;
     struct builder_rows rows = {.first = now, .last = now, .events = 1};
 

@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: Apache-2.0
+// `gait import`: other tools' traces as a run of gait's.
+#define _GNU_SOURCE
+#include <stdio.h>
+#include <string.h>
+
+#include "answer/sheet.h"
+#include "cli/frame/command.h"
+#include "cli/io/sheet_output.h"
+#include "cli/io/trace_import.h"
+
+struct import_values {
+    const char *run;
+    bool is_json;
+};
+
+// A folder here, called like the first trace.
+static void name_run(const char *trace, char ret_run[PATH_MAX])
+{
+    static const char *const endings[] = {"/", ".gz", ".json", ".trace", ".pt"};
+    char name[PATH_MAX];
+    snprintf(name, sizeof name, "%s", trace);
+    for (size_t i = 0; i < sizeof endings / sizeof endings[0]; i++) {
+        const size_t count = strlen(name), end = strlen(endings[i]);
+        if (count > end && !strcmp(name + count - end, endings[i]))
+            name[count - end] = '\0';
+    }
+    const char *slash = strrchr(name, '/');
+    snprintf(ret_run, PATH_MAX, "%.4000s.run", slash ? slash + 1 : name);
+}
+
+static int run(const void *given, const struct operands *operands)
+{
+    const struct import_values *values = given;
+    const struct sheet_wish wish = {.is_json = values->is_json};
+    struct trace_import import = {.count = 0};
+    struct sheet *sheet = NULL;
+    char named[PATH_MAX];
+    name_run(operands->texts[0], named);
+    const char *path = values->run ? values->run : named;
+    int status = trace_import_find(&import, operands->texts, (size_t)operands->count);
+    if (!status)
+        status = trace_import_write(&import, path);
+    if (!status)
+        status = trace_import_answer(&import, path, &sheet);
+    if (!status)
+        status = sheet_output(&wish, sheet);
+    sheet_drop(sheet);
+    trace_import_finish(&import);
+    return status ? command_refuse(&cmd_import) : command_finish_output(&cmd_import);
+}
+
+static const struct option options[] = {
+    {.letter = 'o',
+     .name = "output",
+     .kind = OPTION_TEXT,
+     .value = "RUN",
+     .help = "the folder to make; a name that ends in .gait is the one shard of one trace",
+     .offset = offsetof(struct import_values, run)},
+    COMMAND_JSON_OPTION(struct import_values, "what was read in JSON"),
+};
+
+static const char *const about[] = {
+    "A TRACE is what torch.profiler writes, any trace of Chrome's Trace Event Format, or either of "
+    "them packed with gzip; or a folder of them, whose other files are skipped and named. "
+    "Everything in it is kept: all fields and arguments of all events, values exact.",
+    "Each process becomes a shard; what runs on its devices is in it, as tracks. Times are "
+    "read as integers: nanoseconds stay what they are.",
+    "What is broken is read as far as it goes: control characters and quotes in texts, bytes that "
+    "are no UTF-8, NaN, negative durations, an end that is missing. The answer counts what was "
+    "repaired, by kind.",
+    NULL,
+};
+
+static const struct example examples[] = {
+    {"gait import worker0.pt.trace.json.gz", "The folder worker0.run, as one that gait recorded."},
+    {"gait import traces -o run1", "A folder of ranks as one run."},
+    {NULL, NULL},
+};
+
+const struct command cmd_import = {
+    .name = "import",
+    .purpose = "make a run of other tools' traces",
+    .summary = "Reads traces that other tools wrote, and writes them as shards of a run.",
+    .about = about,
+    .examples = examples,
+    .exit_status = "0: something was read. 2: wrong usage, or nothing that could be read.",
+    .line = {.command = "import",
+             OPTIONS_ARE(options),
+             .min_operands = 1,
+             .max_operands = 10000,
+             .operands = "TRACE..."},
+    .usage_status = EXIT_USAGE,
+    .run = run,
+};

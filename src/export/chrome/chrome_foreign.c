@@ -1,0 +1,261 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "export/chrome/chrome_foreign.h"
+
+#include <string.h>
+
+#include <gait/trace.h>
+
+#include "base/json_reader.h"
+#include "base/slice.h"
+#include "base/utf8.h"
+#include "export/chrome/args_json.h"
+#include "export/number_text.h"
+#include "export/output/output_stream.h"
+
+#define FACT "trace."
+#define MAX_TEXT_BYTES ((size_t)1 << 30)
+
+struct foreign_writer {
+    struct gait_trace *trace;
+    struct output_stream *out;
+    struct buffer text; // one event
+    int64_t base_ns;
+    bool has_events;
+};
+
+static int64_t base_of(const struct gait_trace *trace, uint32_t shard)
+{
+    return json_integer(gait_trace_metadata(trace, shard, "import_base_ns"), 0);
+}
+
+bool chrome_foreign_is(struct gait_trace *trace)
+{
+    const char *first = gait_trace_metadata(trace, 0, "source");
+    for (uint32_t i = 0; i < gait_trace_shard_count(trace); i++) {
+        const char *source = gait_trace_metadata(trace, i, "source");
+        if (!source || strcmp(source, first) != 0 || base_of(trace, i) != base_of(trace, 0))
+            return false;
+    }
+    return first && gait_trace_metadata(trace, 0, "import");
+}
+
+// The field of that name, where the file said more than a column holds.
+static const struct gait_arg *field_of(const struct gait_event *event, const char *name)
+{
+    for (size_t i = 0; i < event->field_count; i++)
+        if (!strcmp(event->fields[i].key, name))
+            return &event->fields[i];
+    return NULL;
+}
+
+static bool is_absent(const struct gait_arg *field)
+{
+    return field->kind == GAIT_ARG_JSON && field->text_bytes == 5 &&
+           memcmp(field->text, "false", 5) == 0;
+}
+
+// `,"name":` and the field if there is one: 1; else 0, and the caller says the column.
+static int put_field(struct foreign_writer *writer, const struct gait_event *event,
+                     const char *name)
+{
+    const struct gait_arg *field = field_of(event, name);
+    if (!field || is_absent(field))
+        return field ? 1 : 0;
+    int status = buffer_append(&writer->text, ",", 1);
+    if (!status)
+        status = args_json_append(&writer->text, field, 1);
+    return status ? status : 1;
+}
+
+static int put_text(struct foreign_writer *writer, const char *name, const char *value)
+{
+    int status = buffer_printf(&writer->text, ",\"%s\":", name);
+    return status ? status : utf8_append_json(&writer->text, value, strlen(value));
+}
+
+static int put_name(struct foreign_writer *writer, const struct gait_event *event, const char *name,
+                    const char *value)
+{
+    const int status = put_field(writer, event, name);
+    if (status)
+        return status < 0 ? status : 0;
+    return *value ? put_text(writer, name, value) : 0;
+}
+
+// A number of a process or a thread as JSON: a number where it is one.
+static int put_place(struct foreign_writer *writer, const struct gait_event *event,
+                     const char *name, const char *key)
+{
+    const int status = put_field(writer, event, name);
+    if (status)
+        return status < 0 ? status : 0;
+    if (number_is_json(key, strlen(key)))
+        return buffer_printf(&writer->text, ",\"%s\":%s", name, key);
+    return put_text(writer, name, key);
+}
+
+static int put_time(struct foreign_writer *writer, const struct gait_event *event, const char *name,
+                    int64_t ns)
+{
+    char digits[NUMBER_TEXT_MAX + 1];
+    const int status = put_field(writer, event, name);
+    if (status)
+        return status < 0 ? status : 0;
+    *number_put_thousandths(digits, ns) = '\0';
+    return buffer_printf(&writer->text, ",\"%s\":%s", name, digits);
+}
+
+static int put_id(struct foreign_writer *writer, const struct gait_event *event)
+{
+    const int status = put_field(writer, event, "id");
+    if (status)
+        return status < 0 ? status : 0;
+    return buffer_printf(&writer->text, ",\"id\":%llu", (unsigned long long)event->id);
+}
+
+// Fields that no column stands for.
+static int put_others(struct foreign_writer *writer, const struct gait_event *event)
+{
+    static const char *const known[] = {"ph", "cat", "name", "pid", "tid", "ts", "dur", "id"};
+    int status = 0;
+    for (size_t i = 0; i < event->field_count && !status; i++) {
+        bool is_known = false;
+        for (size_t k = 0; k < sizeof known / sizeof known[0]; k++)
+            is_known |= !strcmp(event->fields[i].key, known[k]);
+        const bool has_column =
+            is_known &&
+            (strcmp(event->fields[i].key, "dur") != 0 || event->kind == GAIT_KIND_SPAN) &&
+            (strcmp(event->fields[i].key, "id") != 0 || event->kind == GAIT_KIND_FLOW ||
+             event->kind == GAIT_KIND_ASYNC);
+        if (has_column || is_absent(&event->fields[i]))
+            continue;
+        status = buffer_append(&writer->text, ",", 1);
+        if (!status)
+            status = args_json_append(&writer->text, &event->fields[i], 1);
+    }
+    return status;
+}
+
+static int put_args(struct foreign_writer *writer, const struct gait_event *event)
+{
+    if (!event->arg_count)
+        return 0;
+    int status = buffer_printf(&writer->text, ",\"args\":{");
+    if (!status)
+        status = args_json_append(&writer->text, event->args, event->arg_count);
+    return status ? status : buffer_append(&writer->text, "}", 1);
+}
+
+static char phase_of(const struct gait_event *event)
+{
+    static const char phases[GAIT_KIND_COUNT] = {
+        [GAIT_KIND_SPAN] = 'X', [GAIT_KIND_COUNTER] = 'C', [GAIT_KIND_ASYNC] = 'b'};
+    const struct gait_arg *field = field_of(event, "ph");
+    if (field && field->text && field->text_bytes)
+        return field->text[0];
+    if (event->kind == GAIT_KIND_FLOW)
+        return "stf"[(unsigned)event->phase % 3];
+    return phases[event->kind] ? phases[event->kind] : 'i';
+}
+
+static int put_event(struct foreign_writer *writer, const struct gait_event *event, char phase,
+                     int64_t time_ns)
+{
+    struct gait_track_info track, process;
+    const bool is_end = phase == 'e' || phase == 'E' || phase == 'F';
+    int status = gait_trace_track(writer->trace, event->track, &track);
+    if (status)
+        return status;
+    process = track;
+    if (track.parent != GAIT_NO_TRACK)
+        status = gait_trace_track(writer->trace, track.parent, &process);
+    writer->text.used = 0;
+    if (!status)
+        status = buffer_printf(&writer->text, "%s{\"ph\":\"%c\"", writer->has_events ? ",\n" : "\n",
+                               phase);
+    writer->has_events = true;
+    if (!status)
+        status = put_name(writer, event, "cat", event->category);
+    if (!status)
+        status = put_name(writer, event, "name", event->name);
+    if (!status)
+        status = put_place(writer, event, "pid", process.key);
+    if (!status)
+        status = put_place(writer, event, "tid", track.key);
+    if (!status)
+        status = put_time(writer, event, "ts", time_ns - writer->base_ns);
+    if (!status && event->kind == GAIT_KIND_SPAN && phase == 'X')
+        status = put_time(writer, event, "dur", event->duration_ns);
+    if (!status && (event->kind == GAIT_KIND_FLOW || event->kind == GAIT_KIND_ASYNC))
+        status = put_id(writer, event);
+    if (!status && !is_end)
+        status = put_others(writer, event);
+    if (!status && !is_end)
+        status = put_args(writer, event);
+    if (!status)
+        status = buffer_append(&writer->text, "}", 1);
+    if (!status)
+        output_write(writer->out, writer->text.bytes, writer->text.used);
+    return status;
+}
+
+static int take_event(void *context, const struct gait_event *event)
+{
+    struct foreign_writer *writer = context;
+    if (field_of(event, "gait.echo")) // another series of a counter that was told whole
+        return 0;
+    const char phase = phase_of(event);
+    const int64_t end_ns = event->start_ns + (event->duration_ns > 0 ? event->duration_ns : 0);
+    const char end = phase == 'B' ? 'E' : phase == 'b' ? 'e' : phase == 'S' ? 'F' : '\0';
+    int status = put_event(writer, event, phase, event->start_ns);
+    if (!status && end && event->duration_ns >= 0)
+        status = put_event(writer, event, end, end_ns);
+    return status;
+}
+
+// What the file said beside its events.
+static int write_facts(struct foreign_writer *writer)
+{
+    const char *key;
+    int status = 0;
+    output_text(writer->out, "{\n");
+    for (uint32_t i = 0; (key = gait_trace_metadata_key(writer->trace, 0, i)) && !status; i++) {
+        const char *json = gait_trace_metadata(writer->trace, 0, key);
+        if (strncmp(key, FACT, strlen(FACT)) != 0 || !json || !json_is_valid(slice_of(json)))
+            continue;
+        writer->text.used = 0;
+        status = utf8_append_json(&writer->text, key + strlen(FACT), strlen(key) - strlen(FACT));
+        output_write(writer->out, writer->text.bytes, writer->text.used);
+        output_text(writer->out, ": ");
+        output_text(writer->out, json);
+        output_text(writer->out, ",\n");
+    }
+    return status;
+}
+
+// Events that name processes and threads stand in the metadata as they were.
+static void write_names(struct foreign_writer *writer)
+{
+    const char *json = gait_trace_metadata(writer->trace, 0, "trace_names");
+    const size_t bytes = json ? strlen(json) : 0;
+    if (bytes <= 2 || !json_is_valid(slice_of(json)))
+        return;
+    output_text(writer->out, "\n");
+    output_write(writer->out, json + 1, bytes - 2);
+    writer->has_events = true;
+}
+
+int chrome_foreign_write(const struct export_run *run)
+{
+    struct foreign_writer writer = {
+        .trace = run->trace, .out = run->out, .base_ns = base_of(run->trace, 0)};
+    buffer_init(&writer.text, MAX_TEXT_BYTES);
+    int status = write_facts(&writer);
+    output_text(run->out, "\"traceEvents\": [");
+    write_names(&writer);
+    if (!status)
+        status = export_each_event(run, take_event, &writer);
+    output_text(run->out, "\n]}\n");
+    buffer_finish(&writer.text);
+    return status;
+}

@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+// One event of the Trace Event Format, as Kineto and others write it, into a store.
+#ifndef GAIT_INGEST_CHROME_EVENT_H
+#define GAIT_INGEST_CHROME_EVENT_H
+
+#include "ingest/chrome_parts.h"
+
+struct chrome_open; // a span whose end has not come
+
+struct chrome_reader {
+    struct chrome_parts parts;
+    struct chrome_open *open; // the newest first
+    uint32_t last_track;      // of these two
+    char last_pid[24], last_tid[24];
+    bool has_devices; // some event was of a device
+};
+
+GAIT_CHECK int chrome_reader_init(struct chrome_reader *reader, struct event_store *store,
+                                  struct repairs *repairs);
+void chrome_reader_finish(struct chrome_reader *reader);
+
+// Reads the object at hand: 1, SCAN_CUT or SCAN_BROKEN, or why it failed. `scan` moves
+// behind it when it is read.
+int chrome_reader_event(struct chrome_reader *reader, struct json_scan *scan);
+
+// No more events come.
+void chrome_reader_end(struct chrome_reader *reader);
+
+#endif

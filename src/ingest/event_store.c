@@ -1,0 +1,200 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "ingest/event_store.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/array.h"
+#include "base/fail.h"
+
+#define MOST_TRACKS ((size_t)1 << 20)
+#define MOST_LANES ((size_t)1 << 22)
+#define MOST_SITES ((size_t)16 << 20)
+#define MOST_FACTS 4096
+#define MOST_METADATA ((size_t)4 << 20)
+#define COARSEST_NS 1000
+
+void event_store_init(struct event_store *store)
+{
+    *store =
+        (struct event_store){.first_ns = INT64_MAX, .last_ns = INT64_MIN, .unit_ns = COARSEST_NS};
+    name_index_init(&store->strings);
+    name_index_init(&store->site_names);
+    name_index_init(&store->track_names);
+    form_table_init(&store->forms);
+    buffer_init(&store->metadata, MOST_METADATA);
+}
+
+void event_store_finish(struct event_store *store)
+{
+    for (size_t i = 0; i < store->lane_count; i++)
+        row_runs_finish(&store->lanes[i].rows);
+    name_index_finish(&store->strings);
+    name_index_finish(&store->site_names);
+    name_index_finish(&store->track_names);
+    form_table_finish(&store->forms);
+    hash_index_finish(&store->lane_index);
+    buffer_finish(&store->metadata);
+    free(store->sites);
+    free(store->tracks);
+    free(store->lanes);
+    free(store->facts);
+}
+
+uint32_t event_store_string(struct event_store *store, struct slice text)
+{
+    return text.count ? name_index_number(&store->strings, text) : 0;
+}
+
+int event_store_site(struct event_store *store, const struct store_site *site, uint32_t *ret_site)
+{
+    const struct array_shape shape = {sizeof *store->sites, MOST_SITES};
+    const struct slice bytes = {(const uint8_t *)site, sizeof *site};
+    *ret_site = name_index_number(&store->site_names, bytes);
+    if (!*ret_site)
+        return fail(GAIT_ERR_MEMORY, "no memory for the names of events");
+    const int status = array_reserve((void **)&store->sites, &store->site_room, *ret_site, shape);
+    if (!status)
+        store->sites[*ret_site - 1] = *site;
+    return status;
+}
+
+static int64_t number_in(struct slice text)
+{
+    char digits[24];
+    if (!text.count || text.count >= sizeof digits)
+        return 0;
+    memcpy(digits, text.bytes, text.count);
+    digits[text.count] = '\0';
+    char *end;
+    const long long number = strtoll(digits, &end, 10);
+    return *end ? 0 : number;
+}
+
+int event_store_track(struct event_store *store, uint32_t process, uint32_t key,
+                      uint32_t *ret_track)
+{
+    const struct array_shape shape = {sizeof *store->tracks, MOST_TRACKS};
+    uint32_t parent = 0;
+    if (key) {
+        const int failed = event_store_track(store, process, 0, &parent);
+        if (failed)
+            return failed;
+        parent++;
+    }
+    const uint32_t who[] = {process, key};
+    const uint32_t number =
+        name_index_number(&store->track_names, (struct slice){(const uint8_t *)who, sizeof who});
+    if (!number)
+        return fail(GAIT_ERR_MEMORY, "no memory for the threads of a trace");
+    *ret_track = number - 1;
+    if (number <= store->track_count)
+        return 0;
+    const int status = array_reserve((void **)&store->tracks, &store->track_room, number, shape);
+    if (status)
+        return status;
+    const struct slice of = name_index_get(&store->strings, key ? key : process);
+    store->tracks[store->track_count++] =
+        (struct store_track){.process = process,
+                             .key = key,
+                             .kind = key ? GAIT_TRACK_THREAD : GAIT_TRACK_PROCESS,
+                             .parent = parent,
+                             .os_id = number_in(of)};
+    return 0;
+}
+
+static int find_lane(struct event_store *store, const struct store_place *place, size_t *ret_lane)
+{
+    const struct array_shape shape = {sizeof *store->lanes, MOST_LANES};
+    const uint32_t hash =
+        (place->track * 31 + place->category) * 0x9e3779b1u ^ (uint32_t)place->table << 7;
+    int status = hash_index_reserve(&store->lane_index, 64);
+    if (status)
+        return status;
+    size_t at = hash_index_first(&store->lane_index, hash);
+    for (; store->lane_index.places[at].row; at = hash_index_next(&store->lane_index, at)) {
+        *ret_lane = store->lane_index.places[at].row - 1;
+        const struct store_lane *lane = &store->lanes[*ret_lane];
+        if (lane->track == place->track && lane->category == place->category &&
+            lane->table == place->table)
+            return 0;
+    }
+    status = array_reserve((void **)&store->lanes, &store->lane_room, store->lane_count + 1, shape);
+    if (status)
+        return status;
+    *ret_lane = store->lane_count;
+    hash_index_put(&store->lane_index, at, hash, (uint32_t)store->lane_count);
+    struct store_lane *lane = &store->lanes[store->lane_count++];
+    *lane = (struct store_lane){
+        .track = place->track, .category = place->category, .table = place->table};
+    row_runs_init(&lane->rows);
+    struct store_track *track = &store->tracks[place->track];
+    track->has_rows = true;
+    if (track->parent)
+        store->tracks[track->parent - 1].has_rows = true;
+    return 0;
+}
+
+static void note_times(struct event_store *store, const struct row *row)
+{
+    int64_t end;
+    if (__builtin_add_overflow(row->start, row->duration, &end))
+        end = INT64_MAX;
+    if (row->start < store->first_ns)
+        store->first_ns = row->start;
+    if (end > store->last_ns)
+        store->last_ns = end;
+    while (store->unit_ns > 1 &&
+           (row->start % (int64_t)store->unit_ns || row->duration % store->unit_ns))
+        store->unit_ns /= 10;
+}
+
+int event_store_add(struct event_store *store, const struct store_place *place,
+                    const struct row *row)
+{
+    size_t at = store->last_lane;
+    const struct store_lane *last = at < store->lane_count ? &store->lanes[at] : NULL;
+    if (!last || last->track != place->track || last->category != place->category ||
+        last->table != place->table) {
+        const int status = find_lane(store, place, &at);
+        if (status)
+            return status;
+        store->last_lane = at;
+    }
+    note_times(store, row);
+    return row_runs_add(&store->lanes[at].rows, row);
+}
+
+int event_store_fact(struct event_store *store, struct slice key, struct slice json,
+                     bool *ret_is_replaced)
+{
+    const struct array_shape shape = {sizeof *store->facts, MOST_FACTS};
+    const uint32_t string = event_store_string(store, key);
+    char *copy = arena_text(&store->strings.arena, json.bytes, json.count);
+    *ret_is_replaced = false;
+    if (!copy || (key.count && !string))
+        return fail(GAIT_ERR_MEMORY, "no memory for what a trace says of itself");
+    const struct store_fact fact = {string, {(const uint8_t *)copy, json.count}};
+    for (size_t i = 0; i < store->fact_count; i++) {
+        if (store->facts[i].key != string)
+            continue;
+        store->facts[i] = fact;
+        *ret_is_replaced = true;
+        return 0;
+    }
+    const int status =
+        array_reserve((void **)&store->facts, &store->fact_room, store->fact_count + 1, shape);
+    if (!status)
+        store->facts[store->fact_count++] = fact;
+    return status;
+}
+
+const struct store_fact *event_store_fact_of(const struct event_store *store, const char *key)
+{
+    for (size_t i = 0; i < store->fact_count; i++) {
+        const struct slice name = name_index_get(&store->strings, store->facts[i].key);
+        if (name.count == strlen(key) && memcmp(name.bytes, key, name.count) == 0)
+            return &store->facts[i];
+    }
+    return NULL;
+}

@@ -1,0 +1,159 @@
+// SPDX-License-Identifier: Apache-2.0
+#define _GNU_SOURCE
+#include "ingest/ingest.h"
+
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/fail.h"
+#include "ingest/shard_write.h"
+#include "ingest/source.h"
+
+struct ingest {
+    const struct ingest_wish *wish;
+    struct ingest_result *result;
+    struct event_store store;
+    struct source_facts facts;
+};
+
+// The file's name without its folder and endings.
+static void base_name(const char *path, char *ret_name, size_t room)
+{
+    static const char *const endings[] = {".gz", ".json", ".trace", ".pt"};
+    const char *slash = strrchr(path, '/');
+    snprintf(ret_name, room, "%s", slash ? slash + 1 : path);
+    for (size_t i = 0; i < sizeof endings / sizeof endings[0]; i++) {
+        const size_t count = strlen(ret_name), end = strlen(endings[i]);
+        if (count > end && !strcmp(ret_name + count - end, endings[i]))
+            ret_name[count - end] = '\0';
+    }
+}
+
+static int64_t pid_of(const struct ingest *ingest, uint32_t process)
+{
+    for (size_t i = 0; i < ingest->store.track_count; i++)
+        if (ingest->store.tracks[i].process == process && !ingest->store.tracks[i].key)
+            return ingest->store.tracks[i].os_id;
+    return 0;
+}
+
+// Another shard of the same name is not written over.
+static int shard_path(const struct ingest *ingest, uint32_t process, char ret_path[PATH_MAX])
+{
+    char name[256];
+    const struct ingest_wish *wish = ingest->wish;
+    if (wish->file) {
+        snprintf(ret_path, PATH_MAX, "%s", wish->file);
+        return 0;
+    }
+    base_name(wish->trace, name, sizeof name - 40);
+    if (process)
+        snprintf(name + strlen(name), 40, ".%u", ingest->result->shards);
+    for (int i = 1; i < 10000; i++) {
+        if (i == 1)
+            snprintf(ret_path, PATH_MAX, "%.3800s/%s.gait", wish->folder, name);
+        else
+            snprintf(ret_path, PATH_MAX, "%.3800s/%s-%d.gait", wish->folder, name, i);
+        if (access(ret_path, F_OK))
+            return 0;
+    }
+    return fail(GAIT_ERR_STATE, "'%s' has shards of that name already", wish->folder);
+}
+
+static int write_shard(struct ingest *ingest, uint32_t process)
+{
+    char path[PATH_MAX];
+    const char *slash = strrchr(ingest->wish->trace, '/');
+    struct shard_written written;
+    int status = shard_path(ingest, process, path);
+    const uint32_t who = process ? process : ingest->facts.main_process;
+    const struct shard_about about = {.path = path,
+                                      .reader = ingest->result->source,
+                                      .file = slash ? slash + 1 : ingest->wish->trace,
+                                      .process = process,
+                                      .pid = pid_of(ingest, who),
+                                      .rank = ingest->facts.rank,
+                                      .host = ingest->facts.host,
+                                      .base_ns = ingest->facts.base_ns,
+                                      .repairs = &ingest->result->repairs};
+    if (!status)
+        status = shard_write(&ingest->store, &about, &written);
+    if (status)
+        return status;
+    ingest->result->shards++;
+    ingest->result->shard_bytes += written.bytes;
+    ingest->result->events += written.events;
+    return 0;
+}
+
+static int write_shards(struct ingest *ingest)
+{
+    const struct event_store *store = &ingest->store;
+    int status = 0;
+    unsigned processes = 0;
+    for (uint32_t i = 0; i < store->track_count; i++)
+        processes += !store->tracks[i].key && store->tracks[i].has_rows;
+    if (ingest->facts.is_one_process || processes < 2)
+        return write_shard(ingest, 0);
+    if (ingest->wish->file)
+        return fail(GAIT_ERR_ARGUMENT,
+                    "'%s' has %u processes, which take a shard each: name a folder with -o",
+                    ingest->wish->trace, processes);
+    for (uint32_t i = 0; i < store->track_count && !status; i++)
+        if (!store->tracks[i].key && store->tracks[i].has_rows)
+            status = write_shard(ingest, store->tracks[i].process);
+    return status;
+}
+
+static int read_trace(struct ingest *ingest)
+{
+    struct intake intake;
+    int status = intake_open(&intake, ingest->wish->trace, &ingest->result->repairs);
+    if (status)
+        return status;
+    intake.progress = ingest->wish->progress;
+    intake.progress_context = ingest->wish->progress_context;
+    ingest->result->trace_bytes = intake.file_bytes;
+    const struct source *source = source_find(intake_rest(&intake));
+    if (source) {
+        ingest->result->source = source->name;
+        status = source->read(&intake, &ingest->store, &ingest->facts);
+    } else {
+        status = fail(GAIT_ERR_FORMAT, "its first bytes are of no trace that gait knows");
+    }
+    intake_close(&intake);
+    return status ? fail_because(status, "cannot import '%s'", ingest->wish->trace) : 0;
+}
+
+int ingest_file(const struct ingest_wish *wish, struct ingest_result *ret_result)
+{
+    struct ingest *ingest = calloc(1, sizeof *ingest);
+    *ret_result = (struct ingest_result){.rank = -1};
+    if (!ingest)
+        return fail(GAIT_ERR_MEMORY, "no memory to import '%s'", wish->trace);
+    *ingest = (struct ingest){.wish = wish, .result = ret_result, .facts.rank = -1};
+    event_store_init(&ingest->store);
+    int status = read_trace(ingest);
+    if (!status)
+        status = write_shards(ingest);
+    ret_result->rank = ingest->facts.rank;
+    event_store_finish(&ingest->store);
+    free(ingest);
+    return status;
+}
+
+bool ingest_knows(const char *path)
+{
+    struct repairs repairs = {{0}};
+    struct intake intake;
+    if (intake_open(&intake, path, &repairs)) {
+        fail_clear();
+        return false;
+    }
+    const bool is_known = source_find(intake_rest(&intake)) != NULL;
+    intake_close(&intake);
+    return is_known;
+}

@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+// A foreign trace becomes shards.
+#ifndef GAIT_INGEST_INGEST_H
+#define GAIT_INGEST_INGEST_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include <gait/error.h>
+
+#include "ingest/repairs.h"
+
+struct ingest_wish {
+    const char *trace;  // the file
+    const char *folder; // where shards go: one for each process
+    const char *file;   // or NULL: the name of the one shard, then the folder does not matter
+    void (*progress)(void *context, uint64_t bytes); // of the file, since the last call; or NULL
+    void *progress_context;
+};
+
+struct ingest_result {
+    const char *source;
+    unsigned shards;
+    int64_t rank; // -1: not known
+    uint64_t trace_bytes, shard_bytes, events;
+    struct repairs repairs;
+};
+
+// Whether the file's first bytes look like a trace that can be imported.
+bool ingest_knows(const char *path);
+
+// Reads the trace and writes its shards, all or none.
+GAIT_CHECK int ingest_file(const struct ingest_wish *wish, struct ingest_result *ret_result);
+
+#endif

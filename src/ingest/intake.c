@@ -1,0 +1,179 @@
+// SPDX-License-Identifier: Apache-2.0
+#define _GNU_SOURCE
+#include "ingest/intake.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <zlib.h>
+
+#include "base/fail.h"
+
+#define STRETCH ((size_t)1 << 20)
+#define MOST_STRETCH ((size_t)1 << 30) // what one value may take
+#define PACKED_STRETCH ((size_t)1 << 18)
+#define GZIP_OR_ZLIB 47 // windowBits: the largest, and either header
+
+struct intake_packing {
+    z_stream stream;
+    bool is_ended; // a member is, or the data are damaged
+    uint8_t in[PACKED_STRETCH];
+};
+
+static int read_file(struct intake *intake, uint8_t *out, size_t room, size_t *ret_count)
+{
+    ssize_t got;
+    do
+        got = read(intake->fd, out, room);
+    while (got < 0 && errno == EINTR);
+    if (got < 0)
+        return fail(GAIT_ERR_IO, "cannot read '%s': %s", intake->path, strerror(errno));
+    *ret_count = (size_t)got;
+    intake->taken_bytes += (uint64_t)got;
+    if (intake->progress)
+        intake->progress(intake->progress_context, (uint64_t)got);
+    return 0;
+}
+
+static int refill(struct intake *intake, bool *ret_is_end)
+{
+    struct intake_packing *packing = intake->packing;
+    size_t got = 0;
+    *ret_is_end = false;
+    if (packing->stream.avail_in)
+        return 0;
+    const int status = read_file(intake, packing->in, sizeof packing->in, &got);
+    packing->stream.next_in = packing->in;
+    packing->stream.avail_in = (unsigned)got;
+    *ret_is_end = !got;
+    return status;
+}
+
+static void note_damage(struct intake *intake)
+{
+    intake->repairs->counts[REPAIR_GZIP]++;
+}
+
+// Behind a member another one may follow; anything else there is left out.
+static bool begin_member(struct intake *intake)
+{
+    z_stream *stream = &intake->packing->stream;
+    if (stream->next_in[0] == 0x1f && inflateReset(stream) == Z_OK)
+        return true;
+    for (unsigned i = 0; i < stream->avail_in; i++)
+        if (stream->next_in[i]) {
+            intake->repairs->counts[REPAIR_TRAILING] += stream->avail_in - i;
+            break;
+        }
+    return false;
+}
+
+static int unpack(struct intake *intake, uint8_t *out, size_t room, size_t *ret_count)
+{
+    struct intake_packing *packing = intake->packing;
+    z_stream *stream = &packing->stream;
+    bool is_end = false;
+    stream->next_out = out;
+    stream->avail_out = (unsigned)room;
+    while (stream->avail_out && !intake->is_end) {
+        const int status = refill(intake, &is_end);
+        if (status)
+            return status;
+        if (is_end) {
+            if (!packing->is_ended)
+                note_damage(intake); // cut in the middle
+            intake->is_end = true;
+            break;
+        }
+        if (packing->is_ended && !begin_member(intake)) {
+            intake->is_end = true;
+            break;
+        }
+        packing->is_ended = false;
+        const int got = inflate(stream, Z_NO_FLUSH);
+        packing->is_ended = got == Z_STREAM_END;
+        if (got == Z_OK || got == Z_STREAM_END || got == Z_BUF_ERROR)
+            continue;
+        note_damage(intake); // what came so far counts
+        intake->is_end = true;
+    }
+    *ret_count = room - stream->avail_out;
+    return 0;
+}
+
+static int take(struct intake *intake)
+{
+    struct buffer *bytes = &intake->bytes;
+    uint8_t *room = buffer_reserve(bytes, STRETCH);
+    size_t got = 0;
+    if (!room)
+        return fail(GAIT_ERR_MEMORY, "one value of '%s' takes more than %zu bytes", intake->path,
+                    MOST_STRETCH);
+    const int status = intake->packing ? unpack(intake, room, STRETCH, &got)
+                                       : read_file(intake, room, STRETCH, &got);
+    bytes->used += got;
+    intake->is_end |= !intake->packing && !got;
+    return status;
+}
+
+int intake_more(struct intake *intake)
+{
+    struct buffer *bytes = &intake->bytes;
+    if (intake->is_end)
+        return 0;
+    memmove(bytes->bytes, bytes->bytes + intake->at, bytes->used - intake->at);
+    bytes->used -= intake->at;
+    intake->at = 0;
+    return take(intake);
+}
+
+static int begin_unpacking(struct intake *intake)
+{
+    uint8_t magic[2];
+    if (pread(intake->fd, magic, 2, 0) != 2 || magic[0] != 0x1f || magic[1] != 0x8b)
+        return 0;
+    intake->packing = calloc(1, sizeof *intake->packing);
+    if (!intake->packing || inflateInit2(&intake->packing->stream, GZIP_OR_ZLIB) != Z_OK)
+        return fail(GAIT_ERR_MEMORY, "no memory to unpack '%s'", intake->path);
+    return 0;
+}
+
+int intake_open(struct intake *intake, const char *path, struct repairs *repairs)
+{
+    struct stat about;
+    *intake = (struct intake){.path = path, .repairs = repairs};
+    buffer_init(&intake->bytes, MOST_STRETCH);
+    intake->fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+    if (intake->fd < 0)
+        return fail(errno == ENOENT ? GAIT_ERR_MISSING : GAIT_ERR_IO, "cannot open '%s': %s", path,
+                    strerror(errno));
+    int status = 0;
+    if (fstat(intake->fd, &about))
+        status = fail(GAIT_ERR_IO, "cannot look at '%s': %s", path, strerror(errno));
+    else if (!S_ISREG(about.st_mode))
+        status = fail(GAIT_ERR_FORMAT, "'%s' is no regular file", path);
+    intake->file_bytes = status ? 0 : (uint64_t)about.st_size;
+    if (!status)
+        status = begin_unpacking(intake);
+    if (!status)
+        status = take(intake);
+    if (status)
+        intake_close(intake);
+    return status;
+}
+
+void intake_close(struct intake *intake)
+{
+    if (intake->packing)
+        inflateEnd(&intake->packing->stream);
+    free(intake->packing);
+    intake->packing = NULL;
+    buffer_finish(&intake->bytes);
+    if (intake->fd >= 0)
+        close(intake->fd);
+    intake->fd = -1;
+}

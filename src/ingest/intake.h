@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+// The bytes of a file, a stretch at a time: what is packed is unpacked on the way. A
+// mapping was rejected, since a file that is cut while it is mapped raises SIGBUS.
+#ifndef GAIT_INGEST_INTAKE_H
+#define GAIT_INGEST_INTAKE_H
+
+#include <stdbool.h>
+
+#include "base/buffer.h"
+#include "base/slice.h"
+#include "ingest/repairs.h"
+
+struct intake_packing;
+
+struct intake {
+    const char *path;
+    int fd;
+    uint64_t file_bytes, taken_bytes; // of the file, so far
+    struct buffer bytes;              // the stretch at hand
+    size_t at;                        // what is before is done with
+    bool is_end;                      // nothing follows the stretch
+    struct intake_packing *packing;   // NULL: none
+    struct repairs *repairs;
+    void (*progress)(void *context, uint64_t bytes); // may be NULL
+    void *progress_context;
+};
+
+// Opens a regular file and reads its first stretch.
+GAIT_CHECK int intake_open(struct intake *intake, const char *path, struct repairs *repairs);
+void intake_close(struct intake *intake); // takes a zeroed one
+
+// Drops what is before `at` and reads on. What was at hand has moved.
+GAIT_CHECK int intake_more(struct intake *intake);
+
+static inline struct slice intake_rest(const struct intake *intake)
+{
+    return (struct slice){intake->bytes.bytes + intake->at, intake->bytes.used - intake->at};
+}
+
+#endif

@@ -1,0 +1,404 @@
+// SPDX-License-Identifier: Apache-2.0
+// Rows first, then the names that they use.
+#include "ingest/shard_write.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/fail.h"
+#include "base/json_reader.h"
+#include "base/utf8.h"
+#include "ingest/lane_frame.h"
+#include "ingest/track_merge.h"
+#include "shard/shard_out.h"
+
+#define CLOCK_ID 1
+#define BATCH_ROWS 16384
+#define BATCH_BYTES ((size_t)2 << 20)
+#define MOST_JSON ((size_t)8 << 20)
+#define NAMES_LEVEL 15 // of compression: they are few beside the rows
+#define SECOND_NS 1000000000
+
+struct writing {
+    struct event_store *store;
+    const struct shard_about *about;
+    struct shard_out out;
+    int64_t origin_ns; // tick 0, in the file's time
+    uint64_t events;
+};
+
+// --- rows -------------------------------------------------------------------
+
+static int add_row(struct writing *writing, struct lane_frame *frame, const struct row *row,
+                   uint64_t depth)
+{
+    struct row moved = *row;
+    int status = 0;
+    moved.start = (row->start - writing->origin_ns) / (int64_t)writing->store->unit_ns;
+    moved.duration = row->duration / writing->store->unit_ns;
+    if (lane_frame_is_full(frame))
+        status = lane_frame_write(frame, &writing->out.tables);
+    if (!status)
+        status = shard_out_settle(&writing->out);
+    if (status)
+        return status;
+    lane_frame_add(frame, &moved, depth);
+    writing->events += frame->table != TABLE_ASYNC || row->phase == 0;
+    return 0;
+}
+
+static int write_rows(struct writing *writing, uint32_t track, struct lane_frame *frames)
+{
+    struct event_store *store = writing->store;
+    struct track_merge merge;
+    const struct row *row;
+    uint32_t lane;
+    uint64_t depth;
+    int status = track_merge_open(&merge, store, track);
+    if (status)
+        return status;
+    while ((status = track_merge_next(&merge, store, &row, &lane, &depth)) == 1) {
+        struct lane_frame *frame = &frames[lane];
+        if (!frame->memory)
+            status = lane_frame_init(frame, store->lanes[lane].table, track + 1,
+                                     store->lanes[lane].rows.count);
+        else
+            status = 0;
+        if (!status)
+            status = add_row(writing, frame, row, depth);
+        if (status)
+            break;
+    }
+    track_merge_close(&merge);
+    return status;
+}
+
+static int write_track(struct writing *writing, uint32_t track, struct lane_frame *frames)
+{
+    struct event_store *store = writing->store;
+    int status = write_rows(writing, track, frames);
+    for (size_t i = 0; i < store->lane_count; i++) {
+        if (store->lanes[i].track != track)
+            continue;
+        if (!status && frames[i].memory)
+            status = lane_frame_write(&frames[i], &writing->out.tables);
+        lane_frame_finish(&frames[i]);
+        row_runs_finish(&store->lanes[i].rows);
+        store->lanes[i].rows = (struct row_runs){.count = 0};
+    }
+    return status;
+}
+
+static bool is_ours(const struct writing *writing, uint32_t track)
+{
+    return !writing->about->process ||
+           writing->store->tracks[track].process == writing->about->process;
+}
+
+static int write_tracks(struct writing *writing)
+{
+    struct event_store *store = writing->store;
+    struct lane_frame *frames = calloc(store->lane_count + 1, sizeof *frames);
+    int status = frames ? 0 : fail(GAIT_ERR_MEMORY, "no memory for frames of events");
+    for (size_t i = 0; !status && i < store->lane_count; i++)
+        status = row_runs_settle(&store->lanes[i].rows);
+    for (uint32_t track = 0; !status && track < store->track_count; track++)
+        if (is_ours(writing, track))
+            status = write_track(writing, track, frames);
+    free(frames);
+    return status;
+}
+
+// --- names ------------------------------------------------------------------
+
+// Up to BATCH_ROWS rows of a table of names, gathered.
+struct batch {
+    uint64_t numbers[4][BATCH_ROWS];
+    struct slice texts[2][BATCH_ROWS];
+    uint32_t rows;
+    size_t bytes;
+};
+
+static int write_names(struct writing *writing, struct batch *batch)
+{
+    struct table_writer *tables = &writing->out.tables;
+    table_begin(tables, TABLE_STRING, 0, batch->rows);
+    table_put(tables, 0, TRANSFORM_DELTA, batch->numbers[0]);
+    table_put_bytes(tables, 1, batch->texts[0]);
+    batch->rows = 0;
+    batch->bytes = 0;
+    const int status = table_end(tables, &(struct table_about){0}, NULL);
+    return status ? status : shard_out_settle(&writing->out);
+}
+
+static int write_strings(struct writing *writing, struct batch *batch)
+{
+    const struct name_index *strings = &writing->store->strings;
+    int status = 0;
+    for (size_t i = 0; !status && i < strings->count; i++) {
+        batch->numbers[0][batch->rows] = i + 1;
+        batch->texts[0][batch->rows++] = strings->names[i];
+        batch->bytes += strings->names[i].count;
+        if (batch->rows == BATCH_ROWS || batch->bytes > BATCH_BYTES)
+            status = write_names(writing, batch);
+    }
+    return !status && batch->rows ? write_names(writing, batch) : status;
+}
+
+static int write_sites(struct writing *writing, struct batch *batch)
+{
+    const struct event_store *store = writing->store;
+    struct table_writer *tables = &writing->out.tables;
+    const size_t count = store->site_names.count;
+    int status = 0;
+    for (size_t from = 0; !status && from < count; from += BATCH_ROWS) {
+        const size_t rows = count - from < BATCH_ROWS ? count - from : BATCH_ROWS;
+        for (size_t i = 0; i < rows; i++) {
+            batch->numbers[0][i] = from + i + 1;
+            batch->numbers[1][i] = store->sites[from + i].category;
+            batch->numbers[2][i] = store->sites[from + i].name;
+        }
+        table_begin(tables, TABLE_SITE, 0, (uint32_t)rows);
+        table_put(tables, 0, TRANSFORM_DELTA, batch->numbers[0]);
+        table_put(tables, 1, TRANSFORM_NONE, batch->numbers[1]);
+        table_put(tables, 2, TRANSFORM_NONE, batch->numbers[2]);
+        status = table_end(tables, &(struct table_about){0}, NULL);
+    }
+    return status;
+}
+
+static int write_forms(struct writing *writing, struct batch *batch)
+{
+    const struct form_table *forms = &writing->store->forms;
+    struct table_writer *tables = &writing->out.tables;
+    const size_t count = forms->packed.count;
+    int status = 0;
+    for (size_t at = 0; !status && at < count;) {
+        uint32_t rows = 0;
+        for (size_t bytes = 0; at < count && rows < BATCH_ROWS && bytes < BATCH_BYTES; at++) {
+            batch->numbers[0][rows] = at + 1;
+            form_table_bytes(forms, (uint32_t)at + 1, &batch->texts[0][rows],
+                             &batch->texts[1][rows]);
+            bytes += batch->texts[0][rows].count + batch->texts[1][rows].count;
+            rows++;
+        }
+        table_begin(tables, TABLE_FORM, 0, rows);
+        table_put(tables, 0, TRANSFORM_DELTA, batch->numbers[0]);
+        table_put_bytes(tables, 1, batch->texts[0]);
+        table_put_bytes(tables, 2, batch->texts[1]);
+        status = table_end(tables, &(struct table_about){0}, NULL);
+        if (!status)
+            status = shard_out_settle(&writing->out);
+    }
+    return status;
+}
+
+static void gather_track(const struct event_store *store, uint32_t track, struct batch *batch)
+{
+    const struct store_track *about = &store->tracks[track];
+    const uint32_t at = batch->rows++;
+    batch->numbers[0][at] = track + 1;
+    batch->numbers[1][at] = about->kind;
+    batch->numbers[2][at] = about->parent;
+    batch->numbers[3][at] = (uint64_t)about->os_id;
+    batch->texts[0][at] = name_index_get(&store->strings, about->key ? about->key : about->process);
+    batch->texts[1][at] = name_index_get(&store->strings, about->name);
+}
+
+static int write_track_rows(struct writing *writing, struct batch *batch)
+{
+    const struct event_store *store = writing->store;
+    struct table_writer *tables = &writing->out.tables;
+    int status = 0;
+    for (uint32_t track = 0; !status && track < store->track_count;) {
+        batch->rows = 0;
+        for (; track < store->track_count && batch->rows < BATCH_ROWS; track++)
+            if (is_ours(writing, track) && store->tracks[track].has_rows)
+                gather_track(store, track, batch);
+        table_begin(tables, TABLE_TRACK, 0, batch->rows);
+        table_put(tables, 0, TRANSFORM_DELTA, batch->numbers[0]);
+        table_put(tables, 1, TRANSFORM_NONE, batch->numbers[1]);
+        table_put_bytes(tables, 2, batch->texts[0]);
+        table_put_bytes(tables, 3, batch->texts[1]);
+        table_put_constant(tables, 4, CLOCK_ID);
+        table_put(tables, 5, TRANSFORM_NONE, batch->numbers[2]);
+        table_put(tables, 6, TRANSFORM_ZIGZAG, batch->numbers[3]);
+        status = table_end(tables, &(struct table_about){0}, NULL);
+    }
+    return status;
+}
+
+// Tick 0, and what is one second later.
+static int write_clock(struct writing *writing)
+{
+    struct table_writer *tables = &writing->out.tables;
+    const uint64_t zero = (uint64_t)writing->about->base_ns + (uint64_t)writing->origin_ns;
+    const uint64_t ticks[] = {0, SECOND_NS / writing->store->unit_ns};
+    const uint64_t times[] = {zero, zero + SECOND_NS};
+    table_begin(tables, TABLE_CLOCK, 0, 2);
+    table_put_constant(tables, 0, CLOCK_ID);
+    table_put(tables, 1, TRANSFORM_NONE, ticks);
+    table_put(tables, 2, TRANSFORM_NONE, times);
+    table_put(tables, 3, TRANSFORM_NONE, times);
+    return table_end(tables, &(struct table_about){0}, NULL);
+}
+
+// --- metadata ---------------------------------------------------------------
+
+static int write_meta(struct writing *writing, const char *key, struct slice json)
+{
+    struct table_writer *tables = &writing->out.tables;
+    const struct slice name = slice_of(key);
+    table_begin(tables, TABLE_META, 0, 1);
+    table_put_bytes(tables, 0, &name);
+    table_put_bytes(tables, 1, &json);
+    return table_end(tables, &(struct table_about){0}, NULL);
+}
+
+static int write_meta_number(struct writing *writing, const char *key, int64_t number)
+{
+    char json[24];
+    snprintf(json, sizeof json, "%" PRId64, number);
+    return write_meta(writing, key, slice_of(json));
+}
+
+static int write_meta_text(struct writing *writing, const char *key, struct slice text)
+{
+    struct buffer json;
+    buffer_init(&json, MOST_JSON);
+    int status = utf8_append_json(&json, (const char *)text.bytes, text.count);
+    if (!status)
+        status = write_meta(writing, key, (struct slice){json.bytes, json.used});
+    buffer_finish(&json);
+    return status;
+}
+
+static int describe_import(const struct writing *writing, struct buffer *json)
+{
+    const struct shard_about *about = writing->about;
+    const char *comma = "";
+    int status = buffer_printf(json, "{\"reader\": \"%s\"", about->reader);
+    if (!status)
+        status = buffer_printf(json, ", \"repairs\": {");
+    for (int i = 0; i < REPAIR_COUNT && !status; i++) {
+        if (!about->repairs->counts[i])
+            continue;
+        status = buffer_printf(json, "%s\"%s\": %" PRIu64, comma, repair_key((enum repair)i),
+                               about->repairs->counts[i]);
+        comma = ", ";
+    }
+    return status ? status : buffer_printf(json, "}}");
+}
+
+static int write_import(struct writing *writing)
+{
+    struct buffer json;
+    buffer_init(&json, MOST_JSON);
+    int status = describe_import(writing, &json);
+    if (!status)
+        status = write_meta(writing, "import", (struct slice){json.bytes, json.used});
+    json.used = 0;
+    const struct buffer *named = &writing->store->metadata;
+    if (!status)
+        status = buffer_printf(&json, "[");
+    if (!status)
+        status = buffer_append(&json, named->bytes, named->used);
+    if (!status)
+        status = buffer_printf(&json, "]");
+    if (!status && named->used)
+        status = write_meta(writing, "trace_names", (struct slice){json.bytes, json.used});
+    buffer_finish(&json);
+    return status;
+}
+
+static int write_facts(struct writing *writing)
+{
+    const struct event_store *store = writing->store;
+    int status = 0;
+    for (size_t i = 0; i < store->fact_count && !status; i++) {
+        char key[256];
+        const struct slice name = name_index_get(&store->strings, store->facts[i].key);
+        snprintf(key, sizeof key, "trace.%.*s", (int)(name.count < 200 ? name.count : 200),
+                 (const char *)name.bytes);
+        const struct slice json = store->facts[i].json;
+        status = json_is_valid(json) ? write_meta(writing, key, json)
+                                     : write_meta_text(writing, key, json);
+    }
+    return status;
+}
+
+static int write_who(struct writing *writing)
+{
+    const struct shard_about *about = writing->about;
+    int status = write_meta_number(writing, "format_version", FRAME_VERSION);
+    if (!status && about->host)
+        status = write_meta_text(writing, "host", slice_of(about->host));
+    if (!status)
+        status = write_meta_number(writing, "pid", about->pid);
+    if (!status && about->rank >= 0)
+        status = write_meta_number(writing, "rank", about->rank);
+    if (!status)
+        status = write_meta_number(writing, "start_ns", about->base_ns + writing->origin_ns);
+    if (!status)
+        status = write_meta_text(writing, "role", slice_of("program"));
+    if (!status)
+        status = write_meta_number(writing, "import_base_ns", about->base_ns);
+    if (!status)
+        status = write_meta_text(writing, "source", slice_of(about->file));
+    if (!status)
+        status = write_import(writing);
+    return status ? status : write_facts(writing);
+}
+
+static int write_dictionary(struct writing *writing)
+{
+    struct batch *batch = calloc(1, sizeof *batch);
+    if (!batch)
+        return fail(GAIT_ERR_MEMORY, "no memory for the names of a trace");
+    int status = write_strings(writing, batch);
+    if (!status)
+        status = write_sites(writing, batch);
+    if (!status)
+        status = write_forms(writing, batch);
+    if (!status)
+        status = write_track_rows(writing, batch);
+    free(batch);
+    return status;
+}
+
+static int write_all(struct writing *writing)
+{
+    int status = table_write_schema_foreign(&writing->out.tables);
+    if (!status)
+        status = write_who(writing);
+    if (!status)
+        status = write_clock(writing);
+    if (!status)
+        status = write_tracks(writing);
+    if (!status)
+        status = table_writer_set_level(&writing->out.tables, NAMES_LEVEL);
+    if (!status)
+        status = write_dictionary(writing);
+    return status ? status : shard_out_seal(&writing->out);
+}
+
+int shard_write(struct event_store *store, const struct shard_about *about,
+                struct shard_written *ret_written)
+{
+    struct writing writing = {.store = store, .about = about};
+    if (store->first_ns <= store->last_ns)
+        writing.origin_ns = store->first_ns;
+    int status = shard_out_open_path(&writing.out, about->path);
+    if (status)
+        return status;
+    status = write_all(&writing);
+    if (status) {
+        shard_out_remove(&writing.out);
+        return status;
+    }
+    *ret_written = (struct shard_written){writing.events, writing.out.bytes + FRAME_TRAILER_BYTES};
+    shard_out_finish(&writing.out);
+    return 0;
+}

@@ -1,0 +1,232 @@
+# SPDX-License-Identifier: Apache-2.0
+"""gait import: Python's json module says what a trace holds, and what must come back."""
+
+import collections
+import gzip
+import json
+import os
+import pathlib
+
+import pytest
+
+TRACES = pathlib.Path(__file__).resolve().parents[2].parent / "shared" / "traces"
+SHARED = sorted(TRACES.glob("*/*.json*")) if TRACES.is_dir() else []
+BASE = 1_700_000_000_000_000_000
+
+
+def number(text):
+    """A float, or the integer that it is: how it is written does not matter."""
+    value = float(text)
+    return int(value) if value.is_integer() and abs(value) < 2**53 else value
+
+
+def read(path):
+    data = gzip.decompress(path.read_bytes()) if path.suffix == ".gz" else path.read_bytes()
+    return json.loads(data, parse_float=number)
+
+
+def events_of(trace):
+    events = trace["traceEvents"] if isinstance(trace, dict) else trace
+    return collections.Counter(json.dumps(event, sort_keys=True) for event in events)
+
+
+def imported(gait, tmp_path, source):
+    """What gait says of the import, and what it exports again."""
+    shard = tmp_path / "x.gait"
+    told = gait("import", source, "-o", shard, "--json")
+    assert (told.returncode, told.stderr) == (0, "")
+    out = tmp_path / "out.json"
+    done = gait("export", shard, "--format", "chrome", "-o", out)
+    assert (done.returncode, done.stderr) == (0, "")
+    return json.loads(told.stdout), read(out), shard
+
+
+def same(gait, tmp_path, trace, **facts):
+    """Writes a trace of these events; it must come back as it was."""
+    source = tmp_path / "made.json"
+    source.write_text(json.dumps({**facts, "traceEvents": trace}))
+    told, back, _ = imported(gait, tmp_path, source)
+    assert events_of(back) == events_of(read(source))
+    assert {key: back[key] for key in facts} == facts
+    return told
+
+
+@pytest.mark.skipif(not SHARED, reason="no ../shared/traces beside this checkout")
+@pytest.mark.parametrize("source", SHARED, ids=lambda path: path.name.split(".")[0])
+def test_shared_traces_come_back_whole_and_are_small(gait, tmp_path, source):
+    trace = read(source)
+    told, back, shard = imported(gait, tmp_path, source)
+    assert events_of(back) == events_of(trace)
+    facts = trace if isinstance(trace, dict) else {}
+    assert all(back[key] == value for key, value in facts.items() if key != "traceEvents")
+    count = sum(events_of(trace).values())
+    size = os.path.getsize(shard)
+    assert size <= 5 * count if count >= 20_000 else size <= 64_000
+    assert told["bytes"] == size
+
+
+def span(name, ts, dur, **more):
+    return {"ph": "X", "name": name, "cat": "c", "pid": 7, "tid": 8, "ts": ts, "dur": dur, **more}
+
+
+def test_every_kind_of_value_comes_back(gait, tmp_path):
+    values = [0, -1, 2**63 - 1, -(2**63), 2**64 + 5, 1.5, -0.25, 1e300, 0.1, 12.340, True, False]
+    values += [
+        None,
+        "",
+        "a",
+        'q"\\\n\u00e9\U0001f600',
+        [],
+        {},
+        [1, [2.5, "x", None]],
+        {"a": {"b": []}},
+    ]
+    args = {f"k{index}": value for index, value in enumerate(values)}
+    same(gait, tmp_path, [span("s", 1, 2, args=args), span("t", 2, 1, args={}), span("u", 3, 1)])
+
+
+def test_many_arguments_that_run_on_come_back(gait, tmp_path):
+    trace = [
+        span("s", index, 1, args={"n": index * index, "f": index / 8, "t": f"text {index}", "k": 1})
+        for index in range(3000)
+    ]
+    same(gait, tmp_path, trace)
+
+
+def test_all_phases_come_back(gait, tmp_path):
+    at = {"pid": 7, "tid": 8, "cat": "c", "name": "n"}
+    trace = [
+        {"ph": "B", "ts": 1.5, "args": {"a": 1}, **at},
+        {"ph": "E", "ts": 4.25, **at},
+        {"ph": "i", "ts": 2, "s": "t", **at},
+        {"ph": "I", "ts": 2, **at},
+        {"ph": "b", "ts": 3, "id": "0x1f", "args": {"x": [1]}, **at},
+        {"ph": "e", "ts": 9, "id": "0x1f", **at},
+        {"ph": "s", "ts": 3, "id": 5, **at},
+        {"ph": "t", "ts": 4, "id": 5, **at},
+        {"ph": "f", "ts": 5, "id": 5, "bp": "e", **at},
+        {"ph": "C", "ts": 6, "args": {"used": 5, "free": 2.5}, "name": "mem", "pid": 7},
+        {"ph": "C", "ts": 7, "args": {"value": 3}, "name": "one", "pid": 7},
+        {"ph": "M", "name": "process_name", "pid": 7, "args": {"name": "python"}},
+        {"ph": "P", "ts": 8, **at},
+        span("fine", 10.123456, 1),
+        span("text numbers", 11, 1, tid="8", pid="7"),
+        span("named", 12, 1, tid="Spans"),
+        span("nothing", 13, 1, tid=None, tts=5, cname="good"),
+    ]
+    told = same(gait, tmp_path, trace, displayTimeUnit="ns", baseTimeNanoseconds=BASE)
+    assert told["files"][0]["repairs"] == {"text_ids": 2, "finer_than_ns": 1}
+
+
+def csv_rows(gait, path):
+    lines = gait("export", path, "--format", "csv").stdout.splitlines()
+    return [dict(zip(lines[0].split(","), line.split(","))) for line in lines[1:]]
+
+
+def test_times_are_integers_from_the_text(gait, tmp_path):
+    texts = ["4458676522690.655", "4458676522690.6555", "4458676522690.6565", "0.001", "7"]
+    source = tmp_path / "t.json"
+    events = ",".join(
+        f'{{"ph":"X","name":"n","pid":1,"tid":1,"ts":{t},"dur":0.002}}' for t in texts
+    )
+    source.write_text(f'{{"baseTimeNanoseconds": {BASE}, "traceEvents": [{events}]}}')
+    gait("import", source, "-o", tmp_path / "t.gait")
+    starts = [int(row["start_ns"]) - BASE for row in csv_rows(gait, tmp_path / "t.gait")]
+    exact = 4458676522690655
+    assert starts == [1, 7000, exact, exact + 1, exact + 1]  # halves to even
+
+
+def test_devices_are_tracks_of_the_one_process(gait, tmp_path):
+    trace = [
+        span("op", 1, 9, cat="cpu_op", args={"External id": 3}),
+        span("cudaLaunchKernel", 2, 1, cat="cuda_runtime", args={"correlation": 17}),
+        span("k", 5, 2, cat="kernel", pid=0, tid=7, args={"correlation": 17, "External id": 3}),
+    ]
+    told = same(gait, tmp_path, trace, distributedInfo={"rank": 5, "world_size": 8})
+    assert (told["files"][0]["rank"], told["files"][0]["shards"]) == (5, 1)
+    info = json.loads(gait("info", tmp_path / "x.gait", "--json").stdout)
+    assert info["shards"][0]["pid"] == 7 and info["shards"][0]["rank"] == 5
+
+
+def test_processes_of_other_traces_get_a_shard_each(gait, tmp_path):
+    source = tmp_path / "two.json"
+    source.write_text(json.dumps([span("a", 1, 2), span("b", 1, 2, pid=9)]))
+    one = gait("import", source, "-o", tmp_path / "x.gait")
+    assert one.returncode == 2 and "name a folder with -o" in one.stderr
+    assert not (tmp_path / "x.gait").exists()
+    assert gait("import", source, "-o", tmp_path / "run").returncode == 0
+    info = json.loads(gait("info", tmp_path / "run", "--json").stdout)
+    assert sorted(shard["pid"] for shard in info["shards"]) == [7, 9]
+
+
+WRONG = {
+    "control_characters": b'[{"ph":"X","name":"a\tb\nc","pid":1,"tid":1,"ts":1,"dur":1}]',
+    "bad_utf8": b'[{"ph":"X","name":"a\xff","pid":1,"tid":1,"ts":1,"dur":1}]',
+    "unescaped_quotes": b'[{"ph":"X","name":"a "b" c","pid":1,"tid":1,"ts":1,"dur":1}]',
+    "not_finite": b'[{"ph":"X","name":"a","pid":1,"tid":1,"ts":1,"dur":1,"args":{"x":NaN}}]',
+    "large_integers": b'[{"ph":"X","ts":1,"dur":1,"args":{"x":99999999999999999999}}]',
+    "negative_durations": b'[{"ph":"X","name":"a","pid":1,"tid":1,"ts":1,"dur":-1}]',
+    "duplicate_keys": b'[{"ph":"X","name":"a","name":"b","pid":1,"tid":1,"ts":1,"dur":1}]',
+    "bad_times": b'[{"ph":"X","name":"a","pid":1,"tid":1,"ts":1,"dur":1},{"ph":"i","ts":"x"}]',
+    "unpaired": b'[{"ph":"X","name":"a","pid":1,"tid":1,"ts":1,"dur":1},{"ph":"B","ts":1,"pid":1}]',
+    "truncated": b'{"traceEvents":[{"ph":"X","name":"a","pid":1,"tid":1,"ts":1,"dur":1},{"ph":"X"',
+    "trailing_bytes": b'[{"ph":"X","name":"a","pid":1,"tid":1,"ts":1,"dur":1}] more',
+    "skipped_events": b'[{"ph":"X",oops},{"ph":"X","name":"a","pid":1,"tid":1,"ts":1,"dur":1}]',
+}
+
+
+@pytest.mark.parametrize("kind", WRONG)
+def test_what_is_wrong_is_read_and_counted(gait, tmp_path, kind):
+    (tmp_path / "wrong.json").write_bytes(WRONG[kind])
+    told, back, _ = imported(gait, tmp_path, tmp_path / "wrong.json")
+    assert kind in told["files"][0]["repairs"]
+    assert any(event["ph"] == "X" and event["ts"] == 1 for event in back["traceEvents"])
+
+
+@pytest.mark.parametrize("cut", [0.3, 0.9])
+def test_packed_data_that_end_early_are_read_up_to_there(gait, tmp_path, cut):
+    whole = gzip.compress(json.dumps([span(f"s{i}", i, 1) for i in range(20_000)]).encode())
+    (tmp_path / "cut.json.gz").write_bytes(whole[: int(len(whole) * cut)])
+    told, back, _ = imported(gait, tmp_path, tmp_path / "cut.json.gz")
+    assert told["files"][0]["repairs"].keys() >= {"gzip_damage", "truncated"}
+    names = [event["name"] for event in back["traceEvents"]]
+    assert names == [f"s{i}" for i in range(len(names))] and 1000 < len(names) < 20_000
+
+
+def test_packed_members_follow_one_another(gait, tmp_path):
+    text = json.dumps([span(f"s{i}", i, 1) for i in range(5000)]).encode()
+    parts = [gzip.compress(text[at : at + 50_000]) for at in range(0, len(text), 50_000)]
+    (tmp_path / "parts.json.gz").write_bytes(b"".join(parts))
+    told, back, _ = imported(gait, tmp_path, tmp_path / "parts.json.gz")
+    assert told["files"][0]["repairs"] == {} and len(back["traceEvents"]) == 5000
+
+
+def test_a_folder_is_read_but_for_its_junk(gait, tmp_path):
+    folder = tmp_path / "traces"
+    folder.mkdir()
+    for rank in range(2):
+        facts = {"distributedInfo": {"rank": rank}, "traceEvents": [span("s", 1, 2, pid=rank + 1)]}
+        (folder / f"r{rank}.json").write_text(json.dumps(facts))
+    (folder / "notes.txt").write_text("nothing")
+    (folder / "empty.json").write_text("")
+    (folder / "loop").symlink_to(folder)
+    done = gait("import", folder, "-o", tmp_path / "run")
+    assert done.returncode == 0
+    assert "notes.txt" in done.stdout and "empty.json" in done.stdout
+    info = json.loads(gait("info", tmp_path / "run", "--json").stdout)
+    assert sorted(shard["rank"] for shard in info["shards"]) == [0, 1]
+
+
+@pytest.mark.parametrize("text", ["", "{}", "[]", "words", '{"a": 1}', "{", "\x1f\x8b broken"])
+def test_what_is_no_trace_is_refused_in_a_sentence(gait, tmp_path, text):
+    (tmp_path / "no.json").write_bytes(text.encode("latin-1"))
+    done = gait("import", tmp_path / "no.json", "-o", tmp_path / "run")
+    assert done.returncode == 2 and "no.json" in done.stderr and done.stderr.count("\n") == 1
+    assert not list(tmp_path.glob("run*"))
+
+
+def test_nothing_is_written_over(gait, tmp_path):
+    (tmp_path / "a.json").write_text(json.dumps([span("s", 1, 2)]))
+    assert gait("import", tmp_path / "a.json", "-o", tmp_path / "run").returncode == 0
+    done = gait("import", tmp_path / "a.json", "-o", tmp_path / "run")
+    assert done.returncode == 2 and "is there already" in done.stderr
