@@ -15,6 +15,7 @@ COMMANDS = [
     "breakdown",
     "gaps",
     "export",
+    "import",
     "plan",
     "trigger",
     "leaf",
@@ -72,7 +73,7 @@ def test_the_version_is_told(gait):
         (["report", "--jsn", "x"], "gait report: unknown option '--jsn'; did you mean '--json'?"),
         (["report", "-x", "y"], "gait report: unknown option '-x'; see 'gait help report'"),
         (
-            ["export", "import", "x", "--format", "perfeto"],
+            ["export", "x", "--format", "perfeto"],
             "gait export: '--format' cannot be 'perfeto'; did you mean 'perfetto'?",
         ),
         (
