@@ -9,6 +9,7 @@ import io
 import json
 import os
 import pathlib
+import socket
 import subprocess
 import sys
 import threading
@@ -18,6 +19,15 @@ import pytest
 from said_besides import without_these
 from warm_python import WarmPython
 
+# As torchrun starts its ranks, but it takes seconds to start itself.
+RANKS = """
+for rank in $(seq 0 $((WORLD_SIZE - 1))); do
+    RANK=$rank LOCAL_RANK=$rank "$@" &
+    ranks="$ranks $!"
+done
+for rank in $ranks; do wait $rank || code=$?; done
+exit ${code:-0}
+"""
 SCRIPTS = pathlib.Path(__file__).parent.parent / "torch" / "scripts"
 FULL = bool(os.environ.get("GAIT_TEST_FULL"))
 full = pytest.mark.skipif(not FULL, reason="GAIT_TEST_FULL=1 runs it")
@@ -34,7 +44,7 @@ class Job:
     gait: bool = True
     options: tuple = ()  # of `gait run`
     python: tuple = ()  # of the interpreter
-    processes: int = 1  # more: under torchrun
+    processes: int = 1  # more: under torchrun, or `warm` ones as it starts them
     turn: int = 0  # tells apart runs that are otherwise the same
     warm: bool = False  # torch is there before gait is; with FULL it never is
 
@@ -133,6 +143,18 @@ class Training:
         return found
 
 
+def of_ranks(job):
+    """What torchrun puts into the environment of all its ranks."""
+    if not job.warm or job.processes == 1:
+        return
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        yield "MASTER_PORT", str(free.getsockname()[1])
+    yield "MASTER_ADDR", "127.0.0.1"
+    yield "WORLD_SIZE", str(job.processes)
+    yield "LOCAL_WORLD_SIZE", str(job.processes)
+
+
 def times(phases):
     return {phase["name"]: phase["total_ns"] for phase in phases}
 
@@ -184,6 +206,8 @@ class Trainings:
         line += [str(script), *map(str, job.args)]
         if job.warm:
             line = self.python(script, *job.args)
+        if job.warm and job.processes > 1:
+            line = ["sh", "-c", RANKS, "ranks", *line]
         if job.gait:
             run = [self.tool, "run", *(job.options or ("--quiet",)), "-o", str(directory), "--"]
             line = run + line
@@ -195,7 +219,7 @@ class Trainings:
         process = subprocess.run(
             self.command(job, home / "run"),
             cwd=home,
-            env=self.environment(job.env),
+            env=self.environment((*job.env, *of_ranks(job))),
             stdin=subprocess.DEVNULL,
             capture_output=True,
             text=True,

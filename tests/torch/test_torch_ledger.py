@@ -28,7 +28,7 @@ STYLES = [
     Job("own_optimizer", warm=True),
 ]
 WITHOUT_OPTIMIZER = [Job("manual"), Job("manual", ("loader",), warm=True)]
-DDP = Job("ddp", processes=2)
+DDP = Job("ddp", processes=2, warm=True)
 ALL = [*STYLES, *WITHOUT_OPTIMIZER, DDP]
 LINES = tuple(" ".join([job.script, *job.args]) for job in ALL[:-1])
 TOGETHER = Job("together", LINES, gait=False, warm=True)

@@ -313,7 +313,7 @@ def test_hta_finds_what_is_on_record(run, gait, hta, tmp_path):
 
 
 def test_hta_finds_the_ranks_of_a_job(run, gait, hta, tmp_path):
-    training = run(Job("ddp", options=("--windows", "0/100/101"), processes=2))
+    training = run(Job("ddp", options=("--windows", "0/100/101"), processes=2, warm=True))
     ran = gait("export", training.directory, "--format", "pt-trace", "-o", tmp_path / "traces")
     assert (ran.returncode, ran.stderr) == (0, "")
     files = sorted((tmp_path / "traces").iterdir())
