@@ -4,71 +4,80 @@
 #include <stdlib.h>
 
 #include "base/array.h"
-#include "base/fail.h"
+#include "load/pass/pass.h"
 
 enum { MOST_RANKS = 1 << 20 };
 
-static int add_batch(const struct gait_batch *batch, void *context)
-{
-    return device_rows_add(context, batch);
-}
-
-static int read_shard(struct gait_trace *trace, const uint32_t *tracks, uint32_t count,
-                      struct breakdown_rank *ret_rank)
-{
-    const struct gait_query query = {
-        .size = sizeof query, .kinds = DEVICE_ROWS_KINDS, .tracks = tracks, .track_count = count};
+// Of one shard: its rows while it is read, then what they say.
+struct part {
     struct device_rows rows;
-    int status = device_rows_init(&rows, trace);
-    if (!status)
-        status = gait_scan(trace, &query, DEVICE_ROWS_COLUMNS, add_batch, &rows);
-    if (!status) {
-        device_rows_sort(&rows);
-        status = breakdown_rank_make(ret_rank, &rows);
-    }
-    device_rows_finish(&rows);
+    struct breakdown_rank rank;
+    uint32_t shard;
+};
+
+static int begin(void *made, const struct pass_shard *shard, void *answer)
+{
+    struct part *part = made;
+    (void)answer;
+    part->shard = shard->shard;
+    return device_rows_init(&part->rows, shard->trace);
+}
+
+static int add_rows(void *made, const struct gait_batch *batch)
+{
+    struct part *part = made;
+    return device_rows_add(&part->rows, batch);
+}
+
+static int end(void *made)
+{
+    struct part *part = made;
+    device_rows_sort(&part->rows);
+    int status = breakdown_rank_make(&part->rank, &part->rows);
+    part->rank.shard = part->shard;
+    device_rows_finish(&part->rows);
     return status;
 }
 
-static int add_shard(struct device_run *run, struct gait_trace *trace, uint32_t shard,
-                     uint32_t *tracks)
+static int merge(void *answer, void *made)
 {
+    struct device_run *run = answer;
+    struct part *part = made;
     const struct array_shape shape = {sizeof *run->ranks, MOST_RANKS};
-    struct breakdown_rank rank = {.shard = shard};
-    uint32_t count = 0;
-    int status = GAIT_OK;
-    for (uint32_t i = 0; i < gait_trace_track_count(trace) && !status; i++) {
-        struct gait_track_info info;
-        status = gait_trace_track(trace, i, &info);
-        if (!status && info.shard == shard && !info.internal)
-            tracks[count++] = i;
+    if (!part->rank.has_device && !part->rank.step_count)
+        return GAIT_OK;
+    int status = array_reserve((void **)&run->ranks, &run->capacity, run->count + 1, shape);
+    if (!status) {
+        run->ranks[run->count++] = part->rank;
+        part->rank = (struct breakdown_rank){.steps = NULL};
     }
-    if (!status && count)
-        status = read_shard(trace, tracks, count, &rank);
-    if (status || (!rank.has_device && !rank.step_count)) {
-        breakdown_rank_finish(&rank);
-        return status;
-    }
-    rank.shard = shard;
-    status = array_reserve((void **)&run->ranks, &run->capacity, run->count + 1, shape);
-    if (status)
-        breakdown_rank_finish(&rank);
-    else
-        run->ranks[run->count++] = rank;
     return status;
 }
+
+static void drop(void *made)
+{
+    struct part *part = made;
+    device_rows_finish(&part->rows);
+    breakdown_rank_finish(&part->rank);
+}
+
+static const struct analysis device_analysis = {
+    .name = "devices",
+    .kinds = DEVICE_ROWS_KINDS,
+    .columns = DEVICE_ROWS_COLUMNS,
+    .part_bytes = sizeof(struct part),
+    .begin = begin,
+    .rows = add_rows,
+    .end = end,
+    .merge = merge,
+    .drop = drop,
+};
 
 int device_run_make(struct device_run *run, struct gait_trace *trace)
 {
-    const uint32_t count = gait_trace_track_count(trace);
-    uint32_t *tracks = malloc((count + 1) * sizeof *tracks);
-    int status = GAIT_OK;
+    const struct pass_ask ask = {&device_analysis, run};
     *run = (struct device_run){.count = 0};
-    if (!tracks)
-        return fail(GAIT_ERR_MEMORY, "no memory for %u tracks", count);
-    for (uint32_t i = 0; i < gait_trace_shard_count(trace) && !status; i++)
-        status = add_shard(run, trace, i, tracks);
-    free(tracks);
+    int status = pass_run(trace, &ask, 1);
     if (status)
         device_run_finish(run);
     return status;
