@@ -116,10 +116,11 @@ static const struct tool {
 } tools[] = {
     {"tracelens", "As TraceLens", put_tracelens, show_tracelens},
     {"hta", "As HTA", compat_put_hta, compat_show_hta},
+    {"tensorboard", "As TensorBoard", compat_put_tb, compat_show_tb},
 };
 enum { TOOLS = sizeof tools / sizeof tools[0] };
 
-const char *const compat_tools[] = {"hta", "tracelens", NULL};
+const char *const compat_tools[] = {"hta", "tensorboard", "tracelens", NULL};
 
 static int put_tool(struct sheet *sheet, const struct tool *tool, const struct compat_asked *asked)
 {

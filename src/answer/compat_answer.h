@@ -35,5 +35,7 @@ void compat_beside(struct sheet *sheet, const struct foreign_rows *rows,
 // The answers into the object that is open; the figures into the table that is.
 GAIT_CHECK int compat_put_hta(struct sheet *sheet, const struct compat_asked *asked);
 GAIT_CHECK int compat_show_hta(struct sheet *sheet, const struct compat_asked *asked);
+GAIT_CHECK int compat_put_tb(struct sheet *sheet, const struct compat_asked *asked);
+GAIT_CHECK int compat_show_tb(struct sheet *sheet, const struct compat_asked *asked);
 
 #endif

@@ -467,6 +467,13 @@ def test_a_breakdown_says_what_other_tools_would_beside_what_is_true(gait, tmp_p
     assert done["default"]["comm_comp_overlap"] == [{"rank": 3, "comp_comm_overlap_pctg": 33.33}]
     (stream,) = done["include_last_profiler_step"]["queue_length_summary"][:1]
     assert (stream["stream"], stream["queue_length_max"]) == (7, 1)
+    done = json.loads(gait("breakdown", "run", "--compat", "tensorboard", "--json").stdout)
+    rank = done["compat"]["tensorboard"]["ranks"]["3"]
+    # a collective's kernel is computation to it, and no call is of a runtime that it knows
+    assert [step["Kernel"] for step in rank["steps"]] == [50, 10]
+    for step in rank["steps"]:
+        assert sum(step[role] for role in step if role not in ("name", "Total")) == step["Total"]
+    assert rank["flags"]["has_runtime"] is False
     screen = gait("breakdown", "run", "--compat", "hta").stdout
     assert "drops the last step" in screen
 
