@@ -138,7 +138,7 @@ help:
 	@echo 'make setup-torch  your torch, or one from pip, into .venv; demo and test do it too'
 	@echo 'make check-torch TORCH=x.y.z    the torch tests with another torch'
 	@echo 'make fmt          bring C and Python into shape'
-	@echo 'make lint         layers, sizes, exports, banned functions, formatting'
+	@echo 'make lint         layers, circles, sizes, exports, banned functions, types, formatting'
 	@echo 'make fuzz T=60    fuzz the decoder and the reader for T seconds in all'
 	@echo 'make faults       200 kills, millions of spans: the recorder under faults, in full'
 	@echo 'make torture      let the n-th allocation fail, for every n'

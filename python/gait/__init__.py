@@ -9,6 +9,8 @@ Under `gait run` the process is on record from this import on; else from
 gait.start(). Off, each call costs about as much as an empty one.
 """
 
+from __future__ import annotations
+
 import atexit as _atexit
 import os as _os
 import sys as _sys
@@ -48,6 +50,11 @@ from ._core import why_off as _why_off
 from .config import Config
 from .loops import async_span, epoch, metadata, phase, steps, trigger
 from .trace import open
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    import argparse
+    from typing import Any
 
 __all__ = [
     "add_arguments",
@@ -96,14 +103,14 @@ __all__ = [
 ]
 
 
-def init(*args, **kwargs):
+def init(*args, **kwargs) -> bool:
     """start(), and PyTorch's phases and ops with it, imported or yet to be."""
     started = start(*args, **kwargs)
     _wait_for_torch()
     return started
 
 
-def _wait_for_torch():
+def _wait_for_torch() -> None:
     if _why_off:
         return
     from .preload import _gait_start
@@ -126,7 +133,7 @@ def profiler(function=None, **options):
     return decorate(function, **options)
 
 
-def uninstall():
+def uninstall() -> list[str]:
     """Takes gait's hooks out of PyTorch, Lightning and what else has some, as if they had
     never been there; init() puts them back. What is on record stays, and goes on.
 
@@ -143,7 +150,7 @@ def uninstall():
     return [str(patch) for patch in _patches.uninstall()]
 
 
-def step_profiler():
+def step_profiler() -> None:
     """Says that a step of the function that @gait.profiler() decorates has ended.
 
     Outside of one it does nothing.
@@ -153,14 +160,14 @@ def step_profiler():
     step_it()
 
 
-def add_arguments(parser):
+def add_arguments(parser: argparse.ArgumentParser) -> argparse.ArgumentParser:
     """Gives an argparse parser `--profile` and `--nsight`; returns it."""
     from .decorator import add_arguments as add
 
     return add(parser)
 
 
-def profile(kind="advanced", name=None, **options):
+def profile(kind: str = "advanced", name: str | None = None, **options: object) -> Any:
     """A block (`with`) or a function (decorator) under a profiler of gait.profilers.
 
     Its report is printed when it ends, or goes to a file: dirpath=…, filename=….
@@ -170,7 +177,7 @@ def profile(kind="advanced", name=None, **options):
     return Block(kind, name, options)
 
 
-def _runs_the_tool():
+def _runs_the_tool() -> bool:
     """Is this `python -m gait …`, which only starts the tool?"""
     if _sys.argv[:1] != ["-m"]:
         return False
@@ -183,7 +190,7 @@ def _is_imported_by_hooks():
     return getattr(_sys.modules.get("_gait_start"), "is_starting", False)
 
 
-def _begin():
+def _begin() -> None:
     if not _os.environ.get("GAIT_DIR") or _runs_the_tool() or _is_imported_by_hooks():
         return
     if _why_off and _os.environ.get("GAIT_ENABLE") != "0":
@@ -195,20 +202,20 @@ def _begin():
         _wait_for_torch()
 
 
-def _close_when_interrupted():
+def _close_when_interrupted() -> None:
     """After Ctrl-C Python kills itself by SIGINT, past everybody's exit handlers."""
     if getattr(_sys, "last_type", None) is KeyboardInterrupt:
         stop()
 
 
-def _name_threads_at_exit():
+def _name_threads_at_exit() -> None:
     """The record is closed when Python is gone, and the names of threads with it."""
     from ._native import _tell_names
 
     _atexit.register(_tell_names)
 
 
-def _close_in_children():
+def _close_in_children() -> None:
     """Children of multiprocessing leave by os._exit(): close the record there."""
     if "multiprocessing.util" in _sys.modules:
         from .children import arrange
@@ -223,3 +230,4 @@ if not _why_off:
     _close_in_children()
     if hasattr(_os, "register_at_fork"):
         _os.register_at_fork(before=_close_in_children)
+del TYPE_CHECKING, annotations  # neither is a name of gait's

@@ -18,7 +18,7 @@ def find_tool():
     return None
 
 
-def main():
+def main() -> None:
     tool = find_tool()
     if tool is None:
         sys.exit("gait: the tool 'gait' is neither beside the package nor on PATH: run `make`")

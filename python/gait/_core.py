@@ -23,7 +23,7 @@ else:
         why_off = _explain(error)
 if why_off:
     from . import _off
-    from ._off import *  # noqa: F403
+    from ._off import *  # type: ignore[assignment]  # noqa: F403
     from ._off import _metadata as _metadata
 
     _off.why = why_off

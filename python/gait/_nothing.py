@@ -29,7 +29,7 @@ class Nothing:
         self.start()
         return self
 
-    def __exit__(self, *_):
+    def __exit__(self, *_) -> None:
         self.stop()
 
     def _ignore(self, *_, **__):
@@ -51,10 +51,10 @@ class profile(Nothing):  # noqa: N801: torch's name
 
     _why_nothing = "nothing was captured: " + why_off
 
-    def __init__(self, **_):
+    def __init__(self, **_) -> None:
         pass
 
-    def start(self):
+    def start(self, *_, **__) -> None:
         _say.say_off(why_off)
 
 
@@ -63,7 +63,7 @@ class Schedule:
 
     unit, active = "step", 0
 
-    def __init__(self, **_):
+    def __init__(self, **_) -> None:
         pass
 
     def __call__(self, step):
@@ -82,5 +82,5 @@ class Capture:
     """There are none."""
 
 
-def at_steps(steps, warmup=0):
+def at_steps(steps, warmup: int = 0):
     return Schedule()

@@ -22,7 +22,7 @@ def _explain(error):
     return f"gait was built for Python {built}, and this is {minor}: {_remedy(folder, own)}"
 
 
-def _remedy(folder, own):
+def _remedy(folder, own) -> str:
     """The command that brings the extension of this Python: a build's, or a wheel's."""
     if os.path.islink(os.path.join(folder, "__init__.py")):
         return f"'make PYTHON={sys.executable}' builds it anew"
@@ -40,7 +40,7 @@ class Span:
 
     site = 0
 
-    def __init__(self, name="", category="python"):
+    def __init__(self, name: str = "", category: str = "python") -> None:
         self.name = name
         self.category = category
 
@@ -57,7 +57,7 @@ class Span:
         return self
 
 
-def span(name, /, category="python"):
+def span(name, /, category: str = "python"):
     return Span(name, category)
 
 
@@ -75,7 +75,7 @@ def step(number=None, /):
     return Step()
 
 
-def site(category, name, /):
+def site(category, name, /) -> int:
     return 0
 
 
@@ -87,11 +87,13 @@ begin = end = next = mark = count = arg = step_begin = step_end = _nothing
 async_begin = async_end = flow_begin = flow_step = flow_end = _nothing
 
 
-def start(directory=None, *, overflow=None, ring_bytes=0, role=None, subject_pid=0):
+def start(
+    directory=None, *, overflow=None, ring_bytes: int = 0, role=None, subject_pid: int = 0
+) -> bool:
     return False
 
 
-def _no(*_):
+def _no(*_) -> bool:
     return False
 
 

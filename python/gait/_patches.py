@@ -16,7 +16,7 @@ class Patch:
 
     __slots__ = ("is_fixed", "name", "original", "owner", "undo", "why", "wrapper")
 
-    def __init__(self, owner, name, wrapper, why, original=ABSENT):
+    def __init__(self, owner, name, wrapper, why, original=ABSENT) -> None:
         self.owner = owner
         self.name = name
         self.wrapper = wrapper  # what stands there now
@@ -25,7 +25,7 @@ class Patch:
         self.is_fixed = False  # stays where the others step aside for torch.compile
         self.undo = None  # takes it out, where setting the attribute would not
 
-    def __str__(self):
+    def __str__(self) -> str:
         owner = self.owner
         module = getattr(owner, "__module__", None)
         if module is None:  # of a module
@@ -33,13 +33,13 @@ class Patch:
         kind = owner if isinstance(owner, type) else type(owner)
         return f"{module}.{kind.__qualname__}.{self.name}"
 
-    def is_in_place(self):
+    def is_in_place(self) -> bool:
         return vars(self.owner).get(self.name, ABSENT) is self.wrapper
 
-    def set(self):
+    def set(self) -> None:
         setattr(self.owner, self.name, self.wrapper)
 
-    def take(self):
+    def take(self) -> bool:
         """False where somebody has replaced it after us: theirs to keep."""
         if self.undo is not None:
             self.undo()
@@ -58,11 +58,11 @@ class Moving:
 
     __slots__ = ("away", "back", "listed")
 
-    def __init__(self, listed, away, back):
+    def __init__(self, listed, away, back) -> None:
         self.listed, self.away, self.back = listed, away, back
 
 
-def put(owner, name, wrapper, why, is_fixed=False):
+def put(owner, name, wrapper, why, is_fixed: bool = False) -> None:
     """Sets the attribute; the list knows it from now on."""
     patch = Patch(owner, name, wrapper, why, vars(owner).get(name, ABSENT))
     patch.is_fixed = is_fixed
@@ -70,14 +70,14 @@ def put(owner, name, wrapper, why, is_fixed=False):
     _patches.append(patch)
 
 
-def note(owner, name, wrapper, why, undo):
+def note(owner, name, wrapper, why, undo) -> None:
     """What was changed by other means than an attribute; `undo` changes it back."""
     patch = Patch(owner, name, wrapper, why, wrapper)
     patch.is_fixed, patch.undo = True, undo
     _patches.append(patch)
 
 
-def also(moving):
+def also(moving) -> None:
     _outside.append(moving)
 
 
@@ -86,7 +86,7 @@ def installed():
     return [*_patches, *(patch for moving in _outside for patch in moving.listed())]
 
 
-def take_away():
+def take_away() -> None:
     """As if nothing had been patched, until put_back(); what is fixed stays."""
     for patch in _patches:
         if not patch.is_fixed:
@@ -95,7 +95,7 @@ def take_away():
         moving.away()
 
 
-def put_back():
+def put_back() -> None:
     for patch in _patches:
         found = vars(patch.owner).get(patch.name, ABSENT)
         if not patch.is_fixed and found is patch.original:

@@ -7,7 +7,7 @@ from . import _ranks
 from ._say import attempt, say
 
 
-def tell(config):
+def tell(config) -> None:
     """What is asked for and not done by config.profile(), once a job. The table behind
     the settings says what is done by nobody; `gait run` says that itself."""
     if not _ranks.is_first():
@@ -49,7 +49,7 @@ def finish(config, folder):
             folder, worker_name=config.worker_name or None, use_gzip=config.use_gzip
         )
 
-    def ready(prof):
+    def ready(prof) -> None:
         if store is not None:
             attempt("no trace", store, prof)
         if config.table:
@@ -60,15 +60,15 @@ def finish(config, folder):
     return ready
 
 
-def _write_stacks(config, folder, prof):
+def _write_stacks(config, folder, prof) -> None:
     from .torch import flame
-    from .torch.traces import default_worker
+    from .torch.handlers import default_worker
 
     worker = config.worker_name or default_worker()
     flame.write(prof.events(), prof.with_stack, folder, worker, config.metric)
 
 
-def _print_table(config, prof):
+def _print_table(config, prof) -> None:
     if not _ranks.is_first():
         return
     averages = prof.key_averages(

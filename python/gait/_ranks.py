@@ -51,7 +51,7 @@ def global_rank():
     return None
 
 
-def is_first():
+def is_first() -> bool:
     return not global_rank()
 
 

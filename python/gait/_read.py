@@ -1,12 +1,19 @@
 # SPDX-License-Identifier: Apache-2.0
 """gait/trace.h through ctypes. Loaded with its library at the first question."""
 
+from __future__ import annotations
+
 import collections
 import ctypes
 import heapq
 import json
 import os
 from ctypes import POINTER, byref, c_char_p, c_double, c_int, c_int64, c_size_t, c_uint32, c_uint64
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+    from typing import Any
 
 KINDS = "span mark counter async flow step drop sample memory log".split()
 TRACK_KINDS = {1: "thread", 2: "stream", 3: "counter", 4: "process"}
@@ -134,10 +141,10 @@ def _library():
     return _loaded[0]
 
 
-def _declare(library):
+def _declare(library) -> None:
     pointer = ctypes.c_void_p
 
-    def declare(name, result, *arguments):
+    def declare(name, result, *arguments) -> None:
         function = getattr(library, name)
         function.restype, function.argtypes = result, arguments
 
@@ -193,7 +200,7 @@ def _fields(info):
 class Trace:
     """An open trace, for one thread at a time; close it, or use it in `with`."""
 
-    def __init__(self, path):
+    def __init__(self, path: str | os.PathLike[str]) -> None:
         self._handle = ctypes.c_void_p()
         self._cursors = []
         self._library = _library()
@@ -207,16 +214,16 @@ class Trace:
             track["kind"] = TRACK_KINDS.get(track["kind"], track["kind"])
             track["internal"] = bool(track["internal"])
 
-    def __enter__(self):
+    def __enter__(self) -> Trace:
         return self
 
-    def __exit__(self, *_):
+    def __exit__(self, *_: object) -> None:
         self.close()
 
-    def __del__(self):
+    def __del__(self) -> None:
         self.close()
 
-    def close(self):
+    def close(self) -> None:
         """Lets go of the files; iterators over its events end."""
         for cursor in list(getattr(self, "_cursors", ())):
             cursor.close()
@@ -240,11 +247,11 @@ class Trace:
         return found
 
     @property
-    def damage(self):
+    def damage(self) -> list[dict[str, Any]]:
         """What could not be read: dicts with path, offset, bytes and what."""
         return self._all("damage", DamageInfo)
 
-    def metadata(self, shard=0):
+    def metadata(self, shard: int = 0) -> dict[str, Any]:
         """What the process said about itself, decoded from JSON."""
         import json
 
@@ -260,7 +267,7 @@ class Trace:
                 values[_text(key)] = text
         return values
 
-    def info(self):
+    def info(self) -> dict[str, Any]:
         """The answer of `gait info --json`, as far as the library gives it."""
         return {
             "format_version": max((s["format_version"] for s in self.shards), default=0),
@@ -271,8 +278,15 @@ class Trace:
         }
 
     def events(
-        self, kind=None, since_ns=0, until_ns=0, tracks=None, internal=False, *, steps=False
-    ):
+        self,
+        kind: str | Iterable[str] | None = None,
+        since_ns: int = 0,
+        until_ns: int = 0,
+        tracks: Iterable[int] | None = None,
+        internal: bool = False,
+        *,
+        steps: bool = False,
+    ) -> Iterator[Event]:
         """Events of all tracks in order of start time, in bounded memory.
 
         kind: one of KINDS or several; tracks: indexes into .tracks; steps: with the steps
@@ -294,9 +308,9 @@ class Trace:
         recorded = Events(self, query)
         if not steps:
             return recorded
-        return heapq.merge(Events(self, query, "derived"), recorded, key=_start_of)
+        return iter(heapq.merge(Events(self, query, "derived"), recorded, key=_start_of))
 
-    def export(self, path, format, **options):
+    def export(self, path: str | os.PathLike[str], format: str, **options) -> None:
         """Writes a file for other tools, as `gait export` does; TraceError says why not.
 
         options: gzip, internal (bool), since_ns, until_ns; steps (bool): with those of
@@ -356,7 +370,7 @@ class Events:
     of: "cursor" are those on record, "derived" the steps and phases worked out of them.
     """
 
-    def __init__(self, trace, query, of="cursor"):
+    def __init__(self, trace, query, of: str = "cursor") -> None:
         self._trace = trace
         self._cursor = ctypes.c_void_p()
         library, handle = trace._library, trace._open_handle()
@@ -377,7 +391,7 @@ class Events:
             raise StopIteration
         return self._trace._event(raw)
 
-    def close(self):
+    def close(self) -> None:
         cursor, self._cursor = self._cursor, None
         if cursor:
             self._close(cursor)

@@ -22,7 +22,7 @@ def wrap(words):
     return "\n".join(lines) + "\n"
 
 
-def put(text):
+def put(text) -> None:
     """A stderr that is closed, or none at all, is no reason to end a training."""
     try:
         sys.stderr.write(text)
@@ -37,7 +37,7 @@ def is_terminal():
         return False
 
 
-def say(words, once=None):
+def say(words, once=None) -> None:
     """What has lines of its own is left as it is. With `once`, a key, only the first
     sentence of that key in this process is said."""
     if once is not None:
@@ -48,12 +48,12 @@ def say(words, once=None):
     put(wrap(words) if "\n" not in words and is_terminal() else words + "\n")
 
 
-def say_off(why):
+def say_off(why) -> None:
     """To the person who wanted a record."""
     say("nothing is recorded: " + why, once=why)
 
 
-def attempt(what, function, *arguments):
+def attempt(what, function, *arguments) -> None:
     """Where a failure of ours is a sentence, never the end of a training."""
     try:
         function(*arguments)

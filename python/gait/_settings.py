@@ -37,7 +37,13 @@ def _library():
 
 
 def resolve(
-    path, arguments, environment=True, usual=True, strict=True, called=None, is_section=False
+    path,
+    arguments,
+    environment: bool = True,
+    usual: bool = True,
+    strict: bool = True,
+    called=None,
+    is_section: bool = False,
 ):
     """What `gait config explain --json` says; a ValueError where something is wrong."""
     texts = [os.fsencode(argument) for argument in arguments]

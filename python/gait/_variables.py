@@ -61,7 +61,7 @@ OF_OTHERS = {
 class Said:
     """One variable: by which name it says something, and what."""
 
-    def __init__(self, variable, text, keys):
+    def __init__(self, variable, text, keys) -> None:
         name = variable[len(PREFIX) :].lower()
         if variable == "GAIT_PROFILER":
             name = "profiler"
@@ -83,7 +83,7 @@ def read(config, environment):
     ]
     said.sort(key=lambda one: one.is_own_name)  # own names count over others
     for one in said:
-        value = value_of(one.variable, one.text, keys[one.key].type)
+        value = value_of(one.variable, one.text, type(keys[one.key].default))
         setattr(config, one.key, value)
     counts = {one.key: one for one in said}
     if "enabled" not in counts:
@@ -102,7 +102,7 @@ def asks(one):
     return one.key not in OF_OTHERS and not one.is_trainers
 
 
-def settle_unit(config, said, counts):
+def settle_unit(config, said, counts) -> None:
     is_guides = any(
         one.key in SCHEDULE or one.name in ("torch_profiling", "enable_torch_profiling")
         for one in said

@@ -14,13 +14,13 @@ LAST = -1000  # after the finalizers of everybody else, which may record
 _arranged = False
 
 
-def _close_at_exit(_module):
+def _close_at_exit(_module) -> None:
     from multiprocessing.util import Finalize
 
     Finalize(None, stop, exitpriority=LAST)
 
 
-def arrange():
+def arrange() -> None:
     """Once a process tree: a child forgets its finalizers before it starts, but
     then runs what was registered for after the fork."""
     global _arranged

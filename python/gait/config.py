@@ -5,7 +5,14 @@ The table behind it is C (src/config): files, variables and arguments are read t
 Neither dataclasses nor ctypes are imported before somebody asks for a Config.
 """
 
+from __future__ import annotations
+
 import os
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+    from typing import Any
 
 
 class _Late(type):
@@ -83,7 +90,12 @@ class Config(metaclass=_Late):
     # --- where settings come from ---
 
     @classmethod
-    def load(cls, path=None, arguments=(), environment=True):
+    def load(
+        cls,
+        path: str | os.PathLike[str] | None = None,
+        arguments: Iterable[str] = (),
+        environment: bool = True,
+    ) -> Config:
         """What counts: arguments > GAIT_* variables > the file > defaults.
 
         `path` is a YAML file or FILE#SECTION; None is GAIT_CONFIG or gait.yaml. The
@@ -92,12 +104,14 @@ class Config(metaclass=_Late):
         return _load(cls, path, arguments, environment=environment)[0]
 
     @classmethod
-    def from_yaml(cls, path, arguments=()):
+    def from_yaml(cls, path: str | os.PathLike[str], arguments: Iterable[str] = ()) -> Config:
         """The `profiling` section of a file, other sections being somebody else's."""
         return _load(cls, path, arguments)[0]
 
     @classmethod
-    def from_args(cls, arguments=None, path=None):
+    def from_args(
+        cls, arguments: Iterable[str] | None = None, path: str | os.PathLike[str] | None = None
+    ) -> tuple[Config, list[str]]:
         """(config, what is left of the arguments): takes `--profile`, `--profiling.wait 1`,
         `profiling.wait=1` and their like out of a program's own line."""
         import sys
@@ -106,7 +120,7 @@ class Config(metaclass=_Late):
         return _load(cls, path, given, strict=False)
 
     @classmethod
-    def from_mapping(cls, mapping):
+    def from_mapping(cls, mapping: Any) -> Config:
         """The section of a configuration that is read already, with any of the names that
         docs/CONFIG.md has: a dict, a section of OmegaConf's, a pydantic model, a dataclass as
         tyro fills it. As in a file, a section that is there is on, unless it says that
@@ -121,7 +135,7 @@ class Config(metaclass=_Late):
         return _load(cls, None, words, **source)[0]
 
     @classmethod
-    def from_environment(cls, environment=None):
+    def from_environment(cls, environment: Mapping[str, str] | None = None) -> Config:
         """What `gait run` passes on, in Python alone: GAIT_PROFILING_WAIT and so on."""
         from ._variables import read
 
@@ -139,7 +153,7 @@ class Config(metaclass=_Late):
 
     # --- what to do with them ---
 
-    def schedule(self):
+    def schedule(self) -> Any:
         """The schedule as gait.torch.schedule() makes it."""
         import gait.torch
 
@@ -158,7 +172,7 @@ class Config(metaclass=_Late):
     def _is_clamped(self):
         return self.epochs > 0 and self.unit == "epoch" and not hasattr(self, "origins")
 
-    def profile(self, directory=None, **options):
+    def profile(self, directory: str | os.PathLike[str] | None = None, **options: Any) -> Any:
         """gait.torch.profile() with these settings; one that does nothing where `enabled`
         is false. Call step() on it after each unit of the schedule.
 
@@ -166,7 +180,7 @@ class Config(metaclass=_Late):
         `gait run`, else the one one stands in). `options` are profile()'s own.
         """
         is_said = self.enabled or self.py_spy or self.profiler != "pytorch"
-        if is_said or getattr(self, "notices", ()):
+        if is_said or vars(self).get("notices"):
             from ._profiling import tell
 
             tell(self)
@@ -197,10 +211,11 @@ class Config(metaclass=_Late):
             from . import _ranks, nsight
 
             output, cycles = self.nsight_output, self.repeat
-            profile = nsight.following(profile, output, cycles, _ranks.is_first())
+            made = nsight.following(profile, output, cycles, _ranks.is_first())
+            return made(**chosen)
         return profile(**chosen)
 
-    def folder(self, directory=None):
+    def folder(self, directory: str | os.PathLike[str] | None = None) -> str:
         """Where the traces go."""
         base = directory or os.environ.get("GAIT_DIR") or os.curdir
         return os.path.join(os.fspath(base), self.output_dir)

@@ -6,6 +6,8 @@ trace: {output_dir}/rank_{rank}/ for TensorBoard, {output_dir}/trace_rank_{rank}
 and a table on rank 0.
 """
 
+from __future__ import annotations
+
 import contextlib
 import functools
 import inspect
@@ -16,6 +18,10 @@ import socket
 from . import _ranks
 from ._core import why_off
 from ._say import attempt, say, say_off
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
 DEFAULTS = {
     "enabled": True,
@@ -60,13 +66,13 @@ def profiler(function=None, **options):
     return decorate(function)
 
 
-def step_profiler():
+def step_profiler() -> None:
     """See gait.step_profiler."""
     for innermost in _running[-1:]:
         innermost.step()
 
 
-def _check(options):
+def _check(options) -> None:
     import warnings
 
     from .torch.plans import schedule
@@ -88,14 +94,14 @@ def _wrap(target, options):
     elif inspect.isgeneratorfunction(target):
 
         @functools.wraps(target)
-        def wrapper(*args, **kwargs):
+        def wrapper(*args, **kwargs):  # type: ignore[misc]
             with profiled(options):
                 return (yield from target(*args, **kwargs))
 
     else:
 
         @functools.wraps(target)
-        def wrapper(*args, **kwargs):
+        def wrapper(*args, **kwargs):  # type: ignore[misc]
             with profiled(options):
                 return target(*args, **kwargs)
 
@@ -156,11 +162,12 @@ def _make(options, writer):
         numbers = {key: options[key] for key in ("skip_first", "wait", "warmup", "active")}
         plan = plans.schedule(**numbers, repeat=options["repeat"])
 
+    make: Any = profile
     if options["nsight_enabled"]:
         from .nsight import following
 
-        profile = following(profile, options["nsight_output"], options["repeat"], _ranks.is_first())
-    return profile(
+        make = following(make, options["nsight_output"], options["repeat"], _ranks.is_first())
+    return make(
         activities=activities,
         schedule=plan,
         on_trace_ready=writer.write,
@@ -175,7 +182,7 @@ def _make(options, writer):
 class _Writer:
     """The files and the table of one call."""
 
-    def __init__(self, options):
+    def __init__(self, options) -> None:
         from .torch import handlers
 
         self._folder = os.path.abspath(options["output_dir"])
@@ -190,7 +197,7 @@ class _Writer:
         self._is_first = _ranks.is_first()
         self._paths = []
 
-    def write(self, prof):
+    def write(self, prof) -> None:
         """A training goes on when its disk is full."""
         attempt("a trace was not written", self._write, prof)
 
@@ -212,7 +219,7 @@ class _Writer:
                 os.unlink(part)
             raise
 
-    def finish(self, prof):
+    def finish(self, prof) -> None:
         """Rank 0 says what there is."""
         if not self._paths or not self._is_first or not _ranks.is_first():
             return

@@ -7,6 +7,8 @@
 Imports without Lightning; using it then fails with one sentence.
 """
 
+from __future__ import annotations
+
 import atexit
 import functools
 import importlib
@@ -18,6 +20,10 @@ from ._say import say
 from .profilers import by_name
 from .profilers.files import file_name
 from .profilers.reports import Reports
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
 
 def _bases():
@@ -56,7 +62,7 @@ class GaitProfiler(Profiler):
 
     _stage = None  # Lightning's __del__ asks, also where __init__ refused
 
-    def __init__(self, kind="simple", **options):
+    def __init__(self, kind: str = "simple", **options) -> None:
         _need_lightning()
         self.gait = by_name(kind, **options)
         super().__init__(self.gait.dirpath, self.gait.filename)
@@ -67,13 +73,13 @@ class GaitProfiler(Profiler):
         self._reports = Reports(self.gait)
         weakref.finalize(self, self._reports.describe_unreported)
 
-    def start(self, action_name):  # for Lightning's check that there is one
+    def start(self, action_name) -> None:  # for Lightning's check that there is one
         self.gait.start(action_name)
 
-    def stop(self, action_name):
+    def stop(self, action_name) -> None:
         self.gait.stop(action_name)
 
-    def setup(self, stage, local_rank=None, log_dir=None):
+    def setup(self, stage, local_rank=None, log_dir=None) -> None:
         super().setup(stage, local_rank, log_dir)
         if hasattr(self.gait, "root"):
             self.gait.root = getattr(self, "_lightning_module", None)
@@ -82,10 +88,10 @@ class GaitProfiler(Profiler):
     def summary(self):
         return self.gait.summary()
 
-    def describe(self):
+    def describe(self) -> None:
         self._reports.describe()
 
-    def teardown(self, stage):
+    def teardown(self, stage) -> None:
         if not _missing and hasattr(self, "gait"):
             self.gait.teardown(stage)
 
@@ -108,31 +114,35 @@ class ProfilerCallback(Callback):
 
     def __init__(
         self,
-        enabled=False,
-        output_dir="outputs/profiler_logs",
-        schedule_every_n_steps=50,
-        wait_steps=1,
-        warmup_steps=1,
-        active_steps=3,
-        repeat_cycles=2,
+        enabled: bool = False,
+        output_dir: str = "outputs/profiler_logs",
+        schedule_every_n_steps: int = 50,
+        wait_steps: int = 1,
+        warmup_steps: int = 1,
+        active_steps: int = 3,
+        repeat_cycles: int = 2,
         model_name=None,
         **options,
-    ):
+    ) -> None:
         _need_lightning()
         super().__init__()
         self.enabled = enabled
         self.output_dir = output_dir
         self.model_name = model_name  # the folder's; else the module's class
         self.every = schedule_every_n_steps
-        self.numbers = {
+        self.numbers: dict[str, Any] = {
             "wait": wait_steps,
             "warmup": warmup_steps,
             "active": active_steps,
             "repeat": repeat_cycles,
         }
-        self.options = {"record_shapes": True, "profile_memory": True, "with_flops": True}
+        self.options: dict[str, Any] = {
+            "record_shapes": True,
+            "profile_memory": True,
+            "with_flops": True,
+        }
         self.options.update(options)
-        self.profile = None
+        self.profile: Any = None
         self.traces = []
         if enabled:
             self._schedule()  # a wrong number is told now
@@ -142,7 +152,7 @@ class ProfilerCallback(Callback):
 
         return gait.torch.schedule(every_n_steps=self.every, **self.numbers)
 
-    def setup(self, trainer, pl_module, stage):
+    def setup(self, trainer, pl_module, stage) -> None:
         is_free = type(trainer.profiler).__name__ == "PassThroughProfiler"
         if not self.enabled or stage != "fit" or not is_free:
             return
@@ -155,7 +165,7 @@ class ProfilerCallback(Callback):
         profiler.setup(stage, getattr(trainer, "local_rank", None), trainer.log_dir)
         trainer.profiler = profiler
 
-    def on_train_start(self, trainer, pl_module):
+    def on_train_start(self, trainer, pl_module) -> None:
         if not self.enabled or self.profile is not None:
             return
         import gait.torch
@@ -176,29 +186,29 @@ class ProfilerCallback(Callback):
         self.profile.start()
         atexit.register(self._finish)
 
-    def _keep(self, handler, profile):
+    def _keep(self, handler, profile) -> None:
         try:
             self.traces.append(handler(profile))
         except (OSError, RuntimeError, ValueError) as error:  # the training goes on
             say(f"cannot write a trace: {error}")
 
-    def on_train_batch_end(self, *_, **__):
+    def on_train_batch_end(self, *_, **__) -> None:
         if self.profile is None:
             return
         self.profile.step()
         if self.profile.step_num == self._end:  # nothing stays behind the last cycle
             self._finish()
 
-    def on_train_end(self, trainer, pl_module):
+    def on_train_end(self, trainer, pl_module) -> None:
         self._finish()
 
-    def on_exception(self, trainer, pl_module, exception):
+    def on_exception(self, trainer, pl_module, exception) -> None:
         self._finish()
 
-    def teardown(self, trainer, pl_module, stage):
+    def teardown(self, trainer, pl_module, stage) -> None:
         self._finish()
 
-    def _finish(self):
+    def _finish(self) -> None:
         profile, self.profile = self.profile, None
         if profile is None:
             return
@@ -216,7 +226,7 @@ class ProfilerCallback(Callback):
             written = "1 trace" if len(self.traces) == 1 else f"{len(self.traces)} traces"
             say(f"{written}, chrome_trace.json and a summary are in '{self.folder}'")
 
-    def _write(self, name, write):
+    def _write(self, name, write) -> None:
         path = os.path.join(self.folder, name)
         try:
             write(path)
@@ -224,7 +234,7 @@ class ProfilerCallback(Callback):
             say(f"cannot write '{path}': {error.strerror}")
 
     @staticmethod
-    def _write_summary(profile, path):
+    def _write_summary(profile, path) -> None:
         averages = profile.key_averages()
         with open(path, "w", encoding="utf-8") as file:
             for device in ("cpu", "cuda"):

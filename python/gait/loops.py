@@ -1,9 +1,18 @@
 # SPDX-License-Identifier: Apache-2.0
 """Helpers around whole loops and tasks, loaded when first asked for."""
 
+from __future__ import annotations
+
 import itertools
 
 from ._core import _metadata, async_begin, async_end, mark, span, step_begin, step_end, why_off
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+    from typing import Any, SupportsIndex
+
+    from ._native import Span
 
 if not why_off:
     from . import _native
@@ -24,14 +33,14 @@ class steps:
     which is the span "input" in it. There are as many steps as items.
     """
 
-    def __init__(self, iterable, first=None):
+    def __init__(self, iterable: Iterable[Any], first: SupportsIndex | None = None) -> None:
         self._iterable = iterable
         self._first = first
 
-    def __len__(self):
-        return len(self._iterable)
+    def __len__(self) -> int:
+        return len(self._iterable)  # type: ignore[arg-type]
 
-    def __iter__(self):
+    def __iter__(self) -> Iterator[Any]:
         wait = span("input", category="data")
         iterator = iter(self._iterable)
         step_begin(self._first)
@@ -57,27 +66,27 @@ class async_span:
     tasks that share one at the same time would end each other's spans.
     """
 
-    def __init__(self, name, category="python"):
+    def __init__(self, name: str, category: str = "python") -> None:
         self._site = span(name, category)
         self._open = []
 
-    def __enter__(self):
+    def __enter__(self) -> async_span:
         number = next(_ids)
         self._open.append(number)
         async_begin(self._site, number)
         return self
 
-    def __exit__(self, *_):
+    def __exit__(self, *_: object) -> None:
         async_end(self._site, self._open.pop())
 
-    async def __aenter__(self):
+    async def __aenter__(self) -> async_span:
         return self.__enter__()
 
-    async def __aexit__(self, *_):
+    async def __aexit__(self, *_: object) -> None:
         self.__exit__()
 
 
-def metadata(key, value):
+def metadata(key: str, value: object) -> bool:
     """Says something about this process: any value that JSON can hold."""
     import json
 
@@ -90,19 +99,19 @@ def metadata(key, value):
     return _metadata(key, text)
 
 
-def phase(name):
+def phase(name: str) -> Span:
     """A span of the step's ledger: input, forward, … or a name of your own."""
     return span(name, "phase")
 
 
-def epoch():
+def epoch() -> None:
     """Says that an epoch begins here, where no framework says so."""
     mark(_EPOCH)
     if not why_off:
         _native._epoch()
 
 
-def trigger(step_count=None):
+def trigger(step_count: int | None = None) -> None:
     """Asks for some steps with ops on record, from the next step on that is free.
 
     `gait trigger PID` asks the same from outside.

@@ -58,7 +58,7 @@ def _ranges():
 class Nsight:
     """cudaProfilerStart and -Stop, and ranges; each does nothing where it cannot."""
 
-    def __init__(self):
+    def __init__(self) -> None:
         runtime = _find(("libcudart",), CUDART)
         self._start = getattr(runtime, "cudaProfilerStart", None)
         self._stop = getattr(runtime, "cudaProfilerStop", None)
@@ -70,20 +70,20 @@ class Nsight:
             self.is_there = asked is not None and not asked(ctypes.byref(count)) and count.value > 0
         self._pushed = 0
 
-    def start(self):
+    def start(self) -> None:
         if self.is_there:
             self._start()
 
-    def stop(self):
+    def stop(self) -> None:
         if self.is_there:
             self._stop()
 
-    def push(self, name):
+    def push(self, name) -> None:
         if self._push is not None:
             self._push(name)
             self._pushed += 1
 
-    def pop(self):
+    def pop(self) -> None:
         if self._pop is not None and self._pushed:
             self._pushed -= 1
             self._pop()
@@ -103,19 +103,19 @@ def following(profile, output, cycles, is_first):
         say(f"to record with Nsight Systems, run:\n  {command(output, cycles)}")
 
     class Followed(profile):
-        def _begin(self):
+        def _begin(self) -> None:
             super()._begin()
             nsight.start()
 
-        def _end(self, is_partial):
+        def _end(self, is_partial) -> None:
             nsight.stop()
             super()._end(is_partial)
 
-        def _mark_step(self):
+        def _mark_step(self) -> None:
             super()._mark_step()
             nsight.push(f"ProfilerStep#{self.step_num}")
 
-        def _unmark_step(self):
+        def _unmark_step(self) -> None:
             nsight.pop()
             super()._unmark_step()
 

@@ -40,5 +40,5 @@ if why_off:
         clear = close = _configure = _forked = _Nothing._ignore
         _actions = _stats = _Nothing._none
 else:
-    from ._native import _Actions as Actions  # noqa: F401
-    from ._native import _Tracer as Tracer  # noqa: F401
+    from ._native import _Actions as Actions  # type: ignore[assignment]  # noqa: F401
+    from ._native import _Tracer as Tracer  # type: ignore[assignment]  # noqa: F401

@@ -8,8 +8,18 @@
 The library that reads, libgait-read.so, enters the process at the first open().
 """
 
+from __future__ import annotations
 
-def open(path):
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    import os
+
+    from ._read import Event as Event
+    from ._read import Trace as Trace
+    from ._read import TraceError as TraceError
+
+
+def open(path: str | os.PathLike[str]) -> Trace:
     """Opens a shard or a run directory; raises TraceError where that fails."""
     from ._read import Trace
 

@@ -21,7 +21,7 @@ try:
 except ImportError as error:
     _missing = str(error)
 
-    class TrainerCallback:
+    class TrainerCallback:  # type: ignore[no-redef]
         pass
 
 
@@ -34,7 +34,7 @@ class GaitCallback(TrainerCallback):
     of the process.
     """
 
-    def __init__(self, profiler=None, **options):
+    def __init__(self, profiler=None, **options) -> None:
         if _missing:
             raise ImportError(
                 f"gait.transformers needs transformers, which is not there ({_missing}): "
@@ -48,43 +48,43 @@ class GaitCallback(TrainerCallback):
             self._reports = Reports(self.gait)
             weakref.finalize(self, self._reports.describe_unreported)
 
-    def _begin(self, action):
+    def _begin(self, action) -> None:
         if self.gait is not None and action not in self._open:
             self._open.append(action)
             self.gait.start(action)
 
-    def _end(self, action):
+    def _end(self, action) -> None:
         if action in self._open:
             self._open.remove(action)
             self.gait.stop(action)
 
-    def on_train_begin(self, args, state, control, **_):
+    def on_train_begin(self, args, state, control, **_) -> None:
         if self.gait is not None:
             self.gait.setup("train", log_dir=os.fspath(args.output_dir))
         self._begin("train")
 
-    def on_epoch_begin(self, args, state, control, **_):
+    def on_epoch_begin(self, args, state, control, **_) -> None:
         epoch()
         self._begin("epoch")
 
-    def on_step_begin(self, args, state, control, **_):
+    def on_step_begin(self, args, state, control, **_) -> None:
         step_begin(state.global_step)
         self._begin(self._step)
 
-    def on_pre_optimizer_step(self, args, state, control, **_):
+    def on_pre_optimizer_step(self, args, state, control, **_) -> None:
         self._begin("optimizer")
 
-    def on_optimizer_step(self, args, state, control, **_):
+    def on_optimizer_step(self, args, state, control, **_) -> None:
         self._end("optimizer")
 
-    def on_step_end(self, args, state, control, **_):
+    def on_step_end(self, args, state, control, **_) -> None:
         self._end(self._step)
         step_end()
 
-    def on_epoch_end(self, args, state, control, **_):
+    def on_epoch_end(self, args, state, control, **_) -> None:
         self._end("epoch")
 
-    def on_train_end(self, args, state, control, **_):
+    def on_train_end(self, args, state, control, **_) -> None:
         for action in reversed(list(self._open)):
             self._end(action)
         step_end()

@@ -8,7 +8,15 @@ tables, without what theirs lose.
     print(profiler.summary())
 """
 
-import importlib
+from __future__ import annotations
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from .advanced import Advanced
+    from .pytorch import PyTorch
+    from .simple import Simple
 
 __all__ = ["Advanced", "PyTorch", "Simple", "by_name"]
 
@@ -21,12 +29,14 @@ def __getattr__(name):
     place = PLACES.get(name)
     if place is None:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    import importlib
+
     found = getattr(importlib.import_module(place, __name__), name)
     globals()[name] = found
     return found
 
 
-def by_name(name, **options):
+def by_name(name: str, **options: Any) -> Simple | Advanced | PyTorch:
     """The profiler of that name, made with these options."""
     known = NAMES.get(str(name).lower())
     if known is None:

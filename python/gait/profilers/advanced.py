@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Which Python functions took the time, action by action: the report of pstats."""
 
+from __future__ import annotations
+
 import fnmatch
 import io
 import marshal
@@ -11,12 +13,20 @@ from .._say import say
 from ..timed import Tracer
 from .files import Report, reason
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    import pstats
+    from collections.abc import Iterable
+    from typing import IO, Any, Union
+
+    _Path = Union[str, os.PathLike[str]]
+
 OWN_FOLDER = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
 
 _living = weakref.WeakSet()
 
 
-def _forked():
+def _forked() -> None:
     for profiler in list(_living):
         profiler._forked()
 
@@ -28,10 +38,10 @@ if hasattr(os, "register_at_fork"):
 class Calls:
     """The numbers of one action as pstats takes them from a cProfile.Profile."""
 
-    def __init__(self, stats):
+    def __init__(self, stats) -> None:
         self.stats = stats
 
-    def create_stats(self):
+    def create_stats(self) -> None:
         pass
 
 
@@ -93,17 +103,17 @@ class Advanced(Report, Tracer):
 
     def __init__(
         self,
-        dirpath=None,
-        filename=None,
-        line_count_restriction=1.0,
-        dump_stats=False,
+        dirpath: _Path | None = None,
+        filename: str | None = None,
+        line_count_restriction: int | float = 1.0,
+        dump_stats: bool = False,
         *,
-        sort="cumulative",
-        builtins=False,
-        threads=True,
-        only=(),
-        exclude=(),
-    ):
+        sort: str = "cumulative",
+        builtins: bool = False,
+        threads: bool = True,
+        only: str | Iterable[str] = (),
+        exclude: str | Iterable[str] = (),
+    ) -> None:
         Report.__init__(self, dirpath, filename)
         self.line_count_restriction = line_count_restriction
         self.dump_stats = dump_stats
@@ -123,7 +133,7 @@ class Advanced(Report, Tracer):
         restriction = {"line_count_restriction": self.line_count_restriction}
         return {**restriction, "dump_stats": self.dump_stats, "sort": self.sort, **self._wishes}
 
-    def actions(self):
+    def actions(self) -> list[str]:
         """The names of the actions there were, in the order of their first start."""
         return self._actions()
 
@@ -131,14 +141,17 @@ class Advanced(Report, Tracer):
         apart = self._apart if action not in (None, self._apart) else None
         return fold(self._stats(action, apart if apart in self._actions() else None))
 
-    def stats(self, action=None, stream=None):
+    def stats(
+        self, action: str | None = None, stream: IO[str] | None = None
+    ) -> pstats.Stats | None:
         """pstats.Stats of one action, or of all that was traced; None without a call."""
         import pstats
 
         rows = self._rows_of(action)
         if not rows:
             return None
-        return pstats.Stats(Calls(rows), stream=stream or io.StringIO())
+        calls: Any = Calls(rows)
+        return pstats.Stats(calls, stream=stream or io.StringIO())
 
     def _text(self, action, show):
         stream = io.StringIO()
@@ -148,25 +161,25 @@ class Advanced(Report, Tracer):
         show(stats.strip_dirs().sort_stats(self.sort))
         return stream.getvalue()
 
-    def report(self, action=None, limit=None):
+    def report(self, action: str | None = None, limit: int | float | None = None) -> str:
         """The table of one action, byte for byte as pstats prints it."""
         limit = self.line_count_restriction if limit is None else limit
         return self._text(action, lambda stats: stats.print_stats(limit))
 
-    def callers(self, action=None, *restrictions):
+    def callers(self, action: str | None = None, *restrictions: Any) -> str:
         """Who called what, as pstats prints it."""
         return self._text(action, lambda stats: stats.print_callers(*restrictions))
 
-    def callees(self, action=None, *restrictions):
+    def callees(self, action: str | None = None, *restrictions: Any) -> str:
         """What called whom, as pstats prints it."""
         return self._text(action, lambda stats: stats.print_callees(*restrictions))
 
-    def dump(self, path, action=None):
+    def dump(self, path: _Path, action: str | None = None) -> None:
         """Writes a .prof file, for pstats, snakeviz and `gait pstats`."""
         with open(path, "wb") as file:
             marshal.dump(self._rows_of(action), file)
 
-    def _dump_all(self):
+    def _dump_all(self) -> None:
         """One sentence tells of all that could not be written: there may be forty."""
         failures = []
         for action in self.actions():
@@ -181,7 +194,7 @@ class Advanced(Report, Tracer):
             others = f", nor {len(failures) - 1} others" if failures[1:] else ""
             say(f"cannot write {path!r}{others}: {why}")
 
-    def summary(self):
+    def summary(self) -> str:
         """Lightning's report: each action's table."""
         if self.dump_stats:
             self._dump_all()
@@ -191,7 +204,7 @@ class Advanced(Report, Tracer):
             lines += [f"Profile stats for: {action}{rank}", self.report(action)]
         return os.linesep.join(lines)
 
-    def teardown(self, stage=None):
+    def teardown(self, stage=None) -> None:
         """After a stage: the tracing ends, and the next one begins with nothing."""
         self.close()
         self.clear()

@@ -7,7 +7,7 @@ from .._say import say
 
 
 class Block:
-    def __init__(self, kind, name, options):
+    def __init__(self, kind, name, options) -> None:
         from . import by_name
 
         self._make = functools.partial(by_name, kind, **options)
@@ -29,7 +29,7 @@ class Block:
         return profiler
 
     @staticmethod
-    def _end(profiler, name):
+    def _end(profiler, name) -> None:
         if profiler is None:
             return
         profiler.stop(name)
@@ -42,7 +42,7 @@ class Block:
         self._open.append((profiler, name))
         return profiler or self._make()
 
-    def __exit__(self, *_):
+    def __exit__(self, *_) -> None:
         self._end(*self._open.pop())
 
     def __call__(self, function):

@@ -1,12 +1,18 @@
 # SPDX-License-Identifier: Apache-2.0
 """Where a profiler's report goes: Lightning's file names, but the global rank."""
 
+from __future__ import annotations
+
 import os
 import re
 import sys
 
 from .._ranks import global_rank
 from .._say import say
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
 
 def file_name(parts, extension):
@@ -32,7 +38,7 @@ def reason(error):
     return getattr(error, "strerror", None) or str(error)
 
 
-def show(text):
+def show(text) -> None:
     """print() where the terminal may not know the letters."""
     try:
         print(text, flush=True)
@@ -51,18 +57,19 @@ class Report:
     __slots__ = ()
     FIELDS = ("dirpath", "filename", "_stage", "_local_rank", "__weakref__")
 
-    def __init__(self, dirpath=None, filename=None):
+    def __init__(self, dirpath=None, filename=None) -> None:
         self.dirpath = dirpath
         self.filename = filename
-        self._stage = self._local_rank = None
+        self._stage: Any = None
+        self._local_rank: Any = None
 
-    def setup(self, stage=None, local_rank=None, log_dir=None):
+    def setup(self, stage=None, local_rank=None, log_dir=None) -> None:
         """What Lightning's trainer tells before a stage."""
         self._stage = stage
         self._local_rank = local_rank
         self.dirpath = self.dirpath or log_dir
 
-    def teardown(self, stage=None):
+    def teardown(self, stage=None) -> None:
         """After a stage. Nothing stays open here, so there is nothing to close."""
 
     @property
@@ -75,12 +82,12 @@ class Report:
     def local_rank(self):
         return self._local_rank or 0
 
-    def path(self, action=None, extension=".txt"):
+    def path(self, action=None, extension: str = ".txt"):
         """Where the report goes: {stage}-{filename}-{rank}[-{action}].txt."""
         name = file_name((self._stage, self.filename or None, self.rank, action), extension)
         return os.path.join(os.fspath(self.dirpath or "."), name)
 
-    def describe(self):
+    def describe(self) -> None:
         """Appends the summary to its file; without a file name, rank 0 prints it."""
         text = writable(self.summary())
         if self.filename and self.dirpath:

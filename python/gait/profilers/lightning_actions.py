@@ -16,7 +16,7 @@ class _Both:
 
     __slots__ = ("_span", "_action")
 
-    def __init__(self, span, action):
+    def __init__(self, span, action) -> None:
         self._span = span
         self._action = action
 
@@ -24,7 +24,7 @@ class _Both:
         self._span.__enter__()
         return self._action.__enter__()
 
-    def __exit__(self, *error):
+    def __exit__(self, *error) -> None:
         self._action.__exit__(*error)
         self._span.__exit__(*error)
 
@@ -33,13 +33,13 @@ OF_MODULE = "[LightningModule]"
 told = []  # the class of the model, which names the folder of its traces
 
 
-def tell_module(action_name):
+def tell_module(action_name) -> None:
     name = action_name[len(OF_MODULE) :].partition(".")[0]
     told.append(name)
     _native._metadata(META_LIGHTNING_MODULE, json.dumps(name))
 
 
-def hear(passive):
+def hear(passive) -> None:
     """Makes PassThroughProfiler tell of what Trainer does; it stays what it is for others."""
 
     def profile(self, action_name):
@@ -53,14 +53,14 @@ def hear(passive):
     put(passive, "profile", instead(passive.profile, profile), "Lightning's actions")
 
 
-def hear_fetches(passive):
+def hear_fetches(passive) -> None:
     """The profiler of the run is also told of batches, which Trainer starts and stops."""
 
-    def start(self, action_name):
+    def start(self, action_name) -> None:
         if type(self) is passive and chosen() is not None:
             chosen().start(action_name)
 
-    def stop(self, action_name):
+    def stop(self, action_name) -> None:
         if type(self) is passive and chosen() is not None:
             chosen().stop(action_name)
 
@@ -82,7 +82,7 @@ def chosen():
     return run and run.profiler_of_run
 
 
-def install(passive):
+def install(passive) -> None:
     """Lightning is there, and with it the class of a Trainer's profiler that does nothing."""
     hear(passive)
     if os.environ.get("GAIT_LIGHTNING_REPORT") and not chosen():

@@ -8,7 +8,7 @@ from .._say import say
 class Ranges:
     """From the first action to end(), between cudaProfilerStart and cudaProfilerStop."""
 
-    def __init__(self, has_modules, with_shapes):
+    def __init__(self, has_modules, with_shapes) -> None:
         self._has_modules = has_modules
         self._with_shapes = with_shapes
         self._entered = []  # what ends with it, the last one first
@@ -16,7 +16,7 @@ class Ranges:
         self._open = {}  # action → its range
         self._has_begun = False
 
-    def start(self, action, root=None):
+    def start(self, action, root=None) -> None:
         from torch.autograd.profiler import record_function
 
         if not self._has_begun:
@@ -28,12 +28,12 @@ class Ranges:
             self._open[action] = record_function("[pl][profile]" + action)
             self._open[action].__enter__()
 
-    def stop(self, action):
+    def stop(self, action) -> None:
         label = self._open.pop(action, None)
         if label is not None:
             label.__exit__(None, None, None)
 
-    def end(self):
+    def end(self) -> None:
         for action in reversed(list(self._open)):
             self.stop(action)
         while self._hooks:
@@ -42,7 +42,7 @@ class Ranges:
             self._entered.pop().__exit__(None, None, None)
         self._has_begun = False
 
-    def _begin(self):
+    def _begin(self) -> None:
         from torch.autograd.profiler import emit_nvtx
         from torch.cuda.profiler import profile
 
@@ -55,13 +55,13 @@ class Ranges:
             self._has_begun = True  # it is said once, and the training goes on
             say(f"emit_nvtx: no NVTX ranges: {error}", once="nvtx")
 
-    def _label(self, root):
+    def _label(self, root) -> None:
         from torch.autograd.profiler import record_function
 
-        def label(module, name):
+        def label(module, name) -> None:
             ranges = []
 
-            def enter(*_):
+            def enter(*_) -> None:
                 ranges.append(record_function(name))
                 ranges[-1].__enter__()
 

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Ops of a few steps of each stage: Lightning's PyTorchProfiler over gait's windows."""
 
+from __future__ import annotations
+
 import contextlib
 import os
 
@@ -11,6 +13,14 @@ from .._say import say, say_off
 from .._vocabulary import ANNOTATION
 from .files import Report
 from .nvtx import Ranges
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from contextlib import AbstractContextManager
+    from typing import Any, Union
+
+    _Path = Union[str, os.PathLike[str]]
 
 SORT_KEYS = (
     "cpu_time",
@@ -33,7 +43,7 @@ STEPS = {
 WHOLE_BATCH = "run_training_batch"  # forward, backward and optimizer
 MOST_IDLE = 4096  # names that are kept
 METRICS = ("self_cpu_time_total", "self_cuda_time_total")
-DEFAULT = {"wait": 1, "warmup": 1, "active": 3, "repeat": 1}
+DEFAULT: dict[str, Any] = {"wait": 1, "warmup": 1, "active": 3, "repeat": 1}
 
 
 class Idle:
@@ -41,17 +51,17 @@ class Idle:
 
     __slots__ = ("action",)
 
-    def __init__(self, action):
+    def __init__(self, action) -> None:
         self.action = action
 
     def __enter__(self):
         return self.action
 
-    def __exit__(self, *_):
+    def __exit__(self, *_) -> None:
         pass
 
 
-def is_idle(action):
+def is_idle(action) -> bool:
     last = action.rpartition(".")[2]
     return not (action == WHOLE_BATCH or last in STEPS or "on_sanity_check_" in action)
 
@@ -59,7 +69,7 @@ def is_idle(action):
 class Steps:
     """The schedule of one kind of step: it goes on where it was when its turn comes again."""
 
-    def __init__(self, schedule, end):
+    def __init__(self, schedule, end) -> None:
         self.schedule = schedule
         self.end = end  # None: more may come at any step
         self.first = 0  # number of the step that the running profile calls 0
@@ -76,7 +86,7 @@ class Steps:
     def _name(self, number):
         return self.schedule(number).name if number >= self.first else "NONE"
 
-    def ends_cycle_early(self):
+    def ends_cycle_early(self) -> bool:
         """Is at least one whole step of an open cycle recorded? Then the cycle is over."""
         if self._name(self.count - 1) != "RECORD":
             return False
@@ -96,21 +106,21 @@ class PyTorch(Report):
 
     def __init__(
         self,
-        dirpath=None,
-        filename=None,
-        group_by_input_shapes=False,
-        emit_nvtx=False,
-        export_to_chrome=True,
-        row_limit=20,
-        sort_by_key=None,
-        record_module_names=True,
-        table_kwargs=None,
-        schedule=None,
-        export_to_flame_graph=False,
-        metric="self_cpu_time_total",
-        on_trace_ready=None,
-        **options,
-    ):
+        dirpath: _Path | None = None,
+        filename: str | None = None,
+        group_by_input_shapes: bool = False,
+        emit_nvtx: bool = False,
+        export_to_chrome: bool = True,
+        row_limit: int = 20,
+        sort_by_key: str | None = None,
+        record_module_names: bool = True,
+        table_kwargs: dict[str, Any] | None = None,
+        schedule: Callable[[int], Any] | None = None,
+        export_to_flame_graph: bool = False,
+        metric: str = "self_cpu_time_total",
+        on_trace_ready: Callable[[Any], Any] | None = None,
+        **options: Any,
+    ) -> None:
         Report.__init__(self, dirpath, filename)
         if sort_by_key is not None and sort_by_key not in SORT_KEYS:
             legal = ", ".join(SORT_KEYS)
@@ -133,7 +143,8 @@ class PyTorch(Report):
         self._profile_options = {"with_modules": record_module_names, **options}
         if metric not in METRICS:
             raise ValueError(f"metric {metric!r} is none of: {', '.join(METRICS)}")
-        self._kinds, self._kind, self._profile = {}, None, None
+        self._kinds, self._kind = {}, None
+        self._profile: Any = None
         self._idle = {}
         self._over = {}  # those of them that begin steps of which no more are recorded
         self._boundary = None  # the action whose end is the step's
@@ -144,7 +155,7 @@ class PyTorch(Report):
 
     # --- actions ----------------------------------------------------------------------
 
-    def start(self, action):
+    def start(self, action: str) -> None:
         if self._nvtx is not None:
             self._nvtx.start(action, self.root)
             return
@@ -166,7 +177,7 @@ class PyTorch(Report):
             return self._has_whole_batches
         return kind == "validation" and self._stage == "fit" and "training" not in self._kinds
 
-    def stop(self, action):
+    def stop(self, action: str) -> None:
         if self._nvtx is not None:
             self._nvtx.stop(action)
             return
@@ -182,7 +193,7 @@ class PyTorch(Report):
             if steps.is_over:  # nothing stays behind its last window
                 self._end()
 
-    def profile(self, action):
+    def profile(self, action: str) -> AbstractContextManager[Any]:
         if not self._is_inside and self._nvtx is None:
             known = self._idle.get(action)
             if known is not None:
@@ -200,7 +211,7 @@ class PyTorch(Report):
     @contextlib.contextmanager
     def _run(self, action):
         self.start(action)
-        label = contextlib.nullcontext()
+        label: Any = contextlib.nullcontext()
         if self._is_inside:
             label = span("[pl][profile]" + action, ANNOTATION)
         try:
@@ -209,7 +220,7 @@ class PyTorch(Report):
         finally:
             self.stop(action)
 
-    def _begin(self, kind, action):
+    def _begin(self, kind, action) -> None:
         if why_off:
             say_off(why_off)
             return
@@ -233,7 +244,7 @@ class PyTorch(Report):
             schedule=steps, on_trace_ready=self._trace_is_ready, **self._profile_options
         )
         self._profile.add_metadata("Framework", "gait")
-        self._profile._make_labels = self._make_labels
+        self._profile._make_labels = self._make_labels  # type: ignore[method-assign]
         self._profile.number_from = steps.first
         self._profile.start()
         self._is_inside = self._profile.has_window
@@ -243,7 +254,7 @@ class PyTorch(Report):
 
         return modules.ListedLabels(self.root)
 
-    def _wake(self):
+    def _wake(self) -> None:
         """Also steps of which no more are recorded are heard again: they end others."""
         for action in self._over:
             self._idle.pop(action, None)
@@ -256,7 +267,7 @@ class PyTorch(Report):
         plan = plans.recognise(wanted)
         return Steps(wanted, plan.end if plan is not None else None)
 
-    def _end(self):
+    def _end(self) -> None:
         """Steps of another kind are next. What a cycle has so far is its trace then."""
         profile, self._profile, self._is_inside = self._profile, None, False
         if profile is None:
@@ -278,7 +289,7 @@ class PyTorch(Report):
         except Exception:  # no Hydra, or not under it
             return os.getcwd()
 
-    def _trace_is_ready(self, profile):
+    def _trace_is_ready(self, profile) -> None:
         if self._is_empty:
             return
         averages = profile.key_averages(group_by_input_shape=self._group)
@@ -295,21 +306,21 @@ class PyTorch(Report):
             self._attempt(self._write_flame_graph, profile, cycle + ".stack")
 
     @staticmethod
-    def _attempt(write, *arguments):
+    def _attempt(write, *arguments) -> None:
         """A training does not fail for want of a file."""
         try:
             write(*arguments)
         except (OSError, RuntimeError, ValueError) as error:
             say(f"cannot write a trace: {error}")
 
-    def _write_trace(self, profile):
+    def _write_trace(self, profile) -> None:
         import gait.torch
 
         name = os.path.basename(self.path(self._boundary, ""))
         handler = gait.torch.tensorboard_trace_handler(self._folder(), name)
         self._note(handler(profile))
 
-    def _write_flame_graph(self, profile, extension):
+    def _write_flame_graph(self, profile, extension) -> None:
         from ..torch.flame import write_ops
 
         os.makedirs(self._folder(), exist_ok=True)
@@ -318,13 +329,13 @@ class PyTorch(Report):
         write_ops(profile.events(), path, self._metric)
         self._note(path)
 
-    def _note(self, path):
+    def _note(self, path) -> None:
         path = os.path.abspath(path)
         self.paths.append(path)
         if not self.rank:
             say(f"trace in '{path}'")
 
-    def summary(self):
+    def summary(self) -> str:
         if self._nvtx is not None:
             return ""
         self._end()
@@ -338,13 +349,13 @@ class PyTorch(Report):
                 lines.append(f"No {kind} step was recorded: {steps.count} are too few")
         return os.linesep.join(lines)
 
-    def describe(self):
+    def describe(self) -> None:
         if self._nvtx is None:
             Report.describe(self)
         else:  # the ranges are another tool's to show
             self.teardown(self._stage)
 
-    def teardown(self, stage=None):
+    def teardown(self, stage=None) -> None:
         if self._nvtx is not None:
             self._nvtx.end()
         self._end()

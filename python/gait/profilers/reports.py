@@ -5,7 +5,7 @@
 class Reports:
     """Whether all that a profiler measured has been reported; it outlives its trainer."""
 
-    def __init__(self, profiler):
+    def __init__(self, profiler) -> None:
         self._profiler = profiler
         self._told = 0
 
@@ -17,11 +17,11 @@ class Reports:
             return len(profiler.actions())
         return sum(steps.count for steps in profiler._kinds.values())
 
-    def describe(self):
+    def describe(self) -> None:
         told = self._count()
         self._profiler.describe()
         self._told = min(told, self._count())
 
-    def describe_unreported(self):
+    def describe_unreported(self) -> None:
         if self._count() > self._told:
             self.describe()

@@ -1,16 +1,24 @@
 # SPDX-License-Identifier: Apache-2.0
 """How long each action took: Lightning's table, and one that says more."""
 
+from __future__ import annotations
+
 import os
 import time
 
 from ..timed import Actions
 from .files import Report
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any, Union
+
+    _Path = Union[str, os.PathLike[str]]
+
 STYLES = ("lightning", "legacy")
 
 
-def lightning_number(seconds):
+def lightning_number(seconds) -> str:
     return f"{seconds:.5}"
 
 
@@ -28,7 +36,13 @@ class Simple(Report, Actions):
 
     __slots__ = (*Report.FIELDS, "extended", "style", "_began")
 
-    def __init__(self, dirpath=None, filename=None, extended=True, style="lightning"):
+    def __init__(
+        self,
+        dirpath: _Path | None = None,
+        filename: str | None = None,
+        extended: bool = True,
+        style: str = "lightning",
+    ) -> None:
         Report.__init__(self, dirpath, filename)
         if style not in STYLES:
             raise ValueError(f"style is one of {', '.join(STYLES)}, not {style!r}")
@@ -39,7 +53,7 @@ class Simple(Report, Actions):
     def _options(self):
         return {"extended": self.extended, "style": self.style}
 
-    def summary(self, wall_seconds=None, stage=...):
+    def summary(self, wall_seconds: float | None = None, stage: Any = ...) -> str:
         """Lightning's table. The wall time is counted from the profiler's making."""
         wall = time.perf_counter() - self._began if wall_seconds is None else float(wall_seconds)
         stage = self._stage if stage is ... else stage
@@ -53,14 +67,14 @@ class Simple(Report, Actions):
         table = extended_table if self.extended else short_table
         return title + table(rows, width, wall) + os.linesep
 
-    def table(self, wall_seconds=None):
+    def table(self, wall_seconds: float | None = None) -> str:
         """gait's own: what is an action's own time, how it is spread, what is in what."""
         from .own_table import render
 
         wall = time.perf_counter() - self._began if wall_seconds is None else float(wall_seconds)
         return render(self._rows(), self._tree(), wall, self._refused)
 
-    def rows(self):
+    def rows(self) -> list[dict[str, Any]]:
         """One dict an action, in the order in which they were first complete; seconds."""
         keys = "name calls total own outermost least most sd p50 p95 p99".split()
         return [dict(zip(keys, row)) for row in self._rows()]
@@ -79,7 +93,7 @@ def with_shares(rows, wall):
     return shares
 
 
-def cell(text):
+def cell(text) -> str:
     return f"  {text:<15}\t|"
 
 
@@ -89,7 +103,7 @@ def dashes(header):
 
 
 def extended_table(rows, width, wall):
-    def line(name, mean, calls, total, share):
+    def line(name, mean, calls, total, share) -> str:
         cells = cell(mean) + cell(calls) + cell(total) + cell(share)
         return f"{os.linesep}|  {name:<{width}s}\t|{cells}"
 
@@ -105,7 +119,7 @@ def extended_table(rows, width, wall):
 
 
 def short_table(rows, width, wall):
-    def line(name, mean, total):
+    def line(name, mean, total) -> str:
         return f"{os.linesep}|  {name:<{width}s}\t|{cell(mean)}{cell(total)}"
 
     header = line("Action", "Mean duration (s)", "Total time (s)")
@@ -117,7 +131,7 @@ def short_table(rows, width, wall):
 
 
 def legacy_table(title, rows, width, wall):
-    def line(name, mean, calls, total, share):
+    def line(name, mean, calls, total, share) -> str:
         cells = cell(mean) + f"{calls:<15}\t|" + cell(total) + cell(share)
         return f"{os.linesep}{name:<{width}s}\t|{cells}"
 

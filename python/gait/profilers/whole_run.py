@@ -6,6 +6,8 @@ whole run. Calls made by imports of what is installed are an action apart, half 
 million for torch; their time is in the functions that import.
 """
 
+from __future__ import annotations
+
 import atexit
 import os
 import sys
@@ -17,6 +19,10 @@ from .._say import put, say
 from .advanced import Advanced
 from .files import reason, writable
 from .simple import Simple
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
 RUN, IMPORTS = "run", "imports"
 profiler_of_run = None  # which lightning_actions tells too
@@ -51,7 +57,7 @@ def make(name):
     return Advanced(line_count_restriction=row_limit(), dump_stats=True, **where)
 
 
-def begin(name):
+def begin(name) -> None:
     profiler = make(name)
     if name == "advanced" and not start_run(profiler):
         return
@@ -61,18 +67,18 @@ def begin(name):
     start()
 
 
-def begin_lightnings():
+def begin_lightnings() -> None:
     """Lightning's report beside the ops: the guide of its callback has both by one switch."""
     take(make("simple"))
 
 
-def take(profiler):
+def take(profiler) -> None:
     global profiler_of_run
     profiler_of_run = profiler
     atexit.register(finish, profiler, os.getpid())
 
 
-def start_run(profiler):
+def start_run(profiler) -> bool:
     try:
         profiler.start(RUN)
     except RuntimeError as error:
@@ -80,11 +86,12 @@ def start_run(profiler):
         return False
 
     profiler._apart = IMPORTS
-    sys.modules["_gait_start"].around_imports = lambda: profiler.profile(IMPORTS)
+    starter: Any = sys.modules["_gait_start"]
+    starter.around_imports = lambda: profiler.profile(IMPORTS)
     return True
 
 
-def finish(profiler, pid):
+def finish(profiler, pid) -> None:
     """A file from each process; the first rank also shows what is in it."""
     if os.getpid() != pid:  # a child that was forked has nothing of its own to tell
         return

@@ -76,26 +76,26 @@ def library():
 class Ops:
     """A list of events in C: added as packed OPs, then built, then asked."""
 
-    def __init__(self):
+    def __init__(self) -> None:
         self._library = library()
         self._handle = ctypes.c_void_p()
         _read._check(self._library.gait_ops_create(byref(self._handle)))
 
-    def __del__(self):
+    def __del__(self) -> None:
         handle, self._handle = getattr(self, "_handle", None), None
         if handle:
             self._library.gait_ops_destroy(handle)
 
-    def add(self, packed):
+    def add(self, packed) -> None:
         packed = bytes(packed)
         _read._check(self._library.gait_ops_add(self._handle, packed, len(packed) // OP.size))
 
-    def read(self, path, **query):
+    def read(self, path, **query) -> None:
         """Adds torch's ops of a trace; the words are those of the C struct."""
-        query = Query(size=ctypes.sizeof(Query), **query)
+        given = Query(size=ctypes.sizeof(Query), **query)
         with _read.Trace(path) as trace:
             _read._check(
-                self._library.gait_ops_read(self._handle, trace._open_handle(), byref(query))
+                self._library.gait_ops_read(self._handle, trace._open_handle(), byref(given))
             )
 
     def added(self):
@@ -116,7 +116,7 @@ class Ops:
             yield caller.value, name.value
             number += 1
 
-    def build(self):
+    def build(self) -> None:
         _read._check(self._library.gait_ops_build(self._handle))
 
     def events(self):

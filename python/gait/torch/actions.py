@@ -16,7 +16,7 @@ class _Equal(enum.Enum):
             return NotImplemented
         return getattr(other, "name", None) == self.name and other.value == self.value
 
-    def __ne__(self, other):
+    def __ne__(self, other) -> bool:
         return not self == other
 
     def __hash__(self):

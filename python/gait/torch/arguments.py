@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """What profile() is asked for, checked, and what of it gait cannot do yet."""
 
+from __future__ import annotations
+
 import json
 import os
 import sys
@@ -8,6 +10,10 @@ import warnings
 
 from .._say import say
 from .actions import find
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
 SHAPES, MEMORY, STRIDES = 1, 2, 4  # gait/internal/torch_binding.h
 KINDS = ("CPU", "XPU", "CUDA", "MTIA", "HPU", "PrivateUse1")
@@ -55,7 +61,7 @@ def _has_cuda():
     return torch is not None and torch.cuda.is_available()
 
 
-def say_what_is_not(prof):
+def say_what_is_not(prof) -> None:
     """One line for each thing that was asked for and is not on record."""
     for name in sorted(names(prof.activities) - {"CPU"}):
         is_missing = name == "CUDA" and not _has_cuda()
@@ -63,7 +69,7 @@ def say_what_is_not(prof):
         say(f"{name} activity is not recorded yet{where}, only ops of the CPU", once=name)
 
 
-def listen():
+def listen() -> None:
     """To the signal that GAIT_TRIGGER_SIGNAL names, if it names one."""
     if os.environ.get("GAIT_TRIGGER_SIGNAL"):
         from .signals import listen as listen_to
@@ -83,7 +89,7 @@ def levels(prof):
 
 def options(prof):
     keys = "record_shapes profile_memory with_stack with_flops with_modules".split()
-    found = {key: bool(getattr(prof, key)) for key in keys}
+    found: dict[str, Any] = {key: bool(getattr(prof, key)) for key in keys}
     found["strides"] = bool(prof.record_shapes)
     found["activities"] = sorted(names(prof.activities))
     return found

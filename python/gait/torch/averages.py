@@ -12,7 +12,10 @@ def events(capture):
 
 
 def key_averages(
-    capture, group_by_input_shape=False, group_by_stack_n=0, group_by_overload_name=False
+    capture,
+    group_by_input_shape: bool = False,
+    group_by_stack_n: int = 0,
+    group_by_overload_name: bool = False,
 ):
     """Their averages, as profile().key_averages() has them."""
     return source_of(capture).averages(
@@ -20,7 +23,7 @@ def key_averages(
     )
 
 
-def export_stacks(capture, path, metric="self_cpu_time_total"):
+def export_stacks(capture, path, metric: str = "self_cpu_time_total"):
     """A line for each event: its stack from the root, and its time in us."""
     found = events(capture)
     captures = capture if isinstance(capture, (list, tuple)) else [capture]
@@ -29,6 +32,6 @@ def export_stacks(capture, path, metric="self_cpu_time_total"):
     found.export_stacks(path, metric)
 
 
-def export_memory_timeline(capture, path, device=None):
+def export_memory_timeline(capture, path, device=None) -> None:
     """Memory held over time, as .html, .json, .json.gz or .raw.json.gz."""
     memory_timeline.export(capture, path, device)

@@ -7,6 +7,8 @@ its edges are on the clock of everything else in that file. It answers no questi
 averages.py and traces.py do.
 """
 
+from __future__ import annotations
+
 import atexit
 import os
 import shutil
@@ -15,6 +17,10 @@ import tempfile
 from .. import _native
 from .._nothing import CaptureError
 from .._vocabulary import ANNOTATION, CAPTURE
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
 STEP = "ProfilerStep#"  # the name of a step's span, before its number
 
@@ -29,7 +35,7 @@ def temporary_folder():
     return _folder[1]
 
 
-def _remove(pid, path):
+def _remove(pid, path) -> None:
     if os.getpid() == pid:  # a child of fork leaves its parent's alone
         shutil.rmtree(path, ignore_errors=True)
 
@@ -47,7 +53,16 @@ class Capture:
     metadata  dict of key → JSON text, from add_metadata_json()
     """
 
-    def __init__(self, path, number, options, metadata, rank=None, partial=False, trigger=False):
+    def __init__(
+        self,
+        path,
+        number,
+        options,
+        metadata,
+        rank=None,
+        partial: bool = False,
+        trigger: bool = False,
+    ) -> None:
         self.number = number
         self.pid = os.getpid()
         self.rank = rank
@@ -56,11 +71,11 @@ class Capture:
         self.options = options
         self.metadata = metadata
         self._path = path
-        self._times = None
-        self._steps = None
+        self._times: Any = None
+        self._steps: Any = None
 
     @property
-    def paths(self):
+    def paths(self) -> list[str]:
         """The files that hold it, the same bytes each time.
 
         A file that is still being written is copied at the first question: a later
@@ -75,17 +90,17 @@ class Capture:
         return [self._path]
 
     @property
-    def begin_ns(self):
+    def begin_ns(self) -> int:
         """When it began, in ns since the epoch."""
         return self._edges()[0]
 
     @property
-    def end_ns(self):
+    def end_ns(self) -> int:
         """When it ended, in ns since the epoch."""
         return self._edges()[1]
 
     @property
-    def steps(self):
+    def steps(self) -> list[tuple[int, int, int]]:
         """[(number, begin_ns, end_ns)] of the steps, [] without a schedule."""
         if self._steps is None:
             begin, end = self._edges()
@@ -109,7 +124,7 @@ class Capture:
                 raise CaptureError("the capture is not in its file: the recorder lost it")
         return self._times
 
-    def _events(self, kind, begin=0, end=0):
+    def _events(self, kind, begin: int = 0, end: int = 0):
         from .. import trace
 
         for path in self.paths:

@@ -11,7 +11,7 @@ from .wrap import plain, put
 _module_call = None
 
 
-def install():
+def install() -> None:
     global _module_call
     _module_call = plain(torch.nn.Module.__call__)
     watch = watching.watch()
@@ -23,12 +23,12 @@ def install():
     watch.add("torch._dynamo.eval_frame", learn_wrapper)
 
 
-def restore(module):
+def restore(module) -> None:
     if _module_call is not None and hasattr(module, "unpatched_nn_module_call"):
         module.unpatched_nn_module_call = _module_call
 
 
-def show_methods(module):
+def show_methods(module) -> None:
     """dynamo makes its list of tensor methods once, from what it sees then; and it
     is told that what is Python here is none of its business."""
     skip(module)
@@ -39,17 +39,17 @@ def show_methods(module):
         put_back()
 
 
-def skip(rules):
+def skip(rules) -> None:
     add = getattr(rules, "add", None)
     if add is not None:
         add(__package__.partition(".")[0])
 
 
-def learn_wrapper(module):
+def learn_wrapper(module) -> None:
     _native._wrapper_module(module.OptimizedModule, "_orig_mod")
 
 
-def listen(module):
+def listen(module) -> None:
     """Around the callbacks rather than among them: torch.compiler.reset() would
     throw ours out with the user's."""
     handler = module.CompilationCallbackHandler
@@ -57,7 +57,7 @@ def listen(module):
 
     # A backward of compiled code is compiled where frames are looked at, and the
     # caller holds a lock: to compile one of ours would wait for it for ever.
-    def begin(*_):
+    def begin(*_) -> None:
         looking = set_eval_frame(None)
         try:
             _native._compile_begin()
@@ -65,7 +65,7 @@ def listen(module):
         finally:
             set_eval_frame(looking)
 
-    def end(*_):
+    def end(*_) -> None:
         looking = set_eval_frame(None)
         put_back()
         _native._compile_end()

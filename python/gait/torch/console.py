@@ -13,7 +13,7 @@ def count_text(value):
     return f"{value:.0f}" if value else "--"
 
 
-def time_text(us):
+def time_text(us) -> str:
     for size, unit in ((1e6, "s"), (1e3, "ms")):
         if us >= size:
             return f"{us / size:.3f}{unit}"

@@ -16,12 +16,12 @@ import threading
 WIDTH, COLUMN = 78, 30
 
 
-def put_row(is_fine, name, text):
+def put_row(is_fine, name, text) -> None:
     head = f"{'ok' if is_fine else 'note':<5}{name:<{COLUMN - 6}} "
     print(textwrap.fill(text, WIDTH, initial_indent=head, subsequent_indent=" " * COLUMN))
 
 
-def train(torch):
+def train(torch) -> None:
     """Forward in one thread, backward in another: two ops that have gradients."""
     weight = torch.ones(5, 2, requires_grad=True)
     box = []
@@ -68,7 +68,7 @@ def self_test(torch, gait, windows):
     }
 
 
-def put_text(torch, found, tested):
+def put_text(torch, found, tested) -> None:
     version = ".".join(map(str, sys.version_info[:3]))
     put_row(True, "torch", f"{torch.__version__}, Python {version}, {sys.executable}")
     put_row(bool(found["library"]), "library", found["library"] or "not found")
@@ -103,7 +103,7 @@ def patches():
     return [{"place": str(patch), "why": patch.why} for patch in _patches.installed()]
 
 
-def put_patches(found, as_json):
+def put_patches(found, as_json) -> None:
     if as_json:
         print(json.dumps({"patches": found}, indent=2))
         return
@@ -111,7 +111,7 @@ def put_patches(found, as_json):
         print(f"{patch['place']}\n    {patch['why']}")
 
 
-def main(arguments):
+def main(arguments) -> int:
     here = os.path.dirname(os.path.abspath(__file__))
     sys.path[:] = [path for path in sys.path if os.path.abspath(path or ".") != here]
     sys.path.insert(0, os.path.dirname(os.path.dirname(here)))

@@ -2,9 +2,15 @@
 """The table of a document of events: what torch.profiler had before it made its
 tree, as JSON (tests/torch/test_torch_table.py has the fields)."""
 
+from __future__ import annotations
+
 from . import _ops
 from .event_list import FunctionEvent, Interval, Kernel, Source, device_type
 from .table_text import total
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
 _DEVICES = {"CUDA", "PrivateUse1", "MTIA", "HPU", "XPU"}
 
@@ -17,7 +23,9 @@ class Numbers(dict):
         return number
 
 
-def table(document, key_averages=None, table=None):
+def table(
+    document: Any, key_averages: dict[str, Any] | None = None, table: dict[str, Any] | None = None
+) -> str:
     """torch's text for a document of events.
 
     The dictionaries are the arguments of EventList.key_averages() and of
@@ -31,7 +39,7 @@ def table(document, key_averages=None, table=None):
 class Document(Source):
     """The events of a parsed document."""
 
-    def __init__(self, document):
+    def __init__(self, document) -> None:
         self._rows = document["events"]
         self._stacks = Numbers({(): 0})
         ops = _ops.Ops()
@@ -97,11 +105,13 @@ class Document(Source):
         return {thread: place for place, thread in enumerate(order)}
 
 
-_PLAIN = set(FunctionEvent.__slots__) - {"cpu_children", "cpu_parent", "kernels", "time_range"}
-_PLAIN = sorted(name for name in _PLAIN if name[0] != "_" and name != "count")
+_OBJECTS = {"cpu_children", "cpu_parent", "kernels", "time_range"}
+_PLAIN = sorted(
+    name for name in set(FunctionEvent.__slots__) - _OBJECTS if name[0] != "_" and name != "count"
+)
 
 
-def _integer(row, name, default=0):
+def _integer(row, name, default: int = 0):
     value = row.get(name)
     if value is None:
         return default

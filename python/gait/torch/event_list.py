@@ -7,12 +7,18 @@ lists runs on these. They are made when they are asked for: a table of averages
 makes no object for each event.
 """
 
+from __future__ import annotations
+
 import collections
 import json
 import sys
 
 from . import _ops
 from .table_text import device_words, table_text, time_text, total
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
 Kernel = collections.namedtuple("Kernel", "name device duration")
 
@@ -22,7 +28,7 @@ class Interval:
 
     __slots__ = ("end", "start")
 
-    def __init__(self, start, end):
+    def __init__(self, start, end) -> None:
         self.start, self.end = start, end
 
     def elapsed_us(self):
@@ -38,7 +44,7 @@ class DeviceKind(str):
     def name(self):
         return str.__str__(self)
 
-    def __str__(self):
+    def __str__(self) -> str:
         return "DeviceType." + str.__str__(self)
 
 
@@ -73,7 +79,7 @@ class _Times:
     self_cuda_time_total = _same_as("self_device_time_total")
     self_cuda_memory_usage = _same_as("self_device_memory_usage")
 
-    def _take(self, sums):
+    def _take(self, sums) -> None:
         self.cpu_time_total = sums.cpu_us
         self.self_cpu_time_total = sums.self_cpu_us
         self.device_time_total = sums.device_us
@@ -112,7 +118,7 @@ class FunctionEvent(_Times):
     )
     key = _same_as("name")
 
-    def __init__(self, sums, values):
+    def __init__(self, sums, values) -> None:
         self.count, self.cpu_children, self.cpu_parent = 1, [], None
         self.concrete_inputs = self.kwinputs = self.structured_input_shapes = None
         self.structured_input_strides = self.input_dtypes = None
@@ -122,7 +128,7 @@ class FunctionEvent(_Times):
             setattr(self, name, value)
         self._take(sums)
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         return (
             f"<FunctionEvent {self.name} id={self.id} thread={self.thread} "
             f"from {self.time_range.start:.3f} us for {time_text(self.time_range.elapsed_us())}, "
@@ -136,7 +142,7 @@ class FunctionEventAvg(_Times):
 
     __slots__ = (*_SUMS, *_ABOUT, "_first", "_source", "key")
 
-    def __init__(self, sums, values, source=None):
+    def __init__(self, sums, values, source=None) -> None:
         for name in _ABOUT:
             setattr(self, name, values[name])
         self.key, self.count = values["name"], sums.count
@@ -148,7 +154,7 @@ class FunctionEventAvg(_Times):
     cpu_parent = property(lambda self: self._source.object_of(self._first).cpu_parent)
     cpu_children = property(lambda self: self._source.object_of(self._first).cpu_children)
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         return (
             f"<FunctionEventAvg {self.key} count={self.count} "
             f"self_cpu_time={self.self_cpu_time_total_str} cpu_time={self.cpu_time_str} "
@@ -159,12 +165,14 @@ class FunctionEventAvg(_Times):
 class EventList(list):
     """A list of FunctionEvent or of FunctionEventAvg."""
 
-    def __init__(self, items=(), use_device=None, profile_memory=False, with_flops=False):
+    def __init__(
+        self, items=(), use_device=None, profile_memory: bool = False, with_flops: bool = False
+    ) -> None:
         super().__init__(items)
         self._use_device, self._source = use_device, None
         self._profile_memory, self._with_flops = profile_memory, with_flops
 
-    def __str__(self):
+    def __str__(self) -> str:
         return self.table()
 
     @property
@@ -174,12 +182,12 @@ class EventList(list):
     def table(
         self,
         sort_by=None,
-        row_limit=100,
-        max_src_column_width=75,
-        max_name_column_width=55,
-        max_shapes_column_width=80,
+        row_limit: int = 100,
+        max_src_column_width: int = 75,
+        max_name_column_width: int = 55,
+        max_shapes_column_width: int = 80,
         header=None,
-        top_level_events_only=False,
+        top_level_events_only: bool = False,
         time_unit=None,
     ):
         """The text that torch prints of such a list."""
@@ -189,7 +197,10 @@ class EventList(list):
         )
 
     def key_averages(
-        self, group_by_input_shapes=False, group_by_stack_n=0, group_by_overload_name=False
+        self,
+        group_by_input_shapes: bool = False,
+        group_by_stack_n: int = 0,
+        group_by_overload_name: bool = False,
     ):
         """The sums of the events that have a name and what is grouped by in common."""
         if self._source is None:
@@ -205,7 +216,7 @@ class EventList(list):
             result.add(event)
         return result
 
-    def export_chrome_trace(self, path):
+    def export_chrome_trace(self, path) -> None:
         """A row of JSON events, as torch's list writes; profile() writes much more."""
         rows = [
             {
@@ -226,7 +237,7 @@ class EventList(list):
     def supported_export_stacks_metrics(self):
         return [f"self_{device}_time_total" for device in ("cpu", "cuda", "xpu", "privateuse1")]
 
-    def export_stacks(self, path, metric="self_cpu_time_total"):
+    def export_stacks(self, path, metric: str = "self_cpu_time_total"):
         """A line for each event that has a stack: root;…;leaf and its time in us."""
         legal = self.supported_export_stacks_metrics()
         if metric not in legal:
@@ -245,12 +256,12 @@ class Total(FunctionEventAvg):
 
     __slots__ = ()
 
-    def __init__(self):
+    def __init__(self) -> None:
         super().__init__(_ops.Sums(parent=_ops.NO_PARENT), dict.fromkeys([*_ABOUT, "name"]))
         self.key, self.node_id, self.is_async, self.is_remote = "Total", 0, False, False
         self.device_type, self.is_legacy = device_type("CPU"), False
 
-    def add(self, event):
+    def add(self, event) -> None:
         for name in _SUMS[:8]:
             setattr(self, name, getattr(self, name) + getattr(event, name))
         if not self.count:
@@ -266,7 +277,9 @@ class Source:
     A subclass says what an event is (`values_of`), and what its stack is.
     """
 
-    def __init__(self, ops, stacks, use_device=None, profile_memory=False, with_flops=False):
+    def __init__(
+        self, ops, stacks, use_device=None, profile_memory: bool = False, with_flops: bool = False
+    ) -> None:
         self.ops, self.stacks = ops, stacks
         self.options = {
             "use_device": use_device,
@@ -274,7 +287,8 @@ class Source:
             "with_flops": with_flops,
         }
         self.sums, self.count = ops.events()
-        self._objects = self._places = None
+        self._objects: Any = None
+        self._places: Any = None
 
     def values_of(self, index):
         raise NotImplementedError
@@ -288,7 +302,7 @@ class Source:
 
     def events(self):
         found = EventList(self._all(), **self.options)
-        found._source = self
+        found._source = self  # type: ignore[assignment]
         return found
 
     def _all(self):
@@ -301,7 +315,7 @@ class Source:
         objects = self._all()
         return objects[self._places[index]]
 
-    def _make_objects(self):
+    def _make_objects(self) -> None:
         self._objects, self._places = [], {}
         for place in range(self.count):
             sums = self.sums[place]
@@ -322,7 +336,7 @@ class Source:
         times = self._objects[place].time_range
         return times.start, -times.end
 
-    def averages(self, by_shapes=False, stack_n=0, by_overload=False):
+    def averages(self, by_shapes: bool = False, stack_n: int = 0, by_overload: bool = False):
         prefixes = None
         if stack_n > 0:
             known = {}

@@ -16,7 +16,7 @@ SUFFIX = ".stacks.txt"
 _CLEAN = str.maketrans(" ;\t\n", "____")
 
 
-def write_ops(events, path, metric):
+def write_ops(events, path, metric) -> None:
     """Ops inside of ops, as `gait flame` and flamegraph.pl read them."""
     sums = {}
     for event in events:
@@ -53,7 +53,7 @@ def write(events, has_functions, folder, worker, metric):
     return path
 
 
-def _draw(path, metric):
+def _draw(path, metric) -> None:
     from ..__main__ import find_tool
 
     tool = find_tool()

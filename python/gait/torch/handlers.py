@@ -1,9 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
 """What is done with a trace when it is ready."""
 
+from __future__ import annotations
+
 import os
 import socket
 import time
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from .profiler import profile
 
 
 def make_folder(path):
@@ -18,6 +26,11 @@ def make_folder(path):
         raise RuntimeError(f"Can't create directory: {path} ({error.strerror})") from None
 
 
+def default_worker() -> str:
+    """Of this process alone: {host}_{pid}."""
+    return f"{socket.gethostname()}_{os.getpid()}"
+
+
 def claim(folder, worker, suffix):
     """A path {worker}.{ns}{suffix} that nobody else has; it is there, and empty."""
     ns = time.time_ns()
@@ -30,7 +43,12 @@ def claim(folder, worker, suffix):
             ns += 1
 
 
-def tensorboard_trace_handler(dir_name, worker_name=None, use_gzip=False, use_python_export=False):
+def tensorboard_trace_handler(
+    dir_name: str,
+    worker_name: str | None = None,
+    use_gzip: bool = False,
+    use_python_export: bool = False,
+) -> Callable[[profile], str]:
     """Writes each trace to `dir_name` as TensorBoard names them.
 
     `worker_name` should be unique for each process; by default it is {host}_{pid}.
@@ -38,7 +56,7 @@ def tensorboard_trace_handler(dir_name, worker_name=None, use_gzip=False, use_py
 
     def handler_fn(prof):
         make_folder(dir_name)
-        worker = worker_name or f"{socket.gethostname()}_{os.getpid()}"
+        worker = worker_name or default_worker()
         path = claim(dir_name, worker, ".pt.trace.json" + (".gz" if use_gzip else ""))
         try:
             prof.export_chrome_trace(path)

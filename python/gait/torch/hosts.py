@@ -12,7 +12,7 @@ from .. import _native
 HOSTS = {"python": "stacks", "nsight": "nsight_run"}
 
 
-def install():
+def install() -> None:
     for collector, name in HOSTS.items():
         _native._window_host(collector, *calls(name))
 

@@ -22,7 +22,7 @@ from .watching import attempt
 _is_installed = False
 
 
-def install(is_waiting=False):
+def install(is_waiting: bool = False) -> None:
     """Hooks torch, which is there. A process that is waiting is not on record
     until it does what a training does; others are from now on."""
     global _is_installed
@@ -40,7 +40,7 @@ def install(is_waiting=False):
         begin()
 
 
-def leave():
+def leave() -> None:
     """Torch is not on record from here on; what else is goes on."""
     global _is_installed
     _is_installed = False
@@ -49,7 +49,7 @@ def leave():
     _native._collectors_stop()
 
 
-def begin():
+def begin() -> None:
     """The process is on record from here on, with its ops if it is to be so."""
     if not _native.recording() and not _native.start() and os.environ.get("GAIT_ENABLE") != "0":
         _say.say_off(_native.last_error())
@@ -67,7 +67,7 @@ def begin():
     atexit.register(tell_end, os.getpid())
 
 
-def tell_end(pid):
+def tell_end(pid) -> None:
     """The script is over: what comes now is the interpreter's, not a step's."""
     if os.getpid() != pid or not _native.recording():
         return
@@ -83,7 +83,7 @@ def tell_end(pid):
 def hook_call_ns():
     """What it costs to be called through a hook that has nothing to do."""
 
-    def nothing():
+    def nothing() -> None:
         pass
 
     hook = _native._hook("forward", nothing)  # of no module: passed on
@@ -97,7 +97,7 @@ def hook_call_ns():
     return max(0.0, (best[hook] - best[nothing]) / 200)
 
 
-def tell_device():
+def tell_device() -> None:
     """The name of the device that was used: its peak is looked up by it."""
     cuda = getattr(sys.modules.get("torch"), "cuda", None)
     if cuda is not None and cuda.is_initialized():

@@ -62,7 +62,7 @@ EPOCHS = (
 )
 
 
-def install():
+def install() -> None:
     for name, kind, attributes in LATE:
         watching.watch().add(name, functools.partial(hook_module, kind, attributes))
     for name, attribute in EPOCHS:
@@ -76,14 +76,14 @@ def owner_of(module, path):
     return module, name
 
 
-def hook_module(kind, attributes, module):
+def hook_module(kind, attributes, module) -> None:
     for path in attributes.split():
         owner, name = owner_of(module, path)
         if owner is not None:
             replace(owner, name, kind)
 
 
-def hook_epoch(path, module):
+def hook_epoch(path, module) -> None:
     owner, name = owner_of(module, path)
     function = getattr(owner, name, None)
     if function is None or isinstance(function, Hook):
@@ -91,6 +91,6 @@ def hook_epoch(path, module):
     put(owner, name, beside("before", function, begin_epoch), "where an epoch begins")
 
 
-def begin_epoch(*_):
+def begin_epoch(*_) -> None:
     _native.mark(_native.site(*EPOCH))
     _native._epoch()

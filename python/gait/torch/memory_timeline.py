@@ -36,7 +36,7 @@ def export(capture, path, device=None):
         write(path, json.dumps(by_category(changes)))
 
 
-def write(path, text):
+def write(path, text) -> None:
     opened = gzip.open if path.endswith(".gz") else open
     with opened(path, "wt", encoding="utf-8") as file:
         file.write(text)
@@ -48,7 +48,7 @@ def write(path, text):
 class Part:
     """Which part of a step a thread is in, by the spans that are open."""
 
-    def __init__(self):
+    def __init__(self) -> None:
         self.open = []  # (end, part)
 
     def at(self, ns):
@@ -56,7 +56,7 @@ class Part:
             self.open.pop()
         return self.open[-1][1] if self.open else FORWARD
 
-    def enter(self, event):
+    def enter(self, event) -> None:
         part = self.at(event.start_ns)
         if event.args.get("scope") == 1 or event.name.startswith("autograd::engine"):
             part = BACKWARD

@@ -27,14 +27,14 @@ class _Call:
 
     __slots__ = ("name", "outer", "task", "left", "number")
 
-    def __init__(self, name, outer):
+    def __init__(self, name, outer) -> None:
         self.name = name
         self.outer = outer  # the call it was made in, or None
         self.task = None  # the backward pass that it has begun in
         self.left = None  # inputs whose gradient is still to come; None: it has not returned
         self.number = 0  # of its event, 0: not open
 
-    def is_inside(self, other):
+    def is_inside(self, other) -> bool:
         at = self.outer
         while at is not None and at is not other:
             at = at.outer
@@ -42,11 +42,11 @@ class _Call:
 
 
 class _Thread(threading.local):
-    def __init__(self):
+    def __init__(self) -> None:
         self.forward = []  # calls that have not returned
 
 
-def _tensors(value, depth=3):
+def _tensors(value, depth: int = 3):
     if isinstance(value, torch.Tensor):
         yield value
     elif depth and isinstance(value, (list, tuple)):
@@ -63,7 +63,7 @@ class Labels:
     FORWARD = BACKWARD = MODULE  # categories
     BACKWARD_NAME = "{}"
 
-    def __init__(self, root=None):
+    def __init__(self, root=None) -> None:
         self._thread = _Thread()
         self._names = {}  # id → (weak reference, name)
         self._hooks = [_module.register_module_forward_pre_hook(self._before)]
@@ -80,7 +80,7 @@ class Labels:
         if root is not None:
             self._learn(root)
 
-    def remove(self):
+    def remove(self) -> None:
         self._is_on = False
         for hook in self._hooks:
             hook.remove()
@@ -98,7 +98,7 @@ class Labels:
         self._learn(module)
         return self._names[id(module)][1]
 
-    def _learn(self, root):
+    def _learn(self, root) -> None:
         """Everything below a module that nobody has called from above."""
         for path, module in root.named_modules():
             name = self._title(module, path or type(module).__name__)
@@ -110,7 +110,7 @@ class Labels:
 
     # --- forward ---
 
-    def _before(self, module, _inputs):
+    def _before(self, module, _inputs) -> None:
         if torch.jit.is_tracing() or not self._is_on:
             return
         calls = self._thread.forward
@@ -119,7 +119,7 @@ class Labels:
         _native.begin(_native.site(self.FORWARD, call.name))
         _native.arg("class", type(module).__name__)
 
-    def _after(self, _module, inputs, outputs):
+    def _after(self, _module, inputs, outputs) -> None:
         calls = self._thread.forward
         if not calls:  # it was called before there were labels
             return
@@ -133,7 +133,7 @@ class Labels:
     def _backward_site(self, call):
         return _native.site(self.BACKWARD, self.BACKWARD_NAME.format(call.name))
 
-    def _follow(self, call, inputs, outputs):
+    def _follow(self, call, inputs, outputs) -> None:
         results = [one for one in _tensors(outputs) if one.requires_grad]
         sources = [one for one in _tensors(inputs) if one.requires_grad]
         # what a module hands through has its gradient at both ends at once
@@ -144,7 +144,7 @@ class Labels:
         for one in sources:
             one.register_hook(lambda _grad: self._has_one(call))
 
-    def _begin(self, call):
+    def _begin(self, call) -> None:
         """With those around it first: of one result, the hook of the innermost comes first."""
         task = torch._C._current_graph_task_id()
         if not self._is_on or call.task == task:
@@ -162,7 +162,7 @@ class Labels:
             self._tasks.add(task)
         torch.autograd.Variable._execution_engine.queue_callback(lambda: self._over(task))
 
-    def _has_one(self, call):
+    def _has_one(self, call) -> None:
         with self._lock:
             call.left -= 1
             if call.left == 0 and call.number:
@@ -171,12 +171,12 @@ class Labels:
                         self._end(other)
                 self._end(call)
 
-    def _end(self, call):
+    def _end(self, call) -> None:
         self._backward.remove(call)
         _native.async_end(self._backward_site(call), call.number)
         call.number = 0
 
-    def _over(self, task):
+    def _over(self, task) -> None:
         """That backward pass has ended."""
         with self._lock:
             self._tasks.discard(task)
@@ -192,5 +192,5 @@ class ListedLabels(Labels):
     BACKWARD_NAME = "{} (backward)"
 
     @staticmethod
-    def _title(module, path):
+    def _title(module, path) -> str:
         return f"[pl][module]{type(module).__module__}.{type(module).__name__}: {path}"

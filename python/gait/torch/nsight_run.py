@@ -12,7 +12,7 @@ from .._say import attempt, say
 _told = []  # an Nsight, once there is one
 
 
-def begin():
+def begin() -> bool:
     """Whether there is somebody to tell."""
     if not _told:
         _told.append(nsight.Nsight())
@@ -24,15 +24,15 @@ def begin():
     return True
 
 
-def step(number):
+def step(number) -> None:
     attempt("Nsight was not told", _next, number)
 
 
-def _next(number):
+def _next(number) -> None:
     _told[0].pop()
     _told[0].push(f"ProfilerStep#{number}")
 
 
-def end():
+def end() -> None:
     attempt("Nsight was not told", _told[0].pop)
     attempt("Nsight was not told", _told[0].stop)

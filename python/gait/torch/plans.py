@@ -1,10 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
 """Schedules: what a profile does at each step. The arithmetic is C (gait/internal/schedule.h)."""
 
+from __future__ import annotations
+
 import warnings
 
 from .. import _native
 from .actions import actions
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from typing import Any
 
 UNITS = ("step", "epoch", "seconds")
 MOST = 1 << 40  # gait/internal/schedule.h; no run is so long
@@ -13,21 +20,21 @@ MOST = 1 << 40  # gait/internal/schedule.h; no run is so long
 class Schedule:
     """A callable that gives the ProfilerAction of a step, as torch's schedule does."""
 
-    def __init__(self, packed, unit="step"):
+    def __init__(self, packed, unit: str = "step") -> None:
         self._packed = packed
         self.unit = unit
 
-    def __call__(self, step):
+    def __call__(self, step: int) -> Any:
         if step < 0:
             raise AssertionError(f"Step must be non-negative. Got {step}.")
         return actions()[_native._schedule_at(self._packed, step)[0]]
 
-    def at(self, position):
+    def at(self, position: int) -> tuple[int, int]:
         """(number of the action, cycle from 0 or -1: none)."""
         return _native._schedule_at(self._packed, position)
 
     @property
-    def active(self):
+    def active(self) -> int:
         """How many steps a cycle usually records."""
         first = self.needs(1)
         step = first
@@ -35,7 +42,7 @@ class Schedule:
             step -= 1
         return first - step
 
-    def needs(self, cycles=0):
+    def needs(self, cycles: int = 0) -> int:
         """How long a run must be for so many whole cycles; 0: for all, or for one where
         they have no end."""
         return _native._schedule_needs(self._packed, cycles)
@@ -46,11 +53,11 @@ class Schedule:
         end = self.needs()
         return end if end == self.needs(1 << 60) else None
 
-    def plan(self, length=0):
+    def plan(self, length: int = 0) -> str:
         """What it will do in a run of `length` steps (0: not known), in words."""
         return _native._schedule_plan(self._packed, length)
 
-    def for_epochs(self, epochs):
+    def for_epochs(self, epochs: int) -> Schedule:
         """For a run of so many epochs: all that wait and warmup leave is active. Where
         they leave nothing they are shortened, with a warning."""
         packed, has_given_way = _native._schedule_clamp(self._packed, epochs)
@@ -68,7 +75,7 @@ class Schedule:
     def __hash__(self):
         return hash(self._packed)
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         return "<gait.torch " + self.plan().splitlines()[0] + ">"
 
 
@@ -85,15 +92,15 @@ def _whole(name, value):
 
 def schedule(
     *,
-    wait,
-    warmup,
-    active,
-    repeat=0,
-    skip_first=0,
-    skip_first_wait=0,
-    every_n_steps=0,
-    unit="step",
-):
+    wait: int,
+    warmup: int,
+    active: int,
+    repeat: int = 0,
+    skip_first: int = 0,
+    skip_first_wait: int = 0,
+    every_n_steps: int = 0,
+    unit: str = "step",
+) -> Schedule:
     """torch.profiler.schedule, and more: a cycle each `every_n_steps`; a unit.
 
     step() of a profile counts steps, or epochs if it is called once an epoch; with
@@ -141,7 +148,7 @@ def recognise(function):
         return None
 
 
-def at_steps(steps, warmup=0):
+def at_steps(steps: Iterable[int], warmup: int = 0) -> Schedule:
     """Records these steps: at_steps([5, 10, 11, 12]). Each run of them is a cycle."""
     numbers = sorted({int(step) for step in steps})
     if not numbers or numbers[0] < 0:
@@ -156,7 +163,7 @@ def at_steps(steps, warmup=0):
     return parse(f"steps={words}", warmup)
 
 
-def parse(text, warmup=0):
+def parse(text, warmup: int = 0):
     """The schedule that a setting means, such as "5/3/100" or "wait=1,active=3"."""
     packed = _native._schedule_parse(text + (f";warmup={warmup}" if warmup else ""))
     return Schedule(packed, UNITS[_native._schedule_unit(packed)])

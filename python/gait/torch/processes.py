@@ -17,7 +17,7 @@ COLLECTIVES = (
 )
 
 
-def install():
+def install() -> None:
     if not torch.distributed.is_available():
         return
     from torch._C import _distributed_c10d as native
@@ -30,7 +30,7 @@ def install():
     follow(group, "destroy_process_group", forget_group, "when it is none any more")
 
 
-def follow(module, name, then, why):
+def follow(module, name, then, why) -> None:
     """Has `then` called after the function, under both names it is known by."""
     function = getattr(module, name)
     made = beside("after", function, then)
@@ -39,7 +39,7 @@ def follow(module, name, then, why):
             put(place, name, made, why)
 
 
-def tell_rank(*_):
+def tell_rank(*_) -> None:
     group = _ranks.group()
     if group is None:
         return
@@ -50,6 +50,6 @@ def tell_rank(*_):
     _native._backward_tail(None if alone else engine.queue_callback)
 
 
-def forget_group(*_):
+def forget_group(*_) -> None:
     if not torch.distributed.is_initialized():
         _native._backward_tail(None)

@@ -6,6 +6,8 @@ number of times, and an object can be started again. What to make of a capture i
 the business of averages.py and traces.py.
 """
 
+from __future__ import annotations
+
 import json
 import os
 import time
@@ -20,6 +22,14 @@ from .actions import actions
 from .capture import STEP, Capture, CaptureError
 from .plans import Schedule, recognise
 from .spare import Spare
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+    from types import TracebackType
+    from typing import Any, Union
+
+    _Path = Union[str, os.PathLike[str]]
 
 NONE, WARMUP, RECORD, SAVE = range(4)
 NAMES = ("NONE", "WARMUP", "RECORD", "RECORD_AND_SAVE")
@@ -58,21 +68,21 @@ class profile:  # noqa: N801: torch's name
     def __init__(
         self,
         *,
-        activities=None,
-        schedule=None,
-        on_trace_ready=None,
-        record_shapes=False,
-        profile_memory=False,
-        with_stack=False,
-        with_flops=False,
-        with_modules=False,
-        experimental_config=None,
-        execution_trace_observer=None,
-        acc_events=False,
-        use_cuda=None,
-        custom_trace_id_callback=None,
-        post_processing_timeout_s=None,
-    ):
+        activities: Iterable[Any] | None = None,
+        schedule: Callable[[int], Any] | None = None,
+        on_trace_ready: Callable[[profile], Any] | None = None,
+        record_shapes: bool = False,
+        profile_memory: bool = False,
+        with_stack: bool = False,
+        with_flops: bool = False,
+        with_modules: bool = False,
+        experimental_config: Any = None,
+        execution_trace_observer: Any = None,
+        acc_events: bool = False,
+        use_cuda: bool | None = None,
+        custom_trace_id_callback: Callable[[], str] | None = None,
+        post_processing_timeout_s: float | None = None,
+    ) -> None:
         self.activities = arguments.activities(activities, use_cuda)
         self.record_shapes = record_shapes
         self.profile_memory = profile_memory
@@ -94,8 +104,8 @@ class profile:  # noqa: N801: torch's name
         self.traces = 0  # how many have become ready
         self._plan = recognise(schedule)
         self._metadata = {}
-        self._trace_id = None
-        self._pid = None  # of the process that has started it
+        self._trace_id: Any = None
+        self._pid: Any = None  # of the process that has started it
         self._modules = None
         self._is_told = False
         self._reset()
@@ -103,31 +113,36 @@ class profile:  # noqa: N801: torch's name
 
     # --- starting, stepping, stopping ---------------------------------------------------
 
-    def _reset(self):
+    def _reset(self) -> None:
         self._action = NONE
-        self._open = None  # number of the capture that runs
-        self._window = None  # what holds the collector's window
+        self._open: Any = None  # number of the capture that runs
+        self._window: Any = None  # what holds the collector's window
         self._is_on_record = False
         self._has_stacks = False  # Python functions are on record
-        self._range = None  # ProfilerStep#n
-        self._spare = None  # for the case that step() is never called, see spare.py
+        self._range: Any = None  # ProfilerStep#n
+        self._spare: Any = None  # for the case that step() is never called, see spare.py
         self._is_cut = False  # the spare one was too large
         self._forced = 0  # steps that a trigger still has to come
         self._is_forced = False
         self._asked = 0
-        self._begun_at = 0
+        self._begun_at = 0.0
         self._cycle = -1
 
-    def __enter__(self):
+    def __enter__(self) -> profile:
         self.start()
         return self
 
-    def __exit__(self, exc_type, exc_val, exc_tb):
+    def __exit__(
+        self,
+        exc_type: type[BaseException] | None,
+        exc_val: BaseException | None,
+        exc_tb: TracebackType | None,
+    ) -> None:
         self.stop()
         if self.execution_trace_observer:
             self.execution_trace_observer.cleanup()
 
-    def start(self):
+    def start(self) -> None:
         """Begins with step 0, also the second time."""
         if self._pid is not None and self._pid == os.getpid():
             raise RuntimeError("this profile is running: stop() it before it is started again")
@@ -150,7 +165,7 @@ class profile:  # noqa: N801: torch's name
         self._begin_spare(first)
         self._mark_step()
 
-    def stop(self):
+    def stop(self) -> None:
         """Ends it. What a cycle has so far recorded becomes a partial trace."""
         if self._pid is None:
             return
@@ -170,7 +185,7 @@ class profile:  # noqa: N801: torch's name
         self._say_what_happened(is_spare)
         self.current_action = actions()[self._wanted(self.step_num)]
 
-    def step(self):
+    def step(self) -> None:
         """Says that the next step (or whatever the schedule counts) begins."""
         if self._pid is None or self._pid != os.getpid():
             return
@@ -187,7 +202,7 @@ class profile:  # noqa: N801: torch's name
         self._transit(previous, wanted)
         self._mark_step()
 
-    def trigger(self, steps=None):
+    def trigger(self, steps: int | None = None) -> None:
         """One more cycle of so many steps, from the next step on that is free."""
         self._asked = -1 if steps is None else int(steps)
 
@@ -227,7 +242,7 @@ class profile:  # noqa: N801: torch's name
 
     # --- transitions --------------------------------------------------------------------
 
-    def _transit(self, previous, action):
+    def _transit(self, previous, action) -> None:
         """What torch does from one action to the next, RECORD → WARMUP included."""
         self._action = action
         if previous == SAVE:
@@ -254,12 +269,12 @@ class profile:  # noqa: N801: torch's name
         if action >= RECORD and self._open is None:
             self._begin()
 
-    def _leave(self, action):
+    def _leave(self, action) -> None:
         if action >= RECORD and self._open is not None:
             self._end(is_partial=self.record_steps)
             self._trace_ready()
 
-    def _prepare(self):
+    def _prepare(self) -> None:
         """Ops are on record from here on; they are no capture's yet."""
         if not self._is_on_record or self._window is not None or not recorder.attach():
             return
@@ -270,7 +285,7 @@ class profile:  # noqa: N801: torch's name
             self._modules = self._make_labels()
 
     @property
-    def has_window(self):
+    def has_window(self) -> bool:
         """Are ops on record, in a capture or for one that comes?"""
         return self._window is not None
 
@@ -280,7 +295,7 @@ class profile:  # noqa: N801: torch's name
 
         return Labels()
 
-    def _close(self):
+    def _close(self) -> None:
         """No ops of ours any more, until _prepare()."""
         self._end_stacks()
         if self._modules is not None:
@@ -300,7 +315,7 @@ class profile:  # noqa: N801: torch's name
         self._is_on_record = False
         return recorder.release()
 
-    def _begin(self):
+    def _begin(self) -> None:
         if self.execution_trace_observer:
             self.execution_trace_observer.start()
         if not self._is_on_record:
@@ -309,16 +324,16 @@ class profile:  # noqa: N801: torch's name
         _native.async_begin(_native.site(*CAPTURE), self._open)
         self._begin_stacks()
 
-    def _begin_stacks(self):
+    def _begin_stacks(self) -> None:
         if self.with_stack and self._window is not None:
             self._has_stacks = stacks.begin()
 
-    def _end_stacks(self):
+    def _end_stacks(self) -> None:
         if self._has_stacks:
             self._has_stacks = False
             stacks.end()
 
-    def _end(self, is_partial):
+    def _end(self, is_partial) -> None:
         if self.execution_trace_observer:
             self.execution_trace_observer.stop()
         if self._open is None:
@@ -329,7 +344,7 @@ class profile:  # noqa: N801: torch's name
         self._close()
         self._keep(number, self._let_go(), is_partial)
 
-    def _keep(self, number, path, is_partial):
+    def _keep(self, number, path, is_partial) -> None:
         self._fill_metadata()
         forced, self._is_forced = self._is_forced, False
         made = Capture(
@@ -345,7 +360,7 @@ class profile:  # noqa: N801: torch's name
             self.captures.clear()
         self.captures.append(made)
 
-    def _trace_ready(self):
+    def _trace_ready(self) -> None:
         if not self.captures:
             return
         self.traces += 1
@@ -354,19 +369,19 @@ class profile:  # noqa: N801: torch's name
 
     # --- steps --------------------------------------------------------------------------
 
-    def _mark_step(self):
+    def _mark_step(self) -> None:
         """torch's own range, so that it is met with its end whatever lies between."""
         if not self.record_steps or self._window is None:
             return
         self._range = arguments.step_range(STEP + str(self.number_from + self.step_num))
         self._range.__enter__()
 
-    def _unmark_step(self):
+    def _unmark_step(self) -> None:
         step, self._range = self._range, None
         if step is not None:
             step.__exit__(None, None, None)
 
-    def _begin_spare(self, action):
+    def _begin_spare(self, action) -> None:
         """Until the first step(), for the case that there is none."""
         if not self.record_steps or action >= RECORD:
             return
@@ -376,7 +391,7 @@ class profile:  # noqa: N801: torch's name
             self._spare = Spare(recorder.next_number(), self._close)
             self._begin_stacks()
 
-    def _end_spare(self, keep):
+    def _end_spare(self, keep) -> None:
         spare, self._spare = self._spare, None
         spare.end(self._end_stacks)
         if self._action == WARMUP and not keep:
@@ -392,7 +407,7 @@ class profile:  # noqa: N801: torch's name
         elif is_own and path is not None and path != _native.shard_path():
             os.unlink(path)
 
-    def _say_what_happened(self, is_spare):
+    def _say_what_happened(self, is_spare) -> None:
         if not self.record_steps:
             return
         who = f"rank {_ranks.global_rank()}: " if _ranks.global_rank() else ""
@@ -404,7 +419,7 @@ class profile:  # noqa: N801: torch's name
         elif self._plan is not None and self._plan.unit != "seconds":
             self._say_too_short(who)
 
-    def _say_too_short(self, who):
+    def _say_too_short(self, who) -> None:
         needs = self._plan.needs()
         unit = self._plan.unit + "s" * (self.step_num != 1)
         whole = self.traces - (1 if self.captures and self.captures[-1].partial else 0)
@@ -422,29 +437,29 @@ class profile:  # noqa: N801: torch's name
 
     # --- what is said about it ----------------------------------------------------------
 
-    def add_metadata(self, key, value):
+    def add_metadata(self, key: str, value: object) -> None:
         """A text that the trace carries."""
         self._metadata[key] = json.dumps(str(value))
 
-    def add_metadata_json(self, key, value):
+    def add_metadata_json(self, key: str, value: str) -> None:
         """JSON text that the trace carries."""
         arguments.check_json(key, value)
         self._metadata[key] = value
 
-    def preset_metadata_json(self, key, value):
+    def preset_metadata_json(self, key: str, value: str) -> None:
         """The same, before it is started."""
         arguments.check_json(key, value)
         self.preset_metadata[key] = value
 
-    def set_custom_trace_id_callback(self, callback):
+    def set_custom_trace_id_callback(self, callback: Callable[[], str]) -> None:
         """The function that names the traces to come."""
         self.custom_trace_id_callback = callback
 
-    def get_trace_id(self):
+    def get_trace_id(self) -> str | None:
         """The name of the trace that is or was recorded last, None before the first."""
         return self._trace_id
 
-    def _fill_metadata(self):
+    def _fill_metadata(self) -> None:
         for name in ("profile_memory", "with_stack", "record_shapes", "with_modules", "with_flops"):
             if getattr(self, name):
                 self._metadata[name] = "1"
@@ -453,7 +468,7 @@ class profile:  # noqa: N801: torch's name
             self._metadata["distributedInfo"] = json.dumps(info, default=str)
         self._metadata.update(self.preset_metadata)
 
-    def toggle_collection_dynamic(self, enable, activities):
+    def toggle_collection_dynamic(self, enable: bool, activities: Iterable[Any]) -> None:
         """Leaves ops out, or takes them in again, in the middle of a capture."""
         if self._open is None or "CPU" not in arguments.names(activities):
             return
@@ -466,7 +481,7 @@ class profile:  # noqa: N801: torch's name
     # --- answers ------------------------------------------------------------------------
 
     @property
-    def capture(self):
+    def capture(self) -> Capture:
         """The last finished capture; CaptureError while there is none."""
         if self.captures:
             return self.captures[-1]
@@ -484,7 +499,7 @@ class profile:  # noqa: N801: torch's name
 
         return averages
 
-    def events(self):
+    def events(self) -> Any:
         """The events of the last cycle: a list with torch's attributes and table()."""
         asked = self._asked_for()
         return self._averages().events(asked)
@@ -495,8 +510,11 @@ class profile:  # noqa: N801: torch's name
         return list(self.captures) if self.acc_events and len(self.captures) > 1 else last
 
     def key_averages(
-        self, group_by_input_shape=False, group_by_stack_n=0, group_by_overload_name=False
-    ):
+        self,
+        group_by_input_shape: bool = False,
+        group_by_stack_n: int = 0,
+        group_by_overload_name: bool = False,
+    ) -> Any:
         """Their sums by name, and by what else is asked for; print(….table()) shows them."""
         options = {}
         if group_by_overload_name:
@@ -509,19 +527,19 @@ class profile:  # noqa: N801: torch's name
             **options,
         )
 
-    def export_chrome_trace(self, path, use_python_export=False):
+    def export_chrome_trace(self, path: _Path, use_python_export: bool = False) -> None:
         """Writes the last cycle as torch.profiler's trace file, packed if it ends in ".gz"."""
         asked = self.capture
         from . import traces
 
         traces.export_chrome(asked, os.fspath(path))
 
-    def export_stacks(self, path, metric="self_cpu_time_total"):
+    def export_stacks(self, path: _Path, metric: str = "self_cpu_time_total") -> None:
         """Writes a line for each event, `root;…;leaf us`, for flame graphs; wants with_stack."""
         asked = self._asked_for()
         self._averages().export_stacks(asked, os.fspath(path), metric)
 
-    def export_memory_timeline(self, path, device=None):
+    def export_memory_timeline(self, path: _Path, device: str | None = None) -> None:
         """Writes the memory held over time: .html, .json, .json.gz or .raw.json.gz."""
         asked = self.capture
         self._averages().export_memory_timeline(asked, os.fspath(path), device)

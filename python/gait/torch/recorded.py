@@ -9,11 +9,14 @@ from .event_list import Interval, Source, device_type
 _EVALUATES = "autograd::engine::evaluate_function"
 
 
-_UNTOLD = (("autograd/__init__", "_make_grads"), ("autograd/__init__", "backward"))
-_UNTOLD += (("torch/tensor", "backward"),)
+_UNTOLD = (
+    ("autograd/__init__", "_make_grads"),
+    ("autograd/__init__", "backward"),
+    ("torch/tensor", "backward"),
+)
 
 
-def is_told(function):
+def is_told(function) -> bool:
     """torch leaves some functions of its own out of stacks."""
     return not any(file in function and name in function for file, name in _UNTOLD)
 
@@ -22,7 +25,7 @@ class Recorded(Source):
     """The events of one capture, or of several: then the newest stand first, as
     torch.profiler has them, and its begin is 0."""
 
-    def __init__(self, captures):
+    def __init__(self, captures) -> None:
         newest = captures[-1]
         options = newest.options
         with_flops = bool(options.get("with_flops"))
@@ -97,7 +100,7 @@ class Recorded(Source):
             "is_python_function": bool(op.flags & _ops.PYTHON),
         }
 
-    def _make_objects(self):
+    def _make_objects(self) -> None:
         super()._make_objects()
         for event in self._objects:  # the engine's range has the number of what it evaluates
             if event.sequence_nr < 0 and event.name.startswith(_EVALUATES):

@@ -24,7 +24,7 @@ _numbers = itertools.count(1)
 _lock = threading.RLock()
 
 
-def _forget_in_child():
+def _forget_in_child() -> None:
     global _lock
     _lock = threading.RLock()
     _state.update(users=0, own=False)

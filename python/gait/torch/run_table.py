@@ -17,7 +17,7 @@ import sys
 class Window:
     """A window of a run, as a capture is seen by who lists its events."""
 
-    def __init__(self, path, pid, times, options):
+    def __init__(self, path, pid, times, options) -> None:
         self.paths = [path]
         self.pid = pid
         self.begin_ns, self.end_ns = times
@@ -79,7 +79,7 @@ def find(directory, config):
     return of_ranks([path for path in paths if is_own(path)], options)
 
 
-def put_table(ranks, config, out):
+def put_table(ranks, config, out) -> None:
     from gait.torch.recorded import Recorded
 
     rank, _, found = min(ranks, key=lambda one: one[:2])
@@ -90,7 +90,7 @@ def put_table(ranks, config, out):
     out.write(averages.table(sort_by=config.sort_by, row_limit=config.row_limit) + "\n")
 
 
-def put_stacks(ranks, config, folder, is_quiet):
+def put_stacks(ranks, config, folder, is_quiet) -> None:
     from gait._say import say
     from gait.torch import flame
     from gait.torch.recorded import Recorded
@@ -103,7 +103,7 @@ def put_stacks(ranks, config, folder, is_quiet):
             say(f"stacks of ops in '{path}'")
 
 
-def put(directory, folder, is_quiet):
+def put(directory, folder, is_quiet) -> None:
     import gait
     from gait._say import attempt
 
@@ -117,7 +117,7 @@ def put(directory, folder, is_quiet):
         attempt("no stacks of ops", put_stacks, ranks, config, folder, is_quiet)
 
 
-def main():
+def main() -> None:
     # this folder holds modules by names of the standard library's
     sys.path[0] = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
     try:

@@ -8,7 +8,7 @@ import torch
 from .wrap import replace, replace_all, share
 
 
-def install():
+def install() -> None:
     replace_all(torch.serialization, "save load", "checkpoint")
     for name in ("save", "load"):
         share(torch.serialization, name, torch)

@@ -26,5 +26,5 @@ def listen():
     _patches.note(signal, number.name, _on_signal, "triggers", undo)
 
 
-def _on_signal(*_):
+def _on_signal(*_) -> None:
     _native._trigger(None)

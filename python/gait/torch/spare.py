@@ -15,7 +15,7 @@ EACH_SECONDS = 0.5
 class Watch:
     """Calls cut(), on a thread of its own, when the file has grown too much."""
 
-    def __init__(self, cut, is_open):
+    def __init__(self, cut, is_open) -> None:
         self._cut = cut
         self._is_open = is_open
         self._over = threading.Event()
@@ -23,7 +23,7 @@ class Watch:
         self._before = self._bytes()
         threading.Thread(target=self._watch, name="gait-spare", daemon=True).start()
 
-    def stop(self):
+    def stop(self) -> None:
         self._over.set()
 
     def _bytes(self):
@@ -32,7 +32,7 @@ class Watch:
         except (OSError, TypeError):
             return 0
 
-    def _watch(self):
+    def _watch(self) -> None:
         while not self._over.wait(EACH_SECONDS) and self._is_open():
             if self._bytes() - self._before > LIMIT_BYTES:
                 self._cut()
@@ -41,7 +41,7 @@ class Watch:
 class Spare:
     """It is open from now on; `close` is called where it is cut off, on any thread."""
 
-    def __init__(self, number, close):
+    def __init__(self, number, close) -> None:
         self.number = number
         self.is_cut = False
         self._close = close
@@ -50,13 +50,13 @@ class Spare:
         _native.async_begin(_native.site(*CAPTURE), number)
         self._watch = Watch(self._cut, lambda: not self._is_over)
 
-    def end(self, before):
+    def end(self, before) -> None:
         """`before` is called first, and never while it is being cut off."""
         with self._lock:
             before()
             self._end()
 
-    def _end(self):
+    def _end(self) -> bool:
         if self._is_over:
             return False
         self._is_over = True
@@ -64,7 +64,7 @@ class Spare:
         _native.async_end(_native.site(*CAPTURE), self.number)
         return True
 
-    def _cut(self):
+    def _cut(self) -> None:
         with self._lock:
             if self._end():
                 self.is_cut = True

@@ -21,7 +21,7 @@ def prefixes(torch):
     return tuple(sorted({os.path.abspath(folder) + os.sep for folder in texts}))
 
 
-def begin():
+def begin() -> bool:
     """True if they are on record now: then end() is due."""
     torch = sys.modules.get("torch")
     if torch is None:
@@ -36,7 +36,7 @@ def begin():
     return True
 
 
-def end():
+def end() -> bool:
     _native._frames_leave()
     return True
 

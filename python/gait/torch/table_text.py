@@ -58,7 +58,7 @@ def total(numbers):
     return result
 
 
-def time_text(us, unit=None):
+def time_text(us, unit=None) -> str:
     if unit == "s" or (unit not in ("us", "ms") and us >= 1e6):
         return f"{us / 1e6:.3f}s"
     if unit == "ms" or (unit != "us" and us >= 1e3):
@@ -66,7 +66,7 @@ def time_text(us, unit=None):
     return f"{us:.3f}us"
 
 
-def share_text(part, whole):
+def share_text(part, whole) -> str:
     if whole:
         return f"{part * 100.0 / whole:.2f}%"
     if part:
@@ -74,7 +74,7 @@ def share_text(part, whole):
     return "NaN"
 
 
-def memory_text(count):
+def memory_text(count) -> str:
     for unit, size in (("GB", 1 << 30), ("MB", 1 << 20), ("KB", 1 << 10)):
         if abs(count) >= size:
             return f"{count * 1.0 / size:.2f} {unit}"
@@ -103,7 +103,7 @@ def flop_scale(smallest):
 class Table:
     """Columns: (title, width, alignment, what a row has in it)."""
 
-    def __init__(self, rows, options):
+    def __init__(self, rows, options) -> None:
         self.device = rows[0].use_device
         self.rows = rows = ordered(rows, options["sort_by"])
         self.options, self.columns = options, []
@@ -123,13 +123,13 @@ class Table:
         self._add_shapes()
         self._add_sources_and_flops()
 
-    def _add(self, title, width, cell, align=">"):
+    def _add(self, title, width, cell, align: str = ">") -> None:
         self.columns.append((title, width, align, cell))
 
     def _time(self, us):
         return time_text(us, self.options["time_unit"])
 
-    def _add_names(self):
+    def _add_names(self) -> None:
         limit = self.options["max_name_column_width"]
         width = max(len(row.key) for row in self.rows) + 4
         width = width if limit is None else min(width, limit)
@@ -137,7 +137,7 @@ class Table:
         if any(row.overload_name for row in self.rows):
             self._add("Overload Name", width, lambda row: shortened(row.overload_name or "", limit))
 
-    def _add_times(self):
+    def _add_times(self) -> None:
         def self_share(row):
             row.self_cpu_percent = share_text(row.self_cpu_time_total, self.cpu_us)
             return row.self_cpu_percent
@@ -163,7 +163,7 @@ class Table:
             self._add(f"{name} total", WIDTH, lambda row: self._time(row.device_time_total))
             self._add(f"{name} time avg", WIDTH, lambda row: self._time(row.device_time))
 
-    def _add_memory(self):
+    def _add_memory(self) -> None:
         if not self.options["profile_memory"]:
             return
         self._add("CPU Mem", WIDTH, lambda row: memory_text(row.cpu_memory_usage))
@@ -175,7 +175,7 @@ class Table:
                 f"Self {name} Mem", WIDTH, lambda row: memory_text(row.self_device_memory_usage)
             )
 
-    def _add_shapes(self):
+    def _add_shapes(self) -> None:
         if not any(row.input_shapes for row in self.rows):
             return
         limit = self.options["max_shapes_column_width"]
@@ -183,7 +183,7 @@ class Table:
         width = width if limit is None else min(width, limit)
         self._add("Input Shapes", width, lambda row: str(row.input_shapes)[:width])
 
-    def _add_sources_and_flops(self):
+    def _add_sources_and_flops(self) -> None:
         columns, cells = [], []
         if self.has_stacks:
             limit = self.options["max_src_column_width"]

@@ -12,7 +12,7 @@ from .. import _native, _patches
 from .wrap import WHY, Hook, beside, hook, instead, plain, put, replace, replace_all
 
 
-def install():
+def install() -> None:
     _native._tensor_type(torch.Tensor)
     _native._device_type(torch.device)
     install_loaders()
@@ -23,13 +23,13 @@ def install():
     replace_all(torch.Tensor, "to cuda cpu", "copy")
 
 
-def install_loaders():
+def install_loaders() -> None:
     loader = torch.utils.data.dataloader
     replace(loader.DataLoader, "__iter__", "iterator")
     replace(loader._BaseDataLoaderIter, "__next__", "ask")
 
 
-def install_modules():
+def install_modules() -> None:
     module = torch.nn.Module
     replace(module, "__call__", "forward")
     put(module, "train", told_of_train(module.train), "the phase evaluation", is_fixed=True)
@@ -44,14 +44,14 @@ def told_of_train(train):
     made = hook("train", train)
 
     @functools.wraps(train)
-    def told(self, mode=True):
+    def told(self, mode: bool = True):
         return made(self, mode)
 
-    told._torchdynamo_inline = train
+    told._torchdynamo_inline = train  # type: ignore[attr-defined]
     return told
 
 
-def install_backward():
+def install_backward() -> None:
     if replace(torch.autograd, "_engine_run_backward", "backward"):
         return
     # before 2.3 each of them calls the engine by itself
@@ -66,7 +66,7 @@ def install_backward():
 # never call Optimizer.__init__() are hooked as they are.
 
 
-def install_optimizers():
+def install_optimizers() -> None:
     base = torch.optim.Optimizer
     wrap_step = base.profile_hook_step
 
@@ -88,7 +88,7 @@ def install_optimizers():
 _made = weakref.WeakSet()
 
 
-def remember(optimizer):
+def remember(optimizer) -> None:
     """Who was made: the first step of a training is over when all have stepped."""
     with contextlib.suppress(TypeError):  # of one that cannot be hashed
         _made.add(optimizer)
@@ -105,7 +105,7 @@ def subclasses(cls):
         yield from subclasses(child)
 
 
-def hook_class(cls):
+def hook_class(cls) -> None:
     for name, kind in (("step", "step"), ("zero_grad", "zero_grad")):
         function = vars(cls).get(name)
         if callable(function) and not isinstance(function, (Hook, type)):
@@ -125,20 +125,20 @@ def hooked_steps():
 _steps_away = []
 
 
-def take_steps_away():
+def take_steps_away() -> None:
     for patch in hooked_steps():
         patch.take()
         _steps_away.append(patch)
 
 
-def put_steps_back():
+def put_steps_back() -> None:
     while _steps_away:
         patch = _steps_away.pop()
         if vars(patch.owner).get(patch.name) is patch.original:
             patch.set()
 
 
-def install_scalers():
+def install_scalers() -> None:
     scaler = getattr(torch.amp, "GradScaler", torch.cuda.amp.GradScaler)  # since torch 2.3
     replace(scaler, "step", "scaler_step")
     replace_all(scaler, "unscale_ update", "optimizer")

@@ -25,11 +25,11 @@ def watch():
     return known.watch
 
 
-def say(why):
+def say(why) -> None:
     starter().say(why)
 
 
-def attempt(function):
+def attempt(function) -> None:
     """What this torch does not have is a sentence, not the end of a training."""
     try:
         function()

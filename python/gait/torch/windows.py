@@ -24,7 +24,7 @@ AVOIDED = (
 )
 
 
-def attach():
+def attach() -> bool:
     """Has the collector find torch; what it does not find it does without."""
     if not _native._torch_attach():
         return False
@@ -34,7 +34,7 @@ def attach():
     return True
 
 
-def show_tensors():
+def show_tensors() -> None:
     """Some whose sizes and types are known, for the collector to learn where they are."""
     keys = torch._C
     avoided = 0
@@ -102,7 +102,7 @@ def levels(config):
     return SHAPES * config.record_shapes | MEMORY * config.profile_memory | besides
 
 
-def label_modules():
+def label_modules() -> None:
     """In all steps, since a window has no say in Python."""
     from .modules import Labels
 
@@ -112,7 +112,7 @@ def label_modules():
     _patches.note(module, "_global_forward_hooks", labels, why, labels.remove)
 
 
-def install():
+def install() -> None:
     config = settings(say)
     schedule = wanted(say, config)
     active = _native._schedule_needs(schedule, 1) < 1 << 62

@@ -10,7 +10,7 @@ from .. import _native, _patches
 from .wrap import Hook, beside, hook, plain, put, replace
 
 
-def install():
+def install() -> None:
     base = fetch._BaseDatasetFetcher
     replace(fetch._MapDatasetFetcher, "fetch", "fetch")
     replace(fetch._IterableDatasetFetcher, "fetch", "fetch")
@@ -32,11 +32,11 @@ def hooked_collates():
     ]
 
 
-def nothing():
+def nothing() -> None:
     """torch.compile does not look at fetchers."""
 
 
-def begin_fetching(fetcher):
+def begin_fetching(fetcher) -> None:
     if callable(getattr(fetcher, "collate_fn", None)):
         fetcher.collate_fn = hook("collate", fetcher.collate_fn)
         _fetchers.add(fetcher)
@@ -44,7 +44,7 @@ def begin_fetching(fetcher):
         become_worker()
 
 
-def become_worker():
+def become_worker() -> None:
     """A worker that was forked would go on in the name of its parent."""
     path = _native.shard_path()
     directory = os.path.dirname(path) if path else None

@@ -50,7 +50,7 @@ def beside(when, function, other):
     """One that calls other(first argument) too: "before", "after" (if it returns) or
     "finally". What fails there is a sentence, not the end of a training."""
 
-    def attempt(*arguments):
+    def attempt(*arguments) -> None:
         try:
             other(*arguments)
         except Exception as error:
@@ -69,7 +69,7 @@ def plain(function):
     return _native._hooked(function) if isinstance(function, Hook) else function
 
 
-def replace(owner, name, kind):
+def replace(owner, name, kind) -> bool:
     """Hooks the function that `owner`, a class or module, has under that name.
 
     False where it has none: another torch.
@@ -99,24 +99,24 @@ def innermost(function):
     return function
 
 
-def put(owner, name, made, why, is_fixed=False):
+def put(owner, name, made, why, is_fixed: bool = False) -> None:
     tell_script(made)
     _patches.put(owner, name, made, why, is_fixed)
 
 
-def tell_script(made):
+def tell_script(made) -> None:
     """torch.jit.script() knows what it calls by its id, in a table made when first used."""
     known = getattr(sys.modules.get("torch.jit._builtins"), "_builtin_table", None) or {}
     if isinstance(made, Hook) and id(plain(made)) in known:
         known[id(made)] = known[id(plain(made))]
 
 
-def replace_all(owner, names, kind):
+def replace_all(owner, names, kind) -> None:
     for name in names.split():
         replace(owner, name, kind)
 
 
-def share(owner, name, module):
+def share(owner, name, module) -> None:
     """The hook that `owner` has now is also what another module exports."""
     made = vars(owner).get(name)
     if isinstance(made, Hook) and vars(module).get(name) is plain(made):
