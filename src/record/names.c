@@ -8,10 +8,10 @@
 #include <string.h>
 
 #include "base/fail.h"
-#include "record/hold.h"
 #include "record/name_table.h"
 #include "record/notes.h"
 #include "record/recorder.h"
+#include "record/signal_guard.h"
 
 const char *gait_record_error(void)
 {
@@ -131,7 +131,7 @@ int gait_rank(int64_t rank)
 
 int gait_flush(void)
 {
-    if (hold_is_on())
+    if (signal_guard_is_on())
         return fail(GAIT_ERR_STATE, "cannot flush from a signal handler that interrupted gait");
     recorder_lock();
     recorder_flush_locked();

@@ -16,10 +16,10 @@
 #include "base/fail.h"
 #include "base/os/os.h"
 #include "record/drainer.h"
-#include "record/hold.h"
 #include "record/name_table.h"
 #include "record/notes.h"
 #include "record/preamble.h"
+#include "record/signal_guard.h"
 #include "vocabulary/metadata.h"
 
 #define JOURNAL_WAIT_NS 1000000000
@@ -34,12 +34,12 @@ static pthread_key_t thread_end, main_end;
 
 void recorder_lock(void)
 {
-    hold_lock(&recorder_state.lock);
+    signal_guard_lock(&recorder_state.lock);
 }
 
 void recorder_unlock(void)
 {
-    hold_unlock(&recorder_state.lock);
+    signal_guard_unlock(&recorder_state.lock);
 }
 
 // --- waking and waiting -----------------------------------------------------------
@@ -486,7 +486,7 @@ int gait_start(const struct gait_options *options)
     status = settings_read(options, &settings);
     if (status || !settings.is_enabled)
         return status;
-    hold_lock(&sessions);
+    signal_guard_lock(&sessions);
     if (writer_session) {
         status = fail(GAIT_ERR_STATE, "already recording to '%s'", recorder->shard.path);
     } else {
@@ -496,19 +496,19 @@ int gait_start(const struct gait_options *options)
         recorder_unlock();
         status = begin_session();
     }
-    hold_unlock(&sessions);
+    signal_guard_unlock(&sessions);
     return status;
 }
 
 int gait_stop(void)
 {
     int status = 0;
-    hold_lock(&sessions);
+    signal_guard_lock(&sessions);
     if (writer_session)
         status = end_session();
     __atomic_store_n(&recorder_state.is_forked, false, __ATOMIC_RELEASE);
     __atomic_store_n(&gait_recording, 0, __ATOMIC_RELEASE);
-    hold_unlock(&sessions);
+    signal_guard_unlock(&sessions);
     return status;
 }
 
@@ -517,7 +517,7 @@ int gait_stop(void)
 static void note_exit(int code)
 {
     char json[32];
-    if (!code || hold_is_on() || !writer_session)
+    if (!code || signal_guard_is_on() || !writer_session)
         return;
     snprintf(json, sizeof(json), "{\"code\": %d}", code);
     if (gait_metadata(meta.exit, json))
@@ -529,7 +529,7 @@ static void note_exit(int code)
 // of our own work: what it left is completed from the ring file.
 __attribute__((destructor)) static void stop_at_exit(void)
 {
-    if (!hold_is_on())
+    if (!signal_guard_is_on())
         (void)gait_stop();
 }
 
@@ -537,14 +537,14 @@ __attribute__((destructor)) static void stop_at_exit(void)
 
 static void prepare_fork(void)
 {
-    hold_lock(&sessions);
+    signal_guard_lock(&sessions);
     recorder_lock();
 }
 
 static void resume_parent(void)
 {
     recorder_unlock();
-    hold_unlock(&sessions);
+    signal_guard_unlock(&sessions);
 }
 
 // The child has none of the parent's threads and must not touch its files. It
@@ -577,7 +577,7 @@ static void resume_child(void)
 static void restart_in_child(void)
 {
     struct recorder *recorder = &recorder_state;
-    hold_lock(&sessions);
+    signal_guard_lock(&sessions);
     if (recorder->is_forked) {
         __atomic_store_n(&recorder->is_forked, false, __ATOMIC_RELEASE);
         if (begin_session()) {
@@ -585,5 +585,5 @@ static void restart_in_child(void)
             fail_clear();
         }
     }
-    hold_unlock(&sessions);
+    signal_guard_unlock(&sessions);
 }

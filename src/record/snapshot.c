@@ -15,10 +15,10 @@
 
 #include "base/fail.h"
 #include "record/drain.h"
-#include "record/hold.h"
 #include "record/preamble.h"
 #include "record/recorder.h"
 #include "record/retell.h"
+#include "record/signal_guard.h"
 
 #define BATCH_BYTES (4u << 20)
 
@@ -237,7 +237,7 @@ int gait_snapshot(const char *path)
     struct snapshot_request request = {.path = path};
     if (!path || !*path)
         return fail(GAIT_ERR_ARGUMENT, "a snapshot needs a path");
-    if (hold_is_on())
+    if (signal_guard_is_on())
         return fail(GAIT_ERR_STATE, "cannot write '%s': in a signal handler", path);
     recorder_lock();
     int status = ask(&recorder_state, &request);

@@ -16,8 +16,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "record/hold.h"
 #include "record/recorder.h"
+#include "record/signal_guard.h"
 
 #define SLACK 8u // slots never used: the step's end, and full must not look empty
 #define BLOCKS 16u
@@ -74,7 +74,7 @@ static bool is_recording(const struct writer *writer)
 // must neither touch the ring nor wait for anybody.
 static bool is_interrupting(const struct writer *writer)
 {
-    return hold_is_on() ||
+    return signal_guard_is_on() ||
            (writer && (writer->is_inside || WRITER_GET(WRITER_GET(writer->ring)->busy)));
 }
 

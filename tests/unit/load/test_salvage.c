@@ -322,7 +322,7 @@ TEST("salvage: any bit of the ring file may be wrong, the file's own rows are se
 }
 
 // A child that holds the lock of a recording process until it is told to go.
-static pid_t hold_lock(const char *path, int pipes[2])
+static pid_t signal_guard_lock(const char *path, int pipes[2])
 {
     char byte = 0;
     pid_t child;
@@ -354,7 +354,7 @@ TEST("salvage: while the process lives its shard is read, and not completed")
     pid_t child;
 
     commit_crime(&crime, RING_BLOCK);
-    child = hold_lock(crime.ring_path, pipes);
+    child = signal_guard_lock(crime.ring_path, pipes);
     if (!ok(child > 0))
         return;
     is_str(tell(crime.shard), whole_story);

@@ -2,7 +2,7 @@
 // Two bytes a thread. They are set before the lock is taken and cleared after
 // it is given back, so a signal handler never sees too little.
 #define _GNU_SOURCE
-#include "record/hold.h"
+#include "record/signal_guard.h"
 
 #include <stdint.h>
 
@@ -13,12 +13,12 @@ static WRITER_TLS struct {
     uint8_t cancel_state; // before the outermost
 } hold;
 
-bool hold_is_on(void)
+bool signal_guard_is_on(void)
 {
     return hold.depth > 0;
 }
 
-void hold_lock(pthread_mutex_t *mutex)
+void signal_guard_lock(pthread_mutex_t *mutex)
 {
     if (hold.depth++ == 0) {
         int before = PTHREAD_CANCEL_ENABLE;
@@ -28,7 +28,7 @@ void hold_lock(pthread_mutex_t *mutex)
     pthread_mutex_lock(mutex);
 }
 
-void hold_unlock(pthread_mutex_t *mutex)
+void signal_guard_unlock(pthread_mutex_t *mutex)
 {
     pthread_mutex_unlock(mutex);
     if (hold.depth == 1)
