@@ -18,7 +18,7 @@
 #include "record/name_table.h"
 #include "record/preamble.h"
 #include "record/recorder.h"
-#include "record/retell.h"
+#include "record/rewrite_names.h"
 #include "record/snapshot.h"
 #include "vocabulary/metadata.h"
 
@@ -140,7 +140,7 @@ static int put_lost_names(struct drainer *drainer)
     if (drainer->has_retold && drainer->has_preamble)
         status = preamble_write_dictionary(drainer->tables);
     if (drainer->has_retold && status == 0)
-        status = retell_names(recorder, drainer->tables);
+        status = rewrite_names(recorder, drainer->tables);
     recorder_unlock();
     if (status == 0 && drainer->names_lost != drainer->names_lost_told)
         status =

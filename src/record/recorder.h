@@ -67,7 +67,7 @@ void recorder_name_track(struct writer *writer, const char *name);
 struct journal_row recorder_track_row(const struct writer *writer);
 
 // Puts a row on record, waiting a little for room, with the lock held. What
-// finds none is told again from where it is kept, see retell.h.
+// finds none is told again from where it is kept, see rewrite_names.h.
 void recorder_journal_locked(const struct journal_row *row);
 
 void recorder_wake_drainer(void);

@@ -17,7 +17,7 @@
 #include "record/drain.h"
 #include "record/preamble.h"
 #include "record/recorder.h"
-#include "record/retell.h"
+#include "record/rewrite_names.h"
 #include "record/signal_guard.h"
 
 #define BATCH_BYTES (4u << 20)
@@ -138,7 +138,7 @@ static int put_names(struct recorder *recorder, struct table_writer *tables)
     recorder_lock();
     int status = preamble_write_dictionary(tables);
     if (status == 0)
-        status = retell_names(recorder, tables);
+        status = rewrite_names(recorder, tables);
     recorder_unlock();
     return status ? status : preamble_write_anchor(&now, tables);
 }

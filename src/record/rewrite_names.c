@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // The dictionary is not here: preamble.h writes it whole.
 #define _GNU_SOURCE
-#include "record/retell.h"
+#include "record/rewrite_names.h"
 
 #include "record/notes.h"
 #include "record/recorder.h"
 #include "shard/small_rows.h"
 
-int retell_names(const struct recorder *recorder, struct table_writer *tables)
+int rewrite_names(const struct recorder *recorder, struct table_writer *tables)
 {
     struct small_rows rows;
     small_rows_init(&rows);
