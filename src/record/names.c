@@ -8,8 +8,8 @@
 #include <string.h>
 
 #include "base/fail.h"
+#include "record/metadata_store.h"
 #include "record/name_table.h"
-#include "record/notes.h"
 #include "record/recorder.h"
 #include "record/signal_guard.h"
 
@@ -100,7 +100,7 @@ static int note(const char *key, const char *json)
     const struct journal_row row = {TABLE_META, 0, 2, {0}, {slice_of(key), slice_of(json)}};
     if (!writer_session)
         return 0;
-    int status = notes_keep(row.texts[0], row.texts[1]);
+    int status = metadata_store_keep(row.texts[0], row.texts[1]);
     if (status == 0)
         recorder_journal_locked(&row);
     return status;

@@ -16,8 +16,8 @@
 #include "base/fail.h"
 #include "base/os/os.h"
 #include "record/drainer.h"
+#include "record/metadata_store.h"
 #include "record/name_table.h"
-#include "record/notes.h"
 #include "record/preamble.h"
 #include "record/signal_guard.h"
 #include "vocabulary/metadata.h"
@@ -423,7 +423,7 @@ static void reset_fields(struct recorder *recorder)
     recorder->next_track = PREAMBLE_FIRST_TRACK;
     recorder->dead_count = 0;
     recorder->must_retell = recorder->is_disk_full = recorder->is_stopping = false;
-    notes_clear();
+    metadata_store_clear();
 }
 
 // What lies before a later session of the same process is not the later one's.

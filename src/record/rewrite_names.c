@@ -3,7 +3,7 @@
 #define _GNU_SOURCE
 #include "record/rewrite_names.h"
 
-#include "record/notes.h"
+#include "record/metadata_store.h"
 #include "record/recorder.h"
 #include "shard/small_rows.h"
 
@@ -11,8 +11,8 @@ int rewrite_names(const struct recorder *recorder, struct table_writer *tables)
 {
     struct small_rows rows;
     small_rows_init(&rows);
-    for (uint32_t i = 0; i < notes_count(); i++) {
-        const struct journal_row row = notes_row(i);
+    for (uint32_t i = 0; i < metadata_store_count(); i++) {
+        const struct journal_row row = metadata_store_row(i);
         small_rows_add(&rows, &row);
     }
     for (const struct writer *writer = recorder->writers; writer; writer = writer->next) {

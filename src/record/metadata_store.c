@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // A short list: a search through it costs nothing beside what is told.
-#include "record/notes.h"
+#include "record/metadata_store.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -27,12 +27,12 @@ static struct note *find(struct slice key)
     return NULL;
 }
 
-int notes_keep(struct slice key, struct slice json)
+int metadata_store_keep(struct slice key, struct slice json)
 {
     struct note *note = find(key);
     size_t before = note ? note->key_bytes + note->json_bytes : 0;
     size_t bytes = key.count + json.count;
-    if (kept_bytes - before + bytes > NOTES_MAX_BYTES || (!note && count == MAX_NOTES))
+    if (kept_bytes - before + bytes > METADATA_STORE_MAX_BYTES || (!note && count == MAX_NOTES))
         return fail(GAIT_ERR_MEMORY, "metadata of %u keys and %zu bytes leaves no room for more",
                     count, kept_bytes);
     uint8_t *copy = malloc(bytes);
@@ -49,12 +49,12 @@ int notes_keep(struct slice key, struct slice json)
     return 0;
 }
 
-uint32_t notes_count(void)
+uint32_t metadata_store_count(void)
 {
     return count;
 }
 
-struct journal_row notes_row(uint32_t index)
+struct journal_row metadata_store_row(uint32_t index)
 {
     const struct note *note = &notes[index];
     return (struct journal_row){
@@ -65,7 +65,7 @@ struct journal_row notes_row(uint32_t index)
         {{note->bytes, note->key_bytes}, {note->bytes + note->key_bytes, note->json_bytes}}};
 }
 
-void notes_clear(void)
+void metadata_store_clear(void)
 {
     for (uint32_t i = 0; i < count; i++) {
         free(notes[i].bytes);
