@@ -5,7 +5,7 @@
 //
 // The quick halves stand here, to become part of the callback that needs them:
 // between a thousand other functions of an op each call costs another cache
-// line of code. Why they look as they do is in calls.c.
+// line of code. Why they look as they do is in hot_calls.c.
 #ifndef GAIT_RECORD_OP_H
 #define GAIT_RECORD_OP_H
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// One thread's end of its ring. The hot calls (calls.c) touch one cache line,
+// One thread's end of its ring. The hot calls (hot_calls.c) touch one cache line,
 // the ring's, and compare once, against its limit; everything rare, from a
 // thread's first record to a full ring, is behind that compare in writer.c.
 //
