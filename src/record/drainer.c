@@ -14,11 +14,11 @@
 
 #include "base/fail.h"
 #include "base/os/os.h"
-#include "record/drain.h"
 #include "record/name_table.h"
 #include "record/preamble.h"
 #include "record/recorder.h"
 #include "record/rewrite_names.h"
+#include "record/ring_reader.h"
 #include "record/snapshot.h"
 #include "vocabulary/metadata.h"
 
@@ -33,7 +33,7 @@ struct drainer {
     struct recorder *recorder;
     struct shard_out *shard;
     struct table_writer *tables;
-    struct drain drain;
+    struct ring_reader drain;
     bool has_preamble, is_last;
     bool is_brief;          // who it was and what was lost, and nothing more
     uint64_t journal_taken; // journal bytes in the batch
@@ -197,7 +197,7 @@ static void close_batch(struct drainer *drainer, int status)
 {
     struct recorder *recorder = drainer->recorder;
     if (status == 0)
-        status = drain_commit(&drainer->drain);
+        status = ring_reader_commit(&drainer->drain);
     if (status == 0) {
         uint64_t start = clock_now();
         status = shard_out_put(drainer->shard);
@@ -214,14 +214,14 @@ static void close_batch(struct drainer *drainer, int status)
     fail_clear();
     settle_journal(drainer, is_written);
     // at the very end what is not written stays in the ring file
-    drain_settle(&drainer->drain, is_written, drainer->is_last);
+    ring_reader_settle(&drainer->drain, is_written, drainer->is_last);
     __atomic_add_fetch(&recorder->round, 1, __ATOMIC_RELEASE);
     os_wake(&recorder->round);
 }
 
 static int add_to_batch(struct drainer *drainer, struct writer *writer)
 {
-    int status = drain_writer(&drainer->drain, writer);
+    int status = ring_reader_writer(&drainer->drain, writer);
     if (status == 0 && drainer->shard->batch.used >= BATCH_BYTES) {
         close_batch(drainer, 0);
         status = open_batch(drainer);
@@ -247,7 +247,7 @@ static void bury_the_dead(struct recorder *recorder)
     recorder_lock();
     for (struct writer **link = &recorder->writers; *link;) {
         struct writer *writer = *link;
-        if (!writer->is_dead || drain_has_news(writer) || writer_pay_for_owner(writer)) {
+        if (!writer->is_dead || ring_reader_has_news(writer) || writer_pay_for_owner(writer)) {
             link = &writer->next;
             continue;
         }
@@ -285,7 +285,7 @@ static void run_round(struct drainer *drainer, enum round_kind kind)
         bool is_dead = __atomic_load_n(&writer->is_dead, __ATOMIC_ACQUIRE);
         bool is_kept = writer->policy == RING_OVERWRITE && kind < ROUND_FLUSH && !is_dead;
         bool is_due = is_dead || kind > ROUND_FULL_RINGS || is_worth_a_visit(writer);
-        if (is_due && !is_kept && drain_has_news(writer))
+        if (is_due && !is_kept && ring_reader_has_news(writer))
             status = add_to_batch(drainer, writer);
     }
     if (status == 0 && !drainer->is_brief && (is_last || now - drainer->last_cost_ns >= FLUSH_NS))
@@ -390,7 +390,7 @@ static int prepare(struct drainer *drainer, struct recorder *recorder)
                                 .shard = &recorder->shard,
                                 .tables = &recorder->shard.tables,
                                 .tid = os_thread_id()};
-    return drain_init(&drainer->drain, drainer->tables, recorder->settings.policy);
+    return ring_reader_init(&drainer->drain, drainer->tables, recorder->settings.policy);
 }
 
 static void *run_drainer(void *argument)
@@ -399,7 +399,7 @@ static void *run_drainer(void *argument)
     struct drainer drainer;
     if (prepare(&drainer, recorder) == 0)
         run_until_stopped(&drainer);
-    drain_finish(&drainer.drain);
+    ring_reader_finish(&drainer.drain);
     recorder_lock();
     recorder->is_incomplete = !has_written_all(recorder);
     recorder->has_drainer = false;

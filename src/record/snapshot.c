@@ -14,10 +14,10 @@
 #include <gait/record.h>
 
 #include "base/fail.h"
-#include "record/drain.h"
 #include "record/preamble.h"
 #include "record/recorder.h"
 #include "record/rewrite_names.h"
+#include "record/ring_reader.h"
 #include "record/signal_guard.h"
 
 #define BATCH_BYTES (4u << 20)
@@ -55,18 +55,18 @@ static struct ring_tail find_past(const struct writer *writer)
     return (struct ring_tail){.position = tail, .depth = writer->weave.base_depth};
 }
 
-static int put_past(const struct writer *writer, struct writer *view, struct drain *drain)
+static int put_past(const struct writer *writer, struct writer *view, struct ring_reader *drain)
 {
     size_t bytes = writer->capacity * sizeof(struct slot);
     struct slot *copy = writer->slots ? malloc(bytes) : NULL;
     if (!copy)
         return writer->slots ? fail(GAIT_ERR_MEMORY, "no memory for a ring of %zu bytes", bytes)
                              : 0;
-    drain_copy_ring(writer, copy);
+    ring_reader_copy_ring(writer, copy);
     const struct ring_tail past = find_past(writer);
     view->weave.position = past.position;
     view->weave.base_depth = (uint32_t)past.depth;
-    if (drain_past(drain, view, copy, writer->weave.position))
+    if (ring_reader_past(drain, view, copy, writer->weave.position))
         fail_clear(); // the past is a gift
     free(copy);
     // what is open there the drainer knows whole, with what began before that past
@@ -77,7 +77,7 @@ static int put_past(const struct writer *writer, struct writer *view, struct dra
 
 // Under overwrite the view begins at birth and is led to the tail by the drain;
 // else with what the drainer has taken last and the owner left alone.
-static int init_view(const struct writer *writer, struct writer *view, struct drain *drain)
+static int init_view(const struct writer *writer, struct writer *view, struct ring_reader *drain)
 {
     *view = (struct writer){.ring = writer->ring,
                             .slots = writer->slots,
@@ -97,7 +97,7 @@ static int init_view(const struct writer *writer, struct writer *view, struct dr
     return status ? status : copy_open(&writer->weave, &view->weave);
 }
 
-static int put_rings(const struct writer *writers, struct drain *drain, struct writer *views,
+static int put_rings(const struct writer *writers, struct ring_reader *drain, struct writer *views,
                      struct shard_out *shard)
 {
     int status = 0;
@@ -105,7 +105,7 @@ static int put_rings(const struct writer *writers, struct drain *drain, struct w
         struct writer *view = views++;
         status = init_view(writer, view, drain);
         if (status == 0)
-            status = drain_writer(drain, view);
+            status = ring_reader_writer(drain, view);
         if (status == 0 && shard->batch.used >= BATCH_BYTES)
             status = shard_out_put(shard);
     }
@@ -145,7 +145,7 @@ static int put_names(struct recorder *recorder, struct table_writer *tables)
 
 static int write_rings(const struct recorder *recorder, struct shard_out *shard)
 {
-    struct drain drain = {0};
+    struct ring_reader drain = {0};
     uint32_t count = 1;
     recorder_lock();
     const struct writer *writers = recorder->writers;
@@ -154,16 +154,16 @@ static int write_rings(const struct recorder *recorder, struct shard_out *shard)
         count++;
     }
     struct writer *views = calloc(count, sizeof(*views));
-    int status = views ? drain_init(&drain, &shard->tables, recorder->settings.policy)
+    int status = views ? ring_reader_init(&drain, &shard->tables, recorder->settings.policy)
                        : fail(GAIT_ERR_MEMORY, "no memory for %u rings", count);
     if (status == 0)
         status = put_rings(writers, &drain, views, shard);
     if (status == 0)
-        status = drain_commit(&drain);
+        status = ring_reader_commit(&drain);
     for (uint32_t i = 0; views && i < count; i++) {
         weave_track_finish(&views[i].weave);
     }
-    drain_finish(&drain);
+    ring_reader_finish(&drain);
     free(views);
     return status;
 }

@@ -2,7 +2,7 @@
 // The one consumer of a ring. Under drop and block it reads in place, since the
 // owner waits for the tail; under overwrite it copies first and believes the
 // copy only if the tail did not come past.
-#include "record/drain.h"
+#include "record/ring_reader.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -12,9 +12,10 @@
 
 #define MAX_LAPS 16
 
-int drain_init(struct drain *drain, struct table_writer *tables, enum ring_policy policy)
+int ring_reader_init(struct ring_reader *drain, struct table_writer *tables,
+                     enum ring_policy policy)
 {
-    *drain = (struct drain){.tables = tables};
+    *drain = (struct ring_reader){.tables = tables};
     if (policy == RING_OVERWRITE) {
         drain->copy = malloc(WEAVE_MAX_SLOTS * sizeof(struct slot));
         if (!drain->copy)
@@ -23,13 +24,13 @@ int drain_init(struct drain *drain, struct table_writer *tables, enum ring_polic
     return weave_create(tables, &drain->weave);
 }
 
-void drain_finish(struct drain *drain)
+void ring_reader_finish(struct ring_reader *drain)
 {
     weave_destroy(drain->weave);
     free(drain->copy);
     free(drain->tracks);
     free(drain->members);
-    *drain = (struct drain){0};
+    *drain = (struct ring_reader){0};
 }
 
 // --- losses ---------------------------------------------------------------------
@@ -45,7 +46,7 @@ static void discard_events(struct writer *writer, const struct weave_loss *loss)
     discarded->last = loss->last;
 }
 
-static int put_losses(struct drain *drain, struct writer *writer)
+static int put_losses(struct ring_reader *drain, struct writer *writer)
 {
     int status = 0;
     struct ring_head *ring = writer->ring;
@@ -68,7 +69,7 @@ static int put_losses(struct drain *drain, struct writer *writer)
 
 // --- one ring -------------------------------------------------------------------
 
-static int add_member(struct drain *drain, struct writer *writer)
+static int add_member(struct ring_reader *drain, struct writer *writer)
 {
     if (drain->count == drain->capacity) {
         uint32_t capacity = drain->capacity ? drain->capacity * 2 : 64;
@@ -89,7 +90,7 @@ static int add_member(struct drain *drain, struct writer *writer)
     return 0;
 }
 
-static int flush_rows(struct drain *drain, struct writer *writer)
+static int flush_rows(struct ring_reader *drain, struct writer *writer)
 {
     uint64_t events = 0;
     int status = weave_flush(drain->weave, &writer->weave, &events);
@@ -108,7 +109,7 @@ static uint64_t forget_open(struct weave_track *track)
 }
 
 // Somebody wrote over our memory: what the ring holds means nothing any more.
-static int give_up_ring(struct drain *drain, struct writer *writer, uint64_t head)
+static int give_up_ring(struct ring_reader *drain, struct writer *writer, uint64_t head)
 {
     struct weave_track *track = &writer->weave;
     uint64_t now = clock_now();
@@ -120,7 +121,7 @@ static int give_up_ring(struct drain *drain, struct writer *writer, uint64_t hea
     return status;
 }
 
-static int drain_ring(struct drain *drain, struct writer *writer)
+static int ring_reader_ring(struct ring_reader *drain, struct writer *writer)
 {
     struct weave_track *track = &writer->weave;
     uint64_t head = writer_head(writer, track->position);
@@ -135,7 +136,7 @@ static int drain_ring(struct drain *drain, struct writer *writer)
 }
 
 // The writer went over what was not yet taken: the story goes on at its tail.
-static int skip_overwritten(struct drain *drain, struct writer *writer)
+static int skip_overwritten(struct ring_reader *drain, struct writer *writer)
 {
     struct weave_track *track = &writer->weave;
     const struct ring_tail tail = ring_head_tail(writer->ring);
@@ -179,7 +180,7 @@ static bool is_overwritten(const struct writer *writer)
 // Copies what is between position and `head`, as much as the weave takes at once.
 // The owner may go over the beginning of that meanwhile; the rest still holds.
 // Returns how far the copy reaches.
-static int copy_stretch(struct drain *drain, struct writer *writer, uint64_t head,
+static int copy_stretch(struct ring_reader *drain, struct writer *writer, uint64_t head,
                         uint64_t *ret_until)
 {
     const struct weave_track *track = &writer->weave;
@@ -190,7 +191,7 @@ static int copy_stretch(struct drain *drain, struct writer *writer, uint64_t hea
     return is_overwritten(writer) ? skip_overwritten(drain, writer) : 0;
 }
 
-static int drain_overwritten_ring(struct drain *drain, struct writer *writer)
+static int drain_overwritten_ring(struct ring_reader *drain, struct writer *writer)
 {
     struct weave_track *track = &writer->weave;
     uint64_t head = head_under_overwrite(writer);
@@ -212,27 +213,28 @@ static int drain_overwritten_ring(struct drain *drain, struct writer *writer)
     return status;
 }
 
-int drain_writer(struct drain *drain, struct writer *writer)
+int ring_reader_writer(struct ring_reader *drain, struct writer *writer)
 {
     int status = add_member(drain, writer);
     if (status == 0)
         status = put_losses(drain, writer);
     if (status == 0 && writer->slots)
         status = writer->policy == RING_OVERWRITE ? drain_overwritten_ring(drain, writer)
-                                                  : drain_ring(drain, writer);
+                                                  : ring_reader_ring(drain, writer);
     writer->batch_last = clock_now();
     return status;
 }
 
-__attribute__((no_sanitize("thread"))) void drain_copy_ring(const struct writer *writer,
-                                                            struct slot *copy)
+__attribute__((no_sanitize("thread"))) void ring_reader_copy_ring(const struct writer *writer,
+                                                                  struct slot *copy)
 {
     for (uint64_t i = 0; i < writer->capacity; i++) {
         copy[i] = writer->slots[i];
     }
 }
 
-int drain_past(struct drain *drain, struct writer *writer, const struct slot *copy, uint64_t until)
+int ring_reader_past(struct ring_reader *drain, struct writer *writer, const struct slot *copy,
+                     uint64_t until)
 {
     struct weave_track *track = &writer->weave;
     int status = 0;
@@ -247,7 +249,7 @@ int drain_past(struct drain *drain, struct writer *writer, const struct slot *co
     return status;
 }
 
-bool drain_has_news(const struct writer *writer)
+bool ring_reader_has_news(const struct writer *writer)
 {
     uint64_t head = writer->policy == RING_OVERWRITE ? head_under_overwrite(writer)
                                                      : writer_head(writer, writer->weave.position);
@@ -257,7 +259,7 @@ bool drain_has_news(const struct writer *writer)
 
 // --- after the batch --------------------------------------------------------------
 
-int drain_commit(struct drain *drain)
+int ring_reader_commit(struct ring_reader *drain)
 {
     return weave_commit(drain->weave, drain->tracks, drain->count);
 }
@@ -291,7 +293,7 @@ static void move_tail(struct writer *writer)
     ring_head_move_tail(ring, &tail);
 }
 
-void drain_settle(struct drain *drain, bool is_written, bool is_kept)
+void ring_reader_settle(struct ring_reader *drain, bool is_written, bool is_kept)
 {
     for (uint32_t i = 0; i < drain->count; i++) {
         settle_member(drain->members[i], is_written);
