@@ -15,7 +15,7 @@
 
 #include "base/fail.h"
 #include "base/os/os.h"
-#include "record/drainer.h"
+#include "record/drainer_thread.h"
 #include "record/metadata_store.h"
 #include "record/name_table.h"
 #include "record/preamble.h"
@@ -343,7 +343,7 @@ static void halt_session(struct recorder *recorder)
     wait_until_outside(recorder);
     revoke_room(recorder); // of those who were inside and took room again
     wait_until_outside(recorder);
-    drainer_stop(recorder);
+    drainer_thread_stop(recorder);
 }
 
 static void release_session(struct recorder *recorder, bool is_ring_done)
@@ -458,7 +458,7 @@ static int begin_session(void)
     tell_shard_path(recorder);
     if (os_thread_id() == getpid())
         pthread_setspecific(main_end, recorder);
-    status = drainer_start(recorder);
+    status = drainer_thread_start(recorder);
     if (status) {
         ring_pool_finish(&recorder->pool, true);
         shard_out_remove(&recorder->shard);

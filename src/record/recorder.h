@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The one recorder of a process: its session, its threads' writers, its ring
-// pool. Cold paths only, under one lock; the drainer (drainer.h) shares it.
+// pool. Cold paths only, under one lock; the drainer (drainer_thread.h) shares it.
 #ifndef GAIT_RECORD_RECORDER_H
 #define GAIT_RECORD_RECORDER_H
 

@@ -3,7 +3,7 @@
 // the commit, all in one batch and one write. Only after the write do tails
 // move: whatever a crash interrupts is still in the ring file.
 #define _GNU_SOURCE
-#include "record/drainer.h"
+#include "record/drainer_thread.h"
 
 #include <pthread.h>
 #include <signal.h>
@@ -408,7 +408,7 @@ static void *run_drainer(void *argument)
     return NULL;
 }
 
-int drainer_start(struct recorder *recorder)
+int drainer_thread_start(struct recorder *recorder)
 {
     // no signal of the program's is ever handled here, SIGXFSZ included
     sigset_t all, before;
@@ -424,7 +424,7 @@ int drainer_start(struct recorder *recorder)
     return 0;
 }
 
-void drainer_stop(struct recorder *recorder)
+void drainer_thread_stop(struct recorder *recorder)
 {
     recorder_lock();
     recorder->is_stopping = true;
