@@ -51,7 +51,7 @@ enum column_packing {
 };
 enum column_compression { COMPRESSION_NONE, COMPRESSION_ZSTD };
 
-// Columns that the nested transform takes together (nest.h).
+// Columns that the nested transform takes together (nested_times.h).
 #define NESTED_STARTS 0
 #define NESTED_DURATIONS 1
 #define NESTED_DEPTHS 3 // a table without that column: depth 0

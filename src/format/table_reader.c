@@ -9,7 +9,7 @@
 
 #include "base/bytes.h"
 #include "base/fail.h"
-#include "format/nest.h"
+#include "format/nested_times.h"
 #include "format/quad.h"
 
 #define ENTRY_BYTES 16
@@ -418,7 +418,7 @@ static int read_nested(struct table_reader *reader, const struct table_view *vie
         status = read_depths(reader, view, &depths);
     if (status)
         return status;
-    nest_decode(depths, rows, view->header.first, starts, durations);
+    nested_times_decode(depths, rows, view->header.first, starts, durations);
     reader->twin_serial = view->serial;
     reader->twin_column = column == NESTED_STARTS ? NESTED_DURATIONS : NESTED_STARTS;
     return 0;

@@ -12,7 +12,7 @@
 #include "base/bytes.h"
 #include "base/fail.h"
 #include "format/column_pack.h"
-#include "format/nest.h"
+#include "format/nested_times.h"
 
 // All four: docs/decisions/0001-columns.md.
 #define LEVEL 1
@@ -285,7 +285,7 @@ void table_put(struct table_writer *writer, uint16_t column, enum column_transfo
 void table_put_nested(struct table_writer *writer, const uint64_t *starts,
                       const uint64_t *durations, const uint64_t *depths)
 {
-    const struct nest_rows nest = {starts, durations, depths, writer->rows, writer->first};
+    const struct nested_rows nest = {starts, durations, depths, writer->rows, writer->first};
     uint8_t *room = NULL;
 
     writer->has_first = true; // if only 0
@@ -297,7 +297,7 @@ void table_put_nested(struct table_writer *writer, const uint64_t *starts,
         return;
     }
     uint64_t *gaps = (uint64_t *)(void *)room, *tails = gaps + writer->rows;
-    nest_encode(&nest, gaps, tails);
+    nested_times_encode(&nest, gaps, tails);
     table_put(writer, NESTED_STARTS, TRANSFORM_NESTED, gaps);
     table_put(writer, NESTED_DURATIONS, TRANSFORM_NESTED, tails);
     if (depths)

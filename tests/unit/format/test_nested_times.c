@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "format/nest.h"
+#include "format/nested_times.h"
 #include "support/random_values.h"
 #include "support/tap.h"
 
@@ -57,15 +57,15 @@ static void plain_encode(const struct spans *spans, uint64_t first, struct neste
 static bool agrees(const struct spans *spans, uint64_t first)
 {
     static struct nested nested, plain;
-    const struct nest_rows rows = {spans->starts, spans->durations, spans->depths, spans->rows,
-                                   first};
+    const struct nested_rows rows = {spans->starts, spans->durations, spans->depths, spans->rows,
+                                     first};
     const size_t bytes = spans->rows * sizeof(uint64_t);
 
-    nest_encode(&rows, nested.gaps, nested.tails);
+    nested_times_encode(&rows, nested.gaps, nested.tails);
     plain_encode(spans, first, &plain);
     bool good = ok(memcmp(nested.gaps, plain.gaps, bytes) == 0) &&
                 ok(memcmp(nested.tails, plain.tails, bytes) == 0);
-    nest_decode(spans->depths, spans->rows, first, nested.gaps, nested.tails);
+    nested_times_decode(spans->depths, spans->rows, first, nested.gaps, nested.tails);
     return good && ok(memcmp(nested.gaps, spans->starts, bytes) == 0) &&
            ok(memcmp(nested.tails, spans->durations, bytes) == 0);
 }
@@ -141,7 +141,8 @@ TEST("nest: what neighbours tell costs nothing")
     const uint64_t depths[] = {0, 1, 1}, gaps[] = {10, 0, 0}, tails[] = {5, 60, 35};
     uint64_t got_gaps[4], got_tails[4];
 
-    nest_encode(&(struct nest_rows){starts, durations, depths, 3, 990}, got_gaps, got_tails);
+    nested_times_encode(&(struct nested_rows){starts, durations, depths, 3, 990}, got_gaps,
+                        got_tails);
     ok(memcmp(got_gaps, gaps, sizeof gaps) == 0);
     ok(memcmp(got_tails, tails, sizeof tails) == 0);
 }
@@ -155,13 +156,13 @@ TEST("nest: no depths are all depth 0")
     for (int round = 0; round < 100; round++) {
         fill_walk(&random, &spans, 0);
         memset(spans.depths, 0, sizeof spans.depths);
-        const struct nest_rows rows = {spans.starts, spans.durations, NULL, spans.rows, 7};
+        const struct nested_rows rows = {spans.starts, spans.durations, NULL, spans.rows, 7};
         static struct nested plain;
         plain_encode(&spans, 7, &plain);
-        nest_encode(&rows, flat.gaps, flat.tails);
+        nested_times_encode(&rows, flat.gaps, flat.tails);
         ok(memcmp(flat.gaps, plain.gaps, sizeof spans.starts) == 0);
         ok(memcmp(flat.tails, plain.tails, sizeof spans.starts) == 0);
-        nest_decode(NULL, spans.rows, 7, flat.gaps, flat.tails);
+        nested_times_decode(NULL, spans.rows, 7, flat.gaps, flat.tails);
         ok(memcmp(flat.gaps, spans.starts, sizeof spans.starts) == 0);
         ok(memcmp(flat.tails, spans.durations, sizeof spans.starts) == 0);
     }

@@ -3,15 +3,15 @@
 // and tails, what neither the span before nor the spans inside tell
 // (docs/FORMAT.md section 2). Rows that are not in pre-order, or do not nest,
 // come back all the same: they only make large numbers. No packing.
-#ifndef GAIT_FORMAT_NEST_H
-#define GAIT_FORMAT_NEST_H
+#ifndef GAIT_FORMAT_NESTED_TIMES_H
+#define GAIT_FORMAT_NESTED_TIMES_H
 
 #include <stddef.h>
 #include <stdint.h>
 
-#define NEST_DEPTHS 1024 // deeper ones count modulo this
+#define NESTED_TIMES_DEPTHS 1024 // deeper ones count modulo this
 
-struct nest_rows {
+struct nested_rows {
     const uint64_t *starts, *durations;
     const uint64_t *depths; // NULL: all 0
     size_t rows;
@@ -19,10 +19,10 @@ struct nest_rows {
 };
 
 // `ret_tails` has a place more than there are rows, for scratch.
-void nest_encode(const struct nest_rows *nest, uint64_t *ret_gaps, uint64_t *ret_tails);
+void nested_times_encode(const struct nested_rows *nest, uint64_t *ret_gaps, uint64_t *ret_tails);
 
 // Turns gaps into starts and tails into durations where they stand.
-void nest_decode(const uint64_t *depths, size_t rows, uint64_t first, uint64_t *starts,
-                 uint64_t *durations);
+void nested_times_decode(const uint64_t *depths, size_t rows, uint64_t first, uint64_t *starts,
+                         uint64_t *durations);
 
 #endif

@@ -2,13 +2,13 @@
 // No stack is popped and no branch depends on the data: what would stand on the
 // stack stands in a place for each depth, so that a row costs a few loads and
 // stores however spans open and close.
-#include "format/nest.h"
+#include "format/nested_times.h"
 
 #include <string.h>
 
-#define PLACE(depth) ((size_t)(depth) & (NEST_DEPTHS - 1))
+#define PLACE(depth) ((size_t)(depth) & (NESTED_TIMES_DEPTHS - 1))
 
-static void encode_flat(const struct nest_rows *nest, uint64_t *ret_gaps, uint64_t *ret_tails)
+static void encode_flat(const struct nested_rows *nest, uint64_t *ret_gaps, uint64_t *ret_tails)
 {
     uint64_t now = nest->first;
 
@@ -24,20 +24,21 @@ struct level {
     uint64_t end, row;
 };
 
-void nest_encode(const struct nest_rows *nest, uint64_t *ret_gaps, uint64_t *ret_tails)
+void nested_times_encode(const struct nested_rows *nest, uint64_t *ret_gaps, uint64_t *ret_tails)
 {
-    uint64_t now[NEST_DEPTHS + 1]; // by depth: where the last row in front of the next one ends
-    struct level levels[NEST_DEPTHS];
+    uint64_t
+        now[NESTED_TIMES_DEPTHS + 1]; // by depth: where the last row in front of the next one ends
+    struct level levels[NESTED_TIMES_DEPTHS];
 
     if (!nest->depths) {
         encode_flat(nest, ret_gaps, ret_tails);
         return;
     }
-    for (size_t depth = 0; depth < NEST_DEPTHS; depth++) {
+    for (size_t depth = 0; depth < NESTED_TIMES_DEPTHS; depth++) {
         now[depth] = nest->first;
         levels[depth] = (struct level){0, nest->rows};
     }
-    now[NEST_DEPTHS] = nest->first;
+    now[NESTED_TIMES_DEPTHS] = nest->first;
     for (size_t row = 0; row < nest->rows; row++) {
         const size_t depth = PLACE(nest->depths[row]);
         const uint64_t start = nest->starts[row], end = start + nest->durations[row];
@@ -49,7 +50,7 @@ void nest_encode(const struct nest_rows *nest, uint64_t *ret_gaps, uint64_t *ret
         now[depth] = end;
         now[depth + 1] = start;
     }
-    for (size_t depth = 0; depth < NEST_DEPTHS; depth++)
+    for (size_t depth = 0; depth < NESTED_TIMES_DEPTHS; depth++)
         ret_tails[levels[depth].row] = levels[depth].end - now[depth + 1];
 }
 
@@ -58,7 +59,7 @@ void nest_encode(const struct nest_rows *nest, uint64_t *ret_gaps, uint64_t *ret
 static void add_insides(const uint64_t *depths, size_t rows, const uint64_t *gaps,
                         uint64_t *durations)
 {
-    uint64_t inside[NEST_DEPTHS + 1] = {0};
+    uint64_t inside[NESTED_TIMES_DEPTHS + 1] = {0};
 
     for (size_t row = rows; row-- > 0;) {
         const size_t depth = PLACE(depths[row]);
@@ -70,10 +71,10 @@ static void add_insides(const uint64_t *depths, size_t rows, const uint64_t *gap
     }
 }
 
-void nest_decode(const uint64_t *depths, size_t rows, uint64_t first, uint64_t *starts,
-                 uint64_t *durations)
+void nested_times_decode(const uint64_t *depths, size_t rows, uint64_t first, uint64_t *starts,
+                         uint64_t *durations)
 {
-    uint64_t now[NEST_DEPTHS + 1];
+    uint64_t now[NESTED_TIMES_DEPTHS + 1];
 
     if (!depths) {
         for (size_t row = 0; row < rows; row++) {
@@ -83,7 +84,7 @@ void nest_decode(const uint64_t *depths, size_t rows, uint64_t first, uint64_t *
         return;
     }
     add_insides(depths, rows, starts, durations);
-    for (size_t depth = 0; depth <= NEST_DEPTHS; depth++)
+    for (size_t depth = 0; depth <= NESTED_TIMES_DEPTHS; depth++)
         now[depth] = first;
     for (size_t row = 0; row < rows; row++) {
         const size_t depth = PLACE(depths[row]);
