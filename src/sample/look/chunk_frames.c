@@ -19,7 +19,7 @@ static const struct layout *layout_of(const struct chunk_frames *frames)
 
 static const uint8_t *near(const struct chunk_frames *frames, uint64_t frame)
 {
-    return gather_near(frames->gather, frames->chunk, frame);
+    return snapshot_read_near(frames->gather, frames->chunk, frame);
 }
 
 // 0: no frame of a known function lies there.

@@ -5,10 +5,10 @@
 #define GAIT_SAMPLE_CHUNK_FRAMES_H
 
 #include "sample/cpython/code_cache.h"
-#include "sample/look/gather.h"
+#include "sample/look/snapshot_read.h"
 
 struct chunk_frames {
-    const struct gather *gather;
+    const struct snapshot_read *gather;
     const struct code_cache *codes;
     const struct chunk *chunk;
 };

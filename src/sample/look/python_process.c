@@ -38,7 +38,7 @@ int python_process_init(struct python_process *process, const struct target *tar
     process->walk = malloc(sizeof *process->walk);
     int status = process->walk ? 0 : fail(GAIT_ERR_MEMORY, "no memory to sample");
     if (status == 0)
-        status = gather_init(&process->gather, &process->target);
+        status = snapshot_read_init(&process->gather, &process->target);
     if (status == 0)
         status = code_cache_init(&process->codes, &process->target, trie);
     if (status == 0)
@@ -64,7 +64,7 @@ void python_process_finish(struct python_process *process)
         thread_list_drop(process, process->thread_count - 1);
     free(process->threads);
     free(process->walk);
-    gather_finish(&process->gather);
+    snapshot_read_finish(&process->gather);
     code_proof_destroy(process->proof);
     code_cache_finish(&process->codes);
     memset(process, 0, sizeof *process);
@@ -110,7 +110,7 @@ static void make_all_dirty(struct python_process *process)
 // The lock is not as it was: who can have run?
 static int note_switch(struct python_process *process)
 {
-    const struct gather *gather = &process->gather;
+    const struct snapshot_read *gather = &process->gather;
     const bool is_one = gather->switches == process->gil_switches + 1 &&
                         gather->holder != process->gil_holder && process->holder;
     int status = 0;
@@ -138,13 +138,13 @@ static int note_switch(struct python_process *process)
 // and the lock tells states alone.
 static void look_at_layers(struct python_process *process)
 {
-    const struct gather *gather = &process->gather;
+    const struct snapshot_read *gather = &process->gather;
     if (process->gil_holder != gather->holder || !process->holder)
         process->holder = thread_list_at(process, gather->holder);
     process->gil_holder = gather->holder;
     process->gil_switches = gather->switches;
     for (size_t i = 0; i < process->thread_count; i++)
-        process->threads[i]->holds_own = gather_holds_own(gather, process->threads[i]);
+        process->threads[i]->holds_own = snapshot_read_holds_own(gather, process->threads[i]);
     thread_layers_link(process);
 }
 
@@ -174,12 +174,12 @@ static void prepare_one(struct python_process *process, struct python_thread *th
     else if (thread->reads % TIDY_EVERY == TIDY_EVERY - 1)
         python_thread_tidy(thread);
     if (!thread->edge && process->target.layout.thread_cframe >= 0)
-        gather_add_peek(&process->gather, thread);
+        snapshot_read_add_peek(&process->gather, thread);
 }
 
 static void add_one(struct python_process *process, struct python_thread *thread)
 {
-    gather_add(&process->gather, thread, !process->has_rule || thread == process->holder);
+    snapshot_read_add(&process->gather, thread, !process->has_rule || thread == process->holder);
 }
 
 // What is to be done with each thread that is read, the one that may run first.
@@ -204,20 +204,20 @@ static void note_collecting(struct python_process *process)
 
 static int look(struct python_process *process, uint64_t now_ns)
 {
-    struct gather *gather = &process->gather;
+    struct snapshot_read *gather = &process->gather;
     code_cache_begin(&process->codes);
-    gather_begin(gather);
+    snapshot_read_begin(gather);
     for_each_read(process, prepare_one);
-    const int status = gather->count ? gather_peek(gather) : 0;
+    const int status = gather->count ? snapshot_read_peek(gather) : 0;
     if (status)
         return status;
-    gather_begin(gather);
+    snapshot_read_begin(gather);
     gather->wants_collecting = now_ns - process->collecting_ns >= COLLECTING_NS;
     if (gather->wants_collecting)
         process->collecting_ns = now_ns;
     for_each_read(process, add_one);
-    gather_warm_up(gather);
-    return gather_read(gather);
+    snapshot_read_warm_up(gather);
+    return snapshot_read_all(gather);
 }
 
 // Walks one thread that was read; true when there is nothing more to be done.
@@ -387,9 +387,9 @@ int python_process_round(struct python_process *process, uint64_t now_ns)
         status = look(process, now_ns);
         if (status < 0)
             return status;
-        if (status == GATHER_AGAIN && slow++ < SLOW_TRIES)
+        if (status == SNAPSHOT_READ_AGAIN && slow++ < SLOW_TRIES)
             continue;
-        if (status == GATHER_AGAIN)
+        if (status == SNAPSHOT_READ_AGAIN)
             break;
         process->is_locked = process->gather.is_locked;
         const bool is_same = process->gather.holder == process->gil_holder &&

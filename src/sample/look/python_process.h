@@ -8,7 +8,7 @@
 #include "sample/cpython/code_cache.h"
 #include "sample/cpython/code_proof.h"
 #include "sample/look/call_census.h"
-#include "sample/look/gather.h"
+#include "sample/look/snapshot_read.h"
 #include "sample/look/stack_trie.h"
 #include "sample/look/stack_walk.h"
 #include "sample/look/thread_names.h"
@@ -36,7 +36,7 @@ enum { LIST_HEADS = 16 };
 
 struct python_process {
     struct target target;
-    struct gather gather;
+    struct snapshot_read gather;
     struct code_cache codes;
     struct code_proof *proof;
     struct stack_trie *trie;

@@ -132,7 +132,7 @@ static bool is_whole(const struct stack_walk *walk, const struct layout *layout,
 // One walk: where it is, and what was found on the way.
 struct steps {
     struct stack_walk *walk;
-    const struct gather *gather;
+    const struct snapshot_read *gather;
     const struct code_cache *codes;
     struct python_thread *thread;
     const uint8_t *last; // the frame before
@@ -189,9 +189,9 @@ static void note_met(struct steps *steps, struct frame_copies copies, uint64_t f
         patch->is_guess = false;
     if (layout->thread_chunk >= 0)
         return;
-    if (steps->count >= GATHER_NEAR && !thread->edge)
+    if (steps->count >= SNAPSHOT_READ_NEAR && !thread->edge)
         thread->edge = frame;
-    if (steps->count > GATHER_NEAR)
+    if (steps->count > SNAPSHOT_READ_NEAR)
         return;
     if (patch->near_met != thread->reads)
         patch->near_low = patch->near_high = frame;
@@ -205,7 +205,7 @@ static void note_met(struct steps *steps, struct frame_copies copies, uint64_t f
 // The frame at the edge: was it still until all others were read?
 static void check_guard(struct steps *steps, struct frame_copies copies)
 {
-    const struct gather *gather = steps->gather;
+    const struct snapshot_read *gather = steps->gather;
     const struct layout *layout = &gather->target->layout;
     const struct frame_copies last = {copies.second, gather->bytes + steps->thread->guard, NULL,
                                       NULL};
@@ -312,7 +312,7 @@ static uint64_t walk_still(struct steps *steps, const struct chunk *chunk, uint6
         if (frame_is_shim(layout, copies.second) ||
             (!is_still(layout, copies, role) && compare(layout, copies, role) != SAME))
             break;
-        if (++steps->count > GATHER_NEAR && !steps->thread->edge)
+        if (++steps->count > SNAPSHOT_READ_NEAR && !steps->thread->edge)
             steps->thread->edge = frame;
         put_point(walk, layout, frame, copies.second);
         steps->above = frame;
@@ -385,7 +385,7 @@ static uint64_t next_in_doubt(struct steps *steps, uint64_t next)
         chunk_frames_adjoin(&frames, next, steps->above))
         return next;
     const bool is_outside = next - frames.chunk->base >= frames.chunk->size;
-    if (is_outside && gather_frame(steps->gather, steps->thread, next).second)
+    if (is_outside && snapshot_read_frame(steps->gather, steps->thread, next).second)
         return next;
     const uint64_t below = chunk_frames_below(&frames, steps->above);
     return below ? below : next;
@@ -396,10 +396,10 @@ static uint64_t next_in_doubt(struct steps *steps, uint64_t next)
 static uint64_t topmost(const struct steps *steps, uint64_t current)
 {
     const struct layout *layout = &steps->gather->target->layout;
-    const uint8_t *bytes = gather_frame(steps->gather, steps->thread, current).second;
+    const uint8_t *bytes = snapshot_read_frame(steps->gather, steps->thread, current).second;
     if (!bytes || frame_is_generator(layout, bytes) || layout->thread_top < 0)
         return current;
-    const uint64_t top = gather_state(steps->gather, steps->thread, layout->thread_top);
+    const uint64_t top = snapshot_read_state(steps->gather, steps->thread, layout->thread_top);
     const struct chunk_frames frames = frames_of(steps, top - 1);
     const uint64_t below = frames.chunk ? chunk_frames_below(&frames, top) : 0;
     return below ? below : current;
@@ -408,7 +408,7 @@ static uint64_t topmost(const struct steps *steps, uint64_t current)
 static bool is_generator_at(const struct steps *steps, uint64_t frame, uint64_t *ret_previous)
 {
     const struct layout *layout = &steps->gather->target->layout;
-    const struct frame_copies copies = gather_frame(steps->gather, steps->thread, frame);
+    const struct frame_copies copies = snapshot_read_frame(steps->gather, steps->thread, frame);
     *ret_previous = 0;
     if (copies.second && frame_is_shim(layout, copies.second))
         *ret_previous = frame_previous(layout, copies.second);
@@ -427,7 +427,7 @@ static bool is_by_generator(const struct steps *steps, const struct chunk_frames
     uint64_t at = high, caller, unused;
     for (int i = 0; at > low && i < FRAMES_BETWEEN; i++, at = chunk_frames_below(frames, at)) {
         const uint64_t previous =
-            frame_previous(layout, gather_near(steps->gather, frames->chunk, at));
+            frame_previous(layout, snapshot_read_near(steps->gather, frames->chunk, at));
         if (previous - frames->chunk->base < frames->chunk->size)
             continue;
         if (is_generator_at(steps, previous, &caller) ||
@@ -447,7 +447,7 @@ static uint64_t leaf_of(const struct steps *steps, uint64_t current)
     if (!python_thread_chunk(steps->thread, current))
         current = topmost(steps, current);
     const struct chunk_frames frames = frames_of(steps, current);
-    if (!frames.chunk || !gather_near(steps->gather, frames.chunk, current))
+    if (!frames.chunk || !snapshot_read_near(steps->gather, frames.chunk, current))
         return current;
     const uint64_t found = chunk_frames_running(&frames, current);
     const uint64_t high = found > current ? found : current, low = found + current - high;
@@ -459,7 +459,7 @@ static uint64_t leaf_of(const struct steps *steps, uint64_t current)
 static bool is_half_made(const struct steps *steps, const struct chunk *chunk, uint64_t caller)
 {
     const struct layout *layout = &steps->gather->target->layout;
-    const uint8_t *bytes = chunk ? gather_near(steps->gather, chunk, caller) : NULL;
+    const uint8_t *bytes = chunk ? snapshot_read_near(steps->gather, chunk, caller) : NULL;
     return steps->has_marks && bytes && !steps->was_generator && !frame_is_running(layout, bytes) &&
            code_cache_asks_generator(steps->codes, frame_code(layout, bytes),
                                      frame_instruction(layout, bytes));
@@ -478,7 +478,7 @@ static bool meet(struct steps *steps, struct frame_copies copies, uint64_t frame
     }
     if (copies.patch)
         note_met(steps, copies, frame);
-    else if (steps->count >= GATHER_NEAR && !steps->thread->edge && copies.first)
+    else if (steps->count >= SNAPSHOT_READ_NEAR && !steps->thread->edge && copies.first)
         steps->thread->edge = frame;
     if (copies.first)
         steps->edge = copies.second;
@@ -507,7 +507,7 @@ static uint64_t step(struct steps *steps, uint64_t frame, enum walk_result *ret_
 {
     const struct layout *layout = &steps->gather->target->layout;
     struct stack_walk *walk = steps->walk;
-    const struct frame_copies copies = gather_frame(steps->gather, steps->thread, frame);
+    const struct frame_copies copies = snapshot_read_frame(steps->gather, steps->thread, frame);
     if (!meet(steps, copies, frame, ret_result))
         return 0;
     const enum role role = is_shim_now(steps, copies, frame) ? SHIM : role_of(steps);
@@ -577,14 +577,14 @@ static bool is_edge_of_use(const struct python_thread *thread)
     return thread->edge - last->base < last->size;
 }
 
-enum walk_result stack_walk(struct stack_walk *walk, const struct gather *gather,
+enum walk_result stack_walk(struct stack_walk *walk, const struct snapshot_read *gather,
                             const struct code_cache *codes, struct python_thread *thread)
 {
     struct steps steps = {.walk = walk, .gather = gather, .codes = codes, .thread = thread};
     steps.has_marks = thread->is_double && gather->target->layout.frame_top >= 0;
     enum walk_result result = WALK_DONE;
     bool is_read;
-    uint64_t frame = gather_current(gather, thread, &is_read);
+    uint64_t frame = snapshot_read_current(gather, thread, &is_read);
     steps.was_quick = thread->is_double && thread->edge;
     steps.guarded = thread->guard == NOT_READ ? 0 : thread->edge;
     thread->edge = 0;

@@ -5,7 +5,7 @@
 #define GAIT_SAMPLE_STACK_WALK_H
 
 #include "sample/cpython/code_cache.h"
-#include "sample/look/gather.h"
+#include "sample/look/snapshot_read.h"
 
 enum walk_result {
     WALK_DONE,
@@ -31,7 +31,7 @@ struct stack_walk {
     uint64_t spent;    // frames looked at since the caller set it to 0; STACK_WALK_MOST end it
 };
 
-enum walk_result stack_walk(struct stack_walk *walk, const struct gather *gather,
+enum walk_result stack_walk(struct stack_walk *walk, const struct snapshot_read *gather,
                             const struct code_cache *codes, struct python_thread *thread);
 
 #endif

@@ -45,7 +45,7 @@ static struct python_thread *find_by_number(const struct python_process *process
 static uint64_t place_of(const struct python_process *process, const struct python_thread *thread)
 {
     const struct layout *layout = &process->target.layout;
-    const uint64_t at = gather_state(&process->gather, thread, layout->thread_cframe);
+    const uint64_t at = snapshot_read_state(&process->gather, thread, layout->thread_cframe);
     return at - thread->address < LAYOUT_THREAD_BYTES ? 0 : at;
 }
 

@@ -13,7 +13,7 @@ enum { TRIES = 4, SINGLE_READS = 64 };
 // A frame that the look did not cover lies in the copy, as those that calls from C
 // leave do, or is read by itself: the thread stands still.
 struct frame_reader {
-    struct gather *gather;
+    struct snapshot_read *gather;
     struct python_thread *thread;
     const struct native_stack *natives;
     uint32_t singles;
@@ -57,7 +57,7 @@ static const uint8_t *read_frame(struct frame_reader *reader, uint64_t frame)
     const struct native_stack *natives = reader->natives;
     struct target *target = reader->gather->target;
     const size_t bytes = (size_t)target->layout.frame_bytes;
-    const struct frame_copies copies = gather_frame(reader->gather, reader->thread, frame);
+    const struct frame_copies copies = snapshot_read_frame(reader->gather, reader->thread, frame);
     if (copies.second)
         return copies.second;
     if (frame >= natives->at && frame - natives->at + bytes <= natives->byte_count)
@@ -73,12 +73,12 @@ static bool walk(struct frame_reader *reader, struct native_points *points)
     const struct layout *layout = &reader->gather->target->layout;
     const struct native_stack *natives = reader->natives;
     bool is_read;
-    uint64_t frame = gather_current(reader->gather, reader->thread, &is_read);
-    uint64_t cframe = layout->minor == 11
-                          ? gather_state(reader->gather, reader->thread, layout->thread_cframe)
-                          : 0;
+    uint64_t frame = snapshot_read_current(reader->gather, reader->thread, &is_read);
+    uint64_t cframe = layout->minor == 11 ? snapshot_read_state(reader->gather, reader->thread,
+                                                                layout->thread_cframe)
+                                          : 0;
     if (!is_read) { // its cframe lies in the copy
-        cframe = gather_state(reader->gather, reader->thread, layout->thread_cframe);
+        cframe = snapshot_read_state(reader->gather, reader->thread, layout->thread_cframe);
         frame = copied_word(natives, cframe + (uint64_t)layout->cframe_frame, NATIVE_FAR);
     }
     points->count = 0;
@@ -98,18 +98,18 @@ static bool walk(struct frame_reader *reader, struct native_points *points)
     return true;
 }
 
-bool native_python_walk(struct gather *gather, struct python_thread *thread,
+bool native_python_walk(struct snapshot_read *gather, struct python_thread *thread,
                         const struct native_stack *natives, struct native_points *points)
 {
     struct frame_reader reader = {.gather = gather, .thread = thread, .natives = natives};
     for (int i = 0; i < TRIES; i++) {
-        gather_begin(gather);
+        snapshot_read_begin(gather);
         gather->wants_collecting = false;
         if (thread->is_new)
             python_thread_expect(thread, gather->target);
-        gather_add(gather, thread, false);
-        const int status = gather_read(gather);
-        if (status == GATHER_DONE)
+        snapshot_read_add(gather, thread, false);
+        const int status = snapshot_read_all(gather);
+        if (status == SNAPSHOT_READ_DONE)
             return walk(&reader, points);
         if (status < 0) {
             fail_clear();

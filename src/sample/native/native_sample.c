@@ -154,7 +154,7 @@ static void stop(struct native_sampler *sampler, const struct native_subject *su
                  uint64_t now_ns)
 {
     const struct python_process *process = subject->process;
-    const struct gather *gather = &process->gather;
+    const struct snapshot_read *gather = &process->gather;
     sampler->subject = subject;
     const enum thread_stop_result result = thread_stop(&sampler->stop, subject->thread->tid);
     const bool is_holder = sampler->stop.is_seen

@@ -24,7 +24,7 @@ static const int minors[] = {11, 12, 13};
 #define EACH_VERSION(i) for (size_t i = 0; i < 3; i++)
 
 static struct target target;
-static struct gather gather;
+static struct snapshot_read gather;
 static struct code_cache codes;
 static struct stack_trie trie;
 static struct python_thread *thread;
@@ -39,7 +39,7 @@ static void begin(int minor)
     if (target.layout.thread_cframe >= 0)
         fake_put(STATE + (uint64_t)target.layout.thread_cframe, CFRAME);
     fake_put(CHUNK + (uint64_t)target.layout.chunk_size, CHUNK_BYTES);
-    ok(gather_init(&gather, &target) == 0);
+    ok(snapshot_read_init(&gather, &target) == 0);
     gather.slow_ns = gather.delay_ns = UINT64_MAX / 2; // a busy machine is none of these cases
     ok(stack_trie_init(&trie) == 0);
     ok(code_cache_init(&codes, &target, &trie) == 0);
@@ -57,7 +57,7 @@ static void end(void)
     python_thread_destroy(thread);
     code_cache_finish(&codes);
     stack_trie_finish(&trie);
-    gather_finish(&gather);
+    snapshot_read_finish(&gather);
 }
 
 static void put_top(uint64_t frame, uint32_t top)
@@ -105,9 +105,9 @@ static void came_from_c(uint64_t frame, uint64_t caller)
 
 static struct chunk_frames look(void)
 {
-    gather_begin(&gather);
-    gather_add(&gather, thread, true);
-    is_int(gather_read(&gather), GATHER_DONE);
+    snapshot_read_begin(&gather);
+    snapshot_read_add(&gather, thread, true);
+    is_int(snapshot_read_all(&gather), SNAPSHOT_READ_DONE);
     return (struct chunk_frames){&gather, &codes, python_thread_chunk(thread, FIRST)};
 }
 
@@ -488,7 +488,7 @@ TEST("chunk_frames: whatever a chunk holds, what is told of it is a frame that w
         const struct chunk_frames frames = look();
         for (uint64_t at = FIRST; at < FIRST + 4096; at += 8) {
             const uint64_t found = chunk_frames_running(&frames, at);
-            if (!gather_near(&gather, frames.chunk, found))
+            if (!snapshot_read_near(&gather, frames.chunk, found))
                 ok(!"a frame that was not read");
         }
         end();

@@ -15,7 +15,7 @@
 #define CODE(n) (FAKE_BASE + 0x30000 + 512u * (n))
 
 static struct target target;
-static struct gather gather;
+static struct snapshot_read gather;
 static struct stack_walk walk;
 static struct code_cache codes;
 static struct stack_trie trie;
@@ -76,7 +76,7 @@ static void begin(int minor, uint32_t depth)
         fake_put(STATE + (uint64_t)target.layout.thread_top, frame_at(depth));
         fake_put(CHUNK + (uint64_t)target.layout.chunk_size, CHUNK_BYTES);
     }
-    ok(gather_init(&gather, &target) == 0);
+    ok(snapshot_read_init(&gather, &target) == 0);
     gather.slow_ns = gather.delay_ns = UINT64_MAX / 2; // a busy machine is none of these cases
     ok(stack_trie_init(&trie) == 0);
     ok(code_cache_init(&codes, &target, &trie) == 0);
@@ -92,14 +92,14 @@ static void end(void)
     python_thread_destroy(thread);
     code_cache_finish(&codes);
     stack_trie_finish(&trie);
-    gather_finish(&gather);
+    snapshot_read_finish(&gather);
 }
 
 static enum walk_result look(bool is_double)
 {
-    gather_begin(&gather);
-    gather_add(&gather, thread, is_double);
-    if (!ok(gather_read(&gather) == GATHER_DONE))
+    snapshot_read_begin(&gather);
+    snapshot_read_add(&gather, thread, is_double);
+    if (!ok(snapshot_read_all(&gather) == SNAPSHOT_READ_DONE))
         return WALK_TORN;
     return stack_walk(&walk, &gather, &codes, thread);
 }
@@ -281,7 +281,7 @@ TEST("stack_walk: frames on the heap far from the leaf are read once, under one 
     begin(10, 40);
     is_int(look(true), WALK_DONE);
     is_u64(copies_of(2), 2);
-    const uint32_t edge = 39 - GATHER_NEAR;
+    const uint32_t edge = 39 - SNAPSHOT_READ_NEAR;
     is_u64(thread->edge, frame_at(edge));
     is_int(look(true), WALK_DONE);
     is_u64(walk.count, 40);
@@ -295,7 +295,7 @@ TEST("stack_walk: frames on the heap far from the leaf are read once, under one 
 static void edge_goes_on_at_the_end(size_t piece)
 {
     if (piece + 2 == gather.count) // what comes last before the lock
-        put_frame(39 - GATHER_NEAR, CODE(39 - GATHER_NEAR), 999);
+        put_frame(39 - SNAPSHOT_READ_NEAR, CODE(39 - SNAPSHOT_READ_NEAR), 999);
 }
 
 TEST("stack_walk: the heap: nothing is believed under an edge that moved at the end")

@@ -2,8 +2,8 @@
 // One look at a process: the frames of some threads, their current frames, the
 // frames again, the lock, by one call, in this order. A frame that is the same
 // in both copies had this content when the current frame was read between them.
-#ifndef GAIT_SAMPLE_GATHER_H
-#define GAIT_SAMPLE_GATHER_H
+#ifndef GAIT_SAMPLE_SNAPSHOT_READ_H
+#define GAIT_SAMPLE_SNAPSHOT_READ_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -17,9 +17,9 @@
 
 // Frames from the leaf on that are read before and after the current frame, where
 // the look before is so short ago that few more can have come or gone.
-#define GATHER_NEAR 20u
+#define SNAPSHOT_READ_NEAR 20u
 
-struct gather {
+struct snapshot_read {
     struct target *target;
     uint8_t *bytes; // what was read
     size_t room, used;
@@ -41,31 +41,31 @@ struct gather {
     uint64_t slow, gone; // looks thrown away: we were not on a processor; memory was not there
 };
 
-GAIT_CHECK int gather_init(struct gather *gather, struct target *target);
-void gather_finish(struct gather *gather); // takes NULL and a zeroed one
+GAIT_CHECK int snapshot_read_init(struct snapshot_read *gather, struct target *target);
+void snapshot_read_finish(struct snapshot_read *gather); // takes NULL and a zeroed one
 
-void gather_begin(struct gather *gather);
+void snapshot_read_begin(struct snapshot_read *gather);
 
 // Where on the C stack each of these is now, so that little of it is read around
 // that (3.11 and 3.12). A look of its own, right before the other.
-void gather_add_peek(struct gather *gather, struct python_thread *thread);
-GAIT_CHECK int gather_peek(struct gather *gather); // fails when the process is gone
+void snapshot_read_add_peek(struct snapshot_read *gather, struct python_thread *thread);
+GAIT_CHECK int snapshot_read_peek(struct snapshot_read *gather); // fails when the process is gone
 
 // `is_double`: the thread may run meanwhile. Others are read once.
-void gather_add(struct gather *gather, struct python_thread *thread, bool is_double);
+void snapshot_read_add(struct snapshot_read *gather, struct python_thread *thread, bool is_double);
 
-enum gather_result {
-    GATHER_DONE = 0,
-    GATHER_AGAIN = 1, // nothing can be said; not for a reason that the stacks had
+enum snapshot_read_result {
+    SNAPSHOT_READ_DONE = 0,
+    SNAPSHOT_READ_AGAIN = 1, // nothing can be said; not for a reason that the stacks had
 };
 
-// Right before gather_read(), where that reads whole stacks: the same call for memory that
+// Right before snapshot_read_all(), where that reads whole stacks: the same call for memory that
 // hardly changes, twice. One that was not made for a millisecond takes some microseconds more,
 // and what a program does in them is seen too late, or too often.
-void gather_warm_up(struct gather *gather);
+void snapshot_read_warm_up(struct snapshot_read *gather);
 
 // Fails when the process is gone.
-GAIT_CHECK int gather_read(struct gather *gather);
+GAIT_CHECK int snapshot_read_all(struct snapshot_read *gather);
 
 // What was read of a frame: before and after the current frame. `first` is NULL
 // where it was read once, both are where it was not.
@@ -75,23 +75,25 @@ struct frame_copies {
     const struct chunk *chunk; // that
 };
 
-struct frame_copies gather_frame(const struct gather *gather, struct python_thread *thread,
-                                 uint64_t frame);
+struct frame_copies snapshot_read_frame(const struct snapshot_read *gather,
+                                        struct python_thread *thread, uint64_t frame);
 
 // The same of one in a chunk, as the piece has it that was read after the current frame:
 // neighbours in there are of nearly one moment. NULL: it is not in there.
-const uint8_t *gather_near(const struct gather *gather, const struct chunk *chunk, uint64_t frame);
+const uint8_t *snapshot_read_near(const struct snapshot_read *gather, const struct chunk *chunk,
+                                  uint64_t frame);
 
 // The current frame; 0 where it was not read (its cframe is expected then), and
 // for a thread that is in no Python code: `ret_is_read` tells.
-uint64_t gather_current(const struct gather *gather, struct python_thread *thread,
-                        bool *ret_is_read);
+uint64_t snapshot_read_current(const struct snapshot_read *gather, struct python_thread *thread,
+                               bool *ret_is_read);
 
 // Whether it holds the lock that its interpreter has for itself alone.
-bool gather_holds_own(const struct gather *gather, const struct python_thread *thread);
+bool snapshot_read_holds_own(const struct snapshot_read *gather,
+                             const struct python_thread *thread);
 
 // A word of the thread's state, as far as it was read.
-uint64_t gather_state(const struct gather *gather, const struct python_thread *thread,
-                      int32_t field);
+uint64_t snapshot_read_state(const struct snapshot_read *gather, const struct python_thread *thread,
+                             int32_t field);
 
 #endif

@@ -1,25 +1,25 @@
 // SPDX-License-Identifier: Apache-2.0
 // What of a process is read in a look.
-#include "sample/look/gather.h"
+#include "sample/look/snapshot_read.h"
 
 #include "support/fake_process.h"
 #include "support/tap.h"
 
 static struct target target;
-static struct gather gather;
+static struct snapshot_read gather;
 static struct python_thread *thread;
 
 static bool begin(int minor)
 {
     fake_init(&target, minor);
-    return ok(gather_init(&gather, &target) == 0) &&
+    return ok(snapshot_read_init(&gather, &target) == 0) &&
            ok(python_thread_create(FAKE_BASE, &thread) == 0);
 }
 
 static void end(void)
 {
     python_thread_destroy(thread);
-    gather_finish(&gather);
+    snapshot_read_finish(&gather);
 }
 
 // Bytes that lie neither in the thread's state nor in [low, high).
@@ -44,8 +44,8 @@ TEST("gather: of the C stack no more is read than where calls were, wherever it 
             python_thread_widen(thread, stacks[i]);
             python_thread_widen(thread, stacks[i] + 4096);
             thread->cframe = stacks[i] + 4096;
-            gather_begin(&gather);
-            gather_add(&gather, thread, true);
+            snapshot_read_begin(&gather);
+            snapshot_read_add(&gather, thread, true);
             is_int(gather.count, 2);
             is_u64(bytes_outside(stacks[i], stacks[i] + 4096 + PYTHON_THREAD_CFRAME), 0);
             is_u64(thread->cframes.low, stacks[i]);
@@ -63,8 +63,8 @@ static void dwell_at(uint64_t cframe)
 {
     thread->cframe = cframe;
     thread->is_peeked = thread->is_dwelling = true;
-    gather_begin(&gather);
-    gather_add(&gather, thread, true);
+    snapshot_read_begin(&gather);
+    snapshot_read_add(&gather, thread, true);
 }
 
 TEST("gather: a call from C that begins meanwhile is read where the last such call was")
@@ -83,17 +83,17 @@ TEST("gather: a call from C that begins meanwhile is read where the last such ca
         python_thread_widen(thread, DEEP);
         fake_put(FAKE_BASE + (uint64_t)layout->thread_cframe, DEEP);
         dwell_at(FAR); // the state says that it is elsewhere by now
-        is_int(gather_read(&gather), GATHER_DONE);
-        (void)gather_current(&gather, thread, &is_read);
+        is_int(snapshot_read_all(&gather), SNAPSHOT_READ_DONE);
+        (void)snapshot_read_current(&gather, thread, &is_read);
         ok(!is_read); // never met before
         dwell_at(FAR);
-        is_int(gather_read(&gather), GATHER_DONE);
-        is_u64(gather_current(&gather, thread, &is_read), frames[1]);
+        is_int(snapshot_read_all(&gather), SNAPSHOT_READ_DONE);
+        is_u64(snapshot_read_current(&gather, thread, &is_read), frames[1]);
         ok(is_read);
         is_u64(thread->cframe, DEEP);
         const size_t count = gather.count;
-        gather_begin(&gather);
-        gather_add(&gather, thread, false); // does not run: it is where it is
+        snapshot_read_begin(&gather);
+        snapshot_read_add(&gather, thread, false); // does not run: it is where it is
         ok(gather.count < count);
         thread->reads += 1000;
         dwell_at(FAR); // not met for long

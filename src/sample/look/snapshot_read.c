@@ -5,7 +5,7 @@
 // before the frame at their edge is read again: it is the same before and after, so they were
 // still.
 #define _GNU_SOURCE
-#include "sample/look/gather.h"
+#include "sample/look/snapshot_read.h"
 
 #include <errno.h>
 #include <math.h>
@@ -40,7 +40,7 @@
 #define WARM_CALLS 2
 #define DELAY_NS 1000u // of an interrupt, say: a dozen calls may end and begin anew in it
 
-int gather_init(struct gather *gather, struct target *target)
+int snapshot_read_init(struct snapshot_read *gather, struct target *target)
 {
     memset(gather, 0, sizeof *gather);
     gather->target = target;
@@ -57,7 +57,7 @@ int gather_init(struct gather *gather, struct target *target)
     return 0;
 }
 
-void gather_finish(struct gather *gather)
+void snapshot_read_finish(struct snapshot_read *gather)
 {
     if (!gather)
         return;
@@ -68,14 +68,14 @@ void gather_finish(struct gather *gather)
     memset(gather, 0, sizeof *gather);
 }
 
-void gather_begin(struct gather *gather)
+void snapshot_read_begin(struct snapshot_read *gather)
 {
     gather->used = FRONT;
     gather->count = 0;
     gather->is_full = gather->is_whole = false;
 }
 
-static int make_room(struct gather *gather)
+static int make_room(struct snapshot_read *gather)
 {
     size_t owner_room = gather->piece_room;
     size_t piece_room = gather->piece_room;
@@ -90,7 +90,7 @@ static int make_room(struct gather *gather)
 }
 
 // Where in the buffer that memory will be.
-static uint32_t add(struct gather *gather, struct python_thread *owner, uint64_t address,
+static uint32_t add(struct snapshot_read *gather, struct python_thread *owner, uint64_t address,
                     uint32_t bytes)
 {
     if (bytes == 0)
@@ -108,12 +108,12 @@ static uint32_t add(struct gather *gather, struct python_thread *owner, uint64_t
     return at;
 }
 
-static uint32_t lock_bytes(const struct gather *gather)
+static uint32_t lock_bytes(const struct snapshot_read *gather)
 {
     return (uint32_t)gather->target->layout.gil_switches + 8;
 }
 
-static void add_state(struct gather *gather, struct python_thread *thread)
+static void add_state(struct snapshot_read *gather, struct python_thread *thread)
 {
     const struct layout *layout = &gather->target->layout;
     const int32_t low = layout->thread_frame >= 0 ? layout->thread_frame : layout->thread_cframe;
@@ -144,7 +144,7 @@ static bool is_near(const struct python_thread *thread, uint64_t cframe)
 
 // A call from C that begins or ends right now leads to another cframe, far away. To look
 // again for it would take a sample from whoever was called for some microseconds.
-static void add_known(struct gather *gather, struct python_thread *thread, bool may_move)
+static void add_known(struct snapshot_read *gather, struct python_thread *thread, bool may_move)
 {
     for (size_t i = 0; i < PYTHON_THREAD_CFRAMES; i++) {
         struct known_cframe *known = &thread->cframes_known[i];
@@ -156,7 +156,7 @@ static void add_known(struct gather *gather, struct python_thread *thread, bool 
     }
 }
 
-static void add_cframes(struct gather *gather, struct python_thread *thread)
+static void add_cframes(struct snapshot_read *gather, struct python_thread *thread)
 {
     const uint32_t reach = cframe_reach(thread);
     const uint64_t low = thread->cframe > reach ? thread->cframe - reach : 0,
@@ -200,7 +200,7 @@ static void divide_chunks(struct python_thread *thread, uint32_t frame_bytes)
 
 // What of a patch is read before the current frame: all, or what was near the leaf a
 // moment ago, and functions' own frames, which come back again and again.
-static void choose_first(const struct gather *gather, const struct python_thread *thread,
+static void choose_first(const struct snapshot_read *gather, const struct python_thread *thread,
                          struct patch *patch)
 {
     const struct layout *layout = &gather->target->layout;
@@ -211,7 +211,7 @@ static void choose_first(const struct gather *gather, const struct python_thread
     if (!thread->edge || !thread->is_double)
         return;
     if (layout->thread_chunk >= 0) {
-        if (patch->near >= GATHER_NEAR)
+        if (patch->near >= SNAPSHOT_READ_NEAR)
             patch->first_bytes = 0;
     } else if (patch->near_met == last_read) {
         patch->first_at = patch->near_low;
@@ -221,7 +221,7 @@ static void choose_first(const struct gather *gather, const struct python_thread
     }
 }
 
-static void add_before(struct gather *gather, struct python_thread *thread)
+static void add_before(struct snapshot_read *gather, struct python_thread *thread)
 {
     for (uint32_t i = thread->patch_count; i-- > 0;) {
         struct patch *patch = &thread->patches[thread->order[i]];
@@ -236,7 +236,7 @@ static void add_before(struct gather *gather, struct python_thread *thread)
     }
 }
 
-static void add_after(struct gather *gather, struct python_thread *thread)
+static void add_after(struct snapshot_read *gather, struct python_thread *thread)
 {
     for (uint32_t i = 0; i < thread->patch_count; i++) {
         struct patch *patch = &thread->patches[thread->order[i]];
@@ -251,7 +251,7 @@ static void add_after(struct gather *gather, struct python_thread *thread)
             add(gather, thread, thread->chunks[i].base, thread->chunks[i].end);
 }
 
-static void add_lock(struct gather *gather, struct python_thread *thread)
+static void add_lock(struct snapshot_read *gather, struct python_thread *thread)
 {
     thread->at_lock = NOT_READ;
     if (thread->lock)
@@ -280,7 +280,7 @@ static void go_by_first(struct python_thread *thread)
         swap_copies(&thread->patches[i].first, &thread->patches[i].second);
 }
 
-void gather_add(struct gather *gather, struct python_thread *thread, bool is_double)
+void snapshot_read_add(struct snapshot_read *gather, struct python_thread *thread, bool is_double)
 {
     thread->is_double = is_double;
     thread->reads++;
@@ -297,13 +297,13 @@ void gather_add(struct gather *gather, struct python_thread *thread, bool is_dou
     thread->is_peeked = false;
 }
 
-void gather_add_peek(struct gather *gather, struct python_thread *thread)
+void snapshot_read_add_peek(struct snapshot_read *gather, struct python_thread *thread)
 {
     add_state(gather, thread);
 }
 
 // The piece that could not be read is expected no more. Fails when it is the lock.
-static int drop_piece(struct gather *gather, size_t from, size_t got)
+static int drop_piece(struct snapshot_read *gather, size_t from, size_t got)
 {
     size_t at = from;
     for (size_t read = 0; at + 1 < gather->count && read + gather->pieces[at].iov_len <= got; at++)
@@ -313,10 +313,10 @@ static int drop_piece(struct gather *gather, size_t from, size_t got)
         return fail(GAIT_ERR_STATE, "process %lld became another program",
                     (long long)gather->target->pid);
     python_thread_forget(gather->owners[at], (uint64_t)(uintptr_t)gather->pieces[at].iov_base);
-    return GATHER_AGAIN;
+    return SNAPSHOT_READ_AGAIN;
 }
 
-static int read_pieces(struct gather *gather)
+static int read_pieces(struct snapshot_read *gather)
 {
     struct memory *memory = &gather->target->memory;
     size_t offset = FRONT;
@@ -339,10 +339,10 @@ static int read_pieces(struct gather *gather)
             return drop_piece(gather, from, got > 0 ? (size_t)got : 0);
         offset += wanted;
     }
-    return GATHER_DONE;
+    return SNAPSHOT_READ_DONE;
 }
 
-static void note_time(struct gather *gather, uint64_t took_ns)
+static void note_time(struct snapshot_read *gather, uint64_t took_ns)
 {
     const double expected = LOOK_NS + PIECE_NS * (double)gather->count;
     const double ratio = (double)took_ns / expected;
@@ -350,13 +350,13 @@ static void note_time(struct gather *gather, uint64_t took_ns)
     gather->usual += (fmin(ratio, 2 * gather->usual) - gather->usual) / 64;
 }
 
-int gather_peek(struct gather *gather)
+int snapshot_read_peek(struct snapshot_read *gather)
 {
     const int32_t field = gather->target->layout.thread_cframe;
     const int status = read_pieces(gather);
-    for (size_t i = 0; status == GATHER_DONE && i < gather->count; i++) {
+    for (size_t i = 0; status == SNAPSHOT_READ_DONE && i < gather->count; i++) {
         struct python_thread *thread = gather->owners[i];
-        const uint64_t cframe = gather_state(gather, thread, field);
+        const uint64_t cframe = snapshot_read_state(gather, thread, field);
         thread->is_peeked = true;
         thread->is_dwelling = cframe == thread->cframe;
         thread->cframe = cframe;
@@ -365,7 +365,7 @@ int gather_peek(struct gather *gather)
     return status < 0 ? status : 0;
 }
 
-static uint64_t slow_after(const struct gather *gather)
+static uint64_t slow_after(const struct snapshot_read *gather)
 {
     const size_t bytes = gather->used - FRONT;
     return SLOW_PIECE_NS * (uint64_t)gather->count +
@@ -374,7 +374,7 @@ static uint64_t slow_after(const struct gather *gather)
 
 // The pages of the buffer that are used for the first time, all at once: each by a fault of
 // its own takes 2 us, and a third of `gait dump` of 64 threads.
-static void make_real(struct gather *gather)
+static void make_real(struct snapshot_read *gather)
 {
     const size_t used = (gather->used + MEMORY_PAGE - 1) / MEMORY_PAGE * MEMORY_PAGE;
     if (used <= gather->real)
@@ -385,7 +385,7 @@ static void make_real(struct gather *gather)
     gather->real = used;
 }
 
-void gather_warm_up(struct gather *gather)
+void snapshot_read_warm_up(struct snapshot_read *gather)
 {
     struct memory *memory = &gather->target->memory;
     struct iovec pieces[WARM_PIECES];
@@ -403,7 +403,7 @@ void gather_warm_up(struct gather *gather)
         (void)memory->read(memory, gather->bytes + FRONT, bytes, pieces, count);
 }
 
-int gather_read(struct gather *gather)
+int snapshot_read_all(struct snapshot_read *gather)
 {
     const struct layout *layout = &gather->target->layout;
     const bool wants_collecting = gather->wants_collecting && gather->target->collecting;
@@ -423,7 +423,7 @@ int gather_read(struct gather *gather)
     note_time(gather, took_ns);
     if (took_ns > gather->slow_ns + slow_after(gather)) {
         gather->slow++;
-        return GATHER_AGAIN;
+        return SNAPSHOT_READ_AGAIN;
     }
     const uint8_t *bytes = gather->bytes + lock;
     gather->holder = bytes_get64(bytes + layout->gil_holder);
@@ -431,10 +431,11 @@ int gather_read(struct gather *gather)
     gather->is_locked = (int32_t)bytes_get32(bytes + layout->gil_locked) > 0;
     if (wants_collecting)
         gather->is_collecting = bytes_get32(gather->bytes + collecting) == 1;
-    return GATHER_DONE;
+    return SNAPSHOT_READ_DONE;
 }
 
-const uint8_t *gather_near(const struct gather *gather, const struct chunk *chunk, uint64_t frame)
+const uint8_t *snapshot_read_near(const struct snapshot_read *gather, const struct chunk *chunk,
+                                  uint64_t frame)
 {
     const uint64_t at = frame - chunk->base;
     const bool is_in = chunk->second != NOT_READ && at < chunk->end &&
@@ -442,18 +443,18 @@ const uint8_t *gather_near(const struct gather *gather, const struct chunk *chun
     return is_in ? gather->bytes + chunk->second + at : NULL;
 }
 
-static struct frame_copies frame_in_chunk(const struct gather *gather, const struct chunk *chunk,
-                                          uint64_t frame)
+static struct frame_copies frame_in_chunk(const struct snapshot_read *gather,
+                                          const struct chunk *chunk, uint64_t frame)
 {
     const uint64_t at = frame - chunk->base;
-    struct frame_copies copies = {NULL, gather_near(gather, chunk, frame), NULL, chunk};
+    struct frame_copies copies = {NULL, snapshot_read_near(gather, chunk, frame), NULL, chunk};
     if (copies.second && at >= chunk->single && chunk->first != NOT_READ)
         copies.first = gather->bytes + chunk->first + (at - chunk->single);
     return copies;
 }
 
-struct frame_copies gather_frame(const struct gather *gather, struct python_thread *thread,
-                                 uint64_t frame)
+struct frame_copies snapshot_read_frame(const struct snapshot_read *gather,
+                                        struct python_thread *thread, uint64_t frame)
 {
     struct frame_copies copies = {NULL, NULL, NULL, NULL};
     if (!memory_is_address(frame))
@@ -474,7 +475,7 @@ struct frame_copies gather_frame(const struct gather *gather, struct python_thre
     return copies;
 }
 
-bool gather_holds_own(const struct gather *gather, const struct python_thread *thread)
+bool snapshot_read_holds_own(const struct snapshot_read *gather, const struct python_thread *thread)
 {
     const struct layout *layout = &gather->target->layout;
     if (!thread->lock || thread->at_lock == NOT_READ)
@@ -484,15 +485,15 @@ bool gather_holds_own(const struct gather *gather, const struct python_thread *t
            (int32_t)bytes_get32(lock + layout->gil_locked) > 0;
 }
 
-uint64_t gather_state(const struct gather *gather, const struct python_thread *thread,
-                      int32_t field)
+uint64_t snapshot_read_state(const struct snapshot_read *gather, const struct python_thread *thread,
+                             int32_t field)
 {
     return bytes_get64(gather->bytes + (uint32_t)(thread->at_state + (uint32_t)field));
 }
 
 // Where in the buffer a cframe is that was read; NULL: it was not.
-static const uint8_t *cframe_read(const struct gather *gather, const struct python_thread *thread,
-                                  uint64_t cframe)
+static const uint8_t *cframe_read(const struct snapshot_read *gather,
+                                  const struct python_thread *thread, uint64_t cframe)
 {
     if (is_near(thread, cframe))
         return gather->bytes + thread->at_cframe + (cframe - thread->cframes.low);
@@ -504,14 +505,14 @@ static const uint8_t *cframe_read(const struct gather *gather, const struct pyth
     return NULL;
 }
 
-uint64_t gather_current(const struct gather *gather, struct python_thread *thread,
-                        bool *ret_is_read)
+uint64_t snapshot_read_current(const struct snapshot_read *gather, struct python_thread *thread,
+                               bool *ret_is_read)
 {
     const struct layout *layout = &gather->target->layout;
     *ret_is_read = true;
     if (layout->thread_frame >= 0)
-        return gather_state(gather, thread, layout->thread_frame);
-    const uint64_t cframe = gather_state(gather, thread, layout->thread_cframe);
+        return snapshot_read_state(gather, thread, layout->thread_frame);
+    const uint64_t cframe = snapshot_read_state(gather, thread, layout->thread_cframe);
     if (cframe == 0)
         return 0;
     const uint8_t *bytes = cframe_read(gather, thread, cframe);
