@@ -371,7 +371,7 @@ static void choose_counted(struct python_process *process, uint64_t now_ns)
     if (!process->is_counted)
         return;
     process->counted_ns = now_ns;
-    call_census_round(&process->census);
+    call_pairs_round(&process->census);
 }
 
 int python_process_round(struct python_process *process, uint64_t now_ns)

@@ -7,7 +7,7 @@
 
 #include "sample/cpython/code_cache.h"
 #include "sample/cpython/code_proof.h"
-#include "sample/look/call_census.h"
+#include "sample/look/call_pairs.h"
 #include "sample/look/snapshot_read.h"
 #include "sample/look/stack_trie.h"
 #include "sample/look/stack_walk.h"
@@ -60,7 +60,7 @@ struct python_process {
     struct thread_names names;
     struct process_counts counts;
     struct known_call calls[KNOWN_CALLS];
-    struct call_census census;
+    struct call_pairs census;
     uint64_t counted_ns; // the last round that the census was told of
     bool is_counted;     // it is told of the one in the making
     // Told that a thread's node, flags and state held from `since` to before

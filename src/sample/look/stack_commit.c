@@ -109,8 +109,8 @@ static uint32_t node_by_census(struct python_process *process, const struct doub
     const struct code_place *place = &doubt->place;
     const uint32_t caller = process->trie->nodes[doubt->parent].site;
     if (process->is_counted && process->gather.is_steady && is_caller_old(process->walk, doubt))
-        call_census_note(&process->census, caller, place->site);
-    return call_census_believes(&process->census, caller, place->site)
+        call_pairs_note(&process->census, caller, place->site);
+    return call_pairs_believes(&process->census, caller, place->site)
                ? stack_trie_node(process->trie, doubt->parent, place->site, place->line)
                : 0;
 }
@@ -195,7 +195,7 @@ static void count_calls(struct python_process *process, const struct python_thre
     for (uint32_t at = certain > COUNTED_DEPTH ? certain - COUNTED_DEPTH : 1; at < certain; at++) {
         const uint32_t parent = thread->nodes[at - 1], node = thread->nodes[at];
         if (node != parent) // one that is hidden has its caller's
-            call_census_note(&process->census, nodes[parent].site, nodes[node].site);
+            call_pairs_note(&process->census, nodes[parent].site, nodes[node].site);
     }
 }
 

@@ -128,8 +128,8 @@ TEST("stack_commit: a call that is rare among those of both its functions is cut
     const uint32_t caller = trie.nodes[trie.nodes[node].parent].site;
     const uint32_t callee = trie.nodes[node].site;
     for (int i = 0; i < 100; i++) {
-        call_census_note(&process.census, caller, 1000);
-        call_census_note(&process.census, 1001, callee);
+        call_pairs_note(&process.census, caller, 1000);
+        call_pairs_note(&process.census, 1001, callee);
     }
     is_str(name_of(commit_moved(CALLER_IS_OTHER, true)), "f1");
     is_int(process.walk->doubtful, 1);
@@ -145,8 +145,8 @@ TEST("stack_commit: stacks at rest tell which calls a program makes")
         return;
     const uint32_t callee = trie.nodes[node].site,
                    caller = trie.nodes[trie.nodes[node].parent].site;
-    ok(call_census_believes(&process.census, caller, callee));
-    ok(!call_census_believes(&process.census, callee, caller));
+    ok(call_pairs_believes(&process.census, caller, callee));
+    ok(!call_pairs_believes(&process.census, callee, caller));
     end();
 }
 
@@ -180,13 +180,13 @@ TEST("stack_commit: a caller that stays where it is counts as one that calls, lo
     const uint32_t root = nodes[thread->nodes[0]].site, caller = nodes[thread->nodes[1]].site;
     const uint32_t other = nodes[commit(OTHER, 0)].site;
     for (int i = 0; i < 40; i++)
-        call_census_note(&process.census, root, other);
-    ok(!call_census_believes(&process.census, caller, other));
+        call_pairs_note(&process.census, root, other);
+    ok(!call_pairs_believes(&process.census, caller, other));
     process.is_counted = false; // and in between nothing is counted
     for (int i = 0; i < 40; i++)
         commit(OTHER, 0);
-    ok(!call_census_believes(&process.census, caller, other));
-    ok(call_census_believes(&process.census, root, caller));
+    ok(!call_pairs_believes(&process.census, caller, other));
+    ok(call_pairs_believes(&process.census, root, caller));
     end();
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Small sets of neighbours in one array: the rarest of a set makes room.
-#include "sample/look/call_census.h"
+#include "sample/look/call_pairs.h"
 
 #include <stddef.h>
 
@@ -13,10 +13,10 @@
 static size_t set_of(uint32_t caller, uint32_t callee)
 {
     const uint64_t key = (uint64_t)caller << 32 | callee;
-    return (size_t)(key * UINT64_C(0x9e3779b97f4a7c15) >> 40) % (CALL_CENSUS_ROOM / SET) * SET;
+    return (size_t)(key * UINT64_C(0x9e3779b97f4a7c15) >> 40) % (CALL_PAIRS_ROOM / SET) * SET;
 }
 
-static uint32_t count_of(const struct call_census *census, uint32_t caller, uint32_t callee)
+static uint32_t count_of(const struct call_pairs *census, uint32_t caller, uint32_t callee)
 {
     const struct call_count *set = &census->counts[set_of(caller, callee)];
     for (size_t i = 0; i < SET; i++)
@@ -25,7 +25,7 @@ static uint32_t count_of(const struct call_census *census, uint32_t caller, uint
     return 0;
 }
 
-static void add(struct call_census *census, uint32_t caller, uint32_t callee)
+static void add(struct call_pairs *census, uint32_t caller, uint32_t callee)
 {
     struct call_count *set = &census->counts[set_of(caller, callee)], *rarest = set;
     for (size_t i = 0; i < SET; i++) {
@@ -39,14 +39,14 @@ static void add(struct call_census *census, uint32_t caller, uint32_t callee)
     *rarest = (struct call_count){caller, callee, 1};
 }
 
-void call_census_note(struct call_census *census, uint32_t caller, uint32_t callee)
+void call_pairs_note(struct call_pairs *census, uint32_t caller, uint32_t callee)
 {
     add(census, caller, callee);
     add(census, caller, 0);
     add(census, callee, 0);
 }
 
-bool call_census_believes(const struct call_census *census, uint32_t caller, uint32_t callee)
+bool call_pairs_believes(const struct call_pairs *census, uint32_t caller, uint32_t callee)
 {
     const uint64_t count = count_of(census, caller, callee);
     const uint64_t of_caller = count_of(census, caller, 0), of_callee = count_of(census, callee, 0);
