@@ -19,8 +19,8 @@
 #include "base/fail.h"
 #include "base/slice.h"
 #include "launch/exit_code.h"
-#include "launch/group_witness.h"
 #include "launch/say.h"
+#include "launch/signal_group_probe.h"
 
 static const int passed_on[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2, SIGXCPU};
 
@@ -91,11 +91,11 @@ static bool reap(pid_t program, int *wait_status)
 
 // What the whole group is sent, the program has received itself. Somebody may have
 // sent it to us alone as well, as `timeout` does: that is one request, too.
-static bool was_for_group(struct group_witness *witness, int number)
+static bool was_for_group(struct signal_group_probe *witness, int number)
 {
     const struct timespec now = {0, 0};
     sigset_t again;
-    if (!group_witness_saw(witness, number))
+    if (!signal_group_probe_saw(witness, number))
         return false;
     sigemptyset(&again);
     sigaddset(&again, number);
@@ -104,7 +104,7 @@ static bool was_for_group(struct group_witness *witness, int number)
 }
 
 static void wait_for(struct launch *launch, const struct signals *signals,
-                     struct group_witness *witness)
+                     struct signal_group_probe *witness)
 {
     while (!reap(launch->pid, &launch->wait_status)) {
         siginfo_t info;
@@ -129,7 +129,7 @@ int launch_watched(char *const *arguments, const struct launch_watcher *watcher,
 {
     struct launch launch = {0};
     struct signals signals;
-    struct group_witness witness;
+    struct signal_group_probe witness;
     int ends[2];
     if (pipe2(ends, O_CLOEXEC))
         return fail(GAIT_ERR_IO, "cannot make a pipe: %s", strerror(errno));
@@ -137,7 +137,7 @@ int launch_watched(char *const *arguments, const struct launch_watcher *watcher,
         prctl(PR_SET_CHILD_SUBREAPER, 1); // where it cannot be had they are lost to us
     fflush(NULL);
     block_signals(&signals);
-    group_witness_start(&witness);
+    signal_group_probe_start(&witness);
     launch.pid = fork();
     if (launch.pid == 0)
         become_program(arguments, &signals, ends[1]);
@@ -151,7 +151,7 @@ int launch_watched(char *const *arguments, const struct launch_watcher *watcher,
         *ret_launch = launch;
     }
     close(ends[0]);
-    group_witness_end(&witness);
+    signal_group_probe_end(&witness);
     if (launch.pid < 0)
         return fail(GAIT_ERR_IO, "cannot start a process: %s", strerror(fork_error));
     return GAIT_OK;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #define _GNU_SOURCE
-#include "launch/group_witness.h"
+#include "launch/signal_group_probe.h"
 
 #include <inttypes.h>
 #include <signal.h>
@@ -37,7 +37,7 @@ static _Noreturn void stand_by(pid_t parent)
     _exit(0);
 }
 
-void group_witness_start(struct group_witness *witness)
+void signal_group_probe_start(struct signal_group_probe *witness)
 {
     const pid_t self = getpid();
     sigset_t all, before;
@@ -49,7 +49,7 @@ void group_witness_start(struct group_witness *witness)
     sigprocmask(SIG_SETMASK, &before, NULL);
 }
 
-void group_witness_end(struct group_witness *witness)
+void signal_group_probe_end(struct signal_group_probe *witness)
 {
     if (witness->pid <= 0)
         return;
@@ -72,7 +72,7 @@ static bool is_pending(pid_t pid, int number)
     return found;
 }
 
-bool group_witness_saw(struct group_witness *witness, int number)
+bool signal_group_probe_saw(struct signal_group_probe *witness, int number)
 {
     const struct timespec moment = {.tv_nsec = MOMENT_NS};
     if (witness->pid <= 0)
@@ -80,7 +80,7 @@ bool group_witness_saw(struct group_witness *witness, int number)
     nanosleep(&moment, NULL);
     if (!is_pending(witness->pid, number))
         return false;
-    group_witness_end(witness); // what is pending there is so for ever
-    group_witness_start(witness);
+    signal_group_probe_end(witness); // what is pending there is so for ever
+    signal_group_probe_start(witness);
     return true;
 }
