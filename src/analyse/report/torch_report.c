@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analyse/job/torch_job.h"
+#include "analyse/job/job_steps.h"
 #include "analyse/job/torch_ranks.h"
 #include "analyse/job/torch_slow.h"
 #include "analyse/report/run_report.h"
@@ -70,7 +70,7 @@ static void count_events(struct run_report *report)
         }
 }
 
-static int put_steps(struct run_report *report, struct torch_job *job, struct gait_trace *trace)
+static int put_steps(struct run_report *report, struct job_steps *job, struct gait_trace *trace)
 {
     struct torch_report *torch = report->torch;
     struct process_life life;
@@ -85,7 +85,7 @@ static int put_steps(struct run_report *report, struct torch_job *job, struct ga
         status = process_lives_of_track(&report->lives, trace, report->main_thread->track, &life);
         const struct interval whole = {life.start_ns, life.end_ns};
         if (!status)
-            status = torch_job_make_whole_run(job, &whole);
+            status = job_steps_make_whole_run(job, &whole);
     }
     report->ledger.total_ns = job->total_ns;
     return status;
@@ -95,10 +95,10 @@ static int put_steps(struct run_report *report, struct torch_job *job, struct ga
 static int make_job(struct run_report *report, struct torch_ranks *ranks, struct gait_trace *trace)
 {
     struct torch_report *torch = report->torch;
-    struct torch_job job = {.arena = &report->arena, .torch = torch, .ranks = ranks};
+    struct job_steps job = {.arena = &report->arena, .torch = torch, .ranks = ranks};
     int status = torch_ranks_settle(ranks);
     if (!status)
-        status = torch_job_make(&job);
+        status = job_steps_make(&job);
     if (!status)
         status = put_steps(report, &job, trace);
     if (status != GAIT_ERR_MEMORY)

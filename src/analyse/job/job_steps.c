@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Each rank brings the shares of its steps; those of the slowest are booked.
-#include "analyse/job/torch_job.h"
+#include "analyse/job/job_steps.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -22,7 +22,7 @@ struct step_note {
 };
 
 struct gathering {
-    struct torch_job *job;
+    struct job_steps *job;
     struct buffer rows;          // of struct step_row
     struct rank_steps **rank_of; // of a track
     struct step_note *notes;     // of a job's step
@@ -84,7 +84,7 @@ static int take_rank(struct gathering *gathering, struct rank_steps *steps)
 
 static int take_ranks(struct gathering *gathering)
 {
-    struct torch_job *job = gathering->job;
+    struct job_steps *job = gathering->job;
     const size_t count = job->ranks->count;
     int status = GAIT_OK;
     job->torch->ranks = arena_take(job->arena, (count + 1) * sizeof *job->torch->ranks);
@@ -102,7 +102,7 @@ static int take_ranks(struct gathering *gathering)
 // Books what the slowest rank did in the job's step at that place.
 static void book(struct gathering *gathering, const uint64_t *phases, uint64_t place)
 {
-    struct torch_job *job = gathering->job;
+    struct job_steps *job = gathering->job;
     struct torch_report *torch = job->torch;
     struct step_note *note = &gathering->notes[place];
     struct torch_epoch *epoch = torch_epochs_at(&gathering->epochs, torch, place);
@@ -205,7 +205,7 @@ static void keep_training(const struct gathering *gathering, struct step_row *ro
 
 static int bring_together(struct gathering *gathering)
 {
-    struct torch_job *job = gathering->job;
+    struct job_steps *job = gathering->job;
     struct step_row *rows = (struct step_row *)(void *)gathering->rows.bytes;
     size_t count = gathering->rows.used / sizeof *rows;
     count = steps_merge(rows, count, &job->rank_count);
@@ -230,7 +230,7 @@ static int bring_together(struct gathering *gathering)
     return status;
 }
 
-int torch_job_make(struct torch_job *job)
+int job_steps_make(struct job_steps *job)
 {
     struct gathering gathering = {.job = job};
     buffer_init(&gathering.rows, MOST_STEPS * sizeof(struct step_row));
@@ -245,12 +245,12 @@ int torch_job_make(struct torch_job *job)
 
 static void add_to_totals(const struct torch_piece *piece, void *context)
 {
-    struct torch_job *job = context;
+    struct job_steps *job = context;
     job->torch->totals[piece->phase] += piece->ns;
     job->total_ns += piece->ns;
 }
 
-int torch_job_make_whole_run(struct torch_job *job, const struct interval *life)
+int job_steps_make_whole_run(struct job_steps *job, const struct interval *life)
 {
     const struct torch_facts *facts = torch_ranks_main(job->ranks);
     struct interval whole = *life;

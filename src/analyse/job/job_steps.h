@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The steps of all ranks, brought together: the job's step is the slowest
 // rank's, and so is its ledger.
-#ifndef GAIT_ANALYSE_TORCH_JOB_H
-#define GAIT_ANALYSE_TORCH_JOB_H
+#ifndef GAIT_ANALYSE_JOB_STEPS_H
+#define GAIT_ANALYSE_JOB_STEPS_H
 
 #include "analyse/report/torch_report.h"
 #include "analyse/steps/step_curve.h"
@@ -11,7 +11,7 @@
 
 struct torch_ranks;
 
-struct torch_job {
+struct job_steps {
     struct arena *arena;        // what is kept beyond comes from here
     struct torch_report *torch; // ranks, totals, epochs are filled in
     struct torch_ranks *ranks;  // settled
@@ -22,9 +22,9 @@ struct torch_job {
 };
 
 // Fills in what the struct and its report say of steps.
-GAIT_CHECK int torch_job_make(struct torch_job *job);
+GAIT_CHECK int job_steps_make(struct job_steps *job);
 
 // For a run without steps: the main track from start to end, as one window.
-GAIT_CHECK int torch_job_make_whole_run(struct torch_job *job, const struct interval *life);
+GAIT_CHECK int job_steps_make_whole_run(struct job_steps *job, const struct interval *life);
 
 #endif
