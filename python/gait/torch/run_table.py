@@ -42,7 +42,7 @@ def windows(path, options):
 
 
 def of_ranks(paths, options):
-    """[(rank, path, its windows)]. As in src/analyse/job/torch_survey.c: where anybody's
+    """[(rank, path, its windows)]. As in src/analyse/job/inventory.c: where anybody's
     schedule moved on, the first windows of those that have a spare one do not count."""
     from gait._vocabulary import SPARE_DROPPED
 

@@ -17,7 +17,7 @@ static const double most_count = 1e18;
 
 struct cost_key {
     const char *key;
-    unsigned kind;   // in torch_survey_shard.events
+    unsigned kind;   // in inventory_shard.events
     bool is_of_step; // steps in windows show it better
 };
 
@@ -50,7 +50,7 @@ static bool find_cost(const struct gait_trace *trace, uint32_t shard, const char
 
 // A process that ended before it had measured (a worker of a loader, one that was killed
 // early) is told by the dearest of the others.
-static bool find_cost_elsewhere(const struct gait_trace *trace, const struct torch_survey *survey,
+static bool find_cost_elsewhere(const struct gait_trace *trace, const struct inventory *survey,
                                 const char *key, double *ret_ns)
 {
     bool is_found = false;

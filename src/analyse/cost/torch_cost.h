@@ -13,7 +13,7 @@
 
 struct arena;
 struct torch_report;
-struct torch_survey;
+struct inventory;
 
 struct torch_cost {
     bool is_known;

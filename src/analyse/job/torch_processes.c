@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analyse/job/torch_survey.h"
+#include "analyse/job/inventory.h"
 #include "analyse/ledger/torch_phases.h"
 #include "analyse/steps/training_thread.h"
 #include "base/fail.h"
@@ -12,7 +12,7 @@
 struct look {
     struct gait_trace *trace;
     struct torch_phases phases;
-    struct torch_survey survey;
+    struct inventory survey;
 };
 
 static int no_memory(void)
@@ -79,7 +79,7 @@ static int by_begin(const void *left, const void *right)
 static int find_windows(struct look *look, struct torch_process *process)
 {
     struct gait_shard_info shard;
-    const struct torch_survey_shard *survey = &look->survey.shards[process->shard];
+    const struct inventory_shard *survey = &look->survey.shards[process->shard];
     int status = gait_trace_shard(look->trace, process->shard, &shard);
     process->windows = calloc(survey->async_count + 1, sizeof(*process->windows));
     if (!process->windows)
@@ -102,7 +102,7 @@ static int add_process(struct torch_processes *processes, struct look *look, uin
 {
     uint32_t track;
     bool has_ops = look->survey.shards[shard].events[ROLE_OP] > 0;
-    bool has_steps = torch_survey_stepper(&look->survey, shard, &track);
+    bool has_steps = inventory_stepper(&look->survey, shard, &track);
     if (!has_ops && !has_steps)
         return GAIT_OK;
     struct torch_process *process = &processes->rows[processes->count++];
@@ -120,13 +120,13 @@ int torch_processes_find(struct torch_processes *processes, struct gait_trace *t
     *processes = (struct torch_processes){0};
     int status = torch_phases_init(&look.phases, trace);
     if (!status)
-        status = torch_survey_make(&look.survey, trace, &look.phases);
+        status = inventory_make(&look.survey, trace, &look.phases);
     processes->rows = calloc((size_t)look.survey.shard_count + 1, sizeof(*processes->rows));
     if (!status && !processes->rows)
         status = no_memory();
     for (uint32_t i = 0; !status && i < look.survey.shard_count; i++)
         status = add_process(processes, &look, i);
-    torch_survey_finish(&look.survey);
+    inventory_finish(&look.survey);
     torch_phases_finish(&look.phases);
     if (status)
         torch_processes_finish(processes);

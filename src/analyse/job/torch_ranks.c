@@ -39,7 +39,7 @@ static int no_memory(void)
     return fail(GAIT_ERR_MEMORY, "no memory for the steps of a job");
 }
 
-void torch_ranks_init(struct torch_ranks *ranks, struct torch_survey *survey)
+void torch_ranks_init(struct torch_ranks *ranks, struct inventory *survey)
 {
     *ranks =
         (struct torch_ranks){.survey = survey, .main_track = TORCH_NO_TRACK, .first = SIZE_MAX};
@@ -126,7 +126,7 @@ static int add_rows(void *opaque, const struct gait_batch *batch)
 static int set_source(struct part *part, uint32_t track, struct rank_source *source)
 {
     const struct gait_trace *trace = part->shard.trace;
-    const struct torch_survey *survey = part->ranks->survey;
+    const struct inventory *survey = part->ranks->survey;
     struct gait_shard_info shard;
     struct process_life life;
     int status = gait_trace_shard(trace, part->shard.shard, &shard);
@@ -204,14 +204,14 @@ static int end_main(struct part *part)
 
 static int work_out(struct part *part)
 {
-    const struct torch_survey *survey = part->ranks->survey;
+    const struct inventory *survey = part->ranks->survey;
     const uint32_t shard = part->shard.shard;
     uint32_t track;
     int status = GAIT_OK;
-    if (torch_survey_learns(survey, shard)) {
-        if (torch_survey_stepper(survey, shard, &track))
+    if (inventory_learns(survey, shard)) {
+        if (inventory_stepper(survey, shard, &track))
             status = end_stepper(part, track);
-    } else if (torch_survey_runner(survey, shard, &track)) {
+    } else if (inventory_runner(survey, shard, &track)) {
         status = end_runner(part, track);
     }
     return status ? status : end_main(part);
@@ -332,7 +332,7 @@ static int settle_pending(struct torch_ranks *ranks)
     int status = GAIT_OK;
     for (size_t i = 0; !status && i < ranks->pending_count; i++) {
         struct pending_rank *pending = &ranks->pending[i];
-        struct torch_survey *survey = ranks->survey;
+        struct inventory *survey = ranks->survey;
         struct rank_steps steps;
         if (!is_run && pending->source.rank.track == ranks->main_track) {
             ranks->main_facts = pending->source.facts;

@@ -3,13 +3,13 @@
 #ifndef GAIT_ANALYSE_TORCH_RANKS_H
 #define GAIT_ANALYSE_TORCH_RANKS_H
 
+#include "analyse/job/inventory.h"
 #include "analyse/job/process_lives.h"
 #include "analyse/job/rank_steps.h"
-#include "analyse/job/torch_survey.h"
 
 struct torch_ranks {
     // what is wished
-    struct torch_survey *survey;
+    struct inventory *survey;
     struct process_lives lives; // none: recordings stand for them
     uint32_t main_track;        // whose facts are kept for a run without steps; or NO_TRACK
     bool keeps_pieces, keeps_threads;
@@ -25,10 +25,10 @@ struct torch_ranks {
 
 #define TORCH_NO_TRACK UINT32_MAX
 
-void torch_ranks_init(struct torch_ranks *ranks, struct torch_survey *survey);
+void torch_ranks_init(struct torch_ranks *ranks, struct inventory *survey);
 void torch_ranks_finish(struct torch_ranks *ranks); // takes NULL and a zeroed struct
 
-// The answer is a struct torch_ranks. Asked for behind torch_survey_analysis, whose answer
+// The answer is a struct torch_ranks. Asked for behind inventory_analysis, whose answer
 // is the same survey, or once that is made.
 extern const struct analysis torch_ranks_analysis;
 

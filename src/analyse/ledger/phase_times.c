@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analyse/job/torch_survey.h"
+#include "analyse/job/inventory.h"
 #include "analyse/ledger/torch_ledger.h"
 #include "analyse/ledger/torch_phases.h"
 #include "analyse/steps/training_thread.h"
@@ -211,12 +211,12 @@ static int split_thread(struct finding *finding, const struct training_thread *t
     return status ? status : finding->status;
 }
 
-static int read_training(struct finding *finding, const struct torch_survey *survey, uint32_t index)
+static int read_training(struct finding *finding, const struct inventory *survey, uint32_t index)
 {
     struct training_thread thread;
     struct gait_shard_info shard;
     uint32_t track;
-    if (!torch_survey_stepper(survey, index, &track))
+    if (!inventory_stepper(survey, index, &track))
         return 0;
     int status = gait_trace_shard(finding->trace, index, &shard);
     if (status == 0)
@@ -235,11 +235,11 @@ static int read_training(struct finding *finding, const struct torch_survey *sur
 static int find_torch(struct finding *finding, struct known *known)
 {
     struct torch_phases phases;
-    struct torch_survey survey = {.track_count = 0};
+    struct inventory survey = {.track_count = 0};
     int status = torch_phases_init(&phases, finding->trace);
     if (status == 0)
-        status = torch_survey_make(&survey, finding->trace, &phases);
-    if (status == 0 && torch_survey_has_facts(&survey)) {
+        status = inventory_make(&survey, finding->trace, &phases);
+    if (status == 0 && inventory_has_facts(&survey)) {
         know(known, STEPS, finding->phase);
         for (unsigned i = 0; i < phases.count; i++) {
             know(known, phases.names[i], finding->phase);
@@ -250,7 +250,7 @@ static int find_torch(struct finding *finding, struct known *known)
             if (finding->number != NO_NUMBER || finding->is_steps)
                 status = read_training(finding, &survey, i);
     }
-    torch_survey_finish(&survey);
+    inventory_finish(&survey);
     torch_phases_finish(&phases);
     return status;
 }

@@ -270,7 +270,7 @@ static int put_all(const struct blocks_taking *blocks, const struct gait_trace *
 // The window that this time is in; without windows the whole record.
 static void choose_window(struct torch_report *torch, uint32_t shard, int64_t at_ns)
 {
-    const struct torch_survey_shard *survey = &torch->survey.shards[shard];
+    const struct inventory_shard *survey = &torch->survey.shards[shard];
     struct torch_blocks *found = &torch->blocks;
     found->start_ns = INT64_MIN;
     found->end_ns = INT64_MAX;

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analyse/job/torch_survey.h"
+#include "analyse/job/inventory.h"
 #include "analyse/ledger/torch_phases.h"
 #include "analyse/ops/tuple_map.h"
 #include "base/array.h"

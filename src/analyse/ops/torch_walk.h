@@ -12,7 +12,7 @@
 #define TORCH_NOWHERE UINT32_MAX
 
 struct torch_phases;
-struct torch_survey;
+struct inventory;
 
 // Sites of the trace, TORCH_NOWHERE where there is none around.
 struct torch_place {
@@ -48,7 +48,7 @@ enum { TORCH_MOST_WALKERS = 4 };
 struct torch_walk {
     struct gait_trace *trace;
     const struct torch_phases *phases;
-    const struct torch_survey *survey;
+    const struct inventory *survey;
     uint32_t shard;
     struct torch_walker walkers[TORCH_MOST_WALKERS];
     size_t walker_count;

@@ -28,7 +28,7 @@ void torch_report_finish(struct torch_report *torch)
     if (!torch)
         return;
     torch_phases_finish(&torch->phases);
-    torch_survey_finish(&torch->survey);
+    inventory_finish(&torch->survey);
 }
 
 static int by_total(const void *left, const void *right)
@@ -168,7 +168,7 @@ int torch_report_begin(struct torch_reading *reading, struct run_report *report,
     reading->torch = torch;
     int status = torch_phases_init(&torch->phases, trace);
     if (!status)
-        status = torch_survey_init(&torch->survey, trace, &torch->phases);
+        status = inventory_init(&torch->survey, trace, &torch->phases);
     reading->counters.phases = &torch->phases;
     reading->ranks->lives = report->lives;
     reading->ranks->main_track = main_track;
@@ -179,7 +179,7 @@ size_t torch_report_asks(struct torch_reading *reading, struct pass_ask *asks)
 {
     if (!reading->torch)
         return 0;
-    asks[0] = (struct pass_ask){&torch_survey_analysis, &reading->torch->survey};
+    asks[0] = (struct pass_ask){&inventory_analysis, &reading->torch->survey};
     asks[1] = (struct pass_ask){&torch_ranks_analysis, reading->ranks};
     asks[2] = (struct pass_ask){&torch_counters_analysis, &reading->counters};
     asks[3] = (struct pass_ask){&torch_memory_analysis, &reading->memory};
@@ -189,7 +189,7 @@ size_t torch_report_asks(struct torch_reading *reading, struct pass_ask *asks)
 int torch_report_make(struct torch_reading *reading, struct run_report *report,
                       struct gait_trace *trace)
 {
-    if (!reading->torch || !torch_survey_has_facts(&reading->torch->survey))
+    if (!reading->torch || !inventory_has_facts(&reading->torch->survey))
         return GAIT_OK;
     report->torch = reading->torch;
     reading->torch = NULL; // the report's from here on

@@ -12,8 +12,8 @@
 #include "analyse/cost/torch_cost.h"
 #include "analyse/cost/torch_vitals.h"
 #include "analyse/cost/window_cost.h"
+#include "analyse/job/inventory.h"
 #include "analyse/job/process_lives.h"
-#include "analyse/job/torch_survey.h"
 #include "analyse/ledger/run_parts.h"
 #include "analyse/ledger/torch_phases.h"
 #include "analyse/memory/torch_blocks.h"
@@ -57,7 +57,7 @@ struct torch_slow {
 
 struct torch_report {
     struct torch_phases phases;
-    struct torch_survey survey;
+    struct inventory survey;
     uint64_t totals[TORCH_MOST_PHASES]; // of the job's steps, else of the whole run
     struct torch_rank *ranks;
     size_t rank_count;

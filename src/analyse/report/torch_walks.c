@@ -13,7 +13,7 @@ struct takings {
 static int begin_ops(struct takings *takings, struct torch_walk *walk, struct torch_report *torch,
                      struct arena *arena)
 {
-    const struct torch_survey_shard *shard = &torch->survey.shards[walk->shard];
+    const struct inventory_shard *shard = &torch->survey.shards[walk->shard];
     const struct top_ops_wish wish = {&torch->phases, shard->ops_since_ns, &torch->flops.steps};
     int status = GAIT_OK;
     if (shard->events[ROLE_OP])

@@ -22,7 +22,7 @@ struct derived_row {
 
 struct gait_derived {
     struct torch_phases phases;
-    struct torch_survey survey;
+    struct inventory survey;
     struct event_filter filter;
     struct derived_row *rows;
     size_t count, capacity, next;
@@ -90,16 +90,16 @@ static int by_start(const void *left, const void *right)
 static int find_rows(struct gait_derived *derived, struct gait_trace *trace)
 {
     struct torch_ranks ranks;
-    const struct pass_ask asks[] = {{&torch_survey_analysis, &derived->survey},
+    const struct pass_ask asks[] = {{&inventory_analysis, &derived->survey},
                                     {&torch_ranks_analysis, &ranks}};
     int status = torch_phases_init(&derived->phases, trace);
     if (!status)
-        status = torch_survey_init(&derived->survey, trace, &derived->phases);
+        status = inventory_init(&derived->survey, trace, &derived->phases);
     torch_ranks_init(&ranks, &derived->survey);
     ranks.keeps_pieces = true;
     if (!status)
         status = pass_run(trace, asks, 2);
-    const bool has_facts = !status && torch_survey_has_facts(&derived->survey);
+    const bool has_facts = !status && inventory_has_facts(&derived->survey);
     if (has_facts)
         status = torch_ranks_settle(&ranks);
     for (size_t i = 0; has_facts && !status && i < ranks.count; i++)
@@ -181,7 +181,7 @@ void gait_derived_close(struct gait_derived *derived)
 {
     if (!derived)
         return;
-    torch_survey_finish(&derived->survey);
+    inventory_finish(&derived->survey);
     torch_phases_finish(&derived->phases);
     event_filter_finish(&derived->filter);
     free(derived->rows);

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analyse/job/torch_survey.h"
+#include "analyse/job/inventory.h"
 #include "analyse/ledger/torch_phases.h"
 #include "base/array.h"
 #include "base/fail.h"
@@ -23,7 +23,7 @@ struct fact_args {
     bool has_id, has_iterator;
 };
 
-int shard_facts_init(struct shard_facts *gathered, const struct torch_survey *survey,
+int shard_facts_init(struct shard_facts *gathered, const struct inventory *survey,
                      const struct pass_shard *shard, uint32_t only)
 {
     struct gait_shard_info info;
@@ -226,7 +226,7 @@ static void set_end(struct torch_facts *facts, int64_t exit_ns)
 
 int shard_facts_take(struct shard_facts *gathered, uint32_t track, struct torch_facts *ret_facts)
 {
-    const struct torch_survey_shard *survey = &gathered->survey->shards[gathered->shard.shard];
+    const struct inventory_shard *survey = &gathered->survey->shards[gathered->shard.shard];
     struct thread_facts *thread = thread_of(gathered, track);
     int status = GAIT_OK;
     for (size_t i = 0; !status && i < gathered->epoch_count; i++)

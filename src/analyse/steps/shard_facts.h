@@ -8,7 +8,7 @@
 #include "analyse/steps/torch_facts.h"
 #include "load/pass/pass.h"
 
-struct torch_survey;
+struct inventory;
 
 struct thread_facts {
     struct torch_facts facts;
@@ -17,7 +17,7 @@ struct thread_facts {
 };
 
 struct shard_facts {
-    const struct torch_survey *survey;
+    const struct inventory *survey;
     struct pass_shard shard;
     uint32_t only;                // this track alone, or SHARD_FACTS_ALL
     struct thread_facts *threads; // of the shard's tracks
@@ -34,7 +34,7 @@ struct shard_facts {
 #define SHARD_FACTS_COLUMNS                                                                        \
     (GAIT_COLUMN_START | GAIT_COLUMN_DURATION | GAIT_COLUMN_SITE | GAIT_COLUMN_ARGS)
 
-GAIT_CHECK int shard_facts_init(struct shard_facts *gathered, const struct torch_survey *survey,
+GAIT_CHECK int shard_facts_init(struct shard_facts *gathered, const struct inventory *survey,
                                 const struct pass_shard *shard, uint32_t only);
 GAIT_CHECK int shard_facts_add(struct shard_facts *gathered, const struct gait_batch *batch);
 

@@ -3,7 +3,7 @@
 // without evaluation a backward is a training's.
 #include "analyse/steps/training_thread.h"
 
-#include "analyse/job/torch_survey.h"
+#include "analyse/job/inventory.h"
 #include "analyse/steps/shard_facts.h"
 
 #include "analyse/steps/torch_evaluation.h"
@@ -44,7 +44,7 @@ int training_thread_derive(struct training_thread *thread)
 }
 
 struct reading {
-    const struct torch_survey *survey;
+    const struct inventory *survey;
     struct training_thread *thread;
     uint32_t track;
 };
@@ -100,7 +100,7 @@ static const struct analysis one_thread = {
 };
 
 int training_thread_read(struct training_thread *thread, struct gait_trace *trace,
-                         const struct torch_survey *survey, uint32_t track)
+                         const struct inventory *survey, uint32_t track)
 {
     struct reading reading = {survey, thread, track};
     const struct pass_ask ask = {&one_thread, &reading};

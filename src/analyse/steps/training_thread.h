@@ -9,7 +9,7 @@
 #include "analyse/steps/torch_steps.h"
 #include "analyse/time/intervals.h"
 
-struct torch_survey;
+struct inventory;
 
 struct training_thread {
     struct torch_facts facts;
@@ -26,6 +26,6 @@ GAIT_CHECK int training_thread_derive(struct training_thread *thread);
 
 // The same with the facts of a thread of the trace, whose survey was made.
 GAIT_CHECK int training_thread_read(struct training_thread *thread, struct gait_trace *trace,
-                                    const struct torch_survey *survey, uint32_t track);
+                                    const struct inventory *survey, uint32_t track);
 
 #endif

@@ -6,7 +6,7 @@
 
 #include <gait/trace.h>
 
-#include "analyse/job/torch_survey.h"
+#include "analyse/job/inventory.h"
 #include "base/fail.h"
 
 struct turn {
@@ -33,7 +33,7 @@ static uint64_t most_at_once(struct turn *turns, size_t count)
     return most;
 }
 
-int loader_workers_find(struct loader_work *work, const struct torch_survey *survey,
+int loader_workers_find(struct loader_work *work, const struct inventory *survey,
                         const struct gait_trace *trace)
 {
     struct turn *turns = malloc((2 * (size_t)survey->shard_count + 1) * sizeof *turns);
@@ -42,7 +42,7 @@ int loader_workers_find(struct loader_work *work, const struct torch_survey *sur
     if (!turns)
         return fail(GAIT_ERR_MEMORY, "no memory for %u workers", survey->shard_count);
     for (uint32_t i = 0; i < survey->shard_count; i++) {
-        const struct torch_survey_shard *shard = &survey->shards[i];
+        const struct inventory_shard *shard = &survey->shards[i];
         struct gait_shard_info life;
         work->fetch_ns += shard->fetch_ns;
         work->collate_ns += shard->collate_ns;

@@ -8,7 +8,7 @@
 #include <gait/error.h>
 
 struct gait_trace;
-struct torch_survey;
+struct inventory;
 
 struct loader_work {
     uint64_t fetch_ns, collate_ns; // collating is part of fetching
@@ -19,7 +19,7 @@ struct loader_work {
 
 // Each epoch may have started workers of its own: those that lived one after another
 // are not counted together.
-GAIT_CHECK int loader_workers_find(struct loader_work *work, const struct torch_survey *survey,
+GAIT_CHECK int loader_workers_find(struct loader_work *work, const struct inventory *survey,
                                    const struct gait_trace *trace);
 
 #endif

@@ -128,7 +128,7 @@ static void know_ops(const struct top_ops *ops, struct torch_known *known)
     }
 }
 
-static bool is_compiled(const struct torch_survey *survey)
+static bool is_compiled(const struct inventory *survey)
 {
     for (uint32_t i = 0; i < survey->track_count; i++)
         if (survey->tracks[i].compiles)

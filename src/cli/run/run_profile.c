@@ -16,7 +16,7 @@
 
 #include <gait/internal/schedule.h>
 
-#include "analyse/job/torch_survey.h"
+#include "analyse/job/inventory.h"
 #include "base/fail.h"
 #include "base/file_name.h"
 #include "base/units.h"
@@ -227,7 +227,7 @@ static int write_traces(const struct config *config, const struct run_end *end,
 // What was kept of a run in which the schedule never left its beginning.
 static bool tell_spare(const struct config *config, const struct gait_trace *trace, size_t count)
 {
-    const enum spare_window kept = torch_survey_spare(trace);
+    const enum spare_window kept = inventory_spare(trace);
     const char *unit = config_text(config, SETTING_UNIT);
     if (!kept || !count)
         return false;

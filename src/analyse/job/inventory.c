@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Sites and lengths only, no arguments: this pass meets every op of every window.
-#include "analyse/job/torch_survey.h"
+#include "analyse/job/inventory.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -21,20 +21,20 @@ struct async_row {
 };
 
 struct look {
-    struct torch_survey *survey;
+    struct inventory *survey;
     const struct gait_trace *trace;
     uint32_t shard;
     struct async_row *rows;
     size_t count, capacity;
 };
 
-int torch_survey_init(struct torch_survey *survey, const struct gait_trace *trace,
-                      const struct torch_phases *phases)
+int inventory_init(struct inventory *survey, const struct gait_trace *trace,
+                   const struct torch_phases *phases)
 {
-    *survey = (struct torch_survey){.phases = phases,
-                                    .track_count = gait_trace_track_count(trace),
-                                    .shard_count = gait_trace_shard_count(trace),
-                                    .keeps_spares = torch_survey_spare(trace)};
+    *survey = (struct inventory){.phases = phases,
+                                 .track_count = gait_trace_track_count(trace),
+                                 .shard_count = gait_trace_shard_count(trace),
+                                 .keeps_spares = inventory_spare(trace)};
     survey->tracks = calloc((size_t)survey->track_count + 1, sizeof *survey->tracks);
     survey->shards = calloc((size_t)survey->shard_count + 1, sizeof *survey->shards);
     survey->shard_of = calloc((size_t)survey->track_count + 1, sizeof *survey->shard_of);
@@ -53,7 +53,7 @@ int torch_survey_init(struct torch_survey *survey, const struct gait_trace *trac
 static int begin(void *part, const struct pass_shard *shard, void *answer)
 {
     struct look *look = part;
-    struct torch_survey *survey = answer;
+    struct inventory *survey = answer;
     *look = (struct look){.survey = survey, .trace = shard->trace, .shard = shard->shard};
     survey->shards[shard->shard].first_track = shard->first_track;
     survey->shards[shard->shard].track_count = shard->track_count;
@@ -62,9 +62,9 @@ static int begin(void *part, const struct pass_shard *shard, void *answer)
 
 static void look_at_span(const struct look *look, const struct gait_batch *batch, size_t row)
 {
-    struct torch_survey *survey = look->survey;
-    struct torch_survey_shard *shard = &survey->shards[look->shard];
-    struct torch_survey_track *track = &survey->tracks[batch->track];
+    struct inventory *survey = look->survey;
+    struct inventory_shard *shard = &survey->shards[look->shard];
+    struct inventory_track *track = &survey->tracks[batch->track];
     uint64_t length = batch->duration_ns[row] > 0 ? (uint64_t)batch->duration_ns[row] : 0;
     uint32_t site = batch->site[row];
     enum role role = torch_phases_role(survey->phases, site);
@@ -105,7 +105,7 @@ static int look_at_async(struct look *look, const struct gait_batch *batch, size
 static int look_at(void *part, const struct gait_batch *batch)
 {
     struct look *look = part;
-    struct torch_survey *survey = look->survey;
+    struct inventory *survey = look->survey;
     int status = GAIT_OK;
     if (batch->kind == GAIT_KIND_MEMORY)
         survey->shards[look->shard].events[ROLE_MEMORY] += batch->rows;
@@ -163,7 +163,7 @@ static size_t pair(const struct look *look, struct torch_async *asyncs, size_t *
 
 // The first window of a process under `gait run --profile` is there for programs that
 // make no step. Where one was made it is as if it had not been.
-static void drop_spares(struct torch_survey_shard *shard, const struct torch_phases *phases)
+static void drop_spares(struct inventory_shard *shard, const struct torch_phases *phases)
 {
     size_t kept = 0;
     for (size_t i = 0; i < shard->async_count; i++) {
@@ -182,7 +182,7 @@ static void drop_spares(struct torch_survey_shard *shard, const struct torch_pha
 static int end(void *part)
 {
     struct look *look = part;
-    struct torch_survey_shard *shard = &look->survey->shards[look->shard];
+    struct inventory_shard *shard = &look->survey->shards[look->shard];
     size_t *open = malloc((look->count + 1) * sizeof *open);
     shard->asyncs = malloc((look->count + 1) * sizeof *shard->asyncs);
     if (!open || !shard->asyncs) {
@@ -206,7 +206,7 @@ static void drop(void *part)
     free(((struct look *)part)->rows);
 }
 
-const struct analysis torch_survey_analysis = {
+const struct analysis inventory_analysis = {
     .name = "torch survey",
     .kinds = 1u << GAIT_KIND_SPAN | 1u << GAIT_KIND_STEP | 1u << GAIT_KIND_MEMORY |
              1u << GAIT_KIND_ASYNC,
@@ -219,15 +219,15 @@ const struct analysis torch_survey_analysis = {
     .drop = drop,
 };
 
-int torch_survey_make(struct torch_survey *survey, struct gait_trace *trace,
-                      const struct torch_phases *phases)
+int inventory_make(struct inventory *survey, struct gait_trace *trace,
+                   const struct torch_phases *phases)
 {
-    const struct pass_ask ask = {&torch_survey_analysis, survey};
-    const int status = torch_survey_init(survey, trace, phases);
+    const struct pass_ask ask = {&inventory_analysis, survey};
+    const int status = inventory_init(survey, trace, phases);
     return status ? status : pass_run(trace, &ask, 1);
 }
 
-enum spare_window torch_survey_spare(const struct gait_trace *trace)
+enum spare_window inventory_spare(const struct gait_trace *trace)
 {
     enum spare_window kept = SPARE_NONE;
     for (uint32_t i = 0; i < gait_trace_shard_count(trace); i++) {
@@ -240,7 +240,7 @@ enum spare_window torch_survey_spare(const struct gait_trace *trace)
     return kept;
 }
 
-void torch_survey_finish(struct torch_survey *survey)
+void inventory_finish(struct inventory *survey)
 {
     if (!survey)
         return;
@@ -249,24 +249,24 @@ void torch_survey_finish(struct torch_survey *survey)
     free(survey->tracks);
     free(survey->shards);
     free(survey->shard_of);
-    *survey = (struct torch_survey){.track_count = 0};
+    *survey = (struct inventory){.track_count = 0};
 }
 
-bool torch_survey_has_facts(const struct torch_survey *survey)
+bool inventory_has_facts(const struct inventory *survey)
 {
     for (uint32_t i = 0; i < survey->track_count; i++) {
-        const struct torch_survey_track *track = &survey->tracks[i];
+        const struct inventory_track *track = &survey->tracks[i];
         if (track->optimizers || track->backwards || track->forwards || track->inputs)
             return true;
     }
     return false;
 }
 
-bool torch_survey_learns(const struct torch_survey *survey, uint32_t shard)
+bool inventory_learns(const struct inventory *survey, uint32_t shard)
 {
-    const struct torch_survey_shard *own = &survey->shards[shard];
+    const struct inventory_shard *own = &survey->shards[shard];
     for (uint32_t i = 0; i < own->track_count; i++) {
-        const struct torch_survey_track *track = &survey->tracks[own->first_track + i];
+        const struct inventory_track *track = &survey->tracks[own->first_track + i];
         if (track->marked_steps || track->optimizers || track->backwards)
             return true;
     }
@@ -274,7 +274,7 @@ bool torch_survey_learns(const struct torch_survey *survey, uint32_t shard)
 }
 
 // More of the first thing that one of them has at all.
-static bool makes_more(const struct torch_survey_track *a, const struct torch_survey_track *b)
+static bool makes_more(const struct inventory_track *a, const struct inventory_track *b)
 {
     if (a->marked_steps || b->marked_steps)
         return a->marked_steps > b->marked_steps;
@@ -283,19 +283,19 @@ static bool makes_more(const struct torch_survey_track *a, const struct torch_su
     return a->backwards > b->backwards;
 }
 
-static bool runs_more(const struct torch_survey_track *a, const struct torch_survey_track *b)
+static bool runs_more(const struct inventory_track *a, const struct inventory_track *b)
 {
     return a->forwards > b->forwards;
 }
 
-static bool find_most(const struct torch_survey *survey, uint32_t shard, uint32_t *ret_track,
-                      bool (*is_more)(const struct torch_survey_track *a,
-                                      const struct torch_survey_track *b))
+static bool find_most(const struct inventory *survey, uint32_t shard, uint32_t *ret_track,
+                      bool (*is_more)(const struct inventory_track *a,
+                                      const struct inventory_track *b))
 {
-    const struct torch_survey_track nobody = {.optimizers = 0}, *most = &nobody;
-    const struct torch_survey_shard *own = &survey->shards[shard];
+    const struct inventory_track nobody = {.optimizers = 0}, *most = &nobody;
+    const struct inventory_shard *own = &survey->shards[shard];
     for (uint32_t i = 0; i < own->track_count; i++) {
-        const struct torch_survey_track *track = &survey->tracks[own->first_track + i];
+        const struct inventory_track *track = &survey->tracks[own->first_track + i];
         if (!is_more(track, most))
             continue;
         most = track;
@@ -304,17 +304,17 @@ static bool find_most(const struct torch_survey *survey, uint32_t shard, uint32_
     return most != &nobody;
 }
 
-bool torch_survey_runner(const struct torch_survey *survey, uint32_t shard, uint32_t *ret_track)
+bool inventory_runner(const struct inventory *survey, uint32_t shard, uint32_t *ret_track)
 {
     return find_most(survey, shard, ret_track, runs_more);
 }
 
-bool torch_survey_stepper(const struct torch_survey *survey, uint32_t shard, uint32_t *ret_track)
+bool inventory_stepper(const struct inventory *survey, uint32_t shard, uint32_t *ret_track)
 {
-    if (torch_survey_learns(survey, shard))
+    if (inventory_learns(survey, shard))
         return find_most(survey, shard, ret_track, makes_more);
     for (uint32_t i = 0; i < survey->shard_count; i++)
-        if (torch_survey_learns(survey, i))
+        if (inventory_learns(survey, i))
             return false;
-    return torch_survey_runner(survey, shard, ret_track);
+    return inventory_runner(survey, shard, ret_track);
 }

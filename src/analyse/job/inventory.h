@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // A first look at a PyTorch run, over the sites of all rows: which threads may
 // make steps, how much of what was recorded, what the loaders' workers did.
-#ifndef GAIT_ANALYSE_TORCH_SURVEY_H
-#define GAIT_ANALYSE_TORCH_SURVEY_H
+#ifndef GAIT_ANALYSE_INVENTORY_H
+#define GAIT_ANALYSE_INVENTORY_H
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -14,7 +14,7 @@
 
 #include "vocabulary/metadata.h"
 
-struct torch_survey_track {
+struct inventory_track {
     uint64_t optimizers, backwards, forwards, inputs, compiles; // facts
     uint64_t marked_steps;                                      // that gait.step() made, ended ones
 };
@@ -26,7 +26,7 @@ struct torch_async {
     uint32_t site;
 };
 
-struct torch_survey_shard {
+struct inventory_shard {
     uint64_t events[ROLE_COUNT];
     uint64_t fetch_ns, collate_ns;
     struct torch_async *asyncs; // in order of start
@@ -36,43 +36,43 @@ struct torch_survey_shard {
     bool is_stepping;     // it makes steps, so it is no worker
 };
 
-struct torch_survey {
+struct inventory {
     const struct torch_phases *phases;
-    struct torch_survey_track *tracks;
-    struct torch_survey_shard *shards;
+    struct inventory_track *tracks;
+    struct inventory_shard *shards;
     uint32_t *shard_of; // of a track
     uint32_t track_count, shard_count;
-    bool keeps_spares; // see torch_survey_spare()
+    bool keeps_spares; // see inventory_spare()
 };
 
-// A survey that is still to be made: by torch_survey_analysis, whose answer it is. Each
+// A survey that is still to be made: by inventory_analysis, whose answer it is. Each
 // shard's part of it is complete when the analysis has ended with that shard.
-GAIT_CHECK int torch_survey_init(struct torch_survey *survey, const struct gait_trace *trace,
-                                 const struct torch_phases *phases);
-void torch_survey_finish(struct torch_survey *survey); // takes NULL and a zeroed struct
+GAIT_CHECK int inventory_init(struct inventory *survey, const struct gait_trace *trace,
+                              const struct torch_phases *phases);
+void inventory_finish(struct inventory *survey); // takes NULL and a zeroed struct
 
-extern const struct analysis torch_survey_analysis;
+extern const struct analysis inventory_analysis;
 
 // Both at once.
-GAIT_CHECK int torch_survey_make(struct torch_survey *survey, struct gait_trace *trace,
-                                 const struct torch_phases *phases);
+GAIT_CHECK int inventory_make(struct inventory *survey, struct gait_trace *trace,
+                              const struct torch_phases *phases);
 
 // What became of the windows for a run without steps; SPARE_NONE where a schedule moved on, or
 // there was none.
-enum spare_window torch_survey_spare(const struct gait_trace *trace);
+enum spare_window inventory_spare(const struct gait_trace *trace);
 
 // Whether anything of a training is on record.
-bool torch_survey_has_facts(const struct torch_survey *survey);
+bool inventory_has_facts(const struct inventory *survey);
 
 // Whether anything in the shard learns, so that its steps are no mere runs of a model.
-bool torch_survey_learns(const struct torch_survey *survey, uint32_t shard);
+bool inventory_learns(const struct inventory *survey, uint32_t shard);
 
 // The thread of that shard that makes its steps: where gait.step() is called,
 // else where most optimizers step, else most goes backward. False: none does.
-bool torch_survey_stepper(const struct torch_survey *survey, uint32_t shard, uint32_t *ret_track);
+bool inventory_stepper(const struct inventory *survey, uint32_t shard, uint32_t *ret_track);
 
 // The same for a shard in which nothing learns, of a run in which nothing does: where the
 // model is run most.
-bool torch_survey_runner(const struct torch_survey *survey, uint32_t shard, uint32_t *ret_track);
+bool inventory_runner(const struct inventory *survey, uint32_t shard, uint32_t *ret_track);
 
 #endif
