@@ -252,7 +252,7 @@ static void add_to_totals(const struct torch_piece *piece, void *context)
 
 int job_steps_make_whole_run(struct job_steps *job, const struct interval *life)
 {
-    const struct torch_facts *facts = torch_ranks_main(job->ranks);
+    const struct hook_facts *facts = torch_ranks_main(job->ranks);
     struct interval whole = *life;
     const struct intervals windows = {.rows = &whole, .count = 1};
     struct training_thread thread;
@@ -269,7 +269,7 @@ int job_steps_make_whole_run(struct job_steps *job, const struct interval *life)
                                         .context = job};
     if (!status)
         status = torch_ledger_split(&ledger);
-    torch_facts_init(&thread.facts);
+    hook_facts_init(&thread.facts);
     training_thread_finish(&thread);
     return status;
 }

@@ -215,13 +215,13 @@ struct work {
 };
 
 // Of a step; `fact` and `window` go through theirs with the steps.
-static struct work count_work(const struct torch_facts *facts, const struct interval *step,
+static struct work count_work(const struct hook_facts *facts, const struct interval *step,
                               size_t *fact, size_t window)
 {
     const struct intervals *windows = &facts->windows;
     struct work work = {0, 0};
-    const struct torch_fact *row;
-    while ((row = torch_facts_next_work(facts, step, fact))) {
+    const struct hook_fact *row;
+    while ((row = hook_facts_next_work(facts, step, fact))) {
         while (window < windows->count && windows->rows[window].end_ns <= row->start_ns)
             window++;
         work.all++;
@@ -232,7 +232,7 @@ static struct work count_work(const struct torch_facts *facts, const struct inte
 
 // How many steps have their ops on record: of half of their work. Where nothing of
 // that is known, as much of them as half of a usual step.
-static int count_recorded(const struct torch_facts *facts, struct torch_rank *rank,
+static int count_recorded(const struct hook_facts *facts, struct torch_rank *rank,
                           const struct intervals *steps)
 {
     const struct intervals *windows = &facts->windows;
@@ -260,7 +260,7 @@ static int count_recorded(const struct torch_facts *facts, struct torch_rank *ra
 // Recorders before this one did not clock the steps.
 static int find_window_cost(struct rank_steps *steps, struct step_clock *clock)
 {
-    const struct torch_facts *facts = &steps->thread.facts;
+    const struct hook_facts *facts = &steps->thread.facts;
     int status = GAIT_OK;
     if (!clock->count) {
         step_clock_finish(clock);
@@ -302,7 +302,7 @@ int rank_steps_make(struct rank_steps *steps, struct rank_source *source)
     training_thread_init(&steps->thread);
     intervals_init(&steps->windows);
     steps->thread.facts = source->facts;
-    torch_facts_init(&source->facts);
+    hook_facts_init(&source->facts);
     int status = training_thread_derive(&steps->thread);
     if (!status)
         status = steps->rank.is_marked ? take_marked(steps, source) : take_derived(steps);

@@ -33,7 +33,7 @@ struct rank_steps {
 // moved.
 struct rank_source {
     struct torch_rank rank; // who it is
-    struct torch_facts facts;
+    struct hook_facts facts;
     struct step_row *marked; // steps that it marked, in any order
     size_t marked_count;
     struct step_clock *clock; // settled; may have no rows

@@ -32,13 +32,13 @@ void torch_processes_finish(struct torch_processes *processes)
 }
 
 // From the begin of the first to the end of the last; all of a step that has none.
-static struct torch_work find_work(const struct torch_facts *facts, const struct torch_step *step,
+static struct torch_work find_work(const struct hook_facts *facts, const struct torch_step *step,
                                    size_t *fact)
 {
     const struct interval period = {step->start_ns, step->end_ns};
     struct torch_work work = {step->end_ns, step->start_ns};
-    const struct torch_fact *row;
-    while ((row = torch_facts_next_work(facts, &period, fact))) {
+    const struct hook_fact *row;
+    while ((row = hook_facts_next_work(facts, &period, fact))) {
         work.begin_ns = row->start_ns < work.begin_ns ? row->start_ns : work.begin_ns;
         work.end_ns = row->end_ns > work.end_ns ? row->end_ns : work.end_ns;
     }

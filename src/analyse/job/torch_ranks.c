@@ -29,7 +29,7 @@ struct part {
     size_t marked_count, marked_capacity;
     struct rank_steps steps;
     struct pending_rank pending;
-    struct torch_facts main_facts;
+    struct hook_facts main_facts;
     bool has_steps, is_pending, has_main;
     bool is_full; // its facts did not fit into memory
 };
@@ -43,12 +43,12 @@ void torch_ranks_init(struct torch_ranks *ranks, struct inventory *survey)
 {
     *ranks =
         (struct torch_ranks){.survey = survey, .main_track = TORCH_NO_TRACK, .first = SIZE_MAX};
-    torch_facts_init(&ranks->main_facts);
+    hook_facts_init(&ranks->main_facts);
 }
 
 static void finish_pending(struct pending_rank *pending)
 {
-    torch_facts_finish(&pending->source.facts);
+    hook_facts_finish(&pending->source.facts);
     step_clock_finish(&pending->clock);
 }
 
@@ -60,7 +60,7 @@ void torch_ranks_finish(struct torch_ranks *ranks)
         rank_steps_finish(&ranks->rows[i]);
     for (size_t i = 0; i < ranks->pending_count; i++)
         finish_pending(&ranks->pending[i]);
-    torch_facts_finish(&ranks->main_facts);
+    hook_facts_finish(&ranks->main_facts);
     free(ranks->rows);
     free(ranks->pending);
     *ranks = (struct torch_ranks){.count = 0};
@@ -172,7 +172,7 @@ static int end_stepper(struct part *part, uint32_t track)
     source.marked_count = keep_track(part, track);
     part->has_steps = true;
     status = rank_steps_make(&part->steps, &source);
-    torch_facts_finish(&source.facts);
+    hook_facts_finish(&source.facts);
     part->ranks->survey->shards[part->shard.shard].is_stepping = true;
     return status;
 }
@@ -234,7 +234,7 @@ static void drop(void *opaque)
     if (part->has_steps)
         rank_steps_finish(&part->steps);
     finish_pending(&part->pending);
-    torch_facts_finish(&part->main_facts);
+    hook_facts_finish(&part->main_facts);
 }
 
 // --- all shards -------------------------------------------------------------------------
@@ -295,7 +295,7 @@ static int merge(void *answer, void *opaque)
     ranks->is_full |= part->is_full;
     if (part->has_main) {
         ranks->main_facts = part->main_facts;
-        torch_facts_init(&part->main_facts);
+        hook_facts_init(&part->main_facts);
     }
     if (part->has_steps) {
         status = add_steps(ranks, &part->steps);
@@ -336,7 +336,7 @@ static int settle_pending(struct torch_ranks *ranks)
         struct rank_steps steps;
         if (!is_run && pending->source.rank.track == ranks->main_track) {
             ranks->main_facts = pending->source.facts;
-            torch_facts_init(&pending->source.facts);
+            hook_facts_init(&pending->source.facts);
         }
         if (!is_run)
             continue;
@@ -400,7 +400,7 @@ int torch_ranks_settle(struct torch_ranks *ranks)
     return status;
 }
 
-const struct torch_facts *torch_ranks_main(const struct torch_ranks *ranks)
+const struct hook_facts *torch_ranks_main(const struct torch_ranks *ranks)
 {
     for (size_t i = 0; i < ranks->count; i++)
         if (ranks->rows[i].rank.track == ranks->main_track && ranks->rows[i].has_thread)

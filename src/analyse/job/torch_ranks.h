@@ -18,7 +18,7 @@ struct torch_ranks {
     size_t count, capacity;
     size_t first; // whose thread is kept, SIZE_MAX: none is
     bool is_full; // some facts did not fit into memory
-    struct torch_facts main_facts;
+    struct hook_facts main_facts;
     struct pending_rank *pending; // steps if nothing in the run learns
     size_t pending_count, pending_capacity;
 };
@@ -38,6 +38,6 @@ extern const struct analysis torch_ranks_analysis;
 GAIT_CHECK int torch_ranks_settle(struct torch_ranks *ranks);
 
 // The facts of the main track, NULL: there are none.
-const struct torch_facts *torch_ranks_main(const struct torch_ranks *ranks);
+const struct hook_facts *torch_ranks_main(const struct torch_ranks *ranks);
 
 #endif

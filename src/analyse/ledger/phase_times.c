@@ -191,7 +191,7 @@ static int steps_as_windows(const struct training_thread *thread, struct interva
 static int split_thread(struct finding *finding, const struct training_thread *thread,
                         int64_t end_ns)
 {
-    const struct torch_fact *first = thread->facts.rows;
+    const struct hook_fact *first = thread->facts.rows;
     struct intervals windows = {.count = 0};
     int status = 0;
     if (!thread->facts.count)

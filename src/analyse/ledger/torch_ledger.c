@@ -7,7 +7,7 @@
 #include <stdlib.h>
 
 #include "analyse/ledger/torch_phases.h"
-#include "analyse/steps/torch_facts.h"
+#include "analyse/steps/hook_facts.h"
 #include "analyse/time/intervals.h"
 #include "base/array.h"
 
@@ -89,7 +89,7 @@ static void close_until(struct painter *painter, int64_t at_ns)
     }
 }
 
-static int open_span(struct painter *painter, const struct torch_fact *fact)
+static int open_span(struct painter *painter, const struct hook_fact *fact)
 {
     const struct array_shape shape = {sizeof *painter->open, MOST_OPEN};
     close_until(painter, fact->start_ns);

@@ -12,7 +12,7 @@
 
 #include <gait/error.h>
 
-struct torch_facts;
+struct hook_facts;
 struct intervals;
 
 struct torch_piece {
@@ -25,7 +25,7 @@ struct torch_piece {
 typedef void torch_ledger_visit(const struct torch_piece *piece, void *context);
 
 struct torch_ledger {
-    const struct torch_facts *facts;
+    const struct hook_facts *facts;
     const struct intervals *windows, *evaluation;
     torch_ledger_visit *visit;
     void *context;

@@ -2,7 +2,7 @@
 #include "analyse/steps/round_gap.h"
 
 #include "analyse/ledger/torch_phases.h"
-#include "analyse/steps/torch_facts.h"
+#include "analyse/steps/hook_facts.h"
 #include "analyse/steps/torch_loops.h"
 #include "analyse/time/intervals.h"
 
@@ -19,7 +19,7 @@ void round_gap_restart(struct round_gap *gap)
     gap->is_cut = gap->is_learning = false;
 }
 
-bool round_gap_is_free(const struct round_gap *gap, const struct torch_fact *fact)
+bool round_gap_is_free(const struct round_gap *gap, const struct hook_fact *fact)
 {
     return fact->start_ns >= gap->free_ns;
 }
@@ -33,19 +33,19 @@ static void cut(struct round_gap *gap, int64_t until_ns)
     gap->work_ns = INT64_MAX;
 }
 
-static bool is_of_other_loop(const struct round_gap *gap, const struct torch_fact *fact)
+static bool is_of_other_loop(const struct round_gap *gap, const struct hook_fact *fact)
 {
     bool is_request = fact->kind == TORCH_FACT_ASK || fact->kind == TORCH_FACT_EMPTY;
     return is_request && fact->id != TORCH_NO_LOOP && !gap->loops->loops[fact->id].trains;
 }
 
-static bool is_work(const struct torch_fact *fact)
+static bool is_work(const struct hook_fact *fact)
 {
     return fact->kind == TORCH_FACT_FORWARD || fact->kind == TORCH_FACT_BACKWARD ||
            fact->kind == TORCH_FACT_ZERO;
 }
 
-void round_gap_take(struct round_gap *gap, const struct torch_fact *fact)
+void round_gap_take(struct round_gap *gap, const struct hook_fact *fact)
 {
     const struct intervals *evaluation = gap->evaluation;
     while (gap->period < evaluation->count &&

@@ -8,7 +8,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-struct torch_fact;
+struct hook_fact;
 struct torch_loops;
 struct intervals;
 
@@ -26,12 +26,12 @@ void round_gap_init(struct round_gap *gap, const struct torch_loops *loops,
                     const struct intervals *evaluation);
 
 // Takes the facts in order.
-void round_gap_take(struct round_gap *gap, const struct torch_fact *fact);
+void round_gap_take(struct round_gap *gap, const struct hook_fact *fact);
 
 // A round is complete: what follows is the next gap.
 void round_gap_restart(struct round_gap *gap);
 
 // Whether the fact lies outside of evaluation, saves and other loops.
-bool round_gap_is_free(const struct round_gap *gap, const struct torch_fact *fact);
+bool round_gap_is_free(const struct round_gap *gap, const struct hook_fact *fact);
 
 #endif

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "analyse/steps/round_tally.h"
 
-#include "analyse/steps/torch_facts.h"
+#include "analyse/steps/hook_facts.h"
 
 static unsigned place_of(struct round_tally *tally, uint32_t id)
 {

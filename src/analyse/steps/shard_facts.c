@@ -49,7 +49,7 @@ static struct thread_facts *thread_of(const struct shard_facts *gathered, uint32
 void shard_facts_finish(struct shard_facts *gathered)
 {
     for (uint32_t i = 0; gathered->threads && i < gathered->shard.track_count; i++) {
-        torch_facts_finish(&gathered->threads[i].facts);
+        hook_facts_finish(&gathered->threads[i].facts);
         if (gathered->threads[i].has_ids)
             tuple_map_finish(&gathered->threads[i].ids);
     }
@@ -86,7 +86,7 @@ static void take_arg(struct fact_args *args, const struct gait_arg *arg)
     }
 }
 
-static enum torch_fact_kind kind_of(unsigned phase, const struct fact_args *args)
+static enum hook_fact_kind kind_of(unsigned phase, const struct fact_args *args)
 {
     if (phase == TORCH_INPUT && args->asks == 0)
         return TORCH_FACT_MAKE;
@@ -107,7 +107,7 @@ static uint32_t at_most_32_bits(int64_t number)
 }
 
 static int set_details(struct thread_facts *thread, const struct gait_batch *batch, size_t row,
-                       struct torch_fact *fact)
+                       struct hook_fact *fact)
 {
     struct fact_args args = {.asks = -1, .got = -1, .training = -1, .steps = -1};
     const struct gait_arg *list;
@@ -150,17 +150,17 @@ static bool is_time(int64_t start_ns)
 static int add_span(struct shard_facts *gathered, const struct gait_batch *batch, size_t row)
 {
     struct thread_facts *thread = thread_of(gathered, batch->track);
-    struct torch_fact fact = {.start_ns = batch->start_ns[row],
-                              .end_ns =
-                                  end_of(gathered, batch->start_ns[row], batch->duration_ns[row]),
-                              .id = TORCH_NO_ID,
-                              .phase = gathered->survey->phases->site_phases[batch->site[row]]};
+    struct hook_fact fact = {.start_ns = batch->start_ns[row],
+                             .end_ns =
+                                 end_of(gathered, batch->start_ns[row], batch->duration_ns[row]),
+                             .id = TORCH_NO_ID,
+                             .phase = gathered->survey->phases->site_phases[batch->site[row]]};
     int status = GAIT_OK;
     if (needs_details(fact.phase))
         status = set_details(thread, batch, row, &fact);
     else if (fact.phase == TORCH_BACKWARD)
         fact.kind = TORCH_FACT_BACKWARD;
-    return status ? status : torch_facts_add(&thread->facts, &fact);
+    return status ? status : hook_facts_add(&thread->facts, &fact);
 }
 
 static int add_epoch(struct shard_facts *gathered, int64_t at_ns)
@@ -207,12 +207,12 @@ static int add_async(const struct shard_facts *gathered, struct thread_facts *th
     if (phases->site_phases[async->site] != TORCH_EVALUATION)
         return GAIT_OK;
     int status = tuple_map_add(&thread->ids, &async->id, &mode.id);
-    return status ? status : torch_facts_add_mode(&thread->facts, &mode);
+    return status ? status : hook_facts_add_mode(&thread->facts, &mode);
 }
 
 // Steps end with the script. What the interpreter tears down behind it, no one
 // waits for; nor for garbage that is collected once nothing else happens.
-static void set_end(struct torch_facts *facts, int64_t exit_ns)
+static void set_end(struct hook_facts *facts, int64_t exit_ns)
 {
     int64_t latest_ns = INT64_MIN;
     for (size_t i = 0; i < facts->count; i++)
@@ -224,22 +224,22 @@ static void set_end(struct torch_facts *facts, int64_t exit_ns)
         facts->end_ns = latest_ns;
 }
 
-int shard_facts_take(struct shard_facts *gathered, uint32_t track, struct torch_facts *ret_facts)
+int shard_facts_take(struct shard_facts *gathered, uint32_t track, struct hook_facts *ret_facts)
 {
     const struct inventory_shard *survey = &gathered->survey->shards[gathered->shard.shard];
     struct thread_facts *thread = thread_of(gathered, track);
     int status = GAIT_OK;
     for (size_t i = 0; !status && i < gathered->epoch_count; i++)
-        status = torch_facts_add_epoch(&thread->facts, gathered->epochs[i]);
+        status = hook_facts_add_epoch(&thread->facts, gathered->epochs[i]);
     for (size_t i = 0; !status && i < survey->async_count; i++)
         status = add_async(gathered, thread, &survey->asyncs[i]);
     thread->facts.end_ns = gathered->end_ns;
     set_end(&thread->facts, gathered->exit_ns);
     if (!status)
-        status = torch_facts_sort(&thread->facts);
+        status = hook_facts_sort(&thread->facts);
     if (status)
         return status;
     *ret_facts = thread->facts;
-    torch_facts_init(&thread->facts);
+    hook_facts_init(&thread->facts);
     return GAIT_OK;
 }

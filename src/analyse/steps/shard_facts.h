@@ -5,13 +5,13 @@
 #define GAIT_ANALYSE_SHARD_FACTS_H
 
 #include "analyse/ops/tuple_map.h"
-#include "analyse/steps/torch_facts.h"
+#include "analyse/steps/hook_facts.h"
 #include "load/pass/pass.h"
 
 struct inventory;
 
 struct thread_facts {
-    struct torch_facts facts;
+    struct hook_facts facts;
     struct tuple_map ids; // small numbers for addresses, in order of appearance
     bool has_ids;
 };
@@ -41,7 +41,7 @@ GAIT_CHECK int shard_facts_add(struct shard_facts *gathered, const struct gait_b
 // When all rows were added and the shard's survey is complete: moves one thread's facts, in
 // order and with its process's modes, windows and epochs, to `ret_facts`.
 GAIT_CHECK int shard_facts_take(struct shard_facts *gathered, uint32_t track,
-                                struct torch_facts *ret_facts);
+                                struct hook_facts *ret_facts);
 void shard_facts_finish(struct shard_facts *gathered); // takes a zeroed struct
 
 #endif

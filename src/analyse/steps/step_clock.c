@@ -6,7 +6,7 @@
 #include <stdlib.h>
 
 #include "analyse/ledger/torch_phases.h"
-#include "analyse/steps/torch_facts.h"
+#include "analyse/steps/hook_facts.h"
 #include "base/array.h"
 
 enum { MOST_STEPS = 1 << 25 };
@@ -95,7 +95,7 @@ int step_clock_take(struct step_clock *clock, const struct intervals *steps)
     return status;
 }
 
-static bool makes_odd(const struct torch_fact *fact)
+static bool makes_odd(const struct hook_fact *fact)
 {
     return fact->kind == TORCH_FACT_MAKE || fact->phase == TORCH_COMPILE ||
            fact->phase == TORCH_CHECKPOINT || fact->phase == TORCH_LOGGING;
@@ -111,7 +111,7 @@ static size_t mark(struct step_clock *clock, size_t from, int64_t start_ns, int6
     return from;
 }
 
-void step_clock_mark(struct step_clock *clock, const struct torch_facts *facts)
+void step_clock_mark(struct step_clock *clock, const struct hook_facts *facts)
 {
     size_t row = 0;
     for (size_t i = 0; i < facts->count; i++)

@@ -11,7 +11,7 @@
 
 #include <gait/trace.h>
 
-struct torch_facts;
+struct hook_facts;
 struct intervals;
 struct torch_phases;
 
@@ -35,7 +35,7 @@ void step_clock_settle(struct step_clock *clock);
 void step_clock_finish(struct step_clock *clock); // takes a zeroed struct
 
 // Says of each step whether it is odd; facts in order.
-void step_clock_mark(struct step_clock *clock, const struct torch_facts *facts);
+void step_clock_mark(struct step_clock *clock, const struct hook_facts *facts);
 
 // Steps that somebody else found, without CPU time (-1).
 GAIT_CHECK int step_clock_take(struct step_clock *clock, const struct intervals *steps);

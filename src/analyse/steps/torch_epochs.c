@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "analyse/report/torch_report.h"
-#include "analyse/steps/torch_facts.h"
+#include "analyse/steps/hook_facts.h"
 #include "analyse/steps/training_thread.h"
 #include "analyse/time/first_at.h"
 #include "base/arena.h"
@@ -67,7 +67,7 @@ static int find_by_loops(struct torch_epochs *epochs, const struct training_thre
     return status;
 }
 
-static bool is_work(const struct torch_fact *fact)
+static bool is_work(const struct hook_fact *fact)
 {
     return fact->kind == TORCH_FACT_FORWARD || fact->kind == TORCH_FACT_BACKWARD ||
            fact->kind == TORCH_FACT_STEP;
@@ -78,7 +78,7 @@ static bool is_work(const struct torch_fact *fact)
 static int64_t first_begin(const struct training_thread *thread, const struct intervals *windows,
                            int64_t mark_ns)
 {
-    const struct torch_facts *facts = &thread->facts;
+    const struct hook_facts *facts = &thread->facts;
     uint64_t behind = window_at(windows, mark_ns + 1);
     if (!behind || !facts->count || mark_ns >= windows->rows[behind - 1].end_ns)
         return mark_ns;

@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "analyse/ledger/torch_phases.h"
-#include "analyse/steps/torch_facts.h"
+#include "analyse/steps/hook_facts.h"
 #include "analyse/steps/torch_loops.h"
 #include "analyse/time/first_at.h"
 #include "analyse/time/intervals.h"
@@ -16,24 +16,24 @@
 
 struct evaluation {
     struct intervals *periods;
-    const struct torch_facts *facts;
+    const struct hook_facts *facts;
     const struct torch_loops *loops;
     bool *trained; // of an id: a module that ran in training mode
 };
 
 // The first fact that starts at that time or later.
-static size_t fact_at(const struct torch_facts *facts, int64_t at_ns)
+static size_t fact_at(const struct hook_facts *facts, int64_t at_ns)
 {
-    const struct torch_fact *rows = facts->rows;
+    const struct hook_fact *rows = facts->rows;
     return facts->count ? first_at(&rows->start_ns, facts->count, sizeof *rows, at_ns) : 0;
 }
 
-static bool is_request(const struct torch_fact *fact)
+static bool is_request(const struct hook_fact *fact)
 {
     return fact->kind == TORCH_FACT_MAKE || fact->kind == TORCH_FACT_ASK;
 }
 
-static bool feeds_training(const struct torch_loops *loops, const struct torch_fact *fact)
+static bool feeds_training(const struct torch_loops *loops, const struct hook_fact *fact)
 {
     return is_request(fact) && fact->id != TORCH_NO_LOOP && loops->loops[fact->id].has_steps;
 }
@@ -42,7 +42,7 @@ static bool feeds_training(const struct torch_loops *loops, const struct torch_f
 // first asked. `from` again, if no batch was asked for within.
 static size_t end_before_step(const struct evaluation *evaluation, size_t from, size_t step)
 {
-    const struct torch_fact *rows = evaluation->facts->rows;
+    const struct hook_fact *rows = evaluation->facts->rows;
     size_t request = step;
     while (request > from && rows[request - 1].kind != TORCH_FACT_ASK)
         request--;
@@ -61,7 +61,7 @@ static size_t end_before_training(const struct evaluation *evaluation, size_t fr
 {
     size_t end = behind;
     for (size_t i = behind; i > from; i--) {
-        const struct torch_fact *fact = &evaluation->facts->rows[i - 1];
+        const struct hook_fact *fact = &evaluation->facts->rows[i - 1];
         if (feeds_training(evaluation->loops, fact))
             end = i - 1;
         else if (fact->kind == TORCH_FACT_FORWARD || fact->kind == TORCH_FACT_BACKWARD)
@@ -73,7 +73,7 @@ static size_t end_before_training(const struct evaluation *evaluation, size_t fr
 static bool runs_trained(const struct evaluation *evaluation, size_t from, size_t behind)
 {
     for (size_t i = from; i < behind; i++) {
-        const struct torch_fact *fact = &evaluation->facts->rows[i];
+        const struct hook_fact *fact = &evaluation->facts->rows[i];
         if (fact->kind == TORCH_FACT_FORWARD && !fact->is_training && fact->id != TORCH_NO_ID &&
             evaluation->trained[fact->id])
             return true;
@@ -82,7 +82,7 @@ static bool runs_trained(const struct evaluation *evaluation, size_t from, size_
 }
 
 // The end of the last thing that was done in that time as a part of evaluating.
-static int64_t last_done_ns(const struct torch_facts *facts, size_t from, int64_t start_ns)
+static int64_t last_done_ns(const struct hook_facts *facts, size_t from, int64_t start_ns)
 {
     int64_t end_ns = start_ns;
     for (size_t i = from; i < facts->count; i++)
@@ -93,7 +93,7 @@ static int64_t last_done_ns(const struct torch_facts *facts, size_t from, int64_
 
 static int add_mode(struct evaluation *evaluation, const struct torch_mode *mode, int64_t end_ns)
 {
-    const struct torch_facts *facts = evaluation->facts;
+    const struct hook_facts *facts = evaluation->facts;
     const bool is_ended = end_ns <= facts->end_ns; // else the script was over before
     size_t from = fact_at(facts, mode->start_ns), behind = from;
     end_ns = is_ended ? end_ns : facts->end_ns;
@@ -149,7 +149,7 @@ static int add_modes(struct evaluation *evaluation)
 // A forward in eval mode that no eval() accounts for. Of a module that never
 // trains (a teacher, averaged weights) it counts only on batches that nobody
 // trains on, once the training has begun.
-static bool begins_evaluation(const struct evaluation *evaluation, const struct torch_fact *fact,
+static bool begins_evaluation(const struct evaluation *evaluation, const struct hook_fact *fact,
                               bool is_on_other_batch)
 {
     if (fact->kind != TORCH_FACT_FORWARD || fact->is_training || fact->id == TORCH_NO_ID)
@@ -157,21 +157,21 @@ static bool begins_evaluation(const struct evaluation *evaluation, const struct 
     return evaluation->trained[fact->id] || is_on_other_batch;
 }
 
-static bool trains_on(const struct torch_fact *evaluated, const struct torch_fact *fact)
+static bool trains_on(const struct hook_fact *evaluated, const struct hook_fact *fact)
 {
     return fact->kind == TORCH_FACT_FORWARD && fact->is_training && fact->id == evaluated->id;
 }
 
 static int add_forwards(struct evaluation *evaluation)
 {
-    const struct torch_facts *facts = evaluation->facts;
+    const struct hook_facts *facts = evaluation->facts;
     const struct intervals known = *evaluation->periods;
-    const struct torch_fact *open = NULL;
+    const struct hook_fact *open = NULL;
     struct intervals found = {.count = 0};
     bool has_stepped = false, is_on_other_batch = false;
     int status = GAIT_OK;
     for (size_t i = 0; !status && i < facts->count; i++) {
-        const struct torch_fact *fact = &facts->rows[i];
+        const struct hook_fact *fact = &facts->rows[i];
         bool goes_on = feeds_training(evaluation->loops, fact) || (open && trains_on(open, fact));
         if (is_request(fact))
             is_on_other_batch = has_stepped && !feeds_training(evaluation->loops, fact);
@@ -193,7 +193,7 @@ static int add_forwards(struct evaluation *evaluation)
     return status;
 }
 
-int torch_evaluation_find(struct intervals *periods, const struct torch_facts *facts,
+int torch_evaluation_find(struct intervals *periods, const struct hook_facts *facts,
                           const struct torch_loops *loops)
 {
     struct evaluation evaluation = {.periods = periods, .facts = facts, .loops = loops};

@@ -7,11 +7,11 @@
 #include <gait/error.h>
 
 struct intervals;
-struct torch_facts;
+struct hook_facts;
 struct torch_loops;
 
 // The loops are found and judged by optimizer steps.
-GAIT_CHECK int torch_evaluation_find(struct intervals *periods, const struct torch_facts *facts,
+GAIT_CHECK int torch_evaluation_find(struct intervals *periods, const struct hook_facts *facts,
                                      const struct torch_loops *loops);
 
 #endif

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analyse/steps/torch_facts.h"
+#include "analyse/steps/hook_facts.h"
 #include "analyse/time/intervals.h"
 #include "base/array.h"
 #include "base/fail.h"
@@ -29,18 +29,18 @@ void torch_loops_finish(struct torch_loops *loops)
     torch_loops_init(loops);
 }
 
-static bool is_input(const struct torch_fact *fact)
+static bool is_input(const struct hook_fact *fact)
 {
     return fact->kind == TORCH_FACT_MAKE || fact->kind == TORCH_FACT_ASK ||
            fact->kind == TORCH_FACT_EMPTY;
 }
 
 // A loader that reads from a loader: only the outer request is the loop's.
-static void drop_nested(struct torch_facts *facts)
+static void drop_nested(struct hook_facts *facts)
 {
     int64_t input_end_ns = INT64_MIN;
     for (size_t i = 0; i < facts->count; i++) {
-        struct torch_fact *fact = &facts->rows[i];
+        struct hook_fact *fact = &facts->rows[i];
         if (fact->start_ns < input_end_ns)
             fact->kind = TORCH_FACT_PHASE;
         else if (is_input(fact))
@@ -50,12 +50,12 @@ static void drop_nested(struct torch_facts *facts)
 
 // A backward whose gradients nobody stepped on before they were zeroed: AMP's
 // skipped step, a guard against NaN. Nested in a step, it is a closure's.
-static void mark_discarded(struct torch_facts *facts)
+static void mark_discarded(struct hook_facts *facts)
 {
-    struct torch_fact *backward = NULL;
+    struct hook_fact *backward = NULL;
     int64_t step_end_ns = INT64_MIN;
     for (size_t i = 0; i < facts->count; i++) {
-        struct torch_fact *fact = &facts->rows[i];
+        struct hook_fact *fact = &facts->rows[i];
         if (fact->kind == TORCH_FACT_STEP) {
             step_end_ns = fact->end_ns > step_end_ns ? fact->end_ns : step_end_ns;
             backward = NULL;
@@ -72,7 +72,7 @@ static void mark_discarded(struct torch_facts *facts)
 
 struct search {
     struct torch_loops *loops;
-    struct torch_facts *facts;
+    struct hook_facts *facts;
     uint32_t *current; // of an id: its loop; the last place is for no id
     size_t pending;    // the oldest making without an id that no request followed yet
     size_t last_work;  // the last fact that was no input
@@ -93,7 +93,7 @@ static int add_loop(struct torch_loops *loops, uint32_t *ret_number)
 static size_t next_pending(const struct search *search, size_t behind, size_t before)
 {
     for (size_t i = behind + 1; i < before; i++) {
-        const struct torch_fact *fact = &search->facts->rows[i];
+        const struct hook_fact *fact = &search->facts->rows[i];
         if (fact->kind == TORCH_FACT_MAKE && fact->id == TORCH_NO_LOOP)
             return i;
     }
@@ -115,7 +115,7 @@ static bool is_new_life(const struct search *search, uint32_t loop)
 
 static int take_request(struct search *search, size_t i)
 {
-    struct torch_fact *fact = &search->facts->rows[i];
+    struct hook_fact *fact = &search->facts->rows[i];
     uint32_t slot = fact->id == TORCH_NO_ID ? search->facts->id_count : fact->id;
     uint32_t number = search->current[slot];
     if (is_new_life(search, number)) {
@@ -140,7 +140,7 @@ static int take_request(struct search *search, size_t i)
 
 static int take_making(struct search *search, size_t i)
 {
-    struct torch_fact *fact = &search->facts->rows[i];
+    struct hook_fact *fact = &search->facts->rows[i];
     uint32_t id = fact->id;
     fact->id = TORCH_NO_LOOP;
     if (id != TORCH_NO_ID) {
@@ -153,7 +153,7 @@ static int take_making(struct search *search, size_t i)
     return GAIT_OK;
 }
 
-int torch_loops_find(struct torch_loops *loops, struct torch_facts *facts)
+int torch_loops_find(struct torch_loops *loops, struct hook_facts *facts)
 {
     struct search search = {
         .loops = loops, .facts = facts, .pending = nowhere, .last_work = nowhere};
@@ -165,7 +165,7 @@ int torch_loops_find(struct torch_loops *loops, struct torch_facts *facts)
     drop_nested(facts);
     mark_discarded(facts);
     for (size_t i = 0; !status && i < facts->count; i++) {
-        const struct torch_fact *fact = &facts->rows[i];
+        const struct hook_fact *fact = &facts->rows[i];
         if (fact->kind == TORCH_FACT_MAKE)
             status = take_making(&search, i);
         else if (is_input(fact))
@@ -186,7 +186,7 @@ struct group {
 };
 
 // One batch to look at, before the loop that goes on: no part of that loop.
-static bool is_glance(const struct torch_loops *loops, const struct torch_facts *facts,
+static bool is_glance(const struct torch_loops *loops, const struct hook_facts *facts,
                       const struct group *group, size_t at)
 {
     const struct torch_loop *loop = &loops->loops[facts->rows[at].id];
@@ -205,13 +205,13 @@ static bool is_hoard(const struct torch_loop *loop, const struct group *group)
            loop->last < group->behind;
 }
 
-static void judge_group(struct torch_loops *loops, const struct torch_facts *facts,
+static void judge_group(struct torch_loops *loops, const struct hook_facts *facts,
                         const struct group *group)
 {
     if (!group->has_steps && !group->has_backward)
         return;
     for (size_t i = group->first; i < group->behind; i++) {
-        const struct torch_fact *fact = &facts->rows[i];
+        const struct hook_fact *fact = &facts->rows[i];
         if (fact->kind != TORCH_FACT_ASK)
             continue;
         struct torch_loop *loop = &loops->loops[fact->id];
@@ -222,20 +222,20 @@ static void judge_group(struct torch_loops *loops, const struct torch_facts *fac
     }
 }
 
-static void begin_group(struct torch_loops *loops, const struct torch_facts *facts,
+static void begin_group(struct torch_loops *loops, const struct hook_facts *facts,
                         struct group *group, size_t at)
 {
     judge_group(loops, facts, group);
     *group = (struct group){.first = at};
 }
 
-void torch_loops_judge(struct torch_loops *loops, const struct torch_facts *facts,
+void torch_loops_judge(struct torch_loops *loops, const struct hook_facts *facts,
                        const struct intervals *evaluation)
 {
     struct group group = {.first = 0, .behind = 0};
     bool is_in_group = false;
     for (size_t i = 0; i < facts->count; i++) {
-        const struct torch_fact *fact = &facts->rows[i];
+        const struct hook_fact *fact = &facts->rows[i];
         if (is_input(fact)) {
             if (!is_in_group)
                 begin_group(loops, facts, &group, i);

@@ -11,7 +11,7 @@
 
 #include <gait/error.h>
 
-struct torch_facts;
+struct hook_facts;
 struct intervals;
 
 struct torch_loop {
@@ -35,10 +35,10 @@ void torch_loops_finish(struct torch_loops *loops); // takes NULL and a zeroed s
 // Finds the loops. Changes the facts: the id of MAKE, ASK and EMPTY becomes the
 // number of the loop; facts inside of an input span become plain phases; a
 // backward before a zero_grad without a step between is marked as discarded.
-GAIT_CHECK int torch_loops_find(struct torch_loops *loops, struct torch_facts *facts);
+GAIT_CHECK int torch_loops_find(struct torch_loops *loops, struct hook_facts *facts);
 
 // Says which loops train; the rounds are marked. Without `evaluation`, only by rounds.
-void torch_loops_judge(struct torch_loops *loops, const struct torch_facts *facts,
+void torch_loops_judge(struct torch_loops *loops, const struct hook_facts *facts,
                        const struct intervals *evaluation);
 
 #endif

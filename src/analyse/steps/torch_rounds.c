@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-#include "analyse/steps/torch_facts.h"
+#include "analyse/steps/hook_facts.h"
 #include "analyse/time/intervals.h"
 
 enum {
@@ -14,40 +14,40 @@ enum {
 
 // When a model first ran or learned. An optimizer that steps before that makes its
 // state (distributed checkpoints do so, with gradients of zero), and no step.
-static int64_t first_work_ns(const struct torch_facts *facts)
+static int64_t first_work_ns(const struct hook_facts *facts)
 {
     for (size_t i = 0; i < facts->count; i++) {
-        const struct torch_fact *fact = &facts->rows[i];
+        const struct hook_fact *fact = &facts->rows[i];
         if (fact->kind == TORCH_FACT_FORWARD || fact->kind == TORCH_FACT_BACKWARD)
             return fact->start_ns;
     }
     return INT64_MIN; // none is on record
 }
 
-static bool is_step(const struct torch_fact *fact, const void *context)
+static bool is_step(const struct hook_fact *fact, const void *context)
 {
     const int64_t *since_ns = context;
     return fact->kind == TORCH_FACT_STEP && fact->end_ns > *since_ns;
 }
 
-static bool is_learning(const struct torch_fact *fact, const void *context)
+static bool is_learning(const struct hook_fact *fact, const void *context)
 {
     return fact->kind == TORCH_FACT_BACKWARD && !intervals_cover(context, fact->start_ns);
 }
 
-static bool is_forward_of(const struct torch_fact *fact, const void *context)
+static bool is_forward_of(const struct hook_fact *fact, const void *context)
 {
     const uint32_t *module = context;
     return fact->kind == TORCH_FACT_FORWARD && fact->id == *module;
 }
 
-typedef bool is_round_fact(const struct torch_fact *fact, const void *context);
+typedef bool is_round_fact(const struct hook_fact *fact, const void *context);
 
-static size_t mark(struct torch_facts *facts, is_round_fact *is_round, const void *context)
+static size_t mark(struct hook_facts *facts, is_round_fact *is_round, const void *context)
 {
     size_t count = 0;
     for (size_t i = 0; i < facts->count; i++) {
-        struct torch_fact *fact = &facts->rows[i];
+        struct hook_fact *fact = &facts->rows[i];
         fact->is_round = is_round(fact, context);
         count += fact->is_round;
         if (fact->is_round && fact->kind != TORCH_FACT_STEP)
@@ -57,12 +57,12 @@ static size_t mark(struct torch_facts *facts, is_round_fact *is_round, const voi
 }
 
 // The root module that runs most often; of equal ones the first.
-static size_t find_main_module(const struct torch_facts *facts, uint32_t *ret_module)
+static size_t find_main_module(const struct hook_facts *facts, uint32_t *ret_module)
 {
     uint32_t modules[MOST_MODULES];
     size_t counts[MOST_MODULES], used = 0, most = 0;
     for (size_t i = 0; i < facts->count; i++) {
-        const struct torch_fact *fact = &facts->rows[i];
+        const struct hook_fact *fact = &facts->rows[i];
         size_t at = 0;
         if (fact->kind != TORCH_FACT_FORWARD)
             continue;
@@ -84,7 +84,7 @@ static size_t find_main_module(const struct torch_facts *facts, uint32_t *ret_mo
     return counts[most];
 }
 
-enum torch_rounds torch_rounds_mark(struct torch_facts *facts, const struct intervals *evaluation)
+enum torch_rounds torch_rounds_mark(struct hook_facts *facts, const struct intervals *evaluation)
 {
     uint32_t module = TORCH_NO_ID;
     const int64_t since_ns = first_work_ns(facts);

@@ -5,7 +5,7 @@
 #ifndef GAIT_ANALYSE_TORCH_ROUNDS_H
 #define GAIT_ANALYSE_TORCH_ROUNDS_H
 
-struct torch_facts;
+struct hook_facts;
 struct intervals;
 
 enum torch_rounds {
@@ -18,6 +18,6 @@ enum torch_rounds {
 // Sets is_round of the facts and says what the rounds are. Without `evaluation`,
 // which is found only after the optimizers' rounds are known, no other kind is
 // looked for.
-enum torch_rounds torch_rounds_mark(struct torch_facts *facts, const struct intervals *evaluation);
+enum torch_rounds torch_rounds_mark(struct hook_facts *facts, const struct intervals *evaluation);
 
 #endif

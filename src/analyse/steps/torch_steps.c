@@ -8,9 +8,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analyse/steps/hook_facts.h"
 #include "analyse/steps/round_gap.h"
 #include "analyse/steps/round_tally.h"
-#include "analyse/steps/torch_facts.h"
 #include "analyse/steps/torch_loops.h"
 #include "analyse/time/intervals.h"
 #include "base/array.h"
@@ -22,7 +22,7 @@ enum {
 
 struct walk {
     struct torch_steps *steps;
-    const struct torch_facts *facts;
+    const struct hook_facts *facts;
     const struct torch_loops *loops;
     struct torch_step step; // being made, when is_open
     bool is_open;
@@ -133,11 +133,11 @@ static void set_driver(struct walk *walk, uint32_t loop, size_t at)
 // Whether a making leads straight to a request of the same group.
 static bool is_straight(const struct walk *walk, size_t at)
 {
-    const struct torch_fact *making = &walk->facts->rows[at];
+    const struct hook_fact *making = &walk->facts->rows[at];
     size_t first = walk->loops->loops[making->id].first;
     int64_t behind_ns = making->end_ns;
     for (size_t i = at + 1; i <= first && i < walk->facts->count; i++) {
-        const struct torch_fact *fact = &walk->facts->rows[i];
+        const struct hook_fact *fact = &walk->facts->rows[i];
         if (fact->kind == TORCH_FACT_PHASE)
             continue;
         bool is_input = fact->kind == TORCH_FACT_MAKE || fact->kind == TORCH_FACT_ASK;
@@ -169,7 +169,7 @@ static bool is_loop_over(const struct walk *walk, uint32_t next_loop, size_t at)
 // was done are in no step, and those that were left over in its last one.
 static int begin_by_request(struct walk *walk, size_t at)
 {
-    const struct torch_fact *fact = &walk->facts->rows[at];
+    const struct hook_fact *fact = &walk->facts->rows[at];
     int status = GAIT_OK;
     if (walk->is_open && walk->is_done)
         status =
@@ -185,7 +185,7 @@ static int begin_by_request(struct walk *walk, size_t at)
 
 static int take_request(struct walk *walk, size_t at)
 {
-    const struct torch_fact *fact = &walk->facts->rows[at];
+    const struct hook_fact *fact = &walk->facts->rows[at];
     if (fact->id == TORCH_NO_LOOP || !walk->loops->loops[fact->id].trains)
         return GAIT_OK;
     if (fact->kind == TORCH_FACT_MAKE && !is_straight(walk, at))
@@ -200,7 +200,7 @@ static int take_request(struct walk *walk, size_t at)
 
 // The first of loops that are found exhausted in a row ends the body. A batch that
 // was fetched ahead may still follow.
-static void take_empty(struct walk *walk, const struct torch_fact *fact)
+static void take_empty(struct walk *walk, const struct hook_fact *fact)
 {
     const struct torch_loop *loop = loop_of(walk, fact->id);
     bool is_again = walk->empty_ns != INT64_MIN && walk->body_ns == walk->empty_ns;
@@ -214,9 +214,9 @@ static void take_empty(struct walk *walk, const struct torch_fact *fact)
 
 static bool steps_once_more(const struct walk *walk, size_t at)
 {
-    const struct torch_facts *facts = walk->facts;
+    const struct hook_facts *facts = walk->facts;
     for (size_t i = at + 1; i < facts->count; i++) {
-        const struct torch_fact *fact = &facts->rows[i];
+        const struct hook_fact *fact = &facts->rows[i];
         if (fact->is_round && fact->id == facts->rows[at].id)
             return true;
         if (fact->kind == TORCH_FACT_ASK && walk->loops->loops[fact->id].trains)
@@ -225,7 +225,7 @@ static bool steps_once_more(const struct walk *walk, size_t at)
     return false;
 }
 
-static bool has_closure(const struct torch_facts *facts, size_t at)
+static bool has_closure(const struct hook_facts *facts, size_t at)
 {
     int64_t end_ns = facts->rows[at].end_ns;
     for (size_t i = at + 1; i < facts->count && facts->rows[i].start_ns < end_ns; i++)
@@ -271,7 +271,7 @@ static bool is_next_round(const struct walk *walk, size_t at)
 // Where a step that no request begins does. An optimizer's follows the one before,
 // or the request that found the loop exhausted (its batch was fetched ahead), a
 // forward begins its own, and all after a cut begin with their first work.
-static int begin_by_round(struct walk *walk, const struct torch_fact *fact)
+static int begin_by_round(struct walk *walk, const struct hook_fact *fact)
 {
     const bool follows = walk->is_open && !walk->gap.is_cut;
     int64_t at_ns = walk->gap.work_ns < fact->start_ns ? walk->gap.work_ns : fact->start_ns;
@@ -288,7 +288,7 @@ static int begin_by_round(struct walk *walk, const struct torch_fact *fact)
 
 static int take_round(struct walk *walk, size_t at)
 {
-    const struct torch_fact *fact = &walk->facts->rows[at];
+    const struct hook_fact *fact = &walk->facts->rows[at];
     int status = GAIT_OK;
     if (!walk->is_open || is_next_round(walk, at))
         status = begin_by_round(walk, fact);
@@ -304,7 +304,7 @@ static int take_round(struct walk *walk, size_t at)
 
 // Work on a batch that has had no round is part of its body; and so are gradients
 // that are zeroed right behind a round.
-static void extend_body(struct walk *walk, const struct torch_fact *fact)
+static void extend_body(struct walk *walk, const struct hook_fact *fact)
 {
     bool is_work = (fact->kind == TORCH_FACT_FORWARD || fact->kind == TORCH_FACT_BACKWARD) &&
                    round_gap_is_free(&walk->gap, fact);
@@ -322,7 +322,7 @@ static void extend_body(struct walk *walk, const struct torch_fact *fact)
 
 static int take_fact(struct walk *walk, size_t at)
 {
-    const struct torch_fact *fact = &walk->facts->rows[at];
+    const struct hook_fact *fact = &walk->facts->rows[at];
     int status = GAIT_OK;
     round_gap_take(&walk->gap, fact);
     if (fact->kind == TORCH_FACT_MAKE || fact->kind == TORCH_FACT_ASK)
@@ -351,12 +351,12 @@ static int finish_walk(struct walk *walk)
 
 // Loops of one batch each, made again and again: they drive the training if
 // there are more of them than rounds on one of them.
-static bool are_soles_driving(const struct torch_facts *facts, const struct torch_loops *loops)
+static bool are_soles_driving(const struct hook_facts *facts, const struct torch_loops *loops)
 {
     size_t batches = 0, rounds = 0;
     bool is_on_sole = false;
     for (size_t i = 0; i < facts->count; i++) {
-        const struct torch_fact *fact = &facts->rows[i];
+        const struct hook_fact *fact = &facts->rows[i];
         if (fact->kind == TORCH_FACT_ASK) {
             const struct torch_loop *loop = &loops->loops[fact->id];
             is_on_sole = loop->trains && is_sole(loop);
@@ -367,7 +367,7 @@ static bool are_soles_driving(const struct torch_facts *facts, const struct torc
     return batches > 1 && rounds / batches <= batches;
 }
 
-int torch_steps_find(struct torch_steps *steps, const struct torch_facts *facts,
+int torch_steps_find(struct torch_steps *steps, const struct hook_facts *facts,
                      const struct torch_loops *loops, const struct intervals *evaluation)
 {
     struct walk walk = {.steps = steps,

@@ -12,7 +12,7 @@
 
 #include "analyse/steps/torch_rounds.h"
 
-struct torch_facts;
+struct hook_facts;
 struct torch_loops;
 struct intervals;
 
@@ -32,7 +32,7 @@ void torch_steps_init(struct torch_steps *steps);
 void torch_steps_finish(struct torch_steps *steps); // takes NULL and a zeroed struct
 
 // The rounds are marked, and steps->rounds says what they are.
-GAIT_CHECK int torch_steps_find(struct torch_steps *steps, const struct torch_facts *facts,
+GAIT_CHECK int torch_steps_find(struct torch_steps *steps, const struct hook_facts *facts,
                                 const struct torch_loops *loops,
                                 const struct intervals *evaluation);
 

@@ -10,7 +10,7 @@
 
 void training_thread_init(struct training_thread *thread)
 {
-    torch_facts_init(&thread->facts);
+    hook_facts_init(&thread->facts);
     torch_loops_init(&thread->loops);
     intervals_init(&thread->evaluation);
     torch_steps_init(&thread->steps);
@@ -20,7 +20,7 @@ void training_thread_finish(struct training_thread *thread)
 {
     if (!thread)
         return;
-    torch_facts_finish(&thread->facts);
+    hook_facts_finish(&thread->facts);
     torch_loops_finish(&thread->loops);
     intervals_finish(&thread->evaluation);
     torch_steps_finish(&thread->steps);

@@ -4,7 +4,7 @@
 #ifndef GAIT_ANALYSE_TRAINING_THREAD_H
 #define GAIT_ANALYSE_TRAINING_THREAD_H
 
-#include "analyse/steps/torch_facts.h"
+#include "analyse/steps/hook_facts.h"
 #include "analyse/steps/torch_loops.h"
 #include "analyse/steps/torch_steps.h"
 #include "analyse/time/intervals.h"
@@ -12,7 +12,7 @@
 struct inventory;
 
 struct training_thread {
-    struct torch_facts facts;
+    struct hook_facts facts;
     struct torch_loops loops;
     struct intervals evaluation;
     struct torch_steps steps;

@@ -5,7 +5,7 @@
 
 #include "analyse/report/run_report.h"
 #include "analyse/report/torch_report.h"
-#include "analyse/steps/torch_facts.h"
+#include "analyse/steps/hook_facts.h"
 #include "analyse/verdict/work_words.h"
 
 enum {
@@ -38,12 +38,12 @@ void torch_judged_put_apart(struct torch_apart *apart, const uint64_t *phases, b
         apart->first_compile_ns += phases[TORCH_COMPILE];
 }
 
-uint64_t torch_judged_compile_before(const struct torch_facts *facts, int64_t at_ns)
+uint64_t torch_judged_compile_before(const struct hook_facts *facts, int64_t at_ns)
 {
     int64_t end_ns = INT64_MIN;
     uint64_t sum_ns = 0;
     for (size_t i = 0; i < facts->count && facts->rows[i].start_ns < at_ns; i++) {
-        const struct torch_fact *fact = &facts->rows[i];
+        const struct hook_fact *fact = &facts->rows[i];
         if (fact->phase != TORCH_COMPILE || fact->end_ns <= end_ns) // or within the one before
             continue;
         const int64_t from_ns = fact->start_ns > end_ns ? fact->start_ns : end_ns;

@@ -26,14 +26,14 @@ struct torch_judged {
 };
 
 struct run_report;
-struct torch_facts;
+struct hook_facts;
 struct torch_report;
 
 // Takes in a step that is set apart.
 void torch_judged_put_apart(struct torch_apart *apart, const uint64_t *phases, bool is_first);
 
 // How long a thread compiled before that time.
-uint64_t torch_judged_compile_before(const struct torch_facts *facts, int64_t at_ns);
+uint64_t torch_judged_compile_before(const struct hook_facts *facts, int64_t at_ns);
 
 // The report's steps are known; without steps the whole run is judged.
 void torch_judged_find(struct torch_report *torch, const struct run_report *report);

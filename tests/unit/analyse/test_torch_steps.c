@@ -31,9 +31,9 @@ struct script {
 
 static struct script script;
 
-static void add_fact(const struct torch_fact *like, bool is_open)
+static void add_fact(const struct hook_fact *like, bool is_open)
 {
-    struct torch_fact fact = *like;
+    struct hook_fact fact = *like;
     fact.start_ns = script.now_ns;
     fact.end_ns = script.now_ns + FACT_NS;
     if (is_open)
@@ -41,7 +41,7 @@ static void add_fact(const struct torch_fact *like, bool is_open)
     else
         script.now_ns = script.last_end_ns = fact.end_ns;
     script.now_ns += GAP_NS;
-    ok(!torch_facts_add(&script.thread.facts, &fact));
+    ok(!hook_facts_add(&script.thread.facts, &fact));
 }
 
 static void close_fact(void)
@@ -56,14 +56,14 @@ static void set_mode(unsigned module, bool is_training)
     int64_t *begin_ns = &script.modes[module % 10];
     const struct torch_mode mode = {*begin_ns, script.now_ns, module};
     if (*begin_ns)
-        ok(!torch_facts_add_mode(&script.thread.facts, &mode));
+        ok(!hook_facts_add_mode(&script.thread.facts, &mode));
     *begin_ns = is_training ? 0 : script.now_ns;
     script.now_ns += GAP_NS;
 }
 
 static const struct kind {
     char letter;
-    struct torch_fact fact;
+    struct hook_fact fact;
 } kinds[] = {
     {'M', {.kind = TORCH_FACT_MAKE}},
     {'a', {.kind = TORCH_FACT_ASK, .samples = 4}},
@@ -105,7 +105,7 @@ static void read_sign(const char *sign)
     for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++) {
         if (kinds[i].letter != *sign)
             continue;
-        struct torch_fact fact = kinds[i].fact;
+        struct hook_fact fact = kinds[i].fact;
         fact.id = id;
         add_fact(&fact, sign[1 + has_id] == '(');
     }
@@ -123,7 +123,7 @@ static void read_script(const char *text)
         if (script.modes[module])
             set_mode(module, true);
     script.thread.facts.end_ns = script.over_ns ? script.over_ns : script.now_ns;
-    ok(!torch_facts_sort(&script.thread.facts));
+    ok(!hook_facts_sort(&script.thread.facts));
     ok(!training_thread_derive(&script.thread));
 }
 

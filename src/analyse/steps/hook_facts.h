@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The facts of one thread, in order of start, as docs/TORCH.md lists them:
 // what the hooks noted, still without any judgement.
-#ifndef GAIT_ANALYSE_TORCH_FACTS_H
-#define GAIT_ANALYSE_TORCH_FACTS_H
+#ifndef GAIT_ANALYSE_HOOK_FACTS_H
+#define GAIT_ANALYSE_HOOK_FACTS_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -12,7 +12,7 @@
 
 #include "analyse/time/intervals.h"
 
-enum torch_fact_kind {
+enum hook_fact_kind {
     TORCH_FACT_PHASE,   // time of a phase, no more
     TORCH_FACT_MAKE,    // an iterator over a loader was made; id: the iterator, if known
     TORCH_FACT_ASK,     // it was asked and gave a batch; id: the iterator
@@ -23,7 +23,7 @@ enum torch_fact_kind {
     TORCH_FACT_ZERO, // its gradients were thrown away
 };
 
-struct torch_fact {
+struct hook_fact {
     int64_t start_ns, end_ns;
     uint32_t id; // small numbers that stand for identities; TORCH_NO_ID: not known
     union {
@@ -31,7 +31,7 @@ struct torch_fact {
         uint32_t next_step; // STEP: the fact in which that optimizer steps again
     };
     uint32_t tokens;
-    uint8_t kind, phase; // enum torch_fact_kind; number in struct torch_phases
+    uint8_t kind, phase; // enum hook_fact_kind; number in struct torch_phases
     bool is_training;    // FORWARD: the module's mode
     bool is_discarded;   // BACKWARD: its gradients were thrown away; see torch_loops.h
     bool is_round;       // it makes a step of the work around it; see torch_rounds.h
@@ -46,8 +46,8 @@ struct torch_mode {
     uint32_t id;
 };
 
-struct torch_facts {
-    struct torch_fact *rows; // in order of start, parents before children
+struct hook_facts {
+    struct hook_fact *rows; // in order of start, parents before children
     size_t count, capacity;
     struct torch_mode *modes; // in order of start
     size_t mode_count, mode_capacity;
@@ -61,19 +61,19 @@ struct torch_facts {
 // 32 bytes each: 2 GiB, a day of 2 ms steps with a dozen facts each.
 enum { TORCH_MOST_FACTS = 1 << 26 };
 
-void torch_facts_init(struct torch_facts *facts);
-void torch_facts_finish(struct torch_facts *facts); // takes NULL and a zeroed struct
+void hook_facts_init(struct hook_facts *facts);
+void hook_facts_finish(struct hook_facts *facts); // takes NULL and a zeroed struct
 
 // The next fact that is what a step is for, as against waiting for its batch or for a
 // window to open, of those that begin in the period; NULL: none is left. `at` goes
 // through the facts with the steps.
-const struct torch_fact *torch_facts_next_work(const struct torch_facts *facts,
-                                               const struct interval *period, size_t *at);
+const struct hook_fact *hook_facts_next_work(const struct hook_facts *facts,
+                                             const struct interval *period, size_t *at);
 
 // Appends, and brings into order.
-GAIT_CHECK int torch_facts_add(struct torch_facts *facts, const struct torch_fact *fact);
-GAIT_CHECK int torch_facts_add_mode(struct torch_facts *facts, const struct torch_mode *mode);
-GAIT_CHECK int torch_facts_add_epoch(struct torch_facts *facts, int64_t at_ns);
-GAIT_CHECK int torch_facts_sort(struct torch_facts *facts);
+GAIT_CHECK int hook_facts_add(struct hook_facts *facts, const struct hook_fact *fact);
+GAIT_CHECK int hook_facts_add_mode(struct hook_facts *facts, const struct torch_mode *mode);
+GAIT_CHECK int hook_facts_add_epoch(struct hook_facts *facts, int64_t at_ns);
+GAIT_CHECK int hook_facts_sort(struct hook_facts *facts);
 
 #endif

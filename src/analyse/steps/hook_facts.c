@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Rows that grow, and their order.
-#include "analyse/steps/torch_facts.h"
+#include "analyse/steps/hook_facts.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -11,12 +11,12 @@
 
 enum { MOST_MODES = 1 << 24, MOST_EPOCHS = 1 << 20 };
 
-void torch_facts_init(struct torch_facts *facts)
+void hook_facts_init(struct hook_facts *facts)
 {
-    *facts = (struct torch_facts){.count = 0};
+    *facts = (struct hook_facts){.count = 0};
 }
 
-void torch_facts_finish(struct torch_facts *facts)
+void hook_facts_finish(struct hook_facts *facts)
 {
     if (!facts)
         return;
@@ -24,10 +24,10 @@ void torch_facts_finish(struct torch_facts *facts)
     free(facts->modes);
     intervals_finish(&facts->windows);
     free(facts->epochs);
-    torch_facts_init(facts);
+    hook_facts_init(facts);
 }
 
-int torch_facts_add(struct torch_facts *facts, const struct torch_fact *fact)
+int hook_facts_add(struct hook_facts *facts, const struct hook_fact *fact)
 {
     const struct array_shape shape = {sizeof *facts->rows, TORCH_MOST_FACTS};
     int status = array_reserve((void **)&facts->rows, &facts->capacity, facts->count + 1, shape);
@@ -39,7 +39,7 @@ int torch_facts_add(struct torch_facts *facts, const struct torch_fact *fact)
     return GAIT_OK;
 }
 
-int torch_facts_add_mode(struct torch_facts *facts, const struct torch_mode *mode)
+int hook_facts_add_mode(struct hook_facts *facts, const struct torch_mode *mode)
 {
     const struct array_shape shape = {sizeof *facts->modes, MOST_MODES};
     int status =
@@ -52,7 +52,7 @@ int torch_facts_add_mode(struct torch_facts *facts, const struct torch_mode *mod
     return GAIT_OK;
 }
 
-int torch_facts_add_epoch(struct torch_facts *facts, int64_t at_ns)
+int hook_facts_add_epoch(struct hook_facts *facts, int64_t at_ns)
 {
     const struct array_shape shape = {sizeof *facts->epochs, MOST_EPOCHS};
     int status = array_reserve((void **)&facts->epochs, &facts->epoch_capacity,
@@ -64,7 +64,7 @@ int torch_facts_add_epoch(struct torch_facts *facts, int64_t at_ns)
 
 static int by_start(const void *left, const void *right)
 {
-    const struct torch_fact *a = left, *b = right;
+    const struct hook_fact *a = left, *b = right;
     if (a->start_ns != b->start_ns)
         return a->start_ns < b->start_ns ? -1 : 1;
     return a->end_ns > b->end_ns ? -1 : a->end_ns < b->end_ns;
@@ -84,10 +84,10 @@ static int by_time(const void *left, const void *right)
 
 // A frame is in order and so are most frames among each other: the few rows
 // that come late are sorted apart and woven in from behind.
-static int sort_rows(struct torch_facts *facts)
+static int sort_rows(struct hook_facts *facts)
 {
     size_t kept = 0, late_count = 0;
-    struct torch_fact *rows = facts->rows, *late;
+    struct hook_fact *rows = facts->rows, *late;
     for (size_t i = 1, last = 0; i < facts->count; i++) {
         if (by_start(&rows[i], &rows[last]) < 0)
             late_count++;
@@ -116,14 +116,14 @@ static int sort_rows(struct torch_facts *facts)
 }
 
 // Tells each step of an optimizer where the same one steps again.
-static int link_steps(struct torch_facts *facts)
+static int link_steps(struct hook_facts *facts)
 {
     uint32_t *next = malloc(((size_t)facts->id_count + 1) * sizeof *next);
     if (!next)
         return fail(GAIT_ERR_MEMORY, "no memory for %u optimizers", facts->id_count);
     memset(next, 0xff, ((size_t)facts->id_count + 1) * sizeof *next);
     for (size_t i = facts->count; i-- > 0;) {
-        struct torch_fact *fact = &facts->rows[i];
+        struct hook_fact *fact = &facts->rows[i];
         if (fact->kind != TORCH_FACT_STEP)
             continue;
         uint32_t *slot = &next[fact->id == TORCH_NO_ID ? facts->id_count : fact->id];
@@ -134,7 +134,7 @@ static int link_steps(struct torch_facts *facts)
     return GAIT_OK;
 }
 
-int torch_facts_sort(struct torch_facts *facts)
+int hook_facts_sort(struct hook_facts *facts)
 {
     if (facts->mode_count)
         qsort(facts->modes, facts->mode_count, sizeof *facts->modes, by_mode_start);
@@ -145,17 +145,17 @@ int torch_facts_sort(struct torch_facts *facts)
     return status ? status : link_steps(facts);
 }
 
-static bool is_work(const struct torch_fact *fact)
+static bool is_work(const struct hook_fact *fact)
 {
     return fact->kind == TORCH_FACT_FORWARD || fact->kind == TORCH_FACT_BACKWARD ||
            fact->kind == TORCH_FACT_STEP;
 }
 
-const struct torch_fact *torch_facts_next_work(const struct torch_facts *facts,
-                                               const struct interval *period, size_t *at)
+const struct hook_fact *hook_facts_next_work(const struct hook_facts *facts,
+                                             const struct interval *period, size_t *at)
 {
     while (*at < facts->count && facts->rows[*at].start_ns < period->end_ns) {
-        const struct torch_fact *fact = &facts->rows[(*at)++];
+        const struct hook_fact *fact = &facts->rows[(*at)++];
         if (is_work(fact) && fact->start_ns >= period->start_ns)
             return fact;
     }
