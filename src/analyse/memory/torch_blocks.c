@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analyse/ops/torch_walk.h"
+#include "analyse/ops/op_walk.h"
 #include "analyse/ops/tuple_map.h"
 #include "analyse/report/torch_report.h"
 #include "analyse/time/wrap_add.h"
@@ -284,7 +284,7 @@ static void choose_window(struct torch_report *torch, uint32_t shard, int64_t at
     }
 }
 
-int torch_blocks_begin(struct blocks_taking **ret_taking, struct torch_walk *walk,
+int torch_blocks_begin(struct blocks_taking **ret_taking, struct op_walk *walk,
                        struct torch_report *torch, struct arena *arena)
 {
     const size_t sites = (size_t)torch->phases.site_count + 1;
@@ -308,10 +308,10 @@ int torch_blocks_begin(struct blocks_taking **ret_taking, struct torch_walk *wal
         torch_blocks_drop(taking);
         return fail(GAIT_ERR_MEMORY, "no memory for who holds memory");
     }
-    const struct torch_walker walker = {see, taking,
-                                        found->start_ns == INT64_MIN ? 0 : found->start_ns,
-                                        found->end_ns == INT64_MAX ? 0 : found->end_ns};
-    torch_walk_add(walk, &walker);
+    const struct op_walker walker = {see, taking,
+                                     found->start_ns == INT64_MIN ? 0 : found->start_ns,
+                                     found->end_ns == INT64_MAX ? 0 : found->end_ns};
+    op_walk_add(walk, &walker);
     *ret_taking = taking;
     return GAIT_OK;
 }

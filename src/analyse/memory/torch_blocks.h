@@ -11,7 +11,7 @@
 
 struct arena;
 struct torch_report;
-struct torch_walk;
+struct op_walk;
 
 enum { BLOCKS_MOST_POINTS = 512 };
 
@@ -48,7 +48,7 @@ struct blocks_taking;
 
 // Adds a walker over the window in which torch->memory has its peak; the walk must be of
 // torch->memory.shard. torch_blocks_end() sums up what it saw and frees it.
-GAIT_CHECK int torch_blocks_begin(struct blocks_taking **ret_taking, struct torch_walk *walk,
+GAIT_CHECK int torch_blocks_begin(struct blocks_taking **ret_taking, struct op_walk *walk,
                                   struct torch_report *torch, struct arena *arena);
 GAIT_CHECK int torch_blocks_end(struct blocks_taking *taking);
 void torch_blocks_drop(struct blocks_taking *taking); // takes NULL

@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "analyse/ledger/torch_phases.h"
-#include "analyse/ops/torch_walk.h"
+#include "analyse/ops/op_walk.h"
 #include "analyse/time/intervals.h"
 #include "base/arena.h"
 #include "base/fail.h"
@@ -115,7 +115,7 @@ static int put_rows(struct top_ops *ops, const struct top_ops_taking *taking, st
     return GAIT_OK;
 }
 
-int top_ops_begin(struct top_ops_taking **ret_taking, struct torch_walk *walk,
+int top_ops_begin(struct top_ops_taking **ret_taking, struct op_walk *walk,
                   const struct top_ops_wish *wish)
 {
     struct top_ops_taking *taking = calloc(1, sizeof *taking);
@@ -131,8 +131,8 @@ int top_ops_begin(struct top_ops_taking **ret_taking, struct torch_walk *walk,
         top_ops_drop(taking);
         return fail(GAIT_ERR_MEMORY, "no memory for ops");
     }
-    const struct torch_walker walker = {take_op, taking, 0, 0};
-    torch_walk_add(walk, &walker);
+    const struct op_walker walker = {take_op, taking, 0, 0};
+    op_walk_add(walk, &walker);
     *ret_taking = taking;
     return GAIT_OK;
 }

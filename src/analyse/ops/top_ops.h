@@ -12,7 +12,7 @@
 struct arena;
 struct intervals;
 struct torch_phases;
-struct torch_walk;
+struct op_walk;
 
 struct top_op {
     const char *name;
@@ -36,7 +36,7 @@ struct top_ops_wish {
 struct top_ops_taking;
 
 // Adds a walker that takes the ops; top_ops_end() sums them up and frees what was taken.
-GAIT_CHECK int top_ops_begin(struct top_ops_taking **ret_taking, struct torch_walk *walk,
+GAIT_CHECK int top_ops_begin(struct top_ops_taking **ret_taking, struct op_walk *walk,
                              const struct top_ops_wish *wish);
 GAIT_CHECK int top_ops_end(struct top_ops_taking *taking, struct top_ops *ops, struct arena *arena);
 void top_ops_drop(struct top_ops_taking *taking); // takes NULL

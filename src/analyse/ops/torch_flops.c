@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "analyse/ops/flops.h"
-#include "analyse/ops/torch_walk.h"
+#include "analyse/ops/op_walk.h"
 #include "analyse/ops/tuple_map.h"
 #include "analyse/report/torch_report.h"
 #include "base/arena.h"
@@ -311,7 +311,7 @@ static int take_memory(struct flops_taking *taking, size_t sites, size_t tracks)
     return GAIT_OK;
 }
 
-int torch_flops_begin(struct flops_taking **ret_taking, struct torch_walk *walk,
+int torch_flops_begin(struct flops_taking **ret_taking, struct op_walk *walk,
                       struct torch_report *torch, struct arena *arena)
 {
     const struct intervals *steps = &torch->flops.steps;
@@ -331,9 +331,9 @@ int torch_flops_begin(struct flops_taking **ret_taking, struct torch_walk *walk,
         torch_flops_drop(taking);
         return status;
     }
-    const struct torch_walker walker = {see, taking, steps->rows[0].start_ns,
-                                        steps->rows[steps->count - 1].end_ns};
-    torch_walk_add(walk, &walker);
+    const struct op_walker walker = {see, taking, steps->rows[0].start_ns,
+                                     steps->rows[steps->count - 1].end_ns};
+    op_walk_add(walk, &walker);
     walk->module_parents = taking->parents;
     *ret_taking = taking;
     return GAIT_OK;

@@ -16,7 +16,7 @@
 
 struct arena;
 struct torch_report;
-struct torch_walk;
+struct op_walk;
 
 struct flops_op {
     const char *name;
@@ -54,7 +54,7 @@ struct flops_taking;
 
 // Adds a walker over torch->flops.steps, of which there must be one; torch_flops_end()
 // sums up what it saw and frees it.
-GAIT_CHECK int torch_flops_begin(struct flops_taking **ret_taking, struct torch_walk *walk,
+GAIT_CHECK int torch_flops_begin(struct flops_taking **ret_taking, struct op_walk *walk,
                                  struct torch_report *torch, struct arena *arena);
 GAIT_CHECK int torch_flops_end(struct flops_taking *taking);
 void torch_flops_drop(struct flops_taking *taking); // takes NULL

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "analyse/report/torch_walks.h"
 
-#include "analyse/ops/torch_walk.h"
+#include "analyse/ops/op_walk.h"
 #include "analyse/report/torch_report.h"
 
 struct takings {
@@ -10,7 +10,7 @@ struct takings {
     struct blocks_taking *blocks;
 };
 
-static int begin_ops(struct takings *takings, struct torch_walk *walk, struct torch_report *torch,
+static int begin_ops(struct takings *takings, struct op_walk *walk, struct torch_report *torch,
                      struct arena *arena)
 {
     const struct inventory_shard *shard = &torch->survey.shards[walk->shard];
@@ -45,7 +45,7 @@ static int read_shard(struct torch_report *torch, struct gait_trace *trace, stru
                       uint32_t shard)
 {
     struct takings takings = {.ops = NULL};
-    struct torch_walk walk = {
+    struct op_walk walk = {
         .trace = trace, .phases = &torch->phases, .survey = &torch->survey, .shard = shard};
     int status = GAIT_OK;
     if (torch->rank_count && torch->survey.shard_of[torch->ranks[0].track] == shard)
@@ -53,7 +53,7 @@ static int read_shard(struct torch_report *torch, struct gait_trace *trace, stru
     if (!status && torch->memory.window_bytes && torch->memory.shard == shard)
         status = torch_blocks_begin(&takings.blocks, &walk, torch, arena);
     if (!status && walk.walker_count)
-        status = torch_walk_all(&walk);
+        status = op_walk_all(&walk);
     if (!status)
         status = end(&takings, torch, arena);
     top_ops_drop(takings.ops);

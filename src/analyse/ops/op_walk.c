@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // A row of the open spans for each thread; each knows the place inside it.
-#include "analyse/ops/torch_walk.h"
+#include "analyse/ops/op_walk.h"
 
 #include <stdbool.h>
 #include <stdlib.h>
@@ -28,7 +28,7 @@ struct walk_track {
 };
 
 struct walking {
-    const struct torch_walk *walk;
+    const struct op_walk *walk;
     struct walk_track *tracks;
     uint32_t track_count;
     struct tuple_map nodes; // autograd nodes to the module of their forward
@@ -98,7 +98,7 @@ static uint32_t module_of(const struct walking *walking, int64_t seq)
     return index == TUPLE_NONE ? TORCH_NOWHERE : walking->node_modules[index];
 }
 
-static bool touches(const struct torch_walker *walker, const struct gait_event *event)
+static bool touches(const struct op_walker *walker, const struct gait_event *event)
 {
     int64_t end_ns = INT64_MAX;
     if (event->duration_ns >= 0 &&
@@ -108,7 +108,7 @@ static bool touches(const struct torch_walker *walker, const struct gait_event *
            (!walker->since_ns || event->start_ns >= walker->since_ns || end_ns > walker->since_ns);
 }
 
-static int show(const struct torch_walk *walk, const struct torch_event *seen)
+static int show(const struct op_walk *walk, const struct torch_event *seen)
 {
     int status = GAIT_OK;
     for (size_t i = 0; !status && i < walk->walker_count; i++) {
@@ -152,7 +152,7 @@ static int see_module(struct walking *walking, struct walk_track *track,
 
 static int see(struct walking *walking, const struct gait_event *event)
 {
-    const struct torch_walk *walk = walking->walk;
+    const struct op_walk *walk = walking->walk;
     struct walk_track *track = &walking->tracks[event->track];
     const enum role role = torch_phases_role(walk->phases, event->site);
     leave_ended(track, event->start_ns);
@@ -170,7 +170,7 @@ static int see(struct walking *walking, const struct gait_event *event)
     return enter(track, event, false, inside);
 }
 
-static int list_tracks(const struct torch_walk *walk, uint32_t *tracks, uint32_t *ret_count)
+static int list_tracks(const struct op_walk *walk, uint32_t *tracks, uint32_t *ret_count)
 {
     uint32_t count = 0;
     for (uint32_t i = 0; i < walk->survey->track_count; i++) {
@@ -188,12 +188,12 @@ static int list_tracks(const struct torch_walk *walk, uint32_t *tracks, uint32_t
 }
 
 // The time that any of the walkers wants.
-static void choose_time(const struct torch_walk *walk, struct gait_query *query)
+static void choose_time(const struct op_walk *walk, struct gait_query *query)
 {
     query->since_ns = walk->walker_count ? walk->walkers[0].since_ns : 0;
     query->until_ns = walk->walker_count ? walk->walkers[0].until_ns : 0;
     for (size_t i = 1; i < walk->walker_count; i++) {
-        const struct torch_walker *walker = &walk->walkers[i];
+        const struct op_walker *walker = &walk->walkers[i];
         if (!walker->since_ns || (query->since_ns && walker->since_ns < query->since_ns))
             query->since_ns = walker->since_ns;
         if (!walker->until_ns || (query->until_ns && walker->until_ns > query->until_ns))
@@ -219,7 +219,7 @@ static int read_events(struct walking *walking, const struct gait_query *query)
 
 static int read_all(struct walking *walking)
 {
-    const struct torch_walk *walk = walking->walk;
+    const struct op_walk *walk = walking->walk;
     struct gait_query query = {.size = sizeof query,
                                .kinds = 1u << GAIT_KIND_SPAN | 1u << GAIT_KIND_MEMORY};
     uint32_t *tracks = malloc(((size_t)walk->survey->track_count + 1) * sizeof *tracks);
@@ -234,12 +234,12 @@ static int read_all(struct walking *walking)
     return status;
 }
 
-void torch_walk_add(struct torch_walk *walk, const struct torch_walker *walker)
+void op_walk_add(struct op_walk *walk, const struct op_walker *walker)
 {
     walk->walkers[walk->walker_count++] = *walker;
 }
 
-int torch_walk_all(const struct torch_walk *walk)
+int op_walk_all(const struct op_walk *walk)
 {
     struct walking walking = {.walk = walk, .track_count = walk->survey->track_count};
     walking.tracks = calloc((size_t)walking.track_count + 1, sizeof *walking.tracks);

@@ -2,8 +2,8 @@
 // Ops and allocations of one process in order of time, each with where it
 // happened: in which op, phase and module. Backward ops are told the module of
 // their forward, by the number of the autograd node.
-#ifndef GAIT_ANALYSE_TORCH_WALK_H
-#define GAIT_ANALYSE_TORCH_WALK_H
+#ifndef GAIT_ANALYSE_OP_WALK_H
+#define GAIT_ANALYSE_OP_WALK_H
 
 #include <stdint.h>
 
@@ -33,31 +33,31 @@ struct torch_event {
     struct torch_opened opened;
 };
 
-typedef int torch_walk_visit(const struct torch_event *event, void *context); // not 0 stops
+typedef int op_walk_visit(const struct torch_event *event, void *context); // not 0 stops
 
 // Who wants to see ops, ranges and allocations, and of which time: those that touch
 // [since, until), 0 for open.
-struct torch_walker {
-    torch_walk_visit *visit;
+struct op_walker {
+    op_walk_visit *visit;
     void *context;
     int64_t since_ns, until_ns;
 };
 
 enum { TORCH_MOST_WALKERS = 4 };
 
-struct torch_walk {
+struct op_walk {
     struct gait_trace *trace;
     const struct torch_phases *phases;
     const struct inventory *survey;
     uint32_t shard;
-    struct torch_walker walkers[TORCH_MOST_WALKERS];
+    struct op_walker walkers[TORCH_MOST_WALKERS];
     size_t walker_count;
     uint32_t *module_parents; // of a site, TORCH_NOWHERE; room for all sites, or NULL
 };
 
-void torch_walk_add(struct torch_walk *walk, const struct torch_walker *walker);
+void op_walk_add(struct op_walk *walk, const struct op_walker *walker);
 
 // Reads the shard once for all walkers.
-GAIT_CHECK int torch_walk_all(const struct torch_walk *walk);
+GAIT_CHECK int op_walk_all(const struct op_walk *walk);
 
 #endif
