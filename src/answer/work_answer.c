@@ -152,7 +152,7 @@ static void put_owners(struct sheet *sheet, const struct table *table,
     sheet_end(sheet);
 }
 
-static void put_curve(struct sheet *sheet, const struct torch_blocks *blocks)
+static void put_curve(struct sheet *sheet, const struct op_allocations *blocks)
 {
     static const struct series series = {.key = "curve",
                                          .heading = "Memory allocated by ops, in one window",
@@ -167,7 +167,7 @@ static void put_curve(struct sheet *sheet, const struct torch_blocks *blocks)
     sheet_series(sheet, count > 1 ? &series : &data, points, count);
 }
 
-static void put_window(struct sheet *sheet, const struct torch_blocks *blocks)
+static void put_window(struct sheet *sheet, const struct op_allocations *blocks)
 {
     static const struct table phases = {.key = "by_phase", .columns = owner_columns, .count = 6};
     static const struct table modules = {.key = "by_module", .columns = owner_columns, .count = 6};
@@ -211,7 +211,7 @@ bool work_answer_has_memory(const struct torch_report *torch)
     return torch->blocks.allocations && torch->blocks.peak_bytes > 0;
 }
 
-static void say_memory(struct sheet *sheet, const struct torch_blocks *blocks)
+static void say_memory(struct sheet *sheet, const struct op_allocations *blocks)
 {
     char text[700], names[240];
     sheet_section(sheet, "Memory allocated by ops", "");

@@ -16,7 +16,7 @@
 #include "analyse/job/process_lives.h"
 #include "analyse/ledger/run_parts.h"
 #include "analyse/ledger/torch_phases.h"
-#include "analyse/memory/torch_blocks.h"
+#include "analyse/memory/op_allocations.h"
 #include "analyse/ops/top_ops.h"
 #include "analyse/ops/torch_flops.h"
 #include "analyse/steps/steps.h"
@@ -83,8 +83,8 @@ struct torch_report {
     struct torch_memory memory;
     const char *device; // its name, NULL: none is known
     struct torch_flops flops;
-    struct torch_blocks blocks; // of the process that held most
-    uint64_t samples, tokens;   // of all ranks, 0: not known
+    struct op_allocations blocks; // of the process that held most
+    uint64_t samples, tokens;     // of all ranks, 0: not known
     struct findings findings;
 };
 

@@ -35,7 +35,7 @@ static int end(struct takings *takings, struct torch_report *torch, struct arena
         takings->flops = NULL;
     }
     if (!status && takings->blocks) {
-        status = torch_blocks_end(takings->blocks);
+        status = op_allocations_end(takings->blocks);
         takings->blocks = NULL;
     }
     return status;
@@ -51,14 +51,14 @@ static int read_shard(struct torch_report *torch, struct gait_trace *trace, stru
     if (torch->rank_count && torch->survey.shard_of[torch->ranks[0].track] == shard)
         status = begin_ops(&takings, &walk, torch, arena);
     if (!status && torch->memory.window_bytes && torch->memory.shard == shard)
-        status = torch_blocks_begin(&takings.blocks, &walk, torch, arena);
+        status = op_allocations_begin(&takings.blocks, &walk, torch, arena);
     if (!status && walk.walker_count)
         status = op_walk_all(&walk);
     if (!status)
         status = end(&takings, torch, arena);
     top_ops_drop(takings.ops);
     torch_flops_drop(takings.flops);
-    torch_blocks_drop(takings.blocks);
+    op_allocations_drop(takings.blocks);
     return status;
 }
 

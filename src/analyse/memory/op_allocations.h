@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Memory that ops took and gave back, in the window in which they held most: how
 // much over time, who held what at the peak, and what was kept.
-#ifndef GAIT_ANALYSE_TORCH_BLOCKS_H
-#define GAIT_ANALYSE_TORCH_BLOCKS_H
+#ifndef GAIT_ANALYSE_OP_ALLOCATIONS_H
+#define GAIT_ANALYSE_OP_ALLOCATIONS_H
 
 #include <stddef.h>
 #include <stdint.h>
@@ -33,7 +33,7 @@ struct blocks_owners {
     size_t count;
 };
 
-struct torch_blocks {
+struct op_allocations {
     int64_t start_ns, end_ns;                       // of the window; 0 and 0: there is none
     uint64_t allocations, releases, older_releases; // older: of blocks from before
     uint64_t allocated_bytes;
@@ -47,10 +47,10 @@ struct torch_blocks {
 struct blocks_taking;
 
 // Adds a walker over the window in which torch->memory has its peak; the walk must be of
-// torch->memory.shard. torch_blocks_end() sums up what it saw and frees it.
-GAIT_CHECK int torch_blocks_begin(struct blocks_taking **ret_taking, struct op_walk *walk,
-                                  struct torch_report *torch, struct arena *arena);
-GAIT_CHECK int torch_blocks_end(struct blocks_taking *taking);
-void torch_blocks_drop(struct blocks_taking *taking); // takes NULL
+// torch->memory.shard. op_allocations_end() sums up what it saw and frees it.
+GAIT_CHECK int op_allocations_begin(struct blocks_taking **ret_taking, struct op_walk *walk,
+                                    struct torch_report *torch, struct arena *arena);
+GAIT_CHECK int op_allocations_end(struct blocks_taking *taking);
+void op_allocations_drop(struct blocks_taking *taking); // takes NULL
 
 #endif

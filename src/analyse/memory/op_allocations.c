@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // One look at all events finds the window with the highest total; a walk through
 // that window then makes a row of its blocks, from which all else follows.
-#include "analyse/memory/torch_blocks.h"
+#include "analyse/memory/op_allocations.h"
 
 #include <stdbool.h>
 #include <stdlib.h>
@@ -27,7 +27,7 @@ struct change {
 };
 
 struct blocks_taking {
-    struct torch_blocks *found;
+    struct op_allocations *found;
     const struct gait_trace *trace;
     struct arena *arena;
     const struct torch_phases *phases;
@@ -100,7 +100,7 @@ static int add_block(struct blocks_taking *blocks, const struct torch_event *see
 
 static int end_block(struct blocks_taking *blocks, const struct torch_event *seen, size_t *live)
 {
-    struct torch_blocks *found = blocks->found;
+    struct op_allocations *found = blocks->found;
     if (!*live) {
         found->older_releases++;
         return GAIT_OK;
@@ -152,7 +152,7 @@ static void find_peak(const struct blocks_taking *blocks)
 // The highest point of each stretch, and always the last one.
 static int make_curve(const struct blocks_taking *blocks, struct arena *arena)
 {
-    struct torch_blocks *found = blocks->found;
+    struct op_allocations *found = blocks->found;
     const size_t stretch = blocks->change_count / (BLOCKS_MOST_POINTS - 1) + 1;
     int64_t bytes = 0;
     found->curve = arena_take(arena, BLOCKS_MOST_POINTS * sizeof *found->curve);
@@ -181,7 +181,7 @@ static void add_held(struct blocks_owner *owner, const struct block *block, bool
 
 static void find_held(const struct blocks_taking *blocks)
 {
-    struct torch_blocks *found = blocks->found;
+    struct op_allocations *found = blocks->found;
     for (size_t i = 0; i < blocks->count; i++) {
         const struct block *block = &blocks->rows[i];
         const bool is_at_peak = block->start_ns <= found->peak_ns && block->end_ns > found->peak_ns;
@@ -245,7 +245,7 @@ static int take_rows(struct blocks_owners *owners, size_t count, struct arena *a
 static int put_all(const struct blocks_taking *blocks, const struct gait_trace *trace,
                    struct arena *arena)
 {
-    struct torch_blocks *found = blocks->found;
+    struct op_allocations *found = blocks->found;
     const size_t sites = (size_t)blocks->phases->site_count + 1;
     find_peak(blocks);
     find_held(blocks);
@@ -271,7 +271,7 @@ static int put_all(const struct blocks_taking *blocks, const struct gait_trace *
 static void choose_window(struct torch_report *torch, uint32_t shard, int64_t at_ns)
 {
     const struct inventory_shard *survey = &torch->survey.shards[shard];
-    struct torch_blocks *found = &torch->blocks;
+    struct op_allocations *found = &torch->blocks;
     found->start_ns = INT64_MIN;
     found->end_ns = INT64_MAX;
     for (size_t i = 0; i < survey->async_count; i++) {
@@ -284,11 +284,11 @@ static void choose_window(struct torch_report *torch, uint32_t shard, int64_t at
     }
 }
 
-int torch_blocks_begin(struct blocks_taking **ret_taking, struct op_walk *walk,
-                       struct torch_report *torch, struct arena *arena)
+int op_allocations_begin(struct blocks_taking **ret_taking, struct op_walk *walk,
+                         struct torch_report *torch, struct arena *arena)
 {
     const size_t sites = (size_t)torch->phases.site_count + 1;
-    struct torch_blocks *found = &torch->blocks;
+    struct op_allocations *found = &torch->blocks;
     struct blocks_taking *taking = calloc(1, sizeof *taking);
     if (!taking)
         return fail(GAIT_ERR_MEMORY, "no memory for who holds memory");
@@ -305,7 +305,7 @@ int torch_blocks_begin(struct blocks_taking **ret_taking, struct op_walk *walk,
     };
     tuple_map_init(&taking->addresses, 1);
     if (!taking->ops || !taking->modules || !taking->of_phases || !taking->seen_by) {
-        torch_blocks_drop(taking);
+        op_allocations_drop(taking);
         return fail(GAIT_ERR_MEMORY, "no memory for who holds memory");
     }
     const struct op_walker walker = {see, taking,
@@ -316,14 +316,14 @@ int torch_blocks_begin(struct blocks_taking **ret_taking, struct op_walk *walk,
     return GAIT_OK;
 }
 
-int torch_blocks_end(struct blocks_taking *taking)
+int op_allocations_end(struct blocks_taking *taking)
 {
     const int status = put_all(taking, taking->trace, taking->arena);
-    torch_blocks_drop(taking);
+    op_allocations_drop(taking);
     return status;
 }
 
-void torch_blocks_drop(struct blocks_taking *taking)
+void op_allocations_drop(struct blocks_taking *taking)
 {
     if (!taking)
         return;
