@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The public side of <gait/internal/ops.h>; the work is done in op_tree.c, op_times.c and
 // op_groups.c, and
-// op_capture.c reads them from a trace.
+// op_read.c reads them from a trace.
 #include "analyse/ops/op_list.h"
 
 #include <stdlib.h>
