@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "analyse/device/idle_causes.h"
 
-#include "analyse/time/first_at.h"
+#include "analyse/time/lower_bound.h"
 
 void idle_causes_finish(struct idle_causes *causes)
 {
@@ -34,7 +34,7 @@ static const struct device_event *next_event(const struct device_rows *rows, int
     const struct device_list *events = &rows->events;
     if (!events->count)
         return NULL;
-    size_t at = first_at(&events->rows->start_ns, events->count, sizeof *events->rows, at_ns);
+    size_t at = lower_bound(&events->rows->start_ns, events->count, sizeof *events->rows, at_ns);
     while (at < events->count && events->rows[at].end_ns == events->rows[at].start_ns)
         at++;
     return at < events->count ? &events->rows[at] : NULL;

@@ -13,7 +13,7 @@
 #include "analyse/ledger/torch_ledger.h"
 #include "analyse/ledger/torch_phases.h"
 #include "analyse/steps/training_thread.h"
-#include "analyse/time/first_at.h"
+#include "analyse/time/lower_bound.h"
 #include "base/array.h"
 #include "base/fail.h"
 #include "base/suggest.h"
@@ -326,7 +326,7 @@ uint64_t phase_times_hit(const struct intervals *periods, const struct phase_loo
     if (!(apart > 0)) // all at one moment
         return intervals_cover(periods, looks->start_ns) ? looks->count : 0;
     size_t at =
-        first_at(&periods->rows->end_ns, periods->count, sizeof *periods->rows, looks->start_ns);
+        lower_bound(&periods->rows->end_ns, periods->count, sizeof *periods->rows, looks->start_ns);
     for (; at < periods->count && periods->rows[at].start_ns <= looks->end_ns; at++) {
         const struct interval *period = &periods->rows[at];
         const double from = ((double)period->start_ns - (double)looks->start_ns) / apart;

@@ -10,7 +10,7 @@
 #include "analyse/report/torch_report.h"
 #include "analyse/steps/hook_facts.h"
 #include "analyse/steps/training_thread.h"
-#include "analyse/time/first_at.h"
+#include "analyse/time/lower_bound.h"
 #include "base/arena.h"
 #include "base/array.h"
 #include "base/fail.h"
@@ -30,7 +30,7 @@ void torch_epochs_finish(struct torch_epochs *epochs)
 static uint64_t window_at(const struct intervals *windows, int64_t at_ns)
 {
     const struct interval *rows = windows->rows;
-    return windows->count ? first_at(&rows->start_ns, windows->count, sizeof *rows, at_ns) : 0;
+    return windows->count ? lower_bound(&rows->start_ns, windows->count, sizeof *rows, at_ns) : 0;
 }
 
 static int add_epoch(struct torch_epochs *epochs, const struct intervals *windows, int64_t at_ns)
@@ -83,7 +83,7 @@ static int64_t first_begin(const struct training_thread *thread, const struct in
     if (!behind || !facts->count || mark_ns >= windows->rows[behind - 1].end_ns)
         return mark_ns;
     int64_t start_ns = windows->rows[behind - 1].start_ns;
-    size_t i = first_at(&facts->rows->start_ns, facts->count, sizeof *facts->rows, start_ns);
+    size_t i = lower_bound(&facts->rows->start_ns, facts->count, sizeof *facts->rows, start_ns);
     for (; i < facts->count && facts->rows[i].start_ns < mark_ns; i++)
         if (is_work(&facts->rows[i]))
             return mark_ns;

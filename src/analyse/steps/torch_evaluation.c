@@ -10,8 +10,8 @@
 #include "analyse/ledger/torch_phases.h"
 #include "analyse/steps/hook_facts.h"
 #include "analyse/steps/torch_loops.h"
-#include "analyse/time/first_at.h"
 #include "analyse/time/intervals.h"
+#include "analyse/time/lower_bound.h"
 #include "base/fail.h"
 
 struct evaluation {
@@ -25,7 +25,7 @@ struct evaluation {
 static size_t fact_at(const struct hook_facts *facts, int64_t at_ns)
 {
     const struct hook_fact *rows = facts->rows;
-    return facts->count ? first_at(&rows->start_ns, facts->count, sizeof *rows, at_ns) : 0;
+    return facts->count ? lower_bound(&rows->start_ns, facts->count, sizeof *rows, at_ns) : 0;
 }
 
 static bool is_request(const struct hook_fact *fact)

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analyse/time/first_at.h"
+#include "analyse/time/lower_bound.h"
 #include "base/array.h"
 
 enum { MOST_INTERVALS = 1 << 28, FEW = 256 };
@@ -115,7 +115,7 @@ size_t intervals_from(const struct intervals *set, int64_t at_ns)
 {
     if (!set->count || at_ns == INT64_MAX)
         return set->count;
-    return first_at(&set->rows->end_ns, set->count, sizeof *set->rows, at_ns + 1);
+    return lower_bound(&set->rows->end_ns, set->count, sizeof *set->rows, at_ns + 1);
 }
 
 bool intervals_cover(const struct intervals *set, int64_t at_ns)

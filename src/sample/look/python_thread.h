@@ -38,7 +38,7 @@ struct patch {
     uint64_t at;
     uint32_t bytes;
     uint32_t first, second; // where it is in the buffer, before and after
-    uint64_t first_at;      // what of it is there before
+    uint64_t lower_bound;   // what of it is there before
     uint32_t first_bytes;
     bool is_guess;                // no frame when it was learned, nor since
     uint32_t near;                // frames from the leaf to it, when it was last met

@@ -206,7 +206,7 @@ static void choose_first(const struct snapshot_read *gather, const struct python
     const struct layout *layout = &gather->target->layout;
     const uint32_t frame_bytes = (uint32_t)layout->frame_bytes;
     const uint64_t last_read = thread->reads - 1; // this one counts
-    patch->first_at = patch->at;
+    patch->lower_bound = patch->at;
     patch->first_bytes = thread->is_double ? patch->bytes : 0;
     if (!thread->edge || !thread->is_double)
         return;
@@ -214,7 +214,7 @@ static void choose_first(const struct snapshot_read *gather, const struct python
         if (patch->near >= SNAPSHOT_READ_NEAR)
             patch->first_bytes = 0;
     } else if (patch->near_met == last_read) {
-        patch->first_at = patch->near_low;
+        patch->lower_bound = patch->near_low;
         patch->first_bytes = (uint32_t)(patch->near_high - patch->near_low) + frame_bytes;
     } else if (patch->met == last_read || patch->bytes > 2 * frame_bytes) {
         patch->first_bytes = 0;
@@ -226,7 +226,7 @@ static void add_before(struct snapshot_read *gather, struct python_thread *threa
     for (uint32_t i = thread->patch_count; i-- > 0;) {
         struct patch *patch = &thread->patches[thread->order[i]];
         choose_first(gather, thread, patch);
-        patch->first = add(gather, thread, patch->first_at, patch->first_bytes);
+        patch->first = add(gather, thread, patch->lower_bound, patch->first_bytes);
     }
     if (!thread->is_double)
         return;
@@ -468,10 +468,10 @@ struct frame_copies snapshot_read_frame(const struct snapshot_read *gather,
         return copies;
     copies.patch = patch;
     copies.second = gather->bytes + patch->second + (frame - patch->at);
-    if (patch->first != NOT_READ && frame >= patch->first_at &&
-        frame - patch->first_at + (uint32_t)gather->target->layout.frame_bytes <=
+    if (patch->first != NOT_READ && frame >= patch->lower_bound &&
+        frame - patch->lower_bound + (uint32_t)gather->target->layout.frame_bytes <=
             patch->first_bytes)
-        copies.first = gather->bytes + patch->first + (frame - patch->first_at);
+        copies.first = gather->bytes + patch->first + (frame - patch->lower_bound);
     return copies;
 }
 

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // Where a moment belongs in rows that are in order of time.
-#ifndef GAIT_ANALYSE_FIRST_AT_H
-#define GAIT_ANALYSE_FIRST_AT_H
+#ifndef GAIT_ANALYSE_LOWER_BOUND_H
+#define GAIT_ANALYSE_LOWER_BOUND_H
 
 #include <stddef.h>
 #include <stdint.h>
 
 // The place of the first row whose time is `at_ns` or later. `times` points at the
 // first row's time; rows are `bytes` apart.
-static inline size_t first_at(const int64_t *times, size_t count, size_t bytes, int64_t at_ns)
+static inline size_t lower_bound(const int64_t *times, size_t count, size_t bytes, int64_t at_ns)
 {
     size_t low = 0, high = count;
     while (low < high) {
