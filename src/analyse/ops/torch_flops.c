@@ -370,7 +370,7 @@ void torch_flops_drop(struct flops_taking *taking)
 
 // The time that the device needs at its peak, by what was computed in which way;
 // below 0 where it has no figure for one of them.
-static double least_seconds(const struct torch_flops *flops, const struct peaks *peaks)
+static double least_seconds(const struct torch_flops *flops, const struct device_peaks *peaks)
 {
     double seconds = 0;
     uint64_t known = 0;
@@ -388,7 +388,7 @@ static double least_seconds(const struct torch_flops *flops, const struct peaks 
 struct mfu torch_flops_mfu(const struct torch_report *torch, double step_ns, double given_peak)
 {
     const struct torch_flops *flops = &torch->flops;
-    const struct peaks *peaks = peaks_of(torch->device);
+    const struct device_peaks *peaks = device_peaks_of(torch->device);
     struct mfu mfu = {.is_known = false, .device = torch->device};
     if (!flops->per_step || step_ns <= 0) {
         mfu.why = NOTE_NO_OPS_WITH_SHAPES;

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // Vendors' datasheets, in TFLOP/s without sparsity (their figures with it are
 // twice these). Names as drivers tell them.
-#include "analyse/ops/peaks.h"
+#include "analyse/ops/device_peaks.h"
 
 #include <stddef.h>
 #include <string.h>
 
-static const struct peaks table[] = {
+static const struct device_peaks table[] = {
     {"Tesla V100-SXM2-16GB", {125, 0, 0, 15.7}},
     {"Tesla V100-SXM2-32GB", {125, 0, 0, 15.7}},
     {"Tesla T4", {65, 0, 0, 8.1}},
@@ -32,7 +32,7 @@ static const struct peaks table[] = {
     {"AMD Instinct MI355X", {2500, 0, 5000, 157}},
 };
 
-const struct peaks *peaks_of(const char *device)
+const struct device_peaks *device_peaks_of(const char *device)
 {
     for (size_t i = 0; device && i < sizeof table / sizeof table[0]; i++) {
         if (strcmp(table[i].name, device) == 0)
