@@ -62,7 +62,7 @@ def test_steps_that_are_found_and_last_longer_than_time(gait, tmp_path):
     window = shard.site("torch", "window")
     shard.rows("async", track, [(0, window, 1, 0), (LAST * 2 - 10, window, 1, 1)])
     report = told(gait, shard, tmp_path / "run")
-    assert report["steps"] == 0  # torch_facts.c takes times that differences cannot leave
+    assert report["steps"] == 0  # hook_facts.c takes times that differences cannot leave
 
 
 @pytest.mark.parametrize("at", [LAST, LAST * 2])
