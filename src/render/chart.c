@@ -13,9 +13,9 @@
 enum {
     WIDTH = 900,
     HEAD = 34, // of a file: its heading
-    CURVE_HEIGHT = 190,
+    CURVE_HEIGHT = 196,
     CURVE_TOP = 28,
-    CURVE_BOTTOM = 26,
+    CURVE_BOTTOM = 32,
     LINES = 4, // of the grid
     ROW = 26,
     NAME_END = 250,
@@ -118,9 +118,9 @@ static void put_curve(FILE *out, const struct node *node, bool is_file)
     }
     put_path(out, node, &extent);
     put_text(out, 2, CURVE_TOP - 7, start, top);
-    put_text(out, 2, CURVE_HEIGHT - 7, start, "0");
+    put_text(out, 2, CURVE_HEIGHT - 9, start, "0");
     snprintf(text, sizeof text, "%s%s", wide, node->series->x_noun);
-    put_text(out, WIDTH - 2, CURVE_HEIGHT - 7, end, text);
+    put_text(out, WIDTH - 2, CURVE_HEIGHT - 9, end, text);
     fputs("</svg>\n", out);
 }
 

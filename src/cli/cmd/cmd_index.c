@@ -6,8 +6,11 @@
 
 #include <gait/trace.h>
 
+#include "answer/sheet.h"
 #include "base/fail.h"
 #include "cli/frame/command.h"
+#include "cli/io/answer_run.h"
+#include "cli/io/sheet_output.h"
 #include "launch/run_finish.h"
 #include "load/detail/lod.h"
 
@@ -37,12 +40,32 @@ static void index_shard(const char *path, bool is_forced, struct index_totals *t
         totals->written++;
 }
 
+static void put(struct sheet *sheet, const char *path, const struct index_totals *totals)
+{
+    char text[160];
+    snprintf(text, sizeof text,
+             "%" PRIu32 " written (%" PRIu64 " spans), %" PRIu32 " up to date; %" PRIu64
+             " bytes of index",
+             totals->written, totals->spans, totals->current, totals->bytes);
+    sheet_title(sheet, path, NULL);
+    sheet_say(sheet, SAY_LEAD, text);
+    sheet_put(sheet, "written", value_uint(totals->written));
+    sheet_put(sheet, "up_to_date", value_uint(totals->current));
+    sheet_put(sheet, "refused", value_uint(totals->refused));
+    sheet_put(sheet, "spans", value_uint(totals->spans));
+    sheet_put(sheet, "bytes", value_uint(totals->bytes));
+}
+
 static int run(const void *given, const struct operands *operands)
 {
     const struct index_values *values = given;
+    const char *path = operands->texts[0];
     struct index_totals totals = {0};
     struct gait_trace *trace;
-    if (run_finish_and_open(operands->texts[0], &trace))
+    struct sheet *sheet = NULL;
+    if (sheet_wish_check(&operands->wish, path))
+        return command_refuse(&cmd_index);
+    if (run_finish_and_open(path, &trace))
         return command_refuse_trace(&cmd_index);
     for (uint32_t i = 0; i < gait_trace_shard_count(trace); i++) {
         struct gait_shard_info shard;
@@ -50,12 +73,11 @@ static int run(const void *given, const struct operands *operands)
             index_shard(shard.path, values->is_forced, &totals);
     }
     gait_trace_close(trace);
-    printf("%" PRIu32 " written (%" PRIu64 " spans), %" PRIu32 " up to date; %" PRIu64
-           " bytes of index\n",
-           totals.written, totals.spans, totals.current, totals.bytes);
-    if (totals.refused && !totals.written && !totals.current)
-        return EXIT_USAGE;
-    return command_finish_output(&cmd_index);
+    const int status = sheet_new(&sheet);
+    if (!status)
+        put(sheet, path, &totals);
+    const int code = sheet_answer(&cmd_index, &operands->wish, sheet, status);
+    return totals.refused && !totals.written && !totals.current ? EXIT_USAGE : code;
 }
 
 static const struct option options[] = {
@@ -88,7 +110,7 @@ const struct command cmd_index = {
     .examples = examples,
     .exit_status = "0: written, or up to date. 2: wrong usage, nothing that could be read, or no "
                    "index that could be written.",
-    .line = {.command = "index", COMMAND_READS_PATH(options)},
+    .line = {.command = "index", COMMAND_READS_PATH(options), .has_sheet = true},
     .usage_status = EXIT_USAGE,
     .is_rare = true,
     .run = run,
