@@ -300,13 +300,16 @@ static int put_counts(struct sheet *sheet, const struct hta_rank *rank)
 
 static void put_numbers(struct sheet *sheet, const char *key, const int64_t *numbers, size_t count)
 {
-    char text[2000] = "[";
-    size_t used = 1;
-    for (size_t i = 0; i < count && used + 32 < sizeof text; i++)
-        used += (size_t)snprintf(text + used, sizeof text - used, "%s%" PRId64, i ? ", " : "",
-                                 numbers[i]);
-    snprintf(text + used, sizeof text - used, "]");
-    sheet_put(sheet, key, value_json(text));
+    enum { NUMBER_BYTES = 24 };
+    char *text = malloc((count + 1) * NUMBER_BYTES);
+    size_t used = 0;
+    for (size_t i = 0; i < count && text; i++)
+        used +=
+            (size_t)snprintf(text + used, NUMBER_BYTES, "%s%" PRId64, i ? ", " : "[", numbers[i]);
+    if (text)
+        snprintf(text + used, NUMBER_BYTES, "%s", count ? "]" : "[]");
+    sheet_put(sheet, key, value_json(text ? text : "[]"));
+    free(text);
 }
 
 static int put_stragglers(struct sheet *sheet, const struct hta_run *run)
@@ -318,6 +321,15 @@ static int put_stragglers(struct sheet *sheet, const struct hta_run *run)
     if (late.count)
         put_numbers(sheet, "potential_stragglers(num_candidates=2)", late.ranks, late.count);
     return GAIT_OK;
+}
+
+static void put_ranks(struct sheet *sheet, const struct hta_run *run)
+{
+    int64_t *numbers = malloc((run->count + 1) * sizeof *numbers);
+    for (size_t i = 0; numbers && i < run->count; i++)
+        numbers[i] = run->ranks[i].rank;
+    put_numbers(sheet, "ranks", numbers, numbers ? run->count : 0);
+    free(numbers);
 }
 
 static int put_variant(struct sheet *sheet, const struct compat_asked *asked,
@@ -344,9 +356,10 @@ static int put_variant(struct sheet *sheet, const struct compat_asked *asked,
     for (size_t i = 0; i < run->count && !status; i++)
         status = put_counts(sheet, &run->ranks[i]);
     sheet_end(sheet);
-    sheet_put(sheet, "min_ts_us", value_int(run->first_us));
     if (!status && run->count > 1)
         status = put_stragglers(sheet, run);
+    sheet_put(sheet, "min_ts_us", value_int(run->first_us));
+    put_ranks(sheet, run);
     put_numbers(sheet, "profiler_steps", run->ranks[0].steps, run->ranks[0].step_count);
     return status;
 }

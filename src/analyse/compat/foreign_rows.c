@@ -122,7 +122,7 @@ static int add_batch(const struct gait_batch *batch, void *context)
             break;
         if (batch->kind == GAIT_KIND_SPAN)
             status = add_span(reading, batch, i, &site);
-        else if (strcmp(site.category, "ac2g") == 0)
+        else if (batch->phase[i] == 0 && strcmp(site.category, "ac2g") == 0)
             status = add_arrow(reading->rows, batch->id[i]);
     }
     return status;
@@ -154,11 +154,12 @@ static int read_tracks(struct foreign_rows *rows, struct gait_trace *trace, uint
         if (!gait_trace_track(trace, i, &info) && info.shard == shard && !info.internal)
             tracks[query.track_count++] = i;
     }
-    return !query.track_count ? GAIT_OK
-                              : gait_scan(trace, &query,
-                                          GAIT_COLUMN_START | GAIT_COLUMN_DURATION |
-                                              GAIT_COLUMN_SITE | GAIT_COLUMN_ID | GAIT_COLUMN_ARGS,
-                                          add_batch, &reading);
+    return !query.track_count
+               ? GAIT_OK
+               : gait_scan(trace, &query,
+                           GAIT_COLUMN_START | GAIT_COLUMN_DURATION | GAIT_COLUMN_SITE |
+                               GAIT_COLUMN_ID | GAIT_COLUMN_PHASE | GAIT_COLUMN_ARGS,
+                           add_batch, &reading);
 }
 
 int foreign_rows_read(struct foreign_rows *rows, struct gait_trace *trace, uint32_t shard)
@@ -167,7 +168,7 @@ int foreign_rows_read(struct foreign_rows *rows, struct gait_trace *trace, uint3
     *rows = (struct foreign_rows){.number = shard};
     int status = tracks ? gait_trace_shard(trace, shard, &rows->shard)
                         : fail(GAIT_ERR_MEMORY, "no memory for the tracks");
-    const char *zero = gait_trace_metadata(trace, shard, "baseTimeNanoseconds");
+    const char *zero = gait_trace_metadata(trace, shard, "import_base_ns");
     rows->zero_ns = zero ? strtoll(zero, NULL, 10) : 0;
     if (!status)
         status = read_tracks(rows, trace, shard, tracks);

@@ -99,7 +99,7 @@ int device_rows_add(struct device_rows *rows, const struct gait_batch *batch)
         const enum kind kind = kind_of(rows, batch->site[i]);
         const bool is_device = kind < KIND_CALL;
         struct device_event row = {.start_ns = batch->start_ns[i],
-                                   .link = 0,
+                                   .link = batch->link[i],
                                    .track = batch->track,
                                    .site = batch->site[i]};
         if (kind == KIND_OTHER || batch->duration_ns[i] < 0 ||

@@ -43,7 +43,8 @@ GAIT_CHECK int device_rows_init(struct device_rows *rows, const struct gait_trac
 void device_rows_finish(struct device_rows *rows); // takes NULL and a zeroed struct
 
 #define DEVICE_ROWS_KINDS (1u << GAIT_KIND_SPAN)
-#define DEVICE_ROWS_COLUMNS (GAIT_COLUMN_START | GAIT_COLUMN_DURATION | GAIT_COLUMN_SITE)
+#define DEVICE_ROWS_COLUMNS                                                                        \
+    (GAIT_COLUMN_START | GAIT_COLUMN_DURATION | GAIT_COLUMN_SITE | GAIT_COLUMN_LINK)
 
 GAIT_CHECK int device_rows_add(struct device_rows *rows, const struct gait_batch *batch);
 
