@@ -5,6 +5,7 @@ import os
 import pathlib
 import signal
 import subprocess
+import tempfile
 
 import pytest
 from said_besides import without_these
@@ -16,6 +17,7 @@ signal.signal(signal.SIGQUIT, signal.SIG_DFL)
 signal.signal(signal.SIGHUP, signal.SIG_DFL)
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
+os.environ.setdefault("GAIT_CACHE_DIR", tempfile.mkdtemp(prefix="gait-cache-"))
 os.environ.setdefault("GAIT_BUILD", str(ROOT / "build"))  # programs that tests start read it too
 
 

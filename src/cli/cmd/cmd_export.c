@@ -13,8 +13,8 @@
 #include "cli/frame/command.h"
 #include "cli/io/output_name.h"
 #include "cli/io/pt_files.h"
+#include "cli/trace/trace_door.h"
 #include "export/exporter.h"
-#include "launch/run_finish.h"
 #include "launch/say.h"
 
 #define PT_TRACE "pt-trace"
@@ -113,7 +113,7 @@ static int run(const void *given, const struct operands *operands)
     struct gait_trace *trace;
     if (choose(values, &options))
         return command_refuse(&cmd_export);
-    if (run_finish_and_open(operands->texts[0], &trace))
+    if (trace_door_open(operands->texts[0], operands->is_uncached, &trace))
         return command_refuse_trace(&cmd_export);
     int code = EXIT_OK;
     if (write_it(values, &options, trace))
@@ -129,9 +129,7 @@ static const struct option options[] = {
      .name = "format",
      .kind = OPTION_CHOICE,
      .value = "FORMAT",
-     .help =
-         "chrome (JSON), perfetto (native), pt-trace (torch.profiler's), stacks (of samples) or "
-         "csv; a known suffix of FILE will do",
+     .help = "chrome, perfetto, pt-trace, stacks or csv; else as FILE ends",
      .offset = offsetof(struct export_values, format),
      .choices = formats},
     {.letter = 'o',
@@ -214,7 +212,7 @@ const struct command cmd_export = {
     .about = about,
     .examples = examples,
     .exit_status = "0: written. 2: wrong usage, nothing that could be read, or no room to write.",
-    .line = {.command = "export", COMMAND_READS_PATH(options)},
+    .line = {.command = "export", COMMAND_READS_PATH(options), .has_trace = true},
     .usage_status = EXIT_USAGE,
     .run = run,
 };

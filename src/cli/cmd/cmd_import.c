@@ -7,7 +7,7 @@
 #include "answer/sheet.h"
 #include "cli/frame/command.h"
 #include "cli/io/sheet_output.h"
-#include "cli/io/trace_import.h"
+#include "cli/trace/trace_import.h"
 
 struct import_values {
     const char *run;

@@ -15,7 +15,7 @@
 #include "cli/io/newest_run.h"
 #include "cli/io/peak_flops.h"
 #include "cli/io/sheet_output.h"
-#include "launch/run_finish.h"
+#include "cli/trace/trace_door.h"
 #include "launch/say.h"
 
 struct report_values {
@@ -52,7 +52,7 @@ static int run(const void *given, const struct operands *operands)
     }
     if (sheet_wish_check(&operands->wish, path) || peak_flops_read(values->peak, &peak_flops))
         return command_refuse(&cmd_report);
-    if (run_finish_and_open(path, &trace))
+    if (trace_door_open(path, operands->is_uncached, &trace))
         return command_refuse_trace(&cmd_report);
     int code = run_report_make(&report, trace) ? command_refuse_trace(&cmd_report) : EXIT_OK;
     report.peak_flops = peak_flops;
@@ -129,7 +129,8 @@ const struct command cmd_report = {
              OPTIONS_ARE(options),
              .max_operands = 1,
              .operands = "[PATH]",
-             .has_sheet = true},
+             .has_sheet = true,
+             .has_trace = true},
     .usage_status = EXIT_USAGE,
     .run = run,
 };

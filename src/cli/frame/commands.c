@@ -18,13 +18,16 @@
 // copied from there when the tool starts.
 #define ANSWER(name_, purpose_)                                                                    \
     static int run_##name_(const void *values, const struct operands *operands);                   \
-    static struct command cmd_##name_ = {                                                          \
-        .name = #name_,                                                                            \
-        .purpose = (purpose_),                                                                     \
-        .exit_status = COMMAND_ANSWERS,                                                            \
-        .line = {.command = #name_, .max_operands = 1, .operands = "[PATH]", .has_sheet = true},   \
-        .usage_status = EXIT_USAGE,                                                                \
-        .run = run_##name_};                                                                       \
+    static struct command cmd_##name_ = {.name = #name_,                                           \
+                                         .purpose = (purpose_),                                    \
+                                         .exit_status = COMMAND_ANSWERS,                           \
+                                         .line = {.command = #name_,                               \
+                                                  .max_operands = 1,                               \
+                                                  .operands = "[PATH]",                            \
+                                                  .has_sheet = true,                               \
+                                                  .has_trace = true},                              \
+                                         .usage_status = EXIT_USAGE,                               \
+                                         .run = run_##name_};                                      \
     static int run_##name_(const void *values, const struct operands *operands)                    \
     {                                                                                              \
         return answer_run(&cmd_##name_, &name_##_answer, values, operands);                        \

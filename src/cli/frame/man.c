@@ -110,6 +110,9 @@ static const struct variable variables[] = {
      "A setting of the section profiling each: GAIT_PROFILING_WAIT is profiling.wait. gait config "
      "list has them.",
      " run plan config "},
+    {"GAIT_CACHE_DIR",
+     "Where imported traces of other tools are kept; else gait in XDG_CACHE_HOME or ~/.cache.",
+     "  report info breakdown export "},
     {"GAIT_RUN_ID", "32 hexadecimal digits that the shards of one run share; gait run sets it.",
      "  run "},
     {"GAIT_INVOCATION", "The same of one gait run: several may record into one run, a node each.",

@@ -18,15 +18,25 @@ struct parse {
     char **arguments;
     int count, next;
     char *values; // the command's struct
-    struct sheet_wish *wish;
+    struct operands *operands;
 };
+
+// Of commands that open a trace, which may be another tool's.
+static const struct option trace_option = {.name = "no-cache",
+                                           .kind = OPTION_FLAG,
+                                           .help =
+                                               "import another tool's trace anew, and keep nothing",
+                                           .offset = offsetof(struct operands, is_uncached)};
 
 const struct option *options_at(const struct option_table *table, size_t index)
 {
     if (index < table->count)
         return &table->options[index];
     index -= table->count;
-    return table->has_sheet && index < SHEET_OPTIONS ? &sheet_options[index] : NULL;
+    if (table->has_sheet && index < SHEET_OPTIONS)
+        return &sheet_options[index];
+    index -= table->has_sheet ? SHEET_OPTIONS : 0;
+    return table->has_trace && !index ? &trace_option : NULL;
 }
 
 const struct option *options_find(const struct option_table *table, const char *name, size_t length)
@@ -136,7 +146,10 @@ static int store_choice(const struct option *option, const char *text, char *pla
 static int store(const struct parse *parse, const struct option *option, const char *text)
 {
     const bool is_of_sheet = option >= sheet_options && option < sheet_options + SHEET_OPTIONS;
-    char *place = (is_of_sheet ? (char *)parse->wish : parse->values) + option->offset;
+    char *place = is_of_sheet               ? (char *)&parse->operands->wish
+                  : option == &trace_option ? (char *)parse->operands
+                                            : parse->values;
+    place += option->offset;
     switch (option->kind) {
     case OPTION_FLAG:
         *(bool *)(void *)place = true;
@@ -237,7 +250,7 @@ int options_parse(const struct option_table *table, int argc, char **argv, void 
                   struct operands *ret_operands)
 {
     struct operands operands = {.texts = argv};
-    struct parse parse = {table, argv, argc, 0, values, &operands.wish};
+    struct parse parse = {table, argv, argc, 0, values, &operands};
     bool only_operands = false;
     while (parse.next < argc) {
         bool may_be_setting = table->has_settings && !only_operands;

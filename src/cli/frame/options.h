@@ -27,6 +27,7 @@ struct option_table {
     bool stops_at_operand;      // the first operand ends the options: gait run CMD -x
     bool has_settings;          // takes --profiling.wait 1 and profiling.wait=1 too
     const char *const *choices; // what the first operand may be; NULL: anything
+    bool has_trace;             // takes --no-cache, too
     bool has_sheet;             // takes --json, --format, --output and --table, too
 };
 
@@ -34,6 +35,7 @@ struct operands {
     char **texts;
     int count;
     struct setting_words settings; // for config_resolve()
+    bool is_uncached;              // --no-cache was given
     struct sheet_wish wish;        // for sheet_output()
 };
 

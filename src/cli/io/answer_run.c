@@ -4,7 +4,7 @@
 #include "answer/answers.h"
 #include "cli/io/newest_run.h"
 #include "cli/io/sheet_output.h"
-#include "launch/run_finish.h"
+#include "cli/trace/trace_door.h"
 #include "launch/say.h"
 
 int sheet_answer(const struct command *command, const struct sheet_wish *wish, struct sheet *sheet,
@@ -30,7 +30,7 @@ int answer_run(const struct command *command, const struct answer *answer, const
         say("the newest run here is '%s'", newest);
     if (sheet_wish_check(&operands->wish, asked.path))
         return command_refuse(command);
-    if (run_finish_and_open(asked.path, &asked.trace))
+    if (trace_door_open(asked.path, operands->is_uncached, &asked.trace))
         return command_refuse_trace(command);
     int status = sheet_new(&sheet);
     if (!status)

@@ -22,8 +22,8 @@ static const struct option options[] = {
     {'a', OPTION_FLAG, "all", NULL, "", offsetof(struct values, is_all), 0, 0, NULL},
 };
 
-static struct option_table table = {"test",       options, 7,    0,    9,
-                                    "[PATH ...]", false,   true, NULL, false};
+static struct option_table table = {"test", options, 7,    0,     9,    "[PATH ...]",
+                                    false,  true,    NULL, false, false};
 static struct values values;
 static struct operands operands;
 static char words[12][64];

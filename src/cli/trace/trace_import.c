@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #define _GNU_SOURCE
-#include "cli/io/trace_import.h"
+#include "cli/trace/trace_import.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -114,7 +114,7 @@ static int import_all(struct trace_import *import, const struct ingest_wish *wis
                 import->files[0].why);
 }
 
-static void remove_draft(const char *draft)
+void trace_import_remove(const char *draft)
 {
     DIR *entries = opendir(draft);
     const struct dirent *entry;
@@ -151,7 +151,7 @@ int trace_import_write(struct trace_import *import, const char *run)
     if (!lstat(run, &about) && (is_file || !S_ISDIR(about.st_mode) || rmdir(run)))
         return fail(GAIT_ERR_STATE, "'%s' is there already: choose another name with -o", run);
     snprintf(draft, sizeof draft, "%.3800s.%ld.draft", run, (long)getpid());
-    remove_draft(draft);
+    trace_import_remove(draft);
     if (!is_file && mkdir(draft, 0777))
         return fail(GAIT_ERR_IO, "cannot make the folder '%s': %s", draft, strerror(errno));
     const struct ingest_wish wish = {.folder = draft, .file = is_file ? draft : NULL};
@@ -159,7 +159,7 @@ int trace_import_write(struct trace_import *import, const char *run)
     if (!status)
         status = keep_draft(draft, run);
     if (status)
-        remove_draft(draft);
+        trace_import_remove(draft);
     return status;
 }
 

@@ -35,6 +35,9 @@ void trace_import_finish(struct trace_import *import); // takes a zeroed one
 // read is noted; fails where none can.
 GAIT_CHECK int trace_import_write(struct trace_import *import, const char *run);
 
+// Removes a folder of shards, or the one file.
+void trace_import_remove(const char *draft);
+
 // What was read, repaired and skipped.
 GAIT_CHECK int trace_import_answer(const struct trace_import *import, const char *run,
                                    struct sheet **ret_sheet);

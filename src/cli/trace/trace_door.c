@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: Apache-2.0
+#define _GNU_SOURCE
+#include "cli/trace/trace_door.h"
+
+#include <dirent.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <gait/trace.h>
+
+#include "base/fail.h"
+#include "base/json_reader.h"
+#include "base/slice.h"
+#include "cli/trace/trace_cache.h"
+#include "launch/run_finish.h"
+#include "launch/say.h"
+
+enum { MOST_LOOKS = 1000 }; // into the files of a folder, for one that is a trace
+
+static bool is_folder(const char *path)
+{
+    struct stat about;
+    return !stat(path, &about) && S_ISDIR(about.st_mode);
+}
+
+// What a folder holds: shards, also in a folder below, make it a run of ours.
+struct look {
+    bool has_shards, has_traces;
+    unsigned looks;
+};
+
+static void look_into(const char *folder, bool is_top, struct look *look)
+{
+    DIR *entries = opendir(folder);
+    const struct dirent *entry;
+    while (entries && !look->has_shards && (entry = readdir(entries))) {
+        char path[PATH_MAX];
+        snprintf(path, sizeof path, "%.3800s/%.255s", folder, entry->d_name);
+        if (slice_ends_with(slice_of(entry->d_name), ".gait"))
+            look->has_shards = true;
+        else if (entry->d_name[0] == '.' || look->looks++ > MOST_LOOKS)
+            continue;
+        else if (is_folder(path) && is_top)
+            look_into(path, false, look);
+        else if (is_top && !look->has_traces)
+            look->has_traces = ingest_knows(path);
+    }
+    if (entries)
+        closedir(entries);
+}
+
+static bool is_foreign(const char *path)
+{
+    struct look look = {.looks = 0};
+    if (slice_ends_with(slice_of(path), ".gait"))
+        return false;
+    if (!is_folder(path))
+        return ingest_knows(path);
+    look_into(path, true, &look);
+    return look.has_traces && !look.has_shards;
+}
+
+static void say_skipped(const struct trace_import *import, const char *path)
+{
+    for (size_t i = 0; i < import->count; i++) {
+        if (!*import->files[i].why)
+            continue;
+        say("%zu of %zu files in '%s' were skipped; the first: %s", import->count - import->read,
+            import->count, path, import->files[i].why);
+        return;
+    }
+}
+
+// Each file that was not sound, with the counts of what was wrong.
+static void say_repaired(const struct gait_trace *trace)
+{
+    const char *last = "";
+    for (uint32_t i = 0; i < gait_trace_shard_count(trace); i++) {
+        const char *import = gait_trace_metadata(trace, i, "import");
+        const char *source = gait_trace_metadata(trace, i, "source");
+        const char *repairs = import ? strstr(import, "\"repairs\": {") : NULL;
+        if (!repairs || !source || repairs[strlen("\"repairs\": {")] == '}' ||
+            !strcmp(source, last))
+            continue;
+        repairs += strlen("\"repairs\": {");
+        say("%s was not sound, and is repaired: %.*s", source, (int)strcspn(repairs, "}"), repairs);
+        last = source;
+    }
+}
+
+static int fill(struct trace_import *import, const char *path, const char *folder)
+{
+    int status = trace_import_write(import, folder);
+    if (status && !access(folder, F_OK)) { // another process was faster
+        fail_clear();
+        return 0;
+    }
+    if (!status)
+        say_skipped(import, path);
+    return status;
+}
+
+static int find_folder(struct trace_import *import, bool *is_uncached, char folder[PATH_MAX])
+{
+    if (!*is_uncached && !trace_cache_find(import, folder))
+        return 0;
+    if (!*is_uncached)
+        say("%s; the trace is imported for this time only", fail_text());
+    *is_uncached = true;
+    return trace_cache_temporary(folder);
+}
+
+static int open_foreign(const char *path, bool is_uncached, struct gait_trace **ret_trace)
+{
+    char folder[PATH_MAX];
+    char name[PATH_MAX];
+    char *const names[] = {name};
+    struct trace_import import;
+    snprintf(name, sizeof name, "%s", path);
+    int status = trace_import_find(&import, names, 1);
+    if (!status)
+        status = find_folder(&import, &is_uncached, folder);
+    if (!status && (is_uncached || access(folder, F_OK)))
+        status = fill(&import, path, folder);
+    if (!status && !is_uncached)
+        trace_cache_tidy(folder);
+    trace_import_finish(&import);
+    if (!status)
+        status = gait_trace_open(folder, ret_trace);
+    if (!status)
+        say_repaired(*ret_trace);
+    return status;
+}
+
+int trace_door_open(const char *path, bool is_uncached, struct gait_trace **ret_trace)
+{
+    return is_foreign(path) ? open_foreign(path, is_uncached, ret_trace)
+                            : run_finish_and_open(path, ret_trace);
+}

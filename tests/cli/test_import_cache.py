@@ -1,0 +1,113 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Answers from foreign traces: imported once, kept, and made anew when they change."""
+
+import concurrent.futures
+import json
+import os
+import subprocess
+
+import pytest
+
+
+def trace(count, rank=0):
+    op = {"ph": "X", "cat": "cpu_op", "pid": 7, "tid": 8, "dur": 1}
+    events = [{**op, "name": f"op{i}", "ts": 10 + i} for i in range(count)]
+    return json.dumps({"distributedInfo": {"rank": rank}, "traceEvents": events})
+
+
+@pytest.fixture
+def cache(tmp_path, monkeypatch):
+    folder = tmp_path / "deep" / "cache"
+    monkeypatch.setenv("GAIT_CACHE_DIR", str(folder))
+    return folder / "traces"
+
+
+def events(gait, path, *more):
+    done = gait("info", path, "--json", *more)
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout)["events"]
+
+
+def test_a_trace_is_imported_once_and_again_when_it_changed(gait, tmp_path, cache):
+    source = tmp_path / "t.json"
+    source.write_text(trace(5))
+    assert events(gait, source) == 5
+    (kept,) = cache.iterdir()
+    state = [entry.stat().st_ino for entry in kept.iterdir()]
+    assert events(gait, source) == 5
+    assert [entry.stat().st_ino for entry in kept.iterdir()] == state
+    source.write_text(trace(6))
+    assert events(gait, source) == 6
+    assert len(list(cache.iterdir())) == 1  # what was kept of the old one is gone
+    text = source.read_text()
+    source.write_text(text.replace("op5", "xx5"))  # as long as before, and as old
+    assert events(gait, source) == 6
+    assert list(tmp_path.glob("*.gait")) == []
+
+
+def test_the_head_of_a_file_counts_beside_size_and_time(gait, tmp_path, cache):
+    source = tmp_path / "t.json"
+    source.write_text(trace(5))
+    os.utime(source, ns=(10**18, 10**18))
+    gait("info", source)
+    source.write_text(trace(5).replace("op", "po"))
+    os.utime(source, ns=(10**18, 10**18))
+    assert "po4" in gait("export", source, "--format", "csv").stdout
+
+
+def test_without_a_cache_nothing_is_kept(gait, tmp_path, cache, monkeypatch):
+    monkeypatch.setenv("TMPDIR", str(tmp_path / "tmp"))
+    (tmp_path / "tmp").mkdir()
+    (tmp_path / "t.json").write_text(trace(5))
+    assert events(gait, tmp_path / "t.json", "--no-cache") == 5
+    assert not cache.exists() and not list((tmp_path / "tmp").iterdir())
+
+
+def test_a_cache_that_cannot_be_made_is_said_and_the_answer_given(gait, tmp_path, monkeypatch):
+    (tmp_path / "file").write_text("")
+    monkeypatch.setenv("GAIT_CACHE_DIR", str(tmp_path / "file"))
+    (tmp_path / "t.json").write_text(trace(5))
+    done = gait("info", tmp_path / "t.json", "--json")
+    assert done.returncode == 0 and json.loads(done.stdout)["events"] == 5
+    assert "cannot make the cache" in done.stderr
+
+
+def test_processes_that_import_at_once_all_answer(build, tmp_path, cache):
+    (tmp_path / "t.json").write_text(trace(20_000))
+    command = [build / "gait", "info", "--json", tmp_path / "t.json"]
+    with concurrent.futures.ThreadPoolExecutor(6) as pool:
+        jobs = [pool.submit(subprocess.run, command, capture_output=True) for _ in range(6)]
+    answers = [job.result() for job in jobs]
+    assert [done.stderr for done in answers] == [b""] * 6
+    assert [json.loads(done.stdout)["events"] for done in answers] == [20_000] * 6
+    assert len(list(cache.iterdir())) == 1
+
+
+def test_a_folder_of_ranks_with_junk_answers_and_says_what_it_left_out(gait, tmp_path, cache):
+    folder = tmp_path / "ranks"
+    folder.mkdir()
+    for rank in range(3):
+        (folder / f"rank{rank}.json").write_text(trace(4 + rank, rank))
+    (folder / "readme.txt").write_text("hello")
+    (folder / "loop").symlink_to(folder)
+    done = gait("info", folder, "--json")
+    shards = json.loads(done.stdout)["shards"]
+    assert sorted((shard["rank"], shard["events"]) for shard in shards) == [(0, 4), (1, 5), (2, 6)]
+    assert "1 of 4 files" in done.stderr and "readme.txt" in done.stderr
+    for command in ("report", "breakdown"):
+        assert gait(command, folder, "--json").returncode == 0
+
+
+def test_what_was_repaired_is_said_each_time(gait, tmp_path, cache):
+    (tmp_path / "cut.json").write_text(trace(5)[:-20])
+    for _ in range(2):
+        done = gait("info", tmp_path / "cut.json")
+        assert done.returncode == 0 and '"truncated": 1' in done.stderr
+
+
+def test_what_is_neither_a_trace_nor_a_run_is_refused(gait, tmp_path, cache):
+    (tmp_path / "no.json").write_text('{"a": 1}')
+    (tmp_path / "empty").mkdir()
+    for path in ("no.json", "empty", "missing.json"):
+        done = gait("report", tmp_path / path)
+        assert done.returncode == 2 and done.stderr.count("\n") == 1
