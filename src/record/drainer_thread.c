@@ -237,7 +237,7 @@ static bool is_worth_a_visit(const struct writer *writer)
         return false;
     if (__atomic_load_n(&writer->is_waiting, __ATOMIC_ACQUIRE))
         return true;
-    uint64_t used = writer_head(writer, writer->weave.position) - writer->weave.position;
+    uint64_t used = writer_head(writer, writer->builder.position) - writer->builder.position;
     return used * WORTH_A_VISIT >= writer->capacity;
 }
 

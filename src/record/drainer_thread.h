@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The recorder's own thread: takes what the rings hold, weaves it into frames
+// The recorder's own thread: takes what the rings hold, makes spans and frames of it
 // and appends them to the shard. Sleeps until a ring is a quarter full, a
 // flush is wanted or five seconds have passed: a crash loses nothing meanwhile,
 // the rings are in a file.

@@ -134,7 +134,7 @@ void recorder_journal_locked(const struct journal_row *row)
 
 void recorder_free_writer(struct writer *writer)
 {
-    weave_track_finish(&writer->weave);
+    span_builder_track_finish(&writer->builder);
     free(writer->syncs);
     free(writer->name);
     free(writer);
@@ -310,7 +310,7 @@ static void release_writers(struct recorder *recorder)
     recorder_lock();
     for (struct writer *writer = recorder->writers, *next; writer; writer = next) {
         next = writer->next;
-        weave_track_finish(&writer->weave);
+        span_builder_track_finish(&writer->builder);
         writer->slots = NULL;
         __atomic_store_n(&writer->ring, &writer->ringless, __ATOMIC_RELEASE);
         writer->is_listed = false;

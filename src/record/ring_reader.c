@@ -17,16 +17,16 @@ int ring_reader_init(struct ring_reader *drain, struct table_writer *tables,
 {
     *drain = (struct ring_reader){.tables = tables};
     if (policy == RING_OVERWRITE) {
-        drain->copy = malloc(WEAVE_MAX_SLOTS * sizeof(struct slot));
+        drain->copy = malloc(SPAN_BUILDER_MAX_SLOTS * sizeof(struct slot));
         if (!drain->copy)
             return fail(GAIT_ERR_MEMORY, "no memory to drain rings");
     }
-    return weave_create(tables, &drain->weave);
+    return span_builder_create(tables, &drain->builder);
 }
 
 void ring_reader_finish(struct ring_reader *drain)
 {
-    weave_destroy(drain->weave);
+    span_builder_destroy(drain->builder);
     free(drain->copy);
     free(drain->tracks);
     free(drain->members);
@@ -35,13 +35,13 @@ void ring_reader_finish(struct ring_reader *drain)
 
 // --- losses ---------------------------------------------------------------------
 
-static void discard_events(struct writer *writer, const struct weave_loss *loss)
+static void discard_events(struct writer *writer, const struct span_builder_loss *loss)
 {
-    struct weave_loss *discarded = &writer->discarded;
+    struct span_builder_loss *discarded = &writer->discarded;
     if (loss->events == 0)
         return;
     if (discarded->events == 0)
-        *discarded = (struct weave_loss){.first = loss->first, .reason = loss->reason};
+        *discarded = (struct span_builder_loss){.first = loss->first, .reason = loss->reason};
     discarded->events += loss->events;
     discarded->last = loss->last;
 }
@@ -51,19 +51,19 @@ static int put_losses(struct ring_reader *drain, struct writer *writer)
     int status = 0;
     struct ring_head *ring = writer->ring;
     uint64_t lost = __atomic_load_n(&ring->lost, __ATOMIC_ACQUIRE);
-    uint64_t reported = writer->weave.lost;
+    uint64_t reported = writer->builder.lost;
     writer->lost_before = reported;
     writer->discarded_told = writer->discarded.events;
     if (lost > reported) {
-        const struct weave_loss loss = {lost - reported,
-                                        __atomic_load_n(&ring->lost_first, __ATOMIC_RELAXED),
-                                        __atomic_load_n(&ring->lost_last, __ATOMIC_RELAXED),
-                                        writer->slots ? RING_LOSS_FULL : RING_LOSS_NO_RING};
-        status = weave_write_loss(drain->tables, writer->track, &loss);
-        writer->weave.lost = lost;
+        const struct span_builder_loss loss = {lost - reported,
+                                               __atomic_load_n(&ring->lost_first, __ATOMIC_RELAXED),
+                                               __atomic_load_n(&ring->lost_last, __ATOMIC_RELAXED),
+                                               writer->slots ? RING_LOSS_FULL : RING_LOSS_NO_RING};
+        status = span_builder_write_loss(drain->tables, writer->track, &loss);
+        writer->builder.lost = lost;
     }
     if (status == 0 && writer->discarded_told)
-        status = weave_write_loss(drain->tables, writer->track, &writer->discarded);
+        status = span_builder_write_loss(drain->tables, writer->track, &writer->discarded);
     return status;
 }
 
@@ -73,7 +73,7 @@ static int add_member(struct ring_reader *drain, struct writer *writer)
 {
     if (drain->count == drain->capacity) {
         uint32_t capacity = drain->capacity ? drain->capacity * 2 : 64;
-        struct weave_track **tracks = realloc(drain->tracks, capacity * sizeof(*tracks));
+        struct span_builder_track **tracks = realloc(drain->tracks, capacity * sizeof(*tracks));
         if (tracks)
             drain->tracks = tracks;
         struct writer **members = realloc(drain->members, capacity * sizeof(*members));
@@ -83,7 +83,7 @@ static int add_member(struct ring_reader *drain, struct writer *writer)
             return fail(GAIT_ERR_MEMORY, "no memory to drain %u rings", capacity);
         drain->capacity = capacity;
     }
-    drain->tracks[drain->count] = &writer->weave;
+    drain->tracks[drain->count] = &writer->builder;
     drain->members[drain->count++] = writer;
     writer->batch_events = 0;
     writer->batch_first = clock_now();
@@ -93,14 +93,14 @@ static int add_member(struct ring_reader *drain, struct writer *writer)
 static int flush_rows(struct ring_reader *drain, struct writer *writer)
 {
     uint64_t events = 0;
-    int status = weave_flush(drain->weave, &writer->weave, &events);
+    int status = span_builder_flush(drain->builder, &writer->builder, &events);
     writer->batch_events += events;
     return status;
 }
 
 // Spans and the step that were taken and have not ended: they lose their end,
 // and so are lost.
-static uint64_t forget_open(struct weave_track *track)
+static uint64_t forget_open(struct span_builder_track *track)
 {
     uint64_t events = track->open_count + track->has_step;
     track->open_count = 0;
@@ -111,11 +111,11 @@ static uint64_t forget_open(struct weave_track *track)
 // Somebody wrote over our memory: what the ring holds means nothing any more.
 static int give_up_ring(struct ring_reader *drain, struct writer *writer, uint64_t head)
 {
-    struct weave_track *track = &writer->weave;
+    struct span_builder_track *track = &writer->builder;
     uint64_t now = clock_now();
     fail_clear();
     int status = flush_rows(drain, writer);
-    const struct weave_loss loss = {1 + forget_open(track), now, now, RING_LOSS_DAMAGED};
+    const struct span_builder_loss loss = {1 + forget_open(track), now, now, RING_LOSS_DAMAGED};
     discard_events(writer, &loss);
     track->position = head;
     return status;
@@ -123,13 +123,14 @@ static int give_up_ring(struct ring_reader *drain, struct writer *writer, uint64
 
 static int ring_reader_ring(struct ring_reader *drain, struct writer *writer)
 {
-    struct weave_track *track = &writer->weave;
+    struct span_builder_track *track = &writer->builder;
     uint64_t head = writer_head(writer, track->position);
     int status = 0;
     uint64_t before = head;
     while (status == 0 && track->position < head && track->position != before) {
         before = track->position;
-        int taken = weave_take(drain->weave, track, writer->slots, writer->capacity - 1, head);
+        int taken =
+            span_builder_take(drain->builder, track, writer->slots, writer->capacity - 1, head);
         status = taken ? give_up_ring(drain, writer, head) : flush_rows(drain, writer);
     }
     return status;
@@ -138,9 +139,9 @@ static int ring_reader_ring(struct ring_reader *drain, struct writer *writer)
 // The writer went over what was not yet taken: the story goes on at its tail.
 static int skip_overwritten(struct ring_reader *drain, struct writer *writer)
 {
-    struct weave_track *track = &writer->weave;
+    struct span_builder_track *track = &writer->builder;
     const struct ring_tail tail = ring_head_tail(writer->ring);
-    struct weave_loss loss = {0, writer->told_until, tail.tick, RING_LOSS_OVERWRITTEN};
+    struct span_builder_loss loss = {0, writer->told_until, tail.tick, RING_LOSS_OVERWRITTEN};
     loss.events = (tail.events > track->begun ? tail.events - track->begun : 0);
     loss.events += forget_open(track);
     track->begun = tail.events;
@@ -148,7 +149,7 @@ static int skip_overwritten(struct ring_reader *drain, struct writer *writer)
     track->position = tail.position;
     writer->batch_events += loss.events; // should this batch not be written
     writer->told_until = tail.tick;
-    return loss.events ? weave_write_loss(drain->tables, writer->track, &loss) : 0;
+    return loss.events ? span_builder_write_loss(drain->tables, writer->track, &loss) : 0;
 }
 
 // Reads what its owner may be writing: the tail, looked at again afterwards,
@@ -158,7 +159,7 @@ __attribute__((no_sanitize("thread"))) static void copy_slots(struct slot *copy,
                                                               uint64_t from, uint64_t to)
 {
     for (uint64_t at = from; at < to; at++) {
-        copy[at & (WEAVE_MAX_SLOTS - 1)] = writer->slots[at & (writer->capacity - 1)];
+        copy[at & (SPAN_BUILDER_MAX_SLOTS - 1)] = writer->slots[at & (writer->capacity - 1)];
     }
 }
 
@@ -174,17 +175,17 @@ static uint64_t head_under_overwrite(const struct writer *writer)
 
 static bool is_overwritten(const struct writer *writer)
 {
-    return __atomic_load_n(&writer->ring->tail, __ATOMIC_ACQUIRE) > writer->weave.position;
+    return __atomic_load_n(&writer->ring->tail, __ATOMIC_ACQUIRE) > writer->builder.position;
 }
 
-// Copies what is between position and `head`, as much as the weave takes at once.
+// Copies what is between position and `head`, as much as the builder takes at once.
 // The owner may go over the beginning of that meanwhile; the rest still holds.
 // Returns how far the copy reaches.
 static int copy_stretch(struct ring_reader *drain, struct writer *writer, uint64_t head,
                         uint64_t *ret_until)
 {
-    const struct weave_track *track = &writer->weave;
-    uint64_t until = track->position + WEAVE_MAX_SLOTS;
+    const struct span_builder_track *track = &writer->builder;
+    uint64_t until = track->position + SPAN_BUILDER_MAX_SLOTS;
     until = until < head ? until : head;
     copy_slots(drain->copy, writer, track->position, until);
     *ret_until = until;
@@ -193,7 +194,7 @@ static int copy_stretch(struct ring_reader *drain, struct writer *writer, uint64
 
 static int drain_overwritten_ring(struct ring_reader *drain, struct writer *writer)
 {
-    struct weave_track *track = &writer->weave;
+    struct span_builder_track *track = &writer->builder;
     uint64_t head = head_under_overwrite(writer);
     uint64_t until = 0, before = UINT64_MAX;
     int laps = 0; // that its owner was ahead of us
@@ -205,7 +206,8 @@ static int drain_overwritten_ring(struct ring_reader *drain, struct writer *writ
             continue;
         }
         before = track->position;
-        int taken = weave_take(drain->weave, track, drain->copy, WEAVE_MAX_SLOTS - 1, until);
+        int taken = span_builder_take(drain->builder, track, drain->copy,
+                                      SPAN_BUILDER_MAX_SLOTS - 1, until);
         int put = taken ? give_up_ring(drain, writer, head) : flush_rows(drain, writer);
         status = status ? status : put;
     }
@@ -236,11 +238,11 @@ __attribute__((no_sanitize("thread"))) void ring_reader_copy_ring(const struct w
 int ring_reader_past(struct ring_reader *drain, struct writer *writer, const struct slot *copy,
                      uint64_t until)
 {
-    struct weave_track *track = &writer->weave;
+    struct span_builder_track *track = &writer->builder;
     int status = 0;
     while (status == 0 && track->position < until) {
         uint64_t before = track->position;
-        status = weave_take(drain->weave, track, copy, writer->capacity - 1, until);
+        status = span_builder_take(drain->builder, track, copy, writer->capacity - 1, until);
         int flushed = flush_rows(drain, writer);
         status = status ? status : flushed;
         if (track->position == before)
@@ -251,30 +253,31 @@ int ring_reader_past(struct ring_reader *drain, struct writer *writer, const str
 
 bool ring_reader_has_news(const struct writer *writer)
 {
-    uint64_t head = writer->policy == RING_OVERWRITE ? head_under_overwrite(writer)
-                                                     : writer_head(writer, writer->weave.position);
-    return head != writer->weave.position || writer->discarded.events ||
-           __atomic_load_n(&writer->ring->lost, __ATOMIC_ACQUIRE) != writer->weave.lost;
+    uint64_t head = writer->policy == RING_OVERWRITE
+                        ? head_under_overwrite(writer)
+                        : writer_head(writer, writer->builder.position);
+    return head != writer->builder.position || writer->discarded.events ||
+           __atomic_load_n(&writer->ring->lost, __ATOMIC_ACQUIRE) != writer->builder.lost;
 }
 
 // --- after the batch --------------------------------------------------------------
 
 int ring_reader_commit(struct ring_reader *drain)
 {
-    return weave_commit(drain->weave, drain->tracks, drain->count);
+    return span_builder_commit(drain->builder, drain->tracks, drain->count);
 }
 
 static void settle_member(struct writer *writer, bool is_written)
 {
     struct ring_head *ring = writer->ring;
     if (is_written) {
-        __atomic_store_n(&ring->lost_noticed, writer->weave.lost, __ATOMIC_RELEASE);
+        __atomic_store_n(&ring->lost_noticed, writer->builder.lost, __ATOMIC_RELEASE);
         writer->discarded.events -= writer->discarded_told;
         return;
     }
-    writer->weave.lost = writer->lost_before;
-    const struct weave_loss loss = {writer->batch_events, writer->batch_first, writer->batch_last,
-                                    RING_LOSS_DISK_FULL};
+    writer->builder.lost = writer->lost_before;
+    const struct span_builder_loss loss = {writer->batch_events, writer->batch_first,
+                                           writer->batch_last, RING_LOSS_DISK_FULL};
     discard_events(writer, &loss);
 }
 
@@ -283,7 +286,7 @@ static void settle_member(struct writer *writer, bool is_written)
 static void move_tail(struct writer *writer)
 {
     struct ring_head *ring = writer->ring;
-    const struct weave_track *track = &writer->weave;
+    const struct span_builder_track *track = &writer->builder;
     __atomic_store_n(&ring->unbalanced, track->unbalanced, __ATOMIC_RELAXED);
     if (writer->policy == RING_OVERWRITE)
         return; // the owner's

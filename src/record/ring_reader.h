@@ -10,9 +10,9 @@
 
 struct ring_reader {
     struct table_writer *tables;
-    struct weave *weave;
-    struct slot *copy;           // overwrite: a stretch of ring, safe from its writer
-    struct weave_track **tracks; // of the batch
+    struct span_builder *builder;
+    struct slot *copy;                  // overwrite: a stretch of ring, safe from its writer
+    struct span_builder_track **tracks; // of the batch
     struct writer **members;
     uint32_t count, capacity;
 };

@@ -25,13 +25,13 @@
 // --- one ring ----------------------------------------------------------------------
 
 // The spans and the step open where the view begins, as the drainer knows them.
-static int copy_open(const struct weave_track *from, struct weave_track *to)
+static int copy_open(const struct span_builder_track *from, struct span_builder_track *to)
 {
     int status = 0;
     for (uint32_t i = 0; i < from->open_count && status == 0; i++) {
-        const struct weave_span *span = &from->open[i];
+        const struct span_builder_span *span = &from->open[i];
         const struct slice args = {span->args.bytes, span->args.used};
-        status = weave_track_restore(to, span, args);
+        status = span_builder_track_restore(to, span, args);
     }
     to->has_step = from->has_step;
     to->step_start = from->step_start;
@@ -44,7 +44,7 @@ static int copy_open(const struct weave_track *from, struct weave_track *to)
 // copying, with room for the record that the owner may be writing.
 static struct ring_tail find_past(const struct writer *writer)
 {
-    uint64_t tail = writer->weave.position;
+    uint64_t tail = writer->builder.position;
     uint64_t end = writer_head(writer, tail) + slot_text_slots(SLOT_TEXT_MAX);
     uint32_t count = writer->past_count < WRITER_PAST ? writer->past_count : WRITER_PAST;
     for (uint32_t i = writer->past_count - count; i != writer->past_count; i++) {
@@ -52,7 +52,7 @@ static struct ring_tail find_past(const struct writer *writer)
         if (past->position + writer->capacity >= end)
             return *past;
     }
-    return (struct ring_tail){.position = tail, .depth = writer->weave.base_depth};
+    return (struct ring_tail){.position = tail, .depth = writer->builder.base_depth};
 }
 
 static int put_past(const struct writer *writer, struct writer *view, struct ring_reader *drain)
@@ -64,14 +64,14 @@ static int put_past(const struct writer *writer, struct writer *view, struct rin
                              : 0;
     ring_reader_copy_ring(writer, copy);
     const struct ring_tail past = find_past(writer);
-    view->weave.position = past.position;
-    view->weave.base_depth = (uint32_t)past.depth;
-    if (ring_reader_past(drain, view, copy, writer->weave.position))
+    view->builder.position = past.position;
+    view->builder.base_depth = (uint32_t)past.depth;
+    if (ring_reader_past(drain, view, copy, writer->builder.position))
         fail_clear(); // the past is a gift
     free(copy);
     // what is open there the drainer knows whole, with what began before that past
-    view->weave.open_count = 0;
-    view->weave.has_step = false;
+    view->builder.open_count = 0;
+    view->builder.has_step = false;
     return 0;
 }
 
@@ -85,16 +85,16 @@ static int init_view(const struct writer *writer, struct writer *view, struct ri
                             .track = writer->track,
                             .policy = writer->policy,
                             .told_until = writer->ring->first_tick};
-    weave_track_init(&view->weave, writer->track, 0);
+    span_builder_track_init(&view->builder, writer->track, 0);
     if (writer->policy == RING_OVERWRITE)
         return 0;
     int status = put_past(writer, view, drain);
-    view->weave.position = writer->weave.position;
-    view->weave.lost = writer->weave.lost;
-    view->weave.begun = writer->weave.begun;
-    view->weave.base_depth = writer->weave.base_depth;
+    view->builder.position = writer->builder.position;
+    view->builder.lost = writer->builder.lost;
+    view->builder.begun = writer->builder.begun;
+    view->builder.base_depth = writer->builder.base_depth;
     view->discarded = writer->discarded;
-    return status ? status : copy_open(&writer->weave, &view->weave);
+    return status ? status : copy_open(&writer->builder, &view->builder);
 }
 
 static int put_rings(const struct writer *writers, struct ring_reader *drain, struct writer *views,
@@ -161,7 +161,7 @@ static int write_rings(const struct recorder *recorder, struct shard_out *shard)
     if (status == 0)
         status = ring_reader_commit(&drain);
     for (uint32_t i = 0; views && i < count; i++) {
-        weave_track_finish(&views[i].weave);
+        span_builder_track_finish(&views[i].builder);
     }
     ring_reader_finish(&drain);
     free(views);

@@ -52,7 +52,7 @@ void writer_attach(struct writer *writer, struct ring_head *ring, uint32_t track
     writer->ring->slots_address = writer->granted_at;
     __atomic_store_n(&writer->ring->next, writer->granted_at, __ATOMIC_RELEASE);
     writer->told_until = writer->ring->first_tick;
-    weave_track_init(&writer->weave, track, 0);
+    span_builder_track_init(&writer->builder, track, 0);
 }
 
 uint64_t writer_head(const struct writer *writer, uint64_t tail)

@@ -14,7 +14,7 @@
 
 #include "base/clock.h"
 #include "format/ring_file.h"
-#include "format/weave.h"
+#include "format/span_builder.h"
 
 #define WRITER_SYNCS 64
 #define WRITER_PAST 16
@@ -50,9 +50,9 @@ struct writer {
 
     // --- the drainer's
     struct writer *next; // list of the session
-    struct weave_track weave;
-    uint64_t lost_before;               // of weave.lost, should the batch not be written
-    struct weave_loss discarded;        // that no disk would take, or nobody could read
+    struct span_builder_track builder;
+    uint64_t lost_before;               // of builder.lost, should the batch not be written
+    struct span_builder_loss discarded; // that no disk would take, or nobody could read
     uint64_t discarded_told;            // of them, in the batch
     uint64_t told_until;                // overwrite: tick up to which the ring has been taken
     struct ring_tail past[WRITER_PAST]; // else: tails before this one, the latest is

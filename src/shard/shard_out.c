@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 #include "base/fail.h"
-#include "format/weave.h"
+#include "format/span_builder.h"
 
 #define BATCH_MAX_BYTES (64u << 20)
 #define TEXT_MAX_BYTES (8u << 20)
@@ -41,7 +41,7 @@ static int init_buffers(struct shard_out *shard)
 {
     buffer_init(&shard->batch, BATCH_MAX_BYTES);
     index_writer_init(&shard->index);
-    return table_writer_init(&shard->tables, &shard->batch, WEAVE_MAX_SLOTS, TEXT_MAX_BYTES);
+    return table_writer_init(&shard->tables, &shard->batch, SPAN_BUILDER_MAX_SLOTS, TEXT_MAX_BYTES);
 }
 
 static void init(struct shard_out *shard, const char *path)

@@ -17,7 +17,7 @@
 #include "base/fail.h"
 #include "base/json_reader.h"
 #include "format/journal.h"
-#include "format/weave.h"
+#include "format/span_builder.h"
 #include "load/order/event_table.h"
 #include "load/repair/ring_view.h"
 #include "load/shard/last_state.h"
@@ -36,9 +36,9 @@ struct salvage {
     struct ring_view view;
     struct last_state state;
     struct table_writer writer;
-    struct weave *weave;
+    struct span_builder *builder;
     struct buffer slots, entries;
-    struct weave_track **tracks; // of all rings taken
+    struct span_builder_track **tracks; // of all rings taken
     size_t track_count, track_capacity;
     struct id_map taken;  // tracks among them
     bool has_lost_commit; // the file lacks rows that the ring lacks too
@@ -121,19 +121,19 @@ static int note_ring(struct salvage *salvage, uint64_t offset, const char *what)
     return damage_add(salvage->shard->damage, &range);
 }
 
-static int restore_open(struct salvage *salvage, struct weave_track *track)
+static int restore_open(struct salvage *salvage, struct span_builder_track *track)
 {
     int status = 0;
 
     for (size_t i = 0; !status && i < salvage->state.open_count; i++) {
         const struct last_open *open = &salvage->state.open[i];
-        struct weave_span span = {
+        struct span_builder_span span = {
             .start = open->start, .site = (uint32_t)open->site, .depth = open->depth};
 
         if (open->track != track->track)
             continue;
         if (!open->is_step) {
-            status = weave_track_restore(track, &span, open->args);
+            status = span_builder_track_restore(track, &span, open->args);
             continue;
         }
         track->has_step = true;
@@ -157,16 +157,16 @@ static void replace_frames(struct salvage *salvage, uint32_t track)
 // The flight recorder went over what no commit names, or no disk took it: the
 // story goes on at the tail. Spans and the step taken but not ended yet lose
 // their end.
-static int skip_to_tail(struct salvage *salvage, struct weave_track *track,
+static int skip_to_tail(struct salvage *salvage, struct span_builder_track *track,
                         const struct ring_head *head)
 {
     const struct ring_tail tail = ring_head_tail(head);
     bool is_overwritten = salvage->view.header.policy == RING_OVERWRITE;
-    struct weave_loss loss = {.events = track->open_count + track->has_step,
-                              .first = head->first_tick,
-                              .last = tail.tick,
-                              .reason =
-                                  is_overwritten ? RING_LOSS_OVERWRITTEN : RING_LOSS_DISK_FULL};
+    struct span_builder_loss loss = {.events = track->open_count + track->has_step,
+                                     .first = head->first_tick,
+                                     .last = tail.tick,
+                                     .reason = is_overwritten ? RING_LOSS_OVERWRITTEN
+                                                              : RING_LOSS_DISK_FULL};
 
     if (tail.events > track->begun)
         loss.events += tail.events - track->begun;
@@ -177,20 +177,20 @@ static int skip_to_tail(struct salvage *salvage, struct weave_track *track,
     track->position = tail.position;
     if (!loss.events)
         return 0;
-    return weave_write_loss(&salvage->writer, track->track, &loss);
+    return span_builder_write_loss(&salvage->writer, track->track, &loss);
 }
 
-static int write_loss(struct salvage *salvage, struct weave_track *track,
+static int write_loss(struct salvage *salvage, struct span_builder_track *track,
                       const struct ring_head *head)
 {
-    struct weave_loss loss = {
+    struct span_builder_loss loss = {
         .first = head->lost_first, .last = head->lost_last, .reason = RING_LOSS_FULL};
 
     if (head->lost <= track->lost)
         return 0;
     loss.events = head->lost - track->lost;
     track->lost = head->lost;
-    return weave_write_loss(&salvage->writer, track->track, &loss);
+    return span_builder_write_loss(&salvage->writer, track->track, &loss);
 }
 
 // Copies the ring's slots from `from` on, or from its tail if that is further;
@@ -218,7 +218,7 @@ static int copy_ring(struct salvage *salvage, uint64_t offset, uint64_t from,
     return status ? status : fail(GAIT_ERR_STATE, "the ring moves while it is read");
 }
 
-static int weave_ring(struct salvage *salvage, struct weave_track *track,
+static int build_ring(struct salvage *salvage, struct span_builder_track *track,
                       const struct ring_head *head)
 {
     const struct slot *slots = (const struct slot *)(const void *)salvage->slots.bytes;
@@ -229,9 +229,9 @@ static int weave_ring(struct salvage *salvage, struct weave_track *track,
     while (!status && !taken && track->position < ring_view_position(head) &&
            track->position != before) {
         before = track->position;
-        taken = weave_take(salvage->weave, track, slots, head->region.capacity - 1,
-                           ring_view_position(head));
-        status = weave_flush(salvage->weave, track, NULL);
+        taken = span_builder_take(salvage->builder, track, slots, head->region.capacity - 1,
+                                  ring_view_position(head));
+        status = span_builder_flush(salvage->builder, track, NULL);
     }
     return status ? status : taken;
 }
@@ -254,7 +254,7 @@ static bool is_clean(const struct salvage *salvage, uint32_t track)
 }
 
 // Brings `track` to where the ring begins to tell.
-static int meet_ring(struct salvage *salvage, struct weave_track *track,
+static int meet_ring(struct salvage *salvage, struct span_builder_track *track,
                      const struct ring_head *head)
 {
     const struct ring_tail tail = ring_head_tail(head);
@@ -274,7 +274,7 @@ static int meet_ring(struct salvage *salvage, struct weave_track *track,
     return is_behind ? skip_to_tail(salvage, track, head) : 0;
 }
 
-static int take_ring(struct salvage *salvage, struct weave_track *track, uint64_t offset)
+static int take_ring(struct salvage *salvage, struct span_builder_track *track, uint64_t offset)
 {
     const struct last_track *last = last_state_track(&salvage->state, track->track);
     bool is_dropping = salvage->view.header.policy != RING_OVERWRITE;
@@ -296,13 +296,13 @@ static int take_ring(struct salvage *salvage, struct weave_track *track, uint64_
     status = meet_ring(salvage, track, &head);
     if (!status)
         status = write_loss(salvage, track, &head);
-    return status ? status : weave_ring(salvage, track, &head);
+    return status ? status : build_ring(salvage, track, &head);
 }
 
 static int add_ring(struct salvage *salvage, uint32_t id, uint64_t offset)
 {
-    struct array_shape shape = {sizeof(struct weave_track *), RING_LIMIT};
-    struct weave_track *track;
+    struct array_shape shape = {sizeof(struct span_builder_track *), RING_LIMIT};
+    struct span_builder_track *track;
     int status = array_reserve((void **)&salvage->tracks, &salvage->track_capacity,
                                salvage->track_count + 1, shape);
 
@@ -314,12 +314,12 @@ static int add_ring(struct salvage *salvage, uint32_t id, uint64_t offset)
     track = calloc(1, sizeof(*track));
     if (!track)
         return fail(GAIT_ERR_MEMORY, "no memory for a ring");
-    weave_track_init(track, id, 0);
+    span_builder_track_init(track, id, 0);
     salvage->tracks[salvage->track_count++] = track;
     status = take_ring(salvage, track, offset);
     if (status == GAIT_ERR_STATE) { // left to the file: no commit may name it
         salvage->track_count--;
-        weave_track_finish(track);
+        span_builder_track_finish(track);
         free(track);
         return 0;
     }
@@ -385,7 +385,7 @@ static int add_regions(struct salvage *salvage)
     if (status || !salvage->track_count)
         return status;
     replace_open(salvage);
-    return weave_commit(salvage->weave, salvage->tracks, (uint32_t)salvage->track_count);
+    return span_builder_commit(salvage->builder, salvage->tracks, (uint32_t)salvage->track_count);
 }
 
 // --- all of it -----------------------------------------------------------------
@@ -422,10 +422,10 @@ static int begin_salvage(struct salvage *salvage)
     buffer_init(&salvage->entries, SLOTS_LIMIT);
     status = last_state_load(&salvage->state, &source);
     if (!status)
-        status = table_writer_init(&salvage->writer, &salvage->shard->salvaged, WEAVE_MAX_SLOTS,
-                                   TEXT_BYTES);
+        status = table_writer_init(&salvage->writer, &salvage->shard->salvaged,
+                                   SPAN_BUILDER_MAX_SLOTS, TEXT_BYTES);
     if (!status)
-        status = weave_create(&salvage->writer, &salvage->weave);
+        status = span_builder_create(&salvage->writer, &salvage->builder);
     salvage->writer.sequence = salvage->shard->list.next_sequence;
     return status;
 }
@@ -433,12 +433,12 @@ static int begin_salvage(struct salvage *salvage)
 static void finish_salvage(struct salvage *salvage)
 {
     for (size_t i = 0; i < salvage->track_count; i++) {
-        weave_track_finish(salvage->tracks[i]);
+        span_builder_track_finish(salvage->tracks[i]);
         free(salvage->tracks[i]);
     }
     free(salvage->tracks);
     id_map_finish(&salvage->taken);
-    weave_destroy(salvage->weave);
+    span_builder_destroy(salvage->builder);
     table_writer_finish(&salvage->writer);
     last_state_finish(&salvage->state);
     buffer_finish(&salvage->slots);
@@ -458,7 +458,7 @@ static void forget_open_end(struct shard *shard)
         damage->count--;
 }
 
-static int weave_file(struct salvage *salvage)
+static int build_file(struct salvage *salvage)
 {
     struct shard *shard = salvage->shard;
     int status = begin_salvage(salvage);
@@ -496,7 +496,7 @@ int salvage_shard(struct shard *shard, struct row_reader *rows, struct arena *ar
         shard->ring_failure = arena_text(arena, fail_text(), strlen(fail_text()));
     if (status)
         return status == GAIT_ERR_MEMORY ? status : 0;
-    status = weave_file(&salvage);
+    status = build_file(&salvage);
     finish_salvage(&salvage);
     return status;
 }

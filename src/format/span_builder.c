@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // From slots to rows. The ring is taken as it is found: after a crash it may
 // hold anything, so nothing here trusts a slot beyond its own 16 bytes.
-#include "format/weave.h"
+#include "format/span_builder.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/fail.h"
 #include "format/args.h"
-#include "format/weave_rows.h"
+#include "format/span_builder_rows.h"
 
 #define MAX_OPEN_SPANS (1u << 20)
 #define MAX_PIECES_BYTES (8u << 20)
@@ -18,91 +18,92 @@
 // wait for a store to another column (0.3 ns a record).
 #define OFF_THE_PAGE 24
 
-const struct weave_table_shape weave_shapes[WEAVE_TABLE_COUNT] = {
-    [WEAVE_SPAN] = {TABLE_SPAN, 4, 4, {TRANSFORM_NESTED}},
-    [WEAVE_MARK] = {TABLE_MARK, 2, 0, {TRANSFORM_DELTA}},
-    [WEAVE_COUNTER] = {TABLE_COUNTER, 3, 0, {TRANSFORM_DELTA, TRANSFORM_NONE, TRANSFORM_DELTA}},
-    [WEAVE_COUNTER_REAL] = {TABLE_COUNTER_REAL, 3, 0, {TRANSFORM_DELTA}},
-    [WEAVE_ASYNC] = {TABLE_ASYNC, 4, 0, {TRANSFORM_DELTA, TRANSFORM_NONE, TRANSFORM_DELTA}},
-    [WEAVE_FLOW] = {TABLE_FLOW, 4, 0, {TRANSFORM_DELTA, TRANSFORM_NONE, TRANSFORM_DELTA}},
-    [WEAVE_STEP] = {TABLE_STEP, 3, 0, {TRANSFORM_NESTED, TRANSFORM_NESTED, TRANSFORM_DELTA}},
-    [WEAVE_MEMORY] = {TABLE_MEMORY,
-                      6,
-                      0,
-                      {TRANSFORM_DELTA, TRANSFORM_NONE, TRANSFORM_DELTA, TRANSFORM_ZIGZAG,
-                       TRANSFORM_DELTA, TRANSFORM_NONE}},
+const struct span_builder_table_shape span_builder_shapes[SPAN_BUILDER_TABLE_COUNT] = {
+    [SPAN_BUILDER_SPAN] = {TABLE_SPAN, 4, 4, {TRANSFORM_NESTED}},
+    [SPAN_BUILDER_MARK] = {TABLE_MARK, 2, 0, {TRANSFORM_DELTA}},
+    [SPAN_BUILDER_COUNTER] = {TABLE_COUNTER,
+                              3,
+                              0,
+                              {TRANSFORM_DELTA, TRANSFORM_NONE, TRANSFORM_DELTA}},
+    [SPAN_BUILDER_COUNTER_REAL] = {TABLE_COUNTER_REAL, 3, 0, {TRANSFORM_DELTA}},
+    [SPAN_BUILDER_ASYNC] = {TABLE_ASYNC, 4, 0, {TRANSFORM_DELTA, TRANSFORM_NONE, TRANSFORM_DELTA}},
+    [SPAN_BUILDER_FLOW] = {TABLE_FLOW, 4, 0, {TRANSFORM_DELTA, TRANSFORM_NONE, TRANSFORM_DELTA}},
+    [SPAN_BUILDER_STEP] = {TABLE_STEP, 3, 0, {TRANSFORM_NESTED, TRANSFORM_NESTED, TRANSFORM_DELTA}},
+    [SPAN_BUILDER_MEMORY] = {TABLE_MEMORY,
+                             6,
+                             0,
+                             {TRANSFORM_DELTA, TRANSFORM_NONE, TRANSFORM_DELTA, TRANSFORM_ZIGZAG,
+                              TRANSFORM_DELTA, TRANSFORM_NONE}},
 };
 
-static void empty_rows(struct weave *weave)
+static void empty_rows(struct span_builder *builder)
 {
-    for (int i = 0; i < WEAVE_TABLE_COUNT; i++) {
-        struct weave_rows *rows = &weave->tables[i];
-        rows->begin = rows->end = i == WEAVE_SPAN ? WEAVE_HEADROOM : 0;
+    for (int i = 0; i < SPAN_BUILDER_TABLE_COUNT; i++) {
+        struct span_builder_rows *rows = &builder->tables[i];
+        rows->begin = rows->end = i == SPAN_BUILDER_SPAN ? SPAN_BUILDER_HEADROOM : 0;
         rows->last = rows->events = 0;
     }
-    weave->has_args = false;
-    weave->pieces.used = sizeof(struct weave_piece); // offset 0 means none
+    builder->has_args = false;
+    builder->pieces.used = sizeof(struct span_builder_piece); // offset 0 means none
 }
 
-int weave_create(struct table_writer *writer, struct weave **ret_weave)
+int span_builder_create(struct table_writer *writer, struct span_builder **ret_builder)
 {
-    const size_t rows_max = WEAVE_HEADROOM + WEAVE_MAX_SLOTS + OFF_THE_PAGE;
-    struct weave *weave = calloc(1, sizeof(*weave));
-    if (!weave)
+    const size_t rows_max = SPAN_BUILDER_HEADROOM + SPAN_BUILDER_MAX_SLOTS + OFF_THE_PAGE;
+    struct span_builder *builder = calloc(1, sizeof(*builder));
+    if (!builder)
         return fail(GAIT_ERR_MEMORY, "no memory to arrange records");
     size_t columns = 0;
-    for (int i = 0; i < WEAVE_TABLE_COUNT; i++) {
-        columns += weave_shapes[i].column_count;
+    for (int i = 0; i < SPAN_BUILDER_TABLE_COUNT; i++) {
+        columns += span_builder_shapes[i].column_count;
     }
-    weave->writer = writer;
-    weave->memory = malloc(columns * rows_max * sizeof(uint64_t));
-    weave->args_of_row = calloc(rows_max, sizeof(uint32_t));
-    weave->args_column = malloc(rows_max * sizeof(struct slice));
-    weave->stack = malloc((WEAVE_STACK_ROWS + 1) * sizeof(uint32_t));
-    buffer_init(&weave->pieces, MAX_PIECES_BYTES);
-    buffer_init(&weave->joined, MAX_PIECES_BYTES);
-    if (!weave->memory || !weave->args_of_row || !weave->args_column || !weave->stack ||
-        !buffer_reserve(&weave->pieces, sizeof(struct weave_piece))) {
-        weave_destroy(weave);
+    builder->writer = writer;
+    builder->memory = malloc(columns * rows_max * sizeof(uint64_t));
+    builder->args_of_row = calloc(rows_max, sizeof(uint32_t));
+    builder->args_column = malloc(rows_max * sizeof(struct slice));
+    builder->stack = malloc((SPAN_BUILDER_STACK_ROWS + 1) * sizeof(uint32_t));
+    buffer_init(&builder->pieces, MAX_PIECES_BYTES);
+    buffer_init(&builder->joined, MAX_PIECES_BYTES);
+    if (!builder->memory || !builder->args_of_row || !builder->args_column || !builder->stack ||
+        !buffer_reserve(&builder->pieces, sizeof(struct span_builder_piece))) {
+        span_builder_destroy(builder);
         return fail(GAIT_ERR_MEMORY, "no memory to arrange records");
     }
-    uint64_t *next = weave->memory;
-    for (int i = 0; i < WEAVE_TABLE_COUNT; i++) {
-        for (int c = 0; c < weave_shapes[i].column_count; c++, next += rows_max) {
-            weave->tables[i].columns[c] = next;
+    uint64_t *next = builder->memory;
+    for (int i = 0; i < SPAN_BUILDER_TABLE_COUNT; i++) {
+        for (int c = 0; c < span_builder_shapes[i].column_count; c++, next += rows_max) {
+            builder->tables[i].columns[c] = next;
         }
     }
-    empty_rows(weave);
-    *ret_weave = weave;
+    empty_rows(builder);
+    *ret_builder = builder;
     return 0;
 }
 
-void weave_destroy(struct weave *weave)
+void span_builder_destroy(struct span_builder *builder)
 {
-    if (!weave)
+    if (!builder)
         return;
-    free(weave->memory);
-    free(weave->args_of_row);
-    free(weave->args_column);
-    free(weave->stack);
-    buffer_finish(&weave->pieces);
-    buffer_finish(&weave->joined);
-    free(weave);
+    free(builder->memory);
+    free(builder->args_of_row);
+    free(builder->args_column);
+    free(builder->stack);
+    buffer_finish(&builder->pieces);
+    buffer_finish(&builder->joined);
+    free(builder);
 }
 
-void weave_reset(struct weave *weave); // weave_frames.c, after a flush
-
-void weave_reset(struct weave *weave)
+void span_builder_reset(struct span_builder *builder)
 {
-    empty_rows(weave);
+    empty_rows(builder);
 }
 
-void weave_track_init(struct weave_track *track, uint32_t id, uint64_t position)
+void span_builder_track_init(struct span_builder_track *track, uint32_t id, uint64_t position)
 {
-    *track = (struct weave_track){.track = id, .position = position};
+    *track = (struct span_builder_track){.track = id, .position = position};
 }
 
-void weave_track_finish(struct weave_track *track)
+void span_builder_track_finish(struct span_builder_track *track)
 {
     if (!track)
         return;
@@ -110,37 +111,37 @@ void weave_track_finish(struct weave_track *track)
         buffer_finish(&track->open[i].args);
     }
     free(track->open);
-    *track = (struct weave_track){0};
+    *track = (struct span_builder_track){0};
 }
 
 // --- one row each ---------------------------------------------------------
 
-static void note_last(struct weave_rows *rows, uint64_t last)
+static void note_last(struct span_builder_rows *rows, uint64_t last)
 {
     rows->last = last > rows->last ? last : rows->last;
 }
 
-static void add_point(struct weave *weave, enum weave_table table, const uint64_t *values,
-                      uint64_t last)
+static void add_point(struct span_builder *builder, enum span_builder_table table,
+                      const uint64_t *values, uint64_t last)
 {
-    struct weave_rows *rows = &weave->tables[table];
-    for (int c = 0; c < weave_shapes[table].column_count; c++) {
+    struct span_builder_rows *rows = &builder->tables[table];
+    for (int c = 0; c < span_builder_shapes[table].column_count; c++) {
         rows->columns[c][rows->end] = values[c];
     }
     rows->end++;
     note_last(rows, last);
 }
 
-static int grow_open(struct weave_track *track)
+static int grow_open(struct span_builder_track *track)
 {
     uint32_t capacity = track->open_capacity ? track->open_capacity * 2 : 32;
     if (capacity > MAX_OPEN_SPANS)
         return fail(GAIT_ERR_MEMORY, "more than %u spans open in one thread", MAX_OPEN_SPANS);
-    struct weave_span *open = realloc(track->open, capacity * sizeof(*open));
+    struct span_builder_span *open = realloc(track->open, capacity * sizeof(*open));
     if (!open)
         return fail(GAIT_ERR_MEMORY, "no memory for %u open spans", capacity);
     for (uint32_t i = track->open_capacity; i < capacity; i++) {
-        open[i] = (struct weave_span){0};
+        open[i] = (struct span_builder_span){0};
         buffer_init(&open[i].args, MAX_SPAN_ARGS_BYTES);
     }
     track->open = open;
@@ -148,14 +149,15 @@ static int grow_open(struct weave_track *track)
     return 0;
 }
 
-int weave_track_restore(struct weave_track *track, const struct weave_span *span, struct slice args)
+int span_builder_track_restore(struct span_builder_track *track,
+                               const struct span_builder_span *span, struct slice args)
 {
     int status = track->open_count == track->open_capacity ? grow_open(track) : 0;
     if (status)
         return status;
     if (track->open_count == 0)
         track->base_depth = span->depth;
-    struct weave_span *restored = &track->open[track->open_count++];
+    struct span_builder_span *restored = &track->open[track->open_count++];
     restored->start = span->start;
     restored->site = span->site;
     restored->depth = span->depth;
@@ -164,16 +166,17 @@ int weave_track_restore(struct weave_track *track, const struct weave_span *span
     return buffer_append(&restored->args, args.bytes, args.count);
 }
 
-static int begin_span(struct weave *weave, struct weave_track *track, uint64_t tick, uint32_t site)
+static int begin_span(struct span_builder *builder, struct span_builder_track *track, uint64_t tick,
+                      uint32_t site)
 {
-    struct weave_rows *rows = &weave->tables[WEAVE_SPAN];
+    struct span_builder_rows *rows = &builder->tables[SPAN_BUILDER_SPAN];
     if (track->open_count == track->open_capacity) {
         int status = grow_open(track);
         if (status)
             return status;
     }
     uint32_t row = rows->end++;
-    struct weave_span *span = &track->open[track->open_count];
+    struct span_builder_span *span = &track->open[track->open_count];
     span->start = tick;
     span->site = site;
     span->depth = track->base_depth + track->open_count++;
@@ -187,59 +190,61 @@ static int begin_span(struct weave *weave, struct weave_track *track, uint64_t t
 
 // Puts a span of an earlier frame in front: inner ones end first, so the
 // outer ones end up further down, in order of start.
-static void end_carried(struct weave *weave, const struct weave_span *span, uint64_t duration)
+static void end_carried(struct span_builder *builder, const struct span_builder_span *span,
+                        uint64_t duration)
 {
-    struct weave_rows *rows = &weave->tables[WEAVE_SPAN];
+    struct span_builder_rows *rows = &builder->tables[SPAN_BUILDER_SPAN];
     uint32_t row = --rows->begin;
     rows->columns[0][row] = span->start;
     rows->columns[1][row] = duration;
     rows->columns[2][row] = span->site;
     rows->columns[3][row] = span->depth;
-    uint8_t *piece = span->args.used ? buffer_reserve(&weave->pieces,
-                                                      sizeof(struct weave_piece) + span->args.used)
-                                     : NULL;
+    uint8_t *piece =
+        span->args.used
+            ? buffer_reserve(&builder->pieces, sizeof(struct span_builder_piece) + span->args.used)
+            : NULL;
     if (!piece)
         return;
-    struct weave_piece head = {0, (uint32_t)span->args.used};
+    struct span_builder_piece head = {0, (uint32_t)span->args.used};
     memcpy(piece, &head, sizeof(head));
     memcpy(piece + sizeof(head), span->args.bytes, span->args.used);
-    weave->args_of_row[row] = (uint32_t)weave->pieces.used;
-    weave->pieces.used += sizeof(head) + span->args.used;
-    weave->has_args = true;
+    builder->args_of_row[row] = (uint32_t)builder->pieces.used;
+    builder->pieces.used += sizeof(head) + span->args.used;
+    builder->has_args = true;
 }
 
-static void end_span(struct weave *weave, struct weave_track *track, uint64_t tick)
+static void end_span(struct span_builder *builder, struct span_builder_track *track, uint64_t tick)
 {
-    struct weave_rows *rows = &weave->tables[WEAVE_SPAN];
+    struct span_builder_rows *rows = &builder->tables[SPAN_BUILDER_SPAN];
     if (track->open_count == 0) {
         // its begin was overwritten: already counted as lost there
         track->unbalanced += track->base_depth == 0;
         track->base_depth -= track->base_depth > 0;
         return;
     }
-    struct weave_span *span = &track->open[--track->open_count];
+    struct span_builder_span *span = &track->open[--track->open_count];
     uint64_t duration = tick > span->start ? tick - span->start : 0;
     if (span->row >= 0)
         rows->columns[1][span->row] = duration;
     else
-        end_carried(weave, span, duration);
+        end_carried(builder, span, duration);
     note_last(rows, span->start + duration);
 }
 
-static void end_step(struct weave *weave, struct weave_track *track, uint64_t tick)
+static void end_step(struct span_builder *builder, struct span_builder_track *track, uint64_t tick)
 {
     if (!track->has_step)
         return;
     uint64_t duration = tick > track->step_start ? tick - track->step_start : 0;
     const uint64_t values[4] = {track->step_start, duration, track->step_number};
-    add_point(weave, WEAVE_STEP, values, track->step_start + duration);
+    add_point(builder, SPAN_BUILDER_STEP, values, track->step_start + duration);
     track->has_step = false;
 }
 
-static void begin_step(struct weave *weave, struct weave_track *track, uint64_t tick,
-                       uint64_t number)
+static void begin_step(struct span_builder *builder, struct span_builder_track *track,
+                       uint64_t tick, uint64_t number)
 {
-    end_step(weave, track, tick);
+    end_step(builder, track, tick);
     track->has_step = true;
     track->step_start = tick;
     track->step_number = number;
@@ -308,35 +313,36 @@ static int append_items(struct buffer *out, const struct args_item *items, size_
 }
 
 // Arguments that do not fit are dropped; their span is not.
-static void add_args(struct weave *weave, struct weave_track *track, const struct args_item *items,
-                     size_t count)
+static void add_args(struct span_builder *builder, struct span_builder_track *track,
+                     const struct args_item *items, size_t count)
 {
     if (track->open_count == 0)
         return;
-    struct weave_span *span = &track->open[track->open_count - 1];
+    struct span_builder_span *span = &track->open[track->open_count - 1];
     if (span->row < 0) {
         if (append_items(&span->args, items, count))
             fail_clear();
         return;
     }
-    struct weave_piece head = {weave->args_of_row[span->row], 0};
-    size_t start = weave->pieces.used;
-    if (!buffer_reserve(&weave->pieces, sizeof(head)))
+    struct span_builder_piece head = {builder->args_of_row[span->row], 0};
+    size_t start = builder->pieces.used;
+    if (!buffer_reserve(&builder->pieces, sizeof(head)))
         return;
-    weave->pieces.used += sizeof(head);
-    if (append_items(&weave->pieces, items, count)) {
+    builder->pieces.used += sizeof(head);
+    if (append_items(&builder->pieces, items, count)) {
         fail_clear();
-        weave->pieces.used = start;
+        builder->pieces.used = start;
         return;
     }
-    head.bytes = (uint32_t)(weave->pieces.used - start - sizeof(head));
-    memcpy(weave->pieces.bytes + start, &head, sizeof(head));
-    weave->args_of_row[span->row] = (uint32_t)start;
-    weave->has_args = true;
+    head.bytes = (uint32_t)(builder->pieces.used - start - sizeof(head));
+    memcpy(builder->pieces.bytes + start, &head, sizeof(head));
+    builder->args_of_row[span->row] = (uint32_t)start;
+    builder->has_args = true;
 }
 
 // What varies most stands last: what is before it then repeats from op to op.
-static void add_op(struct weave *weave, struct weave_track *track, const struct slot *slot)
+static void add_op(struct span_builder *builder, struct span_builder_track *track,
+                   const struct slot *slot)
 {
     const struct slot_op op = slot_op_of(slot);
     struct args_item items[4];
@@ -353,124 +359,125 @@ static void add_op(struct weave *weave, struct weave_track *track, const struct 
     if (op.seq_above)
         items[count++] = (struct args_item){
             .key = SLOT_KEY_SEQ, .kind = ARGS_INT, .integer = (int64_t)op.seq_above - 1};
-    add_args(weave, track, items, count);
+    add_args(builder, track, items, count);
 }
 
-static int begin_op(struct weave *weave, struct weave_track *track, const struct slot *slot)
+static int begin_op(struct span_builder *builder, struct span_builder_track *track,
+                    const struct slot *slot)
 {
     const struct args_item shapes = {
         .key = SLOT_KEY_SHAPES, .kind = ARGS_STRING, .integer = slot_op_begin_shapes(slot)};
     track->begun++;
-    int status = begin_span(weave, track, slot_tick(slot), slot->site);
+    int status = begin_span(builder, track, slot_tick(slot), slot->site);
     if (!status)
-        add_args(weave, track, &shapes, 1);
+        add_args(builder, track, &shapes, 1);
     return status;
 }
 
 // --- the loop -------------------------------------------------------------
 
 // Kinds that become a row of their own, and the table it goes to.
-static void take_point(struct weave *weave, struct weave_track *track, enum weave_table table,
-                       const uint64_t *row)
+static void take_point(struct span_builder *builder, struct span_builder_track *track,
+                       enum span_builder_table table, const uint64_t *row)
 {
-    bool is_event = table != WEAVE_ASYNC || row[3] == 0;
-    add_point(weave, table, row, row[0]);
-    weave->tables[table].events += is_event;
+    bool is_event = table != SPAN_BUILDER_ASYNC || row[3] == 0;
+    add_point(builder, table, row, row[0]);
+    builder->tables[table].events += is_event;
     track->begun += is_event;
 }
 
-static void take_memory(struct weave *weave, struct weave_track *track, const struct slot *slot,
-                        const struct slot payload[2])
+static void take_memory(struct span_builder *builder, struct span_builder_track *track,
+                        const struct slot *slot, const struct slot payload[2])
 {
     uint64_t about[4];
     memcpy(about, payload, sizeof(about)); // address, bytes, total, nothing
-    const uint64_t row[WEAVE_MAX_COLUMNS] = {slot_tick(slot), slot_phase(slot), about[0],
-                                             about[1],        about[2],         slot->site};
-    take_point(weave, track, WEAVE_MEMORY, row);
+    const uint64_t row[SPAN_BUILDER_MAX_COLUMNS] = {slot_tick(slot), slot_phase(slot), about[0],
+                                                    about[1],        about[2],         slot->site};
+    take_point(builder, track, SPAN_BUILDER_MEMORY, row);
 }
 
-static void take_other(struct weave *weave, struct weave_track *track, const struct slot *slot,
-                       const struct slot *payload)
+static void take_other(struct span_builder *builder, struct span_builder_track *track,
+                       const struct slot *slot, const struct slot *payload)
 {
     // behind a record of one slot the next may be in the making
     const uint64_t value = slots_of(slot) > 1 ? slot_value(payload) : 0;
     const uint64_t row[4] = {slot_tick(slot), slot->site, value, slot_phase(slot)};
     switch (slot_kind_of(slot)) {
     case SLOT_MARK:
-        take_point(weave, track, WEAVE_MARK, row);
+        take_point(builder, track, SPAN_BUILDER_MARK, row);
         break;
     case SLOT_COUNT:
-        take_point(weave, track, WEAVE_COUNTER, row);
+        take_point(builder, track, SPAN_BUILDER_COUNTER, row);
         break;
     case SLOT_COUNT_REAL:
-        take_point(weave, track, WEAVE_COUNTER_REAL, row);
+        take_point(builder, track, SPAN_BUILDER_COUNTER_REAL, row);
         break;
     case SLOT_ASYNC:
-        take_point(weave, track, WEAVE_ASYNC, row);
+        take_point(builder, track, SPAN_BUILDER_ASYNC, row);
         break;
     case SLOT_FLOW:
-        take_point(weave, track, WEAVE_FLOW, row);
+        take_point(builder, track, SPAN_BUILDER_FLOW, row);
         break;
     case SLOT_STEP_BEGIN:
-        begin_step(weave, track, row[0], row[2]);
+        begin_step(builder, track, row[0], row[2]);
         track->begun++;
         break;
     case SLOT_STEP_END:
-        end_step(weave, track, row[0]);
+        end_step(builder, track, row[0]);
         break;
     default:
         break;
     }
 }
 
-static int take_record(struct weave *weave, struct weave_track *track, const struct slot *slots,
-                       uint64_t mask)
+static int take_record(struct span_builder *builder, struct span_builder_track *track,
+                       const struct slot *slots, uint64_t mask)
 {
     const struct slot *slot = &slots[track->position & mask];
     struct args_item item;
     struct arg_text text;
     switch (slot_kind_of(slot)) {
     case SLOT_END:
-        end_span(weave, track, slot_tick(slot));
+        end_span(builder, track, slot_tick(slot));
         return 0;
     case SLOT_NEXT:
-        end_span(weave, track, slot_tick(slot));
+        end_span(builder, track, slot_tick(slot));
         // fall through
     case SLOT_BEGIN:
         track->begun++;
-        return begin_span(weave, track, slot_tick(slot), slot->site);
+        return begin_span(builder, track, slot_tick(slot), slot->site);
     case SLOT_ARG_INT:
     case SLOT_ARG_REAL:
     case SLOT_ARG_TEXT:
         if (read_arg(slots, mask, track->position, &text, &item) == 0)
-            add_args(weave, track, &item, 1);
+            add_args(builder, track, &item, 1);
         return 0;
     case SLOT_OP_BEGIN:
-        return begin_op(weave, track, slot);
+        return begin_op(builder, track, slot);
     case SLOT_OP:
-        add_op(weave, track, slot);
+        add_op(builder, track, slot);
         return 0;
     case SLOT_MEMORY: {
         const struct slot payload[2] = {slots[(track->position + 1) & mask],
                                         slots[(track->position + 2) & mask]};
-        take_memory(weave, track, slot, payload);
+        take_memory(builder, track, slot, payload);
         return 0;
     }
     default:
-        take_other(weave, track, slot, &slots[(track->position + 1) & mask]);
+        take_other(builder, track, slot, &slots[(track->position + 1) & mask]);
         return 0;
     }
 }
 
-int weave_take(struct weave *weave, struct weave_track *track, const struct slot *slots,
-               uint64_t mask, uint64_t until)
+int span_builder_take(struct span_builder *builder, struct span_builder_track *track,
+                      const struct slot *slots, uint64_t mask, uint64_t until)
 {
-    uint64_t stop = track->position + WEAVE_MAX_SLOTS;
+    uint64_t stop = track->position + SPAN_BUILDER_MAX_SLOTS;
     if (stop > until)
         stop = until;
     // a flush is needed first when no more carried spans could end
-    while (track->position < stop && weave->tables[WEAVE_SPAN].begin > 0) {
-        if (weave_take_spans(weave, track, slots, mask, stop))
+    while (track->position < stop && builder->tables[SPAN_BUILDER_SPAN].begin > 0) {
+        if (span_builder_take_spans(builder, track, slots, mask, stop))
             continue;
         uint32_t count = slots_of(&slots[track->position & mask]);
         if (count == 0 || count > mask)
@@ -478,7 +485,7 @@ int weave_take(struct weave *weave, struct weave_track *track, const struct slot
                         (unsigned long long)track->position, track->track);
         if (track->position + count > until)
             return 0;
-        int status = take_record(weave, track, slots, mask);
+        int status = take_record(builder, track, slots, mask);
         if (status)
             return status;
         track->position += count;

@@ -3,28 +3,26 @@
 #include <string.h>
 
 #include "base/fail.h"
-#include "format/weave_rows.h"
+#include "format/span_builder_rows.h"
 
 #define OPEN_ROWS_A_FRAME 512
 #define OPEN_BYTES_A_FRAME (1u << 20) // of arguments, and one span's more
 
-void weave_reset(struct weave *weave); // weave.c
-
-static void move_rows(struct weave *weave, uint32_t to, uint32_t from, uint32_t count)
+static void move_rows(struct span_builder *builder, uint32_t to, uint32_t from, uint32_t count)
 {
-    struct weave_rows *rows = &weave->tables[WEAVE_SPAN];
-    for (int c = 0; c < weave_shapes[WEAVE_SPAN].column_count; c++) {
+    struct span_builder_rows *rows = &builder->tables[SPAN_BUILDER_SPAN];
+    for (int c = 0; c < span_builder_shapes[SPAN_BUILDER_SPAN].column_count; c++) {
         memmove(&rows->columns[c][to], &rows->columns[c][from], count * sizeof(uint64_t));
     }
-    memmove(&weave->args_of_row[to], &weave->args_of_row[from], count * sizeof(uint32_t));
+    memmove(&builder->args_of_row[to], &builder->args_of_row[from], count * sizeof(uint32_t));
 }
 
-static size_t chain_bytes(const struct weave *weave, uint32_t offset)
+static size_t chain_bytes(const struct span_builder *builder, uint32_t offset)
 {
     size_t bytes = 0;
     while (offset) {
-        struct weave_piece piece;
-        memcpy(&piece, weave->pieces.bytes + offset, sizeof(piece));
+        struct span_builder_piece piece;
+        memcpy(&piece, builder->pieces.bytes + offset, sizeof(piece));
         bytes += piece.bytes;
         offset = piece.before;
     }
@@ -32,83 +30,83 @@ static size_t chain_bytes(const struct weave *weave, uint32_t offset)
 }
 
 // Copies a chain so that it ends at `end`: the last piece is met first.
-static void copy_chain(const struct weave *weave, uint32_t offset, uint8_t *end)
+static void copy_chain(const struct span_builder *builder, uint32_t offset, uint8_t *end)
 {
     while (offset) {
-        struct weave_piece piece;
-        memcpy(&piece, weave->pieces.bytes + offset, sizeof(piece));
+        struct span_builder_piece piece;
+        memcpy(&piece, builder->pieces.bytes + offset, sizeof(piece));
         end -= piece.bytes;
-        memcpy(end, weave->pieces.bytes + offset + sizeof(piece), piece.bytes);
+        memcpy(end, builder->pieces.bytes + offset + sizeof(piece), piece.bytes);
         offset = piece.before;
     }
 }
 
 // A span that stays open keeps its arguments until the frame it ends in.
-static void keep_args(struct weave *weave, struct weave_span *span)
+static void keep_args(struct span_builder *builder, struct span_builder_span *span)
 {
-    uint32_t offset = weave->args_of_row[span->row];
-    size_t bytes = chain_bytes(weave, offset);
+    uint32_t offset = builder->args_of_row[span->row];
+    size_t bytes = chain_bytes(builder, offset);
     uint8_t *room = bytes ? buffer_reserve(&span->args, bytes) : NULL;
     if (!room)
         return;
-    copy_chain(weave, offset, room + bytes);
+    copy_chain(builder, offset, room + bytes);
     span->args.used += bytes;
 }
 
 // Takes the rows of spans still open out of the frame: they are written where
 // they end.
-static void carry_open_spans(struct weave *weave, struct weave_track *track)
+static void carry_open_spans(struct span_builder *builder, struct span_builder_track *track)
 {
-    struct weave_rows *rows = &weave->tables[WEAVE_SPAN];
+    struct span_builder_rows *rows = &builder->tables[SPAN_BUILDER_SPAN];
     uint32_t first = 0;
     while (first < track->open_count && track->open[first].row < 0) {
         first++;
     }
     for (uint32_t i = first; i < track->open_count; i++) {
-        struct weave_span *span = &track->open[i];
+        struct span_builder_span *span = &track->open[i];
         uint32_t hole = (uint32_t)span->row;
         uint32_t end = i + 1 < track->open_count ? (uint32_t)track->open[i + 1].row : rows->end;
-        keep_args(weave, span);
-        move_rows(weave, hole - (i - first), hole + 1, end - hole - 1);
+        keep_args(builder, span);
+        move_rows(builder, hole - (i - first), hole + 1, end - hole - 1);
         span->row = -1;
     }
     rows->end -= track->open_count - first;
 }
 
-static int put_args(struct weave *weave, uint16_t column)
+static int put_args(struct span_builder *builder, uint16_t column)
 {
-    const struct weave_rows *rows = &weave->tables[WEAVE_SPAN];
+    const struct span_builder_rows *rows = &builder->tables[SPAN_BUILDER_SPAN];
     // no piece is used twice, so the joined bytes are fewer than the pieces'
-    if (weave->joined.capacity < weave->pieces.used) {
-        weave->joined.used = 0;
-        if (!buffer_reserve(&weave->joined, weave->pieces.used))
+    if (builder->joined.capacity < builder->pieces.used) {
+        builder->joined.used = 0;
+        if (!buffer_reserve(&builder->joined, builder->pieces.used))
             return fail(GAIT_ERR_MEMORY, "no memory for the arguments of a frame");
     }
-    uint8_t *next = weave->joined.bytes;
+    uint8_t *next = builder->joined.bytes;
     for (uint32_t row = rows->begin; row < rows->end; row++) {
-        size_t bytes = chain_bytes(weave, weave->args_of_row[row]);
-        copy_chain(weave, weave->args_of_row[row], next + bytes);
-        weave->args_column[row] = (struct slice){next, bytes};
+        size_t bytes = chain_bytes(builder, builder->args_of_row[row]);
+        copy_chain(builder, builder->args_of_row[row], next + bytes);
+        builder->args_column[row] = (struct slice){next, bytes};
         next += bytes;
     }
-    table_put_bytes(weave->writer, column, weave->args_column + rows->begin);
+    table_put_bytes(builder->writer, column, builder->args_column + rows->begin);
     return 0;
 }
 
-static void put_numbers(struct weave *weave, enum weave_table table)
+static void put_numbers(struct span_builder *builder, enum span_builder_table table)
 {
-    const struct weave_table_shape *shape = &weave_shapes[table];
-    uint64_t *const *columns = weave->tables[table].columns;
-    const uint32_t begin = weave->tables[table].begin;
+    const struct span_builder_table_shape *shape = &span_builder_shapes[table];
+    uint64_t *const *columns = builder->tables[table].columns;
+    const uint32_t begin = builder->tables[table].begin;
     uint16_t c = 0;
-    if (table == WEAVE_SPAN || table == WEAVE_STEP) {
-        const uint64_t *depths = table == WEAVE_SPAN ? columns[NESTED_DEPTHS] + begin : NULL;
-        table_put_nested(weave->writer, columns[0] + begin, columns[1] + begin, depths);
+    if (table == SPAN_BUILDER_SPAN || table == SPAN_BUILDER_STEP) {
+        const uint64_t *depths = table == SPAN_BUILDER_SPAN ? columns[NESTED_DEPTHS] + begin : NULL;
+        table_put_nested(builder->writer, columns[0] + begin, columns[1] + begin, depths);
         c = 2;
     }
     for (; c < shape->column_count; c++) {
-        if (table != WEAVE_SPAN || c != NESTED_DEPTHS)
-            table_put(weave->writer, c, shape->transforms[c], columns[c] + begin);
+        if (table != SPAN_BUILDER_SPAN || c != NESTED_DEPTHS)
+            table_put(builder->writer, c, shape->transforms[c], columns[c] + begin);
     }
 }
 
@@ -123,47 +121,48 @@ static uint64_t smallest(const uint64_t *values, uint32_t count)
     return first < other ? first : other;
 }
 
-static int write_rows(struct weave *weave, enum weave_table table, uint32_t track)
+static int write_rows(struct span_builder *builder, enum span_builder_table table, uint32_t track)
 {
-    const struct weave_table_shape *shape = &weave_shapes[table];
-    struct weave_rows *rows = &weave->tables[table];
+    const struct span_builder_table_shape *shape = &span_builder_shapes[table];
+    struct span_builder_rows *rows = &builder->tables[table];
     uint32_t count = rows->end - rows->begin;
     int status = 0;
     if (count == 0)
         return 0;
-    if (table == WEAVE_SPAN || table == WEAVE_STEP)
+    if (table == SPAN_BUILDER_SPAN || table == SPAN_BUILDER_STEP)
         rows->events = count;
     struct table_about about = {smallest(rows->columns[0] + rows->begin, count), rows->last,
                                 (uint32_t)rows->events};
-    table_begin(weave->writer, shape->table, track, count);
-    table_count_from(weave->writer, about.first);
-    put_numbers(weave, table);
-    if (shape->args_column && weave->has_args)
-        status = put_args(weave, shape->args_column);
-    int ended = table_end(weave->writer, &about, NULL);
+    table_begin(builder->writer, shape->table, track, count);
+    table_count_from(builder->writer, about.first);
+    put_numbers(builder, table);
+    if (shape->args_column && builder->has_args)
+        status = put_args(builder, shape->args_column);
+    int ended = table_end(builder->writer, &about, NULL);
     return status ? status : ended;
 }
 
 // No row has arguments to begin with, so that a span need not say so.
-static void forget_args(struct weave *weave, uint32_t end)
+static void forget_args(struct span_builder *builder, uint32_t end)
 {
-    const uint32_t begin = weave->tables[WEAVE_SPAN].begin;
-    if (weave->has_args)
-        memset(&weave->args_of_row[begin], 0, (end - begin) * sizeof(*weave->args_of_row));
+    const uint32_t begin = builder->tables[SPAN_BUILDER_SPAN].begin;
+    if (builder->has_args)
+        memset(&builder->args_of_row[begin], 0, (end - begin) * sizeof(*builder->args_of_row));
 }
 
-int weave_flush(struct weave *weave, struct weave_track *track, uint64_t *ret_events)
+int span_builder_flush(struct span_builder *builder, struct span_builder_track *track,
+                       uint64_t *ret_events)
 {
     int status = 0;
     uint64_t events = 0;
-    const uint32_t end = weave->tables[WEAVE_SPAN].end;
-    carry_open_spans(weave, track);
-    for (int table = 0; table < WEAVE_TABLE_COUNT && status == 0; table++) {
-        status = write_rows(weave, (enum weave_table)table, track->track);
-        events += weave->tables[table].events;
+    const uint32_t end = builder->tables[SPAN_BUILDER_SPAN].end;
+    carry_open_spans(builder, track);
+    for (int table = 0; table < SPAN_BUILDER_TABLE_COUNT && status == 0; table++) {
+        status = write_rows(builder, (enum span_builder_table)table, track->track);
+        events += builder->tables[table].events;
     }
-    forget_args(weave, end);
-    weave_reset(weave);
+    forget_args(builder, end);
+    span_builder_reset(builder);
     if (status == 0 && ret_events)
         *ret_events = events;
     return status;
@@ -206,7 +205,7 @@ static int add_open_row(struct table_writer *writer, struct open_rows *rows,
 }
 
 static int write_open_track(struct table_writer *writer, struct open_rows *rows,
-                            const struct weave_track *track)
+                            const struct span_builder_track *track)
 {
     int status = 0;
     if (track->has_step) {
@@ -214,7 +213,7 @@ static int write_open_track(struct table_writer *writer, struct open_rows *rows,
         status = add_open_row(writer, rows, values, (struct slice){0});
     }
     for (uint32_t i = 0; i < track->open_count && status == 0; i++) {
-        const struct weave_span *span = &track->open[i];
+        const struct span_builder_span *span = &track->open[i];
         const uint64_t values[6] = {track->track, span->start, span->site, span->depth, 0, 0};
         status =
             add_open_row(writer, rows, values, (struct slice){span->args.bytes, span->args.used});
@@ -222,9 +221,10 @@ static int write_open_track(struct table_writer *writer, struct open_rows *rows,
     return status;
 }
 
-int weave_commit(struct weave *weave, struct weave_track *const *tracks, uint32_t track_count)
+int span_builder_commit(struct span_builder *builder, struct span_builder_track *const *tracks,
+                        uint32_t track_count)
 {
-    struct table_writer *writer = weave->writer;
+    struct table_writer *writer = builder->writer;
     struct open_rows rows;
     struct table_about about = {0};
     int status = 0;
@@ -255,7 +255,8 @@ int weave_commit(struct weave *weave, struct weave_track *const *tracks, uint32_
     return status;
 }
 
-int weave_write_loss(struct table_writer *writer, uint32_t track, const struct weave_loss *loss)
+int span_builder_write_loss(struct table_writer *writer, uint32_t track,
+                            const struct span_builder_loss *loss)
 {
     uint64_t duration = loss->last > loss->first ? loss->last - loss->first : 0;
     uint64_t reason = loss->reason;

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// The weave against a plain model: random rings, taken and flushed in random
+// The builder against a plain model: random rings, taken and flushed in random
 // portions, must give the rows a simple stack gives over the whole.
 #include "format/args.h"
+#include "format/span_builder.h"
 #include "format/table_reader.h"
-#include "format/weave.h"
 #include "support/tap.h"
 
 enum { RING = 1 << 14, MAX_ROWS = 1 << 15 };
@@ -159,11 +159,11 @@ static void make_ring(uint64_t first_seed, uint32_t bias, uint64_t start)
     }
 }
 
-// --- what the weave wrote -------------------------------------------------------------
+// --- what the builder wrote -------------------------------------------------------------
 
 static struct rows got_spans, got_counts, got_blocks;
-static uint64_t columns[6][WEAVE_MAX_SLOTS];
-static struct slice texts[WEAVE_MAX_SLOTS];
+static uint64_t columns[6][SPAN_BUILDER_MAX_SLOTS];
+static struct slice texts[SPAN_BUILDER_MAX_SLOTS];
 
 static uint64_t sum_args(struct slice args)
 {
@@ -261,25 +261,25 @@ static bool same_rows(struct rows *got, struct rows *wanted)
 }
 
 // Takes and flushes in portions of up to `portion` slots.
-static void weave_all(uint64_t start, uint32_t portion)
+static void build_all(uint64_t start, uint32_t portion)
 {
     struct buffer frames;
     struct table_writer writer;
-    struct weave *weave;
-    struct weave_track track;
+    struct span_builder *builder;
+    struct span_builder_track track;
     buffer_init(&frames, 64 << 20);
-    ok(table_writer_init(&writer, &frames, WEAVE_MAX_SLOTS, 8 << 20) == 0);
-    ok(weave_create(&writer, &weave) == 0);
-    weave_track_init(&track, 7, start);
+    ok(table_writer_init(&writer, &frames, SPAN_BUILDER_MAX_SLOTS, 8 << 20) == 0);
+    ok(span_builder_create(&writer, &builder) == 0);
+    span_builder_track_init(&track, 7, start);
     for (uint64_t until = start, before = start - 1;
          until < ring_end || track.position != before;) {
         before = track.position;
         until += 1 + random_below(portion);
         until = until < ring_end ? until : ring_end;
-        if (!ok(weave_take(weave, &track, ring, RING - 1, until) == 0))
+        if (!ok(span_builder_take(builder, &track, ring, RING - 1, until) == 0))
             break;
         if (random_below(2) || until == ring_end)
-            ok(weave_flush(weave, &track, NULL) == 0);
+            ok(span_builder_flush(builder, &track, NULL) == 0);
     }
     is_u64(track.position, ring_end);
     is_u64(track.open_count, open_count);
@@ -289,33 +289,33 @@ static void weave_all(uint64_t start, uint32_t portion)
                open_model[i].arg_sum);
     }
     read_frames(&frames);
-    weave_track_finish(&track);
-    weave_destroy(weave);
+    span_builder_track_finish(&track);
+    span_builder_destroy(builder);
     table_writer_finish(&writer);
     buffer_finish(&frames);
 }
 
-TEST("weave: spans, counters, blocks and arguments equal the model, however they are portioned")
+TEST("builder: spans, counters, blocks and arguments equal the model, however they are portioned")
 {
     static const uint32_t portions[] = {1, 3, 50, 1000, 100000};
     for (uint32_t i = 0; i < 25; i++) {
         make_ring(88172645463325252u + i, i % 3, i * 977);
-        weave_all(i * 977, portions[i % 5]);
+        build_all(i * 977, portions[i % 5]);
         if (!same_rows(&got_spans, &wanted_spans) || !same_rows(&got_counts, &wanted_counts) ||
             !same_rows(&got_blocks, &wanted_blocks))
             return;
     }
 }
 
-TEST("weave: nesting deeper than the quick loop's stack stays exact")
+TEST("builder: nesting deeper than the quick loop's stack stays exact")
 {
     make_ring(99, 45, 0);
     ok(open_count > 4096);
-    weave_all(0, 5000);
+    build_all(0, 5000);
     same_rows(&got_spans, &wanted_spans);
 }
 
-TEST("weave: many spans carried over frames all end")
+TEST("builder: many spans carried over frames all end")
 {
     const uint32_t depth = 3000; // more than one frame has headroom for
     seed = 5;
@@ -329,54 +329,54 @@ TEST("weave: many spans carried over frames all end")
         put(span_slot(9000 + i, SLOT_CLASS_END, 0));
         model_end(9000 + i);
     }
-    weave_all(0, 10);
+    build_all(0, 10);
     same_rows(&got_spans, &wanted_spans);
 }
 
-TEST("weave: ends without a begin are passed over and counted")
+TEST("builder: ends without a begin are passed over and counted")
 {
     struct buffer frames;
     struct table_writer writer;
-    struct weave *weave;
-    struct weave_track track;
+    struct span_builder *builder;
+    struct span_builder_track track;
     buffer_init(&frames, 1 << 20);
-    ok(table_writer_init(&writer, &frames, WEAVE_MAX_SLOTS, 8 << 20) == 0);
-    ok(weave_create(&writer, &weave) == 0);
-    weave_track_init(&track, 7, 0);
+    ok(table_writer_init(&writer, &frames, SPAN_BUILDER_MAX_SLOTS, 8 << 20) == 0);
+    ok(span_builder_create(&writer, &builder) == 0);
+    span_builder_track_init(&track, 7, 0);
     ring_end = 0;
     put(span_slot(10, SLOT_CLASS_END, 0));
     put(span_slot(11, SLOT_CLASS_BEGIN, 4));
     put(span_slot(12, SLOT_CLASS_END, 0));
     put(span_slot(13, SLOT_CLASS_END, 0));
-    ok(weave_take(weave, &track, ring, RING - 1, ring_end) == 0);
+    ok(span_builder_take(builder, &track, ring, RING - 1, ring_end) == 0);
     uint64_t events = 0;
-    ok(weave_flush(weave, &track, &events) == 0);
+    ok(span_builder_flush(builder, &track, &events) == 0);
     is_u64(events, 1);
     is_u64(track.unbalanced, 2);
-    weave_track_finish(&track);
-    weave_destroy(weave);
+    span_builder_track_finish(&track);
+    span_builder_destroy(builder);
     table_writer_finish(&writer);
     buffer_finish(&frames);
 }
 
-TEST("weave: a slot that is no record is refused, what stood before it is kept")
+TEST("builder: a slot that is no record is refused, what stood before it is kept")
 {
     struct buffer frames;
     struct table_writer writer;
-    struct weave *weave;
-    struct weave_track track;
+    struct span_builder *builder;
+    struct span_builder_track track;
     buffer_init(&frames, 1 << 20);
-    ok(table_writer_init(&writer, &frames, WEAVE_MAX_SLOTS, 8 << 20) == 0);
-    ok(weave_create(&writer, &weave) == 0);
-    weave_track_init(&track, 7, 0);
+    ok(table_writer_init(&writer, &frames, SPAN_BUILDER_MAX_SLOTS, 8 << 20) == 0);
+    ok(span_builder_create(&writer, &builder) == 0);
+    span_builder_track_init(&track, 7, 0);
     ring_end = 0;
     put(span_slot(11, SLOT_CLASS_BEGIN, 4));
     put((struct slot){1, slot_class_bits(SLOT_CLASS_OTHER), 0, 0xfe});
-    ok(weave_take(weave, &track, ring, RING - 1, ring_end) == GAIT_ERR_FORMAT);
+    ok(span_builder_take(builder, &track, ring, RING - 1, ring_end) == GAIT_ERR_FORMAT);
     is_u64(track.position, 1);
     is_u64(track.open_count, 1);
-    weave_track_finish(&track);
-    weave_destroy(weave);
+    span_builder_track_finish(&track);
+    span_builder_destroy(builder);
     table_writer_finish(&writer);
     buffer_finish(&frames);
 }

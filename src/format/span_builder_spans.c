@@ -4,7 +4,7 @@
 // to the processor, so nothing here branches on it: a begin writes a row and
 // counts up, an end writes the same places without counting and completes
 // the row on top of the stack.
-#include "format/weave_rows.h"
+#include "format/span_builder_rows.h"
 
 // Slots to look ahead: the writer's core has them, fetching takes a while. So
 // many at a time are taken, and asked for.
@@ -23,7 +23,7 @@ struct span_run {
 };
 
 // The stack as rows, for the spans begun in this frame.
-static uint32_t carried_spans(const struct weave_track *track)
+static uint32_t carried_spans(const struct span_builder_track *track)
 {
     uint32_t carried = 0;
     while (carried < track->open_count && track->open[carried].row < 0) {
@@ -32,18 +32,19 @@ static uint32_t carried_spans(const struct weave_track *track)
     return carried;
 }
 
-static void load_stack(const struct weave *weave, const struct weave_track *track, uint32_t carried)
+static void load_stack(const struct span_builder *builder, const struct span_builder_track *track,
+                       uint32_t carried)
 {
     for (uint32_t i = carried; i < track->open_count; i++) {
-        weave->stack[i] = (uint32_t)track->open[i].row;
+        builder->stack[i] = (uint32_t)track->open[i].row;
     }
 }
 
-static void store_stack(struct weave_track *track, const struct span_run *run)
+static void store_stack(struct span_builder_track *track, const struct span_run *run)
 {
     track->open_count = run->open;
     for (uint32_t i = run->lowest; i < run->open; i++) {
-        struct weave_span *span = &track->open[i];
+        struct span_builder_span *span = &track->open[i];
         uint32_t row = run->stack[i];
         span->row = row;
         span->start = run->start[row];
@@ -134,18 +135,18 @@ static uint64_t take_run(struct span_run *run, const struct slot *slots, uint64_
     return position;
 }
 
-uint64_t weave_take_spans(struct weave *weave, struct weave_track *track, const struct slot *slots,
-                          uint64_t mask, uint64_t until)
+uint64_t span_builder_take_spans(struct span_builder *builder, struct span_builder_track *track,
+                                 const struct slot *slots, uint64_t mask, uint64_t until)
 {
-    struct weave_rows *rows = &weave->tables[WEAVE_SPAN];
-    const uint32_t most =
-        track->open_capacity < WEAVE_STACK_ROWS ? track->open_capacity : WEAVE_STACK_ROWS;
+    struct span_builder_rows *rows = &builder->tables[SPAN_BUILDER_SPAN];
+    const uint32_t most = track->open_capacity < SPAN_BUILDER_STACK_ROWS ? track->open_capacity
+                                                                         : SPAN_BUILDER_STACK_ROWS;
     struct span_run run = {
         .start = rows->columns[0],
         .duration = rows->columns[1],
         .site = rows->columns[2],
         .depth = rows->columns[3],
-        .stack = weave->stack,
+        .stack = builder->stack,
         .row = rows->end,
         .open = track->open_count,
         .lowest = carried_spans(track),
@@ -155,7 +156,7 @@ uint64_t weave_take_spans(struct weave *weave, struct weave_track *track, const 
     };
     if (track->open_count > most)
         return 0;
-    load_stack(weave, track, run.lowest);
+    load_stack(builder, track, run.lowest);
     const uint64_t position = take_run(&run, slots, mask, track->position, until);
     const uint64_t taken = position - track->position;
     if (taken == 0)
