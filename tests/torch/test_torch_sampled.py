@@ -111,7 +111,9 @@ def test_what_is_in_no_phase_is_asked_of_the_steps_alone(gait, tmp_path):
     assert totals.get("set_up", 0) < 0.05 * answer["samples"]
     steps, totals = asked(gait, "steps")
     assert steps["samples"] > answer["samples"]
-    # none should be there; on a busy machine a few are, now and then, and why is not known
+    # Of a row of 500 looks only the first has its time. Where no look comes for a tenth of a
+    # second just as the steps begin, and more came before than the rate promises, the last
+    # of the row seem to lie behind: in one of 50 such cases, and then a few.
     assert totals.get("set_up", 0) < 0.01 * steps["samples"]
     assert totals["measure"] + totals.get("forward", 0) > 0.6 * steps["samples"]
     assert "  see: gait leaf --phase other run\n" in gait("report", "run").stdout
