@@ -297,7 +297,7 @@ for _ in range(6): print(step(x))
 
 def test_a_whole_step_may_be_compiled(run_text):
     """Its backward is compiled while dynamo looks at frames, ours among them."""
-    on = run_text(HEAD + COMPILED_STEP)
+    on = run_text(HEAD + COMPILED_STEP, warm=True)
     off = run_text(HEAD + COMPILED_STEP, gait=False, warm=True)
     assert (on.code, on.stdout) == (0, off.stdout)
     assert on.report["steps"] == 6
@@ -340,6 +340,6 @@ def test_hooked_functions_look_like_themselves(run_text):
         "torch.export.export(model, (x,)); torch.func.vmap(model)(x)\n"
         "torch.func.functional_call(model, dict(model.named_parameters()), x)\n"
     )
-    on, off = run_text(source), run_text(source, gait=False, warm=True)
+    on, off = run_text(source, warm=True), run_text(source, gait=False, warm=True)
     assert (on.code, on.stdout) == (0, off.stdout)
     assert on.stderr == off.stderr

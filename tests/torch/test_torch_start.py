@@ -277,7 +277,8 @@ def test_a_training_is_recorded_however_it_is_started(run_text, way):
         "function": "def main():\n    exec(STEPS, globals()); train()\nmain()",
     }[way]
     prepare = f"open(__file__ + '.steps', 'w').write({STEPS!r})\n" if way == "module" else ""
-    found = run_text(f"STEPS = {STEPS!r}\n{prepare}{started}\n")
+    text = f"STEPS = {STEPS!r}\n{prepare}{started}\n"
+    found = run_text(text, warm=way == "function")
     assert (found.code, found.stderr) == (0, "")
     assert phases_of(found) == PHASES
     assert found.report["steps"] == 3
@@ -384,7 +385,7 @@ def test_the_users_profiler_sees_what_it_would_see(run_text):
         "    train()\n"
         "print(sorted((e.key, e.count) for e in found.key_averages()))\n"
     )
-    on = run_text(source, env=(("GAIT_TORCH_WINDOWS", "all"),))
+    on = run_text(source, env=(("GAIT_TORCH_WINDOWS", "all"),), warm=True)
     assert (on.code, on.stdout) == (0, run_text(source, gait=False, warm=True).stdout)
     assert phases_of(on) == PHASES
 
