@@ -4,9 +4,11 @@
 import csv
 import json
 import os
+import re
 import subprocess
 
 import pytest
+import stored_runs
 from terminals import open_terminal
 
 from tests.support.shard_maker import ShardMaker
@@ -482,3 +484,23 @@ def test_a_tool_that_is_not_known_is_refused_with_those_that_are(gait, tmp_path)
     device_run(tmp_path)
     done = gait("breakdown", "run", "--compat", "nsight")
     assert done.returncode == 2 and "hta" in done.stderr and "tracelens" in done.stderr
+
+
+@pytest.mark.parametrize("run", stored_runs.OPS_TABLES)
+def test_ops_have_the_figures_of_torchs_own_table(gait, tmp_path, run):
+    stored_runs.unpack(tmp_path)
+    _, _, rule, _, _, *lines = stored_runs.ops_table(tmp_path / run).splitlines()
+    ends = [match.end() for match in re.finditer("-+", rule)]
+    units = {"us": 1e3, "ms": 1e6, "s": 1e9}
+    told = {}
+    for line in lines[: lines.index(rule)]:
+        cells = [line[start:end].strip() for start, end in zip([0, *ends], ends)]
+        number, unit = re.fullmatch(r"([\d.]+)(us|ms|s)", cells[2]).groups()
+        told[cells[0].rstrip(".")] = (cells[1].rstrip("%"), float(number) * units[unit])
+    data = json.loads(gait("ops", run, "--json").stdout)
+    rows = sorted(data["ops"], key=lambda op: -op["self_cpu_ns"])[: len(told)]
+    assert len(told) == 10
+    for (name, (share, self_ns)), row in zip(told.items(), rows):
+        assert row["name"].startswith(name)
+        assert row["self_cpu_ns"] == pytest.approx(self_ns, rel=1e-3)
+        assert 100 * row["self_share"] == pytest.approx(float(share), abs=0.006)

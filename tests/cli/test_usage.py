@@ -13,6 +13,7 @@ COMMANDS = [
     "report",
     "info",
     "breakdown",
+    "ops",
     "gaps",
     "export",
     "import",

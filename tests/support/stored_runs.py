@@ -89,7 +89,7 @@ def ops_table(run):
             text=True,
             check=True,
         )
-    return ran.stdout
+    return ran.stderr
 
 
 def digest(content):
