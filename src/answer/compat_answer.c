@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "analyse/compat/itwinai.h"
 #include "analyse/compat/tracelens.h"
 
 const struct breakdown *compat_truth(const struct compat_asked *asked,
@@ -107,6 +108,65 @@ static int show_tracelens(struct sheet *sheet, const struct compat_asked *asked)
     return GAIT_OK;
 }
 
+// --- itwinai ---------------------------------------------------------------------------
+
+static void put_sums(struct sheet *sheet, const struct itwinai *sums)
+{
+    const double both = itwinai_fraction_of_both(sums);
+    sheet_put(sheet, "computation_us", value_real((double)sums->computation_ns / 1000));
+    sheet_put(sheet, "total_us", value_real((double)sums->total_ns / 1000));
+    sheet_put(sheet, "computation_fraction", value_real(itwinai_fraction(sums)));
+    sheet_put(sheet, "communication_us", value_real((double)sums->communication_ns / 1000));
+    sheet_put(sheet, "computation_of_both_fraction",
+              value_if(isfinite(both), value_real(isfinite(both) ? both : 0)));
+}
+
+// All ranks together, as it has them, and each.
+static int put_itwinai(struct sheet *sheet, const struct compat_asked *asked)
+{
+    struct itwinai all = {0, 0, 0};
+    int status = GAIT_OK;
+    sheet_object(sheet, "ranks");
+    for (size_t i = 0; i < asked->foreign->count && !status; i++) {
+        const struct foreign_rows *rows = &asked->foreign->ranks[i];
+        struct itwinai sums = {0, 0, 0};
+        char rank[24];
+        status = itwinai_add(&sums, rows);
+        if (!status)
+            status = itwinai_add(&all, rows);
+        snprintf(rank, sizeof rank, "%" PRId64, rows->shard.rank < 0 ? 0 : rows->shard.rank);
+        sheet_object(sheet, rank);
+        put_sums(sheet, &sums);
+        sheet_end(sheet);
+    }
+    sheet_end(sheet);
+    put_sums(sheet, &all);
+    return status;
+}
+
+static int show_itwinai(struct sheet *sheet, const struct compat_asked *asked)
+{
+    enum { COMPUTE = 1 << LANE_COMPUTE };
+    for (size_t i = 0; i < asked->foreign->count; i++) {
+        const struct breakdown *truth = compat_truth(asked, &asked->foreign->ranks[i]);
+        struct itwinai sums = {0, 0, 0};
+        int status = itwinai_add(&sums, &asked->foreign->ranks[i]);
+        if (status)
+            return status;
+        if (!truth)
+            continue;
+        const struct compat_figure figures[] = {
+            {"computation", (double)sums.computation_ns, (double)breakdown_time(truth, COMPUTE, 0),
+             "by words in names; op and kernel count both"},
+            {"device time", (double)sums.total_ns, (double)(truth->span_ns - truth->state_ns[0]),
+             "op, kernel and annotation count it each"},
+        };
+        for (size_t at = 0; at < sizeof figures / sizeof figures[0]; at++)
+            compat_beside(sheet, &asked->foreign->ranks[i], &figures[at]);
+    }
+    return GAIT_OK;
+}
+
 // --- all tools -------------------------------------------------------------------------
 
 static const struct tool {
@@ -116,11 +176,12 @@ static const struct tool {
 } tools[] = {
     {"tracelens", "As TraceLens", put_tracelens, show_tracelens},
     {"hta", "As HTA", compat_put_hta, compat_show_hta},
+    {"itwinai", "As itwinai", put_itwinai, show_itwinai},
     {"tensorboard", "As TensorBoard", compat_put_tb, compat_show_tb},
 };
 enum { TOOLS = sizeof tools / sizeof tools[0] };
 
-const char *const compat_tools[] = {"hta", "tensorboard", "tracelens", NULL};
+const char *const compat_tools[] = {"hta", "itwinai", "tensorboard", "tracelens", NULL};
 
 static int put_tool(struct sheet *sheet, const struct tool *tool, const struct compat_asked *asked)
 {

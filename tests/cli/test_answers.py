@@ -398,12 +398,13 @@ def device_run(folder):
     steps = [(0, 50), (50, 100)]
     rows = [span(*step, "user_annotation", f"ProfilerStep#{i}") for i, step in enumerate(steps, 5)]
     rows += [span(1, 2, "cuda_runtime", "cudaLaunchKernel", correlation=i) for i in (1, 2)]
+    rows += [span(1, 3, "cpu_op", "aten::mm", **{"External id": 9})]
     rows += [span(70, 75, "cuda_runtime", "cudaMemcpyAsync", correlation=3)]
     shard.spans(host, sorted(rows))
     shard.spans(
         stream,
         [
-            span(0, 40, "kernel", "gemm", stream=7, correlation=1),
+            span(0, 40, "kernel", "gemm", stream=7, correlation=1, **{"External id": 9}),
             span(80, 90, "gpu_memcpy", "Memcpy HtoD", stream=7, correlation=3),
         ],
     )
@@ -476,6 +477,11 @@ def test_a_breakdown_says_what_other_tools_would_beside_what_is_true(gait, tmp_p
     for step in rank["steps"]:
         assert sum(step[role] for role in step if role not in ("name", "Total")) == step["Total"]
     assert rank["flags"]["has_runtime"] is False
+    done = json.loads(gait("breakdown", "run", "--compat", "itwinai", "--json").stdout)
+    sums = done["compat"]["itwinai"]
+    # aten::mm and its kernel have a row each; the other kernels have one
+    assert (sums["computation_us"], sums["total_us"]) == (40, 120)
+    assert sums["computation_fraction"] == pytest.approx(1 / 3, abs=1e-12)
     screen = gait("breakdown", "run", "--compat", "hta").stdout
     assert "drops the last step" in screen
 

@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0
+// itwinai's fraction of computation: sums of the device time of all rows of torch's table of
+// averages, by what their names contain. An operator, its kernel and the annotation around
+// them each have a row, so that device time counts two or three times.
+#ifndef GAIT_ANALYSE_COMPAT_ITWINAI_H
+#define GAIT_ANALYSE_COMPAT_ITWINAI_H
+
+#include "analyse/compat/foreign_rows.h"
+
+struct itwinai {
+    uint64_t computation_ns, total_ns; // of rows that are no step
+    uint64_t communication_ns;         // of the deprecated fraction
+};
+
+// Adds the rows of one rank.
+GAIT_CHECK int itwinai_add(struct itwinai *sums, const struct foreign_rows *rows);
+
+// Of all there is, and of computation and communication alone; NAN of nothing.
+double itwinai_fraction(const struct itwinai *sums);
+double itwinai_fraction_of_both(const struct itwinai *sums);
+
+#endif
