@@ -57,13 +57,16 @@ def look_as(page, scheme, width, media="screen"):
 def pages_of(gait, training, tmp_path):
     make_job(tmp_path / "job")
     make_run(tmp_path, names=[name[:300] for name in HOSTILE], ranks=(0,))
-    asked = {"report": [training / "profile", training / "ddp", "job", "run"]}
-    asked |= {"info": ["job"], "gaps": [training / "ddp"]}
-    for command, runs in asked.items():
-        for run in runs:
-            page = tmp_path / f"{command}-{pathlib.Path(run).name}.html"
-            assert gait(command, run, "-o", page).returncode == 0
-            yield page
+    (tmp_path / "s.txt").write_text("a (a.py:1);" + "b" * 200 + " (b.py:2) 3\n")
+    (tmp_path / "a.py").write_text("x = 1  # " + "long " * 60 + "\n")
+    asked = [("report", training / "profile"), ("report", training / "ddp"), ("report", "job")]
+    asked += [("report", "run"), ("info", "job"), ("gaps", training / "ddp")]
+    asked += [("ops", training / "profile"), ("doctor",), ("config", "explain"), ("leaf", "s.txt")]
+    asked += [("leaf", "--lines", "s.txt"), ("leaf", "--source", "a.py", "s.txt")]
+    for number, words in enumerate(asked):
+        page = tmp_path / f"{number}-{words[0]}.html"
+        assert gait(*words, "-o", page).returncode == 0
+        yield page
 
 
 def test_pages_fit_any_width_and_ask_nobody(gait, browser, training, tmp_path):
@@ -89,13 +92,12 @@ def test_axe_finds_nothing_serious(gait, browser, training, tmp_path):
                     "axe.min.js in GAIT_AXE")  # fmt: skip
     for path in pages_of(gait, training, tmp_path):
         page = browser.open(path)
-        for scheme in SCHEMES:
-            for width in (380, 1400):
-                look_as(page, scheme, width)
-                page.value(AXE.read_text() + "\n;0")
-                done = page.ask("Runtime.evaluate", expression=SERIOUS, awaitPromise=True,
-                                returnByValue=True)  # fmt: skip
-                assert done["result"]["value"] == [], (path.name, scheme, width)
+        for scheme, width in zip(SCHEMES, (380, 1400)):
+            look_as(page, scheme, width)
+            page.value(AXE.read_text() + "\n;0")
+            done = page.ask("Runtime.evaluate", expression=SERIOUS, awaitPromise=True,
+                            returnByValue=True)  # fmt: skip
+            assert done["result"]["value"] == [], (path.name, scheme, width)
 
 
 @pytest.mark.parametrize("key", ["step_curve", "phases", "run"])
