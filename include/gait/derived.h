@@ -25,8 +25,13 @@ GAIT_API GAIT_CHECK int gait_derived_open(struct gait_trace *trace, const struct
 
 // In order of start, a step before its phases: 1 and an event, or 0 at the end. The
 // event's pointers are good until the next call.
-GAIT_API GAIT_CHECK int gait_derived_next(struct gait_derived *derived,
-                                          struct gait_event *ret_event);
+GAIT_API GAIT_CHECK int gait_derived_next_sized(struct gait_derived *derived,
+                                                struct gait_event *ret_event, size_t size);
+static inline GAIT_CHECK int gait_derived_next(struct gait_derived *derived,
+                                               struct gait_event *ret_event)
+{
+    return gait_derived_next_sized(derived, ret_event, sizeof(*ret_event));
+}
 GAIT_API void gait_derived_close(struct gait_derived *derived); // takes NULL
 
 // Why there is nothing, whatever the query: a sentence, or NULL where there is something.

@@ -20,7 +20,7 @@ struct gait_export_step {
 };
 
 // Gives events in order of start: 1 and one, 0 at the end, or an error.
-typedef int gait_export_more(void *context, struct gait_event *ret_event);
+typedef int gait_export_more(void *context, struct gait_event *ret_event, size_t size);
 
 // What and how to export. `size` must be sizeof(struct gait_export_options);
 // zero elsewhere means: everything, as it is on record.

@@ -12,12 +12,12 @@
 #include <stdint.h>
 
 #include "error.h"
+#include "trace_info.h"
 
 #ifdef __cplusplus
 extern "C" {
 #endif
 
-struct gait_trace;
 struct gait_cursor;
 
 enum gait_kind {
@@ -34,13 +34,6 @@ enum gait_kind {
     GAIT_KIND_COUNT,
 };
 
-enum gait_track_kind {
-    GAIT_TRACK_THREAD = 1,
-    GAIT_TRACK_STREAM = 2,
-    GAIT_TRACK_COUNTER = 3,
-    GAIT_TRACK_PROCESS = 4,
-};
-
 // JSON: an array, an object, true, false or null.
 enum gait_arg_kind { GAIT_ARG_INT = 1, GAIT_ARG_REAL, GAIT_ARG_TEXT, GAIT_ARG_RAW, GAIT_ARG_JSON };
 
@@ -51,56 +44,6 @@ GAIT_API void gait_trace_close(struct gait_trace *trace); // takes NULL
 
 // The last failure on this thread in words, "" if none.
 GAIT_API const char *gait_trace_error(void);
-
-struct gait_shard_info {
-    const char *path, *host, *role, *run_id;
-    int64_t pid, rank, subject_pid;  // rank -1: not known
-    int64_t start_ns, end_ns;        // since the epoch
-    uint64_t events, dropped, bytes; // a span counts once; bytes of the file
-    uint64_t overhead_cpu_ns;        // what gait's own thread used
-    int format_version, complete;    // complete: closed properly or made whole
-};
-GAIT_API uint32_t gait_trace_shard_count(const struct gait_trace *trace);
-GAIT_API GAIT_CHECK int gait_trace_shard(const struct gait_trace *trace, uint32_t index,
-                                         struct gait_shard_info *ret_info);
-
-struct gait_track_info {
-    uint32_t shard;
-    enum gait_track_kind kind;
-    const char *key, *name; // key: the track's id as text ("4711"); name may be ""
-    int64_t tid;            // 0 when the track is no thread
-    uint64_t events, dropped;
-    int internal;    // gait's own work, left out of answers unless asked for
-    uint32_t parent; // number of the track that it belongs to: a stream's device; or GAIT_NO_TRACK
-};
-#define GAIT_NO_TRACK UINT32_MAX
-GAIT_API uint32_t gait_trace_track_count(const struct gait_trace *trace);
-GAIT_API GAIT_CHECK int gait_trace_track(const struct gait_trace *trace, uint32_t index,
-                                         struct gait_track_info *ret_info);
-
-struct gait_damage_info {
-    const char *path;
-    uint64_t offset, bytes;
-    const char *what; // one sentence
-};
-GAIT_API uint32_t gait_trace_damage_count(const struct gait_trace *trace);
-GAIT_API GAIT_CHECK int gait_trace_damage(const struct gait_trace *trace, uint32_t index,
-                                          struct gait_damage_info *ret_info);
-
-// Metadata of one shard: JSON text by key; NULL past the last one or unknown.
-GAIT_API const char *gait_trace_metadata(const struct gait_trace *trace, uint32_t shard,
-                                         const char *key);
-GAIT_API const char *gait_trace_metadata_key(const struct gait_trace *trace, uint32_t shard,
-                                             uint32_t index);
-
-// Sites carry one number for the whole trace, whichever shard they came from.
-struct gait_site_info {
-    const char *category, *name, *file;
-    uint32_t line;
-};
-GAIT_API uint32_t gait_trace_site_count(const struct gait_trace *trace);
-GAIT_API GAIT_CHECK int gait_trace_site(const struct gait_trace *trace, uint32_t site,
-                                        struct gait_site_info *ret_info);
 
 struct gait_arg {
     const char *key;
@@ -151,7 +94,13 @@ struct gait_query {
 // pointers are good until the next call.
 GAIT_API GAIT_CHECK int gait_cursor_open(struct gait_trace *trace, const struct gait_query *query,
                                          struct gait_cursor **ret_cursor);
-GAIT_API GAIT_CHECK int gait_cursor_next(struct gait_cursor *cursor, struct gait_event *ret_event);
+GAIT_API GAIT_CHECK int gait_cursor_next_sized(struct gait_cursor *cursor,
+                                               struct gait_event *ret_event, size_t size);
+static inline GAIT_CHECK int gait_cursor_next(struct gait_cursor *cursor,
+                                              struct gait_event *ret_event)
+{
+    return gait_cursor_next_sized(cursor, ret_event, sizeof(*ret_event));
+}
 GAIT_API void gait_cursor_close(struct gait_cursor *cursor); // takes NULL
 
 // Columns of one frame: the quick way through many events. Frames come in file
@@ -175,6 +124,7 @@ enum gait_column {
 };
 struct gait_batch_rows; // what only the library reads
 struct gait_batch {
+    size_t size; // of this struct as the library has it: columns may be added at its end
     enum gait_kind kind;
     uint32_t track;
     size_t rows;

@@ -38,7 +38,7 @@ class TraceError(Exception):
 
 
 def _structure(name, *fields):
-    """A ctypes structure with fields given as "type name name …"."""
+    """The mirror of a C struct of that name, fields given as "type name name …"."""
     types = {
         "text": c_char_p,
         "int": c_int,
@@ -56,14 +56,14 @@ def _structure(name, *fields):
 
 
 ShardInfo = _structure(
-    "ShardInfo",
+    "gait_shard_info",
     "text path host role run_id",
     "int64 pid rank subject_pid start_ns end_ns",
     "uint64 events dropped bytes overhead_cpu_ns",
     "int format_version complete",
 )
 TrackInfo = _structure(
-    "TrackInfo",
+    "gait_track_info",
     "uint32 shard",
     "int kind",
     "text key name",
@@ -72,9 +72,9 @@ TrackInfo = _structure(
     "int internal",
     "uint32 parent",
 )
-DamageInfo = _structure("DamageInfo", "text path", "uint64 offset bytes", "text what")
+DamageInfo = _structure("gait_damage_info", "text path", "uint64 offset bytes", "text what")
 Arg = _structure(
-    "Arg",
+    "gait_arg",
     "text key",
     "int kind",
     "int64 integer",
@@ -83,7 +83,7 @@ Arg = _structure(
     "size text_bytes",
 )
 RawEvent = _structure(
-    "RawEvent",
+    "gait_event",
     "int kind",
     "uint32 track site depth",
     "text category name",
@@ -98,7 +98,7 @@ RawEvent = _structure(
     "int64 bytes",
 )
 Query = _structure(
-    "Query",
+    "gait_query",
     "size size",
     "uint32 kinds",
     "int64 since_ns until_ns",
@@ -107,10 +107,10 @@ Query = _structure(
     "int internal",
 )
 
-NEXT = ctypes.CFUNCTYPE(c_int, ctypes.c_void_p, POINTER(RawEvent))
-ExportStep = _structure("ExportStep", "uint64 number", "int64 begin_ns end_ns")
+NEXT = ctypes.CFUNCTYPE(c_int, ctypes.c_void_p, POINTER(RawEvent), c_size_t)
+ExportStep = _structure("gait_export_step", "uint64 number", "int64 begin_ns end_ns")
 ExportOptions = _structure(
-    "ExportOptions",
+    "gait_export_options",
     "size size",
     "text format",
     "int gzip internal",
@@ -136,9 +136,45 @@ def _library():
             library = ctypes.CDLL(path)
         except OSError as error:
             raise TraceError(f"cannot load the library that reads traces: {error}") from None
+        mirrors = ShardInfo, TrackInfo, DamageInfo, Arg, RawEvent, Query, ExportStep, ExportOptions
+        check_layout(library, *mirrors)
         _declare(library)
         _loaded.append(library)
     return _loaded[0]
+
+
+def layouts(library):
+    """{struct: (bytes, {member: (offset, bytes)})} as the library was compiled."""
+    try:
+        library.gait_abi_layout.restype = c_char_p
+        text = library.gait_abi_layout().decode()
+    except AttributeError:  # older than this check
+        return {}
+    found = {}
+    for line in text.splitlines():
+        kind, *numbers = line.split(" ")
+        if kind == "struct":
+            members = {}
+            found[numbers[0]] = int(numbers[1]), members
+        else:
+            members[kind] = int(numbers[0]), int(numbers[1])
+    return found
+
+
+def check_layout(library, *mirrors):
+    """A library of another version than this package would write elsewhere than we read."""
+    told = layouts(library)
+    for mirror in mirrors:
+        members = {}
+        for name, _kind in mirror._fields_:
+            field = getattr(mirror, name)
+            members[name] = field.offset, field.size
+        own = ctypes.sizeof(mirror), members
+        if told.get(mirror.__name__) != own:
+            raise TraceError(
+                f"'{library._name}' is of another version than this package: struct "
+                f"{mirror.__name__} is laid out differently; install both from one build"
+            )
 
 
 def _declare(library) -> None:
@@ -153,13 +189,13 @@ def _declare(library) -> None:
     declare("gait_trace_error", c_char_p)
     for what, info in ("shard", ShardInfo), ("track", TrackInfo), ("damage", DamageInfo):
         declare(f"gait_trace_{what}_count", c_uint32, pointer)
-        declare(f"gait_trace_{what}", c_int, pointer, c_uint32, POINTER(info))
+        declare(f"gait_trace_{what}_sized", c_int, pointer, c_uint32, POINTER(info), c_size_t)
     declare("gait_trace_metadata", c_char_p, pointer, c_uint32, c_char_p)
     declare("gait_trace_metadata_key", c_char_p, pointer, c_uint32, c_uint32)
     declare("gait_export", c_int, pointer, POINTER(ExportOptions), c_char_p)
     for what in "cursor", "derived":
         declare(f"gait_{what}_open", c_int, pointer, POINTER(Query), POINTER(pointer))
-        declare(f"gait_{what}_next", c_int, pointer, POINTER(RawEvent))
+        declare(f"gait_{what}_next_sized", c_int, pointer, POINTER(RawEvent), c_size_t)
         declare(f"gait_{what}_close", None, pointer)
 
 
@@ -238,11 +274,11 @@ class Trace:
 
     def _all(self, what, structure):
         handle = self._open_handle()
-        get = getattr(self._library, "gait_trace_" + what)
+        get = getattr(self._library, f"gait_trace_{what}_sized")
         found = []
         for index in range(getattr(self._library, f"gait_trace_{what}_count")(handle)):
             info = structure()
-            _check(get(handle, index, byref(info)))
+            _check(get(handle, index, byref(info), ctypes.sizeof(info)))
             found.append(_fields(info))
         return found
 
@@ -322,7 +358,7 @@ class Trace:
         steps = options.pop("steps", None)
         derived = Events(self, None, "derived") if steps is True else None
         if derived:
-            given.more = ctypes.cast(self._library.gait_derived_next, NEXT)
+            given.more = ctypes.cast(self._library.gait_derived_next_sized, NEXT)
             given.more_context = derived._cursor
         elif steps is not None and steps is not False:
             given.steps = (ExportStep * (len(steps) + 1))(*steps)
@@ -374,7 +410,7 @@ class Events:
         self._trace = trace
         self._cursor = ctypes.c_void_p()
         library, handle = trace._library, trace._open_handle()
-        self._next = getattr(library, f"gait_{of}_next")
+        self._next = getattr(library, f"gait_{of}_next_sized")
         self._close = getattr(library, f"gait_{of}_close")
         _check(getattr(library, f"gait_{of}_open")(handle, query, byref(self._cursor)))
         trace._cursors.append(self)
@@ -386,7 +422,7 @@ class Events:
         raw = RawEvent()
         if not self._cursor:
             raise StopIteration
-        if not _check(self._next(self._cursor, byref(raw))):
+        if not _check(self._next(self._cursor, byref(raw), ctypes.sizeof(raw))):
             self.close()
             raise StopIteration
         return self._trace._event(raw)

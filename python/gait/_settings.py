@@ -8,7 +8,7 @@ import os
 from . import _read
 
 
-class Request(ctypes.Structure):
+class gait_config_request(ctypes.Structure):  # noqa: N801: the C struct's name
     _fields_ = [
         ("size", ctypes.c_size_t),
         ("file", ctypes.c_char_p),
@@ -24,9 +24,10 @@ class Request(ctypes.Structure):
 
 def _library():
     library = _read._library()
+    _read.check_layout(library, gait_config_request)
     library.gait_config_open.restype = ctypes.c_int
     library.gait_config_open.argtypes = [
-        ctypes.POINTER(Request),
+        ctypes.POINTER(gait_config_request),
         ctypes.POINTER(ctypes.c_void_p),
     ]
     library.gait_config_json.restype = ctypes.c_char_p
@@ -47,8 +48,8 @@ def resolve(
 ):
     """What `gait config explain --json` says; a ValueError where something is wrong."""
     texts = [os.fsencode(argument) for argument in arguments]
-    request = Request(
-        size=ctypes.sizeof(Request),
+    request = gait_config_request(
+        size=ctypes.sizeof(gait_config_request),
         file=None if path is None else os.fsencode(path),
         arguments=(ctypes.c_char_p * (len(texts) + 1))(*texts, None),
         argument_count=len(texts),

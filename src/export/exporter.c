@@ -142,7 +142,9 @@ static void fetch(struct beside *beside)
 {
     const struct gait_export_options *options = beside->run->options;
     do
-        beside->left = options->more ? options->more(options->more_context, &beside->event) : 0;
+        beside->left = options->more ? options->more(options->more_context, &beside->event,
+                                                     sizeof(beside->event))
+                                     : 0;
     while (beside->left == 1 && !begins_within(options, beside->event.start_ns));
 }
 

@@ -7,6 +7,7 @@
 
 #include "base/fail.h"
 #include "load/run.h"
+#include "load/sized.h"
 
 int gait_trace_open(const char *path, struct gait_trace **ret_trace)
 {
@@ -57,8 +58,8 @@ uint32_t gait_trace_shard_count(const struct gait_trace *trace)
     return trace ? trace->run.shard_count : 0;
 }
 
-int gait_trace_shard(const struct gait_trace *trace, uint32_t index,
-                     struct gait_shard_info *ret_info)
+int gait_trace_shard_sized(const struct gait_trace *trace, uint32_t index,
+                           struct gait_shard_info *ret_info, size_t size)
 {
     int status;
 
@@ -68,7 +69,8 @@ int gait_trace_shard(const struct gait_trace *trace, uint32_t index,
         return fail_past_end("shard", index);
     status = run_recount(run_of(trace));
     if (!status)
-        *ret_info = trace->run.shards[index]->info;
+        sized_give(ret_info, size, &trace->run.shards[index]->info,
+                   sizeof(trace->run.shards[index]->info));
     return status;
 }
 
@@ -77,8 +79,8 @@ uint32_t gait_trace_track_count(const struct gait_trace *trace)
     return trace ? (uint32_t)trace->run.tracks.count : 0;
 }
 
-int gait_trace_track(const struct gait_trace *trace, uint32_t index,
-                     struct gait_track_info *ret_info)
+int gait_trace_track_sized(const struct gait_trace *trace, uint32_t index,
+                           struct gait_track_info *ret_info, size_t size)
 {
     int status;
 
@@ -88,7 +90,8 @@ int gait_trace_track(const struct gait_trace *trace, uint32_t index,
         return fail_past_end("track", index);
     status = run_recount(run_of(trace));
     if (!status)
-        *ret_info = trace->run.tracks.tracks[index].info;
+        sized_give(ret_info, size, &trace->run.tracks.tracks[index].info,
+                   sizeof(trace->run.tracks.tracks[index].info));
     return status;
 }
 
@@ -102,8 +105,8 @@ uint32_t gait_trace_damage_count(const struct gait_trace *trace)
     return (uint32_t)trace->run.damage.count;
 }
 
-int gait_trace_damage(const struct gait_trace *trace, uint32_t index,
-                      struct gait_damage_info *ret_info)
+int gait_trace_damage_sized(const struct gait_trace *trace, uint32_t index,
+                            struct gait_damage_info *ret_info, size_t size)
 {
     const struct damage_range *range;
 
@@ -112,8 +115,9 @@ int gait_trace_damage(const struct gait_trace *trace, uint32_t index,
     if (index >= trace->run.damage.count)
         return fail_past_end("damage", index);
     range = &trace->run.damage.ranges[index];
-    *ret_info = (struct gait_damage_info){
+    const struct gait_damage_info info = {
         .path = range->path, .offset = range->offset, .bytes = range->bytes, .what = range->what};
+    sized_give(ret_info, size, &info, sizeof(info));
     return 0;
 }
 
@@ -139,12 +143,13 @@ uint32_t gait_trace_site_count(const struct gait_trace *trace)
     return trace ? (uint32_t)trace->run.sites.count : 0;
 }
 
-int gait_trace_site(const struct gait_trace *trace, uint32_t site, struct gait_site_info *ret_info)
+int gait_trace_site_sized(const struct gait_trace *trace, uint32_t site,
+                          struct gait_site_info *ret_info, size_t size)
 {
     if (!trace || !ret_info)
         return fail(GAIT_ERR_ARGUMENT, "trace and ret_info must not be NULL");
     if (site >= trace->run.sites.count)
         return fail_past_end("site", site);
-    *ret_info = trace->run.sites.sites[site];
+    sized_give(ret_info, size, &trace->run.sites.sites[site], sizeof(trace->run.sites.sites[site]));
     return 0;
 }

@@ -159,3 +159,21 @@ def test_damage_is_listed_and_loses_what_it_hit_alone(record, read):
     with read.open(run.directory) as trace:
         assert trace.damage and trace.damage[0]["what"]
         assert made // 2 < sum(event.name == "m" for event in trace.events()) < made
+
+
+def test_a_library_of_another_version_is_refused_in_one_sentence(monkeypatch):
+    from gait import _read
+
+    library = _read._library()
+    told = _read.layouts(library)
+    assert {"gait_event", "gait_op", "gait_config_request"} <= set(told)
+    bytes_, members = told["gait_event"]
+    other = {**members, "start_ns": (members["start_ns"][0] + 8, 8)}
+    for found in (
+        {**told, "gait_event": (bytes_, other)},
+        {**told, "gait_event": (8, members)},
+        {},
+    ):
+        monkeypatch.setattr(_read, "layouts", lambda library, found=found: found)
+        with pytest.raises(_read.TraceError, match="of another version than this package: struct"):
+            _read.check_layout(library, _read.RawEvent)

@@ -16,19 +16,19 @@ RANGE, PYTHON = 32, 64
 OP = struct.Struct("=3d6q8I")
 
 Op = _read._structure(
-    "Op",
+    "gait_op",
     "real start_us end_us kernel_us",
     "int64 thread fwd_thread seq cpu_bytes device_bytes flops",
     "uint32 name node key overload shapes stack flags called",
 )
 Query = _read._structure(
-    "OpsQuery",
+    "gait_ops_query",
     "size size",
     "int64 pid since_ns until_ns origin_ns",
     "int without_shapes with_memory with_flops with_stacks",
 )
 Sums = _read._structure(
-    "Sums",
+    "gait_op_sums",
     "uint64 count",
     "real cpu_us self_cpu_us device_us self_device_us",
     "int64 cpu_bytes self_cpu_bytes device_bytes self_device_bytes",
@@ -37,7 +37,7 @@ Sums = _read._structure(
     "uint32 first parent stack reserved",
 )
 Grouping = _read._structure(
-    "Grouping",
+    "gait_grouping",
     "size size",
     "int by_shapes by_overload",
     (POINTER(c_uint32), "stacks"),
@@ -50,6 +50,7 @@ _declared = []
 def library():
     found = _read._library()
     if not _declared:
+        _read.check_layout(found, Op, Query, Sums, Grouping)
         pointer, rows = ctypes.c_void_p, POINTER(Sums)
         for name, result, arguments in (
             ("create", c_int, [POINTER(pointer)]),

@@ -10,6 +10,7 @@
 #include "base/array.h"
 #include "base/fail.h"
 #include "load/order/event_filter.h"
+#include "load/sized.h"
 
 enum { MOST_ROWS = 1 << 26, IS_STEP = UINT8_MAX };
 
@@ -150,7 +151,7 @@ static bool is_wanted(const struct event_filter *filter, const struct derived_ro
            event_filter_touches(filter, row->start_ns, row->duration_ns);
 }
 
-int gait_derived_next(struct gait_derived *derived, struct gait_event *ret_event)
+int gait_derived_next_sized(struct gait_derived *derived, struct gait_event *ret_event, size_t size)
 {
     if (!derived || !ret_event)
         return fail(GAIT_ERR_ARGUMENT, "derived and ret_event must not be NULL");
@@ -163,17 +164,19 @@ int gait_derived_next(struct gait_derived *derived, struct gait_event *ret_event
     const bool is_step = row->phase == IS_STEP;
     derived->arg =
         (struct gait_arg){.key = "step", .kind = GAIT_ARG_INT, .integer = (int64_t)row->number};
-    *ret_event = (struct gait_event){.kind = is_step ? GAIT_KIND_STEP : GAIT_KIND_SPAN,
-                                     .track = row->track,
-                                     .site = GAIT_NO_SITE,
-                                     .depth = !is_step,
-                                     .category = "derived",
-                                     .name = is_step ? "" : derived->phases.names[row->phase],
-                                     .start_ns = row->start_ns,
-                                     .duration_ns = row->duration_ns,
-                                     .id = is_step ? row->number : 0,
-                                     .args = is_step ? NULL : &derived->arg,
-                                     .arg_count = !is_step};
+    const struct gait_event event =
+        (struct gait_event){.kind = is_step ? GAIT_KIND_STEP : GAIT_KIND_SPAN,
+                            .track = row->track,
+                            .site = GAIT_NO_SITE,
+                            .depth = !is_step,
+                            .category = "derived",
+                            .name = is_step ? "" : derived->phases.names[row->phase],
+                            .start_ns = row->start_ns,
+                            .duration_ns = row->duration_ns,
+                            .id = is_step ? row->number : 0,
+                            .args = is_step ? NULL : &derived->arg,
+                            .arg_count = !is_step};
+    sized_give(ret_event, size, &event, sizeof(event));
     return 1;
 }
 

@@ -63,9 +63,9 @@ static int choose(const struct export_values *values, struct gait_export_options
     return GAIT_OK;
 }
 
-static int next_derived(void *derived, struct gait_event *ret_event)
+static int next_derived(void *derived, struct gait_event *ret_event, size_t size)
 {
-    return gait_derived_next(derived, ret_event);
+    return gait_derived_next_sized(derived, ret_event, size);
 }
 
 static int write_with_steps(const struct export_values *values,

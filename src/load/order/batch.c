@@ -251,6 +251,7 @@ int batch_load_all(struct batch *batch, struct event_frame *frame, uint32_t colu
 void batch_show(struct batch *batch, uint32_t columns, struct gait_batch *ret_batch)
 {
     *ret_batch = (struct gait_batch){
+        .size = sizeof(*ret_batch),
         .kind = batch->kind,
         .track = batch->track,
         .rows = batch->rows,

@@ -12,6 +12,7 @@
 #include "load/order/batch.h"
 #include "load/order/event_filter.h"
 #include "load/order/merge.h"
+#include "load/sized.h"
 
 #define TEXT_LIMIT (FRAME_MAX_RAW + 1)
 
@@ -265,7 +266,7 @@ static int take_row(struct gait_cursor *cursor, const struct merge_row *row,
     return event_filter_touches(filter, event->start_ns, event->duration_ns);
 }
 
-int gait_cursor_next(struct gait_cursor *cursor, struct gait_event *ret_event)
+int gait_cursor_next_sized(struct gait_cursor *cursor, struct gait_event *ret_event, size_t size)
 {
     struct gait_event event;
     struct merge_row row;
@@ -283,7 +284,7 @@ int gait_cursor_next(struct gait_cursor *cursor, struct gait_event *ret_event)
         if (got < 0)
             return got;
         if (got) {
-            *ret_event = event;
+            sized_give(ret_event, size, &event, sizeof(event));
             return 1;
         }
     }
