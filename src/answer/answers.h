@@ -22,6 +22,7 @@ struct answer {
     const struct example *examples; // ends with a NULL line; the help shows the first
     const struct option *options;   // of its own, into `values`
     size_t count;
+    bool is_rare; // `gait help` names the command, but does not explain it
     // Fills the sheet. Fails only with what the sheet does not know of itself
     // (sheet_status()): a trace that cannot be read, an option that makes no sense.
     int (*put)(struct sheet *sheet, const struct asked *asked);

@@ -5,7 +5,7 @@
 
 #include "analyse/device/device_run.h"
 #include "answer/answers.h"
-#include "answer/compat_answer.h"
+#include "answer/compat/compat_answer.h"
 #include "base/units.h"
 
 #include "vocabulary/metadata.h"

@@ -115,5 +115,6 @@ const struct answer gaps_answer = {
                "evaluation, checkpoints, the end, or a hang.",
     .examples = examples,
     OPTIONS_ARE(options),
+    .is_rare = true,
     .put = put,
 };

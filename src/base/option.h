@@ -10,10 +10,18 @@
 enum option_kind {
     OPTION_FLAG,    // bool
     OPTION_TEXT,    // const char *, not empty
+    OPTION_TEXTS,   // struct option_texts: may be given several times
     OPTION_NUMBER,  // int64_t between low and high
     OPTION_SIZE,    // the same in bytes: 65536, 64K, 16M, 1G
     OPTION_SECONDS, // double, low and high in ms: 10, 0.5, 500ms, 2m, 1.5h
     OPTION_CHOICE,  // const char *, one of `choices`
+};
+
+enum { OPTION_MOST_TEXTS = 8 };
+
+struct option_texts {
+    const char *texts[OPTION_MOST_TEXTS];
+    size_t count;
 };
 
 struct option {

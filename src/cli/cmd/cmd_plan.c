@@ -293,5 +293,6 @@ const struct command cmd_plan = {
              .operands = "[SCHEDULE]",
              .has_settings = true},
     .usage_status = EXIT_USAGE,
+    .is_rare = true,
     .run = run,
 };

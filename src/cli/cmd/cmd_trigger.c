@@ -252,5 +252,6 @@ const struct command cmd_trigger = {
              .max_operands = 1,
              .operands = "PID"},
     .usage_status = EXIT_USAGE,
+    .is_rare = true,
     .run = run,
 };

@@ -152,15 +152,15 @@ static void put_examples(FILE *out, const struct example *example)
     }
 }
 
+// The page of gait itself names all others; each of these names only that one, so that a new
+// command changes one page.
 static void put_see_also(FILE *out, const struct command *command)
 {
     fputs(".SH SEE ALSO\n", out);
     if (*command->name)
         fputs("\\fBgait\\fR(1)", out);
-    for (const struct command *const *at = commands; *at; at++) {
-        if (*at == command)
-            continue;
-        if (*command->name || at != commands)
+    for (const struct command *const *at = commands; *at && !*command->name; at++) {
+        if (at != commands)
             fputs(", ", out);
         fputs("\\fB", out);
         put_page_name(out, *at);

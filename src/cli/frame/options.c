@@ -143,6 +143,15 @@ static int store_choice(const struct option *option, const char *text, char *pla
                 all);
 }
 
+static int store_texts(const struct option *option, const char *text, struct option_texts *texts)
+{
+    if (texts->count == OPTION_MOST_TEXTS)
+        return fail(GAIT_ERR_ARGUMENT, "'--%s' may be given %d times at most", option->name,
+                    OPTION_MOST_TEXTS);
+    texts->texts[texts->count++] = text;
+    return GAIT_OK;
+}
+
 static int store(const struct parse *parse, const struct option *option, const char *text)
 {
     const bool is_of_sheet = option >= sheet_options && option < sheet_options + SHEET_OPTIONS;
@@ -160,6 +169,8 @@ static int store(const struct parse *parse, const struct option *option, const c
                         option->value);
         memcpy(place, &text, sizeof text);
         return GAIT_OK;
+    case OPTION_TEXTS:
+        return store_texts(option, text, (struct option_texts *)(void *)place);
     case OPTION_NUMBER:
     case OPTION_SIZE:
         return store_number(option, text, place);
@@ -249,7 +260,7 @@ static int take_setting(struct parse *parse, struct setting_words *words)
 int options_parse(const struct option_table *table, int argc, char **argv, void *values,
                   struct operands *ret_operands)
 {
-    struct operands operands = {.texts = argv};
+    struct operands operands = {.texts = argv, .divided_at = -1};
     struct parse parse = {table, argv, argc, 0, values, &operands};
     bool only_operands = false;
     while (parse.next < argc) {
@@ -260,12 +271,13 @@ int options_parse(const struct option_table *table, int argc, char **argv, void 
         if (status > 0)
             continue;
         char *text = argv[parse.next++];
-        if (only_operands || text[0] != '-' || !text[1]) {
+        if (!only_operands && !strcmp(text, "--")) {
+            operands.divided_at = operands.count;
+            only_operands = true;
+        } else if (only_operands || text[0] != '-' || !text[1]) {
             // never ahead of the reading place, so nothing unread is lost
             argv[operands.count++] = text;
             only_operands |= table->stops_at_operand;
-        } else if (!strcmp(text, "--")) {
-            only_operands = true;
         } else if (text[1] == '-') {
             status = parse_long(&parse, text + 2);
         } else {

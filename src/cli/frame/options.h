@@ -34,6 +34,7 @@ struct option_table {
 struct operands {
     char **texts;
     int count;
+    int divided_at;                // so many stand in front of the first `--`; -1: there is none
     struct setting_words settings; // for config_resolve()
     bool is_uncached;              // --no-cache was given
     struct sheet_wish wish;        // for sheet_output()

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "answer/compat_answer.h"
+#include "answer/compat/compat_answer.h"
 
 #include <inttypes.h>
 #include <math.h>

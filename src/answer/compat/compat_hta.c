@@ -7,8 +7,8 @@
 #include "analyse/compat/hta_rows.h"
 #include "analyse/compat/hta_stragglers.h"
 #include "analyse/compat/hta_times.h"
-#include "answer/compat_answer.h"
-#include "answer/compat_hta.h"
+#include "answer/compat/compat_answer.h"
+#include "answer/compat/compat_hta.h"
 #include "base/fail.h"
 
 // --- over all time ---------------------------------------------------------------------

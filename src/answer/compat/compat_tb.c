@@ -11,7 +11,7 @@
 #include "analyse/compat/tb_ops.h"
 #include "analyse/compat/tb_peers.h"
 #include "analyse/compat/tb_rank.h"
-#include "answer/compat_answer.h"
+#include "answer/compat/compat_answer.h"
 #include "base/fail.h"
 
 static struct value real(double number)

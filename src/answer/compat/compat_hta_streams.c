@@ -3,7 +3,7 @@
 
 #include <stdlib.h>
 
-#include "answer/compat_hta.h"
+#include "answer/compat/compat_hta.h"
 #include "base/fail.h"
 
 // --- streams ---------------------------------------------------------------------------
