@@ -8,6 +8,7 @@
 
 #include "base/fail.h"
 #include "format/args.h"
+#include "format/columns.h"
 #include "format/span_builder_rows.h"
 
 #define MAX_OPEN_SPANS (1u << 20)
@@ -182,9 +183,9 @@ static int begin_span(struct span_builder *builder, struct span_builder_track *t
     span->depth = track->base_depth + track->open_count++;
     span->row = row;
     span->args.used = 0;
-    rows->columns[0][row] = tick;
-    rows->columns[2][row] = site;
-    rows->columns[3][row] = span->depth;
+    rows->columns[COLUMN(SPAN, start)][row] = tick;
+    rows->columns[COLUMN(SPAN, site)][row] = site;
+    rows->columns[COLUMN(SPAN, depth)][row] = span->depth;
     return 0;
 }
 
@@ -195,10 +196,10 @@ static void end_carried(struct span_builder *builder, const struct span_builder_
 {
     struct span_builder_rows *rows = &builder->tables[SPAN_BUILDER_SPAN];
     uint32_t row = --rows->begin;
-    rows->columns[0][row] = span->start;
-    rows->columns[1][row] = duration;
-    rows->columns[2][row] = span->site;
-    rows->columns[3][row] = span->depth;
+    rows->columns[COLUMN(SPAN, start)][row] = span->start;
+    rows->columns[COLUMN(SPAN, duration)][row] = duration;
+    rows->columns[COLUMN(SPAN, site)][row] = span->site;
+    rows->columns[COLUMN(SPAN, depth)][row] = span->depth;
     uint8_t *piece =
         span->args.used
             ? buffer_reserve(&builder->pieces, sizeof(struct span_builder_piece) + span->args.used)
@@ -225,7 +226,7 @@ static void end_span(struct span_builder *builder, struct span_builder_track *tr
     struct span_builder_span *span = &track->open[--track->open_count];
     uint64_t duration = tick > span->start ? tick - span->start : 0;
     if (span->row >= 0)
-        rows->columns[1][span->row] = duration;
+        rows->columns[COLUMN(SPAN, duration)][span->row] = duration;
     else
         end_carried(builder, span, duration);
     note_last(rows, span->start + duration);

@@ -5,6 +5,8 @@
 #include "base/fail.h"
 #include "format/span_builder_rows.h"
 
+#include "format/columns.h"
+
 #define OPEN_ROWS_A_FRAME 512
 #define OPEN_BYTES_A_FRAME (1u << 20) // of arguments, and one span's more
 
@@ -101,7 +103,8 @@ static void put_numbers(struct span_builder *builder, enum span_builder_table ta
     uint16_t c = 0;
     if (table == SPAN_BUILDER_SPAN || table == SPAN_BUILDER_STEP) {
         const uint64_t *depths = table == SPAN_BUILDER_SPAN ? columns[NESTED_DEPTHS] + begin : NULL;
-        table_put_nested(builder->writer, columns[0] + begin, columns[1] + begin, depths);
+        table_put_nested(builder->writer, columns[COLUMN(SPAN, start)] + begin,
+                         columns[COLUMN(SPAN, duration)] + begin, depths);
         c = 2;
     }
     for (; c < shape->column_count; c++) {
@@ -131,8 +134,8 @@ static int write_rows(struct span_builder *builder, enum span_builder_table tabl
         return 0;
     if (table == SPAN_BUILDER_SPAN || table == SPAN_BUILDER_STEP)
         rows->events = count;
-    struct table_about about = {smallest(rows->columns[0] + rows->begin, count), rows->last,
-                                (uint32_t)rows->events};
+    struct table_about about = {smallest(rows->columns[COLUMN(SPAN, start)] + rows->begin, count),
+                                rows->last, (uint32_t)rows->events};
     table_begin(builder->writer, shape->table, track, count);
     table_count_from(builder->writer, about.first);
     put_numbers(builder, table);
@@ -171,7 +174,7 @@ int span_builder_flush(struct span_builder *builder, struct span_builder_track *
 // --- commit ---------------------------------------------------------------
 
 struct open_rows {
-    uint64_t columns[6][OPEN_ROWS_A_FRAME]; // track start site depth number is_step
+    uint64_t columns[COLUMN(OPEN, args)][OPEN_ROWS_A_FRAME];
     struct slice args[OPEN_ROWS_A_FRAME];
     size_t args_bytes;
     uint32_t count;
@@ -183,10 +186,10 @@ static int write_open_rows(struct table_writer *writer, struct open_rows *rows)
     if (rows->count == 0)
         return 0;
     table_begin(writer, TABLE_OPEN, 0, rows->count);
-    for (uint16_t c = 0; c < 6; c++) {
+    for (uint16_t c = 0; c < COLUMN(OPEN, args); c++) {
         table_put(writer, c, TRANSFORM_NONE, rows->columns[c]);
     }
-    table_put_bytes(writer, 6, rows->args);
+    table_put_bytes(writer, COLUMN(OPEN, args), rows->args);
     rows->count = 0;
     rows->args_bytes = 0;
     return table_end(writer, &about, NULL);
@@ -240,13 +243,13 @@ int span_builder_commit(struct span_builder *builder, struct span_builder_track 
         if (count > OPEN_ROWS_A_FRAME)
             count = OPEN_ROWS_A_FRAME;
         for (uint32_t i = 0; i < count; i++) {
-            rows.columns[0][i] = tracks[done + i]->track;
-            rows.columns[1][i] = tracks[done + i]->position;
-            rows.columns[2][i] = tracks[done + i]->lost;
-            rows.columns[3][i] = tracks[done + i]->begun;
+            rows.columns[COLUMN(COMMIT, track)][i] = tracks[done + i]->track;
+            rows.columns[COLUMN(COMMIT, position)][i] = tracks[done + i]->position;
+            rows.columns[COLUMN(COMMIT, lost)][i] = tracks[done + i]->lost;
+            rows.columns[COLUMN(COMMIT, begun)][i] = tracks[done + i]->begun;
         }
         table_begin(writer, TABLE_COMMIT, 0, count);
-        for (uint16_t c = 0; c < 4; c++) {
+        for (uint16_t c = 0; c < COLUMN_COUNT(COMMIT); c++) {
             table_put(writer, c, TRANSFORM_NONE, rows.columns[c]);
         }
         status = table_end(writer, &about, NULL);
@@ -262,9 +265,9 @@ int span_builder_write_loss(struct table_writer *writer, uint32_t track,
     uint64_t reason = loss->reason;
     struct table_about about = {loss->first, loss->first + duration, 0};
     table_begin(writer, TABLE_DROP, track, 1);
-    table_put(writer, 0, TRANSFORM_NONE, &loss->first);
-    table_put(writer, 1, TRANSFORM_NONE, &duration);
-    table_put(writer, 2, TRANSFORM_NONE, &loss->events);
-    table_put(writer, 3, TRANSFORM_NONE, &reason);
+    table_put(writer, COLUMN(DROP, start), TRANSFORM_NONE, &loss->first);
+    table_put(writer, COLUMN(DROP, duration), TRANSFORM_NONE, &duration);
+    table_put(writer, COLUMN(DROP, events), TRANSFORM_NONE, &loss->events);
+    table_put(writer, COLUMN(DROP, reason), TRANSFORM_NONE, &reason);
     return table_end(writer, &about, NULL);
 }

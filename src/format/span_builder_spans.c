@@ -6,6 +6,8 @@
 // the row on top of the stack.
 #include "format/span_builder_rows.h"
 
+#include "format/columns.h"
+
 // Slots to look ahead: the writer's core has them, fetching takes a while. So
 // many at a time are taken, and asked for.
 #define AHEAD 48
@@ -142,10 +144,10 @@ uint64_t span_builder_take_spans(struct span_builder *builder, struct span_build
     const uint32_t most = track->open_capacity < SPAN_BUILDER_STACK_ROWS ? track->open_capacity
                                                                          : SPAN_BUILDER_STACK_ROWS;
     struct span_run run = {
-        .start = rows->columns[0],
-        .duration = rows->columns[1],
-        .site = rows->columns[2],
-        .depth = rows->columns[3],
+        .start = rows->columns[COLUMN(SPAN, start)],
+        .duration = rows->columns[COLUMN(SPAN, duration)],
+        .site = rows->columns[COLUMN(SPAN, site)],
+        .depth = rows->columns[COLUMN(SPAN, depth)],
         .stack = builder->stack,
         .row = rows->end,
         .open = track->open_count,

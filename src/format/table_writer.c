@@ -12,6 +12,7 @@
 #include "base/bytes.h"
 #include "base/fail.h"
 #include "format/column_pack.h"
+#include "format/columns.h"
 #include "format/nested_times.h"
 
 // All four: docs/decisions/0001-columns.md.
@@ -427,11 +428,11 @@ static int write_schema(struct table_writer *writer, bool is_foreign)
         }
     }
     table_begin(writer, TABLE_SCHEMA, 0, rows);
-    table_put(writer, 0, TRANSFORM_NONE, tables);
-    table_put_bytes(writer, 1, names);
-    table_put(writer, 2, TRANSFORM_NONE, indexes);
-    table_put_bytes(writer, 3, columns);
-    table_put_bytes(writer, 4, types);
+    table_put(writer, COLUMN(SCHEMA, table), TRANSFORM_NONE, tables);
+    table_put_bytes(writer, COLUMN(SCHEMA, name), names);
+    table_put(writer, COLUMN(SCHEMA, index), TRANSFORM_NONE, indexes);
+    table_put_bytes(writer, COLUMN(SCHEMA, column), columns);
+    table_put_bytes(writer, COLUMN(SCHEMA, type), types);
     return table_end(writer, &(struct table_about){0}, NULL);
 }
 

@@ -10,6 +10,7 @@
 #include "base/fail.h"
 #include "base/json_reader.h"
 #include "base/utf8.h"
+#include "format/columns.h"
 #include "ingest/lane_frame.h"
 #include "ingest/track_merge.h"
 #include "shard/shard_out.h"
@@ -125,8 +126,8 @@ static int write_names(struct writing *writing, struct batch *batch)
 {
     struct table_writer *tables = &writing->out.tables;
     table_begin(tables, TABLE_STRING, 0, batch->rows);
-    table_put(tables, 0, TRANSFORM_DELTA, batch->numbers[0]);
-    table_put_bytes(tables, 1, batch->texts[0]);
+    table_put(tables, COLUMN(STRING, id), TRANSFORM_DELTA, batch->numbers[0]);
+    table_put_bytes(tables, COLUMN(STRING, text), batch->texts[0]);
     batch->rows = 0;
     batch->bytes = 0;
     const int status = table_end(tables, &(struct table_about){0}, NULL);
@@ -161,9 +162,9 @@ static int write_sites(struct writing *writing, struct batch *batch)
             batch->numbers[2][i] = store->sites[from + i].name;
         }
         table_begin(tables, TABLE_SITE, 0, (uint32_t)rows);
-        table_put(tables, 0, TRANSFORM_DELTA, batch->numbers[0]);
-        table_put(tables, 1, TRANSFORM_NONE, batch->numbers[1]);
-        table_put(tables, 2, TRANSFORM_NONE, batch->numbers[2]);
+        table_put(tables, COLUMN(SITE, id), TRANSFORM_DELTA, batch->numbers[0]);
+        table_put(tables, COLUMN(SITE, category), TRANSFORM_NONE, batch->numbers[1]);
+        table_put(tables, COLUMN(SITE, name), TRANSFORM_NONE, batch->numbers[2]);
         status = table_end(tables, &(struct table_about){0}, NULL);
     }
     return status;
@@ -185,9 +186,9 @@ static int write_forms(struct writing *writing, struct batch *batch)
             rows++;
         }
         table_begin(tables, TABLE_FORM, 0, rows);
-        table_put(tables, 0, TRANSFORM_DELTA, batch->numbers[0]);
-        table_put_bytes(tables, 1, batch->texts[0]);
-        table_put_bytes(tables, 2, batch->texts[1]);
+        table_put(tables, COLUMN(FORM, id), TRANSFORM_DELTA, batch->numbers[0]);
+        table_put_bytes(tables, COLUMN(FORM, args), batch->texts[0]);
+        table_put_bytes(tables, COLUMN(FORM, fields), batch->texts[1]);
         status = table_end(tables, &(struct table_about){0}, NULL);
         if (!status)
             status = shard_out_settle(&writing->out);
@@ -218,13 +219,13 @@ static int write_track_rows(struct writing *writing, struct batch *batch)
             if (is_ours(writing, track) && store->tracks[track].has_rows)
                 gather_track(store, track, batch);
         table_begin(tables, TABLE_TRACK, 0, batch->rows);
-        table_put(tables, 0, TRANSFORM_DELTA, batch->numbers[0]);
-        table_put(tables, 1, TRANSFORM_NONE, batch->numbers[1]);
-        table_put_bytes(tables, 2, batch->texts[0]);
-        table_put_bytes(tables, 3, batch->texts[1]);
-        table_put_constant(tables, 4, CLOCK_ID);
-        table_put(tables, 5, TRANSFORM_NONE, batch->numbers[2]);
-        table_put(tables, 6, TRANSFORM_ZIGZAG, batch->numbers[3]);
+        table_put(tables, COLUMN(TRACK, id), TRANSFORM_DELTA, batch->numbers[0]);
+        table_put(tables, COLUMN(TRACK, kind), TRANSFORM_NONE, batch->numbers[1]);
+        table_put_bytes(tables, COLUMN(TRACK, key), batch->texts[0]);
+        table_put_bytes(tables, COLUMN(TRACK, name), batch->texts[1]);
+        table_put_constant(tables, COLUMN(TRACK, clock), CLOCK_ID);
+        table_put(tables, COLUMN(TRACK, parent), TRANSFORM_NONE, batch->numbers[2]);
+        table_put(tables, COLUMN(TRACK, os_id), TRANSFORM_ZIGZAG, batch->numbers[3]);
         status = table_end(tables, &(struct table_about){0}, NULL);
     }
     return status;
@@ -238,10 +239,10 @@ static int write_clock(struct writing *writing)
     const uint64_t ticks[] = {0, SECOND_NS / writing->store->unit_ns};
     const uint64_t times[] = {zero, zero + SECOND_NS};
     table_begin(tables, TABLE_CLOCK, 0, 2);
-    table_put_constant(tables, 0, CLOCK_ID);
-    table_put(tables, 1, TRANSFORM_NONE, ticks);
-    table_put(tables, 2, TRANSFORM_NONE, times);
-    table_put(tables, 3, TRANSFORM_NONE, times);
+    table_put_constant(tables, COLUMN(CLOCK, clock), CLOCK_ID);
+    table_put(tables, COLUMN(CLOCK, tick), TRANSFORM_NONE, ticks);
+    table_put(tables, COLUMN(CLOCK, raw_ns), TRANSFORM_NONE, times);
+    table_put(tables, COLUMN(CLOCK, real_ns), TRANSFORM_NONE, times);
     return table_end(tables, &(struct table_about){0}, NULL);
 }
 
@@ -252,8 +253,8 @@ static int write_meta(struct writing *writing, const char *key, struct slice jso
     struct table_writer *tables = &writing->out.tables;
     const struct slice name = slice_of(key);
     table_begin(tables, TABLE_META, 0, 1);
-    table_put_bytes(tables, 0, &name);
-    table_put_bytes(tables, 1, &json);
+    table_put_bytes(tables, COLUMN(META, key), &name);
+    table_put_bytes(tables, COLUMN(META, value), &json);
     return table_end(tables, &(struct table_about){0}, NULL);
 }
 

@@ -7,6 +7,7 @@
 
 #include "base/fail.h"
 #include "base/json_reader.h"
+#include "format/columns.h"
 #include "load/order/event_table.h"
 #include "load/run.h"
 #include "vocabulary/metadata.h"
@@ -65,7 +66,7 @@ static int count_drops(struct run *run, struct run_shard *shard, size_t frame,
 
     *ret_dropped = 0;
     for (size_t row = 0; !status && row < run->rows.rows; row++)
-        *ret_dropped += run->rows.columns[2].numbers[row];
+        *ret_dropped += run->rows.columns[COLUMN(DROP, events)].numbers[row];
     return status == GAIT_ERR_FORMAT ? 0 : status;
 }
 

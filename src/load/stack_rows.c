@@ -8,14 +8,11 @@
 #include "base/array.h"
 #include "base/fail.h"
 #include "base/json_reader.h"
+#include "format/columns.h"
 #include "load/stack_label.h"
 #include "vocabulary/metadata.h"
 
 #define STACK_LIMIT (1u << 24)
-
-// Columns of the tables (docs/FORMAT.md section 4).
-enum { STACK_ID, STACK_PARENT, STACK_SITE, STACK_LINE };
-enum { SAMPLE_START, SAMPLE_STACK, SAMPLE_WEIGHT, SAMPLE_STATE };
 
 static int load_frame(struct run *run, uint32_t index, size_t frame, uint16_t table)
 {
@@ -31,7 +28,7 @@ static int take_stacks(struct stack_rows *stacks, const struct run *run,
 {
     const struct row_column *columns = run->rows.columns;
     for (size_t row = 0; row < run->rows.rows; row++) {
-        const uint64_t id = columns[STACK_ID].numbers[row];
+        const uint64_t id = columns[COLUMN(STACK, id)].numbers[row];
         const size_t before = stacks->capacity;
         if (id >= STACK_LIMIT)
             continue;
@@ -43,13 +40,13 @@ static int take_stacks(struct stack_rows *stacks, const struct run *run,
             memset(stacks->rows + before, 0, (stacks->capacity - before) * sizeof *stacks->rows);
         if (id >= stacks->count)
             stacks->count = id + 1;
-        const uint64_t parent = columns[STACK_PARENT].numbers[row];
-        const uint64_t line = columns[STACK_LINE].numbers[row];
+        const uint64_t parent = columns[COLUMN(STACK, parent)].numbers[row];
+        const uint64_t line = columns[COLUMN(STACK, line)].numbers[row];
         // a parent comes before its child, so no chain leads round in a circle
-        stacks->rows[id] =
-            (struct stack_row){parent < id ? (uint32_t)parent : 0,
-                               dictionary_site(dictionary, columns[STACK_SITE].numbers[row]),
-                               line <= INT32_MAX ? (uint32_t)line : 0};
+        stacks->rows[id] = (struct stack_row){
+            parent < id ? (uint32_t)parent : 0,
+            dictionary_site(dictionary, columns[COLUMN(STACK, site)].numbers[row]),
+            line <= INT32_MAX ? (uint32_t)line : 0};
     }
     return 0;
 }
@@ -102,11 +99,11 @@ int stack_rows_samples(struct run *run, uint32_t index, stack_rows_take *take, v
                 dictionary_track(&shard->dictionary, run->rows.view.header.track, &sample.track);
         const struct row_column *columns = run->rows.columns;
         for (size_t row = 0; row < run->rows.rows && status == 0; row++) {
-            const uint64_t stack = columns[SAMPLE_STACK].numbers[row];
-            sample.tick = columns[SAMPLE_START].numbers[row];
+            const uint64_t stack = columns[COLUMN(SAMPLE, stack)].numbers[row];
+            sample.tick = columns[COLUMN(SAMPLE, start)].numbers[row];
             sample.stack = stack <= UINT32_MAX ? (uint32_t)stack : 0;
-            sample.weight = columns[SAMPLE_WEIGHT].numbers[row];
-            sample.state = columns[SAMPLE_STATE].numbers[row];
+            sample.weight = columns[COLUMN(SAMPLE, weight)].numbers[row];
+            sample.state = columns[COLUMN(SAMPLE, state)].numbers[row];
             status = take(context, &sample);
         }
         if (status)

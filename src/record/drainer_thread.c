@@ -14,6 +14,7 @@
 
 #include "base/fail.h"
 #include "base/os/os.h"
+#include "format/columns.h"
 #include "record/name_table.h"
 #include "record/preamble.h"
 #include "record/recorder.h"
@@ -102,9 +103,9 @@ static int put_cost(struct drainer *drainer)
     const struct table_about about = {now, now, 0};
     drainer->last_cost_ns = clock_raw_ns();
     table_begin(drainer->tables, TABLE_COST, 0, 1);
-    table_put(drainer->tables, 0, TRANSFORM_NONE, &now);
-    table_put(drainer->tables, 1, TRANSFORM_NONE, &cpu_ns);
-    table_put(drainer->tables, 2, TRANSFORM_NONE, &drainer->shard->bytes);
+    table_put(drainer->tables, COLUMN(COST, start), TRANSFORM_NONE, &now);
+    table_put(drainer->tables, COLUMN(COST, cpu_ns), TRANSFORM_NONE, &cpu_ns);
+    table_put(drainer->tables, COLUMN(COST, bytes), TRANSFORM_NONE, &drainer->shard->bytes);
     return table_end(drainer->tables, &about, NULL);
 }
 
@@ -122,7 +123,7 @@ static int put_own_spans(struct drainer *drainer)
     table_begin(drainer->tables, TABLE_SPAN, PREAMBLE_TRACK_DRAINER, count);
     table_count_from(drainer->tables, about.first);
     table_put_nested(drainer->tables, drainer->own_start, drainer->own_duration, NULL);
-    table_put_constant(drainer->tables, 2, SITE_WRITE);
+    table_put_constant(drainer->tables, COLUMN(SPAN, site), SITE_WRITE);
     drainer->own_count = 0;
     return table_end(drainer->tables, &about, NULL);
 }

@@ -16,6 +16,7 @@
 
 #include "base/array.h"
 #include "base/fail.h"
+#include "format/columns.h"
 #include "sample/look/thread_probe.h"
 #include "vocabulary/metadata.h"
 
@@ -188,17 +189,17 @@ void sample_shard_site(struct sample_shard *shard, uint32_t site)
 static void tell_sites(struct sample_shard *shard)
 {
     struct table_writer *tables = &shard->writer.tables;
-    enum { COLUMNS = 5, BATCH = 256 };
+    enum { COLUMNS = COLUMN_COUNT(SITE), BATCH = 256 };
     while (shard->sites_told < shard->trie->site_count) {
         uint64_t columns[COLUMNS][BATCH];
         uint32_t count = 0;
         for (; count < BATCH && shard->sites_told < shard->trie->site_count; count++) {
             const struct frame_site *site = &shard->trie->sites[shard->sites_told];
-            columns[0][count] = shard->sites_told++;
-            columns[1][count] = stack_trie_kind(site);
-            columns[2][count] = string_of(shard, site->name);
-            columns[3][count] = string_of(shard, site->file);
-            columns[4][count] = site->line > 0 ? (uint64_t)site->line : 0;
+            columns[COLUMN(SITE, id)][count] = shard->sites_told++;
+            columns[COLUMN(SITE, category)][count] = stack_trie_kind(site);
+            columns[COLUMN(SITE, name)][count] = string_of(shard, site->name);
+            columns[COLUMN(SITE, file)][count] = string_of(shard, site->file);
+            columns[COLUMN(SITE, line)][count] = site->line > 0 ? (uint64_t)site->line : 0;
         }
         table_begin(tables, TABLE_SITE, 0, count);
         for (unsigned column = 0; column < COLUMNS; column++)
@@ -211,16 +212,16 @@ static void tell_sites(struct sample_shard *shard)
 static void tell_stacks(struct sample_shard *shard)
 {
     struct table_writer *tables = &shard->writer.tables;
-    enum { COLUMNS = 4, BATCH = 1024 };
+    enum { COLUMNS = COLUMN_COUNT(STACK), BATCH = 1024 };
     while (shard->nodes_told < shard->trie->node_count) {
         uint64_t columns[COLUMNS][BATCH];
         uint32_t count = 0;
         for (; count < BATCH && shard->nodes_told < shard->trie->node_count; count++) {
             const struct stack_node *node = &shard->trie->nodes[shard->nodes_told];
-            columns[0][count] = shard->nodes_told++;
-            columns[1][count] = node->parent;
-            columns[2][count] = node->site;
-            columns[3][count] = node->line > 0 ? (uint64_t)node->line : 0;
+            columns[COLUMN(STACK, id)][count] = shard->nodes_told++;
+            columns[COLUMN(STACK, parent)][count] = node->parent;
+            columns[COLUMN(STACK, site)][count] = node->site;
+            columns[COLUMN(STACK, line)][count] = node->line > 0 ? (uint64_t)node->line : 0;
         }
         table_begin(tables, TABLE_STACK, 0, count);
         for (unsigned column = 0; column < COLUMNS; column++)
@@ -239,10 +240,10 @@ static void write_track(struct sample_shard *shard, struct sample_track *track)
                                       track->count};
     table_begin(tables, TABLE_SAMPLE, track->id, track->count);
     table_count_from(tables, track->starts[0]);
-    table_put(tables, 0, TRANSFORM_CLIMB, track->starts);
-    table_put(tables, 1, TRANSFORM_NONE, track->stacks);
-    table_put(tables, 2, TRANSFORM_NONE, track->weights);
-    table_put(tables, 3, TRANSFORM_NONE, track->states);
+    table_put(tables, COLUMN(SAMPLE, start), TRANSFORM_CLIMB, track->starts);
+    table_put(tables, COLUMN(SAMPLE, stack), TRANSFORM_NONE, track->stacks);
+    table_put(tables, COLUMN(SAMPLE, weight), TRANSFORM_NONE, track->weights);
+    table_put(tables, COLUMN(SAMPLE, state), TRANSFORM_NONE, track->states);
     note(shard, table_end(tables, &about, NULL));
     track->count = 0;
 }

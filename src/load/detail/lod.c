@@ -15,6 +15,7 @@
 
 #include "base/fail.h"
 #include "base/json_reader.h"
+#include "format/columns.h"
 #include "load/detail/lod_sums.h"
 #include "load/order/merge.h"
 #include "shard/shard_out.h"
@@ -113,9 +114,9 @@ static int compare_rows(const void *left, const void *right)
 
 static uint64_t column_of(const struct lod_row *row, int column)
 {
-    const uint64_t columns[8] = {row->level, row->start, row->end - row->start,
-                                 row->count, row->busy,  row->longest,
-                                 row->site,  row->depth};
+    const uint64_t columns[COLUMN_COUNT(LOD)] = {row->level, row->start, row->end - row->start,
+                                                 row->count, row->busy,  row->longest,
+                                                 row->site,  row->depth};
 
     return columns[column];
 }
@@ -128,10 +129,11 @@ static int put_frame(struct lod *lod, uint32_t track, const struct lod_row *rows
     int status;
 
     table_begin(writer, TABLE_LOD, track, count);
-    for (int column = 0; column < 8; column++) {
+    for (int column = 0; column < COLUMN_COUNT(LOD); column++) {
         for (uint32_t i = 0; i < count; i++)
             values[i] = column_of(&rows[i], column);
-        table_put(writer, (uint16_t)column, column == 1 ? TRANSFORM_DELTA : TRANSFORM_NONE, values);
+        table_put(writer, (uint16_t)column,
+                  column == COLUMN(LOD, start) ? TRANSFORM_DELTA : TRANSFORM_NONE, values);
     }
     for (uint32_t i = 0; i < count; i++) {
         about.first = rows[i].start < about.first ? rows[i].start : about.first;

@@ -10,11 +10,10 @@
 #include "base/array.h"
 #include "base/buffer.h"
 #include "base/fail.h"
+#include "format/columns.h"
 #include "format/table_reader.h"
 
 #define NO_OFFSET UINT64_MAX
-
-enum { OFFSET, STORED, TABLE, TRACK, ROWS, EVENTS, FIRST, LAST, COLUMNS };
 
 struct chain {
     struct file_source *source;
@@ -78,15 +77,15 @@ static int read_index_frame(struct chain *chain, struct frame_header *ret_header
 
 static int read_columns(struct chain *chain, const struct frame_header *header)
 {
-    struct array_shape shape = {sizeof(uint64_t), (size_t)COLUMNS * FRAME_MAX_ROWS};
+    struct array_shape shape = {sizeof(uint64_t), (size_t)COLUMN_COUNT(INDEX) * FRAME_MAX_ROWS};
     size_t rows = header->rows;
     struct table_view view;
     int status = table_view_init(&view, header, chain->payload.bytes);
 
     if (!status)
-        status =
-            array_reserve((void **)&chain->columns, &chain->column_capacity, rows * COLUMNS, shape);
-    for (uint16_t column = 0; !status && column < COLUMNS; column++)
+        status = array_reserve((void **)&chain->columns, &chain->column_capacity,
+                               rows * COLUMN_COUNT(INDEX), shape);
+    for (uint16_t column = 0; !status && column < COLUMN_COUNT(INDEX); column++)
         status = table_read(&chain->reader, &view, column, chain->columns + column * rows);
     return status;
 }
@@ -94,12 +93,14 @@ static int read_columns(struct chain *chain, const struct frame_header *header)
 static int fill_entry(struct chain *chain, size_t row, size_t rows)
 {
     const uint64_t *at = chain->columns + row;
-    uint64_t stored = at[STORED * rows];
-    uint64_t offset = at[OFFSET * rows];
+    uint64_t stored = at[COLUMN(INDEX, stored_bytes) * rows];
+    uint64_t offset = at[COLUMN(INDEX, offset) * rows];
 
-    if (stored > FRAME_MAX_PAYLOAD || stored % 8 || at[ROWS * rows] > FRAME_MAX_ROWS ||
-        at[TABLE * rows] > UINT16_MAX || at[TRACK * rows] > UINT32_MAX ||
-        at[EVENTS * rows] > UINT32_MAX || offset > chain->end ||
+    if (stored > FRAME_MAX_PAYLOAD || stored % 8 ||
+        at[COLUMN(INDEX, rows) * rows] > FRAME_MAX_ROWS ||
+        at[COLUMN(INDEX, table) * rows] > UINT16_MAX ||
+        at[COLUMN(INDEX, track) * rows] > UINT32_MAX ||
+        at[COLUMN(INDEX, events) * rows] > UINT32_MAX || offset > chain->end ||
         offset + FRAME_HEADER_BYTES + stored != chain->end)
         return fail(GAIT_ERR_FORMAT, "the index does not fit the file");
     chain->end = offset;
@@ -107,13 +108,13 @@ static int fill_entry(struct chain *chain, size_t row, size_t rows)
     chain->entries[chain->left] = (struct frame_entry){
         .offset = offset,
         .sequence = chain->left,
-        .first = at[FIRST * rows],
-        .last = at[LAST * rows],
-        .rows = (uint32_t)at[ROWS * rows],
+        .first = at[COLUMN(INDEX, first) * rows],
+        .last = at[COLUMN(INDEX, last) * rows],
+        .rows = (uint32_t)at[COLUMN(INDEX, rows) * rows],
         .stored_bytes = (uint32_t)stored,
-        .track = (uint32_t)at[TRACK * rows],
-        .events = (uint32_t)at[EVENTS * rows],
-        .table = (uint16_t)at[TABLE * rows],
+        .track = (uint32_t)at[COLUMN(INDEX, track) * rows],
+        .events = (uint32_t)at[COLUMN(INDEX, events) * rows],
+        .table = (uint16_t)at[COLUMN(INDEX, table) * rows],
     };
     return 0;
 }
@@ -135,8 +136,9 @@ static int follow(struct chain *chain)
         status = fill_entry(chain, row, header.rows);
     if (status)
         return status;
-    chain->offset =
-        chain->columns[TABLE * (size_t)header.rows] == TABLE_INDEX ? chain->columns[0] : NO_OFFSET;
+    chain->offset = chain->columns[COLUMN(INDEX, table) * (size_t)header.rows] == TABLE_INDEX
+                        ? chain->columns[0]
+                        : NO_OFFSET;
     return 0;
 }
 

@@ -16,6 +16,7 @@
 #include "base/array.h"
 #include "base/fail.h"
 #include "base/json_reader.h"
+#include "format/columns.h"
 #include "format/journal.h"
 #include "format/span_builder.h"
 #include "load/order/event_table.h"
@@ -76,8 +77,8 @@ static int find_names(struct shard *shard, struct row_reader *rows, struct arena
             continue;
         status = row_reader_load(rows, shard, i, &schema);
         for (size_t row = 0; !status && row < rows->rows; row++) {
-            struct slice key = rows->columns[0].slices[row];
-            struct slice json = rows->columns[1].slices[row];
+            struct slice key = rows->columns[COLUMN(META, key)].slices[row];
+            struct slice json = rows->columns[COLUMN(META, value)].slices[row];
 
             if (slice_is(key, meta.ring))
                 status = keep_text(arena, json, &ret_names[0]);
@@ -351,11 +352,11 @@ static int add_anchor(struct salvage *salvage)
     if (!anchor->tick)
         return 0;
     table_begin(&salvage->writer, TABLE_CLOCK, 0, 1);
-    table_put_constant(&salvage->writer, 0, 1);
-    table_put_constant(&salvage->writer, 1, anchor->tick);
-    table_put_constant(&salvage->writer, 2, (uint64_t)anchor->raw_ns);
-    table_put_constant(&salvage->writer, 3, (uint64_t)anchor->real_ns);
-    table_put_constant(&salvage->writer, 4, anchor->error_ns);
+    table_put_constant(&salvage->writer, COLUMN(CLOCK, clock), 1);
+    table_put_constant(&salvage->writer, COLUMN(CLOCK, tick), anchor->tick);
+    table_put_constant(&salvage->writer, COLUMN(CLOCK, raw_ns), (uint64_t)anchor->raw_ns);
+    table_put_constant(&salvage->writer, COLUMN(CLOCK, real_ns), (uint64_t)anchor->real_ns);
+    table_put_constant(&salvage->writer, COLUMN(CLOCK, error_ns), anchor->error_ns);
     return table_end(&salvage->writer, &about, NULL);
 }
 

@@ -11,6 +11,7 @@
 #include "base/array.h"
 #include "base/fail.h"
 #include "base/json_reader.h"
+#include "format/columns.h"
 #include "vocabulary/metadata.h"
 
 #define LOST_TEXT "(lost)"
@@ -56,10 +57,10 @@ static const char *interned(struct dictionary *dictionary, uint64_t string)
 
 static int take_schema(struct dictionary *dictionary, const struct row_reader *rows, size_t row)
 {
-    struct schema_row described = {.table = number_at(rows, 0, row),
-                                   .index = number_at(rows, 2, row),
-                                   .column = slice_at(rows, 3, row),
-                                   .type = slice_at(rows, 4, row)};
+    struct schema_row described = {.table = number_at(rows, COLUMN(SCHEMA, table), row),
+                                   .index = number_at(rows, COLUMN(SCHEMA, index), row),
+                                   .column = slice_at(rows, COLUMN(SCHEMA, column), row),
+                                   .type = slice_at(rows, COLUMN(SCHEMA, type), row)};
 
     schema_map_describe(&dictionary->schema, &described);
     return 0;
@@ -68,7 +69,7 @@ static int take_schema(struct dictionary *dictionary, const struct row_reader *r
 static int take_string(struct dictionary *dictionary, const struct row_reader *rows, size_t row)
 {
     struct array_shape shape = {sizeof(*dictionary->texts), TEXT_COUNT_LIMIT};
-    const char *text = intern_slice(dictionary, slice_at(rows, 1, row));
+    const char *text = intern_slice(dictionary, slice_at(rows, COLUMN(STRING, text), row));
     int status;
 
     if (!text)
@@ -78,15 +79,15 @@ static int take_string(struct dictionary *dictionary, const struct row_reader *r
     if (status)
         return status;
     dictionary->texts[dictionary->text_count++] = text;
-    return id_map_set(&dictionary->strings, number_at(rows, 0, row),
+    return id_map_set(&dictionary->strings, number_at(rows, COLUMN(STRING, id), row),
                       (uint32_t)dictionary->text_count);
 }
 
 static int take_meta(struct dictionary *dictionary, const struct row_reader *rows, size_t row)
 {
     struct array_shape shape = {sizeof(*dictionary->meta), META_LIMIT};
-    const char *key = intern_slice(dictionary, slice_at(rows, 0, row));
-    const char *json = intern_slice(dictionary, slice_at(rows, 1, row));
+    const char *key = intern_slice(dictionary, slice_at(rows, COLUMN(META, key), row));
+    const char *json = intern_slice(dictionary, slice_at(rows, COLUMN(META, value), row));
     int status;
 
     if (!key || !json)
@@ -107,10 +108,11 @@ static int take_meta(struct dictionary *dictionary, const struct row_reader *row
 
 static int take_site(struct dictionary *dictionary, const struct row_reader *rows, size_t row)
 {
-    struct gait_site_info site = {.category = interned(dictionary, number_at(rows, 1, row)),
-                                  .name = interned(dictionary, number_at(rows, 2, row)),
-                                  .file = interned(dictionary, number_at(rows, 3, row)),
-                                  .line = (uint32_t)number_at(rows, 4, row)};
+    struct gait_site_info site = {
+        .category = interned(dictionary, number_at(rows, COLUMN(SITE, category), row)),
+        .name = interned(dictionary, number_at(rows, COLUMN(SITE, name), row)),
+        .file = interned(dictionary, number_at(rows, COLUMN(SITE, file), row)),
+        .line = (uint32_t)number_at(rows, COLUMN(SITE, line), row)};
     uint32_t number;
     int status;
 
@@ -119,7 +121,7 @@ static int take_site(struct dictionary *dictionary, const struct row_reader *row
     status = site_table_number(dictionary->home.sites, &site, &number);
     if (status)
         return status;
-    return id_map_set(&dictionary->sites, number_at(rows, 0, row), number + 1);
+    return id_map_set(&dictionary->sites, number_at(rows, COLUMN(SITE, id), row), number + 1);
 }
 
 static int find_clock(struct dictionary *dictionary, uint32_t id, size_t *ret_index)
@@ -144,10 +146,10 @@ static int find_clock(struct dictionary *dictionary, uint32_t id, size_t *ret_in
 
 static int take_clock(struct dictionary *dictionary, const struct row_reader *rows, size_t row)
 {
-    struct clock_point anchor = {.tick = number_at(rows, 1, row),
-                                 .raw_ns = (int64_t)number_at(rows, 2, row),
-                                 .real_ns = (int64_t)number_at(rows, 3, row)};
-    uint64_t id = number_at(rows, 0, row);
+    struct clock_point anchor = {.tick = number_at(rows, COLUMN(CLOCK, tick), row),
+                                 .raw_ns = (int64_t)number_at(rows, COLUMN(CLOCK, raw_ns), row),
+                                 .real_ns = (int64_t)number_at(rows, COLUMN(CLOCK, real_ns), row)};
+    uint64_t id = number_at(rows, COLUMN(CLOCK, clock), row);
     size_t index;
     int status;
 
@@ -161,8 +163,8 @@ static int take_clock(struct dictionary *dictionary, const struct row_reader *ro
 
 static int take_stack(struct dictionary *dictionary, const struct row_reader *rows, size_t row)
 {
-    return id_map_set(&dictionary->stacks, number_at(rows, 0, row),
-                      dictionary_site(dictionary, number_at(rows, 2, row)) + 1);
+    return id_map_set(&dictionary->stacks, number_at(rows, COLUMN(STACK, id), row),
+                      dictionary_site(dictionary, number_at(rows, COLUMN(STACK, site), row)) + 1);
 }
 
 static struct slice kept(struct dictionary *dictionary, struct slice bytes)
@@ -175,8 +177,8 @@ static struct slice kept(struct dictionary *dictionary, struct slice bytes)
 static int take_form(struct dictionary *dictionary, const struct row_reader *rows, size_t row)
 {
     struct array_shape shape = {sizeof(*dictionary->form_list), TEXT_COUNT_LIMIT};
-    struct dictionary_form form = {kept(dictionary, slice_at(rows, 1, row)),
-                                   kept(dictionary, slice_at(rows, 2, row))};
+    struct dictionary_form form = {kept(dictionary, slice_at(rows, COLUMN(FORM, args), row)),
+                                   kept(dictionary, slice_at(rows, COLUMN(FORM, fields), row))};
     int status;
 
     if (!form.args.bytes || !form.fields.bytes)
@@ -186,7 +188,7 @@ static int take_form(struct dictionary *dictionary, const struct row_reader *row
     if (status)
         return status;
     dictionary->form_list[dictionary->form_count++] = form;
-    return id_map_set(&dictionary->forms, number_at(rows, 0, row),
+    return id_map_set(&dictionary->forms, number_at(rows, COLUMN(FORM, id), row),
                       (uint32_t)dictionary->form_count);
 }
 
@@ -199,7 +201,7 @@ struct dictionary_form dictionary_form(const struct dictionary *dictionary, uint
 
 static int take_cost(struct dictionary *dictionary, const struct row_reader *rows, size_t row)
 {
-    dictionary->overhead_cpu_ns = number_at(rows, 1, row);
+    dictionary->overhead_cpu_ns = number_at(rows, COLUMN(COST, cpu_ns), row);
     return 0;
 }
 
@@ -228,17 +230,17 @@ static int add_track(struct dictionary *dictionary, struct track *track)
 
 static int take_track(struct dictionary *dictionary, const struct row_reader *rows, size_t row)
 {
-    uint64_t id = number_at(rows, 0, row);
-    uint64_t kind = number_at(rows, 1, row);
+    uint64_t id = number_at(rows, COLUMN(TRACK, id), row);
+    uint64_t kind = number_at(rows, COLUMN(TRACK, kind), row);
     struct track track = {
         .id = (uint32_t)id,
-        .clock = (uint32_t)number_at(rows, 4, row),
-        .parent = (uint32_t)number_at(rows, 5, row),
+        .clock = (uint32_t)number_at(rows, COLUMN(TRACK, clock), row),
+        .parent = (uint32_t)number_at(rows, COLUMN(TRACK, parent), row),
         .info = {.kind = GAIT_TRACK_THREAD,
-                 .key = intern_slice(dictionary, slice_at(rows, 2, row)),
-                 .name = intern_slice(dictionary, slice_at(rows, 3, row)),
-                 .tid = (int64_t)number_at(rows, 6, row),
-                 .internal = number_at(rows, 7, row) != 0,
+                 .key = intern_slice(dictionary, slice_at(rows, COLUMN(TRACK, key), row)),
+                 .name = intern_slice(dictionary, slice_at(rows, COLUMN(TRACK, name), row)),
+                 .tid = (int64_t)number_at(rows, COLUMN(TRACK, os_id), row),
+                 .internal = number_at(rows, COLUMN(TRACK, internal), row) != 0,
                  .parent = GAIT_NO_TRACK},
     };
 

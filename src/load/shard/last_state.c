@@ -9,12 +9,10 @@
 #include <string.h>
 
 #include "base/array.h"
+#include "format/columns.h"
 
 #define OPEN_LIMIT (1u << 20)
 #define TRACK_LIMIT (16u << 20)
-
-enum { OPEN_TRACK, OPEN_START, OPEN_SITE, OPEN_DEPTH, OPEN_NUMBER, OPEN_IS_STEP, OPEN_ARGS };
-enum { COMMIT_TRACK, COMMIT_POSITION, COMMIT_LOST, COMMIT_BEGUN };
 
 struct search {
     struct last_state *state;
@@ -62,13 +60,13 @@ static int add_open(struct search *search, size_t row)
 {
     struct last_state *state = search->state;
     struct array_shape shape = {sizeof(*state->open), OPEN_LIMIT};
-    struct slice args = search->source->rows->columns[OPEN_ARGS].slices[row];
-    struct last_open open = {.track = number_at(search, OPEN_TRACK, row),
-                             .start = number_at(search, OPEN_START, row),
-                             .site = number_at(search, OPEN_SITE, row),
-                             .depth = (uint32_t)number_at(search, OPEN_DEPTH, row),
-                             .number = number_at(search, OPEN_NUMBER, row),
-                             .is_step = number_at(search, OPEN_IS_STEP, row) != 0,
+    struct slice args = search->source->rows->columns[COLUMN(OPEN, args)].slices[row];
+    struct last_open open = {.track = number_at(search, COLUMN(OPEN, track), row),
+                             .start = number_at(search, COLUMN(OPEN, start), row),
+                             .site = number_at(search, COLUMN(OPEN, site), row),
+                             .depth = (uint32_t)number_at(search, COLUMN(OPEN, depth), row),
+                             .number = number_at(search, COLUMN(OPEN, number), row),
+                             .is_step = number_at(search, COLUMN(OPEN, is_step), row) != 0,
                              .behind = search->behind};
     const char *copy = arena_text(search->source->arena, args.bytes, args.count);
     int status;
@@ -102,7 +100,7 @@ static int take_open_frame(struct search *search, size_t frame)
         begin_group(search, frame);
     search->has_open = true;
     for (size_t row = 0; !status && row < search->source->rows->rows; row++) {
-        struct last_track lone = {.track = number_at(search, OPEN_TRACK, row)};
+        struct last_track lone = {.track = number_at(search, COLUMN(OPEN, track), row)};
 
         if (!search->has_commit)
             status = add_track(search, &lone);
@@ -119,7 +117,7 @@ static bool names_again(const struct search *search)
 {
     for (size_t row = 0; row < search->source->rows->rows; row++) {
         const struct last_track *track =
-            last_state_track(search->state, number_at(search, COMMIT_TRACK, row));
+            last_state_track(search->state, number_at(search, COLUMN(COMMIT, track), row));
 
         if (track && track->group == search->group)
             return true;
@@ -137,10 +135,10 @@ static int take_commit_frame(struct search *search, size_t frame)
     search->has_commit = true;
     search->has_open = false;
     for (size_t row = 0; !status && row < search->source->rows->rows; row++) {
-        struct last_track track = {.track = number_at(search, COMMIT_TRACK, row),
-                                   .position = number_at(search, COMMIT_POSITION, row),
-                                   .lost = number_at(search, COMMIT_LOST, row),
-                                   .begun = number_at(search, COMMIT_BEGUN, row),
+        struct last_track track = {.track = number_at(search, COLUMN(COMMIT, track), row),
+                                   .position = number_at(search, COLUMN(COMMIT, position), row),
+                                   .lost = number_at(search, COLUMN(COMMIT, lost), row),
+                                   .begun = number_at(search, COLUMN(COMMIT, begun), row),
                                    .has_commit = true};
 
         status = add_track(search, &track);

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/fail.h"
+#include "format/columns.h"
 
 static int add_event(struct open_events *open, const struct last_open *row,
                      struct dictionary *dictionary)
@@ -50,10 +51,10 @@ static bool has_ended(const struct open_event *event, const struct row_reader *r
     const struct row_column *columns = rows->columns;
 
     for (size_t row = 0; row < rows->rows; row++) {
-        bool is_same = event->is_step ? columns[2].numbers[row] == event->number
-                                      : columns[3].numbers[row] == event->depth;
+        bool is_same = event->is_step ? columns[COLUMN(STEP, number)].numbers[row] == event->number
+                                      : columns[COLUMN(SPAN, depth)].numbers[row] == event->depth;
 
-        if (columns[0].numbers[row] == event->tick && is_same)
+        if (columns[COLUMN(SPAN, start)].numbers[row] == event->tick && is_same)
             return true;
     }
     return false;
