@@ -14,6 +14,7 @@
 #include "ingest/lane_frame.h"
 #include "ingest/track_merge.h"
 #include "shard/shard_out.h"
+#include "vocabulary/metadata.h"
 
 #define CLOCK_ID 1
 #define BATCH_ROWS 16384
@@ -299,7 +300,7 @@ static int write_import(struct writing *writing)
     buffer_init(&json, MOST_JSON);
     int status = describe_import(writing, &json);
     if (!status)
-        status = write_meta(writing, "import", (struct slice){json.bytes, json.used});
+        status = write_meta(writing, meta.import, (struct slice){json.bytes, json.used});
     json.used = 0;
     const struct buffer *named = &writing->store->metadata;
     if (!status)
@@ -309,7 +310,7 @@ static int write_import(struct writing *writing)
     if (!status)
         status = buffer_printf(&json, "]");
     if (!status && named->used)
-        status = write_meta(writing, "trace_names", (struct slice){json.bytes, json.used});
+        status = write_meta(writing, meta.trace_names, (struct slice){json.bytes, json.used});
     buffer_finish(&json);
     return status;
 }
@@ -333,21 +334,21 @@ static int write_facts(struct writing *writing)
 static int write_who(struct writing *writing)
 {
     const struct shard_about *about = writing->about;
-    int status = write_meta_number(writing, "format_version", FRAME_VERSION);
+    int status = write_meta_number(writing, meta.format_version, FRAME_VERSION);
     if (!status && about->host)
-        status = write_meta_text(writing, "host", slice_of(about->host));
+        status = write_meta_text(writing, meta.host, slice_of(about->host));
     if (!status)
-        status = write_meta_number(writing, "pid", about->pid);
+        status = write_meta_number(writing, meta.pid, about->pid);
     if (!status && about->rank >= 0)
-        status = write_meta_number(writing, "rank", about->rank);
+        status = write_meta_number(writing, meta.rank, about->rank);
     if (!status)
-        status = write_meta_number(writing, "start_ns", about->base_ns + writing->origin_ns);
+        status = write_meta_number(writing, meta.start_ns, about->base_ns + writing->origin_ns);
     if (!status)
-        status = write_meta_text(writing, "role", slice_of("program"));
+        status = write_meta_text(writing, meta.role, slice_of("program"));
     if (!status)
-        status = write_meta_number(writing, "import_base_ns", about->base_ns);
+        status = write_meta_number(writing, meta.import_base_ns, about->base_ns);
     if (!status)
-        status = write_meta_text(writing, "source", slice_of(about->file));
+        status = write_meta_text(writing, meta.source, slice_of(about->file));
     if (!status)
         status = write_import(writing);
     return status ? status : write_facts(writing);

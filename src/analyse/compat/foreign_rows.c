@@ -7,6 +7,7 @@
 
 #include "base/array.h"
 #include "base/fail.h"
+#include "vocabulary/metadata.h"
 
 enum { MOST_ROWS = 1 << 28 };
 
@@ -168,7 +169,7 @@ int foreign_rows_read(struct foreign_rows *rows, struct gait_trace *trace, uint3
     *rows = (struct foreign_rows){.number = shard};
     int status = tracks ? gait_trace_shard(trace, shard, &rows->shard)
                         : fail(GAIT_ERR_MEMORY, "no memory for the tracks");
-    const char *zero = gait_trace_metadata(trace, shard, "import_base_ns");
+    const char *zero = gait_trace_metadata(trace, shard, meta.import_base_ns);
     rows->zero_ns = zero ? strtoll(zero, NULL, 10) : 0;
     if (!status)
         status = read_tracks(rows, trace, shard, tracks);

@@ -16,6 +16,7 @@
 #include "cli/trace/trace_cache.h"
 #include "launch/run_finish.h"
 #include "launch/say.h"
+#include "vocabulary/metadata.h"
 
 enum { MOST_LOOKS = 1000 }; // into the files of a folder, for one that is a trace
 
@@ -78,8 +79,8 @@ static void say_repaired(const struct gait_trace *trace)
 {
     const char *last = "";
     for (uint32_t i = 0; i < gait_trace_shard_count(trace); i++) {
-        const char *import = gait_trace_metadata(trace, i, "import");
-        const char *source = gait_trace_metadata(trace, i, "source");
+        const char *import = gait_trace_metadata(trace, i, meta.import);
+        const char *source = gait_trace_metadata(trace, i, meta.source);
         const char *repairs = import ? strstr(import, "\"repairs\": {") : NULL;
         if (!repairs || !source || repairs[strlen("\"repairs\": {")] == '}' ||
             !strcmp(source, last))

@@ -11,6 +11,7 @@
 #include "export/chrome/args_json.h"
 #include "export/number_text.h"
 #include "export/output/output_stream.h"
+#include "vocabulary/metadata.h"
 
 #define FACT "trace."
 #define MAX_TEXT_BYTES ((size_t)1 << 30)
@@ -25,18 +26,18 @@ struct foreign_writer {
 
 static int64_t base_of(const struct gait_trace *trace, uint32_t shard)
 {
-    return json_integer(gait_trace_metadata(trace, shard, "import_base_ns"), 0);
+    return json_integer(gait_trace_metadata(trace, shard, meta.import_base_ns), 0);
 }
 
 bool chrome_foreign_is(struct gait_trace *trace)
 {
-    const char *first = gait_trace_metadata(trace, 0, "source");
+    const char *first = gait_trace_metadata(trace, 0, meta.source);
     for (uint32_t i = 0; i < gait_trace_shard_count(trace); i++) {
-        const char *source = gait_trace_metadata(trace, i, "source");
+        const char *source = gait_trace_metadata(trace, i, meta.source);
         if (!source || strcmp(source, first) != 0 || base_of(trace, i) != base_of(trace, 0))
             return false;
     }
-    return first && gait_trace_metadata(trace, 0, "import");
+    return first && gait_trace_metadata(trace, 0, meta.import);
 }
 
 // The field of that name, where the file said more than a column holds.
@@ -236,7 +237,7 @@ static int write_facts(struct foreign_writer *writer)
 // Events that name processes and threads stand in the metadata as they were.
 static void write_names(struct foreign_writer *writer)
 {
-    const char *json = gait_trace_metadata(writer->trace, 0, "trace_names");
+    const char *json = gait_trace_metadata(writer->trace, 0, meta.trace_names);
     const size_t bytes = json ? strlen(json) : 0;
     if (bytes <= 2 || !json_is_valid(slice_of(json)))
         return;
