@@ -147,8 +147,9 @@ static void put_said(const struct markdown *markdown, const struct node *node)
 static void put_named(const struct markdown *markdown, const struct node *node)
 {
     put_heading(markdown, node->kind == NODE_TITLE ? "#" : "##", node->label);
-    if (node->text)
-        put_text(markdown->out, node->text);
+    if (!node->text || !*node->text)
+        return;
+    put_text(markdown->out, node->text);
     fputc('\n', markdown->out);
 }
 

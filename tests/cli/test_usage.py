@@ -2,25 +2,18 @@
 """What the tool says about itself, and about lines it cannot follow."""
 
 import os
+import pathlib
+import re
 import subprocess
 
 import pytest
 from terminals import open_terminal
 
-COMMANDS = [
-    "run",
-    "record",
-    "report",
-    "info",
-    "breakdown",
-    "ops",
-    "compare",
-    "export",
-    "import",
-    "leaf",
-]
-COMMANDS += ["flame", "dump", "top", "config", "doctor"]
+TABLE = pathlib.Path(__file__).resolve().parents[2] / "src/answer/answers.def"
+ANSWERS = re.findall(r"^ANSWER\((\w+),", TABLE.read_text(), re.MULTILINE)
 RARE = ["gaps", "plan", "trigger", "index", "diff-stacks", "pstats", "completion", "help"]
+COMMANDS = ["run", "record", "report", *(name for name in ANSWERS if name not in RARE)]
+COMMANDS += ["compare", "export", "import", "leaf", "flame", "dump", "top", "config", "doctor"]
 
 
 def is_a_screen(text):
