@@ -91,5 +91,6 @@ const struct command cmd_import = {
              .max_operands = 10000,
              .operands = "TRACE..."},
     .usage_status = EXIT_USAGE,
+    .is_rare = true,
     .run = run,
 };

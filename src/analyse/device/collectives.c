@@ -1,0 +1,398 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "analyse/device/collectives.h"
+
+#include <ctype.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#include "analyse/device/device_rows.h"
+#include "base/array.h"
+#include "base/fail.h"
+#include "load/pass/pass.h"
+
+enum { MOST_CALLS = 1 << 26, MOST_KINDS = 1 << 16, TEXT_BYTES = 64, TEXTS_LIMIT = 1 << 26 };
+
+// --- what a kernel says of itself ------------------------------------------------------
+
+struct told {
+    char name[TEXT_BYTES], group[TEXT_BYTES], dtype[TEXT_BYTES];
+    int64_t in, out, group_size; // elements; -1: not said
+};
+
+static uint64_t element_bytes(const char *dtype)
+{
+    static const struct {
+        const char *dtype;
+        unsigned bytes;
+    } types[] = {
+        {"Float", 4}, {"BFloat16", 2}, {"Half", 2}, {"Double", 8}, {"Int", 4},
+        {"Long", 8},  {"Byte", 1},     {"Char", 1}, {"Bool", 1},   {"Short", 2},
+    };
+    for (size_t i = 0; i < sizeof types / sizeof types[0]; i++)
+        if (strcasecmp(types[i].dtype, dtype) == 0)
+            return types[i].bytes;
+    return strncasecmp(dtype, "Float8", 6) == 0 ? 1 : 0;
+}
+
+// "ncclDevKernel_AllReduce_Sum_f32_RING_LL(...)": what stands behind the first "Kernel_".
+static void name_by_kernel(char *ret_name, const char *kernel)
+{
+    const char *at = strstr(kernel, "Kernel_");
+    size_t used = 0;
+    at = at ? at + strlen("Kernel_") : kernel;
+    for (; isalnum((unsigned char)at[used]) && used + 1 < TEXT_BYTES; used++)
+        ret_name[used] = (char)tolower((unsigned char)at[used]);
+    ret_name[used] = '\0';
+}
+
+static void take_text(char *ret_text, const struct gait_arg *arg)
+{
+    if (arg->kind == GAIT_ARG_TEXT || arg->kind == GAIT_ARG_RAW)
+        snprintf(ret_text, TEXT_BYTES, "%s", arg->text);
+    else if (arg->kind == GAIT_ARG_INT)
+        snprintf(ret_text, TEXT_BYTES, "%lld", (long long)arg->integer);
+}
+
+static void take_arg(struct told *told, const struct gait_arg *arg)
+{
+    if (strcmp(arg->key, "Collective name") == 0)
+        take_text(told->name, arg);
+    else if (strcmp(arg->key, "Process Group Name") == 0)
+        take_text(told->group, arg);
+    else if (strcmp(arg->key, "dtype") == 0)
+        take_text(told->dtype, arg);
+    else if (arg->kind == GAIT_ARG_INT && strcmp(arg->key, "In msg nelems") == 0)
+        told->in = arg->integer;
+    else if (arg->kind == GAIT_ARG_INT && strcmp(arg->key, "Out msg nelems") == 0)
+        told->out = arg->integer;
+    else if (arg->kind == GAIT_ARG_INT && strcmp(arg->key, "Group size") == 0)
+        told->group_size = arg->integer;
+}
+
+// --- of one shard ----------------------------------------------------------------------
+
+struct part {
+    struct collectives found; // calls and kinds; no sums
+    const struct gait_trace *trace;
+    int64_t rank;
+};
+
+static void init(struct collectives *collectives)
+{
+    arena_init(&collectives->arena, TEXTS_LIMIT);
+    intern_init(&collectives->texts, &collectives->arena);
+}
+
+static int begin(void *made, const struct pass_shard *shard, void *answer)
+{
+    struct part *part = made;
+    struct gait_shard_info info;
+    (void)answer;
+    init(&part->found);
+    part->trace = shard->trace;
+    int status = gait_trace_shard(shard->trace, shard->shard, &info);
+    part->rank = status || info.rank < 0 ? (int64_t)shard->shard : info.rank;
+    return status;
+}
+
+static bool same_kind(const struct collective_kind *a, const struct collective_kind *b)
+{
+    return a->name == b->name && a->group == b->group && a->dtype == b->dtype &&
+           a->group_size == b->group_size;
+}
+
+static const char *keep(struct collectives *into, const char *text)
+{
+    return intern_text(&into->texts, slice_of(text));
+}
+
+static int kind_of(struct collectives *into, const struct collective_kind *like,
+                   const struct collective_kind **ret_kind)
+{
+    const struct array_shape shape = {sizeof *into->kinds, MOST_KINDS};
+    const struct collective_kind kind = {keep(into, like->name), keep(into, like->group),
+                                         keep(into, like->dtype), like->group_size,
+                                         like->element_bytes};
+    if (!kind.name || !kind.group || !kind.dtype)
+        return GAIT_ERR_MEMORY;
+    for (size_t i = into->kind_count; i-- > 0;)
+        if (same_kind(into->kinds[i], &kind)) {
+            *ret_kind = into->kinds[i];
+            return GAIT_OK;
+        }
+    int status =
+        array_reserve((void **)&into->kinds, &into->kind_capacity, into->kind_count + 1, shape);
+    struct collective_kind *made = status ? NULL : arena_take(&into->arena, sizeof *made);
+    if (!made)
+        return status ? status : GAIT_ERR_MEMORY;
+    *made = kind;
+    *ret_kind = into->kinds[into->kind_count++] = made;
+    return GAIT_OK;
+}
+
+static int add_call(struct collectives *into, const struct collective_call *call)
+{
+    const struct array_shape shape = {sizeof *into->calls, MOST_CALLS};
+    int status =
+        array_reserve((void **)&into->calls, &into->call_capacity, into->call_count + 1, shape);
+    if (!status)
+        into->calls[into->call_count++] = *call;
+    return status;
+}
+
+static int add_row(struct part *part, const struct gait_batch *batch, size_t row,
+                   const struct gait_site_info *site)
+{
+    struct told told = {.in = -1, .out = -1, .group_size = 0};
+    const struct gait_arg *args;
+    size_t count;
+    int status = gait_batch_args(batch, row, &args, &count);
+    for (size_t i = 0; i < count && !status; i++)
+        take_arg(&told, &args[i]);
+    if (!*told.name)
+        name_by_kernel(told.name, site->name);
+    const struct collective_kind like = {told.name, told.group, told.dtype,
+                                         told.group_size > 0 ? (uint64_t)told.group_size : 0,
+                                         element_bytes(told.dtype)};
+    struct collective_call call = {.rank = part->rank,
+                                   .start_ns = batch->start_ns[row],
+                                   .ns = (uint64_t)batch->duration_ns[row]};
+    const int64_t elements = told.in > told.out ? told.in : told.out;
+    if (elements > 0 && (uint64_t)elements < UINT64_MAX / 16)
+        call.bytes = (uint64_t)elements * like.element_bytes;
+    if (!status)
+        status = kind_of(&part->found, &like, &call.kind);
+    return status ? status : add_call(&part->found, &call);
+}
+
+static int add_rows(void *made, const struct gait_batch *batch)
+{
+    struct part *part = made;
+    int status = GAIT_OK;
+    uint32_t site_number = GAIT_NO_SITE; // mostly the same one
+    struct gait_site_info site;
+    bool is_wanted = false;
+    for (size_t i = 0; i < batch->rows && !status; i++) {
+        if (batch->site[i] != site_number) {
+            site_number = batch->site[i];
+            status = gait_trace_site(part->trace, site_number, &site);
+            is_wanted = !status && device_lane_of(site.category, site.name) == LANE_COMM;
+        }
+        if (is_wanted && !status && batch->duration_ns[i] >= 0)
+            status = add_row(part, batch, i, &site);
+    }
+    return status;
+}
+
+static int by_kind_start(const void *left, const void *right)
+{
+    const struct collective_call *a = left, *b = right;
+    if (a->kind != b->kind)
+        return a->kind < b->kind ? -1 : 1;
+    return a->start_ns < b->start_ns ? -1 : a->start_ns > b->start_ns;
+}
+
+// Numbers the calls of each kind.
+static int end(void *made)
+{
+    struct part *part = made;
+    struct collective_call *calls = part->found.calls;
+    if (part->found.call_count)
+        qsort(calls, part->found.call_count, sizeof *calls, by_kind_start);
+    for (size_t i = 1; i < part->found.call_count; i++)
+        calls[i].number = calls[i].kind == calls[i - 1].kind ? calls[i - 1].number + 1 : 0;
+    return GAIT_OK;
+}
+
+static int merge(void *answer, void *made)
+{
+    struct collectives *all = answer;
+    const struct part *part = made;
+    int status = GAIT_OK;
+    for (size_t i = 0; i < part->found.call_count && !status; i++) {
+        struct collective_call call = part->found.calls[i];
+        status = kind_of(all, part->found.calls[i].kind, &call.kind);
+        if (!status)
+            status = add_call(all, &call);
+    }
+    return status;
+}
+
+static void drop(void *made)
+{
+    struct part *part = made;
+    collectives_finish(&part->found);
+}
+
+// --- of all ranks ----------------------------------------------------------------------
+
+static int by_kind_number_length(const void *left, const void *right)
+{
+    const struct collective_call *a = left, *b = right;
+    if (a->kind != b->kind)
+        return a->kind < b->kind ? -1 : 1;
+    if (a->number != b->number)
+        return a->number < b->number ? -1 : 1;
+    if (a->ns != b->ns)
+        return a->ns < b->ns ? -1 : 1;
+    return a->rank < b->rank ? -1 : a->rank > b->rank;
+}
+
+static int by_rank(const void *left, const void *right)
+{
+    const int64_t a = *(const int64_t *)left, b = *(const int64_t *)right;
+    return a < b ? -1 : a > b;
+}
+
+static void find_last(struct collective_sum *sum, int64_t *ranks, size_t count)
+{
+    sum->last_rank = -1;
+    if (sum->ranks < 2)
+        return;
+    qsort(ranks, count, sizeof *ranks, by_rank);
+    for (size_t i = 0, behind; i < count; i = behind) {
+        for (behind = i; behind < count && ranks[behind] == ranks[i];)
+            behind++;
+        if (behind - i > sum->last_calls) {
+            sum->last_calls = behind - i;
+            sum->last_rank = ranks[i];
+        }
+    }
+}
+
+// The calls of one number: the shortest comes first.
+static void add_matched(struct collective_sum *sum, const struct collective_call *calls,
+                        size_t count)
+{
+    sum->calls++;
+    sum->bytes += calls[0].bytes;
+    sum->transfer_ns += calls[0].ns;
+    sum->ranks = count > sum->ranks ? count : sum->ranks;
+    for (size_t i = 0; i < count; i++) {
+        sum->device_ns += calls[i].ns;
+        sum->waiting_ns += calls[i].ns - calls[0].ns;
+    }
+}
+
+static struct collective_sum sum_up(const struct collective_call *calls, size_t count,
+                                    int64_t *last_ranks)
+{
+    struct collective_sum sum = {.kind = calls[0].kind};
+    size_t matched = 0, whole = 0;
+    for (size_t i = 0, behind; i < count; i = behind) {
+        for (behind = i; behind < count && calls[behind].number == calls[i].number;)
+            behind++;
+        if (behind - i > 1)
+            last_ranks[matched++] = calls[i].rank;
+        add_matched(&sum, &calls[i], behind - i);
+    }
+    for (size_t i = 0, behind; i < count; i = behind) {
+        for (behind = i; behind < count && calls[behind].number == calls[i].number;)
+            behind++;
+        whole += behind - i == sum.ranks;
+    }
+    sum.unmatched = sum.calls - whole;
+    find_last(&sum, last_ranks, matched);
+    return sum;
+}
+
+static int by_device_time(const void *left, const void *right)
+{
+    const struct collective_sum *a = left, *b = right;
+    if (a->device_ns != b->device_ns)
+        return a->device_ns > b->device_ns ? -1 : 1;
+    return strcmp(a->kind->name, b->kind->name);
+}
+
+static int sum_all(struct collectives *all)
+{
+    int64_t *last_ranks = malloc((all->call_count + 1) * sizeof *last_ranks);
+    all->sums = calloc(all->kind_count + 1, sizeof *all->sums);
+    if (!last_ranks || !all->sums) {
+        free(last_ranks);
+        return fail(GAIT_ERR_MEMORY, "no memory for %zu collectives", all->call_count);
+    }
+    if (all->call_count)
+        qsort(all->calls, all->call_count, sizeof *all->calls, by_kind_number_length);
+    for (size_t i = 0, behind; i < all->call_count; i = behind) {
+        for (behind = i; behind < all->call_count && all->calls[behind].kind == all->calls[i].kind;)
+            behind++;
+        all->sums[all->count++] = sum_up(&all->calls[i], behind - i, last_ranks);
+    }
+    if (all->count)
+        qsort(all->sums, all->count, sizeof *all->sums, by_device_time);
+    free(last_ranks);
+    return GAIT_OK;
+}
+
+static const struct analysis analysis = {
+    .name = "collectives",
+    .kinds = 1u << GAIT_KIND_SPAN,
+    .columns = GAIT_COLUMN_START | GAIT_COLUMN_DURATION | GAIT_COLUMN_SITE | GAIT_COLUMN_ARGS,
+    .part_bytes = sizeof(struct part),
+    .begin = begin,
+    .rows = add_rows,
+    .end = end,
+    .merge = merge,
+    .drop = drop,
+};
+
+int collectives_make(struct collectives *collectives, struct gait_trace *trace)
+{
+    const struct pass_ask ask = {&analysis, collectives};
+    *collectives = (struct collectives){.count = 0};
+    init(collectives);
+    int status = pass_run(trace, &ask, 1);
+    if (!status)
+        status = sum_all(collectives);
+    if (status)
+        collectives_finish(collectives);
+    return status;
+}
+
+void collectives_finish(struct collectives *collectives)
+{
+    if (!collectives)
+        return;
+    free(collectives->sums);
+    free(collectives->calls);
+    free(collectives->kinds);
+    intern_finish(&collectives->texts);
+    arena_finish(&collectives->arena);
+    *collectives = (struct collectives){.count = 0};
+}
+
+// --- bandwidths ------------------------------------------------------------------------
+
+double collective_algorithm_bandwidth(const struct collective_sum *sum)
+{
+    return sum->bytes && sum->transfer_ns ? (double)sum->bytes / ((double)sum->transfer_ns / 1e9)
+                                          : NAN;
+}
+
+// How much of the data each link carries, of n ranks.
+double collective_bus_bandwidth(const struct collective_sum *sum)
+{
+    static const struct {
+        const char *name;
+        double factor;
+    } factors[] = {{"allreduce", 2},       {"all_reduce", 2},
+                   {"allgather", 1},       {"all_gather", 1},
+                   {"_allgather_base", 1}, {"reducescatter", 1},
+                   {"reduce_scatter", 1},  {"_reduce_scatter_base", 1},
+                   {"alltoall", 1},        {"all_to_all", 1},
+                   {"all_to_allv", 1},     {"alltoallv", 1},
+                   {"gather", 1},          {"scatter", 1}};
+    const double ranks = (double)sum->kind->group_size;
+    if (!sum->kind->group_size)
+        return NAN;
+    if (sum->kind->group_size == 1)
+        return 0;
+    for (size_t i = 0; i < sizeof factors / sizeof factors[0]; i++)
+        if (strcasecmp(factors[i].name, sum->kind->name) == 0)
+            return collective_algorithm_bandwidth(sum) * factors[i].factor * (ranks - 1) / ranks;
+    return collective_algorithm_bandwidth(sum); // broadcast, reduce, send, receive
+}

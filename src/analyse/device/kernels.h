@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+// Kernels by name and by the op that launched them, over all ranks.
+#ifndef GAIT_ANALYSE_KERNELS_H
+#define GAIT_ANALYSE_KERNELS_H
+
+#include <stdbool.h>
+
+#include <gait/trace.h>
+
+struct kernel_sum {
+    uint32_t site, op; // op: site of the launching op; GAIT_NO_SITE: not known
+    uint64_t count, sum_ns, least_ns, most_ns;
+    // Weighted by the time of the kernels that tell them, which is told_ns.
+    double occupancy, blocks_per_sm;
+    uint64_t told_ns;
+    uint64_t registers; // per thread, the most; 0: not told
+};
+
+struct kernels {
+    struct kernel_sum *rows; // the longest first
+    size_t count, capacity;
+};
+
+GAIT_CHECK int kernels_make(struct kernels *kernels, struct gait_trace *trace);
+void kernels_finish(struct kernels *kernels); // takes NULL and a zeroed struct
+
+// Whether the name of a kernel says that it uses tensor cores.
+bool kernel_uses_tensor_cores(const char *name);
+
+#endif

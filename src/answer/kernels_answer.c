@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: Apache-2.0
+// `gait kernels`: what the devices computed with, and the op that launched each.
+#include <stdio.h>
+
+#include "analyse/device/kernels.h"
+#include "answer/answers.h"
+#include "base/units.h"
+
+static const struct column columns[] = {
+    {.key = "name", .label = "", .flags = COLUMN_LEFT, .width = 30},
+    {.key = "calls", .label = "calls", .unit = UNIT_COUNT, .width = 8},
+    {.key = "total_ns", .label = "time", .unit = UNIT_NS, .width = 9, .flags = COLUMN_SUMS},
+    {.key = "share", .label = "share", .unit = UNIT_SHARE, .width = 8},
+    {.key = "op", .label = "op", .flags = COLUMN_LEFT},
+    {.key = "mean_ns"},
+    {.key = "min_ns"},
+    {.key = "max_ns"},
+    {.key = "occupancy_pctg"},
+    {.key = "blocks_per_sm"},
+    {.key = "registers"},
+    {.key = "tensor_cores"},
+};
+static const struct table table = {
+    .key = "kernels", .heading = "Kernels", COLUMNS_ARE(columns), .most = 30, .more = "shorter"};
+
+static const char *name_of(const struct gait_trace *trace, uint32_t site)
+{
+    struct gait_site_info info;
+    return site == GAIT_NO_SITE || gait_trace_site(trace, site, &info) ? NULL : info.name;
+}
+
+static void put_kernel(struct sheet *sheet, const struct gait_trace *trace,
+                       const struct kernel_sum *sum, uint64_t all_ns)
+{
+    const char *name = name_of(trace, sum->site);
+    const double told = sum->told_ns ? (double)sum->told_ns : 1;
+    const struct value cells[] = {
+        value_text(name),
+        value_uint(sum->count),
+        value_uint(sum->sum_ns),
+        value_share(sum->sum_ns, all_ns),
+        value_text(name_of(trace, sum->op)),
+        value_mean(sum->sum_ns, sum->count),
+        value_uint(sum->least_ns),
+        value_uint(sum->most_ns),
+        value_if(sum->told_ns > 0, value_real(sum->occupancy / told)),
+        value_if(sum->told_ns > 0, value_real(sum->blocks_per_sm / told)),
+        value_if(sum->registers > 0, value_uint(sum->registers)),
+        value_bool(name && kernel_uses_tensor_cores(name)),
+    };
+    sheet_row(sheet, cells, 0);
+}
+
+static int put(struct sheet *sheet, const struct asked *asked)
+{
+    struct kernels kernels;
+    uint64_t calls = 0, all_ns = 0, tensor_ns = 0;
+    char text[160];
+    int status = kernels_make(&kernels, asked->trace);
+    if (status)
+        return status;
+    for (size_t i = 0; i < kernels.count; i++) {
+        const char *name = name_of(asked->trace, kernels.rows[i].site);
+        calls += kernels.rows[i].count;
+        all_ns += kernels.rows[i].sum_ns;
+        tensor_ns += name && kernel_uses_tensor_cores(name) ? kernels.rows[i].sum_ns : 0;
+    }
+    if (calls)
+        snprintf(text, sizeof text, "%s kernels, %s of device time; %.0f %% of it on tensor cores",
+                 units_count(calls).text, units_ns((int64_t)all_ns).text,
+                 all_ns ? 100 * (double)tensor_ns / (double)all_ns : 0);
+    else
+        snprintf(text, sizeof text, "No kernel is on record");
+    sheet_title(sheet, asked->path, text);
+    sheet_table(sheet, &table);
+    for (size_t i = 0; i < kernels.count; i++)
+        put_kernel(sheet, asked->trace, &kernels.rows[i], all_ns);
+    sheet_end(sheet);
+    kernels_finish(&kernels);
+    return GAIT_OK;
+}
+
+static const struct example examples[] = {
+    {"gait kernels run1", "The kernels that took the devices most."},
+    {NULL, NULL},
+};
+
+static const char *const about[] = {
+    "Times add up: what ran at a time on several streams counts for each. Occupancy and blocks are "
+    "means, weighted by time; registers the most. Tensor cores are told by the kernel's name.",
+    NULL,
+};
+
+const struct answer kernels_answer = {
+    .summary = "Lists kernels by the device time they took, and the op of PyTorch that launched "
+               "each.",
+    .about = about,
+    .examples = examples,
+    .put = put,
+};

@@ -1,0 +1,83 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`gait comms` and `gait kernels` of runs that can be worked out by hand."""
+
+import json
+
+import pytest
+
+from tests.support.shard_maker import ShardMaker
+
+REDUCE = {
+    "Collective name": "allreduce", "Process Group Name": "0", "dtype": "Float",
+    "In msg nelems": 1000, "Out msg nelems": 1000, "Group size": 4,
+}  # fmt: skip
+
+
+def kernel(start_us, us, name, op, **args):
+    args = {"External id": op, "stream": 20, "device": 0, **args}
+    return {"ph": "X", "cat": "kernel", "name": name, "pid": 0, "tid": 20, "ts": start_us,
+            "dur": us, "args": args}  # fmt: skip
+
+
+def make_ranks(gait, folder):
+    """Three all-reduces of four ranks; rank 2 is late by 30 us twice, and once rank 0 by 5."""
+    reduce = "ncclDevKernel_AllReduce_Sum_f32_RING_LL(ncclDevKernelArgsStorage<4096ul>)"
+    for rank in range(4):
+        late = {2: (30, 30, 0), 0: (0, 0, 5)}.get(rank, (0, 0, 0))
+        events = [
+            {"ph": "X", "cat": "cpu_op", "name": name, "pid": 9, "tid": 9, "ts": at, "dur": 1,
+             "args": {"External id": op}}
+            for at, name, op in [(1, "c10d::allreduce_", 7), (2, "aten::mm", 8), (3, "aten::mm", 9)]
+        ]  # fmt: skip
+        for call, most in enumerate((30, 30, 5)):
+            start, length = 1000 * call + late[call], 100 + most - late[call]
+            events.append(kernel(start, length, reduce, 7, **REDUCE))
+        for start, length, op, percent in [(5000, 40, 8, 50), (6000, 20, 9, 20)]:
+            percent = {"est. achieved occupancy %": percent}
+            events.append(kernel(start, length, "sm90_xmma_gemm", op, **percent))
+        trace = {"schemaVersion": 1, "distributedInfo": {"rank": rank, "world_size": 4}}
+        text = json.dumps({**trace, "traceEvents": events})
+        (folder / f"rank{rank}.json").write_text(text)
+    done = gait("import", *(f"rank{rank}.json" for rank in range(4)), "-o", "run")
+    assert done.returncode == 0, done.stderr
+
+
+def test_the_late_rank_is_named_and_its_peers_waited(gait, tmp_path):
+    make_ranks(gait, tmp_path)
+    (row,) = json.loads(gait("comms", "run", "--json").stdout)["collectives"]
+    assert (row["name"], row["calls"], row["ranks"], row["unmatched"]) == ("allreduce", 3, 4, 0)
+    assert (row["last_rank"], row["last_calls"]) == (2, 2)
+    # the transfer is 100 us each time; three ranks waited 30 us twice, and 5 us once
+    assert (row["transfer_ns"], row["waiting_ns"]) == (300_000, 3 * (30_000 * 2 + 5_000))
+    assert row["bytes"] == 3 * 4000
+    assert row["algbw"] == pytest.approx(12_000 / 300e-6, abs=2)
+    assert row["busbw"] == pytest.approx(row["algbw"] * 2 * 3 / 4, abs=2)
+    screen = gait("comms", "run").stdout
+    assert "3 collectives of 1 kind" in screen and "One rank alone" not in screen
+
+
+def test_one_rank_alone_says_what_it_cannot_tell(gait, tmp_path):
+    make_ranks(gait, tmp_path)
+    assert gait("import", "rank1.json", "-o", "one").returncode == 0
+    (row,) = json.loads(gait("comms", "one", "--json").stdout)["collectives"]
+    assert (row["ranks"], row["last_rank"], row["waiting_ns"]) == (1, None, None)
+    assert "One rank alone" in gait("comms", "one").stdout
+
+
+def test_kernels_are_summed_by_name_and_launching_op(gait, tmp_path):
+    make_ranks(gait, tmp_path)
+    rows = json.loads(gait("kernels", "run", "--json").stdout)["kernels"]
+    gemm = {row["name"]: row for row in rows}["sm90_xmma_gemm"]
+    assert (gemm["op"], gemm["calls"], gemm["total_ns"]) == ("aten::mm", 8, 4 * 60_000)
+    assert (gemm["min_ns"], gemm["max_ns"], gemm["mean_ns"]) == (20_000, 40_000, 30_000)
+    assert gemm["occupancy_pctg"] == pytest.approx((40 * 50 + 20 * 20) / 60)
+    assert gemm["tensor_cores"] is True and sum(row["share"] for row in rows) == pytest.approx(1)
+    assert "aten::mm" in gait("kernels", "run").stdout
+
+
+def test_a_run_without_devices_has_neither(gait, tmp_path):
+    shard = ShardMaker()
+    shard.spans(shard.track(key="1", name=b"main"), [(shard.start_ns, 10, shard.site("a", "b"))])
+    shard.write(tmp_path / "run")
+    assert "No collective" in gait("comms", "run").stdout
+    assert "No kernel" in gait("kernels", "run").stdout
