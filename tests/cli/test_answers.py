@@ -72,7 +72,7 @@ def test_an_answer_in_json_ends_with_one_newline(gait, root, tmp_path, words):
 ALL_FORMATS = ["info run", "report run", "gaps run", "breakdown run", "pstats profile"]
 ALL_FORMATS += ["config list", "config explain", "config check gait.yaml", "doctor"]
 ALL_FORMATS += ["leaf s.txt", "leaf --lines s.txt", "leaf --source a.py s.txt"]
-ALL_FORMATS += ["diff-stacks s.txt s.txt"]
+ALL_FORMATS += ["diff-stacks s.txt s.txt", "plan 1/2/3"]
 
 
 @pytest.mark.parametrize("words", ALL_FORMATS)

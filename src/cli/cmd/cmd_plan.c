@@ -7,9 +7,11 @@
 
 #include <gait/internal/schedule.h>
 
+#include "answer/sheet.h"
 #include "base/fail.h"
-#include "base/json_writer.h"
 #include "cli/frame/command.h"
+#include "cli/io/answer_run.h"
+#include "cli/io/sheet_output.h"
 #include "cli/run/schedule_note.h"
 #include "config/config.h"
 #include "launch/say.h"
@@ -17,7 +19,7 @@
 struct plan_values {
     int64_t wait, warmup, active, repeat, skip_first, every, length, epochs;
     const char *unit, *file;
-    bool is_json, skips_first_wait;
+    bool skips_first_wait;
 };
 
 enum { TEXT_ROOM = 4096, MOST_ENTRIES = 1000 };
@@ -108,89 +110,80 @@ static int read_schedule(const struct plan_values *values, const struct operands
     return status;
 }
 
-// --- JSON -----------------------------------------------------------------------------
+// --- data -----------------------------------------------------------------------------
 
-static void put_schedule(struct json_writer *json, const struct gait_schedule *schedule)
+static const struct column state_columns[] = {{.key = "from"}, {.key = "to"}, {.key = "action"}};
+static const struct table state_table = {.key = "states", COLUMNS_ARE(state_columns)};
+static const struct column cycle_columns[] = {
+    {.key = "cycle"}, {.key = "first"}, {.key = "last"}, {.key = "complete"}};
+static const struct table cycle_table = {.key = "cycles", COLUMNS_ARE(cycle_columns)};
+
+static void put_schedule(struct sheet *sheet, const struct gait_schedule *schedule)
 {
-    json_key(json, "schedule");
-    json_object(json);
-    json_put_int(json, "wait", schedule->wait);
-    json_put_int(json, "warmup", schedule->warmup);
-    json_put_int(json, "active", schedule->active);
-    json_put_int(json, "repeat", schedule->repeat);
-    json_put_int(json, "skip_first", schedule->skip_first);
-    json_put_bool(json, "skip_first_wait", schedule->skip_first_wait);
-    json_put_int(json, "every", schedule->every);
-    json_put_text(json, "unit", unit_choices[schedule->unit]);
-    json_close(json);
+    sheet_object(sheet, "schedule");
+    sheet_put(sheet, "wait", value_int(schedule->wait));
+    sheet_put(sheet, "warmup", value_int(schedule->warmup));
+    sheet_put(sheet, "active", value_int(schedule->active));
+    sheet_put(sheet, "repeat", value_int(schedule->repeat));
+    sheet_put(sheet, "skip_first", value_int(schedule->skip_first));
+    sheet_put(sheet, "skip_first_wait", value_bool(schedule->skip_first_wait));
+    sheet_put(sheet, "every", value_int(schedule->every));
+    sheet_put(sheet, "unit", value_text(unit_choices[schedule->unit]));
+    sheet_end(sheet);
 }
 
 // Runs of positions with one action, up to the end of the run or of the schedule.
-static void put_states(struct json_writer *json, const struct gait_schedule *schedule, int64_t end)
+static void put_states(struct sheet *sheet, const struct gait_schedule *schedule, int64_t end)
 {
-    json_key(json, "states");
-    json_array(json);
     int64_t at = 0;
+    sheet_table(sheet, &state_table);
     for (int entries = 0; at < end && entries < MOST_ENTRIES; entries++) {
-        int64_t next = gait_schedule_next(schedule, at);
-        json_object(json);
-        json_put_int(json, "from", at);
+        const int64_t from = at, next = gait_schedule_next(schedule, at);
         at = next < end ? next : end;
-        json_put_int(json, "to", at - 1);
-        json_put_text(json, "action", actions[gait_schedule_at(schedule, at - 1, NULL)]);
-        json_close(json);
+        const char *action = actions[gait_schedule_at(schedule, at - 1, NULL)];
+        sheet_row(sheet, (struct value[]){value_int(from), value_int(at - 1), value_text(action)},
+                  0);
     }
-    json_close(json);
-    json_put_bool(json, "states_are_cut", at < end);
+    sheet_end(sheet);
+    sheet_put(sheet, "states_are_cut", value_bool(at < end));
 }
 
-static void put_cycles(struct json_writer *json, const struct gait_schedule *schedule, int64_t end)
+static void put_cycles(struct sheet *sheet, const struct gait_schedule *schedule, int64_t end)
 {
     const int64_t all = gait_schedule_cycles(schedule);
-    json_key(json, "cycles");
-    json_array(json);
+    sheet_table(sheet, &cycle_table);
     for (int64_t cycle = 1; cycle <= MOST_ENTRIES && (!all || cycle <= all); cycle++) {
         const int64_t needs = gait_schedule_needs(schedule, cycle);
-        const int64_t last = needs - 1;
-        int64_t first;
         if (needs > end && !all)
             break;
         // not found by subtracting: cycles of a list differ in length
-        if (schedule->range_count)
-            first = schedule->ranges[cycle - 1].first;
-        else
-            first = needs - schedule->active;
-        json_object(json);
-        json_put_int(json, "cycle", cycle);
-        json_put_int(json, "first", first);
-        json_put_int(json, "last", last);
-        json_put_bool(json, "complete", needs <= end);
-        json_close(json);
+        const int64_t first =
+            schedule->range_count ? schedule->ranges[cycle - 1].first : needs - schedule->active;
+        const struct value cells[] = {value_int(cycle), value_int(first), value_int(needs - 1),
+                                      value_bool(needs <= end)};
+        sheet_row(sheet, cells, 0);
     }
-    json_close(json);
+    sheet_end(sheet);
 }
 
-static void put_json(const struct gait_schedule *schedule, int64_t length)
+static void put(struct sheet *sheet, const struct gait_schedule *schedule, int64_t length)
 {
-    struct json_writer json = {.out = stdout, .line_depth = 2, .indent = 2};
     const int64_t needs = gait_schedule_needs(schedule, 0);
-    const int64_t end = length ? length : needs == INT64_MAX ? 0 : needs;
-    json_object(&json);
-    put_schedule(&json, schedule);
-    json_key(&json, "length");
-    if (length)
-        json_int(&json, length);
-    else
-        json_null(&json);
-    json_key(&json, "needs");
-    if (needs == INT64_MAX)
-        json_null(&json);
-    else
-        json_int(&json, needs);
-    json_put_bool(&json, "too_short", length && needs != INT64_MAX && length < needs);
-    put_cycles(&json, schedule, end);
-    put_states(&json, schedule, end);
-    json_close(&json);
+    const bool is_endless = needs == INT64_MAX;
+    const int64_t end = length ? length : is_endless ? 0 : needs;
+    char text[TEXT_ROOM];
+    FILE *lines = sheet_lines_begin(sheet);
+    gait_schedule_plan(schedule, length, text, sizeof text);
+    if (lines)
+        fputs(text, lines);
+    sheet_lines_end(sheet);
+    sheet_title(sheet, "What a schedule records", NULL);
+    put_schedule(sheet, schedule);
+    sheet_put(sheet, "length", value_if(length, value_int(length)));
+    sheet_put(sheet, "needs", value_if(!is_endless, value_int(needs)));
+    sheet_put(sheet, "too_short", value_bool(length && !is_endless && length < needs));
+    put_cycles(sheet, schedule, end);
+    put_states(sheet, schedule, end);
 }
 
 // --- the command ----------------------------------------------------------------------
@@ -199,9 +192,9 @@ static int run(const void *given, const struct operands *operands)
 {
     const struct plan_values *values = given;
     struct gait_schedule schedule;
-    char text[TEXT_ROOM];
+    struct sheet *sheet = NULL;
     int64_t length = values->length;
-    if (read_schedule(values, operands, &schedule))
+    if (sheet_wish_check(&operands->wish, NULL) || read_schedule(values, operands, &schedule))
         return command_refuse(&cmd_plan);
     if (values->epochs) {
         length = values->epochs;
@@ -213,13 +206,10 @@ static int run(const void *given, const struct operands *operands)
         if (clamped)
             say("wait and warmup leave no epoch: they are shortened");
     }
-    if (values->is_json) {
-        put_json(&schedule, length);
-    } else {
-        gait_schedule_plan(&schedule, length, text, sizeof text);
-        fputs(text, stdout);
-    }
-    return command_finish_output(&cmd_plan);
+    const int status = sheet_new(&sheet);
+    if (!status)
+        put(sheet, &schedule, length);
+    return sheet_answer(&cmd_plan, &operands->wish, sheet, status);
 }
 
 #define NUMBER_FROM(least, field, words, text)                                                     \
@@ -242,7 +232,7 @@ static const struct option options[] = {
      .kind = OPTION_FLAG,
      .help = "the first cycle does not wait",
      .offset = offsetof(struct plan_values, skips_first_wait)},
-    NUMBER(every, "every", "a cycle begins each N; 0: one behind the other (default)"),
+    NUMBER(every, "every", "a cycle begins each N; 0: at once (default)"),
     {.name = "unit",
      .kind = OPTION_CHOICE,
      .value = "UNIT",
@@ -256,7 +246,6 @@ static const struct option options[] = {
      .offset = offsetof(struct plan_values, file)},
     NUMBER(length, "length", "how long the run is, to see whether that is enough"),
     NUMBER(epochs, "epochs", "all epochs of a run of N that wait and warmup leave"),
-    COMMAND_JSON_OPTION(struct plan_values, "answer in JSON"),
 };
 
 static const char *const about[] = {
@@ -281,8 +270,7 @@ static const struct example examples[] = {
 const struct command cmd_plan = {
     .name = "plan",
     .purpose = "show what a schedule records",
-    .summary = "Prints the states of a schedule step by step, its cycles, and how long a run "
-               "must be; warns where the run is too short.",
+    .summary = "Prints what a schedule does step by step, and how long a run must be.",
     .about = about,
     .examples = examples,
     .exit_status = "0: answered, also when the run is too short. 2: a schedule that makes no "
@@ -291,7 +279,8 @@ const struct command cmd_plan = {
              OPTIONS_ARE(options),
              .max_operands = 1,
              .operands = "[SCHEDULE]",
-             .has_settings = true},
+             .has_settings = true,
+             .has_sheet = true},
     .usage_status = EXIT_USAGE,
     .is_rare = true,
     .run = run,

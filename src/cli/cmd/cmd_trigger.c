@@ -16,11 +16,13 @@
 
 #include <gait/record.h>
 
+#include "answer/sheet.h"
 #include "base/fail.h"
-#include "base/json_writer.h"
 #include "base/process.h"
 #include "base/units.h"
 #include "cli/frame/command.h"
+#include "cli/io/answer_run.h"
+#include "cli/io/sheet_output.h"
 #include "format/ring_file.h"
 #include "render/plain.h"
 
@@ -28,7 +30,6 @@ enum { MOST_DEPTH = 8, MOST_PROCESSES = 4096, ROOM = 8 * PATH_MAX, TOLD_PIDS = 6
 
 struct trigger_values {
     int64_t steps;
-    bool is_json;
 };
 
 struct search {
@@ -150,21 +151,9 @@ static int check_first(int64_t pid)
                                    "itself: name the training, or its gait run, torchrun or shell");
 }
 
-static void tell(const struct trigger_values *values, const struct search *search)
+static void print(FILE *out, const struct trigger_values *values, const struct search *search,
+                  uint32_t told)
 {
-    struct json_writer json = {.out = stdout, .line_depth = 1, .indent = 2};
-    const uint32_t told = search->asked < TOLD_PIDS ? search->asked : TOLD_PIDS;
-    if (values->is_json) {
-        json_object(&json);
-        json_key(&json, "asked");
-        json_array(&json);
-        for (uint32_t i = 0; i < told; i++)
-            json_int(&json, search->pids[i]);
-        json_close(&json);
-        json_put_int(&json, "steps", values->steps);
-        json_close(&json);
-        return;
-    }
     char text[TOLD_PIDS * 24 + 128];
     size_t used =
         (size_t)snprintf(text, sizeof text, "asked process%s", search->asked == 1 ? "" : "es");
@@ -177,7 +166,26 @@ static void tell(const struct trigger_values *values, const struct search *searc
         used += (size_t)snprintf(text + used, sizeof text - used, " for %" PRId64 " step%s",
                                  values->steps, units_plural((uint64_t)values->steps));
     snprintf(text + used, sizeof text - used, "; they begin with the next step");
-    plain_wrap(stdout, text, 2, 0);
+    plain_wrap(out, text, 2, 0);
+}
+
+static void put(struct sheet *sheet, const struct trigger_values *values,
+                const struct search *search)
+{
+    const uint32_t told = search->asked < TOLD_PIDS ? search->asked : TOLD_PIDS;
+    char pids[TOLD_PIDS * 24 + 8] = "[";
+    FILE *lines = sheet_lines_begin(sheet);
+    if (lines)
+        print(lines, values, search, told);
+    sheet_lines_end(sheet);
+    sheet_title(sheet, "gait trigger", NULL);
+    size_t used = 1;
+    for (uint32_t i = 0; i < told; i++)
+        used += (size_t)snprintf(pids + used, sizeof pids - used, "%s%" PRId64, i ? ", " : "",
+                                 search->pids[i]);
+    snprintf(pids + used, sizeof pids - used, "]");
+    sheet_put(sheet, "asked", value_json(pids));
+    sheet_put(sheet, "steps", value_int(values->steps));
 }
 
 static int run(const void *given, const struct operands *operands)
@@ -185,7 +193,7 @@ static int run(const void *given, const struct operands *operands)
     const struct trigger_values *values = given;
     struct search search = {.steps = values->steps ? (uint64_t)values->steps : GAIT_TRIGGER_ANY};
     int64_t pid = 0;
-    if (command_process(operands, &pid))
+    if (command_process(operands, &pid) || sheet_wish_check(&operands->wish, NULL))
         return command_refuse(&cmd_trigger);
     if (kill((pid_t)pid, 0) && errno == ESRCH) {
         fail(GAIT_ERR_MISSING, "there is no process %" PRId64, pid);
@@ -204,8 +212,11 @@ static int run(const void *given, const struct operands *operands)
              pid);
         return command_refuse(&cmd_trigger);
     }
-    tell(values, &search);
-    return command_finish_output(&cmd_trigger);
+    struct sheet *sheet = NULL;
+    const int status = sheet_new(&sheet);
+    if (!status)
+        put(sheet, values, &search);
+    return sheet_answer(&cmd_trigger, &operands->wish, sheet, status);
 }
 
 static const struct option options[] = {
@@ -217,7 +228,6 @@ static const struct option options[] = {
      .offset = offsetof(struct trigger_values, steps),
      .low = 0,
      .high = INT32_MAX},
-    COMMAND_JSON_OPTION(struct trigger_values, "answer in JSON"),
 };
 
 static const char *const about[] = {
@@ -250,7 +260,8 @@ const struct command cmd_trigger = {
              OPTIONS_ARE(options),
              .min_operands = 1,
              .max_operands = 1,
-             .operands = "PID"},
+             .operands = "PID",
+             .has_sheet = true},
     .usage_status = EXIT_USAGE,
     .is_rare = true,
     .run = run,
