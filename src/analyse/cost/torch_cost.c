@@ -115,6 +115,8 @@ void torch_cost_find(struct torch_report *torch, const struct gait_trace *trace)
 {
     torch->cost = (struct torch_cost){.is_known = false};
     for (uint32_t i = 0; i < torch->survey.shard_count; i++) {
+        if (torch->survey.shards[i].is_imported)
+            continue; // gait cost it nothing
         add_costs(torch, trace, i, add_windows(torch, i));
         add_clock(torch, i, trace);
     }

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analyse/steps/trace_facts.h"
 #include "base/array.h"
 #include "base/fail.h"
 #include "vocabulary/metadata.h"
@@ -57,7 +58,16 @@ static int begin(void *part, const struct pass_shard *shard, void *answer)
     *look = (struct look){.survey = survey, .trace = shard->trace, .shard = shard->shard};
     survey->shards[shard->shard].first_track = shard->first_track;
     survey->shards[shard->shard].track_count = shard->track_count;
+    survey->shards[shard->shard].is_imported =
+        gait_trace_metadata(shard->trace, shard->shard, meta.import) != NULL;
     return GAIT_OK;
+}
+
+static void look_at_hint(struct inventory_track *track, unsigned hint)
+{
+    track->marked_steps += hint == HINT_STEP;
+    track->optimizers += hint == HINT_OPTIMIZER;
+    track->inputs += hint == HINT_INPUT;
 }
 
 static void look_at_span(const struct look *look, const struct gait_batch *batch, size_t row)
@@ -73,6 +83,8 @@ static void look_at_span(const struct look *look, const struct gait_batch *batch
         shard->fetch_ns += length;
     if (role == ROLE_COLLATE)
         shard->collate_ns += length;
+    if (shard->is_imported)
+        look_at_hint(track, torch_phases_hint(survey->phases, site));
     if (role != ROLE_PHASE)
         return;
     unsigned phase = survey->phases->site_phases[site];
@@ -257,6 +269,8 @@ bool inventory_has_facts(const struct inventory *survey)
     for (uint32_t i = 0; i < survey->track_count; i++) {
         const struct inventory_track *track = &survey->tracks[i];
         if (track->optimizers || track->backwards || track->forwards || track->inputs)
+            return true;
+        if (track->marked_steps && survey->shards[survey->shard_of[i]].is_imported)
             return true;
     }
     return false;

@@ -34,6 +34,7 @@ struct inventory_shard {
     uint32_t first_track, track_count;
     int64_t ops_since_ns; // ops before are there for the case that there was no step
     bool is_stepping;     // it makes steps, so it is no worker
+    bool is_imported;     // from another tool's trace: trace_facts.h says what its spans tell
 };
 
 struct inventory {

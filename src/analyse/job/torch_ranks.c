@@ -107,6 +107,31 @@ static int note_full(struct part *part, int status)
     return GAIT_OK;
 }
 
+// The steps that a profiler numbered, as if the program had marked them.
+static int add_numbered(struct part *part, const struct gait_batch *batch)
+{
+    const struct array_shape shape = {sizeof *part->marked, MOST_MARKS};
+    const struct torch_phases *phases = part->ranks->survey->phases;
+    int status = GAIT_OK;
+    for (size_t i = 0; !status && i < batch->rows; i++) {
+        struct gait_site_info site;
+        int64_t end;
+        if (torch_phases_hint(phases, batch->site[i]) != HINT_STEP || batch->duration_ns[i] < 0 ||
+            __builtin_add_overflow(batch->start_ns[i], batch->duration_ns[i], &end) ||
+            gait_trace_site(part->shard.trace, batch->site[i], &site))
+            continue;
+        status = array_reserve((void **)&part->marked, &part->marked_capacity,
+                               part->marked_count + 1, shape);
+        if (!status)
+            part->marked[part->marked_count++] =
+                (struct step_row){.start_ns = batch->start_ns[i],
+                                  .duration_ns = batch->duration_ns[i],
+                                  .number = trace_hint_step(site.name),
+                                  .track = batch->track};
+    }
+    return status;
+}
+
 static int take_rows(struct part *part, const struct gait_batch *batch)
 {
     if (batch->kind == GAIT_KIND_STEP)
@@ -114,7 +139,11 @@ static int take_rows(struct part *part, const struct gait_batch *batch)
     if (batch->kind == GAIT_KIND_COUNTER)
         return step_clock_add(&part->clocks[batch->track - part->shard.first_track],
                               part->ranks->survey->phases, batch);
-    return shard_facts_add(&part->facts, batch);
+    const bool is_imported = part->ranks->survey->shards[part->shard.shard].is_imported;
+    int status = shard_facts_add(&part->facts, batch);
+    if (!status && is_imported && batch->kind == GAIT_KIND_SPAN)
+        status = add_numbered(part, batch);
+    return status;
 }
 
 static int add_rows(void *opaque, const struct gait_batch *batch)
@@ -146,7 +175,13 @@ static int set_source(struct part *part, uint32_t track, struct rank_source *sou
         .life = {life.start_ns, life.end_ns},
         .keeps_pieces = part->ranks->keeps_pieces,
     };
-    return shard_facts_take(&part->facts, track, &source->facts);
+    status = shard_facts_take(&part->facts, track, &source->facts);
+    if (!status && survey->shards[part->shard.shard].is_imported &&
+        shard_facts_life(&part->facts, track, &source->life)) {
+        source->rank.life.start_ns = source->rank.life.recorded_ns = source->life.start_ns;
+        source->rank.life.end_ns = source->life.end_ns;
+    }
+    return status;
 }
 
 // Leaves of the marked steps those of one track, in front.

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analyse/steps/trace_facts.h"
 #include "base/fail.h"
 
 static const char *const named[TORCH_NAMED] = {
@@ -30,7 +31,8 @@ int torch_phases_init(struct torch_phases *phases, const struct gait_trace *trac
     memcpy(phases->names, named, sizeof named);
     phases->site_phases = calloc((size_t)sites + 1, 1);
     phases->site_roles = calloc((size_t)sites + 1, 1);
-    if (!phases->site_phases || !phases->site_roles)
+    phases->site_hints = calloc((size_t)sites + 1, 1);
+    if (!phases->site_phases || !phases->site_roles || !phases->site_hints)
         return fail(GAIT_ERR_MEMORY, "no memory for %u sites", sites);
     for (uint32_t i = 0; i < sites; i++) {
         struct gait_site_info site;
@@ -38,6 +40,7 @@ int torch_phases_init(struct torch_phases *phases, const struct gait_trace *trac
         if (status)
             return status;
         phases->site_roles[i] = (uint8_t)role_of(site.category, site.name);
+        phases->site_hints[i] = (uint8_t)trace_hint_of((enum role)phases->site_roles[i], site.name);
         if (phases->site_roles[i] == ROLE_PHASE)
             phases->site_phases[i] = (uint8_t)phase_of(phases, site.name);
     }
@@ -50,5 +53,6 @@ void torch_phases_finish(struct torch_phases *phases)
         return;
     free(phases->site_phases);
     free(phases->site_roles);
+    free(phases->site_hints);
     *phases = (struct torch_phases){.count = 0};
 }

@@ -23,12 +23,19 @@ struct torch_phases {
     unsigned count;
     uint8_t *site_phases; // of a site, for ROLE_PHASE
     uint8_t *site_roles;
+    uint8_t *site_hints; // enum trace_hint, for shards that were imported
     uint32_t site_count;
 };
 
 // Names belong to the trace. Past TORCH_MOST_PHASES users' phases are `other`.
 GAIT_CHECK int torch_phases_init(struct torch_phases *phases, const struct gait_trace *trace);
 void torch_phases_finish(struct torch_phases *phases); // takes NULL and a zeroed struct
+
+// Of a site in a shard that was imported.
+static inline unsigned torch_phases_hint(const struct torch_phases *phases, uint32_t site)
+{
+    return site < phases->site_count ? phases->site_hints[site] : 0;
+}
 
 static inline enum role torch_phases_role(const struct torch_phases *phases, uint32_t site)
 {

@@ -153,11 +153,19 @@ static int make(struct torch_reading *reading, struct run_report *report, struct
     return GAIT_OK;
 }
 
+static bool is_any_imported(const struct gait_trace *trace)
+{
+    for (uint32_t i = 0; i < gait_trace_shard_count(trace); i++)
+        if (gait_trace_metadata(trace, i, meta.import))
+            return true;
+    return false;
+}
+
 int torch_report_begin(struct torch_reading *reading, struct run_report *report,
                        const struct gait_trace *trace, uint32_t main_track)
 {
     *reading = (struct torch_reading){.torch = NULL};
-    if (!torch_report_concerns(trace))
+    if (!torch_report_concerns(trace) && !is_any_imported(trace))
         return GAIT_OK;
     struct torch_report *torch = arena_take(&report->arena, sizeof *torch);
     reading->ranks = malloc(sizeof *reading->ranks);

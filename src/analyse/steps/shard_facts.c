@@ -50,9 +50,13 @@ void shard_facts_finish(struct shard_facts *gathered)
 {
     for (uint32_t i = 0; gathered->threads && i < gathered->shard.track_count; i++) {
         hook_facts_finish(&gathered->threads[i].facts);
+        intervals_finish(&gathered->threads[i].marks.steps);
+        intervals_finish(&gathered->threads[i].marks.ops);
+        intervals_finish(&gathered->threads[i].marks.inputs);
         if (gathered->threads[i].has_ids)
             tuple_map_finish(&gathered->threads[i].ids);
     }
+    intervals_finish(&gathered->engine);
     free(gathered->threads);
     free(gathered->epochs);
     *gathered = (struct shard_facts){.threads = NULL};
@@ -163,6 +167,43 @@ static int add_span(struct shard_facts *gathered, const struct gait_batch *batch
     return status ? status : hook_facts_add(&thread->facts, &fact);
 }
 
+// A span of another tool's trace.
+static int add_hint(struct shard_facts *gathered, const struct gait_batch *batch, size_t row)
+{
+    const enum trace_hint hint =
+        (enum trace_hint)torch_phases_hint(gathered->survey->phases, batch->site[row]);
+    const int64_t start_ns = batch->start_ns[row];
+    const int64_t end_ns = end_of(gathered, start_ns, batch->duration_ns[row]);
+    struct thread_facts *thread = thread_of(gathered, batch->track);
+    struct hook_fact fact = {.start_ns = start_ns, .end_ns = end_ns, .id = TORCH_NO_ID};
+    int status = GAIT_OK;
+    switch (hint) {
+    case HINT_NONE:
+        return GAIT_OK;
+    case HINT_STEP:
+        return intervals_add(&thread->marks.steps, start_ns, end_ns);
+    case HINT_ENGINE:
+        return intervals_add(&gathered->engine, start_ns, end_ns);
+    case HINT_OP:
+        return intervals_add(&thread->marks.ops, start_ns, end_ns);
+    case HINT_INPUT:
+        status = intervals_add(&thread->marks.inputs, start_ns, end_ns);
+        fact.phase = TORCH_INPUT;
+        break;
+    case HINT_OPTIMIZER:
+        fact.phase = TORCH_OPTIMIZER;
+        fact.kind = TORCH_FACT_STEP;
+        break;
+    case HINT_ZERO:
+        fact.phase = TORCH_OPTIMIZER;
+        break;
+    case HINT_WAIT:
+        fact.phase = TORCH_COMMUNICATION;
+        break;
+    }
+    return status ? status : hook_facts_add(&thread->facts, &fact);
+}
+
 static int add_epoch(struct shard_facts *gathered, int64_t at_ns)
 {
     const struct array_shape shape = {sizeof *gathered->epochs, MOST_EPOCHS};
@@ -177,6 +218,7 @@ int shard_facts_add(struct shard_facts *gathered, const struct gait_batch *batch
 {
     const struct torch_phases *phases = gathered->survey->phases;
     const bool is_mark = batch->kind == GAIT_KIND_MARK;
+    const bool is_imported = gathered->survey->shards[gathered->shard.shard].is_imported;
     int status = GAIT_OK;
     if (!is_mark && gathered->only != SHARD_FACTS_ALL && gathered->only != batch->track)
         return GAIT_OK;
@@ -190,6 +232,8 @@ int shard_facts_add(struct shard_facts *gathered, const struct gait_batch *batch
             gathered->exit_ns = batch->start_ns[row];
         else if (!is_mark && role == ROLE_PHASE)
             status = add_span(gathered, batch, row);
+        else if (!is_mark && is_imported)
+            status = add_hint(gathered, batch, row);
     }
     return status;
 }
@@ -224,6 +268,39 @@ static void set_end(struct hook_facts *facts, int64_t exit_ns)
         facts->end_ns = latest_ns;
 }
 
+// Where no profiler numbered the steps, one lies between two steps of the optimizer. The rows
+// of a track are in order of start.
+static int cut_by_optimizer(struct thread_facts *thread)
+{
+    struct trace_marks *marks = &thread->marks;
+    int64_t from_ns = marks->ops.count ? marks->ops.rows[0].start_ns : 0;
+    int status = GAIT_OK;
+    for (size_t i = 0; !status && i < thread->facts.count; i++) {
+        const struct hook_fact *fact = &thread->facts.rows[i];
+        if (fact->kind != TORCH_FACT_STEP)
+            continue;
+        status = intervals_add(&marks->steps, from_ns, fact->start_ns);
+        from_ns = fact->end_ns;
+    }
+    return status;
+}
+
+// All of an imported trace is as good as a window.
+static int add_imported(struct shard_facts *gathered, struct thread_facts *thread)
+{
+    struct trace_marks *marks = &thread->marks;
+    struct gait_shard_info info;
+    int status = gait_trace_shard(gathered->shard.trace, gathered->shard.shard, &info);
+    intervals_join(&marks->ops);
+    intervals_join(&marks->inputs);
+    intervals_join(&gathered->engine);
+    if (!status && !marks->steps.count)
+        status = cut_by_optimizer(thread);
+    if (!status)
+        status = trace_facts_add(&thread->facts, marks, &gathered->engine);
+    return status ? status : intervals_add(&thread->facts.windows, info.start_ns, gathered->end_ns);
+}
+
 int shard_facts_take(struct shard_facts *gathered, uint32_t track, struct hook_facts *ret_facts)
 {
     const struct inventory_shard *survey = &gathered->survey->shards[gathered->shard.shard];
@@ -233,6 +310,8 @@ int shard_facts_take(struct shard_facts *gathered, uint32_t track, struct hook_f
         status = hook_facts_add_epoch(&thread->facts, gathered->epochs[i]);
     for (size_t i = 0; !status && i < survey->async_count; i++)
         status = add_async(gathered, thread, &survey->asyncs[i]);
+    if (!status && survey->is_imported)
+        status = add_imported(gathered, thread);
     thread->facts.end_ns = gathered->end_ns;
     set_end(&thread->facts, gathered->exit_ns);
     if (!status)
@@ -242,4 +321,21 @@ int shard_facts_take(struct shard_facts *gathered, uint32_t track, struct hook_f
     *ret_facts = thread->facts;
     hook_facts_init(&thread->facts);
     return GAIT_OK;
+}
+
+bool shard_facts_life(const struct shard_facts *gathered, uint32_t track, struct interval *ret_life)
+{
+    const struct trace_marks *marks = &thread_of(gathered, track)->marks;
+    const struct intervals *ops = &marks->ops, *steps = &marks->steps;
+    if (!ops->count)
+        return false;
+    *ret_life = (struct interval){ops->rows[0].start_ns, ops->rows[ops->count - 1].end_ns};
+    for (size_t i = 0; i < steps->count; i++) {
+        const struct interval *step = &steps->rows[i];
+        if (step->start_ns < ret_life->start_ns)
+            ret_life->start_ns = step->start_ns;
+        if (step->end_ns > ret_life->end_ns)
+            ret_life->end_ns = step->end_ns;
+    }
+    return true;
 }

@@ -6,6 +6,7 @@
 
 #include "analyse/ops/tuple_map.h"
 #include "analyse/steps/hook_facts.h"
+#include "analyse/steps/trace_facts.h"
 #include "load/pass/pass.h"
 
 struct inventory;
@@ -14,6 +15,7 @@ struct thread_facts {
     struct hook_facts facts;
     struct tuple_map ids; // small numbers for addresses, in order of appearance
     bool has_ids;
+    struct trace_marks marks; // where the shard was imported
 };
 
 struct shard_facts {
@@ -21,6 +23,7 @@ struct shard_facts {
     struct pass_shard shard;
     uint32_t only;                // this track alone, or SHARD_FACTS_ALL
     struct thread_facts *threads; // of the shard's tracks
+    struct intervals engine;      // ops of autograd's engine, where it was imported
     int64_t *epochs;
     size_t epoch_count, epoch_capacity;
     int64_t end_ns;  // of the shard
@@ -42,6 +45,11 @@ GAIT_CHECK int shard_facts_add(struct shard_facts *gathered, const struct gait_b
 // order and with its process's modes, windows and epochs, to `ret_facts`.
 GAIT_CHECK int shard_facts_take(struct shard_facts *gathered, uint32_t track,
                                 struct hook_facts *ret_facts);
+
+// From the first op of a thread to its last: what an imported trace knows of a process's
+// life. Its windows for recording may last much longer. False: it has no ops.
+bool shard_facts_life(const struct shard_facts *gathered, uint32_t track,
+                      struct interval *ret_life);
 void shard_facts_finish(struct shard_facts *gathered); // takes a zeroed struct
 
 #endif

@@ -1,0 +1,85 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`gait report` of other tools' traces: steps and phases from the names in them."""
+
+import json
+import pathlib
+
+import pytest
+
+TRACES = pathlib.Path(__file__).resolve().parents[3] / "shared/traces"
+STEPS, STEP_US = 8, 1000
+
+
+def event(name, start_us, length_us, tid=1, cat="user_annotation"):
+    return {"ph": "X", "cat": cat, "name": name, "pid": 7, "tid": tid,
+            "ts": 1_000_000 + start_us, "dur": length_us, "args": {}}  # fmt: skip
+
+
+def steps(input_us=100):
+    """Of 1,000 us: input, an op of 200, the engine for 300 on its own thread, SGD for 100."""
+    rows = []
+    for number in range(STEPS):
+        at = number * STEP_US
+        rows += [
+            event(f"ProfilerStep#{number + 3}", at, STEP_US),
+            event("enumerate(DataLoader)#_Single.__next__", at, input_us),
+            event("aten::stack", at + 10, 20, cat="cpu_op"),  # of the loader: no forward
+            event("aten::mm", at + 300, 200, cat="cpu_op"),
+            event("autograd::engine::evaluate_function: MmBackward0", at + 500, 100, 2, "cpu_op"),
+            event("autograd::engine::evaluate_function: Acc", at + 700, 100, 2, "cpu_op"),
+            event("Optimizer.step#SGD.step", at + 850, 100),
+        ]
+    return rows
+
+
+def report(gait, tmp_path, rows):
+    trace = tmp_path / "trace.json"
+    trace.write_text(json.dumps({"traceEvents": rows, "distributedInfo": {"rank": 0}}))
+    answer = gait("report", "--json", trace.name, env={"GAIT_CACHE_DIR": str(tmp_path / "cache")})
+    assert answer.returncode == 0
+    return json.loads(answer.stdout)
+
+
+def phases_of(answer):
+    return {row["name"]: row["total_ns"] for row in answer["phases"]}
+
+
+def test_steps_and_phases_of_a_trace_of_torchs_profiler(gait, tmp_path):
+    answer = report(gait, tmp_path, steps())
+    assert answer["steps"] == STEPS
+    assert answer["step_total_ns"] == STEPS * STEP_US * 1000
+    phases = phases_of(answer)
+    us = STEPS * 1000
+    assert phases["input"] == 100 * us
+    assert phases["forward"] == 200 * us  # from the first op behind the input
+    assert phases["backward"] == 300 * us  # first to last op of the engine
+    assert phases["optimizer"] == 100 * us
+    assert sum(phases.values()) == STEPS * STEP_US * 1000
+
+
+def test_a_slow_loader_is_found_in_a_trace(gait, tmp_path):
+    answer = report(gait, tmp_path, steps(input_us=290))
+    phases = phases_of(answer)
+    assert phases["input"] == 290 * STEPS * 1000
+    assert "waiting for input" in str(answer["findings"])
+
+
+def test_without_the_profilers_steps_the_optimizers_tell(gait, tmp_path):
+    rows = [row for row in steps() if not row["name"].startswith("ProfilerStep")]
+    answer = report(gait, tmp_path, rows)
+    assert answer["steps"] == STEPS
+    phases = phases_of(answer)
+    assert phases["optimizer"] == 100 * STEPS * 1000
+    assert phases["forward"] == 200 * STEPS * 1000
+    assert phases["backward"] == 300 * STEPS * 1000
+
+
+@pytest.mark.parametrize(("name", "low", "high"), [("workers0", 0.3, 0.5), ("workers4", 0.0, 0.03)])
+def test_the_loader_of_a_real_training(gait, tmp_path, name, low, high):
+    trace = TRACES / f"dataloader-resnet50/{name}.pt.trace.json.gz"
+    if not trace.exists():
+        pytest.skip(f"{trace.name} is not there")
+    answer = gait("report", "--json", trace, env={"GAIT_CACHE_DIR": str(tmp_path / "cache")})
+    phases = phases_of(json.loads(answer.stdout))
+    assert low <= phases["input"] / sum(phases.values()) <= high
+    assert phases["backward"] > 0 and phases["forward"] > 0
