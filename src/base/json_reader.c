@@ -14,7 +14,7 @@
 
 static void skip(struct slice *text, size_t count)
 {
-    text->bytes += count;
+    text->bytes = count ? text->bytes + count : text->bytes; // which may be NULL
     text->count -= count;
 }
 

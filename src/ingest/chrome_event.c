@@ -40,6 +40,7 @@ int chrome_reader_init(struct chrome_reader *reader, struct event_store *store,
                        struct repairs *repairs)
 {
     *reader = (struct chrome_reader){.last_track = UINT32_MAX};
+    pattern_table_init(&reader->patterns);
     return chrome_parts_init(&reader->parts, store, repairs);
 }
 
@@ -51,6 +52,7 @@ void chrome_reader_finish(struct chrome_reader *reader)
         reader->open = next;
     }
     chrome_parts_finish(&reader->parts);
+    pattern_table_finish(&reader->patterns);
 }
 
 void chrome_reader_end(struct chrome_reader *reader)
@@ -79,6 +81,7 @@ static int scan_event(struct chrome_reader *reader, struct json_scan *scan,
     const uint8_t *const begin = scan->at;
     struct json_value key, value;
     int got;
+    memset(event->fields, 0, sizeof event->fields);
     event->has = 0;
     event->extra_count = 0;
     if (!json_scan_enter(scan, '{'))
@@ -143,29 +146,33 @@ static int number_place(struct chrome_parts *parts, const struct chrome_event *e
     return is_odd ? chrome_parts_field(parts, field, value) : 0;
 }
 
-static bool is_last(const char *last, const struct chrome_event *event, enum chrome_field field)
+// A plain number's text, or an empty one.
+static struct slice plain_number(const struct chrome_event *event, enum chrome_field field)
 {
-    const struct slice text = event->fields[field].text;
-    return has(event, field) && event->fields[field].type == SCAN_NUMBER &&
-           strlen(last) == text.count && memcmp(last, text.bytes, text.count) == 0;
+    const struct json_value *value = &event->fields[field];
+    if (!has(event, field) || value->type != SCAN_NUMBER || !is_number_text(value->text))
+        return (struct slice){(const uint8_t *)"", 0};
+    return value->text;
 }
 
-static void keep_last(char last[24], const struct chrome_event *event, enum chrome_field field)
+static bool is_last(const char *last, struct slice text)
 {
-    const struct slice text = event->fields[field].text;
-    const bool is_plain = has(event, field) && event->fields[field].type == SCAN_NUMBER &&
-                          text.count < 24 && is_number_text(text);
-    memcpy(last, text.bytes, is_plain ? text.count : 0);
-    last[is_plain ? text.count : 0] = '\0';
+    return text.count && strlen(last) == text.count && memcmp(last, text.bytes, text.count) == 0;
+}
+
+static void keep_last(char last[24], struct slice text)
+{
+    memcpy(last, text.bytes, text.count); // fewer than 19
+    last[text.count] = '\0';
 }
 
 static int find_track(struct chrome_reader *reader, const struct chrome_event *event,
                       uint32_t *ret_track)
 {
     struct chrome_parts *parts = &reader->parts;
+    const struct slice pid = plain_number(event, FIELD_PID), tid = plain_number(event, FIELD_TID);
     uint32_t process = 0, thread = 0;
-    if (*reader->last_pid && is_last(reader->last_pid, event, FIELD_PID) &&
-        is_last(reader->last_tid, event, FIELD_TID)) {
+    if (is_last(reader->last_pid, pid) && is_last(reader->last_tid, tid)) {
         *ret_track = reader->last_track;
         return 0;
     }
@@ -177,10 +184,8 @@ static int find_track(struct chrome_reader *reader, const struct chrome_event *e
     if (status)
         return status;
     reader->last_track = *ret_track;
-    keep_last(reader->last_pid, event, FIELD_PID);
-    keep_last(reader->last_tid, event, FIELD_TID);
-    if (!*reader->last_tid)
-        *reader->last_pid = '\0';
+    keep_last(reader->last_pid, pid);
+    keep_last(reader->last_tid, tid);
     return 0;
 }
 
@@ -326,6 +331,7 @@ struct chrome_made {
     struct row row;
     struct store_place place;
     struct store_site site;
+    uint64_t text_ids; // numbers of it that were written as texts
 };
 
 static int make_event(struct chrome_reader *reader, const struct chrome_event *event,
@@ -379,12 +385,109 @@ static int put_event(struct chrome_reader *reader, struct chrome_made *made)
     return 1;
 }
 
-static int take_plain(struct chrome_reader *reader, const struct chrome_event *event, char ph)
+static bool add_hole(struct pattern *pattern, const struct chrome_event *event, struct slice value,
+                     struct pattern_hole hole)
+{
+    if (pattern->hole_count == PATTERN_MOST_HOLES || value.bytes < event->text.bytes ||
+        value.bytes + value.count > event->text.bytes + event->text.count)
+        return false;
+    hole.at = (uint32_t)(value.bytes - event->text.bytes);
+    hole.bytes = (uint32_t)value.count;
+    pattern->holes[pattern->hole_count++] = hole;
+    return true;
+}
+
+// Numbers of the arguments that stand in columns.
+static bool add_part_holes(const struct chrome_parts *parts, const struct chrome_event *event,
+                           struct pattern *pattern)
+{
+    const struct form_table *forms = &parts->store->forms;
+    for (size_t i = 0; i < parts->count; i++) {
+        const struct args_item *item = &parts->parts[i].item;
+        struct pattern_hole hole = {.blank = forms->blanks[i], .digits = item->digits};
+        if (hole.blank == BLANK_COUNT || !parts->numbers[i].count)
+            continue;
+        if (item->kind == ARGS_REAL) // it will not be the same again
+            return false;
+        hole.kind = item->kind == ARGS_BLANK_DECIMAL ? HOLE_DECIMAL : HOLE_INTEGER;
+        if ((item->kind == ARGS_INT || hole.kind == HOLE_DECIMAL) &&
+            !add_hole(pattern, event, parts->numbers[i], hole))
+            return false;
+    }
+    return true;
+}
+
+static bool has_field(const struct chrome_parts *parts, enum chrome_field field)
+{
+    for (size_t i = 0; i < parts->count; i++)
+        if (parts->parts[i].is_field && parts->parts[i].item.key == parts->field_ids[field])
+            return true;
+    return false;
+}
+
+// Lets events that are written like this one be read by comparing.
+static void learn(struct chrome_reader *reader, const struct chrome_event *event,
+                  const struct chrome_made *made, const struct chrome_kind *kind)
+{
+    const struct chrome_parts *parts = &reader->parts;
+    struct pattern pattern = {
+        .place = made->place, .row = made->row, .text_ids = (uint32_t)made->text_ids};
+    bool is_fit = !has_field(parts, FIELD_TS) && !has_field(parts, FIELD_DUR) &&
+                  !has_field(parts, FIELD_ID) &&
+                  add_hole(&pattern, event, event->fields[FIELD_TS].text,
+                           (struct pattern_hole){.kind = HOLE_START});
+    if (is_fit && kind->ph == 'X')
+        is_fit = add_hole(&pattern, event, event->fields[FIELD_DUR].text,
+                          (struct pattern_hole){.kind = HOLE_DURATION});
+    if (is_fit && kind->has_id)
+        is_fit = add_hole(&pattern, event, event->fields[FIELD_ID].text,
+                          (struct pattern_hole){.kind = HOLE_ID});
+    if (is_fit && add_part_holes(parts, event, &pattern))
+        pattern_table_learn(&reader->patterns, event->text, &pattern);
+    else
+        pattern_table_lose(&reader->patterns);
+}
+
+// What was repaired since; numbers written as texts are left out where they are counted.
+static bool is_sound(const struct repairs *before, const struct repairs *now,
+                     uint64_t *ret_text_ids)
+{
+    struct repairs same = *before;
+    *ret_text_ids = now->counts[REPAIR_TEXT_ID] - before->counts[REPAIR_TEXT_ID];
+    same.counts[REPAIR_TEXT_ID] = now->counts[REPAIR_TEXT_ID];
+    return memcmp(&same, now, sizeof same) == 0;
+}
+
+// What is not sound is repaired, and counted, each time: `before` is from before it was
+// read, NULL where nothing is learnt.
+static int take_plain(struct chrome_reader *reader, const struct chrome_event *event, char ph,
+                      const struct repairs *before)
 {
     const struct chrome_kind kind = kind_of(ph);
     struct chrome_made made;
-    const int status = make_event(reader, event, &kind, &made);
-    return status ? status : put_event(reader, &made);
+    int status = make_event(reader, event, &kind, &made);
+    if (!status)
+        status = put_event(reader, &made);
+    if (status == 1 && before && is_sound(before, reader->parts.repairs, &made.text_ids))
+        learn(reader, event, &made, &kind);
+    return status;
+}
+
+// An event that is written like one before it: 1, or 0 if it is not, or why it failed.
+static int take_pattern(struct chrome_reader *reader, struct json_scan *scan)
+{
+    struct event_store *store = reader->parts.store;
+    const struct slice text = {scan->at, (size_t)(scan->end - scan->at)};
+    const struct pattern *pattern;
+    struct row row;
+    const size_t count = pattern_table_match(&reader->patterns, text, &pattern, &row);
+    if (!count)
+        return 0;
+    reader->parts.repairs->counts[REPAIR_TEXT_ID] += pattern->text_ids;
+    const int status = event_store_add(store, &pattern->place, &row);
+    scan->at += count;
+    store->events++;
+    return status ? status : 1;
 }
 
 static int take_begin(struct chrome_reader *reader, const struct chrome_event *event)
@@ -424,7 +527,7 @@ static int take_end(struct chrome_reader *reader, const struct chrome_event *eve
     open = *at;
     if (status || !open) {
         parts->repairs->counts[REPAIR_UNPAIRED] += !status;
-        return status ? status : take_plain(reader, event, 'E');
+        return status ? status : take_plain(reader, event, 'E', NULL);
     }
     *at = open->next;
     struct json_scan scan = {open->text, open->text + open->bytes, parts->repairs};
@@ -506,7 +609,7 @@ static int take_counter(struct chrome_reader *reader, const struct chrome_event 
         is_real |= !is_integer_part(&parts->parts[i]);
     }
     if (!series)
-        return take_plain(reader, event, 'C');
+        return take_plain(reader, event, 'C', NULL);
     made.place.table = is_real ? TABLE_COUNTER_REAL : TABLE_COUNTER;
     made.row.id = series_value(&parts->parts[first], is_real);
     const struct chrome_made whole = made;
@@ -562,10 +665,9 @@ static void name_track(struct chrome_reader *reader, const struct chrome_event *
 static int take_metadata(struct chrome_reader *reader, const struct chrome_event *event)
 {
     struct buffer *metadata = &reader->parts.store->metadata;
-    struct json_scan scan = {event->fields[FIELD_ARGS].text.bytes,
-                             event->fields[FIELD_ARGS].text.bytes +
-                                 event->fields[FIELD_ARGS].text.count,
-                             reader->parts.repairs};
+    const struct slice args =
+        has(event, FIELD_ARGS) ? event->fields[FIELD_ARGS].text : slice_of("");
+    struct json_scan scan = {args.bytes, args.bytes + args.count, reader->parts.repairs};
     struct json_value key, value;
     const size_t before = metadata->used;
     int status = before ? buffer_append(metadata, ",", 1) : 0;
@@ -576,9 +678,8 @@ static int take_metadata(struct chrome_reader *reader, const struct chrome_event
         fail_clear();
         reader->parts.repairs->counts[REPAIR_LOST]++;
     }
-    if (has(event, FIELD_ARGS) && json_scan_enter(&scan, '{') &&
-        json_scan_member(&scan, &key, &value) == 1 && value.type == SCAN_STRING &&
-        (json_is(&key, "name") || json_is(&key, "labels")))
+    if (json_scan_enter(&scan, '{') && json_scan_member(&scan, &key, &value) == 1 &&
+        value.type == SCAN_STRING && (json_is(&key, "name") || json_is(&key, "labels")))
         name_track(reader, event, &value);
     return 1;
 }
@@ -587,6 +688,9 @@ int chrome_reader_event(struct chrome_reader *reader, struct json_scan *scan)
 {
     const struct repairs before = *reader->parts.repairs;
     struct chrome_event event;
+    const int taken = take_pattern(reader, scan);
+    if (taken)
+        return taken;
     const int got = scan_event(reader, scan, &event);
     if (got != 1) {
         if (got == SCAN_CUT) // it is read again
@@ -608,6 +712,6 @@ int chrome_reader_event(struct chrome_reader *reader, struct json_scan *scan)
     case 'C':
         return take_counter(reader, &event);
     default:
-        return take_plain(reader, &event, ph);
+        return take_plain(reader, &event, ph, &before);
     }
 }

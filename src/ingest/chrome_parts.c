@@ -169,10 +169,12 @@ int chrome_parts_add(struct chrome_parts *parts, uint32_t key, bool is_field,
             continue;
         parts->repairs->counts[REPAIR_DUPLICATE]++;
         parts->parts[i] = part;
+        parts->numbers[i] = (struct slice){0};
         return 0;
     }
     if (parts->count == FORM_MOST_PARTS)
         return fail(GAIT_ERR_MEMORY, "an event has more than %d fields", FORM_MOST_PARTS);
+    parts->numbers[parts->count] = value->type == SCAN_NUMBER ? value->text : (struct slice){0};
     parts->parts[parts->count++] = part;
     return 0;
 }

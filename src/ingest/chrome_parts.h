@@ -32,6 +32,7 @@ struct chrome_parts {
     struct repairs *repairs;
     struct buffer room; // scratch for texts
     struct form_part parts[FORM_MOST_PARTS];
+    struct slice numbers[FORM_MOST_PARTS]; // where the value stands, if it is a number
     size_t count;
     uint8_t *json_states; // by string id: 0 not known, else whether it is JSON
     size_t json_room;

@@ -156,6 +156,7 @@ static int pack_part(struct form_table *table, const struct form_shape *shape,
 {
     struct args_item item = parts[at].item;
     const unsigned blank = choose_blank(table, shape, at, &item, event->mask);
+    table->blanks[at] = (uint8_t)blank;
     if (blank < BLANK_COUNT) {
         event->values[blank] = bits_of(&item);
         event->mask |= (uint16_t)(1u << blank);

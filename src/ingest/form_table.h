@@ -34,7 +34,8 @@ struct form_table {
     size_t place_room;
     unsigned next_value; // of enum blank, for keys that have none yet
     struct buffer scratch, key;
-    size_t args_bytes; // of the form in the scratch
+    size_t args_bytes;               // of the form in the scratch
+    uint8_t blanks[FORM_MOST_PARTS]; // of the parts found last; BLANK_COUNT: none
 };
 
 // What an event has of its form: its number (0: no arguments), and the blanks.

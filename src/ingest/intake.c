@@ -27,6 +27,14 @@ struct intake_packing {
 static int read_file(struct intake *intake, uint8_t *out, size_t room, size_t *ret_count)
 {
     ssize_t got;
+    if (!intake->path) {
+        *ret_count = intake->memory.count < room ? intake->memory.count : room;
+        if (*ret_count)
+            memcpy(out, intake->memory.bytes, *ret_count);
+        intake->memory.bytes += *ret_count;
+        intake->memory.count -= *ret_count;
+        return 0;
+    }
     do
         got = read(intake->fd, out, room);
     while (got < 0 && errno == EINTR);
@@ -108,13 +116,12 @@ static int unpack(struct intake *intake, uint8_t *out, size_t room, size_t *ret_
 static int take(struct intake *intake)
 {
     struct buffer *bytes = &intake->bytes;
-    uint8_t *room = buffer_reserve(bytes, STRETCH);
+    uint8_t *room = buffer_reserve(bytes, intake->stretch);
     size_t got = 0;
     if (!room)
-        return fail(GAIT_ERR_MEMORY, "one value of '%s' takes more than %zu bytes", intake->path,
-                    MOST_STRETCH);
-    const int status = intake->packing ? unpack(intake, room, STRETCH, &got)
-                                       : read_file(intake, room, STRETCH, &got);
+        return fail(GAIT_ERR_MEMORY, "one value takes more than %zu bytes", MOST_STRETCH);
+    const int status = intake->packing ? unpack(intake, room, intake->stretch, &got)
+                                       : read_file(intake, room, intake->stretch, &got);
     bytes->used += got;
     intake->is_end |= !intake->packing && !got;
     return status;
@@ -131,21 +138,21 @@ int intake_more(struct intake *intake)
     return take(intake);
 }
 
-static int begin_unpacking(struct intake *intake)
+static int begin_unpacking(struct intake *intake, const uint8_t magic[2])
 {
-    uint8_t magic[2];
-    if (pread(intake->fd, magic, 2, 0) != 2 || magic[0] != 0x1f || magic[1] != 0x8b)
+    if (magic[0] != 0x1f || magic[1] != 0x8b)
         return 0;
     intake->packing = calloc(1, sizeof *intake->packing);
     if (!intake->packing || inflateInit2(&intake->packing->stream, GZIP_OR_ZLIB) != Z_OK)
-        return fail(GAIT_ERR_MEMORY, "no memory to unpack '%s'", intake->path);
+        return fail(GAIT_ERR_MEMORY, "no memory to unpack a trace");
     return 0;
 }
 
 int intake_open(struct intake *intake, const char *path, struct repairs *repairs)
 {
     struct stat about;
-    *intake = (struct intake){.path = path, .repairs = repairs};
+    uint8_t magic[2] = {0};
+    *intake = (struct intake){.path = path, .repairs = repairs, .stretch = STRETCH};
     buffer_init(&intake->bytes, MOST_STRETCH);
     intake->fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
     if (intake->fd < 0)
@@ -157,8 +164,25 @@ int intake_open(struct intake *intake, const char *path, struct repairs *repairs
     else if (!S_ISREG(about.st_mode))
         status = fail(GAIT_ERR_FORMAT, "'%s' is no regular file", path);
     intake->file_bytes = status ? 0 : (uint64_t)about.st_size;
+    if (!status && pread(intake->fd, magic, 2, 0) == 2)
+        status = begin_unpacking(intake, magic);
     if (!status)
-        status = begin_unpacking(intake);
+        status = take(intake);
+    if (status)
+        intake_close(intake);
+    return status;
+}
+
+int intake_open_memory(struct intake *intake, struct slice bytes, size_t stretch,
+                       struct repairs *repairs)
+{
+    *intake = (struct intake){.memory = bytes,
+                              .repairs = repairs,
+                              .stretch = stretch,
+                              .fd = -1,
+                              .file_bytes = bytes.count};
+    buffer_init(&intake->bytes, MOST_STRETCH);
+    int status = bytes.count < 2 ? 0 : begin_unpacking(intake, bytes.bytes);
     if (!status)
         status = take(intake);
     if (status)

@@ -14,6 +14,8 @@ struct intake_packing;
 
 struct intake {
     const char *path;
+    struct slice memory; // read instead of a file, where there is no path
+    size_t stretch;      // how much is read at a time
     int fd;
     uint64_t file_bytes, taken_bytes; // of the file, so far
     struct buffer bytes;              // the stretch at hand
@@ -27,6 +29,10 @@ struct intake {
 
 // Opens a regular file and reads its first stretch.
 GAIT_CHECK int intake_open(struct intake *intake, const char *path, struct repairs *repairs);
+
+// The same of bytes, so many at a time.
+GAIT_CHECK int intake_open_memory(struct intake *intake, struct slice bytes, size_t stretch,
+                                  struct repairs *repairs);
 void intake_close(struct intake *intake); // takes a zeroed one
 
 // Drops what is before `at` and reads on. What was at hand has moved.

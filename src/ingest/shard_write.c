@@ -392,13 +392,20 @@ int shard_write(struct event_store *store, const struct shard_about *about,
     struct writing writing = {.store = store, .about = about};
     if (store->first_ns <= store->last_ns)
         writing.origin_ns = store->first_ns;
-    int status = shard_out_open_path(&writing.out, about->path);
+    int status = about->path ? shard_out_open_path(&writing.out, about->path)
+                             : shard_out_open_memory(&writing.out);
     if (status)
         return status;
     status = write_all(&writing);
-    if (status) {
+    if (status && about->path)
         shard_out_remove(&writing.out);
+    else if (status)
+        shard_out_finish(&writing.out);
+    if (status)
         return status;
+    if (!about->path) {
+        *about->memory = writing.out.memory;
+        buffer_init(&writing.out.memory, 0);
     }
     *ret_written = (struct shard_written){writing.events, writing.out.bytes + FRAME_TRAILER_BYTES};
     shard_out_finish(&writing.out);

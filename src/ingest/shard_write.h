@@ -7,7 +7,8 @@
 #include "ingest/repairs.h"
 
 struct shard_about {
-    const char *path;          // must not exist
+    const char *path; // must not exist; NULL: into `memory`
+    struct buffer *memory;
     const char *reader, *file; // what it was made from
     uint32_t process;          // string id: only the tracks of this one; 0: all
     int64_t pid, rank;         // rank -1: not known
