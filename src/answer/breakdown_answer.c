@@ -6,6 +6,7 @@
 #include "analyse/device/device_run.h"
 #include "answer/answers.h"
 #include "answer/compat/compat_answer.h"
+#include "answer/device/device_table.h"
 #include "base/units.h"
 
 #include "vocabulary/metadata.h"
@@ -15,7 +16,7 @@ struct breakdown_values {
     const char *compat; // a tool; NULL: none
 };
 
-enum { COMPUTE = 1 << LANE_COMPUTE, COMM = 1 << LANE_COMM, COPY = 1 << LANE_COPY };
+enum { COMPUTE = DEVICE_COMPUTE, COMM = DEVICE_COMM, COPY = DEVICE_COPY };
 
 // The nine figures that others build on: exclusive, the eight states sum to the span.
 static const char *const state_keys[DEVICE_STATES] = {
@@ -94,17 +95,11 @@ static void put_steps(struct sheet *sheet, const struct breakdown_rank *rank)
 
 // --- for people -------------------------------------------------------------------------
 
-#define PARTS_OF_A_WINDOW                                                                          \
-    {.label = "compute", .unit = UNIT_NS, .width = 9},                                             \
-        {.label = "overlap", .unit = UNIT_NS, .width = 9},                                         \
-        {.label = "exposed comm", .unit = UNIT_NS, .width = 13},                                   \
-        {.label = "copies", .unit = UNIT_NS, .width = 8},                                          \
-        {.label = "idle", .unit = UNIT_NS, .width = 9},
-
 static const struct column rank_columns[] = {
     {.key = "rank", .label = "", .width = 13},
     {.label = "time", .unit = UNIT_NS, .width = 11},
-    PARTS_OF_A_WINDOW{.key = "file"},
+    DEVICE_PART_COLUMNS,
+    {.key = "file"},
     {.key = "host"},
     {.key = "pid"},
     {.key = "start_ns"},
@@ -113,43 +108,19 @@ static const struct column rank_columns[] = {
 static const struct table rank_table = {
     .key = "ranks", .heading = "Devices, rank", COLUMNS_ARE(rank_columns)};
 
-enum { PART_COUNT = 6 };
-
-// The window and the five exclusive parts that it is made of.
-static void find_parts(const struct breakdown *breakdown, bool is_known, struct value *ret_parts)
-{
-    const uint64_t parts[PART_COUNT] = {
-        breakdown->span_ns,
-        breakdown_time(breakdown, COMPUTE, COMM),
-        breakdown_time(breakdown, COMPUTE | COMM, 0),
-        breakdown_time(breakdown, COMM, COMPUTE),
-        breakdown_time(breakdown, COPY, COMPUTE | COMM),
-        breakdown->state_ns[0],
-    };
-    for (size_t i = 0; i < PART_COUNT; i++)
-        ret_parts[i] = value_if(is_known, value_uint(parts[i]));
-}
-
-// A trace that names no rank is of rank 0.
-static int64_t rank_number(const struct asked *asked, const struct breakdown_rank *rank)
-{
-    struct gait_shard_info shard;
-    return gait_trace_shard(asked->trace, rank->shard, &shard) || shard.rank < 0 ? 0 : shard.rank;
-}
-
 static int put_rank(struct sheet *sheet, const struct asked *asked,
                     const struct breakdown_rank *rank)
 {
     const struct breakdown_values *values = asked->values;
     const char *source = gait_trace_metadata(asked->trace, rank->shard, meta.source);
     struct gait_shard_info shard;
-    struct value parts[PART_COUNT];
+    struct value parts[DEVICE_PARTS];
     int status = gait_trace_shard(asked->trace, rank->shard, &shard);
     if (status)
         return status;
-    find_parts(&rank->whole, rank->has_device, parts);
+    device_parts_find(&rank->whole, rank->has_device, parts);
     const struct value cells[] = {
-        value_int(rank_number(asked, rank)),
+        value_int(device_rank_number(asked->trace, rank)),
         parts[0],
         parts[1],
         parts[2],
@@ -177,15 +148,15 @@ static void show_steps(struct sheet *sheet, const struct device_run *run)
 {
     static const struct column columns[] = {{.label = "step", .flags = COLUMN_LEFT, .width = 18},
                                             {.label = "of", .unit = UNIT_NS, .width = 10},
-                                            PARTS_OF_A_WINDOW};
+                                            DEVICE_PART_COLUMNS};
     static const struct table table = {
         .heading = "Steps", COLUMNS_ARE(columns), .most = 60, .more = "more"};
     sheet_table(sheet, &table);
     for (size_t i = 0; i < run->count; i++)
         for (size_t at = 0; at < run->ranks[i].step_count; at++) {
             const struct breakdown_step *step = &run->ranks[i].steps[at];
-            struct value cells[1 + PART_COUNT] = {value_text(step->name)};
-            find_parts(&step->breakdown, true, &cells[1]);
+            struct value cells[1 + DEVICE_PARTS] = {value_text(step->name)};
+            device_parts_find(&step->breakdown, true, &cells[1]);
             sheet_row(sheet, cells, 0);
         }
     sheet_end(sheet);
@@ -207,8 +178,9 @@ static void show_causes(struct sheet *sheet, const struct asked *asked,
     sheet_table(sheet, &table);
     for (size_t i = 0; i < run->count; i++) {
         const struct breakdown *whole = &run->ranks[i].whole;
-        struct value cells[2 + IDLE_CAUSES] = {value_int(rank_number(asked, &run->ranks[i])),
-                                               value_uint(whole->state_ns[0])};
+        struct value cells[2 + IDLE_CAUSES] = {
+            value_int(device_rank_number(asked->trace, &run->ranks[i])),
+            value_uint(whole->state_ns[0])};
         for (unsigned cause = 0; cause < IDLE_CAUSES; cause++)
             cells[2 + cause] = value_uint(whole->idle_ns[cause]);
         if (run->ranks[i].has_device)

@@ -11,6 +11,7 @@
 #include "analyse/report/run_report.h"
 #include "analyse/report/torch_report.h"
 #include "answer/answer_parts.h"
+#include "answer/device/device_table.h"
 #include "answer/sentence_text.h"
 #include "answer/torch_answer.h"
 #include "base/file_name.h"
@@ -568,6 +569,7 @@ static void put_all(const struct making *making)
     put_ledger(making);
     if (report->torch)
         torch_answer_put_more(making->sheet, report);
+    device_ledger_put(making->sheet, making->trace, &report->devices);
     sheet_put(making->sheet, "ledger_failure", value_text(report->ledger_failure));
     sheet_put(making->sheet, "wall_ns", value_int(report->wall_ns));
     sheet_put(making->sheet, "events", value_uint(report->events));

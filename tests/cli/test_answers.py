@@ -436,6 +436,18 @@ def test_a_breakdown_cuts_devices_into_states_that_sum_to_the_window(gait, tmp_p
     assert "1 rank with devices, 2 steps" in screen and max(map(len, screen.splitlines())) <= 80
 
 
+def test_a_report_has_the_ledger_of_devices_below_the_hosts(gait, tmp_path):
+    device_run(tmp_path)
+    (row,) = json.loads(gait("report", "run", "--json").stdout)["devices"]
+    parts = ("compute_ns", "overlap_ns", "exposed_comm_ns", "exposed_copy_ns", "idle_ns")
+    assert [row[part] for part in parts] == [30_000, 10_000, 20_000, 10_000, 20_000]
+    assert sum(row[part] for part in parts) == row["span_ns"] == 90_000
+    causes = ("host_late_ns", "launch_latency_ns", "dependency_ns", "gap_ns", "unknown_ns")
+    assert sum(row[cause] for cause in causes) == row["idle_ns"]
+    screen = gait("report", "run").stdout
+    assert "Devices, rank" in screen and "Device-bound" not in screen
+
+
 def test_a_breakdown_of_a_run_without_devices_says_so(gait, tmp_path):
     make_run(tmp_path)
     done = gait("breakdown", "run")

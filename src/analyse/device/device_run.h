@@ -11,6 +11,9 @@ struct device_run {
     size_t count, capacity;
 };
 
+// Whether anything has the name of a device's work.
+bool device_run_is_on_record(const struct gait_trace *trace);
+
 GAIT_CHECK int device_run_make(struct device_run *run, struct gait_trace *trace);
 void device_run_finish(struct device_run *run); // takes NULL and a zeroed struct
 

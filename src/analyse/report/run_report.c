@@ -300,6 +300,8 @@ int run_report_make(struct run_report *report, struct gait_trace *trace)
         status = read_ignored(report, trace);
     if (!status)
         status = read_events(report, trace);
+    if (!status && device_run_is_on_record(trace))
+        status = device_run_make(&report->devices, trace);
     report->damage_count = gait_trace_damage_count(trace);
     return status ? status : run_verdict_make(report, trace);
 }
@@ -309,5 +311,6 @@ void run_report_finish(struct run_report *report)
     if (!report)
         return;
     torch_report_finish(report->torch);
+    device_run_finish(&report->devices);
     arena_finish(&report->arena);
 }
