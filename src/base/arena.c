@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/fail.h"
+#include "base/invariant.h"
 
 #define ALIGNMENT 16
 #define FIRST_BLOCK 4096
@@ -73,6 +74,7 @@ void *arena_take(struct arena *arena, size_t bytes)
     }
     block->used += rounded;
     arena->used += rounded;
+    GAIT_ASSERT(block->used <= block->capacity && arena->used <= arena->limit);
     return block->bytes + block->used - rounded;
 }
 

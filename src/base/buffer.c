@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "base/fail.h"
+#include "base/invariant.h"
 
 #define SMALLEST 64
 
@@ -50,6 +51,7 @@ uint8_t *buffer_reserve(struct buffer *buffer, size_t bytes)
         buffer->bytes = grown;
         buffer->capacity = capacity;
     }
+    GAIT_ASSERT(buffer->used + bytes <= buffer->capacity && buffer->capacity <= buffer->limit);
     return buffer->bytes + buffer->used;
 }
 

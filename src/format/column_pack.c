@@ -4,6 +4,7 @@
 #include "format/column_pack.h"
 
 #include "base/bytes.h"
+#include "base/invariant.h"
 
 #define BLOCK_ROWS 1024
 
@@ -67,6 +68,7 @@ static enum column_transform choose(enum column_transform wanted,
 
 static void finish_section(struct column_blob *blob, size_t end)
 {
+    GAIT_ASSERT(blob->sections < COLUMN_MAX_SECTIONS && end >= blob->bytes);
     blob->section_ends[blob->sections++] = end;
     blob->bytes = end;
 }
@@ -217,6 +219,7 @@ void column_pack(enum column_transform wanted, const struct column_numbers *numb
         return;
     }
     pack_quad(wanted, numbers, most, out, ret_blob);
+    GAIT_ASSERT(ret_blob->bytes <= column_bound(rows));
     if (ret_blob->bytes >= rows * sizeof(*values) && !transform_is_nested(wanted))
         column_pack_fixed(values, rows, out, ret_blob);
 }
@@ -250,5 +253,6 @@ void column_pack_bytes(const struct slice *values, size_t rows, size_t total_byt
             memcpy(end, values[row].bytes, values[row].count);
         end += values[row].count;
     }
+    GAIT_ASSERT((size_t)(end - out) <= column_bound_bytes(rows, total_bytes));
     finish_section(ret_blob, (size_t)(end - out));
 }

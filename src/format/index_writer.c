@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/fail.h"
+#include "base/invariant.h"
 
 #define MAX_LISTED (1u << 18) // frames of one batch at the very most
 
@@ -68,6 +69,7 @@ int index_writer_write(const struct index_writer *index, struct table_writer *wr
     uint64_t *column = malloc((index->count + 1) * sizeof(*column));
     if (!column)
         return fail(GAIT_ERR_MEMORY, "no memory for an index of %u frames", index->count);
+    GAIT_ASSERT(index->rows.used == (size_t)index->count * INDEX_WRITER_COLUMNS * sizeof(uint64_t));
     table_begin(writer, TABLE_INDEX, 0, index->count);
     for (uint16_t c = 0; c < INDEX_WRITER_COLUMNS; c++) {
         for (uint32_t i = 0; i < index->count; i++) {

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/fail.h"
+#include "base/invariant.h"
 #include "format/args.h"
 #include "format/columns.h"
 #include "format/span_builder_rows.h"
@@ -126,6 +127,7 @@ static void add_point(struct span_builder *builder, enum span_builder_table tabl
                       const uint64_t *values, uint64_t last)
 {
     struct span_builder_rows *rows = &builder->tables[table];
+    GAIT_ASSERT(rows->end < SPAN_BUILDER_HEADROOM + SPAN_BUILDER_MAX_SLOTS); // a slot a row at most
     for (int c = 0; c < span_builder_shapes[table].column_count; c++) {
         rows->columns[c][rows->end] = values[c];
     }
@@ -158,6 +160,7 @@ int span_builder_track_restore(struct span_builder_track *track,
         return status;
     if (track->open_count == 0)
         track->base_depth = span->depth;
+    GAIT_ASSERT(track->open_count < track->open_capacity);
     struct span_builder_span *restored = &track->open[track->open_count++];
     restored->start = span->start;
     restored->site = span->site;
@@ -176,6 +179,8 @@ static int begin_span(struct span_builder *builder, struct span_builder_track *t
         if (status)
             return status;
     }
+    GAIT_ASSERT(track->open_count < track->open_capacity);
+    GAIT_ASSERT(rows->end < SPAN_BUILDER_HEADROOM + SPAN_BUILDER_MAX_SLOTS);
     uint32_t row = rows->end++;
     struct span_builder_span *span = &track->open[track->open_count];
     span->start = tick;
@@ -195,6 +200,7 @@ static void end_carried(struct span_builder *builder, const struct span_builder_
                         uint64_t duration)
 {
     struct span_builder_rows *rows = &builder->tables[SPAN_BUILDER_SPAN];
+    GAIT_ASSERT(rows->begin > 0); // span_builder_take() stops before
     uint32_t row = --rows->begin;
     rows->columns[COLUMN(SPAN, start)][row] = span->start;
     rows->columns[COLUMN(SPAN, duration)][row] = duration;
@@ -225,6 +231,7 @@ static void end_span(struct span_builder *builder, struct span_builder_track *tr
     }
     struct span_builder_span *span = &track->open[--track->open_count];
     uint64_t duration = tick > span->start ? tick - span->start : 0;
+    GAIT_ASSERT(span->row < (int64_t)rows->end);
     if (span->row >= 0)
         rows->columns[COLUMN(SPAN, duration)][span->row] = duration;
     else
@@ -325,6 +332,7 @@ static void add_args(struct span_builder *builder, struct span_builder_track *tr
             fail_clear();
         return;
     }
+    GAIT_ASSERT(span->row < (int64_t)builder->tables[SPAN_BUILDER_SPAN].end);
     struct span_builder_piece head = {builder->args_of_row[span->row], 0};
     size_t start = builder->pieces.used;
     if (!buffer_reserve(&builder->pieces, sizeof(head)))
@@ -337,6 +345,7 @@ static void add_args(struct span_builder *builder, struct span_builder_track *tr
     }
     head.bytes = (uint32_t)(builder->pieces.used - start - sizeof(head));
     memcpy(builder->pieces.bytes + start, &head, sizeof(head));
+    GAIT_ASSERT(start > head.before); // a chain leads back, so it ends
     builder->args_of_row[span->row] = (uint32_t)start;
     builder->has_args = true;
 }
@@ -490,6 +499,7 @@ int span_builder_take(struct span_builder *builder, struct span_builder_track *t
         if (status)
             return status;
         track->position += count;
+        GAIT_ASSERT(track->position <= until);
     }
     return 0;
 }

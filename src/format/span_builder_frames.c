@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/fail.h"
+#include "base/invariant.h"
 #include "format/span_builder_rows.h"
 
 #include "format/columns.h"
@@ -68,10 +69,12 @@ static void carry_open_spans(struct span_builder *builder, struct span_builder_t
         struct span_builder_span *span = &track->open[i];
         uint32_t hole = (uint32_t)span->row;
         uint32_t end = i + 1 < track->open_count ? (uint32_t)track->open[i + 1].row : rows->end;
+        GAIT_ASSERT(hole < end && end <= rows->end); // later ones stand further down
         keep_args(builder, span);
         move_rows(builder, hole - (i - first), hole + 1, end - hole - 1);
         span->row = -1;
     }
+    GAIT_ASSERT(rows->end - rows->begin >= track->open_count - first);
     rows->end -= track->open_count - first;
 }
 
@@ -91,6 +94,7 @@ static int put_args(struct span_builder *builder, uint16_t column)
         builder->args_column[row] = (struct slice){next, bytes};
         next += bytes;
     }
+    GAIT_ASSERT((size_t)(next - builder->joined.bytes) <= builder->pieces.used);
     table_put_bytes(builder->writer, column, builder->args_column + rows->begin);
     return 0;
 }
@@ -128,6 +132,7 @@ static int write_rows(struct span_builder *builder, enum span_builder_table tabl
 {
     const struct span_builder_table_shape *shape = &span_builder_shapes[table];
     struct span_builder_rows *rows = &builder->tables[table];
+    GAIT_ASSERT(rows->begin <= rows->end && rows->events <= rows->end - rows->begin);
     uint32_t count = rows->end - rows->begin;
     int status = 0;
     if (count == 0)
@@ -198,6 +203,7 @@ static int write_open_rows(struct table_writer *writer, struct open_rows *rows)
 static int add_open_row(struct table_writer *writer, struct open_rows *rows,
                         const uint64_t values[6], struct slice args)
 {
+    GAIT_ASSERT(rows->count < OPEN_ROWS_A_FRAME);
     for (int c = 0; c < 6; c++) {
         rows->columns[c][rows->count] = values[c];
     }

@@ -6,6 +6,7 @@
 // the row on top of the stack.
 #include "format/span_builder_rows.h"
 
+#include "base/invariant.h"
 #include "format/columns.h"
 
 // Slots to look ahead: the writer's core has them, fetching takes a while. So
@@ -44,10 +45,12 @@ static void load_stack(const struct span_builder *builder, const struct span_bui
 
 static void store_stack(struct span_builder_track *track, const struct span_run *run)
 {
+    GAIT_ASSERT(run->lowest <= run->open && run->open <= run->most);
     track->open_count = run->open;
     for (uint32_t i = run->lowest; i < run->open; i++) {
         struct span_builder_span *span = &track->open[i];
         uint32_t row = run->stack[i];
+        GAIT_ASSERT(row < run->row);
         span->row = row;
         span->start = run->start[row];
         span->site = (uint32_t)run->site[row];
@@ -163,6 +166,7 @@ uint64_t span_builder_take_spans(struct span_builder *builder, struct span_build
     const uint64_t taken = position - track->position;
     if (taken == 0)
         return 0;
+    GAIT_ASSERT(position <= until && run.row - rows->end <= taken); // a slot begins one at most
     store_stack(track, &run);
     rows->last = run.last;
     track->begun += run.row - rows->end;

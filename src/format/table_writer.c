@@ -11,6 +11,7 @@
 
 #include "base/bytes.h"
 #include "base/fail.h"
+#include "base/invariant.h"
 #include "format/column_pack.h"
 #include "format/columns.h"
 #include "format/nested_times.h"
@@ -191,6 +192,7 @@ static size_t compress_sections(struct table_writer *writer, const struct column
 
     for (uint32_t i = 0; i < blob->sections; i++) {
         const bool is_last = i + 1 == blob->sections;
+        GAIT_ASSERT(from <= blob->section_ends[i] && blob->section_ends[i] <= blob->bytes);
         const size_t length = blob->section_ends[i] - from;
         if (!length || (blob->bytes < SMALLEST_CUT && !is_last))
             continue;
@@ -200,6 +202,7 @@ static size_t compress_sections(struct table_writer *writer, const struct column
             return 0;
         from += length;
         used += got;
+        GAIT_ASSERT(used <= room_bytes);
     }
     return used;
 }
@@ -245,6 +248,7 @@ static void add_blob(struct table_writer *writer, uint16_t column, const struct 
         memcpy(room, writer->scratch.bytes, blob->bytes);
         stored = blob->bytes;
     }
+    GAIT_ASSERT(stored <= bound && writer->columns < SCHEMA_MAX_COLUMNS);
     writer->payload.used += stored;
 
     uint8_t *entry = writer->directory + FRAME_DIRECTORY_BYTES(writer->columns++);
@@ -298,6 +302,7 @@ void table_put_nested(struct table_writer *writer, const uint64_t *starts,
         return;
     }
     uint64_t *gaps = (uint64_t *)(void *)room, *tails = gaps + writer->rows;
+    GAIT_ASSERT(writer->nest.capacity >= nest_bytes(writer->rows));
     nested_times_encode(&nest, gaps, tails);
     table_put(writer, NESTED_STARTS, TRANSFORM_NESTED, gaps);
     table_put(writer, NESTED_DURATIONS, TRANSFORM_NESTED, tails);
@@ -381,6 +386,8 @@ int table_end(struct table_writer *writer, const struct table_about *about,
     if (!frame)
         return fail(GAIT_ERR_MEMORY, "no room for a frame of %zu bytes", stored);
 
+    GAIT_ASSERT((uint32_t)__builtin_popcount(writer->put) >=
+                writer->columns); // empty ones are left out
     uint8_t *payload = frame + FRAME_HEADER_BYTES;
     bytes_put32(writer->directory, writer->columns);
     bytes_put32(writer->directory + 4, 0);

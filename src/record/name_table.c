@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/invariant.h"
 #include "format/frame.h"
 #include "format/slot.h"
 
@@ -61,6 +62,7 @@ static const uint8_t *keep_text(struct slice text)
         chunk = fresh; // the rest of the old chunk is given up
         chunk_left = bytes;
     }
+    GAIT_ASSERT(text.count <= chunk_left);
     uint8_t *kept = chunk;
     memcpy(kept, text.bytes, text.count);
     chunk += text.count;
@@ -110,6 +112,8 @@ static bool make_room(struct entries *entries, void **rows, size_t row_bytes)
 
 static void enter_id(struct entries *entries, uint32_t hash)
 {
+    GAIT_ASSERT(entries->count < entries->capacity);
+    GAIT_ASSERT(entries->count * 2 < entries->slot_count); // a search finds a free one
     uint32_t at = hash & (entries->slot_count - 1);
     while (entries->slots[at]) {
         at = (at + 1) & (entries->slot_count - 1);
@@ -212,12 +216,14 @@ uint64_t name_table_overflow(void)
 
 struct journal_row name_table_string_row(uint32_t id)
 {
+    GAIT_ASSERT(id && id <= strings.count);
     const struct text_entry *entry = &texts[id - 1];
     return (struct journal_row){TABLE_STRING, 1, 1, {id}, {{entry->bytes, entry->count}}};
 }
 
 struct journal_row name_table_site_row(uint32_t id)
 {
+    GAIT_ASSERT(id && id <= sites.count);
     const struct site_key *key = &keys[id - 1];
     return (struct journal_row){
         TABLE_SITE, 5, 0, {id, key->category, key->name, key->file, key->line}, {{0}}};

@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "base/fail.h"
+#include "base/invariant.h"
 #include "base/os/os.h"
 
 #define JOURNAL_BYTES (768u << 10) // holds a 100,000-byte name several times
@@ -86,6 +87,7 @@ static int add_segment(struct ring_pool *pool, uint64_t bytes)
             return fail(GAIT_ERR_MEMORY, "no memory for a ring: %s", strerror(errno));
         pool->lost_on_kill = true;
     }
+    GAIT_ASSERT(pool->segment_count < RING_POOL_MAX_SEGMENTS);
     pool->segments[pool->segment_count++] = (struct ring_pool_segment){memory, bytes};
     pool->reserved_bytes += bytes;
     pool->carve = memory;
@@ -117,6 +119,8 @@ static void *carve(struct ring_pool *pool, enum ring_region_kind kind, uint64_t 
     struct ring_region *region = (struct ring_region *)(void *)pool->carve;
     *region = (struct ring_region){RING_REGION_MAGIC, kind, 0, bytes, capacity};
     pool->carve += bytes;
+    GAIT_ASSERT(pool->carve <= pool->carve_end);
+    GAIT_ASSERT(bytes % 8 == 0); // else the next region would not be aligned
     if (pool->carve_is_in_file)
         pool->header->used_bytes += bytes;
     return region;
@@ -251,5 +255,6 @@ void ring_pool_give(struct ring_pool *pool, struct ring_head *ring)
     __atomic_store_n(&ring->region.track, 0, __ATOMIC_RELEASE);
     memcpy(ring_pool_slots(ring), &pool->free[class], sizeof(ring));
     pool->free[class] = ring;
+    GAIT_ASSERT(pool->live_count > 0);
     pool->live_count--;
 }

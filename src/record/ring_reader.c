@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/fail.h"
+#include "base/invariant.h"
 #include "record/name_table.h"
 
 #define MAX_LAPS 16
@@ -83,6 +84,7 @@ static int add_member(struct ring_reader *drain, struct writer *writer)
             return fail(GAIT_ERR_MEMORY, "no memory to drain %u rings", capacity);
         drain->capacity = capacity;
     }
+    GAIT_ASSERT(drain->count < drain->capacity);
     drain->tracks[drain->count] = &writer->builder;
     drain->members[drain->count++] = writer;
     writer->batch_events = 0;
@@ -131,6 +133,7 @@ static int ring_reader_ring(struct ring_reader *drain, struct writer *writer)
         before = track->position;
         int taken =
             span_builder_take(drain->builder, track, writer->slots, writer->capacity - 1, head);
+        GAIT_ASSERT(track->position <= head);
         status = taken ? give_up_ring(drain, writer, head) : flush_rows(drain, writer);
     }
     return status;
@@ -187,6 +190,7 @@ static int copy_stretch(struct ring_reader *drain, struct writer *writer, uint64
     const struct span_builder_track *track = &writer->builder;
     uint64_t until = track->position + SPAN_BUILDER_MAX_SLOTS;
     until = until < head ? until : head;
+    GAIT_ASSERT(until - track->position <= SPAN_BUILDER_MAX_SLOTS); // what the copy has room for
     copy_slots(drain->copy, writer, track->position, until);
     *ret_until = until;
     return is_overwritten(writer) ? skip_overwritten(drain, writer) : 0;
@@ -230,6 +234,7 @@ int ring_reader_writer(struct ring_reader *drain, struct writer *writer)
 __attribute__((no_sanitize("thread"))) void ring_reader_copy_ring(const struct writer *writer,
                                                                   struct slot *copy)
 {
+    GAIT_ASSERT(!(writer->capacity & (writer->capacity - 1))); // positions are masked with it
     for (uint64_t i = 0; i < writer->capacity; i++) {
         copy[i] = writer->slots[i];
     }
@@ -272,6 +277,7 @@ static void settle_member(struct writer *writer, bool is_written)
     struct ring_head *ring = writer->ring;
     if (is_written) {
         __atomic_store_n(&ring->lost_noticed, writer->builder.lost, __ATOMIC_RELEASE);
+        GAIT_ASSERT(writer->discarded.events >= writer->discarded_told);
         writer->discarded.events -= writer->discarded_told;
         return;
     }

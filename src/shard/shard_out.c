@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "base/fail.h"
+#include "base/invariant.h"
 #include "format/span_builder.h"
 
 #define BATCH_MAX_BYTES (64u << 20)
@@ -140,6 +141,7 @@ static int find_file(struct shard_out *shard)
 // frame would read as damage where there is only a gap.
 static int append(struct shard_out *shard, const void *bytes, size_t count)
 {
+    GAIT_ASSERT(!shard->is_in_memory || shard->bytes == shard->memory.used);
     if (shard->is_in_memory)
         return buffer_append(&shard->memory, bytes, count);
     int error = find_file(shard);
@@ -176,6 +178,7 @@ int shard_out_put(struct shard_out *shard)
     struct slice batch = {shard->batch.bytes, shard->batch.used};
     if (batch.count == 0)
         return 0;
+    GAIT_ASSERT(shard->tables.sequence > shard->batch_sequence); // a batch has frames
     int status = is_beyond_limit(shard, batch.count)
                      ? fail(GAIT_ERR_IO, "'%s' may not grow any more", shard->path)
                      : append(shard, batch.bytes, batch.count);
@@ -213,6 +216,7 @@ int shard_out_seal(struct shard_out *shard)
         return status;
     if (!shard->has_index)
         return fail(GAIT_ERR_MEMORY, "no memory for the index of '%s'", shard->path);
+    GAIT_ASSERT(shard->index.last_offset < shard->bytes);
     const struct frame_trailer about = {shard->index.last_offset, shard->index.frame_count};
     frame_trailer_write(&about, trailer);
     return append(shard, trailer, sizeof(trailer));

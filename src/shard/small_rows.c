@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/fail.h"
+#include "base/invariant.h"
 #include "base/utf8.h"
 
 #define ENTRIES_LIMIT ((size_t)256 << 20)
@@ -35,6 +36,7 @@ void small_rows_add(struct small_rows *rows, const struct journal_row *row)
     }
     journal_row_write(row, room);
     rows->entries.used += bytes;
+    GAIT_ASSERT(rows->entries.used <= rows->entries.capacity);
 }
 
 void small_rows_meta(struct small_rows *rows, const char *key, const char *json)

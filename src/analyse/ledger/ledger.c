@@ -3,6 +3,8 @@
 // given away, so a nested span finds nothing left to take.
 #include "analyse/ledger/ledger.h"
 
+#include "base/invariant.h"
+
 void ledger_init(struct ledger *ledger, struct ledger_window *windows, size_t count,
                  struct ledger_sum *sums, uint32_t site_count)
 {
@@ -24,6 +26,7 @@ static void add_to_window(struct ledger *ledger, struct ledger_window *window,
         return;
     struct ledger_sum *sum = &ledger->sums[span->site < ledger->site_count ? span->site : 0];
     sum->total_ns += (uint64_t)to - (uint64_t)from;
+    GAIT_ASSERT(to > window->covered_ns && to <= window->end_ns); // no time is given twice
     sum->parts++;
     window->covered_ns = to;
 }

@@ -10,6 +10,7 @@
 #include "analyse/steps/hook_facts.h"
 #include "analyse/time/intervals.h"
 #include "base/array.h"
+#include "base/invariant.h"
 
 enum { MOST_OPEN = 1 << 20 };
 
@@ -23,6 +24,7 @@ struct painter {
     struct open_span *open; // the innermost last
     size_t open_count, capacity;
     int64_t at_ns; // all before is given away
+    uint64_t given_ns;
     size_t window, period;
 };
 
@@ -30,6 +32,8 @@ static void hand_out(struct painter *painter, int64_t to_ns, unsigned phase)
 {
     const struct torch_piece piece = {painter->window, phase,
                                       (uint64_t)to_ns - (uint64_t)painter->at_ns, painter->at_ns};
+    GAIT_ASSERT(to_ns > painter->at_ns);
+    painter->given_ns += piece.ns;
     painter->ledger->visit(&piece, painter->ledger->context);
     painter->at_ns = to_ns;
 }
@@ -121,6 +125,8 @@ int torch_ledger_split(const struct torch_ledger *ledger)
     }
     close_until(&painter, INT64_MAX);
     paint(&painter, end_ns, TORCH_OTHER);
+    // each nanosecond of each window is in one piece
+    GAIT_ASSERT(status || painter.given_ns == intervals_total(windows));
     free(painter.open);
     return status;
 }

@@ -6,6 +6,7 @@
 
 #include "analyse/time/lower_bound.h"
 #include "base/array.h"
+#include "base/invariant.h"
 
 enum { MOST_INTERVALS = 1 << 28, FEW = 256 };
 
@@ -88,6 +89,7 @@ static bool sort_by_digits(struct intervals *set)
     }
     if (from != set->rows)
         memcpy(set->rows, from, set->count * sizeof *from);
+    GAIT_ASSERT(is_in_order(set));
     free(spare);
     return true;
 }
@@ -99,6 +101,7 @@ void intervals_join(struct intervals *set)
         return;
     if (!is_in_order(set) && (set->count < FEW || !sort_by_digits(set)))
         qsort(set->rows, set->count, sizeof *set->rows, by_start);
+    GAIT_ASSERT(is_in_order(set));
     for (size_t i = 1; i < set->count; i++) {
         struct interval *last = &set->rows[kept];
         if (set->rows[i].start_ns > last->end_ns)
@@ -106,6 +109,7 @@ void intervals_join(struct intervals *set)
         else if (set->rows[i].end_ns > last->end_ns)
             last->end_ns = set->rows[i].end_ns;
     }
+    GAIT_ASSERT(kept < set->count);
     set->count = kept + 1;
 }
 
@@ -135,6 +139,7 @@ void intervals_cut(struct intervals *set, int64_t since_ns, int64_t until_ns)
             break;
         set->rows[kept++] = row;
     }
+    GAIT_ASSERT(kept <= set->count);
     set->count = kept;
 }
 

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "base/fail.h"
+#include "base/invariant.h"
 
 int span_order_init(struct span_order *order, uint32_t first_track, uint32_t track_count)
 {
@@ -120,6 +121,7 @@ void span_order_sort(struct span_order *order)
         if (!i || late[i - 1].track != late[i].track)
             track->next = i;
         track->end = i + 1;
+        GAIT_ASSERT(track->next <= i); // those of a track stand together
     }
 }
 

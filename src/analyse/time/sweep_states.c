@@ -3,6 +3,8 @@
 // next to come; the earliest of these bounds ends the present state.
 #include "analyse/time/sweep_states.h"
 
+#include "base/invariant.h"
+
 struct lane {
     const struct interval *next, *behind;
     int64_t bound_ns; // where the lane changes next
@@ -28,16 +30,19 @@ void sweep_states(const struct sweep_lanes *lanes, struct interval window, uint6
         mask |= (unsigned)is_inside << i;
         row[i].bound_ns = bound_of(&row[i], is_inside);
     }
+    GAIT_ASSERT(lanes->count <= SWEEP_LANES);
     while (at_ns < window.end_ns) {
         int64_t end_ns = window.end_ns;
         for (unsigned i = 0; i < lanes->count; i++)
             end_ns = row[i].bound_ns < end_ns ? row[i].bound_ns : end_ns;
+        GAIT_ASSERT(end_ns > at_ns && mask < 1u << lanes->count); // each state lasts
         out[mask] += (uint64_t)end_ns - (uint64_t)at_ns;
         at_ns = end_ns;
         for (unsigned i = 0; i < lanes->count; i++) {
             if (row[i].bound_ns != at_ns || row[i].next == row[i].behind)
                 continue;
             row[i].next += mask >> i & 1;
+            GAIT_ASSERT(row[i].next <= row[i].behind);
             mask ^= 1u << i;
             row[i].bound_ns = bound_of(&row[i], mask >> i & 1);
         }

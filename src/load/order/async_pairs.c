@@ -10,6 +10,7 @@
 
 #include "base/array.h"
 #include "base/fail.h"
+#include "base/invariant.h"
 
 #define WINDOW_BEGINS (1u << 20) // 24 MiB, and as much again for their keys
 #define NONE UINT32_MAX
@@ -88,11 +89,13 @@ static int take_begin(struct async_pairs *pairs, const struct merge_row *row)
         status = grow_keys(pairs);
     if (status)
         return status;
+    GAIT_ASSERT(pairs->key_count < pairs->key_capacity); // a search finds a free one
     key = find_key(pairs, &wanted);
     if (!key->shard) {
         *key = wanted;
         pairs->key_count++;
     }
+    GAIT_ASSERT(pairs->begin_count < pairs->begin_capacity);
     pairs->window[pairs->begin_count] = (struct async_begin){
         .start_ns = row->frame->start_ns[row->row], .end_ns = INT64_MIN, .outer = key->latest};
     key->latest = (uint32_t)pairs->begin_count++;
@@ -114,8 +117,10 @@ static void take_end(struct async_pairs *pairs, const struct merge_row *row)
     }
     if (key->latest == NONE)
         return;
+    GAIT_ASSERT(key->latest < pairs->begin_count && pairs->pending > 0);
     begin = &pairs->window[key->latest];
     begin->end_ns = row->frame->start_ns[row->row];
+    GAIT_ASSERT(begin->outer == NONE || begin->outer < key->latest); // an outer one began before
     key->latest = begin->outer;
     pairs->pending--;
 }

@@ -10,6 +10,7 @@
 
 #include "base/array.h"
 #include "base/fail.h"
+#include "base/invariant.h"
 
 #define STREAM_LIMIT (256u << 20)
 #define OPEN_STREAM UINT32_MAX
@@ -84,6 +85,7 @@ static int push(struct merge *merge, const struct merge_item *item)
 
 static void pop(struct merge *merge)
 {
+    GAIT_ASSERT(merge->heap_count > 0);
     merge->heap[0] = merge->heap[--merge->heap_count];
     if (merge->heap_count)
         sift_down(merge);
@@ -150,6 +152,7 @@ static struct merge_item item_of(const struct merge *merge, const struct event_f
 // one is passed over.
 static int begin_stream(struct merge *merge)
 {
+    GAIT_ASSERT(merge->next_stream < merge->stream_count);
     uint32_t number = (uint32_t)merge->next_stream++;
     struct event_frame *frame;
     struct merge_item item;
@@ -169,6 +172,7 @@ static int begin_stream(struct merge *merge)
 // Puts the row behind the one handed out in its place.
 static int advance(struct merge *merge)
 {
+    GAIT_ASSERT(merge->heap_count > 0);
     uint32_t number = merge->heap[0].stream;
     struct merge_stream *stream;
     struct event_frame *frame;
@@ -204,6 +208,7 @@ static int hand_out(struct merge *merge, struct merge_row *ret_row)
     struct event_frame *frame;
     int status;
 
+    GAIT_ASSERT(item->stream == OPEN_STREAM || item->stream < merge->next_stream);
     merge->has_head = true;
     if (item->stream == OPEN_STREAM) {
         row.shard = merge->run->shards[item->shard];

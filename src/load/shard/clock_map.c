@@ -9,6 +9,7 @@
 
 #include "base/array.h"
 #include "base/fail.h"
+#include "base/invariant.h"
 
 #define CLOSEST_ANCHORS_NS 50000000u // docs/FORMAT.md section 5
 #define ANCHOR_LIMIT (16u << 20)
@@ -60,6 +61,7 @@ static size_t choose_anchors(struct clock_point *anchors, size_t count)
 
 static void set_slope(struct clock_segment *segment, uint64_t rise, uint64_t run)
 {
+    GAIT_ASSERT(run > 0); // anchors that do not go forward were left out
     segment->rise = rise;
     segment->run = run;
     segment->whole = rise / run;
@@ -71,6 +73,7 @@ static void set_slope(struct clock_segment *segment, uint64_t rise, uint64_t run
 static uint64_t reach(const struct clock_segment *segment)
 {
     uint64_t room = (uint64_t)INT64_MAX - (uint64_t)segment->base_ns;
+    GAIT_ASSERT(segment->rise > 0);
     uint128 ticks = (uint128)room * segment->run / segment->rise;
     uint64_t most = UINT64_MAX - segment->tick;
 
@@ -100,6 +103,7 @@ int clock_map_build(struct clock_map *map, uint64_t tick_hz)
                       anchors[i + 1].tick - anchors[i].tick);
         else if (i)
             set_slope(segment, segments[i - 1].rise, segments[i - 1].run);
+        GAIT_ASSERT(!i || segment->tick > segments[i - 1].tick);
         segment->width = i + 1 < count ? segment->run : reach(segment);
     }
     free(map->segments);
@@ -124,6 +128,7 @@ static const struct clock_segment *find_segment(const struct clock_map *map, uin
         else
             high = middle;
     }
+    GAIT_ASSERT(low < map->segment_count);
     return &map->segments[low];
 }
 
@@ -155,6 +160,7 @@ static inline int64_t convert(const struct clock_segment *segment, uint64_t dist
     uint128 scaled = (uint128)distance * segment->part;
     uint64_t steps = (uint64_t)(scaled >> 64);
 
+    GAIT_ASSERT(distance < segment->width);
     // part / 2^64 falls short of the true ratio by less than 2^-64, so the true
     // product is less than `distance` above: a carry there decides
     if (__builtin_expect((uint64_t)scaled > UINT64_MAX - distance, 0))

@@ -8,6 +8,7 @@
 
 #include "base/array.h"
 #include "base/fail.h"
+#include "base/invariant.h"
 
 static int reach_page(struct id_map *map, size_t page)
 {
@@ -21,6 +22,7 @@ static int reach_page(struct id_map *map, size_t page)
         memset(map->pages + map->page_count, 0, (page + 1 - map->page_count) * sizeof(*map->pages));
         map->page_count = page + 1;
     }
+    GAIT_ASSERT(page < map->page_count);
     if (!map->pages[page])
         map->pages[page] = calloc(ID_MAP_PAGE, sizeof(**map->pages));
     return map->pages[page] ? 0 : fail(GAIT_ERR_MEMORY, "no memory for ids");

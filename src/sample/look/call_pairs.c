@@ -4,6 +4,8 @@
 
 #include <stddef.h>
 
+#include "base/invariant.h"
+
 #define SET 4u
 #define LEAST 1u         // times before anything is believed
 #define LEAST_OF_ALL 13u // of all rounds, one in two to the power of that
@@ -33,6 +35,7 @@ static void add(struct call_pairs *census, uint32_t caller, uint32_t callee)
             set[i].count += set[i].count < MOST;
             return;
         }
+        GAIT_ASSERT(set[i].count <= MOST);
         if (set[i].count < rarest->count)
             rarest = &set[i];
     }

@@ -8,6 +8,7 @@
 
 #include "base/array.h"
 #include "base/fail.h"
+#include "base/invariant.h"
 
 #define SITE_SLOTS (1u << 14)
 #define NODE_SLOTS (1u << 11) // at first; a small recording touches little memory
@@ -77,6 +78,7 @@ uint32_t stack_trie_site(struct stack_trie *trie, const char *name, const char *
     }
     struct frame_site wanted = {held_name, held_file, line, 0};
     uint32_t *slot = site_slot(trie, &wanted);
+    GAIT_ASSERT(*slot < trie->site_count);
     for (uint32_t i = *slot; i; i = trie->sites[i].next)
         if (trie->sites[i].name == held_name && trie->sites[i].file == held_file &&
             trie->sites[i].line == line)
@@ -119,6 +121,7 @@ static void spread_nodes(struct stack_trie *trie)
 static uint32_t find(const struct stack_trie *trie, const struct stack_node *wanted, uint32_t at)
 {
     for (; at; at = trie->nodes[at].next) {
+        GAIT_ASSERT(at < trie->node_count && trie->nodes[at].parent < at); // a caller is older
         const struct stack_node *node = &trie->nodes[at];
         if (node->parent == wanted->parent && node->site == wanted->site &&
             node->line == wanted->line)
@@ -139,6 +142,7 @@ uint32_t stack_trie_find(const struct stack_trie *trie, uint32_t parent, uint32_
 
 void stack_trie_note(struct stack_trie *trie, uint32_t node)
 {
+    GAIT_ASSERT(node < trie->node_count);
     trie->looks++;
     if (!node || trie->nodes[node].seen == STACK_TRIE_SEEN)
         return;
@@ -155,6 +159,7 @@ uint32_t stack_trie_node(struct stack_trie *trie, uint32_t parent, uint32_t site
         trie->refused++;
         return 0;
     }
+    GAIT_ASSERT(parent < trie->node_count && site < trie->site_count);
     uint32_t *slot = node_slot(trie, &wanted);
     const uint32_t found = find(trie, &wanted, *slot);
     if (found)
@@ -184,6 +189,7 @@ uint32_t stack_trie_label(struct stack_trie *trie, uint32_t parent, enum frame_k
 void stack_trie_rename(struct stack_trie *trie, uint32_t node, const char *text)
 {
     const uint32_t number = trie->nodes[node].site;
+    GAIT_ASSERT(number > 0 && number < trie->site_count);
     struct frame_site *site = &trie->sites[number];
     const char *held = intern_text(&trie->texts, slice_of(text));
     if (!held) {
