@@ -56,12 +56,17 @@ static int more(struct reading *reading)
     return status ? status : 1;
 }
 
+static inline bool is_between(uint8_t byte)
+{
+    return byte == ' ' || byte == '\n' || byte == ',' || byte == '\r' || byte == '\t';
+}
+
 // The next byte that is no blank and no comma: 1, or 0 at the end of the file.
 static int next_byte(struct reading *reading)
 {
     struct json_scan *scan = &reading->scan;
     for (;;) {
-        while (scan->at < scan->end && strchr(" \t\r\n,", *scan->at) && *scan->at)
+        while (scan->at < scan->end && is_between(*scan->at))
             scan->at++;
         settle(reading);
         if (scan->at < scan->end)
@@ -82,7 +87,7 @@ static int skip_broken(struct reading *reading)
         const uint8_t *at = scan->at, *found = NULL;
         while (!found && at < scan->end && (at = memchr(at, '{', (size_t)(scan->end - at)))) {
             const uint8_t *back = at;
-            while (back > scan->at && strchr(" \t\r\n,", back[-1]) && back[-1])
+            while (back > scan->at && is_between(back[-1]))
                 back--;
             if (back > scan->at && back[-1] == '}' && back < at)
                 found = at;

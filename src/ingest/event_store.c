@@ -16,8 +16,8 @@
 
 void event_store_init(struct event_store *store)
 {
-    *store =
-        (struct event_store){.first_ns = INT64_MAX, .last_ns = INT64_MIN, .unit_ns = COARSEST_NS};
+    *store = (struct event_store){
+        .first_ns = INT64_MAX, .last_ns = INT64_MIN, .unit_ns = COARSEST_NS, .spill.fd = -1};
     name_index_init(&store->strings);
     name_index_init(&store->site_names);
     name_index_init(&store->track_names);
@@ -29,6 +29,7 @@ void event_store_finish(struct event_store *store)
 {
     for (size_t i = 0; i < store->lane_count; i++)
         row_runs_finish(&store->lanes[i].rows);
+    row_spill_finish(&store->spill);
     name_index_finish(&store->strings);
     name_index_finish(&store->site_names);
     name_index_finish(&store->track_names);
@@ -127,7 +128,7 @@ static int find_lane(struct event_store *store, const struct store_place *place,
     struct store_lane *lane = &store->lanes[store->lane_count++];
     *lane = (struct store_lane){
         .track = place->track, .category = place->category, .table = place->table};
-    row_runs_init(&lane->rows);
+    row_runs_init(&lane->rows, &store->spill);
     struct store_track *track = &store->tracks[place->track];
     track->has_rows = true;
     if (track->parent)

@@ -45,6 +45,7 @@ struct event_store {
     struct name_index track_names;
     struct store_track *tracks;
     size_t track_room, track_count;
+    struct row_spill spill;
     struct store_lane *lanes;
     size_t lane_room, lane_count;
     struct hash_index lane_index;

@@ -1,9 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // A row is a dozen bytes: each number is the difference to that of the row before.
+#define _GNU_SOURCE
 #include "ingest/row_runs.h"
 
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/array.h"
 #include "base/fail.h"
@@ -11,11 +16,22 @@
 #define WINDOW ((size_t)2048)
 #define MOST_BYTES ((size_t)1 << 40)
 #define MOST_RUNS ((size_t)1 << 28)
+#define MOST_HELD ((size_t)24 << 20)   // in memory, before any lane spills
+#define SPILL_BYTES ((size_t)64 << 10) // so much at a time
+#define READ_BYTES ((size_t)16 << 10)  // of a run
+#define MOST_EXTENTS ((size_t)1 << 26)
 #define MOST_ROW_BYTES (10 * (6 + BLANK_COUNT) + 1)
 
-void row_runs_init(struct row_runs *runs)
+void row_spill_finish(struct row_spill *spill)
 {
-    *runs = (struct row_runs){.count = 0};
+    if (spill->fd >= 0)
+        close(spill->fd);
+    spill->fd = -1;
+}
+
+void row_runs_init(struct row_runs *runs, struct row_spill *spill)
+{
+    *runs = (struct row_runs){.spill = spill};
     buffer_init(&runs->packed, MOST_BYTES);
 }
 
@@ -24,6 +40,7 @@ void row_runs_finish(struct row_runs *runs)
     buffer_finish(&runs->packed);
     free(runs->window);
     free(runs->runs);
+    free(runs->extents);
 }
 
 static uint8_t *put(uint8_t *at, uint64_t value)
@@ -65,8 +82,63 @@ static int begin_run(struct row_runs *runs)
         array_reserve((void **)&runs->runs, &runs->run_room, runs->run_count + 1, shape);
     if (status)
         return status;
-    runs->runs[runs->run_count++] = (struct row_run){runs->packed.used, runs->packed.used};
+    const uint64_t at = runs->base + runs->packed.used;
+    runs->runs[runs->run_count++] = (struct row_run){at, at};
     runs->before = (struct row){.start = 0};
+    return 0;
+}
+
+static bool is_too_much(const struct row_runs *runs)
+{
+    return runs->packed.used >= SPILL_BYTES && runs->spill && runs->spill->held > MOST_HELD &&
+           runs->spill->fd != -2;
+}
+
+// A file in $TMPDIR that is gone when it is closed; where none can be had, memory has to do.
+static bool open_spill(struct row_spill *spill)
+{
+    const char *place = getenv("TMPDIR");
+    if (spill->fd == -1)
+        spill->fd =
+            open(place && *place ? place : "/var/tmp", O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+    if (spill->fd < 0)
+        spill->fd = -2;
+    return spill->fd >= 0;
+}
+
+static bool write_spill(const struct row_spill *spill, const struct buffer *packed)
+{
+    for (size_t done = 0; done < packed->used;) {
+        const ssize_t put = pwrite(spill->fd, packed->bytes + done, packed->used - done,
+                                   (off_t)(spill->bytes + done));
+        if (put < 0 && errno == EINTR)
+            continue;
+        if (put <= 0)
+            return false;
+        done += (size_t)put;
+    }
+    return true;
+}
+
+static int spill(struct row_runs *runs)
+{
+    const struct array_shape shape = {sizeof *runs->extents, MOST_EXTENTS};
+    struct row_spill *file = runs->spill;
+    struct buffer *packed = &runs->packed;
+    const int status =
+        array_reserve((void **)&runs->extents, &runs->extent_room, runs->extent_count + 1, shape);
+    if (status)
+        return status;
+    if (!open_spill(file) || !write_spill(file, packed)) {
+        file->held = 0; // tried again when there is as much once more
+        return 0;
+    }
+    runs->extents[runs->extent_count++] =
+        (struct row_extent){runs->base, file->bytes, packed->used};
+    file->bytes += packed->used;
+    file->held -= packed->used < file->held ? packed->used : file->held;
+    runs->base += packed->used;
+    packed->used = 0;
     return 0;
 }
 
@@ -95,8 +167,10 @@ static int pack(struct row_runs *runs, const struct row *row)
     before->duration = row->duration;
     before->id = row->id;
     runs->packed.used += (size_t)(at - begin);
-    runs->runs[runs->run_count - 1].end = runs->packed.used;
-    return 0;
+    runs->runs[runs->run_count - 1].end = runs->base + runs->packed.used;
+    if (runs->spill)
+        runs->spill->held += (size_t)(at - begin);
+    return is_too_much(runs) ? spill(runs) : 0;
 }
 
 static int compare(const void *left, const void *right)
@@ -160,17 +234,79 @@ int row_runs_settle(struct row_runs *runs)
 void row_reading_begin(struct row_reading *reading, const struct row_runs *runs, size_t run,
                        const struct form_table *forms)
 {
-    *reading = (struct row_reading){.at = runs->packed.bytes + runs->runs[run].begin,
-                                    .end = runs->packed.bytes + runs->runs[run].end,
-                                    .forms = forms};
+    const struct row_run *which = &runs->runs[run];
+    *reading = (struct row_reading){
+        .runs = runs, .forms = forms, .next = which->begin, .stop = which->end};
+    if (which->begin < runs->base)
+        return;
+    reading->at = runs->packed.bytes + (which->begin - runs->base);
+    reading->end = runs->packed.bytes + (which->end - runs->base);
+    reading->next = which->end;
 }
 
-bool row_reading_next(struct row_reading *reading)
+void row_reading_end(struct row_reading *reading)
+{
+    free(reading->room);
+    reading->room = NULL;
+}
+
+// Up to `room` bytes from `next` on, from its extent or from memory.
+static int read_part(struct row_reading *reading, uint8_t *out, size_t room, size_t *ret_count)
+{
+    const struct row_runs *runs = reading->runs;
+    while (reading->extent < runs->extent_count &&
+           reading->next >=
+               runs->extents[reading->extent].begin + runs->extents[reading->extent].bytes)
+        reading->extent++;
+    uint64_t left = reading->stop - reading->next;
+    if (reading->next >= runs->base) {
+        *ret_count = left < room ? (size_t)left : room;
+        memcpy(out, runs->packed.bytes + (reading->next - runs->base), *ret_count);
+        return 0;
+    }
+    const struct row_extent *extent = &runs->extents[reading->extent];
+    const uint64_t within = reading->next - extent->begin;
+    left = left < extent->bytes - within ? left : extent->bytes - within;
+    const ssize_t got = pread(runs->spill->fd, out, left < room ? (size_t)left : room,
+                              (off_t)(extent->offset + within));
+    if (got <= 0)
+        return fail(GAIT_ERR_IO, "cannot read what was set aside: %s", strerror(errno));
+    *ret_count = (size_t)got;
+    return 0;
+}
+
+static int refill(struct row_reading *reading)
+{
+    size_t kept = (size_t)(reading->end - reading->at), count = 0;
+    if (!reading->room)
+        reading->room = malloc(READ_BYTES);
+    if (!reading->room)
+        return fail(GAIT_ERR_MEMORY, "no memory to put events in order");
+    if (kept)
+        memmove(reading->room, reading->at, kept);
+    while (kept < READ_BYTES && reading->next < reading->stop) {
+        const int status = read_part(reading, reading->room + kept, READ_BYTES - kept, &count);
+        if (status)
+            return status;
+        reading->next += count;
+        kept += count;
+    }
+    reading->at = reading->room;
+    reading->end = reading->room + kept;
+    return 0;
+}
+
+int row_reading_next(struct row_reading *reading)
 {
     struct row *row = &reading->row;
     uint64_t start = (uint64_t)row->start, site, form;
+    if (reading->next < reading->stop && reading->end - reading->at < MOST_ROW_BYTES) {
+        const int status = refill(reading);
+        if (status)
+            return status;
+    }
     if (reading->at == reading->end)
-        return false;
+        return 0;
     const uint8_t *at = take_step(reading->at, &start);
     at = take(at, &row->duration);
     at = take_step(at, &row->id);
@@ -184,5 +320,5 @@ bool row_reading_next(struct row_reading *reading)
     for (unsigned mask = row->form.mask; mask; mask &= mask - 1)
         at = take_step(at, &row->form.values[__builtin_ctz(mask)]);
     reading->at = at;
-    return true;
+    return 1;
 }

@@ -20,10 +20,27 @@ struct row {
 };
 
 struct row_run {
-    size_t begin, end; // in the packed bytes
+    uint64_t begin, end; // in the packed bytes, those in the spill included
+};
+
+// A file without a name for packed rows that memory should not hold; all lanes share it.
+struct row_spill {
+    int fd; // -1: there is none yet, -2: there can be none
+    uint64_t bytes;
+    size_t held; // bytes that lanes have in memory
+};
+
+// Packed bytes of a lane that lie in the spill.
+struct row_extent {
+    uint64_t begin, offset;
+    size_t bytes;
 };
 
 struct row_runs {
+    struct row_spill *spill; // may be NULL
+    struct row_extent *extents;
+    size_t extent_count, extent_room;
+    uint64_t base; // how many packed bytes are in extents; the rest is here
     struct buffer packed;
     struct row *window; // the newest rows
     size_t window_count, window_room;
@@ -33,7 +50,9 @@ struct row_runs {
     struct row before; // the one packed last
 };
 
-void row_runs_init(struct row_runs *runs);
+void row_spill_finish(struct row_spill *spill);
+
+void row_runs_init(struct row_runs *runs, struct row_spill *spill);
 void row_runs_finish(struct row_runs *runs);
 
 GAIT_CHECK int row_runs_add(struct row_runs *runs, const struct row *row);
@@ -44,13 +63,20 @@ GAIT_CHECK int row_runs_settle(struct row_runs *runs);
 // Reads one run from its begin on.
 struct row_reading {
     const uint8_t *at, *end;
+    const struct row_runs *runs;
     const struct form_table *forms;
-    struct row row; // the current one
+    uint8_t *room;       // what was read of extents; NULL: all is in memory
+    uint64_t next, stop; // of the packed bytes, behind `end`
+    size_t extent;       // where `next` is
+    struct row row;      // the current one
 };
 
 void row_reading_begin(struct row_reading *reading, const struct row_runs *runs, size_t run,
                        const struct form_table *forms);
-bool row_reading_next(struct row_reading *reading); // false behind the last one
+void row_reading_end(struct row_reading *reading); // takes a zeroed one
+
+// The next row: 1, 0 behind the last one, or an error.
+GAIT_CHECK int row_reading_next(struct row_reading *reading);
 
 // Which of two rows comes first: by start, the longer one before the shorter.
 static inline bool row_is_before(const struct row *a, const struct row *b)

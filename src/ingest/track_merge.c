@@ -60,7 +60,12 @@ int track_merge_open(struct track_merge *merge, const struct event_store *store,
             row_reading_begin(reading, runs, run, &store->forms);
             merge->lanes[merge->count] = (uint32_t)i;
             merge->heap[merge->count] = (uint32_t)merge->count;
-            merge->count += row_reading_next(reading);
+            const int got = row_reading_next(reading);
+            if (got < 0) {
+                track_merge_close(merge);
+                return got;
+            }
+            merge->all = merge->count += (size_t)got;
         }
     }
     for (size_t i = merge->count / 2; i-- > 0;)
@@ -70,6 +75,8 @@ int track_merge_open(struct track_merge *merge, const struct event_store *store,
 
 void track_merge_close(struct track_merge *merge)
 {
+    for (size_t i = 0; merge->readings && i < merge->all; i++)
+        row_reading_end(&merge->readings[i]);
     free(merge->readings);
     free(merge->lanes);
     free(merge->heap);
@@ -98,7 +105,10 @@ int track_merge_next(struct track_merge *merge, const struct event_store *store,
                      const struct row **ret_row, uint32_t *ret_lane, uint64_t *ret_depth)
 {
     if (merge->has_row && merge->count) { // the row given out last is done with
-        if (!row_reading_next(&merge->readings[merge->heap[0]]))
+        const int got = row_reading_next(&merge->readings[merge->heap[0]]);
+        if (got < 0)
+            return got;
+        if (!got)
             merge->heap[0] = merge->heap[--merge->count];
         if (merge->count)
             sift(merge, 0);

@@ -9,9 +9,9 @@ struct track_merge {
     struct row_reading *readings; // one a run
     uint32_t *lanes;              // of each reading
     uint32_t *heap;               // of readings, the one with the first row on top
-    size_t count;
-    bool has_row;  // one was given out
-    int64_t *ends; // of the spans that are open, the outermost first
+    size_t count, all;            // in the heap; of readings
+    bool has_row;                 // one was given out
+    int64_t *ends;                // of the spans that are open, the outermost first
     size_t depth, depth_room;
 };
 
