@@ -1,0 +1,108 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`gait findings`: each rule finds what was planted, is clear of less, and abstains."""
+
+import json
+import pathlib
+
+import pytest
+
+from tests.support.shard_maker import ShardMaker
+
+TRACES = pathlib.Path(__file__).resolve().parents[3] / "shared/traces"
+STEPS, STEP_NS = 8, 1_000_000
+
+
+def rules_of(gait, tmp_path, path):
+    answer = gait("findings", "--json", path, env={"GAIT_CACHE_DIR": str(tmp_path / "cache")})
+    assert answer.returncode == 0
+    return {rule["rule"]: rule for rule in json.loads(answer.stdout)["rules"]}
+
+
+def make_run(folder, phase, percent, steps=STEPS):
+    """A PyTorch run whose steps spend that much in one phase, the rest going forward."""
+    shard = ShardMaker(pid=100, rank=0, torch={"version": "2.13.0"})
+    track = shard.track(key="100", os_id=100)
+    spans, marks = [], []
+    for number in range(steps):
+        at = shard.start_ns + number * STEP_NS
+        own = STEP_NS * percent // 100
+        marks.append((at, STEP_NS, number))
+        if phase != "other":
+            spans.append((at, own, shard.site(b"phase", phase.encode())))
+        spans.append((at + own, STEP_NS - own, shard.site(b"phase", b"forward")))
+    shard.spans(track, spans)
+    shard.rows("step", track, marks)
+    shard.write(folder / "run")
+    return folder / "run"
+
+
+@pytest.mark.parametrize(
+    ("rule", "phase", "limit"),
+    [("input", "input", 10), ("copy", "copy", 10), ("communication", "communication", 20),
+     ("checkpoint", "checkpoint", 5), ("evaluation", "evaluation", 20), ("logging", "logging", 3),
+     ("garbage", "gc", 2), ("other", "other", 25)],
+)  # fmt: skip
+def test_a_rule_about_a_phase(gait, tmp_path, rule, phase, limit):
+    above = rules_of(gait, tmp_path, make_run(tmp_path / "above", phase, limit + 1))
+    below = rules_of(gait, tmp_path, make_run(tmp_path / "below", phase, limit - 1))
+    assert above[rule]["state"] == "found" and "try: " in above[rule]["text"]
+    assert above[rule]["share"] == pytest.approx((limit + 1) / 100)
+    assert above[rule]["limit"] == pytest.approx(limit / 100)
+    assert below[rule]["state"] == "clear" and "try: " not in below[rule]["text"]
+    assert [name for name, one in below.items() if one["state"] == "found"] == []
+
+
+def test_few_steps_are_no_evidence(gait, tmp_path):
+    rules = rules_of(gait, tmp_path, make_run(tmp_path, "input", 50, steps=4))
+    assert {rule["state"] for rule in rules.values()} == {"no evidence"}
+
+
+def event(name, start_us, length_us, cat, tid, pid=7, **args):
+    return {"ph": "X", "cat": cat, "name": name, "pid": pid, "tid": tid,
+            "ts": 1_000_000 + start_us, "dur": length_us, "args": args}  # fmt: skip
+
+
+def make_trace(folder, kernel_us, comm_us=0, copy_us=0):
+    """Steps of 1,000 us on one stream: a kernel, then a collective, then a copy."""
+    rows = []
+    for number in range(STEPS):
+        at = number * 1000
+        rows.append(event(f"ProfilerStep#{number}", at, 1000, "user_annotation", 1))
+        for place, (name, cat, us) in enumerate(
+            (("gemm", "kernel", kernel_us), ("ncclDevKernel_AllReduce", "kernel", comm_us),
+             ("Memcpy HtoD", "gpu_memcpy", copy_us))
+        ):  # fmt: skip
+            if us:
+                link = 3 * number + place + 1
+                rows.append(event("cudaLaunchKernel", at + place, 1, "cuda_runtime", 1,
+                                  correlation=link))  # fmt: skip
+                rows.append(event(name, at, us, cat, 7, pid=0, stream=7, device=0,
+                                  correlation=link))  # fmt: skip
+                at += us
+    path = folder / "trace.json"
+    path.write_text(json.dumps({"traceEvents": rows, "distributedInfo": {"rank": 0}}))
+    return path
+
+
+@pytest.mark.parametrize(
+    ("work", "states"),
+    [
+        ((950, 0, 0), ("clear", "clear", "clear")),
+        ((500, 0, 0), ("found", "clear", "clear")),
+        ((600, 300, 0), ("clear", "found", "clear")),
+        ((700, 100, 150), ("clear", "clear", "found")),
+    ],
+)
+def test_a_rule_about_devices(gait, tmp_path, work, states):
+    rules = rules_of(gait, tmp_path, make_trace(tmp_path, *work))
+    names = ("device-idle", "device-communication", "device-copies")
+    assert tuple(rules[name]["state"] for name in names) == states
+    assert rules["checkpoint"]["state"] == "no evidence"  # a trace has no name for it
+
+
+@pytest.mark.parametrize(("name", "state"), [("workers0", "found"), ("workers4", "clear")])
+def test_a_real_training_waits_for_its_loader_or_not(gait, tmp_path, name, state):
+    trace = TRACES / f"dataloader-resnet50/{name}.pt.trace.json.gz"
+    if not trace.exists():
+        pytest.skip(f"{trace.name} is not there")
+    assert rules_of(gait, tmp_path, trace)["input"]["state"] == state
