@@ -11,35 +11,46 @@
 
 enum { FEW_STEPS = 5, COMPUTE = 1 << LANE_COMPUTE, COMM = 1 << LANE_COMM, COPY = 1 << LANE_COPY };
 
-// A share of the steps that are judged, on the training's thread.
-static const struct phase_rule {
+struct rule {
     const char *name, *what, *advice;
-    unsigned phase, percent; // as in analyse/verdict/findings.c
+    unsigned percent; // found from here on
+};
+
+// A share of the steps that are judged, on the training's thread; limits as in
+// analyse/verdict/findings.c.
+static const struct phase_rule {
+    struct rule rule;
+    unsigned phase;
 } phase_rules[] = {
-    {"input", "waiting for input", "load in more workers, earlier, or from faster storage",
-     TORCH_INPUT, 10},
-    {"copy", "copying to the device", "pin_memory=True and non_blocking=True", TORCH_COPY, 10},
-    {"communication", "communication", "overlap it with computing, or send less", //
-     TORCH_COMMUNICATION, 20},
-    {"checkpoint", "saving checkpoints", "save less often, or in the background", TORCH_CHECKPOINT,
-     5},
-    {"evaluation", "evaluation", "evaluate less often, or on fewer samples", TORCH_EVALUATION, 20},
-    {"logging", "logging", "log less often", TORCH_LOGGING, 3},
-    {"garbage", "collecting garbage", "gc.freeze() behind set-up, or collect between steps",
-     TORCH_GC, 2},
-    {"other", "the loop's own Python", "gait run --sample 1000 shows what runs there", TORCH_OTHER,
-     25},
+    {{"input", "waiting for input", "load in more workers, earlier, or from faster storage", 10},
+     TORCH_INPUT},
+    {{"copy", "copying to the device", "pin_memory=True and non_blocking=True", 10}, TORCH_COPY},
+    {{"communication", "communication", "overlap it with computing, or send less", 20},
+     TORCH_COMMUNICATION},
+    {{"checkpoint", "saving checkpoints", "save less often, or in the background", 5},
+     TORCH_CHECKPOINT},
+    {{"evaluation", "evaluation", "evaluate less often, or on fewer samples", 20},
+     TORCH_EVALUATION},
+    {{"logging", "logging", "log less often", 3}, TORCH_LOGGING},
+    {{"garbage", "collecting garbage", "gc.freeze() behind set-up, or collect between steps", 2},
+     TORCH_GC},
+    {{"other", "the loop's own Python", "gait run --sample 1000 shows what runs there", 25},
+     TORCH_OTHER},
 };
 
 // A share of the time of the steps, summed over ranks, in which the devices did that alone.
 static const struct device_rule {
-    const char *name, *what, *advice;
-    unsigned with, without, percent;
+    struct rule rule;
+    unsigned with, without;
 } device_rules[] = {
-    {"device-communication", "communication that no computing hides",
-     "overlap it: smaller buckets, gradients sent while backward goes on", COMM, COMPUTE, 20},
-    {"device-copies", "copies that nothing hides",
-     "pinned memory, and copies on a stream of theirs", COPY, COMPUTE | COMM, 10},
+    {{"device-communication", "communication that no computing hides",
+      "overlap it: smaller buckets, gradients sent while backward goes on", 20},
+     COMM,
+     COMPUTE},
+    {{"device-copies", "copies that nothing hides",
+      "pinned memory, and copies on a stream of theirs", 10},
+     COPY,
+     COMPUTE | COMM},
 };
 enum { IDLE_PERCENT = 30 };
 
@@ -52,17 +63,17 @@ static const struct column columns[] = {
 };
 static const struct table table = {.key = "rules", .heading = "Rules", COLUMNS_ARE(columns)};
 
-static void put_rule(struct sheet *sheet, const char *name, unsigned percent, uint64_t ns,
-                     uint64_t whole_ns, const char *what, const char *advice)
+static void put_rule(struct sheet *sheet, const struct rule *rule, uint64_t ns, uint64_t whole_ns)
 {
-    const bool is_found = whole_ns && (double)ns * 100 >= (double)whole_ns * percent;
+    const bool is_found = whole_ns && (double)ns * 100 >= (double)whole_ns * rule->percent;
     char text[400];
-    snprintf(text, sizeof text, "%s%s%s", what, is_found ? "; try: " : "", is_found ? advice : "");
-    const struct value cells[] = {value_text(name),
+    snprintf(text, sizeof text, "%s%s%s", rule->what, is_found ? "; try: " : "",
+             is_found ? rule->advice : "");
+    const struct value cells[] = {value_text(rule->name),
                                   value_text(!whole_ns  ? "no evidence"
                                              : is_found ? "found"
                                                         : "clear"),
-                                  value_share(ns, whole_ns), value_share(percent, 100),
+                                  value_share(ns, whole_ns), value_share(rule->percent, 100),
                                   value_text(text)};
     sheet_row(sheet, cells, 0);
 }
@@ -83,8 +94,8 @@ static void put_phases(struct sheet *sheet, const struct run_report *report)
     for (size_t i = 0; i < sizeof phase_rules / sizeof phase_rules[0]; i++) {
         const struct phase_rule *rule = &phase_rules[i];
         const bool is_known = has_steps && is_seen(torch, rule->phase);
-        put_rule(sheet, rule->name, rule->percent, is_known ? torch->judged.phases[rule->phase] : 0,
-                 is_known ? torch->judged.total_ns : 0, rule->what, rule->advice);
+        put_rule(sheet, &rule->rule, is_known ? torch->judged.phases[rule->phase] : 0,
+                 is_known ? torch->judged.total_ns : 0);
     }
 }
 
@@ -130,8 +141,8 @@ static void put_idle(struct sheet *sheet, const struct breakdown *sum)
     for (unsigned i = 1; i < IDLE_CAUSES; i++)
         if (sum->idle_ns[i] > sum->idle_ns[most])
             most = i;
-    put_rule(sheet, "device-idle", IDLE_PERCENT, sum->state_ns[0], sum->span_ns, causes[most][0],
-             causes[most][1]);
+    const struct rule rule = {"device-idle", causes[most][0], causes[most][1], IDLE_PERCENT};
+    put_rule(sheet, &rule, sum->state_ns[0], sum->span_ns);
 }
 
 static void put_devices(struct sheet *sheet, const struct device_run *run)
@@ -140,8 +151,7 @@ static void put_devices(struct sheet *sheet, const struct device_run *run)
     put_idle(sheet, &sum);
     for (size_t i = 0; i < sizeof device_rules / sizeof device_rules[0]; i++) {
         const struct device_rule *rule = &device_rules[i];
-        put_rule(sheet, rule->name, rule->percent, breakdown_time(&sum, rule->with, rule->without),
-                 sum.span_ns, rule->what, rule->advice);
+        put_rule(sheet, &rule->rule, breakdown_time(&sum, rule->with, rule->without), sum.span_ns);
     }
 }
 

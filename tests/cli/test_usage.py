@@ -11,9 +11,10 @@ from terminals import open_terminal
 
 TABLE = pathlib.Path(__file__).resolve().parents[2] / "src/answer/answers.def"
 ANSWERS = re.findall(r"^ANSWER\((\w+),", TABLE.read_text(), re.MULTILINE)
-RARE = ["gaps", "import", "plan", "trigger", "index", "diff-stacks", "pstats", "completion", "help"]
+RARE = ["gaps", "import", "plan", "trigger", "index", "diff-stacks", "dump", "pstats"]
+RARE += ["completion", "help"]
 COMMANDS = ["run", "record", "report", *(name for name in ANSWERS if name not in RARE)]
-COMMANDS += ["compare", "export", "leaf", "flame", "dump", "top", "config", "doctor"]
+COMMANDS += ["compare", "export", "leaf", "flame", "top", "config", "doctor"]
 
 
 def is_a_screen(text):

@@ -11,7 +11,7 @@
 #include "base/fail.h"
 #include "cli/frame/command.h"
 #include "cli/io/sheet_output.h"
-#include "launch/run_finish.h"
+#include "cli/trace/trace_door.h"
 
 enum { MOST_RUNS = 200, EXIT_UNLIKE = EXIT_USAGE, EXIT_FAILED = 1 };
 #define COMPARE_BYTES ((size_t)1 << 30) // names and figures of all runs
@@ -29,11 +29,12 @@ struct comparing {
     struct comparison comparison;
 };
 
-static int read_run(struct comparing *comparing, size_t place, const char *path)
+static int read_run(struct comparing *comparing, size_t place, const struct operands *operands)
 {
+    const char *path = operands->texts[place];
     struct gait_trace *trace;
     struct run_report report;
-    int status = run_finish_and_open(path, &trace);
+    int status = trace_door_open(path, operands->is_uncached, &trace);
     if (status)
         return status;
     status = run_report_make(&report, trace);
@@ -48,7 +49,7 @@ static int read_runs(struct comparing *comparing, const struct operands *operand
 {
     int status = GAIT_OK;
     for (int i = 0; !status && i < operands->count; i++)
-        status = read_run(comparing, (size_t)i, operands->texts[i]);
+        status = read_run(comparing, (size_t)i, operands);
     comparing->a = (struct run_set){comparing->runs, (size_t)operands->divided_at};
     comparing->b = (struct run_set){comparing->runs + operands->divided_at,
                                     (size_t)(operands->count - operands->divided_at)};
@@ -189,7 +190,8 @@ const struct command cmd_compare = {
              .min_operands = 1,
              .max_operands = MOST_RUNS,
              .operands = "A... -- B...",
-             .has_sheet = true},
+             .has_sheet = true,
+             .has_trace = true},
     .usage_status = EXIT_USAGE,
     .run = run,
 };

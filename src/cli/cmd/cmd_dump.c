@@ -387,5 +387,6 @@ const struct command cmd_dump = {
              .operands = "PID",
              .has_sheet = true},
     .usage_status = EXIT_USAGE,
+    .is_rare = true,
     .run = run,
 };
