@@ -223,11 +223,19 @@ def _close_in_children() -> None:
         arrange()
 
 
+def _before_fork() -> None:
+    _close_in_children()
+    if _sys.version_info >= (3, 12):
+        from . import _forks
+
+        _forks.settle(recording())
+
+
 _begin()
 if not _why_off:
     _atexit.register(_close_when_interrupted)
     _name_threads_at_exit()
     _close_in_children()
     if hasattr(_os, "register_at_fork"):
-        _os.register_at_fork(before=_close_in_children)
+        _os.register_at_fork(before=_before_fork)
 del TYPE_CHECKING, annotations  # neither is a name of gait's

@@ -81,6 +81,28 @@ thread.join()
 """
 
 
+FORKS = """
+import os, sys, threading
+import gait
+if sys.argv[1:]:  # a thread of the program's own
+    threading.Thread(target=threading.Event().wait, daemon=True).start()
+for _ in range(2):
+    child = os.fork()
+    if not child:
+        os._exit(0)
+    os.waitpid(child, 0)
+assert gait.recording() == ("GAIT_DIR" in os.environ)
+"""
+
+
+def forks(python, folder, *words, **env):
+    """(exit status, how often it was warned) of a program that forks twice."""
+    env = {"PYTHONPATH": str(folder), "PATH": "/usr/bin:/bin", **env}
+    line = [python, *words[:2], "-c", FORKS, *words[2:]]
+    done = subprocess.run(line, env=env, capture_output=True, text=True)
+    return done.returncode, done.stderr.count("is multi-threaded")
+
+
 @pytest.fixture(scope="module")
 def pythons():
     return other_pythons()
@@ -110,6 +132,11 @@ def test_another_minor_builds_and_records(minor, pythons, root, build, tmp_path,
     expected = {"outer": 2 * turns, "method": 2 * turns, "generator": 3 * turns, "stacked": turns}
     assert {name: names.count(name) for name in expected} == expected
     assert names.count("coroutine") == 4
+    run = {"GAIT_DIR": str(tmp_path / "forks")}
+    assert forks(python, tmp_path, "-W", "error", **run) == (0, 0)
+    bare = forks(python, tmp_path, "-W", "always", "own")
+    assert forks(python, tmp_path, "-W", "always", "own", **run) == bare
+    assert bare[1] == (2 if tuple(map(int, minor.split("."))) >= (3, 12) else 0)
     env = {"PYTHONPATH": str(tmp_path), "PYTHONDEVMODE": "1"}
     for program in ("same_counts.py", "same_stacks.py"):
         script = root / "tests/python/programs" / program

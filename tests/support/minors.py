@@ -50,7 +50,7 @@ def build_package(root, build, folder, include, suffix, optimize="-O0"):
     command += ["-Wextra", "-Werror", "-fvisibility=hidden", "-isystem", include]
     # Debian's pyconfig.h includes one that lies beside the folder
     command += ["-idirafter", os.path.dirname(include)]
-    command += [f"-I{root}/include", f"-I{extension}", *sources]
+    command += [f"-I{root}/include", f"-I{root}/src", f"-I{extension}", *sources]
     command += ["-o", str(package / ("_native" + suffix))]
     command += [f"-L{build}", "-lgait", "-Wl,-rpath,$ORIGIN", "-pthread"]
     subprocess.run(command, check=True)
