@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: Apache-2.0
+#define _GNU_SOURCE
+#include "analyse/device/step_shares.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#include "analyse/compat/tb_devices.h"
+#include "analyse/device/device_rows.h"
+#include "analyse/time/sweep_states.h"
+#include "base/fail.h"
+#include "vocabulary/roles.h"
+
+_Static_assert((int)STEP_SHARE_OTHER <= (int)SWEEP_LANES, "each share but the last one is a lane");
+
+static enum step_share share_of(const struct foreign_row *row)
+{
+    switch (device_lane_of(row->category, row->name)) {
+    case LANE_COMPUTE:
+        return STEP_SHARE_KERNEL;
+    case LANE_COMM:
+        return STEP_SHARE_COLLECTIVE;
+    case LANE_COPY:
+        return strcasestr(row->category, "memset") ? STEP_SHARE_SET : STEP_SHARE_COPY;
+    default:
+        break;
+    }
+    if (tb_is_loader(row->name))
+        return STEP_SHARE_LOADER;
+    const enum role role = role_of(row->category, row->name);
+    return role == ROLE_RUNTIME ? STEP_SHARE_RUNTIME
+           : role == ROLE_OP    ? STEP_SHARE_OP
+                                : STEP_SHARE_OTHER;
+}
+
+struct making {
+    struct intervals lanes[STEP_SHARE_OTHER];
+};
+
+static int fill_lanes(struct making *making, const struct foreign_rows *rows)
+{
+    int status = GAIT_OK;
+    for (size_t i = 0; i < rows->count && !status; i++) {
+        const enum step_share share = share_of(&rows->rows[i]);
+        if (share != STEP_SHARE_OTHER)
+            status =
+                intervals_add(&making->lanes[share], rows->rows[i].start_ns, rows->rows[i].end_ns);
+    }
+    for (unsigned share = 0; share < STEP_SHARE_OTHER; share++)
+        intervals_join(&making->lanes[share]);
+    return status;
+}
+
+// A step may be there as an op and as an annotation.
+static int take_steps(struct step_shares *shares, const struct foreign_rows *rows)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < rows->count; i++)
+        count += role_of(rows->rows[i].category, rows->rows[i].name) == ROLE_STEP;
+    shares->rows = calloc(count + 1, sizeof *shares->rows);
+    if (!shares->rows)
+        return fail(GAIT_ERR_MEMORY, "no memory for %zu steps", count);
+    const char *last_name = "";
+    for (size_t i = 0; i < rows->count && shares->count < count; i++) {
+        const struct foreign_row *row = &rows->rows[i];
+        if (role_of(row->category, row->name) != ROLE_STEP ||
+            (shares->count && shares->rows[shares->count - 1].start_ns == row->start_ns &&
+             strcmp(last_name, row->name) == 0))
+            continue;
+        last_name = row->name;
+        shares->rows[shares->count++] =
+            (struct step_shares_row){row->name, row->start_ns, row->end_ns, {0}};
+    }
+    return GAIT_OK;
+}
+
+static void share_out(const struct making *making, struct step_shares_row *row)
+{
+    uint64_t states[1 << STEP_SHARE_OTHER] = {0};
+    struct sweep_lanes lanes = {.count = STEP_SHARE_OTHER};
+    for (unsigned share = 0; share < STEP_SHARE_OTHER; share++)
+        lanes.lanes[share] = &making->lanes[share];
+    sweep_states(&lanes, (struct interval){row->start_ns, row->end_ns}, states);
+    row->ns[STEP_SHARE_OTHER] = states[0];
+    for (unsigned state = 1; state < 1u << STEP_SHARE_OTHER; state++)
+        row->ns[__builtin_ctz(state)] += states[state]; // the first lane that runs
+}
+
+static int measure_devices(struct step_shares *shares, const struct foreign_rows *rows)
+{
+    struct tb_step window = {0};
+    struct tb_devices devices;
+    if (!shares->count)
+        return GAIT_OK;
+    window.start_ns = shares->rows[0].start_ns;
+    window.end_ns = shares->rows[shares->count - 1].end_ns;
+    if (window.end_ns <= window.start_ns)
+        return GAIT_OK;
+    const struct tb_rank rank = {.foreign = rows, .steps = &window, .step_count = 1};
+    int status = tb_devices_make(&devices, &rank);
+    if (status)
+        return status;
+    shares->devices = calloc(devices.count + 1, sizeof *shares->devices);
+    for (size_t i = 0; i < devices.count && shares->devices; i++)
+        shares->devices[shares->device_count++] = (struct step_shares_device){
+            devices.devices[i].device, devices.devices[i].utilisation,
+            devices.devices[i].sm_efficiency, devices.devices[i].occupancy};
+    tb_devices_finish(&devices);
+    return shares->devices ? GAIT_OK : fail(GAIT_ERR_MEMORY, "no memory for the devices");
+}
+
+int step_shares_make(struct step_shares *shares, const struct foreign_rows *rows)
+{
+    struct making making = {.lanes = {{.count = 0}}};
+    *shares = (struct step_shares){.count = 0};
+    int status = take_steps(shares, rows);
+    if (!status)
+        status = fill_lanes(&making, rows);
+    for (size_t i = 0; i < shares->count && !status; i++)
+        share_out(&making, &shares->rows[i]);
+    if (!status)
+        status = measure_devices(shares, rows);
+    for (unsigned share = 0; share < STEP_SHARE_OTHER; share++)
+        intervals_finish(&making.lanes[share]);
+    if (status)
+        step_shares_finish(shares);
+    return status;
+}
+
+void step_shares_finish(struct step_shares *shares)
+{
+    free(shares->rows);
+    free(shares->devices);
+    *shares = (struct step_shares){.rows = NULL};
+}

@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: Apache-2.0
+// `gait steps`: where each step of a profiler went, by priority, and how full the devices were.
+#include <math.h>
+#include <stdio.h>
+
+#include "analyse/device/step_shares.h"
+#include "answer/answers.h"
+#include "base/units.h"
+
+static const struct column step_columns[] = {
+    {.key = "name", .label = "", .flags = COLUMN_LEFT, .width = 17},
+    {.key = "rank", .label = "rank", .width = 5},
+    {.key = "total_ns", .label = "time", .unit = UNIT_NS, .width = 8},
+    {.key = "kernel_ns", .label = "kernels", .unit = UNIT_NS, .width = 8},
+    {.key = "memcpy_ns", .label = "copies", .unit = UNIT_NS, .width = 8},
+    {.key = "memset_ns"},
+    {.key = "communication_ns", .label = "comm", .unit = UNIT_NS, .width = 8},
+    {.key = "runtime_ns", .label = "runtime", .unit = UNIT_NS, .width = 8},
+    {.key = "dataloader_ns", .label = "loader", .unit = UNIT_NS, .width = 8},
+    {.key = "cpu_op_ns", .label = "ops", .unit = UNIT_NS, .width = 8},
+    {.key = "other_ns"},
+    {.key = "start_ns"},
+};
+static const struct table step_table = {
+    .key = "steps", .heading = "Steps", COLUMNS_ARE(step_columns), .most = 40, .more = "more"};
+
+static const struct column device_columns[] = {
+    {.key = "rank", .label = "", .width = 13},
+    {.key = "device", .label = "device", .width = 8},
+    {.key = "utilisation", .label = "kernels run", .unit = UNIT_SHARE, .width = 13},
+    {.key = "sm_efficiency", .label = "SM efficiency", .unit = UNIT_SHARE, .width = 15},
+    {.key = "occupancy", .label = "occupancy", .unit = UNIT_SHARE, .width = 11},
+};
+static const struct table device_table = {
+    .key = "devices", .heading = "Devices, rank", COLUMNS_ARE(device_columns)};
+
+static struct value share_or_none(double share)
+{
+    const bool is_known = isfinite(share);
+    return value_if(is_known,
+                    value_share((uint64_t)(fmax(is_known ? share : 0, 0) * 1e9), 1000000000));
+}
+
+static void put_steps(struct sheet *sheet, int64_t rank, const struct step_shares *shares)
+{
+    for (size_t i = 0; i < shares->count; i++) {
+        const struct step_shares_row *row = &shares->rows[i];
+        const uint64_t *ns = row->ns;
+        const struct value cells[] = {
+            value_text(row->name),
+            value_int(rank),
+            value_uint((uint64_t)row->end_ns - (uint64_t)row->start_ns),
+            value_uint(ns[STEP_SHARE_KERNEL]),
+            value_uint(ns[STEP_SHARE_COPY]),
+            value_uint(ns[STEP_SHARE_SET]),
+            value_uint(ns[STEP_SHARE_COLLECTIVE]),
+            value_uint(ns[STEP_SHARE_RUNTIME]),
+            value_uint(ns[STEP_SHARE_LOADER]),
+            value_uint(ns[STEP_SHARE_OP]),
+            value_uint(ns[STEP_SHARE_OTHER]),
+            value_int(row->start_ns),
+        };
+        sheet_row(sheet, cells, 0);
+    }
+}
+
+static void put_devices(struct sheet *sheet, int64_t rank, const struct step_shares *shares)
+{
+    for (size_t i = 0; i < shares->device_count; i++) {
+        const struct step_shares_device *device = &shares->devices[i];
+        const struct value cells[] = {
+            value_int(rank),
+            value_int(device->device),
+            share_or_none(device->utilisation),
+            share_or_none(device->sm_efficiency),
+            share_or_none(device->occupancy / 100),
+        };
+        sheet_row(sheet, cells, 0);
+    }
+}
+
+typedef void put_shares(struct sheet *sheet, int64_t rank, const struct step_shares *shares);
+
+// One rank after the other: the rows of one are gone before the next is read.
+static int put_ranks(struct sheet *sheet, const struct asked *asked, put_shares *put_one,
+                     size_t *ret_steps)
+{
+    int status = GAIT_OK;
+    *ret_steps = 0;
+    for (uint32_t i = 0; i < gait_trace_shard_count(asked->trace) && !status; i++) {
+        struct foreign_rows rows;
+        struct step_shares shares;
+        status = foreign_rows_read(&rows, asked->trace, i);
+        if (status)
+            break;
+        status = step_shares_make(&shares, &rows);
+        if (!status)
+            put_one(sheet, rows.shard.rank < 0 ? 0 : rows.shard.rank, &shares);
+        *ret_steps += status ? 0 : shares.count;
+        step_shares_finish(&shares);
+        foreign_rows_finish(&rows);
+    }
+    return status;
+}
+
+static int put(struct sheet *sheet, const struct asked *asked)
+{
+    size_t steps = 0;
+    sheet_title(sheet, asked->path, "Steps as a profiler numbered them, shared out by priority");
+    sheet_table(sheet, &step_table);
+    int status = put_ranks(sheet, asked, put_steps, &steps);
+    sheet_end(sheet);
+    sheet_table(sheet, &device_table);
+    if (!status)
+        status = put_ranks(sheet, asked, put_devices, &steps);
+    sheet_end(sheet);
+    if (!steps)
+        sheet_say(sheet, SAY_PARAGRAPH,
+                  "No step of a profiler (ProfilerStep#N) is on record; gait report has the steps "
+                  "that gait recorded.");
+    return status;
+}
+
+static const struct example examples[] = {
+    {"gait steps trace.json.gz", "Where each step went, and how full the devices were."},
+    {NULL, NULL},
+};
+
+static const char *const about[] = {
+    "Each nanosecond of a step belongs to the first of these that lasts then: kernels, copies, "
+    "memsets, communication, calls of the runtime, the data loader, ops; what is left is other. "
+    "The parts sum to the step.",
+    "Kernels run: the share of the steps with a kernel on the device. SM efficiency: blocks by "
+    "multiprocessor, each counted once at most. Occupancy: the mean that the kernels tell, "
+    "weighted "
+    "by time.",
+    NULL,
+};
+
+const struct answer steps_answer = {
+    .summary = "Shares out the time of each step of a profiler, and says how full the devices "
+               "were.",
+    .about = about,
+    .examples = examples,
+    .put = put,
+    .is_rare = true,
+};
