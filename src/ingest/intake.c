@@ -12,6 +12,7 @@
 #include <zlib.h>
 
 #include "base/fail.h"
+#include "ingest/read_ahead.h"
 
 #define STRETCH ((size_t)1 << 20)
 #define MOST_STRETCH ((size_t)1 << 30) // what one value may take
@@ -41,9 +42,7 @@ static int read_file(struct intake *intake, uint8_t *out, size_t room, size_t *r
     if (got < 0)
         return fail(GAIT_ERR_IO, "cannot read '%s': %s", intake->path, strerror(errno));
     *ret_count = (size_t)got;
-    intake->taken_bytes += (uint64_t)got;
-    if (intake->progress)
-        intake->progress(intake->progress_context, (uint64_t)got);
+    __atomic_fetch_add(&intake->taken_bytes, (uint64_t)got, __ATOMIC_RELAXED);
     return 0;
 }
 
@@ -113,6 +112,63 @@ static int unpack(struct intake *intake, uint8_t *out, size_t room, size_t *ret_
     return 0;
 }
 
+static int make_stretch(void *context, uint8_t *out, size_t *ret_count, bool *ret_is_end)
+{
+    struct intake *unpacker = context;
+    const int status = unpack(unpacker, out, unpacker->stretch, ret_count);
+    *ret_is_end = unpacker->is_end;
+    return status;
+}
+
+// From the second stretch on another thread unpacks, while this one reads what came before.
+static void go_ahead(struct intake *intake)
+{
+    struct intake *unpacker = calloc(1, sizeof *unpacker);
+    struct repairs *repairs = calloc(1, sizeof *repairs);
+    if (unpacker && repairs) {
+        *unpacker = *intake;
+        unpacker->repairs = repairs;
+        intake->ahead = read_ahead_start(make_stretch, unpacker, intake->stretch);
+    }
+    intake->unpacker = unpacker;
+    if (intake->ahead)
+        return;
+    free(unpacker);
+    free(repairs);
+    intake->unpacker = NULL;
+}
+
+// What the thread found wrong is known once it has ended.
+static void end_ahead(struct intake *intake)
+{
+    if (!intake->ahead)
+        return;
+    read_ahead_stop(intake->ahead);
+    repairs_add(intake->repairs, intake->unpacker->repairs);
+    free(intake->unpacker->repairs);
+    free(intake->unpacker);
+    intake->unpacker = NULL;
+    intake->ahead = NULL;
+}
+
+static int take_packed(struct intake *intake, uint8_t *room, size_t *ret_count)
+{
+    if (!intake->ahead)
+        return unpack(intake, room, intake->stretch, ret_count);
+    const int status = read_ahead_take(intake->ahead, room, ret_count, &intake->is_end);
+    intake->taken_bytes = __atomic_load_n(&intake->unpacker->taken_bytes, __ATOMIC_RELAXED);
+    if (intake->is_end)
+        end_ahead(intake);
+    return status;
+}
+
+static void tell(struct intake *intake)
+{
+    if (intake->progress && intake->taken_bytes > intake->told_bytes)
+        intake->progress(intake->progress_context, intake->taken_bytes - intake->told_bytes);
+    intake->told_bytes = intake->taken_bytes;
+}
+
 static int take(struct intake *intake)
 {
     struct buffer *bytes = &intake->bytes;
@@ -120,8 +176,9 @@ static int take(struct intake *intake)
     size_t got = 0;
     if (!room)
         return fail(GAIT_ERR_MEMORY, "one value takes more than %zu bytes", MOST_STRETCH);
-    const int status = intake->packing ? unpack(intake, room, intake->stretch, &got)
+    const int status = intake->packing ? take_packed(intake, room, &got)
                                        : read_file(intake, room, intake->stretch, &got);
+    tell(intake);
     bytes->used += got;
     intake->is_end |= !intake->packing && !got;
     return status;
@@ -135,6 +192,8 @@ int intake_more(struct intake *intake)
     memmove(bytes->bytes, bytes->bytes + intake->at, bytes->used - intake->at);
     bytes->used -= intake->at;
     intake->at = 0;
+    if (intake->packing && intake->path && !intake->ahead)
+        go_ahead(intake);
     return take(intake);
 }
 
@@ -192,6 +251,7 @@ int intake_open_memory(struct intake *intake, struct slice bytes, size_t stretch
 
 void intake_close(struct intake *intake)
 {
+    end_ahead(intake);
     if (intake->packing)
         inflateEnd(&intake->packing->stream);
     free(intake->packing);

@@ -22,6 +22,9 @@ struct intake {
     size_t at;                        // what is before is done with
     bool is_end;                      // nothing follows the stretch
     struct intake_packing *packing;   // NULL: none
+    struct read_ahead *ahead;         // unpacks on a thread of its own; NULL: not yet
+    struct intake *unpacker;          // what that thread works with
+    uint64_t told_bytes;              // of the file, to `progress`
     struct repairs *repairs;
     void (*progress)(void *context, uint64_t bytes); // may be NULL
     void *progress_context;
