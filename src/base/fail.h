@@ -19,6 +19,13 @@ int fail_because(int code, const char *format, ...) __attribute__((format(printf
 #define fail_because(code, ...) ((void)(fail_because)(code, __VA_ARGS__), (code))
 #endif
 
+// An argument of a public function that must not be NULL: leaves the function where it is.
+#define GAIT_REQUIRE(pointer)                                                                      \
+    do {                                                                                           \
+        if (!(pointer))                                                                            \
+            return fail(GAIT_ERR_ARGUMENT, "%s: " #pointer " must not be NULL", __func__);         \
+    } while (0)
+
 // The story so far, "" if none; valid until this thread's next failure.
 const char *fail_text(void);
 void fail_clear(void);

@@ -3,6 +3,7 @@
 #include "base/hash_index.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/fail.h"
 
@@ -12,6 +13,13 @@ void hash_index_finish(struct hash_index *index)
     *index = (struct hash_index){0};
 }
 
+void hash_index_clear(struct hash_index *index)
+{
+    if (index->room)
+        memset(index->places, 0, index->room * sizeof *index->places);
+    index->count = 0;
+}
+
 int hash_index_reserve(struct hash_index *index, size_t first_room)
 {
     if (index->room && index->count * 2 < index->room)
@@ -19,7 +27,7 @@ int hash_index_reserve(struct hash_index *index, size_t first_room)
     const size_t room = index->room ? index->room * 2 : first_room;
     struct hash_place *places = calloc(room, sizeof *places);
     if (!places)
-        return fail(GAIT_ERR_MEMORY, "no memory to find %zu things again", index->count);
+        return fail(GAIT_ERR_MEMORY, "no memory for an index of %zu entries", index->count);
     for (size_t i = 0; i < index->room; i++) {
         size_t at = index->places[i].hash & (room - 1);
         while (places[at].row)

@@ -28,6 +28,7 @@ struct hash_index { // zeroed: empty
 };
 
 void hash_index_finish(struct hash_index *index); // takes a zeroed struct
+void hash_index_clear(struct hash_index *index);  // forgets all, and keeps its room
 
 // Makes room for one more, `first_room` at first. On failure it is as it was.
 GAIT_CHECK int hash_index_reserve(struct hash_index *index, size_t first_room);

@@ -6,12 +6,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/fail.h"
+#include "base/array.h"
+#include "base/hash.h"
+
+#define FIRST_ROOM 64u
 
 struct intern_entry {
-    const char *text; // NULL: free
+    const char *text;
     size_t bytes;
-    uint64_t hash;
 };
 
 void intern_init(struct intern *intern, struct arena *arena)
@@ -23,81 +25,34 @@ void intern_finish(struct intern *intern)
 {
     if (!intern)
         return;
-    free(intern->slots);
+    free(intern->entries);
+    hash_index_finish(&intern->index);
     *intern = (struct intern){.arena = intern->arena};
 }
 
-// Eight bytes a step: names may be 100,000 bytes long.
-static uint64_t hash_text(struct slice text)
+static bool is_text(const struct intern_entry *entry, struct slice text)
 {
-    uint64_t hash = text.count * 0x9e3779b97f4a7c15u;
-    size_t left = text.count;
-
-    for (const uint8_t *at = text.bytes; left;) {
-        uint64_t word = 0;
-        size_t step = left < 8 ? left : 8;
-
-        memcpy(&word, at, step);
-        hash = (hash ^ word) * 0xff51afd7ed558ccdu;
-        hash ^= hash >> 32;
-        left -= step;
-        at += step;
-    }
-    return hash;
-}
-
-static struct intern_entry *find_slot(const struct intern *intern, struct slice text, uint64_t hash)
-{
-    size_t at = hash & (intern->capacity - 1);
-
-    while (intern->slots[at].text) {
-        struct intern_entry *entry = &intern->slots[at];
-
-        if (entry->hash == hash && entry->bytes == text.count &&
-            (!text.count || !memcmp(entry->text, text.bytes, text.count)))
-            return entry;
-        at = (at + 1) & (intern->capacity - 1);
-    }
-    return &intern->slots[at];
-}
-
-static int grow(struct intern *intern)
-{
-    size_t capacity = intern->capacity ? intern->capacity * 2 : 64;
-    struct intern_entry *slots = calloc(capacity, sizeof(*slots));
-
-    if (!slots)
-        return fail(GAIT_ERR_MEMORY, "no memory for %zu texts", capacity);
-    for (size_t i = 0; i < intern->capacity; i++) {
-        size_t at = intern->slots[i].hash & (capacity - 1);
-
-        if (!intern->slots[i].text)
-            continue;
-        while (slots[at].text)
-            at = (at + 1) & (capacity - 1);
-        slots[at] = intern->slots[i];
-    }
-    free(intern->slots);
-    intern->slots = slots;
-    intern->capacity = capacity;
-    return 0;
+    return entry->bytes == text.count &&
+           (!text.count || !memcmp(entry->text, text.bytes, text.count));
 }
 
 const char *intern_text(struct intern *intern, struct slice text)
 {
-    uint64_t hash = hash_text(text);
-    struct intern_entry *entry;
-    const char *copy;
-
-    if (intern->count * 2 >= intern->capacity && grow(intern))
+    const struct array_shape shape = {sizeof *intern->entries, UINT32_MAX};
+    struct hash_index *index = &intern->index;
+    const uint32_t hash = (uint32_t)hash_bytes(text);
+    if (hash_index_reserve(index, FIRST_ROOM))
         return NULL;
-    entry = find_slot(intern, text, hash);
-    if (entry->text)
-        return entry->text;
-    copy = arena_text(intern->arena, text.bytes, text.count);
+    size_t at = hash_index_first(index, hash);
+    for (; index->places[at].row; at = hash_index_next(index, at))
+        if (is_text(&intern->entries[index->places[at].row - 1], text))
+            return intern->entries[index->places[at].row - 1].text;
+    if (array_reserve((void **)&intern->entries, &intern->room, intern->count + 1, shape))
+        return NULL;
+    const char *copy = arena_text(intern->arena, text.bytes, text.count);
     if (!copy)
         return NULL;
-    *entry = (struct intern_entry){.text = copy, .bytes = text.count, .hash = hash};
-    intern->count++;
+    intern->entries[intern->count] = (struct intern_entry){copy, text.count};
+    hash_index_put(index, at, hash, (uint32_t)intern->count++);
     return copy;
 }

@@ -7,14 +7,16 @@
 #include <stdint.h>
 
 #include "base/arena.h"
+#include "base/hash_index.h"
 #include "base/slice.h"
 
 struct intern_entry;
 
 struct intern {
     struct arena *arena; // holds the texts; must outlive this
-    struct intern_entry *slots;
-    size_t count, capacity; // capacity is a power of two, or 0
+    struct intern_entry *entries;
+    size_t count, room;
+    struct hash_index index;
 };
 
 void intern_init(struct intern *intern, struct arena *arena);

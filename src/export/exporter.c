@@ -101,8 +101,7 @@ int gait_export(struct gait_trace *trace, const struct gait_export_options *opti
                 const char *path)
 {
     const struct export_format *format = NULL;
-    if (!trace)
-        return fail(GAIT_ERR_ARGUMENT, "an export needs a trace");
+    GAIT_REQUIRE(trace);
     int status = check_options(options, &format); // before a file is made
     if (status)
         return status;

@@ -14,8 +14,8 @@ int gait_trace_open(const char *path, struct gait_trace **ret_trace)
     struct gait_trace *trace;
     int status;
 
-    if (!path || !ret_trace)
-        return fail(GAIT_ERR_ARGUMENT, "path and ret_trace must not be NULL");
+    GAIT_REQUIRE(path);
+    GAIT_REQUIRE(ret_trace);
     trace = malloc(sizeof(*trace));
     if (!trace)
         return fail(GAIT_ERR_MEMORY, "no memory to open '%s'", path);
@@ -63,8 +63,8 @@ int gait_trace_shard_sized(const struct gait_trace *trace, uint32_t index,
 {
     int status;
 
-    if (!trace || !ret_info)
-        return fail(GAIT_ERR_ARGUMENT, "trace and ret_info must not be NULL");
+    GAIT_REQUIRE(trace);
+    GAIT_REQUIRE(ret_info);
     if (index >= trace->run.shard_count)
         return fail_past_end("shard", index);
     status = run_recount(run_of(trace));
@@ -84,8 +84,8 @@ int gait_trace_track_sized(const struct gait_trace *trace, uint32_t index,
 {
     int status;
 
-    if (!trace || !ret_info)
-        return fail(GAIT_ERR_ARGUMENT, "trace and ret_info must not be NULL");
+    GAIT_REQUIRE(trace);
+    GAIT_REQUIRE(ret_info);
     if (index >= trace->run.tracks.count)
         return fail_past_end("track", index);
     status = run_recount(run_of(trace));
@@ -110,8 +110,8 @@ int gait_trace_damage_sized(const struct gait_trace *trace, uint32_t index,
 {
     const struct damage_range *range;
 
-    if (!trace || !ret_info)
-        return fail(GAIT_ERR_ARGUMENT, "trace and ret_info must not be NULL");
+    GAIT_REQUIRE(trace);
+    GAIT_REQUIRE(ret_info);
     if (index >= trace->run.damage.count)
         return fail_past_end("damage", index);
     range = &trace->run.damage.ranges[index];
@@ -146,8 +146,8 @@ uint32_t gait_trace_site_count(const struct gait_trace *trace)
 int gait_trace_site_sized(const struct gait_trace *trace, uint32_t site,
                           struct gait_site_info *ret_info, size_t size)
 {
-    if (!trace || !ret_info)
-        return fail(GAIT_ERR_ARGUMENT, "trace and ret_info must not be NULL");
+    GAIT_REQUIRE(trace);
+    GAIT_REQUIRE(ret_info);
     if (site >= trace->run.sites.count)
         return fail_past_end("site", site);
     sized_give(ret_info, size, &trace->run.sites.sites[site], sizeof(trace->run.sites.sites[site]));

@@ -16,6 +16,7 @@
 
 #include "base/array.h"
 #include "base/fail.h"
+#include "base/hash.h"
 #include "format/columns.h"
 #include "sample/look/thread_probe.h"
 #include "vocabulary/metadata.h"
@@ -152,7 +153,7 @@ struct sample_track *sample_shard_track(struct sample_shard *shard,
 static uint32_t string_of(struct sample_shard *shard, const char *text)
 {
     struct hash_index *index = &shard->string_index;
-    const uint32_t hash = (uint32_t)((uintptr_t)text * UINT64_C(0x9e3779b97f4a7c15) >> 32);
+    const uint32_t hash = (uint32_t)hash_mix(0, (uintptr_t)text);
     if (!*text)
         return 0;
     int status = hash_index_reserve(index, FIRST_STRINGS);

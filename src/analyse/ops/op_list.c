@@ -15,8 +15,7 @@
 
 int gait_ops_create(struct gait_ops **ret_ops)
 {
-    if (!ret_ops)
-        return fail(GAIT_ERR_ARGUMENT, "ret_ops must not be NULL");
+    GAIT_REQUIRE(ret_ops);
     struct gait_ops *ops = calloc(1, sizeof *ops);
     if (!ops)
         return fail(GAIT_ERR_MEMORY, "no memory for a list of ops");
@@ -83,8 +82,7 @@ const struct gait_op *gait_ops_added(const struct gait_ops *ops, size_t *ret_cou
 
 int gait_ops_build(struct gait_ops *ops)
 {
-    if (!ops)
-        return fail(GAIT_ERR_ARGUMENT, "no list of ops");
+    GAIT_REQUIRE(ops);
     if (ops->nodes)
         return fail(GAIT_ERR_STATE, "the tree of these ops is made already");
     int status = op_tree_build(ops);
@@ -101,8 +99,10 @@ const struct gait_op_sums *gait_ops_events(const struct gait_ops *ops, size_t *r
 int gait_ops_average(struct gait_ops *ops, const struct gait_grouping *grouping,
                      const struct gait_op_sums **ret_rows, size_t *ret_count)
 {
-    if (!ops || !grouping || !ret_rows || !ret_count)
-        return fail(GAIT_ERR_ARGUMENT, "no list, no grouping, or no place for the rows");
+    GAIT_REQUIRE(ops);
+    GAIT_REQUIRE(grouping);
+    GAIT_REQUIRE(ret_rows);
+    GAIT_REQUIRE(ret_count);
     if (grouping->size != sizeof *grouping)
         return fail(GAIT_ERR_ARGUMENT, "a grouping of %zu bytes is of another gait",
                     grouping->size);

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/array.h"
+#include "base/hash.h"
 
 enum { FIRST_ROOM = 64 };
 
@@ -23,11 +24,9 @@ void tuple_map_finish(struct tuple_map *map)
 
 static uint32_t hash_of(const uint64_t *tuple, size_t width)
 {
-    uint64_t hash = UINT64_C(0x9e3779b97f4a7c15);
-    for (size_t i = 0; i < width; i++) {
-        hash = (hash ^ tuple[i]) * UINT64_C(0xff51afd7ed558ccd);
-        hash ^= hash >> 32;
-    }
+    uint64_t hash = width;
+    for (size_t i = 0; i < width; i++)
+        hash = hash_mix(hash, tuple[i]);
     return (uint32_t)hash;
 }
 

@@ -7,6 +7,7 @@
 
 #include "analyse/stacks/stack_set.h"
 #include "base/array.h"
+#include "base/hash.h"
 #include "load/stack_label.h"
 
 #define FIRST_TEXTS 4096u
@@ -138,29 +139,6 @@ static bool is_cut(struct slice line)
     return false;
 }
 
-static uint64_t word_at(const uint8_t *bytes, size_t count)
-{
-    uint64_t word = 0;
-    memcpy(&word, bytes, count);
-    return word;
-}
-
-// Eight bytes a step; the last ones may be looked at twice.
-static uint32_t hash_of(struct slice text)
-{
-    uint64_t hash = text.count * UINT64_C(0x9e3779b97f4a7c15);
-    size_t at = 0;
-    for (; at + 8 <= text.count; at += 8) {
-        hash = (hash ^ word_at(text.bytes + at, 8)) * UINT64_C(0xff51afd7ed558ccd);
-        hash ^= hash >> 32;
-    }
-    if (at < text.count)
-        hash ^= text.count >= 8 ? word_at(text.bytes + text.count - 8, 8)
-                                : word_at(text.bytes, text.count);
-    hash *= UINT64_C(0xff51afd7ed558ccd);
-    return (uint32_t)(hash >> 32);
-}
-
 // NULL: it was not met; *ret_place is where it is, or belongs.
 static const struct text_met *met_before(const struct stack_set *set, struct slice text,
                                          uint32_t hash, size_t *ret_place)
@@ -188,7 +166,7 @@ static int remember(struct stack_set *set, struct slice text, struct text_met *f
         return GAIT_ERR_MEMORY; // the story is told
     frame->bytes = (uint32_t)text.count;
     frame->is_closed = is_closed(text);
-    hash_index_put(&set->text_index, place, hash_of(text), (uint32_t)set->text_count);
+    hash_index_put(&set->text_index, place, (uint32_t)hash_bytes(text), (uint32_t)set->text_count);
     set->texts_met[set->text_count++] = *frame;
     return 0;
 }
@@ -231,7 +209,7 @@ static int take_frame(struct stack_set *set, struct slice line, struct text_met 
     if (status)
         return status;
     size_t place;
-    const struct text_met *met = met_before(set, text, hash_of(text), &place);
+    const struct text_met *met = met_before(set, text, (uint32_t)hash_bytes(text), &place);
     *ret_bytes = first;
     if (met && (met->is_closed || !end)) {
         *ret = *met;

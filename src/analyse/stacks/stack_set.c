@@ -8,6 +8,7 @@
 
 #include "base/array.h"
 #include "base/fail.h"
+#include "base/hash.h"
 
 #define ARENA_LIMIT ((size_t)4 << 30)
 #define ID_LIMIT ((size_t)1 << 30)
@@ -41,10 +42,8 @@ void stack_set_finish(struct stack_set *set)
 
 static uint32_t hash_of_frame(const struct stack_frame *frame)
 {
-    uint64_t hash = (uintptr_t)frame->name * UINT64_C(0x9e3779b97f4a7c15);
-    hash ^= (uintptr_t)frame->path * UINT64_C(0xc2b2ae3d27d4eb4f) ^ (uint32_t)frame->line;
-    hash ^= hash >> 31;
-    return (uint32_t)(hash * UINT64_C(0x165667b19e3779f9) >> 24);
+    const uint64_t hash = hash_mix((uintptr_t)frame->name, (uintptr_t)frame->path);
+    return (uint32_t)hash_mix(hash, (uint32_t)frame->line);
 }
 
 static bool is_same_frame(const struct stack_frame *a, const struct stack_frame *b)
@@ -112,11 +111,9 @@ int stack_set_push(struct stack_set *set, const struct stack_entry *entry)
 static uint32_t hash_of(const struct stack_set *set, const struct stack_entry *entry)
 {
     uint64_t hash = set->keeps_lines ? entry->count : 0;
-    for (size_t i = 0; i < entry->depth; i++) {
-        hash = (hash ^ set->ids[entry->first + i]) * UINT64_C(0x9e3779b97f4a7c15);
-        hash ^= hash >> 29;
-    }
-    return (uint32_t)(hash >> 7);
+    for (size_t i = 0; i < entry->depth; i++)
+        hash = hash_mix(hash, set->ids[entry->first + i]);
+    return (uint32_t)hash;
 }
 
 // The words for process and thread are in the frames: equal frames, equal words.

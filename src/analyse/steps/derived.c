@@ -129,8 +129,8 @@ static int find(struct gait_derived *derived, struct gait_trace *trace)
 int gait_derived_open(struct gait_trace *trace, const struct gait_query *query,
                       struct gait_derived **ret_derived)
 {
-    if (!trace || !ret_derived)
-        return fail(GAIT_ERR_ARGUMENT, "trace and ret_derived must not be NULL");
+    GAIT_REQUIRE(trace);
+    GAIT_REQUIRE(ret_derived);
     struct gait_derived *derived = calloc(1, sizeof *derived);
     if (!derived)
         return fail(GAIT_ERR_MEMORY, "no memory for the steps of a run");
@@ -153,8 +153,8 @@ static bool is_wanted(const struct event_filter *filter, const struct derived_ro
 
 int gait_derived_next_sized(struct gait_derived *derived, struct gait_event *ret_event, size_t size)
 {
-    if (!derived || !ret_event)
-        return fail(GAIT_ERR_ARGUMENT, "derived and ret_event must not be NULL");
+    GAIT_REQUIRE(derived);
+    GAIT_REQUIRE(ret_event);
     while (derived->next < derived->count &&
            !is_wanted(&derived->filter, &derived->rows[derived->next]))
         derived->next++;

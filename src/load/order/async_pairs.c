@@ -6,13 +6,13 @@
 #include "load/order/async_pairs.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 #include "base/array.h"
-#include "base/fail.h"
+#include "base/hash.h"
 #include "base/invariant.h"
 
 #define WINDOW_BEGINS (1u << 20) // 24 MiB, and as much again for their keys
+#define FIRST_KEYS 1024u
 #define NONE UINT32_MAX
 
 struct async_begin {
@@ -21,47 +21,52 @@ struct async_begin {
 };
 
 struct async_key {
-    const struct run_shard *shard; // NULL: free
+    const struct run_shard *shard;
     uint64_t site, id;
     uint32_t latest; // of the window's begins still open, or NONE
     uint32_t nested; // begins behind the window that are open
 };
 
-static size_t hash_key(const struct async_key *key)
+static uint32_t hash_key(const struct async_key *key)
 {
-    uint64_t hash = (uintptr_t)key->shard;
-
-    hash = (hash ^ key->site) * 0x9e3779b97f4a7c15u;
-    hash = (hash ^ (hash >> 32) ^ key->id) * 0x9e3779b97f4a7c15u;
-    return (size_t)(hash ^ (hash >> 32));
+    return (uint32_t)hash_mix(hash_mix((uintptr_t)key->shard, key->site), key->id);
 }
 
+static bool is_same_key(const struct async_key *a, const struct async_key *b)
+{
+    return a->shard == b->shard && a->site == b->site && a->id == b->id;
+}
+
+// The place of the key, or the free one where it belongs.
+static size_t place_of(const struct async_pairs *pairs, const struct async_key *key)
+{
+    const struct hash_index *index = &pairs->key_index;
+    size_t at = hash_index_first(index, hash_key(key));
+    while (index->places[at].row && !is_same_key(&pairs->keys[index->places[at].row - 1], key))
+        at = hash_index_next(index, at);
+    return at;
+}
+
+// NULL: none of the window's begins has it.
 static struct async_key *find_key(const struct async_pairs *pairs, const struct async_key *key)
 {
-    size_t at = hash_key(key) & (pairs->key_capacity - 1);
-
-    while (pairs->keys[at].shard &&
-           (pairs->keys[at].shard != key->shard || pairs->keys[at].site != key->site ||
-            pairs->keys[at].id != key->id))
-        at = (at + 1) & (pairs->key_capacity - 1);
-    return &pairs->keys[at];
+    const uint32_t row = pairs->key_count ? pairs->key_index.places[place_of(pairs, key)].row : 0;
+    return row ? &pairs->keys[row - 1] : NULL;
 }
 
-static int grow_keys(struct async_pairs *pairs)
+static int add_key(struct async_pairs *pairs, const struct async_key *key)
 {
-    struct async_pairs larger = *pairs;
-
-    larger.key_capacity = pairs->key_capacity ? pairs->key_capacity * 2 : 1024;
-    larger.keys = calloc(larger.key_capacity, sizeof(*larger.keys));
-    if (!larger.keys)
-        return fail(GAIT_ERR_MEMORY, "no memory for %zu asynchronous spans", larger.key_capacity);
-    for (size_t i = 0; i < pairs->key_capacity; i++)
-        if (pairs->keys[i].shard)
-            *find_key(&larger, &pairs->keys[i]) = pairs->keys[i];
-    free(pairs->keys);
-    pairs->keys = larger.keys;
-    pairs->key_capacity = larger.key_capacity;
-    return 0;
+    const struct array_shape shape = {sizeof *pairs->keys, UINT32_MAX};
+    int status = hash_index_reserve(&pairs->key_index, FIRST_KEYS);
+    if (!status)
+        status =
+            array_reserve((void **)&pairs->keys, &pairs->key_room, pairs->key_count + 1, shape);
+    if (status)
+        return status;
+    hash_index_put(&pairs->key_index, place_of(pairs, key), hash_key(key),
+                   (uint32_t)pairs->key_count);
+    pairs->keys[pairs->key_count++] = *key;
+    return GAIT_OK;
 }
 
 static struct async_key key_of(const struct merge_row *row)
@@ -85,16 +90,11 @@ static int take_begin(struct async_pairs *pairs, const struct merge_row *row)
     int status = array_reserve((void **)&pairs->window, &pairs->begin_capacity,
                                pairs->begin_count + 1, shape);
 
-    if (!status && pairs->key_count * 2 >= pairs->key_capacity)
-        status = grow_keys(pairs);
+    if (!status && !find_key(pairs, &wanted))
+        status = add_key(pairs, &wanted);
     if (status)
         return status;
-    GAIT_ASSERT(pairs->key_count < pairs->key_capacity); // a search finds a free one
     key = find_key(pairs, &wanted);
-    if (!key->shard) {
-        *key = wanted;
-        pairs->key_count++;
-    }
     GAIT_ASSERT(pairs->begin_count < pairs->begin_capacity);
     pairs->window[pairs->begin_count] = (struct async_begin){
         .start_ns = row->frame->start_ns[row->row], .end_ns = INT64_MIN, .outer = key->latest};
@@ -106,10 +106,10 @@ static int take_begin(struct async_pairs *pairs, const struct merge_row *row)
 static void take_end(struct async_pairs *pairs, const struct merge_row *row)
 {
     struct async_key wanted = key_of(row);
-    struct async_key *key = pairs->key_count ? find_key(pairs, &wanted) : NULL;
+    struct async_key *key = find_key(pairs, &wanted);
     struct async_begin *begin;
 
-    if (!key || !key->shard)
+    if (!key)
         return;
     if (key->nested) {
         key->nested--;
@@ -132,8 +132,7 @@ static int fill_window(struct async_pairs *pairs)
     int got = 1;
 
     pairs->begin_count = pairs->next = pairs->key_count = pairs->pending = 0;
-    if (pairs->key_capacity)
-        memset(pairs->keys, 0, pairs->key_capacity * sizeof(*pairs->keys));
+    hash_index_clear(&pairs->key_index);
     while (pairs->begin_count < pairs->begin_limit) {
         int status = 0;
 
@@ -166,7 +165,7 @@ static int look_ahead(struct async_pairs *pairs)
 
         if (!is_begin(&row))
             take_end(pairs, &row);
-        else if (key->shard && key->latest != NONE)
+        else if (key && key->latest != NONE)
             key->nested++;
     }
     merge_close(&further);
@@ -193,6 +192,7 @@ void async_pairs_close(struct async_pairs *pairs)
         merge_close(&pairs->ahead);
     free(pairs->window);
     free(pairs->keys);
+    hash_index_finish(&pairs->key_index);
     *pairs = (struct async_pairs){0};
 }
 

@@ -5,6 +5,7 @@
 #ifndef GAIT_LOAD_ASYNC_PAIRS_H
 #define GAIT_LOAD_ASYNC_PAIRS_H
 
+#include "base/hash_index.h"
 #include "load/order/merge.h"
 
 struct async_begin;
@@ -18,8 +19,9 @@ struct async_pairs {
     size_t begin_count, begin_capacity, begin_limit;
     size_t next; // of the window, to be asked for
     struct async_key *keys;
-    size_t key_count, key_capacity; // capacity is a power of two, or 0
-    size_t pending;                 // begins of the window without their end so far
+    size_t key_count, key_room;
+    struct hash_index key_index;
+    size_t pending; // begins of the window without their end so far
 };
 
 // Begins before the first row of the run.

@@ -52,8 +52,8 @@ int gait_cursor_open(struct gait_trace *trace, const struct gait_query *query,
     struct gait_cursor *cursor;
     int status;
 
-    if (!trace || !ret_cursor)
-        return fail(GAIT_ERR_ARGUMENT, "trace and ret_cursor must not be NULL");
+    GAIT_REQUIRE(trace);
+    GAIT_REQUIRE(ret_cursor);
     cursor = calloc(1, sizeof(*cursor));
     if (!cursor)
         return fail(GAIT_ERR_MEMORY, "no memory for a cursor");
@@ -272,8 +272,8 @@ int gait_cursor_next_sized(struct gait_cursor *cursor, struct gait_event *ret_ev
     struct merge_row row;
     int got;
 
-    if (!cursor || !ret_event)
-        return fail(GAIT_ERR_ARGUMENT, "no cursor, or no place for an event");
+    GAIT_REQUIRE(cursor);
+    GAIT_REQUIRE(ret_event);
     for (;;) {
         got = merge_next(&cursor->merge, &row);
         if (got != 1)

@@ -235,8 +235,8 @@ int gait_scan(struct gait_trace *trace, const struct gait_query *query, uint32_t
     struct scan scan = {.columns = columns, .visit = visit, .context = context};
     int status;
 
-    if (!trace || !visit)
-        return fail(GAIT_ERR_ARGUMENT, "a scan needs a trace and somebody who visits");
+    GAIT_REQUIRE(trace);
+    GAIT_REQUIRE(visit);
     scan.run = &trace->run;
     event_frame_init(&scan.frame);
     arg_list_init(&scan.batch.args.list);

@@ -5,18 +5,15 @@
 #include <stdlib.h>
 
 #include "base/array.h"
+#include "base/hash.h"
 
 #define SITE_LIMIT (16u << 20)
 #define FIRST_ROOM 256
 
 static uint32_t hash_site(const struct gait_site_info *site)
 {
-    uint64_t hash = (uintptr_t)site->category;
-
-    hash = (hash ^ (uintptr_t)site->name) * 0x9e3779b97f4a7c15u;
-    hash = (hash ^ (hash >> 32) ^ (uintptr_t)site->file) * 0x9e3779b97f4a7c15u;
-    hash = (hash ^ (hash >> 32) ^ site->line) * 0x9e3779b97f4a7c15u;
-    return (uint32_t)(hash ^ (hash >> 32));
+    const uint64_t hash = hash_mix((uintptr_t)site->category, (uintptr_t)site->name);
+    return (uint32_t)hash_mix(hash_mix(hash, (uintptr_t)site->file), site->line);
 }
 
 static int is_same(const struct gait_site_info *a, const struct gait_site_info *b)
