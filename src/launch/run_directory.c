@@ -15,8 +15,8 @@
 #include <unistd.h>
 
 #include "base/fail.h"
+#include "base/folders.h"
 #include "base/slice.h"
-#include "launch/folders.h"
 #include "launch/job.h"
 #include "launch/run_mark.h"
 #include "launch/run_name.h"

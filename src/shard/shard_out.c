@@ -13,6 +13,7 @@
 
 #include "base/fail.h"
 #include "base/invariant.h"
+#include "base/folders.h"
 #include "format/span_builder.h"
 
 #define BATCH_MAX_BYTES (64u << 20)
@@ -21,22 +22,6 @@
 #define SETTLE_BYTES (1u << 20)
 #define NAME_TRIES 1000
 #define RESERVE_BYTES (16u << 10) // and never more than a quarter of the limit
-
-static int make_directories(const char *directory)
-{
-    char path[PATH_MAX];
-    snprintf(path, sizeof(path), "%s", directory);
-    for (char *slash = path + 1; *slash; slash++) {
-        if (*slash != '/')
-            continue;
-        *slash = '\0';
-        mkdir(path, 0777);
-        *slash = '/';
-    }
-    if (mkdir(path, 0777) && errno != EEXIST)
-        return fail(GAIT_ERR_IO, "cannot make run directory '%s': %s", directory, strerror(errno));
-    return 0;
-}
 
 static int init_buffers(struct shard_out *shard)
 {
@@ -90,7 +75,7 @@ int shard_out_open_path(struct shard_out *shard, const char *path)
 int shard_out_open(struct shard_out *shard, const char *directory, int64_t start_ns)
 {
     char host[65] = "", path[PATH_MAX];
-    int status = make_directories(directory);
+    int status = folders_make(directory, 0777);
     if (status)
         return status;
     gethostname(host, sizeof(host) - 1);

@@ -10,8 +10,8 @@
 #include "analyse/report/torch_report.h"
 #include "answer/sentence_text.h"
 #include "base/fail.h"
+#include "base/folders.h"
 #include "export/output/output_print.h"
-#include "launch/folders.h"
 #include "render/epochs_csv.h"
 
 struct epochs {

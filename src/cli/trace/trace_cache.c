@@ -14,24 +14,13 @@
 
 #include "base/buffer.h"
 #include "base/fail.h"
+#include "base/folders.h"
 #include "format/frame.h"
 
 #define MAKER 1 // goes up when the same trace becomes other shards
 #define HEAD_BYTES 65536
 #define MOST_BYTES ((size_t)64 << 20)
 enum { PATH_DIGITS = 16 };
-
-static int make_folders(char *path)
-{
-    for (char *slash = path + 1; (slash = strchr(slash, '/')); slash++) {
-        *slash = '\0';
-        mkdir(path, 0700);
-        *slash = '/';
-    }
-    if (mkdir(path, 0700) && errno != EEXIST)
-        return fail(GAIT_ERR_IO, "cannot make the cache '%s': %s", path, strerror(errno));
-    return 0;
-}
 
 static int find_root(char ret_root[PATH_MAX])
 {
@@ -45,7 +34,8 @@ static int find_root(char ret_root[PATH_MAX])
         snprintf(ret_root, PATH_MAX, "%.3000s/.cache/gait/traces", home);
     else
         return fail(GAIT_ERR_MISSING, "there is no place for a cache: set GAIT_CACHE_DIR");
-    return make_folders(ret_root);
+    const int status = folders_make(ret_root, 0700);
+    return status ? fail_because(status, "cannot make the cache '%s'", ret_root) : 0;
 }
 
 // Where a file is, and everything about it that changes with its content.

@@ -2,7 +2,7 @@
 // A folder that is there may be one that nobody may write to; so only what comes
 // last is known to be missing.
 #define _GNU_SOURCE
-#include "launch/folders.h"
+#include "base/folders.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -11,7 +11,7 @@
 
 #include "base/fail.h"
 
-int folders_make_above(const char *path)
+static int make_above(const char *path, unsigned mode)
 {
     char part[PATH_MAX];
     const size_t length = strlen(path);
@@ -24,8 +24,21 @@ int folders_make_above(const char *path)
             break; // "a/b/" ends in b as "a/b" does
         memcpy(part, path, i);
         part[i] = '\0';
-        if (mkdir(part, 0777) && errno != EEXIST && errno != EROFS && errno != EISDIR)
+        if (mkdir(part, mode) && errno != EEXIST && errno != EROFS && errno != EISDIR)
             return fail(GAIT_ERR_IO, "cannot make '%s': %s", part, strerror(errno));
     }
     return GAIT_OK;
+}
+
+int folders_make_above(const char *path)
+{
+    return make_above(path, 0777);
+}
+
+int folders_make(const char *path, unsigned mode)
+{
+    const int status = make_above(path, mode);
+    if (!status && mkdir(path, mode) && errno != EEXIST)
+        return fail(GAIT_ERR_IO, "cannot make '%s': %s", path, strerror(errno));
+    return status;
 }
