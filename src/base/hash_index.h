@@ -14,8 +14,11 @@
 
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 #include <gait/error.h>
+
+#include "base/slice.h"
 
 struct hash_place {
     uint32_t row; // + 1; 0: free
@@ -58,6 +61,32 @@ static inline void hash_index_put(struct hash_index *index, size_t at, uint32_t 
 {
     index->places[at] = (struct hash_place){row + 1, hash};
     index->count++;
+}
+
+// --- hashes of what rows are made of; what stands in a file never depends on them -------
+
+// Takes in one more word. Every bit of the result depends on every word so far.
+static inline uint64_t hash_mix(uint64_t hash, uint64_t word)
+{
+    hash = (hash ^ word) * UINT64_C(0x9e3779b97f4a7c15);
+    hash = (hash ^ hash >> 32) * UINT64_C(0xff51afd7ed558ccd);
+    return hash ^ hash >> 32;
+}
+
+// Eight bytes a step, for texts may be 100,000 bytes long.
+static inline uint64_t hash_bytes(struct slice text)
+{
+    uint64_t hash = text.count;
+    for (size_t at = 0; at < text.count; at += 8) {
+        const size_t left = text.count - at;
+        uint64_t word = 0;
+        if (left >= 8)
+            memcpy(&word, text.bytes + at, 8);
+        else
+            memcpy(&word, text.bytes + at, left);
+        hash = hash_mix(hash, word);
+    }
+    return hash;
 }
 
 #endif

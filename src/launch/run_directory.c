@@ -15,11 +15,11 @@
 #include <unistd.h>
 
 #include "base/fail.h"
-#include "base/folders.h"
 #include "base/slice.h"
 #include "launch/job.h"
 #include "launch/run_mark.h"
 #include "launch/run_name.h"
+#include "shard/folders.h"
 
 static int join(char *out, const char *directory, const char *name)
 {

@@ -13,8 +13,8 @@
 
 #include "base/fail.h"
 #include "base/invariant.h"
-#include "base/folders.h"
 #include "format/span_builder.h"
+#include "shard/folders.h"
 
 #define BATCH_MAX_BYTES (64u << 20)
 #define TEXT_MAX_BYTES (8u << 20)

@@ -10,9 +10,9 @@
 #include "analyse/report/torch_report.h"
 #include "answer/sentence_text.h"
 #include "base/fail.h"
-#include "base/folders.h"
 #include "export/output/output_print.h"
 #include "render/epochs_csv.h"
+#include "shard/folders.h"
 
 struct epochs {
     const struct run_report *report;

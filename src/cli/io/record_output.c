@@ -18,12 +18,12 @@
 
 #include "analyse/stacks/stack_set.h"
 #include "base/fail.h"
-#include "base/folders.h"
 #include "base/slice.h"
 #include "cli/io/output_name.h"
 #include "cli/io/stack_pprof.h"
 #include "format/frame.h"
 #include "render/flame_svg.h"
+#include "shard/folders.h"
 
 #define PIPE_WAIT_MS 5000
 

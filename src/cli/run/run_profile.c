@@ -19,7 +19,6 @@
 #include "analyse/job/inventory.h"
 #include "base/fail.h"
 #include "base/file_name.h"
-#include "base/folders.h"
 #include "base/units.h"
 #include "cli/io/config_screen.h"
 #include "cli/io/pt_files.h"
@@ -29,6 +28,7 @@
 #include "launch/python_hook.h"
 #include "launch/run_own.h"
 #include "launch/say.h"
+#include "shard/folders.h"
 #include "vocabulary/metadata.h"
 
 enum { PLAN_BYTES = 4096, LINE_BYTES = 512 };

@@ -14,8 +14,8 @@
 
 #include "base/buffer.h"
 #include "base/fail.h"
-#include "base/folders.h"
 #include "format/frame.h"
+#include "shard/folders.h"
 
 #define MAKER 1 // goes up when the same trace becomes other shards
 #define HEAD_BYTES 65536

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 
 #include "base/array.h"
-#include "base/hash.h"
+#include "base/hash_index.h"
 
 #define SITE_LIMIT (16u << 20)
 #define FIRST_ROOM 256

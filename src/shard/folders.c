@@ -2,7 +2,7 @@
 // A folder that is there may be one that nobody may write to; so only what comes
 // last is known to be missing.
 #define _GNU_SOURCE
-#include "base/folders.h"
+#include "shard/folders.h"
 
 #include <errno.h>
 #include <limits.h>

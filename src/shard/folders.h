@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // mkdir -p, for all that is written where the user says.
-#ifndef GAIT_BASE_FOLDERS_H
-#define GAIT_BASE_FOLDERS_H
+#ifndef GAIT_SHARD_FOLDERS_H
+#define GAIT_SHARD_FOLDERS_H
 
 #include <gait/error.h>
 
