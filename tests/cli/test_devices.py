@@ -81,3 +81,18 @@ def test_a_run_without_devices_has_neither(gait, tmp_path):
     shard.write(tmp_path / "run")
     assert "No collective" in gait("comms", "run").stdout
     assert "No kernel" in gait("kernels", "run").stdout
+
+
+def test_a_trace_of_the_host_alone_is_a_rank_without_a_whole(gait, tmp_path):
+    event = {"ph": "X", "cat": "cpu_op", "name": "aten::mm", "pid": 1, "tid": 1, "ts": 5, "dur": 9}
+    (tmp_path / "cpu.json").write_text(json.dumps({"traceEvents": [event]}))
+    assert gait("import", "cpu.json", "-o", "run").returncode == 0
+    (rank,) = json.loads(gait("breakdown", "run", "--steps", "--json").stdout)["ranks"]
+    assert (rank["rank"], rank["whole"], rank["steps"]) == (0, None, [])
+    (tmp_path / "one.json").write_text(
+        json.dumps({"traceEvents": [event, {**event, "name": "ProfilerStep#3"}]})
+    )
+    assert gait("import", "one.json", "-o", "one").returncode == 0
+    (rank,) = json.loads(gait("breakdown", "one", "--steps", "--json").stdout)["ranks"]
+    causes = rank["steps"][0]["idle_causes"]
+    assert causes["unknown"] == rank["steps"][0]["idle"] == 9000

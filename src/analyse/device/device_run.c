@@ -5,6 +5,7 @@
 
 #include "base/array.h"
 #include "load/pass/pass.h"
+#include "vocabulary/metadata.h"
 
 enum { MOST_RANKS = 1 << 20 };
 
@@ -13,6 +14,7 @@ struct part {
     struct device_rows rows;
     struct breakdown_rank rank;
     uint32_t shard;
+    bool is_imported; // a rank then, whatever it has
 };
 
 static int begin(void *made, const struct pass_shard *shard, void *answer)
@@ -20,6 +22,7 @@ static int begin(void *made, const struct pass_shard *shard, void *answer)
     struct part *part = made;
     (void)answer;
     part->shard = shard->shard;
+    part->is_imported = gait_trace_metadata(shard->trace, shard->shard, meta.source) != NULL;
     return device_rows_init(&part->rows, shard->trace);
 }
 
@@ -44,7 +47,7 @@ static int merge(void *answer, void *made)
     struct device_run *run = answer;
     struct part *part = made;
     const struct array_shape shape = {sizeof *run->ranks, MOST_RANKS};
-    if (!part->rank.has_device && !part->rank.step_count)
+    if (!part->is_imported && !part->rank.has_device && !part->rank.step_count)
         return GAIT_OK;
     int status = array_reserve((void **)&run->ranks, &run->capacity, run->count + 1, shape);
     if (!status) {

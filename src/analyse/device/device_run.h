@@ -7,7 +7,8 @@
 #include "analyse/device/breakdown.h"
 
 struct device_run {
-    struct breakdown_rank *ranks; // of all shards with device events or steps, in their order
+    struct breakdown_rank
+        *ranks; // of shards with device events or steps, and all that were imported
     size_t count, capacity;
 };
 

@@ -44,8 +44,9 @@ static int add_gap(struct idle_causes *causes, const struct device_rows *rows,
                    const struct interval *gap)
 {
     const struct device_event *next = next_event(rows, gap->end_ns), *launch;
-    if (!next) // nothing was launched any more
-        return intervals_add(&causes->times[IDLE_HOST_LATE], gap->start_ns, gap->end_ns);
+    if (!next) // nothing was launched any more; of no device nothing is known
+        return intervals_add(&causes->times[rows->events.count ? IDLE_HOST_LATE : IDLE_UNKNOWN],
+                             gap->start_ns, gap->end_ns);
     launch = launch_of(rows, next);
     if (!launch)
         return intervals_add(&causes->times[IDLE_UNKNOWN], gap->start_ns, gap->end_ns);
