@@ -2,9 +2,8 @@
 """CPython 3.12 and later warn where a process with several threads forks.
 
 Of a program with one thread gait makes one with two: the recorder's. That one is known
-to be safe at a fork (src/record/recorder.c), and a program under `-W error` would end by
-the warning. So it is ignored where the threads besides the program's are gait's, and is
-given where the program has some of its own.
+to be safe at a fork (src/record/recorder.c). So the warning is ignored where the threads
+besides the program's are gait's, and is given where the program has some of its own.
 """
 
 import threading
