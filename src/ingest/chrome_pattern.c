@@ -44,8 +44,8 @@ static inline unsigned take_digits(const uint8_t *at, uint64_t *ret_value)
 {
     uint64_t value = 0;
     unsigned count = 0;
-    for (unsigned digit; (digit = (unsigned)at[count] - '0') < 10 && count <= MOST_DIGITS; count++)
-        value = value * 10 + digit;
+    for (; at[count] >= '0' && at[count] <= '9' && count <= MOST_DIGITS; count++)
+        value = value * 10 + (at[count] - (unsigned)'0');
     *ret_value = value;
     return count;
 }
