@@ -37,7 +37,7 @@ def override(config, words):
         section, _, name = key.rpartition(".")
         place = config.get(section, {}) if section else config
         if name not in place:
-            sys.exit(f"main.py: no setting '{key}'")
+            sys.exit(f"main.py: unknown setting '{key}'")
         place[name] = yaml.safe_load(value)
 
 

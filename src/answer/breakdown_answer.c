@@ -198,7 +198,7 @@ static void put_title(struct sheet *sheet, const struct asked *asked, const stru
         steps += run->ranks[i].step_count;
     }
     if (!ranks)
-        snprintf(text, sizeof text, "No work of a device is on record");
+        snprintf(text, sizeof text, "The recording contains no device work");
     else
         snprintf(text, sizeof text, "%zu rank%s with devices, %zu step%s", ranks,
                  units_plural(ranks), steps, units_plural(steps));
@@ -229,37 +229,37 @@ static int put(struct sheet *sheet, const struct asked *asked)
 static const struct option options[] = {
     {.name = "steps",
      .kind = OPTION_FLAG,
-     .help = "each step too, as a profiler numbered them",
+     .help = "show each step too, numbered as the profiler did",
      .offset = offsetof(struct breakdown_values, steps)},
     {.name = "compat",
      .kind = OPTION_CHOICE,
      .value = "TOOL",
-     .help = "what that tool would say, too, beside what is true",
+     .help = "also show the figures of that tool beside the exact ones",
      .offset = offsetof(struct breakdown_values, compat),
      .choices = compat_tools},
 };
 
 static const struct example examples[] = {
-    {"gait breakdown run1", "Computation, communication, copies and idle time of each rank."},
-    {"gait breakdown --steps --json trace.json.gz", "The same of each step, for a script."},
+    {"gait breakdown run1", "Show computation, communication, copies and idle time of each rank."},
+    {"gait breakdown --steps --json trace.json.gz", "Show the same for each step, as JSON."},
     {NULL, NULL},
 };
 
 static const char *const about[] = {
-    "The time from the first to the last event of a rank's devices is cut into exclusive states: "
-    "each nanosecond is in one of them, so that they sum to the whole exactly, and work on "
-    "several streams counts once.",
-    "Communication is kernels of NCCL, RCCL, HCCL and oneCCL. It is exposed where no kernel "
-    "computes at that time.",
-    "Idle time is told by the launch of the work that ended it: the host was late, the launch "
-    "took time, the work waited for other work (dependency), or one kernel simply followed the "
-    "other (gap, below 3 us).",
+    "gait divides the time from the first to the last event of a rank's devices into exclusive "
+    "states. Each nanosecond is in one state, so the states sum to the whole exactly. Work on "
+    "several streams at once counts once.",
+    "Communication is the kernels of NCCL, RCCL, HCCL and oneCCL. It is exposed while no kernel "
+    "computes.",
+    "The work that ends an idle time shows its cause: the host launched it late, the launch took "
+    "time, it waited for other work (dependency), or it followed the kernel before it at once "
+    "(gap, below 3 us).",
     NULL,
 };
 
 const struct answer breakdown_answer = {
-    .summary = "Says what the devices of each rank did: computation, communication, copies, "
-               "what overlapped, and why they did nothing.",
+    .summary = "Shows what the devices of each rank did: computation, communication, copies, their "
+               "overlap, and why the devices were idle.",
     .about = about,
     .examples = examples,
     OPTIONS_ARE(options),

@@ -85,7 +85,7 @@ static int put(struct sheet *sheet, const struct asked *asked)
         gap->start_ns = gap->shard.start_ns;
         gap->after = -1;
     }
-    sheet_title(sheet, asked->path, "The longest times in which a process made no step");
+    sheet_title(sheet, asked->path, "Longest times without a step");
     sheet_table(sheet, &table);
     if (!status)
         status = each_step(asked->trace, add_step, &search);
@@ -102,11 +102,11 @@ static const struct option options[] = {
      .kind = OPTION_SECONDS,
      .value = "SEC",
      .high = 1000000000,
-     .help = "leave out what is shorter; 0.1 s without it"},
+     .help = "leave out shorter times (default: 0.1 s)"},
 };
 
 static const struct example examples[] = {
-    {"gait gaps run1", "Where the training stood still, the longest time first."},
+    {"gait gaps run1", "List the times without a step, the longest first."},
     {NULL, NULL},
 };
 

@@ -150,7 +150,7 @@ static void say_samples(struct sheet *sheet, const char *json)
     const double rate = seconds > 0 ? json_member_count(json, "rounds") / seconds : 0;
     char text[300], each[120] = "";
     if (seconds > 0)
-        snprintf(each, sizeof each, ", %s a second of %s asked",
+        snprintf(each, sizeof each, ", %s a second of the requested %s",
                  units_count((uint64_t)fmin(round(rate), 1e18)).text,
                  units_count(count_in(json, "rate_asked_hz")).text);
     snprintf(text, sizeof text, "%s in %s rounds%s", units_count(count_in(json, "samples")).text,
@@ -188,7 +188,8 @@ static void say_lost_names(struct sheet *sheet, const struct gait_trace *trace)
         char text[200];
         if (!lost || gait_trace_shard(trace, i, &shard))
             continue;
-        snprintf(text, sizeof text, "%s of pid %" PRId64 " found no room: what they name has none",
+        snprintf(text, sizeof text,
+                 "%s of pid %" PRId64 " are missing because the name table was full",
                  units_count(strtoull(lost, NULL, 10)).text, shard.pid);
         sheet_section(sheet, "Names", text);
     }
@@ -217,20 +218,22 @@ static int put(struct sheet *sheet, const struct asked *asked)
 }
 
 static const char *const about[] = {
-    "One line a shard: rank, process, machine, role, length, events, what was lost, size. A star "
-    "marks a shard that its process did not close and nobody completed yet.",
-    "Damage is named by file, offset and length; all that is intact is counted and can be read.",
+    "Each line is one shard: rank, process, machine, role, length, events, lost events, size. A "
+    "star marks a shard that is not finished: its process did not close it, and no command has "
+    "completed it yet.",
+    "Damage is listed with its file, offset and length. The figures count all intact data.",
     NULL,
 };
 
 static const struct example examples[] = {
     {"gait info run1", "The shards of a run."},
-    {"gait info --json run1/node1-4711.gait", "One shard, for a script."},
+    {"gait info --json run1/node1-4711.gait", "Describe one shard, as JSON."},
     {NULL, NULL},
 };
 
 const struct answer info_answer = {
-    .summary = "Describes a shard or a run directory: who wrote it, how much, what is missing.",
+    .summary = "Describes a shard or a run directory: which process wrote it, how much, and what "
+               "is missing.",
     .about = about,
     .examples = examples,
     .put = put,

@@ -123,7 +123,7 @@ static void say_notes(struct sheet *sheet, const struct leaf_answer *answer)
         sheet_say(sheet, SAY_LEAD, text);
     if (has_twins(answer))
         sheet_say(sheet, SAY_LEAD,
-                  "Rows that look the same are of different stacks; -a makes one of them.");
+                  "Rows that look the same belong to different stacks; -a merges them.");
 }
 
 // --- the table -------------------------------------------------------------------------

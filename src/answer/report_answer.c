@@ -58,7 +58,7 @@ static void describe_end(const char *noted, char *out, size_t room)
     else if (json_member_real(noted, "code", &number))
         snprintf(out, room, "ended with exit code %.0f", number);
     else if (json_member(noted, "unclosed", &token))
-        snprintf(out, room, "did not end by itself: it was killed, or left by os._exit()");
+        snprintf(out, room, "did not end normally: it was killed, or it called os._exit()");
     else
         snprintf(out, room, "ended with %.80s", noted);
 }
@@ -91,7 +91,7 @@ static void say_ends(const struct making *making)
         sheet_say(making->sheet, SAY_ALERT, text);
     }
     if (ends > MOST_ENDS) {
-        snprintf(text, sizeof text, "(%u more ended badly: --json)", ends - MOST_ENDS);
+        snprintf(text, sizeof text, "(%u more failed: see --json)", ends - MOST_ENDS);
         sheet_say(making->sheet, SAY_ALERT, text);
     }
 }
@@ -432,7 +432,7 @@ static void say_drops(const struct making *making)
 {
     const struct run_report *report = making->report;
     char text[300];
-    snprintf(text, sizeof text, "%s event%s (%s of all); the figures above are without them",
+    snprintf(text, sizeof text, "%s event%s (%s of all); the figures above do not include them",
              units_count(report->dropped).text, units_plural(report->dropped),
              units_share(report->dropped, report->events + report->dropped).text);
     sheet_section(making->sheet, "Lost", text);
@@ -497,8 +497,8 @@ static void put_damage(const struct making *making)
     answer_put_damage(making->sheet, making->trace);
     if (!count)
         return;
-    snprintf(text, sizeof text, "%" PRIu32 " place%s; what is intact is counted above", count,
-             units_plural(count));
+    snprintf(text, sizeof text, "%" PRIu32 " place%s; the figures above count the intact data",
+             count, units_plural(count));
     sheet_section(making->sheet, "Damage", text);
     for (uint32_t i = 0; i < count && i < MOST_DAMAGE; i++) {
         struct gait_damage_info damage;

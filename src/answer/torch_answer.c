@@ -57,8 +57,9 @@ static void say_throughput(struct sheet *sheet, const struct run_report *report)
         snprintf(text + strlen(text), sizeof text - strlen(text), "; memory peak %s",
                  units_bytes(torch->memory.rss_bytes).text);
     if (torch->memory.window_bytes && !work_answer_has_memory(torch))
-        snprintf(text + strlen(text), sizeof text - strlen(text), "%s ops hold up to %s at a time",
-                 torch->memory.rss_bytes ? "," : ";", units_bytes(torch->memory.window_bytes).text);
+        snprintf(text + strlen(text), sizeof text - strlen(text),
+                 "%s ops allocate up to %s at a time", torch->memory.rss_bytes ? "," : ";",
+                 units_bytes(torch->memory.window_bytes).text);
     sheet_say(sheet, SAY_PARAGRAPH, text);
 }
 
@@ -275,7 +276,7 @@ static void say_findings(struct sheet *sheet, const struct run_report *report)
         sheet_say(sheet, SAY_BULLET, text);
     }
     if (findings->count > MOST_FINDINGS) {
-        snprintf(text, sizeof text, "(%zu more: --json)", findings->count - MOST_FINDINGS);
+        snprintf(text, sizeof text, "(%zu more: see --json)", findings->count - MOST_FINDINGS);
         sheet_say(sheet, SAY_ITEM, text);
     }
 }
@@ -457,7 +458,7 @@ static void put_epochs(struct sheet *sheet, const struct torch_report *torch)
     static const struct table data = {.key = "epochs", .columns = epoch_columns, .count = 6};
     if (torch->epochs_why) {
         char text[300];
-        snprintf(text, sizeof text, "not told: %s", sentence_note(torch->epochs_why));
+        snprintf(text, sizeof text, "not known: %s", sentence_note(torch->epochs_why));
         sheet_section(sheet, "Epochs", text);
     }
     sheet_table(sheet, torch->epoch_count > 1 ? &table : &data);

@@ -14,9 +14,9 @@
 enum { MOST_OPS = 100, MOST_MODULES = 1000, MOST_NAMED = 3 };
 
 static const char flops_formula[] =
-    "products of matrices 2*M*N*K, convolutions 2*N*points*kernel*channels_in*channels_out/groups "
-    "(one more for each gradient), attention by its products; all else 0; the middle step of "
-    "those on record";
+    "matrix products 2*M*N*K, convolutions 2*N*points*kernel*channels_in*channels_out/groups (the "
+    "same again for each gradient), attention by its products, all other ops 0; for the middle "
+    "recorded step";
 static const char mfu_formula[] =
     "FLOPs of the middle recorded step / (length of the median step * peak of the device)";
 

@@ -19,33 +19,33 @@ static const struct option options[] = {
     {.letter = 'V',
      .name = "version",
      .kind = OPTION_FLAG,
-     .help = "show the version and leave",
+     .help = "show the version and exit",
      .offset = offsetof(struct gait_values, is_version)},
 };
 
 static const char *const about[] = {
-    "A program that uses gait records spans, steps, marks and counters at the cost of reading "
-    "the clock. Each process writes one file, a shard (*.gait), into the run directory; a run is "
-    "that directory. What was recorded survives the end of the process, whatever it is.",
-    "The commands that read take a shard or a run directory. A truncated or damaged file is read "
-    "as far as it goes, and the answer names what is missing.",
+    "A program that uses gait records spans, steps, marks and counters; each costs little more "
+    "than reading the clock. Each process writes one file, a shard (*.gait), into the run "
+    "directory. That directory is a run. Its records survive any end of the process, even a kill.",
+    "The commands that read take a shard or a run directory. They read a truncated or damaged file "
+    "as far as possible and say what is missing.",
     NULL,
 };
 
 static const struct example examples[] = {
     {"gait run -o run1 -- ./train && gait report run1",
-     "Records a training, then says where its time went."},
+     "Record a training, then show where its time went."},
     {NULL, NULL},
 };
 
 const struct command command_gait = {
     .name = "",
     .purpose = "profile machine-learning training",
-    .summary = "Records what a training does, and says where its time goes.",
+    .summary = "Records what a training does, and shows where its time goes.",
     .about = about,
     .examples = examples,
-    .exit_status = "0: answered. 2: wrong usage, or nothing that could be read. gait run ends as "
-                   "the program did, see gait-run(1).",
+    .exit_status = "0: success. 2: wrong usage, or unreadable input. gait run ends as the program "
+                   "did, see gait-run(1).",
     .line = {.command = "",
              OPTIONS_ARE(options),
              .max_operands = 1,

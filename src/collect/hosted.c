@@ -36,7 +36,7 @@ static void probe_python(struct collector_probe *ret_probe)
 {
     ret_probe->is_ready = true;
     snprintf(ret_probe->text, sizeof(ret_probe->text),
-             "Python's functions in windows, where with_stack asks for them");
+             "Python functions during windows, if with_stack is set");
 }
 
 // The first `program` of PATH, as a shell finds it.
@@ -58,7 +58,7 @@ static void probe_nsight(struct collector_probe *ret_probe)
     ret_probe->is_ready = find_program("nsys", path, sizeof(path));
     if (ret_probe->is_ready)
         snprintf(ret_probe->text, sizeof(ret_probe->text),
-                 "%s is told when to record, where nsight_enabled asks for it", path);
+                 "%s starts and stops by the schedule if nsight_enabled is set", path);
     else
         snprintf(ret_probe->text, sizeof(ret_probe->text),
                  "no nsys in PATH: nsight_enabled needs NVIDIA's Nsight Systems");
@@ -86,12 +86,13 @@ const struct collector collector_nsight = {
 int gait_collector_host(const char *name, const struct gait_collector_host *host)
 {
     if (!name || !host || host->size != sizeof(*host) || !host->open || !host->close)
-        return fail(GAIT_ERR_ARGUMENT, "a host of a collector needs its size, open and close");
+        return fail(GAIT_ERR_ARGUMENT, "name, host->open and host->close must not be NULL, and "
+                                       "host->size must be sizeof *host");
     for (size_t i = 0; i < collector_count; i++) {
         if (!collectors[i]->host || strcmp(collectors[i]->name, name) != 0)
             continue;
         *collectors[i]->host = *host;
         return 0;
     }
-    return fail(GAIT_ERR_MISSING, "no collector '%s' takes a host", name);
+    return fail(GAIT_ERR_MISSING, "no collector '%s' accepts a host", name);
 }

@@ -123,7 +123,8 @@ static int open_window(unsigned levels)
 {
     const uint64_t since = cpu_ns();
     if (!GAIT_ON)
-        return fail(GAIT_ERR_STATE, "nothing is on record: a window needs gait_start() first");
+        return fail(GAIT_ERR_STATE,
+                    "recording has not started: call gait_start() before you open a window");
     for (size_t i = 0; i < collector_count; i++) {
         const struct collector *collector = collectors[i];
         const bool is_first_of_rest = !collector->is_needed && !window.is_open;
@@ -207,9 +208,11 @@ int gait_window_hold(unsigned levels)
     enter();
     while (holder < HOLDERS && window.is_held[holder])
         holder++;
-    const int status = holder < HOLDERS
-                           ? hold(holder, levels)
-                           : fail(GAIT_ERR_STATE, "too many hold the window: leave one first");
+    const int status =
+        holder < HOLDERS
+            ? hold(holder, levels)
+            : fail(GAIT_ERR_STATE,
+                   "the window has too many holders: call gait_window_leave() for one first");
     pthread_mutex_unlock(&lock);
     return status ? status : (int)holder;
 }
@@ -225,13 +228,13 @@ int gait_window_hold_for_run(unsigned levels)
 int gait_window_leave(int number)
 {
     if (number <= 0 || number >= HOLDERS)
-        return fail(GAIT_ERR_ARGUMENT, "%d is no number that gait_window_hold() gave", number);
+        return fail(GAIT_ERR_ARGUMENT, "holder %d was not returned by gait_window_hold()", number);
     enter();
     const bool is_held = window.is_held[number];
     if (is_held)
         leave((unsigned)number);
     pthread_mutex_unlock(&lock);
-    return is_held ? 0 : fail(GAIT_ERR_ARGUMENT, "number %d does not hold the window", number);
+    return is_held ? 0 : fail(GAIT_ERR_ARGUMENT, "holder %d does not hold the window", number);
 }
 
 void gait_window_step(int64_t number)

@@ -281,10 +281,12 @@ static int say_other_variable(struct config *config, const char *variable, size_
     }
     const char *nearest = setting_nearest_key("profiling", key);
     if (nearest && setting_find_key("profiling", nearest, &match))
-        return fail(GAIT_ERR_ARGUMENT, "no setting '%s' in the environment; did you mean '%s'?",
-                    name, setting_table[match.id].variable);
+        return fail(GAIT_ERR_ARGUMENT,
+                    "unknown setting '%s' in the environment; did you mean '%s'?", name,
+                    setting_table[match.id].variable);
     return fail(GAIT_ERR_ARGUMENT,
-                "no setting '%s' in the environment; 'gait config list' has them", name);
+                "unknown setting '%s' in the environment; 'gait config list' shows all settings",
+                name);
 }
 
 static const struct setting *find_variable(const char *variable, size_t length)
@@ -377,7 +379,7 @@ static int say_file(struct config *config, const struct config_request *request)
 int config_resolve(struct config *config, const struct config_request *request)
 {
     if (request->size != sizeof *request)
-        return fail(GAIT_ERR_ARGUMENT, "a request of %zu bytes, not %zu", request->size,
+        return fail(GAIT_ERR_ARGUMENT, "request->size is %zu; it must be %zu", request->size,
                     sizeof *request);
     int status = say_defaults(config);
     if (!status)

@@ -32,7 +32,7 @@ static int split_arguments(struct gait_config *self, const struct gait_config_re
         if (status < 0)
             return status;
         if (!status && request->is_strict)
-            return fail(GAIT_ERR_ARGUMENT, "'%s' is no setting; write profiling.wait=1",
+            return fail(GAIT_ERR_ARGUMENT, "'%s' is not a setting; write it like profiling.wait=1",
                         setting_value_show(arguments[line.next]));
         if (!status)
             self->rest[self->rest_count++] = (size_t)line.next++;
@@ -64,7 +64,8 @@ static int write_json(struct gait_config *self)
 int gait_config_open(const struct gait_config_request *request, struct gait_config **ret_config)
 {
     if (!request || request->size != sizeof *request || request->argument_count > INT32_MAX)
-        return fail(GAIT_ERR_ARGUMENT, "a request that this library does not know: set size");
+        return fail(GAIT_ERR_ARGUMENT,
+                    "request must not be NULL, and request->size must be sizeof *request");
     struct gait_config *self = calloc(1, sizeof *self);
     if (!self)
         return fail(GAIT_ERR_MEMORY, "no memory for the settings");

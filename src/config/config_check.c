@@ -25,10 +25,10 @@ static int check_store(struct config *config)
     const char *fix = strncmp(store->spelled, "store_torch", 11) ? "enabled: true"
                                                                  : "enable_torch_profiling: True";
     if (enabled->level == CONFIG_DEFAULT)
-        return fail(GAIT_ERR_ARGUMENT,
-                    "%s: '%s' stores nothing while profiling is off: add '%s' beside it, or take "
-                    "it away",
-                    store->where, store->spelled, fix);
+        return fail(
+            GAIT_ERR_ARGUMENT,
+            "%s: '%s' stores nothing while profiling is off: add '%s' or remove the setting",
+            store->where, store->spelled, fix);
     return fail(GAIT_ERR_ARGUMENT,
                 "%s: '%s' stores nothing while profiling is off: write '%s' where " SPELLED
                 " is false, or take it away",
@@ -108,10 +108,10 @@ static int check_cycle(struct config *config)
                     every->where, every->spelled, (long long)length, (long long)cycle,
                     (long long)cycle);
     if (!config_number(config, SETTING_WARMUP) && config_flag(config, SETTING_ENABLED))
-        config_notice(config,
-                      "warmup is 0: the first recorded %s pays for the start of the "
-                      "recording",
-                      config_text(config, SETTING_UNIT));
+        config_notice(
+            config,
+            "warmup is 0: the first recorded %s includes the cost of starting the recording",
+            config_text(config, SETTING_UNIT));
     return GAIT_OK;
 }
 
@@ -128,7 +128,7 @@ static int check_table(struct config *config)
                     stacks->where, stacks->spelled);
     if (!config_flag(config, SETTING_RECORD_SHAPES) && config_flag(config, SETTING_WITH_FLOPS) &&
         config_flag(config, SETTING_ENABLED))
-        config_notice(config, "FLOPs follow from shapes: without record_shapes there are none");
+        config_notice(config, "gait computes FLOPs from shapes: set record_shapes to get them");
     return GAIT_OK;
 }
 
@@ -137,8 +137,8 @@ static void tell_profiler(struct config *config)
     const struct config_entry *profiler = config_entry_of(config, SETTING_PROFILER);
     if (!strcmp(profiler->text, "xla"))
         config_notice(config,
-                      "%s: '%s' is 'xla': gait knows no XLA yet: use Lightning's XLAProfiler "
-                      "meanwhile",
+                      "%s: '%s' is 'xla', which gait does not support yet: meanwhile use "
+                      "Lightning's XLAProfiler",
                       profiler->where, profiler->spelled);
 }
 
@@ -161,8 +161,8 @@ static void tell_later(struct config *config)
     const char *devices = config_text(config, SETTING_ACTIVITIES);
     if (strcmp(devices, "cpu") != 0)
         config_notice(config,
-                      "activities %s: kernels of a device are not recorded yet, the calls "
-                      "that start them are; torch.profiler beside gait has them meanwhile",
+                      "activities %s: gait records the calls that launch device kernels, but not "
+                      "yet the kernels; meanwhile use torch.profiler beside gait to record those",
                       devices);
 }
 
@@ -188,7 +188,8 @@ static int check_profiler(struct config *config)
     const struct config_entry *said = said_of_ops(config);
     if (said)
         config_notice(config,
-                      SPELLED " records no ops while 'profiler' is %s: 'enabled: true' does both",
+                      SPELLED
+                      " records no ops while 'profiler' is %s: add 'enabled: true' to get both",
                       SPELLING(said), profiler.text);
     return config_settle(config, SETTING_ENABLED, "false", &profiler);
 }
@@ -225,7 +226,7 @@ static void tell_unused(struct config *config)
         config_notice(config, SPELLED " does nothing while 'wait' is 0", SPELLING(first));
     const struct config_entry *epochs = config_entry_of(config, SETTING_MEASURE_EPOCH_TIME);
     if (!config_flag(config, SETTING_MEASURE_EPOCH_TIME))
-        config_notice(config, SPELLED ": epochs are timed all the same, which costs nothing",
+        config_notice(config, SPELLED ": gait times epochs in any case, at no cost",
                       SPELLING(epochs));
 }
 
@@ -243,8 +244,8 @@ int config_check(struct config *config)
     const struct config_entry *windows = config_entry_of(config, SETTING_WINDOWS);
     if (config_flag(config, SETTING_ENABLED) && windows->level > CONFIG_DEFAULT)
         config_notice(config,
-                      "%s: 'windows' is not heeded: the schedule of the profiling section "
-                      "says when ops are on record",
+                      "%s: 'windows' is ignored: the schedule in the profiling section decides "
+                      "when ops are recorded",
                       windows->where);
     return GAIT_OK;
 }

@@ -92,10 +92,9 @@ static int settle_traces(struct config *config)
     if (!is_trainers_flag(&enabled) || !config_flag(config, SETTING_ENABLED) ||
         !is_unsaid(config, SETTING_STORE_TRACES))
         return GAIT_OK;
-    config_notice(config,
-                  "%s: '%s' writes no traces: 'store_torch_profiling_traces: True' beside it "
-                  "does",
-                  enabled.where, enabled.spelled);
+    config_notice(
+        config, "%s: '%s' writes no traces: add 'store_torch_profiling_traces: True' to write them",
+        enabled.where, enabled.spelled);
     return config_imply(config, SETTING_STORE_TRACES, "false", &enabled);
 }
 

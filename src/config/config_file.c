@@ -43,7 +43,7 @@ static int read_file(const char *path, struct buffer *bytes)
                     strerror(errno));
     int outcome = GAIT_OK;
     if (fstat(file, &status) || !S_ISREG(status.st_mode))
-        outcome = fail(GAIT_ERR_ARGUMENT, "'%s' is no plain file", path);
+        outcome = fail(GAIT_ERR_ARGUMENT, "'%s' is not a regular file", path);
     else if (status.st_size > CONFIG_FILE_MAX_BYTES)
         outcome = fail(GAIT_ERR_ARGUMENT, "'%s' is larger than 1 MB: is it a configuration?", path);
     else
@@ -65,7 +65,7 @@ int config_file_read(struct config *config, const char *named)
     const char *hash = strrchr(named, '#');
     size_t length = hash ? (size_t)(hash - named) : strlen(named);
     if (!length || length >= sizeof path || (hash && (!hash[1] || strlen(hash) > 128)))
-        return fail(GAIT_ERR_ARGUMENT, "'%s' is no path of a file, nor FILE#SECTION",
+        return fail(GAIT_ERR_ARGUMENT, "'%s' is neither a file nor FILE#SECTION",
                     setting_value_show(named));
     memcpy(path, named, length);
     path[length] = '\0';

@@ -64,36 +64,35 @@ static bool is_file_name(const char *text)
 const struct setting setting_table[SETTING_COUNT] = {
     [SETTING_ENABLED] = {PROFILING("enabled", "ENABLED"), IS_BOOL("false"), .option = "profile",
                          .help = "record ops by the schedule below; any other setting of this "
-                                 "section switches it on too"},
+                                 "section turns this on too"},
     [SETTING_UNIT] = {PROFILING("unit", "UNIT"), IS_CHOICE("step", units),
-                      .help =
-                          "what the schedule counts; epoch where wait, warmup, active or repeat "
-                          "is said without it, but for --profile and gait.yaml"},
+                      .help = "what the schedule counts; epoch if wait, warmup, active or repeat "
+                              "is set without it, except with --profile or in gait.yaml"},
     [SETTING_SKIP_FIRST] = {PROFILING("skip_first", "SKIP_FIRST"), IS_NUMBER("1", 0, "units"),
-                            .help = "units left out before the first cycle; 0 where it is said "
-                                    "as little as the unit"},
+                            .help = "units to skip before the first cycle; the default is 0 "
+                                    "if that of the unit is epoch"},
     [SETTING_SKIP_FIRST_WAIT] = {PROFILING("skip_first_wait", "SKIP_FIRST_WAIT"),
                                  IS_NUMBER("0", 0, "units"),
-                                 .help = "not 0: the first cycle has no wait"},
+                                 .help = "if this is not 0, the first cycle has no wait"},
     [SETTING_WAIT] = {PROFILING("wait", "WAIT"), IS_NUMBER("1", 0, "units"),
                       .help = "units at the start of a cycle in which nothing is recorded"},
-    [SETTING_WARMUP] = {PROFILING("warmup", "WARMUP"), IS_NUMBER("1", 0, "units"),
-                        .help = "units before those that are recorded; nothing of them is kept"},
+    [SETTING_WARMUP] =
+        {PROFILING("warmup", "WARMUP"), IS_NUMBER("1", 0, "units"),
+         .help = "units before the recorded ones that warm up the recording; gait discards them"},
     [SETTING_ACTIVE] = {PROFILING("active", "ACTIVE"), IS_NUMBER("3", 1, "units"),
-                        .help = "units that are recorded: one trace each cycle"},
+                        .help = "units to record; each cycle writes one trace"},
     [SETTING_REPEAT] = {PROFILING("repeat", "REPEAT"), IS_NUMBER("1", 0, "cycles"),
-                        .help = "cycles; 0 goes on until the end"},
-    [SETTING_EVERY_N_STEPS] = {PROFILING("every_n_steps", "EVERY_N_STEPS"),
-                               IS_NUMBER("0", 0, "units"),
-                               .help = "a cycle begins every so many units; 0: one begins where "
-                                       "the one before ends"},
+                        .help = "number of cycles; 0 repeats until the end"},
+    [SETTING_EVERY_N_STEPS] =
+        {PROFILING("every_n_steps", "EVERY_N_STEPS"), IS_NUMBER("0", 0, "units"),
+         .help = "start a cycle every N units; 0 starts each cycle when the one before ends"},
     [SETTING_EPOCHS] = {PROFILING("epochs", "EPOCHS"), IS_NUMBER("0", 0, "epochs"),
-                        .help = "length of the training, from which 'active' follows where it is "
-                                "not said and the unit is epoch: all that wait and warmup leave"},
-    [SETTING_ACTIVITIES] = {PROFILING("activities", "ACTIVITIES"), .kind = SETTING_LIST,
-                            .standard = "cpu", .choices = activities,
-                            .help = "what is recorded; of devices only what their runtime's calls "
-                                    "show on the CPU"},
+                        .help = "epochs of the training; if the unit is epoch and 'active' is not "
+                                "set, all epochs after wait and warmup are recorded"},
+    [SETTING_ACTIVITIES] =
+        {PROFILING("activities", "ACTIVITIES"), .kind = SETTING_LIST, .standard = "cpu",
+         .choices = activities,
+         .help = "what to record; for a device only the calls of its runtime on the CPU"},
     [SETTING_RECORD_SHAPES] = {PROFILING("record_shapes", "RECORD_SHAPES"), IS_BOOL("true"),
                                .help = "shapes and dtypes of the tensors"},
     [SETTING_PROFILE_MEMORY] = {PROFILING("profile_memory", "PROFILE_MEMORY"), IS_BOOL("true"),
@@ -101,23 +100,22 @@ const struct setting setting_table[SETTING_COUNT] = {
     [SETTING_WITH_STACK] = {PROFILING("with_stack", "WITH_STACK"), IS_BOOL("false"),
                             .help = "Python functions around the ops, while ops are recorded"},
     [SETTING_WITH_FLOPS] = {PROFILING("with_flops", "WITH_FLOPS"), IS_BOOL("true"),
-                            .help = "floating-point operations of each op, from its shapes"},
+                            .help =
+                                "floating-point operations of each op, computed from its shapes"},
     [SETTING_WITH_MODULES] =
         {PROFILING("with_modules", "WITH_MODULES"), IS_BOOL("false"),
-         .help = "name the module whose forward or backward runs; under gait run in "
-                 "all steps"},
+         .help = "record which module's forward or backward runs; with gait run in all steps"},
     [SETTING_STORE_TRACES] = {PROFILING("store_traces", "STORE_TRACES"), IS_BOOL("true"),
                               .help = "write a *.pt.trace.json each cycle"},
     [SETTING_OUTPUT_DIR] = {PROFILING("output_dir", "OUTPUT_DIR"), IS_TEXT("profiler_traces"),
-                            .help = "folder of the traces, and of the other profilers' files where "
-                                    "it is said; in the run directory unless absolute"},
+                            .help = "folder of the traces and, if it is set, of the other "
+                                    "profilers' files; relative to the run directory"},
     [SETTING_WORKER_NAME] = {PROFILING("worker_name", "WORKER_NAME"), IS_TEXT(""),
                              .is_legal = is_file_name, .takes = "a name without '/'",
-                             .help =
-                                 "begins the names of the traces (default: <host>_<pid>), or of "
-                                 "the other profilers' files"},
+                             .help = "prefix of the names of traces (default: <host>_<pid>) and of "
+                                     "the other profilers' files"},
     [SETTING_USE_GZIP] = {PROFILING("use_gzip", "USE_GZIP"), IS_BOOL("false"),
-                          .help = "pack the traces: *.pt.trace.json.gz"},
+                          .help = "compress the traces: *.pt.trace.json.gz"},
     [SETTING_TABLE] = {PROFILING("table", "TABLE"), IS_BOOL("true"),
                        .help = "print the table of ops at the end, on rank 0"},
     [SETTING_SORT_BY] = {PROFILING("sort_by", "SORT_BY"), IS_CHOICE("self_cpu_time_total", columns),
@@ -127,54 +125,52 @@ const struct setting setting_table[SETTING_COUNT] = {
                            .help = "rows of the table; -1 is all"},
     [SETTING_GROUP_BY_INPUT_SHAPE] = {PROFILING("group_by_input_shape", "GROUP_BY_INPUT_SHAPE"),
                                       IS_BOOL("false"),
-                                      .help = "a row of the table for each list of shapes"},
-    [SETTING_GROUP_BY_STACK_N] = {PROFILING("group_by_stack_n", "GROUP_BY_STACK_N"),
-                                  IS_NUMBER("0", 0, "frames"),
-                                  .help = "a row of the table for each such stack; needs "
-                                          "with_stack"},
+                                      .help = "one table row for each list of input shapes"},
+    [SETTING_GROUP_BY_STACK_N] =
+        {PROFILING("group_by_stack_n", "GROUP_BY_STACK_N"), IS_NUMBER("0", 0, "frames"),
+         .help = "one table row for each distinct stack of N frames; needs with_stack"},
     [SETTING_NSIGHT_ENABLED] = {PROFILING("nsight_enabled", "NSIGHT_ENABLED"), IS_BOOL("false"),
                                 .help = "switch Nsight Systems on and off by the schedule"},
     [SETTING_NSIGHT_OUTPUT] = {PROFILING("nsight_output", "NSIGHT_OUTPUT"),
                                IS_TEXT("nsight_profile"),
-                               .help = "what the nsys command that is printed calls its output"},
+                               .help = "output name in the nsys command that gait prints"},
     [SETTING_PROFILER] = {.name = "profiling.profiler",
                           .variable = "GAIT_PROFILER",
                           .option = "profiler",
                           IS_CHOICE("pytorch", profilers),
-                          .help = "which of the named profilers; given twice, the last one counts"},
-    [SETTING_MEASURE_EPOCH_TIME] = {PROFILING("measure_epoch_time", "MEASURE_EPOCH_TIME"),
-                                    IS_BOOL("true"),
-                                    .help = "time of each epoch; it is in every report, whatever "
-                                            "this says"},
-    [SETTING_MEASURE_GPU_DATA] = {PROFILING("measure_gpu_data", "MEASURE_GPU_DATA"),
-                                  IS_BOOL("false"), .help = "energy and utilisation of the GPUs",
-                                  .later = "gait does not measure energy or utilisation of GPUs "
-                                           "yet: run 'nvidia-smi --query-gpu=power.draw,"
-                                           "utilization.gpu --format=csv -l 1' beside it "
-                                           "meanwhile"},
+                          .help = "profiler to use; if it is given twice, the last one counts"},
+    [SETTING_MEASURE_EPOCH_TIME] =
+        {PROFILING("measure_epoch_time", "MEASURE_EPOCH_TIME"), IS_BOOL("true"),
+         .help = "measure the time of each epoch; gait always does, even if this is false"},
+    [SETTING_MEASURE_GPU_DATA] =
+        {PROFILING("measure_gpu_data", "MEASURE_GPU_DATA"), IS_BOOL("false"),
+         .help = "energy and utilisation of the GPUs",
+         .later =
+             "gait does not measure energy or utilisation of GPUs yet: meanwhile run 'nvidia-smi "
+             "--query-gpu=power.draw,utilization.gpu --format=csv -l 1' beside gait"},
     [SETTING_PY_SPY] = {PROFILING("py_spy", "PY_SPY"), IS_BOOL("false"),
                         .help =
                             "sample the Python stacks of the whole run, as gait run --sample does"},
     [SETTING_PY_SPY_RATE] = {PROFILING("py_spy_rate", "PY_SPY_RATE"),
                              IS_NUMBER("100", 1, "samples a second"),
-                             .help = "how often py_spy looks"},
+                             .help = "rate at which py_spy samples"},
     [SETTING_LINE_COUNT_RESTRICTION] = {PROFILING("line_count_restriction",
                                                   "LINE_COUNT_RESTRICTION"),
                                         IS_TEXT("20"),
-                                        .help = "rows of the advanced profiler's table, or, with "
-                                                "a point, a share of them"},
-    [SETTING_DUMP_STATS] = {PROFILING("dump_stats", "DUMP_STATS"), IS_BOOL("false"),
-                            .help = "the advanced profiler's *.prof files; they are written in "
-                                    "any case"},
+                                        .help = "rows of the advanced profiler's table; with a "
+                                                "decimal point, the share of rows to show"},
+    [SETTING_DUMP_STATS] =
+        {PROFILING("dump_stats", "DUMP_STATS"), IS_BOOL("false"),
+         .help =
+             "write the advanced profiler's *.prof files; gait always does, even if this is false"},
     [SETTING_EXTENDED] = {PROFILING("extended", "EXTENDED"), IS_BOOL("true"),
-                          .help = "the simple profiler's wider table"},
-    [SETTING_EXPORT_TO_FLAME_GRAPH] = {PROFILING("export_to_flame_graph", "EXPORT_TO_FLAME_GRAPH"),
-                                       IS_BOOL("false"),
-                                       .help = "stacks of the ops, folded and drawn, beside the "
-                                               "traces: of Python functions with_stack, else of "
-                                               "ops inside of ops"},
+                          .help = "print the wider table of the simple profiler"},
+    [SETTING_EXPORT_TO_FLAME_GRAPH] =
+        {PROFILING("export_to_flame_graph", "EXPORT_TO_FLAME_GRAPH"), IS_BOOL("false"),
+         .help = "write folded stacks and a flame graph beside the traces: of Python functions if "
+                 "with_stack is set, else of nested ops"},
     [SETTING_METRIC] = {PROFILING("metric", "METRIC"), IS_CHOICE("self_cpu_time_total", metrics),
-                        .help = "what the folded stacks weigh"},
+                        .help = "metric that the folded stacks count"},
     [SETTING_DIRECTORY] = {RECORDING("directory", "GAIT_DIR"), IS_TEXT(""), .option = "output",
                            .help = "run directory (default: gait-<program>-<UTC time>)"},
     [SETTING_OVERFLOW] = {RECORDING("overflow", "GAIT_OVERFLOW"),
@@ -188,7 +184,7 @@ const struct setting setting_table[SETTING_COUNT] = {
                          .standard = "5/3/100", .is_legal = is_windows,
                          .takes = "off, all, FIRST/ACTIVE/EVERY or what gait plan takes",
                          .option = "windows",
-                         .help = "steps with ops on record where profiling is off"},
+                         .help = "steps whose ops are recorded while profiling is off"},
     [SETTING_INDUCTOR_KERNELS] = {RECORDING("inductor_kernels", "GAIT_INDUCTOR_KERNELS"),
                                   IS_BOOL("false"), .option = "inductor-kernels",
                                   .help = "torch.compile's fused CPU kernels as ops of their own"},

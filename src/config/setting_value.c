@@ -128,8 +128,9 @@ static int read_text(const struct setting *setting, const char *spelled, const c
         return refuse(setting, spelled, text);
     for (size_t i = 0; i < length; i++)
         if ((unsigned char)text[i] < ' ' || text[i] == 127)
-            return fail(GAIT_ERR_ARGUMENT, "'%s' cannot hold a control character, as '%s' does",
-                        spelled, setting_value_show(text));
+            return fail(GAIT_ERR_ARGUMENT,
+                        "'%s' must not contain a control character, as '%s' does", spelled,
+                        setting_value_show(text));
     if (utf8_valid_prefix(text, length) != length)
         return fail(GAIT_ERR_ARGUMENT, "'%s' takes UTF-8 text", spelled);
     memcpy(out, text, length + 1);

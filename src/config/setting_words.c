@@ -48,9 +48,9 @@ static int refuse_name(const char *name)
 {
     const char *nearest = setting_nearest_name(name);
     if (nearest)
-        return fail(GAIT_ERR_ARGUMENT, "no setting '%s'; did you mean '%s'?",
+        return fail(GAIT_ERR_ARGUMENT, "unknown setting '%s'; did you mean '%s'?",
                     setting_value_show(name), nearest);
-    return fail(GAIT_ERR_ARGUMENT, "no setting '%s'; 'gait config list' has them",
+    return fail(GAIT_ERR_ARGUMENT, "unknown setting '%s'; 'gait config list' shows all settings",
                 setting_value_show(name));
 }
 

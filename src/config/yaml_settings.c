@@ -63,8 +63,8 @@ static const char *our_section(const struct yaml_walk *walk)
 
 static int refuse_again(const struct yaml_walk *walk, size_t line, size_t before)
 {
-    return fail(GAIT_ERR_FORMAT, YAML_AT "section '%s' again: line %zu has it", walk->source->path,
-                line, walk->path, before);
+    return fail(GAIT_ERR_FORMAT, YAML_AT "section '%s' is already defined on line %zu",
+                walk->source->path, line, walk->path, before);
 }
 
 // A key at the top: gait.yaml has nothing but sections of gait.
@@ -142,7 +142,7 @@ static int on_scalar(struct yaml_walk *walk, const yaml_event_t *event)
     if (!level)
         return yaml_value_is_null(event)
                    ? GAIT_OK
-                   : fail(GAIT_ERR_FORMAT, YAML_AT "keys with settings are wanted, not a text",
+                   : fail(GAIT_ERR_FORMAT, YAML_AT "expected keys with settings, found a text",
                           walk->source->path, line_of(event));
     if (level->owner == OWNER_LIST) {
         status = yaml_value_check(walk, level, event);
@@ -183,8 +183,9 @@ static int on_alias(struct yaml_walk *walk, const yaml_event_t *event)
     else if (is_ours && value)
         status = yaml_value_take(walk, level, value);
     else if (is_ours || our_section(walk))
-        status = fail(GAIT_ERR_FORMAT, YAML_AT "'*%s' is no single value: write it out here",
-                      walk->source->path, line_of(event), setting_value_show(name));
+        status =
+            fail(GAIT_ERR_FORMAT, YAML_AT "alias '*%s' is not a single value: write the value here",
+                 walk->source->path, line_of(event), setting_value_show(name));
     value_is_read(walk);
     return status;
 }
@@ -195,8 +196,8 @@ static int refuse_kind(const struct yaml_walk *walk, const struct yaml_level *le
     char takes[512] = "settings below it";
     struct setting_match match;
     if (!level->has_key)
-        return fail(GAIT_ERR_FORMAT, YAML_AT "a key in '%s' is a name, not %s", walk->source->path,
-                    level->line, walk->source->section, kind);
+        return fail(GAIT_ERR_FORMAT, YAML_AT "a key in '%s' must be a name, not %s",
+                    walk->source->path, level->line, walk->source->section, kind);
     if (level->owner == OWNER_OURS && !setting_find_key(level->section, level->key, &match))
         return yaml_value_refuse_key(walk, level);
     if (level->owner == OWNER_OURS)
@@ -211,11 +212,10 @@ static int find_owner(struct yaml_walk *walk, const struct yaml_level *parent,
 {
     const char *kind = level->is_mapping ? "a mapping" : "a list";
     if (!parent)
-        return level->is_mapping ? GAIT_OK
-                                 : fail(GAIT_ERR_FORMAT,
-                                        YAML_AT "keys with settings are wanted, not a "
-                                                "list",
-                                        walk->source->path, level->line);
+        return level->is_mapping
+                   ? GAIT_OK
+                   : fail(GAIT_ERR_FORMAT, YAML_AT "expected keys with settings, found a list",
+                          walk->source->path, level->line);
     if (parent->owner == OWNER_LIST)
         return refuse_kind(walk, parent, "nested lists");
     if (parent->owner == OWNER_OURS) {
@@ -350,13 +350,13 @@ static int refuse_syntax(const struct yaml_walk *walk, const yaml_parser_t *pars
     if (parser->error == YAML_MEMORY_ERROR)
         return fail(GAIT_ERR_MEMORY, "no memory for '%s'", path);
     if (parser->error == YAML_READER_ERROR)
-        return fail(GAIT_ERR_FORMAT, YAML_AT "no YAML text: %s", path,
+        return fail(GAIT_ERR_FORMAT, YAML_AT "invalid text: %s", path,
                     line_at(walk->source->bytes, parser->problem_offset), problem);
     size_t line = parser->problem_mark.line + 1;
     if (is_indented_by_tab(walk->source->bytes, line))
-        return fail(GAIT_ERR_FORMAT, YAML_AT "a tab indents this line; YAML wants blanks", path,
+        return fail(GAIT_ERR_FORMAT, YAML_AT "a tab indents this line; YAML requires spaces", path,
                     line);
-    return fail(GAIT_ERR_FORMAT, YAML_AT "no YAML: %s", path, line, problem);
+    return fail(GAIT_ERR_FORMAT, YAML_AT "invalid YAML: %s", path, line, problem);
 }
 
 static void tell_outcome(struct yaml_walk *walk)
@@ -366,10 +366,10 @@ static void tell_outcome(struct yaml_walk *walk)
     if (config->has_section)
         return;
     if (walk->near_key)
-        config_notice(config, YAML_AT "'%s' is left alone; did you mean 'profiling'?", path,
+        config_notice(config, YAML_AT "section '%s' is ignored; did you mean 'profiling'?", path,
                       walk->near_line, setting_value_show(walk->near_key));
     else
-        config_notice(config, "%s: no section '%s': nothing is set by it", path,
+        config_notice(config, "%s: the file has no section '%s', so it sets nothing", path,
                       walk->source->section);
 }
 

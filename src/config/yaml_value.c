@@ -22,15 +22,18 @@ int yaml_value_refuse_key(const struct yaml_walk *walk, const struct yaml_level 
     const char *path = walk->source->path;
     const char *nearest = setting_nearest_key(level->section, level->key);
     if (!strcmp(level->key, "<<"))
-        return fail(GAIT_ERR_FORMAT, YAML_AT "'<<' is not read in '%s': write its settings out",
-                    path, level->line, walk->source->section);
+        return fail(GAIT_ERR_FORMAT,
+                    YAML_AT "'<<' is not supported in '%s': write out its settings", path,
+                    level->line, walk->source->section);
     if (nearest)
-        return fail(GAIT_ERR_FORMAT, YAML_AT "no setting '%s' in '%s'; did you mean '%s'?", path,
-                    level->line, setting_value_show(level->key), level->section, nearest);
-    return fail(GAIT_ERR_FORMAT,
-                YAML_AT "no setting '%s' in '%s'; 'gait config list' has them. If that section is "
-                        "another program's, name ours: --config %s#SECTION",
-                path, level->line, setting_value_show(level->key), level->section, path);
+        return fail(GAIT_ERR_FORMAT, YAML_AT "unknown setting '%s' in '%s'; did you mean '%s'?",
+                    path, level->line, setting_value_show(level->key), level->section, nearest);
+    return fail(
+        GAIT_ERR_FORMAT,
+        YAML_AT
+        "unknown setting '%s' in '%s'; 'gait config list' shows all settings. If this section "
+        "belongs to another program, name the section for gait: --config %s#SECTION",
+        path, level->line, setting_value_show(level->key), level->section, path);
 }
 
 int yaml_value_say(struct yaml_walk *walk, const struct yaml_level *level,
@@ -38,7 +41,7 @@ int yaml_value_say(struct yaml_walk *walk, const struct yaml_level *level,
 {
     size_t *line = &walk->said[match.id];
     if (*line)
-        return fail(GAIT_ERR_FORMAT, YAML_AT "'%s' again: line %zu has it%s%s%s",
+        return fail(GAIT_ERR_FORMAT, YAML_AT "'%s' is set twice: line %zu sets it%s%s%s",
                     walk->source->path, level->line, level->key, *line,
                     strcmp(walk->said_as[match.id], level->key) ? " as '" : "",
                     strcmp(walk->said_as[match.id], level->key) ? walk->said_as[match.id] : "",
@@ -76,16 +79,16 @@ int yaml_value_check(const struct yaml_walk *walk, const struct yaml_level *leve
     const char *tag = (const char *)event->data.scalar.tag;
     if (tag && strncmp(tag, "tag:yaml.org,2002:", 18) != 0)
         return fail(GAIT_ERR_FORMAT,
-                    YAML_AT "'%s' has the tag '%s', which is not read: write the value", path,
-                    level->line, setting_value_show(level->key), setting_value_show(tag));
+                    YAML_AT
+                    "'%s' has the tag '%s', which gait does not support: write the plain value",
+                    path, level->line, setting_value_show(level->key), setting_value_show(tag));
     if (memchr(text, 0, event->data.scalar.length))
         return fail(GAIT_ERR_FORMAT, YAML_AT "'%s' holds a zero byte", path, level->line,
                     setting_value_show(level->key));
     if (strstr(text, "${"))
         return fail(GAIT_ERR_FORMAT,
-                    YAML_AT
-                    "'%s' refers to another value by '${', which only the program resolves: "
-                    "write the value",
+                    YAML_AT "'%s' refers to another value with '${', which only your program can "
+                            "resolve: write the value",
                     path, level->line, setting_value_show(level->key));
     return GAIT_OK;
 }
@@ -138,7 +141,7 @@ int yaml_value_take_section(struct yaml_walk *walk, const struct yaml_level *par
     if (yaml_value_is_null(event))
         return GAIT_OK;
     if (!setting_value_bool(text, &value))
-        return fail(GAIT_ERR_FORMAT, YAML_AT "'%s' takes settings below it, not '%s'",
+        return fail(GAIT_ERR_FORMAT, YAML_AT "'%s' takes nested settings, not '%s'",
                     walk->source->path, parent->line, parent->key, setting_value_show(text));
     walk->config->has_section = true;
     return yaml_value_say(walk, parent, (struct setting_match){SETTING_ENABLED, NULL}, text);

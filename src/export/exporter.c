@@ -18,7 +18,7 @@
 
 // A longer suffix stands before one that it ends in.
 static const struct export_format formats[] = {
-    {"pt-trace", ".pt.trace.json", "torch.profiler's trace: TensorBoard, HTA, ui.perfetto.dev",
+    {"pt-trace", ".pt.trace.json", "trace of torch.profiler: TensorBoard, HTA, ui.perfetto.dev",
      pt_trace_write, .takes_more = false},
     {"stacks", ".stacks.json", "sampled stacks over time: ui.perfetto.dev, chrome://tracing",
      sample_chart_write, .takes_more = false},
@@ -48,15 +48,15 @@ static int check_options(const struct gait_export_options *options,
                          const struct export_format **ret)
 {
     if (!options || options->size != sizeof(*options))
-        return fail(GAIT_ERR_ARGUMENT, "export options of another size: compile against this gait");
+        return fail(GAIT_ERR_ARGUMENT,
+                    "options must not be NULL, and options->size must be sizeof *options");
     *ret = find_format(options->format);
     if (!*ret)
         return fail(GAIT_ERR_ARGUMENT, "no export format '%s'",
                     options->format ? options->format : "");
     if (options->more && !(*ret)->takes_more)
         return fail(GAIT_ERR_ARGUMENT,
-                    "a file of format '%s' takes no events beside those on record: export as "
-                    "chrome, perfetto or csv",
+                    "format '%s' holds recorded events only: export as chrome, perfetto or csv",
                     options->format);
     return GAIT_OK;
 }
@@ -109,8 +109,8 @@ int gait_export(struct gait_trace *trace, const struct gait_export_options *opti
         return write_to(trace, options, STDOUT_FILENO, "standard output");
     if (slice_ends_with(slice_of(path), ".gait"))
         return fail(GAIT_ERR_ARGUMENT,
-                    "'%s' is a name for recordings: an export would take the "
-                    "place of one, give it another name",
+                    "'%s' has the ending of a recording, which an export must not replace: choose "
+                    "another name",
                     path);
     struct gait_export_options packed = *options;
     packed.gzip |= slice_ends_with(slice_of(path), ".gz");

@@ -70,7 +70,7 @@ int number_map_put(struct number_map *map, uint64_t key, uint64_t value)
     size_t slot = find(map, key);
     if (!map->values[slot]) {
         if (map->count >= map->limit)
-            return fail(GAIT_ERR_MEMORY, "more than %zu different things in one export",
+            return fail(GAIT_ERR_MEMORY, "an export has more than %zu distinct entries",
                         map->limit);
         map->count++;
     }

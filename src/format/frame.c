@@ -72,7 +72,7 @@ static const char *parse_header(const uint8_t *in, struct frame_header *header)
     if (header->events > header->rows)
         return "more events than rows";
     if (header->first > header->last)
-        return "times end before they begin";
+        return "the end time lies before the start time";
     return NULL;
 }
 

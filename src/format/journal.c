@@ -73,7 +73,7 @@ static int next_row(struct slice *entries, struct journal_row *ret_row)
     size_t numbers_bytes = row.number_count * sizeof(uint64_t);
     if (total > entries->count || total % 8 || total < ENTRY_HEAD_BYTES + numbers_bytes ||
         row.number_count > JOURNAL_MAX_NUMBERS || row.text_count > JOURNAL_MAX_TEXTS)
-        return fail(GAIT_ERR_FORMAT, "journal entry of %u bytes makes no sense", total);
+        return fail(GAIT_ERR_FORMAT, "journal entry of %u bytes is invalid", total);
     memcpy(row.numbers, at + ENTRY_HEAD_BYTES, numbers_bytes);
     int status = read_texts(at + ENTRY_HEAD_BYTES + numbers_bytes, at + total, &row);
     if (status)

@@ -138,8 +138,7 @@ int quad_source_init(struct quad_source *source, enum quad_width width, struct s
     if (rows > packed.count || groups > packed.count - rows)
         return fail(GAIT_ERR_FORMAT, "%zu packed values do not fit %zu bytes", rows, packed.count);
     if (rows % 4 && packed.bytes[groups - 1] >> 2 * (rows % 4))
-        return fail(GAIT_ERR_FORMAT, "control bits stand behind the last of %zu packed values",
-                    rows);
+        return fail(GAIT_ERR_FORMAT, "control bits follow the last of %zu packed values", rows);
     source->layouts = &widths[width];
     source->control = packed.bytes;
     source->low = packed.bytes + groups;

@@ -25,7 +25,7 @@ int ring_setting_bytes(const char *text, uint64_t *ret_bytes)
 {
     uint64_t bytes;
     if (!size_text_read(text, &bytes))
-        return fail(GAIT_ERR_ARGUMENT, "'%.40s' is no size such as 65536, 64K or 16M", text);
+        return fail(GAIT_ERR_ARGUMENT, "'%.40s' is not a size such as 65536, 64K or 16M", text);
     if (bytes < RING_SETTING_MIN_BYTES || bytes > RING_SETTING_MAX_BYTES)
         return fail(GAIT_ERR_ARGUMENT, "'%.40s' is not between 4K and 1G", text);
     *ret_bytes = bytes;

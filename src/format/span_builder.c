@@ -491,7 +491,7 @@ int span_builder_take(struct span_builder *builder, struct span_builder_track *t
             continue;
         uint32_t count = slots_of(&slots[track->position & mask]);
         if (count == 0 || count > mask)
-            return fail(GAIT_ERR_FORMAT, "slot %llu of track %u is no record",
+            return fail(GAIT_ERR_FORMAT, "slot %llu of track %u is not a record",
                         (unsigned long long)track->position, track->track);
         if (track->position + count > until)
             return 0;

@@ -100,7 +100,7 @@ static int read_entry(struct table_view *view, const uint8_t *entry, const uint8
     const uint16_t index = bytes_get16(entry);
 
     if (index >= SCHEMA_MAX_COLUMNS || view->columns[index].present)
-        return fail(GAIT_ERR_FORMAT, "column %u stands twice or is none", index);
+        return fail(GAIT_ERR_FORMAT, "column %u is repeated or does not exist", index);
 
     const struct table_column column = {
         .stored = blob,
@@ -168,7 +168,8 @@ static int read_directory(struct table_view *view, const uint8_t *payload)
         used += bytes_get32(entry + 12);
     }
     if (!nests_well(view))
-        return fail(GAIT_ERR_FORMAT, "a nested column is alone or where none belongs");
+        return fail(GAIT_ERR_FORMAT,
+                    "a nested column has no partner, or its table has no nested columns");
     if (bytes - used >= 8)
         return fail(GAIT_ERR_FORMAT, "%zu bytes follow the last column", bytes - used);
     for (; used < bytes; used++)
@@ -185,7 +186,7 @@ int table_view_init(struct table_view *view, const struct frame_header *header,
     *view = (struct table_view){.header = *header, .serial = ++views};
     if (header->rows > FRAME_MAX_ROWS || header->stored_bytes > FRAME_MAX_PAYLOAD ||
         header->stored_bytes < 8)
-        return fail(GAIT_ERR_FORMAT, "%u rows in %u bytes are impossible", header->rows,
+        return fail(GAIT_ERR_FORMAT, "%u rows do not fit %u bytes", header->rows,
                     header->stored_bytes);
 
     int status = read_directory(view, payload);
@@ -221,7 +222,8 @@ static int inflate(struct table_reader *reader, const struct table_column *colum
     const size_t bytes = column->stored_bytes, raw = column->raw_bytes;
 
     if (promised_bytes(in, bytes) != raw)
-        return fail(GAIT_ERR_FORMAT, "compressed bytes do not hold the %zu bytes promised", raw);
+        return fail(GAIT_ERR_FORMAT,
+                    "compressed bytes do not hold the %zu bytes that the header names", raw);
     // made at the first need: clearing its 160 KB is half of opening a small file
     if (!reader->zstd)
         reader->zstd = ZSTD_createDCtx();
@@ -428,9 +430,10 @@ int table_read(struct table_reader *reader, const struct table_view *view, uint1
                uint64_t *ret_values)
 {
     if (column >= SCHEMA_MAX_COLUMNS)
-        return fail(GAIT_ERR_ARGUMENT, "there is no column %u", column);
+        return fail(GAIT_ERR_ARGUMENT, "column %u does not exist", column);
     if (is_nested(view, column) && !may_nest(view, column))
-        return fail(GAIT_ERR_FORMAT, "column %u: it is nested where nothing nests", column);
+        return fail(GAIT_ERR_FORMAT, "column %u is nested, but its table has no nested columns",
+                    column);
     if (view->header.rows && is_nested(view, column))
         return read_nested(reader, view, column, ret_values);
     return read_column(reader, view, column, ret_values);
@@ -493,7 +496,7 @@ int table_read_bytes(struct table_reader *reader, const struct table_view *view,
     const size_t rows = view->header.rows;
 
     if (column >= SCHEMA_MAX_COLUMNS)
-        return fail(GAIT_ERR_ARGUMENT, "there is no column %u", column);
+        return fail(GAIT_ERR_ARGUMENT, "column %u does not exist", column);
     text->used = 0;
     if (!view->columns[column].present) {
         if (rows) // an array of no rows may be NULL

@@ -144,11 +144,12 @@ static bool accepts(struct table_writer *writer, uint16_t column, bool bytes)
     if (writer->status)
         return false;
     if (column >= SCHEMA_MAX_COLUMNS || writer->put >> column & 1)
-        writer->status = fail(GAIT_ERR_ARGUMENT, "column %u of table %u was put twice or is none",
-                              column, writer->table);
+        writer->status =
+            fail(GAIT_ERR_ARGUMENT, "column %u of table %u was written twice or does not exist",
+                 column, writer->table);
     else if (schema && column < schema->column_count &&
              schema_holds_bytes(schema->columns[column].type) != bytes)
-        writer->status = fail(GAIT_ERR_ARGUMENT, "column '%s.%s' takes the other kind of values",
+        writer->status = fail(GAIT_ERR_ARGUMENT, "column '%s.%s' got the wrong kind of values",
                               schema->name, schema->columns[column].name);
     else
         writer->put |= 1u << column;
@@ -376,11 +377,12 @@ int table_end(struct table_writer *writer, const struct table_about *about,
     if (stored > FRAME_MAX_PAYLOAD)
         return fail(GAIT_ERR_MEMORY, "a frame of %zu bytes is too large", stored);
     if (about->first > about->last || about->events > writer->rows)
-        return fail(GAIT_ERR_ARGUMENT, "a frame of %u rows cannot be about %u events, %llu to %llu",
+        return fail(GAIT_ERR_ARGUMENT, "a frame of %u rows cannot hold %u events from %llu to %llu",
                     writer->rows, about->events, (unsigned long long)about->first,
                     (unsigned long long)about->last);
     if (writer->has_first && about->first != writer->first)
-        return fail(GAIT_ERR_ARGUMENT, "a frame cannot count from %llu and begin at %llu",
+        return fail(GAIT_ERR_ARGUMENT,
+                    "the times of a frame are relative to %llu, but the frame begins at %llu",
                     (unsigned long long)writer->first, (unsigned long long)about->first);
     uint8_t *frame = buffer_reserve(writer->out, FRAME_HEADER_BYTES + stored);
     if (!frame)

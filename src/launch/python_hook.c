@@ -31,7 +31,7 @@ static int tool_folder(char *out, size_t room)
 {
     ssize_t length = readlink("/proc/self/exe", out, room - 1);
     if (length <= 0)
-        return fail(GAIT_ERR_IO, "cannot tell where the tool lies: %s", strerror(errno));
+        return fail(GAIT_ERR_IO, "cannot find the folder of the gait program: %s", strerror(errno));
     out[length] = '\0';
     char *slash = strrchr(out, '/');
     if (slash)
@@ -66,7 +66,8 @@ int python_hook_folder(char out[PATH_MAX])
         if (find_match(pattern, out))
             return GAIT_OK;
     }
-    return status ? status : fail(GAIT_ERR_MISSING, "no Python package lies beside the tool");
+    return status ? status
+                  : fail(GAIT_ERR_MISSING, "gait's Python package is not beside the gait program");
 }
 
 int python_hook_set(void)

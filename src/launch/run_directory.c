@@ -64,8 +64,7 @@ static int refuse(struct run_directory *directory, const struct run_mark *found)
 {
     directory->rival = found ? found->pid : 0;
     if (found)
-        return fail(GAIT_ERR_STATE, "another run is recorded into '%s' at the moment",
-                    directory->path);
+        return fail(GAIT_ERR_STATE, "another run is being recorded into '%s'", directory->path);
     return fail(GAIT_ERR_STATE,
                 "'%s' is not empty; name another directory, or add to it with --append",
                 directory->path);
@@ -181,7 +180,7 @@ static int settle_default(struct run_directory *directory, const char *program)
         if (errno != EEXIST)
             return fail(GAIT_ERR_IO, "cannot make '%s': %s", directory->path, strerror(errno));
     }
-    return fail(GAIT_ERR_IO, "'%s' and its like exist already", directory->path);
+    return fail(GAIT_ERR_IO, "'%s' and all its numbered variants already exist", directory->path);
 }
 
 int run_directory_open(const struct run_request *request, struct run_directory *ret_directory)

@@ -41,7 +41,7 @@ int run_mark_make_id(char out[33])
 {
     uint8_t bytes[16];
     if (getrandom(bytes, sizeof bytes, 0) != (ssize_t)sizeof bytes)
-        return fail(GAIT_ERR_IO, "no random numbers: %s", strerror(errno));
+        return fail(GAIT_ERR_IO, "cannot get random numbers: %s", strerror(errno));
     for (size_t i = 0; i < sizeof bytes; i++)
         snprintf(out + 2 * i, 3, "%02x", bytes[i]);
     return GAIT_OK;

@@ -59,7 +59,7 @@ void run_sample_start(void *context, pid_t pid)
     }
     sample->is_running = pthread_create(&sample->thread, NULL, run_sampler, sample) == 0;
     if (!sample->is_running)
-        snprintf(sample->why, sizeof sample->why, "no thread to sample in");
+        snprintf(sample->why, sizeof sample->why, "cannot start the sampling thread");
 }
 
 void run_sample_stop(struct run_sample *sample)

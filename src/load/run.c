@@ -88,7 +88,7 @@ static int note_open_end(struct run *run, const struct shard *shard)
         .path = shard->source.path, .offset = shard->source.bytes, .what = what};
     const struct damage_range *last;
 
-    snprintf(what, sizeof(what), "the file was not closed: what was recorded last is missing%s%s",
+    snprintf(what, sizeof(what), "the file was not closed: its last records are missing%s%s",
              shard->ring_failure ? "; " : "", shard->ring_failure ? shard->ring_failure : "");
     if (shard->list.has_trailer || shard->is_whole || shard->is_live)
         return 0;
@@ -102,10 +102,11 @@ static int note_open_end(struct run *run, const struct shard *shard)
 // when it closes its shard.
 static int note_lost_memory(struct run *run, const struct run_shard *shard)
 {
-    struct damage_range range = {.path = shard->shard.source.path,
-                                 .offset = shard->shard.source.bytes,
-                                 .what = "killed while threads recorded into plain memory: what "
-                                         "they recorded last is missing"};
+    struct damage_range range = {
+        .path = shard->shard.source.path,
+        .offset = shard->shard.source.bytes,
+        .what =
+            "killed while threads recorded into private memory: their last records are missing"};
     const char *is_lost = dictionary_meta(&shard->dictionary, meta.lost_on_kill);
     bool is_told = !shard->shard.list.has_trailer && !shard->shard.is_whole;
 

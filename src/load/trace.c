@@ -50,7 +50,7 @@ static struct run *run_of(const struct gait_trace *trace)
 
 static int fail_past_end(const char *what, uint32_t index)
 {
-    return fail(GAIT_ERR_MISSING, "there is no %s %u", what, index);
+    return fail(GAIT_ERR_MISSING, "%s %u does not exist", what, index);
 }
 
 uint32_t gait_trace_shard_count(const struct gait_trace *trace)

@@ -33,7 +33,7 @@ int metadata_store_keep(struct slice key, struct slice json)
     size_t before = note ? note->key_bytes + note->json_bytes : 0;
     size_t bytes = key.count + json.count;
     if (kept_bytes - before + bytes > METADATA_STORE_MAX_BYTES || (!note && count == MAX_NOTES))
-        return fail(GAIT_ERR_MEMORY, "metadata of %u keys and %zu bytes leaves no room for more",
+        return fail(GAIT_ERR_MEMORY, "the metadata store is full: it holds %u keys and %zu bytes",
                     count, kept_bytes);
     uint8_t *copy = malloc(bytes);
     if (!copy)

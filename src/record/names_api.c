@@ -109,7 +109,7 @@ static int note(const char *key, const char *json)
 int gait_metadata(const char *key, const char *json)
 {
     if (!key || !*key || !json || !*json)
-        return fail(GAIT_ERR_ARGUMENT, "metadata needs a key and JSON text");
+        return fail(GAIT_ERR_ARGUMENT, "key and json must not be NULL or empty");
     recorder_lock();
     int status = note(key, json);
     recorder_unlock();

@@ -75,7 +75,7 @@ static int add_segment(struct ring_pool *pool, uint64_t bytes)
     if (pool->ring_slots * sizeof(struct slot) * tiers[0].threads > max)
         max = pool->ring_slots * sizeof(struct slot) * tiers[0].threads;
     if (pool->segment_count == RING_POOL_MAX_SEGMENTS || pool->reserved_bytes + bytes > max)
-        return fail(GAIT_ERR_MEMORY, "the rings' %llu MiB are used up",
+        return fail(GAIT_ERR_MEMORY, "all %llu MiB for rings are in use",
                     (unsigned long long)(max >> 20));
     uint8_t *memory = map_file(pool, bytes);
     pool->carve_is_in_file = memory != NULL;

@@ -134,8 +134,8 @@ int settings_read(const struct gait_options *options, struct settings *ret_setti
     if (!options)
         options = &none;
     if (options->size != sizeof(*options))
-        return fail(GAIT_ERR_ARGUMENT, "options of %zu bytes, this library knows %zu: set size",
-                    options->size, sizeof(*options));
+        return fail(GAIT_ERR_ARGUMENT, "options->size is %zu; it must be %zu", options->size,
+                    sizeof(*options));
     settings.is_enabled = !(enable && strcmp(enable, "0") == 0);
     if (!settings.is_enabled) { // whatever else is said then
         ret_settings->is_enabled = false;

@@ -236,9 +236,9 @@ int gait_snapshot(const char *path)
 {
     struct snapshot_request request = {.path = path};
     if (!path || !*path)
-        return fail(GAIT_ERR_ARGUMENT, "a snapshot needs a path");
+        return fail(GAIT_ERR_ARGUMENT, "path must not be NULL");
     if (signal_guard_is_on())
-        return fail(GAIT_ERR_STATE, "cannot write '%s': in a signal handler", path);
+        return fail(GAIT_ERR_STATE, "cannot write '%s' from a signal handler", path);
     recorder_lock();
     int status = ask(&recorder_state, &request);
     recorder_unlock();

@@ -88,7 +88,7 @@ static void put_words(FILE *out, const struct function_shares *shares)
         told++;
     }
     if (!told)
-        fputs("No function's share changed by more than chance may do.\n", out);
+        fputs("No function's share changed by more than chance.\n", out);
 }
 
 static void put_change(FILE *out, uint64_t before, uint64_t after, const uint64_t samples[2])
@@ -120,7 +120,7 @@ static void print(FILE *out, const struct shares_text *text)
         fprintf(out, "%s%s\n", word ? ", " : "", word ? word : "");
     }
     if (has_doubts)
-        fputs("?: so much may be chance\n", out);
+        fputs("?: the change may be chance\n", out);
     if (shown_rows(text) < shares->count)
         fprintf(out, "%s more functions changed; -n all shows them\n",
                 units_count(shares->count - shown_rows(text)).text);

@@ -220,6 +220,6 @@ int sheet_put_csv(const struct sheet *sheet, const char *key, FILE *out)
     }
     buffer_finish(&csv.field);
     if (!csv.is_found)
-        return fail(GAIT_ERR_ARGUMENT, "no table '%s' here; there are %s", key, csv.keys);
+        return fail(GAIT_ERR_ARGUMENT, "no table '%s'; the tables are %s", key, csv.keys);
     return csv.status;
 }

@@ -25,6 +25,6 @@ int sheet_put_svg(const struct sheet *sheet, const char *key, FILE *out)
         snprintf(keys + used, sizeof keys - used, "%s%s", used ? ", " : "", name);
     }
     if (!*keys)
-        return fail(GAIT_ERR_ARGUMENT, "there is nothing here that svg could draw");
-    return fail(GAIT_ERR_ARGUMENT, "svg draws one table: --table KEY is one of %s", keys);
+        return fail(GAIT_ERR_ARGUMENT, "this answer has no table that svg can draw");
+    return fail(GAIT_ERR_ARGUMENT, "svg draws one table: give --table KEY, one of %s", keys);
 }

@@ -112,7 +112,7 @@ static void print(FILE *out, const struct source_heat *heat)
     fprintf(out, "%8s %8s %-*s  %s\n", "self", "total", BAR, "", "line");
     while (reading.next < shares->count && shares->rows[reading.next].line <= 0) {
         put_share(out, heat, &shares->rows[reading.next++]);
-        fputs("  line not told\n", out);
+        fputs("  line not known\n", out);
     }
     while (next_line(&reading, &line)) {
         if (is_near(&reading))

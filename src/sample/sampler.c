@@ -239,7 +239,8 @@ int sampler_follow(struct sampler *sampler, int64_t pid)
         return 0;
     }
     if (status == ATTACH_NOT_YET)
-        return fail(GAIT_ERR_STATE, "process %lld has not begun to run Python, or has ended it",
+        return fail(GAIT_ERR_STATE,
+                    "process %lld has not started Python yet, or has already ended it",
                     (long long)pid);
     return status;
 }
@@ -452,7 +453,8 @@ int sampler_run(struct sampler *sampler)
     if (sampler->totals.rounds)
         return 0;
     if (sampler->followed.attached)
-        return fail(GAIT_ERR_MISSING, "nothing was sampled: it was over before the first round");
+        return fail(GAIT_ERR_MISSING,
+                    "nothing was sampled: the program ended before the first round");
     return *sampler->followed.refusal
                ? fail(GAIT_ERR_IO, "nothing was sampled: %s", sampler->followed.refusal)
                : fail(GAIT_ERR_MISSING, "no Python ran: nothing was sampled");

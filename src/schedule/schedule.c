@@ -26,15 +26,17 @@ static int check_ranges(const struct gait_schedule *schedule)
 {
     int64_t before = -1;
     if (schedule->range_count > GAIT_SCHEDULE_RANGES)
-        return fail(GAIT_ERR_ARGUMENT, "%u ranges of steps, %d are possible", schedule->range_count,
-                    GAIT_SCHEDULE_RANGES);
+        return fail(GAIT_ERR_ARGUMENT, "%u ranges of steps are too many; the limit is %d",
+                    schedule->range_count, GAIT_SCHEDULE_RANGES);
     for (uint32_t i = 0; i < schedule->range_count; i++) {
         const struct gait_schedule_range *range = &schedule->ranges[i];
         if (range->first < 0 || range->last < range->first || range->last > GAIT_SCHEDULE_MOST)
-            return fail(GAIT_ERR_ARGUMENT, "%" PRId64 "-%" PRId64 " are no steps to record",
+            return fail(GAIT_ERR_ARGUMENT, "%" PRId64 "-%" PRId64 " is not a valid range of steps",
                         range->first, range->last);
         if (range->first <= before)
-            return fail(GAIT_ERR_ARGUMENT, "step %" PRId64 " stands behind step %" PRId64,
+            return fail(GAIT_ERR_ARGUMENT,
+                        "step %" PRId64 " comes after step %" PRId64
+                        ": list steps in ascending order",
                         range->first, before);
         before = range->last;
     }
@@ -58,7 +60,7 @@ int gait_schedule_check(const struct gait_schedule *schedule)
         {"every", schedule->every, 0},   {"active", schedule->active, !schedule->range_count},
     };
     if (schedule->size != sizeof(*schedule))
-        return fail(GAIT_ERR_ARGUMENT, "this is no schedule of this version");
+        return fail(GAIT_ERR_ARGUMENT, "schedule->size must be sizeof *schedule");
     if (schedule->unit > GAIT_UNIT_SECONDS)
         return fail(GAIT_ERR_ARGUMENT, "unit %d is not known", (int)schedule->unit);
     for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++) {
@@ -67,7 +69,8 @@ int gait_schedule_check(const struct gait_schedule *schedule)
             return status;
     }
     if (schedule->every && schedule->every < cycle_length(schedule) && !schedule->range_count)
-        return fail(GAIT_ERR_ARGUMENT, "a cycle of %" PRId64 " does not fit into every %" PRId64,
+        return fail(GAIT_ERR_ARGUMENT,
+                    "a cycle of %" PRId64 " is longer than 'every', which is %" PRId64 "",
                     cycle_length(schedule), schedule->every);
     return check_ranges(schedule);
 }
@@ -218,8 +221,8 @@ int gait_schedule_clamp(struct gait_schedule *schedule, int64_t epochs)
 {
     int has_given_way = 0;
     if (epochs < 1)
-        return fail(GAIT_ERR_ARGUMENT,
-                    "a run of %" PRId64 " epochs has none that could be recorded", epochs);
+        return fail(GAIT_ERR_ARGUMENT, "a run of %" PRId64 " epochs leaves no epoch to record",
+                    epochs);
     while (epochs - schedule->wait - schedule->warmup < 1) {
         int64_t *longer = schedule->wait > schedule->warmup ? &schedule->wait : &schedule->warmup;
         const int64_t lacks = 1 - (epochs - schedule->wait - schedule->warmup);

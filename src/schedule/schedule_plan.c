@@ -76,7 +76,7 @@ static void put_cycle_numbers(struct line *line, const struct gait_schedule *sch
         put_part(line, "skip first %" PRId64, schedule->skip_first);
     if (schedule->wait)
         put_part(line, "wait %" PRId64 "%s", schedule->wait,
-                 schedule->skip_first_wait ? " but the first time" : "");
+                 schedule->skip_first_wait ? " except the first time" : "");
     if (schedule->warmup)
         put_part(line, "warmup %" PRId64, schedule->warmup);
     put_part(line, "active %" PRId64, schedule->active);

@@ -110,11 +110,11 @@ def test_time_between_the_steps_is_told(gait, tmp_path):
     assert judged["run_share"] == pytest.approx(told["steps"] / run_ns)
     assert (judged["outside"], judged["run_ns"]) == ("between", run_ns)
     assert judged["outside_share"] == pytest.approx(told["between"] / run_ns)
-    assert "only 40 % of the run is in steps, 'between' takes 60 % of it" in report["verdict"]
-    assert "gait run --sample 1000 shows what runs in 'between'" in report["verdict"]
+    assert "only 40 % of the run is in steps; 'between' takes 60 % of the run" in report["verdict"]
+    assert "use gait run --sample 1000 to see what runs in 'between'" in report["verdict"]
     assert report["verdict_id"] == "compute-bound"
     words = " ".join(gait("report", "run").stdout.split())
-    assert "between the steps, outside of evaluation and saving, 7.51 s pass, 60 %" in words
+    assert "60 % of the run (7.51 s) passes between the steps" in words
 
 
 def test_what_follows_the_last_step_is_told(gait, tmp_path):
@@ -214,7 +214,7 @@ def test_an_iterator_for_each_batch_makes_no_epoch(gait, tmp_path):
         training.step(WORK, loader=loader)
     report = training.report(gait, tmp_path / "run")
     assert (report["steps"], report["epochs"]) == (6, [])
-    assert "one batch only" in report["epochs_why"]
+    assert "only one batch" in report["epochs_why"]
 
 
 def test_a_program_that_imports_torch_and_does_not_train(gait, tmp_path):

@@ -139,9 +139,9 @@ def test_what_takes_most_is_the_verdict_with_its_figures(gait, tmp_path, phase, 
     [
         ("aten::addmm", 2, 20 * MS, "compute-bound", "bfloat16"),
         ("aten::convolution_backward", 2, 20 * MS, "compute-bound", "bfloat16"),
-        ("aten::gelu", 2, 20 * MS, "compute-bound", "larger batches or torch.compile"),
-        ("aten::mul", 2000, 9_000, "overhead-bound", "larger batches or torch.compile"),
-        ("aten::mul", 2000, 11_000, "compute-bound", "larger batches or torch.compile"),
+        ("aten::gelu", 2, 20 * MS, "compute-bound", "use larger batches or torch.compile"),
+        ("aten::mul", 2000, 9_000, "overhead-bound", "use larger batches or torch.compile"),
+        ("aten::mul", 2000, 11_000, "compute-bound", "use larger batches or torch.compile"),
     ],
 )
 def test_what_is_computed_decides_what_to_try(gait, tmp_path, op, count, length, wanted, advice):

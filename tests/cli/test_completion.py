@@ -170,4 +170,7 @@ def test_the_line_of_the_program_is_its_own(shell):
 def test_a_shell_that_there_is_not(gait):
     done = gait("completion", "tcsh")
     assert (done.returncode, done.stdout) == (2, "")
-    assert done.stderr == "gait completion: no completion for 'tcsh', only for bash, zsh and fish\n"
+    assert (
+        done.stderr
+        == "gait completion: 'tcsh' has no completion script; bash, zsh and fish have one\n"
+    )

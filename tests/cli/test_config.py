@@ -422,7 +422,7 @@ def test_variables_of_the_recorder_that_make_no_sense_do_not_stop_anybody(config
         (
             "GAIT_PROFILING_WIAT",
             "1",
-            "no setting 'GAIT_PROFILING_WIAT' in the environment; did you mean "
+            "unknown setting 'GAIT_PROFILING_WIAT' in the environment; did you mean "
             "'GAIT_PROFILING_WAIT'?",
         ),
         (
@@ -440,24 +440,25 @@ def test_a_variable_that_is_wrong_is_named(config, name, value, sentence):
 # --- files that are wrong ---
 
 WRONG = {
-    "a tab": ("profiling:\n\twait: 1\n", "2: a tab indents this line; YAML wants blanks"),
-    "a key twice": ("profiling:\n  wait: 1\n  wait: 2\n", "3: 'wait' again: line 2 has it"),
+    "a tab": ("profiling:\n\twait: 1\n", "2: a tab indents this line; YAML requires spaces"),
+    "a key twice": ("profiling:\n  wait: 1\n  wait: 2\n", "3: 'wait' is set twice: line 2 sets it"),
     "two spellings": (
         "profiling:\n  wait: 1\n  wait_steps: 1\n",
-        "3: 'wait_steps' again: line 2 has it as 'wait'",
+        "3: 'wait_steps' is set twice: line 2 sets it as 'wait'",
     ),
     "a section twice": (
         "profiling: {wait: 1}\nprofiling: {wait: 2}\n",
-        "2: section 'profiling' again: line 1 has it",
+        "2: section 'profiling' is already defined on line 1",
     ),
     "an unknown key": (
         "profiling:\n  wait: 1\n  wormup: 2\n",
-        "3: no setting 'wormup' in 'profiling'; did you mean 'warmup'?",
+        "3: unknown setting 'wormup' in 'profiling'; did you mean 'warmup'?",
     ),
     "somebody else's section": (
         "profiling:\n  vtune_collection: hotspots\n",
-        "2: no setting 'vtune_collection' in 'profiling'; 'gait config list' has them. If that "
-        "section is another program's, name ours: --config x.yaml#SECTION",
+        "2: unknown setting 'vtune_collection' in 'profiling'; 'gait config list' shows all "
+        "settings. If this section belongs to another program, name the section for gait: "
+        "--config x.yaml#SECTION",
     ),
     "a word for a number": (
         "profiling:\n  wait: one\n",
@@ -477,34 +478,34 @@ WRONG = {
     ),
     "a text for the section": (
         "profiling: soon\n",
-        "1: 'profiling' takes settings below it, not 'soon'",
+        "1: 'profiling' takes nested settings, not 'soon'",
     ),
     "a list for the section": (
         "profiling: [wait]\n",
         "1: 'profiling' takes settings below it, not a list",
     ),
-    "a list for the file": ("- a\n- b\n", "1: keys with settings are wanted, not a list"),
-    "a text for the file": ("hello\n", "1: keys with settings are wanted, not a text"),
+    "a list for the file": ("- a\n- b\n", "1: expected keys with settings, found a list"),
+    "a text for the file": ("hello\n", "1: expected keys with settings, found a text"),
     "an alias of a list": (
         "a: &a [1]\nprofiling:\n  wait: *a\n",
-        "3: '*a' is no single value: write it out here",
+        "3: alias '*a' is not a single value: write the value here",
     ),
     "an alias of a section": (
         "a: &a {wait: 1}\nprofiling: *a\n",
-        "2: '*a' is no single value: write it out here",
+        "2: alias '*a' is not a single value: write the value here",
     ),
     "a merge": (
         "a: &a {wait: 1}\nprofiling:\n  <<: *a\n",
-        "3: '<<' is not read in 'profiling': write its settings out",
+        "3: '<<' is not supported in 'profiling': write out its settings",
     ),
     "a tag": (
         "profiling:\n  wait: !env WAIT\n",
-        "2: 'wait' has the tag '!env', which is not read: write the value",
+        "2: 'wait' has the tag '!env', which gait does not support: write the plain value",
     ),
     "an interpolation": (
         "profiling:\n  output_dir: ${oc.env:HOME}/x\n",
-        "2: 'output_dir' refers to another value by '${', which only the program resolves: write "
-        "the value",
+        "2: 'output_dir' refers to another value with '${', which only your program can resolve: "
+        "write the value",
     ),
     "a second document": (
         "profiling: {wait: 1}\n---\nprofiling: {wait: 2}\n",
@@ -512,20 +513,20 @@ WRONG = {
     ),
     "what was left open": (
         'profiling:\n  output_dir: "x\n',
-        "3: no YAML: found unexpected end of stream",
+        "3: invalid YAML: found unexpected end of stream",
     ),
-    "bytes": (b"\x7fELF\x02\x01\x00\x00", "1: no YAML text: control characters are not allowed"),
-    "no UTF-8": (b"a: 1\nb: \xff\xff\n", "2: no YAML text: invalid leading UTF-8 octet"),
+    "bytes": (b"\x7fELF\x02\x01\x00\x00", "1: invalid text: control characters are not allowed"),
+    "no UTF-8": (b"a: 1\nb: \xff\xff\n", "2: invalid text: invalid leading UTF-8 octet"),
     "depth": ("a: " + "[" * 300, "1: more than 100 levels deep"),
     "a zero byte": ('profiling:\n  output_dir: "a\\0b"\n', "2: 'output_dir' holds a zero byte"),
     "a beep": (
         'profiling:\n  output_dir: "a\\x07b"\n',
-        "2: 'output_dir' cannot hold a control character, as 'a?b' does",
+        "2: 'output_dir' must not contain a control character, as 'a?b' does",
     ),
     "stored, not enabled": (
         "t:\n  store_torch_profiling_traces: True\n  _target_: itwinai.torch.T\n",
         "2: 'store_torch_profiling_traces' stores nothing while profiling is off: add "
-        "'enable_torch_profiling: True' beside it, or take it away",
+        "'enable_torch_profiling: True' or remove the setting",
     ),
 }
 
@@ -590,7 +591,7 @@ def test_gait_yaml_holds_nothing_but_our_sections(config):
 def test_a_section_that_is_nearly_ours_is_pointed_at(config):
     done = config("check", write(config, "a: 1\nprofilling: {wait: 1}\n"))
     assert done.returncode == 0
-    assert "x.yaml:2: 'profilling' is left alone; did you mean 'profiling'?" in " ".join(
+    assert "x.yaml:2: section 'profilling' is ignored; did you mean 'profiling'?" in " ".join(
         done.stdout.split()
     )
 
@@ -628,12 +629,12 @@ def test_files_that_are_none_are_refused(config):
     write(config, "a: 1\n" * 300_000, "huge.yaml")
     write(config, "x: {}", "shut.yaml")
     for name, why in {
-        "folder": "is no plain file",
-        "pipe": "is no plain file",
+        "folder": "is not a regular file",
+        "pipe": "is not a regular file",
         "huge.yaml": "larger than 1 MB",
         "missing.yaml": "No such file",
-        "#": "is no path",
-        "x.yaml#": "is no path",
+        "#": "is neither a file",
+        "x.yaml#": "is neither a file",
     }.items():
         done = config("explain", "-c", name)
         assert done.returncode == 2 and why in done.stderr and done.stderr.count("\n") == 1, name
@@ -659,16 +660,17 @@ def test_the_screens_fit_a_terminal(config, golden):
 @pytest.mark.parametrize(
     "line, sentence",
     [
-        (["explian"], "cannot 'explian' a configuration; did you mean 'explain'?"),
-        (["x"], "cannot 'x' a configuration; it is one of: explain, check, list"),
-        (["check"], "which file? write 'gait config check FILE'"),
+        (["explian"], "unknown action 'explian'; did you mean 'explain'?"),
+        (["x"], "unknown action 'x'; it is one of: explain, check, list"),
+        (["check"], "the file is missing: write 'gait config check FILE'"),
         (
             ["explain", "--profiling.wiat", "1"],
-            "no setting 'profiling.wiat'; did you mean 'profiling.wait'?",
+            "unknown setting 'profiling.wiat'; did you mean 'profiling.wait'?",
         ),
         (
             ["explain", "y.yaml"],
-            "'y.yaml' is no setting; write profiling.wait=1, or name a file with --config",
+            "'y.yaml' is not a setting; write it like profiling.wait=1, or name a file with "
+            "--config",
         ),
     ],
 )

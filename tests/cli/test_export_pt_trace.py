@@ -172,8 +172,8 @@ def test_a_time_can_be_chosen(gait, trained, tmp_path):
 def test_what_cannot_be_is_one_sentence(gait, trained, tmp_path):
     (tmp_path / "file").write_text("kept")
     cases = [
-        (["-o", "x.json"], "this run has 2: give a folder"),
-        (["-o", "x.json", "--each-window"], "a file for each window needs a folder"),
+        (["-o", "x.json"], "this run has 2: name a folder"),
+        (["-o", "x.json", "--each-window"], "one file for each window needs a folder"),
         (["-o", "file/x"], "cannot make the folder 'file/x': Not a directory"),
         (["-o", "file"], "a pt-trace file holds one process"),
         (["-o", "none/x.json"], "cannot write 'none/x.json': No such file or directory"),

@@ -513,7 +513,7 @@ def test_rings_without_a_file_are_told_of_where_it_matters(build, tmp_path, comp
     done = subprocess.run(line, env=environment, capture_output=True, text=True, timeout=60)
     info = json.loads(done.stdout)
     assert info["events"] == 800
-    assert ["plain memory" in damage["what"] for damage in info["damage"]] == [True] * is_killed
+    assert ["private memory" in damage["what"] for damage in info["damage"]] == [True] * is_killed
 
 
 # --- ring files that nobody comes for ---------------------------------------------------------

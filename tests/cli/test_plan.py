@@ -107,7 +107,7 @@ def test_a_list_of_steps_and_a_period(gait):
 def test_epochs_that_are_left_are_active(gait):
     done = gait("plan", "--epochs", "2", "--wait", "1", "--warmup", "2")
     assert "in epochs: wait 1, active 1, repeat 1" in done.stdout
-    assert "they are shortened" in done.stderr
+    assert "gait shortens them" in done.stderr
     assert gait("plan", "--epochs", "10", "--wait", "1", "--warmup", "2").stderr == ""
 
 
@@ -126,15 +126,15 @@ def test_settings_and_a_file_say_the_same_as_options(gait, tmp_path):
 @pytest.mark.parametrize(
     "words, said",
     [
-        (["--wait", "-1"], "'--wait' must lie between 0 and"),
-        (["--active", "0"], "'--active' must lie between 1 and"),
+        (["--wait", "-1"], "'--wait' must be between 0 and"),
+        (["--active", "0"], "'--active' must be between 1 and"),
         (["--wait", "1"], "active is 0, it must be at least 1"),
-        (["--active", "3", "--every", "2"], "a cycle of 3 does not fit into every 2"),
+        (["--active", "3", "--every", "2"], "a cycle of 3 is longer than 'every', which is 2"),
         (["5/3/100/"], "'5/3/100/' is not off, all"),
-        (["5/3", "--wait", "1"], "give one of them"),
+        (["5/3", "--wait", "1"], "not both"),
         (["wait=1,actve=2"], "'actve' is not wait"),
         (["active=1,unit=fortnight"], "unit 'fortnight' is not step, epoch or seconds"),
-        (["steps=7,5"], "step 5 stands behind step 7"),
+        (["steps=7,5"], "step 5 comes after step 7"),
         (["--unit", "hour", "--active", "1"], "hour"),
         (["active=99999999999999999999"], "more than any run has"),
     ],

@@ -144,7 +144,7 @@ def test_nothing_recorded_is_said_with_a_reason(gait, tmp_path):
     done = gait("run", "true")
     assert done.stderr == (
         "gait: nothing was recorded: no process imported torch or gait or called "
-        "gait_start(), or it failed there; gait record samples any Python program\n"
+        "gait_start(), or starting failed; gait record samples any Python program\n"
     )
     assert os.listdir(tmp_path) == []
     assert " in named:" in gait("run", "-o", "named", "true").stderr
@@ -450,7 +450,7 @@ def test_a_program_with_steps_and_without_torch_ends_with_its_report(gait, build
 def test_without_a_path_the_newest_run_here_is_reported(gait, build, tmp_path):
     nowhere = gait("report")
     assert (nowhere.returncode, nowhere.stdout) == (2, "")
-    assert nowhere.stderr.startswith("gait report: there is no run of 'gait run' in this folder")
+    assert nowhere.stderr.startswith("gait report: this folder contains no run of 'gait run'")
     for name in "abc":
         gait("run", "-q", "-o", name, "--", *python(STEPS), env=with_gait(build))
     os.utime(tmp_path / "b" / ".gait-run", (4e9, 4e9))
@@ -465,14 +465,15 @@ def test_a_file_of_which_nothing_is_left_is_told_as_damaged(gait, build, tmp_pat
     (shard,) = (tmp_path / "x").glob("*.gait")
     shard.write_bytes(shard.read_bytes()[:200].ljust(shard.stat().st_size, b"\0"))
     report = gait("report", "x").stdout
-    assert "\nDAMAGED: nothing of it can be read" in report and "NOTHING RECORDED" not in report
+    assert "\nDAMAGED: gait cannot read any of the run" in report
+    assert "NOTHING RECORDED" not in report
 
 
 @pytest.mark.parametrize("below", [[], ["sh", "-c", 'python3=$1; shift; "$python3" "$@"; :', "-"]])
 def test_a_killed_program_is_told_as_killed_on_the_screen(gait, build, below):
     code = STEPS + "    if _ == 5: import os; os.kill(os.getpid(), 9)\n"
     done = gait("run", "-o", "x", "--", *below, *python(code), env=with_gait(build))
-    how = "did not end by itself: it was killed, or left by" if below else "was killed by signal 9"
+    how = "did not end normally: it was killed, or it called" if below else "was killed by signal 9"
     for text in (done.stderr, gait("report", "x").stdout):
         assert how in " ".join(text.split())
     json_answer = json.loads(gait("report", "--json", "x").stdout)

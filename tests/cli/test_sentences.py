@@ -29,7 +29,7 @@ COMMANDS = {
     "check": ["config", "check", "theirs.yaml"],
     "settings": ["config", "list"],
     "no source": ["leaf", "--source", "a-source-that-is-nowhere-to-be-found.py", "stacks.txt"],
-    "lines that are no stacks": ["flame", "-f", "speedscope", "-o", "graph.json", "stacks.txt"],
+    "lines that are not stacks": ["flame", "-f", "speedscope", "-o", "graph.json", "stacks.txt"],
     "no action ran": ["run", "--profiler", "simple", "--", "true"],
     "doctor": ["doctor"],
     "help": ["help"],

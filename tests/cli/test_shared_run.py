@@ -98,7 +98,7 @@ def test_two_runs_started_at_once_are_two_runs(gait, runs):
     for code, where, err in answers:
         assert code == 0
         assert ranks(gait, where) == [None]
-        told = f"this one is recorded into '{where}'; --append makes one run of both"
+        told = f"so this run is recorded into '{where}'; --append joins both into one run"
         assert (told in one_line(err)) == (where != "x"), err
 
 
@@ -114,7 +114,7 @@ def test_ranks_that_their_launcher_starts_are_one_job(gait, runs):
     assert folders[0] == folders[1] and folders[2] == folders[3]
     assert sorted({*folders}) == ["x", "x-2"]
     assert [sorted(ranks(gait, where)) for where in ("x", "x-2")] == [[0, 1], [0, 1]]
-    assert sum("is another run's" in one_line(err) for *_, err in answers) == 1
+    assert sum("belongs to a run" in one_line(err) for *_, err in answers) == 1
 
 
 def test_a_later_job_of_the_same_name_does_not_join(gait, tmp_path, monkeypatch):

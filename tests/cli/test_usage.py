@@ -57,12 +57,12 @@ def test_the_version_is_told(gait):
 @pytest.mark.parametrize(
     "line, sentence",
     [
-        (["reprot", "x"], "gait: no command 'reprot'; did you mean 'report'?"),
-        (["zebra"], "gait: no command 'zebra'; 'gait help' lists them"),
-        (["help", "exprt"], "gait help: no command 'exprt'; did you mean 'export'?"),
+        (["reprot", "x"], "gait: unknown command 'reprot'; did you mean 'report'?"),
+        (["zebra"], "gait: unknown command 'zebra'; 'gait help' lists the commands"),
+        (["help", "exprt"], "gait help: unknown command 'exprt'; did you mean 'export'?"),
         (["--verison"], "gait: unknown option '--verison'; did you mean '--version'?"),
         (["export"], "gait export: PATH is missing; see 'gait help export'"),
-        (["info", "a", "b"], "gait info: 'b' is one argument too many; see 'gait help info'"),
+        (["info", "a", "b"], "gait info: 'b' is an extra argument; see 'gait help info'"),
         (["report", "--jsn", "x"], "gait report: unknown option '--jsn'; did you mean '--json'?"),
         (["report", "-x", "y"], "gait report: unknown option '-x'; see 'gait help report'"),
         (
@@ -71,11 +71,12 @@ def test_the_version_is_told(gait):
         ),
         (
             ["export", "x"],
-            "gait export: which format? give --format chrome, perfetto, pt-trace, stacks or csv",
+            "gait export: the format is missing: give --format chrome, perfetto, pt-trace, "
+            "stacks or csv",
         ),
         (["diff-stacks", "a"], "gait diff-stacks: AFTER is missing; see 'gait help diff-stacks'"),
-        (["help", "foo"], "gait help: no command 'foo'; 'gait help' lists them"),
-        (["doctor", "x"], "gait doctor: cannot look at 'x', only at 'torch'"),
+        (["help", "foo"], "gait help: unknown command 'foo'; 'gait help' lists the commands"),
+        (["doctor", "x"], "gait doctor: unknown subject 'x'; the only one is 'torch'"),
     ],
 )
 def test_a_line_that_is_wrong_is_refused_in_one_sentence(gait, line, sentence):
@@ -101,7 +102,7 @@ def test_an_answer_that_cannot_be_written_is_a_failure(build, tmp_path):
 def test_the_doctor_cleans_no_torch(gait):
     done = gait("doctor", "torch", "--clean")
     assert (done.returncode, done.stdout) == (2, "")
-    assert "'--clean' is about this machine, not about torch" in done.stderr
+    assert "'--clean' does not go with 'torch'" in done.stderr
 
 
 def test_the_doctor_answers_in_text_and_json(gait):
@@ -126,7 +127,7 @@ def test_the_doctor_asks_each_collector(gait, tmp_path):
     assert nsight()["fine"] is False and "no nsys in PATH" in nsight()["text"]
     (tmp_path / "nsys").write_text("#!/bin/sh\n")
     (tmp_path / "nsys").chmod(0o755)
-    assert nsight()["fine"] is True and f"{tmp_path}/nsys is told" in nsight()["text"]
+    assert nsight()["fine"] is True and f"{tmp_path}/nsys starts" in nsight()["text"]
 
 
 def test_binary_output_does_not_go_to_a_terminal(build, tmp_path):
@@ -136,4 +137,6 @@ def test_binary_output_does_not_go_to_a_terminal(build, tmp_path):
     os.close(terminal)
     os.close(end)
     assert done.returncode == 2
-    assert done.stderr.startswith("gait export: this is no text for a terminal; name a file")
+    assert done.stderr.startswith(
+        "gait export: this format is binary and not for a terminal; name a file"
+    )

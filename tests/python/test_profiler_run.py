@@ -93,7 +93,7 @@ def test_only_the_first_rank_shows_its_table(profiled, tmp_path):
 def test_a_program_without_a_training_has_no_actions(profiled, tmp_path):
     done = profiled("--profiler", "simple", *command())
     assert done.returncode == 3 and "Profiler Report" not in done.stderr
-    assert done.stderr.count("no action ran, so there is no report") == 1
+    assert done.stderr.count("no action ran, so gait prints no report") == 1
 
 
 def test_reports_go_to_the_folder_that_is_named(profiled, tmp_path):

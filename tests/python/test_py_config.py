@@ -118,10 +118,18 @@ def test_it_is_a_structured_config_of_omegaconf():
 @pytest.mark.parametrize(
     "text, arguments, sentence",
     [
-        ("profiling: {wiat: 1}", [], "1: no setting 'wiat' in 'profiling'; did you mean 'wait'?"),
+        (
+            "profiling: {wiat: 1}",
+            [],
+            "1: unknown setting 'wiat' in 'profiling'; did you mean 'wait'?",
+        ),
         ("profiling: {wait: x}", [], "1: 'wait' takes a number of units, 0 or more, not 'x'"),
-        ("", ["profiling.wiat=1"], "no setting 'profiling.wiat'; did you mean 'profiling.wait'?"),
-        ("", ["seed=1"], "'seed=1' is no setting; write profiling.wait=1"),
+        (
+            "",
+            ["profiling.wiat=1"],
+            "unknown setting 'profiling.wiat'; did you mean 'profiling.wait'?",
+        ),
+        ("", ["seed=1"], "'seed=1' is not a setting; write it like profiling.wait=1"),
     ],
 )
 def test_what_is_wrong_is_a_value_error_with_its_line(tmp_path, text, arguments, sentence):

@@ -212,15 +212,15 @@ def refused(gait, *words):
 
 
 def test_what_is_no_process_is_refused(gait):
-    assert "not the number of a process" in refused(gait, "x1")
-    assert "not the number of a process" in refused(gait, "0")
-    assert "not the number of a process" in refused(gait, "99999999999999999999")
+    assert "not a process number" in refused(gait, "x1")
+    assert "not a process number" in refused(gait, "0")
+    assert "not a process number" in refused(gait, "99999999999999999999")
     assert "no process" in refused(gait, "4194304")
 
 
 def test_what_is_no_python_is_refused(gait, start):
     process = start(["sh", "-c", "echo ready; read x"], stdin=subprocess.PIPE)
-    assert "is not a Python" in refused(gait, process.pid)
+    assert "is not Python" in refused(gait, process.pid)
 
 
 def test_a_zombie_is_refused(gait):

@@ -127,8 +127,8 @@ def test_lines_that_are_no_stacks_are_told(gait, tmp_path):
     done = gait("flame", "-o", "f.svg", "--before", "before.txt", "stacks.txt")
     assert done.returncode == 0
     assert done.stderr.splitlines() == [
-        "gait flame: 1 of 2 lines is no stack in 'stacks.txt'",
-        "gait flame: 2 of 3 lines are no stacks in 'before.txt'",
+        "gait flame: 1 of 2 lines is not a stack in 'stacks.txt'",
+        "gait flame: 2 of 3 lines are not stacks in 'before.txt'",
     ]
 
 

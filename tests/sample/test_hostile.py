@@ -77,9 +77,13 @@ echo $1 >/proc/sys/kernel/yama/ptrace_scope; shift; exec "$@" """
     "scope, words, cure",
     [
         (0, "CAP_SYS_PTRACE is missing", "--cap-add SYS_PTRACE"),
-        (1, "ptrace_scope is 1, which allows only what gait started", "'gait record -- CMD'"),
+        (
+            1,
+            "ptrace_scope is 1, which allows only programs that gait started",
+            "'gait record -- CMD'",
+        ),
         (2, "ptrace_scope is 2, which allows only CAP_SYS_PTRACE", "sudo sysctl"),
-        (3, "ptrace_scope is 3, which allows nobody", "/etc/sysctl.d"),
+        (3, "ptrace_scope is 3, which forbids all tracing", "/etc/sysctl.d"),
     ],
 )
 def test_the_value_of_yama_is_named_with_its_cure(tool, start, scope, words, cure):
@@ -104,9 +108,9 @@ def test_what_hides_processes_is_named(tool, tmp_path):
     for flags, line, code, words in (
         ("-mpf", f"{hidden} {tool} dump 1; exit 2", 2, "/proc hides it (hidepid)"),
         ("-m", f"{none} {tool} top {os.getpid()}", 2, "/proc is not mounted"),
-        ("-m", none + record, 9, "nothing was sampled: cannot look at process"),
-        ("-pf", f"{tool} dump 1; exit 2", 2, "/proc is that of another pid namespace"),
-        ("-pf", f"{record}; exit 9", 9, "/proc is that of another pid namespace"),
+        ("-m", none + record, 9, "nothing was sampled: cannot read process"),
+        ("-pf", f"{tool} dump 1; exit 2", 2, "/proc belongs to another pid namespace"),
+        ("-pf", f"{record}; exit 9", 9, "/proc belongs to another pid namespace"),
     ):
         assert words in sentence(run("unshare", flags, "sh", "-c", line), code)
     assert os.listdir(tmp_path) == []
@@ -127,7 +131,7 @@ def test_a_process_that_is_not_dumpable_is_told(tool, start):
 def test_root_of_a_container_is_told_what_cures(tool, start):
     process = start([sys.executable, "-c", SLEEPS])
     said = sentence(run(*NO_RIGHTS, tool, "dump", process.pid))
-    assert "capabilities that gait has not" in said and "--cap-add SYS_PTRACE" in said
+    assert "capabilities that gait lacks" in said and "--cap-add SYS_PTRACE" in said
 
 
 @needs_library
@@ -164,7 +168,7 @@ def test_a_process_whose_main_thread_ended_is_no_zombie(gait, start):
     assert until(lambda: state_of(process.pid) == "Z")
     for words in (["dump", process.pid], ["top", process.pid], ["record", "--pid", process.pid]):
         said = sentence(gait(*words))
-        assert "its main thread has ended, though others run on" in said and "zombie" not in said
+        assert "its main thread has ended while others still run" in said and "zombie" not in said
     process.kill()
     assert until(lambda: len(os.listdir(f"/proc/{process.pid}/task")) == 1)
     assert "is a zombie" in sentence(gait("dump", process.pid))
@@ -175,7 +179,7 @@ def test_what_is_no_python_is_named(gait, start):
     program = os.readlink(f"/proc/{process.pid}/exe")
     for words in (["dump", process.pid], ["top", process.pid], ["record", "--pid", process.pid]):
         said = sentence(gait(*words))
-        assert f"no interpreter is mapped into '{program}'" in said
+        assert f"'{program}' has no interpreter mapped" in said
 
 
 FAKE = """#include <stdio.h>
@@ -202,8 +206,8 @@ NOT_SUPPORTED = "it is a free-threaded Python, which gait does not support yet"
         ("python2.7", "void Py_Initialize(void) {}", "runs Python 2.7, and gait knows 3.8, "),
         ("python3.6m", "void Py_Initialize(void) {}", "runs Python 3.6, and gait knows 3.8, "),
         ("python", "void Py_Initialize(void) {}", "runs Python before 3.7, and gait knows 3.8"),
-        ("python3", "", "has not begun to run Python, or has ended it"),
-        ("cobra", "", "is not a Python: no interpreter is mapped into '"),
+        ("python3", "", "has not started Python yet, or has already ended it"),
+        ("cobra", "", "is not Python: '"),
         ("python3.13t", FREE_THREADED, NOT_SUPPORTED),
         ("python3.14t", FREE_THREADED.replace("030d", "030e"), NOT_SUPPORTED),
     ],
@@ -255,7 +259,7 @@ def test_a_python_that_is_loaded_or_ends_is_not_told_as_a_strange_one(gait, star
     run("cc", "-rdynamic", "-o", tmp_path / "python3.13", tmp_path / "fake.c", check=True)
     process = start([tmp_path / "python3.13"])
     for words in (["dump", process.pid], ["top", process.pid], ["record", "--pid", process.pid]):
-        assert "has not begun to run Python, or has ended it" in sentence(gait(*words))
+        assert "has not started Python yet, or has already ended it" in sentence(gait(*words))
 
 
 def test_a_shell_without_a_python_leaves_no_file(gait, start, tmp_path):
@@ -267,7 +271,7 @@ def test_a_shell_without_a_python_leaves_no_file(gait, start, tmp_path):
 
 def test_a_recording_begins_with_the_python_and_not_with_the_first_round(gait, tmp_path):
     words = ["record", "-r", "20", "-d", "1ms", "-o", tmp_path / "no.txt", "--", sys.executable]
-    told = "gait: nothing was sampled: it was over before the first round\n"
+    told = "gait: nothing was sampled: the program ended before the first round\n"
     # the first round is 50 ms later on average
     assert until(lambda: gait(*words, "-c", "import time; time.sleep(0.5)").stderr == told)
 
@@ -306,7 +310,7 @@ def test_a_recording_of_who_is_stopped_counts_nothing(build, gait, alternating, 
     words = [build / "gait", "top", "-d", "1", str(process.pid)]
     top = subprocess.Popen(words, stdout=subprocess.PIPE, text=True)
     done = gait("record", "-d", 1, "-o", out, "--pid", process.pid)
-    assert done.returncode == 0 and "--idle records them too" in done.stderr
+    assert done.returncode == 0 and "--idle records such threads too" in done.stderr
     told = json.loads(gait("info", "--json", out).stdout)["sampler"]
     assert told["samples"] == 0 < told["rounds"]
     text, _ = top.communicate(timeout=60)
@@ -414,7 +418,7 @@ def test_what_is_there_is_not_lost(gait, tmp_path):
     for kind in ("gait", "raw", "pprof"):
         said = sentence(gait("record", "-f", kind, "-o", out, *words))
         assert "already" in said and out.read_bytes() == before
-    assert "a name for recordings" in sentence(
+    assert "has the ending of a recording" in sentence(
         gait("record", "-f", "chrome", "-o", "n.gait", *words)
     )
     text.write_text("f (a.py:1) 3\n")
@@ -467,12 +471,12 @@ def test_rates_that_make_no_sense_are_refused(gait, tmp_path, rate):
 @pytest.mark.parametrize(
     "length, sentence",
     [
-        ("-1", "takes a length of time such as 10, 0.5, 500ms, 2m or 1.5h, not '-1'"),
-        ("nan", "takes a length of time such as 10, 0.5, 500ms, 2m or 1.5h, not 'nan'"),
-        ("5 parsecs", "takes a length of time such as 10, 0.5, 500ms, 2m or 1.5h"),
-        ("", "takes a length of time such as 10, 0.5, 500ms, 2m or 1.5h, not ''"),
-        ("0", "must lie between 0.001 and 3162240000 seconds, not '0'"),
-        ("1e300", "must lie between 0.001 and 3162240000 seconds, not '1e300'"),
+        ("-1", "takes a time such as 10, 0.5, 500ms, 2m or 1.5h, not '-1'"),
+        ("nan", "takes a time such as 10, 0.5, 500ms, 2m or 1.5h, not 'nan'"),
+        ("5 parsecs", "takes a time such as 10, 0.5, 500ms, 2m or 1.5h"),
+        ("", "takes a time such as 10, 0.5, 500ms, 2m or 1.5h, not ''"),
+        ("0", "must be between 0.001 and 3162240000 seconds, not '0'"),
+        ("1e300", "must be between 0.001 and 3162240000 seconds, not '1e300'"),
     ],
 )
 def test_lengths_of_time_that_make_no_sense_are_refused(gait, tmp_path, command, length, sentence):

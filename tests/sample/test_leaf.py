@@ -124,11 +124,11 @@ def test_below_the_table_stands_what_is_not_in_it_and_why_rows_look_the_same(gai
     def notes(*words):
         return gait("leaf", *words, "stacks.txt").stdout.splitlines()
 
-    rows, twins = "2 more rows; -n all shows them", "Rows that look the same are of different"
+    rows, twins = "2 more rows; -n all shows them", "Rows that look the same belong to different"
     left_out = "1,001 samples in no function are left out."
     assert notes("--lines", "-n", 2)[4:] == [
         rows,
-        f"{twins} stacks; -a makes one of them.",
+        f"{twins} stacks; -a merges them.",
         left_out,
     ]
     assert notes("--lines", "-n", 1)[3:] == ["3 more rows; -n all shows them", left_out]
@@ -183,10 +183,10 @@ def test_lines_that_are_no_stacks_are_counted(gait, tmp_path):
     got = rows_of(gait, "stacks.txt")
     assert got["samples"] == 3 and got["bad_lines"] == 7
     done = gait("leaf", "stacks.txt")
-    told = "7 of 8 lines are no stacks in 'stacks.txt' (1 longer than 4 MiB)"
+    told = "7 of 8 lines are not stacks in 'stacks.txt' (1 longer than 4 MiB)"
     assert done.returncode == 0 and told in done.stderr
     (tmp_path / "long.txt").write_bytes(b"x;" * 3_000_000 + b" 3\n")
-    told = "'long.txt' holds no stacks: its only line is longer than 4 MiB"
+    told = "'long.txt' contains no stacks: its only line is longer than 4 MiB"
     assert told in gait("leaf", "long.txt").stderr
 
 
@@ -258,7 +258,7 @@ def test_who_waits_at_a_terminal_is_told_how_much_is_read(build, tmp_path):
                 lines += 100
                 with contextlib.suppress(BlockingIOError):
                     said += os.read(leader, 4096)
-                return b" are read" in said
+                return b"gait: read " in said
 
             assert until(tell, 60)
         document = json.load(running.stdout)
@@ -267,7 +267,7 @@ def test_who_waits_at_a_terminal_is_told_how_much_is_read(build, tmp_path):
                 said += part
     os.close(leader)
     assert [row["samples"] for row in document["rows"]] == [lines]
-    assert re.search(rb"\r\x1b\[Kgait: [0-9.]+ k?M?B are read", said)
+    assert re.search(rb"\r\x1b\[Kgait: read [0-9.]+ k?M?B", said)
     assert said.endswith(b"\r\x1b[K")
 
 
@@ -275,7 +275,7 @@ def test_who_waits_at_a_terminal_is_told_how_much_is_read(build, tmp_path):
 def test_files_without_stacks_are_refused(gait, tmp_path, content):
     (tmp_path / "stacks.txt").write_bytes(content)
     done = gait("leaf", "stacks.txt")
-    assert done.returncode == 2 and "holds no stacks" in done.stderr
+    assert done.returncode == 2 and "contains no stacks" in done.stderr
     assert gait("leaf", "missing.txt").returncode == 2
 
 
@@ -302,7 +302,8 @@ def test_folders_in_a_folder_are_not_added_to_it_and_that_is_said(gait, tmp_path
     done = gait("leaf", "nodes/older")
     assert done.returncode == 2 and done.stdout == ""
     assert done.stderr == (
-        "gait leaf: 'nodes/older' holds no stacks; its 1 folder is not read: name it to read it\n"
+        "gait leaf: 'nodes/older' contains no stacks; its 1 folder is not read: name it to read "
+        "it\n"
     )
 
 

@@ -164,7 +164,7 @@ def test_without_the_library_one_sentence_says_so(gait, tmp_path):
     there = {**os.environ, "LD_LIBRARY_PATH": str(tmp_path)}
     done = gait("record", *FAST, "-o", out, "--", python, CHAIN, 1, env=there)
     assert (done.returncode, done.stdout) == (0, "ready\ndone\n")
-    assert "gait: no libdw.so.1 to find native frames with; install it" in done.stderr
+    assert "gait: native frames need libdw.so.1, which is missing; install it" in done.stderr
     assert "native frames:" not in done.stderr
     stacks = [frames for frames, _ in read_folded(out)]
     assert stacks and not any(is_native(frame) for frames in stacks for frame in frames)
@@ -179,7 +179,7 @@ def test_a_thread_that_is_traced_already_keeps_its_python_frames(gait, start, tm
     out = tmp_path / "stacks.txt"
     done = gait("record", *FAST, "-d", 1, "-o", out, "--pid", process.pid)
     assert done.returncode == 0
-    assert f"is traced by process {os.getpid()} already" in done.stderr
+    assert f"is already traced by process {os.getpid()} (a debugger or strace)" in done.stderr
     stacks = [frames for frames, _ in read_folded(out)]
     assert stacks and not any(is_native(frame) for frames in stacks for frame in frames)
 

@@ -506,7 +506,7 @@ def test_a_full_pipe_does_not_hold_it_up(build, alternating, compile_c, tmp_path
                           env=environment)  # fmt: skip
     os.close(reader)
     os.close(writer)
-    assert done.returncode == 2 and "nobody reads from it" in done.stderr
+    assert done.returncode == 2 and "no process reads from it" in done.stderr
 
 
 @pytest.mark.parametrize(
@@ -560,7 +560,7 @@ def test_a_recording_is_never_overwritten(gait, alternating, tmp_path):
     record(gait, "-d", 0.2, "-o", out, "--pid", process.pid)
     before = out.read_bytes()
     done = gait("record", "-d", 0.2, "-o", out, "--pid", process.pid)
-    assert done.returncode == 2 and "there already" in done.stderr
+    assert done.returncode == 2 and "already exists" in done.stderr
     assert out.read_bytes() == before
 
 

@@ -208,7 +208,7 @@ def test_a_phase_that_is_not_there_is_told_which_are(gait, phases):
     done = gait("leaf", "--phase", "forwrd", phases)
     assert done.returncode == 2 and "did you mean 'forward'?" in done.stderr
     done = gait("leaf", "--phase", "zzzz", phases)
-    assert done.returncode == 2 and "there may be" in done.stderr and "prefetch" in done.stderr
+    assert done.returncode == 2 and "the run has" in done.stderr and "prefetch" in done.stderr
 
 
 MS = 1_000_000

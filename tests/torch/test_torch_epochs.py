@@ -92,8 +92,8 @@ def test_epochs_of_a_training_are_counted_live_as_they_are_reported(run, script)
 @pytest.mark.parametrize(
     "job, why",
     [
-        (Job("nanogpt", warm=True), "no loader is asked"),
-        (Job("epochs", ("single_batches",), options=EACH_SECOND, warm=True), "gave one batch only"),
+        (Job("nanogpt", warm=True), "uses no DataLoader"),
+        (Job("epochs", ("single_batches",), options=EACH_SECOND, warm=True), "gave only one batch"),
     ],
     ids=["no loader", "single batches"],
 )
@@ -105,4 +105,4 @@ def test_the_report_says_why_there_are_no_epochs(run, job, why):
 
 def test_where_there_are_epochs_there_is_nothing_to_say(run):
     training = run(Job("epochs", ("anew_and_checked",), options=EACH_SECOND, warm=True))
-    assert training.report["epochs_why"] is None and "not told" not in training.screen
+    assert training.report["epochs_why"] is None and "not known" not in training.screen

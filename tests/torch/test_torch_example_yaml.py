@@ -170,7 +170,7 @@ def test_two_cycles_make_two_traces_without_what_was_switched_off(finished):
 
 def test_what_is_wrong_is_said_before_the_training(finished):
     for name, sentence in {
-        "wrong key": "no setting 'profiling.actve'; did you mean 'profiling.active'?",
+        "wrong key": "unknown setting 'profiling.actve'; did you mean 'profiling.active'?",
         "wrong value": "'profiling.active' takes a number of units, 1 or more, not '0'",
         "a file in the way": "it is a file; name a folder",
     }.items():

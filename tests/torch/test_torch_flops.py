@@ -143,7 +143,7 @@ def test_mfu_has_formula_and_denominator(counted):
 def test_no_peak_is_guessed(counted):
     mfu = counted("cnn").report["mfu"]
     assert mfu["value"] is None and mfu["peak_flops_per_s"] is None
-    assert mfu["why"] == "give the CPU's peak as --peak-flops"
+    assert mfu["why"] == "give the peak of the CPU with --peak-flops"
     screen = counted("cnn").ask().stdout
     assert "MFLOP a step" in screen and "no MFU" in screen
     assert max(map(len, screen.splitlines())) <= 78
@@ -152,4 +152,4 @@ def test_no_peak_is_guessed(counted):
 @pytest.mark.parametrize("text", ["fast", "-1", "0", "1X", "nan", "1e400", "312TT"])
 def test_a_peak_that_is_no_number_is_refused(counted, text):
     done = counted("mlp").ask(f"--peak-flops={text}")
-    assert done.returncode == 2 and "no number of FLOP/s such as 312e12 or 312T" in done.stderr
+    assert done.returncode == 2 and "not a number of FLOP/s such as 312e12 or 312T" in done.stderr

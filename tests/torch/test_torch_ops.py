@@ -290,7 +290,7 @@ def test_misuse_is_told_and_missing_parts_are_left_out(build, tmp_path, read):
     assert said == {
         "not attached": "-5 -5",
         "not held": "-5",
-        "lacks": "this torch does not tell: shapes",
+        "lacks": "this torch does not expose: shapes",
         "wrong keys": "-5",
         "no tensor": "-1",
         "close unopened": "-5",
@@ -330,4 +330,4 @@ def test_the_doctor_says_what_is_missing(gait, tmp_path):
     assert "neither 'python' nor 'python3' is in PATH" in done.stderr
     done = gait("doctor", "tensorflow")
     assert (done.returncode, done.stdout) == (2, "")
-    assert "cannot look at 'tensorflow', only at 'torch'" in done.stderr
+    assert "unknown subject 'tensorflow'; the only one is 'torch'" in done.stderr

@@ -254,7 +254,7 @@ def test_the_table_of_ops_is_torchs(finished):
 def test_a_run_too_short_says_so_and_ends_well(finished):
     run = finished["short"]
     assert run.code == 0
-    assert "no traces: this run has no window in which ops were on record" in run.err
+    assert "no traces: this run has no window with recorded ops" in run.err
     assert "the schedule has 1 cycle, which needs 1005 steps: the run was shorter" in run.err
 
 
@@ -278,10 +278,12 @@ def test_a_script_without_steps_is_captured_whole_and_that_is_said(finished):
     names = [e["name"] for e in events(trace) if e.get("cat") == "cpu_op"]
     assert names.count("aten::tanh") == names.count("aten::mm") == 20
     said = " ".join(run.err.split())
-    sentence = "no step was seen, so the schedule stayed at its beginning: the whole run was "
-    assert f"gait: {sentence}captured instead" in said
+    sentence = "the run made no step, so the schedule recorded none: gait captured the whole run "
+    assert f"gait: {sentence}instead" in said
     assert "shorter" not in said and "no traces" not in said
-    assert "gait: with_stack: there are no Python functions in it, they are recorded in" in said
+    assert (
+        "gait: with_stack: the capture has no Python functions, because gait records those" in said
+    )
 
 
 def test_where_steps_are_made_the_capture_for_runs_without_is_gone(finished, gait):
@@ -305,7 +307,10 @@ def test_the_training_computes_the_same_bits(finished):
 @pytest.mark.parametrize(
     "line, sentence",
     [
-        (["--profiling.wiat", "1"], "no setting 'profiling.wiat'; did you mean 'profiling.wait'?"),
+        (
+            ["--profiling.wiat", "1"],
+            "unknown setting 'profiling.wiat'; did you mean 'profiling.wait'?",
+        ),
         (["profiling.active=0"], "command line: 'profiling.active' takes a number of units, 1 or"),
         (["--profile", "profiling.output_dir=/etc/passwd"], "which is a file; name a folder"),
         (["--config", "missing.yaml"], "cannot read 'missing.yaml': No such file"),

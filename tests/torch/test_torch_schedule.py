@@ -149,7 +149,7 @@ def test_cycles_begin_each_n_steps(ours):
     text = letters(plan, 200)
     assert [at for at, letter in enumerate(text) if letter in "RS"] == [1, 2, 3, 51, 52, 53]
     assert plan.needs() == 54
-    with pytest.raises(ValueError, match="cycle of 4 does not fit into every 3"):
+    with pytest.raises(ValueError, match="cycle of 4 is longer than 'every', which is 3"):
         ours.schedule(wait=0, warmup=1, active=3, every_n_steps=3)
 
 
@@ -202,7 +202,7 @@ def test_the_epoch_rule_is_that_of_taking_one_at_a_time(ours):
         ("wait=1,activ=2", "'activ' is not wait"),
         ("wait=x,active=1", "no number"),
         ("active=1,unit=hour", "not step, epoch or seconds"),
-        ("steps=3,2", "step 2 stands behind step 3"),
+        ("steps=3,2", "step 2 comes after step 3"),
         ("steps=", "no list of steps"),
         ("active=99999999999999999999", "more than any run has"),
     ],

@@ -140,13 +140,13 @@ def test_an_option_that_keeps_gait_out_is_named(gait, option):
     done = gait("run", "--", sys.executable, option, "-c", "raise SystemExit(3)")
     assert done.returncode == 3
     letter = "-" + option[-1]
-    assert f"Python's option {letter} keeps gait out; leave it away" in done.stderr
+    assert f"Python's option {letter} blocks gait; remove the option" in done.stderr
 
 
 @needs_no_torch
 def test_an_option_of_the_script_is_none_of_pythons(gait):
     done = gait("run", "--", sys.executable, "-c", "pass", "-I")
-    assert "keeps gait out" not in done.stderr
+    assert "blocks gait" not in done.stderr
 
 
 @needs_no_torch
@@ -295,7 +295,7 @@ def test_init_in_a_script_without_gait_run(run_text, build):
 
 def test_what_a_torch_does_not_tell_is_one_line(run_text, build):
     lacking = "import torch\ndel torch._C._dispatch_keys\nimport gait\ngait.init('run')\n"
-    told = "gait: not everything is recorded: this torch does not tell: shapes\n"
+    told = "gait: not everything is recorded: this torch does not expose: shapes\n"
     env = (("PYTHONPATH", str(build / "python")),)
     assert run_text(lacking, gait=False, warm=True, env=env).stderr == told
     quiet = (*env, ("GAIT_TORCH_WINDOWS", "off"))  # then nobody asked for it

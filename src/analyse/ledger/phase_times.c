@@ -274,13 +274,14 @@ static int refuse(const struct known *known, const char *phase)
         used += (size_t)snprintf(words + used, sizeof words - used, "%s%s", i ? ", " : "",
                                  known->names[i]);
     if (!known->count)
-        return fail(GAIT_ERR_MISSING,
-                    "no phase '%s': no thread has spans; gait run --sample 1000 records both",
-                    phase);
+        return fail(
+            GAIT_ERR_MISSING,
+            "no phase '%s': the run has no spans; gait run --sample 1000 records samples and spans",
+            phase);
     if (meant)
         return fail(GAIT_ERR_MISSING, "no thread was in a phase '%s'; did you mean '%s'?", phase,
                     meant);
-    return fail(GAIT_ERR_MISSING, "no thread was in a phase '%s'; there may be %s", phase, words);
+    return fail(GAIT_ERR_MISSING, "no thread was in a phase '%s'; the run has %s", phase, words);
 }
 
 int phase_times_find(struct phase_times *times, struct gait_trace *trace, const char *phase)

@@ -43,9 +43,9 @@ int gait_ops_add(struct gait_ops *ops, const struct gait_op *added, size_t count
 {
     const struct array_shape shape = {sizeof *ops->ops, OP_NONE - 1};
     if (!ops || (count && !added))
-        return fail(GAIT_ERR_ARGUMENT, "no list, or nothing to add to it");
+        return fail(GAIT_ERR_ARGUMENT, "ops and added must not be NULL");
     if (ops->nodes)
-        return fail(GAIT_ERR_STATE, "the tree of these ops is made already");
+        return fail(GAIT_ERR_STATE, "the tree of these ops is already built");
     if (count > shape.limit - ops->count)
         return fail(GAIT_ERR_MEMORY, "more than %zu ops", shape.limit);
     int status = array_reserve((void **)&ops->ops, &ops->capacity, ops->count + count, shape);
@@ -84,7 +84,7 @@ int gait_ops_build(struct gait_ops *ops)
 {
     GAIT_REQUIRE(ops);
     if (ops->nodes)
-        return fail(GAIT_ERR_STATE, "the tree of these ops is made already");
+        return fail(GAIT_ERR_STATE, "the tree of these ops is already built");
     int status = op_tree_build(ops);
     return status ? status : op_times_build(ops);
 }
@@ -104,10 +104,10 @@ int gait_ops_average(struct gait_ops *ops, const struct gait_grouping *grouping,
     GAIT_REQUIRE(ret_rows);
     GAIT_REQUIRE(ret_count);
     if (grouping->size != sizeof *grouping)
-        return fail(GAIT_ERR_ARGUMENT, "a grouping of %zu bytes is of another gait",
+        return fail(GAIT_ERR_ARGUMENT, "grouping->size is %zu; it must be sizeof *grouping",
                     grouping->size);
     if (!ops->events)
-        return fail(GAIT_ERR_STATE, "the tree of these ops is not made yet");
+        return fail(GAIT_ERR_STATE, "the tree of these ops is not built yet");
     int status = op_groups_build(ops, grouping);
     if (status)
         return status;

@@ -383,9 +383,10 @@ int gait_ops_read(struct gait_ops *ops, struct gait_trace *trace,
                   const struct gait_ops_query *query)
 {
     if (!ops || !trace || !query || query->size != sizeof *query)
-        return fail(GAIT_ERR_ARGUMENT, "ops are read into a list, from a trace, as asked for");
+        return fail(GAIT_ERR_ARGUMENT,
+                    "ops, trace and query must not be NULL, and query->size must be sizeof *query");
     if (ops->nodes)
-        return fail(GAIT_ERR_STATE, "the tree of these ops is made already");
+        return fail(GAIT_ERR_STATE, "the tree of these ops is already built");
     const uint32_t tracks = gait_trace_track_count(trace);
     struct capture capture = {
         .ops = ops,

@@ -110,7 +110,7 @@ static int make_job(struct run_report *report, struct torch_ranks *ranks, struct
     report->steps = (struct steps_summary){.count = 0};
     report->main_thread = NULL;
     report->ledger.total_ns = 0;
-    report->ledger_failure = "the run has more facts than fit into memory";
+    report->ledger_failure = "out of memory for the facts of the run";
     return GAIT_OK;
 }
 

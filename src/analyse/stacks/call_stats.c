@@ -147,7 +147,7 @@ int call_stats_make(struct prof_file *file, const char *order, const struct call
     struct call_stats stats = {.calls = 0};
     const struct order *how = find_order(order);
     if (!how)
-        return fail(GAIT_ERR_ARGUMENT, "no order is called '%s'", order);
+        return fail(GAIT_ERR_ARGUMENT, "unknown order '%s'", order);
     for (size_t i = 0; i < file->count; i++) {
         stats.calls += file->rows[i].calls;
         stats.primitive_calls += file->rows[i].primitive_calls;

@@ -33,7 +33,7 @@ static int find_end(const struct stack_set *set, const char *file, const char **
         if (!is_file(frame) || frame->path == found || !path_end_is_shared(frame->path, file))
             continue;
         if (found)
-            return fail(GAIT_ERR_ARGUMENT, "'%s' may be '%s' or '%s': name more of its path", file,
+            return fail(GAIT_ERR_ARGUMENT, "'%s' may be '%s' or '%s': give more of the path", file,
                         found, frame->path);
         found = frame->path;
     }

@@ -116,13 +116,13 @@ static int find_rows(struct gait_derived *derived, struct gait_trace *trace)
 static int find(struct gait_derived *derived, struct gait_trace *trace)
 {
     if (!torch_report_concerns(trace)) {
-        derived->why_none = "the run has no PyTorch in it, and steps that a program marks are "
-                            "on record themselves";
+        derived->why_none =
+            "the run contains no PyTorch; steps that a program marks are in the recording already";
         return GAIT_OK;
     }
     const int status = find_rows(derived, trace);
     if (!derived->steps)
-        derived->why_none = "no steps are found in this run";
+        derived->why_none = "this run has no steps";
     return status;
 }
 

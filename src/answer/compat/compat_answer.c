@@ -92,10 +92,10 @@ static int show_tracelens(struct sheet *sheet, const struct compat_asked *asked)
             return status;
         if (!truth)
             continue;
-        const char *lost = made.dropped ? "drops work that no arrow (ac2g) leads to" : "";
+        const char *lost = made.dropped ? "drops work without an ac2g arrow" : "";
         const struct compat_figure figures[] = {
             {"computation", said(&made, TRACELENS_computation_time),
-             (double)breakdown_time(truth, COMPUTE, 0), "counts memsets, too"},
+             (double)breakdown_time(truth, COMPUTE, 0), "also counts memsets"},
             {"exposed comm", said(&made, TRACELENS_exposed_comm_time),
              (double)breakdown_time(truth, COMM, COMPUTE), lost},
             {"exposed copies", said(&made, TRACELENS_exposed_memcpy_time),

@@ -22,16 +22,16 @@ static int run(const void *given, const struct operands *operands)
             fputs(scripts[i], stdout);
         return command_finish_output(&cmd_completion);
     }
-    fail(GAIT_ERR_ARGUMENT, "no completion for '%s', only for bash, zsh and fish",
+    fail(GAIT_ERR_ARGUMENT, "'%s' has no completion script; bash, zsh and fish have one",
          operands->texts[0]);
     return command_refuse(&cmd_completion);
 }
 
 static const char *const about[] = {
-    "An installed gait needs none of this: the scripts lie where the shells look for them. Of "
-    "another one, let the shell load the script when it starts.",
-    "With the words of a line that somebody types after 'gait', the last of them unfinished, it "
-    "answers what that may become; this is what the scripts ask.",
+    "An installed gait does not need this command: its scripts are where the shells look for them. "
+    "Otherwise let the shell load the script when it starts.",
+    "The scripts call it with the words after 'gait' on the command line; the last word may be "
+    "incomplete. It prints the possible completions.",
     NULL,
 };
 
@@ -45,11 +45,11 @@ static const struct example examples[] = {
 const struct command cmd_completion = {
     .name = "completion",
     .purpose = "let bash, zsh or fish complete gait's lines",
-    .summary = "Prints the script with which that shell completes commands, options and their "
-               "values, settings, files and runs.",
+    .summary = "Prints a script. With it the shell completes commands, options and their values, "
+               "settings, files and runs.",
     .about = about,
     .examples = examples,
-    .exit_status = "0: answered. 2: wrong usage.",
+    .exit_status = "0: success. 2: wrong usage.",
     .line = {.command = "completion",
              .min_operands = 1,
              .max_operands = UINT32_MAX,

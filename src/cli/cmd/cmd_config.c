@@ -36,8 +36,7 @@ static int explain(const struct config_values *values, const struct operands *op
         .size = sizeof request, .file = values->file, .words = &operands->settings};
     if (operands->count > 1) {
         fail(GAIT_ERR_ARGUMENT,
-             "'%s' is no setting; write profiling.wait=1, or name a file with "
-             "--config",
+             "'%s' is not a setting; write it like profiling.wait=1, or name a file with --config",
              operands->texts[1]);
         return command_refuse(&cmd_config);
     }
@@ -55,7 +54,7 @@ static int check(const struct config_values *values, const struct operands *oper
     const struct config_request request = {
         .size = sizeof request, .file = file, .has_no_variables = true};
     if (operands->count > 2 || !file) {
-        fail(GAIT_ERR_ARGUMENT, "which file? write 'gait config check FILE'");
+        fail(GAIT_ERR_ARGUMENT, "the file is missing: write 'gait config check FILE'");
         return command_refuse(&cmd_config);
     }
     if (sheet_wish_check(&operands->wish, file))
@@ -91,7 +90,7 @@ static int run(const void *given, const struct operands *operands)
         if (!strcmp(operands->texts[0], actions[i]))
             return functions[i](given, operands);
     const char *nearest = suggest_nearest(operands->texts[0], actions);
-    fail(GAIT_ERR_ARGUMENT, "cannot '%s' a configuration; %s%s%s", operands->texts[0],
+    fail(GAIT_ERR_ARGUMENT, "unknown action '%s'; %s%s%s", operands->texts[0],
          nearest ? "did you mean '" : "it is one of: explain, check, list", nearest ? nearest : "",
          nearest ? "'?" : "");
     return command_refuse(&cmd_config);
@@ -102,43 +101,46 @@ static const struct option options[] = {
      .name = "config",
      .kind = OPTION_TEXT,
      .value = "FILE",
-     .help = "settings of that YAML file: gait.yaml, or the 'profiling' section of another; "
-             "FILE#SECTION names another section (default: GAIT_CONFIG, else gait.yaml here)",
+     .help =
+         "read settings from this YAML file: gait.yaml, or any file with a 'profiling' section; "
+         "FILE#SECTION names another section (default: GAIT_CONFIG, else gait.yaml here)",
      .offset = offsetof(struct config_values, file)},
     {.name = "markdown",
      .kind = OPTION_FLAG,
-     .help = "of list: the page docs/CONFIG.md",
+     .help = "for list: print the page docs/CONFIG.md",
      .offset = offsetof(struct config_values, is_markdown)},
 };
 
 static const char *const about[] = {
-    "explain: each setting, its value, where that came from (the command line, the name of a "
-    "variable, file and line, default) and what it overrides. The settings of the line are "
-    "written as gait run takes them: --profiling.wait 1, --profiling.wait=1 or profiling.wait=1.",
-    "check: is the file legal? What it sets, or one sentence with the line where it goes wrong.",
-    "list: all settings with their defaults, what they take, their variables, and what other "
-    "tools call them.",
-    "Command line > GAIT_* variables > file > defaults. In a file that is not gait.yaml only the "
-    "section 'profiling' is read, and the arguments of itwinai's trainer; all else is left "
-    "alone. Any setting of the section profiling switches profiling on, unless 'enabled' says "
-    "otherwise.",
+    "explain shows each setting: its value, where the value comes from (command line, variable, "
+    "file and line, or default) and what it overrides. Give settings as for gait run: "
+    "--profiling.wait 1, --profiling.wait=1 or profiling.wait=1.",
+    "check tests whether a file is valid. It prints what the file sets, or one sentence with the "
+    "line of the first error.",
+    "list shows all settings with their defaults, legal values, variables, and names in other "
+    "tools.",
+    "The command line overrides GAIT_* variables, which override the file, which overrides the "
+    "defaults. In a file that is not gait.yaml, gait reads only the section 'profiling' and the "
+    "arguments of itwinai's trainer. Any setting of the section profiling turns profiling on, "
+    "unless 'enabled' is false.",
     NULL,
 };
 
 static const struct example examples[] = {
-    {"gait config explain --profiling.wait 2", "What a run with that option would do, and why."},
-    {"gait config check config.yaml", "Before the job waits in a queue for it."},
+    {"gait config explain --profiling.wait 2",
+     "Show the settings of a run with that option, and why."},
+    {"gait config check config.yaml", "Check a file before you submit the job."},
     {NULL, NULL},
 };
 
 const struct command cmd_config = {
     .name = "config",
     .purpose = "show the settings and where they come from",
-    .summary = "Explains the settings of a run here (ACTION explain), checks a file of "
-               "them (check), or lists them all (list).",
+    .summary = "Explains the settings that a run in this folder would have (explain), checks a "
+               "file (check), or lists all settings (list).",
     .about = about,
     .examples = examples,
-    .exit_status = "0: answered, or legal. 2: wrong usage, or a setting that is not legal.",
+    .exit_status = "0: success. 2: wrong usage, or an invalid setting.",
     .line = {.command = "config",
              OPTIONS_ARE(options),
              .min_operands = 1,

@@ -90,17 +90,16 @@ static void check_shared_memory(struct check *check)
     check->name = "shared memory";
     if (why) {
         answer(check, false,
-               RING_FILE_SHARED_MEMORY
-               ": %s; buffers lie in the run directory, where they survive a kill too but "
-               "need its disk",
+               RING_FILE_SHARED_MEMORY ": %s; buffers are in the run directory instead, where they "
+                                       "also survive a kill but use its disk",
                why);
         return;
     }
     bool is_roomy = bytes >= SMALL_ROOM;
     answer(check, is_roomy, "%s free in " RING_FILE_SHARED_MEMORY "%s", units_bytes(bytes).text,
            is_roomy ? ": what was recorded survives a kill"
-                    : ": little, so buffers may have to lie in the run directory; in a container, "
-                      "give it more with --shm-size");
+                    : ": little, so buffers may have to go into the run directory; give a "
+                      "container more with --shm-size");
 }
 
 static void check_buffers(struct check *check)
@@ -109,7 +108,7 @@ static void check_buffers(struct check *check)
     char riddles[80] = "";
     check->name = "buffers";
     if (access(RING_FILE_SHARED_MEMORY, F_OK)) {
-        answer(check, true, "none outlive their run directories, where they lie here");
+        answer(check, true, "not applicable: buffers are in the run directories");
         return;
     }
     check->has_rings = true;
@@ -119,20 +118,20 @@ static void check_buffers(struct check *check)
         return;
     }
     if (rings->riddle_count)
-        snprintf(riddles, sizeof riddles, "; %" PRIu64 " of another container",
+        snprintf(riddles, sizeof riddles, "; %" PRIu64 " belong to another container",
                  rings->riddle_count);
     uint64_t left = rings->count - rings->removed_count - rings->completed_count;
     if (check->is_to_clean)
         answer(check, !left,
-               "of %" PRIu64 " that dead processes left, %s, %" PRIu64 " went with a shard that "
-               "was completed, %" PRIu64 " without one, %" PRIu64 " stayed%s",
+               "dead processes left %" PRIu64 ", %s: %" PRIu64
+               " removed after their shard was completed, %" PRIu64
+               " removed without a shard, %" PRIu64 " kept%s",
                rings->count, units_bytes(rings->bytes).text, rings->completed_count,
                rings->removed_count, left, riddles);
     else if (rings->count)
         answer(check, false,
                "%" PRIu64 " left by dead process%s, %s in " RING_FILE_SHARED_MEMORY
-               "; gait doctor --clean completes their shards, and removes them where the shard is "
-               "gone%s",
+               "; gait doctor --clean completes their shards and removes the buffers%s",
                rings->count, rings->count == 1 ? "" : "es", units_bytes(rings->bytes).text,
                riddles);
     else
@@ -153,7 +152,7 @@ static void check_limits(struct check *check)
         answer(check, is_enough, "%llu open files, files of any size",
                (unsigned long long)files.rlim_cur);
     else
-        answer(check, false, "%llu open files, files of at most %s: a longer recording is cut off",
+        answer(check, false, "%llu open files, files of at most %s: longer recordings are cut off",
                (unsigned long long)files.rlim_cur, units_bytes(size.rlim_cur).text);
 }
 
@@ -176,7 +175,8 @@ static void check_directory(struct check *check)
 static void check_rights(struct check *check)
 {
     check->name = "rights";
-    answer(check, true, "recording needs none: no root, no ptrace, no perf events, no daemon");
+    answer(check, true,
+           "recording needs no special rights: no root, no ptrace, no perf events, no daemon");
 }
 
 static void (*const checks[])(struct check *) = {
@@ -220,7 +220,7 @@ static const struct column columns[] = {
     {.label = "", .flags = COLUMN_LEFT | COLUMN_WRAP},
 };
 static const struct table table = {
-    .heading = "What recording will be like here", .look = TABLE_FLAT, COLUMNS_ARE(columns)};
+    .heading = "Recording on this machine", .look = TABLE_FLAT, COLUMNS_ARE(columns)};
 
 enum { MOST_CHECKS = 64 };
 
@@ -249,14 +249,15 @@ static int look_at(const char *what, const struct doctor_values *values,
 {
     int code = EXIT_OK, status;
     if (strcmp(what, "torch") == 0 && (wish->format || wish->output || wish->table))
-        status = fail(GAIT_ERR_ARGUMENT, "of torch there is text or --json alone: leave out the "
-                                         "other options");
+        status =
+            fail(GAIT_ERR_ARGUMENT,
+                 "'gait doctor torch' answers as text or --json only: leave out the other options");
     else if (strcmp(what, "torch") == 0 && values->is_clean)
-        status = fail(GAIT_ERR_ARGUMENT, "'--clean' is about this machine, not about torch");
+        status = fail(GAIT_ERR_ARGUMENT, "'--clean' does not go with 'torch'");
     else if (strcmp(what, "torch") == 0)
         status = doctor_torch(wish->is_json, values->is_patches, &code);
     else
-        status = fail(GAIT_ERR_ARGUMENT, "cannot look at '%s', only at 'torch'", what);
+        status = fail(GAIT_ERR_ARGUMENT, "unknown subject '%s'; the only one is 'torch'", what);
     return status ? command_refuse(&cmd_doctor) : code;
 }
 
@@ -279,39 +280,40 @@ static const char *const subjects[] = {"torch", NULL};
 static const struct option options[] = {
     {.name = "clean",
      .kind = OPTION_FLAG,
-     .help = "complete shards that dead processes left; remove their buffers from shared memory",
+     .help = "complete the shards of dead processes, and remove their buffers from shared memory",
      .offset = offsetof(struct doctor_values, is_clean)},
     {.name = "patches",
      .kind = OPTION_FLAG,
-     .help = "list what gait puts in the place of functions of PyTorch, and why",
+     .help = "list the functions of PyTorch that gait replaces, and why",
      .offset = offsetof(struct doctor_values, is_patches)},
 };
 
 static const char *const about[] = {
-    "A process that is killed leaves its buffers in shared memory, and the first command that "
-    "reads its shard puts what they hold into it. Where the run directory was deleted before, "
-    "they stay: gait doctor counts them, and with --clean they go. Buffers of processes that "
-    "run, of other users, and of other containers are left alone. A run directory that was moved "
-    "is not found: let gait info read it first.",
+    "A killed process leaves its buffers in shared memory. The first command that reads its shard "
+    "moves their records into the shard. If the run directory was deleted before that, the buffers "
+    "stay: gait doctor counts them, and --clean removes them. It never touches buffers of running "
+    "processes, other users or other containers. It does not find a run directory that was moved: "
+    "read that with gait info first.",
     NULL,
 };
 
 static const struct example examples[] = {
-    {"gait doctor", "Look before a long run."},
-    {"gait doctor torch", "What can be recorded of the PyTorch of the Python in PATH."},
-    {"gait doctor --patches", "Which functions of PyTorch have a hook in a run."},
-    {"gait doctor --clean", "Give back memory that killed processes hold."},
+    {"gait doctor", "Check the machine before a long run."},
+    {"gait doctor torch",
+     "Show what gait can record of the PyTorch that the Python in PATH imports."},
+    {"gait doctor --patches", "List the functions of PyTorch that gait replaces in a run."},
+    {"gait doctor --clean", "Free the shared memory that killed processes left."},
     {NULL, NULL},
 };
 
 const struct command cmd_doctor = {
     .name = "doctor",
     .purpose = "check what recording will be like here",
-    .summary = "Checks this machine: clock, shared memory, what lies there of dead processes, "
-               "limits, directory, rights, and what each collector could record.",
+    .summary = "Checks this machine: clock, shared memory, buffers of dead processes, limits, "
+               "directory, rights, and what each collector can record.",
     .about = about,
     .examples = examples,
-    .exit_status = "0: answered. 1: no torch in that Python. 2: wrong usage.",
+    .exit_status = "0: success. 1: that Python has no torch. 2: wrong usage.",
     .line = {.command = "doctor",
              OPTIONS_ARE(options),
              .max_operands = 1,

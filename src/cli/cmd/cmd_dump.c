@@ -332,7 +332,8 @@ static int run(const void *given, const struct operands *operands)
         status = attach_open(&target, pid);
     if (status == ATTACH_NOT_YET)
         status = fail(GAIT_ERR_STATE,
-                      "process %" PRId64 " has not begun to run Python, or has ended it; try again",
+                      "process %" PRId64
+                      " has not started Python yet, or has already ended it; try again",
                       pid);
     if (status == 0)
         status = sheet_new(&sheet);
@@ -345,30 +346,31 @@ static const struct option options[] = {
     {.letter = 'l',
      .name = "locals",
      .kind = OPTION_FLAG,
-     .help = "the variables of each frame, too",
+     .help = "also print the variables of each frame",
      .offset = offsetof(struct dump_values, has_locals)},
 };
 
 static const char *const about[] = {
-    "The process is not stopped and nothing in it is changed; its memory is read. CPython 3.8 to "
-    "3.15 on x86-64, also in another container, also when it hangs or was stopped.",
-    "The state tells who runs Python (holds the interpreter's lock, the GIL), who waits for it, "
-    "who runs native code beside it, who is blocked in the system, and who was stopped, by a "
-    "signal (SIGSTOP, ^Z) or a debugger; with kill -CONT such a process goes on.",
-    "Threads have the names that Python's threading has for them, else the system's, which "
-    "--json gives as system_name beside those.",
-    "With --locals each frame is followed by its variables: numbers, texts and containers of them "
-    "as Python writes them, cut where they are long; a tensor of torch by its dtype, shape and "
-    "device; others by their type and address. Of a module those are its names. A variable that "
-    "changed while it was read says so.",
-    "It needs the right to trace the process: the same user where kernel.yama.ptrace_scope is 0, "
-    "else CAP_SYS_PTRACE (sudo). Where it is missing, the sentence names what is.",
+    "gait reads the memory of the process. It does not stop the process and changes nothing in it. "
+    "The process must be CPython 3.8 to 3.15 on x86-64; it may run in another container, hang, or "
+    "be stopped.",
+    "The state of a thread says whether it runs Python (it holds the interpreter's lock, the GIL), "
+    "waits for the lock, runs native code without it, is blocked in the system, or was stopped by "
+    "a signal (SIGSTOP, ^Z) or a debugger. kill -CONT continues a stopped process.",
+    "Threads have the names of Python's threading module, or else those of the system. --json "
+    "gives the latter as system_name too.",
+    "With --locals the variables follow each frame. Numbers, texts and containers of them look as "
+    "in Python, shortened if they are long. A torch tensor shows its dtype, shape and device, any "
+    "other object its type and address. A module frame shows the module's names. A variable that "
+    "changed while gait read it is marked.",
+    "You need the right to trace the process: if kernel.yama.ptrace_scope is 0, be the same user; "
+    "otherwise have CAP_SYS_PTRACE (sudo). If the right is missing, the message says which.",
     NULL,
 };
 
 static const struct example examples[] = {
     {"gait dump 4711", "The stacks of process 4711."},
-    {"gait dump --locals 4711", "What its functions hold in their variables, too."},
+    {"gait dump --locals 4711", "The same with the variables of each function."},
     {NULL, NULL},
 };
 
@@ -379,7 +381,7 @@ const struct command cmd_dump = {
                "first.",
     .about = about,
     .examples = examples,
-    .exit_status = "0: printed. 2: wrong usage, or a process that cannot be read.",
+    .exit_status = "0: success. 2: wrong usage, or a process that cannot be read.",
     .line = {.command = "dump",
              OPTIONS_ARE(options),
              .min_operands = 1,

@@ -46,20 +46,23 @@ static int choose(const struct export_values *values, struct gait_export_options
     if (!options->format && !to_stdout)
         options->format = format_of(output);
     if (!options->format)
-        return fail(GAIT_ERR_ARGUMENT,
-                    "which format? give --format chrome, perfetto, pt-trace, stacks or csv%s",
-                    to_stdout ? "" : ", or a file name that ends in .json, .pftrace or .csv");
+        return fail(
+            GAIT_ERR_ARGUMENT,
+            "the format is missing: give --format chrome, perfetto, pt-trace, stacks or csv%s",
+            to_stdout ? "" : ", or a file name that ends in .json, .pftrace or .csv");
     if (strcmp(options->format, PT_TRACE) != 0 && (values->worker || values->is_each_window))
         return fail(GAIT_ERR_ARGUMENT, "--%s is for --format " PT_TRACE " alone",
                     values->worker ? "worker" : "each-window");
     if (!strcmp(options->format, PT_TRACE) && values->has_steps)
-        return fail(GAIT_ERR_ARGUMENT, "a " PT_TRACE " has the steps as it is: leave out --steps");
+        return fail(GAIT_ERR_ARGUMENT,
+                    "a " PT_TRACE " always contains the steps: leave out --steps");
     if (values->until_ns && values->until_ns <= values->since_ns)
         return fail(GAIT_ERR_ARGUMENT, "--until must be later than --since");
     bool is_binary = options->gzip || !strcmp(options->format, "perfetto");
     if (to_stdout && is_binary && isatty(STDOUT_FILENO))
-        return fail(GAIT_ERR_ARGUMENT,
-                    "this is no text for a terminal; name a file with -o, or use a pipe");
+        return fail(
+            GAIT_ERR_ARGUMENT,
+            "this format is binary and not for a terminal; name a file with -o, or use a pipe");
     return GAIT_OK;
 }
 
@@ -136,82 +139,83 @@ static const struct option options[] = {
      .name = "output",
      .kind = OPTION_TEXT,
      .value = "FILE",
-     .help = "write there instead of to standard output; packed if it ends in .gz; with "
-             "pt-trace it may be a folder, for a file of each process",
+     .help = "output file (.gz compresses it); for pt-trace also a folder, with one file for each "
+             "process",
      .offset = offsetof(struct export_values, output)},
     {.letter = 'z',
      .name = "gzip",
      .kind = OPTION_FLAG,
-     .help = "pack the output, whatever it is called",
+     .help = "compress the output, whatever its name",
      .offset = offsetof(struct export_values, is_packed)},
     {.name = "since",
      .kind = OPTION_NUMBER,
      .value = "NS",
-     .help = "only what begins at that time or later, in ns since the epoch",
+     .help = "only events that begin at NS or later (ns since 1970)",
      .offset = offsetof(struct export_values, since_ns),
      .low = 1,
      .high = INT64_MAX},
     {.name = "until",
      .kind = OPTION_NUMBER,
      .value = "NS",
-     .help = "only what begins before that time",
+     .help = "only events that begin before NS",
      .offset = offsetof(struct export_values, until_ns),
      .low = 1,
      .high = INT64_MAX},
     {.name = "steps",
      .kind = OPTION_FLAG,
-     .help = "with the report's steps and phases of a PyTorch run",
+     .help = "add the steps and phases of gait report (PyTorch)",
      .offset = offsetof(struct export_values, has_steps)},
     {.name = "each-window",
      .kind = OPTION_FLAG,
-     .help = "a pt-trace for each window with ops on record",
+     .help = "write one pt-trace for each window",
      .offset = offsetof(struct export_values, is_each_window)},
     {.name = "worker",
      .kind = OPTION_TEXT,
      .value = "NAME",
-     .help = "what names of pt-trace files in a folder begin with, instead of HOST_PID",
+     .help = "prefix of pt-trace names in a folder, not HOST_PID",
      .offset = offsetof(struct export_values, worker)},
     {.name = "internal",
      .kind = OPTION_FLAG,
-     .help = "with gait's own work too",
+     .help = "include gait's own work",
      .offset = offsetof(struct export_values, is_internal)},
 };
 
 static const char *const about[] = {
-    "chrome: Chrome trace JSON, for ui.perfetto.dev and chrome://tracing. perfetto: Perfetto's "
-    "own format, for ui.perfetto.dev and trace_processor; smaller, and spans that overlap keep "
-    "a lane each. csv: one row an event, with the columns "
+    "chrome is Chrome trace JSON, for ui.perfetto.dev and chrome://tracing. perfetto is Perfetto's "
+    "own format, for ui.perfetto.dev and trace_processor; it is smaller, and overlapping spans get "
+    "separate lanes. csv has one row for each event, with the columns "
     "kind,category,name,rank,pid,tid,start_ns,duration_ns,id,value,args.",
-    "pt-trace: what torch.profiler writes, for TensorBoard, Holistic Trace Analysis and "
-    "ui.perfetto.dev. A file holds one process; a folder gets a file of each process that ran "
-    "PyTorch, named {worker}.{ns}.pt.trace.json, and never in the place of another.",
-    "stacks: what gait record saw, as Chrome trace JSON with a slice for each call, thread by "
-    "thread.",
-    "--steps: what a PyTorch training did in each step is worked out when the record is read, "
-    "and is on no record. This adds it, as gait report counts it: rows of category derived in csv "
-    "(kind step, and kind "
-    "span, whose name is the phase and whose argument is the number of its step), a lane beside "
-    "the thread that trains in chrome and perfetto.",
-    "Events come in order of start, however large the trace; times keep their nanoseconds; bytes "
+    "pt-trace is the format of torch.profiler, for TensorBoard, Holistic Trace Analysis and "
+    "ui.perfetto.dev. A file holds one process. A folder gets one file for each process that ran "
+    "PyTorch, named {worker}.{ns}.pt.trace.json; gait never overwrites a file there.",
+    "stacks is Chrome trace JSON of the stacks that gait record sampled, with one slice for each "
+    "call on each thread.",
+    "gait derives the steps and phases of a PyTorch training when it reads a recording; the "
+    "recording does not contain them. --steps adds them as gait report counts them. In csv they "
+    "are rows of category derived: kind step, and kind span with the phase as name and the step "
+    "number as argument. In chrome and perfetto they are a lane beside the training thread.",
+    "Events are sorted by start, however large the trace is. Times keep their nanoseconds. Bytes "
     "in names that are not UTF-8 become U+FFFD.",
     NULL,
 };
 
 static const struct example examples[] = {
-    {"gait export run1 -o run1.pftrace", "A timeline to look at in ui.perfetto.dev."},
-    {"gait export run1 --format csv | head", "The first events as rows."},
-    {"gait export run1 --steps -o run1.csv", "With the steps and phases of the report."},
-    {"gait export run1 --format pt-trace -o traces --gzip", "A trace of each process, packed."},
+    {"gait export run1 -o run1.pftrace", "Write a timeline for ui.perfetto.dev."},
+    {"gait export run1 --format csv | head", "Show the first events as rows."},
+    {"gait export run1 --steps -o run1.csv", "Add the steps and phases of the report."},
+    {"gait export run1 --format pt-trace -o traces --gzip",
+     "Write one compressed trace for each process."},
     {NULL, NULL},
 };
 
 const struct command cmd_export = {
     .name = "export",
     .purpose = "write the events for other tools",
-    .summary = "Writes the events of a shard or a run directory in a format that others read.",
+    .summary = "Writes the events of a shard or a run directory in a format for other tools.",
     .about = about,
     .examples = examples,
-    .exit_status = "0: written. 2: wrong usage, nothing that could be read, or no room to write.",
+    .exit_status =
+        "0: success. 2: wrong usage, unreadable input, or output that cannot be written.",
     .line = {.command = "export", COMMAND_READS_PATH(options), .has_trace = true},
     .usage_status = EXIT_USAGE,
     .run = run,

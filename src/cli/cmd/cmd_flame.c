@@ -124,13 +124,13 @@ static const struct option options[] = {
      .name = "output",
      .kind = OPTION_TEXT,
      .value = "FILE",
-     .help = "write there instead of to standard output (-)",
+     .help = "write to FILE instead of standard output (-)",
      .offset = offsetof(struct flame_values, output)},
     {.letter = 'f',
      .name = "format",
      .kind = OPTION_CHOICE,
      .value = "FORMAT",
-     .help = "svg (default), speedscope, or pprof (packed profile.proto)",
+     .help = "svg (default), speedscope, or pprof (profile.proto, compressed)",
      .offset = offsetof(struct flame_values, format),
      .choices = formats},
     {.letter = 'b',
@@ -146,30 +146,31 @@ static const struct option options[] = {
      .offset = offsetof(struct flame_values, is_icicle)},
     {.name = "functions",
      .kind = OPTION_FLAG,
-     .help = "one frame a function, whatever its lines",
+     .help = "merge frames of one function, whatever the lines",
      .offset = offsetof(struct flame_values, by_function)},
     {.name = "title",
      .kind = OPTION_TEXT,
      .value = "TEXT",
-     .help = "what stands above it",
+     .help = "heading above the graph",
      .offset = offsetof(struct flame_values, title)},
 };
 
 static const char *const about[] = {
-    "PATH is what gait leaf reads: a recording of gait record, a file of folded stacks, or a "
-    "folder of either. The graph is one SVG file for any browser: click to zoom, / to search "
-    "(a regular expression), i to turn it over, Esc to see all; nothing is fetched from anywhere. "
-    "One of more than 50 rows has its outermost frame on top.",
-    "Compared shares are of each set's own samples, so recordings of different length compare; "
-    "processes and threads are put together and lines do not matter. Functions that only the "
-    "stacks before have are not drawn: exchange the two to see them.",
+    "PATH is a path as gait leaf takes it: a recording of gait record, a file of folded stacks, or "
+    "a folder of either. The graph is one SVG file for any browser, which loads nothing from the "
+    "network: click to zoom, press / to search (a regular expression), i to turn the graph over, "
+    "Esc to show all. A graph of more than 50 rows has the outermost frame on top.",
+    "A comparison uses each side's share of its own samples, so you can compare recordings of "
+    "different length. It merges processes and threads and ignores line numbers. It does not draw "
+    "functions that only the stacks before contain: swap the two paths to see those.",
     NULL,
 };
 
 static const struct example examples[] = {
-    {"gait flame -o flame.svg run.gait", "A graph of a recording."},
-    {"gait flame --phase forward -o forward.svg run1", "What Python ran in the forward phase."},
-    {"gait flame -b before.txt -o change.svg after.txt", "What changed."},
+    {"gait flame -o flame.svg run.gait", "Draw a recording."},
+    {"gait flame --phase forward -o forward.svg run1",
+     "Draw what Python ran in the forward phase."},
+    {"gait flame -b before.txt -o change.svg after.txt", "Draw what changed."},
     {NULL, NULL},
 };
 

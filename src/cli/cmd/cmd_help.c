@@ -32,7 +32,7 @@ static const struct option options[] = {
 };
 
 static const struct example examples[] = {
-    {"gait help run", "The options of gait run."},
+    {"gait help run", "Show the options of gait run."},
     {NULL, NULL},
 };
 

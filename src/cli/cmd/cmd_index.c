@@ -84,32 +84,32 @@ static const struct option options[] = {
     {.letter = 'f',
      .name = "force",
      .kind = OPTION_FLAG,
-     .help = "write it anew, even where it is up to date",
+     .help = "write the index again even if it is up to date",
      .offset = offsetof(struct index_values, is_forced)},
 };
 
 static const char *const about[] = {
-    "Beside each shard x.gait it writes x.gait-index: sums of 32 spans, of 256, of 2,048 and so "
-    "on, so that who shows hours of a trace on one screen need not read all of it.",
-    "Nothing is lost without these files, and they can be removed at any time. They are written "
-    "under another name and put in place when they are whole; an index that still fits its shard "
-    "is left as it is.",
+    "For each shard x.gait it writes x.gait-index with sums of 32, 256, 2,048 spans and so on. A "
+    "viewer that shows hours of a trace on one screen then need not read the whole trace.",
+    "You can remove these files at any time; they contain no data of their own. gait writes an "
+    "index under another name and renames it when it is complete. It keeps an index that still "
+    "fits its shard.",
     NULL,
 };
 
 static const struct example examples[] = {
-    {"gait index run1", "Sums up all shards of a run."},
+    {"gait index run1", "Index all shards of a run."},
     {NULL, NULL},
 };
 
 const struct command cmd_index = {
     .name = "index",
-    .purpose = "sum up spans, for a look from far away",
+    .purpose = "sum up spans, for an overview of long traces",
     .summary = "Writes sums of spans beside each shard of a run, level by level.",
     .about = about,
     .examples = examples,
-    .exit_status = "0: written, or up to date. 2: wrong usage, nothing that could be read, or no "
-                   "index that could be written.",
+    .exit_status =
+        "0: success. 2: wrong usage, unreadable input, or an index that cannot be written.",
     .line = {.command = "index", COMMAND_READS_PATH(options), .has_sheet = true},
     .usage_status = EXIT_USAGE,
     .is_rare = true,

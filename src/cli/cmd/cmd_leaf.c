@@ -97,7 +97,8 @@ static int put_source(struct sheet *sheet, const struct leaf_values *values,
     source_heat_put(sheet, &heat);
     if (!is_read) {
         char words[1024];
-        snprintf(words, sizeof words, "%s; the shares stand without its text", fail_text());
+        snprintf(words, sizeof words, "%s; the answer shows the shares without the source text",
+                 fail_text());
         say_of(cmd_leaf.name, words);
         fail_clear();
     }
@@ -147,13 +148,13 @@ static int check(const struct leaf_values *values)
 {
     if (values->source && (is_by_line(values) || values->by_function))
         return fail(GAIT_ERR_ARGUMENT,
-                    "'--source' takes '--num-rows all', --phase and the forms of the answer only");
+                    "'--source' goes with '--num-rows all', --phase and output options only");
     if (values->source && values->rows && strcmp(values->rows, "all") != 0)
         return fail(GAIT_ERR_ARGUMENT,
-                    "'--source' takes no number of rows: '--num-rows all' shows every line");
+                    "'--source' takes no number of rows; '--num-rows all' shows every line");
     if (values->by_function && is_by_line(values))
         return fail(GAIT_ERR_ARGUMENT,
-                    "'--functions' takes --num-rows, --phase and the forms of the answer only");
+                    "'--functions' goes with --num-rows, --phase and output options only");
     return 0;
 }
 
@@ -200,72 +201,69 @@ static const struct option options[] = {
     {.letter = 'a',
      .name = "aggregate",
      .kind = OPTION_FLAG,
-     .help = "make one row of equal leaves of different stacks",
+     .help = "merge equal leaves of different stacks into one row",
      .offset = offsetof(struct leaf_values, is_aggregated)},
     {.letter = 'l',
      .name = "library",
      .kind = OPTION_TEXT,
      .value = "NAME",
-     .help = "the innermost function whose path contains NAME too",
+     .help = "also the innermost function with NAME in its path",
      .offset = offsetof(struct leaf_values, library)},
     {.name = "by",
      .kind = OPTION_CHOICE,
      .value = "WHAT",
-     .help = "shares of each process, rank or thread",
+     .help = "group the shares by process, rank or thread",
      .offset = offsetof(struct leaf_values, by),
      .choices = groups},
     {.name = "without-modules",
      .kind = OPTION_FLAG,
-     .help = "leave <module> frames out, as itwinai does",
+     .help = "leave out <module> frames, as itwinai does",
      .offset = offsetof(struct leaf_values, without_modules)},
     {.letter = 'f',
      .name = "functions",
      .kind = OPTION_FLAG,
-     .help = "each function's share: itself, and with all that it calls (the default)",
+     .help = "show each function's self and total share (default)",
      .offset = offsetof(struct leaf_values, by_function)},
     {.name = "lines",
      .kind = OPTION_FLAG,
-     .help = "a row for each stack's innermost function and line",
+     .help = "show the innermost function and line of each stack",
      .offset = offsetof(struct leaf_values, by_line)},
     {.letter = 's',
      .name = "source",
      .kind = OPTION_TEXT,
      .value = "FILE",
-     .help = "the text of a source file with the share of each line",
+     .help = "show a source file with the share of each line",
      .offset = offsetof(struct leaf_values, source)},
 };
 
 static const char *const about[] = {
-    "PATH is a recording of gait record, a file of folded stacks (py-spy's raw, or any tool's: "
-    "frames with semicolons between them and a count), or a folder of either (folders in it are "
-    "told, not read). Lines that are no "
-    "stacks are counted and told; frames without a file or a line, of native code, processes and "
-    "threads are understood.",
-    "A row is a function: in how many samples it was innermost (self) or on the stack (total); "
-    "one that calls itself is counted once.",
-    "With --lines, or one of --aggregate, --library, --by and --without-modules, a row is a "
-    "stack's "
-    "innermost function with its line; its share is of all samples in functions, or with --by "
-    "of those of its process, rank or thread. It is the report that itwinai makes of py-spy's "
-    "output "
-    "(generate-py-spy-report), except that code at module level keeps its samples.",
-    "With --source a row is a line of a file: those that have samples and two on either side, or "
-    "all with -n all. FILE may be the end of its path.",
-    "With --phase PATH is a run of gait run --sample: only the samples count that a thread had "
-    "while it was in that phase, in a step (--phase steps), or in a span of that name. Those in "
-    "which it was blocked in the "
-    "system count too: their stacks tell what it waited in. Without --phase they are left out.",
-    "The table is cut to 78 columns (150 with --library), in the middle of names; files of "
-    "installed packages are named behind site-packages. --json has all of it whole.",
+    "PATH is a recording of gait record, a file of folded stacks (py-spy's raw format, or any "
+    "tool's: frames separated by semicolons, then a count), or a folder of either (gait lists its "
+    "subfolders but does not read them). gait counts and reports lines that are not stacks. It "
+    "accepts frames without a file or line, and frames of native code, processes and threads.",
+    "A row is a function, with the number of samples in which it was innermost (self) or anywhere "
+    "on the stack (total). A recursive function counts once in each sample.",
+    "With --lines, --aggregate, --library, --by or --without-modules, a row is the innermost "
+    "function of a stack with its line. Its share is of all samples in functions; with --by, of "
+    "those in its process, rank or thread. This is the report that itwinai makes from py-spy's "
+    "output (generate-py-spy-report), except that code at module level keeps its samples.",
+    "With --source a row is a line of a file: each line with samples and two lines around it, or "
+    "all lines with -n all. FILE may be the last part of its path.",
+    "With --phase, PATH is a run of gait run --sample. gait then counts a sample only if its "
+    "thread was in this phase, in a step (--phase steps), or in a span of this name. It includes "
+    "samples of blocked threads, because their stacks show where a thread waited. Without --phase "
+    "it leaves those out.",
+    "gait shortens the table to 78 columns (150 with --library), in the middle of names. Paths of "
+    "installed packages begin after site-packages. --json has the full names.",
     NULL,
 };
 
 static const struct example examples[] = {
-    {"gait leaf -a --library mypkg stacks.txt", "Which lines of mypkg lead to the time."},
-    {"gait leaf -n all --by rank run1", "Every leaf, rank by rank."},
-    {"gait leaf --phase input run1", "What Python ran, or waited in, in the phase input."},
-    {"gait leaf run.gait", "Self and total share of each function."},
-    {"gait leaf --source train.py run.gait", "Which lines of train.py are hot."},
+    {"gait leaf -a --library mypkg stacks.txt", "Show which lines of mypkg lead to the time."},
+    {"gait leaf -n all --by rank run1", "Show every leaf, rank by rank."},
+    {"gait leaf --phase input run1", "Show what Python ran or waited for in the phase input."},
+    {"gait leaf run.gait", "Show the self and total share of each function."},
+    {"gait leaf --source train.py run.gait", "Show which lines of train.py take the time."},
     {NULL, NULL},
 };
 

@@ -93,7 +93,8 @@ static int read_schedule(const struct plan_values *values, const struct operands
     int status;
     const bool has_settings = operands->settings.count || values->file;
     if (operands->count && (has_numbers(values) || has_settings))
-        return fail(GAIT_ERR_ARGUMENT, "'%.80s' and numbers of its own: give one of them",
+        return fail(GAIT_ERR_ARGUMENT,
+                    "give either the schedule '%.80s' or its numbers as options, not both",
                     operands->texts[0]);
     if (has_settings)
         status = from_settings(values, operands, ret_schedule);
@@ -204,7 +205,7 @@ static int run(const void *given, const struct operands *operands)
         if (clamped < 0)
             return command_refuse(&cmd_plan);
         if (clamped)
-            say("wait and warmup leave no epoch: they are shortened");
+            say("wait and warmup leave no epoch, so gait shortens them");
     }
     const int status = sheet_new(&sheet);
     if (!status)
@@ -223,11 +224,11 @@ static int run(const void *given, const struct operands *operands)
 #define NUMBER(field, words, text) NUMBER_FROM(0, field, words, text)
 
 static const struct option options[] = {
-    NUMBER(wait, "wait", "idle at the beginning of each cycle"),
-    NUMBER(warmup, "warmup", "warm up, not kept"),
-    NUMBER_FROM(1, active, "active", "recorded in each cycle"),
-    NUMBER(repeat, "repeat", "cycles; 0: until the end (default)"),
-    NUMBER(skip_first, "skip-first", "left out before the first cycle"),
+    NUMBER(wait, "wait", "units to skip at the start of each cycle"),
+    NUMBER(warmup, "warmup", "units to warm up; gait discards them"),
+    NUMBER_FROM(1, active, "active", "units to record in each cycle"),
+    NUMBER(repeat, "repeat", "number of cycles; 0: until the end (default)"),
+    NUMBER(skip_first, "skip-first", "units to skip before the first cycle"),
     {.name = "skip-first-wait",
      .kind = OPTION_FLAG,
      .help = "the first cycle does not wait",
@@ -236,34 +237,35 @@ static const struct option options[] = {
     {.name = "unit",
      .kind = OPTION_CHOICE,
      .value = "UNIT",
-     .help = "what is counted: step (default), epoch or seconds",
+     .help = "unit to count: step (default), epoch or seconds",
      .offset = offsetof(struct plan_values, unit),
      .choices = unit_choices},
     {.name = "config",
      .kind = OPTION_TEXT,
      .value = "FILE",
-     .help = "the schedule of a YAML file's profiling section",
+     .help = "take the schedule from the profiling section of FILE",
      .offset = offsetof(struct plan_values, file)},
-    NUMBER(length, "length", "how long the run is, to see whether that is enough"),
-    NUMBER(epochs, "epochs", "all epochs of a run of N that wait and warmup leave"),
+    NUMBER(length, "length", "length of the run; gait warns if it is too short"),
+    NUMBER(epochs, "epochs", "record all epochs of N that wait and warmup leave"),
 };
 
 static const char *const about[] = {
-    "SCHEDULE is what gait run --windows takes: FIRST/ACTIVE/EVERY as in 5/3/100, steps=5,10-12, "
-    "or numbers by their names: wait=1,warmup=1,active=3,repeat=2,skip_first=1,every=50,"
-    "unit=epoch. Settings such as --profiling.wait 1 and a file's are those of gait config. "
-    "Without all that the options count; without either, GAIT_TORCH_WINDOWS or what gait "
-    "run does by default.",
-    "Steps count from 0. A cycle is wait, warmup, active; its trace is written when the step "
-    "after the last active one begins. With --epochs all epochs that are left are active; where "
-    "wait and warmup leave none, the longer of the two gives way, warmup where they are equal.",
+    "SCHEDULE has the form that gait run --windows takes: FIRST/ACTIVE/EVERY as in 5/3/100, "
+    "steps=5,10-12, or named numbers: "
+    "wait=1,warmup=1,active=3,repeat=2,skip_first=1,every=50,unit=epoch. Settings such as "
+    "--profiling.wait 1 and those of a file work as in gait config. Without a schedule or settings "
+    "the options count. Without options too, gait plan shows GAIT_TORCH_WINDOWS or the default of "
+    "gait run.",
+    "Steps count from 0. A cycle is wait, warmup, active. gait writes its trace when the step "
+    "after the last active one begins. With --epochs all remaining epochs are active. If wait and "
+    "warmup leave no epoch, gait shortens the longer of the two, or warmup if they are equal.",
     NULL,
 };
 
 static const struct example examples[] = {
-    {"gait plan --wait 1 --warmup 1 --active 3 --length 20", "Cycles in 20 steps."},
-    {"gait plan 5/3/100", "What gait run records by default."},
-    {"gait plan --wait 1 --warmup 2 --epochs 10", "The rest of ten epochs."},
+    {"gait plan --wait 1 --warmup 1 --active 3 --length 20", "Show the cycles in 20 steps."},
+    {"gait plan 5/3/100", "Show what gait run records by default."},
+    {"gait plan --wait 1 --warmup 2 --epochs 10", "Record the rest of ten epochs."},
     {NULL, NULL},
 };
 
@@ -273,8 +275,7 @@ const struct command cmd_plan = {
     .summary = "Prints what a schedule does step by step, and how long a run must be.",
     .about = about,
     .examples = examples,
-    .exit_status = "0: answered, also when the run is too short. 2: a schedule that makes no "
-                   "sense.",
+    .exit_status = "0: success, also if the run is too short. 2: an invalid schedule.",
     .line = {.command = "plan",
              OPTIONS_ARE(options),
              .max_operands = 1,

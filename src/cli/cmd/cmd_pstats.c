@@ -32,7 +32,8 @@ static int parse_limit(const char *text, struct call_limit *limit)
     }
     if (!is_plain || end == text || *end)
         return fail(GAIT_ERR_ARGUMENT,
-                    "--limit is a number of rows (20) or a share of them (0.5), not '%s'", text);
+                    "--limit must be a number of rows (20) or a share of them (0.5), not '%s'",
+                    text);
     return GAIT_OK;
 }
 
@@ -64,30 +65,31 @@ static const struct option options[] = {
      .name = "limit",
      .kind = OPTION_TEXT,
      .value = "N|F",
-     .help = "show N functions, or with a point a share of them: 0.5",
+     .help = "show N functions; with a decimal point, a share of them: 0.5",
      .offset = offsetof(struct pstats_values, limit)},
     {.letter = 's',
      .name = "sort",
      .kind = OPTION_CHOICE,
      .value = "ORDER",
-     .help = "what comes first, in pstats' words; cumulative otherwise",
+     .help = "sort key, as in pstats (default: cumulative)",
      .offset = offsetof(struct pstats_values, sort),
      .choices = call_stats_orders},
 };
 
 static const char *const about[] = {
-    "The text is byte for byte what Python prints for "
-    "pstats.Stats(FILE).strip_dirs().sort_stats(ORDER).print_stats(LIMIT), below its line with the "
-    "file's name: folders are cut off, functions that are then called alike are added up.",
+    "The text equals that of Python's "
+    "pstats.Stats(FILE).strip_dirs().sort_stats(ORDER).print_stats(LIMIT) byte for byte, without "
+    "its line with the file's name. It leaves out folders and merges functions that then have the "
+    "same name.",
     "gait.profilers.Advanced(dump_stats=True) writes such files, and so do cProfile and "
     "Lightning's AdvancedProfiler.",
-    "As data times are in seconds, as the file has them.",
+    "In JSON and CSV times are in seconds, as in the file.",
     NULL,
 };
 
 static const struct example examples[] = {
     {"gait pstats fit-profile-run_training_epoch.prof --limit 20",
-     "The 20 functions that took longest with all they called."},
+     "Show the 20 functions that took longest, with their calls."},
     {NULL, NULL},
 };
 
@@ -97,7 +99,7 @@ const struct command cmd_pstats = {
     .summary = "Prints a profile of Python functions (.prof) as Python's pstats does.",
     .about = about,
     .examples = examples,
-    .exit_status = "0: answered. 2: wrong usage, or nothing that could be read.",
+    .exit_status = "0: success. 2: wrong usage, or unreadable input.",
     .line = {.command = "pstats",
              OPTIONS_ARE(options),
              .min_operands = 1,

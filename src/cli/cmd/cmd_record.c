@@ -61,7 +61,7 @@ static void refresh(void *context, struct sampler *sampler)
     recording->refreshed = 0;
     recording->refresh_pause = recording->refresh_pause < 30 ? recording->refresh_pause * 2 : 30;
     if (record_output_refresh(&recording->output, sampler, false)) {
-        say("%s; will try again", fail_text());
+        say("%s; gait will try again", fail_text());
         fail_clear();
     }
 }
@@ -108,7 +108,7 @@ static int open_recording(struct recording *recording, const struct record_value
     recording->refresh_pause = 1;
     int status = sampler_init(&recording->sampler, &options);
     if (status == 0 && options.native.rate_hz > 0 && !recording->sampler.native)
-        say("%s; the stacks of Python alone are recorded", fail_text());
+        say("%s; gait records Python stacks only", fail_text());
     if (status == 0)
         status = record_output_open(&recording->output, values->output, values->format,
                                     &recording->sampler.trie);
@@ -178,7 +178,7 @@ static void tell_blocked(const struct recording *recording)
     const struct sampler_totals *totals = &recording->sampler.totals;
     if (!recording->status && !recording->values->is_quiet && !totals->samples &&
         totals->states[SAMPLE_BLOCKED])
-        say("its threads were blocked or stopped all the time; --idle records them too");
+        say("its threads were blocked or stopped all the time; --idle records such threads too");
 }
 
 // A Python among others; where there was nothing else the end has told it.
@@ -265,7 +265,8 @@ static void started(void *context, pid_t pid)
     recording->has_thread =
         is_followed && pthread_create(&recording->thread, NULL, sample, recording) == 0;
     if (!recording->has_thread && !recording->values->is_quiet)
-        say("nothing is recorded: %s", is_followed ? "no thread to sample in" : fail_text());
+        say("nothing is recorded: %s",
+            is_followed ? "cannot start the sampling thread" : fail_text());
     if (!is_followed)
         fail_clear();
 }
@@ -340,7 +341,7 @@ static const struct option options[] = {
      .name = "output",
      .kind = OPTION_TEXT,
      .value = "FILE",
-     .help = "where to write, - is standard output",
+     .help = "output file; - is standard output",
      .offset = offsetof(struct record_values, output)},
     {.letter = 'f',
      .name = "format",
@@ -351,21 +352,21 @@ static const struct option options[] = {
      .choices = record_formats},
     SAMPLE_RATE_OPTION(struct record_values),
     SAMPLE_DURATION_OPTION(struct record_values,
-                           "record so long (10, 0.5, 2m); the program runs on"),
+                           "time to record (10, 0.5, 2m); the program runs on"),
     {.letter = 's',
      .name = "subprocesses",
      .kind = OPTION_FLAG,
-     .help = "follow the processes it starts too",
+     .help = "also follow the processes it starts",
      .offset = offsetof(struct record_values, has_children)},
     {.letter = 't',
      .name = "threads",
      .kind = OPTION_FLAG,
-     .help = "a frame that names the thread at the root of stacks",
+     .help = "add the thread's name as the outermost frame",
      .offset = offsetof(struct record_values, has_threads)},
     {.letter = 'i',
      .name = "idle",
      .kind = OPTION_FLAG,
-     .help = "threads that are blocked in the system too",
+     .help = "also record threads that are blocked in the system",
      .offset = offsetof(struct record_values, has_idle)},
     {.letter = 'g',
      .name = "gil",
@@ -375,23 +376,23 @@ static const struct option options[] = {
     {.letter = 'n',
      .name = "native",
      .kind = OPTION_FLAG,
-     .help = "C frames too; a thread is held for some us",
+     .help = "also native frames; pauses a thread for some us",
      .offset = offsetof(struct record_values, has_native)},
     {.name = "native-only",
      .kind = OPTION_TEXT,
      .value = "RE",
-     .help = "the same of threads that fit: MainThread",
+     .help = "the same for matching threads only: MainThread",
      .offset = offsetof(struct record_values, native_threads)},
     {.name = "native-rate",
      .kind = OPTION_NUMBER,
      .value = "HZ",
-     .help = "looks for C frames a second (default: 100)",
+     .help = "native stacks a second (default: 100)",
      .offset = offsetof(struct record_values, native_rate),
      .low = 1,
      .high = NATIVE_RATE_LIMIT},
     {.name = "full-filenames",
      .kind = OPTION_FLAG,
-     .help = "raw: file names from the root of the disk",
+     .help = "raw: absolute file names",
      .offset = offsetof(struct record_values, has_full_names)},
     {.name = "nolineno",
      .kind = OPTION_FLAG,
@@ -400,53 +401,53 @@ static const struct option options[] = {
     {.letter = 'q',
      .name = "quiet",
      .kind = OPTION_FLAG,
-     .help = "say nothing at the end",
+     .help = "print nothing at the end",
      .offset = offsetof(struct record_values, is_quiet)},
 };
 
 static const char *const about[] = {
-    "Without --native the program is never stopped, and nothing in it is changed: its memory is "
-    "read, by one call a round. CPython 3.8 to 3.15 on x86-64; what else the program starts is not "
-    "disturbed.",
-    "Rounds are made at random times (a Poisson clock), so a program that is periodic itself gets "
-    "its true shares. A round that is missed is counted, not made up for.",
-    "A rate that cannot be reached is not refused: it runs as fast as it can. The output is a "
-    "shard (format gait) or counted stacks: a line each (raw, as py-spy writes it), a graph to "
-    "look at "
-    "(flamegraph), for speedscope, for pprof, or slices over time for ui.perfetto.dev and "
-    "chrome://tracing (chrome; until the end its samples are in a shard beside FILE). The ending "
-    "of FILE tells the format if --format does not. "
-    "Folders are made if they are missing. Without --output the file is "
-    "gait-samples-<time>-<pid> with that ending, here.",
-    "What is recorded is on the disk from the first second on. Frames that changed while they were "
-    "read are kept only where that very stack was seen at rest before, else cut off and counted.",
-    "--native puts the C frames of each thread between those of Python, found by libdw (elfutils). "
-    "Some hundred times a second a thread that runs is held for some 20 us while its stack is "
-    "copied; how long is told at the end. Its stacks are those found so, and each stands for its "
-    "thread until the next one. Where the two do not fit together the Python frames are kept, and "
-    "that is counted.",
-    "To sample a program that runs already the same right is needed as for gait dump. A program "
-    "that gait record starts needs none.",
+    "gait reads the memory of the program, with one system call a round. Without --native it never "
+    "stops the program, and it changes nothing in it. The program must be CPython 3.8 to 3.15 on "
+    "x86-64. Other processes that it starts are not disturbed.",
+    "gait samples at random times (a Poisson clock), so the shares are right even if the program "
+    "is periodic. It counts a round that it missed, and does not repeat it.",
+    "If the rate is too high, gait samples as fast as it can. The output is a shard (gait), "
+    "counted stacks with one line each (raw, as py-spy writes it), a graph (flamegraph), a file "
+    "for speedscope or pprof, or slices over time for ui.perfetto.dev and chrome://tracing "
+    "(chrome; until the end the samples are in a shard beside FILE). Without --format the ending "
+    "of FILE chooses the format. gait creates missing folders. Without --output it writes "
+    "gait-samples-<time>-<pid> with the right ending into the current folder.",
+    "Samples reach the disk from the first second on. If frames changed while gait read them, gait "
+    "keeps the stack only if it has seen the same stack unchanged before. Otherwise it cuts off "
+    "these frames and counts the sample as cut.",
+    "--native adds the native frames of each thread between the Python frames; libdw (elfutils) "
+    "finds them. About a hundred times a second gait pauses a running thread for about 20 us to "
+    "copy its stack, and reports the pauses at the end. Each native stack stands for its thread "
+    "until the next one. If native and Python frames do not match, gait keeps the Python frames "
+    "and counts the sample.",
+    "To sample a running program you need the same right as for gait dump. A program that gait "
+    "record starts needs no right.",
     NULL,
 };
 
 static const struct example examples[] = {
-    {"gait record -o run.gait -- python train.py", "Samples a training from its start."},
+    {"gait record -o run.gait -- python train.py", "Sample a training from its start."},
     {"gait record --native -f flamegraph -o run.svg -- python train.py",
-     "With the C functions that Python called, and those that called Python."},
-    {"gait record -d 10 -f raw -o stacks.txt --pid 4711", "Ten seconds of a running process."},
+     "Draw native functions too: those that Python called and those that called Python."},
+    {"gait record -d 10 -f raw -o stacks.txt --pid 4711",
+     "Sample ten seconds of a running process."},
     {NULL, NULL},
 };
 
 const struct command cmd_record = {
     .name = "record",
     .purpose = "sample the stacks of a Python program",
-    .summary = "Samples what every thread of a Python program does, from outside.",
+    .summary = "Samples the stacks of all threads of a Python program, from another process.",
     .about = about,
     .examples = examples,
-    .exit_status = "That of the program if it was started: 128 + N if signal N ended it, 126 if it "
-                   "cannot be executed, 127 if there is none. With --pid: 0. 2: wrong usage, or "
-                   "nothing that could be sampled.",
+    .exit_status = "The status of the program that it started: 128 + N if signal N ended it, 126 "
+                   "if it cannot be executed, 127 if it does not exist. With --pid: 0. 2: wrong "
+                   "usage, or nothing to sample.",
     .line = {.command = "record",
              OPTIONS_ARE(options),
              .max_operands = UINT32_MAX,

@@ -47,7 +47,7 @@ static int run(const void *given, const struct operands *operands)
     double peak_flops;
     if (values->epochs && sheet_wish_is_made(&operands->wish)) {
         (void)fail(GAIT_ERR_ARGUMENT,
-                   "--epochs-csv is an answer of its own: leave out --json, --format, -o, --table");
+                   "--epochs-csv excludes --json, --format, -o and --table: leave those out");
         return command_refuse(&cmd_report);
     }
     if (sheet_wish_check(&operands->wish, path) || peak_flops_read(values->peak, &peak_flops))
@@ -73,24 +73,23 @@ static const struct option options[] = {
      .kind = OPTION_TEXT,
      .name = "peak-flops",
      .value = "FLOPS",
-     .help =
-         "what the device does at most, in FLOP/s (312e12, 312T), for MFU; else GAIT_PEAK_FLOPS, "
-         "else by its name where that is known",
+     .help = "peak of the device in FLOP/s (312e12, 312T), for MFU (default: GAIT_PEAK_FLOPS, else "
+             "by the name of a known device)",
      .offset = offsetof(struct report_values, peak)},
     {.kind = OPTION_TEXT,
      .name = "epochs-csv",
      .value = "DIR",
-     .help = "the epochs as itwinai's epochtime_STRATEGY_NODESN.csv in that folder; - is standard "
-             "output",
+     .help = "write the epochs into that folder as itwinai's epochtime_STRATEGY_NODESN.csv; - is "
+             "standard output",
      .offset = offsetof(struct report_values, epochs)},
 };
 
 static const char *const about[] = {
-    "Without a PATH it is about the run that gait run began last in the folder one stands in.",
-    "The verdict says in words what holds the training up and what to try, or that the evidence "
-    "does not suffice.",
-    "A step of the job is what all ranks did under one step number; it took as long as its "
-    "slowest rank. p50, p95 and p99 are durations that occurred (nearest rank).",
+    "Without PATH it reports on the run that gait run started last in the current folder.",
+    "The verdict says what slows the training down and what to try, or that the evidence is too "
+    "weak.",
+    "A step of the job covers all ranks at one step number; it takes as long as its slowest rank. "
+    "p50, p95 and p99 are durations of real steps (nearest rank).",
     "Time per step: a phase is an outermost span inside a step, on the thread that made the "
     "step, of the rank that was slowest in it. A span that crosses the border of a step counts "
     "as far as it lies inside; a span that was begun before a step and covers all of it is its "
@@ -101,27 +100,27 @@ static const char *const about[] = {
     "forward, backward, optimizer, communication, gc, compile, checkpoint, evaluation, logging, "
     "other. Its report adds findings, ranks, epochs, throughput, and the ops of the steps for "
     "which they were recorded.",
-    "Threads: time inside outermost spans, events, and events that were lost because a buffer "
+    "Threads shows the time in outermost spans, the events, and the events lost because a buffer "
     "was full.",
     NULL,
 };
 
 static const struct example examples[] = {
-    {"gait report run1", "The report of a run."},
-    {"gait report", "The report of the newest run here."},
+    {"gait report run1", "Report on a run."},
+    {"gait report", "Report on the newest run in this folder."},
     {"gait report --epochs-csv scalability-metrics/run1/epoch-time run1",
-     "The epochs for itwinai's scalability report."},
-    {"gait report run1 -o run1.html", "The same as a page that can be sent around."},
-    {"gait report --format csv --table ranks run1", "One table of it."},
-    {"gait report --json run1 | jq .step.p95_ns", "One figure of it."},
+     "Write the epochs for itwinai's scalability report."},
+    {"gait report run1 -o run1.html", "Write the report as one HTML page."},
+    {"gait report --format csv --table ranks run1", "Print one table as CSV."},
+    {"gait report --json run1 | jq .step.p95_ns", "Print one figure."},
     {NULL, NULL},
 };
 
 const struct command cmd_report = {
     .name = "report",
-    .purpose = "say where the time went: verdict, steps, phases",
-    .summary = "Reports on a shard or a run directory: what holds the training up, how long steps "
-               "took and where their time went, threads, losses, gait's own cost.",
+    .purpose = "show where the time went: verdict, steps, phases",
+    .summary = "Reports on a shard or a run directory: what slows the training down, how long "
+               "steps took and where their time went, threads, lost events, and gait's own cost.",
     .about = about,
     .examples = examples,
     .exit_status = COMMAND_ANSWERS,

@@ -90,8 +90,8 @@ static int prepare(struct session *session)
         say("nothing is recorded: %s; name %s directory with -o", fail_text(),
             session->values.output ? "another" : "a");
     else if (session->directory.rival && is_speaking(session))
-        say("'%s' is another run's, which is going on (process %" PRId64 "): this one is recorded "
-            "into '%s'; --append makes one run of both",
+        say("'%s' belongs to a run that is still going on (process %" PRId64
+            "), so this run is recorded into '%s'; --append joins both into one run",
             session->values.output, session->directory.rival, session->directory.path);
     return EXIT_OK;
 }
@@ -172,12 +172,12 @@ static void tell_end(const struct session *session, const struct launch *launch)
         bool is_gone = run_directory_remove_unused(directory, false);
         const char *option = python_hook_obstacle(session->arguments);
         if (option)
-            say("%snothing was recorded%s%s: Python's option %s keeps gait out; leave it away, or "
+            say("%snothing was recorded%s%s: Python's option %s blocks gait; remove the option, or "
                 "import gait in the program",
                 died, is_gone ? "" : " in ", is_gone ? "" : path, option);
         else
             say("%snothing was recorded%s%s: no process imported torch or gait or called "
-                "gait_start(), or it failed there; gait record samples any Python program",
+                "gait_start(), or starting failed; gait record samples any Python program",
                 died, is_gone ? "" : " in ", is_gone ? "" : path);
         return;
     }
@@ -325,7 +325,7 @@ static const struct option options[] = {
     {.letter = 'q',
      .name = "quiet",
      .kind = OPTION_FLAG,
-     .help = "say nothing, except of what goes wrong",
+     .help = "print errors only",
      .offset = offsetof(struct run_values, is_quiet)},
     {.name = "overflow",
      .kind = OPTION_CHOICE,
@@ -343,7 +343,7 @@ static const struct option options[] = {
     {.name = "windows",
      .kind = OPTION_TEXT,
      .value = "WHEN",
-     .help = "PyTorch steps with ops on record: off, all, 5/3/100 (the default) or what gait plan "
+     .help = "PyTorch steps whose ops are recorded: off, all, 5/3/100 (default) or what gait plan "
              "takes",
      .offset = offsetof(struct run_values, windows)},
     {.name = "inductor-kernels",
@@ -353,7 +353,7 @@ static const struct option options[] = {
     {.letter = 'p',
      .name = "profile",
      .kind = OPTION_FLAG,
-     .help = "ops by a schedule, torch traces: --profiling.KEY V",
+     .help = "record ops by a schedule: --profiling.KEY V",
      .offset = offsetof(struct run_values, is_profiled)},
     {.name = "profiler",
      .kind = OPTION_CHOICE,
@@ -365,78 +365,78 @@ static const struct option options[] = {
      .name = "sample",
      .kind = OPTION_NUMBER,
      .value = "HZ",
-     .help = "Python stacks too, as gait record takes them",
+     .help = "also sample Python stacks, as gait record does",
      .offset = offsetof(struct run_values, sample_hz),
      .low = 1,
      .high = 1000000000},
     {.letter = 'n',
      .name = "native",
      .kind = OPTION_FLAG,
-     .help = "the same with C frames, see gait record",
+     .help = "the same with native frames, see gait record",
      .offset = offsetof(struct run_values, has_native)},
     {.letter = 'c',
      .name = "config",
      .kind = OPTION_TEXT,
      .value = "FILE",
-     .help = "settings in YAML, see gait config",
+     .help = "read settings from YAML, see gait config",
      .offset = offsetof(struct run_values, config)},
 };
 
 static const char *const about[] = {
-    "Every process that the program starts and that uses gait writes one shard into the run "
-    "directory, with one run id for all. The program sees GAIT_DIR (absolute) and GAIT_RUN_ID, "
-    "and Python finds gait's hook for PyTorch by PYTHONPATH; nothing else about it changes: its "
-    "output, its terminal, its process group and its exit "
-    "code are its own. Signals sent to gait run are passed on.",
-    "--profiler simple prints, when the program ends, how often and how long each phase of a "
-    "PyTorch training ran, as the profiler of that name does in Lightning; --profiler advanced "
-    "which Python functions took the time, phase by phase and in all, and leaves *.prof files for "
-    "gait pstats; --profiler pytorch is --profile. Each rank writes a file into the run "
-    "directory, the first one also shows it.",
-    "A process that was killed leaves its newest records in shared memory; gait run puts them "
-    "into the shard when the program has ended. Where it was not there to do so, the first "
-    "command that reads the run does.",
-    "--windows 5/3/100 is steps 5 to 7 of each 100; all leaves out 6 of each 61, to show what "
-    "ops cost. --profile records by the schedule of the section profiling (gait config list): by "
-    "default it skips 2 steps, warms up for one and records the next three, then writes "
-    "profiler_traces/*.pt.trace.json into the run directory. Any --profiling.KEY does so too; "
-    "wait, "
-    "warmup, active and repeat count epochs without --profile, steps with it. "
-    "--inductor-kernels makes torch.compile's fused CPU kernels ops of their own.",
-    "--overflow drop goes on and counts what is lost, block waits, overwrite keeps the newest.",
-    "If the directory cannot be written, one sentence says so and the program runs without being "
-    "recorded. A directory that holds something already is refused unless --append is given or "
-    "it belongs to the same job, as when srun, mpirun or torchrun starts gait run once a rank; "
-    "while "
-    "another run is recorded into it, this one goes into DIR-2. Of several gait run that write one "
-    "directory, as with -a -o DIR on each node, that of rank 0 alone reports, and each writes the "
-    "traces of its own processes. Inside another gait run, or where GAIT_DIR is set, the run joins "
-    "that directory.",
+    "Every process of the program that uses gait writes one shard into the run directory; all "
+    "shards share one run id. gait run sets GAIT_DIR (absolute) and GAIT_RUN_ID, and adds gait's "
+    "hook for PyTorch to PYTHONPATH. It changes nothing else: the program keeps its output, "
+    "terminal, process group and exit code. gait run passes on the signals that it gets.",
+    "--profiler simple prints at the end how often and how long each phase of a PyTorch training "
+    "ran, like Lightning's profiler of that name. --profiler advanced prints which Python "
+    "functions took the time, for each phase and in all, and writes *.prof files for gait pstats. "
+    "--profiler pytorch is --profile. Each rank writes a file into the run directory; the first "
+    "rank also prints it.",
+    "A killed process leaves its newest records in shared memory. gait run adds them to the shard "
+    "when the program has ended. If gait run was killed too, the first command that reads the run "
+    "does so.",
+    "--windows 5/3/100 records the ops of steps 5 to 7 of every 100. --windows all leaves out 6 of "
+    "every 61 steps, to measure what recording ops costs. --profile records by the schedule of the "
+    "profiling section (gait config list). By default it skips 2 steps, warms up for one, records "
+    "the next three, and writes profiler_traces/*.pt.trace.json into the run directory. Any "
+    "--profiling.KEY does the same; wait, warmup, active and repeat count epochs without --profile "
+    "and steps with it. --inductor-kernels records torch.compile's fused CPU kernels as separate "
+    "ops.",
+    "When a buffer is full, --overflow drop counts the lost events and goes on, block waits, and "
+    "overwrite keeps the newest events.",
+    "If gait cannot write the directory, it prints one sentence and runs the program without "
+    "recording. It refuses a directory that is not empty, unless --append is given or the "
+    "directory belongs to the same job, as when srun, mpirun or torchrun starts gait run once a "
+    "rank. While another run is being recorded into the directory, this run goes into DIR-2. If "
+    "several gait run write one directory, as with -a -o DIR on each node, only that of rank 0 "
+    "prints the report, and each writes the traces of its own processes. Inside another gait run, "
+    "or if GAIT_DIR is set, the run joins that directory.",
     NULL,
 };
 
 static const struct example examples[] = {
-    {"gait run -o run1 -- python train.py", "Records a training into run1."},
+    {"gait run -o run1 -- python train.py", "Record a training into run1."},
     {"gait run --profile -- python train.py --my-flag",
-     "Records steps 3 to 5 with all ops, and writes their torch trace into the run directory."},
-    {"gait run --profile --profiling.active 10 -- python train.py", "The same of ten steps."},
+     "Record steps 3 to 5 with all ops, and write their torch trace into the run directory."},
+    {"gait run --profile --profiling.active 10 -- python train.py", "Do the same for ten steps."},
     {"gait run --profiling.wait 1 --profiling.active 2 -- python train.py",
-     "By a schedule of epochs, as the words of a YAML section have it: the third and fourth."},
-    {"gait run -- torchrun --nproc-per-node 8 train.py", "Records all ranks, a shard each."},
-    {"srun gait run -- python train.py", "The ranks of a SLURM step meet in one directory."},
+     "Record the third and fourth epoch, as a YAML section with these settings would."},
+    {"gait run -- torchrun --nproc-per-node 8 train.py", "Record all ranks, one shard each."},
+    {"srun gait run -- python train.py", "Record the ranks of a SLURM step into one directory."},
     {"gait run -a -o shared -- torchrun --nnodes 2 train.py",
-     "On each node, DIR on a disk that all see: one run, which rank 0's node reports."},
+     "Run this on each node, with DIR on a shared disk: it makes one run, and the node of rank 0 "
+     "prints the report."},
     {NULL, NULL},
 };
 
 const struct command cmd_run = {
     .name = "run",
     .purpose = "run a program and record it",
-    .summary = "Runs CMD and records it and every process it starts. Ends as CMD does.",
+    .summary = "Runs CMD, and records it and every process it starts. Ends as CMD does.",
     .about = about,
     .examples = examples,
-    .exit_status = "That of the program; 128 + N if signal N ended it; 125 if gait run could not "
-                   "begin, 126 if the program cannot be executed, 127 if there is none.",
+    .exit_status = "The status of the program; 128 + N if signal N ended it; 125 if gait run could "
+                   "not begin, 126 if the program cannot be executed, 127 if it does not exist.",
     .line = {.command = "run",
              OPTIONS_ARE(options),
              .min_operands = 1,

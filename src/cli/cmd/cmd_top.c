@@ -334,42 +334,42 @@ static int run(const void *given, const struct operands *operands)
 
 static const struct option options[] = {
     SAMPLE_RATE_OPTION(struct top_values),
-    SAMPLE_DURATION_OPTION(struct top_values, "end after so long: 10, 0.5, 2m"),
+    SAMPLE_DURATION_OPTION(struct top_values, "end after this time: 10, 0.5, 2m"),
     {.letter = 's',
      .name = "subprocesses",
      .kind = OPTION_FLAG,
-     .help = "the processes it started too",
+     .help = "also watch the processes it started",
      .offset = offsetof(struct top_values, has_children)},
     {.letter = 'i',
      .name = "idle",
      .kind = OPTION_FLAG,
-     .help = "threads that are blocked in the system too",
+     .help = "also record threads that are blocked in the system",
      .offset = offsetof(struct top_values, has_idle)},
 };
 
 static const char *const about[] = {
-    "Once a second: how much of the time the interpreter's lock was held, what the threads did, "
-    "and the functions that samples were in: self (innermost) and total (anywhere in the stack), "
-    "of this second and since the beginning.",
-    "Keys: p shows processes and h threads, the busiest first, with the share of the last moments "
-    "in which each held the lock, waited for it, ran native code or was blocked; f shows "
-    "functions, which s and t sort by self and total; q ends it. It ends with the process, too. "
-    "Where the output is no terminal, a table of functions is printed each second.",
+    "Once a second it shows how much of the time the interpreter's lock was held, what the threads "
+    "did, and the functions in the samples: self (innermost) and total (anywhere on the stack), "
+    "for this second and since the start.",
+    "Press p for processes or h for threads, the busiest first, with the recent share of time in "
+    "which each held the lock, waited for it, ran native code or was blocked. Press f for "
+    "functions, s or t to sort them by self or total, q to quit. gait top also ends with the "
+    "process. If the output is not a terminal, it prints a table of functions each second.",
     NULL,
 };
 
 static const struct example examples[] = {
-    {"gait top 4711", "The hottest functions of process 4711."},
+    {"gait top 4711", "Watch the hottest functions of process 4711."},
     {NULL, NULL},
 };
 
 const struct command cmd_top = {
     .name = "top",
     .purpose = "watch the hottest functions of a Python program",
-    .summary = "Shows, once a second, which functions process PID is in.",
+    .summary = "Shows once a second which functions process PID runs.",
     .about = about,
     .examples = examples,
-    .exit_status = "0: watched until the end. 2: wrong usage, or a process that cannot be read.",
+    .exit_status = "0: success. 2: wrong usage, or a process that cannot be read.",
     .line = {.command = "top",
              OPTIONS_ARE(options),
              .min_operands = 1,

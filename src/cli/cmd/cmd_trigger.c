@@ -147,8 +147,9 @@ static int check_first(int64_t pid)
     const char *slash = strrchr(program, '/');
     if (slash && !strcmp(slash + 1, "gait"))
         return 0;
-    return fail(GAIT_ERR_ARGUMENT, "all processes descend from process 1, and it records nothing "
-                                   "itself: name the training, or its gait run, torchrun or shell");
+    return fail(GAIT_ERR_ARGUMENT,
+                "process 1 is the parent of all processes and records nothing itself: give the pid "
+                "of the training, or of its gait run, torchrun or shell");
 }
 
 static void print(FILE *out, const struct trigger_values *values, const struct search *search,
@@ -196,7 +197,7 @@ static int run(const void *given, const struct operands *operands)
     if (command_process(operands, &pid) || sheet_wish_check(&operands->wish, NULL))
         return command_refuse(&cmd_trigger);
     if (kill((pid_t)pid, 0) && errno == ESRCH) {
-        fail(GAIT_ERR_MISSING, "there is no process %" PRId64, pid);
+        fail(GAIT_ERR_MISSING, "process %" PRId64 " does not exist", pid);
         return command_refuse(&cmd_trigger);
     }
     if (pid == 1 && ask_process(pid, search.steps))
@@ -207,8 +208,9 @@ static int run(const void *given, const struct operands *operands)
         search_process(&search, pid, 0);
     if (!search.asked) {
         fail(GAIT_ERR_MISSING,
-             "process %" PRId64 " and those it started record nothing with gait, or belong to "
-             "another user; nothing was sent to them: gait run records a program",
+             "process %" PRId64
+             " and the processes it started do not record with gait, or belong to another user; "
+             "gait sent nothing to them; start the program with gait run to record it",
              pid);
         return command_refuse(&cmd_trigger);
     }
@@ -224,38 +226,38 @@ static const struct option options[] = {
      .name = "steps",
      .kind = OPTION_NUMBER,
      .value = "N",
-     .help = "how many steps (default: as many as a cycle of its schedule has)",
+     .help = "number of steps (default: those of one cycle of its schedule)",
      .offset = offsetof(struct trigger_values, steps),
      .low = 0,
      .high = INT32_MAX},
 };
 
 static const char *const about[] = {
-    "The steps are recorded with their ops, from the next step on, once the schedule has nothing "
-    "else to do. Where the program has a gait.torch.profile() or @gait.profiler() open, that one "
-    "makes a trace of them; else they are a window of the run. It may be asked again and again; "
-    "gait.trigger() asks from inside.",
-    "PID may be gait run, torchrun or a shell: then all processes below it that record are "
-    "asked. Of process 1, from which all descend, only itself is asked, unless it is gait run. "
-    "Nothing is sent to a process: the request lies in the shared memory of those that "
-    "record, and no other process is touched.",
+    "The process records these steps with their ops, from the next step on, as soon as its "
+    "schedule is idle. If a gait.torch.profile() or @gait.profiler() is active, that one writes a "
+    "trace of the steps; otherwise they are a window of the run. You can trigger again and again. "
+    "gait.trigger() does the same from inside the program.",
+    "PID may be that of gait run, torchrun or a shell: the request then goes to all processes "
+    "below it that record. Process 1 is the parent of all, so the request goes to process 1 alone, "
+    "unless it is gait run. gait sends no signal: it writes the request into the shared memory of "
+    "the processes that record, and touches no other process.",
     NULL,
 };
 
 static const struct example examples[] = {
     {"gait trigger 4711", "Record a few steps of that training now."},
-    {"gait trigger 4711 --steps 10", "Ten steps."},
+    {"gait trigger 4711 --steps 10", "Record ten steps."},
     {NULL, NULL},
 };
 
 const struct command cmd_trigger = {
     .name = "trigger",
-    .purpose = "record steps of a program that runs",
-    .summary = "Asks a process that records, and those it started, for steps with their ops on "
-               "record.",
+    .purpose = "record steps of a running program",
+    .summary =
+        "Makes a recording process, and those it started, record the next steps with their ops.",
     .about = about,
     .examples = examples,
-    .exit_status = "0: asked. 2: wrong usage, or nothing there that records.",
+    .exit_status = "0: success. 2: wrong usage, or no process that records.",
     .line = {.command = "trigger",
              OPTIONS_ARE(options),
              .min_operands = 1,

@@ -34,8 +34,7 @@ struct command {
      .kind = OPTION_FLAG,                                                                          \
      .help = (words),                                                                              \
      .offset = offsetof(values, is_json)}
-#define COMMAND_ANSWERS                                                                            \
-    "0: answered, also for a damaged file. 2: wrong usage, or nothing that could be read."
+#define COMMAND_ANSWERS "0: success, also for a damaged file. 2: wrong usage, or unreadable input."
 
 extern const struct command cmd_compare, cmd_completion, cmd_config, cmd_doctor, cmd_export,
     cmd_help, cmd_import, cmd_index, cmd_plan, cmd_pstats, cmd_report, cmd_run, cmd_trigger;

@@ -74,8 +74,8 @@ int commands_find(const char *name, const struct command **ret_command)
     }
     const char *nearest = suggest_nearest(name, names);
     if (nearest)
-        return fail(GAIT_ERR_MISSING, "no command '%s'; did you mean '%s'?", name, nearest);
-    return fail(GAIT_ERR_MISSING, "no command '%s'; 'gait help' lists them", name);
+        return fail(GAIT_ERR_MISSING, "unknown command '%s'; did you mean '%s'?", name, nearest);
+    return fail(GAIT_ERR_MISSING, "unknown command '%s'; 'gait help' lists the commands", name);
 }
 
 static int refuse(const struct command *command, const char *sentence)
@@ -102,7 +102,7 @@ int command_process(const struct operands *operands, int64_t *ret_pid)
     errno = 0;
     const long long pid = strtoll(text, &end, 10);
     if (*end || end == text || errno || pid < 1 || pid > INT32_MAX)
-        return fail(GAIT_ERR_ARGUMENT, "'%.40s' is not the number of a process", text);
+        return fail(GAIT_ERR_ARGUMENT, "'%.40s' is not a process number", text);
     *ret_pid = pid;
     return GAIT_OK;
 }

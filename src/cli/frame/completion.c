@@ -193,7 +193,7 @@ static void put_option_names(FILE *out, const struct line *line, const char *wor
     const struct option *option;
     for (size_t i = 0; (option = options_at(line->table, i)); i++)
         put(out, "--", option->name, option->help);
-    put(out, "--", "help", "show the options and leave");
+    put(out, "--", "help", "show the options and exit");
     if (line->table->has_settings)
         put_setting_names(out, word);
 }

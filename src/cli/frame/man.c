@@ -83,45 +83,46 @@ struct variable {
 
 static const struct variable variables[] = {
     {"GAIT_DIR",
-     "Run directory: shards go there. It may be shared by any number of processes. gait run sets "
-     "it for the program and uses it when no --output is given.",
+     "Run directory for the shards. Any number of processes may share it. gait run sets it for the "
+     "program, and uses it if --output is not given.",
      "  run "},
-    {"GAIT_ENABLE", "0 switches recording off: programs run as if gait were not there.", "  run "},
+    {"GAIT_ENABLE", "0 turns recording off: programs run as if gait were not installed.", "  run "},
     {"GAIT_OVERFLOW",
-     "What a thread does when its buffer is full: drop (count and go on, the default), block "
-     "(wait), overwrite (keep the newest: a flight recorder). Of a value that makes no sense, here "
-     "and in GAIT_RING, the default is used, and the report says so.",
+     "What a thread does when its buffer is full: drop (count the lost events and go on, the "
+     "default), block (wait), overwrite (keep the newest events, like a flight recorder). An "
+     "invalid value here or in GAIT_RING is ignored: gait uses the default, and the report says "
+     "so.",
      "  run "},
     {"GAIT_RING", "Size of each thread's buffer, 4K to 1G, such as 16M; 1M is the default.",
      "  run "},
-    {"GAIT_RANK, RANK", "The process's rank in its job, in this order of preference.", "  run "},
-    {"GAIT_CLOCK", "raw: read CLOCK_MONOTONIC_RAW even where the processor counts steady ticks.",
+    {"GAIT_RANK, RANK", "The rank of the process in its job. GAIT_RANK wins over RANK.", "  run "},
+    {"GAIT_CLOCK", "raw: read CLOCK_MONOTONIC_RAW even if the processor's tick counter is steady.",
      "  run "},
     {"GAIT_TORCH_WINDOWS",
-     "Steps of PyTorch with ops on record, as --windows has them. Of a value that makes no sense "
-     "the default is used.",
+     "PyTorch steps whose ops are recorded, as for --windows. gait ignores an invalid value and "
+     "uses the default.",
      "  run plan "},
     {"GAIT_TRIGGER_SIGNAL",
-     "USR2: a process that trains takes this signal as gait trigger's request. Without it no "
-     "signal is touched.",
+     "USR2: a training process treats SIGUSR2 like a request of gait trigger. Without this "
+     "variable gait handles no signal.",
      "  run trigger "},
-    {"GAIT_CONFIG", "YAML file with settings, as --config names it.", " run plan config "},
+    {"GAIT_CONFIG", "YAML file with settings, as for --config.", " run plan config "},
     {"GAIT_PROFILING_...",
-     "A setting of the section profiling each: GAIT_PROFILING_WAIT is profiling.wait. gait config "
-     "list has them.",
+     "One setting of the section profiling each: GAIT_PROFILING_WAIT is profiling.wait. gait "
+     "config list shows them all.",
      " run plan config "},
     {"GAIT_CACHE_DIR",
      "Where imported traces of other tools are kept; else gait in XDG_CACHE_HOME or ~/.cache.",
      "  report info breakdown export "},
-    {"GAIT_RUN_ID", "32 hexadecimal digits that the shards of one run share; gait run sets it.",
+    {"GAIT_RUN_ID", "Id that all shards of one run share: 32 hexadecimal digits. gait run sets it.",
      "  run "},
-    {"GAIT_INVOCATION", "The same of one gait run: several may record into one run, a node each.",
+    {"GAIT_INVOCATION",
+     "Id of one gait run. Several gait run may record into one run, for example one on each node.",
      "  run "},
     {"GAIT_BEGAN",
-     "When gait run started the program, in ns of the system's clock since its boot: what it "
-     "started is not older.",
+     "When gait run started the program, in ns since boot. Processes of the program are not older.",
      "  run "},
-    {"NO_COLOR", "When set and not empty, reports use no colour even on a terminal.",
+    {"NO_COLOR", "If this is set and not empty, reports have no colour, even on a terminal.",
      "  report info "},
 };
 

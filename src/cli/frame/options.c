@@ -102,7 +102,7 @@ static int store_number(const struct option *option, const char *text, char *pla
                                                 : "a whole number",
                     text);
     if (reading == READ_BEYOND || value < option->low || value > option->high)
-        return fail(GAIT_ERR_ARGUMENT, "'--%s' must lie between %lld and %lld, not '%s'",
+        return fail(GAIT_ERR_ARGUMENT, "'--%s' must be between %lld and %lld, not '%s'",
                     option->name, (long long)option->low, (long long)option->high, text);
     memcpy(place, &value, sizeof value);
     return GAIT_OK;
@@ -114,10 +114,10 @@ static int store_seconds(const struct option *option, const char *text, char *pl
     const double low = (double)option->low * 1e-3, high = (double)option->high * 1e-3;
     if (!seconds_text_read(text, &seconds))
         return fail(GAIT_ERR_ARGUMENT,
-                    "'--%s' takes a length of time such as 10, 0.5, 500ms, 2m or 1.5h, not '%s'",
+                    "'--%s' takes a time such as 10, 0.5, 500ms, 2m or 1.5h, not '%s'",
                     option->name, text);
     if (!(seconds >= low && seconds <= high))
-        return fail(GAIT_ERR_ARGUMENT, "'--%s' must lie between %.15g and %.15g seconds, not '%s'",
+        return fail(GAIT_ERR_ARGUMENT, "'--%s' must be between %.15g and %.15g seconds, not '%s'",
                     option->name, low, high, text);
     memcpy(place, &seconds, sizeof seconds);
     return GAIT_OK;
@@ -239,7 +239,7 @@ static int check_operands(const struct option_table *table, const struct operand
                     (int)strspn(name, uppercase), name, blank, table->command);
     }
     if (count > table->max_operands)
-        return fail(GAIT_ERR_ARGUMENT, "'%s' is one argument too many; see 'gait help%s%s'",
+        return fail(GAIT_ERR_ARGUMENT, "'%s' is an extra argument; see 'gait help%s%s'",
                     operands->texts[table->max_operands], blank, table->command);
     return GAIT_OK;
 }

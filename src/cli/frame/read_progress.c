@@ -29,10 +29,10 @@ void read_progress_add(struct read_progress *progress, uint64_t bytes)
         return;
     progress->next_ns = clock_steady_ns() + STEP_NS;
     if (progress->all >= progress->done)
-        snprintf(words, sizeof words, ERASE "gait: %s of %s are read",
+        snprintf(words, sizeof words, ERASE "gait: read %s of %s",
                  units_share(progress->done, progress->all).text, units_bytes(progress->all).text);
     else
-        snprintf(words, sizeof words, ERASE "gait: %s are read", units_bytes(progress->done).text);
+        snprintf(words, sizeof words, ERASE "gait: read %s", units_bytes(progress->done).text);
     progress->is_shown = true;
     say_text(words, strlen(words));
 }

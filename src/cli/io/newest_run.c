@@ -40,8 +40,8 @@ int newest_run_find(char out[PATH_MAX])
     }
     if (here)
         closedir(here);
-    return is_any ? GAIT_OK
-                  : fail(GAIT_ERR_MISSING,
-                         "there is no run of 'gait run' in this folder: name a run directory or "
-                         "a shard");
+    return is_any
+               ? GAIT_OK
+               : fail(GAIT_ERR_MISSING,
+                      "this folder contains no run of 'gait run': name a run directory or a shard");
 }

@@ -22,7 +22,7 @@ int output_name_spare_recording(const char *path)
         fail_clear();
         return 0;
     }
-    return fail(GAIT_ERR_STATE, "'%s' is a recording already; choose another name", path);
+    return fail(GAIT_ERR_STATE, "'%s' is already a recording; choose another name", path);
 }
 
 int output_name_spare_input(const char *path, const char *input)
@@ -31,5 +31,5 @@ int output_name_spare_input(const char *path, const char *input)
     if (!input || stat(path, &output) || stat(input, &read) || !S_ISREG(output.st_mode) ||
         output.st_dev != read.st_dev || output.st_ino != read.st_ino)
         return 0;
-    return fail(GAIT_ERR_ARGUMENT, "'%s' is what is read; choose another name", path);
+    return fail(GAIT_ERR_ARGUMENT, "'%s' is the input file; choose another name", path);
 }

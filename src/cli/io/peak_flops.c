@@ -25,7 +25,7 @@ int peak_flops_read(const char *text, double *ret_flops)
     for (const char *i = letters; letter && i <= letter; i++)
         flops *= 1000;
     if (end == words || *end || !isfinite(flops) || flops <= 0)
-        return fail(GAIT_ERR_ARGUMENT, "%s '%s' is no number of FLOP/s such as 312e12 or 312T",
+        return fail(GAIT_ERR_ARGUMENT, "%s '%s' is not a number of FLOP/s such as 312e12 or 312T",
                     from, words);
     *ret_flops = flops;
     return GAIT_OK;

@@ -104,7 +104,7 @@ static int reserve(const struct pt_files *files, const char *worker, int64_t ns,
         int used = snprintf(path, PATH_BYTES, "%s/%s.%" PRId64 ".pt.trace.json%s", files->output,
                             worker, ns, files->options.gzip ? ".gz" : "");
         if (used < 0 || used >= PATH_BYTES)
-            return fail(GAIT_ERR_ARGUMENT, "'%s' is too long a name for a folder", files->output);
+            return fail(GAIT_ERR_ARGUMENT, "the folder name '%s' is too long", files->output);
         int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
         if (fd >= 0) {
             close(fd);
@@ -113,7 +113,7 @@ static int reserve(const struct pt_files *files, const char *worker, int64_t ns,
         if (errno != EEXIST)
             return fail(GAIT_ERR_IO, "cannot write '%s': %s", path, strerror(errno));
     }
-    return fail(GAIT_ERR_IO, "'%s' holds too many traces of one time", files->output);
+    return fail(GAIT_ERR_IO, "'%s' contains too many traces of the same time", files->output);
 }
 
 static int write_one(const struct pt_files *files, const struct torch_process *process,
@@ -183,9 +183,9 @@ static int write_folder(const struct pt_files *files, const struct torch_process
     for (size_t i = 0; i < processes->count; i++)
         windows += processes->rows[i].window_count;
     if (!processes->count)
-        return fail(GAIT_ERR_MISSING, "no ops of PyTorch are on record there");
+        return fail(GAIT_ERR_MISSING, "this recording contains no PyTorch ops");
     if (files->is_each_window && !windows)
-        return fail(GAIT_ERR_MISSING, "this run has no window in which ops were on record");
+        return fail(GAIT_ERR_MISSING, "this run has no window with recorded ops");
     if (mkdir(files->output, 0777) && errno != EEXIST)
         return fail(GAIT_ERR_IO, "cannot make the folder '%s': %s", files->output, strerror(errno));
     for (size_t i = 0; !status && i < processes->count; i++) {
@@ -211,7 +211,7 @@ int pt_files_write(const struct pt_files *files)
 {
     struct torch_processes processes;
     if (files->is_each_window && !is_folder(files->output))
-        return fail(GAIT_ERR_ARGUMENT, "a file for each window needs a folder: give one with -o");
+        return fail(GAIT_ERR_ARGUMENT, "one file for each window needs a folder: name it with -o");
     int status = torch_processes_find(&processes, files->trace);
     if (status)
         return status;

@@ -78,7 +78,8 @@ static bool is_stream(const char *path)
 static int open_stream(struct record_output *output)
 {
     if (output->format == RECORD_GAIT)
-        return fail(GAIT_ERR_ARGUMENT, "format gait needs a file, and '%s' is none", output->path);
+        return fail(GAIT_ERR_ARGUMENT, "format gait needs a file, but '%s' is not a file",
+                    output->path);
     struct stat about;
     const bool is_stdout = !strcmp(output->path, "/dev/stdout");
     if (is_stdout && fstat(STDOUT_FILENO, &about) == 0 && S_ISREG(about.st_mode))
@@ -87,7 +88,7 @@ static int open_stream(struct record_output *output)
         output->fd = open(output->path, O_WRONLY | O_NONBLOCK | O_CLOEXEC);
     if (output->fd < 0)
         return fail(GAIT_ERR_IO, "cannot write to '%s': %s", output->path,
-                    errno == ENXIO ? "nobody reads from this pipe" : strerror(errno));
+                    errno == ENXIO ? "no process reads from this pipe" : strerror(errno));
     return 0;
 }
 
@@ -104,7 +105,7 @@ static int try_draft(const char *path)
     const int fd = open(draft, O_WRONLY | O_CREAT | O_CLOEXEC, 0666);
     if (fd < 0)
         return fail(GAIT_ERR_IO,
-                    "cannot write '%s': %s; it takes the place of '%s' when it is whole", draft,
+                    "cannot write '%s': %s; gait renames it to '%s' when it is complete", draft,
                     strerror(errno), path);
     close(fd);
     unlink(draft);
@@ -122,7 +123,9 @@ static int follow_link(struct record_output *output)
     if (fits)
         snprintf(output->path, sizeof output->path, "%s", real);
     free(real);
-    return fits ? 0 : fail(GAIT_ERR_IO, "cannot write '%s': no way through it", output->path);
+    return fits ? 0
+                : fail(GAIT_ERR_IO, "cannot write '%s': a folder in its path cannot be resolved",
+                       output->path);
 }
 
 static int open_file(struct record_output *output, struct stack_trie *trie)
@@ -130,7 +133,7 @@ static int open_file(struct record_output *output, struct stack_trie *trie)
     if (output->format == RECORD_GAIT) {
         int status = sample_shard_open(&output->shard, output->path, trie);
         return status == GAIT_ERR_STATE
-                   ? fail(status, "'%s' is there already; choose another name", output->path)
+                   ? fail(status, "'%s' already exists; choose another name", output->path)
                    : status;
     }
     // a file of counted stacks is replaced by the new one, as elsewhere
@@ -184,7 +187,7 @@ int record_output_open(struct record_output *output, const char *path, const cha
     if (status == 0 && output->format == RECORD_CHROME &&
         slice_ends_with(slice_of(output->path), ".gait"))
         status = fail(GAIT_ERR_ARGUMENT,
-                      "'%s' is a name for recordings; give a chart another one: %s.json",
+                      "'%s' has the ending of a recording; name a chart otherwise: %s.json",
                       output->path, output->path);
     if (status == 0)
         status = is_stream(output->path) ? open_stream(output) : open_file(output, trie);
@@ -207,7 +210,8 @@ static int write_stream(struct record_output *output, const char *bytes, size_t 
         else if (errno != EAGAIN)
             return fail(GAIT_ERR_IO, "cannot write to '%s': %s", output->path, strerror(errno));
         else if (poll(&wait, 1, PIPE_WAIT_MS) == 0)
-            return fail(GAIT_ERR_IO, "cannot write to '%s': nobody reads from it", output->path);
+            return fail(GAIT_ERR_IO, "cannot write to '%s': no process reads from it",
+                        output->path);
     }
     return 0;
 }

@@ -19,8 +19,8 @@ int row_count_read(const char *text, uint64_t *ret_rows)
     errno = 0;
     const long long rows = strtoll(text, &end, 10);
     if (*end || errno || rows < 1)
-        return fail(GAIT_ERR_ARGUMENT, "'--num-rows' takes a number from 1 on, or all, not '%s'",
-                    text);
+        return fail(GAIT_ERR_ARGUMENT,
+                    "'--num-rows' takes a number of at least 1, or all, not '%s'", text);
     *ret_rows = (uint64_t)rows;
     return 0;
 }

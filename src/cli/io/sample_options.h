@@ -11,7 +11,7 @@
      .name = "rate",                                                                               \
      .kind = OPTION_NUMBER,                                                                        \
      .value = "HZ",                                                                                \
-     .help = "rounds a second, at random times (default: 1000)",                                   \
+     .help = "samples a second, at random times (default: 1000)",                                  \
      .offset = offsetof(values, rate),                                                             \
      .low = 1,                                                                                     \
      .high = 1000000000}

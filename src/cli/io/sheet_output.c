@@ -24,19 +24,19 @@ const struct option sheet_options[SHEET_OPTIONS] = {
     {.name = "format",
      .kind = OPTION_CHOICE,
      .value = "FORMAT",
-     .help = "text, json, csv, md, html, svg; else as FILE ends",
+     .help = "text, json, csv, md, html, svg; or by FILE's ending",
      .offset = offsetof(struct sheet_wish, format),
      .choices = sheet_format_names},
     {.letter = 'o',
      .name = "output",
      .kind = OPTION_TEXT,
      .value = "FILE",
-     .help = "write the answer there; - is standard output",
+     .help = "write the answer to FILE; - is standard output",
      .offset = offsetof(struct sheet_wish, output)},
     {.name = "table",
      .kind = OPTION_TEXT,
      .value = "KEY",
-     .help = "of csv, svg: that table; a wrong KEY lists them all",
+     .help = "csv, svg: this table only; a wrong KEY lists them all",
      .offset = offsetof(struct sheet_wish, table)},
 };
 
@@ -60,14 +60,14 @@ int sheet_wish_check(const struct sheet_wish *wish, const char *input)
 {
     const struct sheet_format *format = format_of(wish);
     if (wish->is_json && strcmp(format->name, "json") != 0)
-        return fail(GAIT_ERR_ARGUMENT, "--json and --format %s are not one answer", format->name);
+        return fail(GAIT_ERR_ARGUMENT, "--json and --format %s exclude each other", format->name);
     if (wish->table && strcmp(format->name, "csv") != 0 && strcmp(format->name, "svg") != 0)
-        return fail(GAIT_ERR_ARGUMENT, "--table picks a table of csv or svg: leave out %s",
+        return fail(GAIT_ERR_ARGUMENT, "--table chooses a table of csv or svg: leave out %s",
                     wish->is_json ? "--json" : "--table, or give --format csv");
     if (!is_file(wish))
         return GAIT_OK;
     if (slice_ends_with(slice_of(wish->output), ".gait"))
-        return fail(GAIT_ERR_ARGUMENT, "'%s' would be taken for a recording: choose another ending",
+        return fail(GAIT_ERR_ARGUMENT, "'%s' has the ending of a recording: choose another one",
                     wish->output);
     const int status = output_name_spare_recording(wish->output);
     return status || !input ? status : output_name_spare_input(wish->output, input);

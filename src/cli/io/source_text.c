@@ -40,7 +40,7 @@ int source_text_read(const char *path, struct buffer *out)
         return fail(GAIT_ERR_IO, "cannot read '%s': %s", path, strerror(errno));
     int status = fstat(fd, &about) == 0 && S_ISREG(about.st_mode)
                      ? read_all(fd, path, out)
-                     : fail(GAIT_ERR_IO, "cannot read '%s': it is no file", path);
+                     : fail(GAIT_ERR_IO, "cannot read '%s': it is not a file", path);
     close(fd);
     return status;
 }

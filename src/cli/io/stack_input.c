@@ -146,7 +146,7 @@ static int read_entry(struct stack_set *set, const char *file, struct read_progr
     if (status == 0 || status == GAIT_ERR_MEMORY)
         return status;
     read_progress_clear(progress);
-    say("%s; the folder's other files are read", fail_text());
+    say("%s; gait reads the other files of the folder", fail_text());
     fail_clear();
     return 0;
 }
@@ -162,7 +162,7 @@ static int tell_folders(const struct stack_set *set, const char *path, int folde
     snprintf(words, sizeof words, "its %d folder%s not read: name %s to read it", folders,
              is_one ? " is" : "s are", is_one ? "it" : "one");
     if (!set->entry_count && !set->bad_lines)
-        return fail(GAIT_ERR_FORMAT, "'%s' holds no stacks; %s", path, words);
+        return fail(GAIT_ERR_FORMAT, "'%s' contains no stacks; %s", path, words);
     say("'%s': %s", path, words);
     return 0;
 }
@@ -205,13 +205,13 @@ static int refuse_lines(const struct stack_set *set, const char *path)
     char more[64];
     long_words(set, more, sizeof more);
     if (set->bad_lines == 1 && set->long_lines)
-        return fail(GAIT_ERR_FORMAT, "'%s' holds no stacks: its only line is longer than %u MiB",
+        return fail(GAIT_ERR_FORMAT, "'%s' contains no stacks: its only line is longer than %u MiB",
                     path, STACK_LINE_LIMIT >> 20);
     if (set->bad_lines == 1)
         return fail(GAIT_ERR_FORMAT,
-                    "'%s' holds no stacks: its only line is no 'frame;frame COUNT'", path);
+                    "'%s' contains no stacks: its only line is not 'frame;frame COUNT'", path);
     return fail(GAIT_ERR_FORMAT,
-                "'%s' holds no stacks: none of its %llu lines is 'frame;frame COUNT'%s", path,
+                "'%s' contains no stacks: none of its %llu lines is 'frame;frame COUNT'%s", path,
                 (unsigned long long)set->bad_lines, more);
 }
 
@@ -231,7 +231,8 @@ static int read_all(struct stack_set *set, const char *path)
     if (set->bad_lines)
         return refuse_lines(set, path);
     return fail(GAIT_ERR_FORMAT,
-                "'%s' holds no stacks; gait record takes some, and gait run --sample 1000", path);
+                "'%s' contains no stacks; gait record and gait run --sample 1000 record them",
+                path);
 }
 
 static int open_as(struct stack_set *set, const char *path, bool keeps_lines)
@@ -264,15 +265,15 @@ static int read_phase(struct stack_set *set, const char *path, const char *phase
     for (uint32_t i = 0; i < trace->run.shard_count; i++)
         has_samples = has_samples || !strcmp(trace->run.shards[i]->info.role, "sampler");
     if (!has_samples)
-        status = fail(GAIT_ERR_MISSING,
-                      "'%s' holds no samples beside its phases; gait run --sample 1000 takes some",
-                      path);
+        status =
+            fail(GAIT_ERR_MISSING,
+                 "'%s' contains phases but no samples; gait run --sample 1000 records both", path);
     if (status == 0)
         status = stack_set_add_phase(set, trace, phase);
     if (status == 0 && !set->entry_count)
         status = fail(GAIT_ERR_MISSING,
-                      "no sample fell into '%s': it was short, and more a second find it "
-                      "(gait run --sample 10000)",
+                      "no sample is in '%s' because it was short; sample at a higher rate (gait "
+                      "run --sample 10000)",
                       phase);
     gait_trace_close(trace);
     return status;
@@ -298,7 +299,7 @@ void stack_input_tell_bad(const struct stack_set *set, const char *command, cons
     const int error = errno; // why not, for who asks later whether all was written
     snprintf(words, sizeof words, "%llu of %llu lines %s in '%s'%s",
              (unsigned long long)set->bad_lines, (unsigned long long)set->lines,
-             set->bad_lines == 1 ? "is no stack" : "are no stacks", path,
+             set->bad_lines == 1 ? "is not a stack" : "are not stacks", path,
              long_words(set, more, sizeof more));
     say_of(command, words);
     errno = error;

@@ -20,7 +20,7 @@ GAIT_CHECK int stack_input_open_lines(struct stack_set *set, const char *path);
     {.name = "phase",                                                                              \
      .kind = OPTION_TEXT,                                                                          \
      .value = "NAME",                                                                              \
-     .help = "of a run: only what ran in that phase or span, or in steps",                         \
+     .help = "for a run: samples in a phase or span, or in steps",                                 \
      .offset = offsetof(values, phase)}
 
 // The same of what a thread did while it was in `phase`; NULL: of all. `path` is a run's

@@ -231,19 +231,18 @@ static bool tell_spare(const struct config *config, const struct gait_trace *tra
     const char *unit = config_text(config, SETTING_UNIT);
     if (!kept || !count)
         return false;
-    const char *of_run = kept == SPARE_CUT ? "its beginning was" : "the whole run was";
+    const char *of_run =
+        kept == SPARE_CUT ? "gait captured the beginning" : "gait captured the whole run";
     if (!strcmp(unit, "seconds"))
         unit = "step";
     if (kept == SPARE_STEPPED && !strcmp(unit, "step"))
-        say("the run ended with its first step, at which the schedule is still at its "
-            "beginning: %s captured instead",
+        say("the run ended with its first step, before the schedule recorded any: %s instead",
             of_run);
     else
-        say("no %s was seen, so the schedule stayed at its beginning: %s captured instead", unit,
-            of_run);
+        say("the run made no %s, so the schedule recorded none: %s instead", unit, of_run);
     if (config_flag(config, SETTING_WITH_STACK))
-        say("with_stack: there are no Python functions in it, they are recorded in the steps of "
-            "a schedule only; 'gait record' samples them in any program");
+        say("with_stack: the capture has no Python functions, because gait records those only in "
+            "steps of a schedule; 'gait record' samples them in any program");
     return true;
 }
 
@@ -305,7 +304,7 @@ void run_profile_write(const struct run_profile *profile, const struct run_end *
     if (!status)
         status = write_traces(config, end, trace, folder, &count);
     if (status)
-        say("%s: %s", count ? "not all traces are written" : "no traces", fail_text());
+        say("%s: %s", count ? "some traces could not be written" : "no traces", fail_text());
     if (count && !end->is_quiet)
         say("%zu trace%s in %s", count, units_plural(count), folder);
     if (end->is_first && !tell_spare(config, trace, count))
@@ -345,8 +344,8 @@ void run_profile_actions(const struct run_profile *profile, const struct run_end
         return;
     find_folder(end, wish->level == CONFIG_DEFAULT ? "." : wish->text, folder);
     if (!has_report(folder, *name ? name : "simple"))
-        say("no action ran, so there is no report: 'simple' times the phases of a PyTorch or "
-            "Lightning training; '--profiler advanced' tells the functions of any program");
+        say("no action ran, so gait prints no report: 'simple' times the phases of a PyTorch or "
+            "Lightning training; '--profiler advanced' shows the functions of any program");
 }
 
 // ---- the table --------------------------------------------------------------------
@@ -385,6 +384,6 @@ void run_profile_table(const struct run_profile *profile, const struct run_end *
     bool is_python = !strncmp(file_name_of(end->program), "python", 6);
     if (!(is_python && print_with(end->program, program, folder, end)) &&
         !print_with(usual, program, folder, end))
-        say("no table of ops: there is no python3 in PATH");
+        say("no table of ops: python3 is not in PATH");
     fail_clear();
 }

@@ -74,7 +74,7 @@ void run_screen_put(const char *directory, const char *shown_as)
     }
     const uint64_t events = count_events(trace);
     if (events > MOST_EVENTS)
-        say("%s events take a while to read: no report here", units_count(events).text);
+        say("no report here, because reading %s events takes a while", units_count(events).text);
     else
         put_report(trace, shown_as);
     gait_trace_close(trace);

@@ -51,7 +51,7 @@ const char *torch_describe_lacks(void)
         if (parts[i].can())
             continue;
         const int wrote = snprintf(line + used, sizeof(line) - used, "%s%s",
-                                   used ? ", " : "this torch does not tell: ", parts[i].name);
+                                   used ? ", " : "this torch does not expose: ", parts[i].name);
         used += wrote > 0 ? (size_t)wrote : 0;
         if (used >= sizeof(line))
             break;

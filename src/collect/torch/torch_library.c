@@ -56,7 +56,7 @@ int torch_library_find(void)
         return fail(GAIT_ERR_MISSING, "torch is not loaded: no " LIBRARY " in this process");
     torch_library.handle = dlopen(torch_library.path, RTLD_NOLOAD | RTLD_NOW | RTLD_LOCAL);
     if (!torch_library.handle)
-        return fail(GAIT_ERR_MISSING, "cannot look into '%s'", torch_library.path);
+        return fail(GAIT_ERR_MISSING, "cannot open the loaded library '%s'", torch_library.path);
     for (size_t i = 0; i < sizeof(symbols) / sizeof(symbols[0]); i++) {
         void *found = torch_library_lookup(symbols[i].name);
         memcpy((char *)&torch_library + symbols[i].offset, &found, sizeof(found));

@@ -120,7 +120,7 @@ static int guard(const void *tensor, uint64_t keys, uint64_t avoided)
     if (status)
         return status;
     if (!tensor)
-        return fail(GAIT_ERR_ARGUMENT, "no tensor to find dispatch keys in");
+        return fail(GAIT_ERR_ARGUMENT, "tensor must not be NULL");
     if (!torch_layout_learn_keys(tensor, keys))
         return fail(GAIT_ERR_STATE, "%d places in a tensor look like its dispatch keys",
                     torch_layout[FIELD_KEYS].matches);
@@ -143,7 +143,7 @@ static int learn(bool is_on)
     if (status)
         return status;
     if (!torch_layout_has(FIELD_INPUTS))
-        return fail(GAIT_ERR_STATE, "this torch does not tell what ops are called with");
+        return fail(GAIT_ERR_STATE, "this torch does not expose the inputs of ops");
     if (is_on && !callback) {
         struct torch_callback values = {.probability = 1, .needs_inputs = 1};
         torch_shim_set(&values, torch_values_see, torch_values_see_end);
@@ -317,9 +317,9 @@ static void probe(struct collector_probe *ret_probe)
     pthread_mutex_unlock(&lock);
     ret_probe->is_ready = true;
     snprintf(ret_probe->text, sizeof(ret_probe->text),
-             is_here ? "ops of the PyTorch in this process, in windows"
-                     : "PyTorch's ops in windows, once a program has loaded torch; gait doctor "
-                       "torch looks into the one of the Python in PATH");
+             is_here ? "PyTorch's ops in this process, during windows"
+                     : "PyTorch's ops during windows, once a program has loaded torch; 'gait "
+                       "doctor torch' checks the torch of the Python in PATH");
 }
 
 static void describe(struct json_writer *json)

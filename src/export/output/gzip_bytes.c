@@ -13,7 +13,7 @@ int gzip_bytes(struct slice bytes, struct buffer *out)
 {
     z_stream zlib = {0};
     if (bytes.count > INT_MAX)
-        return fail(GAIT_ERR_MEMORY, "%zu bytes are too many to be packed at once", bytes.count);
+        return fail(GAIT_ERR_MEMORY, "%zu bytes are too many to compress at once", bytes.count);
     if (deflateInit2(&zlib, GZIP_LEVEL, Z_DEFLATED, GZIP_WINDOW, 8, Z_DEFAULT_STRATEGY) != Z_OK)
         return fail(GAIT_ERR_MEMORY, "no memory to pack %zu bytes", bytes.count);
     const uLong bound = deflateBound(&zlib, (uLong)bytes.count);

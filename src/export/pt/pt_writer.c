@@ -127,9 +127,9 @@ static int find_only(struct pt_writer *writer)
     if (processes == 1)
         return GAIT_OK;
     return fail(GAIT_ERR_ARGUMENT,
-                processes ? "a pt-trace file holds one process and this run has %u: give a folder "
-                            "for a file each, or one shard instead of the run"
-                          : "there is no process in this run (%u)",
+                processes ? "a pt-trace file holds one process, but this run has %u: name a folder "
+                            "to get one file for each process, or export one shard"
+                          : "this run contains no process (%u)",
                 processes);
 }
 

@@ -243,7 +243,7 @@ static int replace_file(struct lod *lod, const char *path)
     if (!status) {
         status = write_file(lod, (const char *)other.bytes);
         if (!status && rename((const char *)other.bytes, path))
-            status = fail(GAIT_ERR_IO, "cannot put '%s' in its place: %s", path, strerror(errno));
+            status = fail(GAIT_ERR_IO, "cannot rename '%s' into place: %s", path, strerror(errno));
         if (status)
             unlink((const char *)other.bytes);
     }
@@ -303,7 +303,7 @@ static int sum_up(struct lod *lod, const char *path, bool is_forced)
 
     lod->shard = lod->run.shards[0];
     if (lod->shard->shard.is_live)
-        return fail(GAIT_ERR_STATE, "the process that writes '%s' is alive", path);
+        return fail(GAIT_ERR_STATE, "the process that writes '%s' is still running", path);
     small_rows_init(&lod->names);
     lod->tracks = calloc(lod->run.tracks.count + 1, sizeof(*lod->tracks));
     if (!lod->tracks)

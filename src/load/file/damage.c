@@ -30,7 +30,7 @@ int damage_add(struct damage *damage, const struct damage_range *range)
     int status;
 
     if (damage->count == DAMAGE_LIMIT) {
-        damage->ranges[DAMAGE_LIMIT - 1].what = "more damage than is listed begins here";
+        damage->ranges[DAMAGE_LIMIT - 1].what = "more damage begins here; gait does not list it";
         return 0;
     }
     status = array_reserve((void **)&damage->ranges, &damage->capacity, damage->count + 1, shape);

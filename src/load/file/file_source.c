@@ -161,7 +161,7 @@ int file_source_read(struct file_source *source, uint64_t offset, void *ret_byte
     int status;
 
     if (offset > source->bytes || count > source->bytes - offset)
-        return fail(GAIT_ERR_FORMAT, "bytes past the end of '%s'", source->path);
+        return fail(GAIT_ERR_FORMAT, "a read goes past the end of '%s'", source->path);
     if (source->memory) {
         if (count)
             memcpy(ret_bytes, source->memory + offset, count);

@@ -105,7 +105,7 @@ static int note_gap(struct hop *hop, uint64_t sequence)
     if (!missing && hop->bad_from == hop->at)
         return 0;
     if (!missing)
-        return note(hop, "bytes between two frames belong to neither");
+        return note(hop, "bytes between two frames belong to no frame");
     if (hop->bad_from == hop->at)
         (void)snprintf(what, sizeof(what), "%" PRIu64 " frames that stood here are missing",
                        missing);
@@ -200,7 +200,7 @@ static int finish_hop(struct hop *hop)
         return note_gap(hop, trailer.frame_count);
     if (hop->bad_from == hop->at)
         return 0;
-    return note(hop, "the bytes at the end are no whole frame");
+    return note(hop, "the bytes at the end are not a complete frame");
 }
 
 int frame_list_hop(struct frame_list *list, struct file_source *source, struct damage *damage)

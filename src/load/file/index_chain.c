@@ -44,7 +44,7 @@ static int read_trailer(struct chain *chain)
         return status;
     // a frame takes at least its header: no list longer than the file allows
     if (!trailer.frame_count || trailer.frame_count > source->bytes / FRAME_HEADER_BYTES)
-        return fail(GAIT_ERR_FORMAT, "the trailer counts more frames than fit");
+        return fail(GAIT_ERR_FORMAT, "the trailer counts more frames than the file can hold");
     chain->offset = trailer.index_offset;
     chain->left = chain->total = (size_t)trailer.frame_count;
     return 0;
@@ -61,7 +61,7 @@ static int read_index_frame(struct chain *chain, struct frame_header *ret_header
     if (status)
         return status;
     if (ret_header->table != TABLE_INDEX || !ret_header->rows)
-        return fail(GAIT_ERR_FORMAT, "the chain leads to a frame that is no index");
+        return fail(GAIT_ERR_FORMAT, "the index chain leads to a frame that is not an index");
     chain->payload.used = 0;
     payload = buffer_reserve(&chain->payload, ret_header->stored_bytes + 8);
     if (!payload)
@@ -185,7 +185,7 @@ int index_chain_load(struct frame_list *list, struct file_source *source)
     while (!status && chain.offset != NO_OFFSET)
         status = follow(&chain);
     if (!status && (chain.left || chain.end))
-        status = fail(GAIT_ERR_FORMAT, "the index leaves out frames");
+        status = fail(GAIT_ERR_FORMAT, "frames are missing from the index");
     if (status) {
         free(chain.entries);
     } else {

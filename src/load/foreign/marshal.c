@@ -111,7 +111,7 @@ static int parse_real_text(struct reader *reader, struct marshal_value *value)
     memcpy(text, digits, count);
     text[count] = '\0';
     value->real = strtod(text, &end);
-    return !count || *end ? fail(GAIT_ERR_FORMAT, "a real number is spelled '%s'", text) : GAIT_OK;
+    return !count || *end ? fail(GAIT_ERR_FORMAT, "'%s' is not a real number", text) : GAIT_OK;
 }
 
 // `size` is how many bytes its length has.
@@ -148,7 +148,7 @@ static int parse_items(struct reader *reader, size_t size, unsigned depth,
     for (uint64_t i = 0; i < count && !status; i++) {
         status = parse(reader, depth + 1, &items[i]);
         if (!status && !items[i])
-            status = fail(GAIT_ERR_FORMAT, "a tuple has a hole");
+            status = fail(GAIT_ERR_FORMAT, "a tuple has a missing item");
     }
     if (status)
         return status;
@@ -273,7 +273,8 @@ static int parse_reference(struct reader *reader, const struct marshal_value **r
     if (status)
         return status;
     if (number >= reader->reference_count)
-        return fail(GAIT_ERR_FORMAT, "value %u is meant again and never was", (unsigned)number);
+        return fail(GAIT_ERR_FORMAT, "a reference names value %u, which does not exist",
+                    (unsigned)number);
     *ret_value = reader->references[number];
     return GAIT_OK;
 }
@@ -286,7 +287,7 @@ static int parse(struct reader *reader, unsigned depth, const struct marshal_val
     if (status)
         return status;
     if (depth > MAX_DEPTH)
-        return fail(GAIT_ERR_FORMAT, "values lie more than %d deep in one another", MAX_DEPTH);
+        return fail(GAIT_ERR_FORMAT, "values are nested more than %d levels deep", MAX_DEPTH);
     char code = (char)(given & ~(uint64_t)REFERENCE);
     if (code == 'r')
         return parse_reference(reader, ret_value);
@@ -295,7 +296,7 @@ static int parse(struct reader *reader, unsigned depth, const struct marshal_val
         return GAIT_OK;
     const struct letter *letter = find_letter(code);
     if (!letter)
-        return fail(GAIT_ERR_FORMAT, "byte %zu is 0x%02x, which begins no plain value",
+        return fail(GAIT_ERR_FORMAT, "byte %zu is 0x%02x, which is not the start of a plain value",
                     reader->at - 1, (unsigned)given);
     struct marshal_value *value = arena_take(reader->arena, sizeof *value);
     if (!value)

@@ -22,7 +22,7 @@ static int read_label(const struct marshal_value *key, struct prof_row *row)
 {
     if (key->kind != MARSHAL_TUPLE || key->count != 3 || key->items[0]->kind != MARSHAL_TEXT ||
         key->items[1]->kind != MARSHAL_INTEGER || key->items[2]->kind != MARSHAL_TEXT)
-        return fail(GAIT_ERR_FORMAT, "a key is no (file, line, name)");
+        return fail(GAIT_ERR_FORMAT, "a key is not (file, line, name)");
     row->file = key->items[0]->text;
     row->line = key->items[1]->integer;
     row->name = key->items[2]->text;
@@ -46,7 +46,7 @@ static int read_numbers(const struct marshal_value *value, struct prof_row *row)
         value->items[0]->kind != MARSHAL_INTEGER || value->items[1]->kind != MARSHAL_INTEGER ||
         !is_time(value->items[2], &row->own_seconds) || !is_time(value->items[3], &row->seconds) ||
         value->items[4]->kind != MARSHAL_DICT)
-        return fail(GAIT_ERR_FORMAT, "a value is no (calls, calls, seconds, seconds, callers)");
+        return fail(GAIT_ERR_FORMAT, "a value is not (calls, calls, seconds, seconds, callers)");
     row->primitive_calls = value->items[0]->integer;
     row->calls = value->items[1]->integer;
     return GAIT_OK;
@@ -148,7 +148,7 @@ static int read_stats(struct prof_file *file, struct slice bytes)
     if (!status)
         status = read_rows(file, stats);
     if (!status && !file->count)
-        status = fail(GAIT_ERR_FORMAT, "no function was called in it");
+        status = fail(GAIT_ERR_FORMAT, "it contains no function calls");
     return status;
 }
 

@@ -276,7 +276,8 @@ int gait_batch_args(const struct gait_batch *batch, size_t row, const struct gai
     int status;
 
     if (!batch || !ret_args || !ret_count || row >= batch->rows)
-        return fail(GAIT_ERR_ARGUMENT, "no such row in the batch, or no place for its arguments");
+        return fail(GAIT_ERR_ARGUMENT,
+                    "batch, ret_args and ret_count must not be NULL, and row must be in the batch");
     *ret_args = NULL;
     *ret_count = 0;
     struct gait_batch_rows *rows = batch->args;

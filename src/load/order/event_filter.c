@@ -12,7 +12,7 @@ static int want_listed(struct event_filter *filter, const struct gait_query *que
 {
     for (uint32_t i = 0; i < query->track_count; i++) {
         if (query->tracks[i] >= filter->run->tracks.count)
-            return fail(GAIT_ERR_MISSING, "there is no track %u", query->tracks[i]);
+            return fail(GAIT_ERR_MISSING, "track %u does not exist", query->tracks[i]);
         filter->wanted[query->tracks[i]] = 1;
     }
     return 0;

@@ -384,7 +384,7 @@ static int decode(struct event_frame *frame, struct event_decoder *decoder,
             status = sort_rows(frame, decoder, depths);
         // the merge relies on it
         if (!status && frame->numbers[ROLE_START][0] < decoder->view.header.first)
-            status = fail(GAIT_ERR_FORMAT, "rows begin before the header says");
+            status = fail(GAIT_ERR_FORMAT, "rows begin before the start time in the header");
     }
     return status;
 }

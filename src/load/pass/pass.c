@@ -197,6 +197,6 @@ int pass_run_shard(struct gait_trace *trace, uint32_t shard, const struct pass_a
                    size_t count)
 {
     if (shard >= trace->run.shard_count || count > PASS_MOST_ASKS)
-        return fail(GAIT_ERR_ARGUMENT, "there is no shard %u", shard);
+        return fail(GAIT_ERR_ARGUMENT, "shard %u does not exist", shard);
     return run_range(trace, shard, shard + 1, asks, count);
 }

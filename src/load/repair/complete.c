@@ -177,7 +177,8 @@ static int open_locked(struct completion *completion)
 static int check_state(const struct completion *completion)
 {
     if (completion->shard->is_live)
-        return fail(GAIT_ERR_STATE, "the process that writes '%s' is alive", completion->path);
+        return fail(GAIT_ERR_STATE, "the process that writes '%s' is still running",
+                    completion->path);
     if (!completion->shard->is_whole)
         return fail(GAIT_ERR_MISSING, "the ring file of '%s' is gone", completion->path);
     return 0;
@@ -237,7 +238,7 @@ int complete_directory(const char *path, const struct complete_exit *how)
     arena_init(&arena, ARENA_LIMIT);
     status = directory_list(&files, &arena, path, ".gait");
     if (!status && !files.is_directory)
-        status = fail(GAIT_ERR_MISSING, "'%s' is no directory", path);
+        status = fail(GAIT_ERR_MISSING, "'%s' is not a directory", path);
     for (size_t i = 0; !status && i < files.count; i++) {
         int one = complete_shard(files.paths[i], how);
 

@@ -115,7 +115,7 @@ static int walk(const char *directory, bool is_to_go, struct dead_rings *ret_rin
     arena_init(&arena, ARENA_LIMIT);
     status = directory_list(&files, &arena, directory, ".ring");
     if (!status && !files.is_directory)
-        status = fail(GAIT_ERR_MISSING, "'%s' is no directory", directory);
+        status = fail(GAIT_ERR_MISSING, "'%s' is not a directory", directory);
     for (size_t i = 0; !status && i < files.count; i++) {
         const char *name = strrchr(files.paths[i], '/') + 1;
 

@@ -85,7 +85,7 @@ int ring_view_open(struct ring_view *view, const char *path, const char *session
     *view = (struct ring_view){.next = RING_FILE_HEADER_BYTES};
     view->source.descriptor = -1;
     if (!is_ring_name(path, session))
-        return fail(GAIT_ERR_MISSING, "no ring file is named");
+        return fail(GAIT_ERR_MISSING, "the shard names no ring file");
     if (access(path, F_OK))
         return fail(GAIT_ERR_MISSING, "'%s' is gone", path);
     if (is_mapped_here(path))
@@ -156,7 +156,7 @@ static int read_head(struct ring_view *view, uint64_t offset, struct ring_head *
             return 0;
     }
     if (!status && view->is_live)
-        return fail(GAIT_ERR_STATE, "the ring moves while it is read");
+        return fail(GAIT_ERR_STATE, "the ring changed while gait read it");
     return status;
 }
 
@@ -172,7 +172,7 @@ int ring_view_head(struct ring_view *view, uint64_t offset, struct ring_head *re
         region->capacity & (region->capacity - 1) || region->capacity > SLOTS_LIMIT ||
         region->region_bytes < sizeof(head) + region->capacity * sizeof(struct slot) ||
         head.next < head.slots_address)
-        return fail(GAIT_ERR_FORMAT, "the ring of track %" PRIu32 " makes no sense", region->track);
+        return fail(GAIT_ERR_FORMAT, "the ring of track %" PRIu32 " is invalid", region->track);
     *ret_head = head;
     return 0;
 }
@@ -194,7 +194,7 @@ static int copy_journal(struct ring_view *view, uint64_t offset, struct journal_
     if (head.tail > head.head || head.head > head.region.capacity ||
         head.region.capacity > JOURNAL_LIMIT ||
         head.region.region_bytes < sizeof(head) + head.region.capacity)
-        return fail(GAIT_ERR_FORMAT, "the journal makes no sense");
+        return fail(GAIT_ERR_FORMAT, "the journal is invalid");
     ret_entries->used = 0;
     bytes = buffer_reserve(ret_entries, head.head - head.tail + 1);
     if (!bytes)

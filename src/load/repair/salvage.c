@@ -207,7 +207,7 @@ static int copy_ring(struct salvage *salvage, uint64_t offset, uint64_t from,
         uint64_t start = tail > from ? tail : from;
 
         if (start > ring_view_position(ret_head))
-            return fail(GAIT_ERR_FORMAT, "the ring is behind its file");
+            return fail(GAIT_ERR_FORMAT, "the ring ends before the file does");
         status = ring_view_slots(&salvage->view, offset, ret_head, start, &salvage->slots);
         if (status || !salvage->view.is_live)
             return status;
@@ -216,7 +216,7 @@ static int copy_ring(struct salvage *salvage, uint64_t offset, uint64_t from,
             return 0;
         *ret_head = after;
     }
-    return status ? status : fail(GAIT_ERR_STATE, "the ring moves while it is read");
+    return status ? status : fail(GAIT_ERR_STATE, "the ring changed while gait read it");
 }
 
 static int build_ring(struct salvage *salvage, struct span_builder_track *track,

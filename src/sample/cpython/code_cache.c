@@ -238,7 +238,7 @@ static int fill(struct code_cache *cache, struct memory *memory, struct code_ent
     if (status == 0)
         status = python_text_read(memory, layout, print->file, cache->file, TEXT_ROOM);
     if (status == 0 && strcmp(cache->file, SHIM_FILE) == 0)
-        status = fail(GAIT_ERR_FORMAT, "a frame of the interpreter's own that is no more");
+        status = fail(GAIT_ERR_FORMAT, "the frame belonged to the interpreter and has ended");
     if (status)
         return status;
     const int32_t line = print->first_line > 0 ? (int32_t)print->first_line : 0;
@@ -338,7 +338,7 @@ int code_cache_learn(struct code_cache *cache, struct memory *memory, uint64_t a
 {
     struct code_entry fresh = {.address = address, .asked = cache->look, .is_known = true};
     if (!take_print(cache, head, &fresh.print))
-        return fail(GAIT_ERR_FORMAT, "no code object there");
+        return fail(GAIT_ERR_FORMAT, "no code object at this address");
     int status = reserve(cache);
     if (status == 0)
         status = fill(cache, memory, &fresh);
@@ -428,7 +428,7 @@ int code_cache_place(struct code_cache *cache, uint64_t address, uint64_t instru
     if (code_cache_known(cache, address, instruction, ret_place))
         return 0;
     if (address & 7 || !memory_is_address(address))
-        return fail(GAIT_ERR_FORMAT, "no code object there");
+        return fail(GAIT_ERR_FORMAT, "no code object at this address");
     const size_t count = code_cache_pieces(cache, address, pieces);
     size_t wanted = 0;
     for (size_t i = 0; i < count; i++)
@@ -437,7 +437,7 @@ int code_cache_place(struct code_cache *cache, uint64_t address, uint64_t instru
     memory->pieces += count;
     const ssize_t got = memory->read(memory, bytes, wanted, pieces, count);
     if (got < (ssize_t)pieces[0].iov_len)
-        return fail(GAIT_ERR_FORMAT, "no code object there");
+        return fail(GAIT_ERR_FORMAT, "no code object at this address");
     if (got < (ssize_t)wanted || !code_cache_prove(cache, address, bytes)) {
         const int status = code_cache_learn(cache, memory, address, bytes);
         if (status)

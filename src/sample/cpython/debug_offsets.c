@@ -110,7 +110,7 @@ int debug_offsets_apply(const uint8_t *bytes, size_t count, struct layout *layou
 {
     const struct table *table = table_of(layout->minor);
     if (!table || count < 8 * table->numbers)
-        return fail(GAIT_ERR_FORMAT, "its own table of offsets is cut short");
+        return fail(GAIT_ERR_FORMAT, "its table of debug offsets is too short");
     if (number_at(bytes, AT_FREE_THREADED))
         return fail(GAIT_ERR_FORMAT,
                     "it is a free-threaded Python, which gait does not support yet; "
@@ -121,7 +121,7 @@ int debug_offsets_apply(const uint8_t *bytes, size_t count, struct layout *layou
         const uint64_t value = number_at(bytes, place->number),
                        inside = place->inside ? number_at(bytes, place->inside) : 0;
         if (value > INT32_MAX || inside > INT32_MAX || value + inside > INT32_MAX)
-            return fail(GAIT_ERR_FORMAT, "its own table of offsets holds nonsense");
+            return fail(GAIT_ERR_FORMAT, "its table of debug offsets is invalid");
         const int32_t offset = (int32_t)(value + inside);
         memcpy((uint8_t *)&told + place->field, &offset, sizeof offset);
     }

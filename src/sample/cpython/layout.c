@@ -40,7 +40,7 @@ static int check_places(const struct place *places, size_t count)
         if (at->is_optional && at->offset == -1)
             continue;
         if (at->offset < 0 || at->offset > at->end - at->bytes)
-            return fail(GAIT_ERR_FORMAT, "its layout is not one that gait knows (%s at %d)",
+            return fail(GAIT_ERR_FORMAT, "gait does not know its memory layout (%s at %d)",
                         at->what, (int)at->offset);
     }
     return 0;

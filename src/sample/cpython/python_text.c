@@ -50,14 +50,14 @@ int python_text_read(struct memory *memory, const struct layout *layout, uint64_
     struct python_text_head head;
     const size_t got = memory_get_some(memory, address, bytes, GUESS_BYTES);
     if (got < (size_t)layout->text_ascii || layout->text_compact > 128)
-        return fail(GAIT_ERR_FORMAT, "no text where a name should be");
+        return fail(GAIT_ERR_FORMAT, "a name is not a text");
     if (!python_text_head(layout, bytes, &head) || head.is_apart)
-        return fail(GAIT_ERR_FORMAT, "no text where a name should be");
+        return fail(GAIT_ERR_FORMAT, "a name is not a text");
     if (head.count > PYTHON_TEXT_MAX)
         head.count = PYTHON_TEXT_MAX;
     const size_t wanted = head.data + head.count * head.kind;
     if (wanted > got && !memory_get(memory, address + got, bytes + got, wanted - got))
-        return fail(GAIT_ERR_FORMAT, "a name that ends where no memory is");
+        return fail(GAIT_ERR_FORMAT, "a name goes past the mapped memory");
     convert(bytes + head.data, &head, out, room);
     return 0;
 }

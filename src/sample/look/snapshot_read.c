@@ -310,7 +310,7 @@ static int drop_piece(struct snapshot_read *gather, size_t from, size_t got)
         read += gather->pieces[at].iov_len;
     gather->gone++;
     if (!gather->owners[at])
-        return fail(GAIT_ERR_STATE, "process %lld became another program",
+        return fail(GAIT_ERR_STATE, "process %lld started another program (exec)",
                     (long long)gather->target->pid);
     python_thread_forget(gather->owners[at], (uint64_t)(uintptr_t)gather->pieces[at].iov_base);
     return SNAPSHOT_READ_AGAIN;

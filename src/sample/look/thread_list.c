@@ -251,12 +251,12 @@ int thread_list_read(struct python_process *process)
     uint8_t word[8];
     process->counts.lists++;
     if (!is_same_program(target))
-        return fail(GAIT_ERR_MISSING, "process %lld ended, or became another program",
+        return fail(GAIT_ERR_MISSING, "process %lld ended, or started another program (exec)",
                     (long long)target->pid);
     int status = attach_refresh(target);
     // what cannot be read looks like a Python that has not begun yet
     if (status != ATTACH_READY && !memory_get(&target->memory, target->runtime, word, sizeof word))
-        return fail(GAIT_ERR_MISSING, "process %lld ended, or became another program",
+        return fail(GAIT_ERR_MISSING, "process %lld ended, or started another program (exec)",
                     (long long)target->pid);
     status = LIST_TORN;
     for (int i = 0; i < LIST_TRIES && status == LIST_TORN; i++)

@@ -296,7 +296,8 @@ int native_sampler_create(const struct native_options *options, struct native_sa
             regcomp(&sampler->pattern, options->threads, REG_EXTENDED | REG_NOSUB) == 0;
         if (!sampler->has_pattern) {
             native_sampler_destroy(sampler);
-            return fail(GAIT_ERR_ARGUMENT, "'%s' is no pattern of thread names", options->threads);
+            return fail(GAIT_ERR_ARGUMENT, "'%s' is not a pattern for thread names",
+                        options->threads);
         }
     }
     *ret_sampler = sampler;

@@ -167,7 +167,7 @@ static int report(struct native_unwind *unwind, uint64_t now_ns)
     const int error = *unwind->root ? report_files(unwind, &root)
                                     : library->report_process(unwind->dwfl, (pid_t)unwind->pid);
     if (library->report_end(unwind->dwfl, NULL, NULL) || error)
-        return fail(GAIT_ERR_IO, "cannot see what files process %" PRId64 " has mapped",
+        return fail(GAIT_ERR_IO, "cannot list the files that process %" PRId64 " has mapped",
                     unwind->pid);
     for (size_t i = 0; i < unwind->module_count; i++)
         unwind->modules[i].end = 0;
@@ -370,7 +370,7 @@ static void name_code(struct native_unwind *unwind, struct native_name *name)
     const struct native_module *module = module_of(unwind, name->pc);
     char text[NAME_BYTES];
     if (!module) {
-        name->site = stack_trie_site(unwind->trie, "(code of no file)", "", 0);
+        name->site = stack_trie_site(unwind->trie, "(code without a file)", "", 0);
         return;
     }
     const struct native_symbol *symbol = symbol_at(module, name->pc);

@@ -264,8 +264,8 @@ int thread_stop_refuse(const struct thread_stop *stop, int64_t pid, int64_t tid)
         return 0;
     if (!tracer)
         return attach_refuse_tracing(pid, stop->error);
-    return fail(GAIT_ERR_STATE,
-                "thread %lld of process %lld is traced by process %lld already (a debugger, or "
-                "strace)",
-                (long long)tid, (long long)pid, (long long)tracer);
+    return fail(
+        GAIT_ERR_STATE,
+        "thread %lld of process %lld is already traced by process %lld (a debugger or strace)",
+        (long long)tid, (long long)pid, (long long)tracer);
 }

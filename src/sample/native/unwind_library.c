@@ -48,15 +48,14 @@ int unwind_library_open(const struct unwind_library **ret_library)
         return 0;
     void *handle = dlopen("libdw.so.1", RTLD_NOW | RTLD_LOCAL);
     if (!handle)
-        return fail(GAIT_ERR_MISSING,
-                    "no libdw.so.1 to find native frames with; install it (Debian, Ubuntu: "
-                    "apt-get install libdw1)");
+        return fail(GAIT_ERR_MISSING, "native frames need libdw.so.1, which is missing; install it "
+                                      "(Debian, Ubuntu: apt-get install libdw1)");
     for (size_t i = 0; i < sizeof symbols / sizeof symbols[0]; i++) {
         void *found = dlsym(handle, symbols[i].name);
         if (!found) {
             dlclose(handle);
             return fail(GAIT_ERR_MISSING,
-                        "libdw.so.1 has no %s: native frames need that of elfutils 0.188 or later",
+                        "libdw.so.1 has no %s: native frames need elfutils 0.188 or later",
                         symbols[i].name);
         }
         memcpy((char *)&library + symbols[i].offset, &found, sizeof found);

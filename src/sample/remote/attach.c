@@ -90,7 +90,8 @@ static int choose_layout(struct target *target, const struct candidate *found)
     if (!found->version)
         minor = minor_of_path(target->file);
     if (!minor)
-        return fail(GAIT_ERR_FORMAT, "process %lld holds a Python in '%s' that does not say which",
+        return fail(GAIT_ERR_FORMAT,
+                    "process %lld has Python in '%s', but gait cannot find its version",
                     (long long)target->pid, target->file);
     const struct layout *row = layout_find(minor);
     if (!row)
@@ -104,7 +105,7 @@ static int choose_layout(struct target *target, const struct candidate *found)
     if (!got)
         return ATTACH_NOT_YET; // its library is just mapped, or not any more
     if (!debug_offsets_version(head, got, &told) || (told >> 16 & 255) != (uint64_t)minor)
-        return fail(GAIT_ERR_FORMAT, "process %lld: its Python 3.%d does not describe itself",
+        return fail(GAIT_ERR_FORMAT, "process %lld: its Python 3.%d has no table of debug offsets",
                     (long long)target->pid, minor);
     int status = debug_offsets_apply(head, got, &target->layout);
     return status ? fail_because(status, "cannot sample process %lld", (long long)target->pid) : 0;
@@ -132,8 +133,8 @@ static int refuse_program(int64_t pid)
     if (!strncmp(file_name_of(program), "python", 6))
         return ATTACH_NOT_YET;
     return fail(GAIT_ERR_MISSING,
-                "process %lld is not a Python: no interpreter is mapped into '%s'; give the number "
-                "of the Python itself; gait record and gait top find it below a shell with -s",
+                "process %lld is not Python: '%s' has no interpreter mapped; give the pid of the "
+                "Python process (gait record and gait top find it below a shell with -s)",
                 (long long)pid, program);
 }
 
@@ -284,8 +285,7 @@ static int check_threads(struct target *target, int naps)
         look = look_at_threads(target, i + 1 == most);
     }
     if (look == LOOK_WRONG)
-        return fail(GAIT_ERR_FORMAT,
-                    "process %lld: the Python 3.%d in it is built in a way that gait does not know",
+        return fail(GAIT_ERR_FORMAT, "process %lld: gait does not know this build of Python 3.%d",
                     (long long)target->pid, target->minor);
     return look == LOOK_WHOLE ? ATTACH_READY : ATTACH_NOT_YET;
 }
@@ -346,7 +346,7 @@ static int find_interpreter(struct target *target)
 {
     struct mapped_file *files = malloc(PROCESS_MAPS_CANDIDATES * sizeof *files);
     if (!files)
-        return fail(GAIT_ERR_MEMORY, "no memory to look at process %lld", (long long)target->pid);
+        return fail(GAIT_ERR_MEMORY, "no memory to read process %lld", (long long)target->pid);
     const int count = process_maps_candidates(target->pid, files);
     int status = check_right(target, files, count);
     if (status == 0)
@@ -373,7 +373,6 @@ int attach_open(struct target *target, int64_t pid)
     if (status == 0)
         status = attach_settle(target);
     if (status < 0 && os_process_start(pid) != target->program.start)
-        return fail(GAIT_ERR_MISSING, "process %lld ended while gait was looking at it",
-                    (long long)pid);
+        return fail(GAIT_ERR_MISSING, "process %lld ended while gait read it", (long long)pid);
     return status;
 }

@@ -80,11 +80,10 @@ static int refuse_by_yama(int64_t pid, int scope)
 {
     const long long number = pid;
     if (scope >= 3)
-        return fail(
-            GAIT_ERR_IO,
-            "may not read process %lld: kernel.yama.ptrace_scope is %d, which allows nobody "
-            "until the system starts anew; set it to 1 in /etc/sysctl.d and restart",
-            number, scope);
+        return fail(GAIT_ERR_IO,
+                    "may not read process %lld: kernel.yama.ptrace_scope is %d, which forbids all "
+                    "tracing until a reboot; set it to 1 in /etc/sysctl.d and reboot",
+                    number, scope);
     if (scope == 2)
         return fail(GAIT_ERR_IO,
                     "may not read process %lld: kernel.yama.ptrace_scope is 2, which allows only "
@@ -92,9 +91,9 @@ static int refuse_by_yama(int64_t pid, int scope)
                     "kernel.yama.ptrace_scope=0",
                     number);
     return fail(GAIT_ERR_IO,
-                "may not read process %lld: kernel.yama.ptrace_scope is 1, which allows only what "
-                "gait started; run gait with sudo, start the program with 'gait record -- CMD', or "
-                "set it to 0: sudo sysctl kernel.yama.ptrace_scope=0",
+                "may not read process %lld: kernel.yama.ptrace_scope is 1, which allows only "
+                "programs that gait started; run gait with sudo, start the program with 'gait "
+                "record -- CMD', or set it to 0: sudo sysctl kernel.yama.ptrace_scope=0",
                 number);
 }
 
@@ -109,7 +108,7 @@ static int refuse_right(int64_t pid)
         return refuse_by_yama(pid, yama);
     if (may_trace())
         return fail(GAIT_ERR_IO,
-                    "may not read process %lld although CAP_SYS_PTRACE is there: a security module "
+                    "may not read process %lld although gait has CAP_SYS_PTRACE: a security module "
                     "or another user namespace forbids it; run gait in the process's container",
                     number);
     if (uid != (long long)geteuid())
@@ -124,11 +123,11 @@ static int refuse_right(int64_t pid)
                     "run gait with sudo, or let the program call prctl(PR_SET_DUMPABLE, 1)",
                     number);
     if ((capabilities & ~ours) != 0)
-        return fail(GAIT_ERR_IO,
-                    "may not read process %lld: it has capabilities that gait has not, and "
-                    "CAP_SYS_PTRACE is missing; run gait with sudo (in a container: --cap-add "
-                    "SYS_PTRACE)",
-                    number);
+        return fail(
+            GAIT_ERR_IO,
+            "may not read process %lld: it has capabilities that gait lacks, and CAP_SYS_PTRACE is "
+            "missing; run gait with sudo (in a container: --cap-add SYS_PTRACE)",
+            number);
     if (yama >= 1)
         return refuse_by_yama(pid, yama);
     return fail(GAIT_ERR_IO,
@@ -148,18 +147,18 @@ static int refuse_missing(int64_t pid)
     const ssize_t bytes = readlink("/proc/self", self, sizeof self - 1);
     if (is_there && bytes <= 0)
         return fail(GAIT_ERR_IO,
-                    "cannot look at process %lld: /proc is not mounted here; "
-                    "mount it: mount -t proc proc /proc",
+                    "cannot read process %lld: /proc is not mounted here; mount it: mount -t proc "
+                    "proc /proc",
                     number);
     if (bytes > 0 && strtoll(self, NULL, 10) != getpid())
         return fail(GAIT_ERR_IO,
-                    "cannot look at process %lld: /proc is that of another pid namespace; mount "
-                    "ours: mount -t proc proc /proc",
+                    "cannot read process %lld: /proc belongs to another pid namespace; mount the "
+                    "right one: mount -t proc proc /proc",
                     number);
     if (is_there)
         return fail(GAIT_ERR_IO,
-                    "may not look at process %lld: /proc hides it (hidepid), for it belongs to "
-                    "another user; run gait as that user, or with sudo",
+                    "may not read process %lld: it belongs to another user, and /proc hides it "
+                    "(hidepid); run gait as that user, or with sudo",
                     number);
     return fail(GAIT_ERR_MISSING, "no process %lld", number);
 }
@@ -182,12 +181,13 @@ static int refuse_zombie(int64_t pid)
     struct stat about;
     snprintf(path, sizeof path, "/proc/%lld/task", (long long)pid);
     if (stat(path, &about) == 0 && about.st_nlink > 3) // ".", ".." and the main thread
-        return fail(GAIT_ERR_STATE,
-                    "process %lld cannot be read: its main thread has ended, though others run on; "
-                    "let it wait for them (Thread.join) instead of pthread_exit()",
-                    (long long)pid);
+        return fail(
+            GAIT_ERR_STATE,
+            "process %lld cannot be read: its main thread has ended while others still run; let "
+            "the main thread wait for them (Thread.join) instead of calling pthread_exit()",
+            (long long)pid);
     return fail(GAIT_ERR_STATE,
-                "process %lld is a zombie: it has ended, and its parent has not asked how",
+                "process %lld is a zombie: it has ended, but its parent has not waited for it",
                 (long long)pid);
 }
 
@@ -213,7 +213,6 @@ int attach_refuse(int64_t pid, int error)
                     strerror(error));
     if (error == 0)
         return fail(GAIT_ERR_MISSING,
-                    "process %lld has no memory: it is just ending, or a thread of the kernel",
-                    number);
+                    "process %lld has no memory: it is ending, or it is a kernel thread", number);
     return fail(GAIT_ERR_IO, "cannot read process %lld: %s", number, strerror(error));
 }

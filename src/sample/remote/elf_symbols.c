@@ -201,14 +201,14 @@ static int check_header(struct elf_file *file)
     const Elf64_Ehdr *header = header_of(file);
     Elf64_Phdr part;
     if (!header || memcmp(header->e_ident, ELFMAG, SELFMAG) != 0)
-        return fail(GAIT_ERR_FORMAT, "it is no program");
+        return fail(GAIT_ERR_FORMAT, "it is not a program");
     if (header->e_ident[EI_CLASS] != ELFCLASS64 || header->e_machine != EM_X86_64)
-        return fail(GAIT_ERR_FORMAT, "it is no x86-64 program; gait samples no other yet");
+        return fail(GAIT_ERR_FORMAT, "it is not an x86-64 program; gait cannot sample others yet");
     file->lowest = UINT64_MAX;
     for (unsigned i = 0; segment(file, i, &part); i++)
         if (part.p_type == PT_LOAD && part.p_vaddr < file->lowest)
             file->lowest = part.p_vaddr & ~(uint64_t)(MEMORY_PAGE - 1);
-    return file->lowest == UINT64_MAX ? fail(GAIT_ERR_FORMAT, "it loads nothing") : 0;
+    return file->lowest == UINT64_MAX ? fail(GAIT_ERR_FORMAT, "it has no segment to load") : 0;
 }
 
 int elf_file_open(struct elf_file *file, int fd)
@@ -216,7 +216,7 @@ int elf_file_open(struct elf_file *file, int fd)
     struct stat about;
     memset(file, 0, sizeof *file);
     if (fstat(fd, &about) || !S_ISREG(about.st_mode) || about.st_size < MEMORY_PAGE)
-        return fail(GAIT_ERR_FORMAT, "it is no program");
+        return fail(GAIT_ERR_FORMAT, "it is not a program");
     void *bytes = mmap(NULL, (size_t)about.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
     if (bytes == MAP_FAILED)
         return fail(GAIT_ERR_IO, "it cannot be mapped");

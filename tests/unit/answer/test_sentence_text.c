@@ -32,8 +32,9 @@ TEST("sentence_text: figures stand in a sentence with their units")
     is_str(why(&verdict), "waiting for input ('load_batch') takes 41 % of the steps; "
                           "the slowest step (12345) took 4.2 times the median");
     sentence_advice(&verdict, words, sizeof words);
-    is_str(words, "more than 1 worker, or less work for each sample (decode and transform once); "
-                  "then make the operations themselves faster");
+    is_str(words,
+           "use more than 1 worker, or do less work for each sample (decode and transform once); "
+           "then make the operations themselves faster");
 }
 
 TEST("sentence_text: a small share has a digit more")

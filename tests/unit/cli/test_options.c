@@ -97,7 +97,7 @@ TEST("options: numbers are checked to the last character and for their range")
         if (!is_int(parse(bad[i]), GAIT_ERR_ARGUMENT))
             printf("# %s\n", bad[i]);
     is_int(parse("-n 101"), GAIT_ERR_ARGUMENT);
-    is_str(fail_text(), "'--count' must lie between -5 and 100, not '101'");
+    is_str(fail_text(), "'--count' must be between -5 and 100, not '101'");
 }
 
 TEST("options: sizes take a unit and cannot overflow")
@@ -128,12 +128,11 @@ TEST("options: lengths of time take fractions and a unit, and are born with boun
     const char *const beyond[] = {"-d 0", "-d 0.0009", "-d 3601", "-d 1e300", "-d 1e400"};
     for (size_t i = 0; i < sizeof beyond / sizeof beyond[0]; i++)
         is_int(parse(beyond[i]), GAIT_ERR_ARGUMENT);
-    is_str(fail_text(), "'--for' must lie between 0.001 and 3600 seconds, not '1e400'");
+    is_str(fail_text(), "'--for' must be between 0.001 and 3600 seconds, not '1e400'");
     const char *const nonsense[] = {"-d -1", "-d nan", "-d inf", "--for=", "-d 0x1", "-d 5x"};
     for (size_t i = 0; i < sizeof nonsense / sizeof nonsense[0]; i++)
         is_int(parse(nonsense[i]), GAIT_ERR_ARGUMENT);
-    is_str(fail_text(),
-           "'--for' takes a length of time such as 10, 0.5, 500ms, 2m or 1.5h, not '5x'");
+    is_str(fail_text(), "'--for' takes a time such as 10, 0.5, 500ms, 2m or 1.5h, not '5x'");
 }
 
 TEST("options: a refusal names what would have been right")
@@ -163,7 +162,7 @@ TEST("options: too few and too many operands are told")
     is_int(parse("-q"), GAIT_ERR_ARGUMENT);
     is_str(fail_text(), "PATH is missing; see 'gait help test'");
     is_int(parse("a b"), GAIT_ERR_ARGUMENT);
-    is_str(fail_text(), "'b' is one argument too many; see 'gait help test'");
+    is_str(fail_text(), "'b' is an extra argument; see 'gait help test'");
     is_int(parse("a -h"), OPTIONS_HELP);
     is_int(parse("--help"), OPTIONS_HELP);
     table.min_operands = 0;

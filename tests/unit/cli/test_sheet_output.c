@@ -21,13 +21,13 @@ static const char *refused(const struct sheet_wish *wish)
 TEST("sheet output: what does not go together is refused before any work")
 {
     is_str(refused(&(struct sheet_wish){.is_json = true, .format = "html"}),
-           "--json and --format html are not one answer");
+           "--json and --format html exclude each other");
     is_str(refused(&(struct sheet_wish){.format = "md", .table = "ranks"}),
-           "--table picks a table of csv or svg: leave out --table, or give --format csv");
+           "--table chooses a table of csv or svg: leave out --table, or give --format csv");
     is_str(refused(&(struct sheet_wish){.is_json = true, .table = "ranks"}),
-           "--table picks a table of csv or svg: leave out --json");
+           "--table chooses a table of csv or svg: leave out --json");
     is_str(refused(&(struct sheet_wish){.table = "ranks"}), "taken");
     is_str(refused(&(struct sheet_wish){.output = "new.html"}), "taken");
     is_str(refused(&(struct sheet_wish){.output = "run/new.gait"}),
-           "'run/new.gait' would be taken for a recording: choose another ending");
+           "'run/new.gait' has the ending of a recording: choose another one");
 }

@@ -130,9 +130,10 @@ static void refused(const char *line, const char *sentence)
 
 TEST("config: a wrong name or value is refused with the nearest legal one")
 {
-    refused("--profiling.wiat 1", "no setting 'profiling.wiat'; did you mean 'profiling.wait'?");
-    refused("profling.wait=1", "no setting 'profling.wait'; did you mean 'profiling.wait'?");
-    refused("--a.b 1", "no setting 'a.b'; 'gait config list' has them");
+    refused("--profiling.wiat 1",
+            "unknown setting 'profiling.wiat'; did you mean 'profiling.wait'?");
+    refused("profling.wait=1", "unknown setting 'profling.wait'; did you mean 'profiling.wait'?");
+    refused("--a.b 1", "unknown setting 'a.b'; 'gait config list' shows all settings");
     refused("--profiling.wait one", "command line: 'profiling.wait' takes a number of units, 0 or "
                                     "more, not 'one'");
     refused("--profiling.wait -1", "command line: 'profiling.wait' takes a number of units, 0 or "
@@ -156,7 +157,7 @@ TEST("config: contradictions are refused with the way out")
             "'enabled: true' where 'profiling.enabled' (command line) is false, or take it away");
     refused("store_torch_profiling_traces=True",
             "command line: 'store_torch_profiling_traces' stores nothing while profiling is off: "
-            "add 'enable_torch_profiling: True' beside it, or take it away");
+            "add 'enable_torch_profiling: True' or remove the setting");
     refused("profiling.wait_steps=1 profiling.warmup_epochs=2",
             "command line: 'profiling.wait_steps' counts steps, but the unit is epoch by "
             "'profiling.warmup_epochs' (command line): use one unit for all");

@@ -275,7 +275,7 @@ static void shrugs(const char *name, const char *value, const char *words)
 }
 
 #define NO_POLICY " is not drop, block or overwrite: drop is used\""
-#define NO_SIZE " is no size such as 65536, 64K or 16M: 1M is used\""
+#define NO_SIZE " is not a size such as 65536, 64K or 16M: 1M is used\""
 #define NO_RANGE " is not between 4K and 1G: 1M is used\""
 
 TEST("settings: nonsense in the environment costs no recording, and is told")

@@ -198,7 +198,7 @@ TEST("sheet: csv names its tables, quotes what has a comma, and numbers outer ro
                                                "ranks.parts,0,p,10\n"
                                                "ranks.parts,1,p,11\n");
     is_str(print(sheet, "csv", "rank"), "failed");
-    ok(has(fail_text(), "there are values, ranks, ranks.parts, ranks.why"));
+    ok(has(fail_text(), "the tables are values, ranks, ranks.parts, ranks.why"));
     sheet_drop(sheet);
 }
 
@@ -274,7 +274,7 @@ TEST("sheet: svg draws a table with bars, and says what it could draw")
     ok(has(picture, ">28.5 %</text>"));
     ok(!has(picture, "<script"));
     is_str(print(sheet, "svg", NULL), "failed");
-    is_str(fail_text(), "svg draws one table: --table KEY is one of phases");
+    is_str(fail_text(), "svg draws one table: give --table KEY, one of phases");
     sheet_drop(sheet);
 }
 

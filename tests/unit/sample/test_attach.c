@@ -208,7 +208,7 @@ TEST("attach: what is never a code object is refused, after so many looks and no
             begin(minor);
             wrong[i]();
             is_int(attach_settle(&target), GAIT_ERR_FORMAT);
-            ok(strstr(fail_text(), "is built in a way that gait does not know"));
+            ok(strstr(fail_text(), "gait does not know this build"));
             ok(fake.reads > 30 && fake.reads < 200);
         }
 }

@@ -382,7 +382,7 @@ TEST("stack_walk: memory that went away is expected no more")
     end();
 }
 
-TEST("stack_walk: a stack that ends with a waiting generator is no stack")
+TEST("stack_walk: a stack that ends with a waiting generator is not a stack")
 {
     begin(13, 6);
     fake_put(frame_at(5) + (uint64_t)target.layout.frame_previous, 0);
