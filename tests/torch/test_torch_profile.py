@@ -188,7 +188,7 @@ def test_a_run_without_steps_does_not_grow_for_ever(script):
     )
     assert done.told == [{"cut": True, "some": True}]
     said = " ".join(done.stderr.split())
-    assert "step() was never called" in said and "gait captured the beginning captured" in said
+    assert "step() was never called" in said and "its beginning was captured instead" in said
 
 
 def test_seconds_are_a_unit(script):

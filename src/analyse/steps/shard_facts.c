@@ -56,7 +56,10 @@ void shard_facts_finish(struct shard_facts *gathered)
         if (gathered->threads[i].has_ids)
             tuple_map_finish(&gathered->threads[i].ids);
     }
-    intervals_finish(&gathered->engine);
+    intervals_finish(&gathered->process.engine);
+    intervals_finish(&gathered->process.waits);
+    intervals_finish(&gathered->calls);
+    intervals_finish(&gathered->ranges);
     free(gathered->threads);
     free(gathered->epochs);
     *gathered = (struct shard_facts){.threads = NULL};
@@ -183,7 +186,7 @@ static int add_hint(struct shard_facts *gathered, const struct gait_batch *batch
     case HINT_STEP:
         return intervals_add(&thread->marks.steps, start_ns, end_ns);
     case HINT_ENGINE:
-        return intervals_add(&gathered->engine, start_ns, end_ns);
+        return intervals_add(&gathered->process.engine, start_ns, end_ns);
     case HINT_OP:
         return intervals_add(&thread->marks.ops, start_ns, end_ns);
     case HINT_INPUT:
@@ -191,13 +194,15 @@ static int add_hint(struct shard_facts *gathered, const struct gait_batch *batch
         fact.phase = TORCH_INPUT;
         break;
     case HINT_OPTIMIZER:
-        fact.phase = TORCH_OPTIMIZER;
-        fact.kind = TORCH_FACT_STEP;
-        break;
     case HINT_ZERO:
+        status = intervals_add(&thread->marks.ops, start_ns, end_ns);
         fact.phase = TORCH_OPTIMIZER;
+        fact.kind = hint == HINT_ZERO ? TORCH_FACT_PHASE : TORCH_FACT_STEP;
         break;
     case HINT_WAIT:
+    case HINT_CALL:
+        status = intervals_add(hint == HINT_CALL ? &gathered->calls : &gathered->ranges, start_ns,
+                               end_ns);
         fact.phase = TORCH_COMMUNICATION;
         break;
     }
@@ -285,6 +290,21 @@ static int cut_by_optimizer(struct thread_facts *thread)
     return status;
 }
 
+// While the engine works, a collective beside it costs no time. In a call of c10d a thread of
+// the engine waits itself.
+static int find_waits(struct shard_facts *gathered)
+{
+    struct trace_process *process = &gathered->process;
+    intervals_join(&process->engine);
+    intervals_join(&gathered->ranges);
+    int status = intervals_subtract(&process->waits, &gathered->ranges, &process->engine);
+    for (size_t i = 0; !status && i < gathered->calls.count; i++)
+        status = intervals_add(&process->waits, gathered->calls.rows[i].start_ns,
+                               gathered->calls.rows[i].end_ns);
+    intervals_join(&process->waits);
+    return status;
+}
+
 // All of an imported trace is as good as a window.
 static int add_imported(struct shard_facts *gathered, struct thread_facts *thread)
 {
@@ -293,11 +313,12 @@ static int add_imported(struct shard_facts *gathered, struct thread_facts *threa
     int status = gait_trace_shard(gathered->shard.trace, gathered->shard.shard, &info);
     intervals_join(&marks->ops);
     intervals_join(&marks->inputs);
-    intervals_join(&gathered->engine);
+    if (!status)
+        status = find_waits(gathered);
     if (!status && !marks->steps.count)
         status = cut_by_optimizer(thread);
     if (!status)
-        status = trace_facts_add(&thread->facts, marks, &gathered->engine);
+        status = trace_facts_add(&thread->facts, marks, &gathered->process);
     return status ? status : intervals_add(&thread->facts.windows, info.start_ns, gathered->end_ns);
 }
 

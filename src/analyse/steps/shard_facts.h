@@ -21,9 +21,10 @@ struct thread_facts {
 struct shard_facts {
     const struct inventory *survey;
     struct pass_shard shard;
-    uint32_t only;                // this track alone, or SHARD_FACTS_ALL
-    struct thread_facts *threads; // of the shard's tracks
-    struct intervals engine;      // ops of autograd's engine, where it was imported
+    uint32_t only;                  // this track alone, or SHARD_FACTS_ALL
+    struct thread_facts *threads;   // of the shard's tracks
+    struct trace_process process;   // where it was imported
+    struct intervals calls, ranges; // HINT_CALL and HINT_WAIT, of all threads
     int64_t *epochs;
     size_t epoch_count, epoch_capacity;
     int64_t end_ns;  // of the shard

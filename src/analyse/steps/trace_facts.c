@@ -16,6 +16,7 @@ static const struct {
     {"Optimizer.zero_grad#", HINT_ZERO},
     {"nccl:", HINT_WAIT},
     {"gloo:", HINT_WAIT},
+    {"c10d::", HINT_CALL},
     {"autograd::engine::evaluate_function", HINT_ENGINE},
 };
 
@@ -80,19 +81,59 @@ static int add(struct hook_facts *facts, const struct interval *span, unsigned p
     return span->end_ns > span->start_ns ? hook_facts_add(facts, &fact) : GAIT_OK;
 }
 
+// When the thread does something again, at the end of the step at the latest.
+static int64_t next_op(const struct trace_marks *marks, int64_t from_ns, int64_t end_ns)
+{
+    size_t at = intervals_from(&marks->ops, from_ns);
+    while (at < marks->ops.count && marks->ops.rows[at].start_ns < from_ns)
+        at++;
+    return at < marks->ops.count && marks->ops.rows[at].start_ns < end_ns
+               ? marks->ops.rows[at].start_ns
+               : end_ns;
+}
+
+static int64_t later(int64_t a, int64_t b)
+{
+    return a > b ? a : b;
+}
+
+static int64_t earlier(int64_t a, int64_t b)
+{
+    return a < b ? a : b;
+}
+
+// Lets the backward pass last as long as collectives that began in it, up to the thread's next
+// op, and adds these as communication.
+static int add_waits(struct hook_facts *facts, const struct intervals *waits,
+                     struct interval *backward, int64_t next_ns)
+{
+    int status = GAIT_OK;
+    for (size_t at = intervals_from(waits, backward->start_ns);
+         !status && at < waits->count && waits->rows[at].start_ns < next_ns; at++) {
+        const struct interval wait = {later(waits->rows[at].start_ns, backward->start_ns),
+                                      earlier(waits->rows[at].end_ns, next_ns)};
+        status = add(facts, &wait, TORCH_COMMUNICATION, TORCH_FACT_PHASE);
+        backward->end_ns = later(backward->end_ns, wait.end_ns);
+    }
+    return status;
+}
+
 int trace_facts_add(struct hook_facts *facts, const struct trace_marks *marks,
-                    const struct intervals *engine)
+                    const struct trace_process *process)
 {
     int status = GAIT_OK;
     for (size_t i = 0; !status && i < marks->steps.count; i++) {
         const struct interval *step = &marks->steps.rows[i];
-        const struct interval backward = span_of(engine, step);
+        struct interval backward = span_of(&process->engine, step);
         const bool has_backward = backward.end_ns > backward.start_ns;
         struct interval forward = span_of(&marks->ops, step);
         forward.start_ns = first_op(marks, step);
         if (has_backward && backward.start_ns < forward.end_ns)
             forward.end_ns = backward.start_ns;
         status = add(facts, &forward, TORCH_FORWARD, TORCH_FACT_FORWARD);
+        if (!status && has_backward)
+            status = add_waits(facts, &process->waits, &backward,
+                               next_op(marks, backward.end_ns, step->end_ns));
         if (!status)
             status = add(facts, &backward, TORCH_BACKWARD, TORCH_FACT_BACKWARD);
     }

@@ -16,7 +16,8 @@ enum trace_hint {
     HINT_INPUT,     // enumerate(DataLoader)#...
     HINT_OPTIMIZER, // Optimizer.step#...
     HINT_ZERO,      // Optimizer.zero_grad#...
-    HINT_WAIT,      // nccl:all_reduce, gloo:...
+    HINT_WAIT,      // nccl:all_reduce, gloo:..., on whichever thread
+    HINT_CALL,      // c10d::allreduce_: a thread that is in it waits
     HINT_ENGINE,    // autograd::engine::evaluate_function: ..., in old traces MmBackward alone
     HINT_OP,        // any other op
 };
@@ -31,11 +32,18 @@ struct trace_marks {
     struct intervals steps, ops, inputs;
 };
 
+// What is known of the process beside that thread; all joined.
+struct trace_process {
+    struct intervals engine; // ops of autograd's engine
+    struct intervals waits;  // collectives that no op of the engine hides
+};
+
 // Adds the forward and the backward pass of each step to the thread's facts, which have its
 // input and optimizer already. The backward pass lasts from the first to the last op of the
-// engine, on whatever thread, that begins in the step; the forward pass from the first op of
-// the thread behind its input to the backward pass, or to the thread's last op.
+// engine, on whatever thread, that begins in the step, and on while a collective that began in
+// it keeps the thread from its next op; such waits are communication. The forward pass lasts
+// from the first op of the thread behind its input to the backward pass, or to its last op.
 GAIT_CHECK int trace_facts_add(struct hook_facts *facts, const struct trace_marks *marks,
-                               const struct intervals *engine);
+                               const struct trace_process *process);
 
 #endif
