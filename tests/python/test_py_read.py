@@ -155,7 +155,8 @@ def test_damage_is_listed_and_loses_what_it_hit_alone(record, read):
     """)
     (shard,) = run.shards
     whole = shard.read_bytes()
-    shard.write_bytes(whole[: len(whole) // 2] + b"\xff" * 64 + whole[len(whole) // 2 + 64 :])
+    hit, tenth = len(whole) // 2, len(whole) // 10  # what stands between marks is small
+    shard.write_bytes(whole[:hit] + b"\xff" * tenth + whole[hit + tenth :])
     with read.open(run.directory) as trace:
         assert trace.damage and trace.damage[0]["what"]
         assert made // 2 < sum(event.name == "m" for event in trace.events()) < made

@@ -82,6 +82,8 @@ def test_a_killed_training_can_be_read(trainings, tmp_path, number):
 
 def assert_cost_is_told(report, steps, said):
     """What hooks cost is written as it is measured, on one phase in 32."""
+    if not steps and "hooks_ns" not in report["overhead"]:
+        return  # it was killed before anything of a training happened
     hooks_ns = report["overhead"]["hooks_ns"]
     assert hooks_ns is not None or steps < 100, said
     # five phases a step; each reads a clock twice, which no machine does in 5 ns
