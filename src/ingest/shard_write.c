@@ -21,7 +21,6 @@
 #define BATCH_BYTES ((size_t)2 << 20)
 #define MOST_JSON ((size_t)8 << 20)
 #define NAMES_LEVEL 15 // of compression: they are few beside the rows
-#define SECOND_NS 1000000000
 
 struct writing {
     struct event_store *store;
@@ -232,13 +231,14 @@ static int write_track_rows(struct writing *writing, struct batch *batch)
     return status;
 }
 
-// Tick 0, and what is one second later.
+// Two ticks tell how long one is. Readers take the later one as a time when the process was
+// there: it is the very next tick, so that the last event is what ends the shard.
 static int write_clock(struct writing *writing)
 {
     struct table_writer *tables = &writing->out.tables;
     const uint64_t zero = (uint64_t)writing->about->base_ns + (uint64_t)writing->origin_ns;
-    const uint64_t ticks[] = {0, SECOND_NS / writing->store->unit_ns};
-    const uint64_t times[] = {zero, zero + SECOND_NS};
+    const uint64_t ticks[] = {0, 1};
+    const uint64_t times[] = {zero, zero + writing->store->unit_ns};
     table_begin(tables, TABLE_CLOCK, 0, 2);
     table_put_constant(tables, COLUMN(CLOCK, clock), CLOCK_ID);
     table_put(tables, COLUMN(CLOCK, tick), TRANSFORM_NONE, ticks);

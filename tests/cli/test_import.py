@@ -136,6 +136,16 @@ def test_times_are_integers_from_the_text(gait, tmp_path):
     assert starts == [1, 7000, exact, exact + 1, exact + 1]  # halves to even
 
 
+@pytest.mark.parametrize("last", [3, 3.001, 2_500_000])
+def test_a_trace_ends_with_its_last_event(gait, tmp_path, last):
+    trace = [span("a", 1, 1), span("b", 2, last - 2)]
+    source = tmp_path / "short.json"
+    source.write_text(json.dumps({"baseTimeNanoseconds": BASE, "traceEvents": trace}))
+    (shard,) = json.loads(gait("info", source, "--json", "--no-cache").stdout)["shards"]
+    assert shard["start_ns"] == BASE + 1000
+    assert shard["end_ns"] == BASE + round(last * 1000)
+
+
 def test_devices_are_tracks_of_the_one_process(gait, tmp_path):
     trace = [
         span("op", 1, 9, cat="cpu_op", args={"External id": 3}),

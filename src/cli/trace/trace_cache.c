@@ -17,7 +17,7 @@
 #include "format/frame.h"
 #include "shard/folders.h"
 
-#define MAKER 1 // goes up when the same trace becomes other shards
+#define MAKER 2 // goes up when the same trace becomes other shards
 #define HEAD_BYTES 65536
 #define MOST_BYTES ((size_t)64 << 20)
 enum { PATH_DIGITS = 16 };
