@@ -59,6 +59,7 @@ void chrome_reader_end(struct chrome_reader *reader)
 {
     for (const struct chrome_open *open = reader->open; open; open = open->next)
         reader->parts.repairs->counts[REPAIR_UNPAIRED]++;
+    reader->parts.repairs->counts[REPAIR_UNPAIRED] += event_store_lone_ends(reader->parts.store);
 }
 
 static int field_of(const struct json_value *key)

@@ -12,8 +12,8 @@
 struct reading {
     struct intake *intake;
     struct chrome_reader reader;
-    struct json_scan scan; // over what is at hand
-    bool has_events;
+    struct json_scan scan;     // over what is at hand
+    bool has_events, is_lines; // is_lines: another object stands behind the first
 };
 
 static bool holds(struct slice head, const char *word)
@@ -133,31 +133,6 @@ static int take_event(struct reading *reading)
     }
 }
 
-// All events of the list that was entered: 1 behind its end, 0 at the end of the file.
-static int take_events(struct reading *reading)
-{
-    int status;
-    while ((status = next_byte(reading)) == 1) {
-        const uint8_t byte = *reading->scan.at;
-        if (byte == ']') {
-            reading->scan.at++;
-            settle(reading);
-            return 1;
-        }
-        if (byte == '{') {
-            status = take_event(reading);
-            if (status != 1)
-                return status;
-            continue;
-        }
-        reading->scan.at++;
-        reading->scan.repairs->counts[REPAIR_JUNK]++;
-    }
-    if (!status)
-        reading->scan.repairs->counts[REPAIR_TRUNCATED] += reading->has_events;
-    return status;
-}
-
 // Tries a step of the scan until enough of the file is at hand: its answer, or 0 at the end.
 typedef int step(struct json_scan *scan, struct json_value *ret_value);
 
@@ -172,6 +147,49 @@ static int with_more(struct reading *reading, step *try, struct json_value *ret_
         if (status != 1)
             return status;
     }
+}
+
+// Past a list among the events, whose end is not theirs; past its first byte where it has none.
+static int skip_list(struct reading *reading)
+{
+    struct json_value list;
+    const int got = with_more(reading, json_scan_value, &list);
+    if (got < 0)
+        return got;
+    if (got == 1) {
+        reading->scan.repairs->counts[REPAIR_LOST]++;
+    } else {
+        look(reading);
+        reading->scan.at++;
+        reading->scan.repairs->counts[REPAIR_JUNK]++;
+    }
+    settle(reading);
+    return 1;
+}
+
+// All events of the list that was entered: 1 behind its end, 0 at the end of the file.
+static int take_events(struct reading *reading)
+{
+    int status;
+    while ((status = next_byte(reading)) == 1) {
+        const uint8_t byte = *reading->scan.at;
+        if (byte == ']') {
+            reading->scan.at++;
+            settle(reading);
+            return 1;
+        }
+        if (byte == '{' || byte == '[') {
+            status = byte == '{' ? take_event(reading) : skip_list(reading);
+            if (status != 1)
+                return status;
+            continue;
+        }
+        reading->scan.at++;
+        reading->scan.repairs->counts[REPAIR_JUNK]++;
+    }
+    if (!status)
+        reading->scan.repairs->counts[REPAIR_TRUNCATED] += reading->has_events;
+    return status;
 }
 
 static int take_fact(struct reading *reading, struct slice key)
@@ -252,6 +270,7 @@ static int take_root(struct reading *reading)
     status = first == '{' ? take_members(reading) : take_events(reading);
     while (status == 1) { // nothing should follow
         status = next_byte(reading);
+        reading->is_lines |= status == 1 && first == '{' && *reading->scan.at == '{';
         if (status == 1)
             reading->scan.repairs->counts[REPAIR_TRAILING] +=
                 (uint64_t)(reading->scan.end - reading->scan.at);
@@ -333,7 +352,10 @@ static int read_trace(struct intake *intake, struct event_store *store,
         status = take_root(&reading);
     chrome_reader_end(&reading.reader);
     if (!status && !store->events && !store->metadata.used)
-        status = fail(GAIT_ERR_FORMAT, "it is JSON, but no trace: there is no event in it");
+        status = fail(GAIT_ERR_FORMAT,
+                      reading.is_lines
+                          ? "it is JSON lines, but a trace is one list of events: [EVENT, ...]"
+                          : "it is JSON, but no trace: there is no event in it");
     if (!status)
         tell(&reading, ret_facts);
     chrome_reader_finish(&reading.reader);

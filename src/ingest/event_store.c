@@ -11,6 +11,7 @@
 #define MOST_LANES ((size_t)1 << 22)
 #define MOST_SITES ((size_t)16 << 20)
 #define MOST_FACTS 4096
+#define MOST_ASYNC ((size_t)1 << 20) // keys that are counted; a trace of more is read all the same
 #define MOST_METADATA ((size_t)4 << 20)
 #define COARSEST_NS 1000
 
@@ -21,6 +22,7 @@ void event_store_init(struct event_store *store)
     name_index_init(&store->strings);
     name_index_init(&store->site_names);
     name_index_init(&store->track_names);
+    name_index_init(&store->async_keys);
     form_table_init(&store->forms);
     buffer_init(&store->metadata, MOST_METADATA);
 }
@@ -33,6 +35,7 @@ void event_store_finish(struct event_store *store)
     name_index_finish(&store->strings);
     name_index_finish(&store->site_names);
     name_index_finish(&store->track_names);
+    name_index_finish(&store->async_keys);
     form_table_finish(&store->forms);
     hash_index_finish(&store->lane_index);
     buffer_finish(&store->metadata);
@@ -40,6 +43,7 @@ void event_store_finish(struct event_store *store)
     free(store->tracks);
     free(store->lanes);
     free(store->facts);
+    free(store->async_open);
 }
 
 uint32_t event_store_string(struct event_store *store, struct slice text)
@@ -150,6 +154,37 @@ static void note_times(struct event_store *store, const struct row *row)
         store->unit_ns /= 10;
 }
 
+static int note_async(struct event_store *store, uint32_t track, const struct row *row)
+{
+    const struct array_shape shape = {sizeof *store->async_open, MOST_ASYNC};
+    const uint32_t key[] = {row->site, store->tracks[track].process, (uint32_t)row->id,
+                            (uint32_t)(row->id >> 32)};
+    const size_t before = store->async_keys.count;
+    if (before >= MOST_ASYNC)
+        return 0;
+    const uint32_t number =
+        name_index_number(&store->async_keys, (struct slice){(const uint8_t *)key, sizeof key});
+    if (!number)
+        return fail(GAIT_ERR_MEMORY, "no memory for the asynchronous spans of a trace");
+    const int status =
+        array_reserve((void **)&store->async_open, &store->async_room, number, shape);
+    if (status)
+        return status;
+    if (number > before)
+        store->async_open[number - 1] = 0;
+    store->async_open[number - 1] += row->phase ? -1 : 1;
+    return 0;
+}
+
+uint64_t event_store_lone_ends(const struct event_store *store)
+{
+    uint64_t ends = 0;
+    for (size_t i = 0; i < store->async_keys.count; i++)
+        if (store->async_open[i] < 0)
+            ends += (uint64_t)-store->async_open[i];
+    return ends;
+}
+
 int event_store_add(struct event_store *store, const struct store_place *place,
                     const struct row *row)
 {
@@ -163,6 +198,11 @@ int event_store_add(struct event_store *store, const struct store_place *place,
         store->last_lane = at;
     }
     note_times(store, row);
+    if (place->table == TABLE_ASYNC) {
+        const int status = note_async(store, place->track, row);
+        if (status)
+            return status;
+    }
     return row_runs_add(&store->lanes[at].rows, row);
 }
 

@@ -52,6 +52,9 @@ struct event_store {
     size_t last_lane;
     struct store_fact *facts;
     size_t fact_room, fact_count;
+    struct name_index async_keys; // of asynchronous spans: site, process and id
+    int64_t *async_open;          // by number - 1: begins of that key less its ends
+    size_t async_room;
     struct buffer metadata;    // events that name things, as JSON texts with commas between
     int64_t first_ns, last_ns; // of all rows
     uint32_t unit_ns;          // 1, 10, 100 or 1000: all times are multiples of it
@@ -76,6 +79,9 @@ struct store_place {
 };
 GAIT_CHECK int event_store_add(struct event_store *store, const struct store_place *place,
                                const struct row *row);
+
+// Ends of asynchronous spans that no begin has: readers leave them out.
+uint64_t event_store_lone_ends(const struct event_store *store);
 
 // Notes a fact about the trace; one of the same key is replaced, which is true then.
 GAIT_CHECK int event_store_fact(struct event_store *store, struct slice key, struct slice json,

@@ -117,6 +117,13 @@ static int read_trace(struct ingest *ingest)
     intake.progress = ingest->wish->progress;
     intake.progress_context = ingest->wish->progress_context;
     ingest->result->trace_bytes = intake.file_bytes;
+    if (!intake_rest(&intake).count) {
+        const bool is_damaged = ingest->result->repairs.counts[REPAIR_GZIP];
+        intake_close(&intake);
+        return fail(GAIT_ERR_FORMAT,
+                    is_damaged ? "'%s' is damaged: nothing in it can be unpacked" : "'%s' is empty",
+                    ingest->wish->trace);
+    }
     const struct source *source = source_find(intake_rest(&intake));
     if (source) {
         ingest->result->source = source->name;
@@ -137,8 +144,10 @@ int ingest_file(const struct ingest_wish *wish, struct ingest_result *ret_result
     *ingest = (struct ingest){.wish = wish, .result = ret_result, .facts.rank = -1};
     event_store_init(&ingest->store);
     int status = read_trace(ingest);
-    if (!status)
+    if (!status) {
         status = write_shards(ingest);
+        ret_result->is_unwritten = status != 0;
+    }
     ret_result->rank = ingest->facts.rank;
     event_store_finish(&ingest->store);
     free(ingest);
@@ -153,7 +162,8 @@ bool ingest_knows(const char *path)
         fail_clear();
         return false;
     }
-    const bool is_known = source_find(intake_rest(&intake)) != NULL;
+    const struct slice rest = intake_rest(&intake);
+    const bool is_known = rest.count ? source_find(rest) != NULL : intake.packing != NULL;
     intake_close(&intake);
     return is_known;
 }

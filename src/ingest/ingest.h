@@ -21,12 +21,14 @@ struct ingest_wish {
 struct ingest_result {
     const char *source;
     unsigned shards;
-    int64_t rank; // -1: not known
+    int64_t rank;      // -1: not known
+    bool is_unwritten; // it was read, but its shards could not be written
     uint64_t trace_bytes, shard_bytes, events;
     struct repairs repairs;
 };
 
-// Whether the file's first bytes look like a trace that can be imported.
+// Whether the file's first bytes look like a trace that can be imported, or there are none in
+// it but what packs them.
 bool ingest_knows(const char *path);
 
 // Reads the trace and writes its shards, all or none.

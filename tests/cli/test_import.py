@@ -185,6 +185,54 @@ WRONG = {
 }
 
 
+def test_ends_of_asynchronous_spans_that_never_began_are_counted(gait, tmp_path):
+    at = {"pid": 7, "tid": 8, "cat": "c", "name": "n"}
+    ids = {"b": [1, 1, 2, 5], "e": [1, 1, 1, 2, 3, 4]}
+    trace = [{"ph": ph, "ts": 3, "id": i, **at} for ph in "be" for i in ids[ph]]
+    (tmp_path / "a.json").write_text(json.dumps(trace + [span("a", 1, 1)]))
+    told, _, _ = imported(gait, tmp_path, tmp_path / "a.json")
+    assert told["files"][0]["repairs"] == {"unpaired": 3}  # of 1, 3 and 4
+
+
+LISTS = ["[]", "[[], [1]]", '["]", {"a": [1]}]', '[{"ph": "X"}]']
+
+
+@pytest.mark.parametrize("inner", LISTS)
+def test_a_list_among_the_events_does_not_end_them(gait, tmp_path, inner):
+    events = [json.dumps(span(name, 1, 1)) for name in "ab"]
+    text = ",".join((events[0], inner, events[1]))
+    (tmp_path / "l.json").write_text(f'{{"traceEvents": [{text}], "displayTimeUnit": "ms"}}')
+    told, back, _ = imported(gait, tmp_path, tmp_path / "l.json")
+    assert [event["name"] for event in back["traceEvents"]] == ["a", "b"]
+    assert back["displayTimeUnit"] == "ms"
+    assert told["files"][0]["repairs"] == {"skipped_events": 1}
+
+
+def test_a_list_that_never_ends_hides_no_events(gait, tmp_path):
+    events = ",".join(json.dumps(span(name, 1, 1)) for name in "bc")
+    (tmp_path / "l.json").write_text(f"[{json.dumps(span('a', 1, 1))},[{events}")
+    told, back, _ = imported(gait, tmp_path, tmp_path / "l.json")
+    assert [event["name"] for event in back["traceEvents"]] == ["a", "b", "c"]
+    assert told["files"][0]["repairs"] == {"skipped_bytes": 1, "truncated": 1}
+
+
+REFUSED = {
+    "empty.json": (b"", "'{}' is empty"),
+    "empty.json.gz": (gzip.compress(b""), "'{}' is empty"),
+    "broken.json.gz": (b"\x1f\x8b broken", "'{}' is damaged"),
+    "lines.json": (b'{"ph": "X", "ts": 1}\n{"ph": "X", "ts": 2}\n', "'{}': it is JSON lines"),
+}
+
+
+@pytest.mark.parametrize("name", REFUSED)
+@pytest.mark.parametrize("command", [("import",), ("report", "--no-cache")])
+def test_what_a_file_is_instead_of_a_trace_is_told(gait, tmp_path, name, command):
+    data, words = REFUSED[name]
+    (tmp_path / name).write_bytes(data)
+    done = gait(*command, tmp_path / name)
+    assert done.returncode == 2 and words.format(tmp_path / name) in done.stderr
+
+
 @pytest.mark.parametrize("kind", WRONG)
 def test_what_is_wrong_is_read_and_counted(gait, tmp_path, kind):
     (tmp_path / "wrong.json").write_bytes(WRONG[kind])
