@@ -2,8 +2,10 @@
 """Answers from foreign traces: imported once, kept, and made anew when they change."""
 
 import concurrent.futures
+import contextlib
 import json
 import os
+import shutil
 import subprocess
 
 import pytest
@@ -72,6 +74,47 @@ def test_a_cache_that_cannot_be_made_is_said_and_the_answer_given(gait, tmp_path
     assert "cannot make the cache" in done.stderr
 
 
+@pytest.fixture
+def full(tmp_path):
+    """A cache on a file system of its own that is full; needs leave to mount."""
+    folder = tmp_path / "full"
+    folder.mkdir()
+    mount = ["mount", "-t", "tmpfs", "-o", "size=64k", "tmpfs", str(folder)]
+    if subprocess.run(mount, capture_output=True).returncode:
+        pytest.skip("no leave to mount a file system")
+    with contextlib.suppress(OSError), open(folder / "ballast", "wb", buffering=0) as ballast:
+        while ballast.write(bytes(4096)):
+            pass
+    yield folder
+    subprocess.run(["umount", str(folder)], check=True)
+
+
+def test_a_cache_that_is_full_is_said_and_the_answer_given(gait, tmp_path, monkeypatch, full):
+    (full / "traces").mkdir()
+    monkeypatch.setenv("GAIT_CACHE_DIR", str(full))
+    folder = tmp_path / "ranks"
+    folder.mkdir()
+    for rank in range(2):
+        (folder / f"rank{rank}.json").write_text(trace(5, rank))
+    done = gait("info", folder, "--json")
+    assert done.returncode == 0 and json.loads(done.stdout)["events"] == 10
+    assert "No space left" in done.stderr and "for this time only" in done.stderr
+    assert not list((full / "traces").iterdir())
+
+
+def test_a_cache_that_cannot_be_filled_is_said_and_the_answer_given(
+    gait, tmp_path, monkeypatch, cache
+):
+    (tmp_path / "t.json").write_text(trace(5))
+    gait("info", tmp_path / "t.json")
+    (kept,) = cache.iterdir()
+    shutil.rmtree(kept)
+    kept.symlink_to(tmp_path / "nowhere")  # as good as a place that cannot be written
+    done = gait("info", tmp_path / "t.json", "--json")
+    assert done.returncode == 0 and json.loads(done.stdout)["events"] == 5
+    assert "for this time only" in done.stderr
+
+
 def test_processes_that_import_at_once_all_answer(build, tmp_path, cache):
     (tmp_path / "t.json").write_text(trace(20_000))
     command = [build / "gait", "info", "--json", tmp_path / "t.json"]
@@ -98,11 +141,16 @@ def test_a_folder_of_ranks_with_junk_answers_and_says_what_it_left_out(gait, tmp
         assert gait(command, folder, "--json").returncode == 0
 
 
-def test_what_was_repaired_is_said_each_time(gait, tmp_path, cache):
+def test_what_was_repaired_is_said_once_and_in_words(gait, tmp_path, cache):
     (tmp_path / "cut.json").write_text(trace(5)[:-20])
-    for _ in range(2):
-        done = gait("info", tmp_path / "cut.json")
-        assert done.returncode == 0 and '"truncated": 1' in done.stderr
+    said = [gait("info", tmp_path / "cut.json").stderr for _ in range(2)]
+    assert said == ["gait: repaired: ends before it is complete: 1\n", ""]
+
+
+def test_numbers_that_are_texts_are_no_news(gait, tmp_path, cache):
+    (tmp_path / "old.json").write_text(trace(5).replace('"tid": 8', '"tid": "8"'))
+    done = gait("info", tmp_path / "old.json")
+    assert (done.returncode, done.stderr) == (0, "")
 
 
 def test_what_is_neither_a_trace_nor_a_run_is_refused(gait, tmp_path, cache):
@@ -111,3 +159,4 @@ def test_what_is_neither_a_trace_nor_a_run_is_refused(gait, tmp_path, cache):
     for path in ("no.json", "empty", "missing.json"):
         done = gait("report", tmp_path / path)
         assert done.returncode == 2 and done.stderr.count("\n") == 1
+    assert "no *.gait file and no trace" in gait("report", tmp_path / "empty").stderr

@@ -11,12 +11,11 @@
 #include <gait/trace.h>
 
 #include "base/fail.h"
-#include "base/json_reader.h"
 #include "base/slice.h"
+#include "base/units.h"
 #include "cli/trace/trace_cache.h"
 #include "launch/run_finish.h"
 #include "launch/say.h"
-#include "vocabulary/metadata.h"
 
 enum { MOST_LOOKS = 1000 }; // into the files of a folder, for one that is a trace
 
@@ -74,21 +73,13 @@ static void say_skipped(const struct trace_import *import, const char *path)
     }
 }
 
-// Each file that was not sound, with the counts of what was wrong.
-static void say_repaired(const struct gait_trace *trace)
+// Said when a trace is imported, and not again. Profilers write numbers as texts, too: no news.
+static void say_repaired(const struct trace_import *import)
 {
-    const char *last = "";
-    for (uint32_t i = 0; i < gait_trace_shard_count(trace); i++) {
-        const char *import = gait_trace_metadata(trace, i, meta.import);
-        const char *source = gait_trace_metadata(trace, i, meta.source);
-        const char *repairs = import ? strstr(import, "\"repairs\": {") : NULL;
-        if (!repairs || !source || repairs[strlen("\"repairs\": {")] == '}' ||
-            !strcmp(source, last))
-            continue;
-        repairs += strlen("\"repairs\": {");
-        say("%s was not sound, and is repaired: %.*s", source, (int)strcspn(repairs, "}"), repairs);
-        last = source;
-    }
+    const struct repairs all = trace_import_repairs(import);
+    for (int i = 0; i < REPAIR_COUNT; i++)
+        if (all.counts[i] && i != REPAIR_TEXT_ID)
+            say("repaired: %s: %s", repair_words((enum repair)i), units_count(all.counts[i]).text);
 }
 
 static int fill(struct trace_import *import, const char *path, const char *folder)
@@ -98,9 +89,21 @@ static int fill(struct trace_import *import, const char *path, const char *folde
         fail_clear();
         return 0;
     }
-    if (!status)
-        say_skipped(import, path);
-    return status;
+    if (status)
+        return status;
+    say_skipped(import, path);
+    say_repaired(import);
+    return 0;
+}
+
+// A cache that is full, or that nobody may write to, does not take the answer away.
+static int fill_elsewhere(struct trace_import *import, const char *path, char folder[PATH_MAX])
+{
+    say("%s", fail_text());
+    say("the trace is imported for this time only");
+    fail_clear();
+    const int status = trace_cache_temporary(folder);
+    return status ? status : fill(import, path, folder);
 }
 
 static int find_folder(struct trace_import *import, bool *is_uncached, char folder[PATH_MAX])
@@ -125,18 +128,28 @@ static int open_foreign(const char *path, bool is_uncached, struct gait_trace **
         status = find_folder(&import, &is_uncached, folder);
     if (!status && (is_uncached || access(folder, F_OK)))
         status = fill(&import, path, folder);
+    if (status && !is_uncached && import.is_unwritten) {
+        is_uncached = true;
+        status = fill_elsewhere(&import, path, folder);
+    }
     if (!status && !is_uncached)
         trace_cache_tidy(folder);
     trace_import_finish(&import);
-    if (!status)
-        status = gait_trace_open(folder, ret_trace);
-    if (!status)
-        say_repaired(*ret_trace);
+    return status ? status : gait_trace_open(folder, ret_trace);
+}
+
+// A folder that is no run may be meant as one of traces.
+static int open_run(const char *path, struct gait_trace **ret_trace)
+{
+    const int status = run_finish_and_open(path, ret_trace);
+    if (status == GAIT_ERR_MISSING && is_folder(path) &&
+        slice_ends_with(slice_of(fail_text()), "holds no *.gait file"))
+        return fail(status, "'%s' holds no *.gait file and no trace of another tool", path);
     return status;
 }
 
 int trace_door_open(const char *path, bool is_uncached, struct gait_trace **ret_trace)
 {
     return is_foreign(path) ? open_foreign(path, is_uncached, ret_trace)
-                            : run_finish_and_open(path, ret_trace);
+                            : open_run(path, ret_trace);
 }

@@ -93,19 +93,26 @@ static int import_all(struct trace_import *import, const struct ingest_wish *wis
 {
     struct read_progress progress;
     struct ingest_wish each = *wish;
+    import->read = 0;
+    import->is_unwritten = false;
     read_progress_begin(&progress, import->file_bytes);
     each.progress = take_progress;
     each.progress_context = &progress;
     for (size_t i = 0; i < import->count; i++) {
         struct trace_file *file = &import->files[i];
         each.trace = file->path;
+        *file->why = '\0';
         if (!ingest_file(&each, &file->result)) {
             import->read++;
             continue;
         }
         snprintf(file->why, sizeof file->why, "%s", fail_text());
+        if ((import->is_unwritten = file->result.is_unwritten))
+            break;
     }
     read_progress_clear(&progress);
+    if (import->is_unwritten)
+        return GAIT_ERR_IO; // with the story of the last file
     if (import->read)
         return 0;
     if (import->count == 1)
@@ -148,6 +155,7 @@ int trace_import_write(struct trace_import *import, const char *run)
     if (is_file && import->count != 1)
         return fail(GAIT_ERR_ARGUMENT, "%zu traces do not go into one shard: name a folder with -o",
                     import->count);
+    import->is_unwritten = true; // as long as there is no place for it
     if (!lstat(run, &about) && (is_file || !S_ISDIR(about.st_mode) || rmdir(run)))
         return fail(GAIT_ERR_STATE, "'%s' is there already: choose another name with -o", run);
     snprintf(draft, sizeof draft, "%.3800s.%ld.draft", run, (long)getpid());
@@ -156,8 +164,10 @@ int trace_import_write(struct trace_import *import, const char *run)
         return fail(GAIT_ERR_IO, "cannot make the folder '%s': %s", draft, strerror(errno));
     const struct ingest_wish wish = {.folder = draft, .file = is_file ? draft : NULL};
     int status = import_all(import, &wish);
-    if (!status)
+    if (!status) {
         status = keep_draft(draft, run);
+        import->is_unwritten = status != 0;
+    }
     if (status)
         trace_import_remove(draft);
     return status;
@@ -205,13 +215,19 @@ static void put_file(struct sheet *sheet, const struct trace_file *file)
     sheet_end(sheet);
 }
 
-static void say_repairs(struct sheet *sheet, const struct trace_import *import)
+struct repairs trace_import_repairs(const struct trace_import *import)
 {
     struct repairs all = {{0}};
-    bool is_said = false;
     for (size_t i = 0; i < import->count; i++)
         if (!*import->files[i].why)
             repairs_add(&all, &import->files[i].result.repairs);
+    return all;
+}
+
+static void say_repairs(struct sheet *sheet, const struct trace_import *import)
+{
+    const struct repairs all = trace_import_repairs(import);
+    bool is_said = false;
     for (int i = 0; i < REPAIR_COUNT; i++) {
         char text[200];
         if (!all.counts[i])

@@ -22,7 +22,8 @@ struct trace_file {
 struct trace_import {
     struct trace_file *files;
     size_t count, room;
-    size_t read; // of them
+    size_t read;       // of them
+    bool is_unwritten; // it failed where shards go, not in the traces
     uint64_t file_bytes;
 };
 
@@ -37,6 +38,9 @@ GAIT_CHECK int trace_import_write(struct trace_import *import, const char *run);
 
 // Removes a folder of shards, or the one file.
 void trace_import_remove(const char *draft);
+
+// What was repaired in all files that were read.
+struct repairs trace_import_repairs(const struct trace_import *import);
 
 // What was read, repaired and skipped.
 GAIT_CHECK int trace_import_answer(const struct trace_import *import, const char *run,
