@@ -53,6 +53,18 @@ struct reading {
     bool is_shard;
 };
 
+// A brace or a bracket, and behind it what no frame begins with: "[main];run 3" is a stack.
+static bool is_json(const uint8_t *line, size_t bytes)
+{
+    size_t at[2], count = 0;
+    for (size_t i = 0; i < bytes && count < 2; i++)
+        if (!strchr(" \t\r", line[i]))
+            at[count++] = i;
+    if (!count || (line[at[0]] != '{' && line[at[0]] != '['))
+        return false;
+    return count < 2 || strchr(line[at[0]] == '{' ? "\"}" : "{[]", line[at[1]]);
+}
+
 static int add_line(struct reading *reading, const uint8_t *line, size_t bytes)
 {
     const size_t shard_bytes = sizeof SHARD_LINE - 2; // without its end
@@ -63,6 +75,10 @@ static int add_line(struct reading *reading, const uint8_t *line, size_t bytes)
     }
     if (!reading->is_begun && bytes == shard_bytes && !memcmp(line, SHARD_LINE, bytes))
         reading->is_shard = true;
+    if (!reading->is_begun && is_json(line, bytes))
+        return fail(GAIT_ERR_FORMAT,
+                    "'%s' is JSON and no list of stacks; gait report reads it if it is a trace",
+                    reading->path);
     reading->is_begun = true;
     if (reading->is_shard || !bytes || reading->is_skipping) {
         reading->is_skipping = false;
