@@ -9,6 +9,10 @@
 
 enum { CELL_BYTES = 48, FEW_PERCENT = 3, MOST_OPS = 200 };
 
+struct percent_text {
+    char text[12];
+};
+
 static const struct column metric_columns[] = {
     {.key = "name", .label = "", .width = 20, .flags = COLUMN_LEFT},
     {.key = "unit"},
@@ -19,7 +23,7 @@ static const struct column metric_columns[] = {
     {.key = "difference"},
     {.key = "low"},
     {.key = "high"},
-    {.label = "difference", .width = 29},
+    {.label = "difference", .width = 32},
     {.key = "detectable"},
     {.key = "repeats_for_3_percent"},
     {.key = "verdict"},
@@ -60,15 +64,24 @@ static void show_figure(char out[CELL_BYTES], double value, enum metric_unit uni
         snprintf(out, CELL_BYTES, "%.4g/s", value);
 }
 
+// At most 7 columns, however large it is.
+static struct percent_text percent(double part)
+{
+    struct percent_text out;
+    const double value = 100 * part, size = fabs(value);
+    snprintf(out.text, sizeof out.text, size < 1e3 ? "%+.1f" : size < 1e6 ? "%+.0f" : "%+.0e", value);
+    return out;
+}
+
 static void show_difference(char *out, size_t room, const struct means *means)
 {
     if (!means->is_known)
         snprintf(out, room, "-");
     else if (!means->has_interval)
-        snprintf(out, room, "%+.1f %%", 100 * means->difference);
+        snprintf(out, room, "%s %%", percent(means->difference).text);
     else
-        snprintf(out, room, "%+.1f %% [%+.1f to %+.1f]", 100 * means->difference, 100 * means->low,
-                 100 * means->high);
+        snprintf(out, room, "%s %% [%s to %s]", percent(means->difference).text,
+                 percent(means->low).text, percent(means->high).text);
 }
 
 static struct value known_real(bool is_known, double value)

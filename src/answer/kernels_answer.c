@@ -11,7 +11,7 @@ static const struct column columns[] = {
     {.key = "calls", .label = "calls", .unit = UNIT_COUNT, .width = 8},
     {.key = "total_ns", .label = "time", .unit = UNIT_NS, .width = 9, .flags = COLUMN_SUMS},
     {.key = "share", .label = "share", .unit = UNIT_SHARE, .width = 8},
-    {.key = "op", .label = "op", .flags = COLUMN_LEFT},
+    {.key = "op", .label = "op", .flags = COLUMN_LEFT, .width = 19},
     {.key = "mean_ns"},
     {.key = "min_ns"},
     {.key = "max_ns"},

@@ -142,6 +142,15 @@ def test_a_wrong_line_is_refused_in_one_sentence(gait, tmp_path, sides, words, s
     assert says in answer.stderr and answer.stderr.count("\n") == 1
 
 
+def test_columns_stay_apart_where_intervals_are_wide(gait, tmp_path):
+    a = [make_run(tmp_path, f"a{i}", us, 1) for i, us in enumerate((100, 150))]
+    b = [make_run(tmp_path, f"b{i}", us, 1) for i, us in enumerate((200, 9000))]
+    lines = gait("compare", *a, "--", *b).stdout.splitlines()
+    (line,) = [line for line in lines if line.startswith("  step.mean")]
+    assert [word for word in line.split() if word.endswith("ms")] == ["ms"], line
+    assert max(map(len, lines)) <= 78
+
+
 def test_other_formats_have_the_same_figures(gait, sides):
     a, b = sides
     text = gait("compare", "--format", "csv", "--table", "metrics", *a, "--", *b).stdout

@@ -72,7 +72,12 @@ def test_kernels_are_summed_by_name_and_launching_op(gait, tmp_path):
     assert (gemm["min_ns"], gemm["max_ns"], gemm["mean_ns"]) == (20_000, 40_000, 30_000)
     assert gemm["occupancy_pctg"] == pytest.approx((40 * 50 + 20 * 20) / 60)
     assert gemm["tensor_cores"] is True and sum(row["share"] for row in rows) == pytest.approx(1)
-    assert "aten::mm" in gait("kernels", "run").stdout
+    trace = json.loads((tmp_path / "rank0.json").read_text())
+    for row in trace["traceEvents"]:
+        row["name"] = row["name"] * 9
+    (tmp_path / "long.json").write_text(json.dumps(trace))
+    screen = gait("kernels", "long.json", env={"GAIT_CACHE_DIR": str(tmp_path / "cache")}).stdout
+    assert "aten::mm" in screen and max(map(len, screen.splitlines()[1:])) <= 78
 
 
 def test_a_run_without_devices_has_neither(gait, tmp_path):
@@ -94,5 +99,18 @@ def test_a_trace_of_the_host_alone_is_a_rank_without_a_whole(gait, tmp_path):
     )
     assert gait("import", "one.json", "-o", "one").returncode == 0
     (rank,) = json.loads(gait("breakdown", "one", "--steps", "--json").stdout)["ranks"]
-    causes = rank["steps"][0]["idle_causes"]
-    assert causes["unknown"] == rank["steps"][0]["idle"] == 9000
+    step = rank["steps"][0]
+    assert (step["span"], step["idle"], step["idle_causes"]["unknown"]) == (9000, None, None)
+    (line,) = [x for x in gait("breakdown", "one", "--steps").stdout.splitlines() if "#3" in x]
+    assert line.split() == ["ProfilerStep#3", "9.00", "us", *"-----"]
+
+
+def test_of_ranks_that_come_together_none_was_last(gait, tmp_path):
+    for rank in range(2):
+        events = [kernel(5, 100, "ncclDevKernel_AllReduce", 7, **REDUCE)]
+        trace = {"distributedInfo": {"rank": rank, "world_size": 2}, "traceEvents": events}
+        (tmp_path / f"{rank}.json").write_text(json.dumps(trace))
+    assert gait("import", "0.json", "1.json", "-o", "run").returncode == 0
+    (row,) = json.loads(gait("comms", "run", "--json").stdout)["collectives"]
+    assert (row["ranks"], row["waiting_ns"]) == (2, 0)
+    assert (row["last_rank"], row["last_calls"]) == (None, None)

@@ -74,6 +74,26 @@ def test_without_the_profilers_steps_the_optimizers_tell(gait, tmp_path):
     assert phases["backward"] == 300 * STEPS * 1000
 
 
+def test_gaps_of_a_trace_lie_between_the_steps_of_its_profiler(gait, tmp_path):
+    rows = [event("ProfilerStep#3", 0, 10), event("ProfilerStep#4", 500_010, 10)]
+    (tmp_path / "trace.json").write_text(json.dumps({"traceEvents": rows}))
+    cache = {"GAIT_CACHE_DIR": str(tmp_path / "cache")}
+    gaps = json.loads(gait("gaps", "trace.json", "--json", env=cache).stdout)["gaps"]
+    gap = gaps[0]
+    assert (gap["after_step"], gap["length_ns"]) == (3, 500_000_000)
+
+
+@pytest.mark.parametrize("command", ["leaf", "flame"])
+@pytest.mark.parametrize("text", ['{"traceEvents": []}', '{\n "a": 1}', '[{"ph": "X"} 1', "[\n 1"])
+def test_json_is_no_list_of_stacks(gait, tmp_path, command, text):
+    (tmp_path / "trace.json").write_text(text)
+    answer = gait(command, "trace.json")
+    assert answer.returncode == 2 and answer.stderr.count("\n") == 1
+    assert "'trace.json' is JSON" in answer.stderr
+    (tmp_path / "stacks.txt").write_text("[main];{run} 3\n")
+    assert gait("leaf", "stacks.txt").returncode == 0
+
+
 @pytest.mark.parametrize(("name", "low", "high"), [("workers0", 0.3, 0.5), ("workers4", 0.0, 0.03)])
 def test_the_loader_of_a_real_training(gait, tmp_path, name, low, high):
     trace = TRACES / f"dataloader-resnet50/{name}.pt.trace.json.gz"

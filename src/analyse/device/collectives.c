@@ -285,7 +285,7 @@ static struct collective_sum sum_up(const struct collective_call *calls, size_t 
     for (size_t i = 0, behind; i < count; i = behind) {
         for (behind = i; behind < count && calls[behind].number == calls[i].number;)
             behind++;
-        if (behind - i > 1)
+        if (behind - i > 1 && calls[i].ns < calls[i + 1].ns) // of equal ones none was last
             last_ranks[matched++] = calls[i].rank;
         add_matched(&sum, &calls[i], behind - i);
     }

@@ -35,7 +35,7 @@ struct collective_sum {
     uint64_t device_ns;   // of all ranks
     uint64_t transfer_ns; // of all calls, each once
     uint64_t waiting_ns;  // of all ranks
-    int64_t last_rank;    // which came last most often; -1: one rank alone is on record
+    int64_t last_rank;    // which came last most often; -1: none, or one rank alone is on record
     uint64_t last_calls;  // so often
 };
 
