@@ -62,9 +62,9 @@ static void put_breakdown(struct sheet *sheet, const struct breakdown *breakdown
     sheet_object(sheet, "total");
     for (size_t i = 0; i < sizeof figures / sizeof figures[0]; i++) {
         const uint64_t ns = breakdown_time(breakdown, figures[i].with, figures[i].without);
-        sheet_put(sheet, figures[i].key,
-                  value_if(has_device,
-                           value_uint(figures[i].with ? ns : ns - breakdown->state_ns[0])));
+        sheet_put(
+            sheet, figures[i].key,
+            value_if(has_device, value_uint(figures[i].with ? ns : ns - breakdown->state_ns[0])));
     }
     sheet_put(sheet, "overlap_ratio",
               value_share(breakdown_time(breakdown, COMPUTE | COMM, 0),

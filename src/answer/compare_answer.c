@@ -69,7 +69,11 @@ static struct percent_text percent(double part)
 {
     struct percent_text out;
     const double value = 100 * part, size = fabs(value);
-    snprintf(out.text, sizeof out.text, size < 1e3 ? "%+.1f" : size < 1e6 ? "%+.0f" : "%+.0e", value);
+    snprintf(out.text, sizeof out.text,
+             size < 1e3   ? "%+.1f"
+             : size < 1e6 ? "%+.0f"
+                          : "%+.0e",
+             value);
     return out;
 }
 

@@ -130,6 +130,7 @@ def test_runs_of_other_sizes_are_compared_only_on_demand(gait, tmp_path, sides):
         ("--fail-on step.p50>x% a0 -- a1", "looks like step.p50>5%"),
         ("--fail-on step.p51>5% a0 -- a1", "no figure 'step.p51'"),
         ("a0 -- nowhere", "nowhere"),
+        ("a0 -- a1 --format md -o x", "options stand in front of the runs"),
         ("a0 -- empty", "has no steps to compare"),
     ],
 )

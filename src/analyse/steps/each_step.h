@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // All steps of a run: those that a program marked, then those that are found in a
-// PyTorch training (gait/derived.h), then ProfilerStep#N of imported traces. Of one process they come in order of start.
+// PyTorch training (gait/derived.h), then ProfilerStep#N of imported traces. Of one
+// process they come in order of start.
 #ifndef GAIT_ANALYSE_EACH_STEP_H
 #define GAIT_ANALYSE_EACH_STEP_H
 

@@ -3,6 +3,7 @@
 #define _GNU_SOURCE
 #include <stddef.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include <gait/trace.h>
 
@@ -82,6 +83,12 @@ static int check_line(const struct operands *operands)
         return fail(GAIT_ERR_ARGUMENT,
                     "two sets of runs are compared: gait compare A... -- B..., with a run on each "
                     "side of --");
+    for (int i = operands->divided_at; i < operands->count; i++)
+        if (!strncmp(operands->texts[i], "--", 2))
+            return fail(GAIT_ERR_ARGUMENT,
+                        "'%s' stands behind --, where all is a run: options stand in front of the "
+                        "runs (a run of that name is ./%s)",
+                        operands->texts[i], operands->texts[i]);
     return sheet_wish_check(&operands->wish, operands->texts[0]);
 }
 
