@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Rows first, then the names that they use.
+#define _GNU_SOURCE
 #include "ingest/shard_write.h"
 
 #include <inttypes.h>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#define _GNU_SOURCE
 #include "cli/io/answer_run.h"
 
 #include "answer/answers.h"
