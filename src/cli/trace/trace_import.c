@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "answer/sheet.h"
@@ -20,6 +21,7 @@
 #include "cli/frame/read_progress.h"
 
 #define MOST_FILES 100000
+#define KEEP_WHAT_IS_THERE 1u // RENAME_NOREPLACE; not every libc has a name for it, or a call
 
 static int add_file(struct trace_import *import, const char *path, bool is_named)
 {
@@ -139,7 +141,7 @@ void trace_import_remove(const char *draft)
 static int keep_draft(const char *draft, const char *run)
 {
     // what came up in the meantime is not replaced, save for an empty folder
-    if (renameat2(AT_FDCWD, draft, AT_FDCWD, run, RENAME_NOREPLACE) == 0)
+    if (syscall(SYS_renameat2, AT_FDCWD, draft, AT_FDCWD, run, KEEP_WHAT_IS_THERE) == 0)
         return 0;
     if (errno == EINVAL || errno == ENOSYS) // a file system that cannot promise that
         if (access(run, F_OK) && rename(draft, run) == 0)
