@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // How many intervals a second one processor brings into order and cuts into exclusive
 // states: three lanes of random ones, unsorted. Prints JSON. An argument: how many.
+#define _GNU_SOURCE
 #include "analyse/time/sweep_states.h"
 
 #include <stdio.h>
