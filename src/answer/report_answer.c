@@ -530,7 +530,8 @@ static void put_overhead(const struct making *making)
              units_ns((int64_t)overhead->cpu_ns).text,
              units_share(overhead->cpu_ns, overhead->process_ns).text, hooks,
              units_bytes(overhead->bytes).text, each);
-    sheet_section(sheet, "Cost of gait", text);
+    if (!making->report->is_imported)
+        sheet_section(sheet, "Cost of gait", text);
     sheet_object(sheet, "overhead");
     sheet_put(sheet, "cpu_ns", value_uint(overhead->cpu_ns));
     sheet_put(sheet, "bytes", value_uint(overhead->bytes));

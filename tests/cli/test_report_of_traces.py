@@ -57,6 +57,14 @@ def test_steps_and_phases_of_a_trace_of_torchs_profiler(gait, tmp_path):
     assert sum(phases.values()) == STEPS * STEP_US * 1000
 
 
+def test_a_report_of_a_trace_does_not_speak_of_gait(gait, tmp_path):
+    rows = [row for row in steps() if not row["name"].startswith("Optimizer")]
+    finding = next(x for x in report(gait, tmp_path, rows)["findings"] if x["id"] == "no_optimizer")
+    assert "ProfilerStep#N" in finding["text"] and "gait.step()" not in finding["text"]
+    cache = {"GAIT_CACHE_DIR": str(tmp_path / "cache")}
+    assert "Cost of gait" not in gait("report", "trace.json", env=cache).stdout
+
+
 def test_a_slow_loader_is_found_in_a_trace(gait, tmp_path):
     answer = report(gait, tmp_path, steps(input_us=290))
     phases = phases_of(answer)

@@ -100,7 +100,9 @@ static int read_ignored(struct run_report *report, const struct gait_trace *trac
 static void read_metadata(struct run_report *report, const struct gait_trace *trace)
 {
     report->has_torch = torch_report_concerns(trace);
+    report->is_imported = report->shard_count > 0;
     for (uint32_t i = 0; i < report->shard_count; i++) {
+        report->is_imported = report->is_imported && gait_trace_metadata(trace, i, meta.import);
         const char *noted = gait_trace_metadata(trace, i, meta.memory_peak);
         const double bytes = json_member_count(noted, "rss_bytes");
         if (bytes < 1e18 && bytes > (double)report->memory_peak_bytes)
