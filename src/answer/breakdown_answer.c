@@ -52,19 +52,18 @@ static const char *const cause_keys[IDLE_CAUSES] = {
 
 // --- data ------------------------------------------------------------------------------
 
-// Of a step without a device nothing but its span is known.
-static void put_breakdown(struct sheet *sheet, const struct breakdown *breakdown, bool has_device)
+// Always integers: a step without a device is idle all the time, and `whole` of its rank is
+// null.
+static void put_breakdown(struct sheet *sheet, const struct breakdown *breakdown)
 {
     sheet_put(sheet, "span", value_uint(breakdown->span_ns));
     for (unsigned state = 0; state < DEVICE_STATES; state++)
-        sheet_put(sheet, state_keys[state],
-                  value_if(has_device, value_uint(breakdown->state_ns[state])));
+        sheet_put(sheet, state_keys[state], value_uint(breakdown->state_ns[state]));
     sheet_object(sheet, "total");
     for (size_t i = 0; i < sizeof figures / sizeof figures[0]; i++) {
         const uint64_t ns = breakdown_time(breakdown, figures[i].with, figures[i].without);
-        sheet_put(
-            sheet, figures[i].key,
-            value_if(has_device, value_uint(figures[i].with ? ns : ns - breakdown->state_ns[0])));
+        sheet_put(sheet, figures[i].key,
+                  value_uint(figures[i].with ? ns : ns - breakdown->state_ns[0]));
     }
     sheet_put(sheet, "overlap_ratio",
               value_share(breakdown_time(breakdown, COMPUTE | COMM, 0),
@@ -72,8 +71,7 @@ static void put_breakdown(struct sheet *sheet, const struct breakdown *breakdown
     sheet_end(sheet);
     sheet_object(sheet, "idle_causes");
     for (unsigned cause = 0; cause < IDLE_CAUSES; cause++)
-        sheet_put(sheet, cause_keys[cause],
-                  value_if(has_device, value_uint(breakdown->idle_ns[cause])));
+        sheet_put(sheet, cause_keys[cause], value_uint(breakdown->idle_ns[cause]));
     sheet_end(sheet);
 }
 
@@ -92,7 +90,7 @@ static void put_steps(struct sheet *sheet, const struct breakdown_rank *rank)
             value_int(rank->steps[i].start_ns),
         };
         sheet_row(sheet, cells, 0);
-        put_breakdown(sheet, &rank->steps[i].breakdown, rank->has_device);
+        put_breakdown(sheet, &rank->steps[i].breakdown);
     }
     sheet_end(sheet);
 }
@@ -139,7 +137,7 @@ static int put_rank(struct sheet *sheet, const struct asked *asked,
     sheet_row(sheet, cells, 0);
     if (rank->has_device) {
         sheet_object(sheet, "whole");
-        put_breakdown(sheet, &rank->whole, true);
+        put_breakdown(sheet, &rank->whole);
         sheet_end(sheet);
     } else
         sheet_put(sheet, "whole", value_none());

@@ -100,7 +100,7 @@ def test_a_trace_of_the_host_alone_is_a_rank_without_a_whole(gait, tmp_path):
     assert gait("import", "one.json", "-o", "one").returncode == 0
     (rank,) = json.loads(gait("breakdown", "one", "--steps", "--json").stdout)["ranks"]
     step = rank["steps"][0]
-    assert (step["span"], step["idle"], step["idle_causes"]["unknown"]) == (9000, None, None)
+    assert (step["span"], step["idle"], step["idle_causes"]["unknown"]) == (9000, 9000, 9000)
     (line,) = [x for x in gait("breakdown", "one", "--steps").stdout.splitlines() if "#3" in x]
     assert line.split() == ["ProfilerStep#3", "9.00", "us", *"-----"]
 
