@@ -58,7 +58,7 @@ def test_a_trainers_steps_epochs_and_functions(record, tmp_path):
     }
     text = (tmp_path / "out/train-a.txt").read_text()
     step = text.split("Profile stats for: step\n")[1].split("Profile stats for")[0]
-    assert "(training_step)" in step and "enable" not in step
+    assert "(training_step)" in step and "(enable)" not in step
     assert len(run.events("step")) >= 4 * 16
     (trace,) = (tmp_path / "out").glob("train-ops-run_training_batch.*.pt.trace.json")
     events = json.loads(trace.read_text())["traceEvents"]

@@ -294,7 +294,7 @@ static bool comes_first(const struct rank_steps *a, const struct rank_steps *b)
 // run that may turn out to have none.
 static void forget(const struct torch_ranks *ranks, struct rank_steps *steps)
 {
-    if (!ranks->keeps_threads && (steps->rank.steps || steps->rank.track != ranks->main_track))
+    if (steps->rank.steps || steps->rank.track != ranks->main_track)
         rank_steps_forget(steps);
 }
 

@@ -12,7 +12,7 @@ struct torch_ranks {
     struct inventory *survey;
     struct process_lives lives; // none: recordings stand for them
     uint32_t main_track;        // whose facts are kept for a run without steps; or NO_TRACK
-    bool keeps_pieces, keeps_threads;
+    bool keeps_pieces;
     // what was found
     struct rank_steps *rows; // after torch_ranks_settle() in order of rank
     size_t count, capacity;
@@ -33,7 +33,7 @@ void torch_ranks_finish(struct torch_ranks *ranks); // takes NULL and a zeroed s
 extern const struct analysis torch_ranks_analysis;
 
 // When all shards were read: puts the ranks into order and says which of them are one rank.
-// The thread of the first that made steps is kept, those of others where that was wished.
+// The thread of the first that made steps is kept.
 // GAIT_ERR_MEMORY where facts of a shard found no room, too.
 GAIT_CHECK int torch_ranks_settle(struct torch_ranks *ranks);
 

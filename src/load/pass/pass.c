@@ -36,19 +36,6 @@ struct pass {
     bool has_news;           // of damage that the run's counts do not know of
 };
 
-bool pass_shard_has(const struct pass_shard *shard, uint32_t track, enum gait_kind kind)
-{
-    const struct run_shard *own = shard->trace->run.shards[shard->shard];
-    const struct frame_list *list = &own->shard.list;
-    for (size_t i = 0; i < list->count; i++) {
-        const struct event_table *table = event_table_of(list->entries[i].table);
-        if (table && table->kind == kind &&
-            id_map_get(&own->dictionary.tracks, list->entries[i].track) == track + 1)
-            return true;
-    }
-    return false;
-}
-
 // Keeps the first failure; its story belongs to the thread that met it.
 static void stop(struct pass *pass, int status)
 {

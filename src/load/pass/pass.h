@@ -34,9 +34,6 @@ struct pass_shard {
     uint32_t first_track, track_count; // of the trace's tracks, the shard's own
 };
 
-// Whether frames of that kind are listed for a track, without decoding any.
-bool pass_shard_has(const struct pass_shard *shard, uint32_t track, enum gait_kind kind);
-
 struct analysis {
     const char *name;
     uint32_t kinds;   // bits 1u << GAIT_KIND_...

@@ -7,6 +7,7 @@
 
 #include "analyse/report/torch_report.h"
 #include "load/run.h"
+#include "support/frame_decodes.h"
 #include "support/shard_builder.h"
 #include "support/tap.h"
 
@@ -134,17 +135,6 @@ static struct gait_trace *open_job(void)
     }
     rmdir(directory);
     return trace;
-}
-
-static unsigned most_decodes(const struct gait_trace *trace)
-{
-    unsigned most = 0;
-    for (uint32_t i = 0; i < trace->run.shard_count; i++) {
-        const struct frame_list *list = &trace->run.shards[i]->shard.list;
-        for (size_t k = 0; k < list->count; k++)
-            most = list->entries[k].decodes > most ? list->entries[k].decodes : most;
-    }
-    return most;
 }
 
 TEST("run report: a job's ledger is the slowest rank's and sums up")

@@ -8,6 +8,7 @@
 
 #include "base/fail.h"
 #include "load/run.h"
+#include "support/frame_decodes.h"
 #include "support/shard_builder.h"
 #include "support/tap.h"
 
@@ -164,17 +165,6 @@ static bool wants_none(const void *part, enum gait_kind kind, uint32_t track)
     (void)kind;
     (void)track;
     return false;
-}
-
-static unsigned most_decodes(const struct gait_trace *trace)
-{
-    unsigned most = 0;
-    for (uint32_t i = 0; i < trace->run.shard_count; i++) {
-        const struct frame_list *list = &trace->run.shards[i]->shard.list;
-        for (size_t k = 0; k < list->count; k++)
-            most = list->entries[k].decodes > most ? list->entries[k].decodes : most;
-    }
-    return most;
 }
 
 static uint64_t all_starts(void)
