@@ -62,6 +62,9 @@ struct gait_ops_query {
     int64_t origin_ns;                           // what is 0 us
     int without_shapes, with_memory, with_flops; // FLOPs as torch.profiler's with_flops
     int with_stacks;                             // Python functions, too, and who called whom
+    int with_device_ranges;                      // annotations and waits of devices, too, as
+                                                 // torch.profiler adds them to their ops
+    uint32_t only_shard;                         // its number and 1; 0: of any
 };
 
 // Adds torch's ops of a trace, in order of their begin. Then names, shapes and

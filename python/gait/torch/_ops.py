@@ -25,7 +25,8 @@ Query = _read._structure(
     "gait_ops_query",
     "size size",
     "int64 pid since_ns until_ns origin_ns",
-    "int without_shapes with_memory with_flops with_stacks",
+    "int without_shapes with_memory with_flops with_stacks with_device_ranges",
+    "uint32 only_shard",
 )
 Sums = _read._structure(
     "gait_op_sums",

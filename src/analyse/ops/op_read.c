@@ -10,6 +10,8 @@
 
 #include "analyse/memory/op_memory.h"
 #include "analyse/ops/flops.h"
+#include "analyse/ops/kineto_shapes.h"
+#include "analyse/ops/op_launches.h"
 #include "analyse/ops/op_list.h"
 #include "analyse/ops/op_threads.h"
 #include "analyse/ops/shape_text.h"
@@ -20,11 +22,24 @@
 #include "vocabulary/roles.h"
 
 #define MOST_TEXT (1u << 20)
+#define STEP_PREFIX "ProfilerStep#"
+#define ACCUMULATES "torch::autograd::"
+#define EVALUATES "autograd::engine::evaluate_function"
+#define FOREIGN_FORWARD "Fwd thread id"
 
-enum site_kind { SITE_UNKNOWN, SITE_OTHER, SITE_OP, SITE_RANGE, SITE_PYTHON };
+enum site_kind {
+    SITE_UNKNOWN,
+    SITE_OTHER,
+    SITE_OP,
+    SITE_PYTHON,
+    SITE_CALL,   // of the runtime, or what a profiler took for itself
+    SITE_DEVICE, // work of a device
+    SITE_MEMORY, // an allocation, as other tools' traces have it
+};
 
 struct known_site {
     enum site_kind kind;
+    bool is_range;
     uint32_t name, called;
 };
 
@@ -54,6 +69,8 @@ struct capture {
     struct known_call *calls;
     size_t call_room;
     struct buffer sizes; // of one call's arguments
+    struct buffer words; // the same as text, of another tool's trace
+    struct op_launches launches;
     uint32_t no_shapes;
     size_t first; // of the ops that are added
 };
@@ -82,22 +99,44 @@ static int add_text(struct capture *capture, const char *text, uint32_t *ret_num
     return op_texts_add(&capture->ops->texts, slice_of(text), ret_number);
 }
 
+static enum site_kind kind_of(const struct gait_ops_query *query, enum role role)
+{
+    static const uint8_t kinds[ROLE_COUNT] = {
+        [ROLE_OP] = SITE_OP,
+        [ROLE_ANNOTATION] = SITE_OP,
+        [ROLE_STEP] = SITE_OP,
+        [ROLE_MODULE_BACKWARD] = SITE_OP,
+        [ROLE_PYTHON] = SITE_PYTHON,
+        [ROLE_RUNTIME] = SITE_CALL,
+        [ROLE_OVERHEAD] = SITE_CALL,
+        [ROLE_KERNEL] = SITE_DEVICE,
+        [ROLE_COLLECTIVE] = SITE_DEVICE,
+        [ROLE_COPY] = SITE_DEVICE,
+        [ROLE_SET] = SITE_DEVICE,
+        [ROLE_SYNC] = SITE_DEVICE,
+        [ROLE_DEVICE_ANNOTATION] = SITE_DEVICE,
+        [ROLE_MEMORY] = SITE_MEMORY,
+    };
+    if (role == ROLE_PYTHON && !query->with_stacks)
+        return SITE_OTHER;
+    if ((role == ROLE_DEVICE_ANNOTATION || role == ROLE_SYNC) && !query->with_device_ranges)
+        return SITE_OTHER;
+    return kinds[role] == SITE_UNKNOWN ? SITE_OTHER : (enum site_kind)kinds[role];
+}
+
 static int learn_site(struct capture *capture, const struct gait_event *event,
                       struct known_site *site)
 {
     const enum role role = role_of(event->category, event->name);
-    const bool is_op = role == ROLE_OP;
-    const bool is_range = role_is_range(role) || role == ROLE_MODULE_BACKWARD;
-    const bool is_python = capture->query->with_stacks && role == ROLE_PYTHON;
-    site->kind = SITE_OTHER;
-    if ((!is_op && !is_range && !is_python) || is_left_out(event->name))
+    const bool is_step = strncmp(event->name, STEP_PREFIX, strlen(STEP_PREFIX)) == 0;
+    site->kind = is_left_out(event->name) ? SITE_OTHER : kind_of(capture->query, role);
+    site->is_range =
+        role_is_range(role) || role == ROLE_MODULE_BACKWARD || role == ROLE_DEVICE_ANNOTATION;
+    if (site->kind == SITE_OTHER || site->kind == SITE_MEMORY)
         return GAIT_OK;
+    const char *name = is_step ? "ProfilerStep*" : event->name;
     int status = add_text(capture, event->name, &site->called);
-    if (!status)
-        status = add_text(capture, role == ROLE_STEP ? "ProfilerStep*" : event->name, &site->name);
-    if (!status)
-        site->kind = is_op ? SITE_OP : is_range ? SITE_RANGE : SITE_PYTHON;
-    return status;
+    return status ? status : add_text(capture, name, &site->name);
 }
 
 // --- one event ----------------------------------------------------------------------
@@ -128,20 +167,38 @@ static int learn_call(struct capture *capture, const struct gait_op *op, uint32_
     return status ? status : op_texts_add(texts, sizes, &call->shapes);
 }
 
+// The text of its arguments, gait's own or made of what another tool's trace says.
+static int find_words(struct capture *capture, const struct gait_event *event, bool *ret_is_told,
+                      struct slice *ret_words)
+{
+    const struct gait_arg *shapes = arg_of(event, "shapes");
+    *ret_is_told = shapes && shapes->kind == GAIT_ARG_TEXT;
+    if (*ret_is_told) {
+        *ret_words = (struct slice){(const uint8_t *)shapes->text, shapes->text_bytes};
+        return GAIT_OK;
+    }
+    int status = kineto_shapes(event, &capture->words, ret_is_told);
+    *ret_words = (struct slice){capture->words.bytes, capture->words.used};
+    return status;
+}
+
 static int add_shapes(struct capture *capture, const struct gait_event *event, struct gait_op *op)
 {
     const struct array_shape shape = {sizeof *capture->calls, UINT32_MAX};
-    const struct gait_arg *shapes = arg_of(event, "shapes");
     const size_t known = capture->call_keys.count;
+    struct slice text;
+    bool is_told = false;
     uint32_t args, index;
     op->shapes = capture->no_shapes;
-    if (!shapes || shapes->kind != GAIT_ARG_TEXT || capture->query->without_shapes)
-        return GAIT_OK;
-    const struct slice text = {(const uint8_t *)shapes->text, shapes->text_bytes};
-    int status = op_texts_add(&capture->ops->texts, text, &args);
+    int status =
+        capture->query->without_shapes ? GAIT_OK : find_words(capture, event, &is_told, &text);
+    if (status || !is_told)
+        return status;
+    status = op_texts_add(&capture->ops->texts, text, &args);
+    if (status)
+        return status;
     const uint64_t key[2] = {op->name, args};
-    if (!status)
-        status = tuple_map_add(&capture->call_keys, key, &index);
+    status = tuple_map_add(&capture->call_keys, key, &index);
     if (!status)
         status = array_reserve((void **)&capture->calls, &capture->call_room,
                                capture->call_keys.count, shape);
@@ -176,10 +233,36 @@ static int add_stack(struct capture *capture, const struct gait_event *event, in
     return status ? status : open_calls_push(open, end_ns, (uint64_t)index + 1);
 }
 
+// Other tools' traces tell no scope: a node of the backward has its forward's thread, if it
+// has a forward, and so has the range in which the engine evaluates it.
+static bool is_foreign_backward(const struct gait_event *event)
+{
+    return strncmp(event->name, ACCUMULATES, strlen(ACCUMULATES)) == 0 ||
+           (number_of(event, FOREIGN_FORWARD, 0) > 0 &&
+            strncmp(event->name, EVALUATES, strlen(EVALUATES)) != 0);
+}
+
+static uint32_t flags_of(const struct gait_event *event, const struct known_site *site)
+{
+    uint32_t flags = 0;
+    if (site->kind == SITE_PYTHON)
+        flags |= GAIT_OP_PYTHON;
+    else if (event->kind == GAIT_KIND_ASYNC)
+        flags |= GAIT_OP_ASYNC;
+    if (site->kind == SITE_DEVICE)
+        flags |= GAIT_OP_ON_DEVICE;
+    if (site->is_range)
+        flags |= GAIT_OP_RANGE;
+    if (number_of(event, "scope", 0) == 1 || is_foreign_backward(event))
+        flags |= GAIT_OP_BACKWARD;
+    return flags;
+}
+
 static int add_op(struct capture *capture, const struct gait_event *event,
                   const struct known_site *site)
 {
     const int64_t until_ns = capture->query->until_ns;
+    const bool is_device = site->kind == SITE_DEVICE;
     int64_t end_ns = event->start_ns + event->duration_ns;
     if (event->duration_ns < 0)
         end_ns = until_ns;
@@ -187,27 +270,45 @@ static int add_op(struct capture *capture, const struct gait_event *event,
         .start_us = us_since(capture, event->start_ns),
         .end_us = us_since(capture, end_ns),
         .thread = capture->tids[event->track],
-        .fwd_thread = number_of(event, "fwd_thread", 0),
-        .seq = number_of(event, "seq", -1),
+        .fwd_thread = number_of(event, "fwd_thread", number_of(event, FOREIGN_FORWARD, 0)),
+        .seq = number_of(event, "seq", number_of(event, "Sequence number", -1)),
         .name = site->name,
         .called = site->called,
-        .key = site->name * 2 + (site->kind == SITE_RANGE),
+        .key = site->name * 4 + is_device * 2u + site->is_range,
+        .flags = flags_of(event, site),
+        .shapes = capture->no_shapes,
+        .stack = is_device ? GAIT_OP_NO_STACK : 0,
     };
-    if (site->kind == SITE_PYTHON)
-        op.flags |= GAIT_OP_PYTHON;
-    else if (event->kind == GAIT_KIND_ASYNC)
-        op.flags |= GAIT_OP_ASYNC;
-    if (site->kind == SITE_RANGE)
-        op.flags |= GAIT_OP_RANGE;
-    if (number_of(event, "scope", 0) == 1)
-        op.flags |= GAIT_OP_BACKWARD;
-    int status = add_shapes(capture, event, &op);
-    if (!status && capture->query->with_stacks)
+    const struct op_launch launch = {event->op, site->kind == SITE_OP};
+    int status = site->kind == SITE_OP ? add_shapes(capture, event, &op) : GAIT_OK;
+    if (!status && capture->query->with_stacks && !is_device)
         status = add_stack(capture, event, end_ns, &op);
+    if (!status)
+        status = op_launches_add(&capture->launches, &op, launch);
     return status ? status : gait_ops_add(capture->ops, &op, 1);
 }
 
-static int see_span(struct capture *capture, const struct gait_event *event)
+// What torch.profiler takes for the memory of the CPU, by its numbers of devices.
+static bool is_device_memory(int64_t device)
+{
+    enum { CPU = 0, MKLDNN = 2, IDEEP = 5 };
+    return device != CPU && device != MKLDNN && device != IDEEP;
+}
+
+// Of another tool's trace, which left out what it did not know of.
+static int see_foreign_memory(struct capture *capture, const struct gait_event *event)
+{
+    const struct op_memory_event change = {
+        .at_ns = event->start_ns,
+        .bytes = number_of(event, "Bytes", event->bytes),
+        .thread = capture->tids[event->track],
+        .is_device = is_device_memory(number_of(event, "Device Type", 0)),
+    };
+    return capture->query->with_memory ? op_memory_add(&capture->memory, &change) : GAIT_OK;
+}
+
+// Marks are of use where they are allocations.
+static int see_site(struct capture *capture, const struct gait_event *event)
 {
     struct known_site *site = &capture->sites[event->site];
     int status = GAIT_OK;
@@ -215,7 +316,9 @@ static int see_span(struct capture *capture, const struct gait_event *event)
         status = learn_site(capture, event, site);
     if (status || site->kind == SITE_OTHER)
         return status;
-    return add_op(capture, event, site);
+    if (site->kind == SITE_MEMORY)
+        return event->kind == GAIT_KIND_MARK ? see_foreign_memory(capture, event) : GAIT_OK;
+    return event->kind == GAIT_KIND_MARK ? GAIT_OK : add_op(capture, event, site);
 }
 
 // Is the release of a block from before the capture? Then torch.profiler does not
@@ -263,7 +366,7 @@ static int read_events(struct capture *capture, struct gait_cursor *cursor)
             capture->tids[event.track] < 0)
             continue;
         status = event.kind == GAIT_KIND_MEMORY ? see_memory(capture, &event)
-                                                : see_span(capture, &event);
+                                                : see_site(capture, &event);
         if (status)
             return status;
     }
@@ -280,7 +383,8 @@ static int list_tracks(struct capture *capture, uint32_t count)
         if (status)
             return status;
         const bool is_wanted =
-            !track.internal && (!capture->query->pid || capture->query->pid == shard.pid);
+            !track.internal && (!capture->query->pid || capture->query->pid == shard.pid) &&
+            (!capture->query->only_shard || capture->query->only_shard == track.shard + 1);
         capture->tids[i] = is_wanted ? track.tid : -1;
     }
     return GAIT_OK;
@@ -308,7 +412,7 @@ static int add_loose_memory(struct capture *capture)
             .seq = -1,
             .name = name,
             .called = name,
-            .key = name * 2,
+            .key = name * 4,
             .shapes = capture->no_shapes,
             .cpu_bytes = change->is_device ? 0 : change->bytes,
             .device_bytes = change->is_device ? change->bytes : 0,
@@ -325,6 +429,8 @@ static int add_memory(struct capture *capture)
     int status = op_memory_sum(&capture->memory);
     for (size_t i = capture->first; !status && i < ops->count; i++) {
         struct gait_op *op = &ops->ops[i];
+        if (op->flags & GAIT_OP_ON_DEVICE)
+            continue;
         const struct op_memory_sums sums = op_memory_take(
             &capture->memory, ns_of(capture, op->start_us), ns_of(capture, op->end_us));
         op->cpu_bytes = sums.cpu_bytes;
@@ -343,14 +449,18 @@ static int by_start(const void *left, const void *right)
     return a->kernel_us < b->kernel_us ? -1 : a->kernel_us > b->kernel_us;
 }
 
-// The place in the list stands in for kernels, of which there are none here.
-static void sort(struct gait_op *ops, size_t count)
+// The place in the list stands in for kernels until they are joined.
+static int sort(struct capture *capture)
 {
+    struct gait_op *ops = capture->ops->ops + capture->first;
+    const size_t count = capture->ops->count - capture->first;
+    int status = GAIT_OK;
+    for (size_t i = capture->launches.count; !status && i < count; i++) // loose memory
+        status = op_launches_add(&capture->launches, &ops[i], (struct op_launch){0, true});
     for (size_t i = 0; i < count; i++)
         ops[i].kernel_us = (double)i;
     qsort(ops, count, sizeof *ops, by_start);
-    for (size_t i = 0; i < count; i++)
-        ops[i].kernel_us = 0;
+    return status ? status : op_launches_join(&capture->launches, ops, count);
 }
 
 static int read_all(struct capture *capture)
@@ -364,7 +474,7 @@ static int read_all(struct capture *capture)
     };
     struct gait_cursor *cursor = NULL;
     if (query->with_memory)
-        wanted.kinds |= 1u << GAIT_KIND_MEMORY;
+        wanted.kinds |= 1u << GAIT_KIND_MEMORY | 1u << GAIT_KIND_MARK;
     int status = gait_cursor_open(capture->trace, &wanted, &cursor);
     if (!status)
         status = read_events(capture, cursor);
@@ -375,7 +485,7 @@ static int read_all(struct capture *capture)
     if (!status && query->with_memory)
         status = add_memory(capture);
     if (!status && capture->ops->count > capture->first)
-        sort(capture->ops->ops + capture->first, capture->ops->count - capture->first);
+        status = sort(capture);
     return status;
 }
 
@@ -400,6 +510,7 @@ int gait_ops_read(struct gait_ops *ops, struct gait_trace *trace,
     int status = GAIT_OK;
     tuple_map_init(&capture.call_keys, 2);
     buffer_init(&capture.sizes, MOST_TEXT);
+    buffer_init(&capture.words, MOST_TEXT);
     tuple_map_init(&capture.live.addresses, 1);
     if (!capture.sites || !capture.tids || !capture.open)
         status = fail(GAIT_ERR_MEMORY, "no memory to read ops");
@@ -412,6 +523,8 @@ int gait_ops_read(struct gait_ops *ops, struct gait_trace *trace,
     op_memory_finish(&capture.memory);
     tuple_map_finish(&capture.call_keys);
     buffer_finish(&capture.sizes);
+    buffer_finish(&capture.words);
+    op_launches_finish(&capture.launches);
     tuple_map_finish(&capture.live.addresses);
     free(capture.live.is_live);
     free(capture.calls);

@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+// Which op began what on a device: an op has a number (External id), and so have the calls
+// of the runtime and the kernels, copies and memsets that belong to it.
+#ifndef GAIT_ANALYSE_OP_LAUNCHES_H
+#define GAIT_ANALYSE_OP_LAUNCHES_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <gait/internal/ops.h>
+
+struct op_launch {
+    uint64_t op; // its number, of an op its own; 0: none
+    bool is_op;  // else it belongs to one
+};
+
+struct op_launches {
+    struct op_launch *rows; // of each event of the list, as they were added
+    size_t count, room;
+    bool has_device;
+};
+
+void op_launches_finish(struct op_launches *launches); // takes a zeroed struct
+GAIT_CHECK int op_launches_add(struct op_launches *launches, const struct gait_op *op,
+                               struct op_launch launch);
+
+// Once the events are in order: kernel_us of each is its place in `rows`, and then the time
+// of the work that it began on devices.
+GAIT_CHECK int op_launches_join(const struct op_launches *launches, struct gait_op *ops,
+                                size_t count);
+
+#endif
