@@ -8,32 +8,12 @@
 #include "base/array.h"
 #include "base/fail.h"
 #include "base/json_reader.h"
+#include "ingest/event_draft.h"
 
 #define MOST_TEXT ((size_t)1 << 30)
 #define MOST_STRINGS ((size_t)16 << 20)
 #define EXACT (INT64_C(1) << 53)
 enum { MOST_ARGS = FORM_MOST_PARTS - 16 };
-
-// Keys whose values are numbers of something, so that they stand in columns from the start.
-static const struct {
-    const char *key;
-    enum form_place place;
-} places[] = {
-    {"correlation", FORM_LINK},
-    {"External id", FORM_OP},
-    {"external id", FORM_OP},
-    {"bytes", FORM_BYTES},
-    {"Bytes", FORM_BYTES},
-    {"Ev Idx", FORM_ANYWHERE},
-    {"Record function id", FORM_ANYWHERE},
-    {"Sequence number", FORM_ANYWHERE},
-    {"Python id", FORM_ANYWHERE},
-    {"Python parent id", FORM_ANYWHERE},
-    {"Addr", FORM_ANYWHERE},
-    {"Total Allocated", FORM_ANYWHERE},
-    {"Total Reserved", FORM_ANYWHERE},
-    {"Profiler Event Index", FORM_ANYWHERE},
-};
 
 int chrome_parts_init(struct chrome_parts *parts, struct event_store *store,
                       struct repairs *repairs)
@@ -43,15 +23,11 @@ int chrome_parts_init(struct chrome_parts *parts, struct event_store *store,
         CHROME_FIELDS(X)
 #undef X
     };
-    int status = 0;
     *parts = (struct chrome_parts){.store = store, .repairs = repairs};
     buffer_init(&parts->room, MOST_TEXT);
     for (size_t i = 0; i < FIELD_COUNT; i++)
         parts->field_ids[i] = event_store_string(store, slice_of(names[i]));
-    for (size_t i = 0; i < sizeof places / sizeof places[0] && !status; i++)
-        status = form_table_place(&store->forms, event_store_string(store, slice_of(places[i].key)),
-                                  places[i].place);
-    return status;
+    return event_draft_init(NULL, store);
 }
 
 void chrome_parts_finish(struct chrome_parts *parts)

@@ -22,7 +22,7 @@ struct ingest {
 // The file's name without its folder and endings.
 static void base_name(const char *path, char *ret_name, size_t room)
 {
-    static const char *const endings[] = {".gz", ".json", ".trace", ".pt"};
+    static const char *const endings[] = {".gz", ".json", ".trace", ".pt", ".pickle", ".pkl"};
     const char *slash = strrchr(path, '/');
     snprintf(ret_name, room, "%s", slash ? slash + 1 : path);
     for (size_t i = 0; i < sizeof endings / sizeof endings[0]; i++) {

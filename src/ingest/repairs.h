@@ -23,7 +23,8 @@
     X(LOST, "skipped_events", "events that could not be read, skipped")                            \
     X(TRUNCATED, "truncated", "ends before it is complete")                                        \
     X(TRAILING, "trailing_bytes", "bytes behind the end, skipped")                                 \
-    X(GZIP, "gzip_damage", "places where the packed data are damaged")
+    X(GZIP, "gzip_damage", "places where the packed data are damaged")                             \
+    X(OPAQUE, "opaque_values", "values that only code could make, left out")
 
 enum repair {
 #define X(identifier, key, words) REPAIR_##identifier,

@@ -1,7 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
+#define _GNU_SOURCE
 #include "ingest/source.h"
 
-static const struct source *const sources[] = {&source_chrome};
+#include <stdlib.h>
+#include <string.h>
+
+static const struct source *const sources[] = {&source_chrome, &source_snapshot};
 
 const struct source *source_find(struct slice head)
 {
@@ -15,4 +19,18 @@ const struct source *source_find(struct slice head)
         best = sources[i];
     }
     return best;
+}
+
+int64_t source_rank_of(const char *path)
+{
+    const char *slash = path ? strrchr(path, '/') : NULL;
+    const char *at = slash ? slash : path;
+    while (at && (at = strcasestr(at, "rank")) != NULL) {
+        at += strlen("rank");
+        const char *digits = strchr("_-", *at) && *at ? at + 1 : at;
+        const size_t count = strspn(digits, "0123456789");
+        if (count && count < 10)
+            return strtoll(digits, NULL, 10);
+    }
+    return -1;
 }

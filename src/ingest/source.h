@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where foreign traces come from: a source is one file here and one line in the table of
-// source.c. It turns bytes into what a store holds, and knows neither files nor shards.
+// Where foreign traces come from: a source is one file in sources and one line in the
+// table of source.c. It turns bytes into what a store holds, and knows neither files nor shards.
 #ifndef GAIT_INGEST_SOURCE_H
 #define GAIT_INGEST_SOURCE_H
 
@@ -26,6 +26,9 @@ struct source {
 // The one that is surest, or NULL.
 const struct source *source_find(struct slice head);
 
-extern const struct source source_chrome;
+// The rank that a file's name tells, "rank3" or "rank_3" or "rank-3"; -1: none.
+int64_t source_rank_of(const char *path);
+
+extern const struct source source_chrome, source_snapshot;
 
 #endif
