@@ -1,0 +1,359 @@
+// SPDX-License-Identifier: Apache-2.0
+// One walk through all events in order of time: spans say where each thread is, events of
+// memory what was taken and given back there.
+#include "analyse/memory/memory_life.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "analyse/memory/memory_taking.h"
+#include "base/array.h"
+#include "base/fail.h"
+#include "vocabulary/roles.h"
+
+#define MOST_DEVICES ((size_t)1 << 20)
+#define MOST_DEPTH ((size_t)1 << 16)
+
+// Spans that a thread is in.
+struct nest {
+    struct open_span {
+        int64_t end_ns;
+        uint32_t place;
+    } *open;
+    size_t depth, room;
+};
+
+struct walk {
+    struct memory_life *life;
+    struct gait_trace *trace;
+    struct nest *nests; // by track
+    uint32_t *shards;   // of tracks
+    uint8_t *kinds;     // of sites: enum site_kind
+    struct tuple_map devices;
+};
+
+enum site_kind {
+    SITE_UNKNOWN,
+    SITE_NONE,
+    SITE_SPAN,
+    SITE_MEMORY,
+    SITE_SEGMENT, // what else an allocator tells
+    SITE_WINDOW,
+    SITE_PROCESS,
+};
+
+static enum site_kind kind_of(struct walk *walk, const struct gait_event *event)
+{
+    static const uint8_t of_roles[ROLE_COUNT] = {
+        [ROLE_OP] = SITE_SPAN,
+        [ROLE_ANNOTATION] = SITE_SPAN,
+        [ROLE_STEP] = SITE_SPAN,
+        [ROLE_MODULE] = SITE_SPAN,
+        [ROLE_PYTHON] = SITE_SPAN,
+        [ROLE_PHASE] = SITE_SPAN,
+        [ROLE_MODULE_BACKWARD] = SITE_SPAN,
+        [ROLE_MEMORY] = SITE_MEMORY,
+        [ROLE_WINDOW] = SITE_WINDOW,
+        [ROLE_PROCESS_MEMORY] = SITE_PROCESS,
+    };
+    if (event->site >= gait_trace_site_count(walk->trace))
+        return SITE_NONE;
+    uint8_t *kind = &walk->kinds[event->site];
+    if (*kind)
+        return (enum site_kind) * kind;
+    *kind = of_roles[role_of(event->category, event->name)];
+    // the 2021 traces have no category for it
+    if (event->kind == GAIT_KIND_MARK && !strcmp(event->name, "[memory]"))
+        *kind = SITE_MEMORY;
+    if (!strcmp(event->category, "memory_segment"))
+        *kind = SITE_SEGMENT;
+    if (!*kind)
+        *kind = SITE_NONE;
+    return (enum site_kind) * kind;
+}
+
+// --- where threads are --------------------------------------------------------------
+
+static void leave(struct nest *nest, int64_t at_ns, bool is_span)
+{
+    while (nest->depth) {
+        const int64_t end_ns = nest->open[nest->depth - 1].end_ns;
+        if (end_ns > at_ns || (end_ns == at_ns && !is_span))
+            return;
+        nest->depth--;
+    }
+}
+
+static int enter(struct walk *walk, const struct gait_event *span)
+{
+    const struct array_shape shape = {sizeof(struct open_span), MOST_DEPTH};
+    struct nest *nest = &walk->nests[span->track];
+    leave(nest, span->start_ns, true);
+    struct open_span open = {.end_ns = INT64_MAX};
+    if (span->duration_ns >= 0 &&
+        __builtin_add_overflow(span->start_ns, span->duration_ns, &open.end_ns))
+        open.end_ns = INT64_MAX;
+    const uint32_t parent = nest->depth ? nest->open[nest->depth - 1].place : 0;
+    int status = memory_owners_within(&walk->life->owners, parent, span->site, &open.place);
+    if (!status)
+        status = array_reserve((void **)&nest->open, &nest->room, nest->depth + 1, shape);
+    if (!status)
+        nest->open[nest->depth++] = open;
+    return status;
+}
+
+// --- devices ------------------------------------------------------------------------
+
+static void name_device(char name[40], int64_t type, int64_t number)
+{
+    static const char *const words[] = {[0] = "cpu",  [1] = "cuda", [6] = "hip",  [9] = "xla",
+                                        [12] = "xpu", [13] = "mps", [15] = "hpu", [19] = "mtia"};
+    const char *word =
+        type >= 0 && type < (int64_t)(sizeof words / sizeof words[0]) ? words[type] : NULL;
+    if (!word)
+        snprintf(name, 40, "device %" PRId64 ":%" PRId64, type, number);
+    else if (number < 0)
+        snprintf(name, 40, "%s", word);
+    else
+        snprintf(name, 40, "%s:%" PRId64, word, number);
+}
+
+// By its shard and two numbers that tell it from the shard's others.
+static int find_device(struct walk *walk, uint32_t shard, const int64_t who[2],
+                       struct memory_device **ret_device)
+{
+    struct memory_life *life = walk->life;
+    const struct array_shape shape = {sizeof **ret_device, MOST_DEVICES};
+    const uint64_t key[] = {shard, (uint64_t)who[0], (uint64_t)who[1]};
+    const size_t known = walk->devices.count;
+    uint32_t index;
+    int status = tuple_map_add(&walk->devices, key, &index);
+    if (!status && walk->devices.count > known) {
+        status = array_reserve((void **)&life->devices, &life->device_room, index + 1, shape);
+        if (status)
+            return status;
+        life->devices[index] = (struct memory_device){.failed_free_bytes = -1};
+        life->device_count = index + 1;
+        name_device(life->devices[index].name, who[0], who[1]);
+        status = gait_trace_shard(walk->trace, shard, &life->devices[index].shard);
+        if (!status)
+            status = memory_taking_begin(&life->devices[index]);
+    }
+    if (!status)
+        *ret_device = &life->devices[index];
+    return status;
+}
+
+// --- events -------------------------------------------------------------------------
+
+static void read_args(const struct gait_event *event, struct memory_change *change, int64_t who[2])
+{
+    const struct {
+        const char *key;
+        int64_t *value;
+        bool *is_there;
+    } wanted[] = {
+        {"Device Type", &who[0], NULL},
+        {"Device Id", &who[1], NULL},
+        {"Addr", &change->address, &change->has_address},
+        {"Bytes", &change->bytes, NULL},
+        {"Total Allocated", &change->allocated, &change->has_allocated},
+        {"Total Reserved", &change->reserved, &change->has_reserved},
+        {"Before", NULL, &change->is_older},
+        {"Device Free", &change->free_bytes, NULL},
+    };
+    for (size_t i = 0; i < event->arg_count; i++) {
+        const struct gait_arg *arg = &event->args[i];
+        if (arg->kind == GAIT_ARG_TEXT && !strcmp(arg->key, "Call stack"))
+            change->stack = arg->text;
+        for (size_t k = 0; k < sizeof wanted / sizeof wanted[0]; k++) {
+            if (arg->kind != GAIT_ARG_INT || strcmp(arg->key, wanted[k].key) != 0)
+                continue;
+            if (wanted[k].value)
+                *wanted[k].value = arg->integer;
+            if (wanted[k].is_there)
+                *wanted[k].is_there = true;
+        }
+    }
+}
+
+static int find_place(struct walk *walk, const struct gait_event *event,
+                      const struct memory_change *change, uint32_t *ret_place)
+{
+    struct nest *nest = &walk->nests[event->track];
+    if (change->stack)
+        return memory_owners_stack(&walk->life->owners, change->stack, ret_place);
+    leave(nest, event->start_ns, false);
+    *ret_place = nest->depth ? nest->open[nest->depth - 1].place : 0;
+    return GAIT_OK;
+}
+
+static int take_memory(struct walk *walk, const struct gait_event *event, bool is_segment)
+{
+    const uint32_t shard = walk->shards[event->track];
+    const bool is_ours = event->kind == GAIT_KIND_MEMORY;
+    struct memory_change change = {.at_ns = event->start_ns, .free_bytes = -1};
+    int64_t who[2] = {0, -1};
+    struct memory_device *device;
+    if (is_ours) {
+        who[0] = -1 - (int64_t)event->site;
+        change.address = (int64_t)event->id;
+        change.has_address = true;
+        change.bytes = event->value;
+    } else {
+        read_args(event, &change, who);
+    }
+    int status = find_device(walk, shard, who, &device);
+    if (status)
+        return status;
+    if (is_ours)
+        snprintf(device->name, sizeof device->name, "%s", event->name);
+    if (is_segment) {
+        memory_taking_segment(device, &change, strcmp(event->name, "oom") == 0);
+        return GAIT_OK;
+    }
+    status = find_place(walk, event, &change, &change.place);
+    change.category = memory_owners_category(&walk->life->owners, change.place);
+    return status ? status : memory_taking_add(device, &change);
+}
+
+static int take_process(struct walk *walk, const struct gait_event *event)
+{
+    static const int64_t who[] = {INT64_MIN, 0};
+    struct memory_device *device;
+    const int status = find_device(walk, walk->shards[event->track], who, &device);
+    if (status)
+        return status;
+    snprintf(device->name, sizeof device->name, "process");
+    device->is_process = true;
+    memory_taking_gauge(device, event->start_ns, event->value);
+    return GAIT_OK;
+}
+
+static void begin_window(struct walk *walk, uint32_t track)
+{
+    for (size_t i = 0; i < walk->devices.count; i++)
+        if (walk->devices.tuples[3 * i] == walk->shards[track])
+            memory_taking_restart(&walk->life->devices[i]);
+}
+
+static int see(struct walk *walk, const struct gait_event *event)
+{
+    switch (kind_of(walk, event)) {
+    case SITE_SPAN:
+        return event->kind == GAIT_KIND_SPAN ? enter(walk, event) : GAIT_OK;
+    case SITE_MEMORY:
+        if (event->kind != GAIT_KIND_MEMORY && event->kind != GAIT_KIND_MARK)
+            return GAIT_OK;
+        return take_memory(walk, event, false);
+    case SITE_SEGMENT:
+        return event->kind == GAIT_KIND_MARK ? take_memory(walk, event, true) : GAIT_OK;
+    case SITE_PROCESS:
+        return event->kind == GAIT_KIND_COUNTER ? take_process(walk, event) : GAIT_OK;
+    case SITE_WINDOW:
+        begin_window(walk, event->track);
+        return GAIT_OK;
+    default:
+        return GAIT_OK;
+    }
+}
+
+// --- the whole ----------------------------------------------------------------------
+
+static int read_events(struct walk *walk)
+{
+    const struct gait_query query = {.size = sizeof query,
+                                     .internal = 1,
+                                     .kinds = 1u << GAIT_KIND_SPAN | 1u << GAIT_KIND_MARK |
+                                              1u << GAIT_KIND_MEMORY | 1u << GAIT_KIND_ASYNC |
+                                              1u << GAIT_KIND_COUNTER};
+    struct gait_cursor *cursor;
+    struct gait_event event;
+    int status = gait_cursor_open(walk->trace, &query, &cursor);
+    if (status)
+        return status;
+    while ((status = gait_cursor_next(cursor, &event)) == 1) {
+        status = see(walk, &event);
+        if (status)
+            break;
+    }
+    gait_cursor_close(cursor);
+    return status;
+}
+
+static int by_device(const void *left, const void *right)
+{
+    const struct memory_device *a = left, *b = right;
+    if (a->shard.rank != b->shard.rank)
+        return a->shard.rank < b->shard.rank ? -1 : 1;
+    if (a->shard.pid != b->shard.pid)
+        return a->shard.pid < b->shard.pid ? -1 : 1;
+    if (a->is_process != b->is_process)
+        return a->is_process ? 1 : -1;
+    return strcmp(a->name, b->name);
+}
+
+static int end_devices(struct memory_life *life)
+{
+    int status = GAIT_OK;
+    if (life->device_count)
+        qsort(life->devices, life->device_count, sizeof *life->devices, by_device);
+    for (uint32_t i = 0; i < life->device_count && !status; i++) {
+        memory_taking_end(&life->devices[i]);
+        status = memory_holders_add(life, i);
+    }
+    memory_holders_sort(life);
+    return status;
+}
+
+static int init(struct walk *walk)
+{
+    const uint32_t tracks = gait_trace_track_count(walk->trace);
+    int status = memory_owners_init(&walk->life->owners, walk->trace);
+    tuple_map_init(&walk->devices, 3);
+    walk->nests = calloc(tracks + (size_t)1, sizeof *walk->nests);
+    walk->shards = calloc(tracks + (size_t)1, sizeof *walk->shards);
+    walk->kinds = calloc(gait_trace_site_count(walk->trace) + (size_t)1, 1);
+    if (!status && (!walk->nests || !walk->shards || !walk->kinds))
+        status = fail(GAIT_ERR_MEMORY, "no memory to follow allocations");
+    for (uint32_t i = 0; i < tracks && !status; i++) {
+        struct gait_track_info track;
+        status = gait_trace_track(walk->trace, i, &track);
+        walk->shards[i] = track.shard;
+    }
+    return status;
+}
+
+int memory_life_make(struct memory_life *life, struct gait_trace *trace)
+{
+    struct walk walk = {.life = life, .trace = trace};
+    *life = (struct memory_life){.device_count = 0};
+    int status = init(&walk);
+    if (!status)
+        status = read_events(&walk);
+    if (!status)
+        status = end_devices(life);
+    for (uint32_t i = 0; walk.nests && i < gait_trace_track_count(trace); i++)
+        free(walk.nests[i].open);
+    free(walk.nests);
+    free(walk.shards);
+    free(walk.kinds);
+    tuple_map_finish(&walk.devices);
+    if (status)
+        memory_life_finish(life);
+    return status;
+}
+
+void memory_life_finish(struct memory_life *life)
+{
+    for (size_t i = 0; i < life->device_count; i++) {
+        memory_taking_drop(&life->devices[i]);
+        free(life->devices[i].curve);
+    }
+    memory_owners_finish(&life->owners);
+    free(life->devices);
+    free(life->holders);
+    *life = (struct memory_life){.device_count = 0};
+}

@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+// The life of memory, device by device: how much was held over time, who held it when it was
+// most, and what was never given back. Asks [memory] events alone, whoever wrote them:
+// torch.profiler, an allocator's snapshot, or gait in its windows.
+#ifndef GAIT_ANALYSE_MEMORY_LIFE_H
+#define GAIT_ANALYSE_MEMORY_LIFE_H
+
+#include <stdbool.h>
+
+#include "analyse/memory/memory_owners.h"
+
+enum { MEMORY_MOST_POINTS = 512 };
+
+// The highest of a stretch of time.
+struct memory_point {
+    int64_t at_ns, allocated, reserved;
+    int64_t categories[MEMORY_CATEGORY_COUNT]; // of what was taken in the record
+};
+
+struct memory_curve {
+    struct memory_point points[MEMORY_MOST_POINTS];
+    size_t count, stretch, held; // so many events make a point; so many are in the last one
+};
+
+struct memory_block {
+    int64_t bytes;
+    uint64_t from, to; // numbers of events of the device; to UINT64_MAX: not given back
+    uint32_t place, recording;
+    enum memory_category category;
+    bool is_older; // it was there before
+};
+
+struct memory_device {
+    struct gait_shard_info shard;
+    char name[40];
+    bool is_process; // what the process has of the system's memory: a curve alone
+    bool has_addresses;
+    uint64_t allocations, releases, older_releases;
+    int64_t start_ns, end_ns;
+    int64_t before_bytes; // held when the record began, as far as it tells
+    int64_t peak_bytes, peak_ns, peak_reserved, end_bytes;
+    uint64_t kept_count, kept_bytes;                    // taken in the record and not given back
+    uint64_t failures;                                  // allocations that there was no room for
+    int64_t failed_bytes, failed_free_bytes, failed_ns; // of the last one; free -1: not known
+    int64_t at_peak[MEMORY_CATEGORY_COUNT];
+    struct memory_curve *curve;
+    struct memory_taking *taking; // while it is read
+};
+
+// One owner by name and category, on one device.
+struct memory_holder {
+    uint32_t device, place; // place: the one of that name that had most
+    enum memory_category category;
+    char name[120];
+    uint64_t allocations, allocated_bytes, peak_count, peak_bytes, kept_count, kept_bytes;
+    uint64_t place_bytes;
+};
+
+struct memory_life {
+    struct memory_device *devices; // in order of rank, then process, then name
+    size_t device_count, device_room;
+    struct memory_holder *holders; // most at the peak first
+    size_t holder_count, holder_room;
+    struct memory_owners owners;
+};
+
+GAIT_CHECK int memory_life_make(struct memory_life *life, struct gait_trace *trace);
+void memory_life_finish(struct memory_life *life); // takes a zeroed struct
+
+#endif

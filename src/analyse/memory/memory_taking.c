@@ -1,0 +1,392 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "analyse/memory/memory_taking.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "analyse/time/wrap_add.h"
+#include "base/array.h"
+#include "base/fail.h"
+
+#define MOST_BLOCKS ((size_t)1 << 27)
+
+struct memory_taking {
+    struct memory_block *blocks;
+    size_t count, room;
+    struct tuple_map addresses;
+    size_t *live; // by address: a block + 1, 0: none
+    size_t live_room;
+    uint64_t event, peak_event; // numbers
+    uint32_t recording, peak_recording;
+    int64_t allocated, reserved, least; // now; least: the smallest there was
+    int64_t older_bytes;                // given back, and taken before the record
+    bool has_totals, has_any;
+    int64_t categories[MEMORY_CATEGORY_COUNT];
+};
+
+int memory_taking_begin(struct memory_device *device)
+{
+    device->taking = calloc(1, sizeof *device->taking);
+    device->curve = calloc(1, sizeof *device->curve);
+    if (!device->taking || !device->curve)
+        return fail(GAIT_ERR_MEMORY, "no memory to follow allocations");
+    tuple_map_init(&device->taking->addresses, 1);
+    device->curve->stretch = 1;
+    return GAIT_OK;
+}
+
+void memory_taking_drop(struct memory_device *device)
+{
+    struct memory_taking *taking = device->taking;
+    if (!taking)
+        return;
+    tuple_map_finish(&taking->addresses);
+    free(taking->blocks);
+    free(taking->live);
+    free(taking);
+    device->taking = NULL;
+}
+
+// --- the curve ----------------------------------------------------------------------
+
+// Of two points that become one the higher one stays.
+static void halve(struct memory_curve *curve)
+{
+    for (size_t i = 0; i < curve->count / 2; i++) {
+        const struct memory_point *pair = &curve->points[2 * i];
+        curve->points[i] = pair[0].allocated >= pair[1].allocated ? pair[0] : pair[1];
+    }
+    curve->count /= 2;
+    curve->held = curve->stretch *= 2;
+}
+
+static void add_point(struct memory_device *device, int64_t at_ns)
+{
+    const struct memory_taking *taking = device->taking;
+    struct memory_curve *curve = device->curve;
+    struct memory_point point = {
+        .at_ns = at_ns, .allocated = taking->allocated, .reserved = taking->reserved};
+    memcpy(point.categories, taking->categories, sizeof point.categories);
+    if (curve->count && curve->held < curve->stretch) {
+        curve->held++;
+        if (point.allocated > curve->points[curve->count - 1].allocated)
+            curve->points[curve->count - 1] = point;
+    } else {
+        if (curve->count == MEMORY_MOST_POINTS)
+            halve(curve);
+        curve->points[curve->count++] = point;
+        curve->held = 1;
+    }
+}
+
+static void note(struct memory_device *device, int64_t at_ns)
+{
+    struct memory_taking *taking = device->taking;
+    if (!taking->has_any) {
+        device->start_ns = at_ns;
+        device->peak_bytes = INT64_MIN;
+    }
+    taking->has_any = true;
+    taking->event++;
+    device->end_ns = at_ns;
+    if (taking->allocated < taking->least)
+        taking->least = taking->allocated;
+    if (taking->reserved > device->peak_reserved)
+        device->peak_reserved = taking->reserved;
+    if (taking->allocated > device->peak_bytes) {
+        device->peak_bytes = taking->allocated;
+        device->peak_ns = at_ns;
+        taking->peak_event = taking->event;
+        taking->peak_recording = taking->recording;
+        memcpy(device->at_peak, taking->categories, sizeof device->at_peak);
+    }
+    add_point(device, at_ns);
+}
+
+// --- blocks -------------------------------------------------------------------------
+
+static int live_at(struct memory_taking *taking, const struct memory_change *change,
+                   size_t **ret_live)
+{
+    const struct array_shape shape = {sizeof *taking->live, MOST_BLOCKS};
+    const uint64_t address = (uint64_t)change->address;
+    const size_t known = taking->addresses.count;
+    uint32_t index;
+    int status = tuple_map_add(&taking->addresses, &address, &index);
+    if (!status)
+        status = array_reserve((void **)&taking->live, &taking->live_room, taking->addresses.count,
+                               shape);
+    if (status)
+        return status;
+    if (taking->addresses.count > known)
+        taking->live[index] = 0;
+    *ret_live = &taking->live[index];
+    return GAIT_OK;
+}
+
+static int add_block(struct memory_device *device, const struct memory_change *change)
+{
+    struct memory_taking *taking = device->taking;
+    const struct array_shape shape = {sizeof *taking->blocks, MOST_BLOCKS};
+    const int status =
+        array_reserve((void **)&taking->blocks, &taking->room, taking->count + 1, shape);
+    if (status)
+        return status;
+    taking->blocks[taking->count++] = (struct memory_block){.bytes = change->bytes,
+                                                            .from = taking->event + 1,
+                                                            .to = UINT64_MAX,
+                                                            .place = change->place,
+                                                            .category = change->category,
+                                                            .recording = taking->recording,
+                                                            .is_older = change->is_older};
+    taking->categories[change->category] =
+        wrap_add(taking->categories[change->category], change->bytes);
+    device->allocations += !change->is_older;
+    return GAIT_OK;
+}
+
+static void end_block(struct memory_device *device, size_t *live, int64_t bytes)
+{
+    struct memory_taking *taking = device->taking;
+    if (!*live) {
+        device->older_releases++;
+        taking->older_bytes = wrap_subtract(taking->older_bytes, bytes);
+        return;
+    }
+    struct memory_block *block = &taking->blocks[*live - 1];
+    block->to = taking->event + 1;
+    taking->categories[block->category] =
+        wrap_subtract(taking->categories[block->category], block->bytes);
+    *live = 0;
+}
+
+static int follow_block(struct memory_device *device, const struct memory_change *change)
+{
+    struct memory_taking *taking = device->taking;
+    size_t *live;
+    device->releases += change->bytes < 0;
+    if (!change->has_address)
+        return change->bytes > 0 ? add_block(device, change) : GAIT_OK;
+    device->has_addresses = true;
+    int status = live_at(taking, change, &live);
+    if (status)
+        return status;
+    if (change->bytes < 0) {
+        end_block(device, live, change->bytes);
+        return GAIT_OK;
+    }
+    if (*live) // its release is not on record
+        end_block(device, live, 0);
+    status = add_block(device, change);
+    if (!status)
+        *live = taking->count;
+    return status;
+}
+
+int memory_taking_add(struct memory_device *device, const struct memory_change *change)
+{
+    struct memory_taking *taking = device->taking;
+    if (!change->bytes)
+        return GAIT_OK;
+    const int status = follow_block(device, change);
+    if (status)
+        return status;
+    if (!taking->has_any && change->has_allocated && !change->is_older)
+        device->before_bytes = wrap_subtract(change->allocated, change->bytes);
+    if (change->is_older)
+        device->before_bytes = wrap_add(device->before_bytes, change->bytes);
+    taking->has_totals |= change->has_allocated && change->allocated > 0;
+    taking->allocated = taking->has_totals && change->has_allocated
+                            ? change->allocated
+                            : wrap_add(taking->allocated, change->bytes);
+    if (change->has_reserved)
+        taking->reserved = change->reserved;
+    note(device, change->at_ns);
+    if (change->is_older)
+        device->start_ns = change->at_ns;
+    return GAIT_OK;
+}
+
+void memory_taking_segment(struct memory_device *device, const struct memory_change *change,
+                           bool is_failure)
+{
+    struct memory_taking *taking = device->taking;
+    if (change->has_reserved)
+        taking->reserved = change->reserved;
+    if (change->has_allocated) {
+        taking->allocated = change->allocated;
+        taking->has_totals |= change->allocated > 0;
+    }
+    if (is_failure) {
+        device->failures++;
+        device->failed_bytes = change->bytes;
+        device->failed_free_bytes = change->free_bytes;
+        device->failed_ns = change->at_ns;
+    }
+    note(device, change->at_ns);
+}
+
+void memory_taking_gauge(struct memory_device *device, int64_t at_ns, int64_t bytes)
+{
+    device->taking->allocated = bytes;
+    device->taking->has_totals = true;
+    note(device, at_ns);
+}
+
+void memory_taking_restart(struct memory_device *device)
+{
+    struct memory_taking *taking = device->taking;
+    if (device->is_process)
+        return;
+    if (taking->live)
+        memset(taking->live, 0, taking->addresses.count * sizeof *taking->live);
+    memset(taking->categories, 0, sizeof taking->categories);
+    taking->allocated = 0;
+    taking->recording++;
+}
+
+// --- the end ------------------------------------------------------------------------
+
+// What was given back without having been taken was there before; where no addresses tell,
+// as much as it takes that nobody holds less than nothing.
+static void add_before(struct memory_device *device)
+{
+    const struct memory_taking *taking = device->taking;
+    const bool is_one = taking->recording == 0;
+    if (taking->has_totals || !is_one)
+        return;
+    device->before_bytes = device->has_addresses ? taking->older_bytes : 0;
+    if (device->before_bytes < -taking->least)
+        device->before_bytes = -taking->least;
+    device->peak_bytes = wrap_add(device->peak_bytes, device->before_bytes);
+    for (size_t i = 0; i < device->curve->count; i++) {
+        int64_t *allocated = &device->curve->points[i].allocated;
+        *allocated = wrap_add(*allocated, device->before_bytes);
+    }
+}
+
+void memory_taking_end(struct memory_device *device)
+{
+    struct memory_taking *taking = device->taking;
+    if (!taking->has_any)
+        device->peak_bytes = 0;
+    add_before(device);
+    device->end_bytes = taking->allocated;
+    if (!taking->has_totals && !taking->recording)
+        device->end_bytes = wrap_add(device->end_bytes, device->before_bytes);
+    if (!device->has_addresses)
+        return;
+    for (size_t i = 0; i < taking->count; i++) {
+        const struct memory_block *block = &taking->blocks[i];
+        if (block->to != UINT64_MAX || block->is_older ||
+            block->recording != taking->peak_recording)
+            continue;
+        device->kept_count++;
+        device->kept_bytes += (uint64_t)block->bytes;
+    }
+}
+
+static int put_holder(struct memory_life *life, const struct memory_holder *sum)
+{
+    const struct array_shape shape = {sizeof *sum, MOST_BLOCKS};
+    const int status =
+        array_reserve((void **)&life->holders, &life->holder_room, life->holder_count + 1, shape);
+    if (status)
+        return status;
+    struct memory_holder *holder = &life->holders[life->holder_count++];
+    *holder = *sum;
+    holder->place_bytes = holder->peak_bytes;
+    holder->category = memory_owners_category(&life->owners, holder->place);
+    memory_owners_name(&life->owners, holder->place, holder->name, sizeof holder->name);
+    return GAIT_OK;
+}
+
+static void add_held(struct memory_holder *sum, const struct memory_block *block,
+                     const struct memory_device *device)
+{
+    const struct memory_taking *taking = device->taking;
+    const uint64_t bytes = (uint64_t)block->bytes;
+    const bool is_at_peak = device->has_addresses && block->from <= taking->peak_event &&
+                            block->to > taking->peak_event;
+    sum->allocations += !block->is_older;
+    sum->allocated_bytes += block->is_older ? 0 : bytes;
+    sum->peak_count += is_at_peak;
+    sum->peak_bytes += is_at_peak ? bytes : 0;
+    if (block->to != UINT64_MAX || !device->has_addresses || block->is_older)
+        return;
+    sum->kept_count++;
+    sum->kept_bytes += bytes;
+}
+
+int memory_holders_add(struct memory_life *life, uint32_t number)
+{
+    struct memory_device *device = &life->devices[number];
+    const struct memory_taking *taking = device->taking;
+    const size_t places = life->owners.places.count;
+    struct memory_holder *sums = calloc(places + 1, sizeof *sums);
+    if (!sums)
+        return fail(GAIT_ERR_MEMORY, "no memory for who holds memory");
+    for (size_t i = 0; i < taking->count; i++)
+        if (taking->blocks[i].recording == taking->peak_recording)
+            add_held(&sums[taking->blocks[i].place], &taking->blocks[i], device);
+    int status = GAIT_OK;
+    for (uint32_t place = 0; place < places && !status; place++) {
+        sums[place].device = number;
+        sums[place].place = place;
+        if (sums[place].allocations || sums[place].peak_count)
+            status = put_holder(life, &sums[place]);
+    }
+    free(sums);
+    memory_taking_drop(device);
+    return status;
+}
+
+static int by_name(const void *left, const void *right)
+{
+    const struct memory_holder *a = left, *b = right;
+    if (a->device != b->device)
+        return a->device < b->device ? -1 : 1;
+    if (a->category != b->category)
+        return a->category < b->category ? -1 : 1;
+    return strcmp(a->name, b->name);
+}
+
+static int by_peak(const void *left, const void *right)
+{
+    const struct memory_holder *a = left, *b = right;
+    if (a->peak_bytes != b->peak_bytes)
+        return a->peak_bytes > b->peak_bytes ? -1 : 1;
+    if (a->allocated_bytes != b->allocated_bytes)
+        return a->allocated_bytes > b->allocated_bytes ? -1 : 1;
+    return by_name(left, right);
+}
+
+static void merge(struct memory_holder *sum, const struct memory_holder *other)
+{
+    if (other->place_bytes > sum->place_bytes) {
+        sum->place = other->place;
+        sum->place_bytes = other->place_bytes;
+    }
+    sum->allocations += other->allocations;
+    sum->allocated_bytes += other->allocated_bytes;
+    sum->peak_count += other->peak_count;
+    sum->peak_bytes += other->peak_bytes;
+    sum->kept_count += other->kept_count;
+    sum->kept_bytes += other->kept_bytes;
+}
+
+void memory_holders_sort(struct memory_life *life)
+{
+    size_t kept = 0;
+    if (!life->holder_count)
+        return;
+    qsort(life->holders, life->holder_count, sizeof *life->holders, by_name);
+    for (size_t i = 0; i < life->holder_count; i++) {
+        if (kept && !by_name(&life->holders[kept - 1], &life->holders[i]))
+            merge(&life->holders[kept - 1], &life->holders[i]);
+        else
+            life->holders[kept++] = life->holders[i];
+    }
+    life->holder_count = kept;
+    qsort(life->holders, kept, sizeof *life->holders, by_peak);
+}
