@@ -386,8 +386,8 @@ static int put_event(struct chrome_reader *reader, struct chrome_made *made)
     return 1;
 }
 
-static bool add_hole(struct pattern *pattern, const struct chrome_event *event, struct slice value,
-                     struct pattern_hole hole)
+static bool add_hole(struct pattern_draft *pattern, const struct chrome_event *event,
+                     struct slice value, struct draft_hole hole)
 {
     if (pattern->hole_count == PATTERN_MOST_HOLES || value.bytes < event->text.bytes ||
         value.bytes + value.count > event->text.bytes + event->text.count)
@@ -400,12 +400,12 @@ static bool add_hole(struct pattern *pattern, const struct chrome_event *event, 
 
 // Numbers of the arguments that stand in columns.
 static bool add_part_holes(const struct chrome_parts *parts, const struct chrome_event *event,
-                           struct pattern *pattern)
+                           struct pattern_draft *pattern)
 {
     const struct form_table *forms = &parts->store->forms;
     for (size_t i = 0; i < parts->count; i++) {
         const struct args_item *item = &parts->parts[i].item;
-        struct pattern_hole hole = {.blank = forms->blanks[i], .digits = item->digits};
+        struct draft_hole hole = {.blank = forms->blanks[i], .digits = item->digits};
         if (hole.blank == BLANK_COUNT || !parts->numbers[i].count)
             continue;
         if (item->kind == ARGS_REAL) // it will not be the same again
@@ -431,20 +431,22 @@ static void learn(struct chrome_reader *reader, const struct chrome_event *event
                   const struct chrome_made *made, const struct chrome_kind *kind)
 {
     const struct chrome_parts *parts = &reader->parts;
-    struct pattern pattern = {
-        .place = made->place, .row = made->row, .text_ids = (uint32_t)made->text_ids};
+    struct pattern_draft pattern = {.text = event->text,
+                                    .place = made->place,
+                                    .row = made->row,
+                                    .text_ids = (uint16_t)made->text_ids};
     bool is_fit = !has_field(parts, FIELD_TS) && !has_field(parts, FIELD_DUR) &&
                   !has_field(parts, FIELD_ID) &&
                   add_hole(&pattern, event, event->fields[FIELD_TS].text,
-                           (struct pattern_hole){.kind = HOLE_START});
+                           (struct draft_hole){.kind = HOLE_START});
     if (is_fit && kind->ph == 'X')
         is_fit = add_hole(&pattern, event, event->fields[FIELD_DUR].text,
-                          (struct pattern_hole){.kind = HOLE_DURATION});
+                          (struct draft_hole){.kind = HOLE_DURATION});
     if (is_fit && kind->has_id)
         is_fit = add_hole(&pattern, event, event->fields[FIELD_ID].text,
-                          (struct pattern_hole){.kind = HOLE_ID});
+                          (struct draft_hole){.kind = HOLE_ID});
     if (is_fit && add_part_holes(parts, event, &pattern))
-        pattern_table_learn(&reader->patterns, event->text, &pattern);
+        pattern_table_learn(&reader->patterns, &pattern);
     else
         pattern_table_lose(&reader->patterns);
 }
@@ -687,11 +689,11 @@ static int take_metadata(struct chrome_reader *reader, const struct chrome_event
 
 int chrome_reader_event(struct chrome_reader *reader, struct json_scan *scan)
 {
-    const struct repairs before = *reader->parts.repairs;
     struct chrome_event event;
     const int taken = take_pattern(reader, scan);
     if (taken)
         return taken;
+    const struct repairs before = *reader->parts.repairs;
     const int got = scan_event(reader, scan, &event);
     if (got != 1) {
         if (got == SCAN_CUT) // it is read again

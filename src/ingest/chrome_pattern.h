@@ -5,35 +5,78 @@
 #ifndef GAIT_INGEST_CHROME_PATTERN_H
 #define GAIT_INGEST_CHROME_PATTERN_H
 
+#include "base/arena.h"
 #include "ingest/event_store.h"
 
 enum hole_kind { HOLE_START, HOLE_DURATION, HOLE_ID, HOLE_INTEGER, HOLE_DECIMAL };
 
+// A number between two literal stretches.
 struct pattern_hole {
-    uint32_t at, bytes; // in the text that the pattern was made from
+    uint32_t literal; // bytes in front of it, behind the hole before
     uint8_t kind, blank, digits;
 };
 
-enum { PATTERN_MOST_HOLES = 14, PATTERN_FOLLOWERS = 2 };
+enum { PATTERN_MOST_HOLES = 14 };
 
-// What an event becomes, but for its holes.
+// What an event becomes, but for its holes. Its text stands behind the holes: all of it
+// lies together, since a trace has more patterns than a processor's cache has room for.
 struct pattern {
-    const uint8_t *text; // literal stretches alone, one behind the other
-    struct pattern_hole holes[PATTERN_MOST_HOLES];
-    uint32_t hole_count, bytes;       // bytes: of the whole event
-    uint32_t next[PATTERN_FOLLOWERS]; // patterns + 1 that came behind it, the newest first
-    uint32_t same;                    // the next one of the same hash, + 1
-    uint32_t text_ids;                // repairs of that kind in each event
+    uint32_t next;                 // the pattern + 1 that came behind it last
+    uint32_t bytes;                // of the whole event that it was made from
+    uint32_t rest;                 // of them, behind the last hole
+    uint16_t hole_count, text_ids; // text_ids: repairs of that kind in each event
     struct store_place place;
     struct row row;
+    struct pattern_hole holes[];
+};
+
+static inline const uint8_t *pattern_text(const struct pattern *pattern)
+{
+    return (const uint8_t *)(pattern->holes + pattern->hole_count);
+}
+
+// An event that was read the long way, and where its numbers stand in it; in any order.
+struct pattern_draft {
+    struct slice text;
+    struct store_place place;
+    struct row row;
+    uint16_t hole_count, text_ids;
+    struct draft_hole {
+        uint32_t at, bytes;
+        uint8_t kind, blank, digits;
+    } holes[PATTERN_MOST_HOLES];
+};
+
+// Where an event departs from a pattern: in its text, and what stands there instead.
+struct pattern_miss {
+    uint32_t at;
+    uint32_t byte;
+};
+
+// Behind the text of an event that fits, or NULL (pattern_fit.h).
+typedef const uint8_t *pattern_fit(const struct pattern *pattern, const uint8_t *at,
+                                   struct row *row, struct pattern_miss *ret_miss);
+
+// Events that depart there from a pattern, that way, are to be tried with `to`.
+struct pattern_branch {
+    uint32_t from;
+    struct pattern_miss miss;
+    uint32_t to;
 };
 
 struct pattern_table {
-    struct arena texts;
-    struct pattern *patterns;
+    pattern_fit *fit;
+    struct arena kept;
+    struct pattern **patterns;
     size_t count, room;
     uint32_t *heads; // by hash: the first one, + 1
-    uint32_t last;   // the one that fitted last, + 1
+    struct pattern_branch *branches;
+    size_t branch_room;
+    struct hash_index branch_index;
+    uint32_t *guesses;         // by the patterns before: what came behind them, + 1
+    uint32_t path;             // hash of the ones before
+    uint32_t last;             // the one that fitted last, + 1
+    struct pattern_branch end; // where the search for what fitted nothing ended
 };
 
 void pattern_table_init(struct pattern_table *table);
@@ -44,13 +87,12 @@ void pattern_table_finish(struct pattern_table *table);
 size_t pattern_table_match(struct pattern_table *table, struct slice text,
                            const struct pattern **ret_pattern, struct row *ret_row);
 
-// Learns from an event that was read the long way. Holes need not be in order.
-void pattern_table_learn(struct pattern_table *table, struct slice text, struct pattern *pattern);
+void pattern_table_learn(struct pattern_table *table, struct pattern_draft *draft);
 
 // What was read last was none of the patterns.
 static inline void pattern_table_lose(struct pattern_table *table)
 {
-    table->last = 0;
+    table->last = table->path = 0;
 }
 
 #endif

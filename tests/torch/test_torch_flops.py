@@ -81,6 +81,23 @@ def test_each_module_has_flop_counter_modes_and_is_counted_once(counted, kind):
     assert modules[root] == flops["total"]
 
 
+@pytest.mark.parametrize("kind", ["mlp", "transformer"])
+def test_the_tree_of_modules_has_their_calls_and_a_backward(counted, kind):
+    run = counted(kind)
+    done = subprocess.run([run.tool, "modules", "--json", run.run], capture_output=True, text=True)
+    rows = {row["name"]: row for row in json.loads(done.stdout)["modules"]}
+    root = run.torch["root"]
+    for name, flops in run.torch["by_module"].items():
+        if name == "Global" or not flops:
+            continue
+        row = rows[name[len(root) + 1 :] or root]
+        assert row["calls"] == 3, name
+        assert 0 < row["self_ns"] <= row["forward_ns"], name
+        assert row["backward_ns"] > 0, name
+    assert rows[root]["class"] == root
+    assert rows[root]["depth"] == 1
+
+
 def test_the_work_of_groups_and_of_attention_is_what_is_done(counted):
     flops = counted("convolutions").report["flops"]
     ops = {op["name"]: op["flops"] // 3 for op in flops["by_op"]}

@@ -1,0 +1,127 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`gait modules` and `gait comms --debug` of traces that can be worked out by hand."""
+
+import json
+
+THREAD = 9
+
+
+def span(category, name, start, us, tid=THREAD, **args):
+    return {"ph": "X", "cat": category, "name": name, "pid": 9, "tid": tid, "ts": start,
+            "dur": us, "args": args}  # fmt: skip
+
+
+def op(name, start, us, number, seq=None, forward=None, tid=THREAD, **more):
+    args = {"External id": number, **more}
+    if seq is not None:
+        args["Sequence number"] = seq
+        args["Fwd thread id"] = forward or 0
+    return span("cpu_op", name, start, us, tid, **args)
+
+
+def module(name, start, us, tid=THREAD):
+    return span("python_function", "nn.Module: " + name, start, us, tid)
+
+
+def kernel(name, start, us, number):
+    return span("kernel", name, start, us, 7, **{"External id": number, "stream": 7, "device": 0})
+
+
+# A step of 1000 us. Net (100 to 500) calls Linear_0 twice and Block_0, which is checkpointed: its
+# forward, with Linear_1 in it, is made anew in the backward, on a thread of its own.
+STEP = [
+    span("user_annotation", "ProfilerStep#4", 0, 1000),
+    module("Net_0", 100, 400),
+    module("Linear_0", 110, 90),
+    op("aten::linear", 120, 60, 1, seq=5, **{"Input Dims": [[4, 8], [8, 8]]}),
+    op("aten::addmm", 130, 40, 2, seq=5),
+    module("Linear_0", 210, 50),
+    op("aten::linear", 220, 30, 3, seq=6),
+    op("CheckpointFunction", 300, 150, 4, seq=7),
+    module("Block_0", 310, 130),
+    module("Linear_1", 320, 100),
+    op("aten::linear", 330, 80, 5),
+    op("c10d::allreduce_", 345, 20, 6, **{"Input Dims": [[[4, 8]], []]}),
+    op("CheckpointFunctionBackward", 600, 200, 7, seq=7, forward=1, tid=10),
+    module("Block_0", 610, 100, tid=10),
+    module("Linear_1", 620, 80, tid=10),
+    op("aten::linear", 630, 60, 8, seq=20, tid=10),
+    op("c10d::allreduce_", 640, 20, 9, tid=10),
+    op("AddmmBackward0", 720, 50, 10, seq=20, forward=1, tid=10),
+    op("aten::mm", 725, 40, 11, tid=10),
+    op("AddmmBackward0", 810, 70, 12, seq=6, forward=1, tid=10),
+    op("aten::mm", 815, 60, 13, tid=10),
+    op("autograd::engine::evaluate_function: torch::autograd::AccumulateGrad", 900, 30, 14, tid=10),
+    op("c10d::allreduce_", 905, 20, 15, tid=10),
+    kernel("gemm", 135, 45, 2),
+    kernel("gemm", 650, 35, 8),
+    kernel("gemm", 730, 15, 11),
+    kernel("lost", 990, 5, 99),
+]
+
+
+def write(tmp_path, events=STEP, name="trace.json"):
+    (tmp_path / name).write_text(json.dumps({"schemaVersion": 1, "traceEvents": events}))
+    return name
+
+
+def modules_of(gait, *options):
+    done = gait("modules", "--json", *options, "trace.json")
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout)
+
+
+def test_modules_are_a_tree_with_their_times(gait, tmp_path):
+    write(tmp_path)
+    told = modules_of(gait)
+    rows = {row["name"]: row for row in told["modules"]}
+    assert [(row["name"], row["depth"]) for row in told["modules"]] == [
+        ("Net_0", 1), ("Linear_0", 2), ("Block_0", 2), ("Linear_1", 3)]  # fmt: skip
+    assert (told["steps"], told["whole_ns"]) == (1, 1_000_000)
+    us = {name: row["forward_ns"] // 1000 for name, row in rows.items()}
+    assert us == {"Net_0": 400, "Linear_0": 140, "Block_0": 130, "Linear_1": 100}
+    us = {name: row["self_ns"] // 1000 for name, row in rows.items()}
+    assert us == {"Net_0": 130, "Linear_0": 140, "Block_0": 30, "Linear_1": 100}
+    # of the checkpoint's backward 50 us are the backward of Linear_1, which lies within
+    us = {name: row["backward_ns"] // 1000 for name, row in rows.items()}
+    assert us == {"Net_0": 270, "Linear_0": 70, "Block_0": 50, "Linear_1": 50}
+    us = {name: row["backward_self_ns"] // 1000 for name, row in rows.items()}
+    assert us == {"Net_0": 150, "Linear_0": 70, "Block_0": 0, "Linear_1": 50}
+    assert [rows[name]["recomputed_ns"] for name in ("Block_0", "Linear_1")] == [100_000, 80_000]
+    assert [rows[name]["calls"] for name in rows] == [1, 2, 1, 1]
+    assert rows["Net_0"]["share"] == 0.67
+    assert told["outside_backward_ns"] == 30_000
+
+
+def test_a_kernel_belongs_to_the_module_of_the_op_that_began_it(gait, tmp_path):
+    write(tmp_path)
+    told = modules_of(gait)
+    rows = {row["name"]: row for row in told["modules"]}
+    us = {name: row["device_ns"] // 1000 for name, row in rows.items()}
+    assert us == {"Net_0": 95, "Linear_0": 45, "Block_0": 50, "Linear_1": 50}
+    assert rows["Net_0"]["device_self_ns"] == 0
+    assert told["outside_device_ns"] == 5_000  # of a kernel whose op is on no record
+
+
+def test_people_see_the_tree(gait, tmp_path):
+    write(tmp_path)
+    told = gait("modules", "trace.json").stdout
+    assert "180 us" not in told
+    lines = [line for line in told.splitlines() if "_" in line]
+    assert [line.split("_")[0] for line in lines] == [
+        "  Net",
+        "   Linear",
+        "   Block",
+        "    Linear",
+    ]
+    assert "100 us of the backward are forwards made anew" in told
+    assert (
+        len(gait("modules", "--json", "--depth", "1", "trace.json").stdout.split("forward_ns")) == 2
+    )
+
+
+def test_what_has_no_modules_says_how_to_get_them(gait, tmp_path):
+    write(tmp_path, [op("aten::mm", 0, 5, 1)])
+    done = gait("modules", "trace.json")
+    assert done.returncode == 2
+    assert "with_stack=True" in done.stderr
