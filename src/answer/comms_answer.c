@@ -6,7 +6,13 @@
 
 #include "analyse/device/collectives.h"
 #include "answer/answers.h"
+#include "answer/modules/comm_debug_answer.h"
 #include "base/units.h"
+
+struct comms_values {
+    const char *debug; // a digit, or NULL
+    int64_t rank;
+};
 
 static const struct column columns[] = {
     {.key = "name", .label = "", .flags = COLUMN_LEFT, .width = 17},
@@ -87,9 +93,13 @@ static void say_limits(struct sheet *sheet, const struct collectives *found)
 
 static int put(struct sheet *sheet, const struct asked *asked)
 {
+    const struct comms_values *values = asked->values;
     struct collectives found;
     uint64_t calls = 0;
     char text[100];
+    if (values->debug)
+        return comm_debug_answer_put(sheet, asked, values->rank,
+                                     (enum comm_noise)(*values->debug - '0'));
     int status = collectives_make(&found, asked->trace);
     if (status)
         return status;
@@ -110,8 +120,26 @@ static int put(struct sheet *sheet, const struct asked *asked)
     return GAIT_OK;
 }
 
+static const char *const noises[] = {"0", "1", "2", "3", NULL};
+
+static const struct option options[] = {
+    {.name = "debug",
+     .kind = OPTION_CHOICE,
+     .value = "LEVEL",
+     .help = "what each module communicated: 0 collectives, 1 classes too, 2 ops too, 3 all ops",
+     .offset = offsetof(struct comms_values, debug),
+     .choices = noises},
+    {.name = "rank",
+     .kind = OPTION_NUMBER,
+     .value = "N",
+     .help = "--debug: of that rank; of the lowest without it",
+     .offset = offsetof(struct comms_values, rank),
+     .high = INT32_MAX},
+};
+
 static const struct example examples[] = {
     {"gait comms run1", "Collectives, bandwidths, and which rank came last."},
+    {"gait comms --debug 1 trace.json", "Which modules communicate, forward and backward."},
     {NULL, NULL},
 };
 
@@ -121,6 +149,11 @@ static const char *const about[] = {
     "the ranks is what the transfer took, the rest of each was waiting, and the rank of the "
     "shortest came last. No clock is compared with another.",
     "busbw is the bandwidth that the links must have had, as nccl-tests counts it.",
+    "--debug shows the tree of modules of one rank with the collectives that its host called in "
+    "each, forward, backward and where checkpointing computes anew, in the form of torch's "
+    "CommDebugMode, with bytes and times. As there, a collective counts for all modules around "
+    "it, up to Global, and an op for its own. A record says nothing of sharding (DTensor): level "
+    "1 adds the classes of modules alone.",
     NULL,
 };
 
@@ -129,5 +162,6 @@ const struct answer comms_answer = {
                "waiting over the ranks, and the rank that came last.",
     .about = about,
     .examples = examples,
+    OPTIONS_ARE(options),
     .put = put,
 };

@@ -125,3 +125,69 @@ def test_what_has_no_modules_says_how_to_get_them(gait, tmp_path):
     done = gait("modules", "trace.json")
     assert done.returncode == 2
     assert "with_stack=True" in done.stderr
+
+
+def debugged(gait, level):
+    done = gait("comms", "--json", "--debug", str(level), "trace.json")
+    assert done.returncode == 0, done.stderr
+    return {row["fqn"]: row for row in json.loads(done.stdout)["modules"]}
+
+
+def names_of(row, key):
+    return {entry["name"]: entry["count"] for entry in row[key]}
+
+
+def test_collectives_are_told_by_module_and_pass(gait, tmp_path):
+    write(tmp_path)
+    rows = debugged(gait, 0)
+    block = "Net_0.Block_0.Linear_1"
+    assert list(rows) == ["Global", "Net_0", "Net_0.Linear_0", "Net_0.Block_0", block]
+    passes = {"collectives_forward": 1, "collectives_checkpointing": 1}
+    for fqn, row in rows.items():
+        told = {key: names_of(row, key)["c10d::allreduce_"] for key in row
+                if key.startswith("collectives_") and row[key]}  # fmt: skip
+        if fqn == "Net_0.Linear_0":
+            assert not told
+        elif fqn == "Global":
+            assert told == {**passes, "collectives_backward": 1}
+        else:
+            assert told == passes, fqn  # the block's, and so those of all that is around it
+        own = [entry["own_count"] for key in told for entry in row[key]]
+        assert sum(own) == {"Global": 1, block: 2}.get(fqn, 0)
+        assert not any(row[key] for key in row if key.startswith("operations_"))
+
+
+def test_each_level_tells_more(gait, tmp_path):
+    write(tmp_path, [*STEP, op("aten::t", 140, 5, 16)])
+    assert debugged(gait, 0)["Net_0"]["module_type"] is None
+    assert debugged(gait, 1)["Net_0"]["module_type"] == "Net"
+    ops, all_ops = (debugged(gait, level)["Net_0.Linear_0"] for level in (2, 3))
+    assert names_of(ops, "operations_forward") == {"aten::linear": 2, "aten::addmm": 1}
+    assert names_of(all_ops, "operations_forward") == {
+        "aten::linear": 2, "aten::addmm": 1, "aten::t": 1}  # fmt: skip
+    told = gait("comms", "--debug", "2", "trace.json").stdout.splitlines()
+    assert told[:3] == ["Global", "  FORWARD PASS", "    *c10d::allreduce_: 1, 20.0 us"]
+    assert told[3:5] == ["  BACKWARD PASS", "    *c10d::allreduce_: 1, 20.0 us"]
+    assert "        *module type: Linear" in told
+    assert "              ACTIVATION CHECKPOINTING" in told
+    assert "              shape: [[4, 8], [8, 8]]" in told
+
+
+def test_what_a_collective_calls_says_what_it_moved(gait, tmp_path):
+    about = {"Collective name": "allreduce", "In msg nelems": 100, "Out msg nelems": 400,
+             "dtype": "BFloat16", "Process Group Name": "7"}  # fmt: skip
+    events = [
+        op("c10d::allreduce_", 0, 50, 1),
+        op("record_param_comms", 10, 30, 2, **about),
+        op("record_param_comms", 60, 5, 3, **{**about, "Collective name": "send"}),
+        op("record_param_comms", 70, 5, 4, **{**about, "Collective name": "wait"}),
+        kernel("ncclDevKernel_AllReduce", 20, 25, 2),
+    ]
+    write(tmp_path, events)
+    rows = debugged(gait, 0)["Global"]["collectives_forward"]
+    rows = {row.pop("name"): row for row in rows}
+    assert sorted(rows) == ["c10d::allreduce_", "send"]
+    all_reduce = rows["c10d::allreduce_"]
+    assert (all_reduce["bytes"], all_reduce["dtype"], all_reduce["group"]) == (800, "BFloat16", "7")
+    assert (all_reduce["host_ns"], all_reduce["device_ns"]) == (50_000, 25_000)
+    assert rows["send"]["count"] == 1

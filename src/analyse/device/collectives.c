@@ -22,7 +22,7 @@ struct told {
     int64_t in, out, group_size; // elements; -1: not said
 };
 
-static uint64_t element_bytes(const char *dtype)
+uint64_t collective_element_bytes(const char *dtype)
 {
     static const struct {
         const char *dtype;
@@ -156,7 +156,7 @@ static int add_row(struct part *part, const struct gait_batch *batch, size_t row
         name_by_kernel(told.name, site->name);
     const struct collective_kind like = {told.name, told.group, told.dtype,
                                          told.group_size > 0 ? (uint64_t)told.group_size : 0,
-                                         element_bytes(told.dtype)};
+                                         collective_element_bytes(told.dtype)};
     struct collective_call call = {.rank = part->rank,
                                    .start_ns = batch->start_ns[row],
                                    .ns = (uint64_t)batch->duration_ns[row]};

@@ -53,6 +53,9 @@ struct collectives {
 GAIT_CHECK int collectives_make(struct collectives *collectives, struct gait_trace *trace);
 void collectives_finish(struct collectives *collectives); // takes NULL and a zeroed struct
 
+// Of a dtype as torch tells it ("BFloat16"); 0: not known.
+uint64_t collective_element_bytes(const char *dtype);
+
 // In bytes a second (NAN: not known): of the data, and as the links see it (nccl-tests).
 double collective_algorithm_bandwidth(const struct collective_sum *sum);
 double collective_bus_bandwidth(const struct collective_sum *sum);

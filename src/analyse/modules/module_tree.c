@@ -22,6 +22,7 @@ struct known_site {
     enum site_kind kind;
     enum role role;
     const char *name, *class; // of a module
+    bool is_path;
 };
 
 struct open_span {
@@ -78,6 +79,15 @@ static int learn_lightning(struct module_tree *tree, const char *words, struct k
     return end && !site->class ? fail(GAIT_ERR_MEMORY, "no memory for modules") : GAIT_OK;
 }
 
+// "Conv2d_0"
+static int learn_foreign(struct module_tree *tree, const char *words, struct known_site *site)
+{
+    const char *end = strrchr(words, '_');
+    site->name = words;
+    site->class = end ? arena_text(&tree->arena, words, (size_t)(end - words)) : NULL;
+    return end && !site->class ? fail(GAIT_ERR_MEMORY, "no memory for modules") : GAIT_OK;
+}
+
 static int learn_module_class(struct module_tree *tree, const struct gait_event *event,
                               struct known_site *site)
 {
@@ -98,6 +108,7 @@ static int learn_site(struct walking *walking, const struct gait_event *event,
     site->role = role;
     site->kind = SITE_OTHER;
     site->name = event->name;
+    site->is_path = true;
     if (role == ROLE_MODULE) {
         site->kind = SITE_MODULE;
         return learn_module_class(walking->tree, event, site);
@@ -108,8 +119,10 @@ static int learn_site(struct walking *walking, const struct gait_event *event,
     }
     if (role == ROLE_PYTHON && begins(event->name, FOREIGN_MODULE)) {
         site->kind = SITE_MODULE;
-        site->name = event->name + strlen(FOREIGN_MODULE);
-    } else if (role == ROLE_OP || role == ROLE_ANNOTATION) {
+        site->is_path = false;
+        return learn_foreign(walking->tree, event->name + strlen(FOREIGN_MODULE), site);
+    }
+    if (role == ROLE_OP || role == ROLE_ANNOTATION) {
         site->kind = SITE_OP;
     } else if (role == ROLE_STEP) {
         site->kind = SITE_STEP;
@@ -154,6 +167,7 @@ static int find_node(struct walking *walking, uint32_t parent, uint32_t site, ui
         return GAIT_OK;
     const struct module_node node = {.name = walking->sites[site].name,
                                      .kind = walking->sites[site].class,
+                                     .is_path = walking->sites[site].is_path,
                                      .parent = parent,
                                      .depth = tree->nodes[parent].depth + 1};
     status = add_node(tree, node);
@@ -310,10 +324,16 @@ static int see_op(struct walking *walking, struct open_row *row, const struct ga
 static int see_device(struct walking *walking, const struct gait_event *event)
 {
     const struct array_shape shape = {sizeof *walking->works, UINT32_MAX};
+    const enum role role = walking->sites[event->site].role;
+    const struct module_op kernel = {event, role, MODULE_NONE, MODULE_FORWARD, 0};
     walking->tree->has_device = true;
     if (event->duration_ns <= 0)
         return GAIT_OK;
-    int status = array_reserve((void **)&walking->works, &walking->work_room,
+    int status = GAIT_OK;
+    if (role == ROLE_COLLECTIVE && walking->wish->visit)
+        status = walking->wish->visit(&kernel, walking->wish->context);
+    if (!status)
+        status = array_reserve((void **)&walking->works, &walking->work_room,
                                walking->work_count + 1, shape);
     if (!status)
         walking->works[walking->work_count++] =

@@ -26,6 +26,7 @@ enum { MODULE_NONE = 0 }; // the node of what ran in no module: the root
 struct module_node {
     const char *name;           // "layer1.0.conv", or "Conv2d_0" where a trace has no paths
     const char *kind;           // its class, or NULL
+    bool is_path;               // the name is a path from the root module
     uint32_t parent;            // MODULE_NONE: of a root module, and of the first node
     uint32_t first_child, next; // 0: none
     uint32_t depth;             // 1: a root module
@@ -39,7 +40,7 @@ struct module_node {
     uint64_t all_device_ns;            // with the modules inside
 };
 
-// An op, and where it ran.
+// An op or a range, and where it ran; or a kernel of communication, which has no place.
 struct module_op {
     const struct gait_event *event;
     enum role role;
