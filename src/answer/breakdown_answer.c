@@ -95,6 +95,23 @@ static void put_steps(struct sheet *sheet, const struct breakdown_rank *rank)
     sheet_end(sheet);
 }
 
+// Of a rank with several: each over the rank's own time.
+static void put_devices(struct sheet *sheet, const struct breakdown_rank *rank)
+{
+    static const struct column columns[] = {{.key = "device"}};
+    static const struct table table = {.key = "devices", COLUMNS_ARE(columns)};
+    if (!rank->device_count)
+        return;
+    sheet_table(sheet, &table);
+    for (size_t i = 0; i < rank->device_count; i++) {
+        const int32_t device = rank->devices[i].device;
+        const struct value cell = value_if(device >= 0, value_int(device));
+        sheet_row(sheet, &cell, 0);
+        put_breakdown(sheet, &rank->devices[i].whole);
+    }
+    sheet_end(sheet);
+}
+
 // --- for people -------------------------------------------------------------------------
 
 static const struct column rank_columns[] = {
@@ -141,6 +158,7 @@ static int put_rank(struct sheet *sheet, const struct asked *asked,
         sheet_end(sheet);
     } else
         sheet_put(sheet, "whole", value_none());
+    put_devices(sheet, rank);
     if (values->steps)
         put_steps(sheet, rank);
     return GAIT_OK;
@@ -160,6 +178,33 @@ static void show_steps(struct sheet *sheet, const struct device_run *run)
             struct value cells[1 + DEVICE_PARTS] = {value_text(step->name)};
             device_parts_find(&step->breakdown, run->ranks[i].has_device, &cells[1]);
             cells[1] = value_uint(step->breakdown.span_ns);
+            sheet_row(sheet, cells, 0);
+        }
+    sheet_end(sheet);
+}
+
+static void show_devices(struct sheet *sheet, const struct asked *asked,
+                         const struct device_run *run)
+{
+    static const struct column columns[] = {{.label = "", .width = 6},
+                                            {.label = "device", .width = 8},
+                                            {.label = "of", .unit = UNIT_NS, .width = 10},
+                                            DEVICE_PART_COLUMNS};
+    static const struct table table = {
+        .heading = "Each of a rank's", COLUMNS_ARE(columns), .most = 64, .more = "more"};
+    size_t count = 0;
+    for (size_t i = 0; i < run->count; i++)
+        count += run->ranks[i].device_count;
+    if (!count)
+        return;
+    sheet_table(sheet, &table);
+    for (size_t i = 0; i < run->count; i++)
+        for (size_t at = 0; at < run->ranks[i].device_count; at++) {
+            const struct breakdown_device *device = &run->ranks[i].devices[at];
+            struct value cells[2 + DEVICE_PARTS] = {
+                value_int(device_rank_number(asked->trace, &run->ranks[i])),
+                value_if(device->device >= 0, value_int(device->device))};
+            device_parts_find(&device->whole, true, &cells[2]);
             sheet_row(sheet, cells, 0);
         }
     sheet_end(sheet);
@@ -220,6 +265,7 @@ static int put(struct sheet *sheet, const struct asked *asked)
     for (size_t i = 0; i < run.count && !status; i++)
         status = put_rank(sheet, asked, &run.ranks[i]);
     sheet_end(sheet);
+    show_devices(sheet, asked, &run);
     show_causes(sheet, asked, &run);
     if (values->steps)
         show_steps(sheet, &run);

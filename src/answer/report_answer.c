@@ -520,7 +520,7 @@ static void put_overhead(const struct making *making)
     const uint64_t events = making->report->events;
     const struct torch_report *torch = making->report->torch;
     struct sheet *sheet = making->sheet;
-    char text[300], each[48] = "", hooks[80] = "";
+    char text[300], each[48] = "", hooks[120] = "";
     const double bytes = events ? (double)overhead->bytes / (double)events : 0;
     if (events)
         snprintf(each, sizeof each, ", %.*f B/event", bytes < 100, bytes);

@@ -83,7 +83,7 @@ typedef void put_shares(struct sheet *sheet, int64_t rank, const struct step_sha
 
 // One rank after the other: the rows of one are gone before the next is read.
 static int put_ranks(struct sheet *sheet, const struct asked *asked, put_shares *put_one,
-                     size_t *ret_steps)
+                     const struct recorded_steps *recorded, size_t *ret_steps)
 {
     int status = GAIT_OK;
     *ret_steps = 0;
@@ -93,7 +93,7 @@ static int put_ranks(struct sheet *sheet, const struct asked *asked, put_shares 
         status = foreign_rows_read(&rows, asked->trace, i);
         if (status)
             break;
-        status = step_shares_make(&shares, &rows);
+        status = step_shares_make(&shares, &rows, recorded);
         if (!status)
             put_one(sheet, rows.shard.rank < 0 ? 0 : rows.shard.rank, &shares);
         *ret_steps += status ? 0 : shares.count;
@@ -106,14 +106,20 @@ static int put_ranks(struct sheet *sheet, const struct asked *asked, put_shares 
 static int put(struct sheet *sheet, const struct asked *asked)
 {
     size_t steps = 0;
-    sheet_title(sheet, asked->path, "Steps as a profiler numbered them, shared out by priority");
+    struct recorded_steps recorded;
+    int status = recorded_steps_find(&recorded, asked->trace);
+    sheet_title(sheet, asked->path,
+                recorded.count ? "Steps with devices on record, shared out by priority"
+                               : "Steps as a profiler numbered them, shared out by priority");
     sheet_table(sheet, &step_table);
-    int status = put_ranks(sheet, asked, put_steps, &steps);
+    if (!status)
+        status = put_ranks(sheet, asked, put_steps, &recorded, &steps);
     sheet_end(sheet);
     sheet_table(sheet, &device_table);
     if (!status)
-        status = put_ranks(sheet, asked, put_devices, &steps);
+        status = put_ranks(sheet, asked, put_devices, &recorded, &steps);
     sheet_end(sheet);
+    recorded_steps_finish(&recorded);
     if (!steps)
         sheet_say(sheet, SAY_PARAGRAPH,
                   "No step of a profiler (ProfilerStep#N) is on record; gait report has the steps "

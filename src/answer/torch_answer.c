@@ -547,12 +547,14 @@ void torch_answer_name_cost(const struct torch_report *torch, char *out, size_t 
     *out = '\0';
     if (torch->cost.is_unmeasured)
         snprintf(out, room, ", hooks not known");
-    if (!torch->cost.is_known)
-        return;
     if (torch->cost.steps_ns)
         snprintf(share, sizeof share, " (%s of the steps)",
                  units_share(torch->cost.hooks_ns, torch->cost.steps_ns).text);
-    snprintf(out, room, ", hooks %s%s", units_ns((int64_t)torch->cost.hooks_ns).text, share);
+    if (torch->cost.is_known)
+        snprintf(out, room, ", hooks %s%s", units_ns((int64_t)torch->cost.hooks_ns).text, share);
+    if (torch->cost.devices_ns)
+        snprintf(out + strlen(out), room - strlen(out), ", devices %s between steps",
+                 units_ns((int64_t)torch->cost.devices_ns).text);
 }
 
 void torch_answer_put_cost(struct sheet *sheet, const struct torch_report *torch)
@@ -561,4 +563,6 @@ void torch_answer_put_cost(struct sheet *sheet, const struct torch_report *torch
     sheet_put(sheet, "hooks_ns", value_if(cost->is_known, value_uint(cost->hooks_ns)));
     sheet_put(sheet, "step_share",
               value_if(cost->is_known, value_share(cost->hooks_ns, cost->steps_ns)));
+    sheet_put(sheet, "devices_ns", value_if(cost->devices_ns > 0, value_uint(cost->devices_ns)));
+    sheet_put(sheet, "device_windows", value_uint(cost->device_windows));
 }

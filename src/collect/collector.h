@@ -60,6 +60,7 @@ extern const size_t collector_count;
 
 #define COLLECTORS_MAX 8
 
-extern const struct collector collector_torch, collector_python, collector_nsight;
+extern const struct collector collector_torch, collector_python, collector_nsight,
+    collector_devices;
 
 #endif

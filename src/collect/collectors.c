@@ -6,6 +6,7 @@ const struct collector *const collectors[] = {
     &collector_torch,
     &collector_python,
     &collector_nsight,
+    &collector_devices,
 };
 const size_t collector_count = sizeof(collectors) / sizeof(collectors[0]);
 

@@ -11,7 +11,7 @@
 #include "base/fail.h"
 #include "collect/collector.h"
 
-static struct gait_collector_host python_host, nsight_host;
+static struct gait_collector_host python_host, nsight_host, devices_host;
 
 static int start(const struct collector *self)
 {
@@ -64,6 +64,14 @@ static void probe_nsight(struct collector_probe *ret_probe)
                  "no nsys in PATH: nsight_enabled needs NVIDIA's Nsight Systems");
 }
 
+static void probe_devices(struct collector_probe *ret_probe)
+{
+    ret_probe->is_ready = true;
+    snprintf(ret_probe->text, sizeof(ret_probe->text),
+             "kernels, copies and memsets during windows, by torch's own recording, once a program "
+             "uses an accelerator that its torch can record");
+}
+
 const struct collector collector_python = {
     .name = "python",
     .levels = GAIT_WINDOW_PYTHON,
@@ -81,6 +89,15 @@ const struct collector collector_nsight = {
     .start = start,
     .window = window,
     .host = &nsight_host,
+};
+
+const struct collector collector_devices = {
+    .name = "devices",
+    .levels = GAIT_WINDOW_DEVICES,
+    .probe = probe_devices,
+    .start = start,
+    .window = window,
+    .host = &devices_host,
 };
 
 int gait_collector_host(const char *name, const struct gait_collector_host *host)

@@ -2,6 +2,8 @@
 #define _GNU_SOURCE
 #include "ingest/ingest.h"
 
+#include <gait/internal/import.h>
+
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -78,6 +80,7 @@ static int write_shard(struct ingest *ingest, uint32_t process)
                                       .rank = ingest->facts.rank,
                                       .host = ingest->facts.host,
                                       .base_ns = ingest->facts.base_ns,
+                                      .devices = ingest->wish->devices,
                                       .repairs = &ingest->result->repairs};
     if (!status)
         status = shard_write(&ingest->store, &about, &written);
@@ -96,7 +99,7 @@ static int write_shards(struct ingest *ingest)
     unsigned processes = 0;
     for (uint32_t i = 0; i < store->track_count; i++)
         processes += !store->tracks[i].key && store->tracks[i].has_rows;
-    if (ingest->facts.is_one_process || processes < 2)
+    if (ingest->facts.is_one_process || processes < 2 || ingest->wish->devices)
         return write_shard(ingest, 0);
     if (ingest->wish->file)
         return fail(GAIT_ERR_ARGUMENT,
@@ -166,4 +169,26 @@ bool ingest_knows(const char *path)
     const bool is_known = rest.count ? source_find(rest) != NULL : intake.packing != NULL;
     intake_close(&intake);
     return is_known;
+}
+
+// --- for the Python package -----------------------------------------------------------
+
+int gait_import_devices(const struct gait_device_import *import, uint64_t *ret_events)
+{
+    if (!import || import->size != sizeof *import || !import->trace || !import->shard ||
+        !import->owner || !ret_events)
+        return fail(GAIT_ERR_ARGUMENT, "import needs a trace, a shard and an owner, and its size "
+                                       "must be sizeof *import");
+    const struct ingest_devices devices = {.owner = import->owner,
+                                           .pid = import->pid,
+                                           .rank = import->rank,
+                                           .since_ns = import->since_ns,
+                                           .until_ns = import->until_ns};
+    const struct ingest_wish wish = {
+        .trace = import->trace, .file = import->shard, .devices = &devices};
+    struct ingest_result result;
+    const int status = ingest_file(&wish, &result);
+    if (!status)
+        *ret_events = result.events;
+    return status;
 }

@@ -10,12 +10,20 @@
 
 #include "ingest/repairs.h"
 
+// What devices did in a window of a process that records itself: a shard beside its own.
+struct ingest_devices {
+    const char *owner; // name of the process's shard, in the same folder
+    int64_t pid, rank; // rank -1: not known
+    int64_t since_ns, until_ns;
+};
+
 struct ingest_wish {
     const char *trace;  // the file
     const char *folder; // where shards go: one for each process
     const char *file;   // or NULL: the name of the one shard, then the folder does not matter
     void (*progress)(void *context, uint64_t bytes); // of the file, since the last call; or NULL
     void *progress_context;
+    const struct ingest_devices *devices; // or NULL: a trace that stands for itself
 };
 
 struct ingest_result {

@@ -332,9 +332,29 @@ static int write_facts(struct writing *writing)
     return status;
 }
 
+static int write_owned(struct writing *writing, const struct ingest_devices *devices)
+{
+    int status = write_meta_number(writing, meta.format_version, FRAME_VERSION);
+    if (!status)
+        status = write_meta_number(writing, meta.pid, devices->pid);
+    if (!status && devices->rank >= 0)
+        status = write_meta_number(writing, meta.rank, devices->rank);
+    if (!status)
+        status = write_meta_number(writing, meta.start_ns, devices->since_ns);
+    if (!status)
+        status = write_meta_number(writing, meta.devices_until_ns, devices->until_ns);
+    if (!status)
+        status = write_meta_text(writing, meta.role, slice_of("devices"));
+    if (!status)
+        status = write_meta_text(writing, meta.devices_of, slice_of(devices->owner));
+    return status ? status : write_facts(writing);
+}
+
 static int write_who(struct writing *writing)
 {
     const struct shard_about *about = writing->about;
+    if (about->devices)
+        return write_owned(writing, about->devices);
     int status = write_meta_number(writing, meta.format_version, FRAME_VERSION);
     if (!status && about->host)
         status = write_meta_text(writing, meta.host, slice_of(about->host));

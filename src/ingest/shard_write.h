@@ -4,6 +4,7 @@
 #define GAIT_INGEST_SHARD_WRITE_H
 
 #include "ingest/event_store.h"
+#include "ingest/ingest.h"
 #include "ingest/repairs.h"
 
 struct shard_about {
@@ -13,8 +14,9 @@ struct shard_about {
     uint32_t process;          // string id: only the tracks of this one; 0: all
     int64_t pid, rank;         // rank -1: not known
     const char *host;
-    int64_t base_ns;               // what the times in the file count from
-    const struct repairs *repairs; // of the whole file
+    const struct ingest_devices *devices; // NULL: the trace stands for itself
+    int64_t base_ns;                      // what the times in the file count from
+    const struct repairs *repairs;        // of the whole file
 };
 
 struct shard_written {

@@ -11,6 +11,7 @@
 
 #include <gait/export.h>
 #include <gait/internal/configuration.h>
+#include <gait/internal/import.h>
 #include <gait/internal/ops.h>
 #include <gait/trace.h>
 
@@ -67,6 +68,11 @@ static const struct member members[] = {
     MEMBER(gait_export_options, step_count) MEMBER(gait_export_options, step_track)
     MEMBER(gait_export_options, metadata) MEMBER(gait_export_options, distributed)
     MEMBER(gait_export_options, has_strides)
+    STRUCT(gait_device_import)
+    MEMBER(gait_device_import, size) MEMBER(gait_device_import, trace)
+    MEMBER(gait_device_import, shard) MEMBER(gait_device_import, owner)
+    MEMBER(gait_device_import, pid) MEMBER(gait_device_import, rank)
+    MEMBER(gait_device_import, since_ns) MEMBER(gait_device_import, until_ns)
     STRUCT(gait_op)
     MEMBER(gait_op, start_us) MEMBER(gait_op, end_us) MEMBER(gait_op, kernel_us)
     MEMBER(gait_op, thread) MEMBER(gait_op, fwd_thread) MEMBER(gait_op, seq)

@@ -15,6 +15,7 @@
 #include "load/order/event_table.h"
 #include "load/repair/salvage.h"
 #include "load/run_count.h"
+#include "load/shard_owner.h"
 #include "vocabulary/metadata.h"
 
 // Texts of dictionaries and damage: a thousand ranks with 100,000 names each
@@ -255,6 +256,8 @@ static int finish_open(struct run *run, int status)
 {
     if (!status)
         status = run_count(run);
+    if (!status)
+        status = shard_owner_find(run);
     if (status) {
         run_close(run);
         return status;

@@ -18,7 +18,11 @@ struct run_shard {
     struct dictionary dictionary;
     struct open_events open;
     struct gait_shard_info info;
+    // of shard_owner.h: numbers of shards; an owned one owns none
+    uint32_t owner, first_owned, next_owned;
 };
+
+#define RUN_NO_SHARD UINT32_MAX
 
 struct run {
     struct arena arena;

@@ -16,8 +16,9 @@ extern "C" {
 
 // Levels beyond those of gait/torch.h, one for each collector besides torch.
 enum gait_window_level {
-    GAIT_WINDOW_PYTHON = 8,  // Python functions
-    GAIT_WINDOW_NSIGHT = 16, // Nsight Systems is told when to record, and of steps
+    GAIT_WINDOW_PYTHON = 8,   // Python functions
+    GAIT_WINDOW_NSIGHT = 16,  // Nsight Systems is told when to record, and of steps
+    GAIT_WINDOW_DEVICES = 32, // what devices do, by torch's own recording
 };
 
 // The run's schedule holds the window under a number of its own. It may hold again

@@ -9,7 +9,7 @@ import importlib
 
 from .. import _native
 
-HOSTS = {"python": "stacks", "nsight": "nsight_run"}
+HOSTS = {"python": "stacks", "nsight": "nsight_run", "devices": "devices"}
 
 
 def install() -> None:

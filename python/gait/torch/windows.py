@@ -11,7 +11,7 @@ from . import hosts
 from .watching import attempt, say
 
 DEFAULT = "5/3/100"  # steps 5 to 7 of each hundred
-SHAPES, MEMORY, STRIDES, STACKS, NSIGHT = 1, 2, 4, 8, 16
+SHAPES, MEMORY, STRIDES, STACKS, NSIGHT, DEVICES = 1, 2, 4, 8, 16, 32
 
 
 # Tensors with these keys may run Python code when they are asked for their sizes.
@@ -94,11 +94,25 @@ def of_settings(config):
         return config.schedule()._packed
 
 
+def has_devices() -> bool:
+    """Whether this torch can record devices; then their module is loaded, else never."""
+    if getattr(torch._C, "_autograd", None) is None:
+        return False
+    names = {getattr(item, "name", "") for item in torch._C._autograd._supported_activities()}
+    if not names - {"CPU"}:
+        return False
+    from . import devices
+
+    attempt(lambda: devices.install(torch))
+    return True
+
+
 def levels(config):
     """What is recorded of each op."""
+    on_devices = DEVICES * has_devices()
     if config is None:
-        return SHAPES | MEMORY
-    besides = STACKS * config.with_stack | NSIGHT * config.nsight_enabled
+        return SHAPES | MEMORY | on_devices
+    besides = on_devices | STACKS * config.with_stack | NSIGHT * config.nsight_enabled
     return SHAPES * config.record_shapes | MEMORY * config.profile_memory | besides
 
 

@@ -7,6 +7,7 @@
 
 #include "base/array.h"
 #include "base/fail.h"
+#include "load/shard_owner.h"
 #include "vocabulary/metadata.h"
 
 enum { MOST_ROWS = 1 << 28 };
@@ -152,7 +153,8 @@ static int read_tracks(struct foreign_rows *rows, struct gait_trace *trace, uint
                                .tracks = tracks};
     for (uint32_t i = 0; i < gait_trace_track_count(trace); i++) {
         struct gait_track_info info;
-        if (!gait_trace_track(trace, i, &info) && info.shard == shard && !info.internal)
+        if (!gait_trace_track(trace, i, &info) && shard_owner(trace, info.shard) == shard &&
+            !info.internal)
             tracks[query.track_count++] = i;
     }
     return !query.track_count

@@ -117,6 +117,10 @@ void torch_cost_find(struct torch_report *torch, const struct gait_trace *trace)
     for (uint32_t i = 0; i < torch->survey.shard_count; i++) {
         if (torch->survey.shards[i].is_imported)
             continue; // gait cost it nothing
+        const char *devices = gait_trace_metadata(trace, i, meta.devices);
+        torch->cost.devices_ns += (uint64_t)fmin(json_member_count(devices, "ns"), most_count);
+        torch->cost.device_windows +=
+            (uint64_t)fmin(json_member_count(devices, "windows"), most_count);
         add_costs(torch, trace, i, add_windows(torch, i));
         add_clock(torch, i, trace);
     }

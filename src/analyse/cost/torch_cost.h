@@ -17,9 +17,10 @@ struct inventory;
 
 struct torch_cost {
     bool is_known;
-    bool is_unmeasured; // of some events nobody said what one cost
-    uint64_t hooks_ns;  // on the threads of all processes
-    uint64_t steps_ns;  // of all ranks, as they would be without
+    bool is_unmeasured;                  // of some events nobody said what one cost
+    uint64_t hooks_ns;                   // on the threads of all processes
+    uint64_t steps_ns;                   // of all ranks, as they would be without
+    uint64_t devices_ns, device_windows; // between steps, for recording devices
 };
 
 // What the windows had no room for.

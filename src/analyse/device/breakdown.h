@@ -36,6 +36,13 @@ struct breakdown_step {
     struct breakdown breakdown;
 };
 
+// One device of a rank that has several: the rank's own time, in which others may be busy.
+struct breakdown_device {
+    int32_t device;
+    uint64_t events[LANE_COUNT];
+    struct breakdown whole;
+};
+
 struct breakdown_rank {
     uint32_t shard;
     bool has_device; // else only steps are known
@@ -44,6 +51,8 @@ struct breakdown_rank {
     struct breakdown whole;
     struct breakdown_step *steps; // in order of start
     size_t step_count;
+    struct breakdown_device *devices; // in order of number; none where all is of one
+    size_t device_count;
 };
 
 // `rows` are those of the shard, sorted.

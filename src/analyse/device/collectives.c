@@ -332,6 +332,7 @@ static const struct analysis analysis = {
     .name = "collectives",
     .kinds = 1u << GAIT_KIND_SPAN,
     .columns = GAIT_COLUMN_START | GAIT_COLUMN_DURATION | GAIT_COLUMN_SITE | GAIT_COLUMN_ARGS,
+    .has_owned = true,
     .part_bytes = sizeof(struct part),
     .begin = begin,
     .rows = add_rows,

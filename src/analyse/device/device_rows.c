@@ -35,9 +35,12 @@ enum device_lane device_lane_of(const char *category, const char *name)
 
 int device_rows_init(struct device_rows *rows, const struct gait_trace *trace)
 {
-    *rows = (struct device_rows){.trace = trace, .site_count = gait_trace_site_count(trace)};
+    *rows = (struct device_rows){.trace = trace,
+                                 .site_count = gait_trace_site_count(trace),
+                                 .track_count = gait_trace_track_count(trace)};
     rows->kinds = malloc((size_t)rows->site_count + 1);
-    if (!rows->kinds)
+    rows->devices = calloc((size_t)rows->track_count + 1, sizeof *rows->devices);
+    if (!rows->kinds || !rows->devices)
         return fail(GAIT_ERR_MEMORY, "no memory for %u names", rows->site_count);
     memset(rows->kinds, KIND_UNKNOWN, (size_t)rows->site_count + 1);
     return GAIT_OK;
@@ -50,7 +53,9 @@ void device_rows_finish(struct device_rows *rows)
     free(rows->events.rows);
     free(rows->calls.rows);
     free(rows->steps);
+    free(rows->windows);
     free(rows->kinds);
+    free(rows->devices);
     *rows = (struct device_rows){.trace = NULL};
 }
 
@@ -78,37 +83,90 @@ static int add_row(struct device_list *list, const struct device_event *row)
     return status;
 }
 
-static int add_step(struct device_rows *rows, const struct device_event *row)
+int device_rows_add_step(struct device_rows *rows, const struct device_step *step)
 {
     const struct array_shape shape = {sizeof *rows->steps, MOST_ROWS};
+    int status =
+        array_reserve((void **)&rows->steps, &rows->step_capacity, rows->step_count + 1, shape);
+    if (!status)
+        rows->steps[rows->step_count++] = *step;
+    return status;
+}
+
+static int add_step(struct device_rows *rows, const struct device_event *row)
+{
     struct gait_site_info info;
     int status = gait_trace_site(rows->trace, row->site, &info);
+    const struct device_step step = {row->start_ns, row->end_ns, status ? "" : info.name};
+    return status ? status : device_rows_add_step(rows, &step);
+}
+
+// Streams of a device have the process of its number around them.
+static int32_t device_of(const struct gait_trace *trace, uint32_t track)
+{
+    struct gait_track_info info;
+    char *end;
+    if (gait_trace_track(trace, track, &info))
+        return DEVICE_UNNUMBERED;
+    if (info.parent != GAIT_NO_TRACK && gait_trace_track(trace, info.parent, &info))
+        return DEVICE_UNNUMBERED;
+    const long number = strtol(info.key, &end, 10);
+    return end != info.key && !*end && number >= 0 && number < INT32_MAX ? (int32_t)number
+                                                                         : DEVICE_UNNUMBERED;
+}
+
+// Numbers of calls begin anew in another trace, and a rank may have several of them.
+static uint64_t link_of(const struct device_rows *rows, const struct gait_batch *batch, size_t at)
+{
+    const size_t window = rows->window_count ? rows->window_count - 1 : 0;
+    return batch->link[at] ? batch->link[at] ^ (uint64_t)window << 40 : 0;
+}
+
+// The rows of a shard come one after the other.
+static int begin_batch(struct device_rows *rows, uint32_t track)
+{
+    const struct array_shape shape = {sizeof *rows->windows, MOST_ROWS};
+    struct gait_track_info info;
+    int status = gait_trace_track(rows->trace, track, &info);
+    if (status || (rows->window_count && rows->windows[rows->window_count - 1].shard == info.shard))
+        return status;
+    status = array_reserve((void **)&rows->windows, &rows->window_capacity, rows->window_count + 1,
+                           shape);
     if (!status)
-        status =
-            array_reserve((void **)&rows->steps, &rows->step_capacity, rows->step_count + 1, shape);
-    if (!status)
-        rows->steps[rows->step_count++] =
-            (struct device_step){row->start_ns, row->end_ns, info.name};
+        rows->windows[rows->window_count++] =
+            (struct device_window){info.shard, INT64_MAX, INT64_MIN};
     return status;
+}
+
+static int add_event(struct device_rows *rows, const struct device_event *row)
+{
+    struct device_window *window = &rows->windows[rows->window_count - 1];
+    window->start_ns = row->start_ns < window->start_ns ? row->start_ns : window->start_ns;
+    window->end_ns = row->end_ns > window->end_ns ? row->end_ns : window->end_ns;
+    return add_row(&rows->events, row);
 }
 
 int device_rows_add(struct device_rows *rows, const struct gait_batch *batch)
 {
-    int status = GAIT_OK;
+    int status = begin_batch(rows, batch->track);
+    if (!status && batch->track < rows->track_count)
+        rows->devices[batch->track] = device_of(rows->trace, batch->track);
     for (size_t i = 0; i < batch->rows && !status; i++) {
         const enum kind kind = kind_of(rows, batch->site[i]);
         const bool is_device = kind < KIND_CALL;
         struct device_event row = {.start_ns = batch->start_ns[i],
-                                   .link = batch->link[i],
+                                   .link = link_of(rows, batch, i),
                                    .track = batch->track,
                                    .site = batch->site[i]};
         if (kind == KIND_OTHER || batch->duration_ns[i] < 0 ||
             __builtin_add_overflow(row.start_ns, batch->duration_ns[i], &row.end_ns))
             continue; // still open: there is no saying how long it took
         if (kind == KIND_STEP)
-            status = add_step(rows, &row);
-        else if (is_device || row.link)
-            status = add_row(is_device ? &rows->events : &rows->calls, &row);
+            status = rows->has_own_steps ? GAIT_OK : add_step(rows, &row);
+        else if (is_device)
+            status = add_event(rows, &row);
+        else if (row.link)
+            status = add_row(&rows->calls, &row);
     }
     return status;
 }
@@ -162,4 +220,9 @@ void device_rows_sort(struct device_rows *rows)
         if (!kept || by_start_name(&rows->steps[kept - 1], &rows->steps[i]))
             rows->steps[kept++] = rows->steps[i];
     rows->step_count = kept;
+    kept = 0;
+    for (size_t i = 0; i < rows->window_count; i++) // of a shard that has nothing of devices
+        if (rows->windows[i].start_ns <= rows->windows[i].end_ns)
+            rows->windows[kept++] = rows->windows[i];
+    rows->window_count = kept;
 }

@@ -4,6 +4,8 @@
 #ifndef GAIT_ANALYSE_DEVICE_ROWS_H
 #define GAIT_ANALYSE_DEVICE_ROWS_H
 
+#include <stdbool.h>
+
 #include <gait/trace.h>
 
 // What a device does at a time; its bit in a state.
@@ -29,15 +31,28 @@ struct device_step {
     const char *name;
 };
 
+// A time with devices on record; of an imported trace there is one.
+struct device_window {
+    uint32_t shard;
+    int64_t start_ns, end_ns; // of the first device event, of the last
+};
+
 struct device_rows {
     struct device_list events; // once sorted: in order of start
     struct device_list calls;  // of the host, with a link; once sorted: by link, then by start
+    struct device_window *windows;
+    size_t window_count, window_capacity;
     struct device_step *steps; // once sorted: by start and name, each once
+    bool has_own_steps;        // those that a profiler numbered do not count
     size_t step_count, step_capacity;
     const struct gait_trace *trace;
     uint8_t *kinds; // of a site, once it was met
     uint32_t site_count;
+    int32_t *devices; // of a track, once it was met; NULL: all are one device
+    uint32_t track_count;
 };
+
+enum { DEVICE_UNNUMBERED = -1 };
 
 GAIT_CHECK int device_rows_init(struct device_rows *rows, const struct gait_trace *trace);
 void device_rows_finish(struct device_rows *rows); // takes NULL and a zeroed struct
@@ -48,8 +63,17 @@ void device_rows_finish(struct device_rows *rows); // takes NULL and a zeroed st
 
 GAIT_CHECK int device_rows_add(struct device_rows *rows, const struct gait_batch *batch);
 
+// A step of gait's own.
+GAIT_CHECK int device_rows_add_step(struct device_rows *rows, const struct device_step *step);
+
 // After the last batch.
 void device_rows_sort(struct device_rows *rows);
+
+// The number of the device that a track is of; DEVICE_UNNUMBERED where none is told.
+static inline int32_t device_rows_device(const struct device_rows *rows, uint32_t track)
+{
+    return rows->devices && track < rows->track_count ? rows->devices[track] : DEVICE_UNNUMBERED;
+}
 
 // Of one of the events.
 static inline enum device_lane device_rows_lane(const struct device_rows *rows,

@@ -20,10 +20,16 @@ struct part {
 static int begin(void *made, const struct pass_shard *shard, void *answer)
 {
     struct part *part = made;
-    (void)answer;
+    const struct device_run *run = answer;
     part->shard = shard->shard;
     part->is_imported = gait_trace_metadata(shard->trace, shard->shard, meta.source) != NULL;
-    return device_rows_init(&part->rows, shard->trace);
+    int status = device_rows_init(&part->rows, shard->trace);
+    for (size_t i = 0; i < run->recorded.count && !status; i++)
+        if (run->recorded.rows[i].shard == shard->shard) {
+            part->rows.has_own_steps = true;
+            status = device_rows_add_step(&part->rows, &run->recorded.rows[i].step);
+        }
+    return status;
 }
 
 static int add_rows(void *made, const struct gait_batch *batch)
@@ -68,6 +74,7 @@ static const struct analysis device_analysis = {
     .name = "devices",
     .kinds = DEVICE_ROWS_KINDS,
     .columns = DEVICE_ROWS_COLUMNS,
+    .has_owned = true,
     .part_bytes = sizeof(struct part),
     .begin = begin,
     .rows = add_rows,
@@ -90,7 +97,9 @@ int device_run_make(struct device_run *run, struct gait_trace *trace)
 {
     const struct pass_ask ask = {&device_analysis, run};
     *run = (struct device_run){.count = 0};
-    int status = pass_run(trace, &ask, 1);
+    int status = recorded_steps_find(&run->recorded, trace);
+    if (!status)
+        status = pass_run(trace, &ask, 1);
     if (status)
         device_run_finish(run);
     return status;
@@ -103,5 +112,6 @@ void device_run_finish(struct device_run *run)
     for (size_t i = 0; i < run->count; i++)
         breakdown_rank_finish(&run->ranks[i]);
     free(run->ranks);
+    recorded_steps_finish(&run->recorded);
     *run = (struct device_run){.count = 0};
 }

@@ -5,11 +5,13 @@
 #define GAIT_ANALYSE_DEVICE_RUN_H
 
 #include "analyse/device/breakdown.h"
+#include "analyse/device/recorded_steps.h"
 
 struct device_run {
     struct breakdown_rank
         *ranks; // of shards with device events or steps, and all that were imported
     size_t count, capacity;
+    struct recorded_steps recorded; // which their names belong to
 };
 
 // Whether anything has the name of a device's work.

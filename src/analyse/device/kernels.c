@@ -1,15 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 // A kernel and the op that launched it carry the same number (External id). Sums of a
 // shard are made when it was read; sums of sums when all were.
+//
+// Where gait recorded the ops, devices know no such number. There the op is the innermost one
+// that was open on the launching thread when the launch began: kernel and launch carry the
+// same correlation.
 #include "analyse/device/kernels.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #include "analyse/device/device_rows.h"
+#include "analyse/device/launch_ops.h"
 #include "base/array.h"
 #include "base/fail.h"
 #include "load/pass/pass.h"
+#include "load/shard_owner.h"
 #include "vocabulary/roles.h"
 
 enum { MOST_ROWS = 1 << 28 };
@@ -23,10 +29,12 @@ struct numbered {
 
 struct part {
     struct kernels found; // one row a kernel, then one a name and op
-    uint64_t *numbers;    // of the rows, as long as each is a kernel
+    uint64_t *numbers;    // of the rows, as long as each is a kernel: op, or else link
     size_t number_capacity;
     struct numbered *ops;
     size_t op_count, op_capacity;
+    struct launch_ops launches;
+    bool is_recorded; // ops have no numbers
     const struct gait_trace *trace;
 };
 
@@ -59,6 +67,8 @@ static int begin(void *made, const struct pass_shard *shard, void *answer)
     struct part *part = made;
     (void)answer;
     part->trace = shard->trace;
+    part->is_recorded = shard_owned_first(&shard->trace->run, shard->shard) != RUN_NO_SHARD;
+    launch_ops_init(&part->launches, shard->trace);
     return GAIT_OK;
 }
 
@@ -104,7 +114,8 @@ static int add_kernel(struct part *part, const struct gait_batch *batch, size_t 
                                part->found.count + 1, numbers);
     if (status)
         return status;
-    part->numbers[part->found.count] = batch->op[at];
+    part->numbers[part->found.count] =
+        part->is_recorded ? launch_ops_link(&part->launches, batch, at) : batch->op[at];
     part->found.rows[part->found.count++] = row;
     return GAIT_OK;
 }
@@ -123,7 +134,7 @@ static int add_rows(void *made, const struct gait_batch *batch)
 {
     struct part *part = made;
     uint32_t site_number = GAIT_NO_SITE; // mostly the same one
-    bool is_kernel = false, is_op = false;
+    bool is_kernel = false, is_op = false, is_call = false;
     int status = GAIT_OK;
     for (size_t i = 0; i < batch->rows && !status; i++) {
         struct gait_site_info site;
@@ -133,10 +144,14 @@ static int add_rows(void *made, const struct gait_batch *batch)
             const enum device_lane lane =
                 status ? LANE_NONE : device_lane_of(site.category, site.name);
             is_kernel = lane == LANE_COMPUTE || lane == LANE_COMM;
-            is_op = !status && role_of(site.category, site.name) == ROLE_OP;
+            const enum role role = status ? ROLE_OTHER : role_of(site.category, site.name);
+            is_op = role == ROLE_OP;
+            is_call = role == ROLE_RUNTIME;
         }
         if (!status && is_kernel && batch->duration_ns[i] >= 0)
             status = add_kernel(part, batch, i);
+        else if (!status && part->is_recorded && (is_op || is_call))
+            status = launch_ops_add(&part->launches, batch, i, is_call);
         else if (!status && is_op && batch->op[i])
             status = add_op(part, batch, i);
     }
@@ -204,14 +219,18 @@ static int end(void *made)
     struct part *part = made;
     if (part->op_count)
         qsort(part->ops, part->op_count, sizeof *part->ops, by_number);
-    for (size_t i = 0; i < part->found.count; i++)
-        part->found.rows[i].op = op_of(part, part->numbers[i]);
+    int status = launch_ops_sort(&part->launches);
+    for (size_t i = 0; i < part->found.count && !status; i++)
+        part->found.rows[i].op = part->is_recorded
+                                     ? launch_ops_find(&part->launches, part->numbers[i])
+                                     : op_of(part, part->numbers[i]);
     add_up(&part->found);
+    launch_ops_finish(&part->launches);
     free(part->ops);
     free(part->numbers);
     part->ops = NULL;
     part->numbers = NULL;
-    return GAIT_OK;
+    return status;
 }
 
 static int merge(void *answer, void *made)
@@ -235,6 +254,7 @@ static void drop(void *made)
 {
     struct part *part = made;
     kernels_finish(&part->found);
+    launch_ops_finish(&part->launches);
     free(part->ops);
     free(part->numbers);
 }
@@ -251,7 +271,8 @@ static const struct analysis analysis = {
     .name = "kernels",
     .kinds = 1u << GAIT_KIND_SPAN,
     .columns = GAIT_COLUMN_START | GAIT_COLUMN_DURATION | GAIT_COLUMN_SITE | GAIT_COLUMN_OP |
-               GAIT_COLUMN_ARGS,
+               GAIT_COLUMN_ARGS | GAIT_COLUMN_LINK,
+    .has_owned = true,
     .part_bytes = sizeof(struct part),
     .begin = begin,
     .rows = add_rows,

@@ -53,14 +53,23 @@ static int fill_lanes(struct making *making, const struct foreign_rows *rows)
 }
 
 // A step may be there as an op and as an annotation.
-static int take_steps(struct step_shares *shares, const struct foreign_rows *rows)
+static int take_steps(struct step_shares *shares, const struct foreign_rows *rows,
+                      const struct recorded_steps *recorded)
 {
     size_t count = 0;
     for (size_t i = 0; i < rows->count; i++)
         count += role_of(rows->rows[i].category, rows->rows[i].name) == ROLE_STEP;
-    shares->rows = calloc(count + 1, sizeof *shares->rows);
+    shares->rows = calloc(count + recorded->count + 1, sizeof *shares->rows);
     if (!shares->rows)
         return fail(GAIT_ERR_MEMORY, "no memory for %zu steps", count);
+    for (size_t i = 0; i < recorded->count; i++) {
+        const struct device_step *step = &recorded->rows[i].step;
+        if (recorded->rows[i].shard == rows->number)
+            shares->rows[shares->count++] =
+                (struct step_shares_row){step->name, step->start_ns, step->end_ns, {0}};
+    }
+    if (shares->count)
+        return GAIT_OK;
     const char *last_name = "";
     for (size_t i = 0; i < rows->count && shares->count < count; i++) {
         const struct foreign_row *row = &rows->rows[i];
@@ -87,7 +96,24 @@ static void share_out(const struct making *making, struct step_shares_row *row)
         row->ns[__builtin_ctz(state)] += states[state]; // the first lane that runs
 }
 
-static int measure_devices(struct step_shares *shares, const struct foreign_rows *rows)
+static double at_most_one(double share)
+{
+    return share > 1 ? 1 : share;
+}
+
+// Of a recorded run only its steps were on record: what is known of all the time from the
+// first to the last happened in them.
+static double part_on_record(const struct step_shares *shares, const struct tb_step *window,
+                             bool is_recorded)
+{
+    double steps_ns = 0;
+    for (size_t i = 0; i < shares->count; i++)
+        steps_ns += (double)(shares->rows[i].end_ns - shares->rows[i].start_ns);
+    return is_recorded && steps_ns > 0 ? steps_ns / (double)(window->end_ns - window->start_ns) : 1;
+}
+
+static int measure_devices(struct step_shares *shares, const struct foreign_rows *rows,
+                           bool is_recorded)
 {
     struct tb_step window = {0};
     struct tb_devices devices;
@@ -98,29 +124,31 @@ static int measure_devices(struct step_shares *shares, const struct foreign_rows
     if (window.end_ns <= window.start_ns)
         return GAIT_OK;
     const struct tb_rank rank = {.foreign = rows, .steps = &window, .step_count = 1};
+    const double part = part_on_record(shares, &window, is_recorded);
     int status = tb_devices_make(&devices, &rank);
     if (status)
         return status;
     shares->devices = calloc(devices.count + 1, sizeof *shares->devices);
     for (size_t i = 0; i < devices.count && shares->devices; i++)
         shares->devices[shares->device_count++] = (struct step_shares_device){
-            devices.devices[i].device, devices.devices[i].utilisation,
-            devices.devices[i].sm_efficiency, devices.devices[i].occupancy};
+            devices.devices[i].device, at_most_one(devices.devices[i].utilisation / part),
+            at_most_one(devices.devices[i].sm_efficiency / part), devices.devices[i].occupancy};
     tb_devices_finish(&devices);
     return shares->devices ? GAIT_OK : fail(GAIT_ERR_MEMORY, "no memory for the devices");
 }
 
-int step_shares_make(struct step_shares *shares, const struct foreign_rows *rows)
+int step_shares_make(struct step_shares *shares, const struct foreign_rows *rows,
+                     const struct recorded_steps *recorded)
 {
     struct making making = {.lanes = {{.count = 0}}};
     *shares = (struct step_shares){.count = 0};
-    int status = take_steps(shares, rows);
+    int status = take_steps(shares, rows, recorded);
     if (!status)
         status = fill_lanes(&making, rows);
     for (size_t i = 0; i < shares->count && !status; i++)
         share_out(&making, &shares->rows[i]);
     if (!status)
-        status = measure_devices(shares, rows);
+        status = measure_devices(shares, rows, recorded->count > 0);
     for (unsigned share = 0; share < STEP_SHARE_OTHER; share++)
         intervals_finish(&making.lanes[share]);
     if (status)

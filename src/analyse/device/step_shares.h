@@ -5,6 +5,7 @@
 #define GAIT_ANALYSE_STEP_SHARES_H
 
 #include "analyse/compat/foreign_rows.h"
+#include "analyse/device/recorded_steps.h"
 
 // X(identifier, "key"), the first that lasts has the time; OTHER is what none has.
 #define STEP_SHARES(X)                                                                             \
@@ -39,7 +40,8 @@ struct step_shares {
     size_t device_count;
 };
 
-GAIT_CHECK int step_shares_make(struct step_shares *shares, const struct foreign_rows *rows);
+GAIT_CHECK int step_shares_make(struct step_shares *shares, const struct foreign_rows *rows,
+                                const struct recorded_steps *recorded);
 void step_shares_finish(struct step_shares *shares); // takes a zeroed struct
 
 #endif

@@ -27,6 +27,8 @@ static void count_processes(struct run_report *report, const struct gait_trace *
         if (gait_trace_shard(trace, i, &shard))
             continue;
         const bool is_other = strcmp(shard.role, "sampler") != 0;
+        if (strcmp(shard.role, "devices") == 0)
+            continue; // of a process that is there already
         const struct process_life *life = &report->lives.rows[i];
         counts[is_other]++;
         if (life->end_ns > life->start_ns)

@@ -23,6 +23,7 @@ void hook_facts_finish(struct hook_facts *facts)
     free(facts->rows);
     free(facts->modes);
     intervals_finish(&facts->windows);
+    intervals_finish(&facts->pauses);
     free(facts->epochs);
     hook_facts_init(facts);
 }
@@ -139,6 +140,7 @@ int hook_facts_sort(struct hook_facts *facts)
     if (facts->mode_count)
         qsort(facts->modes, facts->mode_count, sizeof *facts->modes, by_mode_start);
     intervals_join(&facts->windows);
+    intervals_join(&facts->pauses);
     if (facts->epoch_count)
         qsort(facts->epochs, facts->epoch_count, sizeof *facts->epochs, by_time);
     int status = facts->count ? sort_rows(facts) : GAIT_OK;

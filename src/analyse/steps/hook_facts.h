@@ -52,6 +52,7 @@ struct hook_facts {
     struct torch_mode *modes; // in order of start
     size_t mode_count, mode_capacity;
     struct intervals windows; // with ops on record
+    struct intervals pauses;  // gait recorded devices or took in what they did; no step's
     int64_t *epochs;          // when a framework said that one begins
     size_t epoch_count, epoch_capacity;
     int64_t end_ns; // of the script, as far as known

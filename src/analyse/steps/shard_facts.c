@@ -237,6 +237,10 @@ int shard_facts_add(struct shard_facts *gathered, const struct gait_batch *batch
             gathered->exit_ns = batch->start_ns[row];
         else if (!is_mark && role == ROLE_PHASE)
             status = add_span(gathered, batch, row);
+        else if (!is_mark && role == ROLE_DEVICES)
+            status = intervals_add(&thread_of(gathered, batch->track)->facts.pauses,
+                                   batch->start_ns[row],
+                                   end_of(gathered, batch->start_ns[row], batch->duration_ns[row]));
         else if (!is_mark && is_imported)
             status = add_hint(gathered, batch, row);
     }

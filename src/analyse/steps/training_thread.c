@@ -5,7 +5,7 @@
 
 #include "analyse/job/inventory.h"
 #include "analyse/steps/shard_facts.h"
-
+#include "analyse/steps/step_pauses.h"
 #include "analyse/steps/torch_evaluation.h"
 
 void training_thread_init(struct training_thread *thread)
@@ -40,7 +40,10 @@ int training_thread_derive(struct training_thread *thread)
     if (thread->steps.rounds == TORCH_ROUNDS_FORWARD)
         thread->evaluation.count = 0; // nothing learns: there is no training to leave
     torch_loops_judge(&thread->loops, &thread->facts, &thread->evaluation);
-    return torch_steps_find(&thread->steps, &thread->facts, &thread->loops, &thread->evaluation);
+    status = torch_steps_find(&thread->steps, &thread->facts, &thread->loops, &thread->evaluation);
+    if (!status)
+        step_pauses_leave_out(&thread->steps, &thread->facts);
+    return status;
 }
 
 struct reading {

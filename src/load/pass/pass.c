@@ -13,6 +13,7 @@
 
 #include "base/fail.h"
 #include "load/pass/shard_pass.h"
+#include "load/shard_owner.h"
 
 enum { MOST_PLACES = 2 * PASS_MOST_THREADS, STORY_BYTES = 1024 };
 
@@ -73,6 +74,18 @@ static void merge_ready(struct pass *pass, const struct shard_pass *reader)
     }
 }
 
+// Of a shard and of those that it owns, which are read with it. An owned one by itself has
+// nothing to read.
+static void move_sources(const struct run *run, uint32_t shard, struct file_pool *pool)
+{
+    if (run->shards[shard]->owner != shard)
+        return;
+    file_source_move(&run->shards[shard]->shard.source, pool);
+    for (uint32_t i = shard_owned_first(run, shard); i != RUN_NO_SHARD;
+         i = shard_owned_next(run, i))
+        file_source_move(&run->shards[i]->shard.source, pool);
+}
+
 // Reads shard after shard until none is left or something failed. The lock is held
 // but for the reading itself.
 static void read_shards(struct pass *pass, struct shard_pass *reader)
@@ -83,14 +96,14 @@ static void read_shards(struct pass *pass, struct shard_pass *reader)
             continue;
         }
         struct place *place = &pass->places[pass->next % pass->place_count];
-        struct file_source *source = &pass->trace->run.shards[pass->next]->shard.source;
-        struct file_pool *pool = source->pool;
-        place->answer.shard = pass->next++;
-        file_source_move(source, &reader->pool);
+        const uint32_t shard = pass->next++;
+        struct file_pool *pool = pass->trace->run.shards[shard]->shard.source.pool;
+        place->answer.shard = shard;
+        move_sources(&pass->trace->run, shard, &reader->pool);
         pthread_mutex_unlock(&pass->lock);
         const int status = shard_pass_read(reader, &place->answer);
         pthread_mutex_lock(&pass->lock);
-        file_source_move(source, pool);
+        move_sources(&pass->trace->run, shard, pool);
         stop(pass, status);
         place->is_ready = true;
         merge_ready(pass, reader);

@@ -39,6 +39,9 @@ struct analysis {
     uint32_t kinds;   // bits 1u << GAIT_KIND_...
     uint32_t columns; // enum gait_column; asynchronous begins and ends come apart,
                       // as their phase says (0: a begin), without a duration
+    // With a shard's rows come those of the shards that it owns (shard_owner.h): tracks beyond
+    // its own. Others never see rows of an owned shard.
+    bool has_owned;
     size_t part_bytes;
     int (*begin)(void *part, const struct pass_shard *shard, void *answer); // NULL: nothing
     // NULL: all but gait's own tracks

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/fail.h"
+#include "load/shard_owner.h"
 
 // Texts of one shard's damage.
 #define DAMAGE_BYTES ((size_t)64 << 20)
@@ -74,7 +75,7 @@ static bool wants(const struct shard_pass *pass, const struct shard_answer *answ
                   enum gait_kind kind, uint32_t track)
 {
     const struct analysis *analysis = pass->asks[ask].analysis;
-    if (!(analysis->kinds & 1u << kind))
+    if (!(analysis->kinds & 1u << kind) || (pass->is_owned && !analysis->has_owned))
         return false;
     if (analysis->wants)
         return analysis->wants(answer->parts[ask], kind, track);
@@ -165,6 +166,32 @@ static int read_open(struct shard_pass *pass, const struct shard_answer *answer,
     return status;
 }
 
+static int read_frames(struct shard_pass *pass, struct shard_answer *answer,
+                       struct run_shard *shard)
+{
+    struct damage *damage = shard->shard.damage;
+    int status = 0;
+    shard->shard.damage = &answer->damage;
+    for (size_t i = 0; !status && i < shard->shard.list.count; i++)
+        status = read_frame(pass, answer, shard, i);
+    if (!status)
+        status = read_open(pass, answer, shard);
+    shard->shard.damage = damage;
+    return status;
+}
+
+static int read_owned(struct shard_pass *pass, struct shard_answer *answer)
+{
+    const struct run *run = &pass->trace->run;
+    int status = 0;
+    pass->is_owned = true;
+    for (uint32_t i = shard_owned_first(run, answer->shard); !status && i != RUN_NO_SHARD;
+         i = shard_owned_next(run, i))
+        status = read_frames(pass, answer, run->shards[i]);
+    pass->is_owned = false;
+    return status;
+}
+
 static int read_shard(struct shard_pass *pass, struct shard_answer *answer, struct run_shard *shard)
 {
     const struct run *run = &pass->trace->run;
@@ -174,10 +201,10 @@ static int read_shard(struct shard_pass *pass, struct shard_answer *answer, stru
                               : run->tracks.count;
     const struct pass_shard view = {pass->trace, answer->shard, first, (uint32_t)behind - first};
     int status = begin_answer(answer, pass, &view);
-    for (size_t i = 0; !status && i < shard->shard.list.count; i++)
-        status = read_frame(pass, answer, shard, i);
+    if (!status && shard->owner == answer->shard)
+        status = read_frames(pass, answer, shard);
     if (!status)
-        status = read_open(pass, answer, shard);
+        status = read_owned(pass, answer);
     for (size_t i = 0; !status && i < pass->count; i++)
         status = pass->asks[i].analysis->end ? pass->asks[i].analysis->end(answer->parts[i]) : 0;
     return status;
@@ -185,10 +212,5 @@ static int read_shard(struct shard_pass *pass, struct shard_answer *answer, stru
 
 int shard_pass_read(struct shard_pass *pass, struct shard_answer *answer)
 {
-    struct run_shard *shard = pass->trace->run.shards[answer->shard];
-    struct damage *damage = shard->shard.damage;
-    shard->shard.damage = &answer->damage;
-    const int status = read_shard(pass, answer, shard);
-    shard->shard.damage = damage;
-    return status;
+    return read_shard(pass, answer, pass->trace->run.shards[answer->shard]);
 }

@@ -12,6 +12,7 @@ struct shard_pass {
     struct gait_trace *trace;
     const struct pass_ask *asks;
     size_t count;
+    bool is_owned; // the shard at hand belongs to the one that is asked about
     struct event_decoder decoder;
     struct event_frame frame;
     struct batch batch;
@@ -30,8 +31,8 @@ GAIT_CHECK int shard_pass_init(struct shard_pass *pass, struct gait_trace *trace
                                const struct pass_ask *asks, size_t count);
 void shard_pass_finish(struct shard_pass *pass); // takes a zeroed struct
 
-// Reads answer->shard, whose file must be in pass->pool. Parts are taken if there are
-// none yet, else used again.
+// Reads answer->shard, whose file and those that it owns must be in pass->pool. Parts are taken if
+// there are none yet, else used again.
 GAIT_CHECK int shard_pass_read(struct shard_pass *pass, struct shard_answer *answer);
 
 // Drops what the parts hold, and zeroes them: they may be used again.

@@ -10,13 +10,23 @@ enum { CALL = 1000 };
 // Sites 0 to 2 are one for each lane.
 static uint8_t lanes[] = {LANE_COMPUTE, LANE_COMM, LANE_COPY};
 
+static struct device_window window; // of all events
+
 static struct device_rows rows_of(struct device_event *events, size_t count,
                                   struct device_event *calls, size_t call_count)
 {
     struct device_rows rows = {.events = {events, count, 0},
                                .calls = {calls, call_count, 0},
+                               .windows = &window,
+                               .window_count = 1,
                                .kinds = lanes,
                                .site_count = 3};
+    window = (struct device_window){0, INT64_MAX, INT64_MIN};
+    for (size_t i = 0; i < count; i++) {
+        window.start_ns =
+            events[i].start_ns < window.start_ns ? events[i].start_ns : window.start_ns;
+        window.end_ns = events[i].end_ns > window.end_ns ? events[i].end_ns : window.end_ns;
+    }
     device_rows_sort(&rows);
     return rows;
 }
@@ -90,6 +100,41 @@ TEST("breakdown: a rank worked out by hand")
     is_u64(rank.steps[0].breakdown.idle_ns[IDLE_LAUNCH], 5000); // until the first begins
     is_u64(rank.steps[1].breakdown.span_ns, 54000);
     is_u64(rank.steps[1].breakdown.idle_ns[IDLE_HOST_LATE], 10000 + 4000);
+    breakdown_rank_finish(&rank);
+}
+
+TEST("breakdown: several windows add up, what lies between them is nobody's, devices apart")
+{
+    struct device_event events[] = {
+        {1000, 2000, 0, 0, 0},
+        {1500, 3000, 0, 1, 0}, // two devices; first window
+        {51000, 52000, 0, 0, 2},
+        {54000, 55000, 0, 0, 0}, // the second
+    };
+    int32_t devices[] = {0, 1};
+    struct device_rows rows = rows_of(events, 4, NULL, 0);
+    struct device_window windows[] = {{0, 1000, 3000}, {1, 51000, 55000}};
+    rows.windows = windows;
+    rows.window_count = 2;
+    rows.devices = devices;
+    rows.track_count = 2;
+    struct breakdown_rank rank;
+    if (!ok(!breakdown_rank_make(&rank, &rows)))
+        return;
+    is_u64(rank.whole.span_ns, 2000 + 4000);
+    is_u64(rank.whole.state_ns[1 << LANE_COMPUTE], 2000 + 1000);
+    is_u64(rank.whole.state_ns[1 << LANE_COPY], 1000);
+    is_u64(rank.whole.state_ns[0], 2000);
+    if (is_u64(rank.device_count, 2)) {
+        is_int(rank.devices[0].device, 0);
+        is_u64(rank.devices[0].whole.span_ns, 6000);
+        is_u64(rank.devices[0].whole.state_ns[1 << LANE_COMPUTE], 1000 + 1000);
+        is_u64(rank.devices[0].whole.state_ns[0], 1000 + 2000);
+        is_u64(rank.devices[1].whole.span_ns, 6000);
+        is_u64(rank.devices[1].whole.state_ns[1 << LANE_COMPUTE], 1500);
+        is_u64(rank.devices[1].whole.state_ns[0], 500 + 4000);
+        is_u64(rank.devices[1].whole.idle_ns[IDLE_HOST_LATE], 4000); // nothing came any more
+    }
     breakdown_rank_finish(&rank);
 }
 

@@ -1,0 +1,173 @@
+// SPDX-License-Identifier: Apache-2.0
+// CUPTI tells the number that pthreads have for a thread, cut to 32 bits, where nobody has told
+// Kineto the system's number. Then no thread on record has the call's number, and the op is
+// the one that began last of all threads' that were open: while the backward pass runs on a
+// thread of its own, the thread that waits for it has no op open.
+#include "analyse/device/launch_ops.h"
+
+#include <stdlib.h>
+
+#include "base/array.h"
+#include "base/fail.h"
+
+enum { MOST_ROWS = 1 << 28 };
+
+void launch_ops_init(struct launch_ops *launches, const struct gait_trace *trace)
+{
+    *launches = (struct launch_ops){.trace = trace, .track = GAIT_NO_TRACK};
+}
+
+void launch_ops_finish(struct launch_ops *launches)
+{
+    free(launches->calls);
+    free(launches->ops);
+    free(launches->threads);
+    *launches = (struct launch_ops){.calls = NULL};
+}
+
+static void look_at(struct launch_ops *launches, uint32_t track)
+{
+    struct gait_track_info info;
+    if (launches->track == track)
+        return;
+    launches->track = track;
+    if (gait_trace_track(launches->trace, track, &info))
+        info = (struct gait_track_info){.shard = 0};
+    launches->shard = info.shard;
+    launches->tid = info.tid;
+}
+
+uint64_t launch_ops_link(struct launch_ops *launches, const struct gait_batch *batch, size_t at)
+{
+    look_at(launches, batch->track);
+    return batch->link[at] ? batch->link[at] ^ (uint64_t)launches->shard << 40 : 0;
+}
+
+static int add_call(struct launch_ops *launches, const struct gait_batch *batch, size_t at)
+{
+    const struct array_shape shape = {sizeof *launches->calls, MOST_ROWS};
+    const uint64_t link = launch_ops_link(launches, batch, at);
+    int status = link ? array_reserve((void **)&launches->calls, &launches->call_capacity,
+                                      launches->call_count + 1, shape)
+                      : GAIT_OK;
+    if (!status && link)
+        launches->calls[launches->call_count++] =
+            (struct launch_call){link, batch->start_ns[at], launches->tid};
+    return status;
+}
+
+int launch_ops_add(struct launch_ops *launches, const struct gait_batch *batch, size_t at,
+                   bool is_call)
+{
+    const struct array_shape shape = {sizeof *launches->ops, MOST_ROWS};
+    struct launch_op op = {.start_ns = batch->start_ns[at], .site = batch->site[at]};
+    if (is_call)
+        return add_call(launches, batch, at);
+    look_at(launches, batch->track);
+    op.tid = launches->tid;
+    if (batch->duration_ns[at] < 0 ||
+        __builtin_add_overflow(op.start_ns, batch->duration_ns[at], &op.end_ns))
+        return GAIT_OK;
+    int status = array_reserve((void **)&launches->ops, &launches->op_capacity,
+                               launches->op_count + 1, shape);
+    if (!status)
+        launches->ops[launches->op_count++] = op;
+    return status;
+}
+
+static int by_link(const void *left, const void *right)
+{
+    const struct launch_call *a = left, *b = right;
+    if (a->link != b->link)
+        return a->link < b->link ? -1 : 1;
+    return a->start_ns < b->start_ns ? -1 : a->start_ns > b->start_ns;
+}
+
+static int by_thread(const void *left, const void *right)
+{
+    const struct launch_op *a = left, *b = right;
+    if (a->tid != b->tid)
+        return a->tid < b->tid ? -1 : 1;
+    if (a->start_ns != b->start_ns)
+        return a->start_ns < b->start_ns ? -1 : 1;
+    return a->end_ns > b->end_ns ? -1 : a->end_ns < b->end_ns;
+}
+
+// Nearest to it among the ops before that hold it.
+static void find_around(struct launch_ops *launches, uint32_t at)
+{
+    struct launch_op *op = &launches->ops[at];
+    op->around = at && launches->ops[at - 1].tid == op->tid ? at : 0;
+    while (op->around && launches->ops[op->around - 1].end_ns <= op->start_ns)
+        op->around = launches->ops[op->around - 1].around;
+}
+
+int launch_ops_sort(struct launch_ops *launches)
+{
+    if (launches->call_count)
+        qsort(launches->calls, launches->call_count, sizeof *launches->calls, by_link);
+    if (launches->op_count)
+        qsort(launches->ops, launches->op_count, sizeof *launches->ops, by_thread);
+    for (uint32_t i = 0; i < launches->op_count; i++) {
+        find_around(launches, i);
+        launches->thread_count += !i || launches->ops[i].tid != launches->ops[i - 1].tid;
+    }
+    launches->threads = malloc((launches->thread_count + 1) * sizeof *launches->threads);
+    if (!launches->threads)
+        return fail(GAIT_ERR_MEMORY, "no memory for %zu threads", launches->thread_count);
+    launches->thread_count = 0;
+    for (size_t i = 0; i < launches->op_count; i++)
+        if (!i || launches->ops[i].tid != launches->ops[i - 1].tid)
+            launches->threads[launches->thread_count++] = launches->ops[i].tid;
+    return GAIT_OK;
+}
+
+// The innermost op of a thread that is open then, or NULL.
+static const struct launch_op *op_at(const struct launch_ops *launches, int64_t tid, int64_t at_ns)
+{
+    size_t low = 0, high = launches->op_count;
+    while (low < high) {
+        const size_t middle = low + (high - low) / 2;
+        const struct launch_op *op = &launches->ops[middle];
+        if (op->tid < tid || (op->tid == tid && op->start_ns <= at_ns))
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    const struct launch_op *op = low ? &launches->ops[low - 1] : NULL;
+    while (op && op->tid == tid && op->end_ns <= at_ns)
+        op = op->around ? &launches->ops[op->around - 1] : NULL;
+    return op && op->tid == tid ? op : NULL;
+}
+
+// Of that thread, or of all where it is not known: the open op that began last.
+static const struct launch_op *open_op(const struct launch_ops *launches,
+                                       const struct launch_call *call)
+{
+    const struct launch_op *best = NULL;
+    for (size_t i = 0; i < launches->thread_count; i++)
+        if (launches->threads[i] == call->tid)
+            return op_at(launches, call->tid, call->start_ns);
+    for (size_t i = 0; i < launches->thread_count; i++) {
+        const struct launch_op *op = op_at(launches, launches->threads[i], call->start_ns);
+        if (op && (!best || op->start_ns > best->start_ns))
+            best = op;
+    }
+    return best;
+}
+
+uint32_t launch_ops_find(const struct launch_ops *launches, uint64_t link)
+{
+    size_t low = 0, high = link ? launches->call_count : 0;
+    while (low < high) {
+        const size_t middle = low + (high - low) / 2;
+        if (launches->calls[middle].link < link)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    if (!link || low == launches->call_count || launches->calls[low].link != link)
+        return GAIT_NO_SITE;
+    const struct launch_op *op = open_op(launches, &launches->calls[low]);
+    return op ? op->site : GAIT_NO_SITE;
+}

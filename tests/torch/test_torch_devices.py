@@ -1,0 +1,253 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Devices in a recorded run: tests/torch/scripts/accelerator.py, whose accelerator is a
+stand-in that tells what it was given, when, and who called torch's profiler."""
+
+import collections
+import json
+import pathlib
+
+import pytest
+from torch_trainings import Job
+
+pytestmark = [pytest.mark.xdist_group("devices"), pytest.mark.usefixtures("ahead")]
+
+WINDOWS = (("GAIT_TORCH_WINDOWS", "5/3/20"),)  # steps 5 to 7, 25 to 27, 45 to 47 of 60
+RECORDED = Job("accelerator", ("two",), WINDOWS)
+OWN = Job("accelerator", ("own-profiler",), WINDOWS, warm=True)
+MANUAL = Job("accelerator", ("manual",), WINDOWS, warm=True)
+FAILS = Job("accelerator", ("fails",), WINDOWS, warm=True)
+LOSES = Job("accelerator", ("loses",), WINDOWS, warm=True)
+THREAD = Job("accelerator", ("thread",), (("GAIT_TORCH_WINDOWS", "5/100/1000"),), warm=True)
+OFF = Job("accelerator", (), (("GAIT_TORCH_WINDOWS", "off"),), warm=True)
+ALONE = Job("accelerator", ("two",), gait=False, warm=True)
+STORED = pathlib.Path(__file__).parents[3] / "shared/traces/dataloader-resnet50"
+STORED /= "workers0.pt.trace.json.gz"
+LANES = {"kernel": "compute", "gpu_memcpy": "mem"}
+
+
+def of(job):
+    return pytest.mark.parametrize("training", [job], ids=str, indirect=True)
+
+
+def asked(training, *words):
+    done = training.ask(*words, training.directory, "--json")
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout)
+
+
+def lane(event):
+    return "comm" if "nccl" in event["name"] else LANES[event["cat"]]
+
+
+def device_events(training):
+    for recording in training.truth["recordings"]:
+        yield [event for event in recording["events"] if event["cat"] in LANES]
+
+
+def states(events, since, until):
+    """Time by which lanes were busy: edge by edge."""
+    edges = sorted(
+        edge
+        for event in events
+        for at, change in ((event["start"], 1), (event["start"] + event["length"], -1))
+        for edge in [(min(max(at, since), until), change, lane(event))]
+    )
+    busy, sums, at = collections.Counter(), collections.Counter(), since
+    for moment, change, name in [*edges, (until, 0, "")]:
+        names = [one for one in ("compute", "comm", "mem") if busy[one]]
+        sums["+".join(names) or "idle"] += moment - at
+        at = moment
+        busy[name] += change
+    return {key: ns for key, ns in sums.items() if ns}
+
+
+def found(breakdown):
+    keys = "idle compute comm mem compute+comm compute+mem comm+mem compute+comm+mem".split()
+    assert sum(breakdown[key] for key in keys) == breakdown["span"]
+    assert sum(breakdown["idle_causes"].values()) == breakdown["idle"]
+    return {key: breakdown[key] for key in keys if breakdown[key]}
+
+
+@of(RECORDED)
+def test_the_ledger_of_devices_is_what_the_devices_did(training):
+    (rank,) = asked(training, "breakdown", "--steps")["ranks"]
+    windows = list(device_events(training))
+    whole = collections.Counter()
+    for events in windows:
+        since = min(event["start"] for event in events)
+        until = max(event["start"] + event["length"] for event in events)
+        whole.update(states(events, since, until))
+    assert found(rank["whole"]) == whole
+    assert [step["name"] for step in rank["steps"]] == [
+        f"step {first + i}" for first in (5, 25, 45) for i in range(3)
+    ]
+    everything = [event for events in windows for event in events]
+    for step in rank["steps"]:
+        end = step["start_ns"] + step["span"]
+        assert found(step) == states(everything, step["start_ns"], end)
+
+
+@of(RECORDED)
+def test_each_device_of_a_rank_has_a_row(training):
+    (rank,) = asked(training, "breakdown")["ranks"]
+    assert [device["device"] for device in rank["devices"]] == [0, 1]
+    for device in rank["devices"]:
+        whole = collections.Counter()
+        for events in device_events(training):
+            since = min(event["start"] for event in events)
+            until = max(event["start"] + event["length"] for event in events)
+            own = [event for event in events if event["pid"] == device["device"]]
+            whole.update(states(own, since, until))
+        assert found(device) == whole
+        assert device["span"] == rank["whole"]["span"]
+
+
+@of(RECORDED)
+def test_kernels_stand_under_the_ops_that_launched_them(training):
+    rows = {row["name"]: row for row in asked(training, "kernels")["kernels"]}
+    assert {name: row["op"] for name, row in rows.items()} == {
+        "gemm_kernel": "standin::gemm",
+        "gemm_backward_kernel": "standin::gemm_backward",
+        "ncclDevKernel_AllReduce_Sum_f32_RING_LL": "standin::gemm_backward",
+    }
+    assert rows["gemm_kernel"]["calls"] == 2 * 9
+    assert rows["gemm_kernel"]["total_ns"] == 9 * (40_000 + 25_000)
+
+
+@of(RECORDED)
+def test_the_other_answers_are_about_the_steps_of_gait(training):
+    steps = asked(training, "steps")
+    assert [row["name"] for row in steps["steps"]] == [
+        f"step {first + i}" for first in (5, 25, 45) for i in range(3)
+    ]
+    for row in steps["steps"]:
+        parts = [ns for key, ns in row.items() if key.endswith("_ns")]
+        assert sum(parts) - row["start_ns"] - row["total_ns"] == row["total_ns"]
+    assert sum(row["calls"] for row in asked(training, "comms")["collectives"]) == 9
+    (row,) = training.report["devices"]
+    (rank,) = asked(training, "breakdown")["ranks"]
+    assert row["span_ns"] == rank["whole"]["span"] and row["idle_ns"] == rank["whole"]["idle"]
+    assert "Devices, rank" in training.screen
+
+
+@of(RECORDED)
+def test_torch_is_called_at_the_edges_of_windows_only_between_steps(training):
+    calls = training.truth["calls"]
+    assert [name for name, _ in calls] == ["prepare", "enable", "disable"] * 3
+    pauses = [
+        (int(row["start_ns"]), int(row["start_ns"]) + int(row["duration_ns"]))
+        for row in training.rows
+        if (row["category"], row["name"]) == ("torch", "devices")
+    ]
+    assert len(pauses) == 6
+    for _, at in calls:
+        assert any(start <= at <= end for start, end in pauses)
+    steps = [
+        (int(row["start_ns"]), int(row["start_ns"]) + int(row["duration_ns"]))
+        for row in training.rows_with_steps
+        if row["category"] == "derived" and row["kind"] == "step"
+    ]
+    assert len(steps) == 60
+    assert not [1 for a, b in pauses for start, end in steps if a < end and start < b]
+    run = {part["name"]: part["total_ns"] for part in training.report["run"]}
+    lengths = sum(end - start for start, end in pauses)
+    assert lengths <= run["between"]
+    cost = training.report["overhead"]
+    assert cost["device_windows"] == 3 and lengths <= cost["devices_ns"] <= lengths * 2
+    assert "between steps" in training.screen
+    assert all(one["activities"] == ["CUDA"] for one in training.truth["recordings"])
+
+
+@of(RECORDED)
+def test_the_training_is_what_it_is_without(training, run):
+    assert training.truth["losses"] == run(ALONE).truth["losses"]
+    assert training.code == 0 and run(ALONE).truth["calls"] == []
+
+
+@of(MANUAL)
+def test_a_training_without_a_loader_has_its_pauses_between_steps_too(training):
+    (rank,) = asked(training, "breakdown", "--steps")["ranks"]
+    assert len(rank["steps"]) == 9
+    longest = max(int(row["duration_ns"]) for row in training.rows if row["name"] == "devices")
+    assert all(step["span"] < longest * 3 for step in rank["steps"])
+    assert [name for name, _ in training.truth["calls"]] == ["prepare", "enable", "disable"] * 3
+
+
+@of(OFF)
+def test_without_windows_torch_is_not_called(training):
+    assert training.truth["calls"] == []
+    assert asked(training, "breakdown")["ranks"] == []
+
+
+@of(FAILS)
+def test_a_recording_that_fails_is_one_sentence(training, run):
+    assert training.code == 0 and training.truth["losses"] == run(ALONE).truth["losses"]
+    assert [name for name, _ in training.truth["calls"]] == ["prepare"]
+    lines = [line for line in training.stderr.splitlines() if "devices" in line]
+    assert len(lines) == 1 and "CUPTI_ERROR_MULTIPLE_SUBSCRIBERS" in lines[0]
+    assert asked(training, "breakdown")["ranks"] == []
+
+
+@of(LOSES)
+def test_a_recording_whose_end_fails_is_one_sentence(training, run):
+    assert training.code == 0 and training.truth["losses"] == run(ALONE).truth["losses"]
+    assert [name for name, _ in training.truth["calls"]] == ["prepare", "enable", "disable"]
+    lines = [line for line in training.stderr.splitlines() if "devices" in line]
+    assert len(lines) == 1 and "the buffers are gone" in lines[0]
+
+
+@of(OWN)
+def test_the_program_s_own_profiler_comes_first(training):
+    truth = training.truth
+    assert training.code == 0 and truth["theirs"] == 2
+    # the window 5 to 7 ends where the program's own begins, at step 6; 20 is in none
+    ours = [one["activities"] == ["CUDA"] for one in truth["recordings"]]
+    assert ours == [True, False, False, True, True]
+    (rank,) = asked(training, "breakdown", "--steps")["ranks"]
+    names = [step["name"] for step in rank["steps"]]
+    assert names == ["step 5", *(f"step {first + i}" for first in (25, 45) for i in range(3))]
+    assert training.stderr.count("torch.profiler itself") == 1
+
+
+@of(THREAD)
+def test_a_window_that_another_thread_closes_is_lost_and_said(training):
+    assert training.code == 0
+    assert [name for name, _ in training.truth["calls"]] == ["prepare", "enable"]
+    assert "another thread closed it" in training.stderr
+
+
+@pytest.mark.skipif(not STORED.exists(), reason="no stored traces here")
+def test_a_stored_trace_has_the_ledger_it_has_when_it_is_imported(run, build):
+    training = run(Job("accelerator", (str(STORED),), WINDOWS, warm=True))
+    (rank,) = asked(training, "breakdown")["ranks"]
+    done = training.ask("breakdown", STORED, "--json")
+    (alone,) = json.loads(done.stdout)["ranks"]
+    assert found(alone["whole"])
+    thrice = {key: 3 * ns for key, ns in found(alone["whole"]).items()}
+    assert found(rank["whole"]) == thrice
+    done = training.ask("kernels", STORED, "--json")
+    recorded, imported = collections.Counter(), collections.Counter()
+    for row in asked(training, "kernels")["kernels"]:
+        recorded[row["name"]] += row["calls"]
+    for row in json.loads(done.stdout)["kernels"]:
+        imported[row["name"]] += 3 * row["calls"]
+    assert recorded == imported
+
+
+def test_without_an_accelerator_nothing_is_loaded(run_text):
+    training = run_text(
+        "import sys, torch\n"
+        "net = torch.nn.Linear(2, 1)\n"
+        "optimizer = torch.optim.SGD(net.parameters(), 0.1)\n"
+        "for _ in range(20):\n"
+        "    net(torch.ones(2, 2)).sum().backward()\n"
+        "    optimizer.step()\n"
+        "    optimizer.zero_grad()\n"
+        "print('gait.torch.devices' in sys.modules, 'torch.autograd.profiler' in sys.modules)\n"
+        "print(type(torch.autograd.profiler.profile._start_trace).__name__)\n",
+        env=(("GAIT_TORCH_WINDOWS", "5/3/10"),),
+        warm=True,
+    )
+    if "+cpu" not in __import__("torch").__version__:
+        pytest.skip("this torch can record devices")
+    assert training.stdout.split() == ["False", "True", "function"]
