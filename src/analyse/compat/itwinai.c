@@ -16,7 +16,7 @@ static bool contains_one(const char *name, const char *const *words)
     return false;
 }
 
-static bool is_communication(const char *name)
+bool itwinai_is_communication(const char *name)
 {
     static const char *const ops[] = {"all_reduce", "broadcast",      "reduce", "all_gather",
                                       "gather",     "reduce_scatter", NULL};
@@ -30,14 +30,19 @@ static bool is_communication(const char *name)
     return false;
 }
 
-static void add(struct itwinai *sums, const char *name, uint64_t ns)
+bool itwinai_is_computation(const char *name)
 {
     static const char *const words[] = {"aten::", " at::", "c10::", "autograd::", NULL};
+    return contains_one(name, words);
+}
+
+static void add(struct itwinai *sums, const char *name, uint64_t ns)
+{
     if (strncmp(name, "ProfilerStep", 12) != 0)
         sums->total_ns += ns;
-    if (contains_one(name, words))
+    if (itwinai_is_computation(name))
         sums->computation_ns += ns;
-    if (is_communication(name))
+    if (itwinai_is_communication(name))
         sums->communication_ns += ns;
 }
 

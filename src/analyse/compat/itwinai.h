@@ -5,12 +5,18 @@
 #ifndef GAIT_ANALYSE_COMPAT_ITWINAI_H
 #define GAIT_ANALYSE_COMPAT_ITWINAI_H
 
+#include <stdbool.h>
+
 #include "analyse/compat/foreign_rows.h"
 
 struct itwinai {
     uint64_t computation_ns, total_ns; // of rows that are no step
     uint64_t communication_ns;         // of the deprecated fraction
 };
+
+// By what a row's name contains.
+bool itwinai_is_computation(const char *name);
+bool itwinai_is_communication(const char *name);
 
 // Adds the rows of one rank.
 GAIT_CHECK int itwinai_add(struct itwinai *sums, const struct foreign_rows *rows);
