@@ -250,24 +250,51 @@ void sheet_row(struct sheet *sheet, const struct value *cells, unsigned flags)
     add_open(sheet, &node);
 }
 
+// A copy of rows; NULL: no memory, as the sheet notes, or there are none.
+static void *keep_rows(struct sheet *sheet, const void *rows, size_t bytes)
+{
+    void *kept = bytes && !sheet->status ? arena_take(&sheet->arena, bytes) : NULL;
+    if (kept)
+        memcpy(kept, rows, bytes);
+    else if (bytes && !sheet->status)
+        sheet->status = fail(GAIT_ERR_MEMORY, no_memory);
+    return kept;
+}
+
 void sheet_series(struct sheet *sheet, const struct series *series, const struct point *points,
                   size_t count)
 {
     if (sheet->status)
         return;
-    struct point *kept = arena_take(&sheet->arena, (count + !count) * sizeof *kept);
-    if (!kept) {
-        sheet->status = fail(GAIT_ERR_MEMORY, no_memory);
-        return;
-    }
-    if (count)
-        memcpy(kept, points, count * sizeof *kept);
+    const struct point *kept = keep_rows(sheet, points, count * sizeof *kept);
     const struct node node = {.kind = NODE_SERIES,
                               .key = series->key,
                               .label = series->heading,
                               .series = series,
                               .points = kept,
                               .count = count};
+    add(sheet, &node);
+}
+
+void sheet_plot(struct sheet *sheet, const struct plot *plot)
+{
+    struct plot *copy = keep_rows(sheet, plot, sizeof *plot);
+    struct plot_line *lines = keep_rows(sheet, plot->lines, plot->count * sizeof *lines);
+    for (size_t i = 0; i < plot->count && !sheet->status; i++) {
+        lines[i].name = keep(sheet, lines[i].name);
+        lines[i].points =
+            keep_rows(sheet, lines[i].points, lines[i].count * sizeof *lines[i].points);
+    }
+    if (sheet->status)
+        return;
+    copy->lines = lines;
+    copy->key = keep(sheet, plot->key);
+    copy->heading = keep(sheet, plot->heading);
+    copy->x_label = keep(sheet, plot->x_label);
+    copy->y_label = keep(sheet, plot->y_label);
+    copy->rest = keep(sheet, plot->rest);
+    const struct node node = {
+        .kind = NODE_PLOT, .key = copy->key, .label = copy->heading, .plot = copy};
     add(sheet, &node);
 }
 

@@ -4,6 +4,7 @@
 #ifndef GAIT_ANSWER_SHEET_NODES_H
 #define GAIT_ANSWER_SHEET_NODES_H
 
+#include "answer/plot.h"
 #include "answer/sheet.h"
 
 enum node_kind {
@@ -14,6 +15,7 @@ enum node_kind {
     NODE_VERDICT, // verdict
     NODE_VALUE,   // key, label, unit, value, text (the remark)
     NODE_SERIES,  // series, points, count
+    NODE_PLOT,    // plot
     NODE_OBJECT,  // key; up to `end`
     NODE_TABLE,   // table, label (its heading), count (rows); up to `end`
     NODE_ROW,     // cells, flags; up to `end`
@@ -35,6 +37,7 @@ struct node {
             const struct series *series;
             const struct point *points;
         };
+        const struct plot *plot;
         const struct table *table;
         struct {
             const struct value *cells;
@@ -56,11 +59,17 @@ static inline size_t node_next(const struct node *nodes, size_t at)
     return nodes[at].end ? nodes[at].end + 1 : at + 1;
 }
 
+// What only pages and pictures show.
+static inline bool node_is_picture(const struct node *node)
+{
+    return node->kind == NODE_SERIES || node->kind == NODE_PLOT;
+}
+
 // Whether people see something of a node.
 static inline bool node_is_seen(const struct node *node)
 {
     const bool needs_label =
-        node->kind == NODE_VALUE || node->kind == NODE_TABLE || node->kind == NODE_SERIES;
+        node->kind == NODE_VALUE || node->kind == NODE_TABLE || node_is_picture(node);
     if (node->kind == NODE_OBJECT || node->kind == NODE_ROW || node->kind == NODE_END)
         return false;
     return !needs_label || node->label;

@@ -8,10 +8,11 @@
 #include "answer/people_rows.h"
 #include "render/markup_text.h"
 #include "render/plain.h"
+#include "render/plot.h"
 
 // All in units of the picture, which are pixels where it is as wide as it was drawn.
 enum {
-    WIDTH = 900,
+    WIDTH = CHART_WIDTH,
     HEAD = 34, // of a file: its heading
     CURVE_HEIGHT = 196,
     CURVE_TOP = 28,
@@ -24,11 +25,14 @@ enum {
     GAP = 14,
 };
 
-static void begin(FILE *out, const char *heading, unsigned height, bool is_file)
+// Colours and fonts stand in attributes, too, for viewers without CSS variables.
+void chart_begin(FILE *out, const char *heading, unsigned height, bool is_file)
 {
     const unsigned head = is_file ? HEAD : 0;
-    fprintf(out, "<svg class=\"chart\" viewBox=\"0 -%u %d %u\" role=\"img\" aria-label=\"", head,
-            WIDTH, height + head);
+    fprintf(out,
+            "<svg class=\"chart\" viewBox=\"0 -%u %d %u\" font-family=\"sans-serif\" "
+            "font-size=\"14\" fill=\"#1b1f24\" role=\"img\" aria-label=\"",
+            head, WIDTH, height + head);
     markup_put(out, heading);
     fputs("\"", out);
     if (!is_file) {
@@ -37,10 +41,11 @@ static void begin(FILE *out, const char *heading, unsigned height, bool is_file)
     }
     fprintf(out, " xmlns=\"http://www.w3.org/2000/svg\" width=\"%d\" height=\"%u\">\n<style>\n%s",
             WIDTH, height + head, chart_css);
-    fprintf(out,
-            "</style>\n<rect class=\"paper\" y=\"-%u\" width=\"%d\" height=\"%u\"/>\n"
-            "<text class=\"head\" x=\"2\" y=\"-12\">",
-            head, WIDTH, height + head);
+    fprintf(
+        out,
+        "</style>\n<rect class=\"paper\" fill=\"#ffffff\" y=\"-%u\" width=\"%d\" height=\"%u\"/>\n"
+        "<text class=\"head\" font-weight=\"600\" font-size=\"16\" x=\"2\" y=\"-12\">",
+        head, WIDTH, height + head);
     markup_put(out, heading);
     fputs("</text>\n", out);
 }
@@ -110,7 +115,7 @@ static void put_curve(FILE *out, const struct node *node, bool is_file)
     if (asprintf(&heading, "%s: at most %s within %s%s", node->label, top, wide,
                  node->series->x_noun) < 0)
         heading = NULL;
-    begin(out, heading ? heading : node->label, CURVE_HEIGHT, is_file);
+    chart_begin(out, heading ? heading : node->label, CURVE_HEIGHT, is_file);
     free(heading);
     for (int i = 0; i <= LINES; i++) {
         const double y = above(&extent, 0) - (above(&extent, 0) - CURVE_TOP) * i / LINES;
@@ -209,7 +214,7 @@ static int put_bars(FILE *out, const struct node *nodes, size_t at, bool is_file
     if (status)
         return status;
     const struct bars bars = lay_out(out, node, rows.largest);
-    begin(out, node->label, (unsigned)(ROW * (rows.count + 1) + GAP), is_file);
+    chart_begin(out, node->label, (unsigned)(ROW * (rows.count + 1) + GAP), is_file);
     put_numbers(&bars, NULL, 18);
     for (size_t i = 0; i < rows.count; i++)
         if (rows.rows[i].cells)
@@ -223,6 +228,8 @@ bool chart_can_draw(const struct node *node)
 {
     if (node->kind == NODE_SERIES)
         return node->label && node->count;
+    if (node->kind == NODE_PLOT)
+        return node->label;
     if (node->kind != NODE_TABLE || !node->label)
         return false;
     for (size_t i = 0; i < node->table->count; i++)
@@ -235,6 +242,8 @@ int chart_put(FILE *out, const struct node *nodes, size_t at, bool is_file)
 {
     if (nodes[at].kind == NODE_TABLE)
         return put_bars(out, nodes, at, is_file);
+    if (nodes[at].kind == NODE_PLOT)
+        return plot_put(out, nodes[at].plot, is_file);
     put_curve(out, &nodes[at], is_file);
     return GAIT_OK;
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A curve or the bars of a table as SVG: for a page that holds it, or a file of its own.
+// A curve, the bars of a table or a plot as SVG: for a page that holds it, or a file of its own.
 // No script, no address; light and dark as the reader's system is, fit for print.
 #ifndef GAIT_RENDER_CHART_H
 #define GAIT_RENDER_CHART_H
@@ -13,10 +13,15 @@
 
 extern const char chart_css[]; // the text of chart.css
 
-// Whether there is a picture of it: a series with points, a table with a column of bars.
+// Begins a picture of that height; its width is CHART_WIDTH. `is_file`: it stands for itself,
+// with its look and heading.
+enum { CHART_WIDTH = 900 };
+void chart_begin(FILE *out, const char *heading, unsigned height, bool is_file);
+
+// Whether there is a picture of it: a series with points, a table with a column of bars, a plot.
 bool chart_can_draw(const struct node *node);
 
-// Draws it as an element. `is_file`: it stands for itself, with its look and heading.
+// Draws it as an element.
 GAIT_CHECK int chart_put(FILE *out, const struct node *nodes, size_t at, bool is_file);
 
 #endif

@@ -237,7 +237,7 @@ static int put_table(struct html *html, const struct node *nodes, size_t at)
     return GAIT_OK;
 }
 
-static int put_series(struct html *html, const struct node *nodes, size_t at)
+static int put_picture(struct html *html, const struct node *nodes, size_t at)
 {
     if (!chart_can_draw(&nodes[at]))
         return GAIT_OK;
@@ -271,7 +271,8 @@ static int put_node(struct html *html, const struct node *nodes, size_t at)
         put_value(html, node);
         break;
     case NODE_SERIES:
-        return put_series(html, nodes, at);
+    case NODE_PLOT:
+        return put_picture(html, nodes, at);
     case NODE_TABLE:
         return put_table(html, nodes, at);
     default:

@@ -100,7 +100,7 @@ static void put_node(struct json_writer *json, const struct node *nodes, size_t 
 static void put_nodes(struct json_writer *json, const struct node *nodes, size_t from, size_t end)
 {
     for (size_t at = from; at < end; at = node_next(nodes, at))
-        if (nodes[at].key)
+        if (nodes[at].key && nodes[at].kind != NODE_PLOT) // its figures stand in tables
             put_node(json, nodes, at);
 }
 

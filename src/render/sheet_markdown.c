@@ -156,7 +156,7 @@ static void put_named(const struct markdown *markdown, const struct node *node)
 static int put_node(struct markdown *markdown, const struct node *nodes, size_t at)
 {
     const struct node *node = &nodes[at];
-    if (!node_is_seen(node) || node->kind == NODE_SERIES)
+    if (!node_is_seen(node) || node_is_picture(node))
         return GAIT_OK;
     if (node->kind == NODE_VALUE) {
         put_value(markdown, node);
