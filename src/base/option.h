@@ -4,6 +4,7 @@
 #ifndef GAIT_BASE_OPTION_H
 #define GAIT_BASE_OPTION_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -25,7 +26,8 @@ struct option_texts {
 };
 
 struct option {
-    char letter; // 0: has no short form
+    char letter;   // 0: has no short form
+    bool is_other; // another tool's word: the man page has it, the help does not
     enum option_kind kind;
     const char *name;
     const char *value; // what the help calls its value; NULL for a flag

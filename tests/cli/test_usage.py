@@ -11,8 +11,8 @@ from terminals import open_terminal
 
 TABLE = pathlib.Path(__file__).resolve().parents[2] / "src/answer/answers.def"
 ANSWERS = re.findall(r"^ANSWER\((\w+),", TABLE.read_text(), re.MULTILINE)
-RARE = ["steps", "modules", "memory", "gaps", "import", "plan", "trigger", "index", "diff-stacks"]
-RARE += ["trace-diff", "dump", "pstats", "completion", "help"]
+RARE = ["steps", "modules", "memory", "gaps", "scale", "import", "plan", "trigger", "index"]
+RARE += ["diff-stacks", "trace-diff", "dump", "pstats", "completion", "help"]
 COMMANDS = ["run", "record", "report", *(name for name in ANSWERS if name not in RARE)]
 COMMANDS += ["compare", "export", "leaf", "flame", "top", "config", "doctor"]
 

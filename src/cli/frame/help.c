@@ -56,9 +56,10 @@ static void print_options(FILE *out, const struct command *command)
     fputs("\noptions:\n", out);
     const struct option *option;
     for (size_t i = 0; (option = options_at(&command->line, i)); i++)
-        print_option(out, option);
-    static const struct option help = {'h', OPTION_FLAG, "help", NULL, "show this text",
-                                       0,   0,           0,      NULL};
+        if (!option->is_other)
+            print_option(out, option);
+    static const struct option help = {
+        .letter = 'h', .kind = OPTION_FLAG, .name = "help", .help = "show this text"};
     print_option(out, &help);
     if (command->examples && command->examples->line)
         // the list of commands leaves gait's own screen no empty line here

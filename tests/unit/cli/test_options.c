@@ -13,13 +13,15 @@ struct values {
 
 static const char *const formats[] = {"chrome", "csv", "perfetto", NULL};
 static const struct option options[] = {
-    {'o', OPTION_TEXT, "output", "FILE", "", offsetof(struct values, output), 0, 0, NULL},
-    {'f', OPTION_CHOICE, "format", "F", "", offsetof(struct values, format), 0, 0, formats},
-    {'n', OPTION_NUMBER, "count", "N", "", offsetof(struct values, count), -5, 100, NULL},
-    {0, OPTION_SIZE, "ring", "BYTES", "", offsetof(struct values, bytes), 1, INT64_MAX, NULL},
-    {'d', OPTION_SECONDS, "for", "SEC", "", offsetof(struct values, seconds), 1, 3600000, NULL},
-    {'q', OPTION_FLAG, "quiet", NULL, "", offsetof(struct values, is_quiet), 0, 0, NULL},
-    {'a', OPTION_FLAG, "all", NULL, "", offsetof(struct values, is_all), 0, 0, NULL},
+    {'o', false, OPTION_TEXT, "output", "FILE", "", offsetof(struct values, output), 0, 0, NULL},
+    {'f', false, OPTION_CHOICE, "format", "F", "", offsetof(struct values, format), 0, 0, formats},
+    {'n', false, OPTION_NUMBER, "count", "N", "", offsetof(struct values, count), -5, 100, NULL},
+    {0, false, OPTION_SIZE, "ring", "BYTES", "", offsetof(struct values, bytes), 1, INT64_MAX,
+     NULL},
+    {'d', false, OPTION_SECONDS, "for", "SEC", "", offsetof(struct values, seconds), 1, 3600000,
+     NULL},
+    {'q', false, OPTION_FLAG, "quiet", NULL, "", offsetof(struct values, is_quiet), 0, 0, NULL},
+    {'a', false, OPTION_FLAG, "all", NULL, "", offsetof(struct values, is_all), 0, 0, NULL},
 };
 
 static struct option_table table = {"test", options, 7,    0,     9,    "[PATH ...]",
