@@ -163,5 +163,6 @@ const struct answer comms_answer = {
     .about = about,
     .examples = examples,
     OPTIONS_ARE(options),
+    .is_rare = true,
     .put = put,
 };

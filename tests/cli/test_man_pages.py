@@ -8,7 +8,7 @@ import re
 import pytest
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
-TABLE = (ROOT / "src/answer/answers.def").read_text()
+TABLE = (ROOT / "src/answer/answers.def").read_text().replace("_", "-")
 ANSWERS = re.findall(r"^ANSWER\((\w+),", TABLE, re.MULTILINE)
 COMMANDS = sorted(
     path.stem[len("cmd_") :].replace("_", "-") for path in ROOT.glob("src/cli/cmd/cmd_*.c")

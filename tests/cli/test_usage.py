@@ -10,9 +10,10 @@ import pytest
 from terminals import open_terminal
 
 TABLE = pathlib.Path(__file__).resolve().parents[2] / "src/answer/answers.def"
-ANSWERS = re.findall(r"^ANSWER\((\w+),", TABLE.read_text(), re.MULTILINE)
-RARE = ["steps", "modules", "memory", "gaps", "scale", "import", "plan", "trigger", "index"]
-RARE += ["diff-stacks", "trace-diff", "dump", "pstats", "completion", "help"]
+ANSWERS = re.findall(r"^ANSWER\((\w+),", TABLE.read_text().replace("_", "-"), re.MULTILINE)
+RARE = ["comms", "steps", "modules", "memory", "gaps", "critical-path", "what-if", "scale"]
+RARE += ["import", "plan", "trigger", "index", "diff-stacks", "trace-diff", "dump", "pstats"]
+RARE += ["completion", "help"]
 COMMANDS = ["run", "record", "report", *(name for name in ANSWERS if name not in RARE)]
 COMMANDS += ["compare", "export", "leaf", "flame", "top", "config", "doctor"]
 

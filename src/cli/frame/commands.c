@@ -18,10 +18,11 @@
 // copied from there when the tool starts.
 #define ANSWER(name_, purpose_)                                                                    \
     static int run_##name_(const void *values, const struct operands *operands);                   \
-    static struct command cmd_##name_ = {.name = #name_,                                           \
+    static char word_##name_[] = #name_;                                                           \
+    static struct command cmd_##name_ = {.name = word_##name_,                                     \
                                          .purpose = (purpose_),                                    \
                                          .exit_status = COMMAND_ANSWERS,                           \
-                                         .line = {.command = #name_,                               \
+                                         .line = {.command = word_##name_,                         \
                                                   .max_operands = 1,                               \
                                                   .operands = "[PATH]",                            \
                                                   .has_sheet = true,                               \
@@ -34,8 +35,11 @@
     }
 #include "answer/answers.def"
 
-static void describe(struct command *command, const struct answer *answer)
+static void describe(struct command *command, const struct answer *answer, char *word)
 {
+    for (; *word; word++)
+        if (*word == '_') // critical_path is critical-path
+            *word = '-';
     command->summary = answer->summary;
     command->about = answer->about;
     command->examples = answer->examples;
@@ -46,7 +50,7 @@ static void describe(struct command *command, const struct answer *answer)
 
 void commands_set_up(void)
 {
-#define ANSWER(name, purpose) describe(&cmd_##name, &name##_answer);
+#define ANSWER(name, purpose) describe(&cmd_##name, &name##_answer, word_##name);
 #include "answer/answers.def"
 }
 

@@ -15,7 +15,7 @@ import time
 import torch
 
 RANK = int(os.environ.get("RANK", "0"))
-MILLISECONDS_50 = 0.05
+SECONDS = float(os.environ.get("PLANT_SECONDS", "0.05"))  # of each delay
 # "place:count,…", on one rank alone where PLANT_RANK says so
 PLANT = os.environ.get("PLANT") if RANK == int(os.environ.get("PLANT_RANK", RANK)) else None
 left = {place: int(count) for place, count in (p.split(":") for p in (PLANT or "").split(",") if p)}
@@ -36,12 +36,12 @@ gc.disable()  # a collection more or less would blur what is compared
 
 
 def delay(place):
-    """50 ms, the first so many times that this place is passed."""
+    """SECONDS, the first so many times that this place is passed."""
     if left.get(place, 0) == 0:
         return
     left[place] -= 1
     begin = time.perf_counter_ns()
-    time.sleep(MILLISECONDS_50)
+    time.sleep(SECONDS)
     planted_ns[place] += time.perf_counter_ns() - begin
 
 
