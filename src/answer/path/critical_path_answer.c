@@ -222,7 +222,7 @@ static int put(struct sheet *sheet, const struct asked *asked)
 {
     const struct critical_values *values = asked->values;
     struct path_scales scales = {.count = 0};
-    struct path_graph graph;
+    struct path_graph graph = {.trace = NULL};
     struct path_job job = {.count = 0};
     int64_t *end_ns = NULL;
     int status = path_graph_make(&graph, asked->trace, &scales);

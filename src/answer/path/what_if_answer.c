@@ -177,7 +177,7 @@ static int put(struct sheet *sheet, const struct asked *asked)
 {
     const struct what_if_values *values = asked->values;
     struct path_scales scales;
-    struct path_graph graph;
+    struct path_graph graph = {.trace = NULL};
     int status = path_scales_read(&scales, &values->scales);
     if (status)
         return status;
