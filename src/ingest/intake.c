@@ -197,6 +197,18 @@ int intake_more(struct intake *intake)
     return take(intake);
 }
 
+int intake_need(struct intake *intake, size_t bytes)
+{
+    while (intake->bytes.used - intake->at < bytes) {
+        if (intake->is_end)
+            return 0;
+        const int status = intake_more(intake);
+        if (status)
+            return status;
+    }
+    return 1;
+}
+
 static int begin_unpacking(struct intake *intake, const uint8_t magic[2])
 {
     if (magic[0] != 0x1f || magic[1] != 0x8b)

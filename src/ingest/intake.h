@@ -41,6 +41,9 @@ void intake_close(struct intake *intake); // takes a zeroed one
 // Drops what is before `at` and reads on. What was at hand has moved.
 GAIT_CHECK int intake_more(struct intake *intake);
 
+// Lets so many bytes be at hand: 1, 0 where the file ends before, or an error.
+GAIT_CHECK int intake_need(struct intake *intake, size_t bytes);
+
 static inline struct slice intake_rest(const struct intake *intake)
 {
     return (struct slice){intake->bytes.bytes + intake->at, intake->bytes.used - intake->at};

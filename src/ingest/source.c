@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const struct source *const sources[] = {&source_chrome, &source_snapshot};
+static const struct source *const sources[] = {&source_chrome, &source_snapshot, &source_perfetto};
 
 const struct source *source_find(struct slice head)
 {
@@ -24,10 +24,12 @@ const struct source *source_find(struct slice head)
 int64_t source_rank_of(const char *path)
 {
     const char *slash = path ? strrchr(path, '/') : NULL;
-    const char *at = slash ? slash : path;
-    while (at && (at = strcasestr(at, "rank")) != NULL) {
-        at += strlen("rank");
-        const char *digits = strchr("_-", *at) && *at ? at + 1 : at;
+    const char *name = slash ? slash : path;
+    if (!name)
+        return -1;
+    for (name = strcasestr(name, "rank"); name; name = strcasestr(name, "rank")) {
+        name += strlen("rank");
+        const char *digits = *name == '_' || *name == '-' ? name + 1 : name;
         const size_t count = strspn(digits, "0123456789");
         if (count && count < 10)
             return strtoll(digits, NULL, 10);

@@ -41,6 +41,7 @@ enum debug_annotation {
     ANNOTATION_INT = 4,
     ANNOTATION_DOUBLE = 5,
     ANNOTATION_STRING = 6,
+    ANNOTATION_JSON = 9,
     ANNOTATION_NAME = 10,
 };
 
@@ -233,7 +234,9 @@ static void put_args(struct perfetto_writer *perfetto, const struct gait_arg *ar
         else if (args[i].kind == GAIT_ARG_REAL)
             protobuf_double(packet, ANNOTATION_DOUBLE, args[i].real);
         else
-            protobuf_string(packet, ANNOTATION_STRING, args[i].text, args[i].text_bytes);
+            protobuf_string(packet,
+                            args[i].kind == GAIT_ARG_JSON ? ANNOTATION_JSON : ANNOTATION_STRING,
+                            args[i].text, args[i].text_bytes);
         protobuf_end(packet, begun);
     }
 }

@@ -520,19 +520,6 @@ static int memoize(const struct operation *operation)
 
 // --- bytes --------------------------------------------------------------------------
 
-// Lets so many bytes be at hand behind the opcode: 1, 0 at the end of the file, or an error.
-static int need(struct intake *intake, size_t bytes)
-{
-    while (intake->bytes.used - intake->at < bytes) {
-        if (intake->is_end)
-            return 0;
-        const int status = intake_more(intake);
-        if (status)
-            return status;
-    }
-    return 1;
-}
-
 static uint64_t little_endian(const uint8_t *bytes, size_t count)
 {
     uint64_t number = 0;
@@ -555,7 +542,7 @@ static int take_line(struct intake *intake, size_t from, struct slice *ret_text)
         if (rest.count > from + MOST_LINE)
             return broken("a line has no end");
         seen = rest.count > seen ? rest.count : seen;
-        const int got = need(intake, rest.count + 1);
+        const int got = intake_need(intake, rest.count + 1);
         if (got != 1)
             return got;
     }
@@ -564,13 +551,13 @@ static int take_line(struct intake *intake, size_t from, struct slice *ret_text)
 static int take_counted(struct intake *intake, size_t width, struct operation *operation,
                         size_t *ret_bytes)
 {
-    int got = need(intake, 1 + width);
+    int got = intake_need(intake, 1 + width);
     if (got != 1)
         return got;
     const uint64_t count = little_endian(intake_rest(intake).bytes + 1, width);
     if (count > MOST_TEXT)
         return broken("a text is longer than 256 MB");
-    got = need(intake, 1 + width + (size_t)count);
+    got = intake_need(intake, 1 + width + (size_t)count);
     if (got == 1)
         operation->text = (struct slice){intake_rest(intake).bytes + 1 + width, (size_t)count};
     *ret_bytes = 1 + width + (size_t)count;
@@ -608,7 +595,7 @@ static int take_operand(struct intake *intake, enum operand operand, struct oper
         return take_lines(intake, operand == LINES_2, operation, ret_bytes);
     if (operand >= COUNTED_1)
         return take_counted(intake, width, operation, ret_bytes);
-    const int got = need(intake, 1 + width);
+    const int got = intake_need(intake, 1 + width);
     if (got == 1)
         operation->number = little_endian(intake_rest(intake).bytes + 1, width);
     return got;
@@ -617,7 +604,7 @@ static int take_operand(struct intake *intake, enum operand operand, struct oper
 // One opcode: 1, 0 where the file ends, or an error.
 static int step(struct pickle *pickle, struct intake *intake)
 {
-    int got = need(intake, 1);
+    int got = intake_need(intake, 1);
     if (got != 1)
         return got;
     struct operation operation = {.pickle = pickle, .code = *intake_rest(intake).bytes};
