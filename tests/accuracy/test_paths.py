@@ -129,6 +129,15 @@ def test_a_collective_begins_when_the_last_rank_has_come(ask):
     assert predicted(asked, "slow_op=0", "collective=0") == 300
 
 
+def test_the_host_does_not_wait_where_a_kernel_does(ask):
+    # the call of rank 1 begins when that of rank 0 is over: only the kernels meet
+    calls = [span("user_annotation", "nccl:all_reduce", start, start + 20) for start in (175, 478)]
+    late = [span("cpu_op", "slow_op", 0, 470), calls[1], *collective(480, 500)]
+    asked = ask([calls[0], *collective(180, 200)], late)
+    assert asked("critical-path")["joined_collectives"] == 1
+    assert predicted(asked, "slow_op=0") == 400
+
+
 def test_the_thread_waits_for_autograds(ask):
     engine = "autograd::engine::evaluate_function: AddmmBackward0"
     events = [

@@ -61,6 +61,7 @@ int path_device_add(struct path_process *process)
         const struct path_span *work = &devices->rows->rows[i];
         const struct path_node node = describe(process, work);
         uint32_t number;
+        process->has_kernels |= node.kind == PATH_COLLECTIVE;
         status = path_graph_add(process->graph, &node,
                                 (struct dag_node){work->start_ns, work->end_ns - work->start_ns},
                                 &number);

@@ -169,7 +169,7 @@ static int add_piece(struct walk *walk, const struct path_phase *phase, int64_t 
     struct path_graph *graph = walk->process->graph;
     const struct path_span *top = walk->depth ? walk->open[walk->depth - 1] : NULL, *work;
     int status = GAIT_OK;
-    if (phase && phase->is_communication && walk->engine) {
+    if (phase && phase->is_communication && walk->engine && !walk->process->has_kernels) {
         if (walk->joined == phase) {
             graph->dag.nodes[walk->last].work_ns += until_ns - walk->at_ns;
             graph->places[graph->place_count - 1].end_ns = until_ns;

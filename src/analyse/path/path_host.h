@@ -19,6 +19,7 @@ struct path_process {
     const struct path_rows *rows;
     struct path_devices devices;
     uint32_t shard, track; // of the thread that makes the steps
+    bool has_kernels;      // collectives are work of devices; the host does not wait in its calls
     struct path_step *steps;
     size_t step_count;
 };
