@@ -26,7 +26,7 @@ typedef int gait_export_more(void *context, struct gait_event *ret_event, size_t
 // zero elsewhere means: everything, as it is on record.
 struct gait_export_options {
     size_t size;
-    const char *format;         // "pt-trace", "chrome", "stacks", "perfetto", "csv"
+    const char *format;         // "pt-trace", "chrome", "stacks", "perfetto", "csv", "parquet"
     int gzip;                   // pack, whatever the file is called
     int internal;               // gait's own tracks too
     int64_t since_ns, until_ns; // events that begin in [since, until); 0 = open
@@ -36,7 +36,7 @@ struct gait_export_options {
     gait_export_more *more;
     void *more_context;
 
-    // Of pt-trace alone, whose files hold one process each.
+    // Of pt-trace, whose files hold one process each; parquet has the first of these too.
     uint32_t process;                     // one of its shards + 1; 0: the only one
     const struct gait_export_step *steps; // in order; NULL: those on record
     size_t step_count;

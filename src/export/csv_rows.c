@@ -14,38 +14,16 @@
 #include "base/csv_field.h"
 #include "base/fail.h"
 #include "base/utf8.h"
-#include "export/chrome/args_json.h"
 #include "export/exporter.h"
 #include "export/number_text.h"
 #include "export/output/output_stream.h"
+#include "export/row_shape.h"
 #include "export/text_cache.h"
 
 #define MAX_FIELD_BYTES ((size_t)1 << 30)
 
 static const char header[] =
     "kind,category,name,rank,pid,tid,start_ns,duration_ns,id,value,args\r\n";
-
-// What the columns hold, by kind.
-struct row_shape {
-    const char *kind;
-    bool has_site; // category and name are those of the site
-    bool has_duration, has_id, has_value;
-};
-
-static const struct row_shape shapes[GAIT_KIND_COUNT] = {
-    [GAIT_KIND_SPAN] = {"span,", .has_site = true, .has_duration = true},
-    [GAIT_KIND_MARK] = {"mark,", .has_site = true},
-    [GAIT_KIND_COUNTER] = {"counter,", .has_site = true, .has_value = true},
-    [GAIT_KIND_ASYNC] = {"async,", .has_site = true, .has_duration = true, .has_id = true},
-    [GAIT_KIND_FLOW] = {"flow,", .has_site = true, .has_id = true},
-    [GAIT_KIND_STEP] = {"step,", .has_duration = true, .has_id = true},
-    [GAIT_KIND_DROP] = {"drop,", .has_duration = true, .has_id = true},
-    [GAIT_KIND_SAMPLE] = {"sample,", .has_site = true, .has_value = true},
-    [GAIT_KIND_MEMORY] = {"memory,", .has_site = true, .has_id = true, .has_value = true},
-    [GAIT_KIND_LOG] = {"log,", .has_value = true},
-};
-
-static const char *const flow_phases[] = {"begin", "step", "end"};
 
 struct csv_writer {
     struct gait_trace *trace;
@@ -139,18 +117,11 @@ static void write_numbers(struct csv_writer *csv, const struct row_shape *shape,
 static int write_args(struct csv_writer *csv, const struct gait_event *event)
 {
     struct buffer *text = &csv->text, *field = &csv->field;
-    text->used = field->used = 0;
-    int status = buffer_append(text, "{", 1);
-    if (!status && event->kind == GAIT_KIND_FLOW && (unsigned)event->phase < 3)
-        status = buffer_printf(text, "\"phase\":\"%s\"%s", flow_phases[event->phase],
-                               event->arg_count ? "," : "");
-    if (!status)
-        status = args_json_append(text, event->args, event->arg_count);
-    if (!status)
-        status = buffer_append(text, "}", 1);
-    if (!status)
+    field->used = 0;
+    int status = row_shape_args(event, text);
+    if (!status && text->used)
         status = csv_field_append(field, (const char *)text->bytes, text->used);
-    if (!status)
+    if (!status && field->used)
         output_write(csv->out, field->bytes, field->used);
     return status;
 }
@@ -160,19 +131,19 @@ static int write_row(void *context, const struct gait_event *event)
     struct csv_writer *csv = context;
     if ((unsigned)event->kind >= GAIT_KIND_COUNT)
         return GAIT_OK;
-    const struct row_shape *shape = &shapes[event->kind];
+    const struct row_shape *shape = &row_shapes[event->kind];
     struct slice place;
     int status = text_cache_get(&csv->places, event->track, &place);
     if (status)
         return status;
     output_text(csv->out, shape->kind);
+    output_write(csv->out, ",", 1);
     status = write_names(csv, shape, event);
     if (status)
         return status;
     write_slice(csv->out, place);
     write_numbers(csv, shape, event);
-    if (event->arg_count || event->kind == GAIT_KIND_FLOW)
-        status = write_args(csv, event);
+    status = write_args(csv, event);
     output_write(csv->out, "\r\n", 2);
     return status;
 }

@@ -11,6 +11,7 @@
 #include "export/csv_rows.h"
 #include "export/output/output_file.h"
 #include "export/output/output_stream.h"
+#include "export/parquet/parquet_rows.h"
 #include "export/perfetto/perfetto_proto.h"
 #include "export/perfetto/sample_chart.h"
 #include "export/pt/pt_trace.h"
@@ -28,6 +29,8 @@ static const struct export_format formats[] = {
      perfetto_proto_write, .takes_more = true},
     {"csv", ".csv", "one row an event: spreadsheets, pandas, databases", csv_rows_write,
      .takes_more = true},
+    {"parquet", ".parquet", "rows in columns: DuckDB, Spark, Polars, pandas", parquet_rows_write,
+     .takes_more = false},
 };
 
 const struct export_format *export_format_at(size_t index)

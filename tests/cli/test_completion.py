@@ -132,8 +132,8 @@ def test_options_are_those_of_the_help(shell, gait):
 
 def test_what_a_value_may_be(shell):
     assert bare(shell.complete("gait run --overflow ")) == {"drop", "block", "overwrite"}
-    assert bare(shell.complete("gait export -f p")) == {"perfetto", "pt-trace"}
-    assert bare(shell.complete("gait export --format=p")) == {"perfetto", "pt-trace"}
+    assert bare(shell.complete("gait export -f p")) == {"parquet", "perfetto", "pt-trace"}
+    assert bare(shell.complete("gait export --format=p")) == {"parquet", "perfetto", "pt-trace"}
     assert bare(shell.complete("gait config ch")) == {"check"}
 
 

@@ -73,7 +73,7 @@ def test_the_version_is_told(gait):
         (
             ["export", "x"],
             "gait export: the format is missing: give --format chrome, perfetto, pt-trace, "
-            "stacks or csv",
+            "stacks, csv or parquet",
         ),
         (["diff-stacks", "a"], "gait diff-stacks: AFTER is missing; see 'gait help diff-stacks'"),
         (["help", "foo"], "gait help: unknown command 'foo'; 'gait help' lists the commands"),

@@ -12,12 +12,14 @@
 #include "base/slice.h"
 #include "cli/frame/command.h"
 #include "cli/io/output_name.h"
+#include "cli/io/parquet_files.h"
 #include "cli/io/pt_files.h"
 #include "cli/trace/trace_door.h"
 #include "export/exporter.h"
 #include "launch/say.h"
 
 #define PT_TRACE "pt-trace"
+#define PARQUET "parquet"
 
 struct export_values {
     const char *format, *output, *worker;
@@ -48,7 +50,8 @@ static int choose(const struct export_values *values, struct gait_export_options
     if (!options->format)
         return fail(
             GAIT_ERR_ARGUMENT,
-            "the format is missing: give --format chrome, perfetto, pt-trace, stacks or csv%s",
+            "the format is missing: give --format chrome, perfetto, pt-trace, stacks, csv or "
+            "parquet%s",
             to_stdout ? "" : ", or a file name that ends in .json, .pftrace or .csv");
     if (strcmp(options->format, PT_TRACE) != 0 && (values->worker || values->is_each_window))
         return fail(GAIT_ERR_ARGUMENT, "--%s is for --format " PT_TRACE " alone",
@@ -58,6 +61,9 @@ static int choose(const struct export_values *values, struct gait_export_options
                     "a " PT_TRACE " always contains the steps: leave out --steps");
     if (values->until_ns && values->until_ns <= values->since_ns)
         return fail(GAIT_ERR_ARGUMENT, "--until must be later than --since");
+    if (!strcmp(options->format, PARQUET) && (options->gzip || values->has_steps))
+        return fail(GAIT_ERR_ARGUMENT, "parquet has what is on record, packed: leave out --%s",
+                    options->gzip ? "gzip" : "steps");
     bool is_binary = options->gzip || !strcmp(options->format, "perfetto");
     if (to_stdout && is_binary && isatty(STDOUT_FILENO))
         return fail(
@@ -89,7 +95,7 @@ static int write_with_steps(const struct export_values *values,
 }
 
 static int write_it(const struct export_values *values, const struct gait_export_options *options,
-                    struct gait_trace *trace)
+                    struct gait_trace *trace, const char *path)
 {
     const struct pt_files files = {.trace = trace,
                                    .options = *options,
@@ -101,6 +107,8 @@ static int write_it(const struct export_values *values, const struct gait_export
         return status;
     if (!strcmp(options->format, PT_TRACE))
         return pt_files_write(&files);
+    if (!strcmp(options->format, PARQUET))
+        return parquet_files_write(trace, options, values->output, path);
     return values->has_steps ? write_with_steps(values, options, trace)
                              : gait_export(trace, options, values->output);
 }
@@ -119,28 +127,29 @@ static int run(const void *given, const struct operands *operands)
     if (trace_door_open(operands->texts[0], operands->is_uncached, &trace))
         return command_refuse_trace(&cmd_export);
     int code = EXIT_OK;
-    if (write_it(values, &options, trace))
+    if (write_it(values, &options, trace, operands->texts[0]))
         code = command_refuse(&cmd_export);
     gait_trace_close(trace);
     return code == EXIT_OK ? command_finish_output(&cmd_export) : code;
 }
 
-static const char *const formats[] = {"pt-trace", "chrome", "stacks", "perfetto", "csv", NULL};
+static const char *const formats[] = {"pt-trace", "chrome", "stacks", "perfetto",
+                                      "csv",      PARQUET,  NULL};
 
 static const struct option options[] = {
     {.letter = 'f',
      .name = "format",
      .kind = OPTION_CHOICE,
      .value = "FORMAT",
-     .help = "chrome, perfetto, pt-trace, stacks or csv; else as FILE ends",
+     .help = "chrome, perfetto, pt-trace, stacks, csv or parquet; else as FILE ends",
      .offset = offsetof(struct export_values, format),
      .choices = formats},
     {.letter = 'o',
      .name = "output",
      .kind = OPTION_TEXT,
      .value = "FILE",
-     .help = "output file (.gz compresses it); for pt-trace also a folder, with one file for each "
-             "process",
+     .help = "output file (.gz compresses it); a folder for parquet, and if you like for "
+             "pt-trace, with one file for each process",
      .offset = offsetof(struct export_values, output)},
     {.letter = 'z',
      .name = "gzip",
@@ -188,6 +197,8 @@ static const char *const about[] = {
     "pt-trace is the format of torch.profiler, for TensorBoard, Holistic Trace Analysis and "
     "ui.perfetto.dev. A file holds one process. A folder gets one file for each process that ran "
     "PyTorch, named {worker}.{ns}.pt.trace.json; gait never overwrites a file there.",
+    "parquet has the columns of csv but for the rank, which the folders tell: "
+    "run=NAME/rank=N/part-0.parquet, as DuckDB, Spark, Polars and pandas read Hive's partitions.",
     "stacks is Chrome trace JSON of the stacks that gait record sampled, with one slice for each "
     "call on each thread.",
     "gait derives the steps and phases of a PyTorch training when it reads a recording; the "
@@ -202,6 +213,7 @@ static const char *const about[] = {
 static const struct example examples[] = {
     {"gait export run1 -o run1.pftrace", "Write a timeline for ui.perfetto.dev."},
     {"gait export run1 --format csv | head", "Show the first events as rows."},
+    {"gait export run1 --format parquet -o lake", "Add the run to a folder of Parquet files."},
     {"gait export run1 --steps -o run1.csv", "Add the steps and phases of the report."},
     {"gait export run1 --format pt-trace -o traces --gzip",
      "Write one compressed trace for each process."},
