@@ -16,6 +16,7 @@
 #include "schedule/py_schedule.h"
 #include "schedule/py_window.h"
 #include "torch/py_backward.h"
+#include "torch/py_collective.h"
 #include "torch/py_copy.h"
 #include "torch/py_cost.h"
 #include "torch/py_hook.h"
@@ -102,6 +103,7 @@ static PyMethodDef functions[] = {
     {"_unhook_inside", py_inside_undo, METH_O, NULL},
     {"_hooked", py_hook_function, METH_O, NULL},
     {"_wrapper_module", METHOD(py_module_wrapper), FAST, NULL},
+    {"_forget_groups", py_collective_forget, METH_NOARGS, NULL},
     {"_backward_tail", py_backward_tail, METH_O, NULL},
     {"_backward_begins", METHOD(py_backward_begins), FAST, NULL},
     {"_backward_ends", METHOD(py_backward_ends), FAST, NULL},

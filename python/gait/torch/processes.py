@@ -51,5 +51,6 @@ def tell_rank(*_) -> None:
 
 
 def forget_group(*_) -> None:
+    _native._forget_groups()
     if not torch.distributed.is_initialized():
         _native._backward_tail(None)

@@ -7,6 +7,7 @@
 
 #include <stdbool.h>
 
+#include "torch/py_collective.h"
 #include "torch/py_copy.h"
 #include "torch/py_phase.h"
 
@@ -21,20 +22,30 @@ struct inside {
 
 #define AS(type, function) ((type)(void (*)(void))(function))
 
+static PyObject *first_of(PyObject *args)
+{
+    return PyTuple_GET_SIZE(args) ? PyTuple_GET_ITEM(args, 0) : NULL;
+}
+
 static PyObject *call_phase(const struct inside *place, enum py_phase phase,
                             PyObject *const given[3])
 {
     const PyCFunctionWithKeywords function = AS(PyCFunctionWithKeywords, place->function);
+    struct py_collective call = {0};
+    if (phase == PHASE_COMMUNICATION)
+        call = py_collective_count(place->definition.ml_name, first_of(given[1]));
     const bool begins =
         phase == PHASE_COPY ? py_copy_begin(given[1], given[2]) : py_phase_begin(phase);
     if (!begins) {
         py_phase_timing.passed++;
         return function(given[0], given[1], given[2]);
     }
+    py_collective_put(&call);
     const uint32_t before = py_phase_enter(phase);
     PyObject *result = function(given[0], given[1], given[2]);
     py_phase_leave(before);
     py_phase_end();
+    py_collective_left(&call, result);
     return result;
 }
 
@@ -80,14 +91,18 @@ static PyObject *call_fast(PyObject *self, PyObject *const *args, Py_ssize_t cou
     if (!place)
         return NULL;
     const fast_function function = AS(fast_function, place->function);
+    const struct py_collective call =
+        py_collective_count(place->definition.ml_name, count ? args[0] : NULL);
     if (!py_phase_begin(PHASE_COMMUNICATION)) {
         py_phase_timing.passed++;
         return function(self, args, count, kwnames);
     }
+    py_collective_put(&call);
     const uint32_t before = py_phase_enter(PHASE_COMMUNICATION);
     PyObject *result = function(self, args, count, kwnames);
     py_phase_leave(before);
     py_phase_end();
+    py_collective_left(&call, result);
     return result;
 }
 

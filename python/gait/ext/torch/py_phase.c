@@ -68,7 +68,8 @@ static const char *const key_names[KEY_COUNT] = {
     [KEY_LOADER] = "loader", [KEY_ITERATOR] = "iterator",     [KEY_ASKS] = "asks",
     [KEY_GOT] = "got",       [KEY_SAMPLES] = "samples",       [KEY_TOKENS] = "tokens",
     [KEY_MODULE] = "module", [KEY_TRAINING] = "training",     [KEY_OPTIMIZER] = "optimizer",
-    [KEY_STEPS] = "steps",   [KEY_GENERATION] = "generation",
+    [KEY_STEPS] = "steps",   [KEY_GENERATION] = "generation", [KEY_COLLECTIVE] = "collective",
+    [KEY_GROUP] = "group",   [KEY_NUMBER] = "number",
 };
 
 static void sleep_in_child(void)
@@ -205,6 +206,11 @@ void py_phase_end(void)
 void py_phase_arg(enum py_phase_key key, int64_t value)
 {
     gait_arg_int(py_phase_keys[key], value);
+}
+
+void py_phase_arg_text(enum py_phase_key key, const char *text)
+{
+    gait_arg_text(py_phase_keys[key], text);
 }
 
 void py_phase_arg_object(enum py_phase_key key, const PyObject *object)

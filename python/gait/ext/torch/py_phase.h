@@ -27,6 +27,9 @@ enum py_phase_key {
     KEY_OPTIMIZER,
     KEY_STEPS,
     KEY_GENERATION,
+    KEY_COLLECTIVE,
+    KEY_GROUP,
+    KEY_NUMBER,
     KEY_COUNT,
 };
 
@@ -67,6 +70,7 @@ bool py_phase_begin(enum py_phase phase);
 void py_phase_end(void);
 
 void py_phase_arg(enum py_phase_key key, int64_t value);
+void py_phase_arg_text(enum py_phase_key key, const char *text);
 void py_phase_arg_object(enum py_phase_key key, const PyObject *object);
 
 // The evaluation of a module as an asynchronous event: from eval() to train() or
