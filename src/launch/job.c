@@ -9,11 +9,21 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char *const rank_variables[] = {
-    "GAIT_RANK",      "RANK",     "HOROVOD_RANK",        "OMPI_COMM_WORLD_RANK",
-    "PMIX_RANK",      "PMI_RANK", "MV2_COMM_WORLD_RANK", "PALS_RANKID",
-    "FLUX_TASK_RANK", NULL,
+// Rank and size of one family; gait/_ranks.py has the same.
+static const struct rank_family {
+    const char *rank, *size;
+} rank_families[] = {
+    {"GAIT_RANK", "GAIT_WORLD_SIZE"},
+    {"RANK", "WORLD_SIZE"},
+    {"HOROVOD_RANK", "HOROVOD_SIZE"},
+    {"OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE"},
+    {"PMIX_RANK", "PMIX_SIZE"},
+    {"PMI_RANK", "PMI_SIZE"},
+    {"MV2_COMM_WORLD_RANK", "MV2_COMM_WORLD_SIZE"},
+    {"PALS_RANKID", "PALS_SIZE"},
+    {"FLUX_TASK_RANK", "FLUX_JOB_SIZE"},
 };
+#define SLURM_SIZE "SLURM_STEP_NUM_TASKS"
 
 struct job_variable {
     const char *prefix, *first, *second; // both must be set, if there are two
@@ -27,10 +37,34 @@ static const struct job_variable job_variables[] = {
     {"lsf", "LSB_JOBID", "JSM_NAMESPACE_RANK"},
 };
 
+// Of this process where `environment` is NULL.
+static const char *variable_in(const char *environment, const char *name)
+{
+    const size_t bytes = strlen(name);
+    if (!environment)
+        return getenv(name);
+    for (const char *at = environment; *at; at += strlen(at) + 1)
+        if (!strncmp(at, name, bytes) && at[bytes] == '=')
+            return at + bytes + 1;
+    return NULL;
+}
+
 static const char *variable(const char *name)
 {
     const char *text = name ? getenv(name) : NULL;
     return text && *text ? text : NULL;
+}
+
+// -1: it is not there, or no such number.
+static int64_t number_in(const char *environment, const char *name)
+{
+    const char *text = variable_in(environment, name);
+    char *end;
+    if (!text || !isdigit((unsigned char)*text))
+        return -1;
+    errno = 0;
+    const long long number = strtoll(text, &end, 10);
+    return *end || errno ? -1 : number;
 }
 
 // SLURM sets these for a plain batch script too, with a task count of one.
@@ -86,17 +120,25 @@ bool job_name_of_ranks(char *out, size_t room)
     return true;
 }
 
+struct job_place job_place_of(const char *environment)
+{
+    struct job_place place = {-1, 0};
+    for (size_t i = 0; i < sizeof rank_families / sizeof rank_families[0]; i++) {
+        place.rank = number_in(environment, rank_families[i].rank);
+        place.size = number_in(environment, rank_families[i].size);
+        if (place.rank >= 0)
+            break;
+    }
+    if (place.rank < 0 && number_in(environment, SLURM_SIZE) > 1) {
+        place.rank = number_in(environment, "SLURM_PROCID");
+        place.size = number_in(environment, SLURM_SIZE);
+    }
+    if (place.size < 0 || place.rank < 0)
+        place.size = 0;
+    return place;
+}
+
 int64_t job_rank(void)
 {
-    const char *text = NULL;
-    for (const char *const *name = rank_variables; *name && !text; name++)
-        text = variable(*name);
-    if (!text && is_many_under_slurm())
-        text = variable("SLURM_PROCID");
-    if (!text)
-        return -1;
-    char *end;
-    errno = 0;
-    long long rank = strtoll(text, &end, 10);
-    return *end || errno || rank < 0 ? -1 : rank;
+    return job_place_of(NULL).rank;
 }

@@ -12,8 +12,8 @@ from terminals import open_terminal
 TABLE = pathlib.Path(__file__).resolve().parents[2] / "src/answer/answers.def"
 ANSWERS = re.findall(r"^ANSWER\((\w+),", TABLE.read_text().replace("_", "-"), re.MULTILINE)
 RARE = ["comms", "steps", "modules", "memory", "gaps", "critical-path", "what-if", "scale"]
-RARE += ["import", "plan", "trigger", "index", "diff-stacks", "trace-diff", "dump", "pstats"]
-RARE += ["completion", "help"]
+RARE += ["import", "plan", "trigger", "index", "diff-stacks", "trace-diff", "dump", "stuck"]
+RARE += ["pstats", "completion", "help"]
 COMMANDS = ["run", "record", "report", *(name for name in ANSWERS if name not in RARE)]
 COMMANDS += ["compare", "export", "leaf", "flame", "top", "config", "doctor"]
 

@@ -28,12 +28,14 @@
 #include "launch/run_finish.h"
 #include "launch/run_own.h"
 #include "launch/run_sample.h"
+#include "launch/run_stuck.h"
 #include "launch/say.h"
 #include "launch/shared_memory.h"
 
 struct run_values {
     const char *output, *overflow, *windows, *config, *profiler;
     int64_t ring_bytes, sample_hz;
+    double stuck_after_s;
     bool is_append, is_quiet, has_kernels, is_profiled, has_native;
 };
 
@@ -45,6 +47,7 @@ struct session {
     struct run_directory directory;
     bool is_recording;
     struct run_sample sample;
+    struct run_stuck stuck;
 };
 
 // One of the ranks of a job speaks, and none inside another `gait run`.
@@ -269,6 +272,23 @@ static void choose_rate(struct session *session)
              session->directory.absolute);
 }
 
+// One of several `gait run` of a job looks after the ranks of all.
+static void choose_watch(struct session *session)
+{
+    if (!session->is_recording || !is_speaking(session))
+        return;
+    session->stuck.after_ns = (int64_t)(session->values.stuck_after_s * 1e9);
+    snprintf(session->stuck.directory, sizeof session->stuck.directory, "%s",
+             session->directory.absolute);
+}
+
+static void start_watchers(void *context, pid_t program)
+{
+    struct session *session = context;
+    run_sample_start(&session->sample, program);
+    run_stuck_start(&session->stuck);
+}
+
 static int run_program(struct session *session, const struct operands *operands)
 {
     struct launch launch;
@@ -283,10 +303,11 @@ static int run_program(struct session *session, const struct operands *operands)
         return code;
     set_environment(session);
     tell_begin(session);
-    const struct launch_watcher watcher = {run_sample_start, &session->sample,
-                                           session->sample.rate_hz > 0};
     choose_rate(session);
+    choose_watch(session);
+    const struct launch_watcher watcher = {start_watchers, session, session->sample.rate_hz > 0};
     const int status = launch_watched(session->arguments, &watcher, &launch);
+    run_stuck_stop(&session->stuck);
     run_sample_stop(&session->sample);
     if (status) {
         say("%s", fail_text());
@@ -343,8 +364,7 @@ static const struct option options[] = {
     {.name = "windows",
      .kind = OPTION_TEXT,
      .value = "WHEN",
-     .help = "PyTorch steps whose ops are recorded: off, all, 5/3/100 (default) or what gait plan "
-             "takes",
+     .help = "steps whose ops are recorded: off, all, 5/3/100",
      .offset = offsetof(struct run_values, windows)},
     {.name = "inductor-kernels",
      .kind = OPTION_FLAG,
@@ -374,6 +394,13 @@ static const struct option options[] = {
      .kind = OPTION_FLAG,
      .help = "the same with native frames, see gait record",
      .offset = offsetof(struct run_values, has_native)},
+    {.name = "stuck-after",
+     .kind = OPTION_SECONDS,
+     .value = "SEC",
+     .help = "say why if no rank moves for so long: gait stuck",
+     .offset = offsetof(struct run_values, stuck_after_s),
+     .low = 1000,
+     .high = 366 * 86400000ll},
     {.letter = 'c',
      .name = "config",
      .kind = OPTION_TEXT,
@@ -395,7 +422,9 @@ static const char *const about[] = {
     "A killed process leaves its newest records in shared memory. gait run adds them to the shard "
     "when the program has ended. If gait run was killed too, the first command that reads the run "
     "does so.",
-    "--windows 5/3/100 records the ops of steps 5 to 7 of every 100. --windows all leaves out 6 of "
+    "--windows takes what gait plan takes. 5/3/100, the default, records the ops of steps 5 to 7 "
+    "of "
+    "every 100. --windows all leaves out 6 of "
     "every 61 steps, to measure what recording ops costs. --profile records by the schedule of the "
     "profiling section (gait config list). By default it skips 2 steps, warms up for one, records "
     "the next three, and writes profiler_traces/*.pt.trace.json into the run directory. Any "
@@ -404,6 +433,10 @@ static const char *const about[] = {
     "ops.",
     "When a buffer is full, --overflow drop counts the lost events and goes on, block waits, and "
     "overwrite keeps the newest events.",
+    "--stuck-after 5m looks now and then whether the ranks move, as gait stuck does. When some "
+    "have "
+    "held the others up for five minutes, stuck.txt in the run directory says which and where, one "
+    "line says so on stderr, and the program goes on.",
     "If gait cannot write the directory, it prints one sentence and runs the program without "
     "recording. It refuses a directory that is not empty, unless --append is given or the "
     "directory belongs to the same job, as when srun, mpirun or torchrun starts gait run once a "
