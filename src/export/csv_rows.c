@@ -11,7 +11,7 @@
 #include <gait/trace.h>
 
 #include "base/buffer.h"
-#include "base/csv_field.h"
+#include "base/csv/csv_field.h"
 #include "base/fail.h"
 #include "base/utf8.h"
 #include "export/exporter.h"

@@ -8,7 +8,7 @@
 #include "answer/people_rows.h"
 #include "render/markup_text.h"
 #include "render/plain.h"
-#include "render/plot.h"
+#include "render/plot_svg.h"
 
 // All in units of the picture, which are pixels where it is as wide as it was drawn.
 enum {

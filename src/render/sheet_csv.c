@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "answer/sheet_nodes.h"
-#include "base/csv_field.h"
+#include "base/csv/csv_field.h"
 #include "base/fail.h"
 #include "base/json_writer.h"
 

@@ -8,7 +8,7 @@
 
 #include "analyse/compat/itwinai.h"
 #include "analyse/device/device_rows.h"
-#include "base/csv_reader.h"
+#include "base/csv/csv_reader.h"
 #include "base/fail.h"
 
 enum { MOST_COLUMNS = 8, SECONDS_IN_HOUR = 3600, WHY_BYTES = 300 };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "render/plot.h"
+#include "render/plot_svg.h"
 
 #include <math.h>
 #include <stdlib.h>

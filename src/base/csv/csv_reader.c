@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Cells are unquoted where they stand: that makes them shorter, never longer.
-#include "base/csv_reader.h"
+#include "base/csv/csv_reader.h"
 
 #include <math.h>
 #include <stdlib.h>
