@@ -251,3 +251,50 @@ def test_without_an_accelerator_nothing_is_loaded(run_text):
     if "+cpu" not in __import__("torch").__version__:
         pytest.skip("this torch can record devices")
     assert training.stdout.split() == ["False", "True", "function"]
+
+
+PROFILED = """
+import json, sys
+sys.path.insert(0, sys.argv[1])
+import stand_in, torch, gait.torch
+torch.cuda.is_available = lambda: True
+library = torch.library.Library("standin", "DEF")
+library.define("gemm(Tensor x) -> Tensor")
+def gemm(x):
+    stand_in.launch("gemm_kernel", 40_000)
+    return x + 1
+library.impl("gemm", gemm, "CPU")
+kinds = torch.profiler.ProfilerActivity
+def body():
+    for _ in range(3):
+        torch.ops.standin.gemm(torch.ones(4))
+        torch.ones(3) * 2
+body()
+with gait.torch.profile(activities=[kinds.CPU, kinds.CUDA]) as prof:
+    body()
+rows = {row.key: row for row in prof.key_averages()}
+with gait.torch.profile(activities=[kinds.CPU]) as plain:
+    body()
+print("TOLD " + json.dumps({
+    "table": prof.key_averages().table(sort_by="self_cuda_time_total"),
+    "device": {key: [row.device_time_total, row.self_device_time_total, row.count]
+               for key, row in rows.items() if row.device_time_total},
+    "types": {event.name: event.device_type.name for event in prof.events()},
+    "plain": plain.key_averages().table(),
+    "calls": [name for name, _ in stand_in.calls],
+}))
+"""
+
+
+def test_tables_of_profile_have_the_device_s_time(scripts):
+    here = str(pathlib.Path(__file__).parent / "scripts")
+    done = scripts(PROFILED, here)
+    (told,) = done.told
+    # as torch.profiler has them: the op has the time of the kernels it launched itself
+    assert told["device"] == {"standin::gemm": [120.0, 120.0, 3], "gemm_kernel": [120.0, 120.0, 3]}
+    assert "Self CUDA time total: 120.000us" in told["table"]
+    assert told["types"]["gemm_kernel"] == "CUDA"
+    assert told["types"]["cudaLaunchKernel"] == told["types"]["standin::gemm"] == "CPU"
+    assert "CUDA" not in told["plain"]
+    assert told["calls"] == ["prepare", "enable", "disable"]
+    assert "not recorded" not in done.stderr

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from typing import Any
 
 SHAPES, MEMORY, STRIDES = 1, 2, 4  # gait/internal/torch_binding.h
+DEVICES = 32  # gait/internal/windows.h
 KINDS = ("CPU", "XPU", "CUDA", "MTIA", "HPU", "PrivateUse1")
 
 
@@ -61,12 +62,30 @@ def _has_cuda():
     return torch is not None and torch.cuda.is_available()
 
 
+def can_record(name) -> bool:
+    """Whether torch was built to record devices of that kind, and one is here."""
+    torch = sys.modules.get("torch")
+    if torch is None:
+        return False
+    from . import devices
+
+    return name in devices.there(torch)
+
+
 def say_what_is_not(prof) -> None:
     """One line for each thing that was asked for and is not on record."""
     for name in sorted(names(prof.activities) - {"CPU"}):
+        if can_record(name):
+            continue
         is_missing = name == "CUDA" and not _has_cuda()
         where = " (nor is a CUDA device here)" if is_missing else ""
-        say(f"{name} activity is not recorded yet{where}, only ops of the CPU", once=name)
+        say(f"{name} activity is not recorded{where}, only ops of the CPU", once=name)
+
+
+def device_of(prof):
+    """What tables call the device whose work is on record, None without one."""
+    found = [name for name in sorted(names(prof.activities) - {"CPU"}) if can_record(name)]
+    return found[0].lower() if found else None
 
 
 def listen() -> None:
@@ -84,7 +103,8 @@ def levels(prof):
     """What the collector is to record of each op."""
     shapes = SHAPES if prof.record_shapes or prof.with_flops else 0
     strides = STRIDES if prof.record_shapes else 0
-    return shapes | strides | (MEMORY if prof.profile_memory else 0)
+    devices = DEVICES if device_of(prof) else 0
+    return shapes | strides | devices | (MEMORY if prof.profile_memory else 0)
 
 
 def options(prof):
@@ -92,6 +112,7 @@ def options(prof):
     found: dict[str, Any] = {key: bool(getattr(prof, key)) for key in keys}
     found["strides"] = bool(prof.record_shapes)
     found["activities"] = sorted(names(prof.activities))
+    found["device"] = device_of(prof)
     return found
 
 

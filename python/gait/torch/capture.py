@@ -22,6 +22,12 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
+
+def stem_of(name):
+    """Of a shard's file."""
+    return name[: -len(".gait")] if name.endswith(".gait") else name
+
+
 STEP = "ProfilerStep#"  # the name of a step's span, before its number
 
 _folder = []  # pid and path: of this process's own runs and frozen copies: gone at exit
@@ -70,13 +76,14 @@ class Capture:
         self.trigger = trigger
         self.options = options
         self.metadata = metadata
-        self._path = path
+        self._path = self._origin = path
+        self._with_devices: Any = None  # a folder, once there was work of devices
         self._times: Any = None
         self._steps: Any = None
 
     @property
     def paths(self) -> list[str]:
-        """The files that hold it, the same bytes each time.
+        """The files that hold it, the same bytes each time; with work of devices a folder.
 
         A file that is still being written is copied at the first question: a later
         reading of its clock may move times by a nanosecond.
@@ -87,7 +94,20 @@ class Capture:
             self._path = shutil.copy(self._path, folder)
         if self._path is None or not os.path.exists(self._path):
             raise CaptureError(f"the file of this capture is gone: {self._path}")
-        return [self._path]
+        return [self._path if not self.options.get("device") else self._joined()]
+
+    def _joined(self):
+        """The file beside those of the devices, which name it by its name."""
+        folder, name = os.path.split(self._origin)
+        start = stem_of(name) + ".devices-"
+        found = [entry for entry in sorted(os.listdir(folder)) if entry.startswith(start)]
+        found = [entry for entry in found if entry.endswith(".gait")]
+        if found and self._with_devices is None:
+            self._with_devices = tempfile.mkdtemp(dir=temporary_folder())
+            shutil.copy(self._path, os.path.join(self._with_devices, name))
+            for entry in found:
+                shutil.copy(os.path.join(folder, entry), self._with_devices)
+        return self._with_devices or self._path
 
     @property
     def begin_ns(self) -> int:

@@ -23,6 +23,7 @@ import time
 from .. import _native, _patches, _ranks, _read
 from .._say import say
 from .._vocabulary import DEVICES, META_DEVICES
+from .capture import stem_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -41,13 +42,11 @@ Import = _read._structure(
 
 _users = set()  # the program's own profiles that are recording, or about to
 _told = {"windows": 0, "events": 0, "ns": 0}
-_shards = []  # paths, the newest last
 _state: dict[str, Any] = {"open": None, "failed": False, "numbers": 0}
 
 
 def _forget_in_child() -> None:
     _users.clear()
-    _shards.clear()
     _told.update(windows=0, events=0, ns=0)
     _state.update(open=None, numbers=0)
 
@@ -76,6 +75,16 @@ def in_use(torch):
         asked = getattr(module, "is_initialized", None) or getattr(module, "is_available", None)
         if asked is not None and asked():
             found.append(item)
+    return found
+
+
+def there(torch):
+    """Names of those that this machine has; not asked where torch cannot record any."""
+    found = set()
+    for item in built(torch):
+        asked = getattr(getattr(torch, BACKENDS[item.name], None), "is_available", None)
+        if asked is not None and asked():
+            found.add(item.name)
     return found
 
 
@@ -142,6 +151,8 @@ def install(torch) -> None:
     from . import wrap
 
     owner = torch.autograd.profiler.profile
+    if any(patch.owner is owner for patch in _patches.installed()):
+        return
     why = "devices are recorded for one of us at a time"
     for name, when, other in (
         ("_prepare_trace", "before", _give_way),
@@ -217,13 +228,11 @@ def end() -> None:
             say("devices of a window are lost: another thread closed it", once="thread")
 
 
-def last_shards(count):
-    """Paths of those that were written since there were `count` of them."""
-    return _shards[count:]
-
-
-def shard_count():
-    return len(_shards)
+def wait() -> None:
+    """Until the devices have done all they were given, where that is on record."""
+    recording = _state["open"]
+    if recording is not None and not recording[0].is_taken:
+        _attempt("devices are not recorded", recording[0].wait)
 
 
 def _drop() -> None:
@@ -252,9 +261,8 @@ def _finish(recording) -> None:
 
 def _import(trace, own, since_ns, until_ns) -> None:
     folder, name = os.path.split(own)
-    stem = name[: -len(".gait")] if name.endswith(".gait") else name
     _state["numbers"] += 1
-    path = os.path.join(folder, f"{stem}.devices-{_state['numbers']}.gait")
+    path = os.path.join(folder, f"{stem_of(name)}.devices-{_state['numbers']}.gait")
     rank = _ranks.global_rank()
     given = Import(
         size=ctypes.sizeof(Import),
@@ -269,7 +277,6 @@ def _import(trace, own, since_ns, until_ns) -> None:
     events = ctypes.c_uint64()
     _read._check(_reader().gait_import_devices(ctypes.byref(given), ctypes.byref(events)))
     os.rename(path + ".part", path)
-    _shards.append(path)
     _told["windows"] += 1
     _told["events"] += events.value
 

@@ -59,7 +59,8 @@ class profile:  # noqa: N801: torch's name
     with_flops       counted from the shapes
     with_modules     spans of the modules, forward and backward
     acc_events       the answers are of all cycles, not of the last one
-    activities       CPU is what is recorded; others are accepted, and said
+    activities       CPU, and devices that are here and this torch can record; of others
+                     one line says that they are not
 
     The other arguments are torch's. What is asked before a cycle has ended raises
     CaptureError.
@@ -280,9 +281,24 @@ class profile:  # noqa: N801: torch's name
             return
         make = self.custom_trace_id_callback or (lambda: str(uuid.uuid4()))
         self._trace_id = make()
+        if arguments.device_of(self):
+            self._watch_devices()
         self._window = _native._window_hold(arguments.levels(self))
         if self.with_modules:
             self._modules = self._make_labels()
+
+    @staticmethod
+    def _watch_devices() -> None:
+        from .windows import has_devices
+
+        has_devices()  # looks out for the program's own profiler, too
+
+    @staticmethod
+    def _wait_for_devices() -> None:
+        """What they were given in a capture is the capture's."""
+        from . import devices
+
+        devices.wait()
 
     @property
     def has_window(self) -> bool:
@@ -340,6 +356,8 @@ class profile:  # noqa: N801: torch's name
             return
         number, self._open = self._open, None
         self._end_stacks()
+        if arguments.device_of(self):
+            self._wait_for_devices()
         _native.async_end(_native.site(*CAPTURE), number)
         self._close()
         self._keep(number, self._let_go(), is_partial)

@@ -47,7 +47,8 @@ class Recorded(Source):
                 )
         ops.build()
         self._texts, self._shapes = {}, {}
-        super().__init__(ops, [()], None, with_memory, with_flops)
+        self._device = options.get("device")
+        super().__init__(ops, [()], self._device, with_memory, with_flops)
         self.stacks = [(0, 0), *ops.stacks()]  # of each: the caller's, and a name
         self._added, _ = ops.added()
 
@@ -87,11 +88,13 @@ class Recorded(Source):
             "kernels": [],
             "input_shapes": self._shapes_of(op.shapes),
             "scope": 1 if op.flags & _ops.BACKWARD else 7 if op.flags & _ops.RANGE else 0,
-            "use_device": None,
+            "use_device": self._device,
             "is_async": bool(op.flags & _ops.ASYNC),
             "is_remote": False,
             "sequence_nr": op.seq,
-            "device_type": device_type("CPU"),
+            "device_type": device_type(
+                (self._device or "cpu").upper() if op.flags & _ops.ON_DEVICE else "CPU"
+            ),
             "device_index": 0,
             "device_resource_id": op.thread,
             "is_legacy": False,

@@ -40,39 +40,44 @@ static void look_at(struct launch_ops *launches, uint32_t track)
 uint64_t launch_ops_link(struct launch_ops *launches, const struct gait_batch *batch, size_t at)
 {
     look_at(launches, batch->track);
-    return batch->link[at] ? batch->link[at] ^ (uint64_t)launches->shard << 40 : 0;
+    return batch->link && batch->link[at] ? batch->link[at] ^ (uint64_t)launches->shard << 40 : 0;
 }
 
-static int add_call(struct launch_ops *launches, const struct gait_batch *batch, size_t at)
+int launch_ops_add_call(struct launch_ops *launches, const struct launch_call *call)
 {
     const struct array_shape shape = {sizeof *launches->calls, MOST_ROWS};
-    const uint64_t link = launch_ops_link(launches, batch, at);
-    int status = link ? array_reserve((void **)&launches->calls, &launches->call_capacity,
-                                      launches->call_count + 1, shape)
-                      : GAIT_OK;
-    if (!status && link)
-        launches->calls[launches->call_count++] =
-            (struct launch_call){link, batch->start_ns[at], launches->tid};
+    if (!call->link)
+        return GAIT_OK;
+    int status = array_reserve((void **)&launches->calls, &launches->call_capacity,
+                               launches->call_count + 1, shape);
+    if (!status)
+        launches->calls[launches->call_count++] = *call;
+    return status;
+}
+
+int launch_ops_add_op(struct launch_ops *launches, const struct launch_op *op)
+{
+    const struct array_shape shape = {sizeof *launches->ops, MOST_ROWS};
+    int status = array_reserve((void **)&launches->ops, &launches->op_capacity,
+                               launches->op_count + 1, shape);
+    if (!status)
+        launches->ops[launches->op_count++] = *op;
     return status;
 }
 
 int launch_ops_add(struct launch_ops *launches, const struct gait_batch *batch, size_t at,
                    bool is_call)
 {
-    const struct array_shape shape = {sizeof *launches->ops, MOST_ROWS};
     struct launch_op op = {.start_ns = batch->start_ns[at], .site = batch->site[at]};
-    if (is_call)
-        return add_call(launches, batch, at);
-    look_at(launches, batch->track);
+    const uint64_t link = launch_ops_link(launches, batch, at);
     op.tid = launches->tid;
+    if (is_call)
+        return launch_ops_add_call(launches,
+                                   &(struct launch_call){link, op.start_ns, launches->tid});
     if (batch->duration_ns[at] < 0 ||
         __builtin_add_overflow(op.start_ns, batch->duration_ns[at], &op.end_ns))
         return GAIT_OK;
-    int status = array_reserve((void **)&launches->ops, &launches->op_capacity,
-                               launches->op_count + 1, shape);
-    if (!status)
-        launches->ops[launches->op_count++] = op;
-    return status;
+    return launch_ops_add_op(launches, &op);
 }
 
 static int by_link(const void *left, const void *right)

@@ -15,7 +15,7 @@ struct launch_call {
 
 struct launch_op {
     int64_t start_ns, end_ns, tid;
-    uint32_t site;
+    uint32_t site;   // or whatever tells it to the caller
     uint32_t around; // the op that holds it on its thread: its place + 1, once sorted
 };
 
@@ -37,6 +37,10 @@ void launch_ops_finish(struct launch_ops *launches); // takes a zeroed struct
 // The call that began what the row tells of, 0: not known. Each recording counts its calls
 // anew; they are told apart by their shard.
 uint64_t launch_ops_link(struct launch_ops *launches, const struct gait_batch *batch, size_t at);
+
+// An op or a call by themselves.
+GAIT_CHECK int launch_ops_add_op(struct launch_ops *launches, const struct launch_op *op);
+GAIT_CHECK int launch_ops_add_call(struct launch_ops *launches, const struct launch_call *call);
 
 // An op, or a call of the runtime.
 GAIT_CHECK int launch_ops_add(struct launch_ops *launches, const struct gait_batch *batch,

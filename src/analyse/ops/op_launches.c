@@ -35,6 +35,20 @@ int op_launches_add(struct op_launches *launches, const struct gait_op *op, stru
     return GAIT_OK;
 }
 
+int op_launches_number(struct op_launches *launches, struct launch_ops *times)
+{
+    int status = launch_ops_sort(times);
+    for (size_t i = 0; i < launches->count && !status; i++) {
+        struct op_launch *row = &launches->rows[i];
+        const uint32_t by = row->is_op ? GAIT_NO_SITE : launch_ops_find(times, row->link);
+        if (by >= launches->count)
+            continue;
+        launches->rows[by].op = (uint64_t)by + 1;
+        row->op = (uint64_t)by + 1;
+    }
+    return status;
+}
+
 // Places are whole numbers below 2^32: a double holds them.
 static void take_places(struct joining *joining)
 {

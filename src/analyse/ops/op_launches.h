@@ -10,9 +10,12 @@
 
 #include <gait/internal/ops.h>
 
+#include "analyse/device/launch_ops.h"
+
 struct op_launch {
-    uint64_t op; // its number, of an op its own; 0: none
-    bool is_op;  // else it belongs to one
+    uint64_t op;   // its number, of an op its own; 0: none
+    bool is_op;    // else it belongs to one
+    uint64_t link; // of what gait recorded, where ops have no number: to the launching call
 };
 
 struct op_launches {
@@ -24,6 +27,10 @@ struct op_launches {
 void op_launches_finish(struct op_launches *launches); // takes a zeroed struct
 GAIT_CHECK int op_launches_add(struct op_launches *launches, const struct gait_op *op,
                                struct op_launch launch);
+
+// Numbers the ops that gait recorded, and what they launched, by thread and time. `times` has
+// the ops by their place in `rows`.
+GAIT_CHECK int op_launches_number(struct op_launches *launches, struct launch_ops *times);
 
 // Once the events are in order: kernel_us of each is its place in `rows`, and then the time
 // of the work that it began on devices.

@@ -19,6 +19,7 @@
 #include "base/buffer.h"
 #include "base/fail.h"
 #include "load/order/open_calls.h"
+#include "load/shard_owner.h"
 #include "vocabulary/roles.h"
 
 #define MOST_TEXT (1u << 20)
@@ -71,6 +72,8 @@ struct capture {
     struct buffer sizes; // of one call's arguments
     struct buffer words; // the same as text, of another tool's trace
     struct op_launches launches;
+    struct launch_ops times; // of ops and calls, where gait recorded devices
+    bool has_devices;
     uint32_t no_shapes;
     size_t first; // of the ops that are added
 };
@@ -258,6 +261,26 @@ static uint32_t flags_of(const struct gait_event *event, const struct known_site
     return flags;
 }
 
+// Each window counts its calls anew; they are told apart by its shard.
+static int note_time(struct capture *capture, const struct gait_event *event, int64_t end_ns,
+                     struct op_launch *launch)
+{
+    struct gait_track_info track = {.shard = 0};
+    int status = gait_trace_track(capture->trace, event->track, &track);
+    const int64_t tid = capture->tids[event->track];
+    launch->link = event->link ? event->link ^ (uint64_t)track.shard << 40 : 0;
+    if (status || event->kind != GAIT_KIND_SPAN)
+        return status;
+    if (launch->is_op)
+        return launch_ops_add_op(&capture->times,
+                                 &(struct launch_op){event->start_ns, end_ns, tid,
+                                                     (uint32_t)capture->launches.count, 0});
+    if (capture->sites[event->site].kind != SITE_CALL)
+        return GAIT_OK;
+    return launch_ops_add_call(&capture->times,
+                               &(struct launch_call){launch->link, event->start_ns, tid});
+}
+
 static int add_op(struct capture *capture, const struct gait_event *event,
                   const struct known_site *site)
 {
@@ -279,8 +302,10 @@ static int add_op(struct capture *capture, const struct gait_event *event,
         .shapes = capture->no_shapes,
         .stack = is_device ? GAIT_OP_NO_STACK : 0,
     };
-    const struct op_launch launch = {event->op, site->kind == SITE_OP};
-    int status = site->kind == SITE_OP ? add_shapes(capture, event, &op) : GAIT_OK;
+    struct op_launch launch = {.op = event->op, .is_op = site->kind == SITE_OP};
+    int status = capture->has_devices ? note_time(capture, event, end_ns, &launch) : GAIT_OK;
+    if (!status && site->kind == SITE_OP)
+        status = add_shapes(capture, event, &op);
     if (!status && capture->query->with_stacks && !is_device)
         status = add_stack(capture, event, end_ns, &op);
     if (!status)
@@ -456,7 +481,9 @@ static int sort(struct capture *capture)
     const size_t count = capture->ops->count - capture->first;
     int status = GAIT_OK;
     for (size_t i = capture->launches.count; !status && i < count; i++) // loose memory
-        status = op_launches_add(&capture->launches, &ops[i], (struct op_launch){0, true});
+        status = op_launches_add(&capture->launches, &ops[i], (struct op_launch){.is_op = true});
+    if (!status && capture->has_devices)
+        status = op_launches_number(&capture->launches, &capture->times);
     for (size_t i = 0; i < count; i++)
         ops[i].kernel_us = (double)i;
     qsort(ops, count, sizeof *ops, by_start);
@@ -508,6 +535,8 @@ int gait_ops_read(struct gait_ops *ops, struct gait_trace *trace,
         .open = calloc((size_t)tracks + 1, sizeof *capture.open),
     };
     int status = GAIT_OK;
+    for (uint32_t i = 0; i < gait_trace_shard_count(trace); i++)
+        capture.has_devices = capture.has_devices || shard_owner(trace, i) != i;
     tuple_map_init(&capture.call_keys, 2);
     buffer_init(&capture.sizes, MOST_TEXT);
     buffer_init(&capture.words, MOST_TEXT);
@@ -525,6 +554,7 @@ int gait_ops_read(struct gait_ops *ops, struct gait_trace *trace,
     buffer_finish(&capture.sizes);
     buffer_finish(&capture.words);
     op_launches_finish(&capture.launches);
+    launch_ops_finish(&capture.times);
     tuple_map_finish(&capture.live.addresses);
     free(capture.live.is_live);
     free(capture.calls);
