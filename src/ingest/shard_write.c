@@ -4,9 +4,11 @@
 #include "ingest/shard_write.h"
 
 #include <inttypes.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/fail.h"
 #include "base/json_reader.h"
@@ -334,7 +336,10 @@ static int write_facts(struct writing *writing)
 
 static int write_owned(struct writing *writing, const struct ingest_devices *devices)
 {
+    char host[HOST_NAME_MAX + 1] = "";
     int status = write_meta_number(writing, meta.format_version, FRAME_VERSION);
+    if (!status && !gethostname(host, sizeof host - 1))
+        status = write_meta_text(writing, meta.host, slice_of(host));
     if (!status)
         status = write_meta_number(writing, meta.pid, devices->pid);
     if (!status && devices->rank >= 0)

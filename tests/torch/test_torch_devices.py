@@ -5,6 +5,7 @@ stand-in that tells what it was given, when, and who called torch's profiler."""
 import collections
 import json
 import pathlib
+import subprocess
 
 import pytest
 from torch_trainings import Job
@@ -273,6 +274,7 @@ body()
 with gait.torch.profile(activities=[kinds.CPU, kinds.CUDA]) as prof:
     body()
 rows = {row.key: row for row in prof.key_averages()}
+prof.export_chrome_trace("trace.json")
 with gait.torch.profile(activities=[kinds.CPU]) as plain:
     body()
 print("TOLD " + json.dumps({
@@ -291,10 +293,41 @@ def test_tables_of_profile_have_the_device_s_time(scripts):
     done = scripts(PROFILED, here)
     (told,) = done.told
     # as torch.profiler has them: the op has the time of the kernels it launched itself
-    assert told["device"] == {"standin::gemm": [120.0, 120.0, 3], "gemm_kernel": [120.0, 120.0, 3]}
+    assert set(told["device"]) == {"standin::gemm", "gemm_kernel"}
+    for row in told["device"].values():
+        assert row == pytest.approx([120, 120, 3])
     assert "Self CUDA time total: 120.000us" in told["table"]
     assert told["types"]["gemm_kernel"] == "CUDA"
     assert told["types"]["cudaLaunchKernel"] == told["types"]["standin::gemm"] == "CPU"
     assert "CUDA" not in told["plain"]
     assert told["calls"] == ["prepare", "enable", "disable"]
     assert "not recorded" not in done.stderr
+
+
+def test_a_trace_of_profile_has_kernels_on_streams_under_their_ops(scripts, build, tmp_path):
+    scripts(PROFILED, str(pathlib.Path(__file__).parent / "scripts"))
+    events = json.loads((tmp_path / "trace.json").read_text())["traceEvents"]
+    spans = [event for event in events if event["ph"] == "X"]
+    ops = [event for event in spans if event["name"] == "standin::gemm"]
+    calls = [event for event in spans if event.get("cat") == "cuda_runtime"]
+    kernels = [event for event in spans if event.get("cat") == "kernel"]
+    assert len(ops) == len(calls) == len(kernels) == 3
+    numbers = [op["args"]["External id"] for op in ops]
+    assert [call["args"]["External id"] for call in calls] == numbers
+    assert [kernel["args"]["External id"] for kernel in kernels] == numbers
+    assert len(set(numbers)) == 3
+    for op, call in zip(ops, calls):  # Kineto has the call on the thread of its op
+        assert (call["pid"], call["tid"]) == (op["pid"], op["tid"])
+        assert op["ts"] <= call["ts"] <= op["ts"] + op["dur"]
+    for kernel in kernels:
+        assert (kernel["pid"], kernel["tid"], kernel["dur"]) == (0, 7, 40.0)
+    arrows = [(event["ph"], event["id"]) for event in events if event.get("cat") == "ac2g"]
+    links = [kernel["args"]["correlation"] for kernel in kernels]
+    assert sorted(arrows) == sorted((end, link) for link in links for end in "sf")
+    done = subprocess.run(
+        [build / "gait", "kernels", "--json", tmp_path / "trace.json"],
+        capture_output=True,
+        text=True,
+    )
+    (row,) = json.loads(done.stdout)["kernels"]
+    assert (row["op"], row["calls"], row["total_ns"]) == ("standin::gemm", 3, 120_000)

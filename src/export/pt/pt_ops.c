@@ -178,14 +178,17 @@ static int begin_place(struct pt_writer *writer, uint32_t site, uint32_t track)
     return GAIT_OK;
 }
 
-static int take_op(struct pt_writer *writer, const struct gait_event *event)
+static int take_op(struct pt_ops *ops, const struct gait_event *event)
 {
+    struct pt_writer *writer = &ops->writer;
     struct pt_about about = about_of(event);
     int status = begin_place(writer, event->site, event->track);
     if (status)
         return status;
     write_times(writer, event, &about, ++writer->op_count);
-    if (about.shapes)
+    if (writer->has_devices && event->kind == GAIT_KIND_SPAN)
+        status = pt_devices_op(&ops->devices, event, writer->op_count);
+    if (!status && about.shapes)
         status = write_inputs(writer, &about);
     if (!status && about.others)
         status = pt_ops_others(writer, event);
@@ -231,10 +234,10 @@ static int take_evaluation(struct pt_ops *ops, const struct gait_event *event)
 {
     struct pt_writer *writer = &ops->writer;
     if (event->arg_count || event->duration_ns < 0)
-        return take_op(writer, event); // it says all itself, or holds the rest up for ever
+        return take_op(ops, event); // it says all itself, or holds the rest up for ever
     ops->waiting[event->track] =
         (struct pt_waiting){*event, ++writer->op_count, writer->event_count++};
-    return GAIT_OK;
+    return writer->has_devices ? pt_devices_op(&ops->devices, event, writer->op_count) : GAIT_OK;
 }
 
 // --- Python's functions ---------------------------------------------------------------
@@ -288,11 +291,13 @@ int pt_ops_span(struct pt_ops *ops, const struct gait_event *event)
         return status ? status : take_evaluation(ops, event);
     case PT_OP:
         status = let_go(ops, waiting, event);
-        return status ? status : take_op(writer, event);
+        return status ? status : take_op(ops, event);
     case PT_ANNOTATION:
-        return take_op(writer, event);
+        return take_op(ops, event);
     case PT_PYTHON:
         return take_python(ops, event);
+    case PT_DEVICE:
+        return pt_devices_span(&ops->devices, writer, event);
     default:
         return GAIT_OK;
     }
@@ -324,7 +329,7 @@ int pt_ops_async(struct pt_ops *ops, const struct gait_event *event)
     struct pt_writer *writer = &ops->writer;
     enum pt_class class = pt_writer_class(writer, event->site);
     if (class == PT_OP || !strcmp(event->category, role_category(ROLE_ANNOTATION)))
-        return take_op(writer, event);
+        return take_op(ops, event);
     if (class == PT_PYTHON) // crosses ranges that begin in it and end elsewhere
         return take_python(ops, event);
     if (class != PT_ANNOTATION)
@@ -376,8 +381,11 @@ int pt_ops_init(struct pt_ops *ops, const struct export_run *run)
     int status = pt_writer_init(&ops->writer, run);
     if (status)
         return status;
-    status = pt_functions_init(&ops->functions, ops->writer.all_tracks);
+    status = pt_devices_init(&ops->devices, ops->writer.all_tracks);
+    if (!status)
+        status = pt_functions_init(&ops->functions, ops->writer.all_tracks);
     if (status) {
+        pt_devices_finish(&ops->devices);
         pt_writer_finish(&ops->writer);
         return status;
     }
@@ -385,6 +393,7 @@ int pt_ops_init(struct pt_ops *ops, const struct export_run *run)
     if (ops->waiting)
         return GAIT_OK;
     pt_functions_finish(&ops->functions);
+    pt_devices_finish(&ops->devices);
     pt_writer_finish(&ops->writer);
     return fail(GAIT_ERR_MEMORY, "no memory for %u tracks", ops->writer.all_tracks);
 }
@@ -394,6 +403,7 @@ void pt_ops_finish(struct pt_ops *ops)
     free(ops->waiting);
     ops->waiting = NULL;
     pt_functions_finish(&ops->functions);
+    pt_devices_finish(&ops->devices);
     pt_writer_finish(&ops->writer);
 }
 

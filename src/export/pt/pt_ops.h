@@ -8,6 +8,7 @@
 
 #include <gait/trace.h>
 
+#include "export/pt/pt_devices.h"
 #include "export/pt/pt_functions.h"
 #include "export/pt/pt_writer.h"
 
@@ -21,6 +22,7 @@ struct pt_ops {
     struct pt_writer writer;
     struct pt_waiting *waiting; // by track; id 0: none
     struct pt_functions functions;
+    struct pt_devices devices;
 };
 
 struct pt_step {

@@ -183,7 +183,8 @@ static int take_event(void *context, const struct gait_event *event)
     int status = GAIT_OK;
     if (writer->run->options->steps)
         status = give_steps(trace, event->start_ns);
-    if (!status && !writer->is_named[event->track])
+    if (!status && !writer->is_named[event->track] &&
+        pt_writer_class(writer, event->site) != PT_DEVICE)
         status = pt_head_name_track(writer, event->track);
     if (status)
         return status;

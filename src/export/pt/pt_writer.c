@@ -10,6 +10,7 @@
 #include "base/utf8.h"
 #include "export/number_text.h"
 #include "export/output/output_stream.h"
+#include "load/shard_owner.h"
 #include "vocabulary/roles.h"
 
 // Kineto counts time from the last whole quarter of a year since 1970, so that a
@@ -19,6 +20,12 @@
 
 // What torch.profiler has no word for, and what is no part of the program.
 static const enum role left_out[] = {ROLE_PHASE, ROLE_FETCH, ROLE_WINDOW};
+
+// What Kineto has a category for.
+static const uint32_t kinetos = ROLE_BIT(ROLE_KERNEL) | ROLE_BIT(ROLE_COLLECTIVE) |
+                                ROLE_BIT(ROLE_COPY) | ROLE_BIT(ROLE_SET) | ROLE_BIT(ROLE_RUNTIME) |
+                                ROLE_BIT(ROLE_SYNC) | ROLE_BIT(ROLE_OVERHEAD) |
+                                ROLE_BIT(ROLE_DEVICE_ANNOTATION);
 
 static enum pt_class class_of(const char *category, const char *name)
 {
@@ -39,17 +46,16 @@ enum pt_class pt_writer_class(struct pt_writer *writer, uint32_t site)
     if (site >= writer->all_sites)
         return PT_LEFT_OUT;
     if (writer->classes[site] == PT_UNKNOWN && gait_trace_site(writer->trace, site, &info) == 0)
-        writer->classes[site] = (uint8_t)class_of(info.category, info.name);
+        writer->classes[site] =
+            writer->has_devices && kinetos & ROLE_BIT(role_of(info.category, info.name))
+                ? PT_DEVICE
+                : (uint8_t)class_of(info.category, info.name);
     return (enum pt_class)writer->classes[site];
 }
 
 // What Kineto calls so already keeps its category, all else is a range of the program's.
 static const char *category_of(enum pt_class class, const char *category, const char *name)
 {
-    static const uint32_t kinetos = ROLE_BIT(ROLE_KERNEL) | ROLE_BIT(ROLE_COLLECTIVE) |
-                                    ROLE_BIT(ROLE_COPY) | ROLE_BIT(ROLE_SET) |
-                                    ROLE_BIT(ROLE_RUNTIME) | ROLE_BIT(ROLE_SYNC) |
-                                    ROLE_BIT(ROLE_OVERHEAD) | ROLE_BIT(ROLE_DEVICE_ANNOTATION);
     if (class == PT_OP || class == PT_EVALUATE)
         return role_category(ROLE_OP);
     if (class == PT_PYTHON)
@@ -88,6 +94,13 @@ int64_t pt_writer_tid(const struct pt_writer *writer, uint32_t track)
 static int make_place(void *context, uint32_t track, struct buffer *out)
 {
     const struct pt_writer *writer = context;
+    struct gait_track_info info, device;
+    if (writer->has_devices && !gait_trace_track(writer->trace, track, &info) &&
+        info.kind == GAIT_TRACK_STREAM && info.parent != GAIT_NO_TRACK &&
+        !gait_trace_track(writer->trace, info.parent, &device))
+        return buffer_printf(out,
+                             "\"pid\": %ld, \"tid\": %ld, \"ts\": ", strtol(device.key, NULL, 10),
+                             strtol(info.key, NULL, 10));
     return buffer_printf(out,
                          "\"pid\": %lld, \"tid\": %lld, \"ts\": ", (long long)writer->process.pid,
                          (long long)pt_writer_tid(writer, track));
@@ -204,6 +217,8 @@ int pt_writer_init(struct pt_writer *writer, const struct export_run *run)
     writer->inputs.has_strides = run->options->has_strides;
     writer->all_tracks = gait_trace_track_count(run->trace);
     writer->all_sites = gait_trace_site_count(run->trace);
+    for (uint32_t i = 0; i < gait_trace_shard_count(run->trace); i++)
+        writer->has_devices = writer->has_devices || shard_owner(run->trace, i) != i;
     writer->tracks = calloc((size_t)writer->all_tracks + 1, sizeof(*writer->tracks));
     writer->is_named = calloc((size_t)writer->all_tracks + 1, 1);
     writer->classes = calloc((size_t)writer->all_sites + 1, 1);

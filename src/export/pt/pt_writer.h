@@ -16,7 +16,15 @@
 #include "export/pt/pt_links.h"
 #include "export/text_cache.h"
 
-enum pt_class { PT_UNKNOWN, PT_LEFT_OUT, PT_OP, PT_EVALUATE, PT_ANNOTATION, PT_PYTHON };
+enum pt_class {
+    PT_UNKNOWN,
+    PT_LEFT_OUT,
+    PT_OP,
+    PT_EVALUATE,
+    PT_ANNOTATION,
+    PT_PYTHON,
+    PT_DEVICE, // of a shard of devices
+};
 
 // The engine's range around an autograd node, before the node's name.
 #define PT_EVALUATES "autograd::engine::evaluate_function: "
@@ -33,6 +41,7 @@ struct pt_writer {
     uint32_t first_thread;
     uint8_t *is_named; // by track
     uint8_t *classes;  // by site, enum pt_class
+    bool has_devices;  // gait recorded some
     uint32_t all_tracks, all_sites;
     bool has_events, has_step_ranges; // ranges named ProfilerStep#n are on record
     struct text_cache sites;          // `"cat": …, "name": …, ` by site
