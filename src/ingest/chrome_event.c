@@ -41,6 +41,7 @@ int chrome_reader_init(struct chrome_reader *reader, struct event_store *store,
 {
     *reader = (struct chrome_reader){.last_track = UINT32_MAX};
     pattern_table_init(&reader->patterns);
+    pattern_walk_init(&reader->walk, &reader->patterns);
     return chrome_parts_init(&reader->parts, store, repairs);
 }
 
@@ -52,6 +53,7 @@ void chrome_reader_finish(struct chrome_reader *reader)
         reader->open = next;
     }
     chrome_parts_finish(&reader->parts);
+    pattern_walk_finish(&reader->walk);
     pattern_table_finish(&reader->patterns);
 }
 
@@ -446,9 +448,8 @@ static void learn(struct chrome_reader *reader, const struct chrome_event *event
         is_fit = add_hole(&pattern, event, event->fields[FIELD_ID].text,
                           (struct draft_hole){.kind = HOLE_ID});
     if (is_fit && add_part_holes(parts, event, &pattern))
-        pattern_table_learn(&reader->patterns, &pattern);
-    else
-        pattern_table_lose(&reader->patterns);
+        pattern_walk_note(&reader->walk,
+                          pattern_table_learn(&reader->patterns, &pattern, &reader->walk.end));
 }
 
 // What was repaired since; numbers written as texts are left out where they are counted.
@@ -476,21 +477,32 @@ static int take_plain(struct chrome_reader *reader, const struct chrome_event *e
     return status;
 }
 
+static int put_pattern(struct chrome_reader *reader, const struct pattern *pattern,
+                       const struct row *row)
+{
+    struct event_store *store = reader->parts.store;
+    reader->parts.repairs->counts[REPAIR_TEXT_ID] += pattern->text_ids;
+    const int status = event_store_add(store, &pattern->place, row);
+    store->events++;
+    return status ? status : 1;
+}
+
 // An event that is written like one before it: 1, or 0 if it is not, or why it failed.
 static int take_pattern(struct chrome_reader *reader, struct json_scan *scan)
 {
-    struct event_store *store = reader->parts.store;
     const struct slice text = {scan->at, (size_t)(scan->end - scan->at)};
+    const struct chrome_noted *noted = NULL;
     const struct pattern *pattern;
     struct row row;
-    const size_t count = pattern_table_match(&reader->patterns, text, &pattern, &row);
-    if (!count)
-        return 0;
-    reader->parts.repairs->counts[REPAIR_TEXT_ID] += pattern->text_ids;
-    const int status = event_store_add(store, &pattern->place, &row);
+    if (reader->notes && scan->at >= reader->noted_from)
+        noted = chrome_notes_at(reader->notes, (size_t)(scan->at - reader->noted_from));
+    if (noted) {
+        scan->at += noted->bytes;
+        return put_pattern(reader, noted->pattern, &noted->row);
+    }
+    const size_t count = pattern_walk_match(&reader->walk, text, &pattern, &row);
     scan->at += count;
-    store->events++;
-    return status ? status : 1;
+    return count ? put_pattern(reader, pattern, &row) : 0;
 }
 
 static int take_begin(struct chrome_reader *reader, const struct chrome_event *event)

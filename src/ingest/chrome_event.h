@@ -4,15 +4,18 @@
 #define GAIT_INGEST_CHROME_EVENT_H
 
 #include "ingest/chrome_parts.h"
-#include "ingest/chrome_pattern.h"
+#include "ingest/chrome_scout.h"
 
 struct chrome_open; // a span whose end has not come
 
 struct chrome_reader {
     struct chrome_parts parts;
     struct pattern_table patterns;
-    struct chrome_open *open; // the newest first
-    uint32_t last_track;      // of these two
+    struct pattern_walk walk;
+    struct chrome_notes *notes; // of a scout, or NULL
+    const uint8_t *noted_from;  // the stretch that they are of
+    struct chrome_open *open;   // the newest first
+    uint32_t last_track;        // of these two
     char last_pid[24], last_tid[24];
     bool has_devices; // some event was of a device
 };

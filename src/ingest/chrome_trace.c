@@ -38,6 +38,8 @@ static void look(struct reading *reading)
     const struct slice rest = intake_rest(reading->intake);
     reading->scan =
         (struct json_scan){rest.bytes, rest.bytes + rest.count, reading->intake->repairs};
+    reading->reader.notes = reading->intake->notes;
+    reading->reader.noted_from = reading->intake->bytes.bytes + reading->intake->noted_from;
 }
 
 // What is before the scan is done with.
@@ -347,9 +349,16 @@ static int read_trace(struct intake *intake, struct event_store *store,
                       struct source_facts *ret_facts)
 {
     struct reading reading = {.intake = intake};
+    struct pattern_walk scout;
     int status = chrome_reader_init(&reading.reader, store, intake->repairs);
+    pattern_walk_init(&scout, &reading.reader.patterns);
+    intake->look = chrome_scout_look;
+    intake->look_context = &scout;
+    intake->notes_bytes = sizeof(struct chrome_notes);
     if (!status)
         status = take_root(&reading);
+    intake_stop_ahead(intake);
+    pattern_walk_finish(&scout);
     chrome_reader_end(&reading.reader);
     if (!status && !store->events && !store->metadata.used)
         status = fail(GAIT_ERR_FORMAT,

@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <sched.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -12,10 +13,12 @@
 #include <zlib.h>
 
 #include "base/fail.h"
-#include "ingest/read_ahead.h"
 
 #define STRETCH ((size_t)1 << 20)
 #define MOST_STRETCH ((size_t)1 << 30) // what one value may take
+#define AHEAD_STRETCH ((size_t)512 << 10)
+#define AHEAD_FRONT ((size_t)64 << 10)  // for an event that one stretch begins and another ends
+#define LEAST_AHEAD ((uint64_t)4 << 20) // a file below that is read before a thread has begun
 #define PACKED_STRETCH ((size_t)1 << 18)
 #define GZIP_OR_ZLIB 47 // windowBits: the largest, and either header
 
@@ -114,52 +117,62 @@ static int unpack(struct intake *intake, uint8_t *out, size_t room, size_t *ret_
 
 static int make_stretch(void *context, uint8_t *out, size_t *ret_count, bool *ret_is_end)
 {
-    struct intake *unpacker = context;
-    const int status = unpack(unpacker, out, unpacker->stretch, ret_count);
-    *ret_is_end = unpacker->is_end;
+    struct intake *far = context;
+    const int status = far->packing ? unpack(far, out, far->stretch, ret_count)
+                                    : read_file(far, out, far->stretch, ret_count);
+    *ret_is_end = far->packing ? far->is_end : !*ret_count;
     return status;
 }
 
-// From the second stretch on another thread unpacks, while this one reads what came before.
+static bool has_processors(void)
+{
+    cpu_set_t usable;
+    return !sched_getaffinity(0, sizeof usable, &usable) && CPU_COUNT(&usable) > 1;
+}
+
+// From the second stretch on another thread reads, while this one works on what came before.
 static void go_ahead(struct intake *intake)
 {
-    struct intake *unpacker = calloc(1, sizeof *unpacker);
+    struct intake *far = calloc(1, sizeof *far);
     struct repairs *repairs = calloc(1, sizeof *repairs);
-    if (unpacker && repairs) {
-        *unpacker = *intake;
-        unpacker->repairs = repairs;
-        intake->ahead = read_ahead_start(make_stretch, unpacker, intake->stretch);
+    if (far && repairs) {
+        *far = *intake;
+        far->repairs = repairs;
+        far->stretch = AHEAD_STRETCH;
+        intake->ahead =
+            read_ahead_start(&(struct read_ahead_plan){.make = make_stretch,
+                                                       .make_context = far,
+                                                       .stretch = far->stretch,
+                                                       .front = AHEAD_FRONT,
+                                                       .look = intake->look,
+                                                       .look_context = intake->look_context,
+                                                       .notes_bytes = intake->notes_bytes});
     }
-    intake->unpacker = unpacker;
+    intake->far = far;
     if (intake->ahead)
         return;
-    free(unpacker);
+    free(far);
     free(repairs);
-    intake->unpacker = NULL;
+    intake->far = NULL;
 }
 
 // What the thread found wrong is known once it has ended.
 static void end_ahead(struct intake *intake)
 {
-    if (!intake->ahead)
+    if (!intake->far)
         return;
     read_ahead_stop(intake->ahead);
-    repairs_add(intake->repairs, intake->unpacker->repairs);
-    free(intake->unpacker->repairs);
-    free(intake->unpacker);
-    intake->unpacker = NULL;
-    intake->ahead = NULL;
+    repairs_add(intake->repairs, intake->far->repairs);
+    free(intake->far->repairs);
+    free(intake->far);
+    intake->far = NULL;
 }
 
-static int take_packed(struct intake *intake, uint8_t *room, size_t *ret_count)
+void intake_stop_ahead(struct intake *intake)
 {
-    if (!intake->ahead)
-        return unpack(intake, room, intake->stretch, ret_count);
-    const int status = read_ahead_take(intake->ahead, room, ret_count, &intake->is_end);
-    intake->taken_bytes = __atomic_load_n(&intake->unpacker->taken_bytes, __ATOMIC_RELAXED);
-    if (intake->is_end)
-        end_ahead(intake);
-    return status;
+    end_ahead(intake);
+    intake->look = NULL;
+    intake->notes = NULL;
 }
 
 static void tell(struct intake *intake)
@@ -169,32 +182,78 @@ static void tell(struct intake *intake)
     intake->told_bytes = intake->taken_bytes;
 }
 
+static int fail_for_room(void)
+{
+    return fail(GAIT_ERR_MEMORY, "one value takes more than %zu bytes", MOST_STRETCH);
+}
+
+// Puts what is at hand to the front of `own`, and so many bytes of room behind it.
+static uint8_t *make_room(struct intake *intake, size_t bytes)
+{
+    const struct slice rest = intake_rest(intake);
+    const bool is_own = intake->bytes.bytes == intake->own.bytes;
+    if (is_own && rest.count)
+        memmove(intake->own.bytes, rest.bytes, rest.count);
+    intake->own.used = is_own ? rest.count : 0;
+    if (!is_own && buffer_append(&intake->own, rest.bytes, rest.count))
+        return NULL;
+    uint8_t *room = buffer_reserve(&intake->own, bytes);
+    intake->bytes = (struct intake_view){intake->own.bytes, intake->own.used};
+    intake->at = 0;
+    return room;
+}
+
+// A stretch that was read ahead: what is left goes into the room in front of it.
+static int take_ahead(struct intake *intake)
+{
+    struct read_ahead_stretch stretch;
+    const struct slice rest = intake_rest(intake);
+    const int status = read_ahead_take(intake->ahead, &stretch);
+    intake->is_end = stretch.is_end;
+    intake->taken_bytes = __atomic_load_n(&intake->far->taken_bytes, __ATOMIC_RELAXED);
+    if (rest.count <= AHEAD_FRONT) {
+        if (rest.count)
+            memcpy(stretch.bytes - rest.count, rest.bytes, rest.count);
+        intake->bytes =
+            (struct intake_view){stretch.bytes - rest.count, rest.count + stretch.count};
+        intake->at = 0;
+    } else {
+        uint8_t *room = make_room(intake, stretch.count);
+        if (!room)
+            return fail_for_room();
+        memcpy(room, stretch.bytes, stretch.count);
+        intake->bytes.used = intake->own.used += stretch.count;
+    }
+    intake->notes = stretch.notes;
+    intake->noted_from = rest.count;
+    if (intake->is_end)
+        end_ahead(intake);
+    return status;
+}
+
 static int take(struct intake *intake)
 {
-    struct buffer *bytes = &intake->bytes;
-    uint8_t *room = buffer_reserve(bytes, intake->stretch);
     size_t got = 0;
+    uint8_t *room = make_room(intake, intake->stretch);
     if (!room)
-        return fail(GAIT_ERR_MEMORY, "one value takes more than %zu bytes", MOST_STRETCH);
-    const int status = intake->packing ? take_packed(intake, room, &got)
+        return fail_for_room();
+    const int status = intake->packing ? unpack(intake, room, intake->stretch, &got)
                                        : read_file(intake, room, intake->stretch, &got);
-    tell(intake);
-    bytes->used += got;
+    intake->bytes.used = intake->own.used += got;
     intake->is_end |= !intake->packing && !got;
     return status;
 }
 
 int intake_more(struct intake *intake)
 {
-    struct buffer *bytes = &intake->bytes;
     if (intake->is_end)
         return 0;
-    memmove(bytes->bytes, bytes->bytes + intake->at, bytes->used - intake->at);
-    bytes->used -= intake->at;
-    intake->at = 0;
-    if (intake->packing && intake->path && !intake->ahead)
+    const bool is_worth_it = intake->packing || intake->file_bytes >= LEAST_AHEAD;
+    if (!intake->ahead && intake->path && is_worth_it && has_processors())
         go_ahead(intake);
-    return take(intake);
+    const int status = intake->ahead ? take_ahead(intake) : take(intake);
+    tell(intake);
+    return status;
 }
 
 int intake_need(struct intake *intake, size_t bytes)
@@ -224,7 +283,7 @@ int intake_open(struct intake *intake, const char *path, struct repairs *repairs
     struct stat about;
     uint8_t magic[2] = {0};
     *intake = (struct intake){.path = path, .repairs = repairs, .stretch = STRETCH};
-    buffer_init(&intake->bytes, MOST_STRETCH);
+    buffer_init(&intake->own, MOST_STRETCH);
     intake->fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
     if (intake->fd < 0)
         return fail(errno == ENOENT ? GAIT_ERR_MISSING : GAIT_ERR_IO, "cannot open '%s': %s", path,
@@ -252,7 +311,7 @@ int intake_open_memory(struct intake *intake, struct slice bytes, size_t stretch
                               .stretch = stretch,
                               .fd = -1,
                               .file_bytes = bytes.count};
-    buffer_init(&intake->bytes, MOST_STRETCH);
+    buffer_init(&intake->own, MOST_STRETCH);
     int status = bytes.count < 2 ? 0 : begin_unpacking(intake, bytes.bytes);
     if (!status)
         status = take(intake);
@@ -268,7 +327,10 @@ void intake_close(struct intake *intake)
         inflateEnd(&intake->packing->stream);
     free(intake->packing);
     intake->packing = NULL;
-    buffer_finish(&intake->bytes);
+    read_ahead_free(intake->ahead);
+    intake->ahead = NULL;
+    buffer_finish(&intake->own);
+    intake->bytes = (struct intake_view){NULL, 0};
     if (intake->fd >= 0)
         close(intake->fd);
     intake->fd = -1;

@@ -8,6 +8,7 @@
 
 #include "base/buffer.h"
 #include "base/slice.h"
+#include "ingest/read_ahead.h"
 #include "ingest/repairs.h"
 
 struct intake_packing;
@@ -18,13 +19,22 @@ struct intake {
     size_t stretch;      // how much is read at a time
     int fd;
     uint64_t file_bytes, taken_bytes; // of the file, so far
-    struct buffer bytes;              // the stretch at hand
-    size_t at;                        // what is before is done with
-    bool is_end;                      // nothing follows the stretch
-    struct intake_packing *packing;   // NULL: none
-    struct read_ahead *ahead;         // unpacks on a thread of its own; NULL: not yet
-    struct intake *unpacker;          // what that thread works with
-    uint64_t told_bytes;              // of the file, to `progress`
+    struct intake_view {              // the bytes at hand
+        uint8_t *bytes;
+        size_t used;
+    } bytes;
+    size_t at;                      // what is before is done with
+    struct buffer own;              // where they stand, if not in a stretch that was ahead
+    bool is_end;                    // nothing follows the stretch
+    struct intake_packing *packing; // NULL: none
+    struct read_ahead *ahead;       // reads on a thread of its own; NULL: not yet
+    struct intake *far;             // what that thread works with
+    read_ahead_look *look;          // looks there at what was read; NULL: nobody
+    void *look_context;
+    size_t notes_bytes; // of what it notes of a stretch
+    void *notes;        // on the stretch that begins at noted_from; or NULL
+    size_t noted_from;
+    uint64_t told_bytes; // of the file, to `progress`
     struct repairs *repairs;
     void (*progress)(void *context, uint64_t bytes); // may be NULL
     void *progress_context;
@@ -37,6 +47,9 @@ GAIT_CHECK int intake_open(struct intake *intake, const char *path, struct repai
 GAIT_CHECK int intake_open_memory(struct intake *intake, struct slice bytes, size_t stretch,
                                   struct repairs *repairs);
 void intake_close(struct intake *intake); // takes a zeroed one
+
+// Ends the thread that reads ahead, and with it all looking.
+void intake_stop_ahead(struct intake *intake);
 
 // Drops what is before `at` and reads on. What was at hand has moved.
 GAIT_CHECK int intake_more(struct intake *intake);

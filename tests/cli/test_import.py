@@ -259,6 +259,58 @@ def test_packed_members_follow_one_another(gait, tmp_path):
     assert told["files"][0]["repairs"] == {} and len(back["traceEvents"]) == 5000
 
 
+def long_trace(odd):
+    """Some 8 MB as Kineto writes them; every 500th event is one of the odd texts."""
+    lines = []
+    for i in range(40_000):
+        text = odd[i // 500 % len(odd)] if i % 500 == 499 else None
+        lines.append(text or (
+            f'  {{\n    "ph": "X", "cat": "cpu_op", "name": "aten::op_{i % 97}", "pid": 7, '
+            f'"tid": {7 + i % 3},\n    "ts": {1689179752427128 + i * 7}.{i % 1000:03}, '
+            f'"dur": {i % 900}.{i % 7}00,\n    "args": {{\n      "External id": {i}, '
+            f'"Sequence number": {i * 31}, "bandwidth": {i / 7}\n    }}\n  }}'
+        ))  # fmt: skip
+    return '{"schemaVersion": 1, "traceEvents": [\n' + ",\n".join(lines) + "\n]}"
+
+
+EVENT = r"{\n    \"ph\": \"X\", \"cat\": \"cpu_op\", \"name\": \"aten::op_5\""
+SOUND = [
+    json.dumps(span("a text of more than a stretch's front", 5, 1, args={"x": "y" * 300_000})),
+    json.dumps(span("events in a text: },\n  {" + EVENT + ", { },", 6, 2)),
+    json.dumps({"ph": "i", "ts": 3, "s": "t", "name": "mark", "pid": 7, "tid": 8}),
+]
+ODD = [
+    *SOUND,
+    '{"ph": "X", "name": "a "quoted" name", "pid": 7, "tid": 8, "ts": 9, "dur": 1}',
+    '{"ph": "X", "name": "a\nline", "pid": 7, "tid": "8", "ts": 9, "dur": -1}',
+    '{"ph": "X", "name": "cut", "pid": 7, "tid": 8, "ts": ',
+    '{"ph": "X", "ts": NaN, "name": "n", "pid": 7, "tid": 8, "dur": 1, "dur": 2}',
+    '[{"ph": "X"}]',
+]
+
+
+@pytest.mark.skipif(len(os.sched_getaffinity(0)) < 2, reason="there is one processor")
+@pytest.mark.parametrize("name", ["x.json", "x.json.gz"])
+@pytest.mark.parametrize("odd", [SOUND, ODD], ids=["sound", "odd"])
+def test_two_processors_read_what_one_reads(gait, tmp_path, odd, name):
+    text = long_trace(odd).encode()
+    source = tmp_path / name
+    source.write_bytes(gzip.compress(text, 1) if name.endswith(".gz") else text)
+    usable = os.sched_getaffinity(0)
+    told, back, _ = imported(gait, tmp_path, source)
+    try:
+        os.sched_setaffinity(0, [min(usable)])
+        (tmp_path / "one").mkdir()
+        told_one, back_one, _ = imported(gait, tmp_path / "one", source)
+    finally:
+        os.sched_setaffinity(0, usable)
+    assert told["files"][0]["repairs"] == told_one["files"][0]["repairs"]
+    assert (told["files"][0]["repairs"] == {}) == (odd is SOUND)
+    assert events_of(back) == events_of(back_one)
+    if odd is SOUND:
+        assert events_of(back) == events_of(read(source))
+
+
 def test_a_folder_is_read_but_for_its_junk(gait, tmp_path):
     folder = tmp_path / "traces"
     folder.mkdir()

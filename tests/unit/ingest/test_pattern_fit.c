@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Every way to compare an event with a pattern says the same; the numbers are those that
 // printf() wrote.
-#include "ingest/pattern_fit.h"
+#include "ingest/pattern/pattern_fit.h"
+#include "ingest/pattern/pattern_walk.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -64,7 +65,7 @@ static void learn(struct pattern_table *table, const struct written *event)
                                              .kind = kinds[i],
                                              .blank = i == 3 ? BLANK_LINK : BLANK_VALUE,
                                              .digits = i == 4};
-    pattern_table_learn(table, &draft);
+    is_u64(pattern_table_learn(table, &draft, &(struct pattern_branch){.from = 0}), 1);
 }
 
 struct tried {
@@ -147,19 +148,22 @@ TEST("pattern_fit: microseconds since 1970 and ids of 18 digits fit")
     struct written event;
     const struct pattern *pattern;
     struct row row;
+    struct pattern_walk walk;
     pattern_table_init(&table);
+    pattern_walk_init(&walk, &table);
     write_event(&event, &random, "a");
     learn(&table, &event);
     char text[ROOM] = "{\"ph\": \"X\", \"name\": \"a\", \"pid\": 7, \"ts\": 1689179752427128, "
                       "\"dur\": 2, \"id\": 123456789012345678, \"args\": {\"n\": -5, \"r\": 0.3}}";
-    ok(pattern_table_match(&table, (struct slice){(const uint8_t *)text, sizeof text}, &pattern,
-                           &row) == strlen(text));
+    ok(pattern_walk_match(&walk, (struct slice){(const uint8_t *)text, sizeof text}, &pattern,
+                          &row) == strlen(text));
     ok(row.start == INT64_C(1689179752427128000));
     is_u64(row.id, UINT64_C(123456789012345678));
     // what does not fit 64 bits, or a number of another kind, is read the long way
     memcpy(strstr(text, "1689"), "9999", 4);
-    is_u64(pattern_table_match(&table, (struct slice){(const uint8_t *)text, sizeof text}, &pattern,
-                               &row),
+    is_u64(pattern_walk_match(&walk, (struct slice){(const uint8_t *)text, sizeof text}, &pattern,
+                              &row),
            0);
+    pattern_walk_finish(&walk);
     pattern_table_finish(&table);
 }

@@ -2,8 +2,8 @@
 // Events that are written like one before them. Most of a trace repeats: a pattern is the
 // text of an event with holes where its numbers stand, and what the rest of it means. An
 // event that fits is read by comparing, without looking for its parts.
-#ifndef GAIT_INGEST_CHROME_PATTERN_H
-#define GAIT_INGEST_CHROME_PATTERN_H
+#ifndef GAIT_INGEST_PATTERN_CHROME_PATTERN_H
+#define GAIT_INGEST_PATTERN_CHROME_PATTERN_H
 
 #include "base/arena.h"
 #include "ingest/event_store.h"
@@ -21,7 +21,6 @@ enum { PATTERN_MOST_HOLES = 14 };
 // What an event becomes, but for its holes. Its text stands behind the holes: all of it
 // lies together, since a trace has more patterns than a processor's cache has room for.
 struct pattern {
-    uint32_t next;                 // the pattern + 1 that came behind it last
     uint32_t bytes;                // of the whole event that it was made from
     uint32_t rest;                 // of them, behind the last hole
     uint16_t hole_count, text_ids; // text_ids: repairs of that kind in each event
@@ -59,40 +58,31 @@ typedef const uint8_t *pattern_fit(const struct pattern *pattern, const uint8_t 
 
 // Events that depart there from a pattern, that way, are to be tried with `to`.
 struct pattern_branch {
-    uint32_t from;
+    uint32_t from; // 0: none
     struct pattern_miss miss;
     uint32_t to;
 };
 
+// One thread learns, any number of them look up meanwhile: what is there stays as it is.
 struct pattern_table {
     pattern_fit *fit;
     struct arena kept;
-    struct pattern **patterns;
-    size_t count, room;
-    uint32_t *heads; // by hash: the first one, + 1
+    uint32_t count;
+    struct pattern **patterns; // NULL: there is no memory, and nothing is learnt
+    uint32_t *heads;           // by hash: the first one, + 1
     struct pattern_branch *branches;
-    size_t branch_room;
-    struct hash_index branch_index;
-    uint32_t *guesses;         // by the patterns before: what came behind them, + 1
-    uint32_t path;             // hash of the ones before
-    uint32_t last;             // the one that fitted last, + 1
-    struct pattern_branch end; // where the search for what fitted nothing ended
 };
 
 void pattern_table_init(struct pattern_table *table);
 void pattern_table_finish(struct pattern_table *table);
 
-// The pattern that the text begins with: its number of bytes there, and the row filled in;
-// 0 if none fits.
-size_t pattern_table_match(struct pattern_table *table, struct slice text,
-                           const struct pattern **ret_pattern, struct row *ret_row);
+// The number + 1 of the pattern to begin with, and where that one did not fit, of the next;
+// 0: none.
+uint32_t pattern_table_first(const struct pattern_table *table, struct slice text);
+uint32_t pattern_table_branch(const struct pattern_table *table, const struct pattern_branch *end);
 
-void pattern_table_learn(struct pattern_table *table, struct pattern_draft *draft);
-
-// What was read last was none of the patterns.
-static inline void pattern_table_lose(struct pattern_table *table)
-{
-    table->last = table->path = 0;
-}
+// Learns from an event for which the search ended there: its number + 1, or 0.
+uint32_t pattern_table_learn(struct pattern_table *table, struct pattern_draft *draft,
+                             const struct pattern_branch *end);
 
 #endif

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Compares an event with a pattern: the literal stretches in vectors, the numbers between
 // them eight digits at a time. One way for each kind of processor; all say the same.
-#ifndef GAIT_INGEST_PATTERN_FIT_H
-#define GAIT_INGEST_PATTERN_FIT_H
+#ifndef GAIT_INGEST_PATTERN_PATTERN_FIT_H
+#define GAIT_INGEST_PATTERN_PATTERN_FIT_H
 
-#include "ingest/chrome_pattern.h"
+#include "ingest/pattern/chrome_pattern.h"
 
 enum {
     FIT_MOST_HOLE = 26, // bytes of one number that are looked at

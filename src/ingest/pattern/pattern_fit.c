@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "ingest/pattern_fit.h"
+#include "ingest/pattern/pattern_fit.h"
 
 #include "base/bytes.h"
 
