@@ -5,7 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const struct source *const sources[] = {&source_chrome, &source_snapshot, &source_perfetto};
+static const struct source *const sources[] = {&source_chrome, &source_snapshot, &source_perfetto,
+                                               &source_nsys};
 
 const struct source *source_find(struct slice head)
 {

@@ -29,6 +29,6 @@ const struct source *source_find(struct slice head);
 // The rank that a file's name tells, "rank3" or "rank_3" or "rank-3"; -1: none.
 int64_t source_rank_of(const char *path);
 
-extern const struct source source_chrome, source_snapshot, source_perfetto;
+extern const struct source source_chrome, source_snapshot, source_perfetto, source_nsys;
 
 #endif
