@@ -16,6 +16,7 @@ enum { FOREIGN_NONE = -1 };
 struct foreign_row {
     int64_t start_ns, end_ns;
     int64_t stream, correlation, external, device; // arguments; FOREIGN_NONE without
+    int64_t awaited, record; // the stream that a wait is for, and the call that recorded the event
     double reals[FOREIGN_REALS];
     const char *category, *name;
     uint32_t track;

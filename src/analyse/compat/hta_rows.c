@@ -76,7 +76,7 @@ static bool is_kept(const struct foreign_row *row)
     return *row->category && strcmp(row->category, "Trace") != 0;
 }
 
-static bool is_of_device(const struct foreign_row *row)
+bool hta_row_is_of_device(const struct foreign_row *row)
 {
     return (row->stream >= 0 && row->correlation >= 0) || strcmp(row->name, "Event Sync") == 0 ||
            strcmp(row->name, "Context Sync") == 0;
@@ -145,7 +145,7 @@ static int64_t find_cut(const struct making *making)
         return INT64_MAX;
     for (size_t i = 0; i < making->rows->count; i++) {
         const struct hta_row row = hta_row_of(making->rows, &making->rows->rows[i]);
-        if (!is_kept(row.row) || is_of_device(row.row))
+        if (!is_kept(row.row) || hta_row_is_of_device(row.row))
             continue;
         calls = row.start_us < calls ? row.start_us : calls;
         if (is_step(row.row))
@@ -159,8 +159,9 @@ static size_t times_of(const struct making *making, const struct foreign_row *ro
 {
     if (!is_kept(row))
         return 0;
-    return making->is_filtered && is_of_device(row) ? times_in(&making->kept, row->correlation)
-                                                    : is_early;
+    return making->is_filtered && hta_row_is_of_device(row)
+               ? times_in(&making->kept, row->correlation)
+               : is_early;
 }
 
 static int take_rows(struct making *making)
@@ -174,7 +175,7 @@ static int take_rows(struct making *making)
         return fail(GAIT_ERR_MEMORY, "no memory for %zu correlations", rows->count);
     for (size_t i = 0; i < rows->count; i++) {
         const struct hta_row row = hta_row_of(rows, &rows->rows[i]);
-        if (is_kept(row.row) && !is_of_device(row.row) && row.start_us < cut_us)
+        if (is_kept(row.row) && !hta_row_is_of_device(row.row) && row.start_us < cut_us)
             making->kept.rows[making->kept.count++] = row.row->correlation;
     }
     sort_numbers(&making->kept);
@@ -204,7 +205,7 @@ static int take_steps(struct hta_rank *rank)
     if (!steps.rows)
         return fail(GAIT_ERR_MEMORY, "no memory for the steps");
     for (size_t i = 0; i < rank->count; i++)
-        if (!is_of_device(rank->rows[i].row) && step_number(rank->rows[i].row->name) >= 0)
+        if (!hta_row_is_of_device(rank->rows[i].row) && step_number(rank->rows[i].row->name) >= 0)
             steps.rows[steps.count++] = step_number(rank->rows[i].row->name);
     sort_numbers(&steps);
     for (size_t i = 0; i < steps.count; i++)
@@ -239,7 +240,7 @@ static int take_launched(struct making *making)
     if (!launched.rows)
         return fail(GAIT_ERR_MEMORY, "no memory for the correlations");
     for (size_t i = 0; i < making->rows->count; i++)
-        if (is_of_device(&making->rows->rows[i]) && making->rows->rows[i].correlation >= 0)
+        if (hta_row_is_of_device(&making->rows->rows[i]) && making->rows->rows[i].correlation >= 0)
             launched.rows[launched.count++] = making->rows->rows[i].correlation;
     sort_numbers(&launched);
     rank->launched_count = launched.count;

@@ -45,4 +45,7 @@ void hta_run_finish(struct hta_run *run); // takes a zeroed struct
 
 enum hta_kind hta_kind_of(const char *name);
 
+// Work of a device, or the wait of a call for one.
+bool hta_row_is_of_device(const struct foreign_row *row);
+
 #endif

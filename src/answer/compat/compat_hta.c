@@ -358,6 +358,8 @@ static int put_variant(struct sheet *sheet, const struct compat_asked *asked,
     sheet_end(sheet);
     if (!status && run->count > 1)
         status = put_stragglers(sheet, run);
+    if (!status)
+        status = compat_put_hta_path(sheet, run);
     sheet_put(sheet, "min_ts_us", value_int(run->first_us));
     put_ranks(sheet, run);
     put_numbers(sheet, "profiler_steps", run->ranks[0].steps, run->ranks[0].step_count);
@@ -404,6 +406,7 @@ int compat_show_hta(struct sheet *sheet, const struct compat_asked *asked)
         };
         for (size_t at = 0; at < sizeof figures / sizeof figures[0]; at++)
             compat_beside(sheet, rows, &figures[at]);
+        status = compat_show_hta_path(sheet, &run.ranks[i]);
     }
     hta_run_finish(&run);
     return status;

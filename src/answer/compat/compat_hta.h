@@ -31,4 +31,9 @@ static inline void open_number(struct sheet *sheet, int64_t number)
 // Idle times, queues, copies and launches.
 GAIT_CHECK int compat_put_hta_streams(struct sheet *sheet, const struct hta_run *run);
 
+// The critical path of the first rank that has the waits for it.
+GAIT_CHECK int compat_put_hta_path(struct sheet *sheet, const struct hta_run *run);
+// The path of the first annotation, beside the time that the annotation took.
+GAIT_CHECK int compat_show_hta_path(struct sheet *sheet, const struct hta_rank *rank);
+
 #endif
