@@ -4,8 +4,8 @@
 #ifndef GAIT_ANSWER_SHEET_NODES_H
 #define GAIT_ANSWER_SHEET_NODES_H
 
-#include "answer/plot.h"
 #include "answer/sheet.h"
+#include "answer/sheet_plot.h"
 
 enum node_kind {
     NODE_TITLE,   // label, text

@@ -9,7 +9,7 @@
 
 #include <gait/error.h>
 
-#include "answer/plot.h"
+#include "answer/sheet_plot.h"
 
 GAIT_CHECK int plot_put(FILE *out, const struct plot *plot, bool is_file);
 

@@ -193,6 +193,52 @@ def test_runs_are_compared_by_steps_and_losses_by_part(gait, tmp_path):
     assert "62 % EFFICIENT AT 4" in text and "'wait' costs most: 25.0 %" in text.replace("\n ", "")
 
 
+def add_meter(folder, name, watts, busy):
+    """Two GPUs that gait run read for 20 s: the counter, and how busy they were."""
+    shard = ShardMaker(pid=99)
+    shard.meta["role"] = "meter"
+    for gpu in range(2):
+        track = shard.track(kind=3, key=f"gpu{gpu}", name="made up")
+        rows = [(shard.start_ns, shard.site("meter", "kind"), 0)]
+        for tenth in range(201):
+            at = shard.start_ns + tenth * 100_000_000
+            rows.append((at, shard.site("meter", "energy"), tenth * watts * 100_000))
+            rows.append((at, shard.site("meter", "busy"), busy + gpu * 20))
+        shard.rows("counter", track, rows)
+    shard.write(folder / name)
+
+
+def test_the_energy_that_gait_measured_is_there(gait, tmp_path):
+    make_run(tmp_path, "one", 1, 1000, 100)
+    add_meter(tmp_path, "one", 150, 60)
+    (row,) = ask(gait, tmp_path / "one")["energy"]
+    assert row["energy_wh"] == pytest.approx(2 * 150 * 20 / 3600, rel=0.01)
+    assert row["utilization"] == pytest.approx(70)
+
+
+def test_itwinais_tables_are_written_and_hold_the_same(gait, tmp_path):
+    """The columns are those of the tables that itwinai 0.3.3 wrote."""
+    make_run(tmp_path, "one", 1, 1000, 100)
+    add_meter(tmp_path, "one", 150, 60)
+    done = gait("export", "--format", "itwinai", "-o", "sm/run0", str(tmp_path / "one"))
+    assert done.stdout == "sm/run0/gpu-energy-data/non-distributed_1.csv\n"
+    assert [path.name for path in (tmp_path / "sm/run0").iterdir()] == ["gpu-energy-data"]
+    with open(tmp_path / done.stdout.strip()) as table:
+        rows = list(csv.DictReader(table))
+    assert list(rows[0]) == [
+        "sample_idx", "utilization", "power", "local_rank", "node_idx", "num_global_gpus",
+        "strategy", "probing_interval",
+    ]  # fmt: skip
+    assert {(row["local_rank"], row["utilization"]) for row in rows} == {("0", "60"), ("1", "80")}
+    watt_hours = sum(float(r["power"]) * float(r["probing_interval"]) for r in rows) / 3600
+    (energy,) = ask(gait, tmp_path / "one")["energy"]
+    assert watt_hours == pytest.approx(energy["energy_wh"], rel=1e-9)
+    (again,) = ask(gait, tmp_path / "sm")["energy"]
+    assert again["energy_wh"] == pytest.approx(energy["energy_wh"], rel=1e-9)
+    refused = gait("export", "--format", "itwinai", str(tmp_path / "one"))
+    assert refused.returncode == 2 and "name a folder with -o" in refused.stderr
+
+
 def test_junk_among_runs_is_listed_with_the_reason(gait, stored):
     root = stored / "scalability-metrics"
     (root / "notes.txt").write_text("buy milk")

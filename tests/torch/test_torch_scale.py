@@ -43,6 +43,16 @@ def test_one_and_two_processes_make_a_report(sizes, gait, tmp_path):
     assert page.read_text().count("<svg") == 3  # times, speedup, computation
 
 
+def test_itwinais_tables_of_a_run_give_the_same_report(sizes, gait, tmp_path):
+    for name, path in zip(("a", "b"), sizes, strict=True):
+        assert gait("export", "--format", "itwinai", "-o", f"sm/{name}", path).returncode == 0
+    theirs = json.loads(gait("scale", "--json", "--first-epoch", "sm").stdout)
+    ours = json.loads(gait("scale", "--json", "--first-epoch", *sizes).stdout)
+    assert {(row["strategy"], round(row["time_ns"], -3)) for row in theirs["times"]} == {
+        (row["strategy"], round(row["time_ns"], -3)) for row in ours["times"]
+    }
+
+
 def test_repeats_of_a_training_are_one_row_with_its_interval(run, gait, sizes):
     again = str(run(ONE.but(options=("--windows", "0/100/101"))).directory)
     answer = json.loads(gait("scale", "--json", sizes[0], again).stdout)

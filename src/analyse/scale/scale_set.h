@@ -51,7 +51,7 @@ struct scale_run {
     size_t steps;
     double epoch_samples, step_samples; // of all workers together, 0: not known
     bool has_energy;
-    double energy_wh, utilisation; // utilisation: 0 to 100
+    double energy_wh, utilisation; // utilisation: 0 to 100, NAN: not known
     struct scale_shares shares;
     struct scale_part *parts;
     size_t part_count;

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "analyse/scale/scale_trace.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include <gait/trace.h>
 
+#include "analyse/energy/energy_run.h"
 #include "analyse/report/run_report.h"
 #include "analyse/report/torch_report.h"
 #include "base/buffer.h"
@@ -59,8 +61,7 @@ size_t scale_trace_epochs(const struct run_report *report)
 
 // --- who took part ----------------------------------------------------------------------
 
-// Ranks that are on record, or as many as a profiler says there were.
-static double count_workers(const struct gait_trace *trace, const struct run_report *report)
+double scale_trace_workers(const struct gait_trace *trace, const struct run_report *report)
 {
     double workers = report->rank_count ? report->rank_count : 1;
     for (uint32_t i = 0; i < gait_trace_shard_count(trace); i++) {
@@ -208,6 +209,32 @@ static void find_phase_shares(struct scale_shares *shares, const struct torch_ju
         shares->computation += (double)judged->phases[computing[i]];
 }
 
+// --- energy -----------------------------------------------------------------------------
+
+// Of the GPUs; of processors and their memory where no GPU was measured.
+static int find_energy(struct scale_run *run, struct gait_trace *trace)
+{
+    static const double hour_s = 3600;
+    struct energy_run devices;
+    double busy = 0, count = 0;
+    int status = energy_run_read(&devices, trace);
+    const unsigned kinds =
+        !status && energy_run_devices(&devices, ENERGY_GPUS, NULL) ? ENERGY_GPUS : ENERGY_ALL;
+    if (!status && energy_run_devices(&devices, kinds, NULL)) {
+        const struct energy energy = energy_run_of(&devices, &(struct energy_wish){.kinds = kinds});
+        run->has_energy = energy.measured_ns > 0;
+        run->energy_wh = energy.joules / hour_s;
+    }
+    for (size_t i = 0; !status && i < devices.count; i++) {
+        const double mean = energy_gauge_mean(&devices.devices[i].gauges[METER_BUSY]);
+        busy += mean >= 0 ? mean : 0; // a NAN is not
+        count += mean >= 0;
+    }
+    run->utilisation = count > 0 ? busy / count : NAN;
+    energy_run_finish(&devices);
+    return status;
+}
+
 int scale_trace_add(struct scale_set *set, struct gait_trace *trace,
                     const struct run_report *report, const struct scale_run *like)
 {
@@ -221,7 +248,7 @@ int scale_trace_add(struct scale_set *set, struct gait_trace *trace,
                               .id = scale_set_text(set, like->id),
                               .strategy = scale_trace_strategy(report),
                               .nodes = scale_trace_nodes(trace),
-                              .workers = count_workers(trace, report)};
+                              .workers = scale_trace_workers(trace, report)};
     if (!run->path || !run->id)
         return no_memory();
     if (run->workers > 1)
@@ -229,5 +256,7 @@ int scale_trace_add(struct scale_set *set, struct gait_trace *trace,
     int status = report->torch ? add_torch(set, run, report) : add_ledger(set, run, report);
     if (!find_device_shares(&run->shares, &report->devices) && report->torch)
         find_phase_shares(&run->shares, &report->torch->judged);
+    if (!status)
+        status = find_energy(run, trace);
     return status ? status : find_model(set, run, trace);
 }

@@ -11,6 +11,9 @@ struct run_report;
 // In itwinai's words: what its trainer calls these strategies.
 const char *scale_trace_strategy(const struct run_report *report);
 
+// Ranks that are on record, or as many as a profiler says there were.
+double scale_trace_workers(const struct gait_trace *trace, const struct run_report *report);
+
 // How many hosts there are; 0: no memory to count them.
 uint32_t scale_trace_nodes(const struct gait_trace *trace);
 

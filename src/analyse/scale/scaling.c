@@ -131,7 +131,7 @@ static int fill_point(struct scaling *scaling, struct scale_point *point,
                       const struct scale_members *members)
 {
     double *values = malloc((3 * members->count + 1) * sizeof *values);
-    size_t times = 0, energy_count = 0;
+    size_t times = 0, energy_count = 0, busy_count = 0;
     if (!values)
         return no_memory();
     double *energies = values + members->count, *busy = energies + members->count;
@@ -143,15 +143,16 @@ static int fill_point(struct scaling *scaling, struct scale_point *point,
         if (time > 0)
             values[times++] = time;
         if (run->has_energy) {
-            energies[energy_count] = run->energy_wh;
-            busy[energy_count++] = run->utilisation;
+            energies[energy_count++] = run->energy_wh;
+            if (run->utilisation >= 0) // it may be not known
+                busy[busy_count++] = run->utilisation;
         }
         add_sums(&point->itwinai, &run->itwinai);
         add_shares(&point->shares, &run->shares);
     }
     point->time_s = figure_of(values, times);
     point->energy_wh = figure_of(energies, energy_count);
-    point->utilisation = figure_of(busy, energy_count);
+    point->utilisation = figure_of(busy, busy_count);
     free(values);
     return scaling_parts_find(scaling, point, members);
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The six plots of itwinai's report, under its names.
-#include "answer/plot.h"
+#include "answer/sheet_plot.h"
 
 #include <math.h>
 #include <stdlib.h>

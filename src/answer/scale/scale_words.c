@@ -19,7 +19,8 @@ void scale_words_number(char out[SCALE_WORDS], bool is_known, const char *format
 void scale_words_interval(char out[SCALE_WORDS], const struct scale_figure *figure)
 {
     const double half = figure->mean > 0 ? (figure->high - figure->mean) / figure->mean : 0;
-    scale_words_number(out, figure->has_interval, "+-%.2g %%", 100 * half);
+    const bool is_wide = half >= 0.1;
+    scale_words_number(out, figure->has_interval, is_wide ? "+-%.0f %%" : "+-%.2g %%", 100 * half);
 }
 
 void scale_words_title(struct sheet *sheet, const struct scale_asked *asked)

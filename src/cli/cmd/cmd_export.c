@@ -14,12 +14,14 @@
 #include "cli/io/output_name.h"
 #include "cli/io/parquet_files.h"
 #include "cli/io/pt_files.h"
+#include "cli/scale/itwinai_files.h"
 #include "cli/trace/trace_door.h"
 #include "export/exporter.h"
 #include "launch/say.h"
 
 #define PT_TRACE "pt-trace"
 #define PARQUET "parquet"
+#define ITWINAI "itwinai"
 
 struct export_values {
     const char *format, *output, *worker;
@@ -59,6 +61,8 @@ static int choose(const struct export_values *values, struct gait_export_options
     if (!strcmp(options->format, PT_TRACE) && values->has_steps)
         return fail(GAIT_ERR_ARGUMENT,
                     "a " PT_TRACE " always contains the steps: leave out --steps");
+    if (!strcmp(options->format, ITWINAI) && to_stdout)
+        return fail(GAIT_ERR_ARGUMENT, "itwinai's tables are three files: name a folder with -o");
     if (values->until_ns && values->until_ns <= values->since_ns)
         return fail(GAIT_ERR_ARGUMENT, "--until must be later than --since");
     if (!strcmp(options->format, PARQUET) && (options->gzip || values->has_steps))
@@ -109,6 +113,8 @@ static int write_it(const struct export_values *values, const struct gait_export
         return pt_files_write(&files);
     if (!strcmp(options->format, PARQUET))
         return parquet_files_write(trace, options, values->output, path);
+    if (!strcmp(options->format, ITWINAI))
+        return itwinai_files_write(values->output, trace);
     return values->has_steps ? write_with_steps(values, options, trace)
                              : gait_export(trace, options, values->output);
 }
@@ -134,14 +140,15 @@ static int run(const void *given, const struct operands *operands)
 }
 
 static const char *const formats[] = {"pt-trace", "chrome", "stacks", "perfetto",
-                                      "csv",      PARQUET,  NULL};
+                                      "csv",      PARQUET,  ITWINAI,  NULL};
 
 static const struct option options[] = {
     {.letter = 'f',
      .name = "format",
      .kind = OPTION_CHOICE,
      .value = "FORMAT",
-     .help = "chrome, perfetto, pt-trace, stacks, csv or parquet; else as FILE ends",
+     .help = "chrome, perfetto, pt-trace, stacks, csv, parquet or itwinai; else as FILE "
+             "ends",
      .offset = offsetof(struct export_values, format),
      .choices = formats},
     {.letter = 'o',
@@ -205,6 +212,9 @@ static const char *const about[] = {
     "recording does not contain them. --steps adds them as gait report counts them. In csv they "
     "are rows of category derived: kind step, and kind span with the phase as name and the step "
     "number as argument. In chrome and perfetto they are a lane beside the training thread.",
+    "itwinai is the tables of that tool's scalability report, in the folder of -o: epoch-time, "
+    "gpu-energy-data and computation-data, each where the run has it. Name the folder "
+    "scalability-metrics/RUN, and its own report reads it.",
     "Events are sorted by start, however large the trace is. Times keep their nanoseconds. Bytes "
     "in names that are not UTF-8 become U+FFFD.",
     NULL,

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // A picture with axes as data: lines over numbers, or bars over groups. It is for people:
 // what it shows stands in the tables of the same sheet.
-#ifndef GAIT_ANSWER_PLOT_H
-#define GAIT_ANSWER_PLOT_H
+#ifndef GAIT_ANSWER_SHEET_PLOT_H
+#define GAIT_ANSWER_SHEET_PLOT_H
 
 #include <stdbool.h>
 #include <stddef.h>
