@@ -331,3 +331,33 @@ def test_a_trace_of_profile_has_kernels_on_streams_under_their_ops(scripts, buil
     )
     (row,) = json.loads(done.stdout)["kernels"]
     assert (row["op"], row["calls"], row["total_ns"]) == ("standin::gemm", 3, 120_000)
+
+
+REAL = """
+import json, sys, torch
+from gait.torch import devices
+kineto = devices.Kineto(torch, {torch.profiler.ProfilerActivity.CPU})
+kineto.start()
+torch.ones(3) + 1
+kineto.stop("real.json")
+names = [event.get("name") for event in json.load(open("real.json"))["traceEvents"]]
+with torch.profiler.profile() as prof:  # nothing of ours is left in the way
+    torch.ones(3) * 2
+print("TOLD " + json.dumps([names.count("aten::add"), len(prof.events()) > 0]))
+"""
+
+
+def test_torch_s_own_calls_take_what_they_are_given(scripts):
+    done = scripts(REAL)
+    assert done.told == [[1, True]]
+
+
+def test_devices_whose_process_is_missing_stand_alone(run, tmp_path):
+    training = run(RECORDED)
+    for path in sorted(pathlib.Path(training.directory).glob("*.devices-*.gait")):
+        (tmp_path / path.name).write_bytes(path.read_bytes())
+    done = training.ask("breakdown", tmp_path, "--json")
+    ranks = json.loads(done.stdout)["ranks"]
+    assert done.returncode == 0 and len(ranks) == 3
+    (together,) = asked(training, "breakdown")["ranks"]
+    assert sum(rank["whole"]["span"] for rank in ranks) == together["whole"]["span"]

@@ -12,7 +12,7 @@
 #include "load/shard_owner.h"
 #include "vocabulary/metadata.h"
 
-enum { MOST_STEPS = 1 << 26 };
+enum { MOST_STEPS = 1 << 26, EDGE_NS = 100000 };
 #define MOST_NAMES ((size_t)1 << 30)
 
 struct finding {
@@ -21,15 +21,24 @@ struct finding {
     int status;
 };
 
-// Whether the middle of the step lies in a time with devices on record.
-static bool has_devices(const struct gait_trace *trace, uint32_t shard, int64_t middle_ns)
+static int64_t earlier(int64_t at_ns)
+{
+    return at_ns < INT64_MIN + EDGE_NS ? INT64_MIN : at_ns - EDGE_NS;
+}
+
+// Whether devices were on record for all of the step. The window's edges were read off another
+// clock than the step's, some microseconds before or behind them.
+static bool has_devices(const struct gait_trace *trace, uint32_t shard,
+                        const struct device_step *step)
 {
     const struct run *run = &trace->run;
     for (uint32_t i = shard_owned_first(run, shard); i != RUN_NO_SHARD;
          i = shard_owned_next(run, i)) {
         const char *until = gait_trace_metadata(trace, i, meta.devices_until_ns);
-        if (run->shards[i]->info.start_ns <= middle_ns &&
-            middle_ns < json_integer(until, INT64_MIN))
+        const int64_t since_ns = run->shards[i]->info.start_ns,
+                      until_ns = json_integer(until, INT64_MIN);
+        if (step->start_ns >= earlier(since_ns) && until_ns > INT64_MIN &&
+            earlier(step->end_ns) <= until_ns)
             return true;
     }
     return false;
@@ -44,7 +53,7 @@ static void take_step(const struct gait_event *step, uint32_t shard, void *conte
     char name[32];
     if (finding->status || step->duration_ns < 0 ||
         __builtin_add_overflow(step->start_ns, step->duration_ns, &row.step.end_ns) ||
-        !has_devices(finding->trace, shard, step->start_ns + step->duration_ns / 2))
+        !has_devices(finding->trace, shard, &row.step))
         return;
     const int bytes = snprintf(name, sizeof name, "step %" PRIu64, step->id);
     row.step.name = arena_text(&steps->names, name, (size_t)bytes);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The steps of gait's own recordings that have work of devices on record: those that the
-// report counts, whose middle lies in a window with devices.
+// report counts, and that lie in a window with devices.
 #ifndef GAIT_ANALYSE_RECORDED_STEPS_H
 #define GAIT_ANALYSE_RECORDED_STEPS_H
 

@@ -34,9 +34,10 @@ def gemm(x, w):
 
 
 def gemm_backward(x, gradient):
+    result = x.t() @ gradient  # ops that are over when the kernels are launched
     stand_in.launch("gemm_backward_kernel", 70_000)
     stand_in.launch("ncclDevKernel_AllReduce_Sum_f32_RING_LL", 50_000, stream=21)
-    return x.t() @ gradient
+    return result
 
 
 LIBRARY.impl("gemm", gemm, "CPU")
