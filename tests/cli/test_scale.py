@@ -160,10 +160,10 @@ def test_the_work_may_grow_with_the_workers(gait, tmp_path):
 # ---- runs of gait, traces, mixtures ---------------------------------------------------
 
 
-def make_run(folder, name, ranks, step_us, wait_us):
+def make_run(folder, name, ranks, step_us, wait_us, **meta):
     """20 steps on each rank: spans `compute` and `wait`."""
     for rank in range(ranks):
-        shard = ShardMaker(pid=100 + rank, rank=rank)
+        shard = ShardMaker(pid=100 + rank, rank=rank, **meta)
         track = shard.track(key=str(shard.pid), os_id=shard.pid)
         spans, steps = [], []
         for number in range(20):
@@ -191,6 +191,35 @@ def test_runs_are_compared_by_steps_and_losses_by_part(gait, tmp_path):
     assert sum(lost.values()) == pytest.approx(1 - rows[4]["efficiency"])
     text = gait("scale", "--scaling", "weak", str(tmp_path)).stdout
     assert "62 % EFFICIENT AT 4" in text and "'wait' costs most: 25.0 %" in text.replace("\n ", "")
+
+
+def test_runs_of_other_models_are_told_and_kept_apart(gait, tmp_path):
+    make_run(tmp_path, "small", 1, 1000, 100, lightning_module="Net")
+    make_run(tmp_path, "large", 2, 4000, 100, lightning_module="Vast")
+    answer = ask(gait, tmp_path)
+    assert [(row["model"], row["speedup"]) for row in answer["times"]] == [("Net", 1), ("Vast", 1)]
+    text = gait("scale", str(tmp_path)).stdout
+    assert "the runs train different models" in text and "ONE SIZE" in text
+
+
+def test_a_trace_stands_among_runs(gait, tmp_path):
+    """Two steps of torch.profiler, 3 ms each, of one rank of four."""
+    steps = [
+        {"ph": "X", "cat": "user_annotation", "name": f"ProfilerStep#{i}", "pid": 1, "tid": 1,
+         "ts": i * 3000, "dur": 3000}
+        for i in (1, 2)
+    ]  # fmt: skip
+    ops = [{"ph": "X", "cat": "cpu_op", "name": "aten::mm", "pid": 1, "tid": 1,
+            "ts": i * 3000 + 10, "dur": 100} for i in (1, 2)]  # fmt: skip
+    trace = {"schemaVersion": 1, "distributedInfo": {"rank": 0, "world_size": 4},
+             "traceEvents": steps + ops}  # fmt: skip
+    (tmp_path / "four.json").write_text(json.dumps(trace))
+    make_run(tmp_path, "one", 1, 1500, 100)
+    answer = ask(gait, tmp_path, "--scaling", "strong", "--no-cache")
+    rows = {row["workers"]: row for row in answer["times"]}
+    assert (rows[1]["time_ns"], rows[4]["time_ns"]) == (1_500_000, 3_000_000)
+    assert rows[4]["efficiency"] == pytest.approx(1500 / 3000 / 4)
+    assert {row["source"] for row in answer["inputs"]} == {"gait", "trace"}
 
 
 def add_meter(folder, name, watts, busy):

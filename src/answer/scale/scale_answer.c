@@ -493,8 +493,8 @@ void scale_answer_put(struct sheet *sheet, const struct scale_asked *asked)
     put_points(sheet, scaling, &times, put_point);
     put_tables(sheet, asked);
     put_laws(sheet, scaling);
-    put_all_itwinai(sheet, asked);
     scale_plots_put(sheet, asked);
+    put_all_itwinai(sheet, asked);
     put_runs(sheet, asked);
     put_skips(sheet, asked->set);
 }
