@@ -96,5 +96,6 @@ const struct answer kernels_answer = {
                "each.",
     .about = about,
     .examples = examples,
+    .is_rare = true,
     .put = put,
 };

@@ -137,3 +137,18 @@ const char *value_show(struct value value, enum unit unit, enum value_room room,
     snprintf(out, VALUE_TEXT_BYTES, "%s", text.text);
     return out;
 }
+
+bool value_is_number(struct value value)
+{
+    switch (value.kind) {
+    case VALUE_INT:
+    case VALUE_UINT:
+    case VALUE_REAL:
+        return true;
+    case VALUE_SHARE:
+    case VALUE_MEAN:
+        return value.whole > 0;
+    default:
+        return false;
+    }
+}

@@ -62,5 +62,7 @@ const char *value_show(struct value value, enum unit unit, enum value_room room,
 
 // As a number to compare and to add; 0 for what is none.
 double value_number(struct value value);
+// Whether it is one: not a text, a truth or unknown.
+bool value_is_number(struct value value);
 
 #endif

@@ -16,6 +16,7 @@ enum open_part { OPEN_NOTHING, OPEN_LIST, OPEN_TILES };
 
 struct html {
     FILE *out;
+    bool has_values;
     bool in_card;
     enum open_part part;
 };
@@ -57,18 +58,24 @@ static void begin_card(struct html *html, const char *attributes)
 
 // --- single nodes ----------------------------------------------------------------------
 
-static void put_head(const struct html *html, const char *title)
+// A file alone loads nothing and runs nothing.
+static const struct html_frame alone = {
+    .head = "<meta http-equiv=\"Content-Security-Policy\" "
+            "content=\"default-src 'none'; style-src 'unsafe-inline'\">\n",
+    .top = "",
+};
+
+static void put_head(const struct html *html, const struct html_frame *frame, const char *title)
 {
     fputs("<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
-          "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
-          "<meta http-equiv=\"Content-Security-Policy\" "
-          "content=\"default-src 'none'; style-src 'unsafe-inline'\">\n<title>",
+          "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n",
           html->out);
+    fprintf(html->out, "%s<title>", frame->head);
     markup_put(html->out, title);
     fputs(" - gait</title>\n<style>\n", html->out);
     fputs(chart_css, html->out);
     fputs(sheet_css, html->out);
-    fputs("</style>\n</head>\n<body>\n<main>\n", html->out);
+    fprintf(html->out, "</style>\n</head>\n<body>\n%s<main>\n", frame->top);
 }
 
 static void put_title(struct html *html, const struct node *node)
@@ -156,17 +163,23 @@ static void put_bar(FILE *out, double part, double largest)
     fputs("</td>", out);
 }
 
-static void put_cell(FILE *out, const struct column *column, struct value value, bool is_first)
+static void put_cell(const struct html *html, const struct column *column, struct value value,
+                     bool is_first)
 {
+    FILE *out = html->out;
     char room[VALUE_TEXT_BYTES];
     const char *text = value_show(value, column->unit, VALUE_WHOLE, room);
     const char *name = is_first ? "th scope=\"row\"" : "td";
-    fprintf(out, "<%s%s>", name, column->flags & COLUMN_LEFT ? " class=\"words\"" : "");
+    fprintf(out, "<%s%s", name, column->flags & COLUMN_LEFT ? " class=\"words\"" : "");
+    if (html->has_values && value_is_number(value))
+        fprintf(out, " data-value=\"%.17g\"", value_number(value));
+    fputc('>', out);
     markup_put(out, text);
     fprintf(out, "</%.2s>", name);
 }
 
-static void put_row(FILE *out, const struct table *table, const struct value *cells, double largest)
+static void put_row(const struct html *html, const struct table *table, const struct value *cells,
+                    double largest)
 {
     bool is_first = true;
     for (size_t i = 0; i < table->count; i++) {
@@ -174,12 +187,12 @@ static void put_row(FILE *out, const struct table *table, const struct value *ce
         if (!column->label)
             continue;
         if (column->flags & COLUMN_BAR)
-            put_bar(out, value_number(cells[i]), largest);
+            put_bar(html->out, value_number(cells[i]), largest);
         else
-            put_cell(out, column, people_rows_cell(table, cells, i), is_first);
+            put_cell(html, column, people_rows_cell(table, cells, i), is_first);
         is_first = false;
     }
-    fputs("</tr>\n", out);
+    fputs("</tr>\n", html->out);
 }
 
 static void put_labels(FILE *out, const struct table *table)
@@ -206,8 +219,10 @@ static size_t shown(const struct table *table)
     return count;
 }
 
-static void put_rows(FILE *out, const struct table *table, const struct people_rows *rows)
+static void put_rows(const struct html *html, const struct table *table,
+                     const struct people_rows *rows)
 {
+    FILE *out = html->out;
     for (size_t i = 0; i < rows->count; i++) {
         const struct people_row *row = &rows->rows[i];
         fputs(row->kind == PEOPLE_TOTAL ? "<tr class=\"total\">" : "<tr>", out);
@@ -215,7 +230,7 @@ static void put_rows(FILE *out, const struct table *table, const struct people_r
             fprintf(out, "<td class=\"words\" colspan=\"%zu\">%s</td></tr>\n", shown(table),
                     rows->left_out);
         else
-            put_row(out, table, row->cells, rows->largest);
+            put_row(html, table, row->cells, rows->largest);
     }
 }
 
@@ -231,7 +246,7 @@ static int put_table(struct html *html, const struct node *nodes, size_t at)
     fputs("\"><table>\n", html->out);
     put_element(html, "caption", nodes[at].label);
     put_labels(html->out, nodes[at].table);
-    put_rows(html->out, nodes[at].table, &rows);
+    put_rows(html, nodes[at].table, &rows);
     fputs("</tbody></table></div>\n", html->out);
     people_rows_finish(&rows);
     return GAIT_OK;
@@ -291,13 +306,18 @@ static const char *title_of(const struct node *nodes, size_t count)
 
 int sheet_put_html(const struct sheet *sheet, FILE *out)
 {
-    struct html html = {.out = out};
+    return sheet_put_html_page(sheet, &alone, out);
+}
+
+int sheet_put_html_page(const struct sheet *sheet, const struct html_frame *frame, FILE *out)
+{
+    struct html html = {.out = out, .has_values = frame->has_values};
     size_t count;
     const struct node *nodes = sheet_nodes(sheet, &count);
     int status = sheet_status(sheet);
     if (status)
         return status;
-    put_head(&html, title_of(nodes, count));
+    put_head(&html, frame, title_of(nodes, count));
     for (size_t at = 0; at < count && !status; at = node_next_flat(nodes, at))
         if (node_is_seen(&nodes[at]))
             status = put_node(&html, nodes, at);

@@ -4,6 +4,7 @@
 #ifndef GAIT_RENDER_SHEET_HTML_H
 #define GAIT_RENDER_SHEET_HTML_H
 
+#include <stdbool.h>
 #include <stdio.h>
 
 #include <gait/error.h>
@@ -11,5 +12,14 @@
 struct sheet;
 
 GAIT_CHECK int sheet_put_html(const struct sheet *sheet, FILE *out);
+
+// The same as a page among others, of a server that says itself what a page may load.
+struct html_frame {
+    const char *head; // more of <head>: markup
+    const char *top;  // in front of the answer: markup
+    bool has_values;  // cells of figures say them as data-value, too, for a script
+};
+GAIT_CHECK int sheet_put_html_page(const struct sheet *sheet, const struct html_frame *frame,
+                                   FILE *out);
 
 #endif

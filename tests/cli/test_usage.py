@@ -11,11 +11,21 @@ from terminals import open_terminal
 
 TABLE = pathlib.Path(__file__).resolve().parents[2] / "src/answer/answers.def"
 ANSWERS = re.findall(r"^ANSWER\((\w+),", TABLE.read_text().replace("_", "-"), re.MULTILINE)
-RARE = ["comms", "steps", "modules", "memory", "gaps", "critical-path", "what-if", "scale"]
-RARE += ["import", "plan", "trigger", "index", "diff-stacks", "trace-diff", "dump", "stuck"]
+RARE = ["kernels", "comms", "steps", "modules", "memory", "gaps", "critical-path", "what-if"]
+RARE += [
+    "scale",
+    "import",
+    "plan",
+    "trigger",
+    "index",
+    "diff-stacks",
+    "trace-diff",
+    "dump",
+    "stuck",
+]
 RARE += ["pstats", "completion", "help"]
 COMMANDS = ["run", "record", "report", *(name for name in ANSWERS if name not in RARE)]
-COMMANDS += ["compare", "export", "leaf", "flame", "top", "config", "doctor"]
+COMMANDS += ["view", "compare", "export", "leaf", "flame", "top", "config", "doctor"]
 
 
 def is_a_screen(text):
@@ -114,7 +124,7 @@ def test_the_doctor_answers_in_text_and_json(gait):
     assert is_a_screen(text.stdout)
     checks = json.loads(answer.stdout)
     names = "version, clock, shared memory, buffers, limits, directory, rights"
-    assert list(checks) == [*names.split(", "), "torch", "python", "nsight"]
+    assert list(checks) == [*names.split(", "), "torch", "python", "nsight", "devices"]
     assert all(isinstance(check["fine"], bool) and check["text"] for check in checks.values())
 
 

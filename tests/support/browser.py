@@ -28,7 +28,7 @@ os.execv(sys.argv[3], sys.argv[3:])
 """
 FLAGS = ["--headless", "--remote-debugging-pipe", "--no-sandbox", "--disable-gpu"]
 FLAGS += ["--disable-dev-shm-usage", "--no-first-run", "--disable-background-networking"]
-FLAGS += ["--disable-extensions", "--host-resolver-rules=MAP * ~NOTFOUND"]
+FLAGS += ["--disable-extensions", "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1"]
 FLAGS += ["--window-size=1280,900"]
 
 
@@ -104,6 +104,7 @@ class Browser:
             self.events.append(self.message(end))
 
     def open(self, path):
+        """A page: of a file's path, or of an address on this machine."""
         return Page(self, path)
 
 
@@ -117,7 +118,7 @@ class Page:
         for domain in ("Page", "Runtime", "Network", "Log"):
             self.ask(domain + ".enable")
         browser.events = []
-        self.ask("Page.navigate", url=path.as_uri())
+        self.ask("Page.navigate", url=path if isinstance(path, str) else path.as_uri())
         browser.wait_for("Page.loadEventFired")
 
     def ask(self, method, **params):
@@ -127,6 +128,12 @@ class Page:
         done = self.ask("Runtime.evaluate", expression=expression, returnByValue=True)
         assert "exceptionDetails" not in done, done
         return done["result"].get("value")
+
+    def until(self, expression):
+        """Waits until that is true."""
+        end = time.monotonic() + SECONDS
+        while not self.value(expression):
+            assert time.monotonic() < end, f"never true: {expression}"
 
     def seen(self, method):
         return [e["params"] for e in self.browser.events if e.get("method") == method]
