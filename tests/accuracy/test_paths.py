@@ -173,6 +173,18 @@ def test_a_question_without_sense_is_refused_in_one_sentence(gait, tmp_path, wor
     assert sentence in done.stderr and done.stderr.count("\n") == 1
 
 
+def test_times_beyond_all_time_are_left_out(ask):
+    far = [9_000_000_000_000_000, -9_000_000_000_000_000]
+    strange = [{**span("cpu_op", "far", 0, 10), "ts": ts} for ts in far]
+    strange += launched("gemm", (1, 1), (0, 0), 1) + launched("other", (900, 910), (50, 20), 1)
+    asked = ask(ONE_KERNEL + strange)
+    for one in asked("critical-path")["steps"]:
+        assert sum(piece["ns"] for piece in one["path"]) == one["length_ns"]
+    for scale in ("op=1000", "*=1000", "*=0"):
+        answer = asked("what-if", *(["--scale", scale] * 8))
+        assert answer["replayed_ns"] == answer["measured_ns"]
+
+
 @pytest.mark.skipif(not REAL, reason="there is no ../shared with traces")
 @pytest.mark.parametrize("path", REAL + FOLDERS, ids=lambda path: path.name)
 def test_paths_of_real_traces_are_as_long_as_their_steps(gait, path):

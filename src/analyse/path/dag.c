@@ -172,6 +172,13 @@ void dag_measure_lags(struct dag *dag)
         measure_node(dag, i, least_ns);
 }
 
+// Work may be asked for that is longer than time.
+static int64_t add(int64_t at_ns, int64_t ns)
+{
+    int64_t sum_ns;
+    return __builtin_add_overflow(at_ns, ns, &sum_ns) ? INT64_MAX : sum_ns;
+}
+
 // --- replay ----------------------------------------------------------------------------
 
 const struct dag_edge *dag_last_edge(const struct dag *dag, const int64_t *end_ns, uint32_t node)
@@ -179,8 +186,7 @@ const struct dag_edge *dag_last_edge(const struct dag *dag, const int64_t *end_n
     const struct dag_edge *last = NULL;
     for (size_t at = dag->first_edge[node]; at < dag->first_edge[node + 1]; at++) {
         const struct dag_edge *edge = &dag->edges[at];
-        const int64_t ready_ns = end_ns[edge->from] + edge->lag_ns;
-        if (!last || ready_ns > end_ns[last->from] + last->lag_ns)
+        if (!last || add(end_ns[edge->from], edge->lag_ns) > add(end_ns[last->from], last->lag_ns))
             last = edge;
     }
     return last;
@@ -192,7 +198,7 @@ void dag_replay(const struct dag *dag, dag_work *work, const void *context, int6
         const uint32_t node = dag->order[i];
         const struct dag_edge *last = dag_last_edge(dag, ret_end_ns, node);
         const int64_t start_ns =
-            last ? ret_end_ns[last->from] + last->lag_ns : dag->nodes[node].start_ns;
-        ret_end_ns[node] = start_ns + (work ? work(context, node) : dag->nodes[node].work_ns);
+            last ? add(ret_end_ns[last->from], last->lag_ns) : dag->nodes[node].start_ns;
+        ret_end_ns[node] = add(start_ns, work ? work(context, node) : dag->nodes[node].work_ns);
     }
 }

@@ -16,6 +16,9 @@
 
 enum { DAG_NO_NODE = UINT32_MAX, DAG_KINDS = 16 };
 
+// Times are within DAG_MOST_NS of 0, so that any two are less than 2^63 apart.
+#define DAG_MOST_NS (INT64_MAX / 4)
+
 struct dag_node {
     int64_t start_ns, work_ns; // as measured
 };

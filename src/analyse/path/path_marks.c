@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "analyse/job/torch_ranks.h"
+#include "analyse/path/path_rows.h"
 #include "analyse/steps/each_step.h"
 #include "base/array.h"
 #include "base/fail.h"
@@ -57,7 +58,8 @@ static int add_rank(struct path_marks *marks, const struct phases *phases,
 {
     int status = GAIT_OK;
     for (size_t i = 0; i < rank->piece_count && !status; i++)
-        if (rank->pieces[i].ns)
+        if (rank->pieces[i].ns && rank->pieces[i].ns < DAG_MOST_NS &&
+            path_time_is_sane(rank->pieces[i].start_ns, rank->pieces[i].start_ns))
             status = add_phase(marks, phases, rank->rank.track, &rank->pieces[i]);
     return status;
 }
@@ -122,7 +124,8 @@ static void add_step(const struct gait_event *event, uint32_t shard, void *conte
                              .track = event->track,
                              .shard = shard};
     if (reading->status || event->duration_ns <= 0 ||
-        __builtin_add_overflow(event->start_ns, event->duration_ns, &step.end_ns))
+        __builtin_add_overflow(event->start_ns, event->duration_ns, &step.end_ns) ||
+        !path_time_is_sane(step.start_ns, step.end_ns))
         return;
     reading->status =
         array_reserve((void **)&marks->steps, &marks->step_capacity, marks->step_count + 1, shape);

@@ -89,7 +89,8 @@ int path_rows_add(struct path_rows *rows, const struct gait_batch *batch)
                                 .track = batch->track,
                                 .site = batch->site[i]};
         if (row.site >= rows->sites->count || batch->duration_ns[i] < 0 ||
-            __builtin_add_overflow(row.start_ns, batch->duration_ns[i], &row.end_ns))
+            __builtin_add_overflow(row.start_ns, batch->duration_ns[i], &row.end_ns) ||
+            !path_time_is_sane(row.start_ns, row.end_ns))
             continue;
         const struct path_site *site = &rows->sites->rows[row.site];
         if (site->lane != LANE_NONE)

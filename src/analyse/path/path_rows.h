@@ -6,6 +6,7 @@
 #include <gait/trace.h>
 
 #include "analyse/device/device_rows.h"
+#include "analyse/path/dag.h"
 #include "analyse/path/path_scales.h"
 #include "vocabulary/roles.h"
 
@@ -57,6 +58,12 @@ struct path_list path_rows_track(const struct path_rows *rows, uint32_t track);
 
 // The call that launched device work; NULL: not on record.
 const struct path_span *path_rows_launch(const struct path_rows *rows, uint64_t link);
+
+// Whether a path can lead there: times beyond are nonsense, and would overflow.
+static inline bool path_time_is_sane(int64_t start_ns, int64_t end_ns)
+{
+    return start_ns > -DAG_MOST_NS && end_ns < DAG_MOST_NS;
+}
 
 // Whether a span of that role says what a thread did, as against around what.
 static inline bool path_role_works(enum role role)

@@ -135,7 +135,8 @@ static int64_t work_of(const void *context, uint32_t node)
     const path_mask met = wish->graph->nodes[node].mask;
     if (!(met & wish->wanted))
         return work_ns;
-    return llround((double)work_ns * path_scales_factor(wish->scales, met, wish->wanted));
+    const double ns = (double)work_ns * path_scales_factor(wish->scales, met, wish->wanted);
+    return ns < (double)DAG_MOST_NS ? llround(ns) : DAG_MOST_NS;
 }
 
 int path_replay(const struct path_graph *graph, const struct path_scales *scales, path_mask wanted,
@@ -153,5 +154,5 @@ int path_replay(const struct path_graph *graph, const struct path_scales *scales
 uint64_t path_replay_step(const int64_t *end_ns, const struct path_step *step)
 {
     const int64_t start_ns = step->first == DAG_NO_NODE ? step->start_ns : end_ns[step->first];
-    return end_ns[step->last] > start_ns ? (uint64_t)(end_ns[step->last] - start_ns) : 0;
+    return end_ns[step->last] > start_ns ? (uint64_t)end_ns[step->last] - (uint64_t)start_ns : 0;
 }

@@ -50,7 +50,8 @@ int64_t path_job_total(const struct path_job *job)
 {
     int64_t ns = 0;
     for (size_t i = 0; i < job->count; i++)
-        ns += job->rows[i].duration_ns;
+        if (__builtin_add_overflow(ns, job->rows[i].duration_ns, &ns))
+            return INT64_MAX; // of factors that nobody means
     return ns;
 }
 
