@@ -24,8 +24,8 @@ struct ingest {
 // The file's name without its folder and endings.
 static void base_name(const char *path, char *ret_name, size_t room)
 {
-    static const char *const endings[] = {".gz",     ".json", ".trace",   ".pt",
-                                          ".pickle", ".pkl",  ".pftrace", ".sqlite"};
+    static const char *const endings[] = {".gz",  ".json",    ".trace",  ".pt", ".pickle",
+                                          ".pkl", ".pftrace", ".sqlite", ".log"};
     const char *slash = strrchr(path, '/');
     snprintf(ret_name, room, "%s", slash ? slash + 1 : path);
     for (size_t i = 0; i < sizeof endings / sizeof endings[0]; i++) {

@@ -6,7 +6,7 @@
 #include <string.h>
 
 static const struct source *const sources[] = {&source_chrome, &source_snapshot, &source_perfetto,
-                                               &source_nsys};
+                                               &source_nsys, &source_mllog};
 
 const struct source *source_find(struct slice head)
 {

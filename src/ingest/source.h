@@ -29,6 +29,7 @@ const struct source *source_find(struct slice head);
 // The rank that a file's name tells, "rank3" or "rank_3" or "rank-3"; -1: none.
 int64_t source_rank_of(const char *path);
 
-extern const struct source source_chrome, source_snapshot, source_perfetto, source_nsys;
+extern const struct source source_chrome, source_snapshot, source_perfetto, source_nsys,
+    source_mllog;
 
 #endif

@@ -17,8 +17,8 @@ struct import_values {
 // A folder here, called like the first trace.
 static void name_run(const char *trace, char ret_run[PATH_MAX])
 {
-    static const char *const endings[] = {"/",       ".gz",  ".json",    ".trace", ".pt",
-                                          ".pickle", ".pkl", ".pftrace", ".sqlite"};
+    static const char *const endings[] = {"/",       ".gz",  ".json",    ".trace",  ".pt",
+                                          ".pickle", ".pkl", ".pftrace", ".sqlite", ".log"};
     char name[PATH_MAX];
     snprintf(name, sizeof name, "%s", trace);
     for (size_t i = 0; i < sizeof endings / sizeof endings[0]; i++) {
