@@ -112,7 +112,8 @@ static int write_it(const struct export_values *values, const struct gait_export
     if (!strcmp(options->format, PT_TRACE))
         return pt_files_write(&files);
     if (!strcmp(options->format, PARQUET))
-        return parquet_files_write(trace, options, values->output, path);
+        return parquet_files_write(trace, options,
+                                   &(struct parquet_place){values->output, path, false});
     if (!strcmp(options->format, ITWINAI))
         return itwinai_files_write(values->output, trace);
     return values->has_steps ? write_with_steps(values, options, trace)

@@ -72,8 +72,9 @@ static int part_number(struct gait_trace *trace, uint32_t index, const struct ga
     return GAIT_OK;
 }
 
+// `folder` becomes the file's path, and has room for PATH_MAX bytes.
 static int write_shard(struct gait_trace *trace, const struct gait_export_options *options,
-                       const char *folder, uint32_t index)
+                       char *folder, uint32_t index)
 {
     char path[PATH_MAX];
     struct gait_export_options given = *options;
@@ -95,25 +96,29 @@ static int write_shard(struct gait_trace *trace, const struct gait_export_option
     snprintf(path + used, sizeof path - (size_t)used, "/part-%" PRIu32 ".parquet", number);
     given.process = index + 1;
     status = gait_export(trace, &given, path);
-    if (!status)
-        puts(path);
+    memcpy(folder, path, sizeof path);
     return status;
 }
 
 int parquet_files_write(struct gait_trace *trace, const struct gait_export_options *options,
-                        const char *folder, const char *path)
+                        const struct parquet_place *place)
 {
-    char name[NAME_BYTES], whole[PATH_MAX];
+    const char *folder = place->folder;
+    char name[NAME_BYTES], whole[PATH_MAX], written[PATH_MAX];
     if (!folder || !strcmp(folder, "-"))
         return fail(GAIT_ERR_ARGUMENT, "parquet is a folder of files: name it with -o");
-    name_run(path, name);
+    name_run(place->path, name);
     const int used = snprintf(whole, sizeof whole, "%s/run=%s", folder, name);
     if (used < 0 || (size_t)used >= sizeof whole)
         return fail(GAIT_ERR_ARGUMENT, "the folder name '%s' is too long", folder);
     int status = make_folder(folder);
     if (!status)
         status = make_folder(whole);
-    for (uint32_t i = 0; !status && i < gait_trace_shard_count(trace); i++)
-        status = write_shard(trace, options, whole, i);
+    for (uint32_t i = 0; !status && i < gait_trace_shard_count(trace); i++) {
+        snprintf(written, sizeof written, "%s", whole);
+        status = write_shard(trace, options, written, i);
+        if (!status && !place->is_quiet)
+            puts(written);
+    }
     return status;
 }

@@ -4,11 +4,18 @@
 #ifndef GAIT_CLI_PARQUET_FILES_H
 #define GAIT_CLI_PARQUET_FILES_H
 
+#include <stdbool.h>
+
 #include <gait/export.h>
 
-// `path` is the run as the user typed it: its last part is the run's name.
+struct parquet_place {
+    const char *folder;
+    const char *path; // the run as the user typed it: its last part is the run's name
+    bool is_quiet;    // else standard output gets the names of the files
+};
+
 GAIT_CHECK int parquet_files_write(struct gait_trace *trace,
-                                   const struct gait_export_options *options, const char *folder,
-                                   const char *path);
+                                   const struct gait_export_options *options,
+                                   const struct parquet_place *place);
 
 #endif

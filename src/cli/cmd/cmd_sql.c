@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+// `gait sql RUN 'SELECT …'`: questions to the events of a run, which DuckDB answers.
+#include <gait/trace.h>
+
+#include "cli/frame/command.h"
+#include "cli/io/sheet_output.h"
+#include "cli/sql/sql_table.h"
+#include "cli/trace/trace_door.h"
+
+static int ask(struct gait_trace *trace, const struct operands *operands)
+{
+    struct sql_table table;
+    struct sheet *sheet = NULL;
+    int status = sheet_new(&sheet);
+    if (status)
+        return status;
+    sheet_title(sheet, operands->texts[0], NULL);
+    status = sql_table_open(&table, trace, operands->texts[0]);
+    if (!status)
+        status = sql_table_ask(&table, operands->texts[1], sheet);
+    if (!status)
+        status = sheet_status(sheet);
+    if (!status)
+        status = sheet_output(&operands->wish, sheet);
+    sql_table_close(&table);
+    sheet_drop(sheet);
+    return status;
+}
+
+static int run(const void *values, const struct operands *operands)
+{
+    struct gait_trace *trace;
+    (void)values;
+    if (sheet_wish_check(&operands->wish, operands->texts[0]))
+        return command_refuse(&cmd_sql);
+    if (trace_door_open(operands->texts[0], operands->is_uncached, &trace))
+        return command_refuse_trace(&cmd_sql);
+    const int status = ask(trace, operands);
+    gait_trace_close(trace);
+    return status ? command_refuse(&cmd_sql) : command_finish_output(&cmd_sql);
+}
+
+static const char *const about[] = {
+    "The table events has a row for each event, with the columns of gait export --format parquet: "
+    "kind, category, name, pid, tid, start_ns, duration_ns, id, value, args, run, rank. args is "
+    "JSON: args->>'$.\"External id\"' reads from it. The table is in memory.",
+    "DuckDB's library is no part of gait. It is loaded from the path in GAIT_DUCKDB, else where "
+    "the loader finds libduckdb.so: a release of DuckDB has it, and npm's package "
+    "@duckdb/node-bindings-linux-x64.",
+    NULL,
+};
+
+static const struct example examples[] = {
+    {"gait sql run1 'SELECT kind, count(*) FROM events GROUP BY 1'", "How many events of a kind."},
+    {"gait sql --json run1 'SELECT count(*) AS n FROM events'", "For a script."},
+    {NULL, NULL},
+};
+
+const struct command cmd_sql = {
+    .name = "sql",
+    .purpose = "ask the events of a run in SQL, with DuckDB's library",
+    .summary = "Asks the events of a run or a trace in SQL, which DuckDB's library answers.",
+    .about = about,
+    .examples = examples,
+    .exit_status = COMMAND_ANSWERS,
+    .line = {.command = "sql",
+             .min_operands = 2,
+             .max_operands = 2,
+             .operands = "RUN STATEMENT",
+             .has_sheet = true,
+             .has_trace = true},
+    .usage_status = EXIT_USAGE,
+    .is_rare = true,
+    .run = run,
+};

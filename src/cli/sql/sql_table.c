@@ -1,0 +1,172 @@
+// SPDX-License-Identifier: Apache-2.0
+// Events go to DuckDB as the Parquet files that `gait export` writes, in a folder of its own
+// that is gone before the question is asked.
+#define _GNU_SOURCE
+#include "cli/sql/sql_table.h"
+
+#include <errno.h>
+#include <ftw.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/fail.h"
+#include "cli/io/parquet_files.h"
+
+enum { MOST_COLUMNS = 1024, SQL_BYTES = 2 * PATH_MAX + 256 };
+
+static int run(struct sql_table *table, const char *sql, struct duckdb_answer *ret_answer)
+{
+    memset(ret_answer, 0, sizeof *ret_answer);
+    if (!table->library.query(table->connection, sql, ret_answer))
+        return GAIT_OK;
+    const char *why = table->library.result_error(ret_answer);
+    if (!why)
+        why = "DuckDB does not say why it failed";
+    int status = fail(GAIT_ERR_ARGUMENT, "%.*s", (int)strcspn(why, "\n"), why); // the first line
+    table->library.destroy_result(ret_answer);
+    return status;
+}
+
+// --- the table -------------------------------------------------------------------------
+
+static int remove_one(const char *path, const struct stat *about, int kind, struct FTW *place)
+{
+    (void)about;
+    (void)kind;
+    (void)place;
+    return remove(path);
+}
+
+static int load(struct sql_table *table, const char *folder)
+{
+    char sql[SQL_BYTES], quoted[2 * PATH_MAX];
+    struct duckdb_answer answer;
+    size_t used = 0;
+    for (const char *at = folder; *at && used + 3 < sizeof quoted; at++) {
+        if (*at == '\'')
+            quoted[used++] = '\'';
+        quoted[used++] = *at;
+    }
+    quoted[used] = '\0';
+    snprintf(sql, sizeof sql,
+             "CREATE TABLE events AS SELECT * REPLACE (TRY_CAST(rank AS BIGINT) AS rank) FROM "
+             "read_parquet('%s/**/*.parquet', hive_partitioning = true)",
+             quoted);
+    int status = run(table, sql, &answer);
+    if (!status)
+        table->library.destroy_result(&answer);
+    return status;
+}
+
+static int fill(struct sql_table *table, struct gait_trace *trace, const char *path)
+{
+    const struct gait_export_options options = {.size = sizeof options, .format = "parquet"};
+    const char *wished = getenv("TMPDIR");
+    char folder[PATH_MAX];
+    const int used =
+        snprintf(folder, sizeof folder, "%s/gait-sql-XXXXXX", wished && *wished ? wished : "/tmp");
+    if (used < 0 || (size_t)used >= sizeof folder)
+        return fail(GAIT_ERR_ARGUMENT, "TMPDIR is too long");
+    if (!mkdtemp(folder))
+        return fail(GAIT_ERR_IO, "cannot make the folder '%s': %s", folder, strerror(errno));
+    int status = parquet_files_write(trace, &options, &(struct parquet_place){folder, path, true});
+    if (!status)
+        status = load(table, folder);
+    (void)nftw(folder, remove_one, 8, FTW_DEPTH | FTW_PHYS);
+    return status;
+}
+
+int sql_table_open(struct sql_table *table, struct gait_trace *trace, const char *path)
+{
+    *table = (struct sql_table){.database = NULL};
+    int status = duckdb_library_load(&table->library);
+    if (!status && (table->library.open(NULL, &table->database) ||
+                    table->library.connect(table->database, &table->connection)))
+        status = fail(GAIT_ERR_MEMORY, "DuckDB cannot open a database in memory");
+    return status ? status : fill(table, trace, path);
+}
+
+void sql_table_close(struct sql_table *table)
+{
+    if (table->has_answer)
+        table->library.destroy_result(&table->answer);
+    if (table->connection)
+        table->library.disconnect(&table->connection);
+    if (table->database)
+        table->library.close(&table->database);
+}
+
+// --- answers ---------------------------------------------------------------------------
+
+static struct value value_of(int kind, const char *text)
+{
+    if (kind == DUCKDB_BOOLEAN)
+        return value_bool(strcmp(text, "true") == 0);
+    if (kind >= DUCKDB_TINYINT && kind <= DUCKDB_BIGINT)
+        return value_int(strtoll(text, NULL, 10));
+    if (kind >= DUCKDB_UTINYINT && kind <= DUCKDB_UBIGINT)
+        return value_uint(strtoull(text, NULL, 10));
+    if (kind == DUCKDB_FLOAT || kind == DUCKDB_DOUBLE)
+        return value_real(strtod(text, NULL));
+    // sums of integers are of 128 bits: a number, as it stands
+    return text[0] && strspn(text, "-0123456789") == strlen(text) && kind == DUCKDB_HUGEINT
+               ? value_json(text)
+               : value_text(text);
+}
+
+static void put_row(struct sql_table *table, struct duckdb_answer *answer, uint64_t row,
+                    const struct table *shape, struct sheet *sheet)
+{
+    const struct duckdb_library *library = &table->library;
+    struct value cells[MOST_COLUMNS];
+    char *texts[MOST_COLUMNS];
+    for (size_t i = 0; i < shape->count; i++) {
+        texts[i] =
+            library->value_is_null(answer, i, row) ? NULL : library->value_varchar(answer, i, row);
+        cells[i] = texts[i] ? value_of(library->column_type(answer, i), texts[i]) : value_none();
+    }
+    sheet_row(sheet, cells, 0);
+    for (size_t i = 0; i < shape->count; i++)
+        library->free(texts[i]);
+}
+
+static int put_answer(struct sql_table *table, struct duckdb_answer *answer, struct sheet *sheet)
+{
+    const struct duckdb_library *library = &table->library;
+    const uint64_t count = library->column_count(answer), rows = library->row_count(answer);
+    struct column *columns = calloc((size_t)count + 1, sizeof *columns);
+    if (!columns || count > MOST_COLUMNS) {
+        free(columns);
+        return fail(GAIT_ERR_ARGUMENT, "the answer has more than %d columns", MOST_COLUMNS);
+    }
+    for (uint64_t i = 0; i < count; i++) {
+        const char *name = library->column_name(answer, i);
+        const int kind = library->column_type(answer, i);
+        const bool is_number =
+            (kind >= DUCKDB_TINYINT && kind <= DUCKDB_DOUBLE) || kind == DUCKDB_HUGEINT;
+        columns[i] =
+            (struct column){.key = name, .label = name, .flags = is_number ? 0 : COLUMN_LEFT};
+    }
+    const struct table shape = {.key = "rows",
+                                .heading = "Rows",
+                                .columns = columns,
+                                .count = (size_t)count,
+                                .look = TABLE_GRID,
+                                .widest = 200};
+    sheet_table_copy(sheet, &shape);
+    for (uint64_t row = 0; row < rows; row++)
+        put_row(table, answer, row, &shape, sheet);
+    sheet_end(sheet);
+    free(columns);
+    return GAIT_OK;
+}
+
+int sql_table_ask(struct sql_table *table, const char *sql, struct sheet *sheet)
+{
+    int status = run(table, sql, &table->answer);
+    table->has_answer = !status;
+    return status ? status : put_answer(table, &table->answer, sheet);
+}
