@@ -8,16 +8,20 @@ import contextlib
 import os
 import sys
 
-# (rank, number of ranks) as launchers tell them; src/launch/job.c has the same
+# (rank, number of ranks) as launchers tell them; src/vocabulary/rank_place.c has the same
 PAIRS = (
     ("GAIT_RANK", "GAIT_WORLD_SIZE"),
     ("RANK", "WORLD_SIZE"),
     ("HOROVOD_RANK", "HOROVOD_SIZE"),
     ("OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE"),
-    ("PMIX_RANK", "PMIX_SIZE"),
+    ("PMIX_RANK", ""),
     ("PMI_RANK", "PMI_SIZE"),
+    ("PMI_ID", "PMI_SIZE"),
     ("MV2_COMM_WORLD_RANK", "MV2_COMM_WORLD_SIZE"),
+    ("MVP_COMM_WORLD_RANK", "MVP_COMM_WORLD_SIZE"),
     ("PALS_RANKID", "PALS_SIZE"),
+    ("ALPS_APP_PE", ""),
+    ("JSM_NAMESPACE_RANK", "JSM_NAMESPACE_SIZE"),
     ("FLUX_TASK_RANK", "FLUX_JOB_SIZE"),
 )
 
@@ -46,9 +50,9 @@ def global_rank():
         if rank is not None and count != 1:
             return rank
     # SLURM sets this for a plain batch script too, with a task count of one
-    if (_number("SLURM_STEP_NUM_TASKS") or 1) > 1:
+    if (_number("SLURM_STEP_NUM_TASKS") or 1) > 1 and _number("SLURM_PROCID") is not None:
         return _number("SLURM_PROCID")
-    return None
+    return _number("JOB_COMPLETION_INDEX")  # an indexed job of Kubernetes
 
 
 def is_first() -> bool:

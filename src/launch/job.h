@@ -19,11 +19,4 @@ bool job_name_of_ranks(char *out, size_t room);
 // The rank of this process, -1 if nobody says so.
 int64_t job_rank(void);
 
-// The same of the process that has this environment, texts with a 0 behind each and one more
-// at the end, and how many ranks its launcher says there are, 0 where it does not.
-struct job_place {
-    int64_t rank, size;
-};
-struct job_place job_place_of(const char *environment);
-
 #endif

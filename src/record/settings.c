@@ -12,6 +12,7 @@
 #include "base/fail.h"
 #include "base/os/os.h"
 #include "format/ring_setting.h"
+#include "vocabulary/rank_place.h"
 
 static const char *const role_names[] = {"program", "worker", "launcher", "sampler"};
 
@@ -89,18 +90,17 @@ static int read_ring(const struct gait_options *options, struct settings *settin
     return 0;
 }
 
-// GAIT_RANK, then RANK; nonsense there is a launcher's, not our user's: no rank.
-static int64_t read_rank(void)
+// Launchers may stand below each other; two that disagree on who this is of one job do not.
+static int64_t read_rank(struct settings *settings)
 {
-    const char *text = variable_of("GAIT_RANK");
-    char *end;
-    if (!text)
-        text = variable_of("RANK");
-    if (!text)
-        return -1;
-    errno = 0;
-    long long rank = strtoll(text, &end, 10);
-    return *end || errno || rank < 0 || rank > INT32_MAX ? -1 : rank;
+    const struct rank_place place = rank_place_of(NULL);
+    char instead[64];
+    if (place.otherwise) {
+        (void)fail(GAIT_ERR_ARGUMENT, "says rank %lld", (long long)place.other_rank);
+        snprintf(instead, sizeof(instead), "%lld of %s", (long long)place.rank, place.variable);
+        ignore(settings, place.otherwise, instead);
+    }
+    return place.rank;
 }
 
 static int read_directory(const struct gait_options *options, char ret_directory[PATH_MAX])
@@ -142,7 +142,7 @@ int settings_read(const struct gait_options *options, struct settings *ret_setti
         return 0;
     }
     settings.subject_pid = options->subject_pid;
-    settings.rank = read_rank();
+    settings.rank = read_rank(&settings);
     run_id = variable_of("GAIT_RUN_ID");
     snprintf(settings.run_id, sizeof(settings.run_id), "%s", run_id ? run_id : "");
     invocation = variable_of("GAIT_INVOCATION");

@@ -95,7 +95,10 @@ static const struct variable variables[] = {
      "  run "},
     {"GAIT_RING", "Size of each thread's buffer, 4K to 1G, such as 16M; 1M is the default.",
      "  run "},
-    {"GAIT_RANK, RANK", "The rank of the process in its job. GAIT_RANK wins over RANK.", "  run "},
+    {"GAIT_RANK",
+     "The rank of the process in its job, where its launcher does not tell it. It wins over "
+     "the variables of launchers.",
+     "  run "},
     {"GAIT_CLOCK", "raw: read CLOCK_MONOTONIC_RAW even if the processor's tick counter is steady.",
      "  run "},
     {"GAIT_TORCH_WINDOWS",

@@ -15,9 +15,9 @@
 #include "base/array.h"
 #include "base/fail.h"
 #include "base/process.h"
-#include "launch/job.h"
 #include "load/run.h"
 #include "sample/remote/process_tree.h"
+#include "vocabulary/rank_place.h"
 
 enum { MEMBERS_LIMIT = 1 << 16, MOST_CHILDREN = 1024, DEPTH = 16 };
 
@@ -45,22 +45,22 @@ struct search {
     char why[512]; // of the first that could not be looked at
 };
 
-static struct job_place place_of(int64_t pid)
+static struct rank_place place_of(int64_t pid)
 {
     char *environment = process_look_environment(pid);
-    const struct job_place place =
-        environment ? job_place_of(environment) : (struct job_place){-1, 0};
+    const struct rank_place place =
+        environment ? rank_place_of(environment) : (struct rank_place){.rank = -1};
     free(environment);
     return place;
 }
 
 // Below a rank of one launcher there may be another launcher, whose ranks have other numbers.
-static bool has_other_ranks(int64_t pid, struct job_place own, int depth)
+static bool has_other_ranks(int64_t pid, struct rank_place own, int depth)
 {
     int64_t children[MOST_CHILDREN];
     const size_t count = depth < DEPTH ? process_tree_children(pid, children, MOST_CHILDREN) : 0;
     for (size_t i = 0; i < count; i++) {
-        const struct job_place place = place_of(children[i]);
+        const struct rank_place place = place_of(children[i]);
         if (place.rank >= 0 && (place.rank != own.rank || place.size != own.size))
             return true;
         if (has_other_ranks(children[i], own, depth + 1))
@@ -83,7 +83,7 @@ static size_t living_children(int64_t pid, int64_t *out)
 // remembers why.
 static int consider(struct search *search, int64_t pid, bool *ret_is_rank)
 {
-    const struct job_place place = place_of(pid);
+    const struct rank_place place = place_of(pid);
     struct member member = {.pid = pid, .rank = place.rank, .world = place.size};
     int64_t children[MOST_CHILDREN];
     *ret_is_rank = false;
