@@ -135,7 +135,7 @@ static int fill_point(struct scaling *scaling, struct scale_point *point,
     if (!values)
         return no_memory();
     double *energies = values + members->count, *busy = energies + members->count;
-    *point = (struct scale_point){.workers = members->runs[0]->workers, .runs = members->count};
+    *point = (struct scale_point){.workers = members->runs[0]->workers};
     for (size_t i = 0; i < members->count; i++) {
         const struct scale_run *run = members->runs[i];
         const double time = scaling_time(scaling, run);

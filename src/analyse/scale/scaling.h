@@ -30,7 +30,6 @@ struct scale_part_time {
 
 struct scale_point {
     double workers, nodes;
-    size_t runs;
     struct scale_figure time_s, energy_wh, utilisation;
     struct scale_shares shares;
     double cost;                   // of a unit of work, in workers times seconds; 0: not known

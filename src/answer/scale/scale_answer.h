@@ -10,7 +10,6 @@ struct scale_asked {
     const struct scale_set *set;
     const struct scaling *scaling;
     bool has_communication; // itwinai's other fraction, too
-    double devices_a_node;  // as the user says; 0: he does not
 };
 
 void scale_answer_put(struct sheet *sheet, const struct scale_asked *asked);

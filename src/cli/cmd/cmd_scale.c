@@ -83,8 +83,7 @@ static int report(struct scale_input *input, const struct scale_values *values,
         .keeps_first = values->keeps_first,
     };
     struct scaling scaling = {.count = 0};
-    const struct scale_asked asked = {input->set, &scaling, values->has_communication,
-                                      (double)values->devices};
+    const struct scale_asked asked = {input->set, &scaling, values->has_communication};
     int status = sheet_wish_check(&operands->wish, operands->count ? operands->texts[0] : NULL);
     if (!status)
         status = read_all(input, values, operands);
