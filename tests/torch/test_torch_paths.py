@@ -9,7 +9,8 @@ from torch_trainings import Job
 
 pytestmark = [pytest.mark.xdist_group("trainings"), pytest.mark.usefixtures("ahead")]
 
-COUNT = 12  # of delays: the first steps have them
+COUNT = 9  # of delays: the first steps have them
+WHOLE, HALF = 0.2, 0.1  # long beside what gloo takes on a crowded machine
 LATE = {"processes": 2, "rank": 1}  # in one rank alone: the other waits in its collectives
 
 
@@ -45,24 +46,25 @@ def answer(training, *words):
     return json.loads(done.stdout)
 
 
-def typical(steps, key):
-    """Of the steps with a delay; the first one is also the first of the program."""
-    return statistics.median(step[key] for step in steps[1:COUNT])
+def quickest(steps, key):
+    """Of the steps with a delay, which a crowded machine makes longer, never shorter. The
+    first one is also the first of the program."""
+    return min(step[key] for step in steps[1:COUNT])
 
 
-@cases(0.1, 0.05)
+@cases(WHOLE, HALF)
 def test_half_of_a_delay_is_predicted_within_5_percent(run, whole, half, phase):
     said = answer(run(whole), "what-if", "--scale", f"{phase}=0.5")
     true = answer(run(half), "critical-path")
-    predicted = typical(said["steps"], "predicted_ns")
-    came = typical(true["steps"], "length_ns")
+    predicted = quickest(said["steps"], "predicted_ns")
+    came = quickest(true["steps"], "length_ns")
     assert predicted == pytest.approx(came, rel=0.05)
-    assert typical(said["steps"], "measured_ns") > 1.6 * came  # or there was nothing to predict
+    assert quickest(said["steps"], "measured_ns") > 1.6 * came  # or there was nothing to predict
     assert said["replay_ratio"] == pytest.approx(1, abs=0.01)
     assert (said["joined_collectives"] > 0) == (whole.processes > 1)
 
 
-@cases(0.1, 0.05)
+@cases(WHOLE, HALF)
 def test_a_path_is_as_long_as_its_step_and_names_the_delay(run, whole, half, phase):
     training = run(whole)
     steps = answer(training, "critical-path")["steps"]
@@ -73,7 +75,7 @@ def test_a_path_is_as_long_as_its_step_and_names_the_delay(run, whole, half, pha
     late = 1 if whole.processes > 1 else 0
     longest = [step["path"][0] for step in steps[1:COUNT]]
     assert {piece["rank"] for piece in longest} == {late}
-    assert min(piece["ns"] for piece in longest) > 0.09e9
+    assert min(piece["ns"] for piece in longest) > 0.9e9 * WHOLE
     # in a window with ops an annotation or an op of torch says it better than the phase
     assert statistics.mode(piece["name"] for piece in longest) == phase
     if late:  # the rank that waited is on no path, neither of its own steps
