@@ -14,13 +14,13 @@ ANSWERS = re.findall(r"^ANSWER\((\w+),", TABLE.read_text().replace("_", "-"), re
 RARE = ["kernels", "comms", "steps", "modules", "memory", "gaps", "critical-path", "what-if"]
 RARE += [
     "scale",
-    "sql",
     "import",
     "plan",
     "trigger",
     "index",
     "diff-stacks",
     "trace-diff",
+    "sql",
     "dump",
     "stuck",
 ]
