@@ -10,9 +10,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <zlib.h>
-
 #include "base/fail.h"
+#include "ingest/gunzip.h"
 
 #define STRETCH ((size_t)1 << 20)
 #define MOST_STRETCH ((size_t)1 << 30) // what one value may take
@@ -20,10 +19,9 @@
 #define AHEAD_FRONT ((size_t)64 << 10)  // for an event that one stretch begins and another ends
 #define LEAST_AHEAD ((uint64_t)4 << 20) // a file below that is read before a thread has begun
 #define PACKED_STRETCH ((size_t)1 << 18)
-#define GZIP_OR_ZLIB 47 // windowBits: the largest, and either header
 
 struct intake_packing {
-    z_stream stream;
+    struct gunzip gunzip;
     bool is_ended; // a member is, or the data are damaged
     uint8_t in[PACKED_STRETCH];
 };
@@ -54,11 +52,11 @@ static int refill(struct intake *intake, bool *ret_is_end)
     struct intake_packing *packing = intake->packing;
     size_t got = 0;
     *ret_is_end = false;
-    if (packing->stream.avail_in)
+    if (packing->gunzip.in_count)
         return 0;
     const int status = read_file(intake, packing->in, sizeof packing->in, &got);
-    packing->stream.next_in = packing->in;
-    packing->stream.avail_in = (unsigned)got;
+    packing->gunzip.in = packing->in;
+    packing->gunzip.in_count = got;
     *ret_is_end = !got;
     return status;
 }
@@ -71,12 +69,14 @@ static void note_damage(struct intake *intake)
 // Behind a member another one may follow; anything else there is left out.
 static bool begin_member(struct intake *intake)
 {
-    z_stream *stream = &intake->packing->stream;
-    if (stream->next_in[0] == 0x1f && inflateReset(stream) == Z_OK)
+    struct gunzip *gunzip = &intake->packing->gunzip;
+    if (gunzip->in[0] == 0x1f) {
+        gunzip_reset(gunzip);
         return true;
-    for (unsigned i = 0; i < stream->avail_in; i++)
-        if (stream->next_in[i]) {
-            intake->repairs->counts[REPAIR_TRAILING] += stream->avail_in - i;
+    }
+    for (size_t i = 0; i < gunzip->in_count; i++)
+        if (gunzip->in[i]) {
+            intake->repairs->counts[REPAIR_TRAILING] += gunzip->in_count - i;
             break;
         }
     return false;
@@ -85,11 +85,11 @@ static bool begin_member(struct intake *intake)
 static int unpack(struct intake *intake, uint8_t *out, size_t room, size_t *ret_count)
 {
     struct intake_packing *packing = intake->packing;
-    z_stream *stream = &packing->stream;
+    struct gunzip *gunzip = &packing->gunzip;
     bool is_end = false;
-    stream->next_out = out;
-    stream->avail_out = (unsigned)room;
-    while (stream->avail_out && !intake->is_end) {
+    gunzip->out = out;
+    gunzip->room = room;
+    while (gunzip->room && !intake->is_end) {
         const int status = refill(intake, &is_end);
         if (status)
             return status;
@@ -103,15 +103,14 @@ static int unpack(struct intake *intake, uint8_t *out, size_t room, size_t *ret_
             intake->is_end = true;
             break;
         }
-        packing->is_ended = false;
-        const int got = inflate(stream, Z_NO_FLUSH);
-        packing->is_ended = got == Z_STREAM_END;
-        if (got == Z_OK || got == Z_STREAM_END || got == Z_BUF_ERROR)
+        const enum gunzip_result got = gunzip_step(gunzip);
+        packing->is_ended = got == GUNZIP_MEMBER_ENDS;
+        if (got != GUNZIP_DAMAGED)
             continue;
         note_damage(intake); // what came so far counts
         intake->is_end = true;
     }
-    *ret_count = room - stream->avail_out;
+    *ret_count = room - gunzip->room;
     return 0;
 }
 
@@ -273,7 +272,9 @@ static int begin_unpacking(struct intake *intake, const uint8_t magic[2])
     if (magic[0] != 0x1f || magic[1] != 0x8b)
         return 0;
     intake->packing = calloc(1, sizeof *intake->packing);
-    if (!intake->packing || inflateInit2(&intake->packing->stream, GZIP_OR_ZLIB) != Z_OK)
+    if (intake->packing)
+        gunzip_init(&intake->packing->gunzip);
+    if (!intake->packing || !intake->packing->gunzip.state)
         return fail(GAIT_ERR_MEMORY, "no memory to unpack a trace");
     return 0;
 }
@@ -324,7 +325,7 @@ void intake_close(struct intake *intake)
 {
     end_ahead(intake);
     if (intake->packing)
-        inflateEnd(&intake->packing->stream);
+        gunzip_finish(&intake->packing->gunzip);
     free(intake->packing);
     intake->packing = NULL;
     read_ahead_free(intake->ahead);
