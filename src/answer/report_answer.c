@@ -12,6 +12,7 @@
 #include "analyse/report/torch_report.h"
 #include "answer/answer_parts.h"
 #include "answer/device/device_table.h"
+#include "answer/energy/energy_answer.h"
 #include "answer/sentence_text.h"
 #include "answer/torch_answer.h"
 #include "base/file_name.h"
@@ -576,6 +577,7 @@ static void put_all(const struct making *making)
     sheet_put(making->sheet, "events", value_uint(report->events));
     put_threads(making);
     say_memory(making);
+    energy_answer_put_section(making->sheet, &report->energy);
     put_drops(making);
     put_damage(making);
     put_overhead(making);

@@ -151,12 +151,6 @@ static bool is_said(const struct config *config, enum setting_id id)
 // What is asked for and not there yet, one sentence each.
 static void tell_later(struct config *config)
 {
-    for (int i = 0; i < SETTING_COUNT; i++) {
-        const struct setting *setting = &setting_table[i];
-        const struct config_entry *entry = config_entry_of(config, (enum setting_id)i);
-        if (setting->later && is_said(config, (enum setting_id)i))
-            config_notice(config, "%s: '%s': %s", entry->where, entry->spelled, setting->later);
-    }
     tell_profiler(config);
     const char *devices = config_text(config, SETTING_ACTIVITIES);
     if (strcmp(devices, "cpu") != 0)

@@ -143,11 +143,8 @@ const struct setting setting_table[SETTING_COUNT] = {
         {PROFILING("measure_epoch_time", "MEASURE_EPOCH_TIME"), IS_BOOL("true"),
          .help = "measure the time of each epoch; gait always does, even if this is false"},
     [SETTING_MEASURE_GPU_DATA] =
-        {PROFILING("measure_gpu_data", "MEASURE_GPU_DATA"), IS_BOOL("false"),
-         .help = "energy and utilisation of the GPUs",
-         .later =
-             "gait does not measure energy or utilisation of GPUs yet: meanwhile run 'nvidia-smi "
-             "--query-gpu=power.draw,utilization.gpu --format=csv -l 1' beside gait"},
+        {PROFILING("measure_gpu_data", "MEASURE_GPU_DATA"), IS_BOOL("true"),
+         .help = "read energy and state of GPUs and processors during the run, see gait energy"},
     [SETTING_PY_SPY] = {PROFILING("py_spy", "PY_SPY"), IS_BOOL("false"),
                         .help =
                             "sample the Python stacks of the whole run, as gait run --sample does"},

@@ -78,7 +78,6 @@ struct setting {
     const char *variable;               // of the environment
     const char *option;                 // of gait run, where it has one of its own
     const char *help;                   // one sentence, no full stop
-    const char *later;                  // why it does nothing yet and what to use meanwhile
 };
 
 extern const struct setting setting_table[SETTING_COUNT];

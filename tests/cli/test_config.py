@@ -260,16 +260,6 @@ def test_each_name_of_the_documents_is_known(gait):
             assert means.get(name) == "profiling." + key, name
 
 
-def test_what_is_not_there_yet_says_so_and_what_to_use(config, gait):
-    later = [setting for setting in aliases(gait)["settings"] if setting["later"]]
-    assert later
-    for setting in later:
-        done = config("explain", "--json", f"{setting['name']}={legal_value(setting)}")
-        notices = json.loads(done.stdout)["notices"]
-        told = [notice for notice in notices if setting["later"] in notice]
-        assert len(told) == 1 and "meanwhile" in told[0], setting["name"]
-
-
 def test_every_alias_is_a_variable_too(config, gait):
     table = aliases(gait)
     kinds = {setting["name"]: setting for setting in table["settings"]}

@@ -18,7 +18,7 @@ COMMANDS = {
     "a profile of no torch": ["run", "--profile", "--", "true"],
     "an impossible directory": ["run", "-o", "/proc/nowhere/at/all/and/below/that", "--", "true"],
     "switched off notes": ["run", "profiling.store_traces=0", "profiling.output_dir=x", "true"],
-    "what is not there yet": ["run", "profiling.measure_gpu_data=1", "--", "true"],
+    "what is not there yet": ["run", "profiling.activities=cpu,cuda", "--", "true"],
     "nsight": ["run", "--profiling.nsight_enabled", "true", "--", "true"],
     "a clipped schedule": ["run", "--windows", "5/3/2", "--", "true"],
     "plan": ["plan", "5/3/2"],

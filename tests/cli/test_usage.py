@@ -11,8 +11,10 @@ from terminals import open_terminal
 
 TABLE = pathlib.Path(__file__).resolve().parents[2] / "src/answer/answers.def"
 ANSWERS = re.findall(r"^ANSWER\((\w+),", TABLE.read_text().replace("_", "-"), re.MULTILINE)
-RARE = ["kernels", "comms", "steps", "modules", "memory", "gaps", "critical-path", "what-if"]
+RARE = ["kernels", "comms", "steps", "modules", "energy", "memory", "gaps"]
 RARE += [
+    "critical-path",
+    "what-if",
     "scale",
     "import",
     "plan",

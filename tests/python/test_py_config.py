@@ -197,7 +197,6 @@ def test_switched_off_it_costs_nothing_and_imports_no_torch():
     [
         (["profiling.py_spy=1"], "py_spy: Config.profile() takes no samples: start the script by"),
         (["profiler=advanced"], "use gait.profilers.Advanced, or 'gait run --profiler advanced"),
-        (["profiling.measure_gpu_data=1"], "gait does not measure energy or utilisation of GPUs"),
     ],
 )
 def test_what_a_script_asks_for_and_does_not_get_is_said(arguments, sentence, capfd):

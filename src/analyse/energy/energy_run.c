@@ -89,6 +89,14 @@ static void hold(struct energy_gauge *gauge, int64_t until_ns)
     gauge->total_ns += (uint64_t)length;
 }
 
+static void hold_throttle(struct energy_device *device, int64_t until_ns)
+{
+    const struct energy_gauge *gauge = &device->gauges[METER_THROTTLE];
+    const int64_t length = until_ns - gauge->last.at_ns;
+    for (int bit = 0; bit < ENERGY_THROTTLES && gauge->count && length > 0; bit++)
+        device->throttled_ns[bit] += gauge->last.value >> bit & 1 ? (uint64_t)length : 0;
+}
+
 static void take_gauge(struct energy_device *device, enum meter meter,
                        const struct energy_reading *row)
 {
@@ -96,9 +104,8 @@ static void take_gauge(struct energy_device *device, enum meter meter,
     const int64_t length = row->at_ns - gauge->last.at_ns;
     if (gauge->count && length < 0)
         return;
-    if (meter == METER_THROTTLE && gauge->count)
-        for (int bit = 0; bit < ENERGY_THROTTLES; bit++)
-            device->throttled_ns[bit] += gauge->last.value >> bit & 1 ? (uint64_t)length : 0;
+    if (meter == METER_THROTTLE)
+        hold_throttle(device, row->at_ns);
     hold(gauge, row->at_ns);
     gauge->least = !gauge->count || row->value < gauge->least ? row->value : gauge->least;
     gauge->most = !gauge->count || row->value > gauge->most ? row->value : gauge->most;
@@ -254,6 +261,7 @@ static int make_series(struct energy_run *run)
     int status = GAIT_OK;
     for (size_t i = 0; i < run->count && !status; i++) {
         struct energy_device *device = &run->devices[i];
+        hold_throttle(device, device->end_ns);
         for (int meter = 0; meter < METER_COUNT; meter++)
             hold(&device->gauges[meter], device->end_ns);
         status = energy_series_make(&device->series, &device->source);

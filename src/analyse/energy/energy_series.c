@@ -172,7 +172,8 @@ static void take_power(const struct walk *walk, struct energy_cell *cell, double
     const struct interval all = {cell->start_ns, cell->end_ns};
     const struct watts watts = watts_in(walk->source, &all);
     const double joules = energy_power_integral(&walk->source->power, &likely);
-    cell->high = fmax(watts.most * seconds(all.start_ns, all.end_ns), least);
+    cell->high = watts.most * seconds(all.start_ns, all.end_ns);
+    least = least > cell->high ? 0 : least; // no device can: it says nothing
     cell->joules = isnan(joules) ? least : fmin(fmax(joules, least), cell->high);
     cell->low = least;
 }

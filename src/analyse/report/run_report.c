@@ -13,6 +13,7 @@
 #include "base/fail.h"
 #include "base/json_reader.h"
 #include "vocabulary/metadata.h"
+#include "vocabulary/meters.h"
 
 // Steps of a long run are the largest part: 40 bytes each, twice.
 #define REPORT_MAX_BYTES ((size_t)2 << 30)
@@ -24,7 +25,7 @@ static void count_processes(struct run_report *report, const struct gait_trace *
     uint64_t life_ns[2] = {0}; // of samplers and of others
     uint32_t counts[2] = {0};
     for (uint32_t i = 0; i < report->shard_count; i++) {
-        if (gait_trace_shard(trace, i, &shard))
+        if (gait_trace_shard(trace, i, &shard) || !strcmp(shard.role, METER_ROLE))
             continue;
         const bool is_other = strcmp(shard.role, "sampler") != 0;
         if (strcmp(shard.role, "devices") == 0)
@@ -52,10 +53,13 @@ static int read_shards(struct run_report *report, const struct gait_trace *trace
         status = gait_trace_shard(trace, i, &shard);
         if (status)
             return status;
-        report->events += shard.events;
-        report->dropped += shard.dropped;
         report->overhead.cpu_ns += shard.overhead_cpu_ns;
         report->overhead.bytes += shard.bytes;
+        if (!strcmp(shard.role,
+                    METER_ROLE)) // of the machine's devices: none of the program's events
+            continue;
+        report->events += shard.events;
+        report->dropped += shard.dropped;
         if (life->end_ns < life->start_ns)
             continue; // nothing in it
         first = life->start_ns < first ? life->start_ns : first;
@@ -306,6 +310,8 @@ int run_report_make(struct run_report *report, struct gait_trace *trace)
         status = read_events(report, trace);
     if (!status && device_run_is_on_record(trace))
         status = device_run_make(&report->devices, trace);
+    if (!status)
+        status = energy_run_read(&report->energy, trace);
     report->damage_count = gait_trace_damage_count(trace);
     return status ? status : run_verdict_make(report, trace);
 }
@@ -316,5 +322,6 @@ void run_report_finish(struct run_report *report)
         return;
     torch_report_finish(report->torch);
     device_run_finish(&report->devices);
+    energy_run_finish(&report->energy);
     arena_finish(&report->arena);
 }

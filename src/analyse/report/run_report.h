@@ -12,6 +12,7 @@
 #include <gait/trace.h>
 
 #include "analyse/device/device_run.h"
+#include "analyse/energy/energy_run.h"
 #include "analyse/job/process_lives.h"
 #include "analyse/steps/step_curve.h"
 #include "analyse/steps/steps.h"
@@ -72,6 +73,7 @@ struct run_report {
     uint64_t memory_peak_bytes; // the largest that a process noted; 0: none did
     struct process_lives lives;
     struct device_run devices;        // of ranks that have any on record
+    struct energy_run energy;         // of devices that `gait run` read
     uint32_t shard_count, rank_count; // ranks that made steps
     uint32_t process_count;           // without gait's own that took samples
     bool has_samples;                 // it did

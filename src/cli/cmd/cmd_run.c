@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
+#include <unistd.h>
 
 #include <gait/internal/schedule.h>
 
@@ -26,15 +27,17 @@
 #include "launch/python_hook.h"
 #include "launch/run_directory.h"
 #include "launch/run_finish.h"
+#include "launch/run_mark.h"
 #include "launch/run_own.h"
 #include "launch/run_sample.h"
 #include "launch/run_stuck.h"
 #include "launch/say.h"
 #include "launch/shared_memory.h"
+#include "meter/metering.h"
 
 struct run_values {
     const char *output, *overflow, *windows, *config, *profiler;
-    int64_t ring_bytes, sample_hz;
+    int64_t ring_bytes, sample_hz, energy_hz;
     double stuck_after_s;
     bool is_append, is_quiet, has_kernels, is_profiled, has_native;
 };
@@ -48,6 +51,7 @@ struct session {
     bool is_recording;
     struct run_sample sample;
     struct run_stuck stuck;
+    struct metering meter;
 };
 
 // One of the ranks of a job speaks, and none inside another `gait run`.
@@ -282,11 +286,48 @@ static void choose_watch(struct session *session)
              session->directory.absolute);
 }
 
+// Energy and state of the machine's devices. An outer `gait run` reads them already.
+static void start_meter(struct session *session, pid_t pid)
+{
+    const struct config *config = &session->profile.config;
+    const char *folder = session->directory.absolute;
+    char path[PATH_MAX + 128], lock[PATH_MAX + 64], host[65] = "";
+    const int64_t hz = session->values.energy_hz;
+    const bool is_said = config_entry_of(config, SETTING_MEASURE_GPU_DATA)->level > CONFIG_DEFAULT;
+    const bool is_on = config_flag(config, SETTING_MEASURE_GPU_DATA) || hz;
+    if (!session->is_recording || session->directory.is_nested || !is_on)
+        return;
+    gethostname(host, sizeof host - 1);
+    snprintf(path, sizeof path, "%s/meter.%s.%ld.gait", folder, host, (long)pid);
+    snprintf(lock, sizeof lock, "%s/%s", folder, RUN_MARK_NAME);
+    const struct meter_wish wish = {.rate_hz = hz ? hz : METER_USUAL_HZ,
+                                    .is_asked = is_said || hz,
+                                    .path = path,
+                                    .lock = lock,
+                                    .subject_pid = pid};
+    metering_start(&session->meter, &wish);
+}
+
 static void start_watchers(void *context, pid_t program)
 {
     struct session *session = context;
+    start_meter(session, program);
     run_sample_start(&session->sample, program);
     run_stuck_start(&session->stuck);
+}
+
+static void stop_watchers(struct session *session)
+{
+    struct metering *meter = &session->meter;
+    run_stuck_stop(&session->stuck);
+    run_sample_stop(&session->sample);
+    metering_stop(meter);
+    if (*session->sample.why)
+        say("some threads or processes were not sampled: %s", session->sample.why);
+    if (*meter->why && !session->values.is_quiet)
+        say("energy was not measured to the end: %s", meter->why);
+    else if (*meter->missing && meter->is_asked && !session->values.is_quiet)
+        say("energy was not measured: %s", meter->missing);
 }
 
 static int run_program(struct session *session, const struct operands *operands)
@@ -307,14 +348,11 @@ static int run_program(struct session *session, const struct operands *operands)
     choose_watch(session);
     const struct launch_watcher watcher = {start_watchers, session, session->sample.rate_hz > 0};
     const int status = launch_watched(session->arguments, &watcher, &launch);
-    run_stuck_stop(&session->stuck);
-    run_sample_stop(&session->sample);
+    stop_watchers(session);
     if (status) {
         say("%s", fail_text());
         return EXIT_RUN_FAILED;
     }
-    if (*session->sample.why)
-        say("some threads or processes were not sampled: %s", session->sample.why);
     if (launch.exec_error)
         return tell_exec_error(session, launch.exec_error);
     return session->is_recording ? finish_recording(session, &launch) : launch_exit_code(&launch);
@@ -336,7 +374,7 @@ static const struct option options[] = {
      .name = "output",
      .kind = OPTION_TEXT,
      .value = "DIR",
-     .help = "run directory, made if missing (default: gait-<program>-<UTC time>)",
+     .help = "run directory (default: gait-<program>-<UTC time>)",
      .offset = offsetof(struct run_values, output)},
     {.letter = 'a',
      .name = "append",
@@ -401,6 +439,13 @@ static const struct option options[] = {
      .offset = offsetof(struct run_values, stuck_after_s),
      .low = 1000,
      .high = 366 * 86400000ll},
+    {.name = "energy",
+     .kind = OPTION_NUMBER,
+     .value = "HZ",
+     .help = "readings of energy and power a second (default: 10)",
+     .offset = offsetof(struct run_values, energy_hz),
+     .low = 1,
+     .high = METER_MOST_HZ},
     {.letter = 'c',
      .name = "config",
      .kind = OPTION_TEXT,
@@ -431,6 +476,8 @@ static const char *const about[] = {
     "--profiling.KEY does the same; wait, warmup, active and repeat count epochs without --profile "
     "and steps with it. --inductor-kernels records torch.compile's fused CPU kernels as separate "
     "ops.",
+    "Where GPUs or processors tell their energy, gait run reads it during the run, for gait "
+    "energy. measure_gpu_data=false switches that off; --energy also says what is missing.",
     "When a buffer is full, --overflow drop counts the lost events and goes on, block waits, and "
     "overwrite keeps the newest events.",
     "--stuck-after 5m looks now and then whether the ranks move, as gait stuck does. When some "

@@ -184,16 +184,12 @@ static void print_table(FILE *out)
             put_aliases(out, (enum setting_id)i, "");
             fputc('\n', out);
         }
-        if (setting->later) {
-            fprintf(out, "%*snot yet: ", TEXT_COLUMN, "");
-            plain_wrap(out, setting->later, TEXT_COLUMN, TEXT_COLUMN + 9);
-        }
     }
 }
 
 static const struct column setting_columns[] = {
     {.key = "name"},     {.key = "kind"},   {.key = "default"}, {.key = "takes"},
-    {.key = "variable"}, {.key = "option"}, {.key = "help"},    {.key = "later"},
+    {.key = "variable"}, {.key = "option"}, {.key = "help"},
 };
 static const struct table settings = {.key = "settings", COLUMNS_ARE(setting_columns)};
 static const struct column alias_columns[] = {
@@ -219,7 +215,6 @@ static void put_setting_row(struct sheet *sheet, const struct setting *setting)
         value_text(setting->variable),
         value_text(setting->option),
         value_text(setting->help),
-        value_text(setting->later),
     };
     sheet_row(sheet, cells, 0);
     free(standard.text);
@@ -264,8 +259,7 @@ static void put_markdown_row(FILE *out, enum setting_id id)
     fprintf(out, "| `%s` | ", setting_key(setting));
     if (*setting->standard)
         fprintf(out, "`%s`", setting->standard);
-    fprintf(out, " | %s; takes %s%s%s | ", setting->help, takes,
-            setting->later ? ". Not yet: " : "", setting->later ? setting->later : "");
+    fprintf(out, " | %s; takes %s | ", setting->help, takes);
     put_aliases(out, id, "`");
     fprintf(out, " | `%s`", setting->variable);
     if (setting->option)

@@ -209,6 +209,24 @@ TEST("energy_series: a counter that began anew is told, and power stands in")
     energy_series_finish(&series);
 }
 
+TEST("energy_series: a counter that falls back a little does not count what it shows then")
+{
+    struct energy_source source = {.limit_mw = 200000};
+    struct energy_series series;
+    const struct interval all = {0, 20 * SECOND};
+    for (int64_t i = 0; i <= 200; i++) { // 100 W, and 50 J back in the middle
+        const int64_t joules = 1000000 + i * 10 - (i > 100 ? 50 : 0);
+        ok(!energy_readings_add(&source.counter, i * SECOND / 10, joules * 1000000));
+        ok(!energy_readings_add(&source.power, i * SECOND / 10, 100000));
+    }
+    ok(!energy_series_make(&series, &source));
+    const struct energy got = energy_series_of(&series, &all, 1);
+    is_u64(series.resets, 1);
+    ok(fabs(got.joules - 2000) < 20);
+    ok(got.low <= 2000 && got.high >= 2000 && energy_error(&got) < 60);
+    forget(&source, &series);
+}
+
 TEST("energy_series: a counter that stands still is told, and power stands in")
 {
     struct energy_series series;
