@@ -345,6 +345,14 @@ static void tell(const struct reading *reading, struct source_facts *facts)
     facts->main_process = find_main(store);
 }
 
+// `scout` must live until intake_stop_ahead().
+static void let_look(struct intake *intake, struct pattern_walk *scout)
+{
+    intake->look = chrome_scout_look;
+    intake->look_context = scout;
+    intake->notes_bytes = sizeof(struct chrome_notes);
+}
+
 static int read_trace(struct intake *intake, struct event_store *store,
                       struct source_facts *ret_facts)
 {
@@ -352,9 +360,7 @@ static int read_trace(struct intake *intake, struct event_store *store,
     struct pattern_walk scout;
     int status = chrome_reader_init(&reading.reader, store, intake->repairs);
     pattern_walk_init(&scout, &reading.reader.patterns);
-    intake->look = chrome_scout_look;
-    intake->look_context = &scout;
-    intake->notes_bytes = sizeof(struct chrome_notes);
+    let_look(intake, &scout);
     if (!status)
         status = take_root(&reading);
     intake_stop_ahead(intake);

@@ -28,7 +28,7 @@ def tree(tmp_path):
     write("include/gait/error.h", ERROR_H)
     for other in ("derived", "export", "torch", "trace_info"):
         write(f"include/gait/{other}.h", SPDX)
-    for other in ("abi", "configuration", "ops", "schedule", "torch_binding", "windows"):
+    for other in ("abi", "configuration", "import", "ops", "schedule", "torch_binding", "windows"):
         write(f"include/gait/internal/{other}.h", SPDX)
     write("include/gait/trace.h", TRACE_H)
     write("src/base/fail.h", SPDX + "int fail(int code);\n")
