@@ -24,11 +24,12 @@ RARE += [
     "trace-diff",
     "sql",
     "dump",
+    "top",
     "stuck",
 ]
 RARE += ["pstats", "completion", "help"]
 COMMANDS = ["run", "record", "report", *(name for name in ANSWERS if name not in RARE)]
-COMMANDS += ["view", "compare", "export", "leaf", "flame", "top", "config", "doctor"]
+COMMANDS += ["view", "compare", "export", "leaf", "flame", "config", "doctor"]
 
 
 def is_a_screen(text):

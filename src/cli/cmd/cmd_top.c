@@ -375,6 +375,7 @@ const struct command cmd_top = {
              .min_operands = 1,
              .max_operands = 1,
              .operands = "PID"},
+    .is_rare = true,
     .usage_status = EXIT_USAGE,
     .run = run,
 };
