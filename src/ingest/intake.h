@@ -59,7 +59,9 @@ GAIT_CHECK int intake_need(struct intake *intake, size_t bytes);
 
 static inline struct slice intake_rest(const struct intake *intake)
 {
-    return (struct slice){intake->bytes.bytes + intake->at, intake->bytes.used - intake->at};
+    // nothing is at hand yet: there is no address to add to
+    const uint8_t *bytes = intake->bytes.bytes;
+    return (struct slice){bytes ? bytes + intake->at : NULL, intake->bytes.used - intake->at};
 }
 
 #endif
