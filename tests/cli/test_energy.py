@@ -114,7 +114,8 @@ def test_two_gpus_of_known_watts(measure, library, gait):
     "how, key", [("lost:1", "is_lost"), ("reset:1", "resets"), ("stuck:0.8", "stuck_ns")]
 )
 def test_a_gpu_that_fails_is_flagged(measure, library, how, key):
-    length = 6.5 if key == "stuck_ns" else 2
+    # a counter has to stand for 5 s, and a busy machine reads it each 2 s
+    length = 8 if key == "stuck_ns" else 2
     measure(["sleep", str(length)], env={"LD_LIBRARY_PATH": library, "FAKE_NVML_FAIL": how})
     first, second = measure.ask()["devices"]
     assert first[key] and not second[key]

@@ -102,7 +102,8 @@ int nvmlDeviceGetTotalEnergyConsumption(const struct gpu *gpu, unsigned long lon
         return LOST;
     if (fails(gpu, "stuck", &since))
         at = seconds() - since;
-    *energy = (unsigned long long)(1e6 + at * watts(gpu) * 1000);
+    // rounded, or a time that stands still to the last bit but one moves it by a mJ
+    *energy = (unsigned long long)(1e6 + at * watts(gpu) * 1000 + 0.5);
     if (fails(gpu, "reset", &since))
         *energy = (unsigned long long)(since * watts(gpu) * 1000);
     return OK;

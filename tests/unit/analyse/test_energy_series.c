@@ -168,7 +168,7 @@ TEST("energy_series: 1,000 windows of 5 s and more are right to 2 %, and their b
     }
 }
 
-TEST("energy_series: power alone is enough for 2 %, too")
+TEST("energy_series: power alone is enough for 5 %")
 {
     struct energy_series series;
     const struct device device = {
