@@ -116,10 +116,10 @@ static int unpack(struct intake *intake, uint8_t *out, size_t room, size_t *ret_
 
 static int make_stretch(void *context, uint8_t *out, size_t *ret_count, bool *ret_is_end)
 {
-    struct intake *far = context;
-    const int status = far->packing ? unpack(far, out, far->stretch, ret_count)
-                                    : read_file(far, out, far->stretch, ret_count);
-    *ret_is_end = far->packing ? far->is_end : !*ret_count;
+    struct intake *ahead = context;
+    const int status = ahead->packing ? unpack(ahead, out, ahead->stretch, ret_count)
+                                      : read_file(ahead, out, ahead->stretch, ret_count);
+    *ret_is_end = ahead->packing ? ahead->is_end : !*ret_count;
     return status;
 }
 
@@ -132,39 +132,39 @@ static bool has_processors(void)
 // From the second stretch on another thread reads, while this one works on what came before.
 static void go_ahead(struct intake *intake)
 {
-    struct intake *far = calloc(1, sizeof *far);
+    struct intake *ahead = calloc(1, sizeof *ahead);
     struct repairs *repairs = calloc(1, sizeof *repairs);
-    if (far && repairs) {
-        *far = *intake;
-        far->repairs = repairs;
-        far->stretch = AHEAD_STRETCH;
+    if (ahead && repairs) {
+        *ahead = *intake;
+        ahead->repairs = repairs;
+        ahead->stretch = AHEAD_STRETCH;
         intake->ahead =
             read_ahead_start(&(struct read_ahead_plan){.make = make_stretch,
-                                                       .make_context = far,
-                                                       .stretch = far->stretch,
+                                                       .make_context = ahead,
+                                                       .stretch = ahead->stretch,
                                                        .front = AHEAD_FRONT,
                                                        .look = intake->look,
                                                        .look_context = intake->look_context,
                                                        .notes_bytes = intake->notes_bytes});
     }
-    intake->far = far;
+    intake->reads_ahead = ahead;
     if (intake->ahead)
         return;
-    free(far);
+    free(ahead);
     free(repairs);
-    intake->far = NULL;
+    intake->reads_ahead = NULL;
 }
 
 // What the thread found wrong is known once it has ended.
 static void end_ahead(struct intake *intake)
 {
-    if (!intake->far)
+    if (!intake->reads_ahead)
         return;
     read_ahead_stop(intake->ahead);
-    repairs_add(intake->repairs, intake->far->repairs);
-    free(intake->far->repairs);
-    free(intake->far);
-    intake->far = NULL;
+    repairs_add(intake->repairs, intake->reads_ahead->repairs);
+    free(intake->reads_ahead->repairs);
+    free(intake->reads_ahead);
+    intake->reads_ahead = NULL;
 }
 
 void intake_stop_ahead(struct intake *intake)
@@ -191,7 +191,7 @@ static uint8_t *make_room(struct intake *intake, size_t bytes)
 {
     const struct slice rest = intake_rest(intake);
     const bool is_own = intake->bytes.bytes == intake->own.bytes;
-    if (is_own && rest.count)
+    if (is_own && intake->own.bytes && rest.count)
         memmove(intake->own.bytes, rest.bytes, rest.count);
     intake->own.used = is_own ? rest.count : 0;
     if (!is_own && buffer_append(&intake->own, rest.bytes, rest.count))
@@ -209,7 +209,7 @@ static int take_ahead(struct intake *intake)
     const struct slice rest = intake_rest(intake);
     const int status = read_ahead_take(intake->ahead, &stretch);
     intake->is_end = stretch.is_end;
-    intake->taken_bytes = __atomic_load_n(&intake->far->taken_bytes, __ATOMIC_RELAXED);
+    intake->taken_bytes = __atomic_load_n(&intake->reads_ahead->taken_bytes, __ATOMIC_RELAXED);
     if (rest.count <= AHEAD_FRONT) {
         if (rest.count)
             memcpy(stretch.bytes - rest.count, rest.bytes, rest.count);

@@ -28,7 +28,7 @@ struct intake {
     bool is_end;                    // nothing follows the stretch
     struct intake_packing *packing; // NULL: none
     struct read_ahead *ahead;       // reads on a thread of its own; NULL: not yet
-    struct intake *far;             // what that thread works with
+    struct intake *reads_ahead;     // what that thread works with
     read_ahead_look *look;          // looks there at what was read; NULL: nobody
     void *look_context;
     size_t notes_bytes; // of what it notes of a stretch
@@ -59,9 +59,9 @@ GAIT_CHECK int intake_need(struct intake *intake, size_t bytes);
 
 static inline struct slice intake_rest(const struct intake *intake)
 {
-    // nothing is at hand yet: there is no address to add to
+    static const uint8_t nothing[1] = {0}; // before anything was read
     const uint8_t *bytes = intake->bytes.bytes;
-    return (struct slice){bytes ? bytes + intake->at : NULL, intake->bytes.used - intake->at};
+    return (struct slice){bytes ? bytes + intake->at : nothing, intake->bytes.used - intake->at};
 }
 
 #endif

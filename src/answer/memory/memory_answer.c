@@ -301,7 +301,7 @@ static void put_points(struct sheet *sheet, const struct memory_life *life)
 static void put_title(struct sheet *sheet, const struct asked *asked,
                       const struct memory_life *life, const struct memory_device *shown)
 {
-    char text[200], of[60] = "";
+    char text[400], of[60] = "";
     if (!shown) {
         sheet_title(sheet, asked->path, "No memory is on record");
         return;

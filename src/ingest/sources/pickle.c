@@ -118,6 +118,12 @@ static int above_mark(const struct pickle *pickle, size_t *ret_count)
 
 // --- lists and dictionaries ---------------------------------------------------------
 
+// The topmost items; of none it says no address, as there may be no stack yet.
+static uint32_t *topmost(const struct pickle *pickle, size_t count)
+{
+    return count ? pickle->stack + pickle->depth - count : NULL;
+}
+
 static int add_items(struct pickle *pickle, uint32_t into, const uint32_t *items, size_t count)
 {
     struct pickle_value *list = &pickle->values[into];
@@ -149,7 +155,7 @@ static int push_list(struct pickle *pickle, enum pickle_kind kind, size_t count,
     uint32_t number;
     int status = make(pickle, (struct pickle_value){.kind = kind}, &number);
     if (!status)
-        status = add_items(pickle, number, pickle->stack + pickle->depth - count, count);
+        status = add_items(pickle, number, topmost(pickle, count), count);
     if (status)
         return status;
     drop(pickle, count + mark);
@@ -187,8 +193,8 @@ static int append_marked(const struct operation *operation)
     if (!status && !has(pickle, count + 2))
         status = broken("items of nothing");
     if (!status)
-        status = add_items(pickle, pickle->stack[pickle->depth - count - 2],
-                           pickle->stack + pickle->depth - count, count);
+        status = add_items(pickle, pickle->stack[pickle->depth - count - 2], topmost(pickle, count),
+                           count);
     if (!status)
         drop(pickle, count + 1);
     return status;
@@ -200,8 +206,8 @@ static int append_some(const struct operation *operation)
     const size_t count = operation->code == 's' ? 2 : 1;
     if (!has(pickle, count + 1))
         return broken("items of nothing");
-    const int status = add_items(pickle, pickle->stack[pickle->depth - count - 1],
-                                 pickle->stack + pickle->depth - count, count);
+    const int status =
+        add_items(pickle, pickle->stack[pickle->depth - count - 1], topmost(pickle, count), count);
     if (!status)
         drop(pickle, count);
     return status;
@@ -631,7 +637,7 @@ static int close_innermost(struct pickle *pickle)
     if (status || !has(pickle, count + 2))
         return status ? status : broken("it is cut off before anything of it is whole");
     const uint32_t into = pickle->stack[pickle->depth - count - 2];
-    uint32_t *items = pickle->stack + pickle->depth - count;
+    uint32_t *items = topmost(pickle, count);
     const bool is_dict = pickle->values[into].kind == PICKLE_DICT;
     while (is_dict && count > 2 && pickle->values[items[count - 2]].kind == PICKLE_LIST) {
         status = add_items(pickle, items[count - 2], &items[count - 1], 1);

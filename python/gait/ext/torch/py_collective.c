@@ -26,7 +26,7 @@ static uint32_t work_count;
 
 static bool is_collective(const char *method)
 {
-    return strncmp(method, "send", 4) && strncmp(method, "recv", 4);
+    return strncmp(method, "send", 4) != 0 && strncmp(method, "recv", 4) != 0;
 }
 
 static void ask_name(PyObject *self, char name[NAME_BYTES])
