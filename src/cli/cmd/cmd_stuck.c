@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // `gait stuck`: which ranks of a training that hangs hold it up.
+#define _GNU_SOURCE
 #include <stddef.h>
 
 #include "answer/sheet.h"
