@@ -336,7 +336,7 @@ static void put_patience(struct text *text, const struct stuck *stuck)
     put(text, " %s not moved for %s%s%s, which is not long yet",
         count_state(stuck, STUCK_STILL) == 1 ? "has" : "have", units_ns(rank->still_ns).text,
         *place ? ", in " : "", place);
-    if (rank->longest_ns * PAUSES_BORNE > stuck->least_ns)
+    if (rank->longest_ns > stuck->least_ns / PAUSES_BORNE)
         put(text, ": it went on before after %s", units_ns(rank->longest_ns).text);
 }
 
