@@ -284,7 +284,9 @@ def test_a_seccomp_filter_is_named_with_its_cure(build, start, tmp_path):
     assert "a seccomp filter around gait forbids" in done.stderr
     assert "--security-opt seccomp=unconfined" in done.stderr
     out = tmp_path / "x.gait"
-    done = filtered(build, "record", "-o", out, "--", sys.executable, "-c", "print('ran')")
+    # a program that ends at once may be gone before gait first looks at it
+    program = "import time; time.sleep(1); print('ran')"
+    done = filtered(build, "record", "-o", out, "--", sys.executable, "-c", program)
     assert done.returncode == 0 and done.stdout == "ran\n"
     assert "nothing was sampled: may not read process" in done.stderr
     assert "a seccomp filter" in done.stderr and "no Python ran" not in done.stderr

@@ -31,15 +31,15 @@ static int setting(const char *name, int otherwise)
     return text && *text ? (int)strtol(text, NULL, 10) : otherwise;
 }
 
-// Whether that is wished of GPU 0 and its time has come; how long ago.
-static int fails(const struct gpu *gpu, const char *how, double *ret_since)
+// Whether that is wished of GPU 0 and its time has come; when that was.
+static int fails(const struct gpu *gpu, const char *how, double *ret_at)
 {
     const char *text = getenv("FAKE_NVML_FAIL");
     const size_t length = strlen(how);
     if (gpu->number || !text || strncmp(text, how, length) || text[length] != ':')
         return 0;
-    *ret_since = seconds() - begun_s - strtod(text + length + 1, NULL);
-    return *ret_since >= 0;
+    *ret_at = begun_s + strtod(text + length + 1, NULL);
+    return seconds() >= *ret_at;
 }
 
 int nvmlInitWithFlags(unsigned flags);
@@ -97,24 +97,23 @@ int nvmlDeviceGetTotalEnergyConsumption(const struct gpu *gpu, unsigned long lon
 int nvmlDeviceGetTotalEnergyConsumption(const struct gpu *gpu, unsigned long long *energy)
 {
     const double period = setting("FAKE_NVML_PERIOD_MS", 20) / 1000.0;
-    double since, at = (double)(uint64_t)(seconds() / period) * period;
-    if (fails(gpu, "lost", &since))
+    double failed_at, at = (double)(uint64_t)(seconds() / period) * period;
+    if (fails(gpu, "lost", &failed_at))
         return LOST;
-    if (fails(gpu, "stuck", &since))
-        at = seconds() - since;
-    // rounded, or a time that stands still to the last bit but one moves it by a mJ
-    *energy = (unsigned long long)(1e6 + at * watts(gpu) * 1000 + 0.5);
-    if (fails(gpu, "reset", &since))
-        *energy = (unsigned long long)(since * watts(gpu) * 1000);
+    if (fails(gpu, "stuck", &failed_at))
+        at = failed_at;
+    *energy = (unsigned long long)(1e6 + at * watts(gpu) * 1000);
+    if (fails(gpu, "reset", &failed_at))
+        *energy = (unsigned long long)((seconds() - failed_at) * watts(gpu) * 1000);
     return OK;
 }
 
 int nvmlDeviceGetPowerUsage(const struct gpu *gpu, unsigned *power);
 int nvmlDeviceGetPowerUsage(const struct gpu *gpu, unsigned *power)
 {
-    double since;
+    double failed_at;
     *power = (unsigned)(watts(gpu) * 1000);
-    return fails(gpu, "lost", &since) ? LOST : OK;
+    return fails(gpu, "lost", &failed_at) ? LOST : OK;
 }
 
 int nvmlDeviceGetEnforcedPowerLimit(const struct gpu *gpu, unsigned *limit);
