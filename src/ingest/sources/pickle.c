@@ -118,7 +118,7 @@ static int above_mark(const struct pickle *pickle, size_t *ret_count)
 
 // --- lists and dictionaries ---------------------------------------------------------
 
-// The topmost items; of none it says no address, as there may be no stack yet.
+// The topmost items; NULL where count is 0, since there may be no stack yet.
 static uint32_t *topmost(const struct pickle *pickle, size_t count)
 {
     return count ? pickle->stack + pickle->depth - count : NULL;
