@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "answer/people_rows.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -74,6 +75,8 @@ static void add_to(struct value *sum, struct value value)
         sum->natural += value.natural;
     else if (value.kind == VALUE_INT)
         sum->integer = wrap_add(sum->integer, value.integer);
+    else if (value.kind == VALUE_REAL)
+        sum->real += value.real;
     else if (value.kind == VALUE_SHARE || value.kind == VALUE_MEAN)
         sum->part += value.part;
     if (value.kind == VALUE_MEAN)
@@ -95,7 +98,7 @@ static void find_largest(const struct table *table, struct people_rows *rows)
         bar++;
     for (size_t i = 0; bar < table->count && i < rows->count; i++) {
         const double number = rows->rows[i].cells ? value_number(rows->rows[i].cells[bar]) : 0;
-        rows->largest = number > rows->largest ? number : rows->largest;
+        rows->largest = isfinite(number) && number > rows->largest ? number : rows->largest;
     }
 }
 
@@ -168,6 +171,14 @@ struct value people_rows_cell(const struct table *table, const struct value *cel
         is_first = is_first && !table->columns[i].label;
     const bool is_empty = cells[column].kind == VALUE_TEXT && !*cells[column].text;
     return is_first && is_empty ? value_text("(no name)") : cells[column];
+}
+
+double people_rows_bar(const struct people_rows *rows, struct value cell)
+{
+    const double part = value_number(cell);
+    if (!(part > 0 && rows->largest > 0))
+        return 0;
+    return part < rows->largest ? part / rows->largest : 1;
 }
 
 void people_rows_finish(struct people_rows *rows)

@@ -22,7 +22,7 @@ struct people_rows {
     struct people_row *rows;
     size_t count;
     char left_out[80]; // "(3 smaller)"
-    double largest;    // of the column that is drawn as a bar
+    double largest;    // finite, of the column that is drawn as a bar
     void *memory;
 };
 
@@ -32,6 +32,8 @@ GAIT_CHECK int people_rows_choose(const struct node *nodes, size_t table,
                                   struct people_rows *ret_rows);
 // A cell as people see it: the first one is never empty.
 struct value people_rows_cell(const struct table *table, const struct value *cells, size_t column);
+// How much of the room of a bar a cell takes, 0 to 1: what is negative or no number has none.
+double people_rows_bar(const struct people_rows *rows, struct value cell);
 void people_rows_finish(struct people_rows *rows);
 
 #endif

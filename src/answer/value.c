@@ -2,6 +2,7 @@
 #include "answer/value.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
 
 #include "base/units.h"
@@ -124,6 +125,8 @@ const char *value_show(struct value value, enum unit unit, enum value_room room,
         text = show_natural(value.part / value.whole, unit, room);
         break;
     case VALUE_REAL:
+        if (!isfinite(value.real))
+            return "-";
         snprintf(text.text, sizeof text.text, "%.3g", value.real);
         break;
     case VALUE_SHARE:
@@ -143,8 +146,9 @@ bool value_is_number(struct value value)
     switch (value.kind) {
     case VALUE_INT:
     case VALUE_UINT:
-    case VALUE_REAL:
         return true;
+    case VALUE_REAL:
+        return isfinite(value.real);
     case VALUE_SHARE:
     case VALUE_MEAN:
         return value.whole > 0;

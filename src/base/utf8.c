@@ -3,8 +3,8 @@
 // no overlong forms, no surrogates, nothing past U+10FFFF.
 #include "base/utf8.h"
 
-#include <stdbool.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "base/fail.h"
@@ -92,6 +92,38 @@ size_t utf8_put(char *out, uint32_t code)
         out[i] = (char)(0x80 | (code & 0x3f));
     out[0] = (char)(leads[bytes] | code);
     return bytes;
+}
+
+uint32_t utf8_take(const char **text, size_t *left)
+{
+    const uint8_t *at = (const uint8_t *)*text;
+    bool is_whole;
+    const size_t taken = take_sequence(at, *left, &is_whole);
+    const size_t bytes = taken ? taken : 1;
+    uint32_t code = bytes == 1 ? at[0] : at[0] & (0x7Fu >> bytes);
+    for (size_t i = 1; i < bytes; i++)
+        code = code << 6 | (at[i] & 0x3F);
+    *text += bytes;
+    *left -= bytes;
+    return is_whole ? code : 0xFFFD;
+}
+
+bool utf8_is_unsafe(uint32_t code)
+{
+    static const struct {
+        uint32_t first, last;
+    } unsafe[] = {{0, 0x1F},        {0x7F, 0x9F},     {0x61C, 0x61C},  {0x200B, 0x200F},
+                  {0x2028, 0x202E}, {0x2060, 0x206F}, {0xFEFF, 0xFEFF}};
+    for (size_t i = 0; i < sizeof unsafe / sizeof unsafe[0]; i++)
+        if (code >= unsafe[i].first && code <= unsafe[i].last)
+            return true;
+    return false;
+}
+
+size_t utf8_show(char out[UTF8_SHOWN_BYTES], uint32_t code)
+{
+    return (size_t)snprintf(out, UTF8_SHOWN_BYTES, code < 0x100 ? "\\x%02x" : "\\u{%04x}",
+                            code & 0x1FFFFF);
 }
 
 size_t utf8_repair(char *out, const char *text, size_t bytes)

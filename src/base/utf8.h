@@ -5,6 +5,7 @@
 #ifndef GAIT_BASE_UTF8_H
 #define GAIT_BASE_UTF8_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -22,6 +23,17 @@ size_t utf8_broken_prefix(const char *text, size_t bytes);
 // Writes a code point, which is no surrogate and not beyond U+10FFFF; returns the 1 to
 // 4 bytes that it took.
 size_t utf8_put(char *out, uint32_t code);
+
+// Takes a character off the front of a text that is not empty: its code point. U+FFFD
+// stands for what is ill-formed.
+uint32_t utf8_take(const char **text, size_t *left);
+
+// Controls, and what turns or hides the writing around it: a reader must see these, and
+// no terminal or editor may obey them.
+bool utf8_is_unsafe(uint32_t code);
+// Writes such a code point as \xNN or \u{NNNN}, with a NUL; returns the bytes without it.
+enum { UTF8_SHOWN_BYTES = 12 };
+size_t utf8_show(char out[UTF8_SHOWN_BYTES], uint32_t code);
 
 // Writes `text` repaired to `out`, which has room for UTF8_REPAIR_BOUND(bytes);
 // returns the bytes written. No NUL is added.

@@ -7,7 +7,6 @@
 
 #include "answer/people_rows.h"
 #include "render/markup_text.h"
-#include "render/plain.h"
 #include "render/plot_svg.h"
 
 // All in units of the picture, which are pixels where it is as wide as it was drawn.
@@ -134,7 +133,7 @@ static void put_curve(FILE *out, const struct node *node, bool is_file)
 struct bars {
     FILE *out;
     const struct table *table;
-    double largest;
+    const struct people_rows *rows;
     size_t name, bar; // columns
     double end;       // where bars end and numbers begin
 };
@@ -145,9 +144,9 @@ static bool is_number(const struct bars *bars, size_t column)
     return column != bars->name && column != bars->bar && label && *label;
 }
 
-static struct bars lay_out(FILE *out, const struct node *node, double largest)
+static struct bars lay_out(FILE *out, const struct node *node, const struct people_rows *rows)
 {
-    struct bars bars = {.out = out, .table = node->table, .largest = largest};
+    struct bars bars = {.out = out, .table = node->table, .rows = rows};
     const struct column *columns = node->table->columns;
     double end = WIDTH;
     while (!columns[bars.name].label)
@@ -177,32 +176,26 @@ static void put_numbers(const struct bars *bars, const struct value *cells, doub
     }
 }
 
-// A name that is too long for its place is cut in the middle.
 static void put_name(const struct bars *bars, const char *name, double y)
 {
-    char *cut = NULL;
-    size_t bytes = 0;
-    FILE *memory = open_memstream(&cut, &bytes);
-    if (!memory)
-        return;
-    plain_put_middle(memory, name, NAME_COLUMNS, PLAIN_BARE);
-    if (fclose(memory) == 0)
-        put_text(bars->out, NAME_END, y, " text-anchor=\"end\"", cut);
-    free(cut);
+    fprintf(bars->out, "<text x=\"%d\" y=\"%.0f\" text-anchor=\"end\">", NAME_END, y);
+    markup_put_middle(bars->out, name, NAME_COLUMNS);
+    fputs("</text>\n", bars->out);
 }
 
 static void put_bar_row(const struct bars *bars, const struct value *cells, size_t row)
 {
-    const double y = ROW * (double)(row + 1), part = value_number(cells[bars->bar]);
+    const double y = ROW * (double)(row + 1);
+    const double share = people_rows_bar(bars->rows, cells[bars->bar]);
     const double whole = bars->end - NAME_END - 2 * GAP;
     char room[VALUE_TEXT_BYTES];
     const struct value name = people_rows_cell(bars->table, cells, bars->name);
     put_name(bars, value_show(name, bars->table->columns[bars->name].unit, VALUE_SHORT, room),
              y + 18);
-    if (part > 0 && bars->largest > 0)
+    if (share > 0)
         fprintf(bars->out,
                 "<rect class=\"bar\" x=\"%d\" y=\"%.0f\" width=\"%.1f\" height=\"%d\" rx=\"2\"/>\n",
-                NAME_END + GAP, y + 5, part / bars->largest * whole, ROW - 9);
+                NAME_END + GAP, y + 5, share * whole, ROW - 9);
     put_numbers(bars, cells, y + 18);
 }
 
@@ -213,7 +206,7 @@ static int put_bars(FILE *out, const struct node *nodes, size_t at, bool is_file
     int status = people_rows_choose(nodes, at, &rows);
     if (status)
         return status;
-    const struct bars bars = lay_out(out, node, rows.largest);
+    const struct bars bars = lay_out(out, node, &rows);
     chart_begin(out, node->label, (unsigned)(ROW * (rows.count + 1) + GAP), is_file);
     put_numbers(&bars, NULL, 18);
     for (size_t i = 0; i < rows.count; i++)

@@ -2,7 +2,6 @@
 #define _GNU_SOURCE
 #include "render/markup_text.h"
 
-#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -20,39 +19,52 @@ static const char *entity_of(char c)
     return "";
 }
 
-static void put(FILE *out, const char *text, const char *escaped, bool has_lines)
+static void put_escaped(FILE *out, const char *text, const char *escaped)
+{
+    while (*text) {
+        const size_t safe = strcspn(text, escaped);
+        fwrite(text, 1, safe, out);
+        text += safe;
+        if (*text)
+            fputs(entity_of(*text++), out);
+    }
+}
+
+// 0 columns: all of it, which may have lines.
+static void put(FILE *out, const char *text, const char *escaped, unsigned columns)
 {
     char *plain = NULL;
     size_t bytes = 0;
     FILE *memory = open_memstream(&plain, &bytes);
     if (!memory)
         return;
-    if (has_lines)
-        plain_put_lines(memory, text, "");
+    if (columns)
+        plain_put_middle(memory, text, columns, PLAIN_BARE);
     else
-        plain_put_all(memory, text);
+        plain_put_lines(memory, text, "");
     if (fclose(memory) == 0 && plain)
-        for (const char *at = plain; *at;) {
-            const size_t safe = strcspn(at, escaped);
-            fwrite(at, 1, safe, out);
-            at += safe;
-            if (*at)
-                fputs(entity_of(*at++), out);
-        }
+        put_escaped(out, plain, escaped);
     free(plain);
 }
 
+static const char attribute[] = "&<>\"'", between[] = "&<>";
+
 void markup_put(FILE *out, const char *text)
 {
-    put(out, text, "&<>\"'", false);
+    put(out, text, attribute, PLAIN_MOST);
 }
 
 void markup_put_between(FILE *out, const char *text)
 {
-    put(out, text, "&<>", false);
+    put(out, text, between, PLAIN_MOST);
+}
+
+void markup_put_middle(FILE *out, const char *text, unsigned columns)
+{
+    put(out, text, attribute, columns);
 }
 
 void markup_put_lines(FILE *out, const char *text)
 {
-    put(out, text, "&<>", true);
+    put(out, text, between, 0);
 }

@@ -11,6 +11,9 @@ void markup_put(FILE *out, const char *text);
 // The same where quotes end nothing: between tags.
 void markup_put_between(FILE *out, const char *text);
 
+// The same in at most so many columns, cut in the middle.
+void markup_put_middle(FILE *out, const char *text, unsigned columns);
+
 // The same of lines: each ends with a newline.
 void markup_put_lines(FILE *out, const char *text);
 

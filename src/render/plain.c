@@ -22,10 +22,6 @@ static const struct range wide[] = {
 static const struct range unseen[] = {
     {0x300, 0x36F}, {0x1AB0, 0x1AFF}, {0x20D0, 0x20FF}, {0xFE00, 0xFE0F}};
 
-// Controls, and what turns or hides the writing around it.
-static const struct range unsafe[] = {{0, 0x1F},        {0x7F, 0x9F},     {0x200B, 0x200F},
-                                      {0x2028, 0x202E}, {0x2060, 0x206F}, {0xFEFF, 0xFEFF}};
-
 static const unsigned no_limit = UINT32_MAX - 16;
 
 #define IS_IN(code, ranges) is_in(code, ranges, sizeof(ranges) / sizeof(ranges)[0])
@@ -40,48 +36,24 @@ static bool is_in(uint32_t code, const struct range *ranges, size_t count)
 
 // One character ready to print.
 struct glyph {
-    char text[12];
+    char text[UTF8_SHOWN_BYTES];
     unsigned columns;
 };
-
-static uint32_t code_of(const char *text, size_t bytes)
-{
-    const uint8_t *at = (const uint8_t *)text;
-    if (bytes == 1)
-        return at[0];
-    uint32_t code = at[0] & (0x7Fu >> bytes);
-    for (size_t i = 1; i < bytes; i++)
-        code = code << 6 | (at[i] & 0x3F);
-    return code;
-}
-
-static size_t sequence_bytes(uint8_t lead)
-{
-    return lead < 0x80 ? 1 : lead < 0xE0 ? 2 : lead < 0xF0 ? 3 : 4;
-}
 
 // Takes a character off the front.
 static struct glyph take_glyph(const char **text, size_t *left)
 {
     struct glyph glyph = {.columns = 1};
-    size_t bytes = sequence_bytes((uint8_t) * *text);
-    if (bytes > *left || utf8_valid_prefix(*text, bytes) != bytes) {
-        bytes = utf8_broken_prefix(*text, *left);
-        memcpy(glyph.text, "\xEF\xBF\xBD", 4);
-    } else {
-        uint32_t code = code_of(*text, bytes);
-        if (IS_IN(code, unsafe))
-            glyph.columns = (unsigned)snprintf(glyph.text, sizeof glyph.text,
-                                               code < 0x100 ? "\\x%02x" : "\\u{%04x}", code);
-        else
-            memcpy(glyph.text, *text, bytes);
-        if (IS_IN(code, wide))
-            glyph.columns = 2;
-        else if (IS_IN(code, unseen))
-            glyph.columns = 0;
+    const uint32_t code = utf8_take(text, left);
+    if (utf8_is_unsafe(code)) {
+        glyph.columns = (unsigned)utf8_show(glyph.text, code);
+        return glyph;
     }
-    *text += bytes;
-    *left -= bytes;
+    glyph.text[utf8_put(glyph.text, code)] = '\0';
+    if (IS_IN(code, wide))
+        glyph.columns = 2;
+    else if (IS_IN(code, unseen))
+        glyph.columns = 0;
     return glyph;
 }
 
@@ -97,8 +69,14 @@ static size_t easy_prefix(const char *text, size_t most)
 static unsigned width_of(const char *text, size_t left, unsigned enough)
 {
     unsigned columns = 0;
-    while (left && columns <= enough)
-        columns += take_glyph(&text, &left).columns;
+    while (left && columns <= enough) {
+        const size_t easy = easy_prefix(text, left < enough ? left : enough + 1);
+        columns += (unsigned)easy;
+        text += easy;
+        left -= easy;
+        if (!easy)
+            columns += take_glyph(&text, &left).columns;
+    }
     return columns;
 }
 
@@ -143,20 +121,28 @@ void plain_put(FILE *out, const char *text, unsigned columns, enum plain_side si
         fprintf(out, "%*s", (int)blanks, "");
 }
 
-void plain_put_middle(FILE *out, const char *text, unsigned columns, enum plain_side side)
+// Returns how many columns it took.
+static unsigned put_middle(FILE *out, const char *text, size_t bytes, unsigned columns)
 {
-    size_t bytes = strlen(text);
+    if (width_of(text, bytes, columns) <= columns)
+        return put_up_to(out, text, bytes, columns);
     unsigned width = width_of(text, bytes, no_limit);
-    if (width <= columns || columns < 8) {
-        plain_put(out, text, columns, side);
-        return;
-    }
     const unsigned head = (columns - 3) * 2 / 5, tail = columns - 3 - head;
     unsigned used = put_up_to(out, text, bytes, head);
     fputs("...", out);
     while (width > tail)
         width -= take_glyph(&text, &bytes).columns;
-    used += 3 + put_up_to(out, text, bytes, tail);
+    return used + 3 + put_up_to(out, text, bytes, tail);
+}
+
+void plain_put_middle(FILE *out, const char *text, unsigned columns, enum plain_side side)
+{
+    const size_t bytes = strlen(text);
+    if (columns < 8 || width_of(text, bytes, columns) <= columns) {
+        plain_put(out, text, columns, side);
+        return;
+    }
+    const unsigned used = put_middle(out, text, bytes, columns);
     if (side != PLAIN_BARE)
         fprintf(out, "%*s", (int)(columns - used), "");
 }
@@ -168,7 +154,7 @@ unsigned plain_width(const char *text, unsigned enough)
 
 unsigned plain_put_all(FILE *out, const char *text)
 {
-    return put_up_to(out, text, strlen(text), no_limit);
+    return put_middle(out, text, strlen(text), PLAIN_MOST);
 }
 
 void plain_put_lines(FILE *out, const char *text, const char *before)
@@ -176,7 +162,7 @@ void plain_put_lines(FILE *out, const char *text, const char *before)
     while (*text) {
         const size_t length = strcspn(text, "\n");
         fputs(before, out);
-        put_up_to(out, text, length, no_limit);
+        put_middle(out, text, length, PLAIN_MOST);
         fputc('\n', out);
         text += length + (text[length] != '\0');
     }
@@ -206,7 +192,7 @@ void plain_wrap(FILE *out, const char *text, unsigned indent, unsigned at)
         }
         if (!at_start)
             fputc(' ', out);
-        at += put_up_to(out, text, word, no_limit) + !at_start;
+        at += put_middle(out, text, word, PLAIN_MOST_OF_WORD) + !at_start;
         at_start = false;
         text += word;
         text += strspn(text, " ");

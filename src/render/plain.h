@@ -20,14 +20,17 @@ void plain_put_middle(FILE *out, const char *text, unsigned columns, enum plain_
 // How many columns plain_put_all() would take; stops counting behind `enough`.
 unsigned plain_width(const char *text, unsigned enough);
 
-// Writes all of `text`, made safe likewise; returns how many columns it took.
+// Writes `text`, made safe likewise; returns how many columns it took. What no sentence is
+// as long as, a name of 100 kB, is cut in the middle; JSON has such names whole.
+enum { PLAIN_MOST = 4000, PLAIN_MOST_OF_WORD = 400 };
 unsigned plain_put_all(FILE *out, const char *text);
 
-// Writes each line of `text`, made safe likewise, with `before` in front of it.
+// Writes each line of `text` as plain_put_all() does, with `before` in front of it.
 void plain_put_lines(FILE *out, const char *text, const char *before);
 
 // Writes the words of `text`, made safe, on lines of PLAIN_COLUMNS; the first
-// begins in column `at`, the others are indented. Ends the last line.
+// begins in column `at`, the others are indented. Ends the last line. A word longer than
+// PLAIN_MOST_OF_WORD is cut in the middle.
 enum { PLAIN_COLUMNS = 78 };
 void plain_wrap(FILE *out, const char *text, unsigned indent, unsigned at);
 

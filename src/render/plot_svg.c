@@ -8,6 +8,7 @@
 #include "base/fail.h"
 #include "render/chart.h"
 #include "render/markup_text.h"
+#include "render/plain.h"
 #include "render/plot_axis.h"
 
 // In units of the picture.
@@ -20,7 +21,8 @@ enum {
     LEGEND_ROW = 22,
     LEGEND_MARK = 34,
     LEGEND_GAP = 22,
-    LETTER = 8, // how wide one is, about
+    LEGEND_COLUMNS = 40, // of a name
+    LETTER = 8,          // how wide one is, about
     COLOURS = 8,
     WORDS_APART = 26, // ticks closer than this lose their words
     BAR_WORDS = 34,   // bars narrower than this have no figure over them
@@ -306,7 +308,14 @@ static void put_bars(const struct drawing *drawing, size_t number)
 
 static double legend_width(const char *name)
 {
-    return LEGEND_MARK + LETTER * (double)strlen(name) + LEGEND_GAP;
+    return LEGEND_MARK + LETTER * (double)plain_width(name, LEGEND_COLUMNS) + LEGEND_GAP;
+}
+
+static void put_legend_name(FILE *out, double x, double y, const char *name)
+{
+    fprintf(out, "<text x=\"%.1f\" y=\"%.1f\" class=\"legend\">", x + LEGEND_MARK, y + 5);
+    markup_put_middle(out, name, LEGEND_COLUMNS);
+    fputs("</text>\n", out);
 }
 
 static void put_sample(const struct drawing *drawing, size_t number, double x, double y)
@@ -327,7 +336,7 @@ static void put_sample(const struct drawing *drawing, size_t number, double x, d
             put_mark(drawing->out, number, x + 13, y);
     }
     fputs("</g>\n", drawing->out);
-    put_text(drawing->out, x + LEGEND_MARK, y + 5, " class=\"legend\"", line->name);
+    put_legend_name(drawing->out, x, y, line->name);
 }
 
 static void put_rest_sample(const struct drawing *drawing, double x, double y)
@@ -337,7 +346,7 @@ static void put_rest_sample(const struct drawing *drawing, double x, double y)
             "<rect class=\"rest\" fill=\"url(#hatch-%s-0)\" stroke=\"currentColor\" x=\"%.1f\" "
             "y=\"%.1f\" width=\"22\" height=\"12\"/>\n</g>\n",
             drawing->plot->key, x, y - 6);
-    put_text(drawing->out, x + LEGEND_MARK, y + 5, " class=\"legend\"", drawing->plot->rest);
+    put_legend_name(drawing->out, x, y, drawing->plot->rest);
 }
 
 // Gives how much room it needs; `draws` false: that alone.

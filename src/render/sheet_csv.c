@@ -57,7 +57,8 @@ static void put_value(struct csv *csv, struct value value)
     case VALUE_REAL:
     case VALUE_SHARE:
     case VALUE_MEAN:
-        json_real(&json, value_number(value));
+        if (value_is_number(value))
+            json_real(&json, value_number(value));
         return;
     case VALUE_BOOL:
         fputs(value.truth ? "true" : "false", out);

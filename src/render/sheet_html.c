@@ -154,12 +154,11 @@ static void put_value(struct html *html, const struct node *node)
 
 // --- tables ----------------------------------------------------------------------------
 
-static void put_bar(FILE *out, double part, double largest)
+static void put_bar(FILE *out, double share)
 {
-    const double share = largest > 0 && part > 0 ? part / largest * 100 : 0;
     fputs("<td class=\"bar\">", out);
-    if (share >= 0.1)
-        fprintf(out, "<i style=\"width:%.1f%%\"></i>", share);
+    if (share >= 0.001)
+        fprintf(out, "<i style=\"width:%.1f%%\"></i>", 100 * share);
     fputs("</td>", out);
 }
 
@@ -179,7 +178,7 @@ static void put_cell(const struct html *html, const struct column *column, struc
 }
 
 static void put_row(const struct html *html, const struct table *table, const struct value *cells,
-                    double largest)
+                    const struct people_rows *rows)
 {
     bool is_first = true;
     for (size_t i = 0; i < table->count; i++) {
@@ -187,7 +186,7 @@ static void put_row(const struct html *html, const struct table *table, const st
         if (!column->label)
             continue;
         if (column->flags & COLUMN_BAR)
-            put_bar(html->out, value_number(cells[i]), largest);
+            put_bar(html->out, people_rows_bar(rows, cells[i]));
         else
             put_cell(html, column, people_rows_cell(table, cells, i), is_first);
         is_first = false;
@@ -230,7 +229,7 @@ static void put_rows(const struct html *html, const struct table *table,
             fprintf(out, "<td class=\"words\" colspan=\"%zu\">%s</td></tr>\n", shown(table),
                     rows->left_out);
         else
-            put_row(html, table, row->cells, rows->largest);
+            put_row(html, table, row->cells, rows);
     }
 }
 

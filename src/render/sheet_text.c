@@ -11,7 +11,7 @@
 #include "render/plain.h"
 #include "render/sheet_grid.h"
 
-enum { INDENT = 2, BAR_COLUMNS = 14, WIDEST = 2000 };
+enum { INDENT = 2, BAR_COLUMNS = 14, WIDEST = PLAIN_COLUMNS / 2 };
 
 struct text {
     FILE *out;
@@ -103,9 +103,9 @@ static void put_value(struct text *text, const struct node *node)
 
 // --- tables ----------------------------------------------------------------------------
 
-static void put_bar(FILE *out, double part, double largest)
+static void put_bar(FILE *out, double share)
 {
-    unsigned length = largest > 0 ? (unsigned)(part / largest * BAR_COLUMNS + 0.5) : 0;
+    unsigned length = (unsigned)(share * BAR_COLUMNS + 0.5);
     if (!length)
         return;
     fputs("  ", out);
@@ -143,8 +143,16 @@ static void put_words(FILE *out, const struct column *column, const char *words,
         plain_wrap(out, words, at, at);
     else if (column->width)
         plain_put(out, words, column->width, PLAIN_LEFT);
-    else
-        plain_put_all(out, words);
+    else // a line may be longer than the screen for what is copied, such as a path
+        plain_put_middle(out, words, PLAIN_MOST_OF_WORD, PLAIN_BARE);
+}
+
+// Words between numbers: as wide as they are, up to a line.
+static void put_name_right(FILE *out, const char *words, unsigned columns)
+{
+    const unsigned width = plain_width(words, PLAIN_COLUMNS);
+    const unsigned room = width < PLAIN_COLUMNS ? width : PLAIN_COLUMNS;
+    plain_put_middle(out, words, room > columns ? room : columns, PLAIN_RIGHT);
 }
 
 static void put_cell(FILE *out, const struct column *column, struct value value, unsigned at)
@@ -153,8 +161,10 @@ static void put_cell(FILE *out, const struct column *column, struct value value,
     const char *words = value_show(value, column->unit, VALUE_SHORT, room);
     if (column->flags & COLUMN_LEFT)
         put_words(out, column, words, at);
-    else // never cut: a part of a number is another number
+    else if (value_is_number(value)) // never cut: a part of a number is another number
         fprintf(out, "%*s", (int)column->width, words);
+    else
+        put_name_right(out, words, column->width);
 }
 
 static unsigned indent_of(const struct table *table)
@@ -171,7 +181,7 @@ static unsigned gap_of(const struct column *column, bool is_first)
 }
 
 static void put_row(const struct text *text, const struct table *table, const struct value *cells,
-                    double largest)
+                    const struct people_rows *rows)
 {
     bool is_first = true, is_ended = false;
     unsigned at = indent_of(table);
@@ -183,7 +193,7 @@ static void put_row(const struct text *text, const struct table *table, const st
         const unsigned gap = gap_of(column, is_first);
         fprintf(text->out, "%*s", (int)gap, "");
         if (column->flags & COLUMN_BAR)
-            put_bar(text->out, value_number(cells[i]), largest);
+            put_bar(text->out, people_rows_bar(rows, cells[i]));
         else
             put_cell(text->out, column, people_rows_cell(table, cells, i), at + gap);
         at += gap + column->width;
@@ -256,7 +266,7 @@ static int put_table(const struct text *text, const struct node *nodes, size_t a
             fprintf(text->out, "%*s%.*s: --json)\n", INDENT, "", (int)strcspn(rows.left_out, ")"),
                     rows.left_out);
         else
-            put_row(text, nodes[at].table, rows.rows[i].cells, rows.largest);
+            put_row(text, nodes[at].table, rows.rows[i].cells, &rows);
     }
     people_rows_finish(&rows);
     return GAIT_OK;

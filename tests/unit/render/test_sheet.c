@@ -3,6 +3,12 @@
 // from a run becomes markup.
 #define _GNU_SOURCE
 #include "answer/sheet.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "answer/sheet_plot.h"
 #include "base/fail.h"
 #include "render/sheet_print.h"
 #include "support/tap.h"
@@ -285,4 +291,162 @@ TEST("sheet: formats go by the ending of a file")
     is_str(sheet_format_of("html")->name, "text");
     is_str(sheet_format_of("step_curve.svg")->name, "svg");
     ok(!sheet_format_named("pdf"));
+}
+
+// --- hostile values and names ----------------------------------------------------------
+
+enum { LONG_NAME = 100000 };
+
+static const struct column any_columns[] = {
+    {.key = "name", .label = "name", .width = 12, .flags = COLUMN_LEFT},
+    {.key = "ns", .label = "time", .unit = UNIT_NS, .width = 9, .flags = COLUMN_SUMS},
+    {.key = "bytes", .label = "bytes", .unit = UNIT_BYTES, .width = 9, .flags = COLUMN_SUMS},
+    {.key = "count", .label = "count", .unit = UNIT_COUNT, .width = 9},
+    {.key = "share", .label = "share", .unit = UNIT_SHARE, .width = 8, .flags = COLUMN_SUMS},
+    {.label = "", .flags = COLUMN_BAR},
+    {.key = "place", .label = "place", .width = 12, .flags = COLUMN_LEFT | COLUMN_PLACE},
+    {.key = "last", .label = "last", .flags = COLUMN_LEFT},
+    {.key = "words", .label = "words", .flags = COLUMN_LEFT | COLUMN_WRAP},
+};
+enum { ANY_COLUMNS = sizeof any_columns / sizeof any_columns[0] };
+
+// Every kind of value at its ends. What it is called in JSON says whether it is a number.
+static size_t any_values(const char *name, struct value out[32])
+{
+    const struct value all[] = {value_int(INT64_MIN),       value_int(-1),
+                                value_int(INT64_MAX),       value_uint(UINT64_MAX),
+                                value_real(-0.25),          value_real(NAN),
+                                value_real(INFINITY),       value_real(-INFINITY),
+                                value_real(1.7e308),        value_real(-1.7e308),
+                                value_real(5e-324),         value_share(UINT64_MAX, 1),
+                                value_share(1, UINT64_MAX), value_mean(UINT64_MAX, 1),
+                                value_bool(true),           value_none(),
+                                value_text(name),           value_json(name)};
+    memcpy(out, all, sizeof all);
+    return sizeof all / sizeof all[0];
+}
+
+static struct sheet *make_hostile(enum table_look look, const char *name)
+{
+    static const struct series series = {
+        .key = "curve", .heading = "Curve", .y_unit = UNIT_NS, .x_unit = UNIT_COUNT, .x_noun = ""};
+    const struct point points[] = {{INT64_MIN, INT64_MIN}, {-1, INT64_MAX}, {INT64_MAX, 0}};
+    const struct plot_point places[] = {{NAN, 1, 1, 1}, {1, INFINITY, -1, 1e308}, {1, 2, NAN, NAN}};
+    const struct plot_line line = {name, places, 3, false};
+    const struct plot plot = {"plot", "Plot", "x", "y", PLOT_BARS, 0, NULL, &line, 1};
+    const struct table table = {.key = "any",
+                                .heading = "Any",
+                                COLUMNS_ARE(any_columns),
+                                .look = look,
+                                .widest = 70,
+                                .most = 10,
+                                .more = "more"};
+    struct value values[32], cells[ANY_COLUMNS];
+    const size_t count = any_values(name, values);
+    struct sheet *sheet;
+    if (sheet_new(&sheet))
+        return NULL;
+    sheet_title(sheet, name, name);
+    sheet_verdict(sheet, &(struct sheet_verdict){name, name, name});
+    sheet_section(sheet, name, name);
+    for (size_t i = 0; i < count; i++)
+        sheet_value(sheet, "value", "value", UNIT_NONE, values[i]);
+    sheet_remark(sheet, name);
+    sheet_say(sheet, SAY_BULLET, name);
+    sheet_series(sheet, &series, points, 3);
+    sheet_plot(sheet, &plot);
+    sheet_table_copy(sheet, &table);
+    for (size_t i = 0; i < count; i++) {
+        for (size_t k = 0; k < ANY_COLUMNS; k++)
+            cells[k] = values[i];
+        sheet_row(sheet, cells, 0);
+    }
+    sheet_end(sheet);
+    return sheet;
+}
+
+// The bytes a format makes of a sheet, or -1. `ret_text` is to be freed.
+static ssize_t print_all(const struct sheet *sheet, const char *format, const char *table,
+                         char **ret_text)
+{
+    const struct sheet_look look = {.table = table};
+    size_t bytes = 0;
+    FILE *out = open_memstream(ret_text, &bytes);
+    if (!out)
+        return -1;
+    const int status = sheet_format_named(format)->print(sheet, &look, out);
+    fclose(out);
+    return status ? -1 : (ssize_t)bytes;
+}
+
+static void prints_within(const struct sheet *sheet, const char *format, const char *table,
+                          ssize_t most)
+{
+    char *text = NULL;
+    const ssize_t bytes = print_all(sheet, format, table, &text);
+    ok(bytes > 0 && bytes <= most);
+    ok(text && !has(text, "nan") && !has(text, "inf"));
+    free(text);
+}
+
+TEST("sheet: no value and no name makes an answer long, and no bar is longer than its room")
+{
+    static const struct {
+        const char *format, *table;
+        ssize_t most; // some 120 places hold a name, each cut to 4,000 columns
+    } formats[] = {{"text", NULL, 120000}, {"md", NULL, 400000},   {"html", NULL, 400000},
+                   {"svg", "any", 30000},  {"svg", "curve", 8000}, {"svg", "plot", 8000}};
+    char *name = malloc(LONG_NAME + 1);
+    if (!ok(name != NULL))
+        return;
+    memset(name, 'a', LONG_NAME);
+    name[LONG_NAME] = '\0';
+    for (enum table_look look = TABLE_PLAIN; look <= TABLE_GRID; look++) {
+        struct sheet *sheet = make_hostile(look, name);
+        for (size_t i = 0; sheet && i < sizeof formats / sizeof formats[0]; i++)
+            prints_within(sheet, formats[i].format, formats[i].table, formats[i].most);
+        sheet_drop(sheet);
+    }
+    free(name);
+}
+
+TEST("sheet: data has a name of 100 kB whole, and nothing for what is no number")
+{
+    char *name = malloc(LONG_NAME + 1), *text = NULL;
+    if (!ok(name != NULL))
+        return;
+    memset(name, 'b', LONG_NAME);
+    name[LONG_NAME] = '\0';
+    struct sheet *sheet = make_hostile(TABLE_PLAIN, name);
+    ok(sheet && print_all(sheet, "json", NULL, &text) > 0 && has(text, name));
+    ok(text && has(text, "\"count\": null") && !has(text, "nan") && !has(text, "inf"));
+    free(text);
+    text = NULL;
+    ok(sheet && print_all(sheet, "csv", NULL, &text) > 0 && has(text, name));
+    ok(text && has(text, "any,,,,,") && !has(text, "null") && !has(text, "inf"));
+    free(text);
+    sheet_drop(sheet);
+    free(name);
+}
+
+TEST("sheet: a negative share has no bar, and the largest one fills its room")
+{
+    static const struct column bar_columns[] = {{.label = "", .width = 2, .flags = COLUMN_LEFT},
+                                                {.key = "by", .label = "", .flags = COLUMN_BAR}};
+    static const struct table bars = {.key = "bars", .heading = "Bars", COLUMNS_ARE(bar_columns)};
+    const double parts[] = {-0.4, 0.5, 1, INFINITY, NAN};
+    struct sheet *sheet;
+    if (!ok(!sheet_new(&sheet)))
+        return;
+    sheet_table(sheet, &bars);
+    for (size_t i = 0; i < 5; i++)
+        sheet_row(sheet, (struct value[]){value_text("a"), value_real(parts[i])}, 0);
+    sheet_end(sheet);
+    is_str(print(sheet, "text", NULL), "\nBars\n"
+                                       "  a \n"
+                                       "  a   #######\n"
+                                       "  a   ##############\n"
+                                       "  a   ##############\n"
+                                       "  a \n");
+    sheet_drop(sheet);
 }
