@@ -12,7 +12,7 @@
 
 enum {
     NVML_OK = 0,
-    NVML_WITHOUT_GPUS = 1 | 2, // succeed on a machine without, and attach to none
+    NVML_WITHOUT_GPUS = 1, // succeed on a machine without; the next bit would hide them all
     NVML_CLOCK_SM = 1,
     NVML_CLOCK_MEMORY = 2,
     NVML_AMPERE = 7,

@@ -2,7 +2,8 @@
 // A stand-in for NVIDIA's management library, with GPUs whose power is known: of GPU i
 // 100 + 50 i watts. Its counter changes every FAKE_NVML_PERIOD_MS (20). FAKE_NVML_FAIL is
 // "lost:SECONDS" (all calls of GPU 0 fail from then on), "reset:SECONDS" (its counter begins
-// anew) or "stuck:SECONDS" (it stands still). FAKE_NVML_GPUS: how many, 2.
+// anew) or "stuck:SECONDS" (it stands still). FAKE_NVML_GPUS: how many, 2. As with driver 580
+// there is none for who starts it without attaching GPUs.
 #define _GNU_SOURCE
 #include <stdint.h>
 #include <stdio.h>
@@ -10,13 +11,14 @@
 #include <string.h>
 #include <time.h>
 
-enum { OK = 0, UNKNOWN_DEVICE = 2, LOST = 15, MOST = 8 };
+enum { OK = 0, UNKNOWN_DEVICE = 2, LOST = 15, MOST = 8, WITHOUT_ATTACHING = 2 };
 
 struct gpu {
     int number;
 };
 static struct gpu gpus[MOST];
 static double begun_s;
+static int is_attached;
 
 static double seconds(void)
 {
@@ -45,7 +47,7 @@ static int fails(const struct gpu *gpu, const char *how, double *ret_at)
 int nvmlInitWithFlags(unsigned flags);
 int nvmlInitWithFlags(unsigned flags)
 {
-    (void)flags;
+    is_attached = !(flags & WITHOUT_ATTACHING);
     begun_s = seconds();
     return OK;
 }
@@ -59,7 +61,7 @@ int nvmlShutdown(void)
 int nvmlDeviceGetCount_v2(unsigned *count);
 int nvmlDeviceGetCount_v2(unsigned *count)
 {
-    *count = (unsigned)setting("FAKE_NVML_GPUS", 2);
+    *count = is_attached ? (unsigned)setting("FAKE_NVML_GPUS", 2) : 0;
     return OK;
 }
 
