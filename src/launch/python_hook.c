@@ -18,13 +18,14 @@
 
 #define HOOK "preload"
 
-// Beside the tool's folder: the build's, a virtual environment's, the system's.
+// Beside the tool's folder: the build's, a virtual environment's, the system's, a plain one.
 static const char *const places[] = {
     "/python/gait/" HOOK,
     "/../lib/python3*/site-packages/gait/" HOOK,
     "/../lib64/python3*/site-packages/gait/" HOOK,
     "/../lib/python3*/dist-packages/gait/" HOOK,
     "/../local/lib/python3*/dist-packages/gait/" HOOK,
+    "/../gait/" HOOK, // pip install --target
 };
 
 static int tool_folder(char *out, size_t room)

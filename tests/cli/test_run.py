@@ -5,6 +5,7 @@ import errno
 import json
 import os
 import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -478,3 +479,17 @@ def test_a_killed_program_is_told_as_killed_on_the_screen(gait, build, below):
         assert how in " ".join(text.split())
     json_answer = json.loads(gait("report", "--json", "x").stdout)
     assert json_answer["ends"][0]["exit"] == ({"unclosed": True} if below else {"signal": 9})
+
+
+def test_a_package_in_a_folder_of_its_own_is_found_and_a_missing_one_is_told(build, tmp_path):
+    """As `pip install --target site` leaves it."""
+    tool = tmp_path / "site" / "bin" / "gait"
+    tool.parent.mkdir(parents=True)
+    shutil.copy(build / "gait", tool)
+    line = [tool, "run", "-o", "alone", "--", sys.executable, "-c", "pass"]
+    alone = subprocess.run(line, cwd=tmp_path, capture_output=True, text=True, check=True)
+    assert "nothing was recorded in alone: gait's Python package is not where" in alone.stderr
+    shutil.copytree(build / "python" / "gait", tmp_path / "site" / "gait")
+    line = [tool, "run", "-q", "-o", "both", "--", *python(STEPS)]
+    subprocess.run(line, cwd=tmp_path, check=True)
+    assert list((tmp_path / "both").glob("*.gait"))

@@ -49,6 +49,7 @@ struct session {
     struct run_profile profile;
     struct run_directory directory;
     bool is_recording;
+    bool has_no_package; // of Python: a C program needs none
     struct run_sample sample;
     struct run_stuck stuck;
     struct metering meter;
@@ -138,8 +139,9 @@ static void set_environment(struct session *session)
             failed |= setenv("TORCHINDUCTOR_CPP_ENABLE_KERNEL_PROFILE", "1", 1);
         if (failed)
             say("nothing is recorded: %s", strerror(errno));
-        else if (python_hook_set())
-            fail_clear(); // a C program needs no Python package
+        else
+            session->has_no_package = python_hook_set() != GAIT_OK;
+        fail_clear();
     }
     if (failed || !session->is_recording) {
         session->is_recording = false;
@@ -176,6 +178,11 @@ static void tell_end(const struct session *session, const struct launch *launch)
         snprintf(died, sizeof died, "killed by signal %d; ", WTERMSIG(launch->wait_status));
     const char *path = say_path(directory->path, quoted, sizeof quoted);
     if (!content.shards) {
+        const char *may_be = session->has_no_package
+                                 ? "gait's Python package is not where it was installed beside "
+                                   "this gait; install both together, or import gait in the program"
+                                 : "no process imported torch or gait or called gait_start(), or "
+                                   "starting failed; gait record samples any Python program";
         bool is_gone = run_directory_remove_unused(directory, false);
         const char *option = python_hook_obstacle(session->arguments);
         if (option)
@@ -183,9 +190,8 @@ static void tell_end(const struct session *session, const struct launch *launch)
                 "import gait in the program",
                 died, is_gone ? "" : " in ", is_gone ? "" : path, option);
         else
-            say("%snothing was recorded%s%s: no process imported torch or gait or called "
-                "gait_start(), or starting failed; gait record samples any Python program",
-                died, is_gone ? "" : " in ", is_gone ? "" : path);
+            say("%snothing was recorded%s%s: %s", died, is_gone ? "" : " in ", is_gone ? "" : path,
+                may_be);
         return;
     }
     tell_where_buffers_lay(path);
