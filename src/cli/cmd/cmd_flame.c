@@ -74,7 +74,9 @@ static int check_output(const struct flame_values *values, const char *input)
 {
     if (!is_file(values->output))
         return 0;
-    int status = output_name_spare_input(values->output, input);
+    int status = values->format ? 0 : output_name_spare_promise(values->output, formats);
+    if (status == 0)
+        status = output_name_spare_input(values->output, input);
     if (status == 0)
         status = output_name_spare_input(values->output, values->before);
     return status ? status : output_name_spare_recording(values->output);

@@ -12,6 +12,7 @@
 #include "base/fail.h"
 #include "base/units.h"
 #include "cli/frame/command.h"
+#include "cli/io/output_name.h"
 #include "cli/io/record_output.h"
 #include "cli/io/sample_options.h"
 #include "launch/launch.h"
@@ -323,7 +324,8 @@ static int run(const void *given, const struct operands *operands)
         fail(GAIT_ERR_ARGUMENT, "takes --pid or a program, not both");
     else if (!values->pid && !operands->count)
         fail(GAIT_ERR_ARGUMENT, "needs --pid PID or a program: gait record -- python train.py");
-    else
+    else if (values->format || !values->output ||
+             !output_name_spare_promise(values->output, record_formats))
         return values->pid ? record_process(values) : record_program(values, operands->texts);
     return command_refuse(&cmd_record);
 }

@@ -11,4 +11,8 @@ GAIT_CHECK int output_name_spare_recording(const char *path);
 // Fails if it is the file that is read. `input` may be NULL.
 GAIT_CHECK int output_name_spare_input(const char *path, const char *input);
 
+// Fails if its ending promises a format that gait does not write here, such as .pdf; what
+// it writes is in `formats`, up to NULL. Other endings promise nothing.
+GAIT_CHECK int output_name_spare_promise(const char *path, const char *const *formats);
+
 #endif

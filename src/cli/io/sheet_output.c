@@ -69,7 +69,11 @@ int sheet_wish_check(const struct sheet_wish *wish, const char *input)
     if (slice_ends_with(slice_of(wish->output), ".gait"))
         return fail(GAIT_ERR_ARGUMENT, "'%s' has the ending of a recording: choose another one",
                     wish->output);
-    const int status = output_name_spare_recording(wish->output);
+    int status = GAIT_OK;
+    if (!wish->format && !wish->is_json)
+        status = output_name_spare_promise(wish->output, sheet_format_names);
+    if (!status)
+        status = output_name_spare_recording(wish->output);
     return status || !input ? status : output_name_spare_input(wish->output, input);
 }
 

@@ -31,3 +31,13 @@ TEST("sheet output: what does not go together is refused before any work")
     is_str(refused(&(struct sheet_wish){.output = "run/new.gait"}),
            "'run/new.gait' has the ending of a recording: choose another one");
 }
+
+TEST("sheet output: a name that promises a format which gait does not write is refused")
+{
+    is_str(refused(&(struct sheet_wish){.output = "a/run.PDF"}),
+           "'a/run.PDF': gait does not write '.PDF' here; its formats are text, json, csv, md, "
+           "html, svg (--format)");
+    is_str(refused(&(struct sheet_wish){.output = "run.xlsx", .format = "csv"}), "taken");
+    is_str(refused(&(struct sheet_wish){.output = "out.png/run"}), "taken");
+    is_str(refused(&(struct sheet_wish){.output = "run.log"}), "taken");
+}
