@@ -22,14 +22,15 @@
 enum {
     MOST_CLIENTS = 64, // the others wait in the listener's queue
     QUEUE = 1024,
-    PATIENCE_MS = 10000, // with a client that neither sends nor takes
+    PATIENCE_MS = 10000,
     REPLY_HEAD_BYTES = 1024,
 };
 
 // It sends its request until `reply_head` is made, then it takes the reply.
 struct http_client {
     int descriptor;
-    int64_t last_ms; // when it last moved
+    bool is_admitted; // its request had the token
+    int64_t since_ms; // when it came, then when it last took some of the reply
     size_t got;
     size_t head_bytes, sent; // of the reply; 0: not made yet
     struct http_reply reply;
@@ -104,6 +105,7 @@ static int bind_path(struct http_server *server, const char *path)
 
 int http_server_open(struct http_server *server, const char *socket_path, uint16_t port)
 {
+    server->patience_ms = PATIENCE_MS;
     server->listener =
         socket(socket_path ? AF_UNIX : AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
     server->clients = calloc(MOST_CLIENTS, sizeof *server->clients);
@@ -192,6 +194,7 @@ static void answer(struct http_server *server, struct http_client *client, size_
     int status = http_request_read(client->request, length, &request);
     if (!status)
         status = http_server_admit(server, &request, &rest);
+    client->is_admitted = !status;
     char *path = rest ? strdup(rest) : NULL;
     if (rest && (!path || !http_text_decode(path, false)))
         status = 400;
@@ -226,7 +229,6 @@ static bool receive(struct http_server *server, struct http_client *client)
     if (!got)
         return false;
     client->got += (size_t)got;
-    client->last_ms = now_ms();
     const size_t length = http_request_length(client->request, client->got);
     if (length)
         answer(server, client, length);
@@ -234,6 +236,8 @@ static bool receive(struct http_server *server, struct http_client *client)
         refuse(client, 431);
         make_head(client);
     }
+    if (client->head_bytes) // an answer may have taken longer than our patience with a client
+        client->since_ms = now_ms();
     return true;
 }
 
@@ -248,35 +252,61 @@ static bool transmit(struct http_client *client)
     if (sent < 0)
         return errno == EAGAIN || errno == EINTR;
     client->sent += (size_t)sent;
-    client->last_ms = now_ms();
+    client->since_ms = now_ms();
     if (client->sent < all)
         return true;
     shutdown(client->descriptor, SHUT_WR);
     return false;
 }
 
+// A place for one more: a free one, or that of the one who has been without a token for
+// longest. NULL: all have one.
+static struct http_client *find_place(struct http_server *server)
+{
+    struct http_client *oldest = NULL;
+    if (server->client_count < MOST_CLIENTS)
+        return &server->clients[server->client_count];
+    for (size_t i = 0; i < MOST_CLIENTS; i++) {
+        struct http_client *client = &server->clients[i];
+        if (!client->is_admitted && (!oldest || client->since_ms < oldest->since_ms))
+            oldest = client;
+    }
+    return oldest;
+}
+
+// A browser sends its request at once: it is read at once, so that nobody who comes behind
+// it can take its place.
 static void take_clients(struct http_server *server)
 {
-    while (server->client_count < MOST_CLIENTS) {
-        const int descriptor = accept4(server->listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+    for (int i = 0; i < MOST_CLIENTS; i++) {
+        struct http_client *place = find_place(server);
+        const int descriptor =
+            place ? accept4(server->listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK) : -1;
         if (descriptor < 0)
             return;
-        struct http_client *client = &server->clients[server->client_count++];
-        *client = (struct http_client){.descriptor = descriptor, .last_ms = now_ms()};
+        if (place == &server->clients[server->client_count])
+            server->client_count++;
+        else
+            end_client(place);
+        *place = (struct http_client){.descriptor = descriptor, .since_ms = now_ms()};
+        if (!receive(server, place)) {
+            end_client(place);
+            *place = server->clients[--server->client_count];
+        }
     }
 }
 
+// A whole request has one deadline: a byte now and then does not put it off.
 static void serve(struct http_server *server, const struct pollfd *polled)
 {
-    const int64_t now = now_ms();
     const size_t count = server->client_count;
     server->client_count = 0;
     for (size_t i = 0; i < count; i++) {
         struct http_client *client = &server->clients[i];
-        bool stays = now - client->last_ms < PATIENCE_MS;
-        if (polled[i].revents && stays)
+        bool stays = true;
+        if (polled[i].revents)
             stays = client->head_bytes ? transmit(client) : receive(server, client);
-        if (!stays)
+        if (!stays || now_ms() - client->since_ms >= server->patience_ms)
             end_client(client);
         else if (server->client_count++ != i)
             server->clients[server->client_count - 1] = *client;
@@ -292,7 +322,7 @@ int http_server_run(struct http_server *server, const volatile int *stop)
             polled[i] = (struct pollfd){.fd = server->clients[i].descriptor,
                                         .events = server->clients[i].head_bytes ? POLLOUT : POLLIN};
         polled[count] =
-            (struct pollfd){.fd = count < MOST_CLIENTS ? server->listener : -1, .events = POLLIN};
+            (struct pollfd){.fd = find_place(server) ? server->listener : -1, .events = POLLIN};
         if (poll(polled, count + 1, 1000) < 0 && errno != EINTR)
             return fail(GAIT_ERR_IO, "cannot wait for clients: %s", strerror(errno));
         if (*stop)

@@ -39,6 +39,7 @@ struct http_server {
     char home[HTTP_TOKEN_BYTES + 8]; // "/TOKEN/", with the end of a line
     const char *socket_path;         // NULL: TCP
     struct http_site site;
+    int64_t patience_ms; // with a client that sends no whole request, or takes nothing
     struct http_client *clients;
     size_t client_count;
 };
