@@ -11,7 +11,7 @@
 #include "analyse/report/run_report.h"
 #include "analyse/scale/scale_trace.h"
 #include "base/fail.h"
-#include "export/output/output_print.h"
+#include "base/own_file.h"
 #include "render/epochs_csv.h"
 #include "render/itwinai_tables.h"
 #include "shard/folders.h"
@@ -47,14 +47,14 @@ static int print_averages(FILE *out, void *context)
     return status || writing->rows ? status : fail(GAIT_ERR_MISSING, "no op is on record");
 }
 
-static int write_file(struct writing *writing, const char *name, output_printer *print)
+static int write_file(struct writing *writing, const char *name, own_file_printer *print)
 {
     char path[PATH_MAX];
     if (snprintf(path, sizeof path, "%s/%s", writing->folder, name) >= PATH_MAX)
         return fail(GAIT_ERR_ARGUMENT, "the path '%.200s' is too long", writing->folder);
     int status = folders_make_above(path);
     if (!status)
-        status = output_print(path, print, writing);
+        status = own_file_print(path, print, writing);
     if (status)
         return status;
     writing->files++;

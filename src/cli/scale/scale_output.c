@@ -13,8 +13,8 @@
 
 #include "answer/sheet_nodes.h"
 #include "base/fail.h"
+#include "base/own_file.h"
 #include "cli/scale/png_file.h"
-#include "export/output/output_print.h"
 #include "launch/say.h"
 #include "render/sheet_svg.h"
 #include "shard/folders.h"
@@ -53,7 +53,7 @@ static int write_plot(const struct sheet *sheet, const char *key, const char *fo
     const int other = snprintf(svg, sizeof svg, "%s/.%s.%d.svg", folder, key, (int)getpid());
     if (length >= PATH_MAX || other >= PATH_MAX)
         return fail(GAIT_ERR_ARGUMENT, "the path '%.200s' is too long", folder);
-    int status = output_print(is_png ? svg : path, print_svg, &picture);
+    int status = own_file_print(is_png ? svg : path, print_svg, &picture);
     if (!status && is_png) {
         status = png_file_make(svg, path);
         unlink(svg);
@@ -134,10 +134,10 @@ static void name_run(char out[NAME_MAX + 1], const struct scale_set *set, const 
         snprintf(out, NAME_MAX + 1, "%.200s", last_name(id));
 }
 
-static int write_copy(const char *path, output_printer *print, void *context)
+static int write_copy(const char *path, own_file_printer *print, void *context)
 {
     const int status = folders_make_above(path);
-    return status ? status : output_print(path, print, context);
+    return status ? status : own_file_print(path, print, context);
 }
 
 static int backup_table(const struct scale_set *set, const char *folder,

@@ -1,0 +1,151 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Links that another user put where gait is about to write: what they lead to stays as it is.
+
+The folder is everybody's and not sticky, because there the kernel does not stop anything itself.
+"""
+
+import json
+import os
+import subprocess
+import sys
+
+import pytest
+
+from tests.support.shard_maker import ShardMaker
+
+NOBODY = 65534
+START = 1_700_000_000_000_000_000
+TRACE = {"traceEvents": [{"ph": "X", "name": "op", "cat": "cpu_op", "pid": 7, "tid": 8, "ts": 1}]}
+PROGRAM = "import time; end = time.monotonic() + 1\nwhile time.monotonic() < end: pass"
+
+pytestmark = pytest.mark.skipif(os.getuid() != 0, reason="only root can make links of another user")
+
+
+@pytest.fixture
+def open_folder(tmp_path):
+    """A folder where everybody may write, with what the commands read."""
+    folder = tmp_path / "open"
+    folder.mkdir()
+    folder.chmod(0o777)
+    event = {**TRACE["traceEvents"][0], "dur": 5}
+    (folder / "t.json").write_text(json.dumps({"traceEvents": [event]}))
+    shard = ShardMaker(rank=0)
+    track, site = shard.track(key="1000", os_id=1000), shard.site("c", "name")
+    shard.spans(track, [(START + i, 1, site) for i in range(100)])
+    shard.write(folder / "run")
+    (folder / "stacks.txt").write_text("main;work 3\nmain;rest 2\n")
+    return folder
+
+
+@pytest.fixture
+def victims(tmp_path):
+    """A file and a folder that nobody may change."""
+    folder = tmp_path / "victims"
+    folder.mkdir()
+    for name in ("file", "folder/kept"):
+        (folder / name).parent.mkdir(exist_ok=True)
+        (folder / name).write_text("precious")
+    return folder
+
+
+def untouched(victims):
+    return sorted(victims.rglob("*")) == sorted(
+        [victims / "file", victims / "folder", victims / "folder/kept"]
+    ) and all((victims / name).read_text() == "precious" for name in ("file", "folder/kept"))
+
+
+def run_with(build, folder, links, *command, **environment):
+    """Runs the tool where links lie, made by another user; $$ in a name is the tool's pid."""
+    lines = [f'ln -s "{target}" "{name}" && chown -h {NOBODY} "{name}"' for name, target in links]
+    script = "\n".join(["set -e", *lines, 'exec "$@"'])
+    return subprocess.run(
+        ["sh", "-c", script, "sh", build / "gait", *command],
+        cwd=folder,
+        env={**os.environ, **environment},
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
+
+
+def files_of(folder):
+    return sorted(str(path.relative_to(folder)) for path in folder.rglob("*") if path.is_file())
+
+
+def test_an_import_empties_no_other_folder(build, open_folder, victims):
+    links = [("out.$$.draft", victims / "folder")]
+    ran = run_with(build, open_folder, links, "import", "t.json", "-o", "out")
+    assert (ran.returncode, untouched(victims)) == (0, True), ran.stderr
+    assert len(list((open_folder / "out").glob("*.gait"))) == 1
+
+
+def test_a_shard_of_an_import_goes_through_no_link(build, open_folder, victims):
+    links = [("out.gait.$$.draft", victims / "file"), ("out.gait", victims / "nothing")]
+    ran = run_with(build, open_folder, links, "import", "t.json", "-o", "out.gait")
+    assert ran.returncode == 2 and "is there already" in ran.stderr
+    assert untouched(victims)
+
+
+def test_a_cache_of_another_user_is_not_taken(build, open_folder, victims):
+    """Neither is one that a link of another user's leads to, nor one where everybody writes."""
+    cache = open_folder / "cache"
+    cache.mkdir()
+    (cache / "traces").mkdir()
+    for uid, mode in ((NOBODY, 0o755), (0, 0o777)):
+        os.chown(cache / "traces", uid, uid)
+        (cache / "traces").chmod(mode)
+        ran = run_with(build, open_folder, [], "info", "t.json", GAIT_CACHE_DIR=str(cache))
+        assert ran.returncode == 0 and "is not a folder that is yours alone" in ran.stderr
+        assert os.listdir(cache / "traces") == []
+    (cache / "traces").rmdir()
+    links = [("cache/traces", victims / "folder")]
+    ran = run_with(build, open_folder, links, "info", "t.json", GAIT_CACHE_DIR=str(cache))
+    assert ran.returncode == 0 and "imported for this time only" in ran.stderr
+    assert untouched(victims)
+
+
+def test_tidying_the_cache_follows_no_link(build, open_folder, victims):
+    cache = open_folder / "cache"
+    run_with(build, open_folder, [], "info", "t.json", GAIT_CACHE_DIR=str(cache))
+    (kept,) = (cache / "traces").iterdir()
+    links = [(f"cache/traces/{kept.name.partition('-')[0]}-0", victims / "folder")]
+    ran = run_with(build, open_folder, links, "info", "t.json", GAIT_CACHE_DIR=str(cache))
+    assert (ran.returncode, ran.stderr, untouched(victims)) == (0, "", True)
+    assert list((cache / "traces").iterdir()) == [kept]
+
+
+@pytest.mark.parametrize("name", ["x.svg", "x.txt", "x.speedscope.json", "x.pb.gz", "x.trace.json"])
+def test_a_recording_writes_through_no_link(build, open_folder, victims, name):
+    planted = (name, f"{name}.new", f"{name}.samples-$$.gait", f"{name}.samples-$$.gait.json")
+    links = [(link, victims / "file") for link in planted]
+    program = [sys.executable, "-c", PROGRAM]
+    ran = run_with(build, open_folder, links, "record", "-o", name, "--", *program)
+    assert (ran.returncode, untouched(victims)) == (0, True), ran.stderr
+    assert (open_folder / name).stat().st_size > 0 and not (open_folder / name).is_symlink()
+
+
+EXPORTS = {
+    "chrome": ["export", "run", "--format", "chrome", "-o", "out"],
+    "csv": ["export", "run", "--format", "csv", "-o", "out"],
+    "flame": ["flame", "stacks.txt", "-o", "out"],
+    "report": ["report", "run", "--format", "json", "-o", "out"],
+    "steps": ["steps", "run", "--format", "csv", "-o", "out"],
+}
+
+
+@pytest.mark.parametrize("command", EXPORTS.values(), ids=EXPORTS)
+@pytest.mark.parametrize("target", ["file", "nothing"])
+def test_an_output_replaces_a_planted_link(build, open_folder, victims, command, target):
+    """The link, and not what it leads to: so it does where nothing stands behind it."""
+    ran = run_with(build, open_folder, [("out", victims / target)], *command)
+    assert ran.returncode == 0, ran.stderr
+    assert untouched(victims)
+    assert (open_folder / "out").stat().st_size > 0 and not (open_folder / "out").is_symlink()
+
+
+def test_a_link_of_the_users_own_is_followed(build, open_folder, victims):
+    (open_folder / "out").symlink_to(victims / "file")
+    ran = run_with(build, open_folder, [], *EXPORTS["csv"])
+    assert ran.returncode == 0
+    assert (open_folder / "out").is_symlink()
+    assert (victims / "file").read_text().startswith("kind,category")
