@@ -143,19 +143,29 @@ int own_file_begin(struct own_file *file, const char *path)
     return open_part(file, false);
 }
 
-int own_file_keep(struct own_file *file)
+static int place(struct own_file *file, int (*name)(const char *draft, const char *path))
 {
-    int status = GAIT_OK;
     // a network file system says here that there was no room
-    if (close(file->fd) != 0 && errno != EINTR)
-        status = cannot(file->name);
+    int error = close(file->fd) != 0 && errno != EINTR ? errno : 0;
     file->fd = -1;
-    if (!status && file->part && rename(file->part, file->target) != 0)
-        status = cannot(file->name);
-    if (status)
+    if (!error && file->part)
+        error = name(file->part, file->target);
+    if (error)
         own_file_drop(file);
     forget_part(file);
-    return status;
+    errno = error;
+    return error;
+}
+
+int own_file_keep(struct own_file *file)
+{
+    return place(file, own_file_move) ? cannot(file->name) : GAIT_OK;
+}
+
+int own_file_keep_first(struct own_file *file)
+{
+    const int error = place(file, own_file_name);
+    return error && error != EEXIST ? cannot(file->name) : GAIT_OK;
 }
 
 void own_file_drop(struct own_file *file)
@@ -222,13 +232,22 @@ int own_file_remove(const char *path)
     return unlink(path) ? errno : 0;
 }
 
+int own_file_move(const char *draft, const char *path)
+{
+    return rename(draft, path) ? errno : 0;
+}
+
 int own_file_name(const char *draft, const char *path)
 {
-    if (syscall(SYS_renameat2, AT_FDCWD, draft, AT_FDCWD, path, KEEP_WHAT_IS_THERE) == 0)
+    // of a file, and on network file systems, too, one of several rivals is the first
+    if (!link(draft, path))
+        return unlink(draft) ? errno : 0;
+    if (errno != EEXIST &&
+        syscall(SYS_renameat2, AT_FDCWD, draft, AT_FDCWD, path, KEEP_WHAT_IS_THERE) == 0)
         return 0;
     if (errno == EINVAL || errno == ENOSYS) // a file system that cannot promise that
-        if (access(path, F_OK) && rename(draft, path) == 0)
-            return 0;
+        if (access(path, F_OK))
+            return own_file_move(draft, path);
     return errno;
 }
 

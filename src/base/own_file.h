@@ -45,6 +45,9 @@ GAIT_CHECK int own_file_begin(struct own_file *file, const char *path);
 // Puts it in place.
 GAIT_CHECK int own_file_keep(struct own_file *file);
 
+// So, too, unless there is something by now: that stays.
+GAIT_CHECK int own_file_keep_first(struct own_file *file);
+
 // Removes what was written: it failed.
 void own_file_drop(struct own_file *file);
 
@@ -62,8 +65,9 @@ GAIT_CHECK int own_file_reserve(const char *path);
 int own_file_remove(const char *path);
 
 // Gives the finished file or folder `draft` its name. What came up there in the meantime is not
-// replaced. 0 or an errno.
+// replaced, and is by own_file_move(). 0 or an errno.
 GAIT_CHECK int own_file_name(const char *draft, const char *path);
+GAIT_CHECK int own_file_move(const char *draft, const char *path);
 
 // --- folders ---------------------------------------------------------------------
 

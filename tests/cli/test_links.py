@@ -6,6 +6,7 @@ The folder is everybody's and not sticky, because there the kernel does not stop
 
 import json
 import os
+import socket
 import subprocess
 import sys
 
@@ -149,3 +150,54 @@ def test_a_link_of_the_users_own_is_followed(build, open_folder, victims):
     assert ran.returncode == 0
     assert (open_folder / "out").is_symlink()
     assert (victims / "file").read_text().startswith("kind,category")
+
+
+def test_an_index_and_a_mark_of_a_run_go_through_no_link(build, open_folder, victims):
+    (shard,) = (open_folder / "run").glob("*.gait")
+    (open_folder / "run").chmod(0o777)
+    links = [(f"run/{shard.name}-index{end}", victims / "file") for end in ("", ".$$")]
+    ran = run_with(build, open_folder, links, "index", "run")
+    assert (ran.returncode, untouched(victims)) == (0, True), ran.stderr
+    assert not (open_folder / "run" / f"{shard.name}-index").is_symlink()
+    links = [("run/.gait-run", victims / "file")]
+    program = [sys.executable, "-c", "pass"]
+    run_with(build, open_folder, links, "run", "--append", "-o", "run", "--", *program)
+    assert untouched(victims)
+
+
+def test_a_run_joins_no_folder_behind_a_link(build, open_folder, victims):
+    """Where the name is gait's. A folder that the user named may be behind any link."""
+    job = {"SLURM_JOB_ID": "7", "SLURM_STEP_ID": "0", "SLURM_STEP_NUM_TASKS": "2"}
+    program = [sys.executable, "-c", "import os; print(os.environ.get('GAIT_DIR'))"]
+    plain = run_with(build, open_folder, [], "run", "--", *program, **job)
+    name = os.path.basename(plain.stdout.strip())  # it is gone: nothing was recorded
+    assert name.startswith("gait-") and "7" in name
+    ran = run_with(build, open_folder, [(name, victims / "folder")], "run", "--", *program, **job)
+    assert "it is a link that another user made" in ran.stderr
+    assert untouched(victims)
+
+
+FOLDERS = {
+    "parquet": (["export", "run", "--format", "parquet", "-o", "out"], "out/run=run"),
+    "rank": (["export", "run", "--format", "parquet", "-o", "out"], "out/run=run/rank=0"),
+}
+
+
+@pytest.mark.parametrize(("command", "name"), FOLDERS.values(), ids=FOLDERS)
+def test_no_folder_of_an_export_is_one_behind_a_link(build, open_folder, victims, command, name):
+    above = (open_folder / name).parent
+    above.mkdir(parents=True)
+    above.chmod(0o777)
+    ran = run_with(build, open_folder, [(name, victims / "folder")], *command)
+    assert ran.returncode == 2 and ran.stderr.count("\n") == 1
+    assert f"cannot make the folder '{name}': it is a link that another user made" in ran.stderr
+    assert untouched(victims)
+
+
+def test_a_socket_of_another_user_is_not_removed(build, open_folder):
+    with socket.socket(socket.AF_UNIX) as stale:
+        stale.bind(str(open_folder / "view"))
+    os.chown(open_folder / "view", NOBODY, NOBODY)
+    ran = run_with(build, open_folder, [], "view", "run", "--socket", "view")
+    assert ran.returncode == 2 and "cannot listen on 'view'" in ran.stderr
+    assert (open_folder / "view").exists()

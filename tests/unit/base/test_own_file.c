@@ -144,6 +144,13 @@ TEST("own file: drafts have names that differ, and a finished one replaces nothi
     is_int(own_file_reserve(draft), EEXIST);
     is_int(own_file_name(draft, victim), EEXIST);
     is_int(own_file_name(draft, place), 0);
+    ok(access(draft, F_OK) != 0);
+    for (int i = 0; i < 2; i++) { // the first of two rivals wins
+        struct own_file file;
+        is_int(own_file_begin(&file, draft), 0);
+        ok(dprintf(file.fd, "%d", i) == 1 && own_file_keep_first(&file) == 0);
+    }
+    ok(holds(draft, "0") && count_files() == 3);
     ok(holds(victim, "precious") && holds(place, ""));
     is_int(own_file_remove(place), 0);
     is_int(own_file_remove(place), ENOENT);
