@@ -6,15 +6,20 @@ The folder is everybody's and not sticky, because there the kernel does not stop
 
 import json
 import os
+import pathlib
+import shutil
+import signal
 import socket
 import subprocess
 import sys
+import tempfile
 
 import pytest
 
+from tests.support.sampled_programs import until
 from tests.support.shard_maker import ShardMaker
 
-NOBODY = 65534
+NOBODY, USER = 65534, 4242
 START = 1_700_000_000_000_000_000
 TRACE = {"traceEvents": [{"ph": "X", "name": "op", "cat": "cpu_op", "pid": 7, "tid": 8, "ts": 1}]}
 PROGRAM = "import time; end = time.monotonic() + 1\nwhile time.monotonic() < end: pass"
@@ -201,3 +206,89 @@ def test_a_socket_of_another_user_is_not_removed(build, open_folder):
     ran = run_with(build, open_folder, [], "view", "run", "--socket", "view")
     assert ran.returncode == 2 and "cannot listen on 'view'" in ran.stderr
     assert (open_folder / "view").exists()
+
+
+def test_plots_and_backups_of_scale_go_through_no_link(build, open_folder, victims):
+    for nodes, seconds in ((1, 9), (2, 5)):
+        where = open_folder / "runs/run0/epoch-time"
+        where.mkdir(parents=True, exist_ok=True)
+        rows = "".join(f"{i + 1},{seconds},ddp,{nodes}\n" for i in range(3))
+        (where / f"epochtime_ddp_{nodes}N.csv").write_text("epoch_id,time,name,nodes\n" + rows)
+    (open_folder / "plots").mkdir(mode=0o777)
+    (open_folder / "plots").chmod(0o777)
+    name = "plots/absolute_epoch_time.svg"
+    links = [(name, victims / "file"), ("plots/.absolute_epoch_time.$$.svg", victims / "file")]
+    words = ["--log-dir", "runs", "--plot-dir", "plots", "-o", "page.html", "--backup", "kept"]
+    ran = run_with(build, open_folder, [*links, ("page.html", victims / "file")], "scale", *words)
+    assert (ran.returncode, untouched(victims)) == (0, True), ran.stderr
+    assert "<svg" in (open_folder / name).read_text() and not (open_folder / name).is_symlink()
+    assert len(list((open_folder / "kept").rglob("epochtime*.csv"))) == 2
+
+
+HANGS = """
+import gait, os, sys, time
+victim, run = sys.argv[1], os.environ["GAIT_DIR"]
+for name in ("stuck.txt", f"stuck.txt.{os.getppid()}"):
+    os.symlink(victim, os.path.join(run, name))
+    os.lchown(os.path.join(run, name), 65534, 65534)
+time.sleep(3600)
+"""
+
+
+def test_the_report_of_a_hanging_run_goes_through_no_link(build, open_folder, victims):
+    program = [sys.executable, "-c", HANGS, victims / "file"]
+    tool = [build / "gait", "run", "-q", "--stuck-after", "1s", "-o", "hangs", "--", *program]
+    report = open_folder / "hangs/stuck.txt"
+    with subprocess.Popen(
+        tool, cwd=open_folder, start_new_session=True, stderr=subprocess.PIPE, text=True
+    ) as run:
+        try:
+            is_there = until(lambda: report.exists() and not report.is_symlink())
+        finally:
+            os.killpg(run.pid, signal.SIGKILL)
+    assert is_there and untouched(victims)
+    assert "has not moved" in report.read_text()
+
+
+@pytest.fixture
+def sticky(build):
+    """A copy of the tool and a folder like /tmp, of root's, with a user's own folder in it."""
+    with tempfile.TemporaryDirectory() as home:  # whose parents are everybody's
+        os.chmod(home, 0o1777)
+        shutil.copy(build / "gait", home)
+        own = pathlib.Path(home) / "own"
+        own.mkdir()
+        (own / "file").write_text("precious")
+        for path in (own, own / "file"):
+            os.chown(path, USER, USER)
+        yield pathlib.Path(home)
+
+
+def test_in_a_folder_like_tmp_a_user_gets_a_sentence(sticky, open_folder):
+    """There nobody may rename over another user's link, and drafts are in nobody's way."""
+    shutil.copy(open_folder / "t.json", sticky)
+    (sticky / "t.json").chmod(0o644)
+    lines = ["set -e"]
+    for name in ("taken.csv", "out.$$.draft"):
+        lines += [f'ln -s own/file "{name}"', f'chown -h {NOBODY} "{name}"']
+
+    def run(*command):
+        script = (
+            f'{"; ".join(lines)}; exec setpriv --reuid {USER} --regid {USER} --clear-groups "$@"'
+        )
+        del lines[1:]
+        return subprocess.run(
+            ["sh", "-c", script, "sh", sticky / "gait", *command],
+            cwd=sticky,
+            capture_output=True,
+            text=True,
+            timeout=60,
+        )
+
+    ran = run("import", "t.json", "-o", "out")
+    assert (ran.returncode, ran.stderr) == (0, "")
+    ran = run("export", "out", "--format", "csv", "-o", "taken.csv")
+    assert ran.returncode == 2 and ran.stderr.count("\n") == 1
+    assert "cannot write 'taken.csv': " in ran.stderr
+    assert (sticky / "own/file").read_text() == "precious"
+    assert not list(sticky.glob("*.part"))
