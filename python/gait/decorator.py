@@ -13,10 +13,10 @@ import functools
 import inspect
 import os
 import shutil
-import socket
 
 from . import _ranks
 from ._core import why_off
+from ._files import draft
 from ._say import attempt, say, say_off
 
 TYPE_CHECKING = False
@@ -209,15 +209,8 @@ class _Writer:
         path = self._handlers.tensorboard_trace_handler(folder, f"rank_{rank}")(prof)
         whole = os.path.join(self._folder, f"trace_rank_{rank}.json")
         self._paths = [*self._paths, path]
-        # ranks of several machines may share the folder
-        part = f"{whole}.{socket.gethostname()}_{os.getpid()}.part"
-        try:
+        with draft(whole) as part:  # ranks of several machines may share the folder
             shutil.copyfile(path, part)
-            os.replace(part, whole)
-        except OSError:
-            with contextlib.suppress(OSError):
-                os.unlink(part)
-            raise
 
     def finish(self, prof) -> None:
         """Rank 0 says what there is."""

@@ -16,6 +16,7 @@ import os
 import sys
 import weakref
 
+from ._files import draft
 from ._say import say
 from .profilers import by_name
 from .profilers.files import file_name
@@ -236,7 +237,7 @@ class ProfilerCallback(Callback):
     @staticmethod
     def _write_summary(profile, path) -> None:
         averages = profile.key_averages()
-        with open(path, "w", encoding="utf-8") as file:
+        with draft(path) as part, open(part, "w", encoding="utf-8") as file:
             for device in ("cpu", "cuda"):
                 file.write(f"Top 10 by {device.upper()} time\n")
                 file.write(averages.table(sort_by=f"{device}_time_total", row_limit=10) + "\n")

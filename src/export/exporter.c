@@ -6,10 +6,10 @@
 #include <unistd.h>
 
 #include "base/fail.h"
+#include "base/own_file.h"
 #include "base/slice.h"
 #include "export/chrome/chrome_json.h"
 #include "export/csv_rows.h"
-#include "export/output/output_file.h"
 #include "export/output/output_stream.h"
 #include "export/parquet/parquet_rows.h"
 #include "export/perfetto/perfetto_proto.h"
@@ -89,14 +89,14 @@ static int write_to(struct gait_trace *trace, const struct gait_export_options *
 static int write_to_new(struct gait_trace *trace, const struct gait_export_options *options,
                         const char *path)
 {
-    struct output_file file;
-    int status = output_file_open(&file, path);
+    struct own_file file;
+    int status = own_file_open(&file, path);
     if (status)
         return status;
     status = write_to(trace, options, file.fd, path);
     if (!status)
-        return output_file_keep(&file);
-    output_file_drop(&file);
+        return own_file_keep(&file);
+    own_file_drop(&file);
     return status;
 }
 

@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "base/fail.h"
+#include "base/own_file.h"
 #include "base/slice.h"
 #include "launch/job.h"
 #include "launch/run_mark.h"
@@ -44,17 +45,22 @@ static bool holds_anything(const char *path)
     return found;
 }
 
-// `ret_is_new` is whether the last part was made here.
-static int make_directory(const char *path, bool *ret_is_new)
+// A link of another user's leads to a run where a user or a launcher named it, not where the
+// name is ours.
+static int make_directory(struct run_directory *directory)
 {
+    const char *path = directory->path;
     int status = folders_make_above(path);
     if (status)
         return status;
-    *ret_is_new = mkdir(path, 0777) == 0;
-    if (!*ret_is_new && errno != EEXIST)
-        return fail(GAIT_ERR_IO, "cannot make '%s': %s", path, strerror(errno));
+    int error = own_folder_make(path, 0777);
+    if (error == OWN_FILE_PLANTED && (directory->is_named || directory->is_joined))
+        error = EEXIST;
+    directory->is_new = !error;
+    if (error && error != EEXIST)
+        return fail(GAIT_ERR_IO, "cannot make '%s': %s", path, own_file_why(error));
     struct stat about;
-    if (!*ret_is_new && (stat(path, &about) || !S_ISDIR(about.st_mode)))
+    if (error && (stat(path, &about) || !S_ISDIR(about.st_mode)))
         return fail(GAIT_ERR_IO, "'%s' is not a directory", path);
     return GAIT_OK;
 }
@@ -113,7 +119,7 @@ static int find_run(struct run_directory *directory, bool is_append)
 // Makes the directory at `path` a place to record into.
 static int settle(struct run_directory *directory, bool is_append)
 {
-    int status = make_directory(directory->path, &directory->is_new);
+    int status = make_directory(directory);
     if (status)
         return status;
     if (access(directory->path, W_OK | X_OK) || !realpath(directory->path, directory->absolute))
@@ -172,13 +178,14 @@ static int settle_default(struct run_directory *directory, const char *program)
         if (number > 1)
             snprintf(suffix, sizeof suffix, "-%u", number);
         snprintf(directory->path, sizeof directory->path, "gait-%s-%s%s", program, when, suffix);
-        if (mkdir(directory->path, 0777) == 0) {
+        const int error = own_folder_make(directory->path, 0777);
+        if (!error) {
             int status = settle(directory, false);
             directory->is_new = true;
             return status;
         }
-        if (errno != EEXIST)
-            return fail(GAIT_ERR_IO, "cannot make '%s': %s", directory->path, strerror(errno));
+        if (error != EEXIST && error != OWN_FILE_PLANTED)
+            return fail(GAIT_ERR_IO, "cannot make '%s': %s", directory->path, strerror(error));
     }
     return fail(GAIT_ERR_IO, "'%s' and all its numbered variants already exist", directory->path);
 }
@@ -238,6 +245,6 @@ bool run_directory_remove_unused(const struct run_directory *directory, bool is_
     if (!is_ours || is_kept || holds_anything(directory->absolute))
         return false;
     if (!join(path, directory->absolute, RUN_MARK_NAME))
-        unlink(path);
-    return rmdir(directory->absolute) == 0;
+        own_file_remove(path);
+    return own_folder_drop(directory->absolute) == 0;
 }

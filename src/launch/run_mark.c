@@ -11,12 +11,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/random.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "base/fail.h"
+#include "base/own_file.h"
 #include "base/process.h"
 #include "launch/job.h"
 
@@ -39,12 +39,7 @@ bool run_mark_is_id(const char *text)
 
 int run_mark_make_id(char out[33])
 {
-    uint8_t bytes[16];
-    if (getrandom(bytes, sizeof bytes, 0) != (ssize_t)sizeof bytes)
-        return fail(GAIT_ERR_IO, "cannot get random numbers: %s", strerror(errno));
-    for (size_t i = 0; i < sizeof bytes; i++)
-        snprintf(out + 2 * i, 3, "%02x", bytes[i]);
-    return GAIT_OK;
+    return own_file_digits(out, 16);
 }
 
 static void name_host(char host[65])
@@ -115,41 +110,23 @@ bool run_mark_read(const char *directory, struct run_mark *ret_mark)
     return true;
 }
 
-static int write_draft(const char *directory, const struct run_mark *mark, char draft[PATH_MAX])
-{
-    char name[64];
-    snprintf(name, sizeof name, "%s.%.8s", RUN_MARK_NAME, mark->run_id);
-    if (join(draft, directory, name))
-        return GAIT_ERR_IO;
-    int file = open(draft, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-    if (file < 0)
-        return fail(GAIT_ERR_IO, "cannot write to '%s': %s", directory, strerror(errno));
-    int wrote = dprintf(file, "%s %s %s %" PRId64 " %" PRId64 "\n", mark->run_id,
-                        *mark->job ? mark->job : "-", *mark->host ? mark->host : "-", mark->pid,
-                        mark->start);
-    int error = errno;
-    if (close(file) || wrote < 0) {
-        unlink(draft);
-        return fail(GAIT_ERR_IO, "cannot write to '%s': %s", directory, strerror(error));
-    }
-    return GAIT_OK;
-}
-
 int run_mark_put(const char *directory, const struct run_mark *mark, bool is_over)
 {
-    char path[PATH_MAX], draft[PATH_MAX];
-    int status = write_draft(directory, mark, draft);
-    if (!status && join(path, directory, RUN_MARK_NAME))
-        status = GAIT_ERR_IO;
+    char path[PATH_MAX];
+    struct own_file file;
+    if (join(path, directory, RUN_MARK_NAME))
+        return GAIT_ERR_IO;
+    int status = own_file_begin(&file, path);
     if (status)
         return status;
-    if (is_over && rename(draft, path) == 0)
-        return GAIT_OK;
-    // some file systems know no links; there the last of two rivals wins
-    if (link(draft, path) && errno != EEXIST && rename(draft, path) == 0)
-        return GAIT_OK;
-    unlink(draft);
-    return GAIT_OK;
+    const int wrote = dprintf(file.fd, "%s %s %s %" PRId64 " %" PRId64 "\n", mark->run_id,
+                              *mark->job ? mark->job : "-", *mark->host ? mark->host : "-",
+                              mark->pid, mark->start);
+    if (wrote >= 0)
+        return is_over ? own_file_keep(&file) : own_file_keep_first(&file);
+    status = fail(GAIT_ERR_IO, "cannot write '%s': %s", path, strerror(errno));
+    own_file_drop(&file);
+    return status;
 }
 
 bool run_mark_is_here(const struct run_mark *mark)

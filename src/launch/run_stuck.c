@@ -5,10 +5,10 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <time.h>
-#include <unistd.h>
 
 #include "answer/stuck/stuck_sheet.h"
 #include "base/fail.h"
+#include "base/own_file.h"
 #include "launch/say.h"
 #include "launch/stuck/stuck_look.h"
 #include "render/sheet_print.h"
@@ -17,13 +17,19 @@
 #define LONGEST_LOOK_NS (2 * SECOND_NS)
 #define LONGEST_PAUSE_NS (60 * SECOND_NS)
 
-static int print_sheet(const struct run_stuck *watch, const struct stuck *stuck, FILE *out)
+struct report {
+    const struct run_stuck *watch;
+    const struct stuck *stuck;
+};
+
+static int print_sheet(FILE *out, void *context)
 {
+    const struct report *report = context;
     struct sheet *sheet = NULL;
     const struct sheet_look look = {0};
     int status = sheet_new(&sheet);
     if (!status)
-        status = stuck_sheet_put(sheet, watch->directory, stuck);
+        status = stuck_sheet_put(sheet, report->watch->directory, report->stuck);
     if (!status)
         status = sheet_formats[0].print(sheet, &look, out);
     sheet_drop(sheet);
@@ -33,17 +39,10 @@ static int print_sheet(const struct run_stuck *watch, const struct stuck *stuck,
 // It appears whole: somebody may be waiting for it.
 static bool write_file(const struct run_stuck *watch, const struct stuck *stuck)
 {
-    char path[PATH_MAX + 32], draft[PATH_MAX + 64];
+    char path[PATH_MAX + 32];
+    struct report report = {watch, stuck};
     snprintf(path, sizeof path, "%s/" RUN_STUCK_FILE, watch->directory);
-    snprintf(draft, sizeof draft, "%s.%ld", path, (long)getpid());
-    FILE *out = fopen(draft, "we");
-    if (!out)
-        return false;
-    const bool is_printed = print_sheet(watch, stuck, out) == GAIT_OK && !ferror(out);
-    const bool is_whole = fclose(out) == 0 && is_printed && rename(draft, path) == 0;
-    if (!is_whole)
-        (void)unlink(draft);
-    return is_whole;
+    return own_file_replace(path, print_sheet, &report) == GAIT_OK;
 }
 
 static void tell(const struct run_stuck *watch, const struct stuck *stuck)

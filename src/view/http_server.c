@@ -9,7 +9,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/random.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
@@ -17,6 +16,7 @@
 
 #include "base/clock.h"
 #include "base/fail.h"
+#include "base/own_file.h"
 #include "view/http_request.h"
 
 enum {
@@ -46,14 +46,9 @@ static int64_t now_ms(void)
 
 static int make_token(struct http_server *server)
 {
-    char *token = server->token;
-    unsigned char random[(HTTP_TOKEN_BYTES - 1) / 2];
-    if (getrandom(random, sizeof random, 0) != (ssize_t)sizeof random)
-        return fail(GAIT_ERR_IO, "cannot make a random token: %s", strerror(errno));
-    for (size_t i = 0; i < sizeof random; i++)
-        snprintf(token + 2 * i, 3, "%02x", random[i]);
-    snprintf(server->home, sizeof server->home, "/%s/\r\n", token);
-    return GAIT_OK;
+    const int status = own_file_digits(server->token, (HTTP_TOKEN_BYTES - 1) / 2);
+    snprintf(server->home, sizeof server->home, "/%s/\r\n", server->token);
+    return status;
 }
 
 static int bind_port(struct http_server *server, uint16_t port)
@@ -75,12 +70,12 @@ static int bind_port(struct http_server *server, uint16_t port)
 static void remove_stale(const struct sockaddr_un *address)
 {
     struct stat about;
-    if (lstat(address->sun_path, &about) || !S_ISSOCK(about.st_mode))
+    if (lstat(address->sun_path, &about) || !S_ISSOCK(about.st_mode) || about.st_uid != geteuid())
         return;
     const int probe = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
     if (probe >= 0 && connect(probe, (const struct sockaddr *)address, sizeof *address) &&
         errno == ECONNREFUSED)
-        unlink(address->sun_path);
+        own_file_remove(address->sun_path);
     if (probe >= 0)
         close(probe);
 }
@@ -134,7 +129,7 @@ void http_server_close(struct http_server *server)
     if (server->listener >= 0)
         close(server->listener);
     if (server->socket_path)
-        unlink(server->socket_path);
+        own_file_remove(server->socket_path);
     free(server->clients);
     *server = (struct http_server){.listener = -1};
 }

@@ -225,6 +225,11 @@ BANNED_FAULTS = {
     "exit": ("src/record/a.c", SPDX + "void f(void)\n{\n    exit (1);\n}\n", "exit is banned"),
     "typedef": ("src/base/a.h", SPDX + "typedef struct a { int b; } a;\n", "no typedef"),
     "todo": ("src/base/a.h", SPDX + "// TODO: later\n", "names its issue"),
+    "rename": ("src/cli/a.c", SPDX + "int x = rename(a, b);\n", "rename is own_file.c's"),
+    "fopen": ("src/cli/a.c", SPDX + 'int x = !fopen(name(a), "we");\n', "fopen is own_file.c's"),
+    "update": ("src/load/a.c", SPDX + 'int x = !fopen(a, "rb+");\n', "fopen is own_file.c's"),
+    "creates": ("src/load/a.c", SPDX + "int x = open(a, O_RDWR | O_CREAT, 0);\n", "O_CREAT is"),
+    "defines": ("src/load/a.c", SPDX + "#define F (O_WRONLY | O_TRUNC)\n", "own_file.c's"),
     "licence": ("src/base/a.h", "int x;\n", "the first line says"),
     "python": ("python/gait/a.py", "x = 1\n", "the first line says"),
 }
@@ -249,6 +254,8 @@ def test_banned_finds(tree, lint, fault):
         "// TODO(#12): later\n",
         'void f(FILE *out)\n{\n    fprintf(out, "");\n}\n',
         "void f(struct r *r)\n{\n    r->exit(1);\n}\n",
+        "int f(struct r *r)\n{\n    return r->remove(1);\n}\n",
+        'FILE *f = fopen("/dev/null", "w");\nFILE *g = fopen("out", "re");\n',
     ],
 )
 def test_banned_lets_pass(tree, lint, text):

@@ -253,3 +253,59 @@ def test_without_torch_a_profile_says_so_and_has_no_ops(record):
     )
     assert run.stdout == "1 0 True\n"
     assert run.stderr.count("gait: not everything is recorded: import of torch halted") == 1
+
+
+def test_reports_go_through_no_link(profiled, tmp_path):
+    """Their names are gait's: what lies there is replaced, and a file that grows is not opened."""
+    victim, folder = tmp_path / "victim", tmp_path / "reports"
+    victim.write_text("precious")
+    folder.mkdir()
+    for name in ("advanced-1.txt", "advanced-1-run.prof"):
+        (folder / name).symlink_to(victim)
+    ranks = {"RANK": "1", "WORLD_SIZE": "2"}
+    profiled("--profiler", "advanced", "--profiling.dirpath", str(folder), *command(), **ranks)
+    assert victim.read_text() == "precious"
+    assert "21891/1" in (folder / "advanced-1.txt").read_text()
+    assert {path.name for path in folder.iterdir() if not path.is_symlink()} >= {
+        "advanced-1.txt",
+        "advanced-1-run.prof",
+    }
+    assert not list(folder.glob("*.part"))
+
+
+def test_a_report_that_grows_is_no_link(record, tmp_path):
+    (tmp_path / "victim").write_text("precious")
+    run = record(
+        """
+        import gait, glob, os
+        @gait.profile("simple", filename="p", dirpath=".")
+        def train():
+            pass
+        train()
+        (name,) = glob.glob("*p*.txt")
+        os.rename(name, "kept")
+        os.symlink("victim", name)
+        train()
+        print(open("victim").read(), os.path.exists("kept"))
+        """
+    )
+    assert run.stdout.endswith("precious True\n")
+    assert "cannot write the report to" in run.stderr
+
+
+def test_half_a_draft_replaces_nothing(record):
+    run = record(
+        """
+        import os
+        from gait import _files
+        with open("whole", "w") as file:
+            file.write("before")
+        try:
+            with _files.draft("whole") as part:
+                print(os.path.exists(part), part != "whole")
+                raise KeyError
+        except KeyError:
+            print(open("whole").read(), [name for name in os.listdir() if ".part" in name])
+        """
+    )
+    assert run.stdout == "True True\nbefore []\n"

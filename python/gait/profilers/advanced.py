@@ -9,6 +9,7 @@ import marshal
 import os
 import weakref
 
+from .._files import draft
 from .._say import say
 from ..timed import Tracer
 from .files import Report, reason
@@ -186,7 +187,8 @@ class Advanced(Report, Tracer):
             path = os.path.abspath(self.path(action, ".prof"))
             try:
                 os.makedirs(os.path.dirname(path), exist_ok=True)
-                self.dump(path, action)
+                with draft(path) as part:
+                    self.dump(part, action)
             except (OSError, ValueError) as error:
                 failures.append((path, reason(error)))
         if failures:

@@ -7,6 +7,7 @@ import os
 import re
 import sys
 
+from .._files import through_no_link
 from .._ranks import global_rank
 from .._say import say
 
@@ -95,7 +96,13 @@ class Report:
             try:
                 path = os.path.abspath(path)
                 os.makedirs(self.dirpath, exist_ok=True)
-                with open(path, "a", encoding="utf-8", errors="surrogateescape") as file:
+                with open(
+                    path,
+                    "a",
+                    encoding="utf-8",
+                    errors="surrogateescape",
+                    opener=through_no_link,
+                ) as file:
                     file.write(text)
             except (OSError, ValueError) as error:  # ValueError: a NUL in the path
                 say(f"cannot write the report to {path!r}: {reason(error)}; here it is instead")

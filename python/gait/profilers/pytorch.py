@@ -9,6 +9,7 @@ import os
 import gait
 
 from .._core import span, why_off
+from .._files import draft
 from .._say import say, say_off
 from .._vocabulary import ANNOTATION
 from .files import Report
@@ -326,7 +327,8 @@ class PyTorch(Report):
         os.makedirs(self._folder(), exist_ok=True)
         name = os.path.basename(self.path(self._boundary, extension))
         path = os.path.join(self._folder(), name)
-        write_ops(profile.events(), path, self._metric)
+        with draft(path) as part:
+            write_ops(profile.events(), part, self._metric)
         self._note(path)
 
     def _note(self, path) -> None:

@@ -13,6 +13,7 @@ import os
 import sys
 
 from .._core import start
+from .._files import draft
 from .._native import _phase_watch
 from .._ranks import global_rank
 from .._say import put, say
@@ -107,7 +108,9 @@ def finish(profiler, pid) -> None:
     path = os.path.abspath(profiler.path())
     try:
         os.makedirs(os.path.dirname(path), exist_ok=True)
-        with open(path, "w", encoding="utf-8", errors="surrogateescape") as file:
+        with draft(path) as part, open(
+            part, "w", encoding="utf-8", errors="surrogateescape"
+        ) as file:
             file.write(text)
     except (OSError, ValueError) as error:
         say(f"cannot write {path!r}: {reason(error)}")

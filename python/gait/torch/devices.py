@@ -21,6 +21,7 @@ import threading
 import time
 
 from .. import _native, _patches, _ranks, _read
+from .._files import draft
 from .._say import say
 from .._vocabulary import DEVICES, META_DEVICES
 from .capture import stem_of
@@ -267,7 +268,6 @@ def _import(trace, own, since_ns, until_ns) -> None:
     given = Import(
         size=ctypes.sizeof(Import),
         trace=os.fsencode(trace),
-        shard=os.fsencode(path + ".part"),
         owner=os.fsencode(name),
         pid=os.getpid(),
         rank=-1 if rank is None else rank,
@@ -275,8 +275,9 @@ def _import(trace, own, since_ns, until_ns) -> None:
         until_ns=until_ns,
     )
     events = ctypes.c_uint64()
-    _read._check(_reader().gait_import_devices(ctypes.byref(given), ctypes.byref(events)))
-    os.rename(path + ".part", path)
+    with draft(path, is_made=False) as part:
+        given.shard = os.fsencode(part)
+        _read._check(_reader().gait_import_devices(ctypes.byref(given), ctypes.byref(events)))
     _told["windows"] += 1
     _told["events"] += events.value
 

@@ -6,11 +6,11 @@
 #include <string.h>
 
 #include "base/fail.h"
+#include "base/own_file.h"
 #include "cli/frame/command.h"
 #include "cli/io/output_name.h"
 #include "cli/io/stack_input.h"
 #include "cli/io/stack_pprof.h"
-#include "export/output/output_print.h"
 #include "render/flame_svg.h"
 
 struct flame_values {
@@ -66,7 +66,7 @@ static int write_file(const struct flame_values *values, const struct stack_set 
     struct graph graph = {values, set, before};
     if (!is_file(values->output))
         return write_graph(values, set, before, stdout);
-    return output_print(values->output, print_graph, &graph);
+    return own_file_print(values->output, print_graph, &graph);
 }
 
 // Before all is read, which may take long.

@@ -10,7 +10,7 @@
 #include "analyse/report/torch_report.h"
 #include "answer/sentence_text.h"
 #include "base/fail.h"
-#include "export/output/output_print.h"
+#include "base/own_file.h"
 #include "render/epochs_csv.h"
 #include "shard/folders.h"
 
@@ -49,7 +49,7 @@ int epochs_file_write(const char *folder, const struct run_report *report,
         return fail(GAIT_ERR_ARGUMENT, "the path '%s' is too long", folder);
     int status = folders_make_above(path);
     if (!status)
-        status = output_print(path, print, &epochs);
+        status = own_file_print(path, print, &epochs);
     if (!status)
         puts(path);
     return status;

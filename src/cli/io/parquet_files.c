@@ -11,16 +11,22 @@
 #include <sys/stat.h>
 
 #include "base/fail.h"
+#include "base/own_file.h"
 
 enum { NAME_BYTES = 3 * NAME_MAX + 8 };
 
-static int make_folder(const char *path)
+static bool is_folder(const char *path)
 {
     struct stat about;
-    if (mkdir(path, 0777) == 0 ||
-        (errno == EEXIST && !stat(path, &about) && S_ISDIR(about.st_mode)))
+    return !stat(path, &about) && S_ISDIR(about.st_mode);
+}
+
+static int make_folder(const char *path)
+{
+    const int error = own_folder_make(path, 0777);
+    if (!error || (error == EEXIST && is_folder(path)))
         return GAIT_OK;
-    return fail(GAIT_ERR_IO, "cannot make the folder '%s': %s", path, strerror(errno));
+    return fail(GAIT_ERR_IO, "cannot make the folder '%s': %s", path, own_file_why(error));
 }
 
 // Without the endings that a trace's file has, of which it may have several.
@@ -111,7 +117,7 @@ int parquet_files_write(struct gait_trace *trace, const struct gait_export_optio
     const int used = snprintf(whole, sizeof whole, "%s/run=%s", folder, name);
     if (used < 0 || (size_t)used >= sizeof whole)
         return fail(GAIT_ERR_ARGUMENT, "the folder name '%s' is too long", folder);
-    int status = make_folder(folder);
+    int status = is_folder(folder) ? GAIT_OK : make_folder(folder);
     if (!status)
         status = make_folder(whole);
     for (uint32_t i = 0; !status && i < gait_trace_shard_count(trace); i++) {

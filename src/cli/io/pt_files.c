@@ -12,6 +12,7 @@
 
 #include "analyse/job/torch_processes.h"
 #include "base/fail.h"
+#include "base/own_file.h"
 #include "base/slice.h"
 #include "launch/run_own.h"
 
@@ -105,13 +106,11 @@ static int reserve(const struct pt_files *files, const char *worker, int64_t ns,
                             worker, ns, files->options.gzip ? ".gz" : "");
         if (used < 0 || used >= PATH_BYTES)
             return fail(GAIT_ERR_ARGUMENT, "the folder name '%s' is too long", files->output);
-        int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-        if (fd >= 0) {
-            close(fd);
+        const int error = own_file_reserve(path);
+        if (!error)
             return GAIT_OK;
-        }
-        if (errno != EEXIST)
-            return fail(GAIT_ERR_IO, "cannot write '%s': %s", path, strerror(errno));
+        if (error != EEXIST)
+            return fail(GAIT_ERR_IO, "cannot write '%s': %s", path, strerror(error));
     }
     return fail(GAIT_ERR_IO, "'%s' contains too many traces of the same time", files->output);
 }
@@ -131,7 +130,7 @@ static int write_one(const struct pt_files *files, const struct torch_process *p
         return status;
     status = gait_export(files->trace, &given, path);
     if (status)
-        unlink(path);
+        own_file_remove(path);
     else if (files->ret_count)
         ++*files->ret_count;
     else
@@ -186,8 +185,9 @@ static int write_folder(const struct pt_files *files, const struct torch_process
         return fail(GAIT_ERR_MISSING, "this recording contains no PyTorch ops");
     if (files->is_each_window && !windows)
         return fail(GAIT_ERR_MISSING, "this run has no window with recorded ops");
-    if (mkdir(files->output, 0777) && errno != EEXIST)
-        return fail(GAIT_ERR_IO, "cannot make the folder '%s': %s", files->output, strerror(errno));
+    const int error = !access(files->output, F_OK) ? 0 : own_folder_make(files->output, 0777);
+    if (error && error != EEXIST)
+        return fail(GAIT_ERR_IO, "cannot make the folder '%s': %s", files->output, strerror(error));
     for (size_t i = 0; !status && i < processes->count; i++) {
         if (is_wanted(files, &processes->rows[i]) && !is_later_shard(files, processes, i))
             status = write_process(files, &processes->rows[i], processes->count == 1);

@@ -18,6 +18,7 @@
 
 #include "analyse/stacks/stack_set.h"
 #include "base/fail.h"
+#include "base/own_file.h"
 #include "base/slice.h"
 #include "cli/io/output_name.h"
 #include "cli/io/stack_pprof.h"
@@ -92,40 +93,26 @@ static int open_stream(struct record_output *output)
     return 0;
 }
 
-static void name_draft(const char *path, char *out, size_t room)
+// Better now than after an hour of samples. What a link of the user's leads to is replaced.
+static int try_file(struct record_output *output)
 {
-    snprintf(out, room, "%s.new", path);
+    struct own_file file;
+    int status = own_file_begin(&file, output->path);
+    if (!status)
+        own_file_drop(&file);
+    return status;
 }
 
-// Better now than after an hour of samples.
-static int try_draft(const char *path)
-{
-    char draft[PATH_MAX + 8];
-    name_draft(path, draft, sizeof draft);
-    const int fd = open(draft, O_WRONLY | O_CREAT | O_CLOEXEC, 0666);
-    if (fd < 0)
-        return fail(GAIT_ERR_IO,
-                    "cannot write '%s': %s; gait renames it to '%s' when it is complete", draft,
-                    strerror(errno), path);
-    close(fd);
-    unlink(draft);
-    return 0;
-}
-
-// What a link leads to is replaced, not the link.
 static int follow_link(struct record_output *output)
 {
-    struct stat about;
-    if (lstat(output->path, &about) == 0 && !S_ISLNK(about.st_mode))
-        return 0;
-    char *real = realpath(output->path, NULL);
-    const bool fits = real && strlen(real) + 8 <= sizeof output->path;
+    char *real = own_file_target(output->path);
+    if (!real)
+        return fail(GAIT_ERR_IO, "cannot write '%s': %s", output->path, strerror(errno));
+    const bool fits = strlen(real) + 8 <= sizeof output->path;
     if (fits)
         snprintf(output->path, sizeof output->path, "%s", real);
     free(real);
-    return fits ? 0
-                : fail(GAIT_ERR_IO, "cannot write '%s': a folder in its path cannot be resolved",
-                       output->path);
+    return fits ? 0 : fail(GAIT_ERR_ARGUMENT, "the name of the output is too long");
 }
 
 static int open_file(struct record_output *output, struct stack_trie *trie)
@@ -140,29 +127,33 @@ static int open_file(struct record_output *output, struct stack_trie *trie)
     int status = output_name_spare_recording(output->path);
     if (status)
         return status;
-    int fd = open(output->path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-    output->is_made = fd >= 0;
-    if (fd < 0 && errno == EEXIST)
-        fd = open(output->path, O_WRONLY | O_CREAT | O_CLOEXEC, 0666); // a link to nowhere, too
-    if (fd < 0)
-        return fail(GAIT_ERR_IO, "cannot write '%s': %s", output->path, strerror(errno));
-    close(fd);
-    status = follow_link(output);
-    return status || output->is_made ? status : try_draft(output->path);
+    struct own_file file;
+    output->is_made = access(output->path, F_OK) != 0; // a link to nowhere, too
+    if (output->is_made)
+        status = own_file_open(&file, output->path);
+    if (!status && output->is_made)
+        status = own_file_keep(&file);
+    if (!status)
+        status = follow_link(output);
+    return status || output->is_made ? status : try_file(output);
 }
 
 // Beside the output, where room is looked after; of a pipe among temporary files.
 static int open_draft(struct record_output *output, struct stack_trie *trie)
 {
     const char *folder = getenv("TMPDIR");
+    char salt[OWN_FILE_SALT];
+    int status = own_file_salt(salt);
+    if (status)
+        return status;
     const int used = output->fd >= 0
-                         ? snprintf(output->draft, sizeof output->draft, "%s/gait-samples-%ld.gait",
-                                    folder && *folder ? folder : "/tmp", (long)getpid())
-                         : snprintf(output->draft, sizeof output->draft, "%s.samples-%ld.gait",
-                                    output->path, (long)getpid());
+                         ? snprintf(output->draft, sizeof output->draft, "%s/gait-samples-%s.gait",
+                                    folder && *folder ? folder : "/tmp", salt)
+                         : snprintf(output->draft, sizeof output->draft, "%s.samples-%s.gait",
+                                    output->path, salt);
     if (used >= (int)sizeof output->draft)
         return fail(GAIT_ERR_ARGUMENT, "the name of the output is too long");
-    int status = sample_shard_open(&output->shard, output->draft, trie);
+    status = sample_shard_open(&output->shard, output->draft, trie);
     if (status)
         output->draft[0] = '\0';
     return status;
@@ -194,7 +185,7 @@ int record_output_open(struct record_output *output, const char *path, const cha
     if (status == 0 && output->format == RECORD_CHROME)
         status = open_draft(output, trie);
     if (status && output->is_made)
-        unlink(output->path);
+        own_file_remove(output->path);
     return status;
 }
 
@@ -293,22 +284,21 @@ static int to_stream(struct record_output *output, const struct sampler *sampler
     return status;
 }
 
+struct printing {
+    struct record_output *output;
+    const struct sampler *sampler;
+};
+
+static int print_stacks(FILE *out, void *context)
+{
+    const struct printing *printing = context;
+    return put_stacks(printing->output, printing->sampler, out);
+}
+
 static int to_file(struct record_output *output, const struct sampler *sampler)
 {
-    char draft[PATH_MAX + 8];
-    name_draft(output->path, draft, sizeof draft);
-    FILE *text = fopen(draft, "we");
-    if (!text)
-        return fail(GAIT_ERR_IO, "cannot write '%s': %s", draft, strerror(errno));
-    int status = put_stacks(output, sampler, text);
-    bool is_bad = ferror(text) != 0 || status;
-    is_bad = fclose(text) != 0 || is_bad;
-    if (!is_bad && rename(draft, output->path) == 0)
-        return 0;
-    const int error = errno;
-    unlink(draft);
-    return status ? status
-                  : fail(GAIT_ERR_IO, "cannot write '%s': %s", output->path, strerror(error));
+    struct printing printing = {output, sampler};
+    return own_file_replace(output->path, print_stacks, &printing);
 }
 
 static int draft_to_stream(struct record_output *output, struct gait_trace *trace,
@@ -325,7 +315,7 @@ static int draft_to_stream(struct record_output *output, struct gait_trace *trac
         status = fail(GAIT_ERR_IO, "cannot read '%s': %s", copy, strerror(errno));
     if (file)
         fclose(file);
-    unlink(copy);
+    own_file_remove(copy);
     return status;
 }
 
@@ -349,7 +339,7 @@ static void drop_empty(const struct record_output *output, const char *path)
 {
     struct stat about;
     if (output->is_made && stat(path, &about) == 0 && about.st_size == 0)
-        unlink(path);
+        own_file_remove(path);
 }
 
 // The draft stays when it could not be turned into what was asked for.
@@ -360,7 +350,7 @@ static int draft_to_chart(struct record_output *output)
         drop_empty(output, output->path);
         return fail_because(status, "its samples are in '%s'", output->draft);
     }
-    unlink(output->draft);
+    own_file_remove(output->draft);
     output->draft[0] = '\0';
     return 0;
 }
@@ -374,13 +364,16 @@ static int to_some_file(struct record_output *output, const struct sampler *samp
     if (status != GAIT_ERR_IO)
         return status;
     const char *folder = getenv("TMPDIR");
+    char salt[OWN_FILE_SALT];
     char *why = strdup(fail_text());
     snprintf(wanted, sizeof wanted, "%s", output->path);
-    const int used =
-        snprintf(output->path, sizeof output->path, "%s/gait-samples-%ld%s",
-                 folder && *folder ? folder : "/tmp", (long)getpid(), endings[output->format]);
+    const bool is_salted = own_file_salt(salt) == 0;
+    const int used = snprintf(output->path, sizeof output->path, "%s/gait-samples-%s%s",
+                              folder && *folder ? folder : "/tmp", is_salted ? salt : "",
+                              endings[output->format]);
     drop_empty(output, wanted);
-    const bool is_saved = used < (int)sizeof output->path && to_file(output, sampler) == 0;
+    const bool is_saved =
+        is_salted && used < (int)sizeof output->path && to_file(output, sampler) == 0;
     if (is_saved)
         fail(status, "%s; its samples are in '%s'", why ? why : "cannot write", output->path);
     else
@@ -409,7 +402,7 @@ void record_output_drop(struct record_output *output)
     if (record_output_has_shard(output))
         shard_out_remove(&output->shard.writer);
     if (output->is_made)
-        unlink(output->path);
+        own_file_remove(output->path);
 }
 
 void record_output_finish(struct record_output *output)

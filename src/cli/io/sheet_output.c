@@ -6,10 +6,10 @@
 #include <unistd.h>
 
 #include "base/fail.h"
+#include "base/own_file.h"
 #include "base/slice.h"
 #include "cli/frame/terminal.h"
 #include "cli/io/output_name.h"
-#include "export/output/output_print.h"
 #include "render/sheet_print.h"
 
 // As the table of formats has them (tests/unit/cli/test_sheet_output.c compares).
@@ -109,5 +109,5 @@ int sheet_output(const struct sheet_wish *wish, const struct sheet *sheet)
     if (!is_file(wish))
         return print(stdout, &printing);
     const int status = rehearse(&printing);
-    return status ? status : output_print(wish->output, print, &printing);
+    return status ? status : own_file_print(wish->output, print, &printing);
 }

@@ -2,16 +2,18 @@
 #define _GNU_SOURCE
 #include "cli/scale/itwinai_files.h"
 
+#include <errno.h>
 #include <limits.h>
 #include <stdbool.h>
 #include <stdio.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "analyse/energy/energy_run.h"
 #include "analyse/report/run_report.h"
 #include "analyse/scale/scale_trace.h"
 #include "base/fail.h"
-#include "export/output/output_print.h"
+#include "base/own_file.h"
 #include "render/epochs_csv.h"
 #include "render/itwinai_tables.h"
 #include "shard/folders.h"
@@ -47,14 +49,18 @@ static int print_averages(FILE *out, void *context)
     return status || writing->rows ? status : fail(GAIT_ERR_MISSING, "no op is on record");
 }
 
-static int write_file(struct writing *writing, const char *name, output_printer *print)
+static int write_file(struct writing *writing, const char *name, own_file_printer *print)
 {
     char path[PATH_MAX];
+    int status = folders_make(writing->folder, 0777);
+    snprintf(path, sizeof path, "%.3800s/%.*s", writing->folder, (int)strcspn(name, "/"), name);
+    const int error = status ? 0 : own_folder_make(path, 0777);
+    if (error && error != EEXIST)
+        return fail(GAIT_ERR_IO, "cannot make the folder '%s': %s", path, own_file_why(error));
     if (snprintf(path, sizeof path, "%s/%s", writing->folder, name) >= PATH_MAX)
         return fail(GAIT_ERR_ARGUMENT, "the path '%.200s' is too long", writing->folder);
-    int status = folders_make_above(path);
     if (!status)
-        status = output_print(path, print, writing);
+        status = own_file_print(path, print, writing);
     if (status)
         return status;
     writing->files++;
@@ -83,7 +89,7 @@ static int write_all(struct writing *writing)
     status = write_file(writing, name, print_averages);
     if (status == GAIT_ERR_MISSING &&
         snprintf(name, sizeof name, "%s/computation-data", writing->folder) < (int)sizeof name)
-        (void)rmdir(name); // itwinai refuses a folder without tables
+        own_folder_drop(name); // itwinai refuses a folder without tables
     if (status == GAIT_ERR_MISSING && writing->files)
         status = GAIT_OK; // without ops there is no such table
     return status == GAIT_ERR_MISSING

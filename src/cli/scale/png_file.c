@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "base/fail.h"
+#include "base/own_file.h"
 
 // Twice as fine as the picture's own 900 by 434.
 enum { MOST_SECONDS = 60, CANNOT_RUN = 127 };
@@ -132,9 +133,10 @@ int png_file_make(const char *svg, const char *png)
     status = convert(converter, source, draft);
     if (!status && (stat(draft, &about) || !about.st_size))
         status = fail(GAIT_ERR_IO, "%s wrote no picture '%s'", converter->program, png);
-    if (!status && rename(draft, png))
-        status = fail(GAIT_ERR_IO, "cannot write '%s': %s", png, strerror(errno));
+    const int error = status ? 0 : own_file_move(draft, png);
+    if (error)
+        status = fail(GAIT_ERR_IO, "cannot write '%s': %s", png, strerror(error));
     if (status)
-        unlink(draft);
+        own_file_remove(draft);
     return status;
 }

@@ -13,8 +13,8 @@
 
 #include "answer/sheet_nodes.h"
 #include "base/fail.h"
+#include "base/own_file.h"
 #include "cli/scale/png_file.h"
-#include "export/output/output_print.h"
 #include "launch/say.h"
 #include "render/sheet_svg.h"
 #include "shard/folders.h"
@@ -46,17 +46,20 @@ static bool is_drawn(const struct sheet *sheet, const char *key)
 
 static int write_plot(const struct sheet *sheet, const char *key, const char *folder, bool is_png)
 {
-    char svg[PATH_MAX], path[PATH_MAX];
+    char svg[PATH_MAX], path[PATH_MAX], salt[OWN_FILE_SALT];
     struct picture picture = {sheet, key};
+    int status = own_file_salt(salt);
+    if (status)
+        return status;
     const int length =
         snprintf(path, sizeof path, "%s/%s%s", folder, key, is_png ? ".png" : ".svg");
-    const int other = snprintf(svg, sizeof svg, "%s/.%s.%d.svg", folder, key, (int)getpid());
+    const int other = snprintf(svg, sizeof svg, "%s/.%s.%s.svg", folder, key, salt);
     if (length >= PATH_MAX || other >= PATH_MAX)
         return fail(GAIT_ERR_ARGUMENT, "the path '%.200s' is too long", folder);
-    int status = output_print(is_png ? svg : path, print_svg, &picture);
+    status = own_file_print(is_png ? svg : path, print_svg, &picture);
     if (!status && is_png) {
         status = png_file_make(svg, path);
-        unlink(svg);
+        own_file_remove(svg);
     }
     if (!status)
         say("%s", path);
@@ -134,10 +137,10 @@ static void name_run(char out[NAME_MAX + 1], const struct scale_set *set, const 
         snprintf(out, NAME_MAX + 1, "%.200s", last_name(id));
 }
 
-static int write_copy(const char *path, output_printer *print, void *context)
+static int write_copy(const char *path, own_file_printer *print, void *context)
 {
     const int status = folders_make_above(path);
-    return status ? status : output_print(path, print, context);
+    return status ? status : own_file_print(path, print, context);
 }
 
 static int backup_table(const struct scale_set *set, const char *folder,
@@ -181,10 +184,11 @@ static int make_folder(char out[PATH_MAX], const char *root)
             snprintf(number, sizeof number, "_%d", i + 1);
         if (snprintf(out, PATH_MAX, "%s/%s%s", root, now, number) >= PATH_MAX)
             return fail(GAIT_ERR_ARGUMENT, "the path '%.200s' is too long", root);
-        if (!mkdir(out, FOLDER_MODE))
+        const int error = own_folder_make(out, FOLDER_MODE);
+        if (!error)
             return GAIT_OK;
-        if (errno != EEXIST)
-            return fail(GAIT_ERR_IO, "cannot make the folder '%s': %s", out, strerror(errno));
+        if (error != EEXIST && error != OWN_FILE_PLANTED)
+            return fail(GAIT_ERR_IO, "cannot make the folder '%s': %s", out, strerror(error));
     }
     return status ? status : fail(GAIT_ERR_IO, "'%s' has too many backups of one second", root);
 }

@@ -5,7 +5,6 @@
 #include "cli/sql/sql_table.h"
 
 #include <errno.h>
-#include <ftw.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,6 +12,7 @@
 #include <unistd.h>
 
 #include "base/fail.h"
+#include "base/own_file.h"
 #include "cli/io/parquet_files.h"
 
 enum { MOST_COLUMNS = 1024, SQL_BYTES = 2 * PATH_MAX + 256 };
@@ -31,14 +31,6 @@ static int run(struct sql_table *table, const char *sql, struct duckdb_answer *r
 }
 
 // --- the table -------------------------------------------------------------------------
-
-static int remove_one(const char *path, const struct stat *about, int kind, struct FTW *place)
-{
-    (void)about;
-    (void)kind;
-    (void)place;
-    return remove(path);
-}
 
 static int load(struct sql_table *table, const char *folder)
 {
@@ -64,18 +56,14 @@ static int load(struct sql_table *table, const char *folder)
 static int fill(struct sql_table *table, struct gait_trace *trace, const char *path)
 {
     const struct gait_export_options options = {.size = sizeof options, .format = "parquet"};
-    const char *wished = getenv("TMPDIR");
     char folder[PATH_MAX];
-    const int used =
-        snprintf(folder, sizeof folder, "%s/gait-sql-XXXXXX", wished && *wished ? wished : "/tmp");
-    if (used < 0 || (size_t)used >= sizeof folder)
-        return fail(GAIT_ERR_ARGUMENT, "TMPDIR is too long");
-    if (!mkdtemp(folder))
-        return fail(GAIT_ERR_IO, "cannot make the folder '%s': %s", folder, strerror(errno));
-    int status = parquet_files_write(trace, &options, &(struct parquet_place){folder, path, true});
+    int status = own_folder_temporary(folder, "gait-sql");
+    if (status)
+        return status;
+    status = parquet_files_write(trace, &options, &(struct parquet_place){folder, path, true});
     if (!status)
         status = load(table, folder);
-    (void)nftw(folder, remove_one, 8, FTW_DEPTH | FTW_PHYS);
+    own_folder_remove(folder);
     return status;
 }
 

@@ -14,6 +14,7 @@
 
 #include "base/buffer.h"
 #include "base/fail.h"
+#include "base/own_file.h"
 #include "format/frame.h"
 #include "shard/folders.h"
 
@@ -35,7 +36,11 @@ static int find_root(char ret_root[PATH_MAX])
     else
         return fail(GAIT_ERR_MISSING, "there is no place for a cache: set GAIT_CACHE_DIR");
     const int status = folders_make(ret_root, 0700);
-    return status ? fail_because(status, "cannot make the cache '%s'", ret_root) : 0;
+    if (status)
+        return fail_because(status, "cannot make the cache '%s'", ret_root);
+    return own_folder_is_private(ret_root)
+               ? 0
+               : fail(GAIT_ERR_IO, "the cache '%s' is not a folder that is yours alone", ret_root);
 }
 
 // Where a file is, and everything about it that changes with its content.
@@ -92,7 +97,7 @@ void trace_cache_tidy(const char *folder)
                               !strstr(entry->d_name, ".draft"); // somebody is at work
         snprintf(path, sizeof path, "%.3800s/%.255s", root, entry->d_name);
         if (is_other)
-            trace_import_remove(path);
+            own_folder_remove(path);
     }
     if (entries)
         closedir(entries);
@@ -102,15 +107,14 @@ static char temporary[PATH_MAX];
 
 static void remove_temporary(void)
 {
-    trace_import_remove(temporary);
+    own_folder_remove(temporary);
 }
 
 int trace_cache_temporary(char ret_folder[PATH_MAX])
 {
-    const char *place = getenv("TMPDIR");
-    snprintf(temporary, sizeof temporary, "%.3000s/gait-XXXXXX", place && *place ? place : "/tmp");
-    if (!mkdtemp(temporary))
-        return fail(GAIT_ERR_IO, "cannot make the folder '%s': %s", temporary, strerror(errno));
+    const int status = own_folder_temporary(temporary, "gait");
+    if (status)
+        return status;
     if (atexit(remove_temporary))
         return fail(GAIT_ERR_MEMORY, "no memory to tidy up '%s' at the end", temporary);
     snprintf(ret_folder, PATH_MAX, "%s", temporary);

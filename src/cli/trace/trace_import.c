@@ -10,18 +10,17 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "answer/sheet.h"
 #include "base/array.h"
 #include "base/fail.h"
+#include "base/own_file.h"
 #include "base/slice.h"
 #include "base/units.h"
 #include "cli/frame/read_progress.h"
 
 #define MOST_FILES 100000
-#define KEEP_WHAT_IS_THERE 1u // RENAME_NOREPLACE; not every libc has a name for it, or a call
 
 static int add_file(struct trace_import *import, const char *path, bool is_named)
 {
@@ -123,55 +122,38 @@ static int import_all(struct trace_import *import, const struct ingest_wish *wis
                 import->files[0].why);
 }
 
-void trace_import_remove(const char *draft)
-{
-    DIR *entries = opendir(draft);
-    const struct dirent *entry;
-    while (entries && (entry = readdir(entries))) {
-        char path[PATH_MAX];
-        snprintf(path, sizeof path, "%.3800s/%.255s", draft, entry->d_name);
-        unlink(path);
-    }
-    if (entries)
-        closedir(entries);
-    if (rmdir(draft))
-        unlink(draft);
-}
-
 static int keep_draft(const char *draft, const char *run)
 {
-    // what came up in the meantime is not replaced, save for an empty folder
-    if (syscall(SYS_renameat2, AT_FDCWD, draft, AT_FDCWD, run, KEEP_WHAT_IS_THERE) == 0)
-        return 0;
-    if (errno == EINVAL || errno == ENOSYS) // a file system that cannot promise that
-        if (access(run, F_OK) && rename(draft, run) == 0)
-            return 0;
-    return fail(GAIT_ERR_IO, "cannot name '%s': %s", run, strerror(errno));
+    const int error = own_file_name(draft, run);
+    return error ? fail(GAIT_ERR_IO, "cannot name '%s': %s", run, strerror(error)) : 0;
 }
 
 int trace_import_write(struct trace_import *import, const char *run)
 {
     const bool is_file = slice_ends_with(slice_of(run), ".gait");
-    char draft[PATH_MAX];
+    char draft[PATH_MAX], salt[OWN_FILE_SALT];
     struct stat about;
     if (is_file && import->count != 1)
         return fail(GAIT_ERR_ARGUMENT, "%zu traces do not go into one shard: name a folder with -o",
                     import->count);
     import->is_unwritten = true; // as long as there is no place for it
-    if (!lstat(run, &about) && (is_file || !S_ISDIR(about.st_mode) || rmdir(run)))
+    if (!lstat(run, &about) && (is_file || !S_ISDIR(about.st_mode) || own_folder_drop(run)))
         return fail(GAIT_ERR_STATE, "'%s' is there already: choose another name with -o", run);
-    snprintf(draft, sizeof draft, "%.3800s.%ld.draft", run, (long)getpid());
-    trace_import_remove(draft);
-    if (!is_file && mkdir(draft, 0777))
-        return fail(GAIT_ERR_IO, "cannot make the folder '%s': %s", draft, strerror(errno));
+    int status = own_file_salt(salt);
+    if (status)
+        return status;
+    snprintf(draft, sizeof draft, "%.3800s.%s.draft", run, salt);
+    const int error = is_file ? 0 : own_folder_make(draft, 0777);
+    if (error)
+        return fail(GAIT_ERR_IO, "cannot make the folder '%s': %s", draft, own_file_why(error));
     const struct ingest_wish wish = {.folder = draft, .file = is_file ? draft : NULL};
-    int status = import_all(import, &wish);
+    status = import_all(import, &wish);
     if (!status) {
         status = keep_draft(draft, run);
         import->is_unwritten = status != 0;
     }
     if (status)
-        trace_import_remove(draft);
+        own_folder_remove(draft);
     return status;
 }
 

@@ -36,9 +36,6 @@ void trace_import_finish(struct trace_import *import); // takes a zeroed one
 // read is noted; fails where none can.
 GAIT_CHECK int trace_import_write(struct trace_import *import, const char *run);
 
-// Removes a folder of shards, or the one file.
-void trace_import_remove(const char *draft);
-
 // What was repaired in all files that were read.
 struct repairs trace_import_repairs(const struct trace_import *import);
 

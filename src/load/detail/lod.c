@@ -15,6 +15,7 @@
 
 #include "base/fail.h"
 #include "base/json_reader.h"
+#include "base/own_file.h"
 #include "format/columns.h"
 #include "load/detail/lod_sums.h"
 #include "load/order/merge.h"
@@ -210,14 +211,10 @@ static int put_sums(struct lod *lod)
 
 // --- the file ------------------------------------------------------------------
 
-static int write_file(struct lod *lod, const char *path)
+static int write_file(struct lod *lod, const struct own_file *file)
 {
-    int descriptor = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0666);
-    int status;
+    int status = shard_out_open_end(&lod->output, file->fd, file->name, 0);
 
-    if (descriptor < 0)
-        return fail(GAIT_ERR_IO, "cannot create '%s': %s", path, strerror(errno));
-    status = shard_out_open_end(&lod->output, descriptor, path, 0);
     if (!status)
         status = put_names(lod);
     if (!status)
@@ -226,28 +223,20 @@ static int write_file(struct lod *lod, const char *path)
         status = shard_out_seal(&lod->output);
     lod->result.bytes = lod->output.bytes;
     shard_out_finish(&lod->output);
-    if (close(descriptor) && !status)
-        status = fail(GAIT_ERR_IO, "cannot write '%s': %s", path, strerror(errno));
     return status;
 }
 
 static int replace_file(struct lod *lod, const char *path)
 {
-    struct buffer other;
-    int status;
+    struct own_file file;
+    int status = own_file_begin(&file, path);
 
-    buffer_init(&other, PATH_LIMIT);
-    status = buffer_printf(&other, "%s.%ld", path, (long)getpid());
+    if (status)
+        return status;
+    status = write_file(lod, &file);
     if (!status)
-        status = buffer_append(&other, "", 1);
-    if (!status) {
-        status = write_file(lod, (const char *)other.bytes);
-        if (!status && rename((const char *)other.bytes, path))
-            status = fail(GAIT_ERR_IO, "cannot rename '%s' into place: %s", path, strerror(errno));
-        if (status)
-            unlink((const char *)other.bytes);
-    }
-    buffer_finish(&other);
+        return own_file_keep(&file);
+    own_file_drop(&file);
     return status;
 }
 

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "base/fail.h"
+#include "base/own_file.h"
 #include "format/journal.h"
 #include "load/file/directory.h"
 #include "load/repair/salvage.h"
@@ -186,9 +187,11 @@ static int check_state(const struct completion *completion)
 
 static int remove_ring(const struct completion *completion)
 {
-    if (completion->ring && unlink(completion->ring) && errno != ENOENT)
-        return fail(GAIT_ERR_IO, "cannot remove '%s': %s", completion->ring, strerror(errno));
-    return 0;
+    const int error = completion->ring ? own_file_remove(completion->ring) : 0;
+
+    return error && error != ENOENT
+               ? fail(GAIT_ERR_IO, "cannot remove '%s': %s", completion->ring, strerror(error))
+               : 0;
 }
 
 static int complete(struct completion *completion, const struct complete_exit *how)
@@ -198,8 +201,8 @@ static int complete(struct completion *completion, const struct complete_exit *h
     if (status)
         return status;
     completion->shard = &completion->run.shards[0]->shard;
-    status = salvage_ring_path(completion->shard, &completion->run.rows, &completion->run.arena,
-                               &completion->ring);
+    status = salvage_spent_ring(completion->shard, &completion->run.rows, &completion->run.arena,
+                                &completion->ring);
     // one that was cut short behind the trailer left the ring file
     if (!status && !completion->shard->list.has_trailer) {
         status = check_state(completion);

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "base/fail.h"
+#include "base/own_file.h"
 #include "base/process.h"
 #include "load/file/directory.h"
 #include "load/repair/complete.h"
@@ -88,7 +89,7 @@ static void clean(const char *path, const char *shard, struct dead_rings *rings)
         rings->completed_count += access(path, F_OK) != 0;
         return;
     }
-    rings->removed_count += unlink(path) == 0;
+    rings->removed_count += own_file_remove(path) == 0;
 }
 
 static void add(const char *path, bool is_to_go, struct dead_rings *rings)

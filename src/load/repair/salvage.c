@@ -12,10 +12,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "base/array.h"
 #include "base/fail.h"
 #include "base/json_reader.h"
+#include "base/process.h"
 #include "format/columns.h"
 #include "format/journal.h"
 #include "format/span_builder.h"
@@ -502,8 +505,24 @@ int salvage_shard(struct shard *shard, struct row_reader *rows, struct arena *ar
     return status;
 }
 
-int salvage_ring_path(struct shard *shard, struct row_reader *rows, struct arena *arena,
-                      const char **ret_path)
+// Anybody can write a shard that names our ring file; and a copy of a run names it, too.
+static bool is_spent(const struct ring_view *view, const struct shard *shard)
+{
+    const char *path = view->header.shard_path;
+    const bool is_text = memchr(path, '\0', sizeof(view->header.shard_path)) != NULL;
+    struct stat ring, named, own;
+
+    if (view->is_live || !process_is_numbered_here(view->header.pid_namespace) ||
+        fstat(view->source.descriptor, &ring) || ring.st_uid != geteuid())
+        return false;
+    if (!is_text || !*path || stat(path, &named))
+        return true; // the shard was moved
+    return !stat(shard->source.path, &own) && own.st_dev == named.st_dev &&
+           own.st_ino == named.st_ino;
+}
+
+int salvage_spent_ring(struct shard *shard, struct row_reader *rows, struct arena *arena,
+                       const char **ret_path)
 {
     struct salvage salvage = {.shard = shard, .rows = rows, .arena = arena};
     const char *names[2] = {NULL, NULL};
@@ -516,7 +535,8 @@ int salvage_ring_path(struct shard *shard, struct row_reader *rows, struct arena
     status = open_ring(&salvage, names[0], names[1]);
     if (status)
         return status == GAIT_ERR_MEMORY ? status : 0;
-    *ret_path = salvage.view.source.path;
+    if (is_spent(&salvage.view, shard))
+        *ret_path = salvage.view.source.path;
     ring_view_close(&salvage.view);
     return 0;
 }

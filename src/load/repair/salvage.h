@@ -12,8 +12,9 @@
 // `arena` serves for scratch.
 GAIT_CHECK int salvage_shard(struct shard *shard, struct row_reader *rows, struct arena *arena);
 
-// Path of the shard's ring file, in the arena; NULL when there is none.
-GAIT_CHECK int salvage_ring_path(struct shard *shard, struct row_reader *rows, struct arena *arena,
-                                 const char **ret_path);
+// Path of the shard's ring file, in the arena; NULL when there is none, or when it is not this
+// shard's to remove: its process lives, or it is another shard's or another user's.
+GAIT_CHECK int salvage_spent_ring(struct shard *shard, struct row_reader *rows, struct arena *arena,
+                                  const char **ret_path);
 
 #endif

@@ -427,6 +427,66 @@ TEST("complete: dying over it at any byte loses nothing")
     clean_up(&crime);
 }
 
+// A finished shard that names the ring file of another session's unfinished one.
+static void save_foreign(struct crime *crime, char path[120])
+{
+    struct shard_builder foreign;
+
+    snprintf(path, 120, "%s/foreign.gait", crime->directory);
+    builder_init(&foreign);
+    builder_meta(&foreign, "pid", "42");
+    builder_meta(&foreign, "ring", "\"/nonexistent/gait-" RING_BUILDER_SESSION ".ring\"");
+    builder_meta(&foreign, "session", "\"" RING_BUILDER_SESSION "\"");
+    builder_close(&foreign);
+    builder_save(&foreign, path);
+    builder_finish(&foreign);
+}
+
+TEST("complete: a finished shard takes no ring file of a process that lives")
+{
+    struct crime crime;
+    char foreign[120];
+    int pipes[2];
+    pid_t child;
+
+    commit_crime(&crime, RING_BLOCK);
+    save_foreign(&crime, foreign);
+    child = signal_guard_lock(crime.ring_path, pipes);
+    if (!ok(child > 0))
+        return;
+    ok(!complete_shard(foreign, NULL));
+    ok(!access(crime.ring_path, F_OK));
+    is_str(tell(crime.shard), whole_story);
+    kill(child, SIGKILL);
+    waitpid(child, NULL, 0);
+    close(pipes[0]);
+    unlink(foreign);
+    clean_up(&crime);
+}
+
+TEST("complete: the ring file of a dead process goes with its own shard, not with another")
+{
+    struct crime crime;
+    char foreign[120];
+
+    commit_crime(&crime, RING_BLOCK);
+    save_foreign(&crime, foreign);
+    snprintf(crime.ring.file.header.shard_path, sizeof(crime.ring.file.header.shard_path), "%s",
+             crime.shard);
+    ring_builder_save(&crime.ring, crime.ring_path);
+    ok(!complete_shard(foreign, NULL));
+    is_str(tell(crime.shard), whole_story);
+    if (geteuid() == 0 && ok(!chown(crime.ring_path, 65534, 65534))) { // another user's
+        ok(!complete_shard(crime.shard, NULL));
+        ok(!access(crime.ring_path, F_OK) && !chown(crime.ring_path, 0, 0));
+    }
+    ok(!complete_shard(crime.shard, NULL));
+    ok(access(crime.ring_path, F_OK) != 0);
+    is_str(tell(crime.shard), whole_story);
+    unlink(foreign);
+    clean_up(&crime);
+}
+
 TEST("complete: without a ring file the shard is left as it is")
 {
     struct crime crime;

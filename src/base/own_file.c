@@ -1,0 +1,314 @@
+// SPDX-License-Identifier: Apache-2.0
+#define _GNU_SOURCE
+#include "base/own_file.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "base/fail.h"
+
+#define FLAGS (O_WRONLY | O_CREAT | O_CLOEXEC | O_NOCTTY)
+#define KEEP_WHAT_IS_THERE 1u // RENAME_NOREPLACE; not every libc has a name for it, or a call
+#define FOLDER (O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
+
+enum { MOST_RANDOM = 32, DEEPEST = 16 };
+
+// --- names ----------------------------------------------------------------------
+
+int own_file_digits(char *ret_digits, size_t count)
+{
+    uint8_t bytes[MOST_RANDOM];
+    if (count > sizeof bytes || getrandom(bytes, count, 0) != (ssize_t)count)
+        return fail(GAIT_ERR_IO, "cannot get random numbers: %s", strerror(errno));
+    for (size_t i = 0; i < count; i++)
+        snprintf(ret_digits + 2 * i, 3, "%02x", bytes[i]);
+    return GAIT_OK;
+}
+
+int own_file_salt(char ret_salt[OWN_FILE_SALT])
+{
+    return own_file_digits(ret_salt, OWN_FILE_SALT / 2);
+}
+
+// The rule of fs.protected_symlinks, in every folder and not only in sticky ones: a link is
+// trusted if we made it, or whoever the folder belongs to.
+static bool is_planted(const char *path)
+{
+    struct stat link, folder;
+    char above[PATH_MAX];
+    const char *slash = strrchr(path, '/');
+    if (lstat(path, &link) || !S_ISLNK(link.st_mode) || link.st_uid == geteuid())
+        return false;
+    snprintf(above, sizeof above, "%.*s", slash ? (int)(slash - path + 1) : 1, slash ? path : ".");
+    return stat(above, &folder) || link.st_uid != folder.st_uid;
+}
+
+char *own_file_target(const char *path)
+{
+    struct stat about;
+    if (lstat(path, &about) != 0)
+        return errno == ENOENT ? strdup(path) : NULL;
+    if (is_planted(path))
+        return strdup(path);
+    if (stat(path, &about) != 0 || access(path, W_OK) != 0)
+        return NULL;
+    if (S_ISREG(about.st_mode))
+        return realpath(path, NULL);
+    errno = S_ISDIR(about.st_mode) ? EISDIR : EINVAL;
+    return NULL;
+}
+
+const char *own_file_why(int error)
+{
+    return error == OWN_FILE_PLANTED ? "it is a link that another user made" : strerror(error);
+}
+
+// --- files ----------------------------------------------------------------------
+
+static int cannot(const char *path)
+{
+    return fail(GAIT_ERR_IO, "cannot write '%s': %s", path, strerror(errno));
+}
+
+static int open_in_place(struct own_file *file)
+{
+    struct stat about;
+    file->fd = open(file->name, FLAGS | O_TRUNC, 0666);
+    if (file->fd < 0)
+        return cannot(file->name);
+    file->is_regular_and_opened = fstat(file->fd, &about) == 0 && S_ISREG(about.st_mode);
+    return GAIT_OK;
+}
+
+static void forget_part(struct own_file *file)
+{
+    free(file->part);
+    free(file->target);
+    file->part = file->target = NULL;
+}
+
+// Leaves fd at -1, and errno, where the file cannot be made.
+static int make_part(struct own_file *file)
+{
+    char salt[OWN_FILE_SALT];
+    struct stat about;
+    const int status = own_file_salt(salt);
+    if (status)
+        return status;
+    if (asprintf(&file->part, "%s.%s.part", file->target, salt) < 0) {
+        file->part = NULL;
+        return fail(GAIT_ERR_MEMORY, "no memory for the name of '%s'", file->name);
+    }
+    file->fd = open(file->part, FLAGS | O_EXCL | O_NOFOLLOW, 0666);
+    // not of a file that somebody else put there: its mode may let everybody write
+    if (file->fd >= 0 && lstat(file->target, &about) == 0 && S_ISREG(about.st_mode) &&
+        about.st_uid == geteuid())
+        (void)!fchmod(file->fd, about.st_mode & 0777);
+    return GAIT_OK;
+}
+
+static int open_part(struct own_file *file, bool is_named_by_user)
+{
+    int status = file->target ? make_part(file) : GAIT_OK;
+    if (status || file->fd >= 0) {
+        if (status)
+            forget_part(file);
+        return status;
+    }
+    const bool is_closed_folder =
+        errno == EACCES || errno == EPERM || errno == EROFS || errno == ENAMETOOLONG;
+    const bool is_in_place = is_named_by_user && (!file->target || is_closed_folder);
+    if (!is_in_place)
+        status = cannot(file->name);
+    forget_part(file);
+    return is_in_place ? open_in_place(file) : status;
+}
+
+int own_file_open(struct own_file *file, const char *path)
+{
+    *file = (struct own_file){.fd = -1, .name = path, .target = own_file_target(path)};
+    return open_part(file, !is_planted(path));
+}
+
+int own_file_begin(struct own_file *file, const char *path)
+{
+    *file = (struct own_file){.fd = -1, .name = path, .target = strdup(path)};
+    return open_part(file, false);
+}
+
+static int place(struct own_file *file, int (*name)(const char *draft, const char *path))
+{
+    // a network file system says here that there was no room
+    int error = close(file->fd) != 0 && errno != EINTR ? errno : 0;
+    file->fd = -1;
+    if (!error && file->part)
+        error = name(file->part, file->target);
+    if (error)
+        own_file_drop(file);
+    forget_part(file);
+    errno = error;
+    return error;
+}
+
+int own_file_keep(struct own_file *file)
+{
+    return place(file, own_file_move) ? cannot(file->name) : GAIT_OK;
+}
+
+int own_file_keep_first(struct own_file *file)
+{
+    const int error = place(file, own_file_name);
+    return error && error != EEXIST ? cannot(file->name) : GAIT_OK;
+}
+
+void own_file_drop(struct own_file *file)
+{
+    if (file->fd >= 0)
+        close(file->fd);
+    file->fd = -1;
+    if (file->part)
+        unlink(file->part);
+    else if (file->is_regular_and_opened)
+        unlink(file->name);
+    forget_part(file);
+}
+
+// The stream has a descriptor of its own, which it closes.
+static int print_stream(const struct own_file *file, own_file_printer *print, void *context)
+{
+    const int copy = fcntl(file->fd, F_DUPFD_CLOEXEC, 0);
+    FILE *out = copy >= 0 ? fdopen(copy, "w") : NULL;
+    if (!out) {
+        int status = cannot(file->name);
+        if (copy >= 0)
+            close(copy);
+        return status;
+    }
+    int status = print(out, context);
+    const bool is_bad = ferror(out) != 0;
+    if ((fclose(out) != 0 || is_bad) && !status)
+        status = cannot(file->name);
+    return status;
+}
+
+static int finish_print(struct own_file *file, own_file_printer *print, void *context)
+{
+    const int status = print_stream(file, print, context);
+    if (!status)
+        return own_file_keep(file);
+    own_file_drop(file);
+    return status;
+}
+
+int own_file_print(const char *path, own_file_printer *print, void *context)
+{
+    struct own_file file;
+    const int status = own_file_open(&file, path);
+    return status ? status : finish_print(&file, print, context);
+}
+
+int own_file_replace(const char *path, own_file_printer *print, void *context)
+{
+    struct own_file file;
+    const int status = own_file_begin(&file, path);
+    return status ? status : finish_print(&file, print, context);
+}
+
+int own_file_reserve(const char *path)
+{
+    const int fd = open(path, FLAGS | O_EXCL | O_NOFOLLOW, 0666);
+    return fd < 0 || close(fd) ? errno : 0;
+}
+
+int own_file_remove(const char *path)
+{
+    return unlink(path) ? errno : 0;
+}
+
+int own_file_move(const char *draft, const char *path)
+{
+    return rename(draft, path) ? errno : 0;
+}
+
+int own_file_name(const char *draft, const char *path)
+{
+    // of a file, and on network file systems, too, one of several rivals is the first
+    if (!link(draft, path))
+        return unlink(draft) ? errno : 0;
+    if (errno != EEXIST &&
+        syscall(SYS_renameat2, AT_FDCWD, draft, AT_FDCWD, path, KEEP_WHAT_IS_THERE) == 0)
+        return 0;
+    if (errno == EINVAL || errno == ENOSYS) // a file system that cannot promise that
+        if (access(path, F_OK))
+            return own_file_move(draft, path);
+    return errno;
+}
+
+// --- folders --------------------------------------------------------------------
+
+int own_folder_make(const char *path, unsigned mode)
+{
+    if (!mkdir(path, mode))
+        return 0;
+    const int error = errno;
+    return error == EEXIST && is_planted(path) ? OWN_FILE_PLANTED : error;
+}
+
+static bool is_own(int folder)
+{
+    struct stat about;
+    return folder >= 0 && !fstat(folder, &about) && about.st_uid == geteuid();
+}
+
+int own_folder_temporary(char ret_path[PATH_MAX], const char *name)
+{
+    const char *place = getenv("TMPDIR");
+    snprintf(ret_path, PATH_MAX, "%.3000s/%.200s-XXXXXX", place && *place ? place : "/tmp", name);
+    return mkdtemp(ret_path)
+               ? GAIT_OK
+               : fail(GAIT_ERR_IO, "cannot make the folder '%s': %s", ret_path, strerror(errno));
+}
+
+int own_folder_drop(const char *path)
+{
+    return rmdir(path) ? errno : 0;
+}
+
+bool own_folder_is_private(const char *path)
+{
+    struct stat about;
+    return !lstat(path, &about) && S_ISDIR(about.st_mode) && about.st_uid == geteuid() &&
+           !(about.st_mode & S_IWOTH);
+}
+
+// Closes `folder`. A folder that somebody else owns stays as it is.
+static void empty(int folder, int depth) // NOLINT(misc-no-recursion): DEEPEST bounds it
+{
+    DIR *entries = is_own(folder) && depth ? fdopendir(folder) : NULL;
+    const struct dirent *entry;
+    while (entries && (entry = readdir(entries))) {
+        const char *name = entry->d_name;
+        if (!strcmp(name, ".") || !strcmp(name, "..") || !unlinkat(folder, name, 0))
+            continue;
+        empty(openat(folder, name, FOLDER), depth - 1);
+        (void)unlinkat(folder, name, AT_REMOVEDIR);
+    }
+    if (entries)
+        closedir(entries);
+    else if (folder >= 0)
+        close(folder);
+}
+
+void own_folder_remove(const char *path)
+{
+    empty(open(path, FOLDER), DEEPEST);
+    if (rmdir(path))
+        unlink(path);
+}
