@@ -11,7 +11,7 @@ BIN := $(CURDIR)/.venv/bin
 unexport PYTHONPATH PYTHONHOME
 
 .PHONY: all setup build test test-fast lint check check-mutation fmt tidy cppcheck compilers asan \
-	ubsan tsan fuzz torture faults bench bench-peers golden docs demo demo-c setup-torch check-torch \
+	ubsan tsan fuzz work torture faults bench bench-peers golden docs demo demo-c setup-torch check-torch \
 	install uninstall deb sdist wheels check-wheels check-docker release clean help
 
 all: build
@@ -55,7 +55,7 @@ fmt: setup
 	@tools/setup test
 	@tools/lint --fix $(BUILD)
 
-tidy cppcheck compilers asan ubsan tsan: build
+tidy cppcheck compilers asan ubsan tsan work: build
 	@tools/setup test check
 	@tools/check $(BUILD) $@
 
@@ -149,5 +149,5 @@ help:
 	@echo 'make check-wheels install each of dist/ in the Python that it is for, and use it'
 	@echo 'make check-docker run the lines of the Dockerfile in a bare Debian'
 	@echo 'make docs         write the man pages from the table of options'
-	@echo 'make asan         one step of check: also ubsan, tsan, tidy, cppcheck, compilers'
+	@echo 'make asan         one step of check: also ubsan, tsan, tidy, cppcheck, compilers, work'
 	@echo 'make clean        remove the build folders (.venv stays)'

@@ -69,6 +69,8 @@ static const char *parse_header(const uint8_t *in, struct frame_header *header)
     if (header->stored_bytes > FRAME_MAX_PAYLOAD || header->stored_bytes % 8 ||
         header->stored_bytes < DIRECTORY_MIN_BYTES)
         return "payload size is impossible";
+    if (header->rows > FRAME_MAX_ROWS_OF(header->stored_bytes))
+        return "more rows than its bytes can stand for";
     if (header->events > header->rows)
         return "more events than rows";
     if (header->first > header->last)

@@ -17,6 +17,10 @@
 #define FRAME_MAX_ROWS (1u << 20)
 #define FRAME_MAX_PAYLOAD (16u << 20)
 #define FRAME_MAX_RAW (64u << 20)
+// Rows and bytes that a few stored ones may stand for. Above what any writer makes of real
+// events, and below what a file of 9 KB needs to keep a reader busy for half a minute.
+#define FRAME_MAX_ROWS_OF(stored) (16384 + 256 * (uint64_t)(stored))
+#define FRAME_MAX_RAW_OF(stored) ((4u << 20) + 1024 * (uint64_t)(stored))
 #define FRAME_INDEX_EVERY 4096 // frames between index frames
 
 struct frame_header {

@@ -3,6 +3,7 @@
 // one bad column still serves the others.
 #include "format/table_reader.h"
 
+#include <inttypes.h>
 #include <stdatomic.h>
 
 #include <zstd.h>
@@ -160,13 +161,17 @@ static int read_directory(struct table_view *view, const uint8_t *payload)
         return fail(GAIT_ERR_FORMAT, "a directory of %u columns is impossible", columns);
 
     size_t used = FRAME_DIRECTORY_BYTES(columns);
+    uint64_t raw = 0;
     for (uint32_t i = 0; i < columns; i++) {
         const uint8_t *entry = payload + 8 + ENTRY_BYTES * i;
         int status = read_entry(view, entry, payload + used, bytes - used);
         if (status)
             return status;
         used += bytes_get32(entry + 12);
+        raw += bytes_get32(entry + 8);
     }
+    if (raw > FRAME_MAX_RAW_OF(bytes))
+        return fail(GAIT_ERR_FORMAT, "%zu bytes cannot stand for columns of %" PRIu64, bytes, raw);
     if (!nests_well(view))
         return fail(GAIT_ERR_FORMAT,
                     "a nested column has no partner, or its table has no nested columns");

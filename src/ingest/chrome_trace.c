@@ -315,12 +315,11 @@ static uint32_t find_main(const struct event_store *store)
     uint32_t main = 0;
     for (uint32_t i = 0; i < store->track_count; i++) {
         uint64_t rows = 0;
-        for (size_t k = 0; k < store->lane_count; k++) {
-            const struct store_track *track = &store->tracks[store->lanes[k].track];
-            if (track->process == store->tracks[i].process && !track->is_device)
-                rows += store->lanes[k].rows.count;
-        }
-        if (store->tracks[i].key || rows <= most)
+        if (store->tracks[i].key)
+            continue;
+        for (uint32_t at = i + 1; at; at = store->tracks[at - 1].next)
+            rows += event_store_host_rows(store, at - 1);
+        if (rows <= most)
             continue;
         most = rows;
         main = store->tracks[i].process;

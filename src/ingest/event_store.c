@@ -4,6 +4,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
 #include "base/array.h"
 #include "base/fail.h"
 
@@ -105,14 +108,18 @@ int event_store_track(struct event_store *store, uint32_t process, uint32_t key,
                              .kind = key ? GAIT_TRACK_THREAD : GAIT_TRACK_PROCESS,
                              .parent = parent,
                              .os_id = number_in(of)};
+    struct store_track *head = &store->tracks[parent ? parent - 1 : number - 1];
+    if (head->last)
+        store->tracks[head->last - 1].next = number;
+    head->last = number;
     return 0;
 }
 
 static int find_lane(struct event_store *store, const struct store_place *place, size_t *ret_lane)
 {
     const struct array_shape shape = {sizeof *store->lanes, MOST_LANES};
-    const uint32_t hash =
-        (place->track * 31 + place->category) * 0x9e3779b1u ^ (uint32_t)place->table << 7;
+    const uint32_t key[] = {place->track, place->category, place->table};
+    const uint32_t hash = (uint32_t)XXH3_64bits(key, sizeof key);
     int status = hash_index_reserve(&store->lane_index, 64);
     if (status)
         return status;
@@ -135,6 +142,12 @@ static int find_lane(struct event_store *store, const struct store_place *place,
     row_runs_init(&lane->rows, &store->spill);
     struct store_track *track = &store->tracks[place->track];
     track->has_rows = true;
+    if (track->last_lane)
+        store->lanes[track->last_lane - 1].next = (uint32_t)store->lane_count;
+    else
+        track->first_lane = (uint32_t)store->lane_count;
+    lane->place = track->last_lane ? store->lanes[track->last_lane - 1].place + 1 : 0;
+    track->last_lane = (uint32_t)store->lane_count;
     if (track->parent)
         store->tracks[track->parent - 1].has_rows = true;
     return 0;
@@ -174,6 +187,15 @@ static int note_async(struct event_store *store, uint32_t track, const struct ro
         store->async_open[number - 1] = 0;
     store->async_open[number - 1] += row->phase ? -1 : 1;
     return 0;
+}
+
+uint64_t event_store_host_rows(const struct event_store *store, uint32_t track)
+{
+    uint64_t rows = 0;
+    if (!store->tracks[track].is_device)
+        for (uint32_t i = store->tracks[track].first_lane; i; i = store->lanes[i - 1].next)
+            rows += store->lanes[i - 1].rows.count;
+    return rows;
 }
 
 uint64_t event_store_lone_ends(const struct event_store *store)

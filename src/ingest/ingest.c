@@ -35,16 +35,18 @@ static void base_name(const char *path, char *ret_name, size_t room)
     }
 }
 
-static int64_t pid_of(const struct ingest *ingest, uint32_t process)
+// Of the process that the trace is mostly about.
+static int64_t main_pid(const struct ingest *ingest)
 {
     for (size_t i = 0; i < ingest->store.track_count; i++)
-        if (ingest->store.tracks[i].process == process && !ingest->store.tracks[i].key)
+        if (ingest->store.tracks[i].process == ingest->facts.main_process &&
+            !ingest->store.tracks[i].key)
             return ingest->store.tracks[i].os_id;
     return 0;
 }
 
 // Another shard of the same name is not written over.
-static int shard_path(const struct ingest *ingest, uint32_t process, char ret_path[PATH_MAX])
+static int shard_path(const struct ingest *ingest, uint32_t track, char ret_path[PATH_MAX])
 {
     char name[256];
     const struct ingest_wish *wish = ingest->wish;
@@ -53,7 +55,7 @@ static int shard_path(const struct ingest *ingest, uint32_t process, char ret_pa
         return 0;
     }
     base_name(wish->trace, name, sizeof name - 40);
-    if (process)
+    if (track)
         snprintf(name + strlen(name), 40, ".%u", ingest->result->shards);
     for (int i = 1; i < 10000; i++) {
         if (i == 1)
@@ -66,18 +68,19 @@ static int shard_path(const struct ingest *ingest, uint32_t process, char ret_pa
     return fail(GAIT_ERR_STATE, "'%s' has shards of that name already", wish->folder);
 }
 
-static int write_shard(struct ingest *ingest, uint32_t process)
+// Of one process's track, number + 1, or of the whole trace.
+static int write_shard(struct ingest *ingest, uint32_t track)
 {
     char path[PATH_MAX];
     const char *slash = strrchr(ingest->wish->trace, '/');
     struct shard_written written;
-    int status = shard_path(ingest, process, path);
-    const uint32_t who = process ? process : ingest->facts.main_process;
+    int status = shard_path(ingest, track, path);
     const struct shard_about about = {.path = path,
                                       .reader = ingest->result->source,
                                       .file = slash ? slash + 1 : ingest->wish->trace,
-                                      .process = process,
-                                      .pid = pid_of(ingest, who),
+                                      .track = track,
+                                      .pid = track ? ingest->store.tracks[track - 1].os_id
+                                                   : main_pid(ingest),
                                       .rank = ingest->facts.rank,
                                       .host = ingest->facts.host,
                                       .base_ns = ingest->facts.base_ns,
@@ -108,7 +111,7 @@ static int write_shards(struct ingest *ingest)
                     ingest->wish->trace, processes);
     for (uint32_t i = 0; i < store->track_count && !status; i++)
         if (!store->tracks[i].key && store->tracks[i].has_rows)
-            status = write_shard(ingest, store->tracks[i].process);
+            status = write_shard(ingest, i + 1);
     return status;
 }
 

@@ -64,7 +64,7 @@ static int write_rows(struct writing *writing, uint32_t track, struct lane_frame
     if (status)
         return status;
     while ((status = track_merge_next(&merge, store, &row, &lane, &depth)) == 1) {
-        struct lane_frame *frame = &frames[lane];
+        struct lane_frame *frame = &frames[store->lanes[lane].place];
         if (!frame->memory)
             status = lane_frame_init(frame, store->lanes[lane].table, track + 1,
                                      store->lanes[lane].rows.count);
@@ -79,39 +79,50 @@ static int write_rows(struct writing *writing, uint32_t track, struct lane_frame
     return status;
 }
 
-static int write_track(struct writing *writing, uint32_t track, struct lane_frame *frames)
+static int write_track(struct writing *writing, uint32_t track)
 {
     struct event_store *store = writing->store;
-    int status = write_rows(writing, track, frames);
-    for (size_t i = 0; i < store->lane_count; i++) {
-        if (store->lanes[i].track != track)
-            continue;
-        if (!status && frames[i].memory)
-            status = lane_frame_write(&frames[i], &writing->out.tables);
-        lane_frame_finish(&frames[i]);
-        row_runs_finish(&store->lanes[i].rows);
-        store->lanes[i].rows = (struct row_runs){.count = 0};
+    const uint32_t first = store->tracks[track].first_lane, last = store->tracks[track].last_lane;
+    if (!first)
+        return 0;
+    struct lane_frame *frames = calloc(store->lanes[last - 1].place + 1, sizeof *frames);
+    int status = frames ? 0 : fail(GAIT_ERR_MEMORY, "no memory for frames of events");
+    for (uint32_t i = first; !status && i; i = store->lanes[i - 1].next)
+        status = row_runs_settle(&store->lanes[i - 1].rows);
+    if (!status)
+        status = write_rows(writing, track, frames);
+    for (uint32_t i = first; frames && i; i = store->lanes[i - 1].next) {
+        struct store_lane *lane = &store->lanes[i - 1];
+        if (!status && frames[lane->place].memory)
+            status = lane_frame_write(&frames[lane->place], &writing->out.tables);
+        lane_frame_finish(&frames[lane->place]);
+        row_runs_finish(&lane->rows);
+        lane->rows = (struct row_runs){.count = 0};
     }
+    free(frames);
     return status;
 }
 
-static bool is_ours(const struct writing *writing, uint32_t track)
+// The tracks that the shard is about: number + 1, 0 behind the last. All of the store, or those
+// of one process, which stand in a row of their own.
+static uint32_t first_track(const struct writing *writing)
 {
-    return !writing->about->process ||
-           writing->store->tracks[track].process == writing->about->process;
+    return writing->about->track ? writing->about->track : writing->store->track_count != 0;
+}
+
+static uint32_t next_track(const struct writing *writing, uint32_t track)
+{
+    if (writing->about->track)
+        return writing->store->tracks[track - 1].next;
+    return track < writing->store->track_count ? track + 1 : 0;
 }
 
 static int write_tracks(struct writing *writing)
 {
-    struct event_store *store = writing->store;
-    struct lane_frame *frames = calloc(store->lane_count + 1, sizeof *frames);
-    int status = frames ? 0 : fail(GAIT_ERR_MEMORY, "no memory for frames of events");
-    for (size_t i = 0; !status && i < store->lane_count; i++)
-        status = row_runs_settle(&store->lanes[i].rows);
-    for (uint32_t track = 0; !status && track < store->track_count; track++)
-        if (is_ours(writing, track))
-            status = write_track(writing, track, frames);
-    free(frames);
+    int status = 0;
+    for (uint32_t track = first_track(writing); track && !status;
+         track = next_track(writing, track))
+        status = write_track(writing, track - 1);
     return status;
 }
 
@@ -216,11 +227,11 @@ static int write_track_rows(struct writing *writing, struct batch *batch)
     const struct event_store *store = writing->store;
     struct table_writer *tables = &writing->out.tables;
     int status = 0;
-    for (uint32_t track = 0; !status && track < store->track_count;) {
+    for (uint32_t track = first_track(writing); !status && track;) {
         batch->rows = 0;
-        for (; track < store->track_count && batch->rows < BATCH_ROWS; track++)
-            if (is_ours(writing, track) && store->tracks[track].has_rows)
-                gather_track(store, track, batch);
+        for (; track && batch->rows < BATCH_ROWS; track = next_track(writing, track))
+            if (store->tracks[track - 1].has_rows)
+                gather_track(store, track - 1, batch);
         table_begin(tables, TABLE_TRACK, 0, batch->rows);
         table_put(tables, COLUMN(TRACK, id), TRANSFORM_DELTA, batch->numbers[0]);
         table_put(tables, COLUMN(TRACK, kind), TRANSFORM_NONE, batch->numbers[1]);

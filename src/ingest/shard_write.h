@@ -11,7 +11,7 @@ struct shard_about {
     const char *path; // must not exist; NULL: into `memory`
     struct buffer *memory;
     const char *reader, *file; // what it was made from
-    uint32_t process;          // string id: only the tracks of this one; 0: all
+    uint32_t track;            // of a process, number + 1: only what it has; 0: all
     int64_t pid, rank;         // rank -1: not known
     const char *host;
     const struct ingest_devices *devices; // NULL: the trace stands for itself

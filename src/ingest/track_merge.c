@@ -37,9 +37,8 @@ static void sift(struct track_merge *merge, size_t at)
 static size_t count_runs(const struct event_store *store, uint32_t track)
 {
     size_t count = 0;
-    for (size_t i = 0; i < store->lane_count; i++)
-        if (store->lanes[i].track == track)
-            count += store->lanes[i].rows.run_count;
+    for (uint32_t i = store->tracks[track].first_lane; i; i = store->lanes[i - 1].next)
+        count += store->lanes[i - 1].rows.run_count;
     return count;
 }
 
@@ -53,12 +52,12 @@ int track_merge_open(struct track_merge *merge, const struct event_store *store,
         track_merge_close(merge);
         return fail(GAIT_ERR_MEMORY, "no memory to put %zu runs of events in order", count);
     }
-    for (size_t i = 0; i < store->lane_count; i++) {
-        const struct row_runs *runs = &store->lanes[i].rows;
-        for (size_t run = 0; store->lanes[i].track == track && run < runs->run_count; run++) {
+    for (uint32_t i = store->tracks[track].first_lane; i; i = store->lanes[i - 1].next) {
+        const struct row_runs *runs = &store->lanes[i - 1].rows;
+        for (size_t run = 0; run < runs->run_count; run++) {
             struct row_reading *reading = &merge->readings[merge->count];
             row_reading_begin(reading, runs, run, &store->forms);
-            merge->lanes[merge->count] = (uint32_t)i;
+            merge->lanes[merge->count] = i - 1;
             merge->heap[merge->count] = (uint32_t)merge->count;
             const int got = row_reading_next(reading);
             if (got < 0) {

@@ -285,6 +285,8 @@ def read_directory(payload, table, rows):
             column.check(KNOWN[table][1][index][1], rows)
         columns[index] = column
         at += stored
+    raw = sum(column.raw_bytes for column in columns.values())
+    require(raw <= (4 << 20) + 1024 * len(payload), "directory: stands for too much")
     check_nesting(columns, table)
     require(len(payload) - at < 8 and not any(payload[at:]), "directory: bytes behind the blobs")
     return columns
@@ -309,6 +311,7 @@ class Frame:
         require(version == 1 and self.rows <= MAX_ROWS, "header: limits")
         require(self.stored_bytes % 8 == 0, "header: limits")
         require(8 <= self.stored_bytes <= MAX_PAYLOAD, "header: limits")
+        require(self.rows <= 16384 + 256 * self.stored_bytes, "header: limits")
         require(self.events <= self.rows and self.first <= self.last, "header: limits")
         self.offset, self.end = offset, offset + HEADER.size + self.stored_bytes
         require(self.end <= len(data), "payload: cut")

@@ -98,6 +98,7 @@ static int fill_entry(struct chain *chain, size_t row, size_t rows)
 
     if (stored > FRAME_MAX_PAYLOAD || stored % 8 ||
         at[COLUMN(INDEX, rows) * rows] > FRAME_MAX_ROWS ||
+        at[COLUMN(INDEX, rows) * rows] > FRAME_MAX_ROWS_OF(stored) ||
         at[COLUMN(INDEX, table) * rows] > UINT16_MAX ||
         at[COLUMN(INDEX, track) * rows] > UINT32_MAX ||
         at[COLUMN(INDEX, events) * rows] > UINT32_MAX || offset > chain->end ||

@@ -110,7 +110,9 @@ static int keep_rows(struct frame_cache *cache, struct frame_slot *slot, size_t 
             rows = LEAST_ROWS;
         return event_frame_copy_rows(&slot->frame, scratch, row, rows < count ? rows : count);
     }
-    if (event_frame_bytes(scratch) > 2 * needs + 4096)
+    // what was decoded may have more room than rows: past its share others would take it back at
+    // once, and 120 frames of the same moment were decoded anew for each of their rows
+    if (event_frame_bytes(scratch) > share || event_frame_bytes(scratch) > 2 * needs + 4096)
         return event_frame_copy_rows(&slot->frame, scratch, 0, scratch->rows);
     swapped = slot->frame;
     slot->frame = *scratch;

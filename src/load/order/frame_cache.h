@@ -7,10 +7,9 @@
 // D bytes are decoded D / (bytes_limit / 2) times each, rounded up, or once for
 // every 16 rows if that is less. So a file takes time for its rows, times what
 // of it overlaps in units of 64 MiB. Recorders stay near 1; a file made to hurt
-// can say a million rows in a hundred bytes, thousands of times over the same
-// moment, and keep a reader busy for days in bounded memory. Nothing tells such
-// rows from honest ones, which compress as well: who reads files of strangers
-// sets a time limit of their own.
+// can have thousands of frames of the same moment, each of 16,384 rows in a hundred
+// bytes (docs/LIMITS.md). Nothing tells such rows from honest ones, which compress
+// as well: who reads files of strangers sets a time limit of their own.
 #ifndef GAIT_LOAD_FRAME_CACHE_H
 #define GAIT_LOAD_FRAME_CACHE_H
 

@@ -15,9 +15,14 @@
 #include "vocabulary/metadata.h"
 
 #define LOST_TEXT "(lost)"
-#define CLOCK_LIMIT 65536
+#define CLOCK_LIMIT 64 // each row looks through them; a shard of ours has one or two
 #define META_LIMIT 65536
 #define TEXT_COUNT_LIMIT (16u << 20)
+// A dictionary may take so much, and so much for each byte of its shard: one of few bytes could
+// have 16 million rows in each table else, which took a gigabyte.
+#define FREE_BYTES ((uint64_t)32 << 20)
+#define BYTES_EACH 256
+#define ROW_BYTES 64 // about: of the largest row, a track or the anchor of a clock
 
 typedef int take_row(struct dictionary *dictionary, const struct row_reader *rows, size_t row);
 
@@ -92,16 +97,25 @@ static int take_meta(struct dictionary *dictionary, const struct row_reader *row
 
     if (!key || !json)
         return GAIT_ERR_MEMORY;
-    for (size_t i = 0; i < dictionary->meta_count; i++) {
-        if (dictionary->meta[i].key != key)
-            continue;
-        dictionary->meta[i].json = json;
+    struct hash_index *index = &dictionary->meta_index;
+    const uint32_t hash = (uint32_t)hash_mix(0, (uintptr_t)key);
+    status = hash_index_reserve(index, 64);
+    if (status)
+        return status;
+    size_t at = hash_index_first(index, hash);
+    while (index->places[at].row && dictionary->meta[index->places[at].row - 1].key != key)
+        at = hash_index_next(index, at);
+    if (index->places[at].row) {
+        dictionary->meta[index->places[at].row - 1].json = json;
         return 0;
     }
+    if (dictionary->meta_count == META_LIMIT)
+        return fail(GAIT_ERR_FORMAT, "more than %d facts about a shard", META_LIMIT);
     status = array_reserve((void **)&dictionary->meta, &dictionary->meta_capacity,
                            dictionary->meta_count + 1, shape);
     if (status)
         return status;
+    hash_index_put(index, at, hash, (uint32_t)dictionary->meta_count);
     dictionary->meta[dictionary->meta_count++] = (struct dictionary_meta){key, json};
     return 0;
 }
@@ -132,6 +146,8 @@ static int find_clock(struct dictionary *dictionary, uint32_t id, size_t *ret_in
 
     while (i < dictionary->clock_count && dictionary->clocks[i].id != id)
         i++;
+    if (i == CLOCK_LIMIT)
+        return fail(GAIT_ERR_FORMAT, "more than %d clocks", CLOCK_LIMIT);
     if (i == dictionary->clock_count) {
         status =
             array_reserve((void **)&dictionary->clocks, &dictionary->clock_capacity, i + 1, shape);
@@ -150,7 +166,7 @@ static int take_clock(struct dictionary *dictionary, const struct row_reader *ro
                                  .raw_ns = (int64_t)number_at(rows, COLUMN(CLOCK, raw_ns), row),
                                  .real_ns = (int64_t)number_at(rows, COLUMN(CLOCK, real_ns), row)};
     uint64_t id = number_at(rows, COLUMN(CLOCK, clock), row);
-    size_t index;
+    size_t index = 0;
     int status;
 
     if (!id || id > UINT32_MAX) // clock 0 needs no anchors
@@ -298,6 +314,37 @@ static take_row *const takers[TABLE_COUNT] = {
     [TABLE_COST] = take_cost,     [TABLE_STACK] = take_stack, [TABLE_FORM] = take_form,
 };
 
+static uint64_t held_bytes(const struct dictionary *dictionary)
+{
+    return dictionary->taken_bytes + dictionary->strings.held_bytes + dictionary->sites.held_bytes +
+           dictionary->tracks.held_bytes + dictionary->stacks.held_bytes +
+           dictionary->forms.held_bytes;
+}
+
+// Takes the rows of a frame as long as all of the dictionary is no more than its shard may say.
+static int take_rows(struct dictionary *dictionary, const struct shard *shard,
+                     const struct row_reader *rows, take_row *take)
+{
+    const struct table_schema *table = schema_table(rows->view.header.table);
+    const uint64_t most =
+        FREE_BYTES + (shard->source.bytes + shard->salvaged.used) * (uint64_t)BYTES_EACH;
+    int status = 0;
+
+    for (size_t i = 0; i < table->column_count; i++)
+        if (schema_holds_bytes(table->columns[i].type))
+            dictionary->taken_bytes += rows->columns[i].text.used;
+    for (size_t row = 0; !status && row < rows->rows; row++) {
+        dictionary->taken_bytes += ROW_BYTES;
+        if (held_bytes(dictionary) > most)
+            return fail(GAIT_ERR_FORMAT,
+                        "names and other facts take more than %" PRIu64
+                        " MiB in memory, which is too much for a shard of its length",
+                        most >> 20);
+        status = take(dictionary, rows, row);
+    }
+    return status;
+}
+
 // Reads one more dictionary frame, or passes over a frame of another kind.
 static int take_frame(struct dictionary *dictionary, struct shard *shard, struct row_reader *rows,
                       size_t frame)
@@ -308,8 +355,8 @@ static int take_frame(struct dictionary *dictionary, struct shard *shard, struct
     if (table >= TABLE_COUNT || !takers[table] || !shard_has_frame(shard, frame))
         return 0;
     status = row_reader_load(rows, shard, frame, &dictionary->schema);
-    for (size_t row = 0; !status && row < rows->rows; row++)
-        status = takers[table](dictionary, rows, row);
+    if (!status)
+        status = take_rows(dictionary, shard, rows, takers[table]);
     if (status == GAIT_ERR_FORMAT)
         status = shard_reject(shard, frame, fail_text());
     return status == GAIT_ERR_FORMAT ? 0 : status;
@@ -382,5 +429,6 @@ void dictionary_finish(struct dictionary *dictionary)
         clock_map_finish(&dictionary->clocks[i].map);
     free(dictionary->texts);
     free(dictionary->clocks);
+    hash_index_finish(&dictionary->meta_index);
     free(dictionary->meta);
 }

@@ -4,6 +4,7 @@
 #ifndef GAIT_LOAD_DICTIONARY_H
 #define GAIT_LOAD_DICTIONARY_H
 
+#include "base/hash_index.h"
 #include "base/intern.h"
 #include "load/shard/clock_map.h"
 #include "load/shard/id_map.h"
@@ -51,6 +52,8 @@ struct dictionary {
     size_t clock_count, clock_capacity;
     struct dictionary_meta *meta; // in order of first appearance
     size_t meta_count, meta_capacity;
+    struct hash_index meta_index;
+    uint64_t taken_bytes;     // about: what the rows so far take in memory, pages of ids left out
     uint64_t overhead_cpu_ns; // gait's own, so far
     uint32_t lost_site;       // for ids whose row is lost: the anonymous site, or a named one
 };

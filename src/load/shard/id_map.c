@@ -23,9 +23,13 @@ static int reach_page(struct id_map *map, size_t page)
         map->page_count = page + 1;
     }
     GAIT_ASSERT(page < map->page_count);
+    if (map->pages[page])
+        return 0;
+    map->pages[page] = calloc(ID_MAP_PAGE, sizeof(**map->pages));
     if (!map->pages[page])
-        map->pages[page] = calloc(ID_MAP_PAGE, sizeof(**map->pages));
-    return map->pages[page] ? 0 : fail(GAIT_ERR_MEMORY, "no memory for ids");
+        return fail(GAIT_ERR_MEMORY, "no memory for ids");
+    map->held_bytes += ID_MAP_PAGE * sizeof(**map->pages);
+    return 0;
 }
 
 int id_map_set(struct id_map *map, uint64_t id, uint32_t value)

@@ -15,6 +15,7 @@
 struct id_map {
     uint32_t **pages; // NULL where no id was set
     size_t page_count, page_capacity;
+    size_t held_bytes; // of all pages
 };
 
 // Ids past the maximum are GAIT_ERR_FORMAT.

@@ -58,6 +58,7 @@ static int load_slices(struct row_reader *reader, struct row_column *column, uin
     if (place != SCHEMA_MAP_ABSENT)
         return table_read_bytes(&reader->reader, &reader->view, place, &column->text,
                                 column->slices);
+    column->text.used = 0;
     memset(column->slices, 0, reader->rows * sizeof(*column->slices));
     return 0;
 }

@@ -92,16 +92,16 @@ TEST("frame: one flipped bit anywhere and a header is none")
 // Headers that lie, with a hash that agrees.
 TEST("frame: limits hold whatever the hash says")
 {
-    const struct frame_header good = {.version = FRAME_VERSION,
-                                      .rows = 10,
-                                      .stored_bytes = 64,
-                                      .events = 10,
-                                      .first = 5,
-                                      .last = 5};
-    struct frame_header bad[9], got;
+    struct frame_header good = {.version = FRAME_VERSION,
+                                .rows = 10,
+                                .stored_bytes = 64,
+                                .events = 10,
+                                .first = 5,
+                                .last = 5};
+    struct frame_header bad[10], got;
     uint8_t bytes[FRAME_HEADER_BYTES];
 
-    for (size_t i = 0; i < 9; i++)
+    for (size_t i = 0; i < 10; i++)
         bad[i] = good;
     bad[0].version = FRAME_VERSION + 1;
     bad[1].version = 0;
@@ -112,9 +112,13 @@ TEST("frame: limits hold whatever the hash says")
     bad[6].events = 11;
     bad[7].last = 4;
     bad[8].stored_bytes = UINT32_MAX - 7;
+    bad[9].rows = 16384 + 256 * 64 + 1;
     frame_header_write(&good, bytes);
     is_int(frame_header_read(bytes, &got), 0);
-    for (size_t i = 0; i < 9; i++) {
+    good.rows = 16384 + 256 * 64;
+    frame_header_write(&good, bytes);
+    is_int(frame_header_read(bytes, &got), 0);
+    for (size_t i = 0; i < 10; i++) {
         frame_header_write(&bad[i], bytes);
         if (!is_int(frame_header_read(bytes, &got), GAIT_ERR_FORMAT))
             printf("# lie %zu\n", i);

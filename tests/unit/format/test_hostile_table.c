@@ -410,9 +410,14 @@ TEST("hostile table: a promise of 64 MiB in few bytes takes no memory")
     struct hostile hostile;
     uint8_t blob[16] = {0};
 
-    // Rows do not go with it: refused before anything is taken.
+    // No frame stands for that much.
     begin(&hostile, 300, 1);
     add(&hostile, (struct entry){0, 0, 0, 1, 0, FRAME_MAX_RAW, 16}, blob, 16);
+    is_int(verdict(&hostile, 0, false), GAIT_ERR_FORMAT);
+    is_str(fail_text(), "40 bytes cannot stand for columns of 67108864");
+    // Rows do not go with it: refused before anything is taken.
+    begin(&hostile, 300, 1);
+    add(&hostile, (struct entry){0, 0, 0, 1, 0, 4 << 20, 16}, blob, 16);
     is_int(verdict(&hostile, 0, false), GAIT_ERR_FORMAT);
     ok(strstr(fail_text(), "does not fit the rows") != NULL);
 }

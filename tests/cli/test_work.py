@@ -1,0 +1,54 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Twice the input costs about twice the work, whatever it looks like (docs/LIMITS.md)."""
+
+import json
+
+import few_bytes
+import pytest
+from work import IS_COUNTED, MOST, least_work, peak_bytes, work
+
+
+def import_work(build, tmp_path, source):
+    shard = tmp_path / "x.gait"
+    command = [build / "gait", "import", source, "-o", shard]
+    spent, done = least_work(command, before=lambda: shard.unlink(missing_ok=True))
+    assert (done.returncode, done.stderr) == (0, "")
+    return spent
+
+
+def threads(count, tmp_path):
+    source = tmp_path / f"{count}.json"
+    source.write_text(
+        json.dumps(
+            [{"ph": "X", "pid": 1, "tid": i, "name": "a", "ts": i, "dur": 1} for i in range(count)]
+        )
+    )
+    return source
+
+
+@pytest.mark.parametrize(("make", "count"), [(threads, 8000)])
+def test_twice_the_input_takes_twice_the_work(build, tmp_path, make, count):
+    once = import_work(build, tmp_path, make(count, tmp_path))
+    twice = import_work(build, tmp_path, make(2 * count, tmp_path))
+    assert twice < MOST * once
+
+
+@pytest.mark.parametrize("table", few_bytes.COLUMNS)
+@pytest.mark.parametrize("rows", [1 << 20, 20_000], ids=["refused", "taken"])
+def test_a_shard_of_12_kb_keeps_no_reader_busy(build, tmp_path, table, rows):
+    """Some 60 frames of a million rows took 955 MB (step), 31 s of a processor (drop)."""
+    shard = few_bytes.shard(tmp_path, table, 60, rows)
+    peak, code = peak_bytes(build / "gait", "report", shard)
+    assert code == 0
+    assert peak < 200 << 20
+    spent, done = work(build / "gait", "report", shard)
+    assert "Damage" in done.stdout
+    assert spent < (200_000_000 if IS_COUNTED else 2)
+
+
+@pytest.mark.parametrize("table", few_bytes.COLUMNS)
+def test_twice_the_frames_take_twice_the_work(build, tmp_path, table):
+    once = few_bytes.shard(tmp_path / "1", table, 60, 20_000)
+    twice = few_bytes.shard(tmp_path / "2", table, 120, 20_000)
+    least = [least_work([build / "gait", "report", shard])[0] for shard in (once, twice)]
+    assert least[1] < MOST * least[0]
