@@ -12,7 +12,7 @@ unexport PYTHONPATH PYTHONHOME
 
 .PHONY: all setup build test test-fast lint check check-mutation fmt tidy cppcheck compilers asan \
 	ubsan tsan fuzz torture faults bench bench-peers golden docs demo demo-c setup-torch check-torch \
-	install uninstall deb sdist wheels check-wheels check-docker release clean help
+	install uninstall deb sdist wheels check-wheels check-docker check-bare release clean help
 
 all: build
 
@@ -119,6 +119,10 @@ check-docker: build
 	@tools/setup test
 	@GAIT_DOCKER=1 GAIT_BUILD=$(BUILD) "$(BIN)/python" -m pytest -q tests/cli/test_docker.py
 
+# `make demo` and `make test` of the last commit, where nothing was installed by hand.
+check-bare:
+	@tools/try-bare
+
 release: build
 	@tools/setup test
 	@"$(BIN)/python" tools/release "$(VERSION)"
@@ -148,6 +152,7 @@ help:
 	@echo 'make release      VERSION=x.y.z: commit, tag, dist/, all tried; DRY=1 leaves nothing'
 	@echo 'make check-wheels install each of dist/ in the Python that it is for, and use it'
 	@echo 'make check-docker run the lines of the Dockerfile in a bare Debian'
+	@echo 'make check-bare   demo and test of the last commit in a bare Debian 12 and 13'
 	@echo 'make docs         write the man pages from the table of options'
 	@echo 'make asan         one step of check: also ubsan, tsan, tidy, cppcheck, compilers'
 	@echo 'make clean        remove the build folders (.venv stays)'
