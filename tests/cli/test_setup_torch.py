@@ -204,3 +204,7 @@ def test_a_torch_of_the_distribution_is_linked_though_it_lists_no_files(root, tm
     ask = f"import {', '.join(modules)}; import importlib.metadata as m; print(m.version('torch'))"
     done = subprocess.run([venv / "bin/python", "-c", ask], capture_output=True, text=True)
     assert (done.stdout, done.stderr) == ("2.6.0\n", "")
+
+
+def test_the_folder_of_its_tests_does_not_pass_for_torch(root):
+    assert str(root / "tests") not in sys.path
