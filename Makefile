@@ -12,7 +12,7 @@ unexport PYTHONPATH PYTHONHOME
 
 .PHONY: all setup build test test-fast lint check check-mutation fmt tidy cppcheck compilers asan \
 	ubsan tsan fuzz work torture faults bench bench-peers golden docs demo demo-c setup-torch check-torch \
-	install uninstall deb sdist wheels check-wheels check-docker release clean help
+	install uninstall deb sdist wheels check-wheels check-docker check-bare release clean help
 
 all: build
 
@@ -37,7 +37,7 @@ test-fast: lint
 # Faults that the tests of analyses, renderers and reports must find.
 check-mutation: build
 	@tools/setup test
-	@$(BIN)/python tools/check-mutation
+	@"$(BIN)/python" tools/check-mutation
 
 check-torch: build
 	@tools/setup test
@@ -72,7 +72,7 @@ torture: build
 	@tools/torture $(BUILD)
 
 bench: build
-	@$(BIN)/python bench/run_bench.py $(BUILD)
+	@"$(BIN)/python" bench/run_bench.py $(BUILD)
 
 bench-peers:
 	@tools/setup peers
@@ -80,7 +80,7 @@ bench-peers:
 golden: build
 	@tools/setup test
 	@$(BUILD)/tests/golden/make_golden tests/golden/v1
-	@GAIT_GOLDEN=write $(BIN)/python -m pytest -q tests/cli tests/python/test_decoder.py
+	@GAIT_GOLDEN=write "$(BIN)/python" -m pytest -q tests/cli tests/python/test_decoder.py
 	@git --no-pager diff --stat -- tests/golden
 
 docs: build
@@ -95,21 +95,21 @@ demo-c: build
 # Of what is built; only where nothing is, `make` comes first, so that `sudo make
 # install` sets nothing up as root.
 install: $(if $(wildcard $(BUILD)/build.ninja),,build)
-	@PREFIX='$(PREFIX)' DESTDIR='$(DESTDIR)' $(BIN)/python tools/install $(BUILD) install
+	@PREFIX='$(PREFIX)' DESTDIR='$(DESTDIR)' "$(BIN)/python" tools/install $(BUILD) install
 
 uninstall:
-	@PREFIX='$(PREFIX)' DESTDIR='$(DESTDIR)' $(PYTHON) tools/install $(BUILD) uninstall
+	@PREFIX='$(PREFIX)' DESTDIR='$(DESTDIR)' "$(PYTHON)" tools/install $(BUILD) uninstall
 
 sdist: setup
-	@$(BIN)/python tools/wheels --sdist
+	@"$(BIN)/python" tools/wheels --sdist
 
 wheels: setup
-	@$(BIN)/python tools/wheels $(PYTHONS)
+	@"$(BIN)/python" tools/wheels $(PYTHONS)
 
 # Each of dist/ in the Python that it is for; without those they are made first.
 check-wheels: build $(if $(wildcard dist/gait-*.whl),,wheels)
 	@tools/setup test
-	@GAIT_WHEELS=dist GAIT_BUILD=$(BUILD) $(BIN)/python -m pytest -q tests/cli/test_wheel*.py
+	@GAIT_WHEELS=dist GAIT_BUILD=$(BUILD) "$(BIN)/python" -m pytest -q tests/cli/test_wheel*.py
 
 deb:
 	@tools/make-deb $(BUILD)
@@ -117,11 +117,15 @@ deb:
 # Minutes, root and a network: a bare Debian, made by debootstrap.
 check-docker: build
 	@tools/setup test
-	@GAIT_DOCKER=1 GAIT_BUILD=$(BUILD) $(BIN)/python -m pytest -q tests/cli/test_docker.py
+	@GAIT_DOCKER=1 GAIT_BUILD=$(BUILD) "$(BIN)/python" -m pytest -q tests/cli/test_docker.py
+
+# `make demo` and `make test` of the last commit, where nothing was installed by hand.
+check-bare:
+	@tools/try-bare
 
 release: build
 	@tools/setup test
-	@$(BIN)/python tools/release "$(VERSION)"
+	@"$(BIN)/python" tools/release "$(VERSION)"
 
 clean:
 	@rm -rf build build-*
@@ -148,6 +152,7 @@ help:
 	@echo 'make release      VERSION=x.y.z: commit, tag, dist/, all tried; DRY=1 leaves nothing'
 	@echo 'make check-wheels install each of dist/ in the Python that it is for, and use it'
 	@echo 'make check-docker run the lines of the Dockerfile in a bare Debian'
+	@echo 'make check-bare   demo and test of the last commit in a bare Debian 12 and 13'
 	@echo 'make docs         write the man pages from the table of options'
 	@echo 'make asan         one step of check: also ubsan, tsan, tidy, cppcheck, compilers, work'
 	@echo 'make clean        remove the build folders (.venv stays)'

@@ -5,6 +5,7 @@ import os
 import pathlib
 import signal
 import subprocess
+import sys
 import tempfile
 
 import pytest
@@ -17,6 +18,8 @@ signal.signal(signal.SIGQUIT, signal.SIG_DFL)
 signal.signal(signal.SIGHUP, signal.SIG_DFL)
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
+# pytest puts this folder there: tests/torch would pass for torch where there is none.
+sys.path[:] = [path for path in sys.path if path != str(ROOT / "tests")]
 os.environ.setdefault("GAIT_CACHE_DIR", tempfile.mkdtemp(prefix="gait-cache-"))
 os.environ.setdefault("GAIT_BUILD", str(ROOT / "build"))  # programs that tests start read it too
 

@@ -40,8 +40,15 @@ def choose(python, oldest, newest):
         for version in (offered.group(1).split(", ") if offered else [])
         if low <= numbers(version) and numbers(version)[: len(high)] <= high
     ]
-    builds = [v for v in versions if v.endswith("+cpu")] or versions
-    return max(builds, key=numbers, default="")
+    versions.sort(key=lambda version: (version.endswith("+cpu"), numbers(version)))
+    if "constraint" in pip(python, "config", "list"):  # the index knows nothing of them
+        while versions and not would_install(python, versions[-1]):
+            versions.pop()
+    return versions[-1] if versions else ""
+
+
+def would_install(python, version):
+    return bool(pip(python, "install", "--dry-run", "--no-deps", f"torch=={version}"))
 
 
 def bytes_of(url):

@@ -102,6 +102,16 @@ def test_all_that_belongs_to_it_is_there(root, installed, said):
 
 
 @pytest.mark.skipif(not shutil.which("pkg-config"), reason="no pkg-config")
+def test_pkg_config_looks_where_it_is(installed, said):
+    searched = said("pkg-config", "--variable=pc_path", "pkg-config").strip().split(":")
+    (about,) = installed.rglob("gait.pc")
+    below = [path for path in searched if path.startswith("/usr/local/lib")]
+    if not below:
+        pytest.skip("this pkg-config looks nowhere below /usr/local")
+    assert f"/usr/local/{about.parent.relative_to(installed)}" in below
+
+
+@pytest.mark.skipif(not shutil.which("pkg-config"), reason="no pkg-config")
 def test_a_c_program_is_built_and_recorded_with_it(installed, said, tmp_path):
     (about,) = installed.rglob("gait.pc")
     (tmp_path / "root").symlink_to(installed)  # of a path without blanks

@@ -13,10 +13,10 @@ import re
 import shutil
 import stat
 import statistics
-import tarfile
 import xml.etree.ElementTree as ET
 
 import pytest
+import stored_runs
 
 from tests.support.shard_maker import ShardMaker
 
@@ -30,8 +30,7 @@ PLOTS = [
 
 @pytest.fixture
 def stored(root, tmp_path):
-    with tarfile.open(root / "tests/golden/itwinai.tar.xz") as tar:
-        tar.extractall(tmp_path, filter="data")
+    stored_runs.unpack(tmp_path, root / "tests/golden/itwinai.tar.xz")
     return tmp_path
 
 

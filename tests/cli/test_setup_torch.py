@@ -35,6 +35,12 @@ elif asked.startswith("-m pip ") and asked.endswith(" index versions torch"):
     if not answers["offered"]:
         sys.exit("no such thing")
     print("torch (1)\\nAvailable versions: " + ", ".join(answers["offered"]))
+elif asked.endswith("config list"):
+    print("global.constraint='torch'" if answers["refused"] else "")
+elif "--no-deps" in asked:
+    if words[-1].partition("==")[2] in answers["refused"]:
+        sys.exit("conflicting dependencies")
+    print("Would install it")
 elif "--version" in asked:
     print("pip " + answers["pip"] + " from somewhere")
 elif "--dry-run" in asked:
@@ -51,7 +57,7 @@ class Setup:
     def __init__(self, root, home):
         self.root, self.home = root, home
         self.notes = home / "notes"
-        self.venv = {"torch": "", "offered": [], "urls": [], "pip": "25.0"}
+        self.venv = {"torch": "", "offered": [], "urls": [], "pip": "25.0", "refused": []}
         self.user = {"torch": ""}
 
     def run(self, *version, code=0):
@@ -113,6 +119,11 @@ def test_else_the_newest_cpu_build_that_is_supported_is_fetched(setup, users):
 def test_without_a_cpu_build_the_newest_that_is_supported_is(setup):
     setup.venv["offered"] = [version for version in OFFERED if "+" not in version]
     assert setup.run()[1] == ["install torch==2.15.1"]
+
+
+def test_one_that_the_users_constraints_refuse_is_passed_over(setup):
+    setup.venv.update(offered=["2.15.0", "2.14.1", "2.14.0"], refused=["2.15.0"])
+    assert setup.run()[1] == ["install torch==2.14.1"]
 
 
 def test_the_size_is_said_before_anything_is_fetched(setup, tmp_path):
@@ -193,3 +204,7 @@ def test_a_torch_of_the_distribution_is_linked_though_it_lists_no_files(root, tm
     ask = f"import {', '.join(modules)}; import importlib.metadata as m; print(m.version('torch'))"
     done = subprocess.run([venv / "bin/python", "-c", ask], capture_output=True, text=True)
     assert (done.stdout, done.stderr) == ("2.6.0\n", "")
+
+
+def test_the_folder_of_its_tests_does_not_pass_for_torch(root):
+    assert str(root / "tests") not in sys.path

@@ -170,9 +170,10 @@ def differences(old, new, where=""):
 # --- the archive ---------------------------------------------------------------
 
 
-def unpack(folder):
-    with tarfile.open(RUNS) as archive:
-        archive.extractall(folder, filter="data")
+def unpack(folder, path=RUNS):
+    filtered = hasattr(tarfile, "data_filter")  # since Python 3.11.4, and Debian 12 has 3.11.2
+    with tarfile.open(path) as archive:
+        archive.extractall(folder, **({"filter": "data"} if filtered else {}))
 
 
 @functools.cache
