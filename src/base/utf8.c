@@ -160,24 +160,21 @@ static char *put_escape(char *put, uint32_t unit)
     return put;
 }
 
-// True where the line and paragraph separators stand (E2 80 A8, E2 80 A9).
-static bool is_separator(const uint8_t *text, size_t bytes)
+static char *put_json_valid(char *put, const char *text, size_t bytes)
 {
-    return bytes >= 3 && text[0] == 0xE2 && text[1] == 0x80 && (text[2] == 0xA8 || text[2] == 0xA9);
-}
-
-static char *put_json_valid(char *put, const uint8_t *text, size_t bytes)
-{
-    for (size_t at = 0; at < bytes; at++) {
-        uint8_t byte = text[at];
-        if (byte < 0x20 || byte == '"' || byte == '\\') {
-            put = put_escape(put, byte);
-        } else if (byte == 0xE2 && is_separator(text + at, bytes - at)) {
-            put = put_escape(put, 0x2000u + (text[at + 2] & 0x3F));
-            at += 2;
-        } else {
+    while (bytes) {
+        const uint8_t byte = (uint8_t)*text;
+        if (byte >= ' ' && byte < 0x7F && byte != '"' && byte != '\\') {
             *put++ = (char)byte;
+            text++;
+            bytes--;
+            continue;
         }
+        const uint32_t code = utf8_take(&text, &bytes);
+        if (code == '"' || code == '\\' || utf8_is_unsafe(code))
+            put = put_escape(put, code);
+        else
+            put += utf8_put(put, code);
     }
     return put;
 }
@@ -188,7 +185,7 @@ size_t utf8_json(char *out, const char *text, size_t bytes)
     *put++ = '"';
     while (bytes) {
         size_t valid = utf8_valid_prefix(text, bytes);
-        put = put_json_valid(put, (const uint8_t *)text, valid);
+        put = put_json_valid(put, text, valid);
         if (valid == bytes)
             break;
         memcpy(put, replacement, 3);

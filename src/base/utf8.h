@@ -42,7 +42,7 @@ size_t utf8_repair(char *out, const char *text, size_t bytes);
 
 // Writes `text` repaired and escaped as a JSON string, quotes included, to
 // `out`, which has room for UTF8_JSON_BOUND(bytes); returns the bytes written.
-// U+2028 and U+2029 are escaped too, so that the text is JavaScript as well.
+// What utf8_is_unsafe() is escaped too: the text is JavaScript as well, and safe to look at.
 #define UTF8_JSON_BOUND(bytes) (6 * (bytes) + 2)
 size_t utf8_json(char *out, const char *text, size_t bytes);
 

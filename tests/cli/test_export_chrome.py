@@ -17,6 +17,7 @@ from export_cases import (
     START,
     assert_nothing_crosses,
     everything,
+    in_csv,
     read_csv,
     spans_of,
 )
@@ -82,12 +83,19 @@ def test_spans_are_those_of_the_csv_export(trace_and_rows):
     trace, rows = trace_and_rows
     spans = [e for e in trace.by_phase["X"] if e["cat"] not in ("step", "drop")]
     got = [
-        (trace.rank(e), own_label(trace.label(e)), e["cat"], e["name"], trace.ns(e["ts"]),
-         trace.length(e["dur"]))
+        (trace.rank(e), own_label(trace.label(e)), in_csv(e["cat"]), in_csv(e["name"]),
+         trace.ns(e["ts"]), trace.length(e["dur"]))
         for e in spans
     ]  # fmt: skip
     got += [
-        (trace.rank(e), own_label(trace.label(e)), e["cat"], e["name"], trace.ns(e["ts"]), -1)
+        (
+            trace.rank(e),
+            own_label(trace.label(e)),
+            in_csv(e["cat"]),
+            in_csv(e["name"]),
+            trace.ns(e["ts"]),
+            -1,
+        )
         for e in trace.by_phase["B"]
     ]
     assert sorted(got) == spans_of(rows)

@@ -16,6 +16,7 @@ from export_cases import (
     Case,
     assert_nothing_crosses,
     everything,
+    in_csv,
     read_csv,
     spans_of,
 )
@@ -134,7 +135,7 @@ OTHER_SLICES = ("step", "drop", "io")
 def test_spans_are_those_of_the_csv_export(model_and_rows):
     model, rows = model_and_rows
     got = sorted(
-        (model.rank(s.track), model.label(s.track), s.category, s.name, s.start,
+        (model.rank(s.track), model.label(s.track), in_csv(s.category), in_csv(s.name), s.start,
          -1 if s.end is None else s.end - s.start)
         for s in model.slices + model.open
         if s.category not in OTHER_SLICES
@@ -285,7 +286,7 @@ def test_random_overlapping_spans_are_all_there(gait, tmp_path, seed):
     case.spans(shard, track, "stream 7", spans)
     exported(gait, case.write())
     model, rows = read_back(tmp_path)
-    got = sorted(("0", model.label(s.track), s.category, s.name, s.start, s.end - s.start)
+    got = sorted(("0", model.label(s.track), s.category, in_csv(s.name), s.start, s.end - s.start)
                  for s in model.slices)  # fmt: skip
     assert got == spans_of(rows)
     assert len(got) == 3000 and not model.open

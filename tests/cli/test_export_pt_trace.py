@@ -7,7 +7,7 @@ import gzip
 import json
 
 import pytest
-from export_cases import HOSTILE, START, everything, read_csv, repaired
+from export_cases import HOSTILE, START, everything, in_csv, read_csv, repaired
 from shard_maker import ShardMaker
 
 QUARTER_NS = 7_889_238 * 10**9
@@ -95,9 +95,9 @@ def test_spans_are_those_of_the_csv_export(gait, tmp_path):
         assert trace.base % QUARTER_NS == 0 and 0 <= START - trace.base < QUARTER_NS
         for event in trace.of(ph="X"):
             if event["cat"] != "Trace" and not event["args"].get("finished", True):
-                found[event["name"], trace.ns(event)[0], -1] += 1
+                found[in_csv(event["name"]), trace.ns(event)[0], -1] += 1
             elif event["cat"] != "Trace" and not event["name"].startswith("ProfilerStep#"):
-                found[event["name"], *trace.ns(event)] += 1
+                found[in_csv(event["name"]), *trace.ns(event)] += 1
     wanted = collections.Counter(
         (row["name"], int(row["start_ns"]), int(row["duration_ns"] or -1))
         for row in rows

@@ -4,6 +4,7 @@
 import csv
 import io
 import random
+import re
 
 from shard_maker import ShardMaker
 
@@ -33,13 +34,28 @@ def repaired(text):
     return text.decode("utf-8", "replace") if isinstance(text, bytes) else text
 
 
+SHOWN = "\0-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff"
+
+
+def in_csv(text):
+    """docs/EXPORTS.md: what a terminal obeys is shown, a formula gets an apostrophe."""
+
+    def show(found):
+        code = ord(found[0])
+        return f"\\x{code:02x}" if code < 256 else f"\\u{{{code:04x}}}"
+
+    shown = re.sub(f"[{SHOWN}]", show, text)
+    is_number = re.fullmatch(r"[-+][0-9.eE+-]*", text)
+    return "'" + shown if text[:1] in tuple("=+-@\t\r") and not is_number else shown
+
+
 def row(kind, shard, tid, start, **cells):
     """A CSV row as a dictionary; what is not named is empty."""
     cells = {key: repaired(value) for key, value in cells.items()}
     rank = shard.meta.get("rank", "")
     out = dict.fromkeys(HEADER, "")
     out.update(kind=kind, rank=rank, pid=shard.pid, tid=tid, start_ns=start, **cells)
-    return {key: str(value) for key, value in out.items()}
+    return {key: in_csv(str(value)) for key, value in out.items()}
 
 
 def read_csv(text):

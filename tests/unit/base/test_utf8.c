@@ -52,12 +52,13 @@ TEST("utf8: overlong forms, surrogates and what is past U+10FFFF are invalid")
     is_str(repaired(SIZED("\xF5\xFF\xFE")), BAD BAD BAD);
 }
 
-TEST("utf8: JSON strings escape quotes, controls and separators")
+TEST("utf8: JSON strings escape quotes, controls and what turns or hides the writing")
 {
     is_str(quoted(SIZED("a\"b\\c/d")), "\"a\\\"b\\\\c/d\"");
-    is_str(quoted(SIZED("\b\t\n\f\r\x01\x1F\x7F")), "\"\\b\\t\\n\\f\\r\\u0001\\u001f\x7F\"");
+    is_str(quoted(SIZED("\b\t\n\f\r\x01\x1F\x7F")), "\"\\b\\t\\n\\f\\r\\u0001\\u001f\\u007f\"");
     is_str(quoted(SIZED("a\0b")), "\"a\\u0000b\"");
-    is_str(quoted(SIZED("\xE2\x80\xA8\xE2\x80\xA9\xE2\x80\xAA")), "\"\\u2028\\u2029\xE2\x80\xAA\"");
+    is_str(quoted(SIZED("\xE2\x80\xA8\xE2\x80\xA9\xE2\x80\xAA")), "\"\\u2028\\u2029\\u202a\"");
+    is_str(quoted(SIZED("\xC2\x9B\xD8\x9C\xC3\xA9")), "\"\\u009b\\u061c\xC3\xA9\"");
     is_str(quoted(SIZED("x\xFFy")), "\"x" BAD "y\"");
     is_str(quoted(SIZED("")), "\"\"");
 }
