@@ -77,10 +77,12 @@ static int cannot(const char *path)
     return fail(GAIT_ERR_IO, "cannot write '%s': %s", path, strerror(errno));
 }
 
+// What a link of the user's own leads to is known by now: a link that comes up there since is not.
 static int open_in_place(struct own_file *file)
 {
     struct stat about;
-    file->fd = open(file->name, FLAGS | O_TRUNC, 0666);
+    file->fd = file->target ? open(file->target, FLAGS | O_TRUNC | O_NOFOLLOW, 0666)
+                            : open(file->name, FLAGS | O_TRUNC, 0666);
     if (file->fd < 0)
         return cannot(file->name);
     file->is_regular_and_opened = fstat(file->fd, &about) == 0 && S_ISREG(about.st_mode);
@@ -125,10 +127,9 @@ static int open_part(struct own_file *file, bool is_named_by_user)
     const bool is_closed_folder =
         errno == EACCES || errno == EPERM || errno == EROFS || errno == ENAMETOOLONG;
     const bool is_in_place = is_named_by_user && (!file->target || is_closed_folder);
-    if (!is_in_place)
-        status = cannot(file->name);
+    status = is_in_place ? open_in_place(file) : cannot(file->name);
     forget_part(file);
-    return is_in_place ? open_in_place(file) : status;
+    return status;
 }
 
 int own_file_open(struct own_file *file, const char *path)
