@@ -271,10 +271,12 @@ static bool is_own(int folder)
 int own_folder_temporary(char ret_path[PATH_MAX], const char *name)
 {
     const char *place = getenv("TMPDIR");
-    snprintf(ret_path, PATH_MAX, "%.3000s/%.200s-XXXXXX", place && *place ? place : "/tmp", name);
-    return mkdtemp(ret_path)
-               ? GAIT_OK
-               : fail(GAIT_ERR_IO, "cannot make the folder '%s': %s", ret_path, strerror(errno));
+    char path[PATH_MAX];
+    snprintf(path, sizeof path, "%.3000s/%.200s-XXXXXX", place && *place ? place : "/tmp", name);
+    if (!mkdtemp(path))
+        return fail(GAIT_ERR_IO, "cannot make the folder '%s': %s", path, strerror(errno));
+    memcpy(ret_path, path, sizeof path);
+    return GAIT_OK;
 }
 
 int own_folder_drop(const char *path)

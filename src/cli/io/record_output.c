@@ -139,21 +139,21 @@ static int open_file(struct record_output *output, struct stack_trie *trie)
 }
 
 // "START<digits that nobody can guess>ENDING".
-static int name_salted(char ret_name[PATH_MAX], const char *start, const char *ending)
+static int name_salted(char out[PATH_MAX], const char *start, const char *ending)
 {
     char salt[OWN_FILE_SALT];
     const int status = own_file_salt(salt);
-    if (!status && snprintf(ret_name, PATH_MAX, "%s%s%s", start, salt, ending) >= PATH_MAX)
+    if (!status && snprintf(out, PATH_MAX, "%s%s%s", start, salt, ending) >= PATH_MAX)
         return fail(GAIT_ERR_ARGUMENT, "the name of the output is too long");
     return status;
 }
 
-static int name_temporary(char ret_name[PATH_MAX], const char *ending)
+static int name_temporary(char out[PATH_MAX], const char *ending)
 {
     const char *folder = getenv("TMPDIR");
     char start[PATH_MAX];
     snprintf(start, sizeof start, "%.3800s/gait-samples-", folder && *folder ? folder : "/tmp");
-    return name_salted(ret_name, start, ending);
+    return name_salted(out, start, ending);
 }
 
 // Beside the output, where room is looked after; of a pipe among temporary files.
