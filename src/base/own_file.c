@@ -116,6 +116,18 @@ static int make_part(struct own_file *file)
     return GAIT_OK;
 }
 
+// That the file itself may be written to is of no use then.
+static int cannot_begin(const char *path)
+{
+    const int error = errno;
+    struct stat about;
+    const bool is_there = lstat(path, &about) == 0;
+    errno = error;
+    return is_there ? fail(GAIT_ERR_IO, "cannot make the file that is to replace '%s': %s", path,
+                           strerror(error))
+                    : cannot(path);
+}
+
 static int open_part(struct own_file *file, bool is_named_by_user)
 {
     int status = file->target ? make_part(file) : GAIT_OK;
@@ -127,7 +139,7 @@ static int open_part(struct own_file *file, bool is_named_by_user)
     const bool is_closed_folder =
         errno == EACCES || errno == EPERM || errno == EROFS || errno == ENAMETOOLONG;
     const bool is_in_place = is_named_by_user && (!file->target || is_closed_folder);
-    status = is_in_place ? open_in_place(file) : cannot(file->name);
+    status = is_in_place ? open_in_place(file) : cannot_begin(file->name);
     forget_part(file);
     return status;
 }
