@@ -77,10 +77,12 @@ static int cannot(const char *path)
     return fail(GAIT_ERR_IO, "cannot write '%s': %s", path, strerror(errno));
 }
 
+// What a link of the user's own leads to is known by now: a link that comes up there since is not.
 static int open_in_place(struct own_file *file)
 {
     struct stat about;
-    file->fd = open(file->name, FLAGS | O_TRUNC, 0666);
+    file->fd = file->target ? open(file->target, FLAGS | O_TRUNC | O_NOFOLLOW, 0666)
+                            : open(file->name, FLAGS | O_TRUNC, 0666);
     if (file->fd < 0)
         return cannot(file->name);
     file->is_regular_and_opened = fstat(file->fd, &about) == 0 && S_ISREG(about.st_mode);
@@ -114,6 +116,18 @@ static int make_part(struct own_file *file)
     return GAIT_OK;
 }
 
+// That the file itself may be written to is of no use then.
+static int cannot_begin(const char *path)
+{
+    const int error = errno;
+    struct stat about;
+    const bool is_there = lstat(path, &about) == 0;
+    errno = error;
+    return is_there ? fail(GAIT_ERR_IO, "cannot make the file that is to replace '%s': %s", path,
+                           strerror(error))
+                    : cannot(path);
+}
+
 static int open_part(struct own_file *file, bool is_named_by_user)
 {
     int status = file->target ? make_part(file) : GAIT_OK;
@@ -125,10 +139,9 @@ static int open_part(struct own_file *file, bool is_named_by_user)
     const bool is_closed_folder =
         errno == EACCES || errno == EPERM || errno == EROFS || errno == ENAMETOOLONG;
     const bool is_in_place = is_named_by_user && (!file->target || is_closed_folder);
-    if (!is_in_place)
-        status = cannot(file->name);
+    status = is_in_place ? open_in_place(file) : cannot_begin(file->name);
     forget_part(file);
-    return is_in_place ? open_in_place(file) : status;
+    return status;
 }
 
 int own_file_open(struct own_file *file, const char *path)
@@ -270,10 +283,12 @@ static bool is_own(int folder)
 int own_folder_temporary(char ret_path[PATH_MAX], const char *name)
 {
     const char *place = getenv("TMPDIR");
-    snprintf(ret_path, PATH_MAX, "%.3000s/%.200s-XXXXXX", place && *place ? place : "/tmp", name);
-    return mkdtemp(ret_path)
-               ? GAIT_OK
-               : fail(GAIT_ERR_IO, "cannot make the folder '%s': %s", ret_path, strerror(errno));
+    char path[PATH_MAX];
+    snprintf(path, sizeof path, "%.3000s/%.200s-XXXXXX", place && *place ? place : "/tmp", name);
+    if (!mkdtemp(path))
+        return fail(GAIT_ERR_IO, "cannot make the folder '%s': %s", path, strerror(errno));
+    memcpy(ret_path, path, sizeof path);
+    return GAIT_OK;
 }
 
 int own_folder_drop(const char *path)

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Links that another user put where gait is about to write: what they lead to stays as it is.
 
-The folder is everybody's and not sticky, because there the kernel does not stop anything itself.
+The folder is everybody's, once sticky and once not: there the kernel stops nothing itself.
 """
 
 import json
@@ -16,6 +16,7 @@ import tempfile
 
 import pytest
 
+from tests.cli.test_scale import add_meter, make_run
 from tests.support.sampled_programs import until
 from tests.support.shard_maker import ShardMaker
 
@@ -27,16 +28,16 @@ PROGRAM = "import time; end = time.monotonic() + 1\nwhile time.monotonic() < end
 pytestmark = pytest.mark.skipif(os.getuid() != 0, reason="only root can make links of another user")
 
 
-@pytest.fixture
-def open_folder(tmp_path):
+@pytest.fixture(params=[0o777, 0o1777], ids=["open", "sticky"])
+def open_folder(tmp_path, request):
     """A folder where everybody may write, with what the commands read."""
     folder = tmp_path / "open"
     folder.mkdir()
-    folder.chmod(0o777)
+    folder.chmod(request.param)
     event = {**TRACE["traceEvents"][0], "dur": 5}
     (folder / "t.json").write_text(json.dumps({"traceEvents": [event]}))
     shard = ShardMaker(rank=0)
-    track, site = shard.track(key="1000", os_id=1000), shard.site("c", "name")
+    track, site = shard.track(key="1000", os_id=1000), shard.site("cpu_op", "aten::mm")
     shard.spans(track, [(START + i, 1, site) for i in range(100)])
     shard.write(folder / "run")
     (folder / "stacks.txt").write_text("main;work 3\nmain;rest 2\n")
@@ -248,6 +249,32 @@ def test_the_report_of_a_hanging_run_goes_through_no_link(build, open_folder, vi
             os.killpg(run.pid, signal.SIGKILL)
     assert is_there and untouched(victims)
     assert "has not moved" in report.read_text()
+
+
+def test_a_trace_for_tensorboard_takes_no_name_that_is_there(build, open_folder, victims):
+    command = ["export", "run", "--format", "pt-trace", "-o", "out"]
+    name = run_with(build, open_folder, [], *command).stdout.strip()
+    (open_folder / name).unlink()
+    ran = run_with(build, open_folder, [(name, victims / "file")], *command)
+    assert (ran.returncode, untouched(victims)) == (0, True), ran.stderr
+    assert ran.stdout.strip() != name and (open_folder / ran.stdout.strip()).stat().st_size > 0
+
+
+def test_tables_for_itwinai_go_through_no_link(build, open_folder, victims):
+    make_run(open_folder, "metered", 1, 1000, 100)
+    add_meter(open_folder, "metered", 150, 60)
+    command = ["export", "metered", "--format", "itwinai", "-o", "out"]
+    (name,) = run_with(build, open_folder, [], *command).stdout.split()
+    (open_folder / name).unlink()
+    ran = run_with(build, open_folder, [(name, victims / "file")], *command)
+    assert (ran.returncode, untouched(victims)) == (0, True), ran.stderr
+    (open_folder / name).unlink()
+    (open_folder / name).parent.rmdir()
+    folder = os.path.dirname(name)
+    ran = run_with(build, open_folder, [(folder, victims / "folder")], *command)
+    assert ran.returncode == 2 and ran.stderr.count("\n") == 1
+    assert f"cannot make the folder '{folder}': it is a link that another user" in ran.stderr
+    assert untouched(victims)
 
 
 @pytest.fixture

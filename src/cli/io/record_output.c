@@ -138,22 +138,33 @@ static int open_file(struct record_output *output, struct stack_trie *trie)
     return status || output->is_made ? status : try_file(output);
 }
 
+// "START<digits that nobody can guess>ENDING".
+static int name_salted(char out[PATH_MAX], const char *start, const char *ending)
+{
+    char salt[OWN_FILE_SALT];
+    const int status = own_file_salt(salt);
+    if (!status && snprintf(out, PATH_MAX, "%s%s%s", start, salt, ending) >= PATH_MAX)
+        return fail(GAIT_ERR_ARGUMENT, "the name of the output is too long");
+    return status;
+}
+
+static int name_temporary(char out[PATH_MAX], const char *ending)
+{
+    const char *folder = getenv("TMPDIR");
+    char start[PATH_MAX];
+    snprintf(start, sizeof start, "%.3800s/gait-samples-", folder && *folder ? folder : "/tmp");
+    return name_salted(out, start, ending);
+}
+
 // Beside the output, where room is looked after; of a pipe among temporary files.
 static int open_draft(struct record_output *output, struct stack_trie *trie)
 {
-    const char *folder = getenv("TMPDIR");
-    char salt[OWN_FILE_SALT];
-    int status = own_file_salt(salt);
-    if (status)
-        return status;
-    const int used = output->fd >= 0
-                         ? snprintf(output->draft, sizeof output->draft, "%s/gait-samples-%s.gait",
-                                    folder && *folder ? folder : "/tmp", salt)
-                         : snprintf(output->draft, sizeof output->draft, "%s.samples-%s.gait",
-                                    output->path, salt);
-    if (used >= (int)sizeof output->draft)
-        return fail(GAIT_ERR_ARGUMENT, "the name of the output is too long");
-    status = sample_shard_open(&output->shard, output->draft, trie);
+    char beside[PATH_MAX + 16];
+    snprintf(beside, sizeof beside, "%s.samples-", output->path);
+    int status = output->fd >= 0 ? name_temporary(output->draft, ".gait")
+                                 : name_salted(output->draft, beside, ".gait");
+    if (!status)
+        status = sample_shard_open(&output->shard, output->draft, trie);
     if (status)
         output->draft[0] = '\0';
     return status;
@@ -363,17 +374,11 @@ static int to_some_file(struct record_output *output, const struct sampler *samp
     const int status = to_file(output, sampler);
     if (status != GAIT_ERR_IO)
         return status;
-    const char *folder = getenv("TMPDIR");
-    char salt[OWN_FILE_SALT];
     char *why = strdup(fail_text());
     snprintf(wanted, sizeof wanted, "%s", output->path);
-    const bool is_salted = own_file_salt(salt) == 0;
-    const int used = snprintf(output->path, sizeof output->path, "%s/gait-samples-%s%s",
-                              folder && *folder ? folder : "/tmp", is_salted ? salt : "",
-                              endings[output->format]);
+    const bool is_named = name_temporary(output->path, endings[output->format]) == 0;
     drop_empty(output, wanted);
-    const bool is_saved =
-        is_salted && used < (int)sizeof output->path && to_file(output, sampler) == 0;
+    const bool is_saved = is_named && to_file(output, sampler) == 0;
     if (is_saved)
         fail(status, "%s; its samples are in '%s'", why ? why : "cannot write", output->path);
     else

@@ -122,6 +122,24 @@ TEST("own file: a link that another user made is replaced, whatever it leads to"
     own_folder_remove(folder);
 }
 
+TEST("own file: in a closed folder the file that a user names is written in place, no other")
+{
+    struct own_file file;
+    if (geteuid() != 0) {
+        skip("only root is several users");
+        return;
+    }
+    begin();
+    put(place, "kept", 0666);
+    ok(chmod(folder, 0755) == 0 && seteuid(NOBODY) == 0);
+    is_int(own_file_begin(&file, place), GAIT_ERR_IO);
+    ok(strstr(fail_text(), "cannot make the file that is to replace '") == fail_text());
+    ok(holds(place, "kept"));
+    is_int(own_file_print(place, print, &(const char *){"new"}), 0);
+    ok(seteuid(0) == 0 && holds(place, "new") && count_files() == 2);
+    own_folder_remove(folder);
+}
+
 TEST("own file: a device is written where it is, and a file in a folder that is not there nowhere")
 {
     struct own_file file;
