@@ -27,32 +27,27 @@ enum {
 // --- steps -----------------------------------------------------------------------------
 
 // Figures with too many digits would feign what nobody measured.
-static void print_rate(char *out, size_t room, uint64_t count, uint64_t ns, const char *unit)
+static void add_rate(char *text, size_t room, double rate, const char *unit)
 {
-    double rate = ns ? (double)count * 1e9 / (double)ns : 0;
+    const size_t used = strlen(text);
+    const char *comma = used ? ", " : "";
     if (rate >= 100)
-        snprintf(out, room, "%s %s/s", units_count((uint64_t)(rate + 0.5)).text, unit);
-    else
-        snprintf(out, room, "%#.3g %s/s", rate, unit);
+        snprintf(text + used, room - used, "%s%s %s/s", comma,
+                 units_count((uint64_t)(rate + 0.5)).text, unit);
+    else if (rate > 0)
+        snprintf(text + used, room - used, "%s%#.3g %s/s", comma, rate, unit);
 }
 
 static void say_throughput(struct sheet *sheet, const struct run_report *report)
 {
     const struct torch_report *torch = report->torch;
-    const uint64_t total_ns = (uint64_t)torch->training.total_ns;
-    char text[240] = "", rate[64];
-    if (!report->steps.count || !total_ns)
+    const struct torch_throughput *throughput = &torch->throughput;
+    char text[240] = "";
+    if (!(throughput->steps_per_s > 0))
         return;
-    if (torch->samples) {
-        print_rate(rate, sizeof rate, torch->samples, total_ns, "samples");
-        snprintf(text, sizeof text, "%s, ", rate);
-    }
-    if (torch->tokens) {
-        print_rate(rate, sizeof rate, torch->tokens, total_ns, "tokens");
-        snprintf(text + strlen(text), sizeof text - strlen(text), "%s, ", rate);
-    }
-    print_rate(rate, sizeof rate, report->steps.count, total_ns, "steps");
-    snprintf(text + strlen(text), sizeof text - strlen(text), "%s", rate);
+    add_rate(text, sizeof text, throughput->samples_per_s, "samples");
+    add_rate(text, sizeof text, throughput->tokens_per_s, "tokens");
+    add_rate(text, sizeof text, throughput->steps_per_s, "steps");
     if (torch->memory.rss_bytes)
         snprintf(text + strlen(text), sizeof text - strlen(text), "; memory peak %s",
                  units_bytes(torch->memory.rss_bytes).text);
@@ -63,21 +58,19 @@ static void say_throughput(struct sheet *sheet, const struct run_report *report)
     sheet_say(sheet, SAY_PARAGRAPH, text);
 }
 
-static struct value rate(uint64_t count, uint64_t ns)
+static struct value known(double rate)
 {
-    return value_if(count && ns, value_real((double)count * 1e9 / (double)(ns + !ns)));
+    return value_if(rate > 0, value_real(rate));
 }
 
-// Of all ranks together, over the time in which the job's steps trained.
 static void put_throughput(struct sheet *sheet, const struct run_report *report)
 {
     const struct torch_report *torch = report->torch;
-    const uint64_t total_ns = (uint64_t)torch->training.total_ns;
     say_throughput(sheet, report);
     sheet_object(sheet, "throughput");
-    sheet_put(sheet, "steps_per_s", rate(report->steps.count, total_ns));
-    sheet_put(sheet, "samples_per_s", rate(torch->samples, total_ns));
-    sheet_put(sheet, "tokens_per_s", rate(torch->tokens, total_ns));
+    sheet_put(sheet, "steps_per_s", known(torch->throughput.steps_per_s));
+    sheet_put(sheet, "samples_per_s", known(torch->throughput.samples_per_s));
+    sheet_put(sheet, "tokens_per_s", known(torch->throughput.tokens_per_s));
     sheet_put(sheet, "samples", value_uint(torch->samples));
     sheet_put(sheet, "tokens", value_uint(torch->tokens));
     sheet_end(sheet);

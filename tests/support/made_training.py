@@ -9,7 +9,7 @@ START = 1_700_000_000_000_000_000
 MS = 1_000_000
 STEPS = 150
 ARGS = {
-    "input": {"asks": 1, "got": 1, "loader": 5},
+    "input": {"asks": 1, "got": 1, "loader": 5, "samples": 0},
     "forward": {"module": 1, "training": 1},
     "optimizer": {"optimizer": 2, "steps": 1},
 }

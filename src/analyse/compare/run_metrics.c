@@ -45,11 +45,9 @@ static int add_steps(struct run_metrics *metrics, const struct steps_summary *st
     return status;
 }
 
-static int add_rate(struct run_metrics *metrics, const char *name, uint64_t count, uint64_t ns)
+static int add_rate(struct run_metrics *metrics, const char *name, double rate)
 {
-    const struct run_metric rate = {name, (double)count * 1e9 / (double)(ns + !ns),
-                                    METRIC_PER_SECOND};
-    return count && ns ? add(metrics, &rate) : GAIT_OK;
+    return rate > 0 ? add(metrics, &(struct run_metric){name, rate, METRIC_PER_SECOND}) : GAIT_OK;
 }
 
 static int add_phase(struct run_metrics *metrics, struct arena *arena, const char *phase,
@@ -88,12 +86,16 @@ static int add_phases(struct run_metrics *metrics, const struct run_report *repo
 static int add_throughput(struct run_metrics *metrics, const struct run_report *report)
 {
     const struct torch_report *torch = report->torch;
-    const uint64_t ns = (uint64_t)(torch ? torch->training.total_ns : report->steps.total_ns);
-    int status = add_rate(metrics, "throughput.steps", report->steps.count, ns);
-    if (!status && torch)
-        status = add_rate(metrics, "throughput.samples", torch->samples, ns);
-    if (!status && torch)
-        status = add_rate(metrics, "throughput.tokens", torch->tokens, ns);
+    const struct steps_summary *steps = &report->steps;
+    if (!torch)
+        return add_rate(metrics, "throughput.steps",
+                        steps->total_ns > 0 ? (double)steps->count * 1e9 / (double)steps->total_ns
+                                            : 0);
+    int status = add_rate(metrics, "throughput.steps", torch->throughput.steps_per_s);
+    if (!status)
+        status = add_rate(metrics, "throughput.samples", torch->throughput.samples_per_s);
+    if (!status)
+        status = add_rate(metrics, "throughput.tokens", torch->throughput.tokens_per_s);
     return status;
 }
 
@@ -136,8 +138,7 @@ static int find_likeness(struct run_metrics *metrics, const struct run_report *r
     if (!torch)
         return GAIT_OK;
     metrics->type = type_of(&torch->flops);
-    if (torch->samples)
-        metrics->batch = (double)torch->samples / (double)report->steps.count;
+    metrics->batch = torch->throughput.step_samples;
     if (torch->device)
         metrics->device = arena_text(arena, torch->device, strlen(torch->device));
     return torch->device && !metrics->device ? no_memory() : GAIT_OK;

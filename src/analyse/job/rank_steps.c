@@ -272,12 +272,31 @@ static int find_window_cost(struct rank_steps *steps, struct step_clock *clock)
     return window_cost_find(&steps->rank.windows, clock, &facts->windows);
 }
 
+// A batch that is fetched once and used in each step says nothing of a step; one of which
+// the next is asked for ahead leaves none for the last step.
 static void sum_samples(struct rank_steps *steps)
 {
-    for (size_t i = 0; i < steps->thread.steps.count; i++) {
-        steps->rank.samples += steps->thread.steps.rows[i].samples;
-        steps->rank.tokens += steps->thread.steps.rows[i].tokens;
+    struct torch_rank *rank = &steps->rank;
+    const struct torch_step *rows = steps->thread.steps.rows;
+    const size_t count = steps->thread.steps.count, first = count > 1;
+    uint64_t samples = 0, tokens = 0;
+    size_t fetching = 0, last = 0;
+    for (size_t i = 0; i < count; i++) {
+        rank->samples += rows[i].samples;
+        rank->tokens += rows[i].tokens;
+        if (i < first || !rows[i].samples)
+            continue;
+        samples += rows[i].samples;
+        tokens += rows[i].tokens;
+        last = i + 1 - first;
+        fetching++;
     }
+    if (!fetching || 2 * fetching < count - first)
+        return;
+    const double all =
+        (double)(rank->is_marked && rank->steps > first ? rank->steps - first : last);
+    rank->step_samples = (double)samples / all;
+    rank->step_tokens = (double)tokens / all;
 }
 
 static int take_apart(struct rank_steps *steps, const struct rank_source *source)

@@ -122,6 +122,28 @@ static void find_device(struct run_report *report, const struct gait_trace *trac
             torch_cost_text(gait_trace_metadata(trace, i, meta.device_name), &report->arena);
 }
 
+// A job's step takes what its slowest rank does, and has the samples of all.
+static void find_throughput(struct torch_report *torch)
+{
+    struct torch_throughput *found = &torch->throughput;
+    const struct steps_summary *steps = torch->steady.count ? &torch->steady : &torch->training;
+    bool is_known = steps->count && steps->total_ns > 0;
+    for (size_t i = 0; i < torch->rank_count; i++) {
+        const struct torch_rank *rank = &torch->ranks[i];
+        found->step_samples += rank->step_samples;
+        found->step_tokens += rank->step_tokens;
+        torch->samples += rank->samples;
+        torch->tokens += rank->tokens;
+        is_known = is_known && (!rank->samples || rank->step_samples > 0);
+    }
+    if (!is_known)
+        found->step_samples = found->step_tokens = 0;
+    if (steps->total_ns > 0)
+        found->steps_per_s = (double)steps->count * 1e9 / (double)steps->total_ns;
+    found->samples_per_s = found->step_samples * found->steps_per_s;
+    found->tokens_per_s = found->step_tokens * found->steps_per_s;
+}
+
 static int make(struct torch_reading *reading, struct run_report *report, struct gait_trace *trace)
 {
     struct torch_report *torch = report->torch;
@@ -137,11 +159,9 @@ static int make(struct torch_reading *reading, struct run_report *report, struct
     find_device(report, trace);
     torch_cost_find(torch, trace);
     torch_lost_find(torch, trace);
-    for (size_t i = 0; i < torch->rank_count; i++) {
+    for (size_t i = 0; i < torch->rank_count; i++)
         torch->cost.steps_ns += torch->ranks[i].total_ns;
-        torch->samples += torch->ranks[i].samples;
-        torch->tokens += torch->ranks[i].tokens;
-    }
+    find_throughput(torch);
     if (torch->cost.steps_ns > torch->cost.hooks_ns)
         torch->cost.steps_ns -= torch->cost.hooks_ns;
     torch_slow_find(torch);

@@ -31,6 +31,7 @@ struct torch_rank {
     uint64_t steps, total_ns;
     uint64_t phases[TORCH_MOST_PHASES]; // sum to total_ns
     uint64_t samples, tokens;           // 0: not known
+    double step_samples, step_tokens;   // of a step behind the first one, 0: not known
     uint64_t recorded;                  // steps with their ops
     uint64_t recorded_ns;               // time of steps in which ops were on record
     struct window_cost windows;
@@ -53,6 +54,13 @@ struct torch_slow {
     unsigned phase;
     uint64_t steps; // that it made
     uint64_t ns;    // more than the others' middle one spends there
+};
+
+// Of all ranks together, in the steady steps: those that are told beside it. What is 0 is
+// not known.
+struct torch_throughput {
+    double steps_per_s, samples_per_s, tokens_per_s;
+    double step_samples, step_tokens; // of a job's step
 };
 
 struct torch_report {
@@ -84,7 +92,8 @@ struct torch_report {
     const char *device; // its name, NULL: none is known
     struct torch_flops flops;
     struct op_allocations blocks; // of the process that held most
-    uint64_t samples, tokens;     // of all ranks, 0: not known
+    uint64_t samples, tokens;     // of all ranks and steps, 0: not known
+    struct torch_throughput throughput;
     struct findings findings;
 };
 

@@ -105,9 +105,8 @@ static int add_epochs(struct scale_run *run, const struct run_report *report)
         status = scale_run_add_epoch(run, (double)torch->epochs[i].wall_ns / second_ns);
         steps += torch->epochs[i].steps;
     }
-    if (count && torch->samples && report->steps.count)
-        run->epoch_samples =
-            (double)torch->samples / (double)report->steps.count * (double)steps / (double)count;
+    if (count)
+        run->epoch_samples = torch->throughput.step_samples * (double)steps / (double)count;
     return status;
 }
 
@@ -153,8 +152,7 @@ static int add_torch(struct scale_set *set, struct scale_run *run, const struct 
     const struct torch_judged *judged = &torch->judged;
     run->steps = judged->steps;
     run->step_s = judged->steps ? (double)judged->total_ns / (double)judged->steps / second_ns : 0;
-    run->step_samples =
-        report->steps.count ? (double)torch->samples / (double)report->steps.count : 0;
+    run->step_samples = torch->throughput.step_samples;
     const int status = add_epochs(run, report);
     return status ? status : add_torch_parts(set, run, torch);
 }
