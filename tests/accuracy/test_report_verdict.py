@@ -80,6 +80,30 @@ def test_eval_mode_is_told_as_a_mode(gait, tmp_path, evaluation, wanted, share, 
     assert "evaluation takes" not in said(report)
 
 
+def put_loading(run, pid, begin, end, role="worker"):
+    shard = ShardMaker(pid=pid, start_ns=begin, role=role, torch={"version": "2.13.0"})
+    track = shard.track(key="1", os_id=pid)
+    length = (end - begin) // 2
+    fetch, collate = shard.site("loader", "fetch"), shard.site("loader", "collate")
+    shard.spans(track, [(begin, length, fetch, 0), (begin, length // 4, collate, 1),
+                        (begin + length, length, fetch, 0)])  # fmt: skip
+    shard.write(run)
+
+
+def test_workers_that_persist_are_processes_however_often_they_began_to_record(gait, tmp_path):
+    training = Training()
+    for _ in range(5):
+        begin = training.now
+        for _ in range(20):
+            training.step({**WORK, "input": 100 * MS})
+        for pid in (3000, 3001):
+            put_loading(tmp_path / "run", pid, begin, training.now)
+    put_loading(tmp_path / "run", 4000, begin, training.now, "program")  # it evaluates
+    report = training.report(gait, tmp_path / "run")
+    assert finding(report, "input_waits")["workers"] == 2
+    assert "persistent_workers" not in gait("report", tmp_path / "run").stdout
+
+
 def test_workers_count_at_a_time(gait, tmp_path):
     """Each epoch starts two of its own."""
     training = Training()
@@ -88,14 +112,7 @@ def test_workers_count_at_a_time(gait, tmp_path):
         for _ in range(20):
             training.step({**WORK, "input": 100 * MS})
         for worker in range(2):
-            pid = 3000 + 10 * epoch + worker
-            shard = ShardMaker(pid=pid, start_ns=begin, torch={"version": "2.13.0"})
-            track = shard.track(key="1", os_id=pid)
-            length = (training.now - begin) // 2
-            fetch, collate = shard.site("loader", "fetch"), shard.site("loader", "collate")
-            shard.spans(track, [(begin, length, fetch, 0), (begin, length // 4, collate, 1),
-                                (begin + length, length, fetch, 0)])  # fmt: skip
-            shard.write(tmp_path / "run")
+            put_loading(tmp_path / "run", 3000 + 10 * epoch + worker, begin, training.now)
     report = training.report(gait, tmp_path / "run")
     waits = finding(report, "input_waits")
     assert waits["workers"] == 2

@@ -327,6 +327,8 @@ def test_workers_that_persist_over_epochs(run):
     assert on.report["steps"] == on.truth["steps"]
     assert len(on.report["ranks"]) == 1
     assert loads_in_workers(on)
+    shards = json.loads(on.ask("info", on.directory, "--json").stdout)["shards"]
+    assert sorted(shard["role"] for shard in shards) == ["program"] + ["worker"] * 4  # two loaders
 
 
 @needs_semaphores

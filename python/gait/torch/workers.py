@@ -44,8 +44,16 @@ def begin_fetching(fetcher) -> None:
         become_worker()
 
 
+_worker_pid = 0  # of the process that is one already
+
+
 def become_worker() -> None:
-    """A worker that was forked would go on in the name of its parent."""
+    """A worker that was forked would go on in the name of its parent. One that lives on, as
+    persistent_workers=True has it, makes a fetcher for each epoch."""
+    global _worker_pid
+    if _worker_pid == os.getpid():
+        return
+    _worker_pid = os.getpid()
     path = _native.shard_path()
     directory = os.path.dirname(path) if path else None
     if not directory and not os.environ.get("GAIT_DIR"):

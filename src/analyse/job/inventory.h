@@ -33,7 +33,6 @@ struct inventory_shard {
     size_t async_count;
     uint32_t first_track, track_count;
     int64_t ops_since_ns; // ops before are there for the case that there was no step
-    bool is_stepping;     // it makes steps, so it is no worker
     bool is_imported;     // from another tool's trace: trace_facts.h says what its spans tell
 };
 

@@ -208,7 +208,6 @@ static int end_stepper(struct part *part, uint32_t track)
     part->has_steps = true;
     status = rank_steps_make(&part->steps, &source);
     hook_facts_finish(&source.facts);
-    part->ranks->survey->shards[part->shard.shard].is_stepping = true;
     return status;
 }
 
@@ -367,7 +366,6 @@ static int settle_pending(struct torch_ranks *ranks)
     int status = GAIT_OK;
     for (size_t i = 0; !status && i < ranks->pending_count; i++) {
         struct pending_rank *pending = &ranks->pending[i];
-        struct inventory *survey = ranks->survey;
         struct rank_steps steps;
         if (!is_run && pending->source.rank.track == ranks->main_track) {
             ranks->main_facts = pending->source.facts;
@@ -376,7 +374,6 @@ static int settle_pending(struct torch_ranks *ranks)
         if (!is_run)
             continue;
         pending->source.clock = &pending->clock;
-        survey->shards[survey->shard_of[pending->source.rank.track]].is_stepping = true;
         status = rank_steps_make(&steps, &pending->source);
         if (!status)
             status = add_steps(ranks, &steps);
