@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Twice the input costs about twice the work, whatever it looks like (docs/LIMITS.md)."""
 
+import gzip
 import json
 
 import few_bytes
@@ -52,3 +53,31 @@ def test_twice_the_frames_take_twice_the_work(build, tmp_path, table):
     twice = few_bytes.shard(tmp_path / "2", table, 120, 20_000)
     least = [least_work([build / "gait", "report", shard])[0] for shard in (once, twice)]
     assert least[1] < MOST * least[0]
+
+
+@pytest.mark.parametrize("where", ["event", "fact", "broken"])
+def test_a_long_packed_string_is_not_read_again_and_again(build, tmp_path, where):
+    """It was tried again from its begin with each half MiB that was unpacked."""
+    heads = {
+        "event": '[{"ph":"X","pid":1,"tid":1,"ts":1,"dur":1,"name":"',
+        "fact": '{"traceEvents":[{"ph":"X","pid":1,"tid":1,"ts":1,"dur":1}],"about":"',
+        "broken": '[{"ph":"X","pid":1,"tid":1,"ts":1,"dur":1},{"ph":5 6 "',
+    }
+    least = []
+    for count in (24 << 20, 48 << 20):
+        source = tmp_path / f"{count}.json.gz"
+        source.write_bytes(gzip.compress((heads[where] + "x" * count + '"}').encode(), 1))
+        command = [build / "gait", "info", "--no-cache", source]
+        least.append(least_work(command)[0])
+    assert least[1] < MOST * least[0]
+
+
+def test_a_packed_value_takes_no_more_than_its_file_is_worth(build, tmp_path):
+    source = tmp_path / "x.json.gz"
+    with gzip.open(source, "wb", 9) as file:
+        file.write(b'[{"ph":"X","pid":1,"tid":1,"ts":1,"dur":1,"name":"')
+        for _ in range(512):
+            file.write(b"x" * (1 << 20))
+    peak, code = peak_bytes(build / "gait", "info", "--no-cache", source)
+    assert code == 2
+    assert peak < 400 << 20
