@@ -81,3 +81,26 @@ def test_a_packed_value_takes_no_more_than_its_file_is_worth(build, tmp_path):
     peak, code = peak_bytes(build / "gait", "info", "--no-cache", source)
     assert code == 2
     assert peak < 400 << 20
+
+
+def varint(number):
+    out = bytearray()
+    while number >= 0x80:
+        out.append(number & 0x7F | 0x80)
+        number >>= 7
+    return bytes([*out, number])
+
+
+def test_each_packet_of_perfetto_may_have_a_clock_of_its_own(build, tmp_path):
+    """Each packet looked through all clocks."""
+    least = []
+    for count in (30_000, 60_000):
+        source = tmp_path / f"{count}.pftrace"
+        with source.open("wb") as file:
+            for i in range(count):
+                event = b"\x48\x03\x58\x07\xba\x01\x01s"  # an instant, track 7, "s"
+                body = b"\x40\x05\x50\x01" + b"\xd0\x03" + varint(1000 + i)  # its clock
+                body += b"\x5a" + varint(len(event)) + event
+                file.write(b"\x0a" + varint(len(body)) + body)
+        least.append(import_work(build, tmp_path, source))
+    assert least[1] < MOST * least[0]
