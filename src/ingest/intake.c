@@ -15,6 +15,9 @@
 
 #define STRETCH ((size_t)1 << 20)
 #define MOST_STRETCH ((size_t)1 << 30) // what one value may take
+// ... of a packed file: it may hold a thousand times its bytes, and real traces hold twenty
+#define PACKED_FREE ((size_t)64 << 20)
+#define PACKED_EACH 256
 #define AHEAD_STRETCH ((size_t)512 << 10)
 #define AHEAD_FRONT ((size_t)64 << 10)  // for an event that one stretch begins and another ends
 #define LEAST_AHEAD ((uint64_t)4 << 20) // a file below that is read before a thread has begun
@@ -181,9 +184,9 @@ static void tell(struct intake *intake)
     intake->told_bytes = intake->taken_bytes;
 }
 
-static int fail_for_room(void)
+static int fail_for_room(const struct intake *intake)
 {
-    return fail(GAIT_ERR_MEMORY, "one value takes more than %zu bytes", MOST_STRETCH);
+    return fail(GAIT_ERR_MEMORY, "one value takes more than %zu bytes", intake->own.limit);
 }
 
 // Puts what is at hand to the front of `own`, and so many bytes of room behind it.
@@ -191,7 +194,7 @@ static uint8_t *make_room(struct intake *intake, size_t bytes)
 {
     const struct slice rest = intake_rest(intake);
     const bool is_own = intake->bytes.bytes == intake->own.bytes;
-    if (is_own && intake->own.bytes && rest.count)
+    if (is_own && rest.bytes != intake->own.bytes && rest.count)
         memmove(intake->own.bytes, rest.bytes, rest.count);
     intake->own.used = is_own ? rest.count : 0;
     if (!is_own && buffer_append(&intake->own, rest.bytes, rest.count))
@@ -219,7 +222,7 @@ static int take_ahead(struct intake *intake)
     } else {
         uint8_t *room = make_room(intake, stretch.count);
         if (!room)
-            return fail_for_room();
+            return fail_for_room(intake);
         memcpy(room, stretch.bytes, stretch.count);
         intake->bytes.used = intake->own.used += stretch.count;
     }
@@ -235,7 +238,7 @@ static int take(struct intake *intake)
     size_t got = 0;
     uint8_t *room = make_room(intake, intake->stretch);
     if (!room)
-        return fail_for_room();
+        return fail_for_room(intake);
     const int status = intake->packing ? unpack(intake, room, intake->stretch, &got)
                                        : read_file(intake, room, intake->stretch, &got);
     intake->bytes.used = intake->own.used += got;
@@ -297,6 +300,8 @@ int intake_open(struct intake *intake, const char *path, struct repairs *repairs
     intake->file_bytes = status ? 0 : (uint64_t)about.st_size;
     if (!status && pread(intake->fd, magic, 2, 0) == 2)
         status = begin_unpacking(intake, magic);
+    if (intake->packing && intake->file_bytes < (MOST_STRETCH - PACKED_FREE) / PACKED_EACH)
+        buffer_init(&intake->own, PACKED_FREE + PACKED_EACH * (size_t)intake->file_bytes);
     if (!status)
         status = take(intake);
     if (status)

@@ -43,7 +43,9 @@ static uint64_t *column(const struct lane_frame *frame, unsigned index)
 void lane_frame_add(struct lane_frame *frame, const struct row *row, uint64_t depth)
 {
     const size_t at = frame->rows++;
-    const uint64_t end = (uint64_t)row->start + row->duration;
+    uint64_t end;
+    if (__builtin_add_overflow((uint64_t)row->start, row->duration, &end))
+        end = UINT64_MAX;
     column(frame, START)[at] = (uint64_t)row->start;
     column(frame, DURATION)[at] = row->duration;
     column(frame, SITE)[at] = row->site;

@@ -40,7 +40,9 @@ static int add_row(struct writing *writing, struct lane_frame *frame, const stru
 {
     struct row moved = *row;
     int status = 0;
-    moved.start = (row->start - writing->origin_ns) / (int64_t)writing->store->unit_ns;
+    // no row is before the origin, but one may be more than INT64_MAX behind it: ticks have no sign
+    moved.start =
+        (int64_t)(((uint64_t)row->start - (uint64_t)writing->origin_ns) / writing->store->unit_ns);
     moved.duration = row->duration / writing->store->unit_ns;
     if (lane_frame_is_full(frame))
         status = lane_frame_write(frame, &writing->out.tables);
@@ -245,12 +247,18 @@ static int write_track_rows(struct writing *writing, struct batch *batch)
     return status;
 }
 
+// Tick 0 in real time; it wraps where a file says such times.
+static uint64_t zero_ns(const struct writing *writing)
+{
+    return (uint64_t)writing->about->base_ns + (uint64_t)writing->origin_ns;
+}
+
 // Two ticks tell how long one is. Readers take the later one as a time when the process was
 // there: it is the very next tick, so that the last event is what ends the shard.
 static int write_clock(struct writing *writing)
 {
     struct table_writer *tables = &writing->out.tables;
-    const uint64_t zero = (uint64_t)writing->about->base_ns + (uint64_t)writing->origin_ns;
+    const uint64_t zero = zero_ns(writing);
     const uint64_t ticks[] = {0, 1};
     const uint64_t times[] = {zero, zero + writing->store->unit_ns};
     table_begin(tables, TABLE_CLOCK, 0, 2);
@@ -379,7 +387,7 @@ static int write_who(struct writing *writing)
     if (!status && about->rank >= 0)
         status = write_meta_number(writing, meta.rank, about->rank);
     if (!status)
-        status = write_meta_number(writing, meta.start_ns, about->base_ns + writing->origin_ns);
+        status = write_meta_number(writing, meta.start_ns, (int64_t)zero_ns(writing));
     if (!status)
         status = write_meta_text(writing, meta.role, slice_of("program"));
     if (!status)

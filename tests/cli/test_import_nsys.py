@@ -8,6 +8,7 @@ import json
 import sqlite3
 
 import pytest
+from work import peak_bytes
 
 START = 1_700_000_000_000_000_000
 PID, TID = 4711, 4712
@@ -162,3 +163,52 @@ def test_a_file_of_something_else_is_refused_and_runs_nothing(gait, tmp_path, sq
     done = gait("info", path, "--no-cache", timeout=20)
     assert done.returncode == 2
     assert "without any CUDA or NVTX event" in done.stderr
+
+
+PLAIN = (
+    "CREATE TABLE NVTX_EVENTS (start INTEGER, end INTEGER, eventType INTEGER, globalTid INTEGER)"
+)
+HOSTILE = {
+    "computed column": (
+        "CREATE TABLE NVTX_EVENTS (start INTEGER, end INTEGER, eventType INTEGER, globalTid "
+        "INTEGER, text TEXT AS (hex(zeroblob(400000000 + start))))",
+        "has a column that is computed",
+    ),
+    "view": (
+        "CREATE VIEW NVTX_EVENTS AS WITH RECURSIVE n(start) AS (SELECT 1 UNION ALL SELECT start "
+        "+ 1 FROM n) SELECT start, start AS end, 59 AS eventType, 1 AS globalTid FROM n",
+        "without any CUDA or NVTX event",
+    ),
+    "value of many rows": (
+        PLAIN[:-1] + f", text TEXT DEFAULT '{'x' * 900_000}')",
+        "more than a file of its length can hold",
+    ),
+}
+
+
+@pytest.mark.parametrize("kind", HOSTILE)
+def test_a_file_says_no_more_than_it_holds(build, gait, tmp_path, kind):
+    """The computed column took 1.9 GB, in a file of 8 KB."""
+    path = tmp_path / "x.sqlite"
+    table, told = HOSTILE[kind]
+    with sqlite3.connect(path) as made:
+        made.execute(PLAIN if "TABLE" in table else table)
+        if "TABLE" in table:
+            rows = [(i, i, 59, 1) for i in range(4000)]
+            made.executemany("INSERT INTO NVTX_EVENTS VALUES (?, ?, ?, ?)", rows)
+            # an insert would compute it
+            made.execute("PRAGMA writable_schema=ON")
+            made.execute("UPDATE sqlite_master SET sql = ?", (table,))
+    made.close()
+    command = (build / "gait", "import", path, "-o", tmp_path / "x.gait")
+    peak, code = peak_bytes(*command)
+    assert code == 2
+    assert peak < 64 << 20
+    assert told in gait(*command[1:]).stderr
+
+
+def test_an_id_far_out_takes_no_memory(build, tmp_path):
+    path = write(tmp_path / "x.sqlite", ROWS | {"StringIds": [(2**24 - 1, "x")]})
+    peak, code = peak_bytes(build / "gait", "import", path, "-o", tmp_path / "x.gait")
+    assert code == 0
+    assert peak < 48 << 20  # 71 MB with room for all ids below it

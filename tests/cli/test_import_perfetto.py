@@ -194,6 +194,20 @@ def test_bytes_that_lie_end_in_a_sentence(gait, tmp_path):
     assert gait("info", path, "--no-cache").returncode == 2
 
 
+def test_times_that_are_ages_apart_are_told(gait, tmp_path):
+    """Their difference fits no signed number: the run was told as 0 ns long, and whole."""
+    made = Maker()
+    made.trace.packet[0].ClearField("clock_snapshot")
+    for number, time in enumerate((2**63 + 1, 2**63 + 100, 2**63 - 16, 2**63 - 8)):
+        kind = EVENT.TYPE_SLICE_END if number % 2 else EVENT.TYPE_SLICE_BEGIN
+        made.event(time, kind, 9, f"slice {number}")
+    path = made.write(tmp_path / "x.pftrace")
+    spans = [(int(row["start_ns"]), int(row["duration_ns"])) for row in rows_of(gait, path)]
+    assert spans == [(1 - 2**63, 99), (2**63 - 16, 8)]
+    report = json.loads(gait("report", path, "--json", "--no-cache").stdout)
+    assert report["wall_ns"] == report["whole_run"]["total_ns"] == 2**63 - 1
+
+
 def test_tracks_that_are_their_own_parents(gait, tmp_path):
     made = Maker()
     for uuid, parent in ((4, 5), (5, 4), (6, 6)):

@@ -131,7 +131,7 @@ static int open_whole_run(struct run_ledger *ledger)
     main_thread->is_main = true;
     struct step_row whole = {.start_ns = life.start_ns, .track = main_thread->track};
     if (__builtin_sub_overflow(life.end_ns, life.start_ns, &whole.duration_ns))
-        return GAIT_OK;
+        whole.duration_ns = INT64_MAX; // as the report says of the run
     report->ledger.total_ns = (uint64_t)whole.duration_ns;
     status = open_ledgers(ledger, &whole, 1);
     ledger->ledgers[0].is_whole_run = true;

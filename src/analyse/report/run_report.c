@@ -65,8 +65,10 @@ static int read_shards(struct run_report *report, const struct gait_trace *trace
         first = life->start_ns < first ? life->start_ns : first;
         last = life->end_ns > last ? life->end_ns : last;
     }
-    if (first > last || __builtin_sub_overflow(last, first, &report->wall_ns))
+    if (first > last)
         report->wall_ns = 0;
+    else if (__builtin_sub_overflow(last, first, &report->wall_ns))
+        report->wall_ns = INT64_MAX; // 292 years: wrong times are seen, 0 ns would hide them
     report->start_ns = first;
     count_processes(report, trace);
     return GAIT_OK;

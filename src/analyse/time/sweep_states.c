@@ -25,7 +25,9 @@ void sweep_states(const struct sweep_lanes *lanes, struct interval window, uint6
     for (unsigned i = 0; i < lanes->count; i++) {
         const struct intervals *set = lanes->lanes[i];
         const size_t from = intervals_from(set, at_ns);
-        row[i] = (struct lane){set->rows + from, set->rows + set->count, 0};
+        row[i] = (struct lane){0};
+        if (set->count) // a lane without any has no rows to point into
+            row[i] = (struct lane){set->rows + from, set->rows + set->count, 0};
         const bool is_inside = from < set->count && row[i].next->start_ns <= at_ns;
         mask |= (unsigned)is_inside << i;
         row[i].bound_ns = bound_of(&row[i], is_inside);

@@ -45,6 +45,7 @@ struct nsys {
     const struct activity *activity;
     uint32_t *strings; // of StringIds, by id: string id + 1
     size_t string_room;
+    int64_t most_strings; // ids count from 0 or 1, and each text stands in the file
     int64_t base_ns;
     uint32_t main_process;
 };
@@ -73,7 +74,7 @@ static bool is(const struct sqlite_value *value, const char *column)
 static int take_string(const struct sqlite_value *values, int count, void *context)
 {
     struct nsys *nsys = context;
-    const struct array_shape shape = {sizeof *nsys->strings, (size_t)MOST_STRINGS};
+    const struct array_shape shape = {sizeof *nsys->strings, (size_t)nsys->most_strings};
     const size_t room = nsys->string_room;
     int64_t id = -1;
     struct slice text = {NULL, 0};
@@ -83,8 +84,8 @@ static int take_string(const struct sqlite_value *values, int count, void *conte
         else if (is(&values[i], "value") && values[i].kind == SQLITE_TEXT_VALUE)
             text = values[i].text;
     }
-    if (id < 0 || id >= MOST_STRINGS || !text.count) {
-        nsys->repairs->counts[REPAIR_LOST] += id < 0 || id >= MOST_STRINGS;
+    if (id < 0 || id >= nsys->most_strings || !text.count) {
+        nsys->repairs->counts[REPAIR_LOST] += id < 0 || id >= nsys->most_strings;
         return 0;
     }
     const int status =
@@ -313,13 +314,15 @@ static int read_tables(struct nsys *nsys, struct sqlite_file *file)
 static int read_nsys(struct intake *intake, struct event_store *store,
                      struct source_facts *ret_facts)
 {
-    struct nsys nsys = {.repairs = intake->repairs};
+    const bool is_long = intake->file_bytes > (uint64_t)MOST_STRINGS;
+    struct nsys nsys = {.repairs = intake->repairs,
+                        .most_strings = is_long ? MOST_STRINGS : (int64_t)intake->file_bytes};
     struct sqlite_file *file = NULL;
     if (!intake->path || intake->packing)
         return fail(GAIT_ERR_FORMAT, "it is a packed SQLite file: unpack it first (gunzip)");
     int status = event_draft_init(&nsys.draft, store);
     if (!status)
-        status = sqlite_file_open(intake->path, &file);
+        status = sqlite_file_open(intake->path, intake->file_bytes, &file);
     if (!status)
         status = read_tables(&nsys, file);
     if (!status && !store->events)

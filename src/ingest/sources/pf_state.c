@@ -10,7 +10,7 @@
 
 #define MOST_NAMES ((size_t)1 << 26)
 #define MOST_TRACKS ((size_t)1 << 20)
-#define MOST_CLOCKS ((size_t)1 << 16)
+#define MOST_CLOCKS (((size_t)1 << 16) + 1) // with room for the next
 enum {
     MOST_PARENTS = 64,
     CLOCK_REALTIME_ID = 1,
@@ -42,6 +42,7 @@ void pf_state_finish(struct pf_state *state)
     free(state->tracks);
     free(state->sequences);
     free(state->clocks);
+    hash_index_finish(&state->clock_index);
 }
 
 // A list whose items are numbered by an index.
@@ -142,14 +143,20 @@ uint32_t pf_names_find(struct pf_state *state, const struct pf_sequence *sequenc
 static struct pf_clock *find_clock(struct pf_state *state, uint64_t sequence, uint64_t id)
 {
     const uint64_t owner = id >= FIRST_LOCAL_CLOCK && id <= LAST_LOCAL_CLOCK ? sequence : 0;
-    for (size_t i = 0; i < state->clock_count; i++)
-        if (state->clocks[i].id == id && state->clocks[i].sequence == owner)
-            return &state->clocks[i];
+    const uint32_t hash = (uint32_t)hash_mix(hash_mix(0, owner), id);
     const struct array_shape shape = {sizeof *state->clocks, MOST_CLOCKS};
-    if (array_reserve((void **)&state->clocks, &state->clock_room, state->clock_count + 1, shape)) {
+    if (hash_index_reserve(&state->clock_index, 64) ||
+        array_reserve((void **)&state->clocks, &state->clock_room, state->clock_count + 1, shape)) {
         fail_clear();
         return NULL;
     }
+    size_t at = hash_index_first(&state->clock_index, hash);
+    for (; state->clock_index.places[at].row; at = hash_index_next(&state->clock_index, at)) {
+        struct pf_clock *clock = &state->clocks[state->clock_index.places[at].row - 1];
+        if (clock->id == id && clock->sequence == owner)
+            return clock;
+    }
+    hash_index_put(&state->clock_index, at, hash, (uint32_t)state->clock_count);
     struct pf_clock *clock = &state->clocks[state->clock_count++];
     *clock = (struct pf_clock){.sequence = owner, .id = id, .multiplier = 1};
     return clock;

@@ -4,6 +4,7 @@
 #ifndef GAIT_INGEST_PF_STATE_H
 #define GAIT_INGEST_PF_STATE_H
 
+#include "base/hash_index.h"
 #include "ingest/event_draft.h"
 #include "ingest/sources/protobuf_reader.h"
 
@@ -52,6 +53,7 @@ struct pf_state {
     size_t sequence_room;
     struct pf_clock *clocks;
     size_t clock_count, clock_room;
+    struct hash_index clock_index;
 };
 
 void pf_state_init(struct pf_state *state);

@@ -384,7 +384,7 @@ static int end_slice(struct pftrace *trace, const struct pf_sequence *sequence, 
     draft->count = open->part_count;
     free(open->parts);
     draft->row.start = open->start;
-    draft->row.duration = time > open->start ? (uint64_t)(time - open->start) : 0;
+    draft->row.duration = time > open->start ? (uint64_t)time - (uint64_t)open->start : 0;
     if (is_on_device(trace, open->site.category))
         draft->store->tracks[track->track].kind = GAIT_TRACK_STREAM;
     const int status = sequence ? add_annotations(trace, sequence, bytes) : 0;

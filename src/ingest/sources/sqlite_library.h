@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // SQLite's library where the machine has one, found when it is first needed: rows of a table
-// of a file, read only. Views, virtual tables and functions that a file brings are not run.
+// of a file, read only. Views, virtual tables, computed columns and functions that a file brings
+// are not run.
 #ifndef GAIT_INGEST_SQLITE_LIBRARY_H
 #define GAIT_INGEST_SQLITE_LIBRARY_H
 
@@ -13,7 +14,10 @@
 
 struct sqlite_file;
 
-GAIT_CHECK int sqlite_file_open(const char *path, struct sqlite_file **ret_file);
+// Of a file of so many bytes. Its rows and texts may be no more than twice as many: pages that
+// stand for many, and values that many rows share, would go on for ever.
+GAIT_CHECK int sqlite_file_open(const char *path, uint64_t file_bytes,
+                                struct sqlite_file **ret_file);
 void sqlite_file_close(struct sqlite_file *file); // takes NULL
 
 // A value of a row; texts are good until the next row.

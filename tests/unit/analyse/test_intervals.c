@@ -125,6 +125,20 @@ TEST("intervals: the ends of all time")
     intervals_finish(&set);
 }
 
+TEST("sweep: a lane without any rows has nowhere to point")
+{
+    struct intervals set = {.count = 0}, none = {.count = 0};
+    struct sweep_lanes lanes = {{&set, &none}, 2};
+    uint64_t out[4] = {0};
+    ok(!intervals_add(&set, 2, 5));
+    intervals_join(&set);
+    sweep_states(&lanes, (struct interval){0, 10}, out); // clang's sanitizer sees NULL + 0
+    is_u64(out[0], 7);
+    is_u64(out[1], 3);
+    is_u64(out[2] + out[3], 0);
+    intervals_finish(&set);
+}
+
 // How many of the window's moments have just the lanes of `mask`.
 static uint64_t moments_of(const uint64_t *maps, unsigned count, unsigned mask, uint64_t window)
 {
