@@ -166,19 +166,47 @@ static void put_question(const struct making *making)
     sheet_command(making->sheet, command);
 }
 
+// What the judged time consists of, for scripts; the first one leads.
+static void put_parts(const struct making *making)
+{
+    static const char *const ids[WORK_KINDS] = {
+        [WORK_PEERS] = "comm", [WORK_COPYING] = "copies", [WORK_EVAL_MODE] = "evaluation"};
+    static const struct column columns[] = {
+        {.key = "id"}, {.key = "share"}, {.key = "ns"}, {.key = "of_ns"}};
+    static const struct table table = {.key = "verdict_parts", COLUMNS_ARE(columns)};
+    const struct verdict *verdict = &making->report->verdict;
+    const bool is_python = verdict->cause == VERDICT_UNEXPLAINED;
+    sheet_table(making->sheet, &table);
+    for (size_t i = 0; i < verdict->part_count; i++) {
+        const struct verdict_part *part = &verdict->parts[i];
+        const char *id = ids[part->work] ? ids[part->work] : sentence_work_id(part->work);
+        const struct value cells[] = {
+            value_text(part->work == WORK_UNKNOWN && is_python ? "python" : id),
+            value_real(part->of_ns ? (double)part->ns / (double)part->of_ns : 0),
+            value_uint(part->ns), value_uint(part->of_ns)};
+        sheet_row(making->sheet, cells, 0);
+    }
+    sheet_end(making->sheet);
+}
+
 static void put_verdict(const struct making *making)
 {
     const struct verdict *verdict = &making->report->verdict;
-    char text[2 * SENTENCE_BYTES + 64], why[SENTENCE_BYTES], advice[SENTENCE_BYTES];
+    char text[2 * SENTENCE_BYTES + 160], why[SENTENCE_BYTES], advice[SENTENCE_BYTES], label[80];
+    const bool is_front = verdict->is_machine_busy && verdict->number != VERDICT_MACHINE_BUSY;
+    snprintf(label, sizeof label, "%s%s", is_front ? "MACHINE BUSY, THEN " : "",
+             sentence_label(verdict));
     sentence_why(verdict, why, sizeof why);
     sentence_advice(verdict, advice, sizeof advice);
-    snprintf(text, sizeof text, "%s: %s; try: %s", sentence_label(verdict), why, advice);
+    snprintf(text, sizeof text, "%s: %s; try: %s", label, why, advice);
     sheet_put(making->sheet, "verdict", value_text(text));
     sheet_put(making->sheet, "verdict_id", value_text(sentence_verdict_id(verdict)));
+    sheet_put(making->sheet, "verdict_front",
+              value_if(verdict->is_machine_busy, value_text("machine-busy")));
     answer_put_evidence(making->sheet, "verdict_evidence", &verdict->evidence);
-    sheet_verdict(
-        making->sheet,
-        &(struct sheet_verdict){.label = sentence_label(verdict), .why = why, .advice = advice});
+    put_parts(making);
+    sheet_verdict(making->sheet,
+                  &(struct sheet_verdict){.label = label, .why = why, .advice = advice});
     put_question(making);
 }
 

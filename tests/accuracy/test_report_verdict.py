@@ -202,8 +202,10 @@ def test_advice_to_sample_is_for_those_that_did_not(gait, tmp_path):
     for run in ("plain", "sampled"):
         training = Training()
         for _ in range(30):
+            training.ops("aten::add", 2, MS)
             training.step(WORK)
             training.now += 300 * MS
+        training.record_all()
         sampler = ShardMaker(pid=9, start_ns=START, role="sampler")
         if run == "sampled":
             sampler.write(tmp_path / run)

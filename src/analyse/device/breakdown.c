@@ -29,7 +29,7 @@ void breakdown_rank_finish(struct breakdown_rank *rank)
 // --- of one rank ----------------------------------------------------------------------
 
 struct making {
-    struct intervals lanes[LANE_COUNT], busy;
+    struct intervals lanes[LANE_COUNT], busy, waits[WAIT_COUNT];
     struct idle_causes causes;
 };
 
@@ -37,8 +37,23 @@ static void making_finish(struct making *making)
 {
     for (unsigned i = 0; i < LANE_COUNT; i++)
         intervals_finish(&making->lanes[i]);
+    for (unsigned i = 0; i < WAIT_COUNT; i++)
+        intervals_finish(&making->waits[i]);
     intervals_finish(&making->busy);
     idle_causes_finish(&making->causes);
+}
+
+static int fill_waits(struct making *making, const struct device_rows *rows)
+{
+    int status = GAIT_OK;
+    for (unsigned i = 0; i < WAIT_COUNT; i++) {
+        const struct device_list *list = &rows->waits[i];
+        for (size_t at = 0; at < list->count && !status; at++)
+            status =
+                intervals_add(&making->waits[i], list->rows[at].start_ns, list->rows[at].end_ns);
+        intervals_join(&making->waits[i]);
+    }
+    return status;
 }
 
 static int fill_lanes(struct making *making, const struct device_rows *rows, uint64_t *events)
@@ -57,7 +72,20 @@ static int fill_lanes(struct making *making, const struct device_rows *rows, uin
             status = intervals_add(&making->busy, set->rows[at].start_ns, set->rows[at].end_ns);
     }
     intervals_join(&making->busy);
+    if (!status)
+        status = fill_waits(making, rows);
     return status ? status : idle_causes_find(&making->causes, rows, &making->busy);
+}
+
+static void add_waits(uint64_t *waiting_ns, const struct making *making, struct interval window)
+{
+    enum { INPUT = 1, DEVICE = 2, STATES = 8 }; // the third lane: a device is busy
+    const struct sweep_lanes lanes = {
+        {&making->waits[WAIT_INPUT], &making->waits[WAIT_DEVICE], &making->busy}, WAIT_COUNT + 1};
+    uint64_t states[STATES] = {0};
+    sweep_states(&lanes, window, states);
+    waiting_ns[WAIT_INPUT] += states[INPUT] + states[INPUT | DEVICE];
+    waiting_ns[WAIT_DEVICE] += states[DEVICE];
 }
 
 // Adds: a rank may have several windows.
@@ -74,6 +102,7 @@ static void break_down(struct breakdown *breakdown, const struct making *making,
     for (unsigned state = 0; state < DEVICE_STATES; state++)
         breakdown->state_ns[state] += states[state];
     idle_causes_within(&making->causes, window, breakdown->idle_ns);
+    add_waits(breakdown->waiting_ns, making, window);
 }
 
 static void break_down_windows(struct breakdown *breakdown, const struct making *making,

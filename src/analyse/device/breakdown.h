@@ -21,10 +21,18 @@ enum idle_cause {
 };
 enum { IDLE_GAP_NS = 3000 };
 
+// The bits of a state.
+enum {
+    DEVICE_COMPUTE = 1 << LANE_COMPUTE,
+    DEVICE_COMM = 1 << LANE_COMM,
+    DEVICE_COPY = 1 << LANE_COPY
+};
+
 struct breakdown {
     uint64_t span_ns;
     uint64_t state_ns[DEVICE_STATES]; // by the bits of the lanes; they sum to span_ns
     uint64_t idle_ns[IDLE_CAUSES];    // they sum to state_ns[0]
+    uint64_t waiting_ns[WAIT_COUNT];  // of state_ns[0]: the host waited, for what stands first
 };
 
 // Of all lanes in `with` at least, and of none in `without`.

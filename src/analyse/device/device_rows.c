@@ -7,6 +7,7 @@
 #include <string.h>
 #include <strings.h>
 
+#include "analyse/compat/tb_rank.h"
 #include "base/array.h"
 #include "base/fail.h"
 #include "vocabulary/roles.h"
@@ -14,7 +15,7 @@
 enum { MOST_ROWS = 1 << 28 };
 
 // What a site is. The lanes come first, so that one is a kind.
-enum kind { KIND_CALL = LANE_NONE, KIND_STEP, KIND_OTHER, KIND_UNKNOWN };
+enum kind { KIND_CALL = LANE_NONE, KIND_BLOCKING, KIND_INPUT, KIND_STEP, KIND_OTHER, KIND_UNKNOWN };
 
 enum device_lane device_lane_of(const char *category, const char *name)
 {
@@ -52,11 +53,34 @@ void device_rows_finish(struct device_rows *rows)
         return;
     free(rows->events.rows);
     free(rows->calls.rows);
+    for (unsigned i = 0; i < WAIT_COUNT; i++)
+        free(rows->waits[i].rows);
     free(rows->steps);
     free(rows->windows);
     free(rows->kinds);
     free(rows->devices);
     *rows = (struct device_rows){.trace = NULL};
+}
+
+// Calls that return when the device has done what was asked of it before.
+static bool is_blocking(const char *call)
+{
+    return strstr(call, "Synchronize") || !strcmp(call, "cudaMemcpy") || !strcmp(call, "hipMemcpy");
+}
+
+// What is no event of a device.
+static enum kind host_kind_of(const struct gait_site_info *site)
+{
+    switch (role_of(site->category, site->name)) {
+    case ROLE_STEP:
+        return KIND_STEP;
+    case ROLE_RUNTIME:
+        return is_blocking(site->name) ? KIND_BLOCKING : KIND_CALL;
+    case ROLE_PHASE:
+        return strcmp(site->name, "input") ? KIND_OTHER : KIND_INPUT;
+    default:
+        return tb_is_loader(site->name) ? KIND_INPUT : KIND_OTHER;
+    }
 }
 
 static enum kind kind_of(struct device_rows *rows, uint32_t site)
@@ -66,10 +90,9 @@ static enum kind kind_of(struct device_rows *rows, uint32_t site)
         return KIND_OTHER;
     if (rows->kinds[site] != KIND_UNKNOWN)
         return rows->kinds[site];
-    const enum role role = role_of(info.category, info.name);
     enum kind kind = (enum kind)device_lane_of(info.category, info.name);
     if (kind == KIND_CALL)
-        kind = role == ROLE_STEP ? KIND_STEP : role == ROLE_RUNTIME ? KIND_CALL : KIND_OTHER;
+        kind = host_kind_of(&info);
     rows->kinds[site] = (uint8_t)kind;
     return kind;
 }
@@ -165,7 +188,9 @@ int device_rows_add(struct device_rows *rows, const struct gait_batch *batch)
             status = rows->has_own_steps ? GAIT_OK : add_step(rows, &row);
         else if (is_device)
             status = add_event(rows, &row);
-        else if (row.link)
+        else if (kind != KIND_CALL)
+            status = add_row(&rows->waits[kind == KIND_BLOCKING], &row);
+        if (!status && row.link && (kind == KIND_CALL || kind == KIND_BLOCKING))
             status = add_row(&rows->calls, &row);
     }
     return status;

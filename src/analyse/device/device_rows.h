@@ -15,6 +15,9 @@ enum device_lane { LANE_COMPUTE, LANE_COMM, LANE_COPY, LANE_COUNT, LANE_NONE = L
 // kernels compute, but for those of a communication library; copies and memsets are copies.
 enum device_lane device_lane_of(const char *category, const char *name);
 
+// What a thread of the host is held up by: it waits for its next batch, or for the device.
+enum device_wait { WAIT_INPUT, WAIT_DEVICE, WAIT_COUNT };
+
 struct device_event {
     int64_t start_ns, end_ns;
     uint64_t link; // to the call that started it, 0: not known
@@ -40,6 +43,7 @@ struct device_window {
 struct device_rows {
     struct device_list events; // once sorted: in order of start
     struct device_list calls;  // of the host, with a link; once sorted: by link, then by start
+    struct device_list waits[WAIT_COUNT]; // of the host, in any order
     struct device_window *windows;
     size_t window_count, window_capacity;
     struct device_step *steps; // once sorted: by start and name, each once

@@ -6,11 +6,15 @@
 
 #include <gait/trace.h>
 
+#include "analyse/device/collectives.h"
 #include "analyse/report/run_report.h"
 #include "analyse/report/torch_report.h"
 #include "analyse/verdict/verdict.h"
 #include "analyse/verdict/work_words.h"
 #include "base/fail.h"
+#include "base/json_reader.h"
+#include "vocabulary/metadata.h"
+#include "vocabulary/roles.h"
 
 enum { COMPILES_ON = 4 }; // spans of compiling; fewer are those of the first steps
 
@@ -33,7 +37,8 @@ static void judge_marked(const struct run_report *report, struct judged_part *pa
     const struct report_ledger *ledger = &report->ledger;
     struct judged *judged = &facts->judged;
     uint64_t spans = 0;
-    *judged = (struct judged){parts, 0, ledger->total_ns, report->steps.count, false};
+    *judged =
+        (struct judged){.parts = parts, .total_ns = ledger->total_ns, .steps = report->steps.count};
     for (size_t i = 0; i < ledger->count; i++)
         if (work_words_kind(ledger->phases[i].name) == WORK_COMPILING)
             spans += ledger->phases[i].parts;
@@ -55,7 +60,10 @@ static void judge_found(const struct torch_report *torch, struct judged_part *pa
                         struct judged *judged)
 {
     const struct torch_judged *from = &torch->judged;
-    *judged = (struct judged){parts, 0, from->total_ns, from->steps, from->is_steady};
+    *judged = (struct judged){.parts = parts,
+                              .total_ns = from->total_ns,
+                              .steps = from->steps,
+                              .is_steady = from->is_steady};
     for (unsigned i = 0; i < torch->phases.count; i++)
         if (from->phases[i] && i != TORCH_OTHER)
             parts[judged->count++] = (struct judged_part){
@@ -166,27 +174,187 @@ static struct slow_rank slow_rank_of(const struct torch_report *torch, uint64_t 
                               .total_ns = total_ns};
 }
 
+static bool is_of_loop(unsigned part)
+{
+    return part != RUN_START_UP && part != RUN_AFTER;
+}
+
 // Of a PyTorch run the parts are known, of rank 0's process.
 static struct steps_in_run steps_in_run(const struct run_report *report)
 {
-    static const enum work_kind works[RUN_PART_COUNT] = {
-        [RUN_EVALUATION] = WORK_EVAL_MODE, [RUN_CHECKPOINT] = WORK_SAVING};
     struct steps_in_run in_run = {.run_ns = (uint64_t)report->wall_ns,
-                                  .steps_ns = report->ledger.total_ns};
+                                  .loop_ns = report->ledger.total_ns};
     if (!report->torch || !report->torch->rank_count)
         return in_run;
     const struct run_parts *run = &report->torch->ranks[0].run;
-    in_run = (struct steps_in_run){.run_ns = run->total_ns, .steps_ns = run->parts[RUN_STEPS]};
-    for (unsigned i = 0; i < RUN_PART_COUNT; i++)
-        if (i != RUN_STEPS && run->parts[i] > in_run.outside_ns) {
+    in_run = (struct steps_in_run){.run_ns = run->total_ns};
+    for (unsigned i = 0; i < RUN_PART_COUNT; i++) {
+        in_run.loop_ns += is_of_loop(i) ? run->parts[i] : 0;
+        if (!is_of_loop(i) && run->parts[i] > in_run.outside_ns) {
             in_run.outside = run_part_names[i];
             in_run.outside_ns = run->parts[i];
-            in_run.work = works[i];
         }
+    }
     return in_run;
 }
 
-int run_verdict_make(struct run_report *report, const struct gait_trace *trace)
+// The rank's steps, saving and evaluation are one loop, in which each waits for the other.
+static void judge_loop(const struct torch_report *torch, struct judged_part *parts,
+                       struct judged *judged)
+{
+    static const struct {
+        enum run_part part;
+        enum work_kind work;
+    } outside[] = {{RUN_EVALUATION, WORK_EVAL_MODE},
+                   {RUN_CHECKPOINT, WORK_SAVING},
+                   {RUN_BETWEEN, WORK_UNKNOWN}};
+    uint64_t sum_ns = 0;
+    if (!torch->rank_count)
+        return;
+    const struct run_parts *run = &torch->ranks[0].run;
+    for (size_t i = 0; i < sizeof outside / sizeof outside[0]; i++)
+        sum_ns += run->parts[outside[i].part];
+    if (sum_ns < judged->total_ns / 100)
+        return;
+    judged->is_loop = true;
+    judged->total_ns += sum_ns;
+    for (size_t i = 0; i < sizeof outside / sizeof outside[0]; i++)
+        if (run->parts[outside[i].part])
+            parts[judged->count++] =
+                (struct judged_part){run_part_names[outside[i].part], outside[i].work,
+                                     run->parts[outside[i].part], true};
+}
+
+// --- devices --------------------------------------------------------------------------------
+
+static void add_devices(struct device_judged *judged, const struct breakdown *breakdown)
+{
+    uint64_t *by_work = judged->by_work;
+    const uint64_t comm_ns = breakdown_time(breakdown, DEVICE_COMM, DEVICE_COMPUTE);
+    const uint64_t input_ns = breakdown->waiting_ns[WAIT_INPUT];
+    const uint64_t sync_ns = breakdown->waiting_ns[WAIT_DEVICE];
+    judged->total_ns += breakdown->span_ns;
+    by_work[WORK_COMPUTING] += breakdown_time(breakdown, DEVICE_COMPUTE, 0);
+    by_work[WORK_PEERS] += comm_ns;
+    by_work[WORK_COPYING] += breakdown_time(breakdown, DEVICE_COPY, DEVICE_COMPUTE | DEVICE_COMM);
+    by_work[WORK_INPUT] += input_ns;
+    by_work[WORK_SYNC] += sync_ns;
+    by_work[WORK_HOST] += breakdown->state_ns[0] - input_ns - sync_ns;
+    judged->unlaunched_ns += breakdown->idle_ns[IDLE_UNKNOWN];
+}
+
+// How much of what collectives take the ranks wait for each other: what is beyond the
+// transfer.
+static int find_waiting(struct gait_trace *trace, double *ret_share)
+{
+    struct collectives collectives;
+    uint64_t device_ns = 0, waiting_ns = 0;
+    const int status = collectives_make(&collectives, trace);
+    if (status)
+        return status;
+    for (size_t i = 0; i < collectives.count; i++) {
+        device_ns += collectives.sums[i].device_ns;
+        waiting_ns += collectives.sums[i].waiting_ns;
+    }
+    collectives_finish(&collectives);
+    *ret_share = waiting_ns < device_ns ? (double)waiting_ns / (double)device_ns : device_ns > 0;
+    return GAIT_OK;
+}
+
+static void part_waiting(struct device_judged *judged, double share)
+{
+    const uint64_t comm_ns = judged->by_work[WORK_PEERS];
+    judged->by_work[WORK_WAITING] = (uint64_t)(share * (double)comm_ns);
+    judged->by_work[WORK_PEERS] = comm_ns - judged->by_work[WORK_WAITING];
+}
+
+static struct device_judged judge_rank(const struct breakdown_rank *rank, bool has_steps)
+{
+    struct device_judged judged = {.steps = rank->step_count};
+    for (size_t k = 0; k < rank->step_count; k++)
+        add_devices(&judged, &rank->steps[k].breakdown);
+    if (!has_steps)
+        add_devices(&judged, &rank->whole);
+    return judged;
+}
+
+static void add_rank(struct device_judged *sum, const struct device_judged *rank)
+{
+    sum->total_ns += rank->total_ns;
+    sum->unlaunched_ns += rank->unlaunched_ns;
+    sum->steps = rank->steps > sum->steps ? rank->steps : sum->steps;
+    for (unsigned i = 0; i < WORK_KINDS; i++)
+        sum->by_work[i] += rank->by_work[i];
+}
+
+// The rank with the longest steps is the first to ask: where it waits for others, that is
+// what holds the job up; else all ranks together are judged.
+static int judge_devices(const struct run_report *report, struct gait_trace *trace,
+                         struct verdict_facts *facts)
+{
+    struct device_judged longest = {.total_ns = 0};
+    size_t ranks = 0, steps = 0;
+    double waiting = 0;
+    for (size_t i = 0; i < report->devices.count; i++)
+        steps += report->devices.ranks[i].has_device ? report->devices.ranks[i].step_count : 0;
+    for (size_t i = 0; i < report->devices.count; i++) {
+        if (!report->devices.ranks[i].has_device)
+            continue;
+        const struct device_judged rank = judge_rank(&report->devices.ranks[i], steps > 0);
+        add_rank(&facts->devices, &rank);
+        ranks += rank.total_ns > 0;
+        if (rank.total_ns > longest.total_ns)
+            longest = rank;
+    }
+    if (ranks < 2 || facts->devices.by_work[WORK_PEERS] < facts->devices.total_ns / 10)
+        return GAIT_OK;
+    const int status = find_waiting(trace, &waiting);
+    part_waiting(&facts->devices, waiting);
+    part_waiting(&longest, waiting);
+    if (device_verdict_lead(&longest) == WORK_WAITING)
+        facts->devices = longest;
+    return status;
+}
+
+static bool has_device(const struct gait_trace *trace, uint32_t shard)
+{
+    const char *properties = gait_trace_metadata(trace, shard, "trace.deviceProperties");
+    return properties && strstr(properties, "\"name\"");
+}
+
+// A profiler wrote which devices there are, or calls that launched work on them, and not
+// what they did.
+static bool lacks_device_rows(const struct run_report *report, const struct gait_trace *trace)
+{
+    const struct torch_report *torch = report->torch;
+    for (uint32_t i = 0; report->is_imported && torch && i < torch->survey.shard_count; i++)
+        if (torch->survey.shards[i].events[ROLE_RUNTIME] || has_device(trace, i))
+            return true;
+    return false;
+}
+
+// --- how it ended ---------------------------------------------------------------------------
+
+// Of a process that trains or is a rank, or of the only one: helpers end as they like.
+static struct failure find_failure(const struct run_report *report, const struct gait_trace *trace)
+{
+    struct failure failure = {.is_known = false};
+    for (uint32_t i = 0; i < gait_trace_shard_count(trace) && !failure.is_known; i++) {
+        const char *noted = gait_trace_metadata(trace, i, meta.exit);
+        struct gait_shard_info shard;
+        double number;
+        if (!noted || gait_trace_shard(trace, i, &shard) || strcmp(shard.role, "program") ||
+            (shard.rank < 0 && report->process_count > 1))
+            continue;
+        if (json_member_real(noted, "signal", &number) && number > 0 && number < 256)
+            failure = (struct failure){true, 0, (unsigned)number};
+        else if (json_member_real(noted, "code", &number) && number > 0 && number < 256)
+            failure = (struct failure){true, (unsigned)number, 0};
+    }
+    return failure;
+}
+
+int run_verdict_make(struct run_report *report, struct gait_trace *trace)
 {
     const struct report_ledger *ledger = &report->ledger;
     const struct torch_report *torch = report->torch;
@@ -202,7 +370,7 @@ int run_verdict_make(struct run_report *report, const struct gait_trace *trace)
                                   .has_torch = report->has_torch,
                                   .steps = steps->count};
     struct torch_known known;
-    const size_t room = ledger->count + TORCH_MOST_PHASES;
+    const size_t room = ledger->count + TORCH_MOST_PHASES + RUN_PART_COUNT;
     struct judged_part *parts = arena_take(&report->arena, room * sizeof *parts);
     if (!parts)
         return fail(GAIT_ERR_MEMORY, "no memory for %zu phases", room);
@@ -210,11 +378,18 @@ int run_verdict_make(struct run_report *report, const struct gait_trace *trace)
         known = know(torch, trace);
         facts.torch = &known;
         facts.slow = slow_rank_of(torch, ledger->total_ns);
+        facts.processor_wait_ns = torch->vitals.wait.ns;
+        facts.processor_of_ns = torch->vitals.wait.of_ns;
         judge_found(torch, parts, &facts.judged);
+        judge_loop(torch, parts, &facts.judged);
     } else { // of a PyTorch run a finding tells of the slowest step, and where it was slow
         facts.tail = (struct slowest_step){steps->p50_ns, steps->max_ns, steps->slowest};
         judge_marked(report, parts, &facts);
     }
-    verdict_make(&facts, &report->verdict);
-    return GAIT_OK;
+    facts.failure = find_failure(report, trace);
+    const int status = judge_devices(report, trace, &facts);
+    facts.lacks_device_rows = !facts.devices.total_ns && lacks_device_rows(report, trace);
+    if (!status)
+        verdict_make(&facts, &report->verdict);
+    return status;
 }

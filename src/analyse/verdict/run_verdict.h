@@ -8,6 +8,6 @@
 struct gait_trace;
 struct run_report;
 
-GAIT_CHECK int run_verdict_make(struct run_report *report, const struct gait_trace *trace);
+GAIT_CHECK int run_verdict_make(struct run_report *report, struct gait_trace *trace);
 
 #endif

@@ -6,8 +6,7 @@
 #include <string.h>
 
 enum {
-    FEW_STEPS = 5,    // fewer are warm-up
-    FEW_STEADY = 4,   // of them, where the first is left out
+    FEW_STEADY = 4,   // steps behind the first one from which on it is known how they differ
     LOST_PERCENT = 5, // more lost events than this: phases may be missing
     UNEXPLAINED_PERCENT = 50,
     BOUND_PERCENT = 40, // what holds a step up takes so much of it, and the most
@@ -44,21 +43,37 @@ struct division {
     enum work_kind wait; // the largest of those that are no computing
 };
 
-static unsigned percent(uint64_t part, uint64_t whole)
+unsigned verdict_percent(uint64_t part, uint64_t whole)
 {
     return whole ? (unsigned)((double)part * 100 / (double)whole + 0.5) : 0;
 }
 
-static void say(struct verdict *verdict, enum note note)
+void verdict_say(struct verdict *verdict, enum note note)
 {
     if (verdict->why_count < VERDICT_MOST_NOTES)
         verdict->why[verdict->why_count++] = note;
 }
 
-static void advise(struct verdict *verdict, enum note note)
+void verdict_advise(struct verdict *verdict, enum note note)
 {
     if (verdict->advice_count < VERDICT_MOST_ADVICE)
         verdict->advice[verdict->advice_count++] = note;
+}
+
+void verdict_put_parts(struct verdict *verdict, enum work_kind lead, const uint64_t *by_work,
+                       uint64_t total_ns)
+{
+    verdict->parts[0] = (struct verdict_part){lead, by_work[lead], total_ns};
+    verdict->part_count = 1;
+    for (enum work_kind work = WORK_UNKNOWN; work < WORK_KINDS; work++) {
+        size_t at = verdict->part_count;
+        if (work == lead || !by_work[work])
+            continue;
+        for (; at > 1 && verdict->parts[at - 1].ns < by_work[work]; at--)
+            verdict->parts[at] = verdict->parts[at - 1];
+        verdict->parts[at] = (struct verdict_part){work, by_work[work], total_ns};
+        verdict->part_count++;
+    }
 }
 
 // Of that kind, or of all where it is WORK_UNKNOWN.
@@ -109,13 +124,16 @@ static bool is_largest(const struct judged *judged, const struct division *divis
 static bool is_bound(const struct judged *judged, const struct division *division,
                      enum work_kind work)
 {
-    return percent(division->by_work[work], judged->total_ns) >= BOUND_PERCENT &&
+    return verdict_percent(division->by_work[work], judged->total_ns) >= BOUND_PERCENT &&
            is_largest(judged, division, work);
 }
 
 static void rest_on_steps(struct verdict *verdict, const struct judged *judged)
 {
-    evidence_text(&verdict->evidence, "of", judged->is_steady ? "steady steps" : "steps");
+    evidence_text(&verdict->evidence, "of",
+                  judged->is_loop     ? "loop"
+                  : judged->is_steady ? "steady steps"
+                                      : "steps");
     evidence_count(&verdict->evidence, "steps", judged->steps);
     evidence_ns(&verdict->evidence, "steps_ns", judged->total_ns);
 }
@@ -130,11 +148,11 @@ static void rest_on_work(struct verdict *verdict, const struct judged *judged, e
     evidence_text(evidence, "phase", most->name);
     evidence_share(evidence, "phase_share", most->total_ns, judged->total_ns);
     if (work == WORK_EVAL_MODE)
-        say(verdict, NOTE_EVAL_MODE);
+        verdict_say(verdict, NOTE_EVAL_MODE);
     else if (most->total_ns < sum_ns)
-        say(verdict, NOTE_TAKES_MOSTLY);
+        verdict_say(verdict, NOTE_TAKES_MOSTLY);
     else
-        say(verdict, most->is_ours ? NOTE_TAKES : NOTE_TAKES_NAMED);
+        verdict_say(verdict, most->is_ours ? NOTE_TAKES : NOTE_TAKES_NAMED);
 }
 
 // Workers that each epoch begins with and that have less to do than it waits for them.
@@ -142,7 +160,7 @@ static bool restarts_workers(const struct verdict_facts *facts)
 {
     const struct torch_known *torch = facts->torch;
     const struct judged_part *input = largest(&facts->judged, WORK_INPUT);
-    return torch->workers && torch->worker_processes >= 2 * torch->workers &&
+    return input && torch->workers && torch->worker_processes >= 2 * torch->workers &&
            torch->fetch_ns / torch->workers < input->total_ns / 2;
 }
 
@@ -158,16 +176,22 @@ static enum note advice_on(const struct verdict_facts *facts, enum work_kind wor
     return torch->workers ? NOTE_TRY_MORE_WORKERS : NOTE_TRY_WORKERS;
 }
 
-static void advise_on(const struct verdict_facts *facts, enum work_kind work,
-                      struct verdict *verdict)
+enum note verdict_advice_on_input(const struct verdict_facts *facts, struct verdict *verdict)
 {
     const struct torch_known *torch = facts->torch;
-    if (work == WORK_INPUT && torch && torch->fetches) {
+    if (torch && torch->fetches) {
         evidence_count(&verdict->evidence, "workers", torch->workers);
         evidence_count(&verdict->evidence, "worker_processes", torch->worker_processes);
         evidence_ns(&verdict->evidence, "fetch_ns", torch->fetch_ns / torch->fetches);
     }
-    advise(verdict, advice_on(facts, work));
+    return advice_on(facts, WORK_INPUT);
+}
+
+static void advise_on(const struct verdict_facts *facts, enum work_kind work,
+                      struct verdict *verdict)
+{
+    verdict_advise(verdict, work == WORK_INPUT ? verdict_advice_on_input(facts, verdict)
+                                               : advice_on(facts, work));
 }
 
 static void judge_wait(const struct verdict_facts *facts, const struct division *division,
@@ -185,11 +209,11 @@ static void judge_wait_too(const struct verdict_facts *facts, const struct divis
 {
     const enum work_kind wait = division->wait;
     const uint64_t sum_ns = division->by_work[wait];
-    if (percent(sum_ns, facts->judged.total_ns) < WORTH_PERCENT)
+    if (verdict_percent(sum_ns, facts->judged.total_ns) < WORTH_PERCENT)
         return;
     evidence_work(&verdict->evidence, "also_work", wait);
     evidence_share(&verdict->evidence, "also_share", sum_ns, facts->judged.total_ns);
-    say(verdict, wait == WORK_EVAL_MODE ? NOTE_ALSO_EVAL_MODE : NOTE_ALSO);
+    verdict_say(verdict, wait == WORK_EVAL_MODE ? NOTE_ALSO_EVAL_MODE : NOTE_ALSO);
     advise_on(facts, wait, verdict);
     verdict->phase = largest(&facts->judged, wait)->name;
 }
@@ -197,11 +221,12 @@ static void judge_wait_too(const struct verdict_facts *facts, const struct divis
 static void judge_rest_too(const struct verdict_facts *facts, const struct division *division,
                            struct verdict *verdict)
 {
-    if (percent(division->unexplained, facts->judged.total_ns) < WORTH_PERCENT)
+    if (verdict_percent(division->unexplained, facts->judged.total_ns) < WORTH_PERCENT)
         return;
     evidence_share(&verdict->evidence, "other_share", division->unexplained,
                    facts->judged.total_ns);
-    say(verdict, facts->torch ? NOTE_ALSO_IN_NO_PHASE : NOTE_ALSO_IN_NO_SPAN);
+    verdict_say(verdict, facts->torch && facts->torch->op_calls ? NOTE_ALSO_IN_NO_PHASE
+                                                                : NOTE_ALSO_IN_NO_SPAN);
 }
 
 static bool has_small_ops(const struct torch_known *torch)
@@ -219,16 +244,17 @@ static bool is_of_products(const struct torch_known *torch)
 }
 
 // Of a PyTorch run it is known what a phase consists of.
-static enum note advice_on_computing(const struct verdict_facts *facts)
+enum note verdict_advice_on_computing(const struct verdict_facts *facts)
 {
     static const enum note by_use[2][2] = {
         {NOTE_TRY_BATCH_COMPILE_PRECISION, NOTE_TRY_BATCH_COMPILE},
         {NOTE_TRY_BATCH_PRECISION, NOTE_TRY_BATCH},
     };
     const struct torch_known *torch = facts->torch;
+    const struct judged_part *most = largest(&facts->judged, WORK_COMPUTING);
     if (!torch)
         return NOTE_TRY_FASTER;
-    if (!strcmp(largest(&facts->judged, WORK_COMPUTING)->name, "optimizer"))
+    if (most && !strcmp(most->name, "optimizer"))
         return torch->can_fuse ? NOTE_TRY_FUSED : NOTE_TRY_FEWER_UPDATES;
     if (is_of_products(torch))
         return torch->is_low_precision ? NOTE_TRY_FASTER_DEVICE : NOTE_TRY_PRODUCTS;
@@ -247,74 +273,98 @@ static void judge_computing(const struct verdict_facts *facts, const struct divi
     if (is_small) {
         evidence_share(&verdict->evidence, "small_ops_share", facts->torch->small_op_ns,
                        facts->torch->op_ns);
-        say(verdict, NOTE_SMALL_OPS);
-    } else if (percent(division->waiting, judged->total_ns) < HARDLY_WAIT_PERCENT &&
-               percent(division->unexplained, judged->total_ns) < WORTH_PERCENT) {
-        say(verdict, NOTE_HARDLY_WAITS);
+        verdict_say(verdict, NOTE_SMALL_OPS);
+    } else if (verdict_percent(facts->processor_wait_ns, facts->processor_of_ns) <
+                   HARDLY_WAIT_PERCENT &&
+               verdict_percent(division->waiting, judged->total_ns) < HARDLY_WAIT_PERCENT &&
+               verdict_percent(division->unexplained, judged->total_ns) < WORTH_PERCENT) {
+        verdict_say(verdict, NOTE_HARDLY_WAITS);
     }
     judge_wait_too(facts, division, verdict);
     judge_rest_too(facts, division, verdict);
     if (facts->torch && facts->torch->op_ns)
         evidence_share(&verdict->evidence, "products_share", facts->torch->product_ns,
                        facts->torch->op_ns);
-    advise(verdict, advice_on_computing(facts));
+    verdict_advise(verdict, verdict_advice_on_computing(facts));
 }
 
 static void judge_unexplained(const struct verdict_facts *facts, const struct division *division,
                               struct verdict *verdict)
 {
     const struct torch_known *torch = facts->torch;
-    verdict->number = VERDICT_UNEXPLAINED;
+    const bool is_known = !torch || torch->op_calls;
+    verdict->number = is_known ? VERDICT_UNEXPLAINED : VERDICT_UNKNOWN;
     verdict->phase = torch ? "other" : NULL;
     evidence_share(&verdict->evidence, "share", division->unexplained, facts->judged.total_ns);
-    say(verdict, !torch              ? NOTE_IN_NO_SPAN
-                 : torch->has_device ? NOTE_IN_NO_PHASE_DEVICE
-                                     : NOTE_IN_NO_PHASE);
-    advise(verdict, !torch               ? NOTE_TRY_SPANS
-                    : facts->has_samples ? NOTE_TRY_STACKS
-                                         : NOTE_TRY_SAMPLE);
+    verdict_say(verdict, !torch              ? NOTE_IN_NO_SPAN
+                         : torch->has_device ? NOTE_IN_NO_PHASE_DEVICE
+                         : is_known          ? NOTE_IN_NO_PHASE
+                                             : NOTE_OPS_UNKNOWN);
+    verdict_advise(verdict, !torch               ? NOTE_TRY_SPANS
+                            : facts->has_samples ? NOTE_TRY_STACKS
+                                                 : NOTE_TRY_SAMPLE);
     judge_wait_too(facts, division, verdict);
 }
 
 static void judge_no_work(const struct judged *judged, struct verdict *verdict)
 {
     const struct judged_part *most = largest(judged, WORK_UNKNOWN);
-    unsigned share = percent(most->total_ns, judged->total_ns);
+    unsigned share = verdict_percent(most->total_ns, judged->total_ns);
     verdict->number = share >= DOMINANT_PERCENT ? VERDICT_ONE_PHASE : VERDICT_BALANCED;
     verdict->phase = most->name;
     evidence_text(&verdict->evidence, "phase", most->name);
     evidence_share(&verdict->evidence, "share", most->total_ns, judged->total_ns);
-    say(verdict, NOTE_LARGEST);
-    advise(verdict, NOTE_TRY_FINER);
+    verdict_say(verdict, NOTE_LARGEST);
+    verdict_advise(verdict, NOTE_TRY_FINER);
+}
+
+// Small ops are the host's: what they compute is done in no time.
+static void put_parts(struct verdict *verdict, const struct division *division, enum work_kind lead,
+                      uint64_t total_ns)
+{
+    uint64_t by_work[WORK_KINDS];
+    memcpy(by_work, division->by_work, sizeof by_work);
+    by_work[WORK_UNKNOWN] += division->unexplained;
+    if (verdict->number == VERDICT_OVERHEAD_BOUND) {
+        by_work[WORK_HOST] = by_work[WORK_COMPUTING];
+        by_work[WORK_COMPUTING] = 0;
+        lead = WORK_HOST;
+    }
+    verdict_put_parts(verdict, lead, by_work, total_ns);
 }
 
 static void judge_phases(const struct verdict_facts *facts, struct verdict *verdict)
 {
     const struct judged *judged = &facts->judged;
     const struct division division = divide(judged);
-    const unsigned wait = percent(division.by_work[division.wait], judged->total_ns);
+    const unsigned wait = verdict_percent(division.by_work[division.wait], judged->total_ns);
+    enum work_kind lead = division.wait;
     rest_on_steps(verdict, judged);
     if (is_bound(judged, &division, division.wait)) {
         verdict->number = work_rules[division.wait].bound;
         judge_wait(facts, &division, verdict);
     } else if (!judged->count ||
-               percent(division.unexplained, judged->total_ns) >= UNEXPLAINED_PERCENT) {
+               verdict_percent(division.unexplained, judged->total_ns) >= UNEXPLAINED_PERCENT) {
+        lead = WORK_UNKNOWN;
         judge_unexplained(facts, &division, verdict);
     } else if (is_bound(judged, &division, WORK_COMPUTING)) {
+        lead = WORK_COMPUTING;
         judge_computing(facts, &division, verdict);
     } else if (wait >= WORTH_PERCENT) {
         verdict->number = work_rules[division.wait].partly;
         judge_wait(facts, &division, verdict);
     } else {
+        lead = largest(judged, WORK_UNKNOWN)->work;
         judge_no_work(judged, verdict);
     }
+    put_parts(verdict, &division, lead, judged->total_ns);
 }
 
 // What the others do while they wait is no answer.
 static bool judge_slow_rank(const struct verdict_facts *facts, struct verdict *verdict)
 {
     const struct slow_rank *slow = &facts->slow;
-    if (!slow->is_known || percent(slow->ns, slow->total_ns) < WORTH_PERCENT)
+    if (!slow->is_known || verdict_percent(slow->ns, slow->total_ns) < WORTH_PERCENT)
         return false;
     verdict->number = VERDICT_SLOW_RANK;
     verdict->phase = slow->work == WORK_COMPUTING ? NULL : slow->phase;
@@ -323,8 +373,8 @@ static bool judge_slow_rank(const struct verdict_facts *facts, struct verdict *v
     evidence_share(&verdict->evidence, "share", slow->ns, slow->total_ns);
     evidence_text(&verdict->evidence, "of", "steps");
     evidence_ns(&verdict->evidence, "ns", slow->ns);
-    say(verdict, NOTE_SLOW_RANK);
-    advise(verdict, NOTE_TRY_RANK);
+    verdict_say(verdict, NOTE_SLOW_RANK);
+    verdict_advise(verdict, NOTE_TRY_RANK);
     return true;
 }
 
@@ -333,29 +383,86 @@ static void judge_without_steps(const struct verdict_facts *facts, struct verdic
     const struct judged_part *most = largest(&facts->judged, WORK_UNKNOWN);
     const bool lacks_optimizer = facts->torch ? facts->torch->lacks_optimizer : facts->has_torch;
     verdict->number = lacks_optimizer ? VERDICT_NO_OPTIMIZER : VERDICT_NO_STEPS;
-    advise(verdict, facts->has_torch ? NOTE_TRY_STEP : NOTE_TRY_STEPS);
+    verdict_advise(verdict, facts->has_torch ? NOTE_TRY_STEP : NOTE_TRY_STEPS);
     if (most) {
         evidence_text(&verdict->evidence, "phase", most->name);
         evidence_share(&verdict->evidence, "share", most->total_ns, facts->judged.total_ns);
-        say(verdict, lacks_optimizer ? NOTE_NO_OPTIMIZER_BUT : NOTE_NO_STEPS_BUT);
+        verdict_say(verdict, lacks_optimizer ? NOTE_NO_OPTIMIZER_BUT : NOTE_NO_STEPS_BUT);
     } else {
-        say(verdict, lacks_optimizer ? NOTE_NO_OPTIMIZER : NOTE_NO_STEPS);
+        verdict_say(verdict, lacks_optimizer ? NOTE_NO_OPTIMIZER : NOTE_NO_STEPS);
     }
 }
 
-static void judge_few(const struct verdict_facts *facts, struct verdict *verdict)
+// A step says what it did, and how much steps differ is known from a few on.
+static void tell_few(const struct verdict_facts *facts, struct verdict *verdict)
 {
-    const bool is_steady = facts->judged.is_steady && facts->steps >= FEW_STEPS;
-    verdict->number = VERDICT_TOO_FEW_STEPS;
-    evidence_count(&verdict->evidence, "steps", is_steady ? facts->judged.steps : facts->steps);
-    say(verdict, is_steady ? NOTE_TOO_FEW_STEADY : NOTE_TOO_FEW);
-    advise(verdict, NOTE_TRY_LONGER);
+    const uint64_t enough = facts->judged.is_steady ? FEW_STEADY : FEW_STEADY + 1;
+    if (facts->judged.steps >= enough)
+        return;
+    verdict_say(verdict, facts->judged.is_steady ? NOTE_FEW : NOTE_FEW_WARM);
+    verdict_advise(verdict, NOTE_TRY_LONGER);
 }
 
-static bool are_few(const struct verdict_facts *facts)
+static bool judge_failure(const struct verdict_facts *facts, struct verdict *verdict)
 {
-    return facts->steps < FEW_STEPS ||
-           (facts->judged.is_steady && facts->judged.steps < FEW_STEADY);
+    static const enum note words[2][2] = {{NOTE_FAILED_CODE_EARLY, NOTE_FAILED_CODE},
+                                          {NOTE_FAILED_SIGNAL_EARLY, NOTE_FAILED_SIGNAL}};
+    const struct failure *failure = &facts->failure;
+    if (!failure->is_known)
+        return false;
+    verdict->number = VERDICT_FAILED;
+    evidence_number(&verdict->evidence, failure->signal ? "signal" : "code",
+                    failure->signal ? failure->signal : failure->code);
+    evidence_count(&verdict->evidence, "steps", facts->steps);
+    verdict_say(verdict, words[failure->signal != 0][facts->steps > 0]);
+    verdict_advise(verdict, NOTE_TRY_ERROR);
+    return true;
+}
+
+static void put_first(enum note *notes, size_t *count, size_t most, enum note note)
+{
+    *count += *count < most;
+    memmove(notes + 1, notes, (*count - 1) * sizeof *notes);
+    *notes = note;
+}
+
+// Said in front of the cause; where most of the time passed without a processor, in place
+// of its name, for shares of the rest are nearly chance.
+static void tell_busy_machine(const struct verdict_facts *facts, struct verdict *verdict)
+{
+    const unsigned waited = verdict_percent(facts->processor_wait_ns, facts->processor_of_ns);
+    if (waited < WORTH_PERCENT)
+        return;
+    verdict->is_machine_busy = true;
+    evidence_share(&verdict->evidence, "wait_share", facts->processor_wait_ns,
+                   facts->processor_of_ns);
+    put_first(verdict->why, &verdict->why_count, VERDICT_MOST_NOTES, NOTE_MACHINE_BUSY);
+    if (waited < MOSTLY_PERCENT)
+        return;
+    verdict->number = VERDICT_MACHINE_BUSY;
+    put_first(verdict->advice, &verdict->advice_count, 1, NOTE_TRY_QUIET);
+    verdict->advice_count = 1;
+}
+
+static bool judge_start_up(const struct verdict_facts *facts, struct verdict *verdict)
+{
+    const struct steps_in_run *in_run = &facts->in_run;
+    if (!in_run->outside || in_run->loop_ns >= in_run->run_ns / 100)
+        return false;
+    verdict->number = VERDICT_START_UP;
+    evidence_share(&verdict->evidence, "share", in_run->loop_ns, in_run->run_ns);
+    evidence_text(&verdict->evidence, "outside", in_run->outside);
+    evidence_share(&verdict->evidence, "outside_share", in_run->outside_ns, in_run->run_ns);
+    verdict_say(verdict, NOTE_START_UP);
+    verdict_advise(verdict, facts->has_samples ? NOTE_TRY_OUTSIDE_STACKS : NOTE_TRY_OUTSIDE);
+    return true;
+}
+
+static void judge_without_device_rows(struct verdict *verdict)
+{
+    verdict->number = VERDICT_NO_DEVICE_ROWS;
+    verdict_say(verdict, NOTE_NO_DEVICE_ROWS);
+    verdict_advise(verdict, NOTE_TRY_DEVICE_ROWS);
 }
 
 static void tell_tail(const struct slowest_step *tail, struct verdict *verdict)
@@ -365,35 +472,29 @@ static void tell_tail(const struct slowest_step *tail, struct verdict *verdict)
     evidence_number(&verdict->evidence, "slowest", tail->number);
     evidence_times(&verdict->evidence, "slowest_times",
                    (double)tail->max_ns / (double)tail->p50_ns);
-    say(verdict, NOTE_TAIL);
+    verdict_say(verdict, NOTE_TAIL);
 }
 
 // Worth a word where it took as long as what is judged needs for a remedy.
 static void tell_once(const struct verdict_facts *facts, struct verdict *verdict)
 {
-    if (percent(facts->once.total_ns, facts->judged.total_ns) < HARDLY_WAIT_PERCENT)
+    if (verdict_percent(facts->once.total_ns, facts->judged.total_ns) < HARDLY_WAIT_PERCENT)
         return;
     evidence_text(&verdict->evidence, "once_phase", facts->once.name);
     evidence_ns(&verdict->evidence, "once_ns", facts->once.total_ns);
-    say(verdict, NOTE_ONCE);
+    verdict_say(verdict, NOTE_ONCE);
 }
 
-// Faster steps would not make much of a run faster that is mostly something else.
+// Faster steps would not make much of a run faster that is mostly something else. What that
+// is, a finding tells.
 static void tell_outside(const struct verdict_facts *facts, struct verdict *verdict)
 {
     const struct steps_in_run *in_run = &facts->in_run;
-    if (!in_run->run_ns || percent(in_run->steps_ns, in_run->run_ns) >= MOSTLY_PERCENT)
+    if (!in_run->run_ns || verdict_percent(in_run->loop_ns, in_run->run_ns) >= MOSTLY_PERCENT)
         return;
-    evidence_share(&verdict->evidence, "run_share", in_run->steps_ns, in_run->run_ns);
+    evidence_share(&verdict->evidence, "run_share", in_run->loop_ns, in_run->run_ns);
     evidence_ns(&verdict->evidence, "run_ns", in_run->run_ns);
-    say(verdict, in_run->outside ? NOTE_LITTLE_IN_STEPS_BUT : NOTE_LITTLE_IN_STEPS);
-    if (!in_run->outside)
-        return;
-    evidence_text(&verdict->evidence, "outside", in_run->outside);
-    evidence_share(&verdict->evidence, "outside_share", in_run->outside_ns, in_run->run_ns);
-    advise(verdict, in_run->work != WORK_UNKNOWN ? work_rules[in_run->work].advice
-                    : facts->has_samples         ? NOTE_TRY_OUTSIDE_STACKS
-                                                 : NOTE_TRY_OUTSIDE);
+    verdict_say(verdict, facts->judged.is_loop ? NOTE_LITTLE_IN_LOOP : NOTE_LITTLE_IN_STEPS);
 }
 
 static void judge_lost(const struct verdict_facts *facts, uint64_t made, struct verdict *verdict)
@@ -401,8 +502,28 @@ static void judge_lost(const struct verdict_facts *facts, uint64_t made, struct 
     verdict->number = VERDICT_EVENTS_LOST;
     evidence_share(&verdict->evidence, "lost_share", facts->dropped, made);
     evidence_count(&verdict->evidence, "lost", facts->dropped);
-    say(verdict, NOTE_LOST);
-    advise(verdict, facts->is_disk_full ? NOTE_TRY_ROOM : NOTE_TRY_RING);
+    verdict_say(verdict, NOTE_LOST);
+    verdict_advise(verdict, facts->is_disk_full ? NOTE_TRY_ROOM : NOTE_TRY_RING);
+}
+
+// Of a program that ended well and lost nothing.
+static void judge_work(const struct verdict_facts *facts, struct verdict *verdict)
+{
+    if (device_verdict_make(facts, verdict)) {
+        tell_outside(facts, verdict);
+    } else if (facts->lacks_device_rows) {
+        judge_without_device_rows(verdict);
+    } else if (!facts->steps) {
+        judge_without_steps(facts, verdict);
+    } else if (!judge_start_up(facts, verdict) && !judge_slow_rank(facts, verdict)) {
+        judge_phases(facts, verdict);
+        tell_few(facts, verdict);
+        tell_once(facts, verdict);
+        tell_outside(facts, verdict);
+        tell_tail(&facts->tail, verdict);
+    }
+    verdict->cause = verdict->number;
+    tell_busy_machine(facts, verdict);
 }
 
 void verdict_make(const struct verdict_facts *facts, struct verdict *ret_verdict)
@@ -412,21 +533,14 @@ void verdict_make(const struct verdict_facts *facts, struct verdict *ret_verdict
     if (!made && facts->damages) {
         ret_verdict->number = VERDICT_DAMAGED;
         evidence_count(&ret_verdict->evidence, "damage", facts->damages);
-        say(ret_verdict, NOTE_DAMAGED);
-        advise(ret_verdict, NOTE_TRY_COPY);
+        verdict_say(ret_verdict, NOTE_DAMAGED);
+        verdict_advise(ret_verdict, NOTE_TRY_COPY);
     } else if (!made) {
-        say(ret_verdict, NOTE_NOTHING);
-        advise(ret_verdict, NOTE_TRY_RECORD);
-    } else if (percent(facts->dropped, made) >= LOST_PERCENT) {
+        verdict_say(ret_verdict, NOTE_NOTHING);
+        verdict_advise(ret_verdict, NOTE_TRY_RECORD);
+    } else if (verdict_percent(facts->dropped, made) >= LOST_PERCENT) {
         judge_lost(facts, made, ret_verdict);
-    } else if (!facts->steps) {
-        judge_without_steps(facts, ret_verdict);
-    } else if (are_few(facts)) {
-        judge_few(facts, ret_verdict);
-    } else if (!judge_slow_rank(facts, ret_verdict)) {
-        judge_phases(facts, ret_verdict);
-        tell_once(facts, ret_verdict);
-        tell_outside(facts, ret_verdict);
-        tell_tail(&facts->tail, ret_verdict);
+    } else if (!judge_failure(facts, ret_verdict)) {
+        judge_work(facts, ret_verdict);
     }
 }

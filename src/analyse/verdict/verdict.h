@@ -11,6 +11,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "analyse/verdict/device_verdict.h"
 #include "analyse/verdict/evidence.h"
 #include "analyse/verdict/sentences.h"
 
@@ -28,6 +29,7 @@ struct judged {
     size_t count;
     uint64_t total_ns, steps; // parts and rest together; so many steps
     bool is_steady;           // without the first step and those that compiled
+    bool is_loop;             // evaluation, saving and what lies between steps included
 };
 
 struct slowest_step {
@@ -44,12 +46,18 @@ struct slow_rank {
     uint64_t ns, total_ns; // of so much time in steps
 };
 
-// How much of the whole run the steps are, and what most of the rest is.
+// How much of the whole run the loop is (the steps, evaluation, saving and what lies
+// between), and what most of the rest is.
 struct steps_in_run {
-    uint64_t run_ns, steps_ns; // run_ns 0: not told
-    const char *outside;       // NULL: what lies outside is not told apart
+    uint64_t run_ns, loop_ns; // run_ns 0: not told
+    const char *outside;      // of the loop; NULL: what lies there is not told apart
     uint64_t outside_ns;
-    enum work_kind work; // that this is
+};
+
+// How the program ended, where it did not end well.
+struct failure {
+    bool is_known;
+    unsigned code, signal; // one of them is 0
 };
 
 // What is known of a PyTorch run besides.
@@ -71,6 +79,10 @@ struct verdict_facts {
     uint64_t damages;         // places of the files that cannot be read
     bool is_disk_full;        // which is why most of the dropped were
     uint64_t steps;
+    struct failure failure;
+    struct device_judged devices;
+    bool lacks_device_rows; // launches are on record, and nothing of devices
+    uint64_t processor_wait_ns, processor_of_ns;
     struct judged judged;
     struct judged_part once;  // compiled a few times and never again; in no part
     struct slowest_step tail; // of these steps
@@ -84,17 +96,36 @@ struct verdict_facts {
 enum {
     VERDICT_MOST_NOTES = 6,
     VERDICT_MOST_ADVICE = 3,
+    VERDICT_MOST_PARTS = WORK_KINDS,
     SMALL_FETCH_NS = 1000000, // about what a worker costs a batch
     SMALL_OP_NS = 10000,      // from about there on an op does more than it costs to call
 };
 
 struct verdict {
     enum verdict_number number;
+    enum verdict_number cause; // the same, however busy the machine was
+    bool is_machine_busy;      // said in front of it
+    struct verdict_part {
+        enum work_kind work; // WORK_UNKNOWN: nobody told what it is
+        uint64_t ns, of_ns;
+    } parts[VERDICT_MOST_PARTS]; // of what was judged: what leads, then the largest first
+    size_t part_count;
     enum note why[VERDICT_MOST_NOTES], advice[VERDICT_MOST_ADVICE]; // sentences without full stop
     size_t why_count, advice_count;
     const char *phase; // that stacks, where there are some, tell more of; NULL: none
     struct evidence evidence;
 };
+
+// For the files that judge.
+unsigned verdict_percent(uint64_t part, uint64_t whole);
+void verdict_say(struct verdict *verdict, enum note note);
+void verdict_advise(struct verdict *verdict, enum note note);
+// The parts of what was judged; `lead` is told first.
+void verdict_put_parts(struct verdict *verdict, enum work_kind lead, const uint64_t *by_work,
+                       uint64_t total_ns);
+enum note verdict_advice_on_computing(const struct verdict_facts *facts);
+// Puts the figures of the loader into the evidence, too.
+enum note verdict_advice_on_input(const struct verdict_facts *facts, struct verdict *verdict);
 
 void verdict_make(const struct verdict_facts *facts, struct verdict *ret_verdict);
 

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "answer/device/device_table.h"
 
-#include <stdio.h>
-
 void device_parts_find(const struct breakdown *breakdown, bool is_known,
                        struct value ret_parts[DEVICE_PARTS])
 {
@@ -50,37 +48,6 @@ static const struct value *add_causes(struct value *cells, const struct breakdow
     return cells;
 }
 
-// What takes half of the devices' time or more, in a sentence.
-static void say_bound(struct sheet *sheet, const struct device_run *run)
-{
-    uint64_t span_ns = 0, late_ns = 0, comm_ns = 0, busy_ns = 0;
-    char text[200];
-    for (size_t i = 0; i < run->count; i++) {
-        const struct breakdown *whole = &run->ranks[i].whole;
-        span_ns += whole->span_ns;
-        late_ns += whole->idle_ns[IDLE_HOST_LATE];
-        comm_ns += breakdown_time(whole, DEVICE_COMM, DEVICE_COMPUTE);
-        busy_ns += breakdown_time(whole, DEVICE_COMPUTE, 0);
-    }
-    const double percent = 100 / (span_ns ? (double)span_ns : 1);
-    if (late_ns >= span_ns - span_ns / 2)
-        snprintf(text, sizeof text,
-                 "Host-bound: %.0f %% of the time the devices had nothing to do, because the host "
-                 "had launched nothing.",
-                 percent * (double)late_ns);
-    else if (comm_ns >= span_ns - span_ns / 2)
-        snprintf(text, sizeof text,
-                 "Waiting for peers: %.0f %% of the devices' time is communication without "
-                 "computation.",
-                 percent * (double)comm_ns);
-    else if (busy_ns >= span_ns - span_ns / 2)
-        snprintf(text, sizeof text, "Device-bound: the devices computed %.0f %% of the time.",
-                 percent * (double)busy_ns);
-    else
-        return;
-    sheet_say(sheet, SAY_PARAGRAPH, text);
-}
-
 void device_ledger_put(struct sheet *sheet, const struct gait_trace *trace,
                        const struct device_run *run)
 {
@@ -98,5 +65,4 @@ void device_ledger_put(struct sheet *sheet, const struct gait_trace *trace,
             sheet_row(sheet, add_causes(cells, &run->ranks[i].whole), 0);
     }
     sheet_end(sheet);
-    say_bound(sheet, run);
 }

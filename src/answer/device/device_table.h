@@ -6,12 +6,7 @@
 #include "analyse/device/device_run.h"
 #include "answer/sheet.h"
 
-enum {
-    DEVICE_PARTS = 6,
-    DEVICE_COMPUTE = 1 << LANE_COMPUTE,
-    DEVICE_COMM = 1 << LANE_COMM,
-    DEVICE_COPY = 1 << LANE_COPY
-};
+enum { DEVICE_PARTS = 6 };
 
 // The columns behind the window's own, for people.
 #define DEVICE_PART_COLUMNS                                                                        \

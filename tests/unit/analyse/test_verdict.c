@@ -223,9 +223,12 @@ TEST("verdict: time in no span is said to be unexplained")
 TEST("verdict: says that it cannot tell where evidence is thin")
 {
     const struct named phases[] = {{"forward", 900}};
-    is_int(judge(phases, 1, 4).number, VERDICT_TOO_FEW_STEPS);
     is_int(judge(phases, 1, 0).number, VERDICT_NO_STEPS);
-    struct verdict verdict;
+    struct verdict verdict = judge(phases, 1, 4);
+    is_int(verdict.number, VERDICT_COMPUTE_BOUND); // one step says what it did
+    ok(says(&verdict, NOTE_FEW_WARM));
+    verdict = judge(phases, 1, 5);
+    ok(!says(&verdict, NOTE_FEW_WARM));
     struct verdict_facts facts = {.events = 900, .dropped = 100, .steps = 100};
     verdict_make(&facts, &verdict);
     is_int(verdict.number, VERDICT_EVENTS_LOST);
@@ -239,11 +242,105 @@ TEST("verdict: says that it cannot tell where evidence is thin")
     facts.damages = 2;
     verdict_make(&facts, &verdict);
     is_int(verdict.number, VERDICT_DAMAGED);
-    facts = (struct verdict_facts){
-        .events = 900, .steps = 9, .judged = {.steps = 3, .total_ns = 10, .is_steady = true}};
-    verdict_make(&facts, &verdict);
-    is_int(verdict.number, VERDICT_TOO_FEW_STEPS);
-    ok(says(&verdict, NOTE_TOO_FEW_STEADY));
+    const struct torch_known no_ops = {.op_calls = 0};
+    verdict = judge_torch(NULL, 0, &no_ops);
+    is_int(verdict.number, VERDICT_UNKNOWN);
+    ok(says(&verdict, NOTE_OPS_UNKNOWN));
+    verdict = judge_of(phases, 1, 9, (struct verdict_facts){.lacks_device_rows = true});
+    is_int(verdict.number, VERDICT_NO_DEVICE_ROWS);
+}
+
+TEST("verdict: a program that failed is told so, and nothing of speed")
+{
+    const struct named phases[] = {{"forward", 900}};
+    struct verdict_facts facts = {.failure = {true, 3, 0}};
+    struct verdict verdict = judge_of(phases, 1, 12, facts);
+    is_int(verdict.number, VERDICT_FAILED);
+    ok(says(&verdict, NOTE_FAILED_CODE) && verdict.why_count == 1 && verdict.advice_count == 1);
+    is_int(verdict.advice[0], NOTE_TRY_ERROR);
+    facts.failure = (struct failure){true, 0, 9};
+    verdict = judge_of(phases, 1, 0, facts);
+    ok(says(&verdict, NOTE_FAILED_SIGNAL_EARLY));
+}
+
+TEST("verdict: a machine without a free processor is named in front, or alone")
+{
+    const struct named phases[] = {{"forward", 990}};
+    struct verdict_facts facts = {.processor_wait_ns = 30, .processor_of_ns = 100};
+    struct verdict verdict = judge_of(phases, 1, 100, facts);
+    ok(verdict.is_machine_busy && verdict.number == VERDICT_COMPUTE_BOUND);
+    ok(!says(&verdict, NOTE_HARDLY_WAITS));
+    facts.processor_wait_ns = 60;
+    verdict = judge_of(phases, 1, 100, facts);
+    ok(verdict.is_machine_busy && verdict.number == VERDICT_MACHINE_BUSY);
+    ok(verdict.why[0] == NOTE_MACHINE_BUSY && verdict.advice[0] == NOTE_TRY_QUIET);
+    ok(verdict.part_count == 2 && verdict.parts[0].work == WORK_COMPUTING);
+    facts.processor_wait_ns = 5;
+    verdict = judge_of(phases, 1, 100, facts);
+    ok(!verdict.is_machine_busy && says(&verdict, NOTE_HARDLY_WAITS));
+}
+
+TEST("verdict: a loop of less than a hundredth of the run is its start-up")
+{
+    const struct named phases[] = {{"forward", 900}};
+    struct verdict_facts facts = {
+        .in_run = {.run_ns = 100000, .loop_ns = 900, .outside = "start-up", .outside_ns = 90000}};
+    struct verdict verdict = judge_of(phases, 1, 100, facts);
+    is_int(verdict.number, VERDICT_START_UP);
+    is_int(permille(&verdict, "outside_share"), 900);
+    facts.in_run.loop_ns = 2000;
+    verdict = judge_of(phases, 1, 100, facts);
+    is_int(verdict.number, VERDICT_COMPUTE_BOUND);
+    ok(says(&verdict, NOTE_LITTLE_IN_STEPS));
+}
+
+static struct verdict judge_devices(struct device_judged devices)
+{
+    const struct named phases[] = {{"input", 990}}; // what the host did is no answer
+    return judge_of(phases, 1, 100, (struct verdict_facts){.devices = devices});
+}
+
+TEST("verdict: devices on record decide: what can be taken away from a quarter on, else computing")
+{
+    struct device_judged devices = {
+        .total_ns = 1000, .steps = 6, .by_work = {[WORK_COMPUTING] = 750, [WORK_HOST] = 250}};
+    struct verdict verdict = judge_devices(devices);
+    is_int(verdict.number, VERDICT_HOST_BOUND);
+    is_int(permille(&verdict, "share"), 250);
+    is_str(text(&verdict, "of"), "steps");
+    devices.by_work[WORK_COMPUTING] = 760;
+    devices.by_work[WORK_HOST] = 240;
+    verdict = judge_devices(devices);
+    is_int(verdict.number, VERDICT_COMPUTE_BOUND);
+    ok(says(&verdict, NOTE_ALSO)); // the host, from a tenth on
+    static const struct {
+        enum work_kind work;
+        enum verdict_number number;
+    } cases[] = {{WORK_WAITING, VERDICT_WAITING},       {WORK_PEERS, VERDICT_PEERS_BOUND},
+                 {WORK_COPYING, VERDICT_COPYING_BOUND}, {WORK_INPUT, VERDICT_INPUT_BOUND},
+                 {WORK_SYNC, VERDICT_SYNC_BOUND},       {WORK_HOST, VERDICT_HOST_BOUND}};
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        devices = (struct device_judged){.total_ns = 1000, .steps = 6};
+        devices.by_work[WORK_COMPUTING] = 600;
+        devices.by_work[cases[i].work] = 400;
+        is_int(judge_devices(devices).number, cases[i].number);
+    }
+}
+
+TEST("verdict: a step of devices is told from the first on, and what is not known of it")
+{
+    struct device_judged devices = {
+        .total_ns = 1000, .steps = 1, .by_work = {[WORK_COMPUTING] = 300, [WORK_HOST] = 700}};
+    struct verdict verdict = judge_devices(devices);
+    ok(verdict.number == VERDICT_HOST_BOUND && says(&verdict, NOTE_FEW));
+    devices.steps = 0;
+    verdict = judge_devices(devices);
+    ok(says(&verdict, NOTE_NO_STEPS_MARKED) && !strcmp(text(&verdict, "of"), "time on record"));
+    devices.by_work[WORK_COMPUTING] = 4;
+    devices.by_work[WORK_HOST] = 996;
+    is_int(judge_devices(devices).number, VERDICT_WARM_UP);
+    devices.unlaunched_ns = 500;
+    is_int(judge_devices(devices).number, VERDICT_UNKNOWN);
 }
 
 TEST("verdict: a step far off the median is mentioned, and what was compiled once")
