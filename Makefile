@@ -20,7 +20,7 @@ setup:
 	@tools/setup build
 
 build: setup
-	@tools/build $(BUILD)
+	@tools/build "$(BUILD)"
 
 # Asked for by name it fails where no torch can be had; before `make test` and
 # `make demo` it only says so, and they do what needs none.
@@ -29,10 +29,10 @@ setup-torch: build
 
 test: lint setup-torch
 	@tools/setup-frameworks
-	@tools/run-tests $(BUILD)
+	@tools/run-tests "$(BUILD)"
 
 test-fast: lint
-	@tools/run-tests $(BUILD) unit fast
+	@tools/run-tests "$(BUILD)" unit fast
 
 # Faults that the tests of analyses, renderers and reports must find.
 check-mutation: build
@@ -41,64 +41,64 @@ check-mutation: build
 
 check-torch: build
 	@tools/setup test
-	@tools/try-torch $(BUILD) "$(TORCH)"
+	@tools/try-torch "$(BUILD)" "$(TORCH)"
 
 lint: build
 	@tools/setup test
-	@tools/lint $(BUILD)
+	@tools/lint "$(BUILD)"
 
 check: build
 	@tools/setup test check
-	@tools/check $(BUILD)
+	@tools/check "$(BUILD)"
 
 fmt: setup
 	@tools/setup test
-	@tools/lint --fix $(BUILD)
+	@tools/lint --fix "$(BUILD)"
 
 tidy cppcheck compilers asan ubsan tsan work: build
 	@tools/setup test check
-	@tools/check $(BUILD) $@
+	@tools/check "$(BUILD)" $@
 
 fuzz: build
 	@tools/setup check
-	@FUZZ_SECONDS=$(T) tools/check $(BUILD) fuzz
+	@FUZZ_SECONDS=$(T) tools/check "$(BUILD)" fuzz
 
 faults: build
 	@tools/setup test
-	@GAIT_TEST_FULL=1 tools/run-tests $(BUILD) unit:record $(patsubst tests/%,%,$(wildcard tests/cli/test_faults_*.py))
+	@GAIT_TEST_FULL=1 tools/run-tests "$(BUILD)" unit:record $(patsubst tests/%,%,$(wildcard tests/cli/test_faults_*.py))
 
 torture: build
 	@tools/setup test
-	@tools/torture $(BUILD)
+	@tools/torture "$(BUILD)"
 
 bench: build
-	@"$(BIN)/python" bench/run_bench.py $(BUILD)
+	@"$(BIN)/python" bench/run_bench.py "$(BUILD)"
 
 bench-peers:
 	@tools/setup peers
 
 golden: build
 	@tools/setup test
-	@$(BUILD)/tests/golden/make_golden tests/golden/v1
+	@"$(BUILD)/tests/golden/make_golden" tests/golden/v1
 	@GAIT_GOLDEN=write "$(BIN)/python" -m pytest -q tests/cli tests/python/test_decoder.py
 	@git --no-pager diff --stat -- tests/golden
 
 docs: build
-	@tools/make-docs $(BUILD)
+	@tools/make-docs "$(BUILD)"
 
 demo: build setup-torch
-	@tools/demo $(BUILD)
+	@tools/demo "$(BUILD)"
 
 demo-c: build
-	@tools/demo $(BUILD) c
+	@tools/demo "$(BUILD)" c
 
 # Of what is built; only where nothing is, `make` comes first, so that `sudo make
 # install` sets nothing up as root.
-install: $(if $(wildcard $(BUILD)/build.ninja),,build)
-	@PREFIX='$(PREFIX)' DESTDIR='$(DESTDIR)' "$(BIN)/python" tools/install $(BUILD) install
+install: $(if $(shell ls "$(BUILD)/build.ninja" 2>&1 >/dev/null),build)
+	@PREFIX='$(PREFIX)' DESTDIR='$(DESTDIR)' "$(BIN)/python" tools/install "$(BUILD)" install
 
 uninstall:
-	@PREFIX='$(PREFIX)' DESTDIR='$(DESTDIR)' "$(PYTHON)" tools/install $(BUILD) uninstall
+	@PREFIX='$(PREFIX)' DESTDIR='$(DESTDIR)' "$(PYTHON)" tools/install "$(BUILD)" uninstall
 
 sdist: setup
 	@"$(BIN)/python" tools/wheels --sdist
@@ -109,15 +109,15 @@ wheels: setup
 # Each of dist/ in the Python that it is for; without those they are made first.
 check-wheels: build $(if $(wildcard dist/gait-*.whl),,wheels)
 	@tools/setup test
-	@GAIT_WHEELS=dist GAIT_BUILD=$(BUILD) "$(BIN)/python" -m pytest -q tests/cli/test_wheel*.py
+	@GAIT_WHEELS=dist GAIT_BUILD="$(BUILD)" "$(BIN)/python" -m pytest -q tests/cli/test_wheel*.py
 
 deb:
-	@tools/make-deb $(BUILD)
+	@tools/make-deb "$(BUILD)"
 
 # Minutes, root and a network: a bare Debian, made by debootstrap.
 check-docker: build
 	@tools/setup test
-	@GAIT_DOCKER=1 GAIT_BUILD=$(BUILD) "$(BIN)/python" -m pytest -q tests/cli/test_docker.py
+	@GAIT_DOCKER=1 GAIT_BUILD="$(BUILD)" "$(BIN)/python" -m pytest -q tests/cli/test_docker.py
 
 # `make demo` and `make test` of the last commit, where nothing was installed by hand.
 check-bare:

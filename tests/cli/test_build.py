@@ -3,6 +3,7 @@
 
 import os
 import pathlib
+import shlex
 import shutil
 import subprocess
 
@@ -66,10 +67,12 @@ def test_pkg_config_is_enough_to_build_and_run(build, tmp_path, package):
         check=True,
         capture_output=True,
         text=True,
-    ).stdout.split()
+    ).stdout
     source = tmp_path / "a.c"
     source.write_text(PROGRAMS[package])
-    subprocess.run(["cc", "-std=c11", str(source), "-o", str(tmp_path / "a"), *flags], check=True)
+    subprocess.run(
+        ["cc", "-std=c11", str(source), "-o", str(tmp_path / "a"), *shlex.split(flags)], check=True
+    )
     environment.pop("LD_LIBRARY_PATH", None)  # the program must find the library by itself
     subprocess.run([str(tmp_path / "a")], check=True, env=environment)
 

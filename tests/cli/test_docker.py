@@ -30,6 +30,17 @@ def test_there_are_five_lines_of_a_debian(root):
     assert {".venv", "build"} <= set(ignored)
 
 
+def test_who_is_not_root_is_told_that_no_debian_can_be_made(root, tmp_path, monkeypatch):
+    (tmp_path / "id").write_text("#!/bin/sh\necho 1000\n")
+    (tmp_path / "id").chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
+    for line in (["bare-debian", "new", "bookworm", tmp_path / "root"], ["try-bare", "bookworm"]):
+        done = subprocess.run([root / "tools" / line[0], *line[1:]], capture_output=True, text=True)
+        told = "bare-debian: only root can make a Debian\n"
+        assert (done.returncode, done.stderr) == (77, told)
+    assert not (tmp_path / "root").exists()
+
+
 class Container:
     """A folder with a Debian in it, whose base tools/bare-debian keeps."""
 

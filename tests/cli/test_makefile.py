@@ -57,6 +57,14 @@ def test_a_target_starts_the_private_python(checkout, target, started):
     assert make(checkout, target).splitlines()[-1] == f"python: {started}"
 
 
+def test_a_build_folder_may_have_a_blank_in_its_name(checkout):
+    for name in ("setup", "build", "run-tests", "lint", "demo"):
+        place = checkout / "tools" / name
+        place.write_text('#!/bin/sh\nfor word; do printf "<%s>" "$word"; done\n')
+    said = make(checkout, "BUILD=b c", "test-fast", "demo-c")
+    assert said.count("<b c>") == 4 and "<b>" not in said
+
+
 def test_setup_makes_its_python_there(checkout):
     """With the packages of the one that runs this, so that nothing is fetched."""
     home = checkout / ".venv"
