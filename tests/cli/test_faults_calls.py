@@ -16,6 +16,7 @@ import time
 import pytest
 from failing import FILE_KINDS, HOWS, Counts, failing
 from ring_files import rings_of
+from told_program import Program
 
 FULL = os.environ.get("GAIT_TEST_FULL") == "1"
 PROGRAMS = pathlib.Path(__file__).with_name("programs")
@@ -259,19 +260,8 @@ def test_a_call_fails_for_an_index(tool, kind):
 
 def leave_killed(steady, run):
     """A run whose process was killed: it has 2,400 events, 1,000 of them in its ring file."""
-    process = subprocess.Popen(
-        [steady],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        text=True,
-        env={**os.environ, "GAIT_DIR": str(run), "GAIT_OVERFLOW": "block"},
-    )
-    for line in ("spans 700", "flush", "spans 500"):
-        process.stdin.write(line + "\n")
-        process.stdin.flush()
-        process.stdout.readline()
-    process.kill()
-    process.communicate()
+    program = Program([steady], run, env={"GAIT_OVERFLOW": "block"})
+    program.do("spans 700", "flush", "spans 500").kill()
 
 
 @pytest.mark.parametrize("then", ["", "kill"])
