@@ -531,32 +531,10 @@ def test_the_doctor_takes_away_what_dead_processes_left(build, tmp_path, steady)
     assert (kept["events"], kept["shards"][0]["complete"]) == (200, True)
 
 
-CLOSE_ALL = r"""
-#define _GNU_SOURCE
-#include <gait/record.h>
-#include <stdio.h>
-#include <unistd.h>
-
-int main(void)
-{
-    gait_start(NULL);
-    uint32_t site = gait_site("a", "b");
-    for (int i = 3; i < 1000; i++)
-        close(i);
-    gait_mark(site);
-    puts("ready");
-    fflush(stdout);
-    getchar();
-    gait_mark(site);
-    return 0;
-}
-"""
-
-
 def test_a_process_that_closed_our_descriptors_is_not_taken_for_dead(gait, tmp_path, compile_c):
     """Its lock is gone with them, but it goes on writing its shard."""
     run = tmp_path / "run"
-    program = Program([compile_c(CLOSE_ALL, name="close_all")], run)
+    program = Program([compile_c((PROGRAMS / "close_all.c").read_text())], run)
     assert program.process.stdout.readline() == "ready\n"
     (shard,) = run.glob("*.gait")
     before = shard.read_bytes()

@@ -55,6 +55,20 @@ def test_a_process_of_another_namespace_is_not_taken_for_dead(gait, tmp_path, st
 
 
 @needs_namespaces
+def test_neither_is_one_that_closed_our_descriptors(gait, tmp_path, compile_c):
+    """Its lock is gone with them: its number there and its start say that it lives."""
+    run = tmp_path / "run"
+    program = Program([*INNER, compile_c((PROGRAMS / "close_all.c").read_text())], run)
+    assert program.process.stdout.readline() == "ready\n"
+    (shard,) = run.glob("*.gait")
+    before = shard.read_bytes()
+    assert not info_of(gait, run)["shards"][0]["complete"]
+    assert shard.read_bytes() == before
+    assert program.process.communicate("\n", timeout=60)[0] == ""
+    assert (info_of(gait, run)["events"], info_of(gait, run)["damage"]) == (2, [])
+
+
+@needs_namespaces
 def test_a_process_that_was_killed_in_another_namespace_is_completed(gait, tmp_path, steady):
     run = tmp_path / "run"
     program = Program([*INNER, "--kill-child", steady], run, env={"GAIT_OVERFLOW": "block"})
