@@ -26,6 +26,11 @@ bool process_lives(int64_t pid, int64_t start)
     return os_process_lives(pid, start);
 }
 
+uint64_t process_namespace(void)
+{
+    return os_pid_namespace();
+}
+
 bool process_is_numbered_here(uint64_t pid_namespace)
 {
     return !pid_namespace || pid_namespace == os_pid_namespace();

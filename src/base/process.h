@@ -16,6 +16,8 @@ int64_t process_clock_ns(void);
 // again. False for a zombie, and where the start is not known.
 bool process_lives(int64_t pid, int64_t start);
 
+uint64_t process_namespace(void);
+
 // Whether numbers of that namespace mean our processes; 0 passes, not known.
 bool process_is_numbered_here(uint64_t pid_namespace);
 

@@ -77,6 +77,19 @@ def test_a_process_that_was_killed_in_another_namespace_is_completed(gait, tmp_p
     assert (info["events"], info["damage"]) == (2000, []) and info["shards"][0]["complete"]
 
 
+@needs_namespaces
+def test_a_run_goes_into_no_folder_of_a_run_of_another_namespace(gait, build, tmp_path):
+    line = [*INNER, build / "gait", "run", "-q", "-o", "run", "--", "sh", "-c", "echo up; read x"]
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}
+    with subprocess.Popen(line, cwd=tmp_path, **pipes) as inner:
+        assert inner.stdout.readline() == "up\n"
+        assert gait("run", "-q", "-o", "run", "--", "true").returncode == 0
+        assert (tmp_path / "run-2" / ".gait-run").exists()
+        inner.communicate("\n", timeout=60)
+    assert gait("run", "-q", "-o", "run", "--", "true").returncode == 0  # it left nothing
+    assert not (tmp_path / "run-3").exists()
+
+
 # --- a number that is used again --------------------------------------------------------
 
 USED_AGAIN = """
