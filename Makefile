@@ -145,7 +145,7 @@ help:
 	@echo 'make lint         layers, circles, sizes, exports, banned functions, types, formatting'
 	@echo 'make fuzz T=60    fuzz the decoder and the reader for T seconds in all'
 	@echo 'make faults       200 kills, millions of spans: the recorder under faults, in full'
-	@echo 'make torture      let the n-th allocation fail, for every n'
+	@echo 'make torture      let the n-th call fail, for every n: allocations, writes, names'
 	@echo 'make bench        measure; bench-peers installs what to compare with'
 	@echo 'make golden       rewrite the expected outputs and show what changed'
 	@echo 'make wheels       dist/: the sdist, and a wheel for each CPython; PYTHONS="python3.12"'

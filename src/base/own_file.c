@@ -250,11 +250,20 @@ int own_file_move(const char *draft, const char *path)
     return rename(draft, path) ? errno : 0;
 }
 
+// The new name goes as well where the old one cannot: what failed has not half happened.
+static int forget_draft(const char *draft, const char *path)
+{
+    const int error = unlink(draft) ? errno : 0;
+    if (error)
+        unlink(path);
+    return error;
+}
+
 int own_file_name(const char *draft, const char *path)
 {
     // of a file, and on network file systems, too, one of several rivals is the first
     if (!link(draft, path))
-        return unlink(draft) ? errno : 0;
+        return forget_draft(draft, path);
     if (errno != EEXIST &&
         syscall(SYS_renameat2, AT_FDCWD, draft, AT_FDCWD, path, KEEP_WHAT_IS_THERE) == 0)
         return 0;
@@ -289,6 +298,18 @@ int own_folder_temporary(char ret_path[PATH_MAX], const char *name)
         return fail(GAIT_ERR_IO, "cannot make the folder '%s': %s", path, strerror(errno));
     memcpy(ret_path, path, sizeof path);
     return GAIT_OK;
+}
+
+bool own_folder_is_empty(const char *path)
+{
+    DIR *entries = opendir(path);
+    const struct dirent *entry;
+    bool is_empty = entries != NULL;
+    while (is_empty && (entry = readdir(entries)))
+        is_empty = !strcmp(entry->d_name, ".") || !strcmp(entry->d_name, "..");
+    if (entries)
+        closedir(entries);
+    return is_empty;
 }
 
 int own_folder_drop(const char *path)

@@ -65,7 +65,7 @@ GAIT_CHECK int own_file_reserve(const char *path);
 int own_file_remove(const char *path);
 
 // Gives the finished file or folder `draft` its name. What came up there in the meantime is not
-// replaced, and is by own_file_move(). 0 or an errno.
+// replaced, and is by own_file_move(): of folders, only an empty one. 0 or an errno.
 GAIT_CHECK int own_file_name(const char *draft, const char *path);
 GAIT_CHECK int own_file_move(const char *draft, const char *path);
 
@@ -81,6 +81,8 @@ GAIT_CHECK int own_folder_temporary(char ret_path[PATH_MAX], const char *name);
 
 // What such a number means, in words.
 const char *own_file_why(int error);
+
+bool own_folder_is_empty(const char *path);
 
 // An empty folder goes. 0 or an errno.
 int own_folder_drop(const char *path);

@@ -1,6 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // Asks the system.
+#define _GNU_SOURCE
 #include "base/process.h"
+
+#include <dirent.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
 
 #include "base/os/os.h"
 
@@ -19,7 +26,59 @@ bool process_lives(int64_t pid, int64_t start)
     return os_process_lives(pid, start);
 }
 
+uint64_t process_namespace(void)
+{
+    return os_pid_namespace();
+}
+
 bool process_is_numbered_here(uint64_t pid_namespace)
 {
     return !pid_namespace || pid_namespace == os_pid_namespace();
+}
+
+int64_t process_inner_id(int64_t pid, int64_t tid)
+{
+    char path[80], line[512];
+    int64_t inner = tid;
+    snprintf(path, sizeof path, "/proc/%lld/task/%lld/status", (long long)pid, (long long)tid);
+    FILE *file = fopen(path, "re");
+    if (!file)
+        return 0;
+    while (fgets(line, sizeof line, file)) {
+        if (strncmp(line, "NSpid:", 6) != 0)
+            continue;
+        for (char *at = line + 6, *end;; at = end) {
+            const long long number = strtoll(at, &end, 10);
+            if (end == at)
+                break;
+            inner = number;
+        }
+    }
+    fclose(file);
+    return inner;
+}
+
+static bool is_of_namespace(int64_t pid, uint64_t pid_namespace)
+{
+    char path[64];
+    struct stat about;
+    snprintf(path, sizeof path, "/proc/%lld/ns/pid", (long long)pid);
+    return !stat(path, &about) && about.st_ino == pid_namespace;
+}
+
+bool process_lives_in(uint64_t pid_namespace, int64_t pid, int64_t start)
+{
+    if (process_is_numbered_here(pid_namespace))
+        return process_lives(pid, start);
+    DIR *processes = opendir("/proc");
+    const struct dirent *entry;
+    bool lives = false;
+    while (processes && !lives && (entry = readdir(processes))) {
+        const int64_t outer = strtoll(entry->d_name, NULL, 10);
+        lives = outer > 0 && process_lives(outer, start) && is_of_namespace(outer, pid_namespace) &&
+                process_inner_id(outer, outer) == pid;
+    }
+    if (processes)
+        closedir(processes);
+    return lives;
 }

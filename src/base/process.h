@@ -16,7 +16,16 @@ int64_t process_clock_ns(void);
 // again. False for a zombie, and where the start is not known.
 bool process_lives(int64_t pid, int64_t start);
 
+uint64_t process_namespace(void);
+
 // Whether numbers of that namespace mean our processes; 0 passes, not known.
 bool process_is_numbered_here(uint64_t pid_namespace);
+
+// The number by which process `pid` itself knows its thread `tid`; 0 if there is none.
+int64_t process_inner_id(int64_t pid, int64_t tid);
+
+// Whether the process that has the number `pid` in that namespace lives. False, too, where it
+// is not seen from here: in a container beside this one.
+bool process_lives_in(uint64_t pid_namespace, int64_t pid, int64_t start);
 
 #endif

@@ -46,7 +46,7 @@ struct ring_file_header {
     int64_t pid, process_start; // start time as the system counts it
     uint64_t tick_hz;
     uint64_t used_bytes;           // regions lie in [RING_FILE_HEADER_BYTES, used_bytes)
-    uint64_t lost_ringless;        // events of threads that got no ring
+    uint64_t lost_ringless;        // events of threads that nothing else could count
     struct ring_anchor anchors[2]; // the latest is anchors[anchor_count % 2]
     uint64_t anchor_count;
     uint64_t pid_namespace; // in which `pid` counts; 0: not known

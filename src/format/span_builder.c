@@ -191,6 +191,7 @@ static int begin_span(struct span_builder *builder, struct span_builder_track *t
     rows->columns[COLUMN(SPAN, start)][row] = tick;
     rows->columns[COLUMN(SPAN, site)][row] = site;
     rows->columns[COLUMN(SPAN, depth)][row] = span->depth;
+    track->begun++; // here: what failed is taken again
     return 0;
 }
 
@@ -377,7 +378,6 @@ static int begin_op(struct span_builder *builder, struct span_builder_track *tra
 {
     const struct args_item shapes = {
         .key = SLOT_KEY_SHAPES, .kind = ARGS_STRING, .integer = slot_op_begin_shapes(slot)};
-    track->begun++;
     int status = begin_span(builder, track, slot_tick(slot), slot->site);
     if (!status)
         add_args(builder, track, &shapes, 1);
@@ -451,10 +451,11 @@ static int take_record(struct span_builder *builder, struct span_builder_track *
         end_span(builder, track, slot_tick(slot));
         return 0;
     case SLOT_NEXT:
+        if (!track->open_capacity && grow_open(track)) // before the end, which happens once
+            return GAIT_ERR_MEMORY;
         end_span(builder, track, slot_tick(slot));
         // fall through
     case SLOT_BEGIN:
-        track->begun++;
         return begin_span(builder, track, slot_tick(slot), slot->site);
     case SLOT_ARG_INT:
     case SLOT_ARG_REAL:

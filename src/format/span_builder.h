@@ -62,9 +62,9 @@ GAIT_CHECK int span_builder_take(struct span_builder *builder, struct span_build
                                  const struct slot *slots, uint64_t mask, uint64_t until);
 
 // Writes the rows taken as frames of `track`; call before taking for another
-// track. `ret_events` (may be NULL) gets how many events they begin.
+// track. Adds to `events` (may be NULL) how many they begin, also where it fails.
 GAIT_CHECK int span_builder_flush(struct span_builder *builder, struct span_builder_track *track,
-                                  uint64_t *ret_events);
+                                  uint64_t *events);
 
 // Closes a batch: the open spans of these tracks, then their commit rows.
 GAIT_CHECK int span_builder_commit(struct span_builder *builder,

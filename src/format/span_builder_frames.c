@@ -137,8 +137,6 @@ static int write_rows(struct span_builder *builder, enum span_builder_table tabl
     int status = 0;
     if (count == 0)
         return 0;
-    if (table == SPAN_BUILDER_SPAN || table == SPAN_BUILDER_STEP)
-        rows->events = count;
     struct table_about about = {smallest(rows->columns[COLUMN(SPAN, start)] + rows->begin, count),
                                 rows->last, (uint32_t)rows->events};
     table_begin(builder->writer, shape->table, track, count);
@@ -158,21 +156,31 @@ static void forget_args(struct span_builder *builder, uint32_t end)
         memset(&builder->args_of_row[begin], 0, (end - begin) * sizeof(*builder->args_of_row));
 }
 
+// What its rows are, whether or not they can be written.
+static uint64_t count_events(struct span_builder *builder, enum span_builder_table table)
+{
+    struct span_builder_rows *rows = &builder->tables[table];
+    if (table == SPAN_BUILDER_SPAN || table == SPAN_BUILDER_STEP)
+        rows->events = rows->end - rows->begin;
+    return rows->events;
+}
+
 int span_builder_flush(struct span_builder *builder, struct span_builder_track *track,
-                       uint64_t *ret_events)
+                       uint64_t *events)
 {
     int status = 0;
-    uint64_t events = 0;
+    uint64_t all = 0;
     const uint32_t end = builder->tables[SPAN_BUILDER_SPAN].end;
     carry_open_spans(builder, track);
-    for (int table = 0; table < SPAN_BUILDER_TABLE_COUNT && status == 0; table++) {
-        status = write_rows(builder, (enum span_builder_table)table, track->track);
-        events += builder->tables[table].events;
+    for (int table = 0; table < SPAN_BUILDER_TABLE_COUNT; table++) {
+        all += count_events(builder, (enum span_builder_table)table);
+        if (status == 0)
+            status = write_rows(builder, (enum span_builder_table)table, track->track);
     }
     forget_args(builder, end);
     span_builder_reset(builder);
-    if (status == 0 && ret_events)
-        *ret_events = events;
+    if (events)
+        *events += all;
     return status;
 }
 

@@ -52,7 +52,8 @@ static void name_host(char host[65])
 
 int run_mark_make(struct run_mark *ret_mark)
 {
-    struct run_mark mark = {.pid = getpid(), .start = process_start(getpid())};
+    struct run_mark mark = {
+        .pid = getpid(), .start = process_start(getpid()), .pid_namespace = process_namespace()};
     int status = run_mark_make_id(mark.run_id);
     name_host(mark.host);
     job_name_of_ranks(mark.job, sizeof mark.job);
@@ -70,22 +71,25 @@ static void take_word(const char **line, char *out, size_t room)
     *line += length;
 }
 
-// "<run id> <job, or -> <host> <pid> <start>"; marks of older versions end with the job.
+// "<run id> <job, or -> <host> <pid> <start> <pid namespace>"; marks of older versions end with
+// the job, or the start.
 static bool read_line(const char *line, struct run_mark *ret_mark)
 {
     struct run_mark mark = {.pid = 0};
-    char pid[24], start[24];
+    char pid[24], start[24], space[24];
     take_word(&line, mark.run_id, sizeof mark.run_id);
     take_word(&line, mark.job, sizeof mark.job);
     take_word(&line, mark.host, sizeof mark.host);
     take_word(&line, pid, sizeof pid);
     take_word(&line, start, sizeof start);
+    take_word(&line, space, sizeof space);
     if (!run_mark_is_id(mark.run_id))
         return false;
     if (!strcmp(mark.job, "-"))
         mark.job[0] = '\0';
     mark.pid = strtoll(pid, NULL, 10);
     mark.start = strtoll(start, NULL, 10);
+    mark.pid_namespace = strtoull(space, NULL, 10);
     *ret_mark = mark;
     return true;
 }
@@ -119,9 +123,10 @@ int run_mark_put(const char *directory, const struct run_mark *mark, bool is_ove
     int status = own_file_begin(&file, path);
     if (status)
         return status;
-    const int wrote = dprintf(file.fd, "%s %s %s %" PRId64 " %" PRId64 "\n", mark->run_id,
-                              *mark->job ? mark->job : "-", *mark->host ? mark->host : "-",
-                              mark->pid, mark->start);
+    const int wrote =
+        dprintf(file.fd, "%s %s %s %" PRId64 " %" PRId64 " %" PRIu64 "\n", mark->run_id,
+                *mark->job ? mark->job : "-", *mark->host ? mark->host : "-", mark->pid,
+                mark->start, mark->pid_namespace);
     if (wrote >= 0)
         return is_over ? own_file_keep(&file) : own_file_keep_first(&file);
     status = fail(GAIT_ERR_IO, "cannot write '%s': %s", path, strerror(errno));
@@ -140,7 +145,7 @@ bool run_mark_lives(const struct run_mark *mark)
 {
     if (!mark->pid)
         return false; // an older version's
-    return run_mark_is_here(mark) ? process_lives(mark->pid, mark->start)
+    return run_mark_is_here(mark) ? process_lives_in(mark->pid_namespace, mark->pid, mark->start)
                                   : mark->age_seconds < FOREIGN_SECONDS;
 }
 

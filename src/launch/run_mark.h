@@ -14,8 +14,9 @@
 struct run_mark {
     char run_id[33], job[192]; // job: "" where no launcher is to be seen
     char host[65];
-    int64_t pid, start;  // of the `gait run`; start as the system counts it
-    int64_t age_seconds; // of the file, for marks that were read
+    int64_t pid, start;     // of the `gait run`; start as the system counts it
+    uint64_t pid_namespace; // in which `pid` counts; 0: not known
+    int64_t age_seconds;    // of the file, for marks that were read
 };
 
 // A mark of this process, with an id of its own.

@@ -40,7 +40,8 @@ struct drainer {
     uint64_t journal_taken; // journal bytes in the batch
     bool has_retold;        // all names are in the batch
     uint64_t names_lost, names_lost_told;
-    bool is_at_risk, is_risk_told; // some ring is in no file
+    uint64_t ringless, ringless_told; // events that were lost where no thread could count them
+    bool is_at_risk, is_risk_told;    // some ring is in no file
     uint64_t last_anchor_ns, last_cost_ns, last_flush_ns;
     uint64_t own_start[OWN_SPANS], own_duration[OWN_SPANS];
     uint32_t own_count;
@@ -151,11 +152,28 @@ static int put_lost_names(struct drainer *drainer)
     return status;
 }
 
+// There was no memory for what its thread would have counted them with: they are told of
+// with the latest thread that has some.
+static int put_ringless(struct drainer *drainer)
+{
+    const struct recorder *recorder = drainer->recorder;
+    const uint64_t now = clock_now();
+    recorder_lock();
+    const uint32_t track = recorder->writers ? recorder->writers->track : 0;
+    drainer->ringless = track ? recorder->pool.header->lost_ringless : drainer->ringless_told;
+    recorder_unlock();
+    const struct span_builder_loss loss = {drainer->ringless - drainer->ringless_told, now, now,
+                                           RING_LOSS_NO_RING};
+    return loss.events ? span_builder_write_loss(drainer->tables, track, &loss) : 0;
+}
+
 static int open_batch(struct drainer *drainer)
 {
     int status = 0;
     if (!drainer->has_preamble)
         status = put_preamble(drainer);
+    if (status == 0)
+        status = put_ringless(drainer);
     if (status)
         return status;
     if (drainer->is_brief)
@@ -183,6 +201,7 @@ static void settle_journal(struct drainer *drainer, bool is_written)
             journal->tail = journal->head = 0;
         drainer->names_lost_told = drainer->names_lost;
         drainer->is_risk_told = drainer->is_at_risk;
+        drainer->ringless_told = drainer->ringless;
     } else {
         recorder->must_retell |= drainer->has_retold;
     }

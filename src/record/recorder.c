@@ -259,6 +259,14 @@ struct writer *recorder_attach_thread(struct writer *writer)
     return writer;
 }
 
+void recorder_lose(void)
+{
+    recorder_lock();
+    if (writer_session)
+        recorder_state.pool.header->lost_ringless++;
+    recorder_unlock();
+}
+
 void gait_on_thread(void (*begun)(void))
 {
     __atomic_store_n(&recorder_state.begun, begun, __ATOMIC_RELEASE);

@@ -57,6 +57,9 @@ extern struct recorder recorder_state;
 // writer of an earlier session or NULL. NULL when not recording.
 struct writer *recorder_attach_thread(struct writer *writer);
 
+// An event of a thread that could not be given a writer is lost.
+void recorder_lose(void);
+
 void recorder_free_writer(struct writer *writer);
 
 void recorder_lock(void);

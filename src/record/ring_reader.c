@@ -94,10 +94,7 @@ static int add_member(struct ring_reader *drain, struct writer *writer)
 
 static int flush_rows(struct ring_reader *drain, struct writer *writer)
 {
-    uint64_t events = 0;
-    int status = span_builder_flush(drain->builder, &writer->builder, &events);
-    writer->batch_events += events;
-    return status;
+    return span_builder_flush(drain->builder, &writer->builder, &writer->batch_events);
 }
 
 // Spans and the step that were taken and have not ended: they lose their end,
@@ -123,18 +120,36 @@ static int give_up_ring(struct ring_reader *drain, struct writer *writer, uint64
     return status;
 }
 
+struct stretch {
+    const struct slot *slots;
+    uint64_t mask, until;
+};
+
+// Twice, should memory have been short for a moment. What then cannot be read is given up as
+// far as `head`: its owner may be waiting for the room.
+static int take(struct ring_reader *drain, struct writer *writer, const struct stretch *stretch,
+                uint64_t head)
+{
+    int taken = -1, status = 0;
+    for (int i = 0; i < 2 && taken && status == 0; i++) {
+        taken = span_builder_take(drain->builder, &writer->builder, stretch->slots, stretch->mask,
+                                  stretch->until);
+        status = flush_rows(drain, writer);
+    }
+    return taken && status == 0 ? give_up_ring(drain, writer, head) : status;
+}
+
 static int ring_reader_ring(struct ring_reader *drain, struct writer *writer)
 {
     struct span_builder_track *track = &writer->builder;
-    uint64_t head = writer_head(writer, track->position);
+    const uint64_t head = writer_head(writer, track->position);
+    const struct stretch stretch = {writer->slots, writer->capacity - 1, head};
     int status = 0;
     uint64_t before = head;
     while (status == 0 && track->position < head && track->position != before) {
         before = track->position;
-        int taken =
-            span_builder_take(drain->builder, track, writer->slots, writer->capacity - 1, head);
+        status = take(drain, writer, &stretch, head);
         GAIT_ASSERT(track->position <= head);
-        status = taken ? give_up_ring(drain, writer, head) : flush_rows(drain, writer);
     }
     return status;
 }
@@ -210,9 +225,8 @@ static int drain_overwritten_ring(struct ring_reader *drain, struct writer *writ
             continue;
         }
         before = track->position;
-        int taken = span_builder_take(drain->builder, track, drain->copy,
-                                      SPAN_BUILDER_MAX_SLOTS - 1, until);
-        int put = taken ? give_up_ring(drain, writer, head) : flush_rows(drain, writer);
+        const struct stretch stretch = {drain->copy, SPAN_BUILDER_MAX_SLOTS - 1, until};
+        int put = take(drain, writer, &stretch, head);
         status = status ? status : put;
     }
     writer->told_until = clock_now();

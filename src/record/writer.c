@@ -92,6 +92,8 @@ static struct writer *enter_slow(bool is_event)
     }
     if (!writer || !is_recording(writer)) {
         writer = recorder_attach_thread(writer);
+        if (!writer && is_event)
+            recorder_lose();
         if (!writer)
             return NULL;
     }

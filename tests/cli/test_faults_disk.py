@@ -7,7 +7,6 @@ import io
 import json
 import os
 import pathlib
-import re
 import resource
 import shutil
 import subprocess
@@ -17,6 +16,7 @@ import time
 import pytest
 from ring_files import has_shared_memory, rings_of
 from small_disk import small_disk_at
+from told_program import Program
 
 # A sanitizer wants to be loaded first, and much memory.
 plain_build = pytest.mark.skipif(
@@ -43,50 +43,6 @@ def small_disk(tmp_path):
     """A file system of 512 KiB."""
     with small_disk_at(tmp_path / "disk", "512k") as path:
         yield path
-
-
-class Program:
-    """The steady program, told what to do line by line."""
-
-    def __init__(self, line, run=None, **options):
-        environment = {**os.environ, **options.pop("env", {})}
-        if run:
-            environment["GAIT_DIR"] = str(run)
-        self.output = []
-        self.process = subprocess.Popen(
-            list(map(str, line)),
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
-            env=environment,
-            **options,
-        )
-
-    def do(self, *lines):
-        for line in lines:
-            self.process.stdin.write(line + "\n")
-            self.process.stdin.flush()
-            self.output.append(self.process.stdout.readline())
-        return self
-
-    def waits(self):
-        """How often its main thread gave its processor away to wait for something."""
-        pid = self.process.pid
-        status = pathlib.Path(f"/proc/{pid}/task/{pid}/status").read_text()
-        return int(re.search(r"^voluntary_ctxt_switches:\s+(\d+)$", status, re.M)[1])
-
-    def end(self):
-        """Ends it: its output must be the program's own and nothing else."""
-        self.process.stdin.write("quit\n")
-        self.process.stdin.flush()
-        rest, errors = self.process.communicate(timeout=60)
-        assert self.output == ["done\n"] * len(self.output)
-        assert (rest, errors, self.process.returncode) == ("bye\n", "", 6)
-
-    def kill(self):
-        self.process.kill()
-        self.process.communicate(timeout=60)
 
 
 def fill(disk):
@@ -575,32 +531,10 @@ def test_the_doctor_takes_away_what_dead_processes_left(build, tmp_path, steady)
     assert (kept["events"], kept["shards"][0]["complete"]) == (200, True)
 
 
-CLOSE_ALL = r"""
-#define _GNU_SOURCE
-#include <gait/record.h>
-#include <stdio.h>
-#include <unistd.h>
-
-int main(void)
-{
-    gait_start(NULL);
-    uint32_t site = gait_site("a", "b");
-    for (int i = 3; i < 1000; i++)
-        close(i);
-    gait_mark(site);
-    puts("ready");
-    fflush(stdout);
-    getchar();
-    gait_mark(site);
-    return 0;
-}
-"""
-
-
 def test_a_process_that_closed_our_descriptors_is_not_taken_for_dead(gait, tmp_path, compile_c):
     """Its lock is gone with them, but it goes on writing its shard."""
     run = tmp_path / "run"
-    program = Program([compile_c(CLOSE_ALL, name="close_all")], run)
+    program = Program([compile_c((PROGRAMS / "close_all.c").read_text())], run)
     assert program.process.stdout.readline() == "ready\n"
     (shard,) = run.glob("*.gait")
     before = shard.read_bytes()

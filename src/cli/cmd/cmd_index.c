@@ -77,7 +77,7 @@ static int run(const void *given, const struct operands *operands)
     if (!status)
         put(sheet, path, &totals);
     const int code = sheet_answer(&cmd_index, &operands->wish, sheet, status);
-    return totals.refused && !totals.written && !totals.current ? EXIT_USAGE : code;
+    return totals.refused ? EXIT_USAGE : code;
 }
 
 static const struct option options[] = {

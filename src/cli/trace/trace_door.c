@@ -11,6 +11,7 @@
 #include <gait/trace.h>
 
 #include "base/fail.h"
+#include "base/own_file.h"
 #include "base/slice.h"
 #include "base/units.h"
 #include "cli/trace/trace_cache.h"
@@ -85,8 +86,8 @@ static void say_repaired(const struct trace_import *import)
 static int fill(struct trace_import *import, const char *path, const char *folder)
 {
     int status = trace_import_write(import, folder);
-    if (status && !access(folder, F_OK)) { // another process was faster
-        fail_clear();
+    if (status && !access(folder, F_OK) && !own_folder_is_empty(folder)) {
+        fail_clear(); // another process was faster
         return 0;
     }
     if (status)
@@ -99,8 +100,7 @@ static int fill(struct trace_import *import, const char *path, const char *folde
 // A cache that is full, or that nobody may write to, does not take the answer away.
 static int fill_elsewhere(struct trace_import *import, const char *path, char folder[PATH_MAX])
 {
-    say("%s", fail_text());
-    say("the trace is imported for this time only");
+    say("%s; the trace is imported for this time only", fail_text());
     fail_clear();
     const int status = trace_cache_temporary(folder);
     return status ? status : fill(import, path, folder);

@@ -122,22 +122,28 @@ static int import_all(struct trace_import *import, const struct ingest_wish *wis
                 import->files[0].why);
 }
 
-static int keep_draft(const char *draft, const char *run)
+// A folder takes the place of an empty one, and of no other.
+static int keep_draft(const char *draft, const char *run, bool is_file)
 {
-    const int error = own_file_name(draft, run);
+    const int error = is_file ? own_file_name(draft, run) : own_file_move(draft, run);
     return error ? fail(GAIT_ERR_IO, "cannot name '%s': %s", run, strerror(error)) : 0;
+}
+
+static bool is_free(const char *run, bool is_file)
+{
+    struct stat about;
+    return lstat(run, &about) || (!is_file && S_ISDIR(about.st_mode) && own_folder_is_empty(run));
 }
 
 int trace_import_write(struct trace_import *import, const char *run)
 {
     const bool is_file = slice_ends_with(slice_of(run), ".gait");
     char draft[PATH_MAX], salt[OWN_FILE_SALT];
-    struct stat about;
     if (is_file && import->count != 1)
         return fail(GAIT_ERR_ARGUMENT, "%zu traces do not go into one shard: name a folder with -o",
                     import->count);
     import->is_unwritten = true; // as long as there is no place for it
-    if (!lstat(run, &about) && (is_file || !S_ISDIR(about.st_mode) || own_folder_drop(run)))
+    if (!is_free(run, is_file))
         return fail(GAIT_ERR_STATE, "'%s' is there already: choose another name with -o", run);
     int status = own_file_salt(salt);
     if (status)
@@ -149,7 +155,7 @@ int trace_import_write(struct trace_import *import, const char *run)
     const struct ingest_wish wish = {.folder = draft, .file = is_file ? draft : NULL};
     status = import_all(import, &wish);
     if (!status) {
-        status = keep_draft(draft, run);
+        status = keep_draft(draft, run, is_file);
         import->is_unwritten = status != 0;
     }
     if (status)

@@ -97,8 +97,9 @@ int ring_view_open(struct ring_view *view, const char *path, const char *session
         ring_view_close(view);
         return status;
     }
-    view->is_live = ring_view_is_locked(view->source.descriptor) ||
-                    process_lives(view->header.pid, view->header.process_start);
+    view->is_live =
+        ring_view_is_locked(view->source.descriptor) ||
+        process_lives_in(view->header.pid_namespace, view->header.pid, view->header.process_start);
     return 0;
 }
 

@@ -14,33 +14,11 @@
 
 #include "base/bytes.h"
 #include "base/file_name.h"
+#include "base/process.h"
 #include "sample/remote/process_tree.h"
 
 enum { SYSTEM_NAME = 15 }; // bytes, at most
 enum { PTHREAD_BYTES = 1024, PTHREAD_TID_FIRST = 256 };
-
-// The last number of "NSpid:", the one that the process itself knows.
-static int64_t inner_id(int64_t pid, int64_t tid)
-{
-    char path[80], line[512];
-    int64_t inner = tid;
-    snprintf(path, sizeof path, "/proc/%lld/task/%lld/status", (long long)pid, (long long)tid);
-    FILE *file = fopen(path, "re");
-    if (!file)
-        return 0;
-    while (fgets(line, sizeof line, file)) {
-        if (strncmp(line, "NSpid:", 6) != 0)
-            continue;
-        for (char *at = line + 6, *end;; at = end) {
-            const long long number = strtoll(at, &end, 10);
-            if (end == at)
-                break;
-            inner = number;
-        }
-    }
-    fclose(file);
-    return inner;
-}
 
 static int64_t outer_id(struct target *target, int64_t inner)
 {
@@ -48,7 +26,7 @@ static int64_t outer_id(struct target *target, int64_t inner)
     char path[64];
     int64_t found = 0;
     if (!target->inner_pid)
-        target->inner_pid = inner_id(pid, pid);
+        target->inner_pid = process_inner_id(pid, pid);
     if (target->inner_pid == pid)
         return inner; // the same numbers inside and outside, nearly always
     snprintf(path, sizeof path, "/proc/%lld/task", (long long)pid);
@@ -57,7 +35,7 @@ static int64_t outer_id(struct target *target, int64_t inner)
         return 0;
     for (struct dirent *entry; !found && (entry = readdir(tasks));) {
         const int64_t tid = strtoll(entry->d_name, NULL, 10);
-        if (tid > 0 && inner_id(pid, tid) == inner)
+        if (tid > 0 && process_inner_id(pid, tid) == inner)
             found = tid;
     }
     closedir(tasks);
@@ -77,7 +55,7 @@ static bool is_task(int64_t pid, int64_t tid)
 static void find_place(struct target *target, const uint8_t *bytes, size_t count)
 {
     static const size_t usual[] = {720, 48}; // glibc from 2.10 on; musl
-    const int64_t own = inner_id(target->pid, target->pid);
+    const int64_t own = process_inner_id(target->pid, target->pid);
     for (size_t i = 0; i < sizeof usual / sizeof usual[0] && !target->pthread_tid; i++) {
         const int32_t number = usual[i] + 4 <= count ? (int32_t)bytes_get32(bytes + usual[i]) : 0;
         if (number > 0 && is_task(target->pid, outer_id(target, number)))
