@@ -238,6 +238,8 @@ class ProfilerCallback(Callback):
     def _write_summary(profile, path) -> None:
         averages = profile.key_averages()
         with draft(path) as part, open(part, "w", encoding="utf-8") as file:
-            for device in ("cpu", "cuda"):
+            # of a run without a GPU the times of devices are all 0: an order by chance
+            has_device = any(row.device_time_total for row in averages)
+            for device in ("cpu", "cuda") if has_device else ("cpu",):
                 file.write(f"Top 10 by {device.upper()} time\n")
                 file.write(averages.table(sort_by=f"{device}_time_total", row_limit=10) + "\n")

@@ -214,8 +214,8 @@ static void put_set(struct sheet *sheet, const char *key, const struct run_set *
     sheet_table_copy(sheet, &table);
     for (size_t i = 0; i < set->count; i++) {
         const struct run_metrics *run = &set->runs[i];
-        const struct value cells[] = {value_text(run->path), value_uint(run->ranks),
-                                      known_real(run->batch > 0, run->batch)};
+        const struct value cells[] = {value_text(run->path), value_uint(run->like.ranks),
+                                      known_real(run->like.batch > 0, run->like.batch)};
         sheet_row(sheet, cells, 0);
     }
     sheet_end(sheet);

@@ -11,6 +11,7 @@
 enum option_kind {
     OPTION_FLAG,    // bool
     OPTION_TEXT,    // const char *, not empty
+    OPTION_OPERAND, // an operand by another tool's word: beside the others, in order
     OPTION_TEXTS,   // struct option_texts: may be given several times
     OPTION_NUMBER,  // int64_t between low and high
     OPTION_SIZE,    // the same in bytes: 65536, 64K, 16M, 1G

@@ -188,6 +188,18 @@ static int check_profiler(struct config *config)
     return config_settle(config, SETTING_ENABLED, "false", &profiler);
 }
 
+// A section that is there asks for ops; one that asks for samples, and says nothing of ops, does
+// not.
+static int check_py_spy(struct config *config)
+{
+    const struct config_entry *enabled = config_entry_of(config, SETTING_ENABLED);
+    const struct config_entry py_spy = *config_entry_of(config, SETTING_PY_SPY);
+    if (!config_flag(config, SETTING_PY_SPY) || !enabled->is_implied || said_of_ops(config) ||
+        is_said(config, SETTING_PROFILER))
+        return GAIT_OK;
+    return config_settle(config, SETTING_ENABLED, "false", &py_spy);
+}
+
 // What was said and has no effect, because what would use it is off.
 static void tell_unused(struct config *config)
 {
@@ -226,8 +238,9 @@ static void tell_unused(struct config *config)
 
 int config_check(struct config *config)
 {
-    int (*const rules[])(struct config *) = {check_profiler,  check_store, check_units,
-                                             clamp_to_epochs, check_cycle, check_table};
+    int (*const rules[])(struct config *) = {check_profiler, check_py_spy,    check_store,
+                                             check_units,    clamp_to_epochs, check_cycle,
+                                             check_table};
     for (size_t i = 0; i < sizeof rules / sizeof rules[0]; i++) {
         int status = rules[i](config);
         if (status)

@@ -128,14 +128,21 @@ static void put_number(struct meter_look *look, enum meter meter, int (*ask)(voi
 
 static void read_gpu(struct metered *device, enum meter_depth depth, struct meter_look *look);
 
-static void add_gpu(struct meter_set *set, void *handle, const char *uuid, bool is_part)
+// What is known of a GPU before it is asked anything.
+struct known_gpu {
+    const char *uuid;
+    size_t index;
+    bool is_part;
+};
+
+static void add_gpu(struct meter_set *set, void *handle, const struct known_gpu *known)
 {
     struct nvml *nvml = set->nvml;
     struct metered *device = meter_set_add(set, DEVICE_GPU, SOURCE_NVML);
     struct nvml_memory memory = {0};
     if (!device)
         return;
-    snprintf(device->key, sizeof device->key, "%s", uuid);
+    snprintf(device->key, sizeof device->key, "%s", known->uuid);
     if (!nvml->name || nvml->name(handle, device->name, sizeof device->name) != NVML_OK)
         snprintf(device->name, sizeof device->name, "NVIDIA GPU");
     device->handle = handle;
@@ -144,7 +151,8 @@ static void add_gpu(struct meter_set *set, void *handle, const char *uuid, bool 
     meter_look_put(&device->facts, METER_AVERAGING, averaging_ms(nvml, device));
     if (nvml->memory && nvml->memory(handle, &memory) == NVML_OK)
         meter_look_put(&device->facts, METER_MEMORY_SIZE, (int64_t)memory.total);
-    if (is_part)
+    meter_look_put(&device->facts, METER_INDEX, (int64_t)known->index);
+    if (known->is_part)
         meter_look_put(&device->facts, METER_SHARED, 1);
     if (has_gpm(nvml, handle) &&
         (nvml->gpm_new(&device->gpm[0]) != NVML_OK || nvml->gpm_new(&device->gpm[1]) != NVML_OK))
@@ -174,7 +182,7 @@ static void find_gpus(struct meter_set *set)
         visible_of_cuda(&words, gpus, count, use);
     for (size_t i = 0; i < count; i++)
         if (use[i] && *gpus[i].uuid)
-            add_gpu(set, handles[i], gpus[i].uuid, use[i] == VISIBLE_PART);
+            add_gpu(set, handles[i], &(struct known_gpu){gpus[i].uuid, i, use[i] == VISIBLE_PART});
     if (!set->count)
         meter_set_miss(set, SOURCE_NVML, "%s %zu GPU%s%s%s", text, count, count == 1 ? "" : "s",
                        count ? ", and CUDA_VISIBLE_DEVICES leaves none of them: " : "",

@@ -94,6 +94,10 @@ def test_two_gpus_of_known_watts(measure, library, gait):
         assert not gpu["is_lost"] and gpu["failures"] == gpu["stuck_ns"] == gpu["resets"] == 0
     first, second = answer["devices"]
     assert (first["kernel_resident_percent"], second["temperature_peak_c"]) == (75, 61)
+    assert [(gpu["index"], gpu["uuid"]) for gpu in answer["devices"]] == [
+        (0, first["key"]),
+        (1, second["key"]),
+    ]
     assert first["throttled_power_ns"] == 0
     assert second["throttled_power_ns"] == pytest.approx(second["measured_ns"], rel=0.01)
     total = first["joules"] + second["joules"]
@@ -107,6 +111,9 @@ def test_two_gpus_of_known_watts(measure, library, gait):
         shown = gait("energy", "--format", form, str(measure.folder / "run"))
         assert shown.returncode == 0 and "Stand-in" in shown.stdout
     text = gait("energy", str(measure.folder / "run")).stdout
+    for gpu in first, second:
+        named = f"GPU {gpu['index']} of {gpu['host']}: {gpu['uuid']}, {gpu['watt_hours']:.3g} Wh"
+        assert named in " ".join(text.split())
     assert all(len(line) <= 78 for line in text.splitlines()[3:]), text
 
 

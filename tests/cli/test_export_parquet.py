@@ -37,7 +37,9 @@ def trace_of(rank=None, count=0):
 
 @pytest.fixture
 def lake(gait, tmp_path):
-    """Two ranks in one run, a process of no rank in another; (folder, {run: rows of csv})."""
+    """Two ranks in one run, a process of no rank in another; (folder, {run: rows of csv}).
+
+    Each run is read by itself: no reader takes ranks from a folder and from a column at once."""
     (tmp_path / "my job=1").mkdir()
     for rank in (0, 3):
         path = tmp_path / "my job=1" / f"rank{rank}.json"
@@ -56,7 +58,7 @@ def test_files_lie_where_hives_partitions_lie(lake):
     folder, _ = lake
     found = sorted(str(path.relative_to(folder)) for path in folder.rglob("*.parquet"))
     assert found == [
-        "run=alone/rank=__HIVE_DEFAULT_PARTITION__/part-0.parquet",
+        "run=alone/part-0.parquet",
         "run=my%20job%3D1/rank=0/part-0.parquet",
         "run=my%20job%3D1/rank=3/part-0.parquet",
     ]
@@ -64,31 +66,36 @@ def test_files_lie_where_hives_partitions_lie(lake):
 
 def as_csv(row):
     """A row of Parquet as csv has it."""
-    row = {key: "" if value is None else value for key, value in row.items() if key != "run"}
+    row = {key: "" if value is None else value for key, value in row.items()}
     for key in NUMBERS | {"rank"}:
         row[key] = str(row[key])
     return row
 
 
+def run_in(folder, run):
+    return folder / ("run=" + run.replace(" ", "%20").replace("=", "%3D"))
+
+
 def test_pyarrow_reads_the_rows_of_csv(lake):
     dataset = pytest.importorskip("pyarrow.dataset")
     folder, expected = lake
-    table = dataset.dataset(folder, partitioning="hive").to_table()
-    assert table.column_names[:10] == (
-        "kind category name pid tid start_ns duration_ns id value args".split())  # fmt: skip
-    table_rows, compared = table.to_pylist(), 0
+    compared = 0
     for run, rows in expected.items():
+        table = dataset.dataset(run_in(folder, run), partitioning="hive").to_table()
+        assert " ".join(table.column_names) == (
+            "kind category name pid tid start_ns duration_ns id value args rank"
+        )
+        table_rows = table.to_pylist()
         for rank in {row["rank"] for row in rows}:
             wanted = [row for row in rows if row["rank"] == rank]
-            place = (run, int(rank) if rank else None)
-            found = [row for row in table_rows if (row["run"], row["rank"]) == place]
+            found = [row for row in table_rows if row["rank"] == (int(rank) if rank else None)]
             assert len(found) == len(wanted)
             for ours, theirs in zip(map(as_csv, found), wanted):
                 value = ours.pop("value")
                 assert (float(theirs.pop("value") or "nan") == value) or value == ""
                 assert ours == theirs
                 compared += 1
-    assert compared == table.num_rows > 140_000
+    assert compared == sum(map(len, expected.values())) > 140_000
 
 
 def sums_of(rows):
@@ -106,13 +113,15 @@ def sums_of(rows):
 def test_duckdb_adds_up_what_csv_adds_up(lake):
     duckdb = pytest.importorskip("duckdb")
     folder, expected = lake
-    asked = duckdb.sql(
-        "SELECT run, rank, count(*), sum(duration_ns), coalesce(sum(id), 0), sum(value) "
-        f"FROM read_parquet('{folder}/**/*.parquet', hive_partitioning = true) GROUP BY ALL"
-    ).fetchall()
     found = {}
-    for run, rank, *numbers in asked:
-        found.setdefault(run, {})[rank] = numbers
+    for run in expected:
+        asked = duckdb.sql(
+            "SELECT run, rank, count(*), sum(duration_ns), coalesce(sum(id), 0), sum(value) FROM "
+            f"read_parquet('{run_in(folder, run)}/**/*.parquet', hive_partitioning = true) "
+            "GROUP BY ALL"
+        ).fetchall()
+        for name, rank, *numbers in asked:
+            found.setdefault(name, {})[rank] = numbers
     wanted = {run: sums_of(rows) for run, rows in expected.items()}
     assert found == wanted
 
@@ -120,10 +129,75 @@ def test_duckdb_adds_up_what_csv_adds_up(lake):
 def test_polars_adds_up_what_csv_adds_up(lake):
     polars = pytest.importorskip("polars")
     folder, expected = lake
-    frame = polars.scan_parquet(folder, hive_partitioning=True).collect()
-    assert len(frame) == sum(map(len, expected.values()))
-    total = sum(int(row["duration_ns"] or 0) for rows in expected.values() for row in rows)
-    assert frame["duration_ns"].sum() == total
+    for run, rows in expected.items():
+        frame = polars.scan_parquet(run_in(folder, run), hive_partitioning=True).collect()
+        assert len(frame) == len(rows)
+        total = sum(int(row["duration_ns"] or 0) for row in rows)
+        assert frame["duration_ns"].sum() == total
+
+
+def parts_in(folder):
+    return sorted(str(path.relative_to(folder)) for path in folder.rglob("*.parquet"))
+
+
+def test_one_process_without_a_rank_makes_rank_a_column_of_all(gait, tmp_path):
+    dataset = pytest.importorskip("pyarrow.dataset")
+    (tmp_path / "run").mkdir()
+    for name, rank in ("a", 2), ("b", None):
+        (tmp_path / "run" / f"{name}.json").write_text(json.dumps(trace_of(rank)))
+    done = gait("export", "run", "--format", "parquet", "-o", "lake")
+    assert done.returncode == 0, done.stderr
+    lake = tmp_path / "lake"
+    assert parts_in(lake) == ["run=run/part-0.parquet", "run=run/part-1.parquet"]
+    table = dataset.dataset(lake, partitioning="hive").to_table()
+    field = table.schema.field("rank")
+    assert (str(field.type), field.nullable) == ("int64", True)
+    assert set(table["rank"].to_pylist()) == {2, None}
+
+
+def test_the_same_run_leaves_no_file_of_before(gait, tmp_path):
+    """It had ranks, then not, then again: and what others put there stays."""
+    (tmp_path / "run").mkdir()
+    (tmp_path / "lake" / "run=run" / "rank=9").mkdir(parents=True)
+    (tmp_path / "lake" / "run=run" / "rank=9" / "notes").write_text("mine")
+    expected = {
+        (0, 1): ["run=run/rank=0/part-0.parquet", "run=run/rank=1/part-0.parquet"],
+        (0, 0): ["run=run/rank=0/part-0.parquet", "run=run/rank=0/part-1.parquet"],
+        (None, 0): ["run=run/part-0.parquet", "run=run/part-1.parquet"],
+        (None,): ["run=run/part-0.parquet"],
+        (3,): ["run=run/rank=3/part-0.parquet"],
+    }
+    for ranks, parts in expected.items():
+        for path in (tmp_path / "run").iterdir():
+            path.unlink()
+        for number, rank in enumerate(ranks):
+            (tmp_path / "run" / f"{number}.json").write_text(json.dumps(trace_of(rank)))
+        done = gait("export", "run", "--format", "parquet", "-o", "lake")
+        assert done.returncode == 0, done.stderr
+        assert parts_in(tmp_path / "lake") == parts
+    left = sorted(path.name for path in (tmp_path / "lake" / "run=run").iterdir())
+    assert left == ["rank=3", "rank=9"]
+    assert (tmp_path / "lake" / "run=run" / "rank=9" / "notes").read_text() == "mine"
+
+
+def test_a_folder_of_both_kinds_of_runs_is_told(gait, tmp_path):
+    (tmp_path / "ranked.json").write_text(json.dumps(trace_of(1)))
+    (tmp_path / "alone.json").write_text(json.dumps(trace_of()))
+    for path, is_told in ("ranked", False), ("alone", True), ("ranked", True):
+        done = gait("export", f"{path}.json", "--format", "parquet", "-o", "lake")
+        assert done.returncode == 0
+        assert ("run=ranked" in done.stderr and "run=alone" in done.stderr) == is_told
+
+
+def test_texts_are_exact(gait, tmp_path):
+    """csv marks what a spreadsheet would calculate; Parquet has nobody who would."""
+    parquet = pytest.importorskip("pyarrow.parquet")
+    name = '=SUM(A1)\t"x",-y'
+    event = {"ph": "X", "cat": "@c", "name": name, "ts": 1, "dur": 1, "pid": 7, "tid": 9}
+    (tmp_path / "t.json").write_text(json.dumps({"traceEvents": [event]}))
+    assert gait("export", "t.json", "--format", "parquet", "-o", "lake").returncode == 0
+    row = parquet.read_table(tmp_path / "lake/run=t/part-0.parquet").to_pylist()[0]
+    assert (row["name"], row["category"]) == (name, "@c")
 
 
 def test_what_cannot_be_meant_is_refused(gait, tmp_path):

@@ -18,6 +18,7 @@ import xml.etree.ElementTree as ET
 import pytest
 import stored_runs
 
+from tests.support.made_training import WORK, Training
 from tests.support.shard_maker import ShardMaker
 
 SVG = "{http://www.w3.org/2000/svg}"
@@ -199,6 +200,41 @@ def test_runs_of_other_models_are_told_and_kept_apart(gait, tmp_path):
     assert [(row["model"], row["speedup"]) for row in answer["times"]] == [("Net", 1), ("Vast", 1)]
     text = gait("scale", str(tmp_path)).stdout
     assert "the runs train different models" in text and "ONE SIZE" in text
+
+
+@pytest.mark.parametrize(
+    "one, two, unlike",
+    [
+        ((1, 32), (2, 32), None),  # weak scaling
+        ((1, 32), (2, 16), None),  # strong
+        ((1, 32), (2, 256), "takes 32 samples a step"),
+        ((1, 32, "H100"), (2, 32, "A100"), "ran on H100"),
+    ],
+)
+def test_what_is_no_size_of_one_training_is_refused(gait, tmp_path, one, two, unlike):
+    """As gait compare does: it was "1151 % EFFICIENT"."""
+    paths = []
+    for ranks, batch, *device in one, two:
+        for rank in range(ranks):
+            named = {"device_name": device[0]} if device else {}
+            training = Training(2000 + rank, rank=rank, **named)
+            for _ in range(20):
+                training.step(WORK, samples=batch)
+            training.report(gait, tmp_path / f"of{ranks}")
+        paths.append(str(tmp_path / f"of{ranks}"))
+    done = gait("scale", *paths)
+    assert done.returncode == (2 if unlike else 0), done.stderr
+    if unlike:
+        assert "no sizes of one training" in done.stderr and unlike in done.stderr
+        assert gait("scale", "--allow-mismatch", *paths).returncode == 0
+
+
+def test_plots_are_written_where_they_are_asked_for(gait, tmp_path, stored):
+    done = gait("scale", "--log-dir", str(stored / "scalability-metrics"))
+    assert done.returncode == 0, done.stderr
+    assert not (tmp_path / "plots").exists() and "plots" not in done.stderr
+    done = gait("scale", "--log-dir", str(stored / "scalability-metrics"), "--plot-suffix", ".svg")
+    assert (tmp_path / "plots" / "absolute_epoch_time.svg").exists(), done.stderr
 
 
 def test_a_trace_stands_among_runs(gait, tmp_path):

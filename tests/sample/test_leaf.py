@@ -369,3 +369,19 @@ def test_a_function_that_calls_itself_counts_once_a_stack(gait, tmp_path):
         row["name"]: (row["self"], row["total"]) for row in json.loads(done.stdout)["functions"]
     }
     assert rows == {"a": (0, 7), "b": (3, 3), "c": (4, 4)}
+
+
+def test_the_words_of_itwinai_ask_for_the_same(gait, tmp_path):
+    (tmp_path / "s.txt").write_text("a (x.py:1);b (lib/y.py:2) 3\na (x.py:1);b (lib/y.py:2) 4\n")
+    ours = gait("leaf", "-n", "5", "--aggregate", "--library", "lib", "s.txt")
+    words = ["--num-rows", "5", "--aggregate-leaf-paths", "--library-name", "lib"]
+    for file in ["--file", "s.txt"], ["--file=s.txt"]:
+        theirs = gait("leaf", *file, *words)
+        assert (theirs.returncode, theirs.stdout) == (0, ours.stdout)
+    done = gait("leaf", "--file", "s.txt", "other.txt")
+    assert done.returncode == 2 and "'other.txt' is an extra argument" in done.stderr
+    done = gait("leaf", "--file", "")
+    assert done.returncode == 2 and "'--file' needs a PATH that is not empty" in done.stderr
+    assert "--file" not in gait("leaf", "--help").stdout
+    assert gait("flame", "--file", "s.txt", "--output-filename", "f.svg").returncode == 0
+    assert (tmp_path / "f.svg").read_text() == gait("flame", "s.txt").stdout

@@ -88,6 +88,21 @@ def test_the_setting_py_spy_asks_for_the_same(gait, tmp_path):
     assert shards(gait, "run")["sampler"]["rate_asked_hz"] == 400
 
 
+def enabled_by(gait, folder, section):
+    (folder / "gait.yaml").write_text(section)
+    settings = json.loads(gait("config", "explain", "--json").stdout)["settings"]
+    return settings["profiling.enabled"]["value"]
+
+
+def test_py_spy_alone_asks_for_no_ops(gait, tmp_path):
+    """What does not belong to it and is said, does."""
+    assert enabled_by(gait, tmp_path, "profiling:\n  py_spy: true\n  py_spy_rate: 9\n") is False
+    for more in ("wait: 2", "enabled: true", "with_stack: true", "py_spy: false"):
+        section = "profiling:\n  py_spy_rate: 9\n  " + more
+        section += "" if "py_spy:" in more else "\n  py_spy: true"
+        assert enabled_by(gait, tmp_path, section + "\n") is True, more
+
+
 def test_without_a_python_there_is_no_shard_of_samples(gait, tmp_path):
     done = gait("run", "--sample", 100, "-o", "run", "--", "sh", "-c", "exit 5")
     assert done.returncode == 5

@@ -177,34 +177,6 @@ static int compare_ops(struct comparison *comparison, const struct run_set *sets
 
 // --- likeness -----------------------------------------------------------------------------
 
-static bool differ(const char *a, const char *b)
-{
-    return a && b && strcmp(a, b) != 0;
-}
-
-// In a sentence what one run is unlike another in; false: they are alike as far as is known.
-static bool say_unlike(const struct run_metrics *a, const struct run_metrics *b, char *out,
-                       size_t room)
-{
-    const double batch = fmax(a->batch, b->batch);
-    if (differ(a->device, b->device))
-        snprintf(out, room, "'%.80s' ran on %.60s, '%.80s' on %.60s", a->path, a->device, b->path,
-                 b->device);
-    else if (a->ranks && b->ranks && a->ranks != b->ranks)
-        snprintf(out, room, "'%.80s' has %llu rank%s, '%.80s' has %llu", a->path,
-                 (unsigned long long)a->ranks, units_plural(a->ranks), b->path,
-                 (unsigned long long)b->ranks);
-    else if (a->batch > 0 && b->batch > 0 && fabs(a->batch - b->batch) > 0.02 * batch)
-        snprintf(out, room, "'%.80s' takes %.4g samples a step, '%.80s' takes %.4g", a->path,
-                 a->batch, b->path, b->batch);
-    else if (differ(a->type, b->type))
-        snprintf(out, room, "'%.80s' computes in %s, '%.80s' in %s", a->path, a->type, b->path,
-                 b->type);
-    else
-        return false;
-    return true;
-}
-
 static int find_unlike(struct comparison *comparison, const struct run_set *sets,
                        struct arena *arena)
 {
@@ -212,7 +184,10 @@ static int find_unlike(struct comparison *comparison, const struct run_set *sets
     const struct run_metrics *first = &sets[0].runs[0];
     for (size_t set = 0; set < 2; set++)
         for (size_t i = 0; i < sets[set].count; i++) {
-            if (!say_unlike(first, &sets[set].runs[i], text, sizeof text))
+            const struct run_metrics *run = &sets[set].runs[i];
+            if (!likeness_tell((struct likeness_of_run){first->path, &first->like},
+                               (struct likeness_of_run){run->path, &run->like}, false, text,
+                               sizeof text))
                 continue;
             comparison->unlike = arena_text(arena, text, strlen(text));
             return comparison->unlike ? GAIT_OK : no_memory();

@@ -119,31 +119,6 @@ static int take_ops(struct run_metrics *metrics, const struct torch_report *torc
     return GAIT_OK;
 }
 
-static const char *type_of(const struct torch_flops *flops)
-{
-    static const char *const names[PEAK_KINDS] = {
-        [PEAK_16_BIT] = "16 bit", [PEAK_FP32] = "fp32", [PEAK_FP8] = "fp8"};
-    unsigned most = 0;
-    for (unsigned i = 1; i < PEAK_KINDS; i++)
-        if (flops->kinds[i] > flops->kinds[most])
-            most = i;
-    return flops->kinds[most] ? names[most] : NULL;
-}
-
-static int find_likeness(struct run_metrics *metrics, const struct run_report *report,
-                         struct arena *arena)
-{
-    const struct torch_report *torch = report->torch;
-    metrics->ranks = report->rank_count;
-    if (!torch)
-        return GAIT_OK;
-    metrics->type = type_of(&torch->flops);
-    metrics->batch = torch->throughput.step_samples;
-    if (torch->device)
-        metrics->device = arena_text(arena, torch->device, strlen(torch->device));
-    return torch->device && !metrics->device ? no_memory() : GAIT_OK;
-}
-
 int run_metrics_make(struct run_metrics *metrics, const struct run_report *report, const char *path,
                      struct arena *arena)
 {
@@ -166,7 +141,7 @@ int run_metrics_make(struct run_metrics *metrics, const struct run_report *repor
         status = add(metrics, &memory);
     if (!status && report->torch)
         status = take_ops(metrics, report->torch, arena);
-    return status ? status : find_likeness(metrics, report, arena);
+    return status ? status : likeness_of(&metrics->like, report, arena);
 }
 
 const struct run_metric *run_metrics_find(const struct run_metrics *metrics, const char *name)

@@ -9,6 +9,7 @@
 
 #include <gait/error.h>
 
+#include "analyse/compare/likeness.h"
 #include "base/arena.h"
 
 enum metric_unit { METRIC_NS, METRIC_BYTES, METRIC_PER_SECOND };
@@ -34,11 +35,7 @@ struct run_metrics {
     size_t count, capacity;
     struct run_op *ops;
     size_t op_count;
-    // what makes runs alike; NULL or 0: not known
-    const char *device;
-    uint64_t ranks;
-    double batch;     // samples a step, of all ranks
-    const char *type; // of the numbers that most is computed with
+    struct likeness like;
 };
 
 struct run_report;

@@ -176,3 +176,14 @@ void scale_set_count_workers(struct scale_set *set, double devices_a_node)
     }
     set->count = kept;
 }
+
+bool scale_set_tell_unlike(const struct scale_set *set, char *out, size_t room)
+{
+    for (size_t i = 1; i < set->count; i++) {
+        const struct scale_run *first = &set->runs[0], *run = &set->runs[i];
+        if (likeness_tell((struct likeness_of_run){first->path, &first->like},
+                          (struct likeness_of_run){run->path, &run->like}, true, out, room))
+            return true;
+    }
+    return false;
+}

@@ -10,6 +10,7 @@
 
 #include <gait/error.h>
 
+#include "analyse/compare/likeness.h"
 #include "base/arena.h"
 
 enum scale_source { SCALE_OF_GAIT, SCALE_OF_TRACE, SCALE_OF_ITWINAI };
@@ -41,7 +42,8 @@ struct itwinai_sums {
 struct scale_run {
     const char *path, *id; // id: what --run-ids chooses by, and what tells repeats apart
     const char *strategy;
-    const char *model; // NULL: not known
+    const char *model;    // NULL: not known
+    struct likeness like; // its ranks are the workers
     enum scale_source source;
     double nodes, workers; // 0: not known
     double seen_nodes;     // that samples of its devices came from
@@ -92,5 +94,8 @@ GAIT_CHECK int scale_set_skip(struct scale_set *set, const char *path, const cha
 // devices told of them: by what the same run says, else so many devices a node.
 enum { SCALE_NODE_DEVICES = 4 }; // as itwinai takes it
 void scale_set_count_workers(struct scale_set *set, double devices_a_node);
+
+// In a sentence why these are no sizes of one training; false: they are, as far as is known.
+bool scale_set_tell_unlike(const struct scale_set *set, char *out, size_t room);
 
 #endif

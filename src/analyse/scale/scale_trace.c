@@ -252,6 +252,9 @@ int scale_trace_add(struct scale_set *set, struct gait_trace *trace,
     if (run->workers > 1)
         run->strategy = "ddp";
     int status = report->torch ? add_torch(set, run, report) : add_ledger(set, run, report);
+    if (!status)
+        status = likeness_of(&run->like, report, &set->arena);
+    run->like.ranks = (uint64_t)run->workers;
     if (!find_device_shares(&run->shares, &report->devices) && report->torch)
         find_phase_shares(&run->shares, &report->torch->judged);
     if (!status)

@@ -71,6 +71,8 @@ static const struct column device_columns[] = {
     {.key = "kind"},
     {.key = "host"},
     {.key = "key"},
+    {.key = "index"},
+    {.key = "uuid"},
     {.key = "source"},
     {.label = "energy", .width = 18},
     {.label = "mean", .width = 7},
@@ -131,6 +133,8 @@ static void put_device(struct sheet *sheet, const struct energy_device *device)
         value_text(meter_device_name(device->kind)),
         value_text(device->host),
         value_text(device->key),
+        most_of(&gauges[METER_INDEX]),
+        value_if(device->from == SOURCE_NVML, value_text(device->key)),
         value_text(meter_source_name(device->from)),
         value_if(is_known, value_text(bounded(&energy).text)),
         shown("%.0f W", mean, texts[0], sizeof texts[0]),
@@ -184,6 +188,21 @@ __attribute__((format(printf, 3, 4))) static void say_of(struct sheet *sheet,
     va_start(values, format);
     vsnprintf(text + used, sizeof text - (size_t)used, format, values);
     va_end(values);
+    sheet_say(sheet, SAY_BULLET, text);
+}
+
+// Which GPU of several of one name it is; the table has no room for it.
+static void say_gpu(struct sheet *sheet, const struct energy_device *device)
+{
+    const struct energy_series *series = &device->series;
+    const struct interval all = {series->first_ns, series->last_ns};
+    const struct energy energy = energy_series_of(series, &all, 1);
+    const struct energy_gauge *index = &device->gauges[METER_INDEX];
+    if (!energy.measured_ns || !index->count)
+        return;
+    char text[200];
+    snprintf(text, sizeof text, "GPU %lld of %.40s: %.60s, %.3g Wh", (long long)index->most,
+             device->host, device->key, energy.joules / 3600);
     sheet_say(sheet, SAY_BULLET, text);
 }
 
@@ -455,6 +474,8 @@ static int put_all(struct sheet *sheet, const struct energy_values *values,
     for (size_t i = 0; i < run->count; i++)
         put_device(sheet, &run->devices[i]);
     sheet_end(sheet);
+    for (size_t i = 0; i < run->count; i++)
+        say_gpu(sheet, &run->devices[i]);
     if (parts->phase_count)
         put_parts(sheet, &phase_table, parts->phases, parts->phase_count);
     if (parts->epoch_count)

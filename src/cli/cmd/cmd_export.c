@@ -206,7 +206,8 @@ static const char *const about[] = {
     "ui.perfetto.dev. A file holds one process. A folder gets one file for each process that ran "
     "PyTorch, named {worker}.{ns}.pt.trace.json; gait never overwrites a file there.",
     "parquet has the columns of csv but for the rank, which the folders tell: "
-    "run=NAME/rank=N/part-0.parquet, as DuckDB, Spark, Polars and pandas read Hive's partitions.",
+    "run=NAME/rank=N/part-0.parquet, as DuckDB, Spark, Polars and pandas read Hive's partitions. "
+    "Where a process of the run has no rank, all lie in run=NAME, and rank is a column.",
     "stacks is Chrome trace JSON of the stacks that gait record sampled, with one slice for each "
     "call on each thread.",
     "gait derives the steps and phases of a PyTorch training when it reads a recording; the "

@@ -155,6 +155,13 @@ static const struct option options[] = {
      .value = "TEXT",
      .help = "heading above the graph",
      .offset = offsetof(struct flame_values, title)},
+    STACK_FILE_OPTION,
+    {.name = "output-filename",
+     .kind = OPTION_TEXT,
+     .value = "FILE",
+     .help = "as --output, by itwinai's name",
+     .is_other = true,
+     .offset = offsetof(struct flame_values, output)},
 };
 
 static const char *const about[] = {

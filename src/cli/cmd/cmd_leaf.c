@@ -234,6 +234,18 @@ static const struct option options[] = {
      .value = "FILE",
      .help = "show a source file with the share of each line",
      .offset = offsetof(struct leaf_values, source)},
+    STACK_FILE_OPTION,
+    {.name = "aggregate-leaf-paths",
+     .kind = OPTION_FLAG,
+     .help = "as --aggregate, by itwinai's name",
+     .is_other = true,
+     .offset = offsetof(struct leaf_values, is_aggregated)},
+    {.name = "library-name",
+     .kind = OPTION_TEXT,
+     .value = "NAME",
+     .help = "as --library, by itwinai's name",
+     .is_other = true,
+     .offset = offsetof(struct leaf_values, library)},
 };
 
 static const char *const about[] = {

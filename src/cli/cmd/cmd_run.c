@@ -251,18 +251,24 @@ static int finish_recording(struct session *session, const struct launch *launch
     if (run_finish(session->directory.absolute, launch))
         say("%s", fail_text());
     const bool speaks = is_first(session);
-    if (speaks && !session->values.is_quiet)
-        tell_end(session, launch);
+    const bool tells = speaks && !session->values.is_quiet;
+    const bool has_profiler = run_profile_said(&session->profile, SETTING_PROFILER);
     const struct run_end end = {.directory = session->directory.path,
                                 .invocation = session->directory.invocation,
                                 .is_quiet = session->values.is_quiet || !speaks,
                                 .is_first = speaks,
                                 .program = session->arguments[0]};
+    // who names a profiler asks for its table first of all
+    if (tells && !has_profiler)
+        tell_end(session, launch);
     if (!session->directory.is_nested) {
         run_profile_actions(&session->profile, &end);
         run_profile_table(&session->profile, &end);
-        run_profile_write(&session->profile, &end);
     }
+    if (tells && has_profiler)
+        tell_end(session, launch);
+    if (!session->directory.is_nested)
+        run_profile_write(&session->profile, &end);
     return launch_exit_code(launch);
 }
 

@@ -13,7 +13,7 @@
 #include "cli/scale/scale_input.h"
 #include "cli/scale/scale_output.h"
 
-enum { MOST_RUNS = 1000, MOST_DEVICES = 1024 };
+enum { MOST_RUNS = 1000, MOST_DEVICES = 1024, WHY_BYTES = 300 };
 #define USUAL_FOLDER "scalability-metrics" // of itwinai, as the two below
 #define USUAL_PLOTS "plots"
 #define USUAL_BACKUP "backup-scalability-metrics"
@@ -22,7 +22,7 @@ struct scale_values {
     const char *run_ids, *plot_dir, *plot_suffix, *backup, *backup_root, *log_dir;
     const char *baseline, *scaling;
     int64_t devices;
-    bool does_backup, has_communication, keeps_first;
+    bool does_backup, has_communication, keeps_first, allows_mismatch;
 };
 
 static int read_all(struct scale_input *input, const struct scale_values *values,
@@ -47,8 +47,9 @@ static int read_all(struct scale_input *input, const struct scale_values *values
 static int write_files(const struct scale_values *values, const struct scale_asked *asked,
                        const struct scale_input *input)
 {
-    const bool is_itwinai = values->log_dir || values->plot_suffix;
-    const char *plots = values->plot_dir ? values->plot_dir : is_itwinai ? USUAL_PLOTS : NULL;
+    const char *plots = values->plot_dir      ? values->plot_dir
+                        : values->plot_suffix ? USUAL_PLOTS
+                                              : NULL;
     const char *backup = values->backup        ? values->backup
                          : values->backup_root ? values->backup_root
                                                : USUAL_BACKUP;
@@ -56,6 +57,18 @@ static int write_files(const struct scale_values *values, const struct scale_ask
     if (!status && (values->backup || values->does_backup))
         status = scale_output_backup(input, backup);
     return status;
+}
+
+// As gait compare refuses them: what another program costs says nothing of workers.
+static int check_alike(const struct scale_set *set, const struct scale_values *values)
+{
+    char why[WHY_BYTES];
+    if (values->allows_mismatch || !scale_set_tell_unlike(set, why, sizeof why))
+        return GAIT_OK;
+    return fail(GAIT_ERR_ARGUMENT,
+                "the runs are no sizes of one training: %s; --allow-mismatch compares them all the "
+                "same",
+                why);
 }
 
 static int answer(const struct scale_asked *asked, const struct operands *operands)
@@ -87,6 +100,8 @@ static int report(struct scale_input *input, const struct scale_values *values,
     int status = sheet_wish_check(&operands->wish, operands->count ? operands->texts[0] : NULL);
     if (!status)
         status = read_all(input, values, operands);
+    if (!status)
+        status = check_alike(input->set, values);
     if (!status)
         status = scaling_make(&scaling, input->set, &wish);
     if (!status)
@@ -162,6 +177,10 @@ static const struct option options[] = {
      .name = "first-epoch",
      .help = "the first epoch of a run counts, too",
      .offset = offsetof(struct scale_values, keeps_first)},
+    {.kind = OPTION_FLAG,
+     .name = "allow-mismatch",
+     .help = "runs of other devices, batch sizes or types, too",
+     .offset = offsetof(struct scale_values, allows_mismatch)},
     {.kind = OPTION_TEXT,
      .name = "log-dir",
      .value = "DIR",
@@ -206,8 +225,12 @@ static const char *const about[] = {
     "The plots are absolute_epoch_time, relative_epoch_time_speedup, gpu_energy_plot, "
     "utilization_plot, computation_vs_other_plot and computation_vs_communication_plot; a page "
     "(-o FILE.html) holds them. PNG needs rsvg-convert or chromium. The command line of itwinai's "
-    "generate-scalability-report is taken as it is: --log-dir writes plots into 'plots', and "
-    "without any RUN the folder 'scalability-metrics' is meant.",
+    "generate-scalability-report is taken as it is, but plots are written only where --plot-dir or "
+    "--plot-suffix asks for them (into 'plots'); without any RUN the folder 'scalability-metrics' "
+    "is meant.",
+    "Runs on other devices, of other types of numbers, or of which neither the batch nor that of "
+    "each worker is the same, are refused, as gait compare refuses them, unless --allow-mismatch "
+    "is given.",
     NULL,
 };
 

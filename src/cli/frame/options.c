@@ -159,15 +159,18 @@ static int store(const struct parse *parse, const struct option *option, const c
                   : option == &trace_option ? (char *)parse->operands
                                             : parse->values;
     place += option->offset;
+    if ((option->kind == OPTION_TEXT || option->kind == OPTION_OPERAND) && !*text)
+        return fail(GAIT_ERR_ARGUMENT, "'--%s' needs a %s that is not empty", option->name,
+                    option->value);
     switch (option->kind) {
     case OPTION_FLAG:
         *(bool *)(void *)place = true;
         return GAIT_OK;
     case OPTION_TEXT:
-        if (!*text)
-            return fail(GAIT_ERR_ARGUMENT, "'--%s' needs a %s that is not empty", option->name,
-                        option->value);
         memcpy(place, &text, sizeof text);
+        return GAIT_OK;
+    case OPTION_OPERAND: // behind the reading place, as all operands are put
+        memcpy(&parse->arguments[parse->operands->count++], &text, sizeof text);
         return GAIT_OK;
     case OPTION_TEXTS:
         return store_texts(option, text, (struct option_texts *)(void *)place);

@@ -2,16 +2,20 @@
 #define _GNU_SOURCE
 #include "cli/io/parquet_files.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <limits.h>
 #include <stdbool.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
 #include "base/fail.h"
 #include "base/own_file.h"
+#include "export/parquet/parquet_rows.h"
+#include "launch/say.h"
 
 enum { NAME_BYTES = 3 * NAME_MAX + 8 };
 
@@ -63,47 +67,130 @@ static void name_run(const char *path, char out[NAME_BYTES])
         snprintf(out, NAME_BYTES, "run");
 }
 
-// Of several processes of one rank each has a part.
-static int part_number(struct gait_trace *trace, uint32_t index, const struct gait_shard_info *own,
-                       uint32_t *ret_number)
+// --- where a process's rows lie -----------------------------------------------------
+
+// A run, of which either all processes lie in folders of their rank or none does.
+struct layout {
+    struct gait_trace *trace;
+    const char *whole;    // the run's folder
+    bool has_rank_column; // the files have the rank: no folder does
+};
+
+// How many of the first `count` processes lie in the folder of `rank`: of several processes of
+// one rank each has a part.
+static uint32_t count_parts(const struct layout *layout, uint32_t count, int64_t rank)
 {
-    *ret_number = 0;
-    for (uint32_t i = 0; i < index; i++) {
+    uint32_t found = 0;
+    for (uint32_t i = 0; i < count; i++) {
         struct gait_shard_info shard;
-        int status = gait_trace_shard(trace, i, &shard);
-        if (status)
-            return status;
-        *ret_number += shard.rank == own->rank || (shard.rank < 0 && own->rank < 0);
+        found += layout->has_rank_column ||
+                 (!gait_trace_shard(layout->trace, i, &shard) && shard.rank == rank);
     }
-    return GAIT_OK;
+    return found;
 }
 
-// `folder` becomes the file's path, and has room for PATH_MAX bytes.
-static int write_shard(struct gait_trace *trace, const struct gait_export_options *options,
-                       char *folder, uint32_t index)
+static int write_shard(const struct layout *layout, const struct gait_export_options *options,
+                       uint32_t index, char ret_path[PATH_MAX])
 {
-    char path[PATH_MAX];
     struct gait_export_options given = *options;
     struct gait_shard_info shard;
-    uint32_t number;
-    int status = gait_trace_shard(trace, index, &shard);
-    if (!status)
-        status = part_number(trace, index, &shard, &number);
+    int status = gait_trace_shard(layout->trace, index, &shard);
     if (status)
         return status;
-    int used = shard.rank < 0
-                   ? snprintf(path, sizeof path, "%s/rank=__HIVE_DEFAULT_PARTITION__", folder)
-                   : snprintf(path, sizeof path, "%s/rank=%" PRId64, folder, shard.rank);
-    if (used < 0 || (size_t)used + 32 > sizeof path)
-        return fail(GAIT_ERR_ARGUMENT, "the folder name '%s' is too long", folder);
-    status = make_folder(path);
+    int used = layout->has_rank_column
+                   ? snprintf(ret_path, PATH_MAX, "%s", layout->whole)
+                   : snprintf(ret_path, PATH_MAX, "%s/rank=%" PRId64, layout->whole, shard.rank);
+    if (used < 0 || used + 32 > PATH_MAX)
+        return fail(GAIT_ERR_ARGUMENT, "the folder name '%s' is too long", layout->whole);
+    status = make_folder(ret_path);
     if (status)
         return status;
-    snprintf(path + used, sizeof path - (size_t)used, "/part-%" PRIu32 ".parquet", number);
+    snprintf(ret_path + used, PATH_MAX - (size_t)used, "/part-%" PRIu32 ".parquet",
+             count_parts(layout, index, shard.rank));
     given.process = index + 1;
-    status = gait_export(trace, &given, path);
-    memcpy(folder, path, sizeof path);
-    return status;
+    return gait_export(layout->trace, &given, ret_path);
+}
+
+// --- what an earlier export left ----------------------------------------------------
+
+// The number in "part-7.parquet", "rank=7"; -1: it is no such name.
+static int64_t number_in(const char *name, const char *before, const char *after)
+{
+    const size_t begin = strlen(before);
+    char *end;
+    if (strncmp(name, before, begin) || name[begin] < '0' || name[begin] > '9')
+        return -1;
+    const int64_t number = strtoll(name + begin, &end, 10);
+    return strcmp(end, after) ? -1 : number;
+}
+
+// The first `keep` parts in a folder are of this export; those behind them are of an earlier one.
+static void drop_parts(const char *folder, uint32_t keep)
+{
+    char path[PATH_MAX];
+    DIR *listing = opendir(folder);
+    for (struct dirent *entry; listing && (entry = readdir(listing));) {
+        if (number_in(entry->d_name, "part-", ".parquet") >= keep &&
+            snprintf(path, sizeof path, "%s/%s", folder, entry->d_name) < (int)sizeof path)
+            own_file_remove(path);
+    }
+    if (listing)
+        closedir(listing);
+}
+
+// The run's files of before, which would be read as rows of this export. What is no part of a
+// run stays.
+static void drop_stale(const struct layout *layout)
+{
+    char path[PATH_MAX];
+    const uint32_t count = gait_trace_shard_count(layout->trace);
+    DIR *listing = opendir(layout->whole);
+    for (struct dirent *entry; listing && (entry = readdir(listing));) {
+        struct stat about;
+        if (strncmp(entry->d_name, "rank=", 5) ||
+            snprintf(path, sizeof path, "%s/%s", layout->whole, entry->d_name) >=
+                (int)sizeof path ||
+            lstat(path, &about) || !S_ISDIR(about.st_mode))
+            continue;
+        const int64_t rank = number_in(entry->d_name, "rank=", "");
+        drop_parts(path, layout->has_rank_column ? 0 : count_parts(layout, count, rank));
+        own_folder_drop(path); // where it is empty
+    }
+    if (listing)
+        closedir(listing);
+    drop_parts(layout->whole, layout->has_rank_column ? count : 0);
+}
+
+// --- other runs beside it -----------------------------------------------------------
+
+static bool has_rank_folder(const char *run)
+{
+    bool is_found = false;
+    DIR *listing = opendir(run);
+    for (struct dirent *entry; listing && !is_found && (entry = readdir(listing));)
+        is_found = !strncmp(entry->d_name, "rank=", 5);
+    if (listing)
+        closedir(listing);
+    return is_found;
+}
+
+// No reader takes the rank from folders of one run and from a column of the next.
+static void warn_of_mixture(const char *folder, const struct layout *layout)
+{
+    char path[PATH_MAX];
+    bool is_mixed = false;
+    DIR *listing = opendir(folder);
+    for (struct dirent *entry; listing && !is_mixed && (entry = readdir(listing));)
+        is_mixed = !strncmp(entry->d_name, "run=", 4) &&
+                   snprintf(path, sizeof path, "%s/%s", folder, entry->d_name) < (int)sizeof path &&
+                   has_rank_folder(path) == layout->has_rank_column;
+    if (is_mixed)
+        say("'%s' has a %s, '%s' has %s: name them to readers one by one, or export one of "
+            "them to another folder",
+            path, layout->has_rank_column ? "folder for each rank" : "column of ranks",
+            layout->whole, layout->has_rank_column ? "a column of them" : "folders for them");
+    if (listing)
+        closedir(listing);
 }
 
 int parquet_files_write(struct gait_trace *trace, const struct gait_export_options *options,
@@ -111,6 +198,7 @@ int parquet_files_write(struct gait_trace *trace, const struct gait_export_optio
 {
     const char *folder = place->folder;
     char name[NAME_BYTES], whole[PATH_MAX], written[PATH_MAX];
+    const struct layout layout = {trace, whole, parquet_rows_have_rank(trace)};
     if (!folder || !strcmp(folder, "-"))
         return fail(GAIT_ERR_ARGUMENT, "parquet is a folder of files: name it with -o");
     name_run(place->path, name);
@@ -121,10 +209,13 @@ int parquet_files_write(struct gait_trace *trace, const struct gait_export_optio
     if (!status)
         status = make_folder(whole);
     for (uint32_t i = 0; !status && i < gait_trace_shard_count(trace); i++) {
-        snprintf(written, sizeof written, "%s", whole);
-        status = write_shard(trace, options, written, i);
+        status = write_shard(&layout, options, i, written);
         if (!status && !place->is_quiet)
             puts(written);
     }
+    if (!status)
+        drop_stale(&layout);
+    if (!status && !place->is_quiet)
+        warn_of_mixture(folder, &layout);
     return status;
 }

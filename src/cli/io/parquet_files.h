@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // `gait export --format parquet`: a file for each process, in folders that tell run and rank
-// as Hive's partitions do: run=NAME/rank=N/part-0.parquet.
+// as Hive's partitions do: run=NAME/rank=N/part-0.parquet. Where a process has no rank, all lie
+// in run=NAME, and their rows tell the rank.
 #ifndef GAIT_CLI_PARQUET_FILES_H
 #define GAIT_CLI_PARQUET_FILES_H
 

@@ -23,6 +23,13 @@ GAIT_CHECK int stack_input_open_lines(struct stack_set *set, const char *path);
      .help = "for a run: samples in a phase or span, or in steps",                                 \
      .offset = offsetof(values, phase)}
 
+#define STACK_FILE_OPTION                                                                          \
+    {.name = "file",                                                                               \
+     .kind = OPTION_OPERAND,                                                                       \
+     .value = "PATH",                                                                              \
+     .help = "as PATH, by itwinai's name",                                                         \
+     .is_other = true}
+
 // The same of what a thread did while it was in `phase`; NULL: of all. `path` is a run's
 // folder then, which has the samples and the phases.
 GAIT_CHECK int stack_input_open_phase(struct stack_set *set, const char *path, const char *phase);

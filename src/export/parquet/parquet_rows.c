@@ -25,7 +25,7 @@ enum {
     CODEC_ZSTD = 6,
 };
 
-enum column { KIND, CATEGORY, NAME, PID, TID, START, DURATION, ID, VALUE, ARGS, COLUMNS };
+enum column { KIND, CATEGORY, NAME, PID, TID, START, DURATION, ID, VALUE, ARGS, RANK, COLUMNS };
 
 static const struct parquet_kind kinds[COLUMNS] = {
     [KIND] = {"kind", PARQUET_TEXT, PARQUET_UTF8, .has_words = true},
@@ -38,6 +38,8 @@ static const struct parquet_kind kinds[COLUMNS] = {
     [ID] = {"id", PARQUET_INT64, PARQUET_UINT64, .is_optional = true},
     [VALUE] = {"value", PARQUET_DOUBLE, PARQUET_PLAIN, .is_optional = true},
     [ARGS] = {"args", PARQUET_TEXT, PARQUET_UTF8, .is_optional = true},
+    // The last one: a file in the folder of its rank has it not.
+    [RANK] = {"rank", PARQUET_INT64, PARQUET_PLAIN, .is_optional = true},
 };
 
 struct group {
@@ -47,11 +49,12 @@ struct group {
 struct writing {
     const struct export_run *run;
     struct parquet_column columns[COLUMNS];
+    size_t column_count;
     struct group *groups;
     size_t group_count, group_room, rows;
     int64_t at, all_rows; // bytes and rows written
     struct buffer text, pages;
-    int64_t pid; // of the track
+    int64_t pid, rank; // of the track
     uint32_t track;
     bool has_track;
     char tid[32];
@@ -74,7 +77,7 @@ static int end_group(struct writing *writing)
         return GAIT_OK;
     status = array_reserve((void **)&writing->groups, &writing->group_room,
                            writing->group_count + 1, shape);
-    for (size_t i = 0; !status && i < COLUMNS; i++) {
+    for (size_t i = 0; !status && i < writing->column_count; i++) {
         writing->pages.used = 0;
         status = parquet_column_write(&writing->columns[i], &writing->pages, writing->at,
                                       &writing->groups[writing->group_count].chunks[i]);
@@ -87,14 +90,14 @@ static int end_group(struct writing *writing)
     return status ? status : writing->run->out->status;
 }
 
-static void put_schema(struct thrift_writer *footer)
+static void put_schema(struct thrift_writer *footer, size_t count)
 {
-    thrift_begin_list(footer, 2, THRIFT_STRUCT, COLUMNS + 1);
+    thrift_begin_list(footer, 2, THRIFT_STRUCT, count + 1);
     thrift_begin_element(footer);
     thrift_put_text(footer, 4, "events");
-    thrift_put_i32(footer, 5, COLUMNS);
+    thrift_put_i32(footer, 5, (int32_t)count);
     thrift_end(footer);
-    for (size_t i = 0; i < COLUMNS; i++) {
+    for (size_t i = 0; i < count; i++) {
         thrift_begin_element(footer);
         thrift_put_i32(footer, 1, (int32_t)kinds[i].type);
         thrift_put_i32(footer, 3, kinds[i].is_optional);
@@ -130,14 +133,14 @@ static void put_chunk(struct thrift_writer *footer, const struct parquet_kind *k
     thrift_end(footer);
 }
 
-static void put_group(struct thrift_writer *footer, const struct group *group)
+static void put_group(struct thrift_writer *footer, const struct group *group, size_t count)
 {
     int64_t bytes = 0;
-    for (size_t i = 0; i < COLUMNS; i++)
+    for (size_t i = 0; i < count; i++)
         bytes += group->chunks[i].plain_bytes;
     thrift_begin_element(footer);
-    thrift_begin_list(footer, 1, THRIFT_STRUCT, COLUMNS);
-    for (size_t i = 0; i < COLUMNS; i++)
+    thrift_begin_list(footer, 1, THRIFT_STRUCT, count);
+    for (size_t i = 0; i < count; i++)
         put_chunk(footer, &kinds[i], &group->chunks[i]);
     thrift_put_i64(footer, 2, bytes);
     thrift_put_i64(footer, 3, group->chunks[0].rows);
@@ -150,11 +153,11 @@ static int write_footer(struct writing *writing)
     uint8_t size[4];
     writing->pages.used = 0;
     thrift_put_i32(&footer, 1, 1);
-    put_schema(&footer);
+    put_schema(&footer, writing->column_count);
     thrift_put_i64(&footer, 3, writing->all_rows);
     thrift_begin_list(&footer, 4, THRIFT_STRUCT, writing->group_count);
     for (size_t i = 0; i < writing->group_count; i++)
-        put_group(&footer, &writing->groups[i]);
+        put_group(&footer, &writing->groups[i], writing->column_count);
     thrift_put_text(&footer, 6, "gait");
     thrift_end(&footer);
     bytes_put32(size, (uint32_t)writing->pages.used);
@@ -195,6 +198,7 @@ static int find_place(struct writing *writing, uint32_t track)
     if (status)
         return status;
     writing->pid = shard.pid;
+    writing->rank = shard.rank;
     writing->place = info.key;
     if (info.kind == GAIT_TRACK_THREAD && info.tid) {
         snprintf(writing->tid, sizeof writing->tid, "%lld", (long long)info.tid);
@@ -249,6 +253,8 @@ static int add_row(void *context, const struct gait_event *event)
         status = add_numbers(writing, shape, event);
     if (!status)
         status = add_args(writing, event);
+    if (!status && writing->column_count > RANK)
+        status = add_if(&writing->columns[RANK], writing->rank >= 0, &writing->rank);
     if (status)
         return status;
     writing->rows++;
@@ -290,6 +296,16 @@ static int write_all(struct writing *writing)
     return status ? status : write_footer(writing);
 }
 
+bool parquet_rows_have_rank(struct gait_trace *trace)
+{
+    struct gait_shard_info shard;
+    for (uint32_t i = 0; i < gait_trace_shard_count(trace); i++) {
+        if (!gait_trace_shard(trace, i, &shard) && shard.rank < 0)
+            return true;
+    }
+    return false;
+}
+
 int parquet_rows_write(const struct export_run *run)
 {
     if (run->options->gzip)
@@ -298,6 +314,7 @@ int parquet_rows_write(const struct export_run *run)
     if (!writing)
         return fail(GAIT_ERR_MEMORY, "no memory for a Parquet file");
     writing->run = run;
+    writing->column_count = parquet_rows_have_rank(run->trace) ? COLUMNS : RANK;
     buffer_init(&writing->text, MOST_BYTES);
     buffer_init(&writing->pages, MOST_BYTES);
     for (size_t i = 0; i < COLUMNS; i++)
