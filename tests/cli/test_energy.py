@@ -203,3 +203,14 @@ def test_several_in_one_directory_read_a_gpu_once(measure, library, build):
     assert 3.5e9 < gpu["measured_ns"] < 4.5e9
     truth = 100 * gpu["measured_ns"] / 1e9
     assert gpu["joules_low"] <= truth <= gpu["joules_high"]
+
+
+def test_a_driver_that_spins_is_asked_less_often(gait, measure, library, tmp_path):
+    """An H200's takes 1 ms of a processor for each call; half of one was gone at the beginning."""
+    env = {"LD_LIBRARY_PATH": library, "FAKE_NVML_SPIN_US": 5000, "FAKE_NVML_PERIOD_MS": 100}
+    measure(["sleep", "1.2"], env={**env, "FAKE_NVML_GPUS": 1})
+    done = gait("export", tmp_path / "run", "--format", "csv", "--internal")
+    rows = [row.split(",") for row in done.stdout.splitlines() if ",energy," in row]
+    starts = [int(row[6]) for row in rows if row[0] == "counter"]
+    close = [start for start in starts if start - starts[0] < 600_000_000]
+    assert 5 <= len(close) <= 14  # 75 where 3 ms are all that lies between two

@@ -3,7 +3,8 @@
 // 100 + 50 i watts. Its counter changes every FAKE_NVML_PERIOD_MS (20). FAKE_NVML_FAIL is
 // "lost:SECONDS" (all calls of GPU 0 fail from then on), "reset:SECONDS" (its counter begins
 // anew) or "stuck:SECONDS" (it stands still). FAKE_NVML_GPUS: how many, 2. As with driver 580
-// there is none for who starts it without attaching GPUs.
+// there is none for who starts it without attaching GPUs. FAKE_NVML_SPIN_US: how long a
+// reading of the counter keeps the processor.
 #define _GNU_SOURCE
 #include <stdint.h>
 #include <stdio.h>
@@ -98,6 +99,9 @@ static double watts(const struct gpu *gpu)
 int nvmlDeviceGetTotalEnergyConsumption(const struct gpu *gpu, unsigned long long *energy);
 int nvmlDeviceGetTotalEnergyConsumption(const struct gpu *gpu, unsigned long long *energy)
 {
+    const double until = seconds() + setting("FAKE_NVML_SPIN_US", 0) / 1e6;
+    while (seconds() < until)
+        ;
     const double period = setting("FAKE_NVML_PERIOD_MS", 20) / 1000.0;
     double failed_at, at = (double)(uint64_t)(seconds() / period) * period;
     if (fails(gpu, "lost", &failed_at))
