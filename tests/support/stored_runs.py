@@ -26,7 +26,7 @@ import tarfile
 import tempfile
 
 import gait_decoder
-from shard_maker import add_frame, trailer
+from shard_maker import add_frame, columns_of, trailer
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 GOLDEN = ROOT / "tests/golden"
@@ -195,18 +195,22 @@ def write_answers(tool):
 
 
 def plain(data, renamed=()):
-    """The shard with its columns stored plainly, frame by frame."""
+    """The shard with its columns stored plainly, frame by frame; as it is where rows of devices
+    are linked, which the maker of shards does not write."""
     shard = gait_decoder.Shard(data)
     if shard.damage or not shard.is_complete:
         raise SystemExit("only whole shards can be packed")
     out, index = bytearray(), []
     for frame, columns in shard.data:
-        table, described = gait_decoder.KNOWN[frame.table]
+        table, _ = gait_decoder.KNOWN[frame.table]
         if table == "index":
             continue  # it is written anew
+        if "link" in columns:
+            return data
         for old, new in renamed if table == "string" else ():
             columns["text"] = [text.replace(old, new) for text in columns["text"]]
-        rows = list(zip(*(columns[name] for name, _ in described), strict=True))
+        names = [name for name, _ in columns_of(table)]
+        rows = list(zip(*(columns[name] for name in names), strict=True))
         add_frame(out, index, table, frame.track, rows)
     offset = len(out)
     add_frame(out, index, "index", 0, list(index))

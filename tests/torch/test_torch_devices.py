@@ -19,6 +19,7 @@ MANUAL = Job("accelerator", ("manual",), WINDOWS, warm=True)
 FAILS = Job("accelerator", ("fails",), WINDOWS, warm=True)
 LOSES = Job("accelerator", ("loses",), WINDOWS, warm=True)
 THREAD = Job("accelerator", ("thread",), (("GAIT_TORCH_WINDOWS", "5/100/1000"),), warm=True)
+AHEAD = Job("accelerator", ("ahead",), WINDOWS, warm=True)
 OFF = Job("accelerator", (), (("GAIT_TORCH_WINDOWS", "off"),), warm=True)
 ALONE = Job("accelerator", ("two",), gait=False, warm=True)
 STORED = pathlib.Path(__file__).parents[3] / "shared/traces/dataloader-resnet50"
@@ -86,6 +87,15 @@ def test_the_ledger_of_devices_is_what_the_devices_did(training):
     for step in rank["steps"]:
         end = step["start_ns"] + step["span"]
         assert found(step) == states(everything, step["start_ns"], end)
+
+
+@of(AHEAD)
+def test_a_window_opens_when_the_devices_have_done_what_is_on_no_record(training):
+    """On an H200 they looked idle for 27 ms of a window of 60, busy with the steps before it."""
+    assert [recording["ahead"] for recording in training.truth["recordings"]] == [0, 0, 0]
+    (lead, *_) = asked(training, "report")["verdict_parts"]
+    assert lead["id"] == "compute"
+    assert lead["share"] > 0.9
 
 
 @of(RECORDED)

@@ -268,13 +268,34 @@ static void part_waiting(struct device_judged *judged, double share)
     judged->by_work[WORK_PEERS] = comm_ns - judged->by_work[WORK_WAITING];
 }
 
-static struct device_judged judge_rank(const struct breakdown_rank *rank, bool has_steps)
+// What recording ops took of the host in the windows, of which steps outside know nothing.
+static void take_cost(struct device_judged *judged, const struct torch_report *torch,
+                      uint32_t shard)
+{
+    uint64_t *host_ns = &judged->by_work[WORK_HOST];
+    for (size_t i = 0; torch && i < torch->rank_count; i++) {
+        const struct torch_rank *rank = &torch->ranks[i];
+        if (torch->survey.shard_of[rank->track] != shard || !rank->windows.is_known)
+            continue;
+        const uint64_t cost_ns = rank->windows.each_ns * judged->steps;
+        const uint64_t taken_ns = cost_ns < *host_ns ? cost_ns : *host_ns;
+        *host_ns -= taken_ns;
+        judged->total_ns -= taken_ns;
+    }
+}
+
+// A program that does not wait for its device is some steps ahead of it: of gait's own
+// windows the time from the first device event to the last is judged.
+static struct device_judged judge_rank(const struct run_report *report,
+                                       const struct breakdown_rank *rank, bool has_steps)
 {
     struct device_judged judged = {.steps = rank->step_count};
-    for (size_t k = 0; k < rank->step_count; k++)
+    for (size_t k = 0; report->is_imported && k < rank->step_count; k++)
         add_devices(&judged, &rank->steps[k].breakdown);
-    if (!has_steps)
+    if (!has_steps || !report->is_imported)
         add_devices(&judged, &rank->whole);
+    if (!report->is_imported)
+        take_cost(&judged, report->torch, rank->shard);
     return judged;
 }
 
@@ -300,7 +321,7 @@ static int judge_devices(const struct run_report *report, struct gait_trace *tra
     for (size_t i = 0; i < report->devices.count; i++) {
         if (!report->devices.ranks[i].has_device)
             continue;
-        const struct device_judged rank = judge_rank(&report->devices.ranks[i], steps > 0);
+        const struct device_judged rank = judge_rank(report, &report->devices.ranks[i], steps > 0);
         add_rank(&facts->devices, &rank);
         ranks += rank.total_ns > 0;
         if (rank.total_ns > longest.total_ns)

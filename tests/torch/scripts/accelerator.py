@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """A training whose work is on an accelerator, of the kind of stand_in.py, that tells what it
 launched. Words: `manual` has no loader, `own-profiler` uses torch's besides, `fails` cannot
-record devices, `two` has two of them."""
+record devices, `two` has two of them, `ahead` launches more than they can do meanwhile."""
 
 import sys
 import threading
@@ -26,7 +26,7 @@ launched = []
 
 
 def gemm(x, w):
-    stand_in.launch("gemm_kernel", 40_000)
+    stand_in.launch("gemm_kernel", 20_000_000 if "ahead" in sys.argv else 40_000)
     stand_in.launch("Memcpy HtoD", 9_000, stream=14, category="gpu_memcpy")
     if "two" in sys.argv:
         stand_in.launch("gemm_kernel", 25_000, device=1)

@@ -98,7 +98,9 @@ def prepare(config, activities, **_) -> None:
 
 def enable(config, activities) -> None:
     assert state["on"] is None, "Profiler is already enabled"
-    state["on"] = {"activities": state["prepared"], "since": time.time_ns(), "events": []}
+    now = time.time_ns()
+    ahead = max(0, max(streams.values(), default=0) - now)  # work that is on no record
+    state["on"] = {"activities": state["prepared"], "since": now, "ahead": ahead, "events": []}
     calls.append(("enable", time.time_ns()))
 
 
