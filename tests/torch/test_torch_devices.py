@@ -95,7 +95,7 @@ def test_a_window_opens_when_the_devices_have_done_what_is_on_no_record(training
     assert [recording["ahead"] for recording in training.truth["recordings"]] == [0, 0, 0]
     (lead, *_) = asked(training, "report")["verdict_parts"]
     assert lead["id"] == "compute"
-    assert lead["share"] > 0.9
+    assert lead["share"] > 0.8  # the queue fills in the first step
 
 
 @of(RECORDED)
