@@ -125,9 +125,10 @@ def test_a_call_of_the_recorder_fails(gait, record, kind, policy):
 @pytest.mark.parametrize("policy", POLICIES)
 @pytest.mark.parametrize("kind", FILE_KINDS)
 def test_killed_after_a_call_of_the_recorder_failed(gait, record, kind, policy):
-    """At the next such call: what it had published by then is there."""
+    """At the next such call, or in it: what it had published by then is there."""
     record(policy=policy)
-    for call in calls_of(kind, record.calls[kind]):
+    total = record.calls[kind]
+    for call in calls_of(kind, total) + [f"{kind}:{n}:kill" for n in some(total)]:
         done = record(call, "kill", policy=policy)
         if done.returncode != -signal.SIGKILL:  # it was the last one
             assert ended_as_ever(done), call
