@@ -11,6 +11,7 @@ import os
 import pathlib
 import signal
 import subprocess
+import sys
 import time
 
 import pytest
@@ -156,6 +157,25 @@ def test_a_call_of_gait_run_fails(gait, record, kind):
             continue
         info = info_of(gait, record.run)
         assert (info["events"], info["damage"]) == (EVENTS, []), call
+
+
+BUSY = """
+import time
+end = time.monotonic() + 0.3
+while time.monotonic() < end:
+    sum(range(200))
+"""
+
+
+@pytest.mark.parametrize("how", HOWS["write"])
+def test_a_write_of_samples_fails(gait, build, counts, tmp_path, how):
+    """The first after the mark of the run and who it was: it is made up for at the next."""
+    line = ["run", "-q", "--sample", "500", "-o", "run", "--", sys.executable, "-c", BUSY]
+    environment = {**os.environ, **failing(build, "gait", counts, f"write:3:{how}")}
+    done = gait(*line, env=environment)
+    assert (done.returncode, done.stderr) == (0, "")
+    info = info_of(gait, tmp_path / "run")
+    assert info["damage"] == [] and all(shard["complete"] for shard in info["shards"])
 
 
 # --- the tool -------------------------------------------------------------------------
