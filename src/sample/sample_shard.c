@@ -28,7 +28,8 @@
 #define FIRST_STRINGS 4096u
 #define STRING_LIMIT ((size_t)1 << 24)
 #define CLOCK_ID 1u
-#define FIRST_ID ((uint32_t)FRAME_KINDS) // of texts of the tree; below: categories by kind
+#define MOST_WAITING_BYTES ((size_t)8 << 20) // that a disk did not take; some hours of samples
+#define FIRST_ID ((uint32_t)FRAME_KINDS)     // of texts of the tree; below: categories by kind
 
 static void note(struct sample_shard *shard, int status)
 {
@@ -78,6 +79,7 @@ int sample_shard_open(struct sample_shard *shard, const char *path, struct stack
         memset(shard, 0, sizeof *shard);
         return status;
     }
+    shard->writer.keeps_batch = true;
     small_rows_init(&shard->rows);
     clock_setup();
     shard->first_anchor = clock_read_anchor();
@@ -253,7 +255,10 @@ static void write_batch(struct sample_shard *shard)
 {
     note(shard, small_rows_write(&shard->rows, &shard->writer.tables));
     const int status = shard_out_put(&shard->writer);
-    note(shard, status);
+    if (status && shard->writer.batch.used < MOST_WAITING_BYTES)
+        fail_clear(); // the disk may have room by the next time, or at the end
+    else
+        note(shard, status);
     if (status == 0 && index_writer_is_due(&shard->writer.index)) {
         note(shard, index_writer_write(&shard->writer.index, &shard->writer.tables));
         note(shard, shard_out_put(&shard->writer));

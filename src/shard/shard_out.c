@@ -167,10 +167,10 @@ int shard_out_put(struct shard_out *shard)
     int status = is_beyond_limit(shard, batch.count)
                      ? fail(GAIT_ERR_IO, "'%s' may not grow any more", shard->path)
                      : append(shard, batch.bytes, batch.count);
-    if (status) {
+    if (status && !shard->keeps_batch)
         shard_out_discard(shard);
+    if (status)
         return status;
-    }
     shard->batch.used = 0;
     shard->batch_sequence = shard->tables.sequence;
     if (index_writer_add(&shard->index, batch, shard->bytes)) {

@@ -31,7 +31,8 @@ struct shard_out {
     bool is_in_memory;       // the file is `memory`
     bool has_tail;           // of a file that was there: what stands behind `bytes` goes first
     struct buffer memory;
-    bool has_index; // false once a frame could not be listed: no trailer then
+    bool keeps_batch; // that could not be written, for the next try
+    bool has_index;   // false once a frame could not be listed: no trailer then
 };
 
 // Creates <directory>/<host>.<pid>.<start_ns>.gait; never overwrites.

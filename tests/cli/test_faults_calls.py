@@ -11,6 +11,7 @@ import os
 import pathlib
 import signal
 import subprocess
+import sys
 import time
 
 import pytest
@@ -125,9 +126,10 @@ def test_a_call_of_the_recorder_fails(gait, record, kind, policy):
 @pytest.mark.parametrize("policy", POLICIES)
 @pytest.mark.parametrize("kind", FILE_KINDS)
 def test_killed_after_a_call_of_the_recorder_failed(gait, record, kind, policy):
-    """At the next such call: what it had published by then is there."""
+    """At the next such call, or in it: what it had published by then is there."""
     record(policy=policy)
-    for call in calls_of(kind, record.calls[kind]):
+    total = record.calls[kind]
+    for call in calls_of(kind, total) + [f"{kind}:{n}:kill" for n in some(total)]:
         done = record(call, "kill", policy=policy)
         if done.returncode != -signal.SIGKILL:  # it was the last one
             assert ended_as_ever(done), call
@@ -155,6 +157,25 @@ def test_a_call_of_gait_run_fails(gait, record, kind):
             continue
         info = info_of(gait, record.run)
         assert (info["events"], info["damage"]) == (EVENTS, []), call
+
+
+BUSY = """
+import time
+end = time.monotonic() + 0.3
+while time.monotonic() < end:
+    sum(range(200))
+"""
+
+
+@pytest.mark.parametrize("how", HOWS["write"])
+def test_a_write_of_samples_fails(gait, build, counts, tmp_path, how):
+    """The first after the mark of the run and who it was: it is made up for at the next."""
+    line = ["run", "-q", "--sample", "500", "-o", "run", "--", sys.executable, "-c", BUSY]
+    environment = {**os.environ, **failing(build, "gait", counts, f"write:3:{how}")}
+    done = gait(*line, env=environment)
+    assert (done.returncode, done.stderr) == (0, "")
+    info = info_of(gait, tmp_path / "run")
+    assert info["damage"] == [] and all(shard["complete"] for shard in info["shards"])
 
 
 # --- the tool -------------------------------------------------------------------------
