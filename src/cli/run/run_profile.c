@@ -125,7 +125,11 @@ const char *run_profile_said(const struct run_profile *profile, enum setting_id 
 
 static bool is_passed_on(const struct config *config, enum setting_id id)
 {
-    return !config_is_default(config, id) && !strncmp(setting_table[id].name, "profiling.", 10);
+    // the plan is settled by the trainer's length already
+    const bool is_trainers =
+        id == SETTING_EPOCHS && config_entry_of(config, SETTING_EPOCHS)->is_implied;
+    return !config_is_default(config, id) && !is_trainers &&
+           !strncmp(setting_table[id].name, "profiling.", 10);
 }
 
 static int pass_on(const struct config *config, enum setting_id id)
