@@ -45,6 +45,7 @@ META_COST_NS_HOOKS = "cost_ns.hooks"
 META_OPS_LOST = "ops_lost"
 META_DEVICES = "devices"
 META_MEMORY_PEAK = "memory_peak"
+META_SCHEDULE_END = "schedule_end"
 META_SPARE_WINDOW = "spare_window"
 
 # What became of a spare window, see META_SPARE_WINDOW.

@@ -66,6 +66,18 @@ static int settle_epochs(struct config *config, const struct config_entry *epoch
     return status;
 }
 
+// A length that only the trainer says shortens a plan that does not fit, and itwinai's, of which
+// the length is a part.
+static bool does_length_count(const struct config *config, const struct config_entry *epochs)
+{
+    const char *enabled = config_entry_of(config, SETTING_ENABLED)->spelled;
+    const int64_t needs =
+        config_number(config, SETTING_SKIP_FIRST) + config_number(config, SETTING_WAIT) +
+        config_number(config, SETTING_WARMUP) + config_number(config, SETTING_ACTIVE);
+    return !epochs->is_implied || needs > config_number(config, SETTING_EPOCHS) ||
+           (enabled && strstr(enabled, "torch_profiling"));
+}
+
 // itwinai's rule, see gait/internal/schedule.h, for a training whose length is said.
 static int clamp_to_epochs(struct config *config)
 {
@@ -77,7 +89,7 @@ static int clamp_to_epochs(struct config *config)
                                      .active = 1,
                                      .unit = GAIT_UNIT_EPOCH};
     if (!count || strcmp(config_text(config, SETTING_UNIT), "epoch") != 0 ||
-        !config_is_default(config, SETTING_ACTIVE))
+        !config_is_default(config, SETTING_ACTIVE) || !does_length_count(config, epochs))
         return GAIT_OK;
     int given_way =
         gait_schedule_clamp(&schedule, count - config_number(config, SETTING_SKIP_FIRST));
@@ -223,7 +235,8 @@ static void tell_unused(struct config *config)
     for (size_t i = 0; i < sizeof unused / sizeof unused[0]; i++) {
         const struct config_entry *entry = config_entry_of(config, unused[i].id);
         const char *user = config_text(config, unused[i].user);
-        if (is_said(config, unused[i].id) && strcmp(user, unused[i].needs) != 0)
+        if (!entry->is_implied && is_said(config, unused[i].id) &&
+            strcmp(user, unused[i].needs) != 0)
             config_notice(config, SPELLED " does nothing while '%s' is %s", SPELLING(entry),
                           setting_key(&setting_table[unused[i].user]), user);
     }

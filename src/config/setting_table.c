@@ -87,8 +87,11 @@ const struct setting setting_table[SETTING_COUNT] = {
         {PROFILING("every_n_steps", "EVERY_N_STEPS"), IS_NUMBER("0", 0, "units"),
          .help = "start a cycle every N units; 0 starts each cycle when the one before ends"},
     [SETTING_EPOCHS] = {PROFILING("epochs", "EPOCHS"), IS_NUMBER("0", 0, "epochs"),
-                        .help = "epochs of the training; if the unit is epoch and 'active' is not "
-                                "set, all epochs after wait and warmup are recorded"},
+                        .help =
+                            "epochs of the training; if the unit is epoch and 'active' is not "
+                            "set, all epochs after wait and warmup are recorded; the trainer's own "
+                            "'epochs' in the file counts for itwinai's trainer, and where the "
+                            "plan does not fit"},
     [SETTING_ACTIVITIES] =
         {PROFILING("activities", "ACTIVITIES"), .kind = SETTING_LIST, .standard = "cpu",
          .choices = activities,

@@ -373,6 +373,16 @@ static void tell_outcome(struct yaml_walk *walk)
                       walk->source->section);
 }
 
+// The length of the training that the file is of, where the section does not say it.
+static int imply_epochs(struct yaml_walk *walk)
+{
+    const struct config_entry because = {
+        .level = CONFIG_FILE, .where = walk->epochs_at, .spelled = "epochs"};
+    if (!walk->epochs || walk->has_more_epochs || !walk->config->has_section)
+        return GAIT_OK;
+    return config_imply(walk->config, SETTING_EPOCHS, walk->epochs, &because);
+}
+
 static int walk_events(struct yaml_walk *walk, yaml_parser_t *parser)
 {
     for (;;) {
@@ -401,6 +411,8 @@ int yaml_settings_read(struct config *config, const struct yaml_source *source)
     yaml_parser_set_input_string(&parser, source->bytes.bytes, source->bytes.count);
     int status = walk_events(walk, &parser);
     yaml_parser_delete(&parser);
+    if (!status)
+        status = imply_epochs(walk);
     if (!status)
         tell_outcome(walk);
     return status;

@@ -149,6 +149,17 @@ int yaml_value_take_section(struct yaml_walk *walk, const struct yaml_level *par
 
 // ---- the arguments of somebody's trainer --------------------------------------
 
+// How long somebody's training is. What is no number is none of our business.
+static int note_epochs(struct yaml_walk *walk, const struct yaml_level *level, const char *text)
+{
+    if (!*text || text[strspn(text, "0123456789")] || strlen(text) > 9)
+        return GAIT_OK;
+    walk->has_more_epochs |= walk->epochs && strcmp(walk->epochs, text) != 0;
+    walk->epochs = config_print(walk->config, "%s", text);
+    walk->epochs_at = yaml_value_place(walk, level->line);
+    return walk->epochs && walk->epochs_at ? GAIT_OK : GAIT_ERR_MEMORY;
+}
+
 int yaml_value_note_argument(struct yaml_walk *walk, struct yaml_level *level,
                              const yaml_event_t *event)
 {
@@ -156,6 +167,8 @@ int yaml_value_note_argument(struct yaml_walk *walk, struct yaml_level *level,
     struct yaml_pending *pending = &walk->pending[walk->pending_count];
     if (!strcmp(level->key, "_target_"))
         level->is_trainer = !strncmp(text, "itwinai.", 8);
+    if (!strcmp(level->key, "epochs"))
+        return note_epochs(walk, level, text);
     if (walk->pending_count == YAML_MAX_PENDING || yaml_value_is_null(event) ||
         !setting_find_bare(level->key, &pending->match) || strstr(text, "${"))
         return GAIT_OK;

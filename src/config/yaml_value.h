@@ -58,6 +58,8 @@ struct yaml_walk {
     size_t section_line[2]; // of profiling, of recording
     const char *near_key;   // a top-level key that may be meant to be our section
     size_t near_line;
+    const char *epochs, *epochs_at; // of the file's trainer; NULL: it has none
+    bool has_more_epochs;           // others: nobody knows which count
     char list[SETTING_VALUE_BYTES];
     size_t document_count;
 };

@@ -199,6 +199,28 @@ int64_t gait_schedule_next(const struct gait_schedule *schedule, int64_t positio
 
 // --- lengths --------------------------------------------------------------------------
 
+// The part of [first, first + count) that lies below `length`.
+static int64_t count_below(int64_t first, int64_t count, int64_t length)
+{
+    return length <= first ? 0 : length - first < count ? length - first : count;
+}
+
+int64_t gait_schedule_recorded(const struct gait_schedule *schedule, int64_t length)
+{
+    int64_t recorded = 0;
+    for (uint32_t i = 0; i < schedule->range_count; i++) {
+        const struct gait_schedule_range *range = &schedule->ranges[i];
+        recorded += count_below(range->first, range->last - range->first + 1, length);
+    }
+    if (schedule->range_count || schedule->active < 1 || length <= schedule->skip_first)
+        return recorded;
+    const int64_t since = length - origin(schedule), cycles = since / period(schedule);
+    if (schedule->repeat && cycles >= schedule->repeat)
+        return schedule->repeat * schedule->active;
+    return cycles * schedule->active + count_below(schedule->wait + schedule->warmup,
+                                                   schedule->active, since % period(schedule));
+}
+
 int64_t gait_schedule_cycles(const struct gait_schedule *schedule)
 {
     return schedule->range_count ? schedule->range_count : schedule->repeat;

@@ -108,6 +108,7 @@ def test_the_trainers_flags_of_the_overview(config):
 def test_the_section_of_the_guide(config):
     answer = settings(config, "-c", write(config, GUIDE))
     assert of_profiling(answer) == {
+        "epochs": 10,  # of its training
         "enabled": True,
         "unit": "epoch",
         "skip_first": 0,

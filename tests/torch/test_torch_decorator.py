@@ -197,7 +197,7 @@ def test_what_was_captured_is_written_when_the_function_raises(script, logs):
     assert "RuntimeError: failed in step 4, as asked" in done.stderr
     (trace,) = traces_of(logs)
     assert steps_of(trace) == [3, 4]
-    assert "too short for its schedule: 4 steps, it needs 6" in done.stderr
+    assert "the run ended after 4, its schedule needs 6" in done.stderr
     assert "(partial)" in done.stdout
 
 

@@ -129,7 +129,7 @@ def test_a_partial_trace_says_so(script):
         """
     )
     assert done.told[0]["seen"] == [True]
-    assert "too short for its schedule: 3 steps, it needs 6: 0 complete" in done.stderr
+    assert "the run ended after 3, its schedule needs 6" in done.stderr
 
 
 def test_profiles_of_several_threads_that_begin_at_once_all_record(script):

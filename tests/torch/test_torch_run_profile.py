@@ -82,6 +82,13 @@ RUNS = {
         {},
         {},
     ),
+    "cut": (
+        "--profiler pytorch profiling.unit=epoch profiling.wait=0 profiling.warmup=1 "
+        "profiling.active=2 profiling.skip_first=0 profiling.repeat=2".split(),
+        5,
+        {},
+        {},
+    ),
     "off": (["--profiling.enabled", "false"], 3, {"gait.yaml": "profiling: {wait: 1}\n"}, {}),
 }
 QUIET = ("off", "touching")
@@ -250,12 +257,34 @@ def test_the_table_of_ops_is_torchs(finished):
     assert "Self CPU time total:" in table
 
 
+def test_what_is_on_record_of_what_was_asked_for_is_told(finished):
+    """Epochs 1 and 2, and of 4 and 5 the first: there were 0 to 4."""
+    run = finished["cut"]
+    assert "recorded 3 of 4 epochs asked for: the run ended after 5, and the schedule needs 6" in (
+        one_line(run)
+    )
+    heads = [json.loads(trace.read_text()) for trace in run.traces()]
+    assert [head.get("partial") for head in heads] == [None, True]
+    assert "asked for" not in finished["every"].err
+    for trace in finished["every"].traces("outputs/profiler_logs"):
+        assert "partial" not in json.loads(trace.read_text())
+
+
+def test_who_names_a_profiler_gets_its_table_first(finished):
+    named, other = finished["cut"].err, finished["every"].err
+    assert named.index("Ops of 2 windows") < named.index("Time per step")
+    assert other.index("Time per step") < other.index("Ops of 2 windows")
+
+
 @only_full
 def test_a_run_too_short_says_so_and_ends_well(finished):
     run = finished["short"]
     assert run.code == 0
     assert "no traces: this run has no window with recorded ops" in run.err
-    assert "the schedule has 1 cycle, which needs 1005 steps: the run was shorter" in run.err
+    assert (
+        "recorded 0 of 3 steps asked for: the run ended after 5, and the schedule needs 1005"
+        in run.err
+    )
 
 
 def test_cycles_that_touch_have_a_trace_each(finished):

@@ -63,6 +63,9 @@ GAIT_API int64_t gait_schedule_next(const struct gait_schedule *schedule, int64_
 // or for one where they never end. INT64_MAX: no run has so many.
 GAIT_API int64_t gait_schedule_needs(const struct gait_schedule *schedule, int64_t cycles);
 
+// How many of the first `length` positions are recorded.
+GAIT_API int64_t gait_schedule_recorded(const struct gait_schedule *schedule, int64_t length);
+
 // How many cycles there are, 0: no end.
 GAIT_API int64_t gait_schedule_cycles(const struct gait_schedule *schedule);
 

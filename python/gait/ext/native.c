@@ -135,6 +135,7 @@ static PyMethodDef functions[] = {
     {"_schedule_parse", py_plan_parse, METH_O, NULL},
     {"_schedule_at", METHOD(py_plan_at), FAST, NULL},
     {"_schedule_needs", METHOD(py_plan_needs), FAST, NULL},
+    {"_schedule_recorded", METHOD(py_plan_recorded), FAST, NULL},
     {"_schedule_plan", METHOD(py_plan_text), FAST, NULL},
     {"_schedule_unit", py_plan_unit, METH_O, NULL},
     {"_schedule_clamp", METHOD(py_plan_clamp), FAST, NULL},

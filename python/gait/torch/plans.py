@@ -47,6 +47,10 @@ class Schedule:
         they have no end."""
         return _native._schedule_needs(self._packed, cycles)
 
+    def recorded(self, length: int) -> int:
+        """How many of the first `length` steps it records."""
+        return _native._schedule_recorded(self._packed, length)
+
     @property
     def end(self):
         """How many steps there are until nothing more is recorded; None: there is no end."""

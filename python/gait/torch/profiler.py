@@ -439,18 +439,16 @@ class profile:  # noqa: N801: torch's name
 
     def _say_too_short(self, who) -> None:
         needs = self._plan.needs()
-        unit = self._plan.unit + "s" * (self.step_num != 1)
-        whole = self.traces - (1 if self.captures and self.captures[-1].partial else 0)
+        asked = self._plan.recorded(needs)
+        got = self._plan.recorded(self.step_num)
         if self.step_num >= needs:
             return
-        kept = "nothing was captured"
-        if self.captures and self.captures[-1].partial:
-            kept = f"{whole} complete, and what the last cycle had so far is kept as partial"
-        elif self.captures:
-            kept = f"{whole} complete"
+        is_partial = self.captures and self.captures[-1].partial
+        kept = "" if self.captures else ", and nothing was captured"
+        kept = ", and its last trace is partial" if is_partial else kept
         say(
-            f"{who}the run was too short for its schedule: {self.step_num} {unit}, it needs "
-            f"{needs}: {kept}"
+            f"{who}recorded {got} of {asked} {self._plan.unit}{'s' * (asked != 1)} asked for: the "
+            f"run ended after {self.step_num}, its schedule needs {needs}{kept}"
         )
 
     # --- what is said about it ----------------------------------------------------------

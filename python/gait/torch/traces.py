@@ -28,6 +28,8 @@ def export_chrome(capture, path):
     from .. import trace
 
     metadata = dict(capture.metadata)
+    if capture.partial:
+        metadata.setdefault("partial", "true")
     options = {
         "since_ns": capture.begin_ns,
         "until_ns": capture.end_ns,

@@ -8,6 +8,8 @@
 #include "analyse/ledger/torch_phases.h"
 #include "analyse/steps/training_thread.h"
 #include "base/fail.h"
+#include "base/json_reader.h"
+#include "vocabulary/metadata.h"
 
 struct look {
     struct gait_trace *trace;
@@ -75,6 +77,14 @@ static int by_begin(const void *left, const void *right)
     return a->begin_ns < b->begin_ns ? -1 : a->begin_ns > b->begin_ns;
 }
 
+// Whether the schedule was in the midst of its last window when the process ended.
+static bool is_cut(struct gait_trace *trace, const struct torch_process *process)
+{
+    struct json_token token;
+    const char *end = gait_trace_metadata(trace, process->shard, meta.schedule_end);
+    return end && json_member(end, "is_cut", &token) == JSON_TRUE;
+}
+
 // One that never ended lasts as long as the process.
 static int find_windows(struct look *look, struct torch_process *process)
 {
@@ -92,9 +102,12 @@ static int find_windows(struct look *look, struct torch_process *process)
         if (async->duration_ns >= 0 &&
             __builtin_add_overflow(async->start_ns, async->duration_ns, &end_ns))
             end_ns = INT64_MAX;
-        process->windows[process->window_count++] = (struct torch_window){async->start_ns, end_ns};
+        process->windows[process->window_count++] =
+            (struct torch_window){async->start_ns, end_ns, async->duration_ns < 0};
     }
     qsort(process->windows, process->window_count, sizeof(*process->windows), by_begin);
+    if (process->window_count)
+        process->windows[process->window_count - 1].is_partial |= is_cut(look->trace, process);
     return status;
 }
 

@@ -14,6 +14,7 @@
 
 struct torch_window {
     int64_t begin_ns, end_ns;
+    bool is_partial; // the process ended before the schedule ended it
 };
 
 struct torch_work {

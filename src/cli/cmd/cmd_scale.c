@@ -153,6 +153,7 @@ static const struct option options[] = {
     {.kind = OPTION_FLAG,
      .name = "include-communication",
      .help = "add computation against communication",
+     .is_other = true,
      .offset = offsetof(struct scale_values, has_communication)},
     {.kind = OPTION_CHOICE,
      .name = "baseline",

@@ -151,6 +151,8 @@ static int write_windows(const struct pt_files *files, const struct torch_proces
             continue;
         options.since_ns = window->begin_ns;
         options.until_ns = window->end_ns;
+        if (window->is_partial)
+            options.metadata = "{\"partial\": true}";
         status = write_one(files, process, &options, worker);
     }
     return status;

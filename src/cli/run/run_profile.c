@@ -19,6 +19,7 @@
 #include "analyse/job/inventory.h"
 #include "base/fail.h"
 #include "base/file_name.h"
+#include "base/json_reader.h"
 #include "base/units.h"
 #include "cli/io/config_screen.h"
 #include "cli/io/pt_files.h"
@@ -124,7 +125,11 @@ const char *run_profile_said(const struct run_profile *profile, enum setting_id 
 
 static bool is_passed_on(const struct config *config, enum setting_id id)
 {
-    return !config_is_default(config, id) && !strncmp(setting_table[id].name, "profiling.", 10);
+    // the plan is settled by the trainer's length already
+    const bool is_trainers =
+        id == SETTING_EPOCHS && config_entry_of(config, SETTING_EPOCHS)->is_implied;
+    return !config_is_default(config, id) && !is_trainers &&
+           !strncmp(setting_table[id].name, "profiling.", 10);
 }
 
 static int pass_on(const struct config *config, enum setting_id id)
@@ -246,19 +251,52 @@ static bool tell_spare(const struct config *config, const struct gait_trace *tra
     return true;
 }
 
-// A run that ended before its schedule did.
-static void tell_shortage(const struct run_profile *profile, size_t count)
+struct shortage {
+    double units, asked, recorded, needs;
+};
+
+// Of the rank that has least of what was asked for; false: none of them tells.
+static bool find_shortage(const struct gait_trace *trace, const struct run_end *end,
+                          struct shortage *ret_shortage)
+{
+    bool is_told = false;
+    for (uint32_t i = 0; i < gait_trace_shard_count(trace); i++) {
+        const char *told = gait_trace_metadata(trace, i, meta.schedule_end);
+        if (!told || !run_own_has(trace, i, end->invocation))
+            continue;
+        const struct shortage found = {
+            json_member_count(told, "units"), json_member_count(told, "asked"),
+            json_member_count(told, "recorded"), json_member_count(told, "needs")};
+        if (!is_told || found.recorded < ret_shortage->recorded)
+            *ret_shortage = found;
+        is_told = true;
+    }
+    return is_told;
+}
+
+// A run that ended before its schedule did. One that was killed tells no more than its windows.
+static void tell_shortage(const struct run_profile *profile, const struct gait_trace *trace,
+                          const struct run_end *end, size_t count)
 {
     struct gait_schedule schedule;
+    struct shortage found;
+    const char *unit = config_text(&profile->config, SETTING_UNIT);
+    const char *plural = strcmp(unit, "seconds") ? "s" : "";
     if (gait_schedule_parse(profile->windows, &schedule))
         return;
-    int64_t cycles = gait_schedule_cycles(&schedule);
+    const int64_t cycles = gait_schedule_cycles(&schedule);
+    if (find_shortage(trace, end, &found)) {
+        if (found.recorded < found.asked)
+            say("recorded %.0f of %.0f %s%s asked for: the run ended after %.0f, and the schedule "
+                "needs %.0f",
+                found.recorded, found.asked, unit, plural, found.units, found.needs);
+        return;
+    }
     if (count >= (cycles ? (size_t)cycles : 1))
         return;
-    const char *unit = config_text(&profile->config, SETTING_UNIT);
-    say("the schedule has %" PRId64 " cycle%s, which need%s %" PRId64 " %s%s", cycles ? cycles : 1,
-        cycles > 1 ? "s" : "", cycles > 1 ? "" : "s", gait_schedule_needs(&schedule, 0), unit,
-        strcmp(unit, "seconds") ? "s: the run was shorter" : ": the run was shorter");
+    say("the schedule has %" PRId64 " cycle%s, which need%s %" PRId64 " %s%s: the run was shorter",
+        cycles ? cycles : 1, cycles > 1 ? "s" : "", cycles > 1 ? "" : "s",
+        gait_schedule_needs(&schedule, 0), unit, plural);
 }
 
 enum { FOLDER_BYTES = 2 * PATH_MAX };
@@ -308,7 +346,7 @@ void run_profile_write(const struct run_profile *profile, const struct run_end *
     if (count && !end->is_quiet)
         say("%zu trace%s in %s", count, units_plural(count), folder);
     if (end->is_first && !tell_spare(config, trace, count))
-        tell_shortage(profile, count);
+        tell_shortage(profile, trace, end, count);
     gait_trace_close(trace);
     fail_clear();
 }

@@ -151,3 +151,24 @@ TEST("schedule: few epochs shorten the longer of wait and warmup")
     is_int(gait_schedule_clamp(&schedule, 10), 0);
     is_int(gait_schedule_clamp(&schedule, 0), GAIT_ERR_ARGUMENT);
 }
+
+TEST("schedule: how much of a run of any length is recorded")
+{
+    static const char *const texts[] = {
+        "wait=1,warmup=1,active=3,repeat=2,skip_first=1",
+        "wait=2,warmup=0,active=1,skip_first=3,skip_first_wait=1",
+        "wait=0,warmup=0,active=1,repeat=4",
+        "5/3/10",
+        "steps=2,5-7,9",
+        "off",
+        "all",
+    };
+    for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++) {
+        const struct gait_schedule schedule = parsed(texts[i]);
+        int64_t recorded = 0;
+        for (int64_t length = 0; length < 60; length++) {
+            is_int(gait_schedule_recorded(&schedule, length), recorded);
+            recorded += gait_schedule_at(&schedule, length, NULL) >= GAIT_ACTION_RECORD;
+        }
+    }
+}

@@ -107,6 +107,16 @@ PyObject *py_plan_needs(PyObject *module, PyObject *const *args, Py_ssize_t coun
     return PyLong_FromLongLong(gait_schedule_needs(&schedule, cycles));
 }
 
+PyObject *py_plan_recorded(PyObject *module, PyObject *const *args, Py_ssize_t count)
+{
+    (void)module;
+    struct gait_schedule schedule;
+    int64_t length;
+    if (parse(args, count, &schedule, &length))
+        return NULL;
+    return PyLong_FromLongLong(gait_schedule_recorded(&schedule, length));
+}
+
 PyObject *py_plan_text(PyObject *module, PyObject *const *args, Py_ssize_t count)
 {
     (void)module;

@@ -21,10 +21,11 @@ PyObject *py_plan_parse(PyObject *module, PyObject *text);
 // _schedule_at(schedule, position) gives (action, cycle).
 PyObject *py_plan_at(PyObject *module, PyObject *const *args, Py_ssize_t count);
 
-// _schedule_needs(schedule, cycles), _schedule_plan(schedule, length),
-// _schedule_clamp(schedule, epochs): (schedule, had to give way), or ValueError;
+// _schedule_needs(schedule, cycles), _schedule_recorded(schedule, length), _schedule_plan(schedule,
+// length), _schedule_clamp(schedule, epochs): (schedule, had to give way), or ValueError;
 // _schedule_unit(schedule): its number.
 PyObject *py_plan_needs(PyObject *module, PyObject *const *args, Py_ssize_t count);
+PyObject *py_plan_recorded(PyObject *module, PyObject *const *args, Py_ssize_t count);
 PyObject *py_plan_text(PyObject *module, PyObject *const *args, Py_ssize_t count);
 PyObject *py_plan_clamp(PyObject *module, PyObject *const *args, Py_ssize_t count);
 PyObject *py_plan_unit(PyObject *module, PyObject *bytes);

@@ -8,6 +8,7 @@
 #include "schedule/py_schedule.h"
 
 #include <pthread.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/resource.h>
 #include <time.h>
@@ -19,6 +20,7 @@
 #include "schedule/py_plan.h"
 #include "schedule/py_vitals.h"
 #include "schedule/py_window.h"
+#include "vocabulary/metadata.h"
 #include "vocabulary/roles.h"
 
 #define MAX_OPTIMIZERS 8 // told apart in one round
@@ -43,7 +45,8 @@ static struct {
     int64_t asked;       // steps that a trigger wants and has not had
     int64_t opened;      // the step with which the open window began
     unsigned levels;
-    int64_t cycle; // of the window that is open
+    int64_t cycle;  // of the window that is open
+    int64_t worked; // epochs, up to the last one in which an optimizer stepped
     bool has_begun, is_open, has_stepped, is_told, is_epoch_told, has_thread, has_plan;
     bool has_traces;   // each cycle is to be a window of its own
     unsigned captures; // profiles that take the triggers
@@ -346,6 +349,7 @@ void py_schedule_stepped(const PyObject *optimizer)
     if (py_epochs_are_counted() && schedule.plan.unit == GAIT_UNIT_EPOCH)
         gait_window_end_spare(GAIT_SPARE_DROPPED);
     schedule.has_stepped = true;
+    schedule.worked = schedule.epoch + 1;
     if (schedule.round_count < MAX_OPTIMIZERS)
         schedule.round[schedule.round_count++] = optimizer;
     if (schedule.known_count < MAX_OPTIMIZERS &&
@@ -422,12 +426,37 @@ PyObject *py_schedule_spare(PyObject *module, PyObject *change)
     return PyBool_FromLong(gait_window_has_spare());
 }
 
+// Readers learn here what a run that was too short for its schedule has of it.
+static void tell_end(void)
+{
+    static const char *const units[] = {"step", "epoch", "seconds"};
+    const struct gait_schedule *plan = &schedule.plan;
+    const int64_t needs = gait_schedule_needs(plan, 0);
+    const int64_t cycles = gait_schedule_cycles(plan);
+    char text[256];
+    if (!schedule.has_plan || !schedule.has_traces || !schedule.has_begun || needs == INT64_MAX)
+        return;
+    const int64_t units_done = plan->unit == GAIT_UNIT_EPOCH  ? schedule.worked
+                               : plan->unit == GAIT_UNIT_STEP ? schedule.step + schedule.has_stepped
+                                                              : position();
+    const bool is_cut = gait_schedule_at(plan, units_done - 1, NULL) == GAIT_ACTION_RECORD;
+    snprintf(text, sizeof text,
+             "{\"unit\": \"%s\", \"units\": %lld, \"asked\": %lld, \"recorded\": %lld, "
+             "\"needs\": %lld, \"is_cut\": %s}",
+             units[plan->unit], (long long)units_done,
+             (long long)(cycles ? gait_schedule_recorded(plan, needs) : 0),
+             (long long)gait_schedule_recorded(plan, units_done), (long long)needs,
+             is_cut ? "true" : "false");
+    (void)gait_metadata(meta.schedule_end, text);
+}
+
 PyObject *py_schedule_close(PyObject *module, PyObject *unused)
 {
     (void)module, (void)unused;
     const bool has_steps = schedule.has_stepped || schedule.is_told;
     gait_window_end_spare(has_steps ? GAIT_SPARE_STEPPED : GAIT_SPARE_KEPT);
     (void)gait_window_leave(GAIT_WINDOW_OF_RUN);
+    tell_end();
     gait_collectors_tell();
     schedule.edge = INT64_MAX;
     schedule.has_plan = false;
