@@ -5,7 +5,9 @@ import gzip
 import json
 
 import few_bytes
+import memory_snapshots
 import pytest
+import test_import_mllog
 from work import IS_COUNTED, MOST, least_work, peak_bytes, work
 
 
@@ -27,7 +29,31 @@ def threads(count, tmp_path):
     return source
 
 
-@pytest.mark.parametrize(("make", "count"), [(threads, 8000)])
+def log_lines(count, tmp_path):
+    source = tmp_path / f"{count}.log"
+    source.write_text(
+        "".join(
+            test_import_mllog.line("epoch", kind, at, epoch_num=at)
+            for at in range(count)
+            for kind in ("INTERVAL_START", "INTERVAL_END")
+        )
+    )
+    return source
+
+
+def snapshot(count, tmp_path):
+    return memory_snapshots.write(tmp_path / f"{count}.pickle", memory_snapshots.train(3, count))
+
+
+def snapshot_in_lines(count, tmp_path):
+    allocator = memory_snapshots.train(3, count)
+    return memory_snapshots.write(tmp_path / f"{count}.pickle", allocator, protocol=0)
+
+
+@pytest.mark.parametrize(
+    ("make", "count"),
+    [(threads, 8000), (log_lines, 8000), (snapshot, 1500), (snapshot_in_lines, 1500)],
+)
 def test_twice_the_input_takes_twice_the_work(build, tmp_path, make, count):
     once = import_work(build, tmp_path, make(count, tmp_path))
     twice = import_work(build, tmp_path, make(2 * count, tmp_path))
