@@ -110,7 +110,7 @@ static void put_percentiles(struct sheet *sheet, const struct torch_report *torc
 {
     const bool is_seen = steps == steps_seen(torch);
     char where[120] = "", remark[160];
-    if (torch->steady.count && steps->max_ns > 2 * steps->p50_ns)
+    if (torch->steady.count && steps->max_ns - steps->p50_ns > steps->p50_ns)
         snprintf(where, sizeof where, ", most in %.40s", torch->phases.names[torch->slowest_phase]);
     sheet_put(sheet, "steps", value_uint(steps->count));
     sheet_value(sheet, "p50_ns", is_seen ? "p50" : NULL, UNIT_NS, value_int(steps->p50_ns));

@@ -8,7 +8,7 @@
 #include "base/buffer.h"
 #include "format/args.h"
 #include "format/schema.h"
-#include "ingest/name_index.h"
+#include "ingest/names/name_index.h"
 
 enum { FORM_MOST_PARTS = 96 };
 

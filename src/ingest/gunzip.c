@@ -102,7 +102,14 @@ static enum gunzip_result isal_step(struct gunzip *gunzip)
     state->next_out = gunzip->out;
     state->avail_out = (uint32_t)gunzip->room;
     const int got = isal.inflate(state);
-    gunzip->in += gunzip->in_count - state->avail_in;
+    // it may give back what it took in the call before, less than 8 bytes
+    const int64_t taken = (int64_t)gunzip->in_count - (int64_t)state->avail_in;
+    if (taken < -8) { // of a damaged file it took more than there is, and wrapped
+        gunzip->in += gunzip->in_count;
+        gunzip->in_count = 0;
+        return GUNZIP_DAMAGED;
+    }
+    gunzip->in += taken;
     gunzip->in_count = state->avail_in;
     gunzip->out += gunzip->room - state->avail_out;
     gunzip->room = state->avail_out;

@@ -15,6 +15,7 @@
 #include "base/utf8.h"
 #include "format/columns.h"
 #include "ingest/lane_frame.h"
+#include "ingest/names/used_names.h"
 #include "ingest/track_merge.h"
 #include "shard/shard_out.h"
 #include "vocabulary/metadata.h"
@@ -31,6 +32,7 @@ struct writing {
     struct shard_out out;
     int64_t origin_ns; // tick 0, in the file's time
     uint64_t events;
+    struct used_names used; // where the shard is of one process of several
 };
 
 // --- rows -------------------------------------------------------------------
@@ -39,12 +41,12 @@ static int add_row(struct writing *writing, struct lane_frame *frame, const stru
                    uint64_t depth)
 {
     struct row moved = *row;
-    int status = 0;
+    int status = writing->used.store ? used_names_add(&writing->used, row) : 0;
     // no row is before the origin, but one may be more than INT64_MAX behind it: ticks have no sign
     moved.start =
         (int64_t)(((uint64_t)row->start - (uint64_t)writing->origin_ns) / writing->store->unit_ns);
     moved.duration = row->duration / writing->store->unit_ns;
-    if (lane_frame_is_full(frame))
+    if (!status && lane_frame_is_full(frame))
         status = lane_frame_write(frame, &writing->out.tables);
     if (!status)
         status = shard_out_settle(&writing->out);
@@ -130,6 +132,17 @@ static int write_tracks(struct writing *writing)
 
 // --- names ------------------------------------------------------------------
 
+// Of `all` names those that the shard has: how many, and the id of one.
+static size_t name_count(const struct writing *writing, const struct used_ids *used, size_t all)
+{
+    return writing->used.store ? used->count : all;
+}
+
+static uint32_t name_id(const struct writing *writing, const struct used_ids *used, size_t at)
+{
+    return writing->used.store ? used->ids[at] : (uint32_t)at + 1;
+}
+
 // Up to BATCH_ROWS rows of a table of names, gathered.
 struct batch {
     uint64_t numbers[4][BATCH_ROWS];
@@ -153,11 +166,14 @@ static int write_names(struct writing *writing, struct batch *batch)
 static int write_strings(struct writing *writing, struct batch *batch)
 {
     const struct name_index *strings = &writing->store->strings;
+    const struct used_ids *used = &writing->used.strings;
+    const size_t count = name_count(writing, used, strings->count);
     int status = 0;
-    for (size_t i = 0; !status && i < strings->count; i++) {
-        batch->numbers[0][batch->rows] = i + 1;
-        batch->texts[0][batch->rows++] = strings->names[i];
-        batch->bytes += strings->names[i].count;
+    for (size_t i = 0; !status && i < count; i++) {
+        const uint32_t id = name_id(writing, used, i);
+        batch->numbers[0][batch->rows] = id;
+        batch->texts[0][batch->rows++] = name_index_get(strings, id);
+        batch->bytes += name_index_get(strings, id).count;
         if (batch->rows == BATCH_ROWS || batch->bytes > BATCH_BYTES)
             status = write_names(writing, batch);
     }
@@ -168,14 +184,16 @@ static int write_sites(struct writing *writing, struct batch *batch)
 {
     const struct event_store *store = writing->store;
     struct table_writer *tables = &writing->out.tables;
-    const size_t count = store->site_names.count;
+    const struct used_ids *used = &writing->used.sites;
+    const size_t count = name_count(writing, used, store->site_names.count);
     int status = 0;
     for (size_t from = 0; !status && from < count; from += BATCH_ROWS) {
         const size_t rows = count - from < BATCH_ROWS ? count - from : BATCH_ROWS;
         for (size_t i = 0; i < rows; i++) {
-            batch->numbers[0][i] = from + i + 1;
-            batch->numbers[1][i] = store->sites[from + i].category;
-            batch->numbers[2][i] = store->sites[from + i].name;
+            const uint32_t id = name_id(writing, used, from + i);
+            batch->numbers[0][i] = id;
+            batch->numbers[1][i] = store->sites[id - 1].category;
+            batch->numbers[2][i] = store->sites[id - 1].name;
         }
         table_begin(tables, TABLE_SITE, 0, (uint32_t)rows);
         table_put(tables, COLUMN(SITE, id), TRANSFORM_DELTA, batch->numbers[0]);
@@ -190,14 +208,15 @@ static int write_forms(struct writing *writing, struct batch *batch)
 {
     const struct form_table *forms = &writing->store->forms;
     struct table_writer *tables = &writing->out.tables;
-    const size_t count = forms->packed.count;
+    const struct used_ids *used = &writing->used.forms;
+    const size_t count = name_count(writing, used, forms->packed.count);
     int status = 0;
     for (size_t at = 0; !status && at < count;) {
         uint32_t rows = 0;
         for (size_t bytes = 0; at < count && rows < BATCH_ROWS && bytes < BATCH_BYTES; at++) {
-            batch->numbers[0][rows] = at + 1;
-            form_table_bytes(forms, (uint32_t)at + 1, &batch->texts[0][rows],
-                             &batch->texts[1][rows]);
+            const uint32_t id = name_id(writing, used, at);
+            batch->numbers[0][rows] = id;
+            form_table_bytes(forms, id, &batch->texts[0][rows], &batch->texts[1][rows]);
             bytes += batch->texts[0][rows].count + batch->texts[1][rows].count;
             rows++;
         }
@@ -404,6 +423,7 @@ static int write_dictionary(struct writing *writing)
     struct batch *batch = calloc(1, sizeof *batch);
     if (!batch)
         return fail(GAIT_ERR_MEMORY, "no memory for the names of a trace");
+    used_names_sort(&writing->used);
     int status = write_strings(writing, batch);
     if (!status)
         status = write_sites(writing, batch);
@@ -418,6 +438,8 @@ static int write_dictionary(struct writing *writing)
 static int write_all(struct writing *writing)
 {
     int status = table_write_schema_foreign(&writing->out.tables);
+    if (!status && writing->about->track)
+        status = used_names_init(&writing->used, writing->store);
     if (!status)
         status = write_who(writing);
     if (!status)
@@ -442,6 +464,7 @@ int shard_write(struct event_store *store, const struct shard_about *about,
     if (status)
         return status;
     status = write_all(&writing);
+    used_names_finish(&writing.used);
     if (status && about->path)
         shard_out_remove(&writing.out);
     else if (status)

@@ -77,3 +77,18 @@ def test_lines_that_are_broken_are_counted(gait, tmp_path):
     assert {row["name"] for row in rows_of(gait, path)} >= {"run", "block", "epoch"}
     path.write_text(":::MLLOG {")
     assert gait("info", path, "--no-cache").returncode == 2
+
+
+def test_a_line_of_more_than_a_mib_is_left_out_and_counted_once(gait, tmp_path):
+    path = tmp_path / "x.log"
+    long = [line("long", "POINT_IN_TIME", 5, "y" * size) for size in (1 << 20, 5 << 20)]
+    most = line("most", "POINT_IN_TIME", 6, "y" * 1_000_000)
+    csv.field_size_limit(2 << 20)
+    path.write_text(most + long[0] + LOG[1] + long[1] + LOG[9])
+    told = json.loads(gait("import", path, "-o", tmp_path / "x.gait", "--json").stdout)
+    assert told["files"][0]["repairs"] == {"skipped_events": 2}
+    assert {row["name"] for row in rows_of(gait, path)} == {
+        "most",
+        "submission_benchmark",
+        "eval_accuracy",
+    }

@@ -158,6 +158,23 @@ def test_pickles_that_lie_are_refused_in_a_sentence(gait, tmp_path, body):
     assert done.stderr.startswith("gait memory: cannot") and len(done.stderr.splitlines()) == 1
 
 
+@pytest.mark.parametrize(
+    ("body", "why"),
+    [
+        (b"X" + struct.pack("<I", (256 << 20) + 1), "a text is longer than 256 MiB"),
+        (b"V" + b"x" * (5 << 20), "a line is longer than 1 MiB"),
+        (b"V" + b"x" * (1 << 20) + b"x\n.", "a line is longer than 1 MiB"),
+    ],
+    ids=["text", "without end", "line"],
+)
+def test_pickles_beyond_the_limits_are_refused_in_a_sentence(gait, tmp_path, body, why):
+    path = tmp_path / "s.pickle"
+    path.write_bytes(b"\x80\x02" + b"}X\x08\0\0\0segments0" + body)
+    done = gait("memory", path, "--no-cache", timeout=20)
+    assert done.returncode == 2
+    assert why in done.stderr
+
+
 def test_stacks_that_are_shared_without_end_stay_small(gait, tmp_path):
     loop = []
     loop.append(loop)

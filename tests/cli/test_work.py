@@ -3,9 +3,12 @@
 
 import gzip
 import json
+import shutil
 
 import few_bytes
+import memory_snapshots
 import pytest
+import test_import_mllog
 from work import IS_COUNTED, MOST, least_work, peak_bytes, work
 
 
@@ -27,11 +30,60 @@ def threads(count, tmp_path):
     return source
 
 
-@pytest.mark.parametrize(("make", "count"), [(threads, 8000)])
+def log_lines(count, tmp_path):
+    source = tmp_path / f"{count}.log"
+    source.write_text(
+        "".join(
+            test_import_mllog.line("epoch", kind, at, epoch_num=at)
+            for at in range(count)
+            for kind in ("INTERVAL_START", "INTERVAL_END")
+        )
+    )
+    return source
+
+
+def snapshot(count, tmp_path):
+    return memory_snapshots.write(tmp_path / f"{count}.pickle", memory_snapshots.train(3, count))
+
+
+def snapshot_in_lines(count, tmp_path):
+    allocator = memory_snapshots.train(3, count)
+    return memory_snapshots.write(tmp_path / f"{count}.pickle", allocator, protocol=0)
+
+
+@pytest.mark.parametrize(
+    ("make", "count"),
+    [(threads, 8000), (log_lines, 8000), (snapshot, 1500), (snapshot_in_lines, 1500)],
+)
 def test_twice_the_input_takes_twice_the_work(build, tmp_path, make, count):
     once = import_work(build, tmp_path, make(count, tmp_path))
     twice = import_work(build, tmp_path, make(2 * count, tmp_path))
     assert twice < MOST * once
+
+
+def test_each_process_has_the_names_that_it_uses(build, tmp_path):
+    """A shard a process had all names of all of them."""
+    least = []
+    for count in (1000, 2000):
+        source, folder = tmp_path / f"{count}.json", tmp_path / str(count)
+        rows = [
+            {
+                "ph": "X",
+                "pid": i,
+                "tid": 1,
+                "name": f"n{i}",
+                "ts": i,
+                "dur": 1,
+                "args": {f"k{i}": i},
+            }
+            for i in range(count)
+        ]
+        source.write_text(json.dumps(rows))
+        command = [build / "gait", "import", source, "-o", folder]
+        spent, done = least_work(command, before=lambda at=folder: shutil.rmtree(at, True))
+        assert (done.returncode, done.stderr) == (0, "")
+        least.append(spent)
+    assert least[1] < MOST * least[0]
 
 
 @pytest.mark.parametrize("table", few_bytes.COLUMNS)

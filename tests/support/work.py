@@ -43,18 +43,20 @@ def least_work(command, runs=3, before=lambda: None):
     return max(least, FLOOR), done
 
 
-# A child counts what its parent had when it was forked: of a test that loaded torch, 250 MB.
-MEASURE = """
-import os, sys
-pid = os.posix_spawn(sys.argv[1], sys.argv[1:], os.environ)
-_, status, usage = os.wait4(pid, 0)
-print(usage.ru_maxrss, os.waitstatus_to_exitcode(status))
+# A process is charged with the memory of the one that it was forked off, until it runs a program
+# of its own: pytest with 190 MB made each program take as much.
+SMALL = """if True:
+    import os, sys
+    quiet = [(os.POSIX_SPAWN_OPEN, fd, os.devnull, os.O_WRONLY, 0) for fd in (1, 2)]
+    child = os.posix_spawn(sys.argv[1], sys.argv[1:], os.environ, file_actions=quiet)
+    _, status, usage = os.wait4(child, 0)
+    print(usage.ru_maxrss * 1024, os.waitstatus_to_exitcode(status))
 """
 
 
 def peak_bytes(*command):
     """The most memory that the program had, and how it ended."""
-    line = [sys.executable, "-S", "-c", MEASURE, *(str(word) for word in command)]
-    done = subprocess.run(line, capture_output=True, text=True, check=True)
-    kilobytes, code = map(int, done.stdout.splitlines()[-1].split())
-    return kilobytes * 1024, code
+    small = [sys.executable, "-I", "-S", "-c", SMALL, *map(str, command)]
+    told = subprocess.run(small, stdout=subprocess.PIPE, text=True, check=True).stdout
+    peak, code = map(int, told.split())
+    return peak, code

@@ -340,6 +340,9 @@ static size_t place_of(const struct comm_debug *debug, uint64_t node, unsigned p
 void comm_debug_of(const struct comm_debug *debug, uint32_t node, enum module_pass pass,
                    const struct comm_entry *ret_range[2])
 {
+    ret_range[0] = ret_range[1] = NULL;
+    if (!debug->count)
+        return;
     ret_range[0] = debug->entries + place_of(debug, node, pass);
     ret_range[1] = debug->entries + place_of(debug, node, pass + 1u);
 }

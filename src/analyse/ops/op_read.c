@@ -2,6 +2,7 @@
 // From a trace to a list as torch.profiler would have it: its utility ops left
 // out, steps under one name, allocations outside of any op as events of their
 // own, all in order of begin.
+#include <math.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,6 +16,7 @@
 #include "analyse/ops/op_list.h"
 #include "analyse/ops/op_threads.h"
 #include "analyse/ops/shape_text.h"
+#include "analyse/time/wrap_add.h"
 #include "base/array.h"
 #include "base/buffer.h"
 #include "base/fail.h"
@@ -23,6 +25,7 @@
 #include "vocabulary/roles.h"
 
 #define MOST_TEXT (1u << 20)
+#define MOST_NS 9.2e18 // that an int64_t holds
 #define STEP_PREFIX "ProfilerStep#"
 #define ACCUMULATES "torch::autograd::"
 #define EVALUATES "autograd::engine::evaluate_function"
@@ -216,7 +219,7 @@ static int add_shapes(struct capture *capture, const struct gait_event *event, s
 
 static double us_since(const struct capture *capture, int64_t at_ns)
 {
-    return (double)(at_ns - capture->query->origin_ns) / 1000.0;
+    return (double)wrap_subtract(at_ns, capture->query->origin_ns) / 1000.0;
 }
 
 // Ops of no function's own thread have none.
@@ -419,8 +422,8 @@ static int list_tracks(struct capture *capture, uint32_t count)
 
 static int64_t ns_of(const struct capture *capture, double us)
 {
-    const double ns = us * 1000.0;
-    return capture->query->origin_ns + (int64_t)(ns < 0 ? ns - 0.5 : ns + 0.5);
+    const double ns = fmax(-MOST_NS, fmin(us * 1000.0, MOST_NS));
+    return wrap_add(capture->query->origin_ns, (int64_t)(ns < 0 ? ns - 0.5 : ns + 0.5));
 }
 
 static int add_loose_memory(struct capture *capture)
@@ -506,7 +509,7 @@ static int read_all(struct capture *capture)
     if (!status)
         status = read_events(capture, cursor);
     gait_cursor_close(cursor);
-    if (!status && query->with_stacks)
+    if (!status && query->with_stacks && capture->ops->count > capture->first)
         status = op_threads_match(capture->ops->ops + capture->first,
                                   capture->ops->count - capture->first);
     if (!status && query->with_memory)

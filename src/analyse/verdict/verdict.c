@@ -528,7 +528,9 @@ static void judge_work(const struct verdict_facts *facts, struct verdict *verdic
 
 void verdict_make(const struct verdict_facts *facts, struct verdict *ret_verdict)
 {
-    uint64_t made = facts->events + facts->dropped;
+    uint64_t made;
+    if (__builtin_add_overflow(facts->events, facts->dropped, &made))
+        made = UINT64_MAX; // a file may say that so many were lost
     *ret_verdict = (struct verdict){.number = VERDICT_NOTHING_RECORDED};
     if (!made && facts->damages) {
         ret_verdict->number = VERDICT_DAMAGED;

@@ -28,6 +28,7 @@ struct mllog {
     struct event_draft draft;
     struct chrome_parts parts;
     struct repairs *repairs;
+    bool is_too_long; // what comes is the rest of a line that is left out
     struct open_interval open[MOST_OPEN];
     size_t depth;
     uint32_t category;
@@ -225,6 +226,21 @@ static int take_line(struct mllog *mllog, struct slice line)
     return is_end ? end_interval(mllog, &entry, name, time) : put_point(mllog, &entry, name, time);
 }
 
+// A line, or as much of one as is at hand where it is too long: that is left out as a whole, and
+// counted once.
+static int take_part(struct mllog *mllog, struct slice part, bool is_end)
+{
+    const bool is_rest = mllog->is_too_long;
+    mllog->is_too_long = !is_end && (is_rest || part.count > MOST_LINE);
+    if (is_rest)
+        return 0;
+    if (part.count <= MOST_LINE)
+        return take_line(mllog, part);
+    if (memmem(part.bytes, part.count, PREFIX, strlen(PREFIX)))
+        mllog->repairs->counts[REPAIR_LOST]++;
+    return 0;
+}
+
 static int take_lines(struct mllog *mllog, struct intake *intake)
 {
     int got = 1, status = 0;
@@ -238,12 +254,12 @@ static int take_lines(struct mllog *mllog, struct intake *intake)
             continue;
         }
         const size_t bytes = end ? (size_t)(end - rest.bytes) : rest.count;
-        status = take_line(mllog, (struct slice){rest.bytes, bytes});
+        status = take_part(mllog, (struct slice){rest.bytes, bytes}, end != NULL);
         intake->at += bytes + (end ? 1 : 0);
         seen = 0;
     }
     if (!status && !got)
-        status = take_line(mllog, intake_rest(intake));
+        status = take_part(mllog, intake_rest(intake), true);
     return got < 0 ? got : status;
 }
 

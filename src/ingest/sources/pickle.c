@@ -541,12 +541,12 @@ static int take_line(struct intake *intake, size_t from, struct slice *ret_text)
         const struct slice rest = intake_rest(intake);
         const uint8_t *end =
             rest.count > seen ? memchr(rest.bytes + seen, '\n', rest.count - seen) : NULL;
+        if ((end ? (size_t)(end - rest.bytes) : rest.count) > from + MOST_LINE)
+            return broken("a line is longer than 1 MiB");
         if (end) {
             *ret_text = (struct slice){rest.bytes + from, (size_t)(end - rest.bytes) - from};
             return 1;
         }
-        if (rest.count > from + MOST_LINE)
-            return broken("a line has no end");
         seen = rest.count > seen ? rest.count : seen;
         const int got = intake_need(intake, rest.count + 1);
         if (got != 1)
@@ -562,7 +562,7 @@ static int take_counted(struct intake *intake, size_t width, struct operation *o
         return got;
     const uint64_t count = little_endian(intake_rest(intake).bytes + 1, width);
     if (count > MOST_TEXT)
-        return broken("a text is longer than 256 MB");
+        return broken("a text is longer than 256 MiB");
     got = intake_need(intake, 1 + width + (size_t)count);
     if (got == 1)
         operation->text = (struct slice){intake_rest(intake).bytes + 1 + width, (size_t)count};

@@ -231,6 +231,9 @@ int ring_view_slots(struct ring_view *view, uint64_t offset, const struct ring_h
     int status;
 
     ret_slots->used = 0;
+    if (count > capacity) // its two tails disagree
+        return fail(GAIT_ERR_FORMAT, "the ring of track %" PRIu32 " holds more than fits into it",
+                    head->region.track);
     slots = (struct slot *)(void *)buffer_reserve(ret_slots, capacity * sizeof(*slots));
     if (!slots)
         return fail(GAIT_ERR_MEMORY, "no memory for a ring of %" PRIu64 " slots", capacity);

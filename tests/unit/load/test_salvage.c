@@ -345,6 +345,25 @@ static pid_t signal_guard_lock(const char *path, int pipes[2])
     _exit(0);
 }
 
+TEST("salvage: a ring whose tails disagree by laps is not copied beyond its memory")
+{
+    struct crime crime;
+    struct ring_head *head;
+    struct gait_trace *trace = NULL;
+    struct gait_damage_info damage = {.what = ""};
+
+    commit_crime(&crime, RING_BLOCK);
+    head = (struct ring_head *)(void *)(crime.ring.file.bytes + RING_FILE_HEADER_BYTES +
+                                        crime.ring.journal->region.region_bytes);
+    head->tail += (uint64_t)RING_BUILDER_SLOTS * 1000;
+    ring_builder_save(&crime.ring, crime.ring_path);
+    ok(!gait_trace_open(crime.shard, &trace));
+    ok(!gait_trace_damage(trace, 0, &damage));
+    ok(strstr(damage.what, "holds more than fits into it") != NULL);
+    gait_trace_close(trace);
+    clean_up(&crime);
+}
+
 TEST("salvage: while the process lives its shard is read, and not completed")
 {
     struct gait_shard_info info;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "ingest/name_index.h"
+#include "ingest/names/name_index.h"
 
 #include <stdlib.h>
 
