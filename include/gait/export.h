@@ -45,6 +45,9 @@ struct gait_export_options {
     const char *distributed; // what it says of the group of processes: JSON; NULL:
                              // what is on record
     int has_strides;         // of tensors: they were on record
+    uint64_t max_bytes;      // it ends early behind so many, not packed, and has "partial":
+                             // true; 0: it does not
+    int *ret_is_partial;     // becomes 1 where it did; NULL: nobody asks
 };
 
 // Writes the file at `path`, packed too if it ends in ".gz"; to standard output

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """What a profile that was made from a gait.Config does when a trace is ready."""
 
+import re
 import sys
 
 from . import _ranks
@@ -35,6 +36,14 @@ def _only_of_runs(config):
         )
 
 
+def size_of(text):
+    """Bytes of "500M", as src/base/size_text.c has them."""
+    found = re.fullmatch(r"([0-9]+)([KMGT]?)(?:i?B)?", text.strip(), re.IGNORECASE)
+    if not found:
+        raise ValueError(f"max_trace_size takes a size such as 500M, or 0, not {text!r}")
+    return int(found[1]) << 10 * (" KMGT".index(found[2].upper()) if found[2] else 0)
+
+
 def finish(config, folder):
     """A handler: writes the trace, and prints the table once a job. A failure of ours
     is a sentence then, not the end of a training; what can be known is refused now."""
@@ -49,8 +58,11 @@ def finish(config, folder):
             folder, worker_name=config.worker_name or None, use_gzip=config.use_gzip
         )
 
+    most = size_of(config.max_trace_size)
+
     def ready(prof) -> None:
         if store is not None:
+            prof.capture.options["max_bytes"] = most
             attempt("no trace", store, prof)
         if config.table:
             attempt("no table", _print_table, config, prof)

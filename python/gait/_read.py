@@ -123,6 +123,8 @@ ExportOptions = _structure(
     "uint32 step_track",
     "text metadata distributed",
     "int has_strides",
+    "uint64 max_bytes",
+    (ctypes.c_void_p, "ret_is_partial"),
 )
 
 _loaded = []
@@ -351,7 +353,7 @@ class Trace:
 
         options: gzip, internal (bool), since_ns, until_ns; steps (bool): with those of
         events(steps=True). For "pt-trace" also process (one of its shards + 1), metadata and
-        distributed (JSON text), has_strides, and steps are [(number, begin_ns, end_ns)],
+        distributed (JSON text), has_strides, max_bytes, and steps are [(number, begin_ns, end_ns)],
         with step_track (+ 1). Other threads run on.
         """
         given = ExportOptions(size=ctypes.sizeof(ExportOptions), format=format.encode())

@@ -69,6 +69,7 @@ class Config(metaclass=_Late):
     output_dir: str = "profiler_traces"
     worker_name: str = ""
     use_gzip: bool = False
+    max_trace_size: str = "0"
     table: bool = True
     sort_by: str = "self_cpu_time_total"
     row_limit: int = 10

@@ -222,6 +222,7 @@ static void tell_unused(struct config *config)
                   {SETTING_NSIGHT_OUTPUT, SETTING_NSIGHT_ENABLED, "true"},
                   {SETTING_METRIC, SETTING_EXPORT_TO_FLAME_GRAPH, "true"},
                   {SETTING_USE_GZIP, SETTING_STORE_TRACES, "true"},
+                  {SETTING_MAX_TRACE_SIZE, SETTING_STORE_TRACES, "true"},
                   {SETTING_OUTPUT_DIR, SETTING_STORE_TRACES, "true"},
                   {SETTING_WORKER_NAME, SETTING_STORE_TRACES, "true"},
                   {SETTING_EPOCHS, SETTING_UNIT, "epoch"},

@@ -11,6 +11,7 @@
 
 #include <gait/internal/schedule.h>
 
+#include "base/size_text.h"
 #include "format/ring_setting.h"
 
 static const char *const units[] = {"step", "epoch", "seconds", NULL};
@@ -37,6 +38,12 @@ static const char *const columns[] = {"cpu_time",
 static const char *const metrics[] = {"self_cpu_time_total", "self_cuda_time_total",
                                       "self_xpu_time_total", "self_privateuse1_time_total", NULL};
 static const char *const profilers[] = {"pytorch", "simple", "advanced", "xla", "none", NULL};
+
+static bool is_size(const char *text)
+{
+    uint64_t bytes;
+    return size_text_read(text, &bytes);
+}
 
 static bool is_windows(const char *text)
 {
@@ -119,6 +126,10 @@ const struct setting setting_table[SETTING_COUNT] = {
                                      "the other profilers' files"},
     [SETTING_USE_GZIP] = {PROFILING("use_gzip", "USE_GZIP"), IS_BOOL("false"),
                           .help = "compress the traces: *.pt.trace.json.gz"},
+    [SETTING_MAX_TRACE_SIZE] = {PROFILING("max_trace_size", "MAX_TRACE_SIZE"), IS_TEXT("0"),
+                                .is_legal = is_size, .takes = "a size such as 500M, or 0",
+                                .help = "end a trace early where it is as large as this, before "
+                                        "compression, and mark it partial; 0: never"},
     [SETTING_TABLE] = {PROFILING("table", "TABLE"), IS_BOOL("true"),
                        .help = "print the table of ops at the end, on rank 0"},
     [SETTING_SORT_BY] = {PROFILING("sort_by", "SORT_BY"), IS_CHOICE("self_cpu_time_total", columns),

@@ -166,7 +166,7 @@ def test_what_gait_run_passes_on_is_read_without_c(gait, build, tmp_path):
         else:
             values[name] = "some text"
     values.update(enabled=True, record_shapes=True, with_stack=True, unit="step")
-    values.update(every_n_steps=500, profiler="pytorch")
+    values.update(every_n_steps=500, profiler="pytorch", max_trace_size="500M")
     words = [f"profiling.{name}={value}" for name, value in values.items()]
     environment = {**os.environ, "PYTHONPATH": str(build / "python")}
     done = gait("run", "-q", *words, "--", sys.executable, program, env=environment)

@@ -396,3 +396,37 @@ def test_no_name_loses_the_report(name, simple, tmp_path, capfd):
     (path,) = tmp_path.iterdir()
     assert path.read_bytes().count(b"\n|  ") == 3
     assert capfd.readouterr().out.count("\n|  ") == 3
+
+
+def test_no_share_is_more_than_all(simple):
+    """Calls in a call of the same action were counted again, those of threads added up."""
+    profiler = simple()
+    everybody = threading.Barrier(4)
+
+    def recurse(depth):
+        with profiler.profile("recursive"):
+            if depth:
+                recurse(depth - 1)
+            else:
+                time.sleep(0.05)
+
+    def run():
+        with profiler.profile("in threads"):
+            everybody.wait()
+            time.sleep(0.1)
+            everybody.wait()
+
+    recurse(30)
+    threads = [threading.Thread(target=run) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    shares = {}
+    for line in profiler.summary().splitlines():
+        cells = [cell.strip() for cell in line.split("|")]
+        if len(cells) > 5 and cells[1] in ("recursive", "in threads"):
+            shares[cells[1]] = float(cells[5])
+    assert set(shares) == {"recursive", "in threads"} and max(shares.values()) <= 100
+    rows = {row["name"]: row for row in profiler.rows()}
+    assert rows["in threads"]["total"] > 4 * 0.1 and rows["recursive"]["total"] > 30 * 0.05

@@ -132,6 +132,22 @@ def test_a_partial_trace_says_so(script):
     assert "the run ended after 3, its schedule needs 6" in done.stderr
 
 
+def test_a_trace_of_settings_ends_where_it_is_as_large_as_it_may_be(script):
+    done = script(
+        """
+        import gait, glob, json, tempfile
+        numbers = dict(wait=0, warmup=1, active=5, repeat=1, skip_first=0, unit="step")
+        config = gait.Config(enabled=True, table=False, max_trace_size="4K", **numbers)
+        folder = tempfile.mkdtemp()
+        with config.profile(folder) as prof:
+            for _ in range(8): work(); prof.step()
+        (path,) = glob.glob(folder + "/*/*.json")
+        tell(partial=json.load(open(path))["partial"], size=os.path.getsize(path))
+        """
+    )
+    assert done.told[0]["partial"] is True and done.told[0]["size"] < 16 << 10
+
+
 def test_profiles_of_several_threads_that_begin_at_once_all_record(script):
     done = script(
         """

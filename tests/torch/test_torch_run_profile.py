@@ -89,6 +89,13 @@ RUNS = {
         {},
         {},
     ),
+    "small": (
+        "--profile profiling.wait=0 profiling.warmup=0 profiling.active=5 "
+        "profiling.max_trace_size=10K profiling.table=false".split(),
+        NO_LOADER,
+        {},
+        {},
+    ),
     "off": (["--profiling.enabled", "false"], 3, {"gait.yaml": "profiling: {wait: 1}\n"}, {}),
 }
 QUIET = ("off", "touching")
@@ -265,9 +272,22 @@ def test_what_is_on_record_of_what_was_asked_for_is_told(finished):
     )
     heads = [json.loads(trace.read_text()) for trace in run.traces()]
     assert [head.get("partial") for head in heads] == [None, True]
+    assert "2 traces in run/profiler_traces: some are partial" in one_line(run)
     assert "asked for" not in finished["every"].err
+    assert "partial" not in finished["every"].err
     for trace in finished["every"].traces("outputs/profiler_logs"):
         assert "partial" not in json.loads(trace.read_text())
+
+
+def test_a_trace_ends_where_it_is_as_large_as_it_may_be(finished):
+    (trace,) = finished["small"].traces()
+    head = json.loads(trace.read_text())
+    assert head["partial"] is True
+    assert "1 trace in run/profiler_traces: partial" in one_line(finished["small"])
+    assert 10 << 10 <= trace.stat().st_size < 20 << 10
+    assert steps(trace)[0] == 1 and len(steps(trace)) < 5
+    (end,) = [e["ts"] for e in head["traceEvents"] if e["name"] == "Record Window End"]
+    assert all(float(e["ts"]) <= float(end) for e in head["traceEvents"] if "ts" in e)
 
 
 def test_who_names_a_profiler_gets_its_table_first(finished):

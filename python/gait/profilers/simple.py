@@ -56,9 +56,15 @@ class Simple(Report, Actions):
     def summary(self, wall_seconds: float | None = None, stage: Any = ...) -> str:
         """Lightning's table. The wall time is counted from the profiler's making."""
         wall = time.perf_counter() - self._began if wall_seconds is None else float(wall_seconds)
+        is_own = wall_seconds is None
         stage = self._stage if stage is ... else stage
         title = ("" if stage is None else f"{stage.upper()} ") + "Profiler Report" + os.linesep
-        rows = [(name, total / calls, calls, total) for name, calls, total, *_ in self._rows()]
+        # of time that we measured nothing took more than all: calls within a call of the same
+        # action count once, and those of several threads at once cover the whole
+        rows = [
+            (name, total / calls, calls, total, min(outermost, wall) if is_own else total)
+            for name, calls, total, _, outermost, *_ in self._rows()
+        ]
         if not rows:
             return title + os.linesep
         width = max(len(row[0]) for row in rows)
@@ -80,15 +86,15 @@ class Simple(Report, Actions):
         return [dict(zip(keys, row)) for row in self._rows()]
 
 
-def share_of(total, wall):
+def share_of(part, wall):
     try:
-        return 100.0 * total / wall
+        return 100.0 * part / wall
     except ZeroDivisionError:
         return float("nan")
 
 
 def with_shares(rows, wall):
-    shares = [(*row, share_of(row[3], wall)) for row in rows]
+    shares = [(*row[:4], share_of(row[4], wall)) for row in rows]
     shares.sort(key=lambda row: row[4], reverse=True)
     return shares
 
@@ -125,7 +131,7 @@ def short_table(rows, width, wall):
     header = line("Action", "Mean duration (s)", "Total time (s)")
     rule = dashes(header)
     out = rule + header + rule
-    for name, mean, _, total in sorted(rows, key=lambda row: row[1], reverse=True):
+    for name, mean, _, total, _ in sorted(rows, key=lambda row: row[1], reverse=True):
         out += line(name, lightning_number(mean), lightning_number(total))
     return out + rule
 

@@ -36,6 +36,7 @@ def export_chrome(capture, path):
         "distributed": metadata.pop("distributedInfo", None),
         "metadata": _members(metadata),
         "has_strides": bool(capture.options.get("strides")),
+        "max_bytes": capture.options.get("max_bytes", 0),
     }
     (shard,) = capture.paths
     with trace.open(shard) as opened:

@@ -121,7 +121,9 @@ static int write_one(const struct pt_files *files, const struct torch_process *p
     char path[PATH_BYTES];
     struct gait_shard_info shard;
     struct gait_export_options given = *options;
+    int is_partial = options->metadata != NULL;
     int status = gait_trace_shard(files->trace, process->shard, &shard);
+    given.ret_is_partial = &is_partial;
     given.process = process->shard + 1;
     set_steps(&given, process);
     if (!status)
@@ -129,6 +131,8 @@ static int write_one(const struct pt_files *files, const struct torch_process *p
     if (status)
         return status;
     status = gait_export(files->trace, &given, path);
+    if (!status && files->ret_partial)
+        *files->ret_partial += is_partial != 0;
     if (status)
         own_file_remove(path);
     else if (files->ret_count)

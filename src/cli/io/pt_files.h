@@ -17,6 +17,7 @@ struct pt_files {
     const char *worker;                 // name in front of the files', or NULL
     bool is_each_window;                // a file for each window, not one for all
     size_t *ret_count;                  // counts the files instead of saying their names
+    size_t *ret_partial;                // counts those that were cut off; NULL: nobody asks
     const char *invocation;             // in a folder: only processes of that `gait run`; NULL: all
 };
 

@@ -20,6 +20,7 @@
 #include "base/fail.h"
 #include "base/file_name.h"
 #include "base/json_reader.h"
+#include "base/size_text.h"
 #include "base/units.h"
 #include "cli/io/config_screen.h"
 #include "cli/io/pt_files.h"
@@ -212,18 +213,22 @@ void run_profile_tell(const struct run_profile *profile, bool is_quiet)
 // ---- the end --------------------------------------------------------------------
 
 static int write_traces(const struct config *config, const struct run_end *end,
-                        struct gait_trace *trace, const char *folder, size_t *ret_count)
+                        struct gait_trace *trace, const char *folder, size_t ret_counts[2])
 {
     const char *worker = config_text(config, SETTING_WORKER_NAME);
+    uint64_t most = 0;
+    (void)size_text_read(config_text(config, SETTING_MAX_TRACE_SIZE), &most);
     const struct pt_files files = {
         .trace = trace,
         .options = {.size = sizeof files.options,
                     .format = "pt-trace",
-                    .gzip = config_flag(config, SETTING_USE_GZIP)},
+                    .gzip = config_flag(config, SETTING_USE_GZIP),
+                    .max_bytes = most},
         .output = folder,
         .worker = *worker ? worker : NULL,
         .is_each_window = true,
-        .ret_count = ret_count,
+        .ret_count = &ret_counts[0],
+        .ret_partial = &ret_counts[1],
         .invocation = end->invocation,
     };
     return pt_files_write(&files);
@@ -328,7 +333,7 @@ void run_profile_write(const struct run_profile *profile, const struct run_end *
     const struct config *config = &profile->config;
     char folder[FOLDER_BYTES];
     struct gait_trace *trace;
-    size_t count = 0;
+    size_t counts[2] = {0}; // traces, and those that are partial
     if (!config_flag(config, SETTING_ENABLED) || !config_flag(config, SETTING_STORE_TRACES))
         return;
     find_folder(end, config_text(config, SETTING_OUTPUT_DIR), folder);
@@ -340,11 +345,15 @@ void run_profile_write(const struct run_profile *profile, const struct run_end *
         add_model(trace, end, folder);
     int status = folders_make_above(folder);
     if (!status)
-        status = write_traces(config, end, trace, folder, &count);
+        status = write_traces(config, end, trace, folder, counts);
+    const size_t count = counts[0];
     if (status)
         say("%s: %s", count ? "some traces could not be written" : "no traces", fail_text());
     if (count && !end->is_quiet)
-        say("%zu trace%s in %s", count, units_plural(count), folder);
+        say("%zu trace%s in %s%s", count, units_plural(count), folder,
+            !counts[1]           ? ""
+            : counts[1] == count ? ": partial"
+                                 : ": some are partial");
     if (end->is_first && !tell_spare(config, trace, count))
         tell_shortage(profile, trace, end, count);
     gait_trace_close(trace);

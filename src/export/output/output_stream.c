@@ -58,6 +58,7 @@ static void write_packed(struct output_stream *stream, const void *bytes, size_t
 
 static void flush_bytes(struct output_stream *stream, const void *bytes, size_t count)
 {
+    stream->flushed += count;
     if (!stream->status && stream->zlib)
         write_packed(stream, bytes, count, Z_NO_FLUSH);
     else

@@ -20,7 +20,8 @@ struct output_stream {
     const char *name; // in messages
     char *bytes;      // not yet written
     size_t used;
-    void *zlib; // z_stream, NULL: no compression
+    uint64_t flushed; // bytes before those
+    void *zlib;       // z_stream, NULL: no compression
     uint8_t *packed;
 };
 
@@ -38,6 +39,12 @@ void output_abandon(struct output_stream *stream);
 // there and then says up to where.
 char *output_reserve(struct output_stream *stream, size_t bytes);
 void output_advance(struct output_stream *stream, const char *end);
+
+// How many bytes were written so far, not packed.
+static inline uint64_t output_bytes(const struct output_stream *stream)
+{
+    return stream->flushed + stream->used;
+}
 
 void output_write(struct output_stream *stream, const void *bytes, size_t count);
 void output_text(struct output_stream *stream, const char *text);

@@ -223,6 +223,12 @@ int pt_head_end(struct pt_writer *writer)
     pt_writer_time(writer, writer->end_ns);
     output_text(out, "}\n  ],\n    \"traceName\": ");
     int status = write_trace_name(writer);
+    // its head says so of a window that was cut off
+    const char *told = writer->run->options->metadata;
+    if (writer->is_full && !(told && strstr(told, "\"partial\"")))
+        output_text(out, ",\n    \"partial\": true");
+    if (writer->is_full && writer->run->options->ret_is_partial)
+        *writer->run->options->ret_is_partial = 1;
     output_text(out, "\n}\n");
     return status;
 }

@@ -180,7 +180,15 @@ static int take_event(void *context, const struct gait_event *event)
 {
     struct pt_trace *trace = context;
     struct pt_writer *writer = &trace->ops.writer;
+    const uint64_t most = writer->run->options->max_bytes;
     int status = GAIT_OK;
+    if (writer->is_full)
+        return GAIT_OK;
+    if (most && output_bytes(writer->out) >= most) {
+        writer->is_full = true;
+        writer->end_ns = event->start_ns;
+        return GAIT_OK;
+    }
     if (writer->run->options->steps)
         status = give_steps(trace, event->start_ns);
     if (!status && !writer->is_named[event->track] &&
@@ -220,7 +228,7 @@ static int write_events(struct pt_trace *trace)
     if (!status)
         status = pt_ops_end(&trace->ops);
     if (!status && writer->run->options->steps)
-        status = give_steps(trace, INT64_MAX);
+        status = give_steps(trace, writer->is_full ? writer->end_ns : INT64_MAX);
     return status;
 }
 

@@ -34,6 +34,7 @@ struct pt_writer {
     const struct export_run *run;
     struct gait_trace *trace;
     struct output_stream *out;
+    bool is_full;                      // as large as it may be: what follows is left out
     int64_t base_ns, begin_ns, end_ns; // ts 0; what the file is about
     struct gait_shard_info process;    // its first shard
     uint32_t shard;
