@@ -208,6 +208,18 @@ def _close_when_interrupted() -> None:
         stop()
 
 
+def _tell_failure() -> None:
+    if getattr(_sys, "last_type", None) is not None or getattr(_sys, "last_exc", None) is not None:
+        from . import _failure
+
+        try:
+            _failure.tell()
+        except Exception as error:  # an exception may refuse to be told
+            from ._say import say
+
+            say(f"how the program failed is not on record: {error}")
+
+
 def _name_threads_at_exit() -> None:
     """The record is closed when Python is gone, and the names of threads with it."""
     from ._native import _tell_names
@@ -234,6 +246,7 @@ def _before_fork() -> None:
 _begin()
 if not _why_off:
     _atexit.register(_close_when_interrupted)
+    _atexit.register(_tell_failure)
     _name_threads_at_exit()
     _close_in_children()
     if hasattr(_os, "register_at_fork"):

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // One section a function, in the order of the screen. What is zero or absent is not said
 // to people; data has all keys always.
+#define _GNU_SOURCE
 #include "answer/report_answer.h"
 
 #include <inttypes.h>
@@ -15,6 +16,7 @@
 #include "answer/energy/energy_answer.h"
 #include "answer/sentence_text.h"
 #include "answer/torch_answer.h"
+#include "base/buffer.h"
 #include "base/file_name.h"
 #include "base/json_reader.h"
 #include "base/units.h"
@@ -26,6 +28,7 @@ enum {
     MOST_DROPS = 4,
     MOST_DAMAGE = 3,
     MOST_ENDS = 3,
+    MOST_FAILURE = 100000, // bytes of a text in it
 };
 
 // What an answer is made from, and the sheet that it goes on.
@@ -189,6 +192,69 @@ static void put_parts(const struct making *making)
     sheet_end(making->sheet);
 }
 
+// A member of the recorded failure as text; "": there is none.
+static const char *failure_text(const char *failure, const char *key, struct buffer *room)
+{
+    struct json_token token;
+    char *quoted = NULL;
+    room->used = 0;
+    if (json_member(failure, key, &token) == JSON_TEXT)
+        quoted = strndup((const char *)token.text.bytes, token.text.count);
+    const bool is_read = quoted && !json_decode(quoted, room);
+    free(quoted);
+    return is_read ? (const char *)room->bytes : "";
+}
+
+// "RuntimeError: shapes do not fit, at train.py:7 in forward"
+static void say_exception(const struct making *making, const char *failure)
+{
+    struct buffer type, text, file, function;
+    struct buffer *const buffers[] = {&type, &text, &file, &function};
+    static const char *const keys[] = {"type", "text", "file", "function"};
+    const char *words[4];
+    char line[40] = "", *sentence = NULL;
+    double number;
+    for (size_t i = 0; i < 4; i++) {
+        buffer_init(buffers[i], MOST_FAILURE);
+        words[i] = failure_text(failure, keys[i], buffers[i]);
+    }
+    if (json_member_real(failure, "line", &number))
+        snprintf(line, sizeof line, ":%.0f", number);
+    if (asprintf(&sentence, "%s%s%s%s%s%s%s%s", words[0], *words[1] ? ": " : "", words[1],
+                 *words[2] ? "; at " : "", words[2], line, *words[3] ? " in " : "", words[3]) > 0)
+        sheet_say(making->sheet, SAY_ITEM, sentence);
+    free(sentence);
+    for (size_t i = 0; i < 4; i++)
+        buffer_finish(buffers[i]);
+}
+
+// How the program ended, where it did not end well; what its recording says of that.
+static void put_failure(const struct making *making)
+{
+    static const char *const keys[] = {"type", "text", "file", "line", "function"};
+    const struct failure *failure = &making->report->verdict.failure;
+    const char *noted =
+        failure->is_known ? gait_trace_metadata(making->trace, failure->shard, meta.failure) : NULL;
+    struct json_token token;
+    if (!failure->is_known)
+        return;
+    sheet_object(making->sheet, "failure");
+    sheet_put(making->sheet, "exit_code", value_if(!failure->signal, value_uint(failure->code)));
+    sheet_put(making->sheet, "signal", value_if(failure->signal, value_uint(failure->signal)));
+    for (size_t i = 0; i < sizeof keys / sizeof keys[0]; i++) {
+        char *text = noted && json_member(noted, keys[i], &token) != JSON_BROKEN
+                         ? strndup((const char *)token.text.bytes, token.text.count)
+                         : NULL;
+        sheet_put(making->sheet, keys[i], value_json(text));
+        free(text);
+    }
+    sheet_put(making->sheet, "step",
+              value_if(making->report->steps.count, value_uint(making->report->steps.count)));
+    sheet_end(making->sheet);
+    if (noted)
+        say_exception(making, noted);
+}
+
 static void put_verdict(const struct making *making)
 {
     const struct verdict *verdict = &making->report->verdict;
@@ -207,6 +273,7 @@ static void put_verdict(const struct making *making)
     put_parts(making);
     sheet_verdict(making->sheet,
                   &(struct sheet_verdict){.label = label, .why = why, .advice = advice});
+    put_failure(making);
     put_question(making);
 }
 

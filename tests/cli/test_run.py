@@ -493,3 +493,32 @@ def test_a_package_in_a_folder_of_its_own_is_found_and_a_missing_one_is_told(bui
     line = [tool, "run", "-q", "-o", "both", "--", *python(STEPS)]
     subprocess.run(line, cwd=tmp_path, check=True)
     assert list((tmp_path / "both").glob("*.gait"))
+
+
+def test_a_failed_program_tells_its_exception_and_where_it_was_raised(gait, build, tmp_path):
+    script = tmp_path / "fails.py"
+    script.write_text(STEPS + "def f():\n    raise ValueError('no \\x1b[2J')\nf()\n")
+    done = gait("run", "-q", "-o", "x", "--", sys.executable, script, env=with_gait(build))
+    assert (done.returncode, done.stderr.count("Traceback")) == (1, 1)
+    report = json.loads(gait("report", "--json", "x").stdout)
+    assert report["verdict_id"] == "failed"
+    assert report["failure"] == {
+        "exit_code": 1,
+        "signal": None,
+        "type": "ValueError",
+        "text": "no \x1b[2J",
+        "file": str(script),
+        "line": 5,
+        "function": "f",
+        "step": 9,
+    }
+    text = " ".join(gait("report", "x").stdout.split())
+    assert f"ValueError: no \\x1b[2J; at {script}:5 in f" in text.replace("- ", "-")
+
+
+@pytest.mark.parametrize("ending", ["", "raise SystemExit(3)", "import os; os._exit(4)"])
+def test_a_program_that_did_not_raise_has_no_exception(gait, build, ending):
+    done = gait("run", "-q", "-o", "x", "--", *python(STEPS + ending), env=with_gait(build))
+    report = json.loads(gait("report", "--json", "x").stdout)
+    assert report.get("failure", {}).get("type") is None
+    assert (report["verdict_id"] == "failed") == (done.returncode != 0)

@@ -368,9 +368,9 @@ static struct failure find_failure(const struct run_report *report, const struct
             (shard.rank < 0 && report->process_count > 1))
             continue;
         if (json_member_real(noted, "signal", &number) && number > 0 && number < 256)
-            failure = (struct failure){true, 0, (unsigned)number};
+            failure = (struct failure){true, 0, (unsigned)number, i};
         else if (json_member_real(noted, "code", &number) && number > 0 && number < 256)
-            failure = (struct failure){true, (unsigned)number, 0};
+            failure = (struct failure){true, (unsigned)number, 0, i};
     }
     return failure;
 }

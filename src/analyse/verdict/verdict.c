@@ -531,7 +531,7 @@ void verdict_make(const struct verdict_facts *facts, struct verdict *ret_verdict
     uint64_t made;
     if (__builtin_add_overflow(facts->events, facts->dropped, &made))
         made = UINT64_MAX; // a file may say that so many were lost
-    *ret_verdict = (struct verdict){.number = VERDICT_NOTHING_RECORDED};
+    *ret_verdict = (struct verdict){.number = VERDICT_NOTHING_RECORDED, .failure = facts->failure};
     if (!made && facts->damages) {
         ret_verdict->number = VERDICT_DAMAGED;
         evidence_count(&ret_verdict->evidence, "damage", facts->damages);

@@ -58,6 +58,7 @@ struct steps_in_run {
 struct failure {
     bool is_known;
     unsigned code, signal; // one of them is 0
+    uint32_t shard;
 };
 
 // What is known of a PyTorch run besides.
@@ -104,7 +105,8 @@ enum {
 struct verdict {
     enum verdict_number number;
     enum verdict_number cause; // the same, however busy the machine was
-    bool is_machine_busy;      // said in front of it
+    struct failure failure;
+    bool is_machine_busy; // said in front of it
     struct verdict_part {
         enum work_kind work; // WORK_UNKNOWN: nobody told what it is
         uint64_t ns, of_ns;

@@ -1,0 +1,48 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The exception that ended the program, as Python leaves it in sys when nobody caught it."""
+
+import json
+import os
+import sys
+import sysconfig
+
+from . import _native
+from ._vocabulary import META_FAILURE
+
+MOST = 500  # characters of what it says
+
+
+def tell() -> None:
+    """At exit. Nothing of Python's is hooked for it; a shell that goes on has a failure on
+    record, too, which counts only where the process ends with a code other than 0."""
+    error = getattr(sys, "last_exc", None) or getattr(sys, "last_value", None)
+    if error is None or isinstance(error, KeyboardInterrupt) or not _native.recording():
+        return
+    told = {"type": type(error).__name__, "text": str(error)[:MOST]}
+    told.update(place(getattr(sys, "last_traceback", None)))
+    _native._metadata(META_FAILURE, json.dumps(told))
+
+
+def place(traceback) -> dict:
+    """Of the innermost frame that is the user's own, else of the innermost."""
+    found = best = None
+    while traceback is not None:
+        found = traceback
+        if not is_library(found.tb_frame.f_code.co_filename):
+            best = found
+        traceback = traceback.tb_next
+    frame = best or found
+    if frame is None:
+        return {}
+    code = frame.tb_frame.f_code
+    return {"file": code.co_filename, "line": frame.tb_lineno, "function": code.co_name}
+
+
+def is_library(path) -> bool:
+    parts = os.path.normpath(path).split(os.sep)
+    library = sysconfig.get_paths()["stdlib"]
+    return (
+        "site-packages" in parts
+        or "dist-packages" in parts
+        or path.startswith((library + os.sep, "<frozen"))
+    )
