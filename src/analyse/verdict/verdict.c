@@ -490,7 +490,8 @@ static void tell_once(const struct verdict_facts *facts, struct verdict *verdict
 static void tell_outside(const struct verdict_facts *facts, struct verdict *verdict)
 {
     const struct steps_in_run *in_run = &facts->in_run;
-    if (!in_run->run_ns || verdict_percent(in_run->loop_ns, in_run->run_ns) >= MOSTLY_PERCENT)
+    if (!facts->steps || !in_run->run_ns ||
+        verdict_percent(in_run->loop_ns, in_run->run_ns) >= MOSTLY_PERCENT)
         return;
     evidence_share(&verdict->evidence, "run_share", in_run->loop_ns, in_run->run_ns);
     evidence_ns(&verdict->evidence, "run_ns", in_run->run_ns);
