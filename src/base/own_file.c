@@ -85,7 +85,8 @@ static int open_in_place(struct own_file *file)
                             : open(file->name, FLAGS | O_TRUNC, 0666);
     if (file->fd < 0)
         return cannot(file->name);
-    file->is_regular_and_opened = fstat(file->fd, &about) == 0 && S_ISREG(about.st_mode);
+    // a link stays where what it leads to could not be written
+    file->is_removable = lstat(file->name, &about) == 0 && S_ISREG(about.st_mode);
     return GAIT_OK;
 }
 
@@ -183,12 +184,14 @@ int own_file_keep_first(struct own_file *file)
 
 void own_file_drop(struct own_file *file)
 {
+    if (file->fd >= 0 && !file->part)
+        (void)!ftruncate(file->fd, 0); // where it cannot be removed; a device has nothing
     if (file->fd >= 0)
         close(file->fd);
     file->fd = -1;
     if (file->part)
         unlink(file->part);
-    else if (file->is_regular_and_opened)
+    else if (file->is_removable)
         unlink(file->name);
     forget_part(file);
 }

@@ -30,9 +30,9 @@ char *own_file_target(const char *path);
 // so that nobody finds half of one, nor loses what was there.
 struct own_file {
     int fd;
-    const char *name;           // as the caller called it
-    char *part, *target;        // NULL: written where it is
-    bool is_regular_and_opened; // written where it is, and can be removed
+    const char *name;    // as the caller called it
+    char *part, *target; // NULL: written where it is
+    bool is_removable;   // written where it is, and no link or device
 };
 
 // A file that a user named. Pipes and devices, and files in folders where nothing can be made,
@@ -48,7 +48,8 @@ GAIT_CHECK int own_file_keep(struct own_file *file);
 // So, too, unless there is something by now: that stays.
 GAIT_CHECK int own_file_keep_first(struct own_file *file);
 
-// Removes what was written: it failed.
+// Removes what was written: it failed. A link that was written through stays, and leads to an
+// empty file.
 void own_file_drop(struct own_file *file);
 
 typedef int own_file_printer(FILE *out, void *context);

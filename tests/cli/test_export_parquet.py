@@ -174,6 +174,7 @@ def test_the_same_run_leaves_no_file_of_before(gait, tmp_path):
             (tmp_path / "run" / f"{number}.json").write_text(json.dumps(trace_of(rank)))
         done = gait("export", "run", "--format", "parquet", "-o", "lake")
         assert done.returncode == 0, done.stderr
+        assert "one by one" not in done.stderr  # one run is no mixture of two
         assert parts_in(tmp_path / "lake") == parts
     left = sorted(path.name for path in (tmp_path / "lake" / "run=run").iterdir())
     assert left == ["rank=3", "rank=9"]

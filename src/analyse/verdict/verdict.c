@@ -419,11 +419,11 @@ static bool judge_failure(const struct verdict_facts *facts, struct verdict *ver
     return true;
 }
 
-static void put_first(enum note *notes, size_t *count, size_t most, enum note note)
+static void say_first(struct verdict *verdict, enum note note)
 {
-    *count += *count < most;
-    memmove(notes + 1, notes, (*count - 1) * sizeof *notes);
-    *notes = note;
+    verdict->why_count += verdict->why_count < VERDICT_MOST_NOTES;
+    memmove(verdict->why + 1, verdict->why, (verdict->why_count - 1) * sizeof *verdict->why);
+    verdict->why[0] = note;
 }
 
 // Said in front of the cause; where most of the time passed without a processor, in place
@@ -436,11 +436,11 @@ static void tell_busy_machine(const struct verdict_facts *facts, struct verdict 
     verdict->is_machine_busy = true;
     evidence_share(&verdict->evidence, "wait_share", facts->processor_wait_ns,
                    facts->processor_of_ns);
-    put_first(verdict->why, &verdict->why_count, VERDICT_MOST_NOTES, NOTE_MACHINE_BUSY);
+    say_first(verdict, NOTE_MACHINE_BUSY);
     if (waited < MOSTLY_PERCENT)
         return;
     verdict->number = VERDICT_MACHINE_BUSY;
-    put_first(verdict->advice, &verdict->advice_count, 1, NOTE_TRY_QUIET);
+    verdict->advice[0] = NOTE_TRY_QUIET;
     verdict->advice_count = 1;
 }
 
@@ -490,7 +490,8 @@ static void tell_once(const struct verdict_facts *facts, struct verdict *verdict
 static void tell_outside(const struct verdict_facts *facts, struct verdict *verdict)
 {
     const struct steps_in_run *in_run = &facts->in_run;
-    if (!in_run->run_ns || verdict_percent(in_run->loop_ns, in_run->run_ns) >= MOSTLY_PERCENT)
+    if (!facts->steps || !in_run->run_ns ||
+        verdict_percent(in_run->loop_ns, in_run->run_ns) >= MOSTLY_PERCENT)
         return;
     evidence_share(&verdict->evidence, "run_share", in_run->loop_ns, in_run->run_ns);
     evidence_ns(&verdict->evidence, "run_ns", in_run->run_ns);

@@ -183,6 +183,7 @@ static void warn_of_mixture(const char *folder, const struct layout *layout)
     for (struct dirent *entry; listing && !is_mixed && (entry = readdir(listing));)
         is_mixed = !strncmp(entry->d_name, "run=", 4) &&
                    snprintf(path, sizeof path, "%s/%s", folder, entry->d_name) < (int)sizeof path &&
+                   strcmp(path, layout->whole) != 0 &&
                    has_rank_folder(path) == layout->has_rank_column;
     if (is_mixed)
         say("'%s' has a %s, '%s' has %s: name them to readers one by one, or export one of "

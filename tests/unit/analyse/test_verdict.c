@@ -336,6 +336,9 @@ TEST("verdict: a step of devices is told from the first on, and what is not know
     devices.steps = 0;
     verdict = judge_devices(devices);
     ok(says(&verdict, NOTE_NO_STEPS_MARKED) && !strcmp(text(&verdict, "of"), "time on record"));
+    verdict =
+        judge_of(NULL, 0, 0, (struct verdict_facts){.devices = devices, .in_run.run_ns = 1000});
+    ok(!says(&verdict, NOTE_LITTLE_IN_STEPS)); // nor does the run have any
     devices.by_work[WORK_COMPUTING] = 4;
     devices.by_work[WORK_HOST] = 996;
     is_int(judge_devices(devices).number, VERDICT_WARM_UP);

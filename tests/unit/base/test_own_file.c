@@ -94,7 +94,9 @@ TEST("own file: a user's link is followed, also to nowhere; for a name of gait's
     ok(holds(victim, "through"));
     is_int(own_file_replace(place, print, &(const char *){"instead"}), 0);
     ok(holds(victim, "through") && holds(place, "instead"));
-    is_int(own_file_print(beside, print, &(const char *){"new"}), 0);
+    is_int(own_file_print(beside, print_half, &(const char *){"half"}), GAIT_ERR_FORMAT);
+    ok(holds(in_folder("none", beside), ""));
+    is_int(own_file_print(in_folder("link", beside), print, &(const char *){"new"}), 0);
     ok(holds(in_folder("none", beside), "new"));
     own_folder_remove(folder);
 }
