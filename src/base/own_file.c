@@ -5,6 +5,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
@@ -145,8 +146,31 @@ static int open_part(struct own_file *file, bool is_named_by_user)
     return status;
 }
 
+// The number of an open descriptor that `path` stands for: what stands behind it is written
+// where the descriptor is, `>>` and what others wrote before included. -1: it is a file.
+static int descriptor_of(const char *path)
+{
+    static const char folder[] = "/dev/fd/";
+    char *end;
+    if (!strcmp(path, "/dev/stdout"))
+        return STDOUT_FILENO;
+    if (!strcmp(path, "/dev/stderr"))
+        return STDERR_FILENO;
+    if (strncmp(path, folder, sizeof folder - 1) || path[sizeof folder - 1] < '0' ||
+        path[sizeof folder - 1] > '9')
+        return -1;
+    const long number = strtol(path + sizeof folder - 1, &end, 10);
+    return *end || number > INT_MAX ? -1 : (int)number;
+}
+
 int own_file_open(struct own_file *file, const char *path)
 {
+    const int descriptor = descriptor_of(path);
+    if (descriptor >= 0) {
+        *file = (struct own_file){
+            .fd = fcntl(descriptor, F_DUPFD_CLOEXEC, 0), .name = path, .is_borrowed = true};
+        return file->fd < 0 ? cannot(path) : GAIT_OK;
+    }
     *file = (struct own_file){.fd = -1, .name = path, .target = own_file_target(path)};
     return open_part(file, !is_planted(path));
 }
@@ -184,7 +208,7 @@ int own_file_keep_first(struct own_file *file)
 
 void own_file_drop(struct own_file *file)
 {
-    if (file->fd >= 0 && !file->part)
+    if (file->fd >= 0 && !file->part && !file->is_borrowed)
         (void)!ftruncate(file->fd, 0); // where it cannot be removed; a device has nothing
     if (file->fd >= 0)
         close(file->fd);

@@ -33,6 +33,7 @@ struct own_file {
     const char *name;    // as the caller called it
     char *part, *target; // NULL: written where it is
     bool is_removable;   // written where it is, and no link or device
+    bool is_borrowed;    // an open descriptor: what others wrote there stays
 };
 
 // A file that a user named. Pipes and devices, and files in folders where nothing can be made,

@@ -146,3 +146,19 @@ def test_memory_does_not_grow_with_the_trace(build, tmp_path):
     for form in FORMATS:
         small, large = (peak_kib(build, run, form) for run in runs)
         assert large - small < 12 << 10, (form, small, large)
+
+
+def test_what_a_descriptor_was_given_before_stays(gait, build, tmp_path):
+    """`gait report -o /dev/stdout >> log` put a new file in the place of the log."""
+    run = Case(tmp_path / "run")
+    shard = run.shard()
+    run.spans(shard, shard.track(key="1", os_id=1), 1, [(START, 5, "c", "a")])
+    run.write()
+    for command in ("report -o /dev/stdout", "export --format csv -o /dev/fd/1"):
+        log = tmp_path / "log"
+        log.write_text("before\n")
+        with open(log, "a") as file:
+            line = [build / "gait", *command.split(), tmp_path / "run"]
+            assert subprocess.run(line, stdout=file).returncode == 0
+        assert log.read_text().startswith("before\n")
+        assert len(log.read_text()) > 50

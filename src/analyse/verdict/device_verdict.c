@@ -53,7 +53,7 @@ enum work_kind device_verdict_lead(const struct device_judged *devices)
 
 static void rest_on(struct verdict *verdict, const struct device_judged *devices)
 {
-    evidence_text(&verdict->evidence, "of", devices->steps ? "steps" : "time on record");
+    evidence_text(&verdict->evidence, "of", devices->steps ? "steps" : "record");
     evidence_count(&verdict->evidence, "steps", devices->steps);
     evidence_ns(&verdict->evidence, "steps_ns", devices->total_ns);
 }

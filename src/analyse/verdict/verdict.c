@@ -447,7 +447,8 @@ static void tell_busy_machine(const struct verdict_facts *facts, struct verdict 
 static bool judge_start_up(const struct verdict_facts *facts, struct verdict *verdict)
 {
     const struct steps_in_run *in_run = &facts->in_run;
-    if (!in_run->outside || in_run->loop_ns >= in_run->run_ns / 100)
+    if (!in_run->outside || strcmp(in_run->outside, "start-up") != 0 ||
+        in_run->loop_ns >= in_run->run_ns / 100)
         return false;
     verdict->number = VERDICT_START_UP;
     evidence_share(&verdict->evidence, "share", in_run->loop_ns, in_run->run_ns);

@@ -4,6 +4,7 @@
 
 #include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <limits.h>
 #include <stdbool.h>
@@ -11,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "base/fail.h"
 #include "base/own_file.h"
@@ -124,6 +126,20 @@ static int64_t number_in(const char *name, const char *before, const char *after
     return strcmp(end, after) ? -1 : number;
 }
 
+// Others name their parts alike: those of this tool say so in front of the length of their
+// footer.
+static bool is_ours(const char *path)
+{
+    enum { END = 32 };
+    char end[END];
+    const int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+    const off_t size = fd >= 0 ? lseek(fd, 0, SEEK_END) : 0;
+    const bool is_read = size >= END && pread(fd, end, END, size - END) == END;
+    if (fd >= 0)
+        close(fd);
+    return is_read && !memcmp(end + END - 4, "PAR1", 4) && memmem(end, END, "\4gait", 5);
+}
+
 // The first `keep` parts in a folder are of this export; those behind them are of an earlier one.
 static void drop_parts(const char *folder, uint32_t keep)
 {
@@ -131,7 +147,8 @@ static void drop_parts(const char *folder, uint32_t keep)
     DIR *listing = opendir(folder);
     for (struct dirent *entry; listing && (entry = readdir(listing));) {
         if (number_in(entry->d_name, "part-", ".parquet") >= keep &&
-            snprintf(path, sizeof path, "%s/%s", folder, entry->d_name) < (int)sizeof path)
+            snprintf(path, sizeof path, "%s/%s", folder, entry->d_name) < (int)sizeof path &&
+            is_ours(path))
             own_file_remove(path);
     }
     if (listing)

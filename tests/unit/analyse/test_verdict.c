@@ -335,7 +335,7 @@ TEST("verdict: a step of devices is told from the first on, and what is not know
     ok(verdict.number == VERDICT_HOST_BOUND && says(&verdict, NOTE_FEW));
     devices.steps = 0;
     verdict = judge_devices(devices);
-    ok(says(&verdict, NOTE_NO_STEPS_MARKED) && !strcmp(text(&verdict, "of"), "time on record"));
+    ok(says(&verdict, NOTE_NO_STEPS_MARKED) && !strcmp(text(&verdict, "of"), "record"));
     verdict =
         judge_of(NULL, 0, 0, (struct verdict_facts){.devices = devices, .in_run.run_ns = 1000});
     ok(!says(&verdict, NOTE_LITTLE_IN_STEPS)); // nor does the run have any
