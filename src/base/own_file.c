@@ -106,10 +106,10 @@ static int make_part(struct own_file *file)
     const int status = own_file_salt(salt);
     if (status)
         return status;
-    if (asprintf(&file->part, "%s.%s.part", file->target, salt) < 0) {
-        file->part = NULL;
+    char *part = NULL;
+    if (asprintf(&part, "%s.%s.part", file->target, salt) < 0)
         return fail(GAIT_ERR_MEMORY, "no memory for the name of '%s'", file->name);
-    }
+    file->part = part;
     file->fd = open(file->part, FLAGS | O_EXCL | O_NOFOLLOW, 0666);
     // not of a file that somebody else put there: its mode may let everybody write
     if (file->fd >= 0 && lstat(file->target, &about) == 0 && S_ISREG(about.st_mode) &&
@@ -132,7 +132,9 @@ static int cannot_begin(const char *path)
 
 static int open_part(struct own_file *file, bool is_named_by_user)
 {
-    int status = file->target ? make_part(file) : GAIT_OK;
+    int status = GAIT_OK;
+    if (file->target)
+        status = make_part(file);
     if (status || file->fd >= 0) {
         if (status)
             forget_part(file);
@@ -156,7 +158,7 @@ static int descriptor_of(const char *path)
         return STDOUT_FILENO;
     if (!strcmp(path, "/dev/stderr"))
         return STDERR_FILENO;
-    if (strncmp(path, folder, sizeof folder - 1) || path[sizeof folder - 1] < '0' ||
+    if (strncmp(path, folder, sizeof folder - 1) != 0 || path[sizeof folder - 1] < '0' ||
         path[sizeof folder - 1] > '9')
         return -1;
     const long number = strtol(path + sizeof folder - 1, &end, 10);
@@ -171,7 +173,8 @@ int own_file_open(struct own_file *file, const char *path)
             .fd = fcntl(descriptor, F_DUPFD_CLOEXEC, 0), .name = path, .is_borrowed = true};
         return file->fd < 0 ? cannot(path) : GAIT_OK;
     }
-    *file = (struct own_file){.fd = -1, .name = path, .target = own_file_target(path)};
+    *file = (struct own_file){.fd = -1, .name = path};
+    file->target = own_file_target(path);
     return open_part(file, !is_planted(path));
 }
 

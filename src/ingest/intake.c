@@ -194,7 +194,7 @@ static uint8_t *make_room(struct intake *intake, size_t bytes)
 {
     const struct slice rest = intake_rest(intake);
     const bool is_own = intake->bytes.bytes == intake->own.bytes;
-    if (is_own && rest.bytes != intake->own.bytes && rest.count)
+    if (is_own && intake->own.bytes && rest.bytes != intake->own.bytes && rest.count)
         memmove(intake->own.bytes, rest.bytes, rest.count);
     intake->own.used = is_own ? rest.count : 0;
     if (!is_own && buffer_append(&intake->own, rest.bytes, rest.count))

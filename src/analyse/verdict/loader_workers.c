@@ -91,7 +91,8 @@ int loader_workers_find(struct loader_work *work, const struct inventory *survey
         work->collate_ns += shard->collate_ns;
         work->fetches += shard->events[ROLE_FETCH];
         // a process that evaluates in its own time fetches, too, and is no worker
-        if (!shard->fetch_ns || gait_trace_shard(trace, i, &info) || strcmp(info.role, "worker"))
+        if (!shard->fetch_ns || gait_trace_shard(trace, i, &info) ||
+            strcmp(info.role, "worker") != 0)
             continue;
         lives[count++] = (struct life){info.host, info.pid, info.start_ns, info.end_ns};
     }

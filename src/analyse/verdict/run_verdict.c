@@ -364,7 +364,7 @@ static struct failure find_failure(const struct run_report *report, const struct
         const char *noted = gait_trace_metadata(trace, i, meta.exit);
         struct gait_shard_info shard;
         double number;
-        if (!noted || gait_trace_shard(trace, i, &shard) || strcmp(shard.role, "program") ||
+        if (!noted || gait_trace_shard(trace, i, &shard) || strcmp(shard.role, "program") != 0 ||
             (shard.rank < 0 && report->process_count > 1))
             continue;
         if (json_member_real(noted, "signal", &number) && number > 0 && number < 256)

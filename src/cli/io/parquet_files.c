@@ -120,7 +120,7 @@ static int64_t number_in(const char *name, const char *before, const char *after
 {
     const size_t begin = strlen(before);
     char *end;
-    if (strncmp(name, before, begin) || name[begin] < '0' || name[begin] > '9')
+    if (strncmp(name, before, begin) != 0 || name[begin] < '0' || name[begin] > '9')
         return -1;
     const int64_t number = strtoll(name + begin, &end, 10);
     return strcmp(end, after) ? -1 : number;
@@ -164,7 +164,7 @@ static void drop_stale(const struct layout *layout)
     DIR *listing = opendir(layout->whole);
     for (struct dirent *entry; listing && (entry = readdir(listing));) {
         struct stat about;
-        if (strncmp(entry->d_name, "rank=", 5) ||
+        if (strncmp(entry->d_name, "rank=", 5) != 0 ||
             snprintf(path, sizeof path, "%s/%s", layout->whole, entry->d_name) >=
                 (int)sizeof path ||
             lstat(path, &about) || !S_ISDIR(about.st_mode))
