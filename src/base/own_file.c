@@ -319,7 +319,7 @@ static bool is_own(int folder)
     return folder >= 0 && !fstat(folder, &about) && about.st_uid == geteuid();
 }
 
-int own_folder_temporary(char ret_path[PATH_MAX], const char *name)
+int own_folder_temporary(char ret_path[OWN_FOLDER_BYTES], const char *name)
 {
     const char *place = getenv("TMPDIR");
     char path[PATH_MAX];

@@ -78,8 +78,10 @@ enum { OWN_FILE_PLANTED = -1 };
 // 0, an errno, EEXIST among them, or OWN_FILE_PLANTED: `path` is a link that another user made.
 GAIT_CHECK int own_folder_make(const char *path, unsigned mode);
 
-// A new folder "NAME-??????" of this user's alone among temporary files.
-GAIT_CHECK int own_folder_temporary(char ret_path[PATH_MAX], const char *name);
+// A new folder "NAME-??????" of this user's alone among temporary files. So many bytes are
+// PATH_MAX, which musl tells only where it is asked for more than C.
+enum { OWN_FOLDER_BYTES = 4096 };
+GAIT_CHECK int own_folder_temporary(char ret_path[OWN_FOLDER_BYTES], const char *name);
 
 // What such a number means, in words.
 const char *own_file_why(int error);

@@ -182,7 +182,10 @@ TEST("verdict: eval mode is told as a mode, behind what takes more")
     struct judged_part parts[] = {{"evaluation", WORK_EVAL_MODE, 300, true},
                                   {"forward", WORK_COMPUTING, 550, true}};
     struct verdict_facts facts = {
-        .events = 1000, .steps = 100, .judged = {parts, 2, WHOLE_NS, 100, false}, .torch = &known};
+        .events = 1000,
+        .steps = 100,
+        .judged = {.parts = parts, .count = 2, .total_ns = WHOLE_NS, .steps = 100},
+        .torch = &known};
     struct verdict verdict;
     verdict_make(&facts, &verdict);
     is_int(verdict.number, VERDICT_COMPUTE_BOUND);
