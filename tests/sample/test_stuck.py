@@ -109,10 +109,11 @@ def test_ranks_have_the_numbers_that_their_launcher_gave_them(gait, start):
             {"OMPI_COMM_WORLD_RANK": "4", "OMPI_COMM_WORLD_SIZE": "5", "RANK": "no number"},
         )
     ]
-    found = hung(gait, *(process.pid for process in processes))
+    pids = [process.pid for process in processes]
+    words = "ranks 3, 4 have not moved"  # one may come to its sleep long before the other
+    found = until(lambda: told if words in (told := hung(gait, *pids))["sentence"] else None)
     assert [rank["rank"] for rank in found["ranks"]] == [3, 4]
     assert found["world_size"] == 5
-    assert "ranks 3, 4 have not moved" in found["sentence"]
 
 
 def test_every_format_says_the_same(gait, start):
