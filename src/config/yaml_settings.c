@@ -380,7 +380,13 @@ static int imply_epochs(struct yaml_walk *walk)
         .level = CONFIG_FILE, .where = walk->epochs_at, .spelled = "epochs"};
     if (!walk->epochs || walk->has_more_epochs || !walk->config->has_section)
         return GAIT_OK;
-    return config_imply(walk->config, SETTING_EPOCHS, walk->epochs, &because);
+    char read[SETTING_VALUE_BYTES]; // "09" is 9
+    if (setting_value_read(&setting_table[SETTING_EPOCHS], "epochs", walk->epochs, read)) {
+        fail_clear(); // it is the trainer's own, and may be anything
+        return GAIT_OK;
+    }
+    const char *epochs = config_print(walk->config, "%s", read);
+    return epochs ? config_imply(walk->config, SETTING_EPOCHS, epochs, &because) : GAIT_ERR_MEMORY;
 }
 
 static int walk_events(struct yaml_walk *walk, yaml_parser_t *parser)
