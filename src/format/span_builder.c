@@ -49,9 +49,10 @@ static void empty_rows(struct span_builder *builder)
     builder->pieces.used = sizeof(struct span_builder_piece); // offset 0 means none
 }
 
-int span_builder_create(struct table_writer *writer, struct span_builder **ret_builder)
+int span_builder_create(struct table_writer *writer, uint32_t max_slots,
+                        struct span_builder **ret_builder)
 {
-    const size_t rows_max = SPAN_BUILDER_HEADROOM + SPAN_BUILDER_MAX_SLOTS + OFF_THE_PAGE;
+    const size_t rows_max = SPAN_BUILDER_HEADROOM + (size_t)max_slots + OFF_THE_PAGE;
     struct span_builder *builder = calloc(1, sizeof(*builder));
     if (!builder)
         return fail(GAIT_ERR_MEMORY, "no memory to arrange records");
@@ -60,6 +61,7 @@ int span_builder_create(struct table_writer *writer, struct span_builder **ret_b
         columns += span_builder_shapes[i].column_count;
     }
     builder->writer = writer;
+    builder->max_slots = max_slots;
     builder->memory = malloc(columns * rows_max * sizeof(uint64_t));
     builder->args_of_row = calloc(rows_max, sizeof(uint32_t));
     builder->args_column = malloc(rows_max * sizeof(struct slice));
@@ -127,7 +129,7 @@ static void add_point(struct span_builder *builder, enum span_builder_table tabl
                       const uint64_t *values, uint64_t last)
 {
     struct span_builder_rows *rows = &builder->tables[table];
-    GAIT_ASSERT(rows->end < SPAN_BUILDER_HEADROOM + SPAN_BUILDER_MAX_SLOTS); // a slot a row at most
+    GAIT_ASSERT(rows->end < SPAN_BUILDER_HEADROOM + builder->max_slots); // a slot a row at most
     for (int c = 0; c < span_builder_shapes[table].column_count; c++) {
         rows->columns[c][rows->end] = values[c];
     }
@@ -180,7 +182,7 @@ static int begin_span(struct span_builder *builder, struct span_builder_track *t
             return status;
     }
     GAIT_ASSERT(track->open_count < track->open_capacity);
-    GAIT_ASSERT(rows->end < SPAN_BUILDER_HEADROOM + SPAN_BUILDER_MAX_SLOTS);
+    GAIT_ASSERT(rows->end < SPAN_BUILDER_HEADROOM + builder->max_slots);
     uint32_t row = rows->end++;
     struct span_builder_span *span = &track->open[track->open_count];
     span->start = tick;
@@ -483,7 +485,7 @@ static int take_record(struct span_builder *builder, struct span_builder_track *
 int span_builder_take(struct span_builder *builder, struct span_builder_track *track,
                       const struct slot *slots, uint64_t mask, uint64_t until)
 {
-    uint64_t stop = track->position + SPAN_BUILDER_MAX_SLOTS;
+    uint64_t stop = track->position + builder->max_slots;
     if (stop > until)
         stop = until;
     // a flush is needed first when no more carried spans could end

@@ -45,7 +45,9 @@ struct span_builder_track {
 
 struct span_builder; // the rows of the frame in the making
 
-GAIT_CHECK int span_builder_create(struct table_writer *writer, struct span_builder **ret_builder);
+// One span_builder_take() consumes `max_slots` at most, SPAN_BUILDER_MAX_SLOTS or fewer.
+GAIT_CHECK int span_builder_create(struct table_writer *writer, uint32_t max_slots,
+                                   struct span_builder **ret_builder);
 void span_builder_destroy(struct span_builder *builder);
 
 void span_builder_track_init(struct span_builder_track *track, uint32_t id, uint64_t position);
@@ -56,7 +58,7 @@ GAIT_CHECK int span_builder_track_restore(struct span_builder_track *track,
                                           const struct span_builder_span *span, struct slice args);
 
 // Takes records from slots[track->position & mask] on, at most up to position
-// `until` and SPAN_BUILDER_MAX_SLOTS, and moves position behind what it took. Returns
+// `until` and the builder's most slots, and moves position behind what it took. Returns
 // less than asked only for that limit; a record cut off by `until` is left.
 GAIT_CHECK int span_builder_take(struct span_builder *builder, struct span_builder_track *track,
                                  const struct slot *slots, uint64_t mask, uint64_t until);

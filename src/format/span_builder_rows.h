@@ -40,6 +40,7 @@ struct span_builder_piece {
 
 struct span_builder {
     struct table_writer *writer;
+    uint32_t max_slots;
     struct span_builder_rows tables[SPAN_BUILDER_TABLE_COUNT];
     uint32_t *args_of_row; // of spans: offset of the last piece, 0 = none (all, to begin with)
     struct slice *args_column;

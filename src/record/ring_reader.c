@@ -22,7 +22,7 @@ int ring_reader_init(struct ring_reader *drain, struct table_writer *tables,
         if (!drain->copy)
             return fail(GAIT_ERR_MEMORY, "no memory to drain rings");
     }
-    return span_builder_create(tables, &drain->builder);
+    return span_builder_create(tables, SPAN_BUILDER_MAX_SLOTS, &drain->builder);
 }
 
 void ring_reader_finish(struct ring_reader *drain)

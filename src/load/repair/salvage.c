@@ -411,8 +411,17 @@ static int list_salvaged(struct shard *shard)
     return status;
 }
 
+// No ring of the file holds more: a small file takes little memory.
+static uint32_t most_slots(uint64_t ring_bytes)
+{
+    const uint64_t slots = ring_bytes / sizeof(struct slot) + 1;
+    return slots < SPAN_BUILDER_MAX_SLOTS ? (uint32_t)slots : SPAN_BUILDER_MAX_SLOTS;
+}
+
 static int begin_salvage(struct salvage *salvage)
 {
+    const uint64_t ring_bytes = salvage->view.source.bytes;
+    const uint32_t slots = most_slots(ring_bytes);
     struct schema_map schema;
     struct last_source source = {.shard = salvage->shard,
                                  .schema = &schema,
@@ -426,10 +435,10 @@ static int begin_salvage(struct salvage *salvage)
     buffer_init(&salvage->entries, SLOTS_LIMIT);
     status = last_state_load(&salvage->state, &source);
     if (!status)
-        status = table_writer_init(&salvage->writer, &salvage->shard->salvaged,
-                                   SPAN_BUILDER_MAX_SLOTS, TEXT_BYTES);
+        status = table_writer_init(&salvage->writer, &salvage->shard->salvaged, slots,
+                                   ring_bytes < TEXT_BYTES ? ring_bytes : TEXT_BYTES);
     if (!status)
-        status = span_builder_create(&salvage->writer, &salvage->builder);
+        status = span_builder_create(&salvage->writer, slots, &salvage->builder);
     salvage->writer.sequence = salvage->shard->list.next_sequence;
     return status;
 }

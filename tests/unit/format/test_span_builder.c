@@ -269,7 +269,7 @@ static void build_all(uint64_t start, uint32_t portion)
     struct span_builder_track track;
     buffer_init(&frames, 64 << 20);
     ok(table_writer_init(&writer, &frames, SPAN_BUILDER_MAX_SLOTS, 8 << 20) == 0);
-    ok(span_builder_create(&writer, &builder) == 0);
+    ok(span_builder_create(&writer, SPAN_BUILDER_MAX_SLOTS, &builder) == 0);
     span_builder_track_init(&track, 7, start);
     for (uint64_t until = start, before = start - 1;
          until < ring_end || track.position != before;) {
@@ -341,7 +341,7 @@ TEST("builder: ends without a begin are passed over and counted")
     struct span_builder_track track;
     buffer_init(&frames, 1 << 20);
     ok(table_writer_init(&writer, &frames, SPAN_BUILDER_MAX_SLOTS, 8 << 20) == 0);
-    ok(span_builder_create(&writer, &builder) == 0);
+    ok(span_builder_create(&writer, SPAN_BUILDER_MAX_SLOTS, &builder) == 0);
     span_builder_track_init(&track, 7, 0);
     ring_end = 0;
     put(span_slot(10, SLOT_CLASS_END, 0));
@@ -367,7 +367,7 @@ TEST("builder: a slot that is no record is refused, what stood before it is kept
     struct span_builder_track track;
     buffer_init(&frames, 1 << 20);
     ok(table_writer_init(&writer, &frames, SPAN_BUILDER_MAX_SLOTS, 8 << 20) == 0);
-    ok(span_builder_create(&writer, &builder) == 0);
+    ok(span_builder_create(&writer, SPAN_BUILDER_MAX_SLOTS, &builder) == 0);
     span_builder_track_init(&track, 7, 0);
     ring_end = 0;
     put(span_slot(11, SLOT_CLASS_BEGIN, 4));
