@@ -55,6 +55,15 @@ static void tell(const struct run_stuck *watch, const struct stuck *stuck)
         say("%s; " RUN_STUCK_FILE " could not be written into %s", stuck->sentence, directory);
 }
 
+// Where one stands and nobody waits for it yet, the others are still on their way to it: one more
+// time of patience lets the one sentence that is told name what they wait in.
+static bool is_worth_telling(const struct run_stuck *watch, const struct stuck *stuck)
+{
+    const int64_t after_ns = watch->after_ns, since_ns = stuck_since_ns(stuck);
+    return stuck_is_found(stuck) && since_ns >= after_ns &&
+           (stuck->waiting || since_ns - after_ns >= after_ns);
+}
+
 static void look_once(struct run_stuck *watch)
 {
     const int64_t part_ns = watch->after_ns / STUCK_LOOKS;
@@ -64,8 +73,7 @@ static void look_once(struct run_stuck *watch)
     int status = members_add(&look.members, watch->directory); // fails while nobody records
     if (!status)
         status = stuck_look_take(&look, part_ns < LONGEST_LOOK_NS ? part_ns : LONGEST_LOOK_NS);
-    const bool is_stuck =
-        !status && stuck_is_found(&look.stuck) && stuck_since_ns(&look.stuck) >= watch->after_ns;
+    const bool is_stuck = !status && is_worth_telling(watch, &look.stuck);
     if (is_stuck && !watch->is_told)
         tell(watch, &look.stuck);
     watch->is_told = is_stuck;
