@@ -23,11 +23,22 @@
 #define NAME_TRIES 1000
 #define RESERVE_BYTES (16u << 10) // and never more than a quarter of the limit
 
-static int init_buffers(struct shard_out *shard)
+static int init_buffers(struct shard_out *shard, size_t rows, size_t text_bytes)
 {
     buffer_init(&shard->batch, BATCH_MAX_BYTES);
     index_writer_init(&shard->index);
-    return table_writer_init(&shard->tables, &shard->batch, SPAN_BUILDER_MAX_SLOTS, TEXT_MAX_BYTES);
+    return table_writer_init(&shard->tables, &shard->batch, rows, text_bytes);
+}
+
+// All that any frame needs, at once: what records never asks for memory again.
+static int init_to_record(struct shard_out *shard)
+{
+    return init_buffers(shard, SPAN_BUILDER_MAX_SLOTS, TEXT_MAX_BYTES);
+}
+
+static int init_to_grow(struct shard_out *shard)
+{
+    return init_buffers(shard, 0, 0);
 }
 
 static void init(struct shard_out *shard, const char *path)
@@ -46,7 +57,7 @@ int shard_out_open_end(struct shard_out *shard, int fd, const char *path, uint64
     const int error = os_file_share(&shard->file, fd);
     if (error)
         return fail(GAIT_ERR_IO, "cannot write '%s': %s", path, strerror(error));
-    return init_buffers(shard);
+    return init_to_grow(shard);
 }
 
 int shard_out_open_memory(struct shard_out *shard)
@@ -54,7 +65,7 @@ int shard_out_open_memory(struct shard_out *shard)
     init(shard, "memory");
     shard->is_in_memory = true;
     buffer_init(&shard->memory, MEMORY_MAX_BYTES);
-    return init_buffers(shard);
+    return init_to_grow(shard);
 }
 
 int shard_out_open_path(struct shard_out *shard, const char *path)
@@ -66,7 +77,7 @@ int shard_out_open_path(struct shard_out *shard, const char *path)
         return fail(error == EEXIST ? GAIT_ERR_STATE : GAIT_ERR_IO, "cannot create '%s': %s", path,
                     strerror(error));
     }
-    int status = init_buffers(shard);
+    int status = init_to_record(shard);
     if (status)
         shard_out_remove(shard);
     return status;
