@@ -11,6 +11,17 @@ from ._vocabulary import META_FAILURE
 
 MOST = 500  # characters of what it says
 
+# Whose functions are at work in a phase, where their names do not differ by version.
+PHASES = (
+    ("torch/utils/data/dataloader.py", ("__next__",), "input"),
+    ("torch/nn/modules/module.py", ("_call_impl", "_wrapped_call_impl"), "forward"),
+    ("torch/_tensor.py", ("backward",), "backward"),
+    ("torch/autograd/__init__.py", ("backward", "grad"), "backward"),
+    ("torch/optim/optimizer.py", ("wrapper", "profile_hook_step", "_use_grad"), "optimizer"),
+    ("torch/serialization.py", ("save", "load"), "checkpoint"),
+    ("torch/distributed/distributed_c10d.py", None, "communication"),
+)
+
 
 def tell() -> None:
     """At exit. Nothing of Python's is hooked for it; a shell that goes on has a failure on
@@ -25,9 +36,10 @@ def tell() -> None:
 
 def place(traceback) -> dict:
     """Of the innermost frame that is the user's own, else of the innermost."""
-    found = best = None
+    found = best = phase = None
     while traceback is not None:
         found = traceback
+        phase = phase_of(found.tb_frame.f_code) or phase
         if not is_library(found.tb_frame.f_code.co_filename):
             best = found
         traceback = traceback.tb_next
@@ -35,7 +47,17 @@ def place(traceback) -> dict:
     if frame is None:
         return {}
     code = frame.tb_frame.f_code
-    return {"file": code.co_filename, "line": frame.tb_lineno, "function": code.co_name}
+    where = {"file": code.co_filename, "line": frame.tb_lineno, "function": code.co_name}
+    return {**where, "phase": phase} if phase else where
+
+
+def phase_of(code):
+    """The phase that a function of torch tells; None: no such function."""
+    path = code.co_filename.replace(os.sep, "/")
+    for ending, names, phase in PHASES:
+        if path.endswith(ending) and (names is None or code.co_name in names):
+            return phase
+    return None
 
 
 def is_library(path) -> bool:

@@ -242,9 +242,10 @@ static int open_path(struct run *run, const char *path)
 
     if (!status && files.is_directory && !files.count)
         status = fail_without_shards(run, path);
-    else if (!status && files.is_directory)
+    else if (!status && files.is_directory) {
+        run->outcome = run_outcome_read(path);
         status = add_files(run, &files);
-    else if (!status) {
+    } else if (!status) {
         own = arena_text(&run->arena, path, strlen(path));
         status = own ? add_shard(run, own, (struct slice){0}) : GAIT_ERR_MEMORY;
     }

@@ -7,6 +7,7 @@
 #include "base/arena.h"
 #include "base/intern.h"
 #include "load/file/damage.h"
+#include "load/file/run_outcome.h"
 #include "load/shard/dictionary.h"
 #include "load/shard/open_events.h"
 #include "load/shard/shard.h"
@@ -32,7 +33,8 @@ struct run {
     struct site_table sites;
     struct track_table tracks;
     struct row_reader rows;
-    struct run_shard **shards; // in order of path
+    struct run_shard **shards;  // in order of path
+    struct run_outcome outcome; // of the command, where a folder is read
     uint32_t shard_count;
     size_t merge_bytes;  // bound of a merge's memory; 0: the usual one
     size_t async_begins; // of a window of async_pairs; 0: the usual one

@@ -517,10 +517,78 @@ def test_a_failed_program_tells_its_exception_and_where_it_was_raised(gait, buil
         "file": str(script),
         "line": 5,
         "function": "f",
+        "phase": None,
+        "rank": None,
         "step": 9,
     }
     text = " ".join(gait("report", "x").stdout.split())
     assert f"ValueError: no \\x1b[2J; at {script}:5 in f" in text.replace("- ", "-")
+
+
+RANKED = """
+for rank in 0 1 2; do RANK=$rank WORLD_SIZE=3 "$@" $rank & ranks="$ranks $!"; done
+for rank in $ranks; do wait $rank || code=$?; done
+exit ${code:-0}
+"""
+
+
+def failure_of(gait, run):
+    report = json.loads(gait("report", "--json", run).stdout)
+    assert (report["verdict_id"] == "failed") == ("failure" in report)
+    return report.get("failure"), report["verdict"]
+
+
+@pytest.mark.parametrize(
+    "end, how, word",
+    [
+        ("os.kill(os.getpid(), 9)", (137, None), "rank 1 was the first to break off"),
+        ("os._exit(5)", (5, None), "rank 1 was the first to break off"),
+        ("raise ValueError('no')", (1, "ValueError"), "rank 1 failed first"),
+    ],
+)
+def test_the_rank_that_took_the_job_along_is_named(gait, build, end, how, word):
+    code = f"import os, sys; {STEPS}\nif sys.argv[-1] == '1': {end}"
+    gait("run", "-q", "-o", "x", "--", "sh", "-c", RANKED, "-", *python(code), env=with_gait(build))
+    failure, verdict = failure_of(gait, "x")
+    assert (failure["exit_code"], failure["type"], failure["rank"]) == (*how, 1)
+    assert word in verdict
+
+
+def test_a_command_that_fails_is_no_process_on_record(gait, build):
+    line = ("sh", "-c", '"$@"; exit 3', "-", *python(STEPS))
+    gait("run", "-q", "-o", "x", "--", *line, env=with_gait(build))
+    failure, verdict = failure_of(gait, "x")
+    assert (failure["exit_code"], failure["type"]) == (3, None)
+    assert "the command's own" in verdict
+
+
+def test_a_process_that_was_started_again_and_a_run_appended_are_no_failure(gait, build):
+    again = '"$@" ; "$@"; exit 0'
+    environment = {**with_gait(build), "RANK": "0", "WORLD_SIZE": "1"}
+    line = ("sh", "-c", again, "-", *python(STEPS + "\nraise SystemExit(2)"))
+    gait("run", "-q", "-o", "x", "--", *line, env=environment)
+    assert failure_of(gait, "x")[0] is None
+    gait("run", "-q", "-a", "-o", "x", "--", *python("raise SystemExit(2)"), env=environment)
+    gait("run", "-q", "-a", "-o", "x", "--", *python(STEPS), env=environment)
+    assert failure_of(gait, "x")[0] is None
+
+
+@pytest.mark.parametrize(
+    "planted", ["", "no", "{", '{"code": 1e300}', '{"code": -1}', "link", "fifo"]
+)
+def test_an_outcome_that_makes_no_sense_says_nothing(gait, build, tmp_path, planted):
+    gait("run", "-q", "-o", "x", "--", *python(STEPS), env=with_gait(build))
+    outcome = tmp_path / "x" / ".gait-end"
+    assert json.loads(outcome.read_text()) == {"code": 0}
+    outcome.unlink()
+    if planted == "link":
+        (tmp_path / "other").write_text('{"code": 7}')
+        outcome.symlink_to(tmp_path / "other")
+    elif planted == "fifo":
+        os.mkfifo(outcome)
+    else:
+        outcome.write_text(planted)
+    assert failure_of(gait, "x")[0] is None
 
 
 @pytest.mark.parametrize("ending", ["", "raise SystemExit(3)", "import os; os._exit(4)"])

@@ -10,7 +10,7 @@
 
 #include "analyse/report/run_report.h"
 #include "answer/answers.h"
-#include "answer/report_answer.h"
+#include "answer/report/report_answer.h"
 #include "base/fail.h"
 #include "format/columns.h"
 #include "fuzz/ask_everything.h"

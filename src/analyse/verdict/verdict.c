@@ -415,6 +415,13 @@ static bool judge_failure(const struct verdict_facts *facts, struct verdict *ver
                     failure->signal ? failure->signal : failure->code);
     evidence_count(&verdict->evidence, "steps", facts->steps);
     verdict_say(verdict, words[failure->signal != 0][facts->steps > 0]);
+    if (failure->shard == FAILURE_OF_NOBODY)
+        verdict_say(verdict, NOTE_FAILED_COMMAND);
+    if (failure->rank >= 0) {
+        evidence_number(&verdict->evidence, "failed_rank", (uint64_t)failure->rank);
+        verdict_say(verdict,
+                    failure->is_broken_off ? NOTE_FAILED_RANK_BROKE_OFF : NOTE_FAILED_RANK);
+    }
     verdict_advise(verdict, NOTE_TRY_ERROR);
     return true;
 }
@@ -499,13 +506,18 @@ static void tell_outside(const struct verdict_facts *facts, struct verdict *verd
     verdict_say(verdict, facts->judged.is_loop ? NOTE_LITTLE_IN_LOOP : NOTE_LITTLE_IN_STEPS);
 }
 
-static void judge_lost(const struct verdict_facts *facts, uint64_t made, struct verdict *verdict)
+// So much that what is left may tell of something else.
+static bool judge_lost(const struct verdict_facts *facts, uint64_t made, struct verdict *verdict)
 {
-    verdict->number = VERDICT_EVENTS_LOST;
+    if (verdict_percent(facts->dropped, made) < LOST_PERCENT)
+        return false;
+    if (verdict->number != VERDICT_FAILED)
+        verdict->number = VERDICT_EVENTS_LOST;
     evidence_share(&verdict->evidence, "lost_share", facts->dropped, made);
     evidence_count(&verdict->evidence, "lost", facts->dropped);
     verdict_say(verdict, NOTE_LOST);
     verdict_advise(verdict, facts->is_disk_full ? NOTE_TRY_ROOM : NOTE_TRY_RING);
+    return true;
 }
 
 // Of a program that ended well and lost nothing.
@@ -539,12 +551,12 @@ void verdict_make(const struct verdict_facts *facts, struct verdict *ret_verdict
         evidence_count(&ret_verdict->evidence, "damage", facts->damages);
         verdict_say(ret_verdict, NOTE_DAMAGED);
         verdict_advise(ret_verdict, NOTE_TRY_COPY);
+    } else if (judge_failure(facts, ret_verdict)) {
+        (void)judge_lost(facts, made, ret_verdict);
     } else if (!made) {
         verdict_say(ret_verdict, NOTE_NOTHING);
         verdict_advise(ret_verdict, NOTE_TRY_RECORD);
-    } else if (verdict_percent(facts->dropped, made) >= LOST_PERCENT) {
-        judge_lost(facts, made, ret_verdict);
-    } else if (!judge_failure(facts, ret_verdict)) {
+    } else if (!judge_lost(facts, made, ret_verdict)) {
         judge_work(facts, ret_verdict);
     }
 }

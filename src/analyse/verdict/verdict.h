@@ -55,10 +55,13 @@ struct steps_in_run {
 };
 
 // How the program ended, where it did not end well.
+#define FAILURE_OF_NOBODY UINT32_MAX
 struct failure {
     bool is_known;
     unsigned code, signal; // one of them is 0
-    uint32_t shard;
+    uint32_t shard;        // whose process failed first; or FAILURE_OF_NOBODY
+    int64_t rank;          // its rank, or -1
+    bool is_broken_off;    // it ended without a word
 };
 
 // What is known of a PyTorch run besides.

@@ -7,7 +7,7 @@
 #include <gait/trace.h>
 
 #include "analyse/report/run_report.h"
-#include "answer/report_answer.h"
+#include "answer/report/report_answer.h"
 #include "answer/sheet.h"
 #include "base/fail.h"
 #include "cli/frame/command.h"

@@ -33,6 +33,7 @@
 #include "launch/run_stuck.h"
 #include "launch/say.h"
 #include "launch/shared_memory.h"
+#include "load/file/run_outcome.h"
 #include "meter/metering.h"
 
 struct run_values {
@@ -245,11 +246,25 @@ static void tell_begin(const struct session *session)
         run_profile_tell(&session->profile, session->values.is_quiet);
 }
 
+// A run without shards is removed, and nothing may lie in its way.
+static void note_outcome(const struct session *session, const struct launch *launch)
+{
+    const struct run_directory *directory = &session->directory;
+    const int how = launch->wait_status;
+    const struct run_outcome outcome = {.is_known = true,
+                                        .code = WIFEXITED(how) ? (unsigned)WEXITSTATUS(how) : 0,
+                                        .signal = WIFSIGNALED(how) ? (unsigned)WTERMSIG(how) : 0};
+    if (!directory->is_nested && run_directory_content(directory).shards &&
+        run_outcome_write(directory->absolute, outcome, directory->is_shared))
+        fail_clear(); // a full disk was told of already, and the shards tell most of it
+}
+
 // Makes the recording whole, and of it what was asked for.
 static int finish_recording(struct session *session, const struct launch *launch)
 {
     if (run_finish(session->directory.absolute, launch))
         say("%s", fail_text());
+    note_outcome(session, launch);
     const bool speaks = is_first(session);
     const bool tells = speaks && !session->values.is_quiet;
     const bool has_profiler = run_profile_said(&session->profile, SETTING_PROFILER);

@@ -11,7 +11,7 @@
 
 #include "analyse/report/run_report.h"
 #include "answer/answers.h"
-#include "answer/report_answer.h"
+#include "answer/report/report_answer.h"
 #include "base/fail.h"
 #include "cli/frame/command.h"
 #include "cli/io/peak_flops.h"

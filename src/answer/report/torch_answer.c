@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // One section a function. What is not known or says nothing gets none.
-#include "answer/torch_answer.h"
+#include "answer/report/torch_answer.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -9,9 +9,9 @@
 #include "analyse/report/run_report.h"
 #include "analyse/report/torch_report.h"
 #include "answer/answer_parts.h"
+#include "answer/report/work_answer.h"
 #include "answer/sentence_text.h"
 #include "answer/sheet.h"
-#include "answer/work_answer.h"
 #include "base/units.h"
 
 enum {

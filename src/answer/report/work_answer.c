@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Formulas stand with their figures: others mean other things by the names.
-#include "answer/work_answer.h"
+#include "answer/report/work_answer.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -2,7 +2,7 @@
 // One section a function, in the order of the screen. What is zero or absent is not said
 // to people; data has all keys always.
 #define _GNU_SOURCE
-#include "answer/report_answer.h"
+#include "answer/report/report_answer.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -14,8 +14,9 @@
 #include "answer/answer_parts.h"
 #include "answer/device/device_table.h"
 #include "answer/energy/energy_answer.h"
+#include "answer/report/report_ends.h"
+#include "answer/report/torch_answer.h"
 #include "answer/sentence_text.h"
-#include "answer/torch_answer.h"
 #include "base/buffer.h"
 #include "base/file_name.h"
 #include "base/json_reader.h"
@@ -27,8 +28,6 @@ enum {
     MOST_THREADS = 8,
     MOST_DROPS = 4,
     MOST_DAMAGE = 3,
-    MOST_ENDS = 3,
-    MOST_FAILURE = 100000, // bytes of a text in it
 };
 
 // What an answer is made from, and the sheet that it goes on.
@@ -48,74 +47,6 @@ static void put_title(const struct making *making)
              units_ns(report->wall_ns).text, units_count(report->events).text,
              units_plural(report->events), units_bytes(report->overhead.bytes).text);
     sheet_title(making->sheet, making->path, text);
-}
-
-// --- how processes ended ---------------------------------------------------------------
-
-// What `gait run` noted of a process that did not end well, in words.
-static void describe_end(const char *noted, char *out, size_t room)
-{
-    struct json_token token;
-    double number;
-    if (json_member_real(noted, "signal", &number))
-        snprintf(out, room, "was killed by signal %.0f", number);
-    else if (json_member_real(noted, "code", &number))
-        snprintf(out, room, "ended with exit code %.0f", number);
-    else if (json_member(noted, "unclosed", &token))
-        snprintf(out, room, "did not end normally: it was killed, or it called os._exit()");
-    else
-        snprintf(out, room, "ended with %.80s", noted);
-}
-
-// NULL: it ended well, or nobody noted how.
-static const char *bad_end(const struct gait_trace *trace, uint32_t shard,
-                           struct gait_shard_info *ret_info)
-{
-    const char *noted = gait_trace_metadata(trace, shard, meta.exit);
-    double code;
-    const bool is_good = !noted || (json_member_real(noted, "code", &code) && code == 0);
-    return !is_good && !gait_trace_shard(trace, shard, ret_info) ? noted : NULL;
-}
-
-static void say_ends(const struct making *making)
-{
-    char text[300];
-    unsigned ends = 0;
-    for (uint32_t i = 0; i < making->report->shard_count; i++) {
-        struct gait_shard_info shard;
-        char rank[32] = "", how[120];
-        const char *noted = bad_end(making->trace, i, &shard);
-        if (!noted || ++ends > MOST_ENDS)
-            continue;
-        describe_end(noted, how, sizeof how);
-        if (shard.rank >= 0)
-            snprintf(rank, sizeof rank, "rank %" PRId64 ", ", shard.rank);
-        snprintf(text, sizeof text, "%sprocess %" PRId64 " on %.60s %s", rank, shard.pid,
-                 shard.host, how);
-        sheet_say(making->sheet, SAY_ALERT, text);
-    }
-    if (ends > MOST_ENDS) {
-        snprintf(text, sizeof text, "(%u more failed: see --json)", ends - MOST_ENDS);
-        sheet_say(making->sheet, SAY_ALERT, text);
-    }
-}
-
-static void put_ends(const struct making *making)
-{
-    static const struct column columns[] = {
-        {.key = "host"}, {.key = "pid"}, {.key = "rank"}, {.key = "exit"}};
-    static const struct table table = {.key = "ends", .columns = columns, .count = 4};
-    sheet_table(making->sheet, &table);
-    for (uint32_t i = 0; i < gait_trace_shard_count(making->trace); i++) {
-        struct gait_shard_info shard;
-        const char *noted = bad_end(making->trace, i, &shard);
-        if (!noted)
-            continue;
-        const struct value cells[] = {value_text(shard.host), value_int(shard.pid),
-                                      value_rank(shard.rank), value_json(noted)};
-        sheet_row(making->sheet, cells, 0);
-    }
-    sheet_end(making->sheet);
 }
 
 static void say_ignored(const struct making *making)
@@ -192,69 +123,6 @@ static void put_parts(const struct making *making)
     sheet_end(making->sheet);
 }
 
-// A member of the recorded failure as text; "": there is none.
-static const char *failure_text(const char *failure, const char *key, struct buffer *room)
-{
-    struct json_token token;
-    char *quoted = NULL;
-    room->used = 0;
-    if (json_member(failure, key, &token) == JSON_TEXT)
-        quoted = strndup((const char *)token.text.bytes, token.text.count);
-    const bool is_read = quoted && !json_decode(quoted, room);
-    free(quoted);
-    return is_read ? (const char *)room->bytes : "";
-}
-
-// "RuntimeError: shapes do not fit, at train.py:7 in forward"
-static void say_exception(const struct making *making, const char *failure)
-{
-    struct buffer type, text, file, function;
-    struct buffer *const buffers[] = {&type, &text, &file, &function};
-    static const char *const keys[] = {"type", "text", "file", "function"};
-    const char *words[4];
-    char line[40] = "", *sentence = NULL;
-    double number;
-    for (size_t i = 0; i < 4; i++) {
-        buffer_init(buffers[i], MOST_FAILURE);
-        words[i] = failure_text(failure, keys[i], buffers[i]);
-    }
-    if (json_member_real(failure, "line", &number))
-        snprintf(line, sizeof line, ":%.0f", number);
-    if (asprintf(&sentence, "%s%s%s%s%s%s%s%s", words[0], *words[1] ? ": " : "", words[1],
-                 *words[2] ? "; at " : "", words[2], line, *words[3] ? " in " : "", words[3]) > 0)
-        sheet_say(making->sheet, SAY_ITEM, sentence);
-    free(sentence);
-    for (size_t i = 0; i < 4; i++)
-        buffer_finish(buffers[i]);
-}
-
-// How the program ended, where it did not end well; what its recording says of that.
-static void put_failure(const struct making *making)
-{
-    static const char *const keys[] = {"type", "text", "file", "line", "function"};
-    const struct failure *failure = &making->report->verdict.failure;
-    const char *noted =
-        failure->is_known ? gait_trace_metadata(making->trace, failure->shard, meta.failure) : NULL;
-    struct json_token token;
-    if (!failure->is_known)
-        return;
-    sheet_object(making->sheet, "failure");
-    sheet_put(making->sheet, "exit_code", value_if(!failure->signal, value_uint(failure->code)));
-    sheet_put(making->sheet, "signal", value_if(failure->signal, value_uint(failure->signal)));
-    for (size_t i = 0; i < sizeof keys / sizeof keys[0]; i++) {
-        char *text = noted && json_member(noted, keys[i], &token) != JSON_BROKEN
-                         ? strndup((const char *)token.text.bytes, token.text.count)
-                         : NULL;
-        sheet_put(making->sheet, keys[i], value_json(text));
-        free(text);
-    }
-    sheet_put(making->sheet, "step",
-              value_if(making->report->steps.count, value_uint(making->report->steps.count)));
-    sheet_end(making->sheet);
-    if (noted)
-        say_exception(making, noted);
-}
-
 static void put_verdict(const struct making *making)
 {
     const struct verdict *verdict = &making->report->verdict;
@@ -273,7 +141,7 @@ static void put_verdict(const struct making *making)
     put_parts(making);
     sheet_verdict(making->sheet,
                   &(struct sheet_verdict){.label = label, .why = why, .advice = advice});
-    put_failure(making);
+    report_ends_failure(making->sheet, making->report, making->trace);
     put_question(making);
 }
 
@@ -654,10 +522,10 @@ static void put_all(const struct making *making)
 {
     const struct run_report *report = making->report;
     put_title(making);
-    say_ends(making);
+    report_ends_say(making->sheet, making->report, making->trace);
     say_ignored(making);
     put_verdict(making);
-    put_ends(making);
+    report_ends_list(making->sheet, making->trace);
     put_ignored(making);
     if (report->torch)
         torch_answer_put_steps(making->sheet, report);

@@ -1,0 +1,13 @@
+// SPDX-License-Identifier: Apache-2.0
+// How the program ended, where it did not end well, and which of its processes tells of it.
+#ifndef GAIT_ANALYSE_FAILURE_FACTS_H
+#define GAIT_ANALYSE_FAILURE_FACTS_H
+
+#include "analyse/verdict/verdict.h"
+
+struct gait_trace;
+struct run_report;
+
+struct failure failure_facts_find(const struct run_report *report, const struct gait_trace *trace);
+
+#endif

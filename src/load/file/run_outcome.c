@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+#define _GNU_SOURCE
+#include "load/file/run_outcome.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/fail.h"
+#include "base/json_reader.h"
+#include "base/own_file.h"
+
+enum { MOST_TEXT = 64 };
+
+static bool take(const char *json, const char *key, unsigned *ret_number)
+{
+    double number;
+    if (!json_member_real(json, key, &number) || number < 0 || number > 255)
+        return false;
+    *ret_number = (unsigned)number;
+    return true;
+}
+
+struct run_outcome run_outcome_parse(const char *json)
+{
+    struct run_outcome outcome = {.is_known = false};
+    outcome.is_known = take(json, "signal", &outcome.signal) || take(json, "code", &outcome.code);
+    return outcome;
+}
+
+static int join(char *out, const char *directory)
+{
+    const int length = snprintf(out, PATH_MAX, "%s/" RUN_OUTCOME_NAME, directory);
+    return length > 0 && length < PATH_MAX
+               ? GAIT_OK
+               : fail(GAIT_ERR_IO, "the path '%s' is too long", directory);
+}
+
+struct run_outcome run_outcome_read(const char *directory)
+{
+    const struct run_outcome none = {.is_known = false};
+    char path[PATH_MAX], text[MOST_TEXT] = "";
+    if (join(path, directory)) {
+        fail_clear();
+        return none;
+    }
+    const int file = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOFOLLOW);
+    if (file < 0)
+        return none;
+    const ssize_t got = read(file, text, sizeof text - 1);
+    close(file);
+    return got > 0 ? run_outcome_parse(text) : none;
+}
+
+int run_outcome_write(const char *directory, struct run_outcome outcome, bool is_one_of_many)
+{
+    const bool is_good = !outcome.code && !outcome.signal;
+    char path[PATH_MAX];
+    struct own_file file;
+    int status = join(path, directory);
+    if (!status)
+        status = own_file_begin(&file, path);
+    if (status)
+        return status;
+    const int wrote = dprintf(file.fd, "{\"%s\": %u}\n", outcome.signal ? "signal" : "code",
+                              outcome.signal ? outcome.signal : outcome.code);
+    if (wrote > 0)
+        return is_one_of_many && is_good ? own_file_keep_first(&file) : own_file_keep(&file);
+    status = fail(GAIT_ERR_IO, "cannot write '%s': %s", path, strerror(errno));
+    own_file_drop(&file);
+    return status;
+}
