@@ -122,8 +122,9 @@ const struct setting setting_table[SETTING_COUNT] = {
                                     "profilers' files; relative to the run directory"},
     [SETTING_WORKER_NAME] = {PROFILING("worker_name", "WORKER_NAME"), IS_TEXT(""),
                              .is_legal = is_file_name, .takes = "a name without '/'",
-                             .help = "prefix of the names of traces (default: <host>_<pid>) and of "
-                                     "the other profilers' files"},
+                             .help = "prefix of the names of traces (default: <host>_<pid>, in a "
+                                     "job <host>_rank<rank>_<pid>) and of the other profilers' "
+                                     "files"},
     [SETTING_USE_GZIP] = {PROFILING("use_gzip", "USE_GZIP"), IS_BOOL("false"),
                           .help = "compress the traces: *.pt.trace.json.gz"},
     [SETTING_MAX_TRACE_SIZE] = {PROFILING("max_trace_size", "MAX_TRACE_SIZE"), IS_TEXT("0"),

@@ -452,7 +452,7 @@ static int begin_session(void)
     make_session_id(recorder->session_id);
     recorder->first_anchor = clock_read_anchor();
     find_birth(recorder);
-    status = shard_out_open(&recorder->shard, recorder->settings.directory,
+    status = shard_out_open(&recorder->shard, recorder->settings.directory, recorder->settings.rank,
                             recorder->first_anchor.real_ns);
     if (status)
         return fail_because(status, "cannot start recording");

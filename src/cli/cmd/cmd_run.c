@@ -34,6 +34,7 @@
 #include "launch/say.h"
 #include "launch/shared_memory.h"
 #include "meter/metering.h"
+#include "shard/shard_out.h"
 
 struct run_values {
     const char *output, *overflow, *windows, *config, *profiler;
@@ -303,14 +304,14 @@ static void start_meter(struct session *session, pid_t pid)
 {
     const struct config *config = &session->profile.config;
     const char *folder = session->directory.absolute;
-    char path[PATH_MAX + 128], lock[PATH_MAX + 64], host[65] = "";
+    char path[PATH_MAX + 192], lock[PATH_MAX + 64], name[160];
     const int64_t hz = session->values.energy_hz;
     const bool is_said = config_entry_of(config, SETTING_MEASURE_GPU_DATA)->level > CONFIG_DEFAULT;
     const bool is_on = config_flag(config, SETTING_MEASURE_GPU_DATA) || hz;
     if (!session->is_recording || session->directory.is_nested || !is_on)
         return;
-    gethostname(host, sizeof host - 1);
-    snprintf(path, sizeof path, "%s/meter.%s.%ld.gait", folder, host, (long)pid);
+    shard_out_name(name, sizeof name, -1, pid); // it is the machine's, not a rank's
+    snprintf(path, sizeof path, "%s/meter.%s.gait", folder, name);
     snprintf(lock, sizeof lock, "%s/%s", folder, RUN_MARK_NAME);
     const struct meter_wish wish = {.rate_hz = hz ? hz : METER_USUAL_HZ,
                                     .is_asked = is_said || hz,
