@@ -3,9 +3,12 @@
 
 import json
 import os
+import platform
 import re
 import socket
+import subprocess
 import sys
+import time
 
 import pytest
 from shard_maker import ShardMaker
@@ -66,3 +69,160 @@ def test_shards_of_many_ranks_stand_in_their_order(gait, tmp_path):
         made = ShardMaker(host="node0", pid=100, rank=rank).write(tmp_path / "made")
         os.replace(made, tmp_path / f"node0.rank{rank}.100.1.gait")
     assert [row["rank"] for row in info(gait, tmp_path)["shards"]] == [0, 1, 2, 10]
+
+
+@pytest.fixture
+def record(gait, tmp_path):
+    """Runs a small recording; its metadata."""
+
+    def run(*options, arguments=(), where=tmp_path, script=None, **environment):
+        line = ("run", "-q", "-a", "-o", tmp_path / "run", *options, "--", sys.executable)
+        line += (script,) if script else ("-c", RECORDS)
+        done = gait(*line, *arguments, cwd=where, env={**os.environ, **environment})
+        assert (done.returncode, done.stderr) == (0, "")
+        shards = info(gait, tmp_path / "run")["shards"]
+        return max(shards, key=lambda shard: shard["start_ns"])["metadata"]
+
+    return run
+
+
+def git(folder, *line):
+    who = ("-c", "user.name=a", "-c", "user.email=a@b")
+    ran = subprocess.run(
+        ["git", "-C", folder, *who, *line], check=True, capture_output=True, text=True
+    )
+    return ran.stdout.strip()
+
+
+@pytest.fixture
+def repository(tmp_path):
+    folder = tmp_path / "code"
+    folder.mkdir()
+    git(folder, "init", "-q", "-b", "main")
+    (folder / "train.py").write_text(RECORDS)
+    git(folder, "add", ".")
+    git(folder, "commit", "-q", "-m", "first")
+    return folder
+
+
+def test_a_run_says_how_it_was_called_and_where(record):
+    told = record("--tag", "lr=0.1", "--tag", "model=big,note=a b", arguments=("--epochs", "3"))
+    assert told["command"] == [sys.executable, "-c", RECORDS, "--epochs", "3"]
+    assert told["tags"] == {"lr": "0.1", "model": "big", "note": "a b"}
+    assert told["python"] == platform.python_version()
+    machine = told["machine"]
+    assert machine["cpus"] == os.cpu_count()
+    assert machine["kernel"] == f"{platform.system()} {platform.release()}"
+    assert machine["memory_bytes"] == os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGESIZE")
+
+
+def test_values_of_secrets_are_nowhere_in_the_file(record, tmp_path):
+    secrets = ["--token", "s3cr3t-1", "--api-key=s3cr3t-2", "db.password=s3cr3t-3", "--lr", "1"]
+    command = record(arguments=secrets, HF_TOKEN="s3cr3t-4")["command"]
+    assert command[3:] == ["--token", "***", "--api-key=***", "db.password=***", "--lr", "1"]
+    (shard,) = (tmp_path / "run").glob("*.gait")
+    assert b"s3cr3t" not in shard.read_bytes()
+
+
+def test_versions_of_packages_are_those_of_importlib(record, tmp_path):
+    """In order of sys.path, as an import finds them; nothing is imported for it."""
+    for place, version in (("one", "9.9.1"), ("two", "1.0")):
+        for name in ("Torch", "hydra_core", "not_of_interest"):
+            folder = tmp_path / place / f"{name}-{version}.dist-info"
+            folder.mkdir(parents=True)
+            (folder / "METADATA").write_text(f"Name: {name}\nVersion: {version}\n")
+    path = os.pathsep.join([str(tmp_path / "one"), str(tmp_path / "two")])
+    path += os.pathsep + os.environ.get("PYTHONPATH", "")
+    packages = record(PYTHONPATH=path)["packages"]
+    assert (packages["torch"], packages["hydra-core"]) == ("9.9.1", "9.9.1")
+    assert "not-of-interest" not in packages
+    ask = "import importlib.metadata as m; print([m.version(n) for n in ('torch', 'hydra-core')])"
+    line = [sys.executable, "-c", ask]
+    found = subprocess.run(line, env={**os.environ, "PYTHONPATH": path}, capture_output=True)
+    assert found.stdout == b"['9.9.1', '9.9.1']\n"
+    loaded = (
+        "import sys, gait; gait.start('run'); "
+        "print([n for n in ('importlib.metadata', 'torch', 'numpy') if n in sys.modules])"
+    )
+    ran = subprocess.run([sys.executable, "-c", loaded], cwd=tmp_path, capture_output=True)
+    assert ran.stdout == b"[]\n"
+
+
+def test_the_commit_is_that_of_the_programs_folder(gait, record, repository, tmp_path):
+    id = git(repository, "rev-parse", "HEAD")
+    script = str(repository / "train.py")
+    assert record(script=script)["commit"] == {"id": id, "dirty": False}
+    (repository / "train.py").write_text(RECORDS + "# changed\n")
+    assert record(script=script)["commit"] == {"id": id, "dirty": True}
+    assert record(script="train.py", where=repository)["commit"]["id"] == id
+    # where no git is there, its files are
+    assert record(script=script, PATH="/nowhere")["commit"] == {"id": id}
+    # and without a `gait run`
+    env = {**os.environ, "GAIT_DIR": str(tmp_path / "own")}
+    subprocess.run([sys.executable, script], cwd=tmp_path, env=env, check=True)
+    (shard,) = info(gait, tmp_path / "own")["shards"]
+    assert shard["metadata"]["commit"] == {"id": id}
+
+
+def test_commits_of_branches_packed_refs_worktrees_and_no_branch(record, repository, tmp_path):
+    def told(folder):
+        return record(script=str(folder / "train.py"))["commit"]["id"]
+
+    git(repository, "pack-refs", "--all")
+    assert not (repository / ".git/refs/heads/main").exists()
+    assert told(repository) == git(repository, "rev-parse", "HEAD")
+    git(repository, "worktree", "add", "-q", "-b", "feature/a", str(tmp_path / "tree"))
+    git(tmp_path / "tree", "commit", "-q", "--allow-empty", "-m", "second")
+    assert told(tmp_path / "tree") == git(tmp_path / "tree", "rev-parse", "HEAD")
+    assert told(tmp_path / "tree") != told(repository)
+    git(repository, "checkout", "-q", "--detach")
+    assert told(repository) == git(repository, "rev-parse", "HEAD")
+
+
+def test_a_repository_that_is_none_costs_nothing(record, tmp_path):
+    folder = tmp_path / "code"
+    for head in ("ref: ../../etc/passwd", "ref: refs/heads/../../../x", "z" * 40, "", "\0" * 9):
+        (folder / ".git").mkdir(parents=True, exist_ok=True)
+        (folder / ".git/HEAD").write_text(head)
+        (folder / "train.py").write_text(RECORDS)
+        assert "commit" not in record(script=str(folder / "train.py"))
+    os.unlink(folder / ".git/HEAD")
+    os.mkfifo(folder / ".git/HEAD")  # nobody waits for it
+    assert "commit" not in record(script=str(folder / "train.py"))
+
+
+def test_a_git_that_hangs_is_not_waited_for(record, repository, tmp_path):
+    slow = tmp_path / "bin/git"
+    slow.parent.mkdir()
+    slow.write_text(f"#!{sys.executable}\nimport time\ntime.sleep(600)\n")
+    slow.chmod(0o755)
+    path = f"{slow.parent}:{os.environ['PATH']}"
+    begin = time.monotonic()
+    told = record(script=str(repository / "train.py"), PATH=path)
+    assert set(told["commit"]) == {"id"}
+    assert time.monotonic() - begin < 60
+
+
+def test_no_metadata_leaves_all_but_tags_out(record, repository, tmp_path):
+    keys = {"command", "machine", "python", "packages", "commit"}
+    script = str(repository / "train.py")
+    assert keys <= set(record(script=script))
+    told = record("--no-metadata", "--tag", "a=1", script=script)
+    assert not keys & set(told) and told["tags"] == {"a": "1"}
+    told = record(script=script, GAIT_METADATA="0", GAIT_TAGS="a=2")
+    assert not keys & set(told) and told["tags"] == {"a": "2"}
+    (tmp_path / "gait.yaml").write_text("recording:\n  tags: a=3\n  metadata: false\n")
+    told = record("--config", str(tmp_path / "gait.yaml"), script=script)
+    assert not keys & set(told) and told["tags"] == {"a": "3"}
+
+
+def test_tags_that_are_none_are_refused_or_ignored_with_a_sentence(gait, tmp_path):
+    for bad in ("a", "=1", "a b=1", "a=1,b"):
+        done = gait("run", "--tag", bad, "--", "true")
+        assert done.returncode == 125 and "'--tag' takes K=V" in done.stderr
+    line = ("run", "-q", "-o", "run", "--", sys.executable, "-c", RECORDS)
+    done = gait(*line, env={**os.environ, "GAIT_TAGS": "nonsense"})
+    assert done.returncode == 0 and "not 'nonsense'; the default, none, is used" in done.stderr
+    (shard,) = info(gait, tmp_path / "run")["shards"]
+    assert "tags" not in shard["metadata"]
+    assert "GAIT_TAGS is not K=V" in shard["metadata"]["settings_ignored"]
