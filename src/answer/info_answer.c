@@ -8,6 +8,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "analyse/job/run_identity.h"
 #include "answer/answer_parts.h"
 #include "answer/answers.h"
 #include "answer/trace_totals.h"
@@ -15,6 +16,8 @@
 #include "base/units.h"
 
 #include "vocabulary/metadata.h"
+
+#define IDENTITY_BYTES ((size_t)4 << 20)
 
 static int64_t length_of(int64_t start_ns, int64_t end_ns)
 {
@@ -136,6 +139,18 @@ static int put_shards(struct sheet *sheet, const struct gait_trace *trace)
     return status;
 }
 
+static int put_identity(struct sheet *sheet, const struct gait_trace *trace)
+{
+    struct arena arena;
+    struct run_identity identity;
+    arena_init(&arena, IDENTITY_BYTES);
+    const int status = run_identity_read(&identity, trace, &arena);
+    if (!status)
+        answer_put_identity(sheet, &identity);
+    arena_finish(&arena);
+    return status;
+}
+
 // --- what else there is to say ---------------------------------------------------------
 
 static uint64_t count_in(const char *json, const char *key)
@@ -205,7 +220,9 @@ static int put(struct sheet *sheet, const struct asked *asked)
     put_title(sheet, asked->path, &totals);
     put_totals(sheet, trace, &totals);
     answer_put_damage(sheet, trace);
-    status = put_shards(sheet, trace);
+    status = put_identity(sheet, trace);
+    if (!status)
+        status = put_shards(sheet, trace);
     if (totals.incomplete)
         sheet_say(sheet, SAY_PARAGRAPH,
                   "* not finished: the process still runs, or ended without closing it");
@@ -221,6 +238,9 @@ static const char *const about[] = {
     "Each line is one shard: rank, process, machine, role, length, events, lost events, size. A "
     "star marks a shard that is not finished: its process did not close it, and no command has "
     "completed it yet.",
+    "Program is what the run says of itself: command line, tags, git commit, versions of Python "
+    "and "
+    "packages, machine, device; of a job the first rank's.",
     "Damage is listed with its file, offset and length. The figures count all intact data.",
     NULL,
 };

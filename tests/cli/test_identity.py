@@ -226,3 +226,96 @@ def test_tags_that_are_none_are_refused_or_ignored_with_a_sentence(gait, tmp_pat
     (shard,) = info(gait, tmp_path / "run")["shards"]
     assert "tags" not in shard["metadata"]
     assert "GAIT_TAGS is not K=V" in shard["metadata"]["settings_ignored"]
+
+
+def shard_of(folder, pid=1, rank=None, **told):
+    made = ShardMaker(host="node0", pid=pid, rank=rank, **told)
+    track = made.track(key="1", os_id=1)
+    made.rows("step", track, [(made.start_ns + 1000 * i, 900, i) for i in range(1, 9)])
+    made.write(folder)
+    return folder
+
+
+def test_info_shows_what_the_first_rank_says(gait, tmp_path):
+    shard_of(tmp_path / "run", pid=1, command=["torchrun", "train.py"], tags={"lr": "9"})
+    shard_of(tmp_path / "run", pid=2, rank=1, command=["python", "-u", "x y"], tags={"lr": "2"})
+    told = {
+        "command": ["python", "train.py", "--note", "a b"],
+        "tags": {"lr": "0.1", "model": "big"},
+        "commit": {"id": "ab" * 20, "dirty": True},
+        "python": "3.11.7",
+        "packages": {"numpy": "2.4.6", "torch": "2.9.1"},
+        "machine": {"cpus": 16, "memory_bytes": 128 * 10**9, "kernel": "Linux 6.1"},
+        "device_name": "NVIDIA H200",
+    }
+    shard_of(tmp_path / "run", pid=3, rank=0, **told)
+    facts = {row["name"]: row["value"] for row in info(gait, tmp_path / "run")["identity"]}
+    assert facts == {
+        "command": "python train.py --note 'a b'",
+        "tags.lr": "0.1",
+        "tags.model": "big",
+        "commit": "ab" * 20 + ", files changed",
+        "python": "3.11.7",
+        "packages.numpy": "2.4.6",
+        "packages.torch": "2.9.1",
+        "machine.host": "node0",
+        "machine.cpus": "16",
+        "machine.memory": "128 GB",
+        "machine.kernel": "Linux 6.1",
+        "device_name": "NVIDIA H200",
+    }
+    text = gait("info", tmp_path / "run").stdout
+    lines = [line.strip() for line in text.partition("Program\n")[2].splitlines()[:7]]
+    assert lines[0] == "tags        lr 0.1, model big"
+    assert lines[1] == "command     python train.py --note 'a b'"
+    assert lines[4] == "packages    numpy 2.4.6, torch 2.9.1"
+    assert gait("info", tmp_path / "run", "-o", tmp_path / "a.html").returncode == 0
+    page = (tmp_path / "a.html").read_text()
+    assert "lr 0.1, model big" in page and "NVIDIA H200" in page
+
+
+HOSTILE = [
+    {"tags": "no object", "command": {"a": "b"}, "commit": 7, "packages": [1], "machine": None},
+    {"tags": {"k" * 9999: "v" * 99999, "<b>": "<script>x</script>", "e\x1b[2J": "\x1b[31m\u202e"}},
+    {"command": [["deep"], {"a": 1}, "x" * 99999, "\x1b]0;title\x07", "<img src=x>"] * 50},
+    {"commit": {"id": "\x1b[31m<b>", "dirty": "yes"}, "python": {"a": ["\x1b"]}},
+    {"tags": {f"k{i}": str(i) for i in range(5000)}},
+    {"machine": {"memory_bytes": -(10**40), "cpus": [[[]]], "kernel": "\u202e"}},
+]
+
+
+@pytest.mark.parametrize("told", HOSTILE, ids=range(len(HOSTILE)))
+def test_what_a_file_says_is_bounded_and_obeyed_by_nobody(gait, tmp_path, told):
+    shard_of(tmp_path / "a", **told)
+    shard_of(tmp_path / "b")
+    for line in (("info", "a"), ("compare", "a", "--", "b")):
+        for options in ((), ("--format", "csv"), ("--format", "md"), ("-o", "page.html")):
+            done = gait(line[0], *options, *line[1:])
+            assert done.returncode in (0, 1) and not done.stderr, done
+            assert "csv" in options or len(done.stdout) < 60_000  # data are whole
+            assert not re.search("[\x1b\x07\u202e]", done.stdout)
+        page = (tmp_path / "page.html").read_text()
+        assert "<script>x" not in page and "<img" not in page and "\x1b" not in page
+        assert len(page) < 60_000
+
+
+def test_compare_lists_what_the_runs_differ_in_and_nothing_else(gait, tmp_path):
+    same = {"python": "3.11.7", "machine": {"cpus": 16}}
+    one = {**same, "tags": {"lr": "0.1", "m": "x"}, "packages": {"torch": "2.8", "numpy": "2"}}
+    two = {**same, "tags": {"lr": "0.2", "m": "x"}, "packages": {"torch": "2.9", "numpy": "2"}}
+    for name, told in (("a1", one), ("a2", one), ("b1", two), ("b2", two)):
+        shard_of(tmp_path / name, commit={"id": name[0] * 40}, command=["t", name], **told)
+    done = gait("compare", "--format", "json", "a1", "a2", "--", "b1", "b2")
+    rows = {row.pop("name"): tuple(row.values()) for row in json.loads(done.stdout)["identity"]}
+    assert rows == {
+        "tags.lr": ("0.1", "0.2", False, False),
+        "command": ("t a1", "t b1", True, True),
+        "commit": ("a" * 40, "b" * 40, False, False),
+        "packages.torch": ("2.8", "2.9", False, False),
+    }
+    text = gait("compare", "a1", "a2", "--", "b1", "b2").stdout
+    assert text.index("Runs differ in") < text.index("Figures")
+    assert re.search(r"packages.torch +A +2.8\n +B +2.9\n", text)
+    assert re.search(r"command +A +t a1, and others\n", text)
+    text = gait("compare", "a1", "--", "a1").stdout
+    assert "Runs differ in" not in text and "Figures" in text

@@ -41,6 +41,8 @@ static int read_run(struct comparing *comparing, size_t place, const struct oper
     status = run_report_make(&report, trace);
     if (!status)
         status = run_metrics_make(&comparing->runs[place], &report, path, &comparing->arena);
+    if (!status)
+        status = run_identity_read(&comparing->runs[place].identity, trace, &comparing->arena);
     run_report_finish(&report);
     gait_trace_close(trace);
     return status;
