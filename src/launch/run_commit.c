@@ -19,8 +19,6 @@
 
 enum { PATIENCE_MS = 200 };
 
-extern char **environ;
-
 static pid_t start_git(char *folder, int output)
 {
     char git[] = "git", in[] = "-C", set[] = "-c", monitor[] = "core.fsmonitor=false",

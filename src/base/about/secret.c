@@ -8,7 +8,7 @@
 
 #include "base/utf8.h"
 
-enum { NAME_BYTES = 64, ARGUMENT_BYTES = 1024, MOST_ARGUMENTS = 256 };
+enum { NAME_BYTES = 64, ARGUMENT_BYTES = SECRET_SHOWN_BYTES - 8, MOST_ARGUMENTS = 256 };
 #define MASK "***"
 #define CUT "…"
 
@@ -76,21 +76,19 @@ static size_t find_secret(struct slice text, size_t *ret_end)
     return text.count;
 }
 
-static int put_argument(struct slice text, bool is_secret, struct buffer *out)
+static void mask(struct slice text, bool is_secret, char shown[SECRET_SHOWN_BYTES])
 {
-    char shown[ARGUMENT_BYTES + sizeof MASK + sizeof CUT];
     size_t end, kept = find_secret(text, &end);
     if (is_secret)
         kept = 0, end = text.count;
     const bool is_masked = kept < text.count;
     const struct slice rest = {text.bytes + end, text.count - end};
     int room = (int)(kept < ARGUMENT_BYTES ? kept : ARGUMENT_BYTES);
-    int used = snprintf(shown, sizeof shown, "%.*s%s%s", room, (const char *)text.bytes,
-                        is_masked ? MASK : "", (size_t)room < kept ? CUT : "");
+    const int used = snprintf(shown, SECRET_SHOWN_BYTES, "%.*s%s%s", room, (const char *)text.bytes,
+                              is_masked ? MASK : "", (size_t)room < kept ? CUT : "");
     room = ARGUMENT_BYTES - room < (int)rest.count ? ARGUMENT_BYTES - room : (int)rest.count;
-    used +=
-        snprintf(shown + used, sizeof shown - (size_t)used, "%.*s", room, (const char *)rest.bytes);
-    return utf8_append_json(out, shown, (size_t)used);
+    snprintf(shown + used, SECRET_SHOWN_BYTES - (size_t)used, "%.*s", room,
+             (const char *)rest.bytes);
 }
 
 // "--token": its value is the next argument.
@@ -100,24 +98,32 @@ static bool announces(struct slice text)
            secret_is_name(text);
 }
 
-int secret_line_json(struct slice line, struct buffer *out)
+bool secret_line_next(struct secret_line *line, char shown[SECRET_SHOWN_BYTES])
 {
-    bool is_secret = false;
+    struct slice *left = &line->left;
+    if (!left->count)
+        return false;
+    const struct slice text = {left->bytes, strnlen((const char *)left->bytes, left->count)};
+    const size_t step = text.count + (text.count < left->count);
+    *left = (struct slice){left->bytes + step, left->count - step};
+    mask(text, line->is_secret && !slice_starts_with(text, "--"), shown);
+    line->is_secret = announces(text);
+    if (++line->count <= MOST_ARGUMENTS)
+        return true;
+    snprintf(shown, SECRET_SHOWN_BYTES, CUT);
+    left->count = 0;
+    return true;
+}
+
+int secret_line_json(struct slice text, struct buffer *out)
+{
+    struct secret_line line = {.left = text};
+    char shown[SECRET_SHOWN_BYTES];
     int status = buffer_append(out, "[", 1);
-    for (size_t count = 0; !status && line.count; count++) {
-        const struct slice text = {line.bytes, strnlen((const char *)line.bytes, line.count)};
-        const size_t step = text.count < line.count ? text.count + 1 : text.count;
-        const bool is_flag = slice_starts_with(text, "--");
-        line = (struct slice){line.bytes + step, line.count - step};
-        if (count)
-            status = buffer_append(out, ", ", 2);
-        if (!status && count == MOST_ARGUMENTS) {
-            line.count = 0;
-            status = utf8_append_json(out, CUT, strlen(CUT));
-        } else if (!status) {
-            status = put_argument(text, is_secret && !is_flag, out);
-        }
-        is_secret = announces(text);
+    while (!status && secret_line_next(&line, shown)) {
+        status = line.count > 1 ? buffer_append(out, ", ", 2) : GAIT_OK;
+        if (!status)
+            status = utf8_append_json(out, shown, strlen(shown));
     }
     return status ? status : buffer_append(out, "]", 1);
 }
