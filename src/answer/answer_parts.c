@@ -48,6 +48,8 @@ void answer_put_evidence(struct sheet *sheet, const char *key, const struct evid
     sheet_end(sheet);
 }
 
+#define IDENTITY_BYTES ((size_t)4 << 20)
+
 // "lr 0.1, model big": of the facts that have the first one's word in front; returns how many.
 static size_t join_group(const struct identity_fact *facts, size_t count, char *out, size_t room)
 {
@@ -62,15 +64,17 @@ static size_t join_group(const struct identity_fact *facts, size_t count, char *
     return i;
 }
 
-static void put_groups(struct sheet *sheet, const struct run_identity *identity)
+static void put_groups(struct sheet *sheet, const struct run_identity *identity, bool is_of_page)
 {
     static const struct column columns[] = {
         {.label = "", .width = 10, .flags = COLUMN_LEFT},
         {.label = "", .flags = COLUMN_LEFT | COLUMN_WRAP},
     };
     static const struct table table = {.heading = "Program", COLUMNS_ARE(columns)};
+    static const struct table page_table = {
+        .heading = "Program", COLUMNS_ARE(columns), .is_of_page = true};
     char text[8192], name[64];
-    sheet_table(sheet, &table);
+    sheet_table(sheet, is_of_page ? &page_table : &table);
     for (size_t i = 0; i < identity->count;) {
         const struct identity_fact *fact = &identity->facts[i];
         snprintf(name, sizeof name, "%.*s", (int)strcspn(fact->key, "._"), fact->key);
@@ -81,7 +85,7 @@ static void put_groups(struct sheet *sheet, const struct run_identity *identity)
     sheet_end(sheet);
 }
 
-void answer_put_identity(struct sheet *sheet, const struct run_identity *identity)
+static void put_facts(struct sheet *sheet, const struct run_identity *identity)
 {
     static const struct column columns[] = {{.key = "name"}, {.key = "value"}};
     static const struct table table = {.key = "identity", COLUMNS_ARE(columns)};
@@ -92,6 +96,19 @@ void answer_put_identity(struct sheet *sheet, const struct run_identity *identit
         sheet_row(sheet, cells, 0);
     }
     sheet_end(sheet);
-    if (identity->count)
-        put_groups(sheet, identity);
+}
+
+int answer_put_identity(struct sheet *sheet, const struct gait_trace *trace, bool is_of_page)
+{
+    struct arena arena;
+    struct run_identity identity;
+    arena_init(&arena, IDENTITY_BYTES);
+    const int status = run_identity_read(&identity, trace, &arena);
+    if (!status) {
+        put_facts(sheet, &identity);
+        if (identity.count)
+            put_groups(sheet, &identity, is_of_page);
+    }
+    arena_finish(&arena);
+    return status;
 }

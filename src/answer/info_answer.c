@@ -8,7 +8,6 @@
 #include <string.h>
 #include <time.h>
 
-#include "analyse/job/run_identity.h"
 #include "answer/answer_parts.h"
 #include "answer/answers.h"
 #include "answer/trace_totals.h"
@@ -16,8 +15,6 @@
 #include "base/units.h"
 
 #include "vocabulary/metadata.h"
-
-#define IDENTITY_BYTES ((size_t)4 << 20)
 
 static int64_t length_of(int64_t start_ns, int64_t end_ns)
 {
@@ -139,18 +136,6 @@ static int put_shards(struct sheet *sheet, const struct gait_trace *trace)
     return status;
 }
 
-static int put_identity(struct sheet *sheet, const struct gait_trace *trace)
-{
-    struct arena arena;
-    struct run_identity identity;
-    arena_init(&arena, IDENTITY_BYTES);
-    const int status = run_identity_read(&identity, trace, &arena);
-    if (!status)
-        answer_put_identity(sheet, &identity);
-    arena_finish(&arena);
-    return status;
-}
-
 // --- what else there is to say ---------------------------------------------------------
 
 static uint64_t count_in(const char *json, const char *key)
@@ -220,7 +205,7 @@ static int put(struct sheet *sheet, const struct asked *asked)
     put_title(sheet, asked->path, &totals);
     put_totals(sheet, trace, &totals);
     answer_put_damage(sheet, trace);
-    status = put_identity(sheet, trace);
+    status = answer_put_identity(sheet, trace, false);
     if (!status)
         status = put_shards(sheet, trace);
     if (totals.incomplete)

@@ -269,9 +269,14 @@ def test_info_shows_what_the_first_rank_says(gait, tmp_path):
     assert lines[0] == "tags        lr 0.1, model big"
     assert lines[1] == "command     python train.py --note 'a b'"
     assert lines[4] == "packages    numpy 2.4.6, torch 2.9.1"
-    assert gait("info", tmp_path / "run", "-o", tmp_path / "a.html").returncode == 0
-    page = (tmp_path / "a.html").read_text()
-    assert "lr 0.1, model big" in page and "NVIDIA H200" in page
+    for command in ("info", "report"):
+        assert gait(command, tmp_path / "run", "-o", "a.html").returncode == 0
+        page = (tmp_path / "a.html").read_text()
+        assert "lr 0.1, model big" in page and "NVIDIA H200" in page
+    # on a screen a report is about the time
+    assert "lr 0.1" not in gait("report", tmp_path / "run").stdout
+    data = json.loads(gait("report", "--json", tmp_path / "run").stdout)
+    assert {"name": "tags.lr", "value": "0.1"} in data["identity"]
 
 
 HOSTILE = [
@@ -288,7 +293,7 @@ HOSTILE = [
 def test_what_a_file_says_is_bounded_and_obeyed_by_nobody(gait, tmp_path, told):
     shard_of(tmp_path / "a", **told)
     shard_of(tmp_path / "b")
-    for line in (("info", "a"), ("compare", "a", "--", "b")):
+    for line in (("info", "a"), ("report", "a"), ("compare", "a", "--", "b")):
         for options in ((), ("--format", "csv"), ("--format", "md"), ("-o", "page.html")):
             done = gait(line[0], *options, *line[1:])
             assert done.returncode in (0, 1) and not done.stderr, done
