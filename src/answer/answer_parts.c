@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "answer/answer_parts.h"
 
+#include <stdio.h>
+#include <string.h>
+
+#include "analyse/job/run_identity.h"
 #include "analyse/verdict/evidence.h"
 #include "answer/sentence_text.h"
 
@@ -42,4 +46,69 @@ void answer_put_evidence(struct sheet *sheet, const char *key, const struct evid
     for (size_t i = 0; i < evidence->count; i++)
         sheet_put(sheet, evidence->rows[i].key, figure(&evidence->rows[i]));
     sheet_end(sheet);
+}
+
+#define IDENTITY_BYTES ((size_t)4 << 20)
+
+// "lr 0.1, model big": of the facts that have the first one's word in front; returns how many.
+static size_t join_group(const struct identity_fact *facts, size_t count, char *out, size_t room)
+{
+    const size_t word = strcspn(facts[0].key, ".");
+    size_t used = 0, i = 0;
+    for (; i < count && !strncmp(facts[i].key, facts[0].key, word); i++) {
+        const char *member = facts[i].key + word;
+        const int more = snprintf(out + used, room - used, "%s%s%s%s", i ? ", " : "",
+                                  *member ? member + 1 : "", *member ? " " : "", facts[i].text);
+        used = more > 0 && (size_t)more < room - used ? used + (size_t)more : room - 1;
+    }
+    return i;
+}
+
+static void put_groups(struct sheet *sheet, const struct run_identity *identity, bool is_of_page)
+{
+    static const struct column columns[] = {
+        {.label = "", .width = 10, .flags = COLUMN_LEFT},
+        {.label = "", .flags = COLUMN_LEFT | COLUMN_WRAP},
+    };
+    static const struct table table = {.heading = "Program", COLUMNS_ARE(columns)};
+    static const struct table page_table = {
+        .heading = "Program", COLUMNS_ARE(columns), .is_of_page = true};
+    char text[8192], name[64];
+    sheet_table(sheet, is_of_page ? &page_table : &table);
+    for (size_t i = 0; i < identity->count;) {
+        const struct identity_fact *fact = &identity->facts[i];
+        snprintf(name, sizeof name, "%.*s", (int)strcspn(fact->key, "._"), fact->key);
+        i += join_group(fact, identity->count - i, text, sizeof text);
+        const struct value cells[] = {value_text(name), value_text(text)};
+        sheet_row(sheet, cells, 0);
+    }
+    sheet_end(sheet);
+}
+
+static void put_facts(struct sheet *sheet, const struct run_identity *identity)
+{
+    static const struct column columns[] = {{.key = "name"}, {.key = "value"}};
+    static const struct table table = {.key = "identity", COLUMNS_ARE(columns)};
+    sheet_table(sheet, &table);
+    for (size_t i = 0; i < identity->count; i++) {
+        const struct identity_fact *fact = &identity->facts[i];
+        const struct value cells[] = {value_text(fact->key), value_text(fact->text)};
+        sheet_row(sheet, cells, 0);
+    }
+    sheet_end(sheet);
+}
+
+int answer_put_identity(struct sheet *sheet, const struct gait_trace *trace, bool is_of_page)
+{
+    struct arena arena;
+    struct run_identity identity;
+    arena_init(&arena, IDENTITY_BYTES);
+    const int status = run_identity_read(&identity, trace, &arena);
+    if (!status) {
+        put_facts(sheet, &identity);
+        if (identity.count)
+            put_groups(sheet, &identity, is_of_page);
+    }
+    arena_finish(&arena);
+    return status;
 }

@@ -7,7 +7,7 @@
 
 #include "base/units.h"
 
-enum { CELL_BYTES = 48, FEW_PERCENT = 3, MOST_OPS = 200 };
+enum { CELL_BYTES = 48, SIDE_BYTES = 4200, FEW_PERCENT = 3, MOST_OPS = 200 };
 
 struct percent_text {
     char text[12];
@@ -51,6 +51,20 @@ static const struct column limit_columns[] = {
 };
 static const struct table limit_table = {
     .key = "limits", .heading = "Limits", COLUMNS_ARE(limit_columns)};
+
+static const struct column change_columns[] = {
+    {.key = "name"}, {.key = "a"}, {.key = "b"}, {.key = "a_varies"}, {.key = "b_varies"}};
+static const struct table change_table = {.key = "identity", COLUMNS_ARE(change_columns)};
+
+static const struct column side_columns[] = {
+    {.label = "", .width = 20, .flags = COLUMN_LEFT},
+    {.label = "", .width = 1, .flags = COLUMN_LEFT},
+    {.label = "", .flags = COLUMN_LEFT | COLUMN_WRAP},
+};
+static const struct table side_table = {.heading = "Runs differ in",
+                                        COLUMNS_ARE(side_columns),
+                                        .most = 24,
+                                        .more = "more: see --format json"};
 
 // --- figures as words -----------------------------------------------------------------
 
@@ -233,6 +247,38 @@ static void put_title(struct sheet *sheet, const struct compared *compared)
     sheet_title(sheet, "B against A", all);
 }
 
+static void put_side(struct sheet *sheet, const char *name, const char *side, const char *text,
+                     bool varies)
+{
+    char shown[SIDE_BYTES];
+    snprintf(shown, sizeof shown, "%s%s", text ? text : "-", varies ? ", and others" : "");
+    const struct value cells[] = {value_text(name), value_text(side), value_text(shown)};
+    sheet_row(sheet, cells, 0);
+}
+
+// What does not differ is not said.
+static void put_changes(struct sheet *sheet, const struct comparison *comparison)
+{
+    sheet_table(sheet, &change_table);
+    for (size_t i = 0; i < comparison->change_count; i++) {
+        const struct identity_change *change = &comparison->changes[i];
+        const struct value cells[] = {value_text(change->key), value_text(change->a),
+                                      value_text(change->b), value_bool(change->a_varies),
+                                      value_bool(change->b_varies)};
+        sheet_row(sheet, cells, 0);
+    }
+    sheet_end(sheet);
+    if (!comparison->change_count)
+        return;
+    sheet_table(sheet, &side_table);
+    for (size_t i = 0; i < comparison->change_count; i++) {
+        const struct identity_change *change = &comparison->changes[i];
+        put_side(sheet, change->key, "A", change->a, change->a_varies);
+        put_side(sheet, " ", "B", change->b, change->b_varies);
+    }
+    sheet_end(sheet);
+}
+
 static void put_ops(struct sheet *sheet, const struct comparison *comparison)
 {
     sheet_table(sheet, &op_table);
@@ -285,6 +331,7 @@ void compare_answer_put(struct sheet *sheet, const struct compared *compared)
         snprintf(text, sizeof text, "the runs are not alike: %.300s", comparison->unlike);
         sheet_say(sheet, SAY_ALERT, text);
     }
+    put_changes(sheet, comparison);
     put_limits(sheet, compared);
     sheet_table(sheet, &metric_table);
     for (size_t i = 0; i < comparison->metric_count; i++)

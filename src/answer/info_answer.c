@@ -205,7 +205,9 @@ static int put(struct sheet *sheet, const struct asked *asked)
     put_title(sheet, asked->path, &totals);
     put_totals(sheet, trace, &totals);
     answer_put_damage(sheet, trace);
-    status = put_shards(sheet, trace);
+    status = answer_put_identity(sheet, trace, false);
+    if (!status)
+        status = put_shards(sheet, trace);
     if (totals.incomplete)
         sheet_say(sheet, SAY_PARAGRAPH,
                   "* not finished: the process still runs, or ended without closing it");
@@ -221,6 +223,9 @@ static const char *const about[] = {
     "Each line is one shard: rank, process, machine, role, length, events, lost events, size. A "
     "star marks a shard that is not finished: its process did not close it, and no command has "
     "completed it yet.",
+    "Program is what the run says of itself: command line, tags, git commit, versions of Python "
+    "and "
+    "packages, machine, device; of a job the first rank's.",
     "Damage is listed with its file, offset and length. The figures count all intact data.",
     NULL,
 };

@@ -63,6 +63,7 @@ struct table {
     const char *falling_by; // key of the column by which people see the rows, largest first
                             // and without zeros; NULL: in the order of the data
     enum table_look look;
+    bool is_of_page; // text leaves it out
     unsigned widest; // of a grid: so many columns of text, into which names are cut
 };
 

@@ -28,7 +28,7 @@ struct option_texts {
 
 struct option {
     char letter;   // 0: has no short form
-    bool is_other; // another tool's word: the man page has it, the help does not
+    bool is_other; // another tool's word, or an expert's: the man page alone has it
     enum option_kind kind;
     const char *name;
     const char *value; // what the help calls its value; NULL for a flag

@@ -246,7 +246,8 @@ static int say_variable(struct config *config, const struct config_request *requ
     if (status == GAIT_ERR_ARGUMENT && !strncmp(setting->name, "recording.", 10)) {
         if (!is_on_line(request, saying.match.id))
             config_notice(config, "%s; the default, %s, is used: correct it, or use --%s",
-                          fail_text(), setting->standard, setting->option);
+                          fail_text(), *setting->standard ? setting->standard : "none",
+                          setting->option);
         fail_clear();
         return GAIT_OK;
     }

@@ -11,6 +11,7 @@
 
 #include <gait/internal/schedule.h>
 
+#include "base/about/tag_list.h"
 #include "base/size_text.h"
 #include "format/ring_setting.h"
 
@@ -122,8 +123,9 @@ const struct setting setting_table[SETTING_COUNT] = {
                                     "profilers' files; relative to the run directory"},
     [SETTING_WORKER_NAME] = {PROFILING("worker_name", "WORKER_NAME"), IS_TEXT(""),
                              .is_legal = is_file_name, .takes = "a name without '/'",
-                             .help = "prefix of the names of traces (default: <host>_<pid>) and of "
-                                     "the other profilers' files"},
+                             .help = "prefix of the names of traces (default: <host>_<pid>, in a "
+                                     "job <host>_rank<rank>_<pid>) and of the other profilers' "
+                                     "files"},
     [SETTING_USE_GZIP] = {PROFILING("use_gzip", "USE_GZIP"), IS_BOOL("false"),
                           .help = "compress the traces: *.pt.trace.json.gz"},
     [SETTING_MAX_TRACE_SIZE] = {PROFILING("max_trace_size", "MAX_TRACE_SIZE"), IS_TEXT("0"),
@@ -199,6 +201,13 @@ const struct setting setting_table[SETTING_COUNT] = {
     [SETTING_INDUCTOR_KERNELS] = {RECORDING("inductor_kernels", "GAIT_INDUCTOR_KERNELS"),
                                   IS_BOOL("false"), .option = "inductor-kernels",
                                   .help = "torch.compile's fused CPU kernels as ops of their own"},
+    [SETTING_TAGS] = {RECORDING("tags", "GAIT_TAGS"), IS_TEXT(""), .is_legal = tag_list_is_legal,
+                      .takes = "K=V with commas between, such as lr=0.1,model=big", .option = "tag",
+                      .help = "what to know the run by later; gait info and gait compare show it"},
+    [SETTING_METADATA] = {RECORDING("metadata", "GAIT_METADATA"), IS_BOOL("true"),
+                          .option = "no-metadata",
+                          .help = "record command line, git commit, machine, and versions of "
+                                  "Python and packages; tags are recorded in any case"},
 };
 
 const char *setting_key(const struct setting *setting)

@@ -7,6 +7,8 @@
 #include <string.h>
 
 #include "base/fail.h"
+#include "launch/job.h"
+#include "shard/shard_out.h"
 
 static void keep_story(struct run_sample *sample)
 {
@@ -34,13 +36,14 @@ static int open_sampler(struct run_sample *sample, pid_t pid)
                                             .has_orphans = true,
                                             .native = {sample->has_native ? NATIVE_RATE : 0, NULL},
                                             .is_waiting = true};
-    char path[PATH_MAX + 64];
+    char name[160], path[PATH_MAX + 192];
     int status = sampler_init(&sample->sampler, &options);
     if (status)
         return status;
     if (sample->has_native && !sample->sampler.native)
         keep_story(sample);
-    snprintf(path, sizeof path, "%s/samples.%ld.gait", sample->directory, (long)pid);
+    shard_out_name(name, sizeof name, job_rank(), pid);
+    snprintf(path, sizeof path, "%s/samples.%s.gait", sample->directory, name);
     status = sample_shard_open(&sample->shard, path, &sample->sampler.trie);
     if (status)
         return status;

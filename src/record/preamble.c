@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// An allow-list: nothing of the environment or the command line gets in here
-// beyond what is named below.
+// An allow-list: nothing of the environment gets in here beyond what is named below. The
+// command line is identity.c's.
 #define _GNU_SOURCE
 #include "record/preamble.h"
 

@@ -16,6 +16,7 @@
 #include "base/fail.h"
 #include "base/os/os.h"
 #include "record/drainer_thread.h"
+#include "record/identity.h"
 #include "record/metadata_store.h"
 #include "record/name_table.h"
 #include "record/preamble.h"
@@ -452,7 +453,7 @@ static int begin_session(void)
     make_session_id(recorder->session_id);
     recorder->first_anchor = clock_read_anchor();
     find_birth(recorder);
-    status = shard_out_open(&recorder->shard, recorder->settings.directory,
+    status = shard_out_open(&recorder->shard, recorder->settings.directory, recorder->settings.rank,
                             recorder->first_anchor.real_ns);
     if (status)
         return fail_because(status, "cannot start recording");
@@ -478,8 +479,10 @@ static int begin_session(void)
     recorder_flush_locked(); // from here on the file says who is recording
     bool has_drainer = recorder->has_drainer;
     recorder_unlock();
-    if (has_drainer)
+    if (has_drainer) {
+        identity_tell();
         return 0;
+    }
     undo_session(recorder); // it found no memory to begin with
     return fail(GAIT_ERR_MEMORY, "cannot start recording: no memory for the drainer");
 }

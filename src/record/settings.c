@@ -9,6 +9,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "base/about/tag_list.h"
 #include "base/fail.h"
 #include "base/os/os.h"
 #include "format/ring_setting.h"
@@ -143,6 +144,10 @@ int settings_read(const struct gait_options *options, struct settings *ret_setti
     }
     settings.subject_pid = options->subject_pid;
     settings.rank = read_rank(&settings);
+    if (variable_of("GAIT_TAGS") && !tag_list_is_legal(variable_of("GAIT_TAGS"))) {
+        (void)fail(GAIT_ERR_ARGUMENT, "is not K=V with commas between");
+        ignore(&settings, "GAIT_TAGS", "none");
+    }
     run_id = variable_of("GAIT_RUN_ID");
     snprintf(settings.run_id, sizeof(settings.run_id), "%s", run_id ? run_id : "");
     invocation = variable_of("GAIT_INVOCATION");

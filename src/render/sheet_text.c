@@ -277,7 +277,8 @@ static int put_table(const struct text *text, const struct node *nodes, size_t a
 static int put_node(struct text *text, const struct node *nodes, size_t at)
 {
     const struct node *node = &nodes[at];
-    if (!node_is_seen(node) || node_is_picture(node))
+    if (!node_is_seen(node) || node_is_picture(node) ||
+        (node->kind == NODE_TABLE && node->table->is_of_page))
         return GAIT_OK;
     if (node->kind == NODE_VALUE) {
         put_value(text, node);

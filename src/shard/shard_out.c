@@ -83,18 +83,27 @@ int shard_out_open_path(struct shard_out *shard, const char *path)
     return status;
 }
 
-int shard_out_open(struct shard_out *shard, const char *directory, int64_t start_ns)
+void shard_out_name(char *out, size_t room, int64_t rank, int64_t pid)
 {
-    char host[65] = "", path[PATH_MAX];
-    int status = folders_make(directory, 0777);
-    if (status)
-        return status;
+    char host[65] = "", place[32] = "";
     gethostname(host, sizeof(host) - 1);
     for (char *slash = host; (slash = strchr(slash, '/'));) {
         *slash = '_';
     }
+    if (rank >= 0)
+        snprintf(place, sizeof(place), ".rank%lld", (long long)rank);
+    snprintf(out, room, "%s%s.%lld", host, place, (long long)pid);
+}
+
+int shard_out_open(struct shard_out *shard, const char *directory, int64_t rank, int64_t start_ns)
+{
+    char name[160], path[PATH_MAX];
+    int status = folders_make(directory, 0777);
+    if (status)
+        return status;
+    shard_out_name(name, sizeof(name), rank, getpid());
     for (int try = 0; try < NAME_TRIES; try++) {
-        snprintf(path, sizeof(path), "%.3800s/%s.%ld.%lld.gait", directory, host, (long)getpid(),
+        snprintf(path, sizeof(path), "%.3800s/%s.%lld.gait", directory, name,
                  (long long)start_ns + try);
         status = shard_out_open_path(shard, path);
         if (status != GAIT_ERR_STATE)

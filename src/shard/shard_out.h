@@ -35,8 +35,13 @@ struct shard_out {
     bool has_index;   // false once a frame could not be listed: no trailer then
 };
 
-// Creates <directory>/<host>.<pid>.<start_ns>.gait; never overwrites.
-GAIT_CHECK int shard_out_open(struct shard_out *shard, const char *directory, int64_t start_ns);
+// "<host>.rank<rank>.<pid>", of rank -1 "<host>.<pid>": how names of shards begin. They are for
+// people: who a shard is of its metadata say, for a rank may become known later.
+void shard_out_name(char *out, size_t room, int64_t rank, int64_t pid);
+
+// Creates <directory>/<host>.rank<rank>.<pid>.<start_ns>.gait; never overwrites.
+GAIT_CHECK int shard_out_open(struct shard_out *shard, const char *directory, int64_t rank,
+                              int64_t start_ns);
 
 // The same with a path of the caller's choice.
 GAIT_CHECK int shard_out_open_path(struct shard_out *shard, const char *path);

@@ -134,7 +134,7 @@ def test_each_process_has_a_file_and_none_is_overwritten(gait, trained, tmp_path
     files = made(gait, trained)
     assert sorted(f"traces/{p.name}" for p in (tmp_path / "traces").iterdir()) == sorted(files)
     ends = [START + 40_000 - 1000 + 500] * 2  # of the last op
-    names = [f"traces/node0_{pid}.{end}.pt.trace.json" for pid, end in zip((100, 101), ends)]
+    names = [f"traces/node0_rank{r}_{100 + r}.{ends[r]}.pt.trace.json" for r in (0, 1)]
     assert len(files) == 2 and [f.split(".")[0] for f in files] == [n.split(".")[0] for n in names]
     before = {f: (tmp_path / f).read_bytes() for f in files}
     again = made(gait, trained)

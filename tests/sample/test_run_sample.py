@@ -103,6 +103,15 @@ def test_py_spy_alone_asks_for_no_ops(gait, tmp_path):
         assert enabled_by(gait, tmp_path, section + "\n") is True, more
 
 
+def test_the_name_of_a_sampled_process_holds_no_secret(gait, tmp_path):
+    (tmp_path / "busy.py").write_text("import time\nwhile time.process_time() < .3: pass\n")
+    line = (sys.executable, "busy.py", "--token", "s3cr3t", "--api-key=s3cr3t", "--lr", "1")
+    assert gait("run", "-q", "--sample", 500, "-o", "run", "--", *line).returncode == 0
+    assert gait("flame", "-o", "flame.svg", "run").returncode == 0
+    drawn = (tmp_path / "flame.svg").read_text()
+    assert "busy.py --token *** --api-key=*** --lr 1" in drawn and "s3cr3t" not in drawn
+
+
 def test_without_a_python_there_is_no_shard_of_samples(gait, tmp_path):
     done = gait("run", "--sample", 100, "-o", "run", "--", "sh", "-c", "exit 5")
     assert done.returncode == 5

@@ -7,6 +7,8 @@ import os
 import socket
 import time
 
+from .. import _ranks
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -26,9 +28,12 @@ def make_folder(path):
         raise RuntimeError(f"Can't create directory: {path} ({error.strerror})") from None
 
 
-def default_worker() -> str:
-    """Of this process alone: {host}_{pid}."""
-    return f"{socket.gethostname()}_{os.getpid()}"
+def default_worker(rank=None, pid=None) -> str:
+    """Of one process alone, of this by default: {host}_{pid}, of a job {host}_rank{rank}_{pid}."""
+    if pid is None:
+        rank, pid = _ranks.global_rank(), os.getpid()
+    place = "" if rank is None else f"rank{rank}_"
+    return f"{socket.gethostname()}_{place}{pid}"
 
 
 def claim(folder, worker, suffix):
@@ -51,7 +56,8 @@ def tensorboard_trace_handler(
 ) -> Callable[[profile], str]:
     """Writes each trace to `dir_name` as TensorBoard names them.
 
-    `worker_name` should be unique for each process; by default it is {host}_{pid}.
+    `worker_name` should be unique for each process; by default it is {host}_{pid}, of a
+    job {host}_rank{rank}_{pid}.
     """
 
     def handler_fn(prof):

@@ -10,7 +10,6 @@ imported for it.
 
 import glob
 import os
-import socket
 import sys
 
 
@@ -93,10 +92,12 @@ def put_table(ranks, config, out) -> None:
 def put_stacks(ranks, config, folder, is_quiet) -> None:
     from gait._say import say
     from gait.torch import flame
+    from gait.torch.handlers import default_worker
     from gait.torch.recorded import Recorded
 
-    for _, _, found in ranks:
-        worker = config.worker_name or f"{socket.gethostname()}_{found[0].pid}"
+    for rank, _, found in ranks:
+        rank = rank if len(ranks) > 1 else None
+        worker = config.worker_name or default_worker(rank, found[0].pid)
         events = Recorded(found).events()
         path = flame.write(events, config.with_stack, folder, worker, config.metric)
         if not is_quiet:

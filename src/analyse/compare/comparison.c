@@ -195,6 +195,58 @@ static int find_unlike(struct comparison *comparison, const struct run_set *sets
     return GAIT_OK;
 }
 
+// --- identity -----------------------------------------------------------------------------
+
+static bool is_same_text(const char *a, const char *b)
+{
+    return a == b || (a && b && !strcmp(a, b));
+}
+
+static const char *say_of(const struct run_set *set, const char *key, bool *ret_varies)
+{
+    const char *first = run_identity_find(&set->runs[0].identity, key);
+    *ret_varies = false;
+    for (size_t i = 1; i < set->count; i++)
+        *ret_varies |= !is_same_text(first, run_identity_find(&set->runs[i].identity, key));
+    return first;
+}
+
+static bool has_change(const struct comparison *comparison, const char *key)
+{
+    for (size_t i = 0; i < comparison->change_count; i++)
+        if (!strcmp(comparison->changes[i].key, key))
+            return true;
+    return false;
+}
+
+static void add_changes(struct comparison *comparison, const struct run_set *sets,
+                        const struct run_identity *identity)
+{
+    for (size_t i = 0; i < identity->count; i++) {
+        struct identity_change change = {.key = identity->facts[i].key};
+        change.a = say_of(&sets[0], change.key, &change.a_varies);
+        change.b = say_of(&sets[1], change.key, &change.b_varies);
+        const bool is_same =
+            is_same_text(change.a, change.b) && !change.a_varies && !change.b_varies;
+        if (!is_same && !has_change(comparison, change.key))
+            comparison->changes[comparison->change_count++] = change;
+    }
+}
+
+// Of the first run a side: what only a later one says is no difference between the sides.
+static int compare_identities(struct comparison *comparison, const struct run_set *sets,
+                              struct arena *arena)
+{
+    const struct run_identity *a = &sets[0].runs[0].identity, *b = &sets[1].runs[0].identity;
+    comparison->changes =
+        arena_take(arena, (a->count + b->count + 1) * sizeof *comparison->changes);
+    if (!comparison->changes)
+        return no_memory();
+    add_changes(comparison, sets, a);
+    add_changes(comparison, sets, b);
+    return GAIT_OK;
+}
+
 int comparison_make(struct comparison *comparison, const struct run_set *a, const struct run_set *b,
                     struct arena *arena)
 {
@@ -203,6 +255,8 @@ int comparison_make(struct comparison *comparison, const struct run_set *a, cons
     int status = compare_metrics(comparison, sets, arena);
     if (!status)
         status = compare_ops(comparison, sets, arena);
+    if (!status)
+        status = compare_identities(comparison, sets, arena);
     return status ? status : find_unlike(comparison, sets, arena);
 }
 

@@ -31,11 +31,19 @@ struct op_row {
     double a_ns, b_ns; // self time a step, over all runs of a side
 };
 
+// What the sides say of themselves and do not agree in. NULL: a side says nothing.
+struct identity_change {
+    const char *key, *a, *b; // of the first run of the side
+    bool a_varies, b_varies; // the other runs of the side say something else
+};
+
 struct comparison {
     struct metric_row *metrics; // figures of all runs; phases that a run lacks took no time
     size_t metric_count;
     struct op_row *ops; // the largest change first
     size_t op_count;
+    struct identity_change *changes;
+    size_t change_count;
     const char *unlike; // why the runs are not alike, in a sentence; NULL: they are
 };
 

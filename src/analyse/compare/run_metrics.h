@@ -10,6 +10,7 @@
 #include <gait/error.h>
 
 #include "analyse/compare/likeness.h"
+#include "analyse/job/run_identity.h"
 #include "base/arena.h"
 
 enum metric_unit { METRIC_NS, METRIC_BYTES, METRIC_PER_SECOND };
@@ -36,6 +37,7 @@ struct run_metrics {
     struct run_op *ops;
     size_t op_count;
     struct likeness like;
+    struct run_identity identity;
 };
 
 struct run_report;

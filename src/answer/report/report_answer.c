@@ -518,7 +518,7 @@ static void say_memory(const struct making *making)
 
 // --- all of it -------------------------------------------------------------------------
 
-static void put_all(const struct making *making)
+static int put_all(const struct making *making)
 {
     const struct run_report *report = making->report;
     put_title(making);
@@ -544,6 +544,7 @@ static void put_all(const struct making *making)
     put_drops(making);
     put_damage(making);
     put_overhead(making);
+    return answer_put_identity(making->sheet, making->trace, true);
 }
 
 int report_answer_make(const struct run_report *report, const struct gait_trace *trace,
@@ -553,7 +554,7 @@ int report_answer_make(const struct run_report *report, const struct gait_trace 
     int status = sheet_new(&making.sheet);
     if (status)
         return status;
-    put_all(&making);
+    status = put_all(&making);
     *ret_sheet = making.sheet;
-    return sheet_status(making.sheet);
+    return status ? status : sheet_status(making.sheet);
 }

@@ -41,6 +41,8 @@ static int read_run(struct comparing *comparing, size_t place, const struct oper
     status = run_report_make(&report, trace);
     if (!status)
         status = run_metrics_make(&comparing->runs[place], &report, path, &comparing->arena);
+    if (!status)
+        status = run_identity_read(&comparing->runs[place].identity, trace, &comparing->arena);
     run_report_finish(&report);
     gait_trace_close(trace);
     return status;
@@ -170,6 +172,8 @@ static const char *const about[] = {
     "throughput.tokens, memory.peak. Of a PyTorch training steps and phases are those of its "
     "steady steps: without the first and those that compile. Ops are compared by their self time "
     "a step, where both sides recorded ops.",
+    "In front of the figures stands what the two sides say of themselves and do not agree in: "
+    "tags, command line, git commit, versions, machine.",
     "A limit is kept or broken when all of the interval lies on one side of it; otherwise the "
     "answer is inconclusive.",
     NULL,

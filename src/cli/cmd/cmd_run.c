@@ -25,6 +25,7 @@
 #include "launch/job.h"
 #include "launch/launch.h"
 #include "launch/python_hook.h"
+#include "launch/run_commit.h"
 #include "launch/run_directory.h"
 #include "launch/run_finish.h"
 #include "launch/run_mark.h"
@@ -35,12 +36,14 @@
 #include "launch/shared_memory.h"
 #include "load/file/run_outcome.h"
 #include "meter/metering.h"
+#include "shard/shard_out.h"
 
 struct run_values {
     const char *output, *overflow, *windows, *config, *profiler;
     int64_t ring_bytes, sample_hz, energy_hz;
     double stuck_after_s;
-    bool is_append, is_quiet, has_kernels, is_profiled, has_native;
+    bool is_append, is_quiet, has_kernels, is_profiled, has_native, has_no_metadata;
+    struct option_texts tags;
 };
 
 // What a run comes to know, from the line to the end.
@@ -116,6 +119,20 @@ static int prepare_past_limits(struct session *session)
     return code;
 }
 
+// What the program's recording says of it, beside what it finds itself.
+static int set_identity(const struct session *session)
+{
+    const struct run_profile *profile = &session->profile;
+    const char *tags = run_profile_said(profile, SETTING_TAGS);
+    char commit[RUN_COMMIT_BYTES] = "";
+    int failed = tags ? setenv("GAIT_TAGS", tags, 1) : 0;
+    if (!config_flag(&profile->config, SETTING_METADATA))
+        return failed | setenv("GAIT_METADATA", "0", 1);
+    if (!session->directory.is_nested)
+        run_commit_find(session->arguments, commit);
+    return *commit ? failed | setenv("GAIT_COMMIT", commit, 1) : failed;
+}
+
 // What the program inherits. A value that does not fit into the environment is
 // a recording that does not happen, not a training that does not start.
 static void set_environment(struct session *session)
@@ -136,6 +153,7 @@ static void set_environment(struct session *session)
         if (values->ring_bytes)
             failed |= setenv("GAIT_RING", ring, 1);
         failed |= run_profile_set(&session->profile);
+        failed |= set_identity(session);
         if (values->has_kernels)
             failed |= setenv("TORCHINDUCTOR_CPP_ENABLE_KERNEL_PROFILE", "1", 1);
         if (failed)
@@ -221,6 +239,8 @@ static int take_settings(struct session *session, const struct operands *operand
                                   .ring_bytes = values->ring_bytes,
                                   .profiler = values->profiler,
                                   .is_profiled = values->is_profiled,
+                                  .has_no_metadata = values->has_no_metadata,
+                                  .tags = &values->tags,
                                   .operands = operands};
     int status = run_profile_read(profile, &wish);
     if (status)
@@ -318,14 +338,14 @@ static void start_meter(struct session *session, pid_t pid)
 {
     const struct config *config = &session->profile.config;
     const char *folder = session->directory.absolute;
-    char path[PATH_MAX + 128], lock[PATH_MAX + 64], host[65] = "";
+    char path[PATH_MAX + 192], lock[PATH_MAX + 64], name[160];
     const int64_t hz = session->values.energy_hz;
     const bool is_said = config_entry_of(config, SETTING_MEASURE_GPU_DATA)->level > CONFIG_DEFAULT;
     const bool is_on = config_flag(config, SETTING_MEASURE_GPU_DATA) || hz;
     if (!session->is_recording || session->directory.is_nested || !is_on)
         return;
-    gethostname(host, sizeof host - 1);
-    snprintf(path, sizeof path, "%s/meter.%s.%ld.gait", folder, host, (long)pid);
+    shard_out_name(name, sizeof name, -1, pid); // it is the machine's, not a rank's
+    snprintf(path, sizeof path, "%s/meter.%s.gait", folder, name);
     snprintf(lock, sizeof lock, "%s/%s", folder, RUN_MARK_NAME);
     const struct meter_wish wish = {.rate_hz = hz ? hz : METER_USUAL_HZ,
                                     .is_asked = is_said || hz,
@@ -432,6 +452,7 @@ static const struct option options[] = {
      .help = "steps whose ops are recorded: off, all, 5/3/100",
      .offset = offsetof(struct run_values, windows)},
     {.name = "inductor-kernels",
+     .is_other = true,
      .kind = OPTION_FLAG,
      .help = "fused CPU kernels by name; recompiles",
      .offset = offsetof(struct run_values, has_kernels)},
@@ -473,6 +494,15 @@ static const struct option options[] = {
      .offset = offsetof(struct run_values, energy_hz),
      .low = 1,
      .high = METER_MOST_HZ},
+    {.name = "tag",
+     .kind = OPTION_TEXTS,
+     .value = "K=V",
+     .help = "what to know the run by later; may be repeated",
+     .offset = offsetof(struct run_values, tags)},
+    {.name = "no-metadata",
+     .kind = OPTION_FLAG,
+     .help = "do not record command line, commit, versions",
+     .offset = offsetof(struct run_values, has_no_metadata)},
     {.letter = 'c',
      .name = "config",
      .kind = OPTION_TEXT,
@@ -505,6 +535,11 @@ static const char *const about[] = {
     "ops.",
     "Where GPUs or processors tell their energy, gait run reads it during the run, for gait "
     "energy. measure_gpu_data=false switches that off; --energy also says what is missing.",
+    "Each process records its command line, the git commit of the program's folder and whether "
+    "files were changed, the machine, and the versions of Python and of packages that matter to a "
+    "training; gait info and gait compare show them. In the command line, values of arguments "
+    "whose names look like a secret, such as --token X, are ***. --no-metadata leaves all of that "
+    "out. --tag lr=0.1 adds a tag of your own.",
     "When a buffer is full, --overflow drop counts the lost events and goes on, block waits, and "
     "overwrite keeps the newest events.",
     "--stuck-after 5m looks now and then whether the ranks move, as gait stuck does. When some "

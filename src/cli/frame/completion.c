@@ -192,7 +192,8 @@ static void put_option_names(FILE *out, const struct line *line, const char *wor
     fputs("words\n", out);
     const struct option *option;
     for (size_t i = 0; (option = options_at(line->table, i)); i++)
-        put(out, "--", option->name, option->help);
+        if (!option->is_other)
+            put(out, "--", option->name, option->help);
     put(out, "--", "help", "show the options and exit");
     if (line->table->has_settings)
         put_setting_names(out, word);

@@ -99,6 +99,8 @@ static const struct variable variables[] = {
      "The rank of the process in its job, where its launcher does not tell it. It wins over "
      "the variables of launchers.",
      "  run "},
+    {"GAIT_TAGS", "Tags of the run, as for --tag: lr=0.1,model=big.", "  run "},
+    {"GAIT_METADATA", "0: as --no-metadata.", "  run "},
     {"GAIT_CLOCK", "raw: read CLOCK_MONOTONIC_RAW even if the processor's tick counter is steady.",
      "  run "},
     {"GAIT_TORCH_WINDOWS",

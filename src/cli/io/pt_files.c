@@ -81,7 +81,10 @@ static int put_worker(const struct pt_files *files, const struct gait_shard_info
                       bool is_alone, char *text)
 {
     int used;
-    if (!files->worker)
+    if (!files->worker && shard->rank >= 0)
+        used = snprintf(text, PATH_BYTES, "%s_rank%" PRId64 "_%" PRId64, shard->host, shard->rank,
+                        shard->pid);
+    else if (!files->worker)
         used = snprintf(text, PATH_BYTES, "%s_%" PRId64, shard->host, shard->pid);
     else if (is_alone)
         used = snprintf(text, PATH_BYTES, "%s", files->worker);

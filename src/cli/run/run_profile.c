@@ -17,6 +17,7 @@
 #include <gait/internal/schedule.h>
 
 #include "analyse/job/inventory.h"
+#include "base/about/tag_list.h"
 #include "base/fail.h"
 #include "base/file_name.h"
 #include "base/json_reader.h"
@@ -69,6 +70,26 @@ static int check_output(const struct config *config)
     return GAIT_OK;
 }
 
+// Each of the options is a list, and so are all of them.
+static int add_tags(struct run_profile *profile, const struct option_texts *tags)
+{
+    size_t used = 0;
+    for (size_t i = 0; i < tags->count; i++) {
+        const size_t room = sizeof profile->tags - used;
+        const int more = snprintf(profile->tags + used, room, "%s%s", i ? "," : "", tags->texts[i]);
+        if (!tag_list_is_legal(tags->texts[i]))
+            return fail(GAIT_ERR_ARGUMENT,
+                        "'--tag' takes K=V with commas between, K of letters, digits, '_', '-' and "
+                        "'.'; not '%s'",
+                        setting_value_show(tags->texts[i]));
+        if (more < 0 || (size_t)more >= room)
+            return fail(GAIT_ERR_ARGUMENT, "'--tag': all tags are longer than %zu bytes",
+                        sizeof profile->tags - 1);
+        used += (size_t)more;
+    }
+    return setting_words_add(&profile->words, "recording.tags", profile->tags);
+}
+
 static int add_words(struct run_profile *profile, const struct run_wish *wish)
 {
     int status = GAIT_OK;
@@ -84,7 +105,9 @@ static int add_words(struct run_profile *profile, const struct run_wish *wish)
     snprintf(profile->ring, sizeof profile->ring, "%" PRId64, wish->ring_bytes);
     if (!status && wish->ring_bytes)
         status = setting_words_add(&profile->words, "recording.ring", profile->ring);
-    return status;
+    if (!status && wish->has_no_metadata)
+        status = setting_words_add(&profile->words, "recording.metadata", "false");
+    return status || !wish->tags->count ? status : add_tags(profile, wish->tags);
 }
 
 int run_profile_read(struct run_profile *profile, const struct run_wish *wish)

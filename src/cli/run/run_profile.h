@@ -6,20 +6,24 @@
 
 #include "cli/frame/options.h"
 #include "config/config.h"
+#include "config/setting_value.h"
 
 struct run_profile {
     struct config config;
     struct setting_words words;
     const char *windows; // for GAIT_TORCH_WINDOWS, or NULL: as it is
     char ring[32];       // what the line says of it
+    char tags[SETTING_VALUE_BYTES];
 };
 
 struct run_wish {
     const char *file; // --config
     const char *windows, *overflow;
     int64_t ring_bytes;
-    const char *profiler; // --profiler
-    bool is_profiled;     // --profile
+    const char *profiler;            // --profiler
+    bool is_profiled;                // --profile
+    bool has_no_metadata;            // --no-metadata
+    const struct option_texts *tags; // --tag
     const struct operands *operands;
 };
 

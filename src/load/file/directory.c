@@ -46,7 +46,7 @@ static int compare_paths(const void *left, const void *right)
     const char *const *a = left;
     const char *const *b = right;
 
-    return strcmp(*a, *b);
+    return strverscmp(*a, *b); // rank2 comes before rank10
 }
 
 static int fail_to_read(const char *path, int error)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which files of a directory end in a certain way, in order of name.
+// Which files of a directory end in a certain way, in order of name, numbers by their size.
 #ifndef GAIT_LOAD_DIRECTORY_H
 #define GAIT_LOAD_DIRECTORY_H
 

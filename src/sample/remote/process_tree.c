@@ -10,6 +10,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/about/secret.h"
+
 static size_t read_text(const char *path, char *out, size_t room)
 {
     const int fd = open(path, O_RDONLY | O_CLOEXEC);
@@ -92,13 +94,15 @@ int64_t process_tree_group(int64_t tid)
 
 void process_tree_name(int64_t pid, char *out, size_t room)
 {
-    char path[64];
+    char path[64], text[4096], shown[SECRET_SHOWN_BYTES];
     snprintf(path, sizeof path, "/proc/%lld/cmdline", (long long)pid);
-    size_t bytes = read_text(path, out, room);
-    while (bytes && out[bytes - 1] == '\0')
+    size_t bytes = read_text(path, text, sizeof text), used = 0;
+    while (bytes && text[bytes - 1] == '\0')
         bytes--;
-    for (size_t i = 0; i < bytes; i++)
-        if (out[i] == '\0' || out[i] == '\n')
-            out[i] = ' ';
-    out[bytes] = '\0';
+    struct secret_line line = {.left = {(const uint8_t *)text, bytes}};
+    out[0] = '\0';
+    while (used < room && secret_line_next(&line, shown))
+        used += (size_t)snprintf(out + used, room - used, "%s%s", used ? " " : "", shown);
+    for (char *end = out; (end = strchr(end, '\n'));)
+        *end = ' ';
 }

@@ -40,6 +40,16 @@ static int parse_options(PyObject *args, PyObject *kwargs, struct start_options 
     return 0;
 }
 
+// Of a worker its parent says it. Where it cannot be told it is missing.
+static void tell_packages(void)
+{
+    PyObject *module = PyImport_ImportModule("gait._packages");
+    PyObject *done = module ? PyObject_CallMethod(module, "tell", NULL) : NULL;
+    Py_XDECREF(done);
+    Py_XDECREF(module);
+    PyErr_Clear();
+}
+
 PyObject *py_control_start(PyObject *module, PyObject *args, PyObject *kwargs)
 {
     (void)module;
@@ -50,6 +60,8 @@ PyObject *py_control_start(PyObject *module, PyObject *args, PyObject *kwargs)
     Py_BEGIN_ALLOW_THREADS result = gait_start(&start.options);
     Py_END_ALLOW_THREADS if (!result) py_thread_start_recording();
     Py_XDECREF(start.directory);
+    if (GAIT_ON && !result && !(start.role && !strcmp(start.role, "worker")))
+        tell_packages();
     return PyBool_FromLong(!result);
 }
 

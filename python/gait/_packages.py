@@ -1,0 +1,44 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Which Python and which packages a process runs with, for its metadata.
+
+Names of folders tell them: nothing is imported, importlib.metadata neither (25 ms).
+"""
+
+import json
+import os
+import sys
+
+from . import _native
+from ._vocabulary import META_PACKAGES, META_PYTHON
+
+MATTER = frozenset(
+    "accelerate bitsandbytes datasets deepspeed flash_attn horovod hydra_core itwinai jax lightning"
+    " megatron_core mpi4py numpy nvidia_dali nvidia_nccl_cu12 omegaconf pytorch_lightning ray"
+    " safetensors tensorflow timm tokenizers torch torchaudio torchdata torchvision transformers"
+    " triton xformers".split()
+)
+ENDINGS = (".dist-info", ".egg-info")
+
+
+def installed():
+    """{name: version} as sys.path has them; the first of a name counts, as for an import."""
+    found: dict[str, str] = {}
+    for folder in sys.path:
+        try:
+            entries = os.listdir(folder or ".")
+        except OSError:  # a zip file, or none
+            continue
+        for entry in entries:
+            if entry.endswith(ENDINGS):
+                name, _, rest = entry[: -len(ENDINGS[0])].partition("-")
+                name = name.lower().replace(".", "_")
+                if name in MATTER and rest:
+                    found.setdefault(name.replace("_", "-"), rest.partition("-py")[0])
+    return dict(sorted(found.items()))
+
+
+def tell() -> None:
+    """To the recording that has begun, unless its user wants none of this."""
+    if os.environ.get("GAIT_METADATA") != "0":
+        _native._metadata(META_PYTHON, json.dumps(".".join(map(str, sys.version_info[:3]))))
+        _native._metadata(META_PACKAGES, json.dumps(installed()))

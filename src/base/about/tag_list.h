@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+// Tags of a run as people write them: "lr=0.1,model=big".
+#ifndef GAIT_BASE_TAG_LIST_H
+#define GAIT_BASE_TAG_LIST_H
+
+#include <stdbool.h>
+
+#include "base/slice.h"
+
+enum { TAG_MOST = 64, TAG_KEY_BYTES = 64, TAG_VALUE_BYTES = 1024 };
+
+struct tag {
+    struct slice key, value;
+};
+
+// Takes the first tag off the list; false: it is empty, or begins with none.
+bool tag_list_next(struct slice *list, struct tag *ret_tag);
+
+// Whether it is one to TAG_MOST tags: K=V, K of letters, digits, '_', '-' and '.', V any text
+// without a comma.
+bool tag_list_is_legal(const char *text);
+
+#endif
