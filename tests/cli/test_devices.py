@@ -130,6 +130,28 @@ def test_threads_with_negative_numbers_are_among_the_ops(gait, tmp_path):
     assert (calls["cudaEventQuery"], calls["cudaLaunch"]) == (2, len(LAUNCHES) - 1)
 
 
+@pytest.mark.parametrize(
+    ("names", "told"),
+    [
+        (
+            ["nvjet_tst_128x128_64x4", "cub::scan", "attn_fwd", "attn_fwd"],
+            "50 % of the known, 50 %",
+        ),
+        (["nvjet_tst_128x128_64x4", "cub::scan", "cub::scan", "cub::scan"], "25 % of it"),
+        (["attn_fwd"], "no name tells of tensor cores"),
+    ],
+)
+def test_a_share_of_tensor_cores_is_of_what_names_tell(gait, tmp_path, names, told):
+    events = [kernel(10 * at, 4, name, at + 1) for at, name in enumerate(names)]
+    (tmp_path / "trace.json").write_text(json.dumps({"traceEvents": events}))
+    assert told in gait("kernels", "trace.json").stdout.splitlines()[1]
+    rows = json.loads(gait("kernels", "trace.json", "--json").stdout)["kernels"]
+    uses = {"nvjet_tst_128x128_64x4": True, "cub::scan": False, "attn_fwd": None}
+    assert {row["name"]: row["tensor_cores"] for row in rows} == {
+        name: uses[name] for name in names
+    }
+
+
 def test_a_run_without_devices_has_neither(gait, tmp_path):
     shard = ShardMaker()
     shard.spans(shard.track(key="1", name=b"main"), [(shard.start_ns, 10, shard.site("a", "b"))])

@@ -30,30 +30,6 @@ struct part {
     const uint8_t *kinds;
 };
 
-bool kernel_uses_tensor_cores(const char *name)
-{
-    static const char *const patterns[] = {"h884",
-                                           "s884",
-                                           "h1688",
-                                           "s1688",
-                                           "hmma",
-                                           "i8816",
-                                           "16816",
-                                           "c1688",
-                                           "xmma_",
-                                           "dgrad_1x1_stride_2x2",
-                                           "first_layer_wgrad_kernel",
-                                           "conv1x1",
-                                           "conv2d_c1_k1",
-                                           "direct_group",
-                                           "wgmma",
-                                           "gmma"};
-    for (size_t i = 0; i < sizeof patterns / sizeof patterns[0]; i++)
-        if (strstr(name, patterns[i]))
-            return true;
-    return false;
-}
-
 static int begin(void *made, const struct pass_shard *shard, void *answer)
 {
     struct part *part = made;
