@@ -22,6 +22,22 @@ def test_no_figure_changed(build, runs, name):
     assert not list(stored_runs.differences(before, now))
 
 
+SCREENS = [
+    "report", "steps", "gaps", "what-if --scale forward=0.5", "critical-path", "kernels", "comms",
+    "memory", "ops", "breakdown --steps", "energy", "info", "leaf",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("words", SCREENS, ids=lambda words: words.split()[0])
+def test_no_screen_is_wider_than_78_columns(gait, runs, words):
+    told = 0
+    for name in ("h200", "ddp", "sampled"):
+        lines = gait(*words.split(), str(runs / name)).stdout.splitlines()[1:]  # below the path
+        told += len(lines)
+        assert [line for line in lines if len(line) > 78] == []
+    assert told > 2
+
+
 def test_a_figure_that_changed_is_told():
     old = {"steps": [{"ns": 5, "name": "a"}], "share": 1.0}
     new = {"steps": [{"ns": 6, "name": "a", "more": 1}], "share": 1, "other": 2}
