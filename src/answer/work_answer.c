@@ -18,7 +18,7 @@ static const char flops_formula[] =
     "same again for each gradient), attention by its products, all other ops 0; for the middle "
     "recorded step";
 static const char mfu_formula[] =
-    "FLOPs of the middle recorded step / (length of the median step * peak of the device)";
+    "FLOPs of the middle recorded step * steps_per_s of throughput / peak of the device";
 
 static struct value positive(double value)
 {
@@ -111,9 +111,7 @@ static void say_flops(struct sheet *sheet, const struct run_report *report, cons
 void work_answer_put_flops(struct sheet *sheet, const struct run_report *report)
 {
     const struct torch_report *torch = report->torch;
-    // the steps on record are slowed down by that: the median of all is not
-    const int64_t step_ns = torch->steady.count ? torch->steady.p50_ns : report->steps.p50_ns;
-    const struct mfu mfu = torch_flops_mfu(torch, (double)step_ns, report->peak_flops);
+    const struct mfu mfu = torch_flops_mfu(torch, report->peak_flops);
     put_flops(sheet, &torch->flops, &mfu);
     put_mfu(sheet, &mfu);
     say_flops(sheet, report, &mfu);

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Every figure about the stored runs is what it was when they were stored."""
 
+import json
+
 import pytest
 import stored_runs
 
@@ -36,6 +38,13 @@ def test_no_screen_is_wider_than_78_columns(gait, runs, words):
         told += len(lines)
         assert [line for line in lines if len(line) > 78] == []
     assert told > 2
+
+
+@pytest.mark.parametrize("name", ["bf16", "ppo", "h200"])
+def test_flops_and_steps_a_second_have_one_base(gait, runs, name):
+    report = json.loads(gait("report", "--json", str(runs / name)).stdout)
+    rate = report["flops"]["per_step"] * report["throughput"]["steps_per_s"]
+    assert report["flops"]["per_second"] == pytest.approx(rate)
 
 
 def test_a_figure_that_changed_is_told():
