@@ -27,7 +27,7 @@ static const struct column columns[] = {
     {.label = "", .width = 21, .flags = COLUMN_LEFT},
     {.key = "after_step", .label = "step", .width = 7},
     {.key = "rank", .label = "rank", .width = 6},
-    {.key = "pid", .label = "pid", .width = 10},
+    {.key = "pid", .label = "pid", .width = 8},
     {.key = "start_ns"},
     {.label = "begins after", .unit = UNIT_NS, .width = 15},
     {.key = "length_ns", .label = "length", .unit = UNIT_NS, .width = 10},

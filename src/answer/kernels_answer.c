@@ -3,6 +3,7 @@
 #include <stdio.h>
 
 #include "analyse/device/kernels.h"
+#include "analyse/device/tensor_use.h"
 #include "answer/answers.h"
 #include "base/units.h"
 
@@ -34,6 +35,7 @@ static void put_kernel(struct sheet *sheet, const struct gait_trace *trace,
 {
     const char *name = name_of(trace, sum->site);
     const double told = sum->told_ns ? (double)sum->told_ns : 1;
+    const enum tensor_use use = name ? tensor_use_of(name) : TENSOR_UNKNOWN;
     const struct value cells[] = {
         value_text(name),
         value_uint(sum->count),
@@ -46,16 +48,32 @@ static void put_kernel(struct sheet *sheet, const struct gait_trace *trace,
         value_if(sum->told_ns > 0, value_real(sum->occupancy / told)),
         value_if(sum->told_ns > 0, value_real(sum->blocks_per_sm / told)),
         value_if(sum->registers > 0, value_uint(sum->registers)),
-        value_bool(name && kernel_uses_tensor_cores(name)),
+        value_if(use != TENSOR_UNKNOWN, value_bool(use == TENSOR_USED)),
     };
     sheet_row(sheet, cells, 0);
+}
+
+// Names tell of a part of the time alone: the share is of that part.
+static void say_use(char *out, size_t room, const uint64_t ns[TENSOR_USES])
+{
+    const uint64_t known_ns = ns[TENSOR_USED] + ns[TENSOR_NOT_USED];
+    const uint64_t all_ns = known_ns + ns[TENSOR_UNKNOWN];
+    if (!known_ns)
+        snprintf(out, room, "no name tells of tensor cores");
+    else if (!ns[TENSOR_UNKNOWN])
+        snprintf(out, room, "on tensor cores %.0f %% of it",
+                 100 * (double)ns[TENSOR_USED] / (double)known_ns);
+    else
+        snprintf(out, room, "on tensor cores %.0f %% of the known, %.0f %% unknown",
+                 100 * (double)ns[TENSOR_USED] / (double)known_ns,
+                 100 * (double)ns[TENSOR_UNKNOWN] / (double)all_ns);
 }
 
 static int put(struct sheet *sheet, const struct asked *asked)
 {
     struct kernels kernels;
-    uint64_t calls = 0, all_ns = 0, tensor_ns = 0;
-    char text[160];
+    uint64_t calls = 0, all_ns = 0, use_ns[TENSOR_USES] = {0};
+    char text[200], use[80];
     int status = kernels_make(&kernels, asked->trace);
     if (status)
         return status;
@@ -63,12 +81,12 @@ static int put(struct sheet *sheet, const struct asked *asked)
         const char *name = name_of(asked->trace, kernels.rows[i].site);
         calls += kernels.rows[i].count;
         all_ns += kernels.rows[i].sum_ns;
-        tensor_ns += name && kernel_uses_tensor_cores(name) ? kernels.rows[i].sum_ns : 0;
+        use_ns[name ? tensor_use_of(name) : TENSOR_UNKNOWN] += kernels.rows[i].sum_ns;
     }
+    say_use(use, sizeof use, use_ns);
     if (calls)
-        snprintf(text, sizeof text, "%s kernels, %s of device time; %.0f %% of it on tensor cores",
-                 units_count(calls).text, units_ns((int64_t)all_ns).text,
-                 all_ns ? 100 * (double)tensor_ns / (double)all_ns : 0);
+        snprintf(text, sizeof text, "%s kernels take %s; %s", units_count(calls).text,
+                 units_ns((int64_t)all_ns).text, use);
     else
         snprintf(text, sizeof text, "No kernel is on record");
     sheet_title(sheet, asked->path, text);

@@ -8,7 +8,7 @@
 #include "base/units.h"
 
 static const struct column step_columns[] = {
-    {.key = "name", .label = "", .flags = COLUMN_LEFT, .width = 17},
+    {.key = "name", .label = "", .flags = COLUMN_LEFT, .width = 15},
     {.key = "rank", .label = "rank", .width = 5},
     {.key = "total_ns", .label = "time", .unit = UNIT_NS, .width = 8},
     {.key = "kernel_ns", .label = "kernels", .unit = UNIT_NS, .width = 8},

@@ -16,7 +16,7 @@ enum { INDENT = 2, BAR_COLUMNS = 14, WIDEST = PLAIN_COLUMNS / 2 };
 struct text {
     FILE *out;
     bool is_bold;
-    bool in_values; // the line is open
+    unsigned value_columns; // of the line of values that is open; 0: none is
 };
 
 static void put_bold(const struct text *text, const char *words)
@@ -28,9 +28,9 @@ static void put_bold(const struct text *text, const char *words)
 
 static void end_values(struct text *text)
 {
-    if (text->in_values)
+    if (text->value_columns)
         fputc('\n', text->out);
-    text->in_values = false;
+    text->value_columns = 0;
 }
 
 // --- single nodes ----------------------------------------------------------------------
@@ -89,11 +89,17 @@ static void put_verdict(const struct text *text, const struct node *node)
 static void put_value(struct text *text, const struct node *node)
 {
     char room[VALUE_TEXT_BYTES];
-    fprintf(text->out, "%*s", text->in_values ? INDENT + 1 : INDENT, "");
-    text->in_values = true;
+    const char *words = value_show(node->value, node->unit, VALUE_WHOLE, room);
+    const unsigned columns = plain_width(node->label, WIDEST) + 1 + plain_width(words, WIDEST) +
+                             (node->text ? plain_width(node->text, WIDEST) + 3 : 0);
+    if (text->value_columns + INDENT + 1 + columns > PLAIN_COLUMNS)
+        end_values(text);
+    const unsigned blanks = text->value_columns ? INDENT + 1 : INDENT;
+    text->value_columns += blanks + columns;
+    fprintf(text->out, "%*s", (int)blanks, "");
     plain_put_all(text->out, node->label);
     fputc(' ', text->out);
-    plain_put_all(text->out, value_show(node->value, node->unit, VALUE_WHOLE, room));
+    plain_put_all(text->out, words);
     if (!node->text)
         return;
     fputs(" (", text->out);

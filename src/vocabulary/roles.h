@@ -46,6 +46,11 @@ static inline bool role_is_range(enum role role)
     return role == ROLE_ANNOTATION || role == ROLE_STEP;
 }
 
+static inline bool role_is_device_work(enum role role)
+{
+    return role == ROLE_KERNEL || role == ROLE_COLLECTIVE || role == ROLE_COPY || role == ROLE_SET;
+}
+
 // The role of a site; a site without a category is ROLE_OTHER. Takes the categories of
 // every generation of PyTorch's traces. It compares texts: ask once a site, not once an event.
 enum role role_of(const char *category, const char *name);

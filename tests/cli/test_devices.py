@@ -13,9 +13,15 @@ REDUCE = {
 }  # fmt: skip
 
 
-def kernel(start_us, us, name, op, **args):
-    args = {"External id": op, "stream": 20, "device": 0, **args}
+def kernel(start_us, us, name, link, **args):
+    """Its External id is the correlation, as it is where old versions of Kineto wrote it."""
+    args = {"External id": link, "correlation": link, "stream": 20, "device": 0, **args}
     return {"ph": "X", "cat": "kernel", "name": name, "pid": 0, "tid": 20, "ts": start_us,
+            "dur": us, "args": args}  # fmt: skip
+
+
+def on_host(category, start_us, us, name, tid=9, **args):
+    return {"ph": "X", "cat": category, "name": name, "pid": 9, "tid": tid, "ts": start_us,
             "dur": us, "args": args}  # fmt: skip
 
 
@@ -24,17 +30,16 @@ def make_ranks(gait, folder):
     reduce = "ncclDevKernel_AllReduce_Sum_f32_RING_LL(ncclDevKernelArgsStorage<4096ul>)"
     for rank in range(4):
         late = {2: (30, 30, 0), 0: (0, 0, 5)}.get(rank, (0, 0, 0))
-        events = [
-            {"ph": "X", "cat": "cpu_op", "name": name, "pid": 9, "tid": 9, "ts": at, "dur": 1,
-             "args": {"External id": op}}
-            for at, name, op in [(1, "c10d::allreduce_", 7), (2, "aten::mm", 8), (3, "aten::mm", 9)]
-        ]  # fmt: skip
+        events = []
+        for at, name, link in [(1, "c10d::allreduce_", 7), (2, "aten::mm", 8), (3, "aten::mm", 9)]:
+            call = on_host("cuda_runtime", at, 1, "cudaLaunchKernel", correlation=link)
+            events += [on_host("cpu_op", at, 1, name, **{"External id": 10 - at}), call]
         for call, most in enumerate((30, 30, 5)):
             start, length = 1000 * call + late[call], 100 + most - late[call]
             events.append(kernel(start, length, reduce, 7, **REDUCE))
-        for start, length, op, percent in [(5000, 40, 8, 50), (6000, 20, 9, 20)]:
+        for start, length, link, percent in [(5000, 40, 8, 50), (6000, 20, 9, 20)]:
             percent = {"est. achieved occupancy %": percent}
-            events.append(kernel(start, length, "sm90_xmma_gemm", op, **percent))
+            events.append(kernel(start, length, "sm90_xmma_gemm", link, **percent))
         trace = {"schemaVersion": 1, "distributedInfo": {"rank": rank, "world_size": 4}}
         text = json.dumps({**trace, "traceEvents": events})
         (folder / f"rank{rank}.json").write_text(text)
@@ -78,6 +83,73 @@ def test_kernels_are_summed_by_name_and_launching_op(gait, tmp_path):
     (tmp_path / "long.json").write_text(json.dumps(trace))
     screen = gait("kernels", "long.json", env={"GAIT_CACHE_DIR": str(tmp_path / "cache")}).stdout
     assert "aten::mm" in screen and max(map(len, screen.splitlines()[1:])) <= 78
+
+
+LAUNCHES = [
+    # name of the kernel, its call's thread and time, and the op that it is of
+    ("in the inner one", 1, 15, "inner"),
+    ("behind the inner one", 1, 20, "outer"),
+    ("on another thread", 2, 15, "other"),
+    ("when one began", 1, 60, "same time, inner"),
+    ("in none", 1, 100, None),
+    ("on a thread without ops", -3, 12, "inner"),  # the open one that began last
+    ("not on record", None, None, None),
+]
+
+
+def make_launches(folder):
+    """Two threads with ops, and one that CUPTI calls by a negative number."""
+    ops = [(0, 100, "outer", 1), (10, 10, "inner", 1), (5, 50, "other", 2),
+           (60, 9, "same time, outer", 1), (60, 9, "same time, inner", 1)]  # fmt: skip
+    events = [
+        on_host("cpu_op", at, us, name, tid, **{"External id": number})
+        for number, (at, us, name, tid) in enumerate(ops, 1)
+    ]
+    for link, (name, tid, at, _) in enumerate(LAUNCHES, 1):
+        events.append(kernel(200 + link, 1, name, link))
+        if tid:
+            events.append(on_host("cuda_runtime", at, 1, "cudaLaunch", tid, correlation=link))
+    events += [on_host("cuda_runtime", at, 1, "cudaEventQuery", -3) for at in (30, 32)]
+    (folder / "trace.json").write_text(json.dumps({"traceEvents": events}))
+
+
+def test_a_kernel_is_of_the_innermost_op_open_on_the_calling_thread(gait, tmp_path):
+    make_launches(tmp_path)
+    rows = json.loads(gait("kernels", "trace.json", "--json").stdout)["kernels"]
+    assert {row["name"]: row["op"] for row in rows} == {name: op for name, *_, op in LAUNCHES}
+    rows = json.loads(gait("ops", "trace.json", "--json").stdout)["ops"]
+    names = {op for *_, op in LAUNCHES}
+    us = {row["name"]: row["device_self_ns"] // 1000 for row in rows if row["name"] in names}
+    assert us == {"outer": 1, "inner": 2, "other": 1, "same time, inner": 1}
+
+
+def test_threads_with_negative_numbers_are_among_the_ops(gait, tmp_path):
+    make_launches(tmp_path)
+    rows = json.loads(gait("ops", "trace.json", "--json").stdout)["ops"]
+    calls = {row["name"]: row["calls"] for row in rows}
+    assert (calls["cudaEventQuery"], calls["cudaLaunch"]) == (2, len(LAUNCHES) - 1)
+
+
+@pytest.mark.parametrize(
+    ("names", "told"),
+    [
+        (
+            ["nvjet_tst_128x128_64x4", "cub::scan", "attn_fwd", "attn_fwd"],
+            "50 % of the known, 50 %",
+        ),
+        (["nvjet_tst_128x128_64x4", "cub::scan", "cub::scan", "cub::scan"], "25 % of it"),
+        (["attn_fwd"], "no name tells of tensor cores"),
+    ],
+)
+def test_a_share_of_tensor_cores_is_of_what_names_tell(gait, tmp_path, names, told):
+    events = [kernel(10 * at, 4, name, at + 1) for at, name in enumerate(names)]
+    (tmp_path / "trace.json").write_text(json.dumps({"traceEvents": events}))
+    assert told in gait("kernels", "trace.json").stdout.splitlines()[1]
+    rows = json.loads(gait("kernels", "trace.json", "--json").stdout)["kernels"]
+    uses = {"nvjet_tst_128x128_64x4": True, "cub::scan": False, "attn_fwd": None}
+    assert {row["name"]: row["tensor_cores"] for row in rows} == {
+        name: uses[name] for name in names
+    }
 
 
 def test_a_run_without_devices_has_neither(gait, tmp_path):

@@ -11,6 +11,7 @@ import struct
 
 import memory_snapshots
 import pytest
+import stored_runs
 
 TRACES = pathlib.Path(__file__).resolve().parents[2].parent / "shared" / "traces"
 DATALOADER = TRACES / "dataloader-resnet50" / "workers0.pt.trace.json.gz"
@@ -189,6 +190,22 @@ def test_stacks_that_are_shared_without_end_stay_small(gait, tmp_path):
 
 
 # --- traces -----------------------------------------------------------------
+
+
+def test_a_run_has_one_peak(gait, tmp_path):
+    """On two devices (h200), and in three windows (profile)."""
+    stored_runs.unpack(tmp_path)
+    for name in ("h200", "profile", "bf16"):
+        window = json.loads(gait("report", "--json", name).stdout)["memory"]["window"]
+        devices = json.loads(gait("memory", "--json", name).stdout)["devices"]
+        (device,) = [one for one in devices if one["device"] == window["device"]]
+        for key in ("peak_bytes", "before_bytes", "peak_ns"):
+            assert window[key] == device[key], (name, key)
+        ops = [one for one in devices if one["device"] != "process"]
+        assert window["peak_bytes"] == max(one["peak_bytes"] for one in ops)
+        assert window["peak_bytes"] == max(bytes for _, bytes in window["curve"])
+        held = sum(row["peak_bytes"] for row in window["by_phase"])
+        assert held <= window["peak_bytes"] <= held + window["before_bytes"]
 
 
 def changes_of(path, device):

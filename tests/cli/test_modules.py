@@ -23,8 +23,13 @@ def module(name, start, us, tid=THREAD):
     return span("python_function", "nn.Module: " + name, start, us, tid)
 
 
-def kernel(name, start, us, number):
-    return span("kernel", name, start, us, 7, **{"External id": number, "stream": 7, "device": 0})
+def kernel(name, start, us, called=None, tid=THREAD):
+    """A kernel and the call that launched it. Its External id is the correlation, as it is where
+    old versions of Kineto wrote it, and so the number of some op that has nothing to do with it."""
+    link = start % 16
+    row = span("kernel", name, start, us, 7, stream=7, correlation=link, **{"External id": link})
+    call = span("cuda_runtime", "cudaLaunchKernel", called, 1, tid, correlation=link)
+    return [row] if called is None else [call, row]
 
 
 # A step of 1000 us. Net (100 to 500) calls Linear_0 twice and Block_0, which is checkpointed: its
@@ -53,10 +58,10 @@ STEP = [
     op("aten::mm", 815, 60, 13, tid=10),
     op("autograd::engine::evaluate_function: torch::autograd::AccumulateGrad", 900, 30, 14, tid=10),
     op("c10d::allreduce_", 905, 20, 15, tid=10),
-    kernel("gemm", 135, 45, 2),
-    kernel("gemm", 650, 35, 8),
-    kernel("gemm", 730, 15, 11),
-    kernel("lost", 990, 5, 99),
+    *kernel("gemm", 135, 45, 133),
+    *kernel("gemm", 664, 35, 635, tid=10),
+    *kernel("gemm", 730, 15, 728, tid=10),
+    *kernel("lost", 989, 5),
 ]
 
 
@@ -100,7 +105,7 @@ def test_a_kernel_belongs_to_the_module_of_the_op_that_began_it(gait, tmp_path):
     us = {name: row["device_ns"] // 1000 for name, row in rows.items()}
     assert us == {"Net_0": 95, "Linear_0": 45, "Block_0": 50, "Linear_1": 50}
     assert rows["Net_0"]["device_self_ns"] == 0
-    assert told["outside_device_ns"] == 5_000  # of a kernel whose op is on no record
+    assert told["outside_device_ns"] == 5_000  # of a kernel whose launch is on no record
 
 
 def test_people_see_the_tree(gait, tmp_path):
@@ -181,7 +186,8 @@ def test_what_a_collective_calls_says_what_it_moved(gait, tmp_path):
         op("record_param_comms", 10, 30, 2, **about),
         op("record_param_comms", 60, 5, 3, **{**about, "Collective name": "send"}),
         op("record_param_comms", 70, 5, 4, **{**about, "Collective name": "wait"}),
-        kernel("ncclDevKernel_AllReduce", 20, 25, 2),
+        *kernel("ncclDevKernel_AllReduce", 20, 25, 15),
+        *kernel("ncclDevKernel_AllReduce", 51, 5, 50),
     ]
     write(tmp_path, events)
     rows = debugged(gait, 0)["Global"]["collectives_forward"]

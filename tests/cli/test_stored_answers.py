@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Every figure about the stored runs is what it was when they were stored."""
 
+import json
+
 import pytest
 import stored_runs
 
@@ -20,6 +22,29 @@ def test_no_figure_changed(build, runs, name):
         before.pop("ops_table", None)
     now = stored_runs.answers_of(str(build / "gait"), name, folder, before)
     assert not list(stored_runs.differences(before, now))
+
+
+SCREENS = [
+    "report", "steps", "gaps", "what-if --scale forward=0.5", "critical-path", "kernels", "comms",
+    "memory", "ops", "breakdown --steps", "energy", "info", "leaf",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("words", SCREENS, ids=lambda words: words.split()[0])
+def test_no_screen_is_wider_than_78_columns(gait, runs, words):
+    told = 0
+    for name in ("h200", "ddp", "sampled"):
+        lines = gait(*words.split(), str(runs / name)).stdout.splitlines()[1:]  # below the path
+        told += len(lines)
+        assert [line for line in lines if len(line) > 78] == []
+    assert told > 2
+
+
+@pytest.mark.parametrize("name", ["bf16", "ppo", "h200"])
+def test_flops_and_steps_a_second_have_one_base(gait, runs, name):
+    report = json.loads(gait("report", "--json", str(runs / name)).stdout)
+    rate = report["flops"]["per_step"] * report["throughput"]["steps_per_s"]
+    assert report["flops"]["per_second"] == pytest.approx(rate)
 
 
 def test_a_figure_that_changed_is_told():

@@ -3,15 +3,16 @@
 #include "analyse/cost/torch_cost.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "analyse/memory/memory_life.h"
 #include "analyse/report/torch_report.h"
 #include "base/arena.h"
 #include "base/json_reader.h"
 #include "vocabulary/metadata.h"
 
-#define MOST_EVENTS 5000000             // memory events whose owners are looked for: a second
 static const double most_cost_ns = 1e9; // of one event; more is nonsense
 static const double most_count = 1e18;
 
@@ -138,72 +139,39 @@ void torch_lost_find(struct torch_report *torch, const struct gait_trace *trace)
     }
 }
 
-struct peak {
-    struct torch_memory_peak found;
-    uint32_t shard;
-};
-
-static int begin_peak(void *part, const struct pass_shard *shard, void *answer)
+static uint64_t resident_peak(const struct gait_trace *trace)
 {
-    (void)answer;
-    ((struct peak *)part)->shard = shard->shard;
-    return GAIT_OK;
-}
-
-static int take_peak(void *part, const struct gait_batch *batch)
-{
-    struct torch_memory_peak *found = &((struct peak *)part)->found;
-    found->events += batch->rows;
-    for (size_t i = 0; i < batch->rows; i++) {
-        const int64_t total = batch->total[i];
-        const bool is_earlier =
-            total > 0 && (uint64_t)total == found->bytes && batch->start_ns[i] < found->at_ns;
-        if (total <= 0 || (!is_earlier && (uint64_t)total <= found->bytes))
-            continue;
-        found->bytes = (uint64_t)total;
-        found->at_ns = batch->start_ns[i];
-    }
-    return GAIT_OK;
-}
-
-static int merge_peak(void *answer, void *part)
-{
-    struct torch_memory_peak *all = answer;
-    const struct torch_memory_peak *one = &((const struct peak *)part)->found;
-    all->events += one->events;
-    if (one->bytes < all->bytes || (one->bytes == all->bytes && one->at_ns >= all->at_ns))
-        return GAIT_OK;
-    all->bytes = one->bytes;
-    all->at_ns = one->at_ns;
-    all->shard = ((const struct peak *)part)->shard;
-    return GAIT_OK;
-}
-
-const struct analysis torch_memory_analysis = {
-    .name = "torch memory",
-    .kinds = 1u << GAIT_KIND_MEMORY,
-    .columns = GAIT_COLUMN_START | GAIT_COLUMN_TOTAL,
-    .part_bytes = sizeof(struct peak),
-    .begin = begin_peak,
-    .rows = take_peak,
-    .merge = merge_peak,
-};
-
-void torch_memory_find(struct torch_memory *memory, const struct gait_trace *trace,
-                       const struct torch_memory_peak *peak)
-{
-    *memory = (struct torch_memory){.rss_bytes = 0};
+    uint64_t most = 0;
     for (uint32_t i = 0; i < gait_trace_shard_count(trace); i++) {
         const char *json = gait_trace_metadata(trace, i, meta.memory_peak);
         const double bytes = fmin(json_member_count(json, "rss_bytes"), most_count);
-        if (bytes > (double)memory->rss_bytes)
-            memory->rss_bytes = (uint64_t)bytes;
+        if (bytes > (double)most)
+            most = (uint64_t)bytes;
     }
-    if (peak->events >= MOST_EVENTS)
-        return; // too many to walk through: whose they are is not known
-    memory->window_bytes = peak->bytes;
-    memory->window_peak_ns = peak->at_ns;
-    memory->shard = peak->shard;
+    return most;
+}
+
+int torch_memory_find(struct torch_memory *memory, struct gait_trace *trace,
+                      struct memory_rows *rows)
+{
+    struct memory_life life;
+    *memory = (struct torch_memory){.rss_bytes = resident_peak(trace)};
+    if (rows->count > MEMORY_MOST_ROWS)
+        return GAIT_OK;
+    int status = memory_life_peaks(&life, trace, rows);
+    const struct memory_device *device = status ? NULL : memory_life_fullest(&life);
+    if (device && device->peak_bytes > 0) {
+        memory->peak_bytes = device->peak_bytes;
+        memory->before_bytes = device->before_bytes;
+        memory->peak_ns = device->peak_ns;
+        memory->start_ns = device->recording_start_ns;
+        memory->end_ns = device->recording_end_ns;
+        memory->shard = device->shard_number;
+        snprintf(memory->device, sizeof memory->device, "%s", device->name);
+    }
+    if (!status)
+        memory_life_finish(&life);
+    return status;
 }
 
 const char *torch_cost_text(const char *json, struct arena *arena)

@@ -9,6 +9,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "analyse/memory/memory_rows.h"
 #include "load/pass/pass.h"
 
 struct arena;
@@ -30,28 +31,23 @@ struct torch_lost {
 };
 
 struct torch_memory {
-    uint64_t rss_bytes;     // the largest process's peak, 0: not known
-    uint64_t window_bytes;  // most that ops held beyond what a window began with
-    int64_t window_peak_ns; // when that was, in the process of `shard`
+    uint64_t rss_bytes; // the largest process's peak, 0: not known
+    // Of the device that held most, in one of gait's windows, as memory_life.h has it; peak 0:
+    // of none, or there is too much to look at.
+    int64_t peak_bytes, before_bytes;
+    int64_t peak_ns;          // in the process of `shard`
+    int64_t start_ns, end_ns; // of the window
     uint32_t shard;
+    char device[40];
 };
 
 // The report's survey and ranks are known; sets its cost.
 void torch_cost_find(struct torch_report *torch, const struct gait_trace *trace);
 void torch_lost_find(struct torch_report *torch, const struct gait_trace *trace);
 
-// The highest total that was noted, over all shards.
-struct torch_memory_peak {
-    uint64_t bytes, events; // events: that were looked at
-    int64_t at_ns;
-    uint32_t shard;
-};
-
-// The answer is a struct torch_memory_peak.
-extern const struct analysis torch_memory_analysis;
-
-void torch_memory_find(struct torch_memory *memory, const struct gait_trace *trace,
-                       const struct torch_memory_peak *peak);
+// Of what memory_rows_analysis found.
+GAIT_CHECK int torch_memory_find(struct torch_memory *memory, struct gait_trace *trace,
+                                 struct memory_rows *rows);
 
 // The text that is all of a metadata value, in the arena; NULL where there is none,
 // or one with more to it than plain characters.

@@ -3,8 +3,6 @@
 #ifndef GAIT_ANALYSE_KERNELS_H
 #define GAIT_ANALYSE_KERNELS_H
 
-#include <stdbool.h>
-
 #include <gait/trace.h>
 
 struct kernel_sum {
@@ -23,8 +21,5 @@ struct kernels {
 
 GAIT_CHECK int kernels_make(struct kernels *kernels, struct gait_trace *trace);
 void kernels_finish(struct kernels *kernels); // takes NULL and a zeroed struct
-
-// Whether the name of a kernel says that it uses tensor cores.
-bool kernel_uses_tensor_cores(const char *name);
 
 #endif

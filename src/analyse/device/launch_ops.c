@@ -9,8 +9,20 @@
 
 #include "base/array.h"
 #include "base/fail.h"
+#include "load/shard_owner.h"
+#include "vocabulary/roles.h"
 
 enum { MOST_ROWS = 1 << 28 };
+
+bool launch_ops_has_devices(const struct gait_trace *trace)
+{
+    struct gait_site_info site;
+    for (uint32_t i = 0; i < gait_trace_site_count(trace); i++)
+        if (!gait_trace_site(trace, i, &site) &&
+            role_is_device_work(role_of(site.category, site.name)))
+            return true;
+    return false;
+}
 
 void launch_ops_init(struct launch_ops *launches, const struct gait_trace *trace)
 {
@@ -25,6 +37,8 @@ void launch_ops_finish(struct launch_ops *launches)
     *launches = (struct launch_ops){.calls = NULL};
 }
 
+// What devices did lies in a shard of its own, which tells the thread of the process that
+// owns it. Processes on two machines may have threads of one number.
 static void look_at(struct launch_ops *launches, uint32_t track)
 {
     struct gait_track_info info;
@@ -34,50 +48,46 @@ static void look_at(struct launch_ops *launches, uint32_t track)
     if (gait_trace_track(launches->trace, track, &info))
         info = (struct gait_track_info){.shard = 0};
     launches->shard = info.shard;
-    launches->tid = info.tid;
+    launches->thread =
+        info.tid ^ (int64_t)((uint64_t)shard_owner(launches->trace, info.shard) << 40);
 }
 
-uint64_t launch_ops_link(struct launch_ops *launches, const struct gait_batch *batch, size_t at)
+uint64_t launch_ops_link(struct launch_ops *launches, uint32_t track, uint64_t correlation)
 {
-    look_at(launches, batch->track);
-    return batch->link && batch->link[at] ? batch->link[at] ^ (uint64_t)launches->shard << 40 : 0;
+    look_at(launches, track);
+    return correlation ? correlation ^ (uint64_t)launches->shard << 40 : 0;
 }
 
-int launch_ops_add_call(struct launch_ops *launches, const struct launch_call *call)
+int launch_ops_add_call(struct launch_ops *launches, uint32_t track, int64_t start_ns,
+                        uint64_t correlation)
 {
     const struct array_shape shape = {sizeof *launches->calls, MOST_ROWS};
-    if (!call->link)
+    const uint64_t link = launch_ops_link(launches, track, correlation);
+    if (!link)
         return GAIT_OK;
     int status = array_reserve((void **)&launches->calls, &launches->call_capacity,
                                launches->call_count + 1, shape);
     if (!status)
-        launches->calls[launches->call_count++] = *call;
+        launches->calls[launches->call_count++] =
+            (struct launch_call){link, start_ns, launches->thread};
     return status;
 }
 
-int launch_ops_add_op(struct launch_ops *launches, const struct launch_op *op)
+int launch_ops_add_op(struct launch_ops *launches, uint32_t track, int64_t start_ns,
+                      int64_t duration_ns, uint32_t number)
 {
     const struct array_shape shape = {sizeof *launches->ops, MOST_ROWS};
+    int64_t end_ns;
+    if (duration_ns < 0 || __builtin_add_overflow(start_ns, duration_ns, &end_ns))
+        return GAIT_OK;
+    look_at(launches, track);
     int status = array_reserve((void **)&launches->ops, &launches->op_capacity,
                                launches->op_count + 1, shape);
-    if (!status)
-        launches->ops[launches->op_count++] = *op;
-    return status;
-}
-
-int launch_ops_add(struct launch_ops *launches, const struct gait_batch *batch, size_t at,
-                   bool is_call)
-{
-    struct launch_op op = {.start_ns = batch->start_ns[at], .site = batch->site[at]};
-    const uint64_t link = launch_ops_link(launches, batch, at);
-    op.tid = launches->tid;
-    if (is_call)
-        return launch_ops_add_call(launches,
-                                   &(struct launch_call){link, op.start_ns, launches->tid});
-    if (batch->duration_ns[at] < 0 ||
-        __builtin_add_overflow(op.start_ns, batch->duration_ns[at], &op.end_ns))
-        return GAIT_OK;
-    return launch_ops_add_op(launches, &op);
+    if (status)
+        return status;
+    const uint32_t place = (uint32_t)launches->op_count++;
+    launches->ops[place] = (struct launch_op){start_ns, end_ns, launches->thread, number, place};
+    return GAIT_OK;
 }
 
 static int by_link(const void *left, const void *right)
@@ -91,18 +101,20 @@ static int by_link(const void *left, const void *right)
 static int by_thread(const void *left, const void *right)
 {
     const struct launch_op *a = left, *b = right;
-    if (a->tid != b->tid)
-        return a->tid < b->tid ? -1 : 1;
+    if (a->thread != b->thread)
+        return a->thread < b->thread ? -1 : 1;
     if (a->start_ns != b->start_ns)
         return a->start_ns < b->start_ns ? -1 : 1;
-    return a->end_ns > b->end_ns ? -1 : a->end_ns < b->end_ns;
+    if (a->end_ns != b->end_ns)
+        return a->end_ns > b->end_ns ? -1 : 1;
+    return a->around < b->around ? -1 : a->around > b->around;
 }
 
 // Nearest to it among the ops before that hold it.
 static void find_around(struct launch_ops *launches, uint32_t at)
 {
     struct launch_op *op = &launches->ops[at];
-    op->around = at && launches->ops[at - 1].tid == op->tid ? at : 0;
+    op->around = at && launches->ops[at - 1].thread == op->thread ? at : 0;
     while (op->around && launches->ops[op->around - 1].end_ns <= op->start_ns)
         op->around = launches->ops[op->around - 1].around;
 }
@@ -115,34 +127,35 @@ int launch_ops_sort(struct launch_ops *launches)
         qsort(launches->ops, launches->op_count, sizeof *launches->ops, by_thread);
     for (uint32_t i = 0; i < launches->op_count; i++) {
         find_around(launches, i);
-        launches->thread_count += !i || launches->ops[i].tid != launches->ops[i - 1].tid;
+        launches->thread_count += !i || launches->ops[i].thread != launches->ops[i - 1].thread;
     }
     launches->threads = malloc((launches->thread_count + 1) * sizeof *launches->threads);
     if (!launches->threads)
         return fail(GAIT_ERR_MEMORY, "no memory for %zu threads", launches->thread_count);
     launches->thread_count = 0;
     for (size_t i = 0; i < launches->op_count; i++)
-        if (!i || launches->ops[i].tid != launches->ops[i - 1].tid)
-            launches->threads[launches->thread_count++] = launches->ops[i].tid;
+        if (!i || launches->ops[i].thread != launches->ops[i - 1].thread)
+            launches->threads[launches->thread_count++] = launches->ops[i].thread;
     return GAIT_OK;
 }
 
 // The innermost op of a thread that is open then, or NULL.
-static const struct launch_op *op_at(const struct launch_ops *launches, int64_t tid, int64_t at_ns)
+static const struct launch_op *op_at(const struct launch_ops *launches, int64_t thread,
+                                     int64_t at_ns)
 {
     size_t low = 0, high = launches->op_count;
     while (low < high) {
         const size_t middle = low + (high - low) / 2;
         const struct launch_op *op = &launches->ops[middle];
-        if (op->tid < tid || (op->tid == tid && op->start_ns <= at_ns))
+        if (op->thread < thread || (op->thread == thread && op->start_ns <= at_ns))
             low = middle + 1;
         else
             high = middle;
     }
     const struct launch_op *op = low ? &launches->ops[low - 1] : NULL;
-    while (op && op->tid == tid && op->end_ns <= at_ns)
+    while (op && op->thread == thread && op->end_ns <= at_ns)
         op = op->around ? &launches->ops[op->around - 1] : NULL;
-    return op && op->tid == tid ? op : NULL;
+    return op && op->thread == thread ? op : NULL;
 }
 
 // Of that thread, or of all where it is not known: the open op that began last.
@@ -151,8 +164,8 @@ static const struct launch_op *open_op(const struct launch_ops *launches,
 {
     const struct launch_op *best = NULL;
     for (size_t i = 0; i < launches->thread_count; i++)
-        if (launches->threads[i] == call->tid)
-            return op_at(launches, call->tid, call->start_ns);
+        if (launches->threads[i] == call->thread)
+            return op_at(launches, call->thread, call->start_ns);
     for (size_t i = 0; i < launches->thread_count; i++) {
         const struct launch_op *op = op_at(launches, launches->threads[i], call->start_ns);
         if (op && (!best || op->start_ns > best->start_ns))
@@ -172,7 +185,7 @@ uint32_t launch_ops_find(const struct launch_ops *launches, uint64_t link)
             high = middle;
     }
     if (!link || low == launches->call_count || launches->calls[low].link != link)
-        return GAIT_NO_SITE;
+        return LAUNCH_NONE;
     const struct launch_op *op = open_op(launches, &launches->calls[low]);
-    return op ? op->site : GAIT_NO_SITE;
+    return op ? op->number : LAUNCH_NONE;
 }

@@ -134,7 +134,8 @@ static int find_device(struct walk *walk, uint32_t shard, const int64_t who[2],
         status = array_reserve((void **)&life->devices, &life->device_room, index + 1, shape);
         if (status)
             return status;
-        life->devices[index] = (struct memory_device){.failed_free_bytes = -1};
+        life->devices[index] =
+            (struct memory_device){.failed_free_bytes = -1, .shard_number = shard};
         life->device_count = index + 1;
         name_device(life->devices[index].name, who[0], who[1]);
         status = gait_trace_shard(walk->trace, shard, &life->devices[index].shard);
@@ -232,11 +233,11 @@ static int take_process(struct walk *walk, const struct gait_event *event)
     return GAIT_OK;
 }
 
-static void begin_window(struct walk *walk, uint32_t track)
+static void begin_window(struct walk *walk, const struct gait_event *event)
 {
     for (size_t i = 0; i < walk->devices.count; i++)
-        if (walk->devices.tuples[3 * i] == walk->shards[track])
-            memory_taking_restart(&walk->life->devices[i]);
+        if (walk->devices.tuples[3 * i] == walk->shards[event->track])
+            memory_taking_restart(&walk->life->devices[i], event->start_ns);
 }
 
 static int see(struct walk *walk, const struct gait_event *event)
@@ -253,7 +254,7 @@ static int see(struct walk *walk, const struct gait_event *event)
     case SITE_PROCESS:
         return event->kind == GAIT_KIND_COUNTER ? take_process(walk, event) : GAIT_OK;
     case SITE_WINDOW:
-        begin_window(walk, event->track);
+        begin_window(walk, event);
         return GAIT_OK;
     default:
         return GAIT_OK;
@@ -280,6 +281,29 @@ static int read_events(struct walk *walk)
             break;
     }
     gait_cursor_close(cursor);
+    return status;
+}
+
+static int take_rows(struct walk *walk, struct memory_rows *rows)
+{
+    int status = GAIT_OK;
+    memory_rows_sort(rows);
+    for (size_t i = 0; i < rows->count && !status; i++) {
+        const struct memory_row *row = &rows->rows[i];
+        struct gait_site_info site;
+        status = gait_trace_site(walk->trace, row->site, &site);
+        const struct gait_event event = {.kind =
+                                             row->is_window ? GAIT_KIND_ASYNC : GAIT_KIND_MEMORY,
+                                         .track = row->track,
+                                         .site = row->site,
+                                         .category = status ? "" : site.category,
+                                         .name = status ? "" : site.name,
+                                         .start_ns = row->at_ns,
+                                         .id = row->address,
+                                         .value = row->bytes};
+        if (!status)
+            status = see(walk, &event);
+    }
     return status;
 }
 
@@ -326,13 +350,13 @@ static int init(struct walk *walk)
     return status;
 }
 
-int memory_life_make(struct memory_life *life, struct gait_trace *trace)
+static int make(struct memory_life *life, struct gait_trace *trace, struct memory_rows *rows)
 {
     struct walk walk = {.life = life, .trace = trace};
     *life = (struct memory_life){.device_count = 0};
     int status = init(&walk);
     if (!status)
-        status = read_events(&walk);
+        status = rows ? take_rows(&walk, rows) : read_events(&walk);
     if (!status)
         status = end_devices(life);
     for (uint32_t i = 0; walk.nests && i < gait_trace_track_count(trace); i++)
@@ -344,6 +368,28 @@ int memory_life_make(struct memory_life *life, struct gait_trace *trace)
     if (status)
         memory_life_finish(life);
     return status;
+}
+
+int memory_life_make(struct memory_life *life, struct gait_trace *trace)
+{
+    return make(life, trace, NULL);
+}
+
+int memory_life_peaks(struct memory_life *life, struct gait_trace *trace, struct memory_rows *rows)
+{
+    return make(life, trace, rows);
+}
+
+const struct memory_device *memory_life_fullest(const struct memory_life *life)
+{
+    const struct memory_device *best = NULL;
+    for (size_t i = 0; i < life->device_count; i++) {
+        const struct memory_device *device = &life->devices[i];
+        if (!best || (best->is_process && !device->is_process) ||
+            (best->is_process == device->is_process && device->peak_bytes > best->peak_bytes))
+            best = device;
+    }
+    return best;
 }
 
 void memory_life_finish(struct memory_life *life)

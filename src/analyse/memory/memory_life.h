@@ -8,6 +8,7 @@
 #include <stdbool.h>
 
 #include "analyse/memory/memory_owners.h"
+#include "analyse/memory/memory_rows.h"
 
 enum { MEMORY_MOST_POINTS = 512 };
 
@@ -32,15 +33,20 @@ struct memory_block {
 
 struct memory_device {
     struct gait_shard_info shard;
+    uint32_t shard_number;
     char name[40];
     bool is_process; // what the process has of the system's memory: a curve alone
     bool has_addresses;
     uint64_t allocations, releases, older_releases;
     int64_t start_ns, end_ns;
-    int64_t before_bytes; // held when the record began, as far as it tells
-    int64_t peak_bytes, peak_ns, peak_reserved, end_bytes;
-    uint64_t kept_count, kept_bytes;                    // taken in the record and not given back
-    uint64_t failures;                                  // allocations that there was no room for
+    // Held when the recording of the peak began, as far as it tells: of gait's windows what was
+    // given back in it.
+    int64_t before_bytes;
+    int64_t peak_bytes; // most held at a time, with what was there before
+    int64_t peak_ns, peak_reserved, end_bytes;
+    int64_t recording_start_ns, recording_end_ns; // of that of the peak; INT64_MIN and _MAX: all
+    uint64_t kept_count, kept_bytes;              // taken in the record and not given back
+    uint64_t failures;                            // allocations that there was no room for
     int64_t failed_bytes, failed_free_bytes, failed_ns; // of the last one; free -1: not known
     int64_t at_peak[MEMORY_CATEGORY_COUNT];
     struct memory_curve *curve;
@@ -65,6 +71,14 @@ struct memory_life {
 };
 
 GAIT_CHECK int memory_life_make(struct memory_life *life, struct gait_trace *trace);
+
+// The same without owners, of rows that were read: it sorts them, and reads nothing.
+GAIT_CHECK int memory_life_peaks(struct memory_life *life, struct gait_trace *trace,
+                                 struct memory_rows *rows);
+
+// The device that people see the most of: the fullest one, of the process itself last. NULL:
+// there is none.
+const struct memory_device *memory_life_fullest(const struct memory_life *life);
 void memory_life_finish(struct memory_life *life); // takes a zeroed struct
 
 #endif

@@ -10,6 +10,14 @@
 
 #define MOST_BLOCKS ((size_t)1 << 27)
 
+// The highest of a recording, beyond what was held when that began.
+struct high {
+    bool is_known;
+    int64_t bytes, at_ns;
+    uint64_t event;
+    int64_t categories[MEMORY_CATEGORY_COUNT];
+};
+
 struct memory_taking {
     struct memory_block *blocks;
     size_t count, room;
@@ -18,9 +26,12 @@ struct memory_taking {
     size_t live_room;
     uint64_t event, peak_event; // numbers
     uint32_t recording, peak_recording;
-    int64_t allocated, reserved, least; // now; least: the smallest there was
-    int64_t older_bytes;                // given back, and taken before the record
-    bool has_totals, has_any;
+    int64_t allocated, reserved;
+    // Of this recording: the least and the most; what was given back, and taken before it.
+    int64_t since_ns, least, older_bytes;
+    struct high high;
+    size_t first_point; // of the curve
+    bool has_totals, has_any, has_peak;
     int64_t categories[MEMORY_CATEGORY_COUNT];
 };
 
@@ -32,6 +43,7 @@ int memory_taking_begin(struct memory_device *device)
         return fail(GAIT_ERR_MEMORY, "no memory to follow allocations");
     tuple_map_init(&device->taking->addresses, 1);
     device->curve->stretch = 1;
+    device->taking->since_ns = INT64_MIN;
     return GAIT_OK;
 }
 
@@ -50,14 +62,16 @@ void memory_taking_drop(struct memory_device *device)
 // --- the curve ----------------------------------------------------------------------
 
 // Of two points that become one the higher one stays.
-static void halve(struct memory_curve *curve)
+static void halve(struct memory_device *device)
 {
+    struct memory_curve *curve = device->curve;
     for (size_t i = 0; i < curve->count / 2; i++) {
         const struct memory_point *pair = &curve->points[2 * i];
         curve->points[i] = pair[0].allocated >= pair[1].allocated ? pair[0] : pair[1];
     }
     curve->count /= 2;
     curve->held = curve->stretch *= 2;
+    device->taking->first_point = (device->taking->first_point + 1) / 2;
 }
 
 static void add_point(struct memory_device *device, int64_t at_ns)
@@ -73,7 +87,7 @@ static void add_point(struct memory_device *device, int64_t at_ns)
             curve->points[curve->count - 1] = point;
     } else {
         if (curve->count == MEMORY_MOST_POINTS)
-            halve(curve);
+            halve(device);
         curve->points[curve->count++] = point;
         curve->held = 1;
     }
@@ -82,10 +96,8 @@ static void add_point(struct memory_device *device, int64_t at_ns)
 static void note(struct memory_device *device, int64_t at_ns)
 {
     struct memory_taking *taking = device->taking;
-    if (!taking->has_any) {
+    if (!taking->has_any)
         device->start_ns = at_ns;
-        device->peak_bytes = INT64_MIN;
-    }
     taking->has_any = true;
     taking->event++;
     device->end_ns = at_ns;
@@ -93,12 +105,9 @@ static void note(struct memory_device *device, int64_t at_ns)
         taking->least = taking->allocated;
     if (taking->reserved > device->peak_reserved)
         device->peak_reserved = taking->reserved;
-    if (taking->allocated > device->peak_bytes) {
-        device->peak_bytes = taking->allocated;
-        device->peak_ns = at_ns;
-        taking->peak_event = taking->event;
-        taking->peak_recording = taking->recording;
-        memcpy(device->at_peak, taking->categories, sizeof device->at_peak);
+    if (!taking->high.is_known || taking->allocated > taking->high.bytes) {
+        taking->high = (struct high){true, taking->allocated, at_ns, taking->event, {0}};
+        memcpy(taking->high.categories, taking->categories, sizeof taking->categories);
     }
     add_point(device, at_ns);
 }
@@ -233,11 +242,53 @@ void memory_taking_gauge(struct memory_device *device, int64_t at_ns, int64_t by
     note(device, at_ns);
 }
 
-void memory_taking_restart(struct memory_device *device)
+// What was given back without having been taken was there before; where no addresses tell,
+// as much as it takes that nobody holds less than nothing.
+static int64_t held_before(const struct memory_device *device)
+{
+    const struct memory_taking *taking = device->taking;
+    const int64_t before = device->has_addresses ? taking->older_bytes : 0;
+    if (taking->has_totals)
+        return 0;
+    return before < -taking->least ? -taking->least : before;
+}
+
+// The peak is the most that was held at a time in a recording, with what is known to have been
+// there before it.
+static void end_recording(struct memory_device *device, int64_t until_ns)
+{
+    struct memory_taking *taking = device->taking;
+    const int64_t before = held_before(device);
+    const int64_t bytes = wrap_add(taking->high.bytes, before);
+    for (size_t i = taking->first_point; i < device->curve->count; i++) {
+        int64_t *allocated = &device->curve->points[i].allocated;
+        *allocated = wrap_add(*allocated, before);
+    }
+    if (!taking->high.is_known || (taking->has_peak && bytes <= device->peak_bytes))
+        return;
+    taking->has_peak = true;
+    device->recording_start_ns = taking->since_ns;
+    device->recording_end_ns = until_ns;
+    device->peak_bytes = bytes;
+    device->peak_ns = taking->high.at_ns;
+    if (!taking->has_totals)
+        device->before_bytes = before;
+    taking->peak_event = taking->high.event;
+    taking->peak_recording = taking->recording;
+    memcpy(device->at_peak, taking->high.categories, sizeof device->at_peak);
+}
+
+void memory_taking_restart(struct memory_device *device, int64_t at_ns)
 {
     struct memory_taking *taking = device->taking;
     if (device->is_process)
         return;
+    end_recording(device, at_ns);
+    taking->since_ns = at_ns;
+    taking->high.is_known = false;
+    taking->least = taking->older_bytes = 0;
+    taking->first_point = device->curve->count;
+    device->curve->held = device->curve->stretch; // the next point is one of its own
     if (taking->live)
         memset(taking->live, 0, taking->addresses.count * sizeof *taking->live);
     memset(taking->categories, 0, sizeof taking->categories);
@@ -247,33 +298,11 @@ void memory_taking_restart(struct memory_device *device)
 
 // --- the end ------------------------------------------------------------------------
 
-// What was given back without having been taken was there before; where no addresses tell,
-// as much as it takes that nobody holds less than nothing.
-static void add_before(struct memory_device *device)
-{
-    const struct memory_taking *taking = device->taking;
-    const bool is_one = taking->recording == 0;
-    if (taking->has_totals || !is_one)
-        return;
-    device->before_bytes = device->has_addresses ? taking->older_bytes : 0;
-    if (device->before_bytes < -taking->least)
-        device->before_bytes = -taking->least;
-    device->peak_bytes = wrap_add(device->peak_bytes, device->before_bytes);
-    for (size_t i = 0; i < device->curve->count; i++) {
-        int64_t *allocated = &device->curve->points[i].allocated;
-        *allocated = wrap_add(*allocated, device->before_bytes);
-    }
-}
-
 void memory_taking_end(struct memory_device *device)
 {
     struct memory_taking *taking = device->taking;
-    if (!taking->has_any)
-        device->peak_bytes = 0;
-    add_before(device);
-    device->end_bytes = taking->allocated;
-    if (!taking->has_totals && !taking->recording)
-        device->end_bytes = wrap_add(device->end_bytes, device->before_bytes);
+    end_recording(device, INT64_MAX);
+    device->end_bytes = wrap_add(taking->allocated, held_before(device));
     if (!device->has_addresses)
         return;
     for (size_t i = 0; i < taking->count; i++) {

@@ -24,7 +24,7 @@ void memory_taking_segment(struct memory_device *device, const struct memory_cha
 void memory_taking_gauge(struct memory_device *device, int64_t at_ns, int64_t bytes);
 
 // Something may have happened since that is on no record: what is held is not known.
-void memory_taking_restart(struct memory_device *device);
+void memory_taking_restart(struct memory_device *device, int64_t at_ns);
 
 void memory_taking_end(struct memory_device *device);
 void memory_taking_drop(struct memory_device *device); // takes one that has none

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// One look at all events finds the window with the highest total; a walk through
-// that window then makes a row of its blocks, from which all else follows.
+// memory_life.h finds the peak, and so the window; a walk through that window then makes a row
+// of its blocks, from which all else follows.
 #include "analyse/memory/op_allocations.h"
 
 #include <stdbool.h>
@@ -28,6 +28,7 @@ struct change {
 
 struct blocks_taking {
     struct op_allocations *found;
+    const char *device;
     const struct gait_trace *trace;
     struct arena *arena;
     const struct torch_phases *phases;
@@ -103,7 +104,8 @@ static int end_block(struct blocks_taking *blocks, const struct torch_event *see
     struct op_allocations *found = blocks->found;
     if (!*live) {
         found->older_releases++;
-        return GAIT_OK;
+        return seen->event->value ? note_change(blocks, seen->event->start_ns, seen->event->value)
+                                  : GAIT_OK; // its size is not on record
     }
     struct block *block = &blocks->rows[*live - 1];
     block->end_ns = seen->event->start_ns;
@@ -121,7 +123,7 @@ static int see(const struct torch_event *seen, void *context)
     const size_t known = blocks->addresses.count;
     uint32_t index;
     if (event->kind != GAIT_KIND_MEMORY || event->start_ns < blocks->found->start_ns ||
-        event->start_ns >= blocks->found->end_ns)
+        event->start_ns >= blocks->found->end_ns || strcmp(event->name, blocks->device) != 0)
         return GAIT_OK;
     int status = tuple_map_add(&blocks->addresses, &event->id, &index);
     if (!status)
@@ -137,24 +139,12 @@ static int see(const struct torch_event *seen, void *context)
 
 // --- what follows -------------------------------------------------------------------
 
-static void find_peak(const struct blocks_taking *blocks)
-{
-    int64_t bytes = 0;
-    for (size_t i = 0; i < blocks->change_count; i++) {
-        bytes = wrap_add(bytes, blocks->changes[i].bytes);
-        if (bytes <= blocks->found->peak_bytes)
-            continue;
-        blocks->found->peak_bytes = bytes;
-        blocks->found->peak_ns = blocks->changes[i].at_ns;
-    }
-}
-
 // The highest point of each stretch, and always the last one.
 static int make_curve(const struct blocks_taking *blocks, struct arena *arena)
 {
     struct op_allocations *found = blocks->found;
     const size_t stretch = blocks->change_count / (BLOCKS_MOST_POINTS - 1) + 1;
-    int64_t bytes = 0;
+    int64_t bytes = found->before_bytes;
     found->curve = arena_take(arena, BLOCKS_MOST_POINTS * sizeof *found->curve);
     if (!found->curve)
         return fail(GAIT_ERR_MEMORY, "no memory for a curve");
@@ -247,7 +237,6 @@ static int put_all(const struct blocks_taking *blocks, const struct gait_trace *
 {
     struct op_allocations *found = blocks->found;
     const size_t sites = (size_t)blocks->phases->site_count + 1;
-    find_peak(blocks);
     find_held(blocks);
     int status = make_curve(blocks, arena);
     if (!status)
@@ -265,24 +254,7 @@ static int put_all(const struct blocks_taking *blocks, const struct gait_trace *
     return status;
 }
 
-// --- which window -------------------------------------------------------------------
-
-// The window that this time is in; without windows the whole record.
-static void choose_window(struct torch_report *torch, uint32_t shard, int64_t at_ns)
-{
-    const struct inventory_shard *survey = &torch->survey.shards[shard];
-    struct op_allocations *found = &torch->blocks;
-    found->start_ns = INT64_MIN;
-    found->end_ns = INT64_MAX;
-    for (size_t i = 0; i < survey->async_count; i++) {
-        const struct torch_async *async = &survey->asyncs[i];
-        if (torch_phases_role(&torch->phases, async->site) != ROLE_WINDOW ||
-            async->start_ns > at_ns || async->start_ns < found->start_ns)
-            continue;
-        found->start_ns = async->start_ns;
-        found->end_ns = async->duration_ns < 0 ? INT64_MAX : async->start_ns + async->duration_ns;
-    }
-}
+// --- all ------------------------------------------------------------------------------
 
 int op_allocations_begin(struct blocks_taking **ret_taking, struct op_walk *walk,
                          struct torch_report *torch, struct arena *arena)
@@ -292,9 +264,14 @@ int op_allocations_begin(struct blocks_taking **ret_taking, struct op_walk *walk
     struct blocks_taking *taking = calloc(1, sizeof *taking);
     if (!taking)
         return fail(GAIT_ERR_MEMORY, "no memory for who holds memory");
-    choose_window(torch, torch->memory.shard, torch->memory.window_peak_ns);
+    found->start_ns = torch->memory.start_ns;
+    found->end_ns = torch->memory.end_ns;
+    found->peak_bytes = torch->memory.peak_bytes;
+    found->peak_ns = torch->memory.peak_ns;
+    found->before_bytes = torch->memory.before_bytes;
     *taking = (struct blocks_taking){
         .found = found,
+        .device = torch->memory.device,
         .trace = walk->trace,
         .arena = arena,
         .phases = &torch->phases,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Memory that ops took and gave back, in the window in which they held most: how
+// Memory that ops took and gave back on one device, in the window in which it held most: how
 // much over time, who held what at the peak, and what was kept.
 #ifndef GAIT_ANALYSE_OP_ALLOCATIONS_H
 #define GAIT_ANALYSE_OP_ALLOCATIONS_H
@@ -37,9 +37,9 @@ struct op_allocations {
     int64_t start_ns, end_ns;                       // of the window; 0 and 0: there is none
     uint64_t allocations, releases, older_releases; // older: of blocks from before
     uint64_t allocated_bytes;
-    int64_t peak_bytes, peak_ns;
-    uint64_t kept, kept_bytes;  // never given back while it lasted
-    struct blocks_point *curve; // the highest of each stretch of time
+    int64_t peak_bytes, peak_ns, before_bytes; // as memory_life.h has them
+    uint64_t kept, kept_bytes;                 // never given back while it lasted
+    struct blocks_point *curve;                // the highest of each stretch of time
     size_t curve_count;
     struct blocks_owners ops, modules, phases;
 };

@@ -11,6 +11,8 @@
 #include "base/array.h"
 #include "base/fail.h"
 
+#define ENTRY_NONE UINT32_MAX
+
 enum { MOST_ENTRIES = 1 << 22, MOST_TEXT = 1 << 26 };
 
 // The collective that is open on a track.
@@ -20,18 +22,12 @@ struct open_collective {
     bool is_open, has_bytes;
 };
 
-struct kernel {
-    uint64_t op, ns;
-};
-
 struct looking {
     struct comm_debug *debug;
     struct open_collective *tracks;
-    struct tuple_map keys;  // node, pass, name
-    struct tuple_map ids;   // External ids of ops inside of collectives
-    uint32_t *id_entries;   // of each
-    struct kernel *kernels; // of communication
-    size_t id_room, kernel_count, kernel_room;
+    struct tuple_map keys; // node, pass, name
+    uint32_t *op_entries;  // of each op: the collective around it
+    size_t op_count, op_room;
 };
 
 // --- names -----------------------------------------------------------------------------
@@ -134,18 +130,14 @@ static int add_entry(struct looking *looking, const struct module_op *op, const 
                      : fail(GAIT_ERR_MEMORY, "no memory for the ops of modules");
 }
 
-static int note_id(struct looking *looking, uint64_t id, uint32_t entry)
+// Ops come in the order of their numbers.
+static int note_entry(struct looking *looking, uint32_t entry)
 {
-    const struct array_shape shape = {sizeof *looking->id_entries, UINT32_MAX};
-    uint32_t index;
-    if (!id)
-        return GAIT_OK;
-    int status = tuple_map_add(&looking->ids, &id, &index);
+    const struct array_shape shape = {sizeof *looking->op_entries, LAUNCH_NONE};
+    int status = array_reserve((void **)&looking->op_entries, &looking->op_room,
+                               looking->op_count + 1, shape);
     if (!status)
-        status = array_reserve((void **)&looking->id_entries, &looking->id_room, looking->ids.count,
-                               shape);
-    if (!status)
-        looking->id_entries[index] = entry;
+        looking->op_entries[looking->op_count++] = entry;
     return status;
 }
 
@@ -191,26 +183,20 @@ static int begin_collective(struct looking *looking, const struct module_op *op)
     return GAIT_OK;
 }
 
-static int add_kernel(struct looking *looking, const struct gait_event *event)
+static void add_kernel(struct looking *looking, const struct module_op *kernel)
 {
-    const struct array_shape shape = {sizeof *looking->kernels, UINT32_MAX};
-    int status = array_reserve((void **)&looking->kernels, &looking->kernel_room,
-                               looking->kernel_count + 1, shape);
-    if (!status)
-        looking->kernels[looking->kernel_count++] =
-            (struct kernel){event->op, (uint64_t)event->duration_ns};
-    return status;
+    const uint32_t entry =
+        kernel->number < looking->op_count ? looking->op_entries[kernel->number] : ENTRY_NONE;
+    if (entry != ENTRY_NONE)
+        looking->debug->entries[entry].device_ns += kernel->duration_ns;
 }
 
-static int see_op(const struct module_op *op, void *context)
+static int see_op(struct looking *looking, const struct module_op *op)
 {
-    struct looking *looking = context;
     struct open_collective *open = &looking->tracks[op->event->track];
     const bool is_op = op->role == ROLE_OP;
     uint32_t entry;
     int status = GAIT_OK;
-    if (op->role == ROLE_COLLECTIVE)
-        return add_kernel(looking, op->event);
     if (open->is_open && op->event->start_ns >= open->end_ns)
         open->is_open = false;
     if (is_op && !open->is_open && is_collective(op->event->name)) {
@@ -220,10 +206,18 @@ static int see_op(const struct module_op *op, void *context)
         if (!status)
             add_times(&looking->debug->entries[entry], op->event);
     }
-    if (status || !open->is_open)
-        return status;
-    add_bytes(looking, open, op->event);
-    return note_id(looking, op->event->op, open->entry);
+    if (!status && open->is_open)
+        add_bytes(looking, open, op->event);
+    return status ? status : note_entry(looking, open->is_open ? open->entry : ENTRY_NONE);
+}
+
+static int see(const struct module_op *op, void *context)
+{
+    struct looking *looking = context;
+    if (op->event)
+        return see_op(looking, op);
+    add_kernel(looking, op);
+    return GAIT_OK;
 }
 
 // --- all -------------------------------------------------------------------------------
@@ -238,16 +232,6 @@ static int by_place(const void *left, const void *right)
     if (a->is_collective != b->is_collective)
         return a->is_collective ? -1 : 1;
     return strcmp(a->name, b->name);
-}
-
-static void join_kernels(struct looking *looking)
-{
-    for (size_t i = 0; i < looking->kernel_count; i++) {
-        const struct kernel *kernel = &looking->kernels[i];
-        const uint32_t index = kernel->op ? tuple_map_find(&looking->ids, &kernel->op) : TUPLE_NONE;
-        if (index != TUPLE_NONE)
-            looking->debug->entries[looking->id_entries[index]].device_ns += kernel->ns;
-    }
 }
 
 static int add_upwards(struct looking *looking, const struct comm_entry *own)
@@ -291,25 +275,20 @@ static int add_to_parents(struct looking *looking)
 int comm_debug_make(struct comm_debug *debug, struct gait_trace *trace, uint32_t shard)
 {
     struct looking looking = {.debug = debug};
-    const struct module_wish wish = {.shard = shard, .visit = see_op, .context = &looking};
+    const struct module_wish wish = {.shard = shard, .visit = see, .context = &looking};
     *debug = (struct comm_debug){.count = 0};
     arena_init(&debug->arena, MOST_TEXT);
     intern_init(&debug->texts, &debug->arena);
     tuple_map_init(&looking.keys, 3);
-    tuple_map_init(&looking.ids, 1);
     looking.tracks = calloc((size_t)gait_trace_track_count(trace) + 1, sizeof *looking.tracks);
     int status = looking.tracks ? module_tree_make(&debug->tree, trace, &wish)
                                 : fail(GAIT_ERR_MEMORY, "no memory for the ops of modules");
-    if (!status)
-        join_kernels(&looking);
     if (!status)
         status = add_to_parents(&looking);
     if (!status && debug->count)
         qsort(debug->entries, debug->count, sizeof *debug->entries, by_place);
     tuple_map_finish(&looking.keys);
-    tuple_map_finish(&looking.ids);
-    free(looking.id_entries);
-    free(looking.kernels);
+    free(looking.op_entries);
     free(looking.tracks);
     return status;
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // One reading in order of time; each thread has a row of its open spans. Work of devices is
-// joined to ops by External id once all are known: its clock is another one.
+// joined to ops by its launch once all are known: its clock is another one.
 #include "analyse/modules/module_tree.h"
 
 #include <stdlib.h>
@@ -9,6 +9,7 @@
 #include "analyse/ops/tuple_map.h"
 #include "base/array.h"
 #include "base/fail.h"
+#include "load/shard_owner.h"
 
 enum { MOST_OPEN = 1 << 16, MOST_NODES = 1 << 20, MOST_TEXT = 1 << 24 };
 
@@ -16,7 +17,15 @@ enum { MOST_OPEN = 1 << 16, MOST_NODES = 1 << 20, MOST_TEXT = 1 << 24 };
 #define LIGHTNING_MODULE "[pl][module]"
 #define EVALUATES "autograd::engine::evaluate_function"
 
-enum site_kind { SITE_UNKNOWN, SITE_OTHER, SITE_MODULE, SITE_OP, SITE_STEP, SITE_DEVICE };
+enum site_kind {
+    SITE_UNKNOWN,
+    SITE_OTHER,
+    SITE_MODULE,
+    SITE_OP,
+    SITE_STEP,
+    SITE_CALL,
+    SITE_DEVICE
+};
 
 struct known_site {
     enum site_kind kind;
@@ -40,7 +49,8 @@ struct open_row {
 };
 
 struct work {
-    uint64_t op, ns;
+    uint64_t link, ns;
+    enum role role;
 };
 
 struct owner {
@@ -57,10 +67,10 @@ struct walking {
     struct tuple_map keys; // parent and site, of the nodes behind the root
     struct tuple_map seqs; // of autograd nodes
     uint32_t *seq_nodes;   // of each, the module of its forward
-    struct tuple_map ids;  // External ids of ops
-    struct owner *owners;  // of each
-    struct work *works;    // of devices
-    size_t seq_room, owner_room, work_count, work_room;
+    struct launch_ops launches;
+    struct owner *owners; // of each op
+    struct work *works;   // of devices
+    size_t seq_room, owner_count, owner_room, work_count, work_room;
 };
 
 // --- sites -----------------------------------------------------------------------------
@@ -126,8 +136,9 @@ static int learn_site(struct walking *walking, const struct gait_event *event,
         site->kind = SITE_OP;
     } else if (role == ROLE_STEP) {
         site->kind = SITE_STEP;
-    } else if (role == ROLE_KERNEL || role == ROLE_COLLECTIVE || role == ROLE_COPY ||
-               role == ROLE_SET) {
+    } else if (role == ROLE_RUNTIME) {
+        site->kind = SITE_CALL;
+    } else if (role_is_device_work(role)) {
         site->kind = SITE_DEVICE;
     }
     return GAIT_OK;
@@ -256,19 +267,18 @@ static int note_forward(struct walking *walking, int64_t seq, uint32_t node)
     return status;
 }
 
-static int note_owner(struct walking *walking, uint64_t id, const struct open_span *span)
+static int note_owner(struct walking *walking, const struct gait_event *event,
+                      const struct open_span *span)
 {
-    const struct array_shape shape = {sizeof *walking->owners, UINT32_MAX};
-    uint32_t index;
-    if (!id)
-        return GAIT_OK;
-    int status = tuple_map_add(&walking->ids, &id, &index);
-    if (!status)
-        status = array_reserve((void **)&walking->owners, &walking->owner_room, walking->ids.count,
-                               shape);
-    if (!status)
-        walking->owners[index] = (struct owner){span->node, span->pass};
-    return status;
+    const struct array_shape shape = {sizeof *walking->owners, LAUNCH_NONE};
+    const uint32_t number = (uint32_t)walking->owner_count;
+    int status = array_reserve((void **)&walking->owners, &walking->owner_room,
+                               walking->owner_count + 1, shape);
+    if (status)
+        return status;
+    walking->owners[walking->owner_count++] = (struct owner){span->node, span->pass};
+    return launch_ops_add_op(&walking->launches, event->track, event->start_ns, event->duration_ns,
+                             number);
 }
 
 static bool is_backward(const struct gait_event *event)
@@ -310,10 +320,14 @@ static int see_op(struct walking *walking, struct open_row *row, const struct ga
     else if (seq >= 0 && !span.is_backward)
         status = note_forward(walking, seq, span.node);
     if (!status)
-        status = note_owner(walking, event->op, &span);
+        status = note_owner(walking, event, &span);
     walking->tree->nodes[span.node].ops++;
-    const struct module_op op = {event, walking->sites[event->site].role, span.node, span.pass,
-                                 depth};
+    const struct module_op op = {.event = event,
+                                 .role = walking->sites[event->site].role,
+                                 .number = (uint32_t)walking->owner_count - 1,
+                                 .node = span.node,
+                                 .pass = span.pass,
+                                 .depth = depth};
     if (!status && walking->wish->visit)
         status = walking->wish->visit(&op, walking->wish->context);
     span.end_ns = end_of(event);
@@ -324,20 +338,15 @@ static int see_op(struct walking *walking, struct open_row *row, const struct ga
 static int see_device(struct walking *walking, const struct gait_event *event)
 {
     const struct array_shape shape = {sizeof *walking->works, UINT32_MAX};
-    const enum role role = walking->sites[event->site].role;
-    const struct module_op kernel = {event, role, MODULE_NONE, MODULE_FORWARD, 0};
     walking->tree->has_device = true;
     if (event->duration_ns <= 0)
         return GAIT_OK;
-    int status = GAIT_OK;
-    if (role == ROLE_COLLECTIVE && walking->wish->visit)
-        status = walking->wish->visit(&kernel, walking->wish->context);
-    if (!status)
-        status = array_reserve((void **)&walking->works, &walking->work_room,
+    int status = array_reserve((void **)&walking->works, &walking->work_room,
                                walking->work_count + 1, shape);
     if (!status)
         walking->works[walking->work_count++] =
-            (struct work){event->op, (uint64_t)event->duration_ns};
+            (struct work){launch_ops_link(&walking->launches, event->track, event->link),
+                          (uint64_t)event->duration_ns, walking->sites[event->site].role};
     return status;
 }
 
@@ -362,6 +371,8 @@ static int see(struct walking *walking, const struct gait_event *event)
         return see_module(walking, &walking->tracks[event->track], event);
     if (site->kind == SITE_OP)
         return see_op(walking, &walking->tracks[event->track], event);
+    if (site->kind == SITE_CALL)
+        return launch_ops_add_call(&walking->launches, event->track, event->start_ns, event->link);
     if (site->kind == SITE_DEVICE)
         return see_device(walking, event);
     if (site->kind == SITE_STEP && event->duration_ns > 0) {
@@ -401,7 +412,7 @@ static int read_shard(struct walking *walking, struct gait_trace *trace)
     for (uint32_t i = 0; !status && i < walking->track_count; i++) {
         struct gait_track_info info;
         status = gait_trace_track(trace, i, &info);
-        if (!status && info.shard == walking->wish->shard && !info.internal)
+        if (!status && shard_owner(trace, info.shard) == walking->wish->shard && !info.internal)
             tracks[query.track_count++] = i;
     }
     if (!status && query.track_count)
@@ -411,16 +422,23 @@ static int read_shard(struct walking *walking, struct gait_trace *trace)
 }
 
 // What is nowhere known belongs to the root.
-static void join_devices(struct walking *walking)
+static int join_devices(struct walking *walking)
 {
-    struct module_node *nodes = walking->tree->nodes;
-    for (size_t i = 0; i < walking->work_count; i++) {
+    const struct module_wish *wish = walking->wish;
+    int status = walking->work_count ? launch_ops_sort(&walking->launches) : GAIT_OK;
+    for (size_t i = 0; i < walking->work_count && !status; i++) {
         const struct work *work = &walking->works[i];
-        const uint32_t index = work->op ? tuple_map_find(&walking->ids, &work->op) : TUPLE_NONE;
-        const struct owner owner = index == TUPLE_NONE ? (struct owner){MODULE_NONE, MODULE_FORWARD}
-                                                       : walking->owners[index];
-        nodes[owner.node].device_ns[owner.pass] += work->ns;
+        const uint32_t number = launch_ops_find(&walking->launches, work->link);
+        const struct owner owner = number == LAUNCH_NONE
+                                       ? (struct owner){MODULE_NONE, MODULE_FORWARD}
+                                       : walking->owners[number];
+        const struct module_op kernel = {
+            .role = work->role, .number = number, .duration_ns = work->ns, .node = owner.node};
+        walking->tree->nodes[owner.node].device_ns[owner.pass] += work->ns;
+        if (work->role == ROLE_COLLECTIVE && wish->visit)
+            status = wish->visit(&kernel, wish->context);
     }
+    return status;
 }
 
 static void sum_up(struct module_tree *tree)
@@ -449,11 +467,11 @@ static int make(struct walking *walking, struct gait_trace *trace)
         status = add_node(walking->tree, (struct module_node){.name = ""});
     if (!status)
         status = read_shard(walking, trace);
-    if (status)
-        return status;
-    join_devices(walking);
-    sum_up(walking->tree);
-    return GAIT_OK;
+    if (!status)
+        status = join_devices(walking);
+    if (!status)
+        sum_up(walking->tree);
+    return status;
 }
 
 int module_tree_make(struct module_tree *tree, struct gait_trace *trace,
@@ -464,11 +482,11 @@ int module_tree_make(struct module_tree *tree, struct gait_trace *trace,
     arena_init(&tree->arena, MOST_TEXT);
     tuple_map_init(&walking.keys, 2);
     tuple_map_init(&walking.seqs, 1);
-    tuple_map_init(&walking.ids, 1);
+    launch_ops_init(&walking.launches, trace);
     int status = make(&walking, trace);
     tuple_map_finish(&walking.keys);
     tuple_map_finish(&walking.seqs);
-    tuple_map_finish(&walking.ids);
+    launch_ops_finish(&walking.launches);
     for (uint32_t i = 0; walking.tracks && i < walking.track_count; i++)
         free(walking.tracks[i].spans);
     free(walking.tracks);

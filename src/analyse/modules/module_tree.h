@@ -11,6 +11,7 @@
 
 #include <gait/trace.h>
 
+#include "analyse/device/launch_ops.h"
 #include "base/arena.h"
 #include "vocabulary/roles.h"
 
@@ -40,10 +41,13 @@ struct module_node {
     uint64_t all_device_ns;            // with the modules inside
 };
 
-// An op or a range, and where it ran; or a kernel of communication, which has no place.
+// An op or a range, and where it ran; or, once all ops were told, a kernel of communication, with
+// the number of the op that launched it, and its place.
 struct module_op {
-    const struct gait_event *event;
+    const struct gait_event *event; // of a kernel NULL
     enum role role;
+    uint32_t number;      // of ops: 0, 1, 2 ..., as they are told; LAUNCH_NONE: not known
+    uint64_t duration_ns; // of a kernel
     uint32_t node;
     enum module_pass pass;
     uint32_t depth; // in ops of its thread: 0 is called by none

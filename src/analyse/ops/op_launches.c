@@ -5,17 +5,16 @@
 
 #include <stdlib.h>
 
-#include "analyse/ops/tuple_map.h"
 #include "base/array.h"
 #include "base/fail.h"
 
 struct joining {
     const struct op_launches *launches;
+    const struct launch_ops *times;
     struct gait_op *ops;
     size_t count;
-    uint32_t *places;     // of each op in order: its place in `rows`
-    struct tuple_map ids; // of ops
-    uint32_t *found;      // of each id: the op in order
+    uint32_t *places; // of each op in order: its place in `rows`
+    uint32_t *order;  // and the other way round
 };
 
 void op_launches_finish(struct op_launches *launches)
@@ -35,43 +34,14 @@ int op_launches_add(struct op_launches *launches, const struct gait_op *op, stru
     return GAIT_OK;
 }
 
-int op_launches_number(struct op_launches *launches, struct launch_ops *times)
-{
-    int status = launch_ops_sort(times);
-    for (size_t i = 0; i < launches->count && !status; i++) {
-        struct op_launch *row = &launches->rows[i];
-        const uint32_t by = row->is_op ? GAIT_NO_SITE : launch_ops_find(times, row->link);
-        if (by >= launches->count)
-            continue;
-        launches->rows[by].op = (uint64_t)by + 1;
-        row->op = (uint64_t)by + 1;
-    }
-    return status;
-}
-
 // Places are whole numbers below 2^32: a double holds them.
 static void take_places(struct joining *joining)
 {
     for (size_t i = 0; i < joining->count; i++) {
         joining->places[i] = (uint32_t)joining->ops[i].kernel_us;
+        joining->order[joining->places[i]] = (uint32_t)i;
         joining->ops[i].kernel_us = 0;
     }
-}
-
-static int find_ops(struct joining *joining)
-{
-    int status = GAIT_OK;
-    for (size_t i = 0; !status && i < joining->count; i++) {
-        const struct op_launch *launch = &joining->launches->rows[joining->places[i]];
-        const size_t known = joining->ids.count;
-        uint32_t index;
-        if (!launch->is_op || !launch->op)
-            continue;
-        status = tuple_map_add(&joining->ids, &launch->op, &index);
-        if (!status && joining->ids.count > known)
-            joining->found[index] = (uint32_t)i;
-    }
-    return status;
 }
 
 static int64_t main_thread(const struct joining *joining)
@@ -91,32 +61,29 @@ static void join(struct joining *joining)
         op->flags |= GAIT_OP_HAS_DEVICE;
         if (launch->is_op || op->flags & GAIT_OP_PYTHON)
             continue;
-        const uint32_t index = launch->op ? tuple_map_find(&joining->ids, &launch->op) : TUPLE_NONE;
-        struct gait_op *by = index == TUPLE_NONE ? NULL : &joining->ops[joining->found[index]];
+        const uint32_t place = launch_ops_find(joining->times, launch->link);
+        struct gait_op *by = place == LAUNCH_NONE ? NULL : &joining->ops[joining->order[place]];
         if (!(op->flags & GAIT_OP_ON_DEVICE))
             op->thread = by ? by->thread : thread;
-        else if (by && !(by->flags & GAIT_OP_ASYNC))
+        else if (by)
             by->kernel_us += op->end_us - op->start_us;
     }
 }
 
-int op_launches_join(const struct op_launches *launches, struct gait_op *ops, size_t count)
+int op_launches_join(const struct op_launches *launches, struct launch_ops *times,
+                     struct gait_op *ops, size_t count)
 {
-    struct joining joining = {.launches = launches, .ops = ops, .count = count};
-    int status = GAIT_OK;
-    tuple_map_init(&joining.ids, 1);
+    struct joining joining = {.launches = launches, .times = times, .ops = ops, .count = count};
+    int status = launch_ops_sort(times);
     joining.places = calloc(count + 1, sizeof *joining.places);
-    joining.found = calloc(count + 1, sizeof *joining.found);
-    if (!joining.places || !joining.found)
+    joining.order = calloc(count + 1, sizeof *joining.order);
+    if (!status && (!joining.places || !joining.order))
         status = fail(GAIT_ERR_MEMORY, "no memory for the launches of %zu events", count);
     if (!status)
         take_places(&joining);
     if (!status && launches->has_device)
-        status = find_ops(&joining);
-    if (!status && launches->has_device)
         join(&joining);
-    tuple_map_finish(&joining.ids);
     free(joining.places);
-    free(joining.found);
+    free(joining.order);
     return status;
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which op began what on a device: an op has a number (External id), and so have the calls
-// of the runtime and the kernels, copies and memsets that belong to it.
+// Which op began what on a device, in a list as torch.profiler has it: whose threads calls of
+// the runtime are told on, and the time that each op's kernels, copies and memsets took.
 #ifndef GAIT_ANALYSE_OP_LAUNCHES_H
 #define GAIT_ANALYSE_OP_LAUNCHES_H
 
@@ -13,9 +13,8 @@
 #include "analyse/device/launch_ops.h"
 
 struct op_launch {
-    uint64_t op;   // its number, of an op its own; 0: none
     bool is_op;    // else it belongs to one
-    uint64_t link; // of what gait recorded, where ops have no number: to the launching call
+    uint64_t link; // to the launching call
 };
 
 struct op_launches {
@@ -28,13 +27,9 @@ void op_launches_finish(struct op_launches *launches); // takes a zeroed struct
 GAIT_CHECK int op_launches_add(struct op_launches *launches, const struct gait_op *op,
                                struct op_launch launch);
 
-// Numbers the ops that gait recorded, and what they launched, by thread and time. `times` has
-// the ops by their place in `rows`.
-GAIT_CHECK int op_launches_number(struct op_launches *launches, struct launch_ops *times);
-
 // Once the events are in order: kernel_us of each is its place in `rows`, and then the time
-// of the work that it began on devices.
-GAIT_CHECK int op_launches_join(const struct op_launches *launches, struct gait_op *ops,
-                                size_t count);
+// of the work that it began on devices. `times` has the ops by their places.
+GAIT_CHECK int op_launches_join(const struct op_launches *launches, struct launch_ops *times,
+                                struct gait_op *ops, size_t count);
 
 #endif

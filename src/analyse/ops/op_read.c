@@ -65,7 +65,8 @@ struct capture {
     struct gait_trace *trace;
     const struct gait_ops_query *query;
     struct known_site *sites;
-    int64_t *tids;           // of each track; -1: not looked at
+    int64_t *tids;           // of each track; CUPTI's cut numbers of pthreads are negative
+    bool *is_wanted;         // of each track
     struct open_calls *open; // Python functions, of each track; numbers are stacks
     struct op_memory memory;
     struct live_set live;
@@ -75,7 +76,7 @@ struct capture {
     struct buffer sizes; // of one call's arguments
     struct buffer words; // the same as text, of another tool's trace
     struct op_launches launches;
-    struct launch_ops times; // of ops and calls, where gait recorded devices
+    struct launch_ops times; // of ops and calls, where a device did anything
     bool has_devices;
     uint32_t no_shapes;
     size_t first; // of the ops that are added
@@ -264,24 +265,18 @@ static uint32_t flags_of(const struct gait_event *event, const struct known_site
     return flags;
 }
 
-// Each window counts its calls anew; they are told apart by its shard.
-static int note_time(struct capture *capture, const struct gait_event *event, int64_t end_ns,
+static int note_time(struct capture *capture, const struct gait_event *event,
                      struct op_launch *launch)
 {
-    struct gait_track_info track = {.shard = 0};
-    int status = gait_trace_track(capture->trace, event->track, &track);
-    const int64_t tid = capture->tids[event->track];
-    launch->link = event->link ? event->link ^ (uint64_t)track.shard << 40 : 0;
-    if (status || event->kind != GAIT_KIND_SPAN)
-        return status;
+    launch->link = launch_ops_link(&capture->times, event->track, event->link);
+    if (event->kind != GAIT_KIND_SPAN)
+        return GAIT_OK;
     if (launch->is_op)
-        return launch_ops_add_op(&capture->times,
-                                 &(struct launch_op){event->start_ns, end_ns, tid,
-                                                     (uint32_t)capture->launches.count, 0});
+        return launch_ops_add_op(&capture->times, event->track, event->start_ns, event->duration_ns,
+                                 (uint32_t)capture->launches.count);
     if (capture->sites[event->site].kind != SITE_CALL)
         return GAIT_OK;
-    return launch_ops_add_call(&capture->times,
-                               &(struct launch_call){launch->link, event->start_ns, tid});
+    return launch_ops_add_call(&capture->times, event->track, event->start_ns, event->link);
 }
 
 static int add_op(struct capture *capture, const struct gait_event *event,
@@ -305,8 +300,8 @@ static int add_op(struct capture *capture, const struct gait_event *event,
         .shapes = capture->no_shapes,
         .stack = is_device ? GAIT_OP_NO_STACK : 0,
     };
-    struct op_launch launch = {.op = event->op, .is_op = site->kind == SITE_OP};
-    int status = capture->has_devices ? note_time(capture, event, end_ns, &launch) : GAIT_OK;
+    struct op_launch launch = {.is_op = site->kind == SITE_OP};
+    int status = capture->has_devices ? note_time(capture, event, &launch) : GAIT_OK;
     if (!status && site->kind == SITE_OP)
         status = add_shapes(capture, event, &op);
     if (!status && capture->query->with_stacks && !is_device)
@@ -391,7 +386,7 @@ static int read_events(struct capture *capture, struct gait_cursor *cursor)
         if (status <= 0)
             return status;
         if (event.start_ns < query->since_ns || event.start_ns >= query->until_ns ||
-            capture->tids[event.track] < 0)
+            !capture->is_wanted[event.track])
             continue;
         status = event.kind == GAIT_KIND_MEMORY ? see_memory(capture, &event)
                                                 : see_site(capture, &event);
@@ -410,10 +405,11 @@ static int list_tracks(struct capture *capture, uint32_t count)
             status = gait_trace_shard(capture->trace, track.shard, &shard);
         if (status)
             return status;
-        const bool is_wanted =
+        capture->is_wanted[i] =
             !track.internal && (!capture->query->pid || capture->query->pid == shard.pid) &&
-            (!capture->query->only_shard || capture->query->only_shard == track.shard + 1);
-        capture->tids[i] = is_wanted ? track.tid : -1;
+            (!capture->query->only_shard ||
+             capture->query->only_shard == shard_owner(capture->trace, track.shard) + 1);
+        capture->tids[i] = track.tid;
     }
     return GAIT_OK;
 }
@@ -485,12 +481,10 @@ static int sort(struct capture *capture)
     int status = GAIT_OK;
     for (size_t i = capture->launches.count; !status && i < count; i++) // loose memory
         status = op_launches_add(&capture->launches, &ops[i], (struct op_launch){.is_op = true});
-    if (!status && capture->has_devices)
-        status = op_launches_number(&capture->launches, &capture->times);
     for (size_t i = 0; i < count; i++)
         ops[i].kernel_us = (double)i;
     qsort(ops, count, sizeof *ops, by_start);
-    return status ? status : op_launches_join(&capture->launches, ops, count);
+    return status ? status : op_launches_join(&capture->launches, &capture->times, ops, count);
 }
 
 static int read_all(struct capture *capture)
@@ -533,18 +527,19 @@ int gait_ops_read(struct gait_ops *ops, struct gait_trace *trace,
         .trace = trace,
         .query = query,
         .first = ops->count,
+        .has_devices = launch_ops_has_devices(trace),
         .sites = calloc((size_t)gait_trace_site_count(trace) + 1, sizeof *capture.sites),
         .tids = calloc((size_t)tracks + 1, sizeof *capture.tids),
+        .is_wanted = calloc((size_t)tracks + 1, sizeof *capture.is_wanted),
         .open = calloc((size_t)tracks + 1, sizeof *capture.open),
     };
     int status = GAIT_OK;
-    for (uint32_t i = 0; i < gait_trace_shard_count(trace); i++)
-        capture.has_devices = capture.has_devices || shard_owner(trace, i) != i;
+    launch_ops_init(&capture.times, trace);
     tuple_map_init(&capture.call_keys, 2);
     buffer_init(&capture.sizes, MOST_TEXT);
     buffer_init(&capture.words, MOST_TEXT);
     tuple_map_init(&capture.live.addresses, 1);
-    if (!capture.sites || !capture.tids || !capture.open)
+    if (!capture.sites || !capture.tids || !capture.is_wanted || !capture.open)
         status = fail(GAIT_ERR_MEMORY, "no memory to read ops");
     if (!status)
         status = add_text(&capture, "", &capture.no_shapes);
@@ -566,5 +561,6 @@ int gait_ops_read(struct gait_ops *ops, struct gait_trace *trace,
     free(capture.open);
     free(capture.sites);
     free(capture.tids);
+    free(capture.is_wanted);
     return status;
 }

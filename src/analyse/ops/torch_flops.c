@@ -385,16 +385,16 @@ static double least_seconds(const struct torch_flops *flops, const struct device
     return known == flops->total ? seconds : -1;
 }
 
-struct mfu torch_flops_mfu(const struct torch_report *torch, double step_ns, double given_peak)
+struct mfu torch_flops_mfu(const struct torch_report *torch, double given_peak)
 {
     const struct torch_flops *flops = &torch->flops;
     const struct device_peaks *peaks = device_peaks_of(torch->device);
     struct mfu mfu = {.is_known = false, .device = torch->device};
-    if (!flops->per_step || step_ns <= 0) {
+    if (!flops->per_step || !(torch->throughput.steps_per_s > 0)) {
         mfu.why = NOTE_NO_OPS_WITH_SHAPES;
         return mfu;
     }
-    mfu.flops_per_s = (double)flops->per_step * 1e9 / step_ns;
+    mfu.flops_per_s = (double)flops->per_step * torch->throughput.steps_per_s;
     mfu.peak = given_peak;
     if (given_peak <= 0 && peaks) {
         const double seconds = least_seconds(flops, peaks);

@@ -59,6 +59,7 @@ GAIT_CHECK int torch_flops_begin(struct flops_taking **ret_taking, struct op_wal
 GAIT_CHECK int torch_flops_end(struct flops_taking *taking);
 void torch_flops_drop(struct flops_taking *taking); // takes NULL
 
-struct mfu torch_flops_mfu(const struct torch_report *torch, double step_ns, double given_peak);
+// At the throughput's steps a second, so that FLOP/s and samples/s have one base.
+struct mfu torch_flops_mfu(const struct torch_report *torch, double given_peak);
 
 #endif

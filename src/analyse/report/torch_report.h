@@ -107,7 +107,7 @@ struct torch_reading {
     struct torch_report *torch; // NULL: the run is none
     struct torch_ranks *ranks;
     struct torch_counters counters;
-    struct torch_memory_peak memory;
+    struct memory_rows memory;
 };
 
 enum { TORCH_REPORT_ASKS = 4 };

@@ -50,7 +50,7 @@ static int read_shard(struct torch_report *torch, struct gait_trace *trace, stru
     int status = GAIT_OK;
     if (torch->rank_count && torch->survey.shard_of[torch->ranks[0].track] == shard)
         status = begin_ops(&takings, &walk, torch, arena);
-    if (!status && torch->memory.window_bytes && torch->memory.shard == shard)
+    if (!status && torch->memory.peak_bytes && torch->memory.shard == shard)
         status = op_allocations_begin(&takings.blocks, &walk, torch, arena);
     if (!status && walk.walker_count)
         status = op_walk_all(&walk);
@@ -64,7 +64,7 @@ static int read_shard(struct torch_report *torch, struct gait_trace *trace, stru
 
 int torch_walks_read(struct torch_report *torch, struct gait_trace *trace, struct arena *arena)
 {
-    const bool has_memory = torch->memory.window_bytes > 0;
+    const bool has_memory = torch->memory.peak_bytes > 0;
     const uint32_t memory = torch->memory.shard;
     if (!torch->rank_count)
         return has_memory ? read_shard(torch, trace, arena, memory) : GAIT_OK;

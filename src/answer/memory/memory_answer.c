@@ -141,19 +141,6 @@ static void put_device(struct sheet *sheet, const struct memory_device *device)
     sheet_row(sheet, cells, 0);
 }
 
-// The device that people see the most of: the fullest one, of the process itself last.
-static const struct memory_device *find_fullest(const struct memory_life *life)
-{
-    const struct memory_device *best = NULL;
-    for (size_t i = 0; i < life->device_count; i++) {
-        const struct memory_device *device = &life->devices[i];
-        if (!best || (best->is_process && !device->is_process) ||
-            (best->is_process == device->is_process && device->peak_bytes > best->peak_bytes))
-            best = device;
-    }
-    return best;
-}
-
 static void put_categories(struct sheet *sheet, const struct memory_life *life,
                            const struct memory_device *shown)
 {
@@ -351,7 +338,7 @@ static int put(struct sheet *sheet, const struct asked *asked)
     int status = memory_life_make(&life, asked->trace);
     if (status)
         return status;
-    const struct memory_device *shown = find_fullest(&life);
+    const struct memory_device *shown = memory_life_fullest(&life);
     put_title(sheet, asked, &life, shown);
     sheet_table(sheet, shown ? &device_table : &no_devices);
     for (size_t i = 0; i < life.device_count; i++)

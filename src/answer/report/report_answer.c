@@ -512,7 +512,7 @@ static void say_memory(const struct making *making)
     char text[80];
     if (!report->memory_peak_bytes || (report->torch && report->steps.count))
         return;
-    snprintf(text, sizeof text, "peak %s", units_bytes(report->memory_peak_bytes).text);
+    snprintf(text, sizeof text, "resident peak %s", units_bytes(report->memory_peak_bytes).text);
     sheet_section(making->sheet, "Memory", text);
 }
 

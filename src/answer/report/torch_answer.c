@@ -49,12 +49,8 @@ static void say_throughput(struct sheet *sheet, const struct run_report *report)
     add_rate(text, sizeof text, throughput->tokens_per_s, "tokens");
     add_rate(text, sizeof text, throughput->steps_per_s, "steps");
     if (torch->memory.rss_bytes)
-        snprintf(text + strlen(text), sizeof text - strlen(text), "; memory peak %s",
+        snprintf(text + strlen(text), sizeof text - strlen(text), "; resident peak %s",
                  units_bytes(torch->memory.rss_bytes).text);
-    if (torch->memory.window_bytes && !work_answer_has_memory(torch))
-        snprintf(text + strlen(text), sizeof text - strlen(text),
-                 "%s ops allocate up to %s at a time", torch->memory.rss_bytes ? "," : ";",
-                 units_bytes(torch->memory.window_bytes).text);
     sheet_say(sheet, SAY_PARAGRAPH, text);
 }
 

@@ -18,7 +18,7 @@ static const char flops_formula[] =
     "same again for each gradient), attention by its products, all other ops 0; for the middle "
     "recorded step";
 static const char mfu_formula[] =
-    "FLOPs of the middle recorded step / (length of the median step * peak of the device)";
+    "FLOPs of the middle recorded step * steps_per_s of throughput / peak of the device";
 
 static struct value positive(double value)
 {
@@ -111,9 +111,7 @@ static void say_flops(struct sheet *sheet, const struct run_report *report, cons
 void work_answer_put_flops(struct sheet *sheet, const struct run_report *report)
 {
     const struct torch_report *torch = report->torch;
-    // the steps on record are slowed down by that: the median of all is not
-    const int64_t step_ns = torch->steady.count ? torch->steady.p50_ns : report->steps.p50_ns;
-    const struct mfu mfu = torch_flops_mfu(torch, (double)step_ns, report->peak_flops);
+    const struct mfu mfu = torch_flops_mfu(torch, report->peak_flops);
     put_flops(sheet, &torch->flops, &mfu);
     put_mfu(sheet, &mfu);
     say_flops(sheet, report, &mfu);
@@ -167,8 +165,9 @@ static void put_curve(struct sheet *sheet, const struct op_allocations *blocks)
     sheet_series(sheet, count > 1 ? &series : &data, points, count);
 }
 
-static void put_window(struct sheet *sheet, const struct op_allocations *blocks)
+static void put_window(struct sheet *sheet, const struct torch_report *torch)
 {
+    const struct op_allocations *blocks = &torch->blocks;
     static const struct table phases = {.key = "by_phase", .columns = owner_columns, .count = 6};
     static const struct table modules = {.key = "by_module", .columns = owner_columns, .count = 6};
     static const struct table ops = {.key = "by_op", .columns = op_columns, .count = 7};
@@ -177,12 +176,14 @@ static void put_window(struct sheet *sheet, const struct op_allocations *blocks)
         return;
     }
     sheet_object(sheet, "window");
+    sheet_put(sheet, "device", value_text(torch->memory.device));
     sheet_put(sheet, "allocations", value_uint(blocks->allocations));
     sheet_put(sheet, "allocated_bytes", value_uint(blocks->allocated_bytes));
     sheet_put(sheet, "releases", value_uint(blocks->releases));
     sheet_put(sheet, "older_releases", value_uint(blocks->older_releases));
     sheet_put(sheet, "peak_bytes", value_int(blocks->peak_bytes));
     sheet_put(sheet, "peak_ns", value_int(blocks->peak_ns));
+    sheet_put(sheet, "before_bytes", value_int(blocks->before_bytes));
     sheet_put(sheet, "kept_blocks", value_uint(blocks->kept));
     sheet_put(sheet, "kept_bytes", value_uint(blocks->kept_bytes));
     put_curve(sheet, blocks);
@@ -211,13 +212,20 @@ bool work_answer_has_memory(const struct torch_report *torch)
     return torch->blocks.allocations && torch->blocks.peak_bytes > 0;
 }
 
-static void say_memory(struct sheet *sheet, const struct op_allocations *blocks)
+static void say_memory(struct sheet *sheet, const struct torch_report *torch)
 {
+    const struct op_allocations *blocks = &torch->blocks;
+    int64_t older = blocks->peak_bytes;
     char text[700], names[240];
     sheet_section(sheet, "Memory allocated by ops", "");
     name_owners(&blocks->phases, names, sizeof names);
-    snprintf(text, sizeof text, "at most %s at a time: %s",
-             units_bytes((uint64_t)blocks->peak_bytes).text, names);
+    snprintf(text, sizeof text, "at most %s at a time on %s: %s",
+             units_bytes((uint64_t)blocks->peak_bytes).text, torch->memory.device, names);
+    for (size_t i = 0; i < blocks->phases.count; i++)
+        older -= (int64_t)blocks->phases.rows[i].peak_bytes;
+    if (older > 0)
+        snprintf(text + strlen(text), sizeof text - strlen(text), ", from before the window %s",
+                 units_bytes((uint64_t)older).text);
     name_owners(&blocks->modules, names, sizeof names);
     const size_t used = strlen(text);
     if (blocks->modules.count > 1)
@@ -229,10 +237,9 @@ void work_answer_put_memory(struct sheet *sheet, const struct run_report *report
 {
     const struct torch_report *torch = report->torch;
     if (work_answer_has_memory(torch))
-        say_memory(sheet, &torch->blocks);
+        say_memory(sheet, torch);
     sheet_object(sheet, "memory");
     sheet_put(sheet, "rss_peak_bytes", some_bytes(torch->memory.rss_bytes));
-    sheet_put(sheet, "window_peak_bytes", some_bytes(torch->memory.window_bytes));
-    put_window(sheet, &torch->blocks);
+    put_window(sheet, torch);
     sheet_end(sheet);
 }
