@@ -679,17 +679,11 @@ static void name_track(struct chrome_reader *reader, const struct chrome_event *
 // Kept as it stands, and understood where it names something.
 static int take_metadata(struct chrome_reader *reader, const struct chrome_event *event)
 {
-    struct buffer *metadata = &reader->parts.store->metadata;
     const struct slice args =
         has(event, FIELD_ARGS) ? event->fields[FIELD_ARGS].text : slice_of("");
     struct json_scan scan = {args.bytes, args.bytes + args.count, reader->parts.repairs};
     struct json_value key, value;
-    const size_t before = metadata->used;
-    int status = before ? buffer_append(metadata, ",", 1) : 0;
-    if (!status)
-        status = buffer_append(metadata, event->text.bytes, event->text.count);
-    if (status) {
-        metadata->used = before;
+    if (event_store_naming(reader->parts.store, event->text)) {
         fail_clear();
         reader->parts.repairs->counts[REPAIR_LOST]++;
     }

@@ -377,7 +377,7 @@ static int read_trace(struct intake *intake, struct event_store *store,
     intake_stop_ahead(intake);
     pattern_walk_finish(&scout);
     chrome_reader_end(&reading.reader);
-    if (!status && !store->events && !store->metadata.used)
+    if (!status && !store->events && !store->naming.count)
         status = fail(GAIT_ERR_FORMAT,
                       reading.is_lines
                           ? "it is JSON lines, but a trace is one list of events: [EVENT, ...]"

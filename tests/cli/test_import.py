@@ -9,8 +9,8 @@ import pathlib
 
 import pytest
 
-TRACES = pathlib.Path(__file__).resolve().parents[2].parent / "shared" / "traces"
-SHARED = sorted(TRACES.glob("*/*.json*")) if TRACES.is_dir() else []
+SHARED = pathlib.Path(__file__).resolve().parents[3] / "shared"
+TRACES = sorted([*SHARED.glob("traces/*/*.json*"), *SHARED.glob("oracles/verdict/traces/*.gz")])
 BASE = 1_700_000_000_000_000_000
 
 
@@ -51,17 +51,17 @@ def same(gait, tmp_path, trace, **facts):
     return told
 
 
-@pytest.mark.skipif(not SHARED, reason="no ../shared/traces beside this checkout")
-@pytest.mark.parametrize("source", SHARED, ids=lambda path: path.name.split(".")[0])
+@pytest.mark.skipif(not TRACES, reason="no ../shared beside this checkout")
+@pytest.mark.parametrize("source", TRACES, ids=lambda path: path.name.split(".")[0])
 def test_shared_traces_come_back_whole_and_are_small(gait, tmp_path, source):
     trace = read(source)
     told, back, shard = imported(gait, tmp_path, source)
     assert events_of(back) == events_of(trace)
     facts = trace if isinstance(trace, dict) else {}
     assert all(back[key] == value for key, value in facts.items() if key != "traceEvents")
-    count = sum(events_of(trace).values())
     size = os.path.getsize(shard)
-    assert size <= 5 * count if count >= 20_000 else size <= 64_000
+    names_and_facts = 24_000
+    assert size <= max(64_000, names_and_facts + 5 * sum(events_of(trace).values()))
     assert told["bytes"] == size
 
 
@@ -340,3 +340,23 @@ def test_nothing_is_written_over(gait, tmp_path):
     assert gait("import", tmp_path / "a.json", "-o", tmp_path / "run").returncode == 0
     done = gait("import", tmp_path / "a.json", "-o", tmp_path / "run")
     assert done.returncode == 2 and "is there already" in done.stderr
+
+
+def test_what_names_processes_comes_back_however_often_it_stands(gait, tmp_path):
+    named = [
+        {"ph": "M", "name": "thread_name", "pid": 7, "tid": tid, "args": {"name": "x" * 100}}
+        for tid in range(30_000)  # 5 MB
+    ]
+    same(gait, tmp_path, [span("s", 1, 2), *named, *named[:3] * 10_000])
+
+
+def test_a_broken_name_takes_no_other_away(gait, tmp_path):
+    names = [
+        {"ph": "M", "name": "thread_name", "pid": 7, "tid": 8, "args": {"name": "loader"}},
+        {"ph": "M", "name": "thread_name", "pid": 7, "tid": 9, "args": {"name": "a\nb"}},
+    ]
+    text = json.dumps([span("s", 1, 2), *names]).replace("\\n", "\n")
+    (tmp_path / "n.json").write_text(text)
+    told, back, _ = imported(gait, tmp_path, tmp_path / "n.json")
+    assert [event for event in back["traceEvents"] if event["ph"] == "M"] == names[:1]
+    assert told["files"][0]["repairs"] == {"control_characters": 1, "skipped_events": 1}

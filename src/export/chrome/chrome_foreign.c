@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "export/chrome/chrome_foreign.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include <gait/trace.h>
@@ -14,6 +15,7 @@
 #include "vocabulary/metadata.h"
 
 #define FACT "trace."
+#define MOST_NAMING (UINT64_C(1) << 28) // events; a shard says how often each stands
 #define MAX_TEXT_BYTES ((size_t)1 << 30)
 
 struct foreign_writer {
@@ -234,16 +236,42 @@ static int write_facts(struct foreign_writer *writer)
     return status;
 }
 
-// Events that name processes and threads stand in the metadata as they were.
+// The next object of the list that was entered.
+static bool next_object(struct json_reader *list, struct slice *ret_object)
+{
+    struct json_token token;
+    if (json_next(list, &token) != JSON_OBJECT)
+        return false;
+    const uint8_t *const begin = list->left.bytes - 1;
+    while (list->depth > 1)
+        (void)json_next(list, &token);
+    *ret_object = (struct slice){begin, (size_t)(list->left.bytes - begin)};
+    return list->depth == 1;
+}
+
+// Events that name processes and threads stand in the metadata as they were, each once.
 static void write_names(struct foreign_writer *writer)
 {
     const char *json = gait_trace_metadata(writer->trace, 0, meta.trace_names);
-    const size_t bytes = json ? strlen(json) : 0;
-    if (bytes <= 2 || !json_is_valid(slice_of(json)))
-        return;
-    output_text(writer->out, "\n");
-    output_write(writer->out, json + 1, bytes - 2);
-    writer->has_events = true;
+    const char *counts_json = gait_trace_metadata(writer->trace, 0, meta.trace_name_counts);
+    struct json_reader list = json_reader_of(slice_of(json ? json : ""));
+    struct json_reader counts = json_reader_of(slice_of(counts_json ? counts_json : ""));
+    struct json_token token;
+    struct slice object;
+    uint64_t left = MOST_NAMING;
+    const bool is_list =
+        json && json_is_valid(slice_of(json)) && json_next(&list, &token) == JSON_ARRAY;
+    const bool has_counts = json_next(&counts, &token) == JSON_ARRAY;
+    while (is_list && next_object(&list, &object)) {
+        const bool is_told = has_counts && json_next(&counts, &token) == JSON_NUMBER;
+        uint64_t times = is_told ? strtoull((const char *)token.text.bytes, NULL, 10) : 1;
+        times = times < left ? times : left;
+        for (left -= times; times; times--) {
+            output_text(writer->out, writer->has_events ? ",\n" : "\n");
+            output_write(writer->out, object.bytes, object.count);
+            writer->has_events = true;
+        }
+    }
 }
 
 int chrome_foreign_write(const struct export_run *run)
