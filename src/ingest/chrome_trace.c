@@ -376,7 +376,8 @@ static int read_trace(struct intake *intake, struct event_store *store,
         status = take_root(&reading);
     intake_stop_ahead(intake);
     pattern_walk_finish(&scout);
-    chrome_reader_end(&reading.reader);
+    if (!status)
+        status = chrome_reader_end(&reading.reader);
     if (!status && !store->events && !store->naming.count)
         status = fail(GAIT_ERR_FORMAT,
                       reading.is_lines

@@ -157,15 +157,16 @@ static int find_lane(struct event_store *store, const struct store_place *place,
 
 static void note_times(struct event_store *store, const struct row *row)
 {
+    const uint64_t duration = row->duration == ROW_UNFINISHED ? 0 : row->duration;
     int64_t end;
-    if (__builtin_add_overflow(row->start, row->duration, &end))
+    if (__builtin_add_overflow(row->start, duration, &end))
         end = INT64_MAX;
     if (row->start < store->first_ns)
         store->first_ns = row->start;
     if (end > store->last_ns)
         store->last_ns = end;
     while (store->unit_ns > 1 &&
-           (row->start % (int64_t)store->unit_ns || row->duration % store->unit_ns))
+           (row->start % (int64_t)store->unit_ns || duration % store->unit_ns))
         store->unit_ns /= 10;
 }
 

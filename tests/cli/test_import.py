@@ -178,7 +178,8 @@ WRONG = {
     "negative_durations": b'[{"ph":"X","name":"a","pid":1,"tid":1,"ts":1,"dur":-1}]',
     "duplicate_keys": b'[{"ph":"X","name":"a","name":"b","pid":1,"tid":1,"ts":1,"dur":1}]',
     "bad_times": b'[{"ph":"X","name":"a","pid":1,"tid":1,"ts":1,"dur":1},{"ph":"i","ts":"x"}]',
-    "unpaired": b'[{"ph":"X","name":"a","pid":1,"tid":1,"ts":1,"dur":1},{"ph":"B","ts":1,"pid":1}]',
+    "unpaired": b'[{"ph":"X","name":"a","pid":1,"tid":1,"ts":1,"dur":1},{"ph":"E","ts":1,"pid":1}]',
+    "unfinished": b'[{"ph":"B","ts":1,"pid":1,"tid":1},{"ph":"X","ts":1,"dur":1,"pid":1,"tid":1}]',
     "truncated": b'{"traceEvents":[{"ph":"X","name":"a","pid":1,"tid":1,"ts":1,"dur":1},{"ph":"X"',
     "trailing_bytes": b'[{"ph":"X","name":"a","pid":1,"tid":1,"ts":1,"dur":1}] more',
     "skipped_events": b'[{"ph":"X",oops},{"ph":"X","name":"a","pid":1,"tid":1,"ts":1,"dur":1}]',
@@ -360,3 +361,67 @@ def test_a_broken_name_takes_no_other_away(gait, tmp_path):
     told, back, _ = imported(gait, tmp_path, tmp_path / "n.json")
     assert [event for event in back["traceEvents"] if event["ph"] == "M"] == names[:1]
     assert told["files"][0]["repairs"] == {"control_characters": 1, "skipped_events": 1}
+
+
+def edge(ph, name, ts, **more):
+    return {"ph": ph, "name": name, "cat": "c", "pid": 7, "tid": 8, "ts": ts, **more}
+
+
+def durations(gait, path):
+    return {row["name"]: int(row["duration_ns"]) // 1000 for row in csv_rows(gait, path)}
+
+
+def test_a_trace_of_begins_alone_is_one(gait, tmp_path):
+    trace = [edge("B", "a", 1, args={"k": 1}), edge("B", "b", 5), edge("B", "c", 9)]
+    told = same(gait, tmp_path, trace)
+    assert told["files"][0]["repairs"] == {"unfinished": 3}
+    assert durations(gait, tmp_path / "x.gait") == {"a": 8, "b": 4, "c": 0}
+    answer = gait("import", tmp_path / "made.json", "-o", tmp_path / "run").stdout
+    assert "begins without an end, which last as long as what they are in: 3" in answer
+
+
+def test_what_has_no_end_lasts_as_long_as_what_holds_it(gait, tmp_path):
+    trace = [
+        span("whole", 0, 50),
+        edge("B", "step", 10),
+        edge("B", "lost", 12),
+        edge("E", "step", 20),  # not of the newest begin, but of the one that it names
+        edge("B", "open", 30),
+        span("call", 31, 2),
+        edge("B", "last", 60),
+        span("other", 0, 100, tid=9),
+    ]
+    told = same(gait, tmp_path, trace)
+    assert told["files"][0]["repairs"] == {"unfinished": 3}
+    assert durations(gait, tmp_path / "x.gait") == {
+        **{"whole": 50, "step": 10, "lost": 8, "open": 20, "call": 2, "last": 40, "other": 100},
+    }
+
+
+def test_an_end_takes_the_newest_begin_where_none_has_its_name(gait, tmp_path):
+    trace = [edge("B", "a", 1), edge("B", "b", 2), edge("E", "", 3), edge("E", "c", 9)]
+    (tmp_path / "e.json").write_text(json.dumps(trace))
+    told, _, shard = imported(gait, tmp_path, tmp_path / "e.json")
+    assert told["files"][0]["repairs"] == {}
+    assert durations(gait, shard) == {"a": 8, "b": 1}
+
+
+def test_what_an_end_says_is_said_of_its_span(gait, tmp_path):
+    at = {"pid": 7, "tid": 8, "cat": "c"}
+    trace = [
+        {"ph": "B", "ts": 1, "tts": 4, "args": {"a": 1, "both": 2}, **at},
+        {"ph": "B", "ts": 2, "name": "empty", "args": {}, **at},
+        {"ph": "E", "ts": 3, "args": {"late": "x"}, **at},
+        {"ph": "E", "ts": 9, "tts": 6, "name": "n", "args": {"both": 3, "b": [4]}, **at},
+        {"ph": "E", "ts": 10, "name": "alone", "args": {"kept": 5}, **at},
+    ]
+    (tmp_path / "e.json").write_text(json.dumps(trace))
+    told, back, _ = imported(gait, tmp_path, tmp_path / "e.json")
+    assert told["files"][0]["repairs"] == {"unpaired": 1}
+    assert events_of(back) == events_of([
+        {"ph": "B", "ts": 1, "tts": 4, "name": "n", "args": {"a": 1, "both": 3, "b": [4]}, **at},
+        {"ph": "B", "ts": 2, "name": "empty", "args": {"late": "x"}, **at},
+        {"ph": "E", "ts": 3, "name": "empty", **at},
+        {"ph": "E", "ts": 9, "tts": 6, "name": "n", **at},
+        trace[-1],
+    ])  # fmt: skip

@@ -18,7 +18,7 @@
 #include "format/frame.h"
 #include "shard/folders.h"
 
-#define MAKER 2 // goes up when the same trace becomes other shards
+#define MAKER 3 // goes up when the same trace becomes other shards
 #define HEAD_BYTES 65536
 #define MOST_BYTES ((size_t)64 << 20)
 enum { PATH_DIGITS = 16 };
