@@ -369,9 +369,12 @@ static int put_event(struct chrome_reader *reader, struct chrome_made *made)
     return 1;
 }
 
+// A hole takes no exponent: such times are read the long way.
 static bool add_hole(struct pattern_draft *pattern, const struct chrome_event *event,
                      struct slice value, struct draft_hole hole)
 {
+    if (memchr(value.bytes, 'e', value.count) || memchr(value.bytes, 'E', value.count))
+        return false;
     if (pattern->hole_count == PATTERN_MOST_HOLES || value.bytes < event->text.bytes ||
         value.bytes + value.count > event->text.bytes + event->text.count)
         return false;

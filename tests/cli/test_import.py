@@ -425,3 +425,13 @@ def test_what_an_end_says_is_said_of_its_span(gait, tmp_path):
         {"ph": "E", "ts": 9, "tts": 6, "name": "n", **at},
         trace[-1],
     ])  # fmt: skip
+
+
+def test_times_with_an_exponent_are_exact(gait, tmp_path):
+    events = [f'{{"ph":"X","name":"n{i}","ts":1.00{i}2e6,"dur":{i}E-3}}' for i in range(1, 9)]
+    (tmp_path / "e.json").write_text(f"[{','.join(events)}]")
+    told, back, _ = imported(gait, tmp_path, tmp_path / "e.json")
+    assert told["files"][0]["repairs"] == {}
+    assert [(event["ts"], event["dur"]) for event in back["traceEvents"]] == [
+        (1_000_200 + 1000 * i, i / 1000) for i in range(1, 9)
+    ]
