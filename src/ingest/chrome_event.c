@@ -758,6 +758,8 @@ int chrome_reader_event(struct chrome_reader *reader, struct json_scan *scan)
             *reader->parts.repairs = before;
         return got;
     }
+    if (!event.has && !event.extra_count) // writers close a list that ends in a comma with {}
+        return 1;
     const char ph = phase_of(&event);
     if (ph && ph != 'M' && !has_time(reader, &event))
         return 1;

@@ -435,3 +435,13 @@ def test_times_with_an_exponent_are_exact(gait, tmp_path):
     assert [(event["ts"], event["dur"]) for event in back["traceEvents"]] == [
         (1_000_200 + 1000 * i, i / 1000) for i in range(1, 9)
     ]
+
+
+@pytest.mark.parametrize("end", [",{}]", ", {\n}\n]", ",{},]", ",{}", ","])
+@pytest.mark.parametrize("head", ['{"traceEvents":', ""])
+def test_an_empty_object_closes_a_list(gait, tmp_path, head, end):
+    text = head + "[" + json.dumps(span("a", 1, 1)) + end + "}" * (head != "" and "]" in end)
+    (tmp_path / "e.json").write_text(text)
+    told, back, _ = imported(gait, tmp_path, tmp_path / "e.json")
+    assert told["files"][0]["repairs"] == ({} if "]" in end else {"truncated": 1})
+    assert [event["name"] for event in back["traceEvents"]] == ["a"]
