@@ -221,7 +221,7 @@ REFUSED = {
     "empty.json": (b"", "'{}' is empty"),
     "empty.json.gz": (gzip.compress(b""), "'{}' is empty"),
     "broken.json.gz": (b"\x1f\x8b broken", "'{}' is damaged"),
-    "lines.json": (b'{"ph": "X", "ts": 1}\n{"ph": "X", "ts": 2}\n', "'{}': it is JSON lines"),
+    "lines.json": (b'{"a": 1}\n{"a": 2}\n', "'{}': it is JSON, but no trace: there is no event"),
 }
 
 
@@ -445,3 +445,47 @@ def test_an_empty_object_closes_a_list(gait, tmp_path, head, end):
     told, back, _ = imported(gait, tmp_path, tmp_path / "e.json")
     assert told["files"][0]["repairs"] == ({} if "]" in end else {"truncated": 1})
     assert [event["name"] for event in back["traceEvents"]] == ["a"]
+
+
+@pytest.mark.parametrize("between", ["\n", "\r\n", "", ",\n"])
+def test_a_line_for_each_event_is_a_trace(gait, tmp_path, between):
+    trace = [span(f"s{i}", i, 1, args={"n": i, "t": f"}} {{ {i}"}) for i in range(15_000)]
+    trace[7] = {"ph": "M", "name": "process_name", "pid": 7, "args": {"name": "python"}}
+    (tmp_path / "l.json").write_text(between.join(map(json.dumps, trace)) + between)
+    told, back, _ = imported(gait, tmp_path, tmp_path / "l.json")
+    assert told["files"][0]["repairs"] == {}
+    assert events_of(back) == events_of(trace)
+
+
+def test_a_line_that_is_cut_or_no_event_takes_no_other_away(gait, tmp_path):
+    lines = [
+        {"tool": "x", "version": 3},
+        span("a", 1, 1),
+        {"odd": 1},
+        span("b", 2, 1),
+        span("c", 3, 1),
+    ]
+    (tmp_path / "l.json").write_text("\n".join(map(json.dumps, lines))[:-9])
+    told, back, _ = imported(gait, tmp_path, tmp_path / "l.json")
+    assert told["files"][0]["repairs"] == {"skipped_events": 2, "truncated": 1}
+    assert [event["name"] for event in back["traceEvents"]] == ["a", "b"]
+
+
+@pytest.mark.parametrize("pack", [bytes, gzip.compress], ids=["plain", "packed"])
+@pytest.mark.parametrize("code", ["utf-16-le", "utf-16-be"])
+def test_a_trace_in_utf_16_is_read(gait, tmp_path, code, pack):
+    trace = [span(f"s{i} \u00e9\u6f22\U0001f600", i, 1, args={"n": i}) for i in range(40_000)]
+    text = "\ufeff" + json.dumps(trace, ensure_ascii=False)
+    (tmp_path / "w.json").write_bytes(pack(text.encode(code)))
+    told, back, _ = imported(gait, tmp_path, tmp_path / "w.json")
+    assert told["files"][0]["repairs"] == {}
+    assert events_of(back) == events_of(trace)
+
+
+def test_half_a_pair_in_utf_16_is_repaired(gait, tmp_path):
+    text = "\ufeff" + json.dumps([span("a", 1, 1), span("b-c", 2, 1)])
+    data = text.encode("utf-16-le").replace(b"-\0", b"\x3d\xd8") + b"x"
+    (tmp_path / "w.json").write_bytes(data)
+    told, back, _ = imported(gait, tmp_path, tmp_path / "w.json")
+    assert told["files"][0]["repairs"] == {"bad_utf8": 2, "trailing_bytes": 3}
+    assert [event["name"] for event in back["traceEvents"]] == ["a", "b\ufffdc"]
