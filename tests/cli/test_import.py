@@ -323,7 +323,16 @@ def test_a_folder_is_read_but_for_its_junk(gait, tmp_path):
     (folder / "loop").symlink_to(folder)
     done = gait("import", folder, "-o", tmp_path / "run")
     assert done.returncode == 0
-    assert "notes.txt" in done.stdout and "empty.json" in done.stdout
+    said = " ".join(done.stdout.partition("Skipped\n")[2].split())
+    unknown = "its first bytes are of no trace that gait knows"
+    assert said == f"empty.json is empty notes.txt: {unknown}"
+    done = gait("import", folder / "notes.txt", folder / "empty.json", "-o", tmp_path / "none")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.splitlines() == [
+        f"gait: skipped: notes.txt: {unknown}",
+        "gait: skipped: empty.json is empty",
+        "gait import: none of 2 files could be read",
+    ]
     info = json.loads(gait("info", tmp_path / "run", "--json").stdout)
     assert sorted(shard["rank"] for shard in info["shards"]) == [0, 1]
 

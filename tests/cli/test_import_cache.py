@@ -136,7 +136,9 @@ def test_a_folder_of_ranks_with_junk_answers_and_says_what_it_left_out(gait, tmp
     done = gait("info", folder, "--json")
     shards = json.loads(done.stdout)["shards"]
     assert sorted((shard["rank"], shard["events"]) for shard in shards) == [(0, 4), (1, 5), (2, 6)]
-    assert "1 of 4 files" in done.stderr and "readme.txt" in done.stderr
+    assert done.stderr == (
+        "gait: skipped: readme.txt: its first bytes are of no trace that gait knows\n"
+    )
     for command in ("report", "breakdown"):
         assert gait(command, folder, "--json").returncode == 0
 
