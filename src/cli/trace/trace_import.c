@@ -16,6 +16,7 @@
 #include "base/array.h"
 #include "base/fail.h"
 #include "base/own_file.h"
+#include "base/process.h"
 #include "base/slice.h"
 #include "base/units.h"
 #include "cli/frame/read_progress.h"
@@ -149,7 +150,9 @@ int trace_import_write(struct trace_import *import, const char *run)
     int status = own_file_salt(salt);
     if (status)
         return status;
-    snprintf(draft, sizeof draft, "%.3800s.%s.draft", run, salt);
+    const pid_t self = getpid(); // trace_cache_tidy() asks whether it still lives
+    snprintf(draft, sizeof draft, "%.3800s.%s.%" PRIx64 "-%" PRIx64 "-%" PRIx64 ".draft", run, salt,
+             process_namespace(), (uint64_t)self, (uint64_t)process_start(self));
     const int error = is_file ? 0 : own_folder_make(draft, 0777);
     if (error)
         return fail(GAIT_ERR_IO, "cannot make the folder '%s': %s", draft, own_file_why(error));
