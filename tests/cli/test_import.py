@@ -498,3 +498,17 @@ def test_half_a_pair_in_utf_16_is_repaired(gait, tmp_path):
     told, back, _ = imported(gait, tmp_path, tmp_path / "w.json")
     assert told["files"][0]["repairs"] == {"bad_utf8": 2, "trailing_bytes": 3}
     assert [event["name"] for event in back["traceEvents"]] == ["a", "b\ufffdc"]
+
+
+def test_ranks_that_are_missing_or_here_twice_are_said(gait, tmp_path):
+    folder = tmp_path / "traces"
+    folder.mkdir()
+    for name, rank in {"a": 0, "b": 1, "c": 1}.items():
+        facts = {
+            "distributedInfo": {"rank": rank, "world_size": 8},
+            "traceEvents": [span("s", 1, 2)],
+        }
+        (folder / f"{name}.json").write_text(json.dumps(facts))
+    told = gait("info", "--no-cache", folder).stdout
+    assert "Ranks  2 of 8 are here" in told
+    assert 'rank 1 is said by "b.json" and by "c.json"' in told
