@@ -22,14 +22,6 @@ struct chrome_event {
     struct slice text; // all of it
 };
 
-// A begin that waits for its end, which may come in another stretch of the file.
-struct chrome_open {
-    struct chrome_open *next;
-    uint32_t track;
-    size_t bytes;
-    uint8_t text[];
-};
-
 // Categories of work on a device; their tracks are streams.
 static const char *const device_categories[] = {
     "kernel",     "gpu_memcpy",          "gpu_memset",      "memcpy", "memset",
@@ -47,21 +39,10 @@ int chrome_reader_init(struct chrome_reader *reader, struct event_store *store,
 
 void chrome_reader_finish(struct chrome_reader *reader)
 {
-    while (reader->open) {
-        struct chrome_open *next = reader->open->next;
-        free(reader->open);
-        reader->open = next;
-    }
+    chrome_begins_finish(&reader->begins);
     chrome_parts_finish(&reader->parts);
     pattern_walk_finish(&reader->walk);
     pattern_table_finish(&reader->patterns);
-}
-
-void chrome_reader_end(struct chrome_reader *reader)
-{
-    for (const struct chrome_open *open = reader->open; open; open = open->next)
-        reader->parts.repairs->counts[REPAIR_UNPAIRED]++;
-    reader->parts.repairs->counts[REPAIR_UNPAIRED] += event_store_lone_ends(reader->parts.store);
 }
 
 static int field_of(const struct json_value *key)
@@ -388,9 +369,12 @@ static int put_event(struct chrome_reader *reader, struct chrome_made *made)
     return 1;
 }
 
+// A hole takes no exponent: such times are read the long way.
 static bool add_hole(struct pattern_draft *pattern, const struct chrome_event *event,
                      struct slice value, struct draft_hole hole)
 {
+    if (memchr(value.bytes, 'e', value.count) || memchr(value.bytes, 'E', value.count))
+        return false;
     if (pattern->hole_count == PATTERN_MOST_HOLES || value.bytes < event->text.bytes ||
         value.bytes + value.count > event->text.bytes + event->text.count)
         return false;
@@ -505,56 +489,124 @@ static int take_pattern(struct chrome_reader *reader, struct json_scan *scan)
     return count ? put_pattern(reader, pattern, &row) : 0;
 }
 
+// --- begins and ends --------------------------------------------------------
+
 static int take_begin(struct chrome_reader *reader, const struct chrome_event *event)
 {
-    struct chrome_open *open = malloc(sizeof *open + event->text.count);
-    if (!open)
-        return fail(GAIT_ERR_MEMORY, "no memory for spans that have not ended");
-    memcpy(open->text, event->text.bytes, event->text.count);
-    open->bytes = event->text.count;
+    uint32_t track;
     reader->parts.count = 0;
-    const int status = find_track(reader, event, &open->track);
-    if (status) {
-        free(open);
-        return status;
-    }
-    open->next = reader->open;
-    reader->open = open;
-    return 1;
+    int status = find_track(reader, event, &track);
+    if (!status)
+        status =
+            chrome_begins_push(&reader->begins, track, event->text, event->fields[FIELD_NAME].text);
+    return status ? status : 1;
 }
 
-// An end takes the newest begin of its thread.
-static int take_end(struct chrome_reader *reader, const struct chrome_event *event)
+// What the end says beside its time, under names of its own: the begin may say it, too.
+static int add_end_extras(struct chrome_parts *parts, const struct chrome_event *end)
 {
+    int status = 0;
+    for (size_t i = 0; i < end->extra_count && !status; i++) {
+        const struct slice key = end->extras[i].key.text;
+        parts->room.used = 0;
+        status = buffer_printf(&parts->room, "gait.end.%.*s", (int)key.count, key.bytes);
+        const struct slice name = {parts->room.bytes, parts->room.used};
+        if (!status)
+            status = chrome_parts_add(parts, event_store_string(parts->store, name), true,
+                                      &end->extras[i].value);
+    }
+    return status;
+}
+
+// The arguments of both, as the format has it: what the end says again replaces what it was.
+static int add_end(struct chrome_parts *parts, const struct chrome_event *end)
+{
+    const uint64_t before = parts->repairs->counts[REPAIR_DUPLICATE];
+    int status = 0;
+    if (has(end, FIELD_ARGS))
+        status = chrome_parts_add_args(parts, &end->fields[FIELD_ARGS]);
+    parts->repairs->counts[REPAIR_DUPLICATE] = before;
+    return status ? status : add_end_extras(parts, end);
+}
+
+static bool is_empty_object(const struct json_value *value)
+{
+    struct repairs none = {{0}};
+    struct json_scan scan = {value->text.bytes, value->text.bytes + value->text.count, &none};
+    struct json_value key;
+    return json_scan_enter(&scan, '{') && json_scan_key(&scan, &key) == 0;
+}
+
+// A span from its begin to an end, or to ROW_UNFINISHED where `end` is NULL and `end_ns` too.
+static int put_span(struct chrome_reader *reader, const struct chrome_begin *opened,
+                    const struct chrome_event *end, const int64_t *end_ns)
+{
+    static const struct json_value open = {.type = SCAN_NUMBER, .text = {(const uint8_t *)"1", 1}};
     struct chrome_parts *parts = &reader->parts;
-    struct chrome_open **at = &reader->open, *open;
     const struct chrome_kind kind = kind_of('B');
     struct chrome_event begin;
     struct chrome_made made;
+    struct json_scan scan = {opened->text.bytes, opened->text.bytes + opened->text.count,
+                             parts->repairs};
+    if (scan_event(reader, &scan, &begin) != 1)
+        return GAIT_ERR_STATE;
+    if (end && !has(&begin, FIELD_NAME) && has(end, FIELD_NAME)) {
+        begin.fields[FIELD_NAME] = end->fields[FIELD_NAME];
+        begin.has |= 1u << FIELD_NAME;
+    }
+    if (end && has(end, FIELD_ARGS) && is_empty_object(&begin.fields[FIELD_ARGS]))
+        begin.has &= ~(1u << FIELD_ARGS);
+    int status = make_event(reader, &begin, &kind, &made);
+    if (!status)
+        status = end ? add_end(parts, end) : chrome_parts_field(parts, FIELD_UNFINISHED, &open);
+    if (status)
+        return status;
+    parts->repairs->counts[REPAIR_UNFINISHED] += !end;
+    made.row.duration = ROW_UNFINISHED;
+    if (end_ns)
+        made.row.duration = *end_ns > made.row.start ? (uint64_t)(*end_ns - made.row.start) : 0;
+    status = put_event(reader, &made);
+    return status == 1 ? 0 : status;
+}
+
+// An end takes the newest begin of its thread and name. What began behind that one in it, and
+// has not ended, ends with it.
+static int take_end(struct chrome_reader *reader, const struct chrome_event *event)
+{
+    struct chrome_parts *parts = &reader->parts;
+    const struct chrome_begin *own = NULL;
     uint32_t track;
-    int64_t end = 0;
+    int64_t end_ns = 0;
     parts->count = 0;
     int status = find_track(reader, event, &track);
     if (!status)
-        status = read_time(parts, event, FIELD_TS, &end);
-    while (!status && *at && (*at)->track != track)
-        at = &(*at)->next;
-    open = *at;
-    if (status || !open) {
+        status = read_time(parts, event, FIELD_TS, &end_ns);
+    if (!status)
+        own = chrome_begins_find(&reader->begins, track, event->fields[FIELD_NAME].text);
+    if (status || !own) {
         parts->repairs->counts[REPAIR_UNPAIRED] += !status;
         return status ? status : take_plain(reader, event, 'E', NULL);
     }
-    *at = open->next;
-    struct json_scan scan = {open->text, open->text + open->bytes, parts->repairs};
-    status = scan_event(reader, &scan, &begin) == 1 ? make_event(reader, &begin, &kind, &made)
-                                                    : GAIT_ERR_STATE;
-    if (!status && has(event, FIELD_ARGS))
-        status = chrome_parts_add_args(parts, &event->fields[FIELD_ARGS]);
-    if (!status) {
-        made.row.duration = end > made.row.start ? (uint64_t)(end - made.row.start) : 0;
-        status = put_event(reader, &made);
+    for (bool is_own = false; !is_own && !status;) {
+        struct chrome_begin *begin = chrome_begins_pop(&reader->begins, track);
+        is_own = begin == own;
+        status = put_span(reader, begin, is_own ? event : NULL, &end_ns);
+        free(begin);
     }
-    free(open);
+    return status ? status : 1;
+}
+
+int chrome_reader_end(struct chrome_reader *reader)
+{
+    int status = 0;
+    for (uint32_t track = 0; track < reader->begins.room && !status; track++) {
+        struct chrome_begin *begin;
+        while (!status && (begin = chrome_begins_pop(&reader->begins, track))) {
+            status = put_span(reader, begin, NULL, NULL);
+            free(begin);
+        }
+    }
+    reader->parts.repairs->counts[REPAIR_UNPAIRED] += event_store_lone_ends(reader->parts.store);
     return status;
 }
 
@@ -679,17 +731,11 @@ static void name_track(struct chrome_reader *reader, const struct chrome_event *
 // Kept as it stands, and understood where it names something.
 static int take_metadata(struct chrome_reader *reader, const struct chrome_event *event)
 {
-    struct buffer *metadata = &reader->parts.store->metadata;
     const struct slice args =
         has(event, FIELD_ARGS) ? event->fields[FIELD_ARGS].text : slice_of("");
     struct json_scan scan = {args.bytes, args.bytes + args.count, reader->parts.repairs};
     struct json_value key, value;
-    const size_t before = metadata->used;
-    int status = before ? buffer_append(metadata, ",", 1) : 0;
-    if (!status)
-        status = buffer_append(metadata, event->text.bytes, event->text.count);
-    if (status) {
-        metadata->used = before;
+    if (event_store_naming(reader->parts.store, event->text)) {
         fail_clear();
         reader->parts.repairs->counts[REPAIR_LOST]++;
     }
@@ -712,6 +758,8 @@ int chrome_reader_event(struct chrome_reader *reader, struct json_scan *scan)
             *reader->parts.repairs = before;
         return got;
     }
+    if (!event.has && !event.extra_count) // writers close a list that ends in a comma with {}
+        return 1;
     const char ph = phase_of(&event);
     if (ph && ph != 'M' && !has_time(reader, &event))
         return 1;

@@ -3,10 +3,9 @@
 #ifndef GAIT_INGEST_CHROME_EVENT_H
 #define GAIT_INGEST_CHROME_EVENT_H
 
+#include "ingest/chrome_begins.h"
 #include "ingest/chrome_parts.h"
 #include "ingest/chrome_scout.h"
-
-struct chrome_open; // a span whose end has not come
 
 struct chrome_reader {
     struct chrome_parts parts;
@@ -14,8 +13,8 @@ struct chrome_reader {
     struct pattern_walk walk;
     struct chrome_notes *notes; // of a scout, or NULL
     const uint8_t *noted_from;  // the stretch that they are of
-    struct chrome_open *open;   // the newest first
-    uint32_t last_track;        // of these two
+    struct chrome_begins begins;
+    uint32_t last_track; // of these two
     char last_pid[24], last_tid[24];
     bool has_devices; // some event was of a device
 };
@@ -28,7 +27,7 @@ void chrome_reader_finish(struct chrome_reader *reader);
 // behind it when it is read.
 int chrome_reader_event(struct chrome_reader *reader, struct json_scan *scan);
 
-// No more events come.
-void chrome_reader_end(struct chrome_reader *reader);
+// No more events come: what has not ended lasts as long as what it is in.
+GAIT_CHECK int chrome_reader_end(struct chrome_reader *reader);
 
 #endif

@@ -18,7 +18,8 @@
     X(DUR, "dur")                                                                                  \
     X(ID, "id")                                                                                    \
     X(ARGS, "args")                                                                                \
-    X(ECHO, "gait.echo")
+    X(ECHO, "gait.echo")                                                                           \
+    X(UNFINISHED, "gait.unfinished")
 
 enum chrome_field {
 #define X(identifier, name) FIELD_##identifier,

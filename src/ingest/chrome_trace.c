@@ -13,7 +13,7 @@ struct reading {
     struct intake *intake;
     struct chrome_reader reader;
     struct json_scan scan;     // over what is at hand
-    bool has_events, is_lines; // is_lines: another object stands behind the first
+    bool has_events, is_lines; // is_lines: events stand in a row, and in no list
 };
 
 static bool holds(struct slice head, const char *word)
@@ -201,7 +201,7 @@ static int take_events(struct reading *reading)
         reading->scan.at++;
         reading->scan.repairs->counts[REPAIR_JUNK]++;
     }
-    if (!status)
+    if (!status && !reading->is_lines)
         reading->scan.repairs->counts[REPAIR_TRUNCATED] += reading->has_events;
     return status;
 }
@@ -268,6 +268,25 @@ static int take_members(struct reading *reading)
     return got;
 }
 
+// Whether the object at hand is an event, or a line before others, and no trace.
+static bool is_line(struct json_scan scan)
+{
+    struct repairs none = {{0}};
+    struct json_value key, value;
+    bool is_event = false;
+    int got;
+    scan.repairs = &none;
+    if (!json_scan_enter(&scan, '{'))
+        return false;
+    while ((got = json_scan_key(&scan, &key)) == 1) {
+        if (json_is(&key, "traceEvents") || json_scan_value(&scan, &value) != 1)
+            return false;
+        is_event |= json_is(&key, "ph");
+    }
+    json_scan_blanks(&scan);
+    return !got && (is_event || (scan.at < scan.end && *scan.at == '{'));
+}
+
 static int take_root(struct reading *reading)
 {
     const struct slice rest = intake_rest(reading->intake);
@@ -277,14 +296,17 @@ static int take_root(struct reading *reading)
     int status = next_byte(reading);
     if (status != 1)
         return status;
-    const uint8_t first = *reading->scan.at++;
+    const uint8_t first = *reading->scan.at;
     if (first != '{' && first != '[')
         return fail(GAIT_ERR_FORMAT, "it is no JSON");
+    reading->is_lines = is_line(reading->scan);
+    if (reading->is_lines)
+        return take_events(reading);
+    reading->scan.at++;
     settle(reading);
     status = first == '{' ? take_members(reading) : take_events(reading);
     while (status == 1) { // nothing should follow
         status = next_byte(reading);
-        reading->is_lines |= status == 1 && first == '{' && *reading->scan.at == '{';
         if (status == 1)
             reading->scan.repairs->counts[REPAIR_TRAILING] +=
                 (uint64_t)(reading->scan.end - reading->scan.at);
@@ -376,12 +398,10 @@ static int read_trace(struct intake *intake, struct event_store *store,
         status = take_root(&reading);
     intake_stop_ahead(intake);
     pattern_walk_finish(&scout);
-    chrome_reader_end(&reading.reader);
-    if (!status && !store->events && !store->metadata.used)
-        status = fail(GAIT_ERR_FORMAT,
-                      reading.is_lines
-                          ? "it is JSON lines, but a trace is one list of events: [EVENT, ...]"
-                          : "it is JSON, but no trace: there is no event in it");
+    if (!status)
+        status = chrome_reader_end(&reading.reader);
+    if (!status && !store->events && !store->naming.count)
+        status = fail(GAIT_ERR_FORMAT, "it is JSON, but no trace: there is no event in it");
     if (!status)
         tell(&reading, ret_facts);
     chrome_reader_finish(&reading.reader);

@@ -9,13 +9,14 @@
 
 #include "base/array.h"
 #include "base/fail.h"
+#include "base/json_reader.h"
 
 #define MOST_TRACKS ((size_t)1 << 20)
 #define MOST_LANES ((size_t)1 << 22)
 #define MOST_SITES ((size_t)16 << 20)
 #define MOST_FACTS 4096
 #define MOST_ASYNC ((size_t)1 << 20) // keys that are counted; a trace of more is read all the same
-#define MOST_METADATA ((size_t)4 << 20)
+#define MOST_NAMING ((size_t)12 << 20) // they make one row, and a frame holds 16 MB
 #define COARSEST_NS 1000
 
 void event_store_init(struct event_store *store)
@@ -27,7 +28,7 @@ void event_store_init(struct event_store *store)
     name_index_init(&store->track_names);
     name_index_init(&store->async_keys);
     form_table_init(&store->forms);
-    buffer_init(&store->metadata, MOST_METADATA);
+    name_index_init(&store->naming);
 }
 
 void event_store_finish(struct event_store *store)
@@ -41,7 +42,8 @@ void event_store_finish(struct event_store *store)
     name_index_finish(&store->async_keys);
     form_table_finish(&store->forms);
     hash_index_finish(&store->lane_index);
-    buffer_finish(&store->metadata);
+    name_index_finish(&store->naming);
+    free(store->naming_counts);
     free(store->sites);
     free(store->tracks);
     free(store->lanes);
@@ -155,15 +157,16 @@ static int find_lane(struct event_store *store, const struct store_place *place,
 
 static void note_times(struct event_store *store, const struct row *row)
 {
+    const uint64_t duration = row->duration == ROW_UNFINISHED ? 0 : row->duration;
     int64_t end;
-    if (__builtin_add_overflow(row->start, row->duration, &end))
+    if (__builtin_add_overflow(row->start, duration, &end))
         end = INT64_MAX;
     if (row->start < store->first_ns)
         store->first_ns = row->start;
     if (end > store->last_ns)
         store->last_ns = end;
     while (store->unit_ns > 1 &&
-           (row->start % (int64_t)store->unit_ns || row->duration % store->unit_ns))
+           (row->start % (int64_t)store->unit_ns || duration % store->unit_ns))
         store->unit_ns /= 10;
 }
 
@@ -250,6 +253,30 @@ int event_store_fact(struct event_store *store, struct slice key, struct slice j
     if (!status)
         store->facts[store->fact_count++] = fact;
     return status;
+}
+
+int event_store_naming(struct event_store *store, struct slice json)
+{
+    const struct array_shape shape = {sizeof *store->naming_counts, MOST_NAMING};
+    const size_t before = store->naming.count;
+    const uint32_t number = json.count < MOST_NAMING - store->naming_bytes
+                                ? name_index_number(&store->naming, json)
+                                : 0;
+    if (!number)
+        return fail(GAIT_ERR_MEMORY, "events that name things take more than %zu bytes",
+                    MOST_NAMING);
+    const int status =
+        array_reserve((void **)&store->naming_counts, &store->naming_room, number, shape);
+    if (status)
+        return status;
+    uint32_t *times = &store->naming_counts[number - 1];
+    if (number > before) {
+        *times = json_is_valid(json);
+        store->naming_bytes += json.count + 1;
+    } else {
+        *times += *times && *times < UINT32_MAX;
+    }
+    return *times ? 0 : fail(GAIT_ERR_FORMAT, "an event that names things is no JSON");
 }
 
 const struct store_fact *event_store_fact_of(const struct event_store *store, const char *key)

@@ -11,7 +11,8 @@
 #include <unistd.h>
 
 #include "base/fail.h"
-#include "ingest/gunzip.h"
+#include "ingest/bytes/gunzip.h"
+#include "ingest/bytes/utf16.h"
 
 #define STRETCH ((size_t)1 << 20)
 #define MOST_STRETCH ((size_t)1 << 30) // what one value may take
@@ -117,12 +118,42 @@ static int unpack(struct intake *intake, uint8_t *out, size_t room, size_t *ret_
     return 0;
 }
 
+static int read_plain(struct intake *intake, uint8_t *out, size_t room, size_t *ret_count)
+{
+    if (intake->packing)
+        return unpack(intake, out, room, ret_count);
+    const int status = read_file(intake, out, room, ret_count);
+    intake->is_end |= !*ret_count;
+    return status;
+}
+
+static int read_wide(struct intake *intake, uint8_t *out, size_t room, size_t *ret_count)
+{
+    struct utf16 *wide = intake->wide;
+    int status = 0;
+    *ret_count = 0;
+    while (!status && !*ret_count && !intake->is_end) {
+        size_t got = 0;
+        status = read_plain(intake, wide->in + wide->used, utf16_wants(wide, room), &got);
+        wide->used += got;
+        *ret_count = utf16_convert(wide, intake->is_end, out);
+    }
+    intake->repairs->counts[REPAIR_UTF8] += wide->broken;
+    wide->broken = 0;
+    return status;
+}
+
+static int read_stretch(struct intake *intake, uint8_t *out, size_t *ret_count)
+{
+    return intake->wide ? read_wide(intake, out, intake->stretch, ret_count)
+                        : read_plain(intake, out, intake->stretch, ret_count);
+}
+
 static int make_stretch(void *context, uint8_t *out, size_t *ret_count, bool *ret_is_end)
 {
     struct intake *ahead = context;
-    const int status = ahead->packing ? unpack(ahead, out, ahead->stretch, ret_count)
-                                      : read_file(ahead, out, ahead->stretch, ret_count);
-    *ret_is_end = ahead->packing ? ahead->is_end : !*ret_count;
+    const int status = read_stretch(ahead, out, ret_count);
+    *ret_is_end = ahead->is_end;
     return status;
 }
 
@@ -239,10 +270,8 @@ static int take(struct intake *intake)
     uint8_t *room = make_room(intake, intake->stretch);
     if (!room)
         return fail_for_room(intake);
-    const int status = intake->packing ? unpack(intake, room, intake->stretch, &got)
-                                       : read_file(intake, room, intake->stretch, &got);
+    const int status = read_stretch(intake, room, &got);
     intake->bytes.used = intake->own.used += got;
-    intake->is_end |= !intake->packing && !got;
     return status;
 }
 
@@ -282,6 +311,48 @@ static int begin_unpacking(struct intake *intake, const uint8_t magic[2])
     return 0;
 }
 
+// What was read first is UTF-16: from here on all comes as UTF-8.
+static int begin_wide(struct intake *intake, bool is_big)
+{
+    const struct slice text = intake_rest(intake);
+    struct buffer wide = intake->own;
+    int status = 0;
+    intake->wide = malloc(sizeof *intake->wide);
+    if (!intake->wide)
+        return fail(GAIT_ERR_MEMORY, "no memory for a trace in UTF-16");
+    intake->wide->is_big = is_big;
+    intake->wide->used = intake->wide->broken = 0;
+    intake->stretch = intake->stretch < UTF16_LEAST ? UTF16_LEAST : intake->stretch;
+    buffer_init(&intake->own, wide.limit);
+    for (size_t at = 2; at < text.count && !status;) { // behind the mark
+        const size_t room = UTF16_STRETCH - intake->wide->used;
+        const size_t count = text.count - at < room ? text.count - at : room;
+        memcpy(intake->wide->in + intake->wide->used, text.bytes + at, count);
+        intake->wide->used += count;
+        at += count;
+        uint8_t *out = buffer_reserve(&intake->own, 2 * UTF16_STRETCH);
+        if (!out)
+            status = fail_for_room(intake);
+        else
+            intake->own.used +=
+                utf16_convert(intake->wide, intake->is_end && at == text.count, out);
+    }
+    buffer_finish(&wide);
+    intake->bytes = (struct intake_view){intake->own.bytes, intake->own.used};
+    intake->at = 0;
+    return status;
+}
+
+static int take_first(struct intake *intake)
+{
+    bool is_big;
+    int status = take(intake);
+    while (!status && !intake->is_end && intake->bytes.used < 2)
+        status = take(intake);
+    return !status && utf16_begins(intake_rest(intake), &is_big) ? begin_wide(intake, is_big)
+                                                                 : status;
+}
+
 int intake_open(struct intake *intake, const char *path, struct repairs *repairs)
 {
     struct stat about;
@@ -303,7 +374,7 @@ int intake_open(struct intake *intake, const char *path, struct repairs *repairs
     if (intake->packing && intake->file_bytes < (MOST_STRETCH - PACKED_FREE) / PACKED_EACH)
         buffer_init(&intake->own, PACKED_FREE + PACKED_EACH * (size_t)intake->file_bytes);
     if (!status)
-        status = take(intake);
+        status = take_first(intake);
     if (status)
         intake_close(intake);
     return status;
@@ -320,7 +391,7 @@ int intake_open_memory(struct intake *intake, struct slice bytes, size_t stretch
     buffer_init(&intake->own, MOST_STRETCH);
     int status = bytes.count < 2 ? 0 : begin_unpacking(intake, bytes.bytes);
     if (!status)
-        status = take(intake);
+        status = take_first(intake);
     if (status)
         intake_close(intake);
     return status;
@@ -333,6 +404,8 @@ void intake_close(struct intake *intake)
         gunzip_finish(&intake->packing->gunzip);
     free(intake->packing);
     intake->packing = NULL;
+    free(intake->wide);
+    intake->wide = NULL;
     read_ahead_free(intake->ahead);
     intake->ahead = NULL;
     buffer_finish(&intake->own);

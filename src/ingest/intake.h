@@ -27,6 +27,7 @@ struct intake {
     struct buffer own;              // where they stand, if not in a stretch that was ahead
     bool is_end;                    // nothing follows the stretch
     struct intake_packing *packing; // NULL: none
+    struct utf16 *wide;             // what it is written in, if not in UTF-8
     struct read_ahead *ahead;       // reads on a thread of its own; NULL: not yet
     struct intake *reads_ahead;     // what that thread works with
     read_ahead_look *look;          // looks there at what was read; NULL: nobody

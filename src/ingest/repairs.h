@@ -18,7 +18,8 @@
     X(DUPLICATE, "duplicate_keys", "keys that stood twice, the last one counts")                   \
     X(FINE, "finer_than_ns", "times finer than a nanosecond, rounded")                             \
     X(TIME, "bad_times", "times that are none or beyond 64 bits")                                  \
-    X(UNPAIRED, "unpaired", "begins without an end, or ends without a begin")                      \
+    X(UNPAIRED, "unpaired", "ends without a begin")                                                \
+    X(UNFINISHED, "unfinished", "begins without an end, which last as long as what they are in")   \
     X(JUNK, "skipped_bytes", "bytes that are no event, skipped")                                   \
     X(LOST, "skipped_events", "events that could not be read, skipped")                            \
     X(TRUNCATED, "truncated", "ends before it is complete")                                        \

@@ -10,6 +10,9 @@
 #include "base/buffer.h"
 #include "ingest/form_table.h"
 
+// A duration that ends with the span around it, or with the trace.
+#define ROW_UNFINISHED UINT64_MAX
+
 struct row {
     int64_t start;     // ns
     uint64_t duration; // ns

@@ -23,7 +23,7 @@
 #define CLOCK_ID 1
 #define BATCH_ROWS 16384
 #define BATCH_BYTES ((size_t)2 << 20)
-#define MOST_JSON ((size_t)8 << 20)
+#define MOST_JSON ((size_t)32 << 20)
 #ifdef FUZZING_BUILD_MODE_UNSAFE_FOR_PRODUCTION
 #define NAMES_LEVEL 1 // 15 takes 67 MB for each input
 #else
@@ -346,17 +346,42 @@ static int write_import(struct writing *writing)
     int status = describe_import(writing, &json);
     if (!status)
         status = write_meta(writing, meta.import, (struct slice){json.bytes, json.used});
-    json.used = 0;
-    const struct buffer *named = &writing->store->metadata;
-    if (!status)
-        status = buffer_printf(&json, "[");
-    if (!status)
-        status = buffer_append(&json, named->bytes, named->used);
-    if (!status)
-        status = buffer_printf(&json, "]");
-    if (!status && named->used)
-        status = write_meta(writing, meta.trace_names, (struct slice){json.bytes, json.used});
     buffer_finish(&json);
+    return status;
+}
+
+// Events that name things, each once, and how often each stood in the file.
+static int write_naming(struct writing *writing)
+{
+    const struct event_store *store = writing->store;
+    struct buffer json, counts;
+    bool is_repeated = false;
+    int status = 0;
+    buffer_init(&json, MOST_JSON);
+    buffer_init(&counts, MOST_JSON);
+    for (uint32_t i = 0; i < store->naming.count && !status; i++) {
+        const struct slice one = name_index_get(&store->naming, i + 1);
+        if (!store->naming_counts[i])
+            continue;
+        is_repeated |= store->naming_counts[i] > 1;
+        status = buffer_append(&json, json.used ? "," : "[", 1);
+        if (!status)
+            status = buffer_append(&json, one.bytes, one.count);
+        if (!status)
+            status = buffer_printf(&counts, "%c%" PRIu32, counts.used ? ',' : '[',
+                                   store->naming_counts[i]);
+    }
+    if (!status && json.used)
+        status = buffer_append(&json, "]", 1);
+    if (!status && json.used)
+        status = write_meta(writing, meta.trace_names, (struct slice){json.bytes, json.used});
+    if (!status && is_repeated)
+        status = buffer_append(&counts, "]", 1);
+    if (!status && is_repeated)
+        status =
+            write_meta(writing, meta.trace_name_counts, (struct slice){counts.bytes, counts.used});
+    buffer_finish(&json);
+    buffer_finish(&counts);
     return status;
 }
 
@@ -419,6 +444,8 @@ static int write_who(struct writing *writing)
         status = write_meta_text(writing, meta.source, slice_of(about->file));
     if (!status)
         status = write_import(writing);
+    if (!status)
+        status = write_naming(writing);
     return status ? status : write_facts(writing);
 }
 

@@ -83,14 +83,23 @@ void track_merge_close(struct track_merge *merge)
     *merge = (struct track_merge){.count = 0};
 }
 
-static int enter_span(struct track_merge *merge, const struct row *row, uint64_t *ret_depth)
+// `last_ns` is the end of the trace.
+static int enter_span(struct track_merge *merge, int64_t last_ns, const struct row **row,
+                      uint64_t *ret_depth)
 {
     const struct array_shape shape = {sizeof *merge->ends, MOST_DEPTH};
+    const int64_t start = (*row)->start;
     int64_t end;
-    if (__builtin_add_overflow(row->start, row->duration, &end))
-        end = INT64_MAX;
-    while (merge->depth && merge->ends[merge->depth - 1] <= row->start)
+    while (merge->depth && merge->ends[merge->depth - 1] <= start)
         merge->depth--;
+    if ((*row)->duration == ROW_UNFINISHED) {
+        end = merge->depth ? merge->ends[merge->depth - 1] : last_ns;
+        merge->ended = **row;
+        merge->ended.duration = (uint64_t)end - (uint64_t)start;
+        *row = &merge->ended;
+    } else if (__builtin_add_overflow(start, (*row)->duration, &end)) {
+        end = INT64_MAX;
+    }
     const int status =
         array_reserve((void **)&merge->ends, &merge->depth_room, merge->depth + 1, shape);
     if (status)
@@ -118,5 +127,7 @@ int track_merge_next(struct track_merge *merge, const struct event_store *store,
     *ret_lane = merge->lanes[merge->heap[0]];
     *ret_row = &merge->readings[merge->heap[0]].row;
     *ret_depth = 0;
-    return store->lanes[*ret_lane].table == TABLE_SPAN ? enter_span(merge, *ret_row, ret_depth) : 1;
+    return store->lanes[*ret_lane].table == TABLE_SPAN
+               ? enter_span(merge, store->last_ns, ret_row, ret_depth)
+               : 1;
 }

@@ -13,6 +13,7 @@ struct track_merge {
     bool has_row;                 // one was given out
     int64_t *ends;                // of the spans that are open, the outermost first
     size_t depth, depth_room;
+    struct row ended; // the row at hand, where its end had to be found
 };
 
 // All lanes of a track of the store.

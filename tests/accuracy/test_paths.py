@@ -7,7 +7,7 @@ import pathlib
 import pytest
 
 SHARED = pathlib.Path(__file__).resolve().parents[3] / "shared"
-REAL = sorted(SHARED.glob("traces/*/*.json.gz"))
+REAL = sorted([*SHARED.glob("traces/*/*.json.gz"), *SHARED.glob("oracles/verdict/traces/*.gz")])
 FOLDERS = [SHARED / "traces" / name for name in ("dlrm-8rank", "two-of-128")]
 FOLDERS = [folder for folder in FOLDERS if folder.is_dir()]
 US = 1000
@@ -192,5 +192,5 @@ def test_paths_of_real_traces_are_as_long_as_their_steps(gait, path):
     assert answer["steps"]
     for one in answer["steps"]:
         assert sum(piece["ns"] for piece in one["path"]) == one["length_ns"]
-    said = json.loads(gait("what-if", "--scale", "op=1", "--json", path).stdout)
+    said = json.loads(gait("what-if", "--scale", "*=1", "--json", path).stdout)
     assert said["measured_ns"] == said["replayed_ns"] == said["predicted_ns"]

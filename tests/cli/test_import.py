@@ -9,8 +9,8 @@ import pathlib
 
 import pytest
 
-TRACES = pathlib.Path(__file__).resolve().parents[2].parent / "shared" / "traces"
-SHARED = sorted(TRACES.glob("*/*.json*")) if TRACES.is_dir() else []
+SHARED = pathlib.Path(__file__).resolve().parents[3] / "shared"
+TRACES = sorted([*SHARED.glob("traces/*/*.json*"), *SHARED.glob("oracles/verdict/traces/*.gz")])
 BASE = 1_700_000_000_000_000_000
 
 
@@ -51,17 +51,17 @@ def same(gait, tmp_path, trace, **facts):
     return told
 
 
-@pytest.mark.skipif(not SHARED, reason="no ../shared/traces beside this checkout")
-@pytest.mark.parametrize("source", SHARED, ids=lambda path: path.name.split(".")[0])
+@pytest.mark.skipif(not TRACES, reason="no ../shared beside this checkout")
+@pytest.mark.parametrize("source", TRACES, ids=lambda path: path.name.split(".")[0])
 def test_shared_traces_come_back_whole_and_are_small(gait, tmp_path, source):
     trace = read(source)
     told, back, shard = imported(gait, tmp_path, source)
     assert events_of(back) == events_of(trace)
     facts = trace if isinstance(trace, dict) else {}
     assert all(back[key] == value for key, value in facts.items() if key != "traceEvents")
-    count = sum(events_of(trace).values())
     size = os.path.getsize(shard)
-    assert size <= 5 * count if count >= 20_000 else size <= 64_000
+    names_and_facts = 24_000
+    assert size <= max(64_000, names_and_facts + 5 * sum(events_of(trace).values()))
     assert told["bytes"] == size
 
 
@@ -178,7 +178,8 @@ WRONG = {
     "negative_durations": b'[{"ph":"X","name":"a","pid":1,"tid":1,"ts":1,"dur":-1}]',
     "duplicate_keys": b'[{"ph":"X","name":"a","name":"b","pid":1,"tid":1,"ts":1,"dur":1}]',
     "bad_times": b'[{"ph":"X","name":"a","pid":1,"tid":1,"ts":1,"dur":1},{"ph":"i","ts":"x"}]',
-    "unpaired": b'[{"ph":"X","name":"a","pid":1,"tid":1,"ts":1,"dur":1},{"ph":"B","ts":1,"pid":1}]',
+    "unpaired": b'[{"ph":"X","name":"a","pid":1,"tid":1,"ts":1,"dur":1},{"ph":"E","ts":1,"pid":1}]',
+    "unfinished": b'[{"ph":"B","ts":1,"pid":1,"tid":1},{"ph":"X","ts":1,"dur":1,"pid":1,"tid":1}]',
     "truncated": b'{"traceEvents":[{"ph":"X","name":"a","pid":1,"tid":1,"ts":1,"dur":1},{"ph":"X"',
     "trailing_bytes": b'[{"ph":"X","name":"a","pid":1,"tid":1,"ts":1,"dur":1}] more',
     "skipped_events": b'[{"ph":"X",oops},{"ph":"X","name":"a","pid":1,"tid":1,"ts":1,"dur":1}]',
@@ -220,7 +221,7 @@ REFUSED = {
     "empty.json": (b"", "'{}' is empty"),
     "empty.json.gz": (gzip.compress(b""), "'{}' is empty"),
     "broken.json.gz": (b"\x1f\x8b broken", "'{}' is damaged"),
-    "lines.json": (b'{"ph": "X", "ts": 1}\n{"ph": "X", "ts": 2}\n', "'{}': it is JSON lines"),
+    "lines.json": (b'{"a": 1}\n{"a": 2}\n', "'{}': it is JSON, but no trace: there is no event"),
 }
 
 
@@ -322,7 +323,16 @@ def test_a_folder_is_read_but_for_its_junk(gait, tmp_path):
     (folder / "loop").symlink_to(folder)
     done = gait("import", folder, "-o", tmp_path / "run")
     assert done.returncode == 0
-    assert "notes.txt" in done.stdout and "empty.json" in done.stdout
+    said = " ".join(done.stdout.partition("Skipped\n")[2].split())
+    unknown = "its first bytes are of no trace that gait knows"
+    assert said == f"empty.json is empty notes.txt: {unknown}"
+    done = gait("import", folder / "notes.txt", folder / "empty.json", "-o", tmp_path / "none")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.splitlines() == [
+        f"gait: skipped: notes.txt: {unknown}",
+        "gait: skipped: empty.json is empty",
+        "gait import: none of 2 files could be read",
+    ]
     info = json.loads(gait("info", tmp_path / "run", "--json").stdout)
     assert sorted(shard["rank"] for shard in info["shards"]) == [0, 1]
 
@@ -340,3 +350,165 @@ def test_nothing_is_written_over(gait, tmp_path):
     assert gait("import", tmp_path / "a.json", "-o", tmp_path / "run").returncode == 0
     done = gait("import", tmp_path / "a.json", "-o", tmp_path / "run")
     assert done.returncode == 2 and "is there already" in done.stderr
+
+
+def test_what_names_processes_comes_back_however_often_it_stands(gait, tmp_path):
+    named = [
+        {"ph": "M", "name": "thread_name", "pid": 7, "tid": tid, "args": {"name": "x" * 100}}
+        for tid in range(30_000)  # 5 MB
+    ]
+    same(gait, tmp_path, [span("s", 1, 2), *named, *named[:3] * 10_000])
+
+
+def test_a_broken_name_takes_no_other_away(gait, tmp_path):
+    names = [
+        {"ph": "M", "name": "thread_name", "pid": 7, "tid": 8, "args": {"name": "loader"}},
+        {"ph": "M", "name": "thread_name", "pid": 7, "tid": 9, "args": {"name": "a\nb"}},
+    ]
+    text = json.dumps([span("s", 1, 2), *names]).replace("\\n", "\n")
+    (tmp_path / "n.json").write_text(text)
+    told, back, _ = imported(gait, tmp_path, tmp_path / "n.json")
+    assert [event for event in back["traceEvents"] if event["ph"] == "M"] == names[:1]
+    assert told["files"][0]["repairs"] == {"control_characters": 1, "skipped_events": 1}
+
+
+def edge(ph, name, ts, **more):
+    return {"ph": ph, "name": name, "cat": "c", "pid": 7, "tid": 8, "ts": ts, **more}
+
+
+def durations(gait, path):
+    return {row["name"]: int(row["duration_ns"]) // 1000 for row in csv_rows(gait, path)}
+
+
+def test_a_trace_of_begins_alone_is_one(gait, tmp_path):
+    trace = [edge("B", "a", 1, args={"k": 1}), edge("B", "b", 5), edge("B", "c", 9)]
+    told = same(gait, tmp_path, trace)
+    assert told["files"][0]["repairs"] == {"unfinished": 3}
+    assert durations(gait, tmp_path / "x.gait") == {"a": 8, "b": 4, "c": 0}
+    answer = gait("import", tmp_path / "made.json", "-o", tmp_path / "run").stdout
+    assert "begins without an end, which last as long as what they are in: 3" in answer
+
+
+def test_what_has_no_end_lasts_as_long_as_what_holds_it(gait, tmp_path):
+    trace = [
+        span("whole", 0, 50),
+        edge("B", "step", 10),
+        edge("B", "lost", 12),
+        edge("E", "step", 20),  # not of the newest begin, but of the one that it names
+        edge("B", "open", 30),
+        span("call", 31, 2),
+        edge("B", "last", 60),
+        span("other", 0, 100, tid=9),
+    ]
+    told = same(gait, tmp_path, trace)
+    assert told["files"][0]["repairs"] == {"unfinished": 3}
+    assert durations(gait, tmp_path / "x.gait") == {
+        **{"whole": 50, "step": 10, "lost": 8, "open": 20, "call": 2, "last": 40, "other": 100},
+    }
+
+
+def test_an_end_takes_the_newest_begin_where_none_has_its_name(gait, tmp_path):
+    trace = [edge("B", "a", 1), edge("B", "b", 2), edge("E", "", 3), edge("E", "c", 9)]
+    (tmp_path / "e.json").write_text(json.dumps(trace))
+    told, _, shard = imported(gait, tmp_path, tmp_path / "e.json")
+    assert told["files"][0]["repairs"] == {}
+    assert durations(gait, shard) == {"a": 8, "b": 1}
+
+
+def test_what_an_end_says_is_said_of_its_span(gait, tmp_path):
+    at = {"pid": 7, "tid": 8, "cat": "c"}
+    trace = [
+        {"ph": "B", "ts": 1, "tts": 4, "args": {"a": 1, "both": 2}, **at},
+        {"ph": "B", "ts": 2, "name": "empty", "args": {}, **at},
+        {"ph": "E", "ts": 3, "args": {"late": "x"}, **at},
+        {"ph": "E", "ts": 9, "tts": 6, "name": "n", "args": {"both": 3, "b": [4]}, **at},
+        {"ph": "E", "ts": 10, "name": "alone", "args": {"kept": 5}, **at},
+    ]
+    (tmp_path / "e.json").write_text(json.dumps(trace))
+    told, back, _ = imported(gait, tmp_path, tmp_path / "e.json")
+    assert told["files"][0]["repairs"] == {"unpaired": 1}
+    assert events_of(back) == events_of([
+        {"ph": "B", "ts": 1, "tts": 4, "name": "n", "args": {"a": 1, "both": 3, "b": [4]}, **at},
+        {"ph": "B", "ts": 2, "name": "empty", "args": {"late": "x"}, **at},
+        {"ph": "E", "ts": 3, "name": "empty", **at},
+        {"ph": "E", "ts": 9, "tts": 6, "name": "n", **at},
+        trace[-1],
+    ])  # fmt: skip
+
+
+def test_times_with_an_exponent_are_exact(gait, tmp_path):
+    events = [f'{{"ph":"X","name":"n{i}","ts":1.00{i}2e6,"dur":{i}E-3}}' for i in range(1, 9)]
+    (tmp_path / "e.json").write_text(f"[{','.join(events)}]")
+    told, back, _ = imported(gait, tmp_path, tmp_path / "e.json")
+    assert told["files"][0]["repairs"] == {}
+    assert [(event["ts"], event["dur"]) for event in back["traceEvents"]] == [
+        (1_000_200 + 1000 * i, i / 1000) for i in range(1, 9)
+    ]
+
+
+@pytest.mark.parametrize("end", [",{}]", ", {\n}\n]", ",{},]", ",{}", ","])
+@pytest.mark.parametrize("head", ['{"traceEvents":', ""])
+def test_an_empty_object_closes_a_list(gait, tmp_path, head, end):
+    text = head + "[" + json.dumps(span("a", 1, 1)) + end + "}" * (head != "" and "]" in end)
+    (tmp_path / "e.json").write_text(text)
+    told, back, _ = imported(gait, tmp_path, tmp_path / "e.json")
+    assert told["files"][0]["repairs"] == ({} if "]" in end else {"truncated": 1})
+    assert [event["name"] for event in back["traceEvents"]] == ["a"]
+
+
+@pytest.mark.parametrize("between", ["\n", "\r\n", "", ",\n"])
+def test_a_line_for_each_event_is_a_trace(gait, tmp_path, between):
+    trace = [span(f"s{i}", i, 1, args={"n": i, "t": f"}} {{ {i}"}) for i in range(15_000)]
+    trace[7] = {"ph": "M", "name": "process_name", "pid": 7, "args": {"name": "python"}}
+    (tmp_path / "l.json").write_text(between.join(map(json.dumps, trace)) + between)
+    told, back, _ = imported(gait, tmp_path, tmp_path / "l.json")
+    assert told["files"][0]["repairs"] == {}
+    assert events_of(back) == events_of(trace)
+
+
+def test_a_line_that_is_cut_or_no_event_takes_no_other_away(gait, tmp_path):
+    lines = [
+        {"tool": "x", "version": 3},
+        span("a", 1, 1),
+        {"odd": 1},
+        span("b", 2, 1),
+        span("c", 3, 1),
+    ]
+    (tmp_path / "l.json").write_text("\n".join(map(json.dumps, lines))[:-9])
+    told, back, _ = imported(gait, tmp_path, tmp_path / "l.json")
+    assert told["files"][0]["repairs"] == {"skipped_events": 2, "truncated": 1}
+    assert [event["name"] for event in back["traceEvents"]] == ["a", "b"]
+
+
+@pytest.mark.parametrize("pack", [bytes, gzip.compress], ids=["plain", "packed"])
+@pytest.mark.parametrize("code", ["utf-16-le", "utf-16-be"])
+def test_a_trace_in_utf_16_is_read(gait, tmp_path, code, pack):
+    trace = [span(f"s{i} \u00e9\u6f22\U0001f600", i, 1, args={"n": i}) for i in range(40_000)]
+    text = "\ufeff" + json.dumps(trace, ensure_ascii=False)
+    (tmp_path / "w.json").write_bytes(pack(text.encode(code)))
+    told, back, _ = imported(gait, tmp_path, tmp_path / "w.json")
+    assert told["files"][0]["repairs"] == {}
+    assert events_of(back) == events_of(trace)
+
+
+def test_half_a_pair_in_utf_16_is_repaired(gait, tmp_path):
+    text = "\ufeff" + json.dumps([span("a", 1, 1), span("b-c", 2, 1)])
+    data = text.encode("utf-16-le").replace(b"-\0", b"\x3d\xd8") + b"x"
+    (tmp_path / "w.json").write_bytes(data)
+    told, back, _ = imported(gait, tmp_path, tmp_path / "w.json")
+    assert told["files"][0]["repairs"] == {"bad_utf8": 2, "trailing_bytes": 3}
+    assert [event["name"] for event in back["traceEvents"]] == ["a", "b\ufffdc"]
+
+
+def test_ranks_that_are_missing_or_here_twice_are_said(gait, tmp_path):
+    folder = tmp_path / "traces"
+    folder.mkdir()
+    for name, rank in {"a": 0, "b": 1, "c": 1}.items():
+        facts = {
+            "distributedInfo": {"rank": rank, "world_size": 8},
+            "traceEvents": [span("s", 1, 2)],
+        }
+        (folder / f"{name}.json").write_text(json.dumps(facts))
+    told = gait("info", "--no-cache", folder).stdout
+    assert "Ranks  2 of 8 are here" in told
+    assert 'rank 1 is said by "b.json" and by "c.json"' in told

@@ -73,7 +73,7 @@ def test_lines_that_are_broken_are_counted(gait, tmp_path):
     told = json.loads(gait("import", path, "-o", tmp_path / "x.gait", "--json").stdout)
     repairs = told["files"][0]["repairs"]
     assert repairs["skipped_events"] == 5
-    assert repairs["unpaired"] == 2  # run and block last to the end
+    assert repairs["unfinished"] == 2  # run and block last to the end
     assert {row["name"] for row in rows_of(gait, path)} >= {"run", "block", "epoch"}
     path.write_text(":::MLLOG {")
     assert gait("info", path, "--no-cache").returncode == 2

@@ -168,7 +168,7 @@ def test_a_trace_that_is_cut_off_has_what_came_before(gait, tmp_path):
     path = tmp_path / "x.pftrace"
     path.write_bytes(whole[:-3])
     told = json.loads(gait("import", path, "-o", tmp_path / "x.gait", "--json").stdout)
-    assert told["files"][0]["repairs"] == {"truncated": 1, "unpaired": 49}
+    assert told["files"][0]["repairs"] == {"truncated": 1, "unfinished": 49}
     assert len(rows_of(gait, tmp_path / "x.gait")) == 49
 
 

@@ -40,8 +40,11 @@ static int run(const void *given, const struct operands *operands)
     name_run(operands->texts[0], named);
     const char *path = values->run ? values->run : named;
     int status = trace_import_find(&import, operands->texts, (size_t)operands->count);
-    if (!status)
+    if (!status) {
         status = trace_import_write(&import, path);
+        if (status && import.count > 1 && !import.is_unwritten)
+            trace_import_say_skipped(&import);
+    }
     if (!status)
         status = trace_import_answer(&import, path, &sheet);
     if (!status)

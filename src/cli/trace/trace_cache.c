@@ -10,18 +10,21 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/buffer.h"
 #include "base/fail.h"
 #include "base/own_file.h"
+#include "base/process.h"
+#include "base/slice.h"
 #include "format/frame.h"
 #include "shard/folders.h"
 
-#define MAKER 2 // goes up when the same trace becomes other shards
+#define MAKER 3 // goes up when the same trace becomes other shards
 #define HEAD_BYTES 65536
 #define MOST_BYTES ((size_t)64 << 20)
-enum { PATH_DIGITS = 16 };
+enum { PATH_DIGITS = 16, DAY_S = 24 * 3600 };
 
 static int find_root(char ret_root[PATH_MAX])
 {
@@ -80,6 +83,25 @@ int trace_cache_find(const struct trace_import *import, char ret_folder[PATH_MAX
     return status;
 }
 
+// Whether nobody is at work on a draft any more. Whose process is not to be seen from here, in
+// another container perhaps, is left alone for a day.
+static bool is_abandoned(const char *path)
+{
+    uint64_t owner[3]; // namespace, number, start
+    struct stat about;
+    char *at = strrchr(path, '.'); // of the ".draft" at the end
+    while (at > path && at[-1] != '.')
+        at--;
+    for (size_t i = 0; i < 3; i++) {
+        owner[i] = strtoull(at, &at, 16);
+        at += i < 2 && *at == '-';
+    }
+    if (!strcmp(at, ".draft") && owner[0] && process_is_numbered_here(owner[0]) &&
+        (int64_t)owner[2] >= 0)
+        return !process_lives((int64_t)owner[1], (int64_t)owner[2]);
+    return !lstat(path, &about) && time(NULL) - about.st_mtime > DAY_S;
+}
+
 void trace_cache_tidy(const char *folder)
 {
     char root[PATH_MAX];
@@ -92,11 +114,11 @@ void trace_cache_tidy(const char *folder)
     const struct dirent *entry;
     while (entries && (entry = readdir(entries))) {
         char path[PATH_MAX];
-        const bool is_other = !strncmp(entry->d_name, name, PATH_DIGITS + 1) &&
-                              strcmp(entry->d_name, name) != 0 &&
-                              !strstr(entry->d_name, ".draft"); // somebody is at work
+        const bool is_draft = slice_ends_with(slice_of(entry->d_name), ".draft");
+        const bool is_older = !is_draft && !strncmp(entry->d_name, name, PATH_DIGITS + 1) &&
+                              strcmp(entry->d_name, name) != 0;
         snprintf(path, sizeof path, "%.3800s/%.255s", root, entry->d_name);
-        if (is_other)
+        if (is_older || (is_draft && is_abandoned(path)))
             own_folder_remove(path);
     }
     if (entries)

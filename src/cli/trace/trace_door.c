@@ -63,17 +63,6 @@ static bool is_foreign(const char *path)
     return look.has_traces && !look.has_shards;
 }
 
-static void say_skipped(const struct trace_import *import, const char *path)
-{
-    for (size_t i = 0; i < import->count; i++) {
-        if (!*import->files[i].why)
-            continue;
-        say("%zu of %zu files in '%s' were skipped; the first: %s", import->count - import->read,
-            import->count, path, import->files[i].why);
-        return;
-    }
-}
-
 // Said when a trace is imported, and not again. Profilers write numbers as texts, too: no news.
 static void say_repaired(const struct trace_import *import)
 {
@@ -83,27 +72,28 @@ static void say_repaired(const struct trace_import *import)
             say("repaired: %s: %s", repair_words((enum repair)i), units_count(all.counts[i]).text);
 }
 
-static int fill(struct trace_import *import, const char *path, const char *folder)
+static int fill(struct trace_import *import, const char *folder)
 {
     int status = trace_import_write(import, folder);
+    if (import->count > 1 && !import->is_unwritten) // else it is what the answer fails with
+        trace_import_say_skipped(import);
     if (status && !access(folder, F_OK) && !own_folder_is_empty(folder)) {
         fail_clear(); // another process was faster
         return 0;
     }
     if (status)
         return status;
-    say_skipped(import, path);
     say_repaired(import);
     return 0;
 }
 
 // A cache that is full, or that nobody may write to, does not take the answer away.
-static int fill_elsewhere(struct trace_import *import, const char *path, char folder[PATH_MAX])
+static int fill_elsewhere(struct trace_import *import, char folder[PATH_MAX])
 {
     say("%s; the trace is imported for this time only", fail_text());
     fail_clear();
     const int status = trace_cache_temporary(folder);
-    return status ? status : fill(import, path, folder);
+    return status ? status : fill(import, folder);
 }
 
 static int find_folder(struct trace_import *import, bool *is_uncached, char folder[PATH_MAX])
@@ -127,10 +117,10 @@ static int open_foreign(const char *path, bool is_uncached, struct gait_trace **
     if (!status)
         status = find_folder(&import, &is_uncached, folder);
     if (!status && (is_uncached || access(folder, F_OK)))
-        status = fill(&import, path, folder);
+        status = fill(&import, folder);
     if (status && !is_uncached && import.is_unwritten) {
         is_uncached = true;
-        status = fill_elsewhere(&import, path, folder);
+        status = fill_elsewhere(&import, folder);
     }
     if (!status && !is_uncached)
         trace_cache_tidy(folder);

@@ -16,11 +16,14 @@
 #include "base/array.h"
 #include "base/fail.h"
 #include "base/own_file.h"
+#include "base/process.h"
 #include "base/slice.h"
 #include "base/units.h"
 #include "cli/frame/read_progress.h"
+#include "launch/say.h"
 
 #define MOST_FILES 100000
+enum { MOST_SAID = 20 }; // files, beside an answer
 
 static int add_file(struct trace_import *import, const char *path, bool is_named)
 {
@@ -118,8 +121,7 @@ static int import_all(struct trace_import *import, const struct ingest_wish *wis
         return 0;
     if (import->count == 1)
         return fail(GAIT_ERR_FORMAT, "%s", import->files[0].why);
-    return fail(GAIT_ERR_FORMAT, "none of %zu files could be read; of the first: %s", import->count,
-                import->files[0].why);
+    return fail(GAIT_ERR_FORMAT, "none of %zu files could be read", import->count);
 }
 
 // A folder takes the place of an empty one, and of no other.
@@ -148,7 +150,9 @@ int trace_import_write(struct trace_import *import, const char *run)
     int status = own_file_salt(salt);
     if (status)
         return status;
-    snprintf(draft, sizeof draft, "%.3800s.%s.draft", run, salt);
+    const pid_t self = getpid(); // trace_cache_tidy() asks whether it still lives
+    snprintf(draft, sizeof draft, "%.3800s.%s.%" PRIx64 "-%" PRIx64 "-%" PRIx64 ".draft", run, salt,
+             process_namespace(), (uint64_t)self, (uint64_t)process_start(self));
     const int error = is_file ? 0 : own_folder_make(draft, 0777);
     if (error)
         return fail(GAIT_ERR_IO, "cannot make the folder '%s': %s", draft, own_file_why(error));
@@ -231,18 +235,49 @@ static void say_repairs(struct sheet *sheet, const struct trace_import *import)
     }
 }
 
+// The file and why it was skipped; its path is said once, and as its name.
+static const char *skipped_text(const struct trace_file *file, char *text, size_t room)
+{
+    char path[PATH_MAX + 32];
+    const char *why = file->why, *between = ": ";
+    snprintf(path, sizeof path, "cannot import '%s': ", file->path);
+    if (slice_starts_with(slice_of(why), path)) {
+        why += strlen(path);
+    } else {
+        snprintf(path, sizeof path, "'%s' ", file->path);
+        between = slice_starts_with(slice_of(why), path) ? " " : between;
+        why += *between == ' ' ? strlen(path) : 0;
+    }
+    snprintf(text, room, "%s%s%s", name_of(file), between, why);
+    return text;
+}
+
+void trace_import_say_skipped(const struct trace_import *import)
+{
+    size_t said = 0;
+    for (size_t i = 0; i < import->count && said < MOST_SAID; i++) {
+        char text[PATH_MAX + 1100];
+        if (!*import->files[i].why)
+            continue;
+        say("skipped: %s", skipped_text(&import->files[i], text, sizeof text));
+        said++;
+    }
+    if (import->count - import->read > said)
+        say("skipped: %zu more files; 'gait import' lists them all",
+            import->count - import->read - said);
+}
+
 static void say_skipped(struct sheet *sheet, const struct trace_import *import)
 {
     bool is_said = false;
     for (size_t i = 0; i < import->count; i++) {
-        char text[PATH_MAX + 400];
+        char text[PATH_MAX + 1100];
         if (!*import->files[i].why)
             continue;
         if (!is_said)
             sheet_section(sheet, "Skipped", "");
         is_said = true;
-        snprintf(text, sizeof text, "%s: %s", name_of(&import->files[i]), import->files[i].why);
-        sheet_say(sheet, SAY_ITEM, text);
+        sheet_say(sheet, SAY_ITEM, skipped_text(&import->files[i], text, sizeof text));
     }
 }
 

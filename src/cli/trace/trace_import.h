@@ -14,8 +14,8 @@ struct sheet;
 // One file: what became of it.
 struct trace_file {
     char path[PATH_MAX];
-    char why[300]; // it was skipped; "": it was read
-    bool is_named; // by the user himself, not found in a folder
+    char why[1024]; // it was skipped; "": it was read
+    bool is_named;  // by the user himself, not found in a folder
     struct ingest_result result;
 };
 
@@ -35,6 +35,9 @@ void trace_import_finish(struct trace_import *import); // takes a zeroed one
 // Nothing of that name may exist; it appears when all is written. A file that cannot be
 // read is noted; fails where none can.
 GAIT_CHECK int trace_import_write(struct trace_import *import, const char *run);
+
+// Says on stderr of each file that was skipped why.
+void trace_import_say_skipped(const struct trace_import *import);
 
 // What was repaired in all files that were read.
 struct repairs trace_import_repairs(const struct trace_import *import);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "export/chrome/chrome_foreign.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include <gait/trace.h>
@@ -14,6 +15,8 @@
 #include "vocabulary/metadata.h"
 
 #define FACT "trace."
+#define OF_END "gait.end."
+#define MOST_NAMING (UINT64_C(1) << 28) // events; a shard says how often each stands
 #define MAX_TEXT_BYTES ((size_t)1 << 30)
 
 struct foreign_writer {
@@ -114,25 +117,31 @@ static int put_id(struct foreign_writer *writer, const struct gait_event *event)
     return buffer_printf(&writer->text, ",\"id\":%llu", (unsigned long long)event->id);
 }
 
-// Fields that no column stands for.
-static int put_others(struct foreign_writer *writer, const struct gait_event *event)
+static bool has_column(const struct gait_event *event, const char *key)
 {
-    static const char *const known[] = {"ph", "cat", "name", "pid", "tid", "ts", "dur", "id"};
+    static const char *const known[] = {"ph",  "cat", "name",           "pid", "tid", "ts",
+                                        "dur", "id",  "gait.unfinished"};
+    bool is_known = false;
+    for (size_t k = 0; k < sizeof known / sizeof known[0]; k++)
+        is_known |= !strcmp(key, known[k]);
+    return is_known && (strcmp(key, "dur") != 0 || event->kind == GAIT_KIND_SPAN) &&
+           (strcmp(key, "id") != 0 || event->kind == GAIT_KIND_FLOW ||
+            event->kind == GAIT_KIND_ASYNC);
+}
+
+// Fields that no column stands for. Those of a span's end are told by their names.
+static int put_others(struct foreign_writer *writer, const struct gait_event *event, bool is_end)
+{
     int status = 0;
     for (size_t i = 0; i < event->field_count && !status; i++) {
-        bool is_known = false;
-        for (size_t k = 0; k < sizeof known / sizeof known[0]; k++)
-            is_known |= !strcmp(event->fields[i].key, known[k]);
-        const bool has_column =
-            is_known &&
-            (strcmp(event->fields[i].key, "dur") != 0 || event->kind == GAIT_KIND_SPAN) &&
-            (strcmp(event->fields[i].key, "id") != 0 || event->kind == GAIT_KIND_FLOW ||
-             event->kind == GAIT_KIND_ASYNC);
-        if (has_column || is_absent(&event->fields[i]))
+        struct gait_arg field = event->fields[i];
+        const bool is_of_end = !strncmp(field.key, OF_END, strlen(OF_END));
+        if (is_of_end != is_end || has_column(event, field.key) || is_absent(&field))
             continue;
+        field.key += is_of_end ? strlen(OF_END) : 0;
         status = buffer_append(&writer->text, ",", 1);
         if (!status)
-            status = args_json_append(&writer->text, &event->fields[i], 1);
+            status = args_json_append(&writer->text, &field, 1);
     }
     return status;
 }
@@ -160,10 +169,9 @@ static char phase_of(const struct gait_event *event)
 }
 
 static int put_event(struct foreign_writer *writer, const struct gait_event *event, char phase,
-                     int64_t time_ns)
+                     int64_t time_ns, bool is_end)
 {
     struct gait_track_info track, process;
-    const bool is_end = phase == 'e' || phase == 'E' || phase == 'F';
     int status = gait_trace_track(writer->trace, event->track, &track);
     if (status)
         return status;
@@ -189,8 +197,8 @@ static int put_event(struct foreign_writer *writer, const struct gait_event *eve
         status = put_time(writer, event, "dur", event->duration_ns);
     if (!status && (event->kind == GAIT_KIND_FLOW || event->kind == GAIT_KIND_ASYNC))
         status = put_id(writer, event);
-    if (!status && !is_end)
-        status = put_others(writer, event);
+    if (!status)
+        status = put_others(writer, event, is_end);
     if (!status && !is_end)
         status = put_args(writer, event);
     if (!status)
@@ -208,9 +216,9 @@ static int take_event(void *context, const struct gait_event *event)
     const char phase = phase_of(event);
     const int64_t end_ns = event->start_ns + (event->duration_ns > 0 ? event->duration_ns : 0);
     const char end = phase == 'B' ? 'E' : phase == 'b' ? 'e' : phase == 'S' ? 'F' : '\0';
-    int status = put_event(writer, event, phase, event->start_ns);
-    if (!status && end && event->duration_ns >= 0)
-        status = put_event(writer, event, end, end_ns);
+    int status = put_event(writer, event, phase, event->start_ns, false);
+    if (!status && end && event->duration_ns >= 0 && !field_of(event, "gait.unfinished"))
+        status = put_event(writer, event, end, end_ns, true);
     return status;
 }
 
@@ -234,16 +242,42 @@ static int write_facts(struct foreign_writer *writer)
     return status;
 }
 
-// Events that name processes and threads stand in the metadata as they were.
+// The next object of the list that was entered.
+static bool next_object(struct json_reader *list, struct slice *ret_object)
+{
+    struct json_token token;
+    if (json_next(list, &token) != JSON_OBJECT)
+        return false;
+    const uint8_t *const begin = list->left.bytes - 1;
+    while (list->depth > 1)
+        (void)json_next(list, &token);
+    *ret_object = (struct slice){begin, (size_t)(list->left.bytes - begin)};
+    return list->depth == 1;
+}
+
+// Events that name processes and threads stand in the metadata as they were, each once.
 static void write_names(struct foreign_writer *writer)
 {
     const char *json = gait_trace_metadata(writer->trace, 0, meta.trace_names);
-    const size_t bytes = json ? strlen(json) : 0;
-    if (bytes <= 2 || !json_is_valid(slice_of(json)))
-        return;
-    output_text(writer->out, "\n");
-    output_write(writer->out, json + 1, bytes - 2);
-    writer->has_events = true;
+    const char *counts_json = gait_trace_metadata(writer->trace, 0, meta.trace_name_counts);
+    struct json_reader list = json_reader_of(slice_of(json ? json : ""));
+    struct json_reader counts = json_reader_of(slice_of(counts_json ? counts_json : ""));
+    struct json_token token;
+    struct slice object;
+    uint64_t left = MOST_NAMING;
+    const bool is_list =
+        json && json_is_valid(slice_of(json)) && json_next(&list, &token) == JSON_ARRAY;
+    const bool has_counts = json_next(&counts, &token) == JSON_ARRAY;
+    while (is_list && next_object(&list, &object)) {
+        const bool is_told = has_counts && json_next(&counts, &token) == JSON_NUMBER;
+        uint64_t times = is_told ? strtoull((const char *)token.text.bytes, NULL, 10) : 1;
+        times = times < left ? times : left;
+        for (left -= times; times; times--) {
+            output_text(writer->out, writer->has_events ? ",\n" : "\n");
+            output_write(writer->out, object.bytes, object.count);
+            writer->has_events = true;
+        }
+    }
 }
 
 int chrome_foreign_write(const struct export_run *run)

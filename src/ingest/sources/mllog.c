@@ -165,7 +165,7 @@ static int end_interval(struct mllog *mllog, const struct entry *entry, uint32_t
     size_t at = mllog->depth;
     while (at && mllog->open[at - 1].name != name)
         at--;
-    mllog->repairs->counts[REPAIR_UNPAIRED] += !at || !entry;
+    mllog->repairs->counts[at ? REPAIR_UNFINISHED : REPAIR_UNPAIRED] += !at || !entry;
     if (!at)
         return 0;
     const struct open_interval open = mllog->open[at - 1];

@@ -593,7 +593,7 @@ static int end_all(struct pftrace *trace)
             const struct pf_track *track = &state->tracks[i];
             const int64_t start = track->open[track->depth - 1].start;
             const int64_t last = state->draft.store->last_ns;
-            trace->repairs->counts[REPAIR_UNPAIRED]++;
+            trace->repairs->counts[REPAIR_UNFINISHED]++;
             status = end_slice(trace, NULL, last > start ? last : start, (struct slice){NULL, 0},
                                &state->tracks[i]);
         }

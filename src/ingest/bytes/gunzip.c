@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "ingest/gunzip.h"
+#include "ingest/bytes/gunzip.h"
 
 #include <dlfcn.h>
 #include <pthread.h>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Unpacks gzip and zlib streams: by ISA-L where the machine has it, which takes half of
 // zlib's time or less, else by zlib.
-#ifndef GAIT_INGEST_GUNZIP_H
-#define GAIT_INGEST_GUNZIP_H
+#ifndef GAIT_INGEST_BYTES_GUNZIP_H
+#define GAIT_INGEST_BYTES_GUNZIP_H
 
 #include <stdbool.h>
 #include <stddef.h>
