@@ -74,7 +74,7 @@ def install_optimizers() -> None:
         named = {name: plain(function) for name, function in named.items()}
         return hook("step", wrap_step(*map(plain, functions), **named))
 
-    put(base, "__init__", beside("after", base.__init__, remember), "how many optimizers there are")
+    remember_made(base)
     wrapped = staticmethod(instead(wrap_step, profile_hook_step))
     put(base, "profile_hook_step", wrapped, WHY["step"])
     of_classes = classmethod(beside("subclass", base.__init_subclass__, hook_class))
@@ -86,6 +86,10 @@ def install_optimizers() -> None:
 
 
 _made = weakref.WeakSet()
+
+
+def remember_made(cls) -> None:
+    put(cls, "__init__", beside("after", cls.__init__, remember), "how many optimizers there are")
 
 
 def remember(optimizer) -> None:

@@ -99,8 +99,12 @@ PyObject *py_module_call_train(PyObject *self, PyObject *const *args, size_t nar
                                PyObject *kwnames)
 {
     Py_ssize_t count = PyVectorcall_NARGS(nargsf);
-    if (!count || py_phase_self.walk)
+    if (!count || py_phase_self.walk) {
+        // train() of the whole takes back what eval() of a part has told
+        if (count && py_phases_evaluated && mode_of(args, count, kwnames))
+            py_phase_evaluation(args[0], false);
         return py_hook_pass(self, args, nargsf, kwnames);
+    }
     bool mode = mode_of(args, count, kwnames);
     py_phase_self.walk = 1;
     PyObject *module = unwrap(args[0]);
