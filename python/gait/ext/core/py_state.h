@@ -25,7 +25,7 @@ struct py_state {
     PyObject *python;     // "python", the category of who names none
     PyObject *categories; // category -> {name -> span}
     PyObject *keys;       // name of an argument -> its number
-    PyObject *counting_step;
+    PyObject *counting_step; // one that nobody has now, or NULL
     Py_ssize_t span_count;
     uint64_t next_step;
     struct recent recent[RECENT_LINES];

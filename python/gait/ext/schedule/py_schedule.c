@@ -362,6 +362,9 @@ void py_schedule_stepped(const PyObject *optimizer)
 
 void py_schedule_told(void)
 {
+    // nobody else may say that it begins: there is neither a module nor an optimizer
+    if (__builtin_expect(!schedule.has_begun, 0) && GAIT_ON)
+        py_schedule_begin();
     if (!schedule.is_told) {
         schedule.is_told = true;
         return;
