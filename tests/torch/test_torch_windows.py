@@ -1,0 +1,46 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Ops are on record in every loop that has steps, whatever makes them."""
+
+import pytest
+
+HEAD = """
+import gait
+import torch
+a = torch.randn(8, 16)
+b = torch.randn(16, 16, requires_grad=True)
+model = torch.nn.Linear(16, 16)
+def learn(loss):
+    loss.backward()
+    with torch.no_grad():
+        for p in (b, *model.parameters()):
+            if p.grad is not None:
+                p -= 0.1 * p.grad
+                p.grad = None
+"""
+# how each step is made: (what goes before, the loop); each has one aten::tanh
+LOOPS = {
+    "marked, no module": ("", "for _ in range(20):\n with gait.step():\n  (a @ b).tanh()"),
+    "marks alone in their line": ("", "for _ in range(20):\n (a @ b).tanh()\n gait.step()"),
+    "backward alone": ("", "for _ in range(20):\n learn((a @ b).tanh().sum())"),
+    "backward of a module": ("", "for _ in range(20):\n learn(model(a).tanh().sum())"),
+    "forward alone": (
+        "class Net(torch.nn.Module):\n def forward(self, x):\n  return x.tanh()\n",
+        "net = Net()\nfor _ in range(20):\n net(a)",
+    ),
+    "a look at the features before": (
+        "for _ in range(30): model(a)\n",
+        "for _ in range(20):\n learn(model(a).tanh().sum())",
+    ),
+    "an optimizer, and a look before it was made": (
+        "for _ in range(30): model(a)\noptimizer = torch.optim.SGD(model.parameters(), 0.1)\n",
+        "for _ in range(20):\n"
+        " model(a).tanh().sum().backward()\n optimizer.step()\n optimizer.zero_grad()",
+    ),
+}
+
+
+@pytest.mark.parametrize("before, loop", LOOPS.values(), ids=LOOPS)
+def test_a_window_is_open_for_three_steps_of_any_loop(run_text, before, loop):
+    training = run_text(HEAD + before + loop, env=(("GAIT_TORCH_WINDOWS", "8/3"),), warm=True)
+    assert training.code == 0, training.stderr
+    assert sum(row["name"] == "aten::tanh" for row in training.rows) == 3
